@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# `make help` lists what can be made. Everything is built below build/.
+
+VERSION := 0.1.0
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool /usr/local/sbin/bpftool \
+             /usr/lib/linux-tools/*/bpftool) bpftool)
+
+ifeq ($(SAN),1)
+BUILD     := build/san
+SANFLAGS  := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+else
+BUILD     := build
+SANFLAGS  :=
+endif
+
+PACKAGES := libbpf libelf libmicrohttpd libcjson libconfig libpcre2-8 zlib
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+CFLAGS   ?= -O2 -g
+ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLAGS) $(SANFLAGS) \
+            -fstack-protector-strong -Iprobe -Ibpf -isystem $(BUILD)/bpf \
+            $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lm -lpthread
+
+ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
+            -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null) \
+            -Wall -Wextra -Werror -Wno-unused-parameter
+
+SOURCES  := $(sort $(wildcard probe/*/*.c)) probe/main.c
+OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/probe/output/svg_assets.o
+# All but main: what unit tests and fuzz targets link.
+LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
+BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
+SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
+
+
+.PHONY: all
+all: $(BUILD)/stackprobe ## build the daemon (default)
+
+$(BUILD)/stackprobe: $(OBJECTS)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/%.o: %.c $(SKELETONS)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flamegraph.js \
+                                    probe/output/flamegraph.css
+	@mkdir -p $(@D)
+	$(CC) -c -o $@ $<
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+	@mkdir -p $(@D)
+	$(CLANG) $(BPFFLAGS) -c -o $@ $<
+
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
+
+-include $(OBJECTS:.o=.d)
+
+.PHONY: demo
+demo: ## install what is missing, build, show a real flame graph (needs root)
+	scripts/install-deps build
+	$(MAKE) all $(BUILD)/test/programs/demo
+	scripts/demo $(BUILD)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf build
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who is a target, followed through fork, exec, rename and exit.
+ *
+ * A child of a target is one from its first instruction. Whether a program that has just begun (or
+ * has taken a new name) matches is for the daemon to say, milliseconds later: until then it is
+ * sampled under an id of its own, so that nothing is missed and what didn't match is left out.
+ */
+#include "maps.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} life SEC(".maps");
+
+static __always_inline void send(const struct life_event *event, uint64_t flags)
+{
+	if (bpf_ringbuf_output(&life, (void *)event, sizeof(*event), flags))
+		count_loss(LOST_LIFE_FULL);
+}
+
+/* Nobody is woken for what can wait until the stacks are read, unless the ring fills up. */
+static __always_inline uint64_t lazy(void)
+{
+	if (bpf_ringbuf_query(&life, BPF_RB_AVAIL_DATA) >
+	    bpf_ringbuf_query(&life, BPF_RB_RING_SIZE) / 4)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void set_target(uint32_t tgid, const struct target_value *value)
+{
+	if (bpf_map_update_elem(&targets, &tgid, value, BPF_ANY))
+		count_loss(LOST_TARGETS_FULL);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	uint32_t parent_tgid = parent->tgid, tgid = child->tgid;
+	struct target_value *inherited = bpf_map_lookup_elem(&targets, &parent_tgid);
+	struct life_event event = {};
+	struct target_value value;
+
+	if (child->pid != child->tgid)
+		return 0;
+	if (!inherited) {
+		bpf_map_delete_elem(&targets, &tgid); /* in case an entry outlived its process */
+		return 0;
+	}
+	event.kind = LIFE_FORK;
+	event.tgid = tgid;
+	event.parent = parent_tgid;
+	event.old_id = inherited->id;
+	event.probes = inherited->probes;
+	event.time_ns = bpf_ktime_get_ns();
+	event.id = event.time_ns;
+	event.start_ns = child->start_boottime;
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), child->comm);
+	value = *inherited;
+	value.id = event.id;
+	send(&event, lazy());
+	set_target(tgid, &value);
+	return 0;
+}
+
+/* A new program or a new name: a new incarnation, on which the daemon decides. */
+static __always_inline void renew(struct task_struct *leader, enum life_kind kind, const char *comm)
+{
+	uint32_t zero = 0, tgid = leader->tgid;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct target_value *old = bpf_map_lookup_elem(&targets, &tgid);
+	struct life_event event = {};
+	struct target_value value = {};
+
+	if (!settings || (!old && !settings->follow_new))
+		return;
+	event.kind = kind;
+	event.tgid = tgid;
+	event.old_id = old ? old->id : 0;
+	event.time_ns = bpf_ktime_get_ns();
+	event.id = event.time_ns;
+	event.start_ns = leader->start_boottime;
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
+	value.id = event.id;
+	value.probes = settings->pending_probes;
+	send(&event, BPF_RB_FORCE_WAKEUP);
+	set_target(tgid, &value);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	renew(task->group_leader, LIFE_EXEC, task->comm);
+	return 0;
+}
+
+/* Runs before the name changes. execve renames as well, and reports itself above. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	if (task->pid != task->tgid)
+		return 0;
+	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		return 0;
+	renew(task, LIFE_RENAME, comm);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	uint32_t tgid = task->tgid;
+	struct target_value *old;
+	struct life_event event = {};
+
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return 0; /* not its last thread */
+	old = bpf_map_lookup_elem(&targets, &tgid);
+	if (!old)
+		return 0;
+	event.kind = LIFE_EXIT;
+	event.tgid = tgid;
+	event.id = old->id;
+	event.time_ns = bpf_ktime_get_ns();
+	send(&event, lazy());
+	bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The maps that all objects share. Each object declares them; the first one loaded creates them
+ * and the daemon hands their file descriptors to the others. Sizes that are 1 here are set by the
+ * daemon before loading.
+ */
+#pragma once
+
+#include "kernel.h"
+#include "sample.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct control);
+} control SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct target_value);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct counters);
+} counters SEC(".maps");
+
+static __always_inline void count_loss(enum loss where)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	if (mine && where < LOST_COUNT)
+		mine->lost[where]++;
+}
+
+static __always_inline void count_sample(uint32_t probe)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	if (mine && probe < PROBE_COUNT)
+		mine->samples[probe]++;
+}

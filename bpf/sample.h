@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Plain data that the BPF programs and the daemon share: stacks, their counts, life events, what
+ * is wanted of whom. uint32_t and its kin come from stdint.h or from bpf/kernel.h.
+ */
+#pragma once
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+#include "probe.h"
+
+#define COMM_BYTES	  16
+#define KERNEL_FRAMES_MAX 127  /* kernel.perf_event_max_stack's default; deeper ones are marked */
+#define USER_FRAMES_MAX	  1000
+#define WORDS_MAX	  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
+
+/*
+ * A frame is one word (later kinds may take more):
+ *
+ *	 63      56 55                                             0
+ *	+----------+------------------------------------------------+
+ *	|   kind   |  address; kernel addresses without sign bits   |
+ *	+----------+------------------------------------------------+
+ *
+ * 56 bits hold every user address of five-level paging; the kernel's begin with ones.
+ */
+enum frame_kind {
+	FRAME_NATIVE = 1,	 /* user code, the address of the instruction itself */
+	FRAME_NATIVE_RETURN = 2, /* user code, a return address: look up the byte before it */
+	FRAME_KERNEL = 3,
+	FRAME_KERNEL_RETURN = 4,
+};
+
+#define FRAME_KIND_SHIFT 56
+#define FRAME_ADDRESS	 ((1ULL << FRAME_KIND_SHIFT) - 1)
+
+/* Why a stack does not reach its root. */
+enum truncation {
+	TRUNCATED_NOT,
+	TRUNCATED_FRAME_POINTER, /* the chain of frame pointers leads nowhere */
+	TRUNCATED_MEMORY,	 /* the target's stack could not be read */
+	TRUNCATED_DEPTH,	 /* more frames than are walked */
+	TRUNCATED_EXEC,		 /* in the middle of execve: the old stack is gone */
+	TRUNCATED_EXITING,	 /* the process has given back its memory already */
+	TRUNCATED_UNMAPPED,	 /* (by the daemon) it ended before its maps could be read */
+	TRUNCATED_COUNT
+};
+
+/* Where a sample was lost. */
+enum loss {
+	LOST_RING_FULL,	   /* a new stack found no room in the ring buffer */
+	LOST_COUNTS_FULL,  /* the window's map of counts is full */
+	LOST_WALK_BUSY,	   /* all walk buffers of this CPU were taken */
+	LOST_LIFE_FULL,	   /* a fork, exec or exit event found no room */
+	LOST_TARGETS_FULL, /* a new process found no room in the map of targets */
+	/* by the daemon: */
+	LOST_PROCESS_UNKNOWN, /* the event that told of its process was lost */
+	LOST_STACK_MISSING,   /* a count without its stack */
+	LOST_READ_FAILED,     /* a window's counts could not be read, or not be kept */
+	LOST_COUNT
+};
+
+/* Each CPU's counters. */
+struct counters {
+	uint64_t samples[PROBE_COUNT]; /* stacks counted */
+	uint64_t lost[LOST_COUNT];
+};
+
+/* What is counted together in one window. */
+struct stack_key {
+	uint64_t hash; /* of everything in struct stack that isn't the time */
+	uint32_t tgid;
+	uint32_t probe;
+};
+
+struct stack_count {
+	uint64_t weight;
+};
+
+/*
+ * A stack that is new in its window: sent once, before its count. Behind it lie `words_count`
+ * words, the frames, leaf first: the kernel's, then the user's.
+ */
+struct stack {
+	struct stack_key key;
+	uint64_t target_id; /* struct target_value.id */
+	uint64_t time_ns;   /* CLOCK_MONOTONIC */
+	uint64_t window;    /* struct control.window at that time */
+	char comm[COMM_BYTES];
+	uint32_t exec_pages; /* pages of executable mappings the process has: a change of it tells
+				that its maps have to be read again */
+	uint16_t words_count;
+	uint8_t truncated; /* enum truncation */
+	uint8_t pad;
+};
+
+/* A process that is sampled. Map `targets`, key tgid. */
+struct target_value {
+	uint64_t id; /* tells incarnations of a pid apart: new at each exec and rename */
+	uint32_t probes; /* 1 << probe, what this process is wanted for */
+	uint32_t pad;
+};
+
+/* What the daemon tells the programs. Map `control`, key 0. */
+struct control {
+	uint64_t window; /* number of the window now; its lowest bit chooses the map of counts */
+	uint64_t hash_seed;
+	uint32_t follow_new; /* new programs and names may match: report them */
+	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
+};
+
+enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
+
+/* What happened to a target, or to a process that may become one. */
+struct life_event {
+	uint32_t kind;
+	uint32_t tgid;
+	uint32_t parent;   /* LIFE_FORK: tgid of the parent, a target */
+	uint32_t probes;   /* LIFE_FORK: what the child inherits */
+	uint64_t id;	   /* the target's new id; LIFE_EXIT: the one that ended */
+	uint64_t old_id;   /* LIFE_FORK: the parent's; LIFE_EXEC, LIFE_RENAME: the one before, or 0 */
+	uint64_t start_ns; /* the process's start, CLOCK_BOOTTIME */
+	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	char comm[COMM_BYTES];
+};
+
+_Static_assert(sizeof(struct stack_key) == 16, "a map key without padding");
+_Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
+_Static_assert(sizeof(struct target_value) == 16, "a map value without padding");
+_Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From an event to a counted stack:
+ *
+ *	walk the kernel and the user -> hash -> known in this window? add to its count
+ *				     -> new: send the frames; accepted? begin its count
+ */
+#pragma once
+
+#include "unwind.h"
+
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct stack_key);
+	__type(value, struct stack_count);
+};
+struct counts_map counts_even SEC(".maps");
+struct counts_map counts_odd SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} stacks SEC(".maps");
+
+/* The daemon is woken for new stacks, but not more often than this (it has to read the maps of a
+ * young process), and when a quarter of the ring is full. */
+#define WAKE_EVERY_NS 20000000ULL
+
+uint64_t last_wake_ns; /* a lost race costs one wake-up more */
+
+static __always_inline uint64_t wake_flag(uint64_t now_ns)
+{
+	if (now_ns - last_wake_ns < WAKE_EVERY_NS &&
+	    bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) <
+		    bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 4)
+		return BPF_RB_NO_WAKEUP;
+	last_wake_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline bool send_stack(struct walk *walk)
+{
+	uint64_t now_ns = bpf_ktime_get_ns();
+	uint64_t bytes;
+
+	walk->head.time_ns = now_ns;
+	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
+	if (bytes > sizeof(walk->head) + sizeof(walk->words))
+		return false;
+	return bpf_ringbuf_output(&stacks, &walk->head, bytes, wake_flag(now_ns)) == 0;
+}
+
+/* Written out for each map: the verifier wants to know which one it is. */
+static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight)
+{
+	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
+	struct stack_count first = {.weight = weight};
+
+	if (!known) {
+		if (!send_stack(walk)) {
+			count_loss(LOST_RING_FULL);
+			return;
+		}
+		if (bpf_map_update_elem(counts, &walk->head.key, &first, BPF_NOEXIST) == 0) {
+			count_sample(walk->head.key.probe);
+			return;
+		}
+		known = bpf_map_lookup_elem(counts, &walk->head.key); /* another CPU was faster */
+	}
+	if (!known) {
+		count_loss(LOST_COUNTS_FULL);
+		return;
+	}
+	__sync_fetch_and_add(&known->weight, weight);
+	count_sample(walk->head.key.probe);
+}
+
+static __always_inline void walk_kernel(struct walk *walk, void *ctx)
+{
+	long bytes = bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0);
+
+	for (int i = 0; i < KERNEL_FRAMES_MAX; i++) {
+		if (i * (long)sizeof(uint64_t) >= bytes)
+			return;
+		walk_push(walk, i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+	}
+	if (bytes > KERNEL_FRAMES_MAX * (long)sizeof(uint64_t))
+		walk->head.truncated = TRUNCATED_DEPTH;
+}
+
+/*
+ * The user registers of the current task, which is in the kernel now. False when it has no user
+ * half that could be walked; then head.truncated tells why (TRUNCATED_NOT: a kernel thread).
+ */
+static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs, bool modern)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct pt_regs saved;
+	const void *at;
+
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return false;
+	if (!BPF_CORE_READ(task, mm)) {
+		walk->head.truncated = TRUNCATED_EXITING;
+		return false;
+	}
+	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+		walk->head.truncated = TRUNCATED_EXEC;
+		return false;
+	}
+	if (modern)
+		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		at = BPF_CORE_READ(task, stack) + THREAD_BYTES - sizeof(saved);
+	if (bpf_probe_read_kernel(&saved, sizeof(saved), at)) {
+		walk->head.truncated = TRUNCATED_MEMORY;
+		return false;
+	}
+	regs_take(regs, &saved);
+	return true;
+}
+
+/*
+ * Takes the current task's stack, of which `regs` are the interrupted registers, and adds `weight`
+ * to its count. `target` is its process's entry.
+ */
+static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
+				       const struct target_value *target, uint32_t probe,
+				       uint64_t weight, bool modern)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	uint32_t zero = 0;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct user_regs user = {};
+	struct walk *walk;
+	uint64_t window;
+
+	if (!settings)
+		return;
+	walk = walk_take();
+	if (!walk)
+		return;
+	window = settings->window;
+	walk->head.key.hash = settings->hash_seed;
+	walk->head.key.tgid = bpf_get_current_pid_tgid() >> 32;
+	walk->head.key.probe = probe;
+	walk->head.target_id = target->id;
+	walk->head.window = window;
+	walk->head.words_count = 0;
+	walk->head.truncated = TRUNCATED_NOT;
+	walk->head.exec_pages = BPF_CORE_READ(task, mm, exec_vm);
+	bpf_get_current_comm(walk->head.comm, sizeof(walk->head.comm));
+
+	if (regs_are_user(regs)) {
+		regs_take(&user, regs);
+		unwind_user(walk, &user, modern);
+	} else {
+		walk_kernel(walk, ctx);
+		if (saved_user_regs(walk, &user, modern))
+			unwind_user(walk, &user, modern);
+	}
+
+	walk->head.key.hash = hash_word(walk->head.key.hash, target->id);
+	walk->head.key.hash = hash_word(walk->head.key.hash, walk->head.truncated);
+	walk->head.key.hash = hash_word(walk->head.key.hash, *(uint64_t *)walk->head.comm);
+	walk->head.key.hash = hash_word(walk->head.key.hash, *(uint64_t *)(walk->head.comm + 8));
+
+	if (window & 1)
+		count_in(&counts_odd, walk, weight);
+	else
+		count_in(&counts_even, walk, weight);
+	walk_give_back(walk);
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/conf.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libconfig.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+
+struct reader {
+	struct conf *conf;
+	char *why;
+	size_t why_bytes;
+};
+
+/* A key: its path and what takes it. The table is all that the file may hold. */
+struct key {
+	const char *path;
+	int (*take)(struct reader *reader, const config_setting_t *setting);
+};
+
+static int refuse(struct reader *reader, const config_setting_t *setting, const char *wanted)
+{
+	snprintf(reader->why, reader->why_bytes, "line %u: %s must be %s",
+		 config_setting_source_line(setting), config_setting_name(setting), wanted);
+	return -EINVAL;
+}
+
+static int take_log_level(struct reader *reader, const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (!text || log_level_parse(text, &reader->conf->log_level) < 0)
+		return refuse(reader, setting, "\"debug\", \"info\", \"warn\" or \"error\"");
+	return 0;
+}
+
+static int take_bind_addr(struct reader *reader, const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+	unsigned char address[sizeof(struct in6_addr)];
+
+	if (!text || (inet_pton(AF_INET, text, address) != 1 &&
+		      inet_pton(AF_INET6, text, address) != 1))
+		return refuse(reader, setting, "an IPv4 or IPv6 address");
+	snprintf(reader->conf->bind_addr, sizeof(reader->conf->bind_addr), "%s", text);
+	return 0;
+}
+
+static int take_port(struct reader *reader, const config_setting_t *setting)
+{
+	int port = config_setting_get_int(setting);
+
+	if (config_setting_type(setting) != CONFIG_TYPE_INT || port < 0 || port > 65535)
+		return refuse(reader, setting, "a number from 0 to 65535");
+	reader->conf->port = port;
+	return 0;
+}
+
+/* What is asked for and can't be done stops the start: it is never served in plain instead. */
+static int take_ssl_auth(struct reader *reader, const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (text && strcasecmp(text, "off") == 0)
+		return 0;
+	snprintf(reader->why, reader->why_bytes,
+		 "line %u: ssl_auth: TLS is not available in this version; set it to \"off\"",
+		 config_setting_source_line(setting));
+	return -EINVAL;
+}
+
+static int take_nothing(struct reader *reader, const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+
+	(void)reader;
+	if (text && text[0])
+		log_warn("conf: %s has no effect in this version", config_setting_name(setting));
+	return 0;
+}
+
+static int take_roots(struct reader *reader, const config_setting_t *setting)
+{
+	struct conf *conf = reader->conf;
+	int count = config_setting_length(setting);
+
+	if (!config_setting_is_aggregate(setting) || count < 1 || count > CONF_ROOTS_MAX)
+		return refuse(reader, setting, "a list of 1 to 16 folders");
+	conf_done(conf);
+	for (int i = 0; i < count; i++) {
+		const char *path = config_setting_get_string_elem(setting, i);
+
+		if (!path || path[0] != '/')
+			return refuse(reader, setting, "a list of absolute paths");
+		conf->roots[i] = strdup(path);
+		if (!conf->roots[i])
+			return -ENOMEM;
+		conf->roots_count++;
+	}
+	return 0;
+}
+
+static int take_size(struct reader *reader, const config_setting_t *setting, uint32_t *size,
+		     int min, int max)
+{
+	int value = config_setting_get_int(setting);
+	char range[64];
+
+	snprintf(range, sizeof(range), "a number from %d to %d", min, max);
+	if (config_setting_type(setting) != CONFIG_TYPE_INT || value < min || value > max)
+		return refuse(reader, setting, range);
+	*size = (uint32_t)value;
+	return 0;
+}
+
+static int take_stacks(struct reader *reader, const config_setting_t *setting)
+{
+	return take_size(reader, setting, &reader->conf->sizes.stacks, 256, 1 << 20);
+}
+
+static int take_targets(struct reader *reader, const config_setting_t *setting)
+{
+	return take_size(reader, setting, &reader->conf->sizes.targets, 64, 1 << 20);
+}
+
+static int take_ring(struct reader *reader, const config_setting_t *setting, uint32_t *size)
+{
+	uint32_t value = 0;
+	int r = take_size(reader, setting, &value, 65536, 1 << 28);
+
+	if (r == 0 && (value & (value - 1)))
+		return refuse(reader, setting, "a power of two");
+	if (r == 0)
+		*size = value;
+	return r;
+}
+
+static int take_stack_ring(struct reader *reader, const config_setting_t *setting)
+{
+	return take_ring(reader, setting, &reader->conf->sizes.stack_ring);
+}
+
+static int take_life_ring(struct reader *reader, const config_setting_t *setting)
+{
+	return take_ring(reader, setting, &reader->conf->sizes.life_ring);
+}
+
+static const struct key keys[] = {
+	{"global.log_level", take_log_level},
+	{"global.output_roots", take_roots},
+	{"global.state_dir", take_nothing},
+	{"global.restore", take_nothing},
+	{"rest_api_server.bind_addr", take_bind_addr},
+	{"rest_api_server.port", take_port},
+	{"rest_api_server.ssl_auth", take_ssl_auth},
+	{"rest_api_server.private_key", take_nothing},
+	{"rest_api_server.cert_file", take_nothing},
+	{"rest_api_server.ca_file", take_nothing},
+	{"bpf.stacks", take_stacks},
+	{"bpf.targets", take_targets},
+	{"bpf.stack_ring_bytes", take_stack_ring},
+	{"bpf.life_ring_bytes", take_life_ring},
+};
+
+int conf_init(struct conf *conf)
+{
+	*conf = (struct conf){
+		.log_level = LOG_INFO,
+		.bind_addr = "127.0.0.1",
+		.port = 9999,
+		.sizes = {.stacks = 16384, .targets = 8192, .stack_ring = 1 << 20, .life_ring = 1 << 18},
+	};
+	conf->roots[0] = strdup("/var/log");
+	conf->roots[1] = strdup("/tmp");
+	conf->roots_count = 2;
+	if (conf->roots[0] && conf->roots[1])
+		return 0;
+	conf_done(conf);
+	return -ENOMEM;
+}
+
+void conf_done(struct conf *conf)
+{
+	for (size_t i = 0; i < conf->roots_count; i++) {
+		free(conf->roots[i]);
+		conf->roots[i] = NULL;
+	}
+	conf->roots_count = 0;
+}
+
+static const struct key *find_key(const char *section, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s.%s", section, name);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(keys[i].path, path) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
+static int take_section(struct reader *reader, const config_setting_t *section)
+{
+	const char *name = config_setting_name(section);
+
+	if (!config_setting_is_group(section)) {
+		log_warn("conf: line %u: unknown key %s is ignored",
+			 config_setting_source_line(section), name);
+		return 0;
+	}
+	for (int i = 0; i < config_setting_length(section); i++) {
+		const config_setting_t *setting =
+			config_setting_get_elem(section, (unsigned)i);
+		const struct key *key = find_key(name, config_setting_name(setting));
+
+		if (!key) {
+			log_warn("conf: line %u: unknown key %s.%s is ignored",
+				 config_setting_source_line(setting), name,
+				 config_setting_name(setting));
+			continue;
+		}
+		int r = key->take(reader, setting);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void close_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes)
+{
+	_cleanup_(close_file) FILE *file = fopen(path, "re");
+	_cleanup_(config_destroy) config_t parsed;
+	char detail[512] = "";
+	struct reader reader = {conf, detail, sizeof(detail)};
+	int r = 0;
+
+	config_init(&parsed);
+	if (!file && errno == ENOENT && !required)
+		return 0;
+	if (!file) {
+		r = -errno;
+		snprintf(why, why_bytes, "%s: %s", path, strerror(-r));
+		return r;
+	}
+	if (config_read(&parsed, file) != CONFIG_TRUE) {
+		snprintf(why, why_bytes, "%s: line %d: %s", path, config_error_line(&parsed),
+			 config_error_text(&parsed));
+		return -EINVAL;
+	}
+	const config_setting_t *root = config_root_setting(&parsed);
+	for (int i = 0; r == 0 && i < config_setting_length(root); i++)
+		r = take_section(&reader, config_setting_get_elem(root, (unsigned)i));
+	if (r < 0)
+		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
+	return r;
+}
+
+int conf_set_listen(struct conf *conf, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+	unsigned char address[sizeof(struct in6_addr)];
+	char host[64], *end;
+
+	if (!colon || colon == text || (size_t)(colon - text) >= sizeof(host))
+		return -EINVAL;
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
+	size_t len = strlen(host);
+	if (host[0] == '[' && host[len - 1] == ']') {
+		memmove(host, host + 1, len - 2);
+		host[len - 2] = '\0';
+	}
+	long port = strtol(colon + 1, &end, 10);
+	if (end == colon + 1 || *end || port < 0 || port > 65535)
+		return -EINVAL;
+	if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
+		return -EINVAL;
+	snprintf(conf->bind_addr, sizeof(conf->bind_addr), "%s", host);
+	conf->port = (int)port;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The conf file: libconfig syntax, gala-gopher's sections and keys. conf/stackprobe.conf shows all. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "profile/tracer.h"
+
+#define CONF_ROOTS_MAX 16
+
+struct conf {
+	enum log_level log_level;
+	char bind_addr[64];
+	int port;
+	char *roots[CONF_ROOTS_MAX]; /* output_roots */
+	size_t roots_count;
+	struct tracer_sizes sizes;
+};
+
+/* The defaults. -ENOMEM */
+int conf_init(struct conf *conf);
+void conf_done(struct conf *conf);
+
+/* Reads a file on top. A file that isn't there is fine unless `required`. Unknown keys are logged
+ * and ignored. Negative errno and a sentence in `why`. */
+int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes);
+
+/* "ADDR:PORT" or "[ADDR]:PORT" into bind_addr and port. -EINVAL */
+int conf_set_listen(struct conf *conf, const char *text);

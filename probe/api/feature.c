@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/feature.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/flamegraph.h"
+#include "base/cleanup.h"
+
+static const struct feature features[] = {
+	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch},
+};
+
+const struct feature *feature_find(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		if (strlen(features[i].name) == len && strncasecmp(features[i].name, name, len) == 0)
+			return &features[i];
+	}
+	return NULL;
+}
+
+void answer_failed(struct answer *answer, unsigned status, const char *message)
+{
+	cJSON *text = cJSON_CreateString(message);
+	char *quoted = text ? cJSON_PrintUnformatted(text) : NULL;
+
+	answer->status = status;
+	answer->content_type = "application/json";
+	answer->body.len = 0;
+	buf_str(&answer->body, "{ \"result\": \"failed\", \"message\":");
+	buf_str(&answer->body, quoted ? quoted : "\"no memory\"");
+	buf_str(&answer->body, " }\n");
+	cJSON_free(quoted);
+	cJSON_Delete(text);
+}

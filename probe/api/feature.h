@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * THE TABLE of features: a URL, what it can be told, what it answers. A new feature is a new row.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "api/conf.h"
+#include "base/buf.h"
+#include "output/store.h"
+#include "profile/ondemand.h"
+#include "profile/session.h"
+
+/* What features work with; borrowed. */
+struct services {
+	struct engine *engine;
+	struct session *flamegraph;
+	struct ondemands *ondemands;
+	struct store_roots roots;
+};
+
+/* An answer; one that isn't ready yet has status 0. */
+struct answer {
+	unsigned status;	  /* of HTTP */
+	const char *content_type; /* static */
+	const char *allow;	  /* of a 405; static, else NULL */
+	struct buf body;
+};
+
+/* A query of a GET: `pid`, `seconds`. Negative: not given; -2: given and nonsense. */
+struct query {
+	long long pid, seconds;
+};
+
+struct feature {
+	const char *name; /* "flamegraph": of the URL, any case */
+	/* PUT: `data` (changed) of `bytes`, with one byte more room. */
+	void (*put)(const struct services *services, char *data, size_t bytes,
+		    struct answer *answer);
+	/* GET of the configuration and its status. */
+	void (*get)(const struct services *services, struct answer *answer);
+	/*
+	 * GET of something below it, `oncpu.svg`. Fills the answer, or leaves its status 0 and
+	 * calls ready(arg) later, on the loop's thread, when it has filled it. *session is then
+	 * what ondemand_cancel() takes when the client has gone, or NULL.
+	 */
+	void (*fetch)(const struct services *services, const char *name, const struct query *query,
+		      struct answer *answer, void (*ready)(void *arg), void *arg,
+		      struct ondemand **session);
+};
+
+/* NULL: none has that name. */
+const struct feature *feature_find(const char *name, size_t len);
+
+/* {"result": "failed", "message": …} with an HTTP status; the message is escaped. */
+void answer_failed(struct answer *answer, unsigned status, const char *message);
+
+/* What GET and metrics call the unit: all counters there are, in Prometheus' text format. */
+void metrics_write(const struct services *services, struct answer *answer);

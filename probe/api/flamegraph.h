@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The feature /flamegraph; see struct feature. */
+#pragma once
+
+#include "api/feature.h"
+
+void flamegraph_put(const struct services *services, char *data, size_t bytes,
+		    struct answer *answer);
+void flamegraph_get(const struct services *services, struct answer *answer);
+void flamegraph_fetch(const struct services *services, const char *name,
+		      const struct query *query, struct answer *answer, void (*ready)(void *arg),
+		      void *arg, struct ondemand **session);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Prometheus' text format 0.0.4: base units, counters end in _total, labels are bounded. */
+#include <stdio.h>
+#include <string.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "api/feature.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "profile/cause.h"
+#include "profile/kind.h"
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+	buf_printf(out, "# HELP stackprobe_%s %s\n# TYPE stackprobe_%s %s\n", name, help, name, type);
+}
+
+static void one(struct buf *out, const char *name, const char *type, const char *help, double value)
+{
+	head(out, name, type, help);
+	buf_printf(out, "stackprobe_%s %.15g\n", name, value);
+}
+
+static void write_samples(struct buf *out, const struct engine_stats *stats)
+{
+	head(out, "samples_total", "counter", "Stacks counted, by probe.");
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (kind_get(i)->built)
+			buf_printf(out, "stackprobe_samples_total{probe=\"%s\"} %llu\n",
+				   kind_get(i)->name, (unsigned long long)stats->samples[i]);
+	}
+	head(out, "lost_total", "counter", "Samples and events lost, by place.");
+	for (int i = 0; i < LOST_COUNT; i++)
+		buf_printf(out, "stackprobe_lost_total{where=\"%s\"} %llu\n", loss_name(i),
+			   (unsigned long long)stats->lost[i]);
+	head(out, "stack_truncated_total", "counter",
+	     "Weight of stacks that do not reach their root, by cause.");
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
+		buf_printf(out, "stackprobe_stack_truncated_total{cause=\"%s\"} %llu\n",
+			   truncation_name(i), (unsigned long long)stats->truncated[i]);
+	one(out, "profile_refused_total", "counter",
+	    "Weight that found no room in a profile (it has too many distinct frames).",
+	    (double)stats->refused);
+	one(out, "frames_unnamed_total", "counter", "Frames that got no symbol.",
+	    (double)stats->unnamed_frames);
+}
+
+static void write_probes(struct buf *out, const struct services *services)
+{
+	const struct spec *spec = session_spec(services->flamegraph);
+
+	head(out, "probe_up", "gauge", "1 while a probe that was asked for collects.");
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		const char *why, *state = session_state(services->flamegraph, i, &why);
+		bool asked = spec && (spec->probes & 1u << i);
+		bool up = strcmp(state, "running") == 0 || strcmp(state, "arming") == 0;
+
+		buf_printf(out, "stackprobe_probe_up{feature=\"flamegraph\",probe=\"%s\"} %d\n",
+			   kind_get(i)->name, asked && up);
+	}
+}
+
+static void write_daemon(struct buf *out)
+{
+	_cleanup_buf_ struct buf statm = BUF_INIT(256);
+	struct rusage usage;
+	unsigned long long total, resident = 0;
+
+	if (file_read(AT_FDCWD, "/proc/self/statm", &statm) == 0) {
+		buf_char(&statm, '\0');
+		if (!buf_error(&statm) && sscanf(statm.data, "%llu %llu", &total, &resident) != 2)
+			resident = 0;
+	}
+	getrusage(RUSAGE_SELF, &usage);
+	one(out, "resident_memory_bytes", "gauge", "Resident memory of the daemon.",
+	    (double)resident * (double)sysconf(_SC_PAGESIZE));
+	one(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
+	    (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+}
+
+void metrics_write(const struct services *services, struct answer *answer)
+{
+	struct buf *out = &answer->body;
+	struct engine_stats stats;
+	struct session_stats files;
+
+	engine_stats(services->engine, &stats);
+	session_stats(services->flamegraph, &files);
+	answer->status = 200;
+	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	write_probes(out, services);
+	write_samples(out, &stats);
+	one(out, "windows_total", "counter", "Windows read.", (double)stats.windows);
+	one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
+	    (double)stats.window_stacks);
+	one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
+	one(out, "targets", "gauge", "Processes that match and live.", (double)stats.targets.alive);
+	one(out, "targets_ended_total", "counter", "Processes (and names of them) that ended.",
+	    (double)stats.targets.ended);
+	one(out, "targets_refused_total", "counter", "Processes that found no room in a table.",
+	    (double)stats.targets.refused);
+	one(out, "jobs_given_up_total", "counter",
+	    "Jobs given up because a file system or a process hung.", (double)stats.given_up);
+	one(out, "symbol_files", "gauge", "Files with code that are known.",
+	    (double)stats.files.files);
+	one(out, "symbol_files_unreadable", "gauge", "Of these, files whose functions can't be read.",
+	    (double)stats.files.unreadable);
+	one(out, "symbol_table_bytes", "gauge", "Memory of function tables.",
+	    (double)stats.files.table_bytes);
+	one(out, "files_written_total", "counter", "Profiles written to files.",
+	    (double)files.files_written);
+	one(out, "files_failed_total", "counter", "Profiles that could not be written.",
+	    (double)files.files_failed);
+	one(out, "ondemand_sessions", "gauge", "Sessions on demand that run.",
+	    (double)ondemands_count(services->ondemands));
+	one(out, "bpf_runtime_seconds", "gauge",
+	    "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
+	    (double)stats.bpf_time_ns / 1e9);
+	write_daemon(out);
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/connection.h"
+#include "api/request.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define ANSWER_MAX	 (256u * 1024 * 1024)
+#define ANSWER_TIMEOUT_S 60
+/* More than we keep open: those that are being closed count as well. */
+#define MHD_CONNECTIONS (CONNECTIONS_MAX * 2)
+
+struct server {
+	struct loop *loop;
+	struct services services;
+	struct MHD_Daemon *daemon;
+	struct loop_watch watch;
+	struct loop_timer timer;
+	struct connections connections;
+};
+
+/* One request, from its first header to the end of its answer. */
+struct http_request {
+	struct server *server;
+	struct MHD_Connection *mhd;
+	struct connection *connection;
+	struct buf body;
+	struct answer answer;
+	bool dispatched;
+	bool suspended;
+	struct ondemand *session;    /* that the answer waits for */
+	struct loop_watch hangup; /* of the client, while it waits; fd -1: none */
+};
+
+/* ---- the loop's side ---- */
+
+static void run(void *arg)
+{
+	struct server *server = arg;
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	MHD_run(server->daemon);
+	if (MHD_get_timeout(server->daemon, &ms) == MHD_YES)
+		loop_timer_set(server->loop, &server->timer, loop_now_ns() + ms * NS_PER_MS);
+	else
+		loop_timer_cancel(server->loop, &server->timer);
+}
+
+/* ---- a request's way ---- */
+
+static enum MHD_Result send_answer(struct http_request *request)
+{
+	struct answer *answer = &request->answer;
+
+	if (buf_error(&answer->body))
+		answer_failed(answer, 503, "no memory for the answer");
+	size_t len = answer->body.len;
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		len, len ? TAKE_PTR(answer->body.data) : (void *)"",
+		len ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	if (!response)
+		return MHD_NO;
+	if (answer->content_type)
+		MHD_add_response_header(response, "Content-Type", answer->content_type);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	if (answer->allow)
+		MHD_add_response_header(response, "Allow", answer->allow);
+	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static void stop_hangup_watch(struct http_request *request)
+{
+	if (request->hangup.fd < 0)
+		return;
+	loop_unwatch(request->server->loop, &request->hangup);
+	close(request->hangup.fd);
+	request->hangup.fd = -1;
+}
+
+static void ready(void *arg)
+{
+	struct http_request *request = arg;
+
+	request->session = NULL;
+	stop_hangup_watch(request);
+	if (!request->suspended)
+		return; /* filled at once */
+	request->suspended = false;
+	MHD_resume_connection(request->mhd);
+	run(request->server);
+}
+
+/* The client said something, or has gone. */
+static void on_hangup(void *arg)
+{
+	struct http_request *request = arg;
+	char next;
+
+	bool gone = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	stop_hangup_watch(request); /* a next request on this connection has to wait */
+	if (gone && request->session)
+		ondemand_cancel(request->server->services.ondemands, request->session);
+}
+
+static void suspend(struct http_request *request)
+{
+	request->suspended = true;
+	MHD_suspend_connection(request->mhd);
+	if (!request->session)
+		return;
+	request->hangup = (struct loop_watch){
+		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
+	if (request->hangup.fd >= 0 && loop_watch(request->server->loop, &request->hangup) < 0) {
+		close(request->hangup.fd);
+		request->hangup.fd = -1;
+	}
+}
+
+static long long query_number(struct MHD_Connection *mhd, const char *key)
+{
+	const char *text = MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, key);
+	char *end;
+
+	if (!text)
+		return -1;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	return errno || end == text || *end || value < 0 ? -2 : value;
+}
+
+static void healthz_get(const struct services *services, struct answer *answer)
+{
+	(void)services;
+	answer->status = 200;
+	answer->content_type = "text/plain; charset=utf-8";
+	buf_str(&answer->body, "ok\n");
+}
+
+/* What isn't a feature. */
+static const struct {
+	const char *path;
+	void (*get)(const struct services *services, struct answer *answer);
+} pages[] = {
+	{"/healthz", healthz_get},
+	{"/metrics", metrics_write},
+};
+
+/* Of later versions. */
+static const char *const later[] = {"/", "/sched", "/proc", "/debug/pprof"};
+
+static bool is_below(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	return strncasecmp(path, above, len) == 0 &&
+	       (path[len] == '\0' || (path[len] == '/' && len > 1));
+}
+
+static void not_found(const char *path, struct answer *answer)
+{
+	char message[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
+		if (!is_below(path, later[i]))
+			continue;
+		snprintf(message, sizeof(message), "not available in this version: %s", later[i]);
+		answer_failed(answer, 503, message);
+		return;
+	}
+	answer_failed(answer, 404, "url not found");
+}
+
+/* Whether it is a GET; if not, the answer says what it may be. */
+static bool is_get(struct http_request *request, const char *method, const char *allow)
+{
+	if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+		return true;
+	answer_failed(&request->answer, 405, "method not allowed");
+	request->answer.allow = allow;
+	return false;
+}
+
+static void dispatch_feature(struct http_request *request, const struct feature *feature,
+			     const char *method, const char *name)
+{
+	const struct services *services = &request->server->services;
+	struct query query = {query_number(request->mhd, "pid"),
+			      query_number(request->mhd, "seconds")};
+
+	if (name) {
+		if (is_get(request, method, "GET, HEAD"))
+			feature->fetch(services, name, &query, &request->answer, ready, request,
+				       &request->session);
+	} else if (strcmp(method, "PUT") == 0) {
+		char *room = buf_reserve(&request->body, 1); /* for a NUL */
+
+		if (room)
+			feature->put(services, request->body.data, request->body.len,
+				     &request->answer);
+		else
+			answer_failed(&request->answer, 503, "no memory for the body");
+	} else if (is_get(request, method, "GET, HEAD, PUT")) {
+		feature->get(services, &request->answer);
+	}
+}
+
+static void dispatch(struct http_request *request, const char *path, const char *method)
+{
+	const char *rest = path[0] == '/' ? path + 1 : path;
+	size_t len = strcspn(rest, "/");
+	const struct feature *feature = feature_find(rest, len);
+
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		if (strcasecmp(path, pages[i].path) != 0)
+			continue;
+		if (is_get(request, method, "GET, HEAD"))
+			pages[i].get(&request->server->services, &request->answer);
+		return;
+	}
+	if (!feature || strcmp(rest + len, "/") == 0)
+		not_found(path, &request->answer);
+	else
+		dispatch_feature(request, feature, method, rest[len] ? rest + len + 1 : NULL);
+}
+
+static void too_large(struct http_request *request)
+{
+	answer_failed(&request->answer, 413, "put data size exceeds 1048576");
+}
+
+/* The first call of a request: its headers are there. */
+static enum MHD_Result begin(struct server *server, struct MHD_Connection *mhd, void **context)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const char *length =
+		MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	struct http_request *request = calloc(1, sizeof(*request));
+
+	if (!request || !info || !info->socket_context) {
+		free(request);
+		return MHD_NO;
+	}
+	request->server = server;
+	request->mhd = mhd;
+	request->connection = info->socket_context;
+	request->body = (struct buf)BUF_INIT(REQUEST_BODY_MAX + 1);
+	request->answer.body = (struct buf)BUF_INIT(ANSWER_MAX);
+	request->hangup.fd = -1;
+	*context = request;
+	if (!length || strtoull(length, NULL, 10) <= REQUEST_BODY_MAX)
+		return MHD_YES;
+	request->dispatched = true;
+	too_large(request);
+	return send_answer(request);
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char *path,
+			      const char *method, const char *version, const char *data,
+			      size_t *data_bytes, void **context)
+{
+	struct server *server = arg;
+	struct http_request *request = *context;
+
+	(void)version;
+	if (!request)
+		return begin(server, mhd, context);
+	if (*data_bytes) {
+		if (request->body.len + *data_bytes > REQUEST_BODY_MAX)
+			too_large(request); /* the rest is read and dropped */
+		else
+			buf_add(&request->body, data, *data_bytes);
+		*data_bytes = 0;
+		return MHD_YES;
+	}
+	if (!request->dispatched) {
+		request->dispatched = true;
+		connection_set_waiting(&server->connections, request->connection, false);
+		if (!request->answer.status)
+			dispatch(request, path, method);
+		if (!request->answer.status) {
+			suspend(request);
+			return MHD_YES;
+		}
+	}
+	return send_answer(request);
+}
+
+static void completed(void *arg, struct MHD_Connection *mhd, void **context,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct server *server = arg;
+	struct http_request *request = *context;
+
+	(void)mhd;
+	(void)code;
+	if (!request)
+		return;
+	connection_set_waiting(&server->connections, request->connection, true);
+	stop_hangup_watch(request);
+	buf_done(&request->body);
+	buf_done(&request->answer.body);
+	free(request);
+	*context = NULL;
+}
+
+static void connected(void *arg, struct MHD_Connection *mhd, void **context,
+		      enum MHD_ConnectionNotificationCode code)
+{
+	struct server *server = arg;
+	const union MHD_ConnectionInfo *info;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*context = connection_add(&server->connections, info->connect_fd);
+	} else if (*context) {
+		connection_del(&server->connections, *context);
+		*context = NULL;
+	}
+}
+
+static void log_mhd(void *arg, const char *format, va_list args)
+{
+	char line[256];
+
+	(void)arg;
+	vsnprintf(line, sizeof(line), format, args);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("http: %s", line);
+}
+
+/* ---- listening ---- */
+
+static int listen_on(const char *address, int *port)
+{
+	struct sockaddr_storage name = {0};
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&name;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&name;
+	socklen_t len;
+	int one = 1;
+
+	if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)*port);
+		len = sizeof(*v4);
+	} else if (inet_pton(AF_INET6, address, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons((uint16_t)*port);
+		len = sizeof(*v6);
+	} else {
+		return -EINVAL;
+	}
+	_cleanup_close_ int fd =
+		socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&name, len) < 0 || listen(fd, 256) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&name, &len) < 0)
+		return -errno;
+	*port = ntohs(name.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+	return TAKE_FD(fd);
+}
+
+static struct MHD_Daemon *start(struct server *server, int fd)
+{
+	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+				NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd,
+				NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, completed,
+				server, MHD_OPTION_NOTIFY_CONNECTION, connected, server,
+				MHD_OPTION_END);
+}
+
+int server_new(struct server **ret, struct loop *loop, const struct services *services,
+	       const char *address, int *port, char *why, size_t why_bytes)
+{
+	int asked = *port;
+	_cleanup_close_ int fd = listen_on(address, port);
+	_cleanup_free_ struct server *server = calloc(1, sizeof(*server));
+
+	if (fd < 0 || !server) {
+		snprintf(why, why_bytes, "can't listen on %s:%d: %s", address, asked,
+			 strerror(fd < 0 ? -fd : ENOMEM));
+		return fd < 0 ? fd : -ENOMEM;
+	}
+	server->loop = loop;
+	server->services = *services;
+	connections_init(&server->connections, loop);
+	server->timer = (struct loop_timer){.expired = run, .arg = server};
+	server->daemon = start(server, fd);
+	const union MHD_DaemonInfo *info =
+		server->daemon ? MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)
+			       : NULL;
+	if (!info) {
+		snprintf(why, why_bytes, "the HTTP library can't be started");
+		return -ENOMEM;
+	}
+	(void)TAKE_FD(fd); /* the library closes it */
+	server->watch = (struct loop_watch){info->epoll_fd, run, server};
+	int r = loop_watch(loop, &server->watch);
+	if (r < 0) {
+		MHD_stop_daemon(server->daemon);
+		snprintf(why, why_bytes, "epoll: %s", strerror(-r));
+		return r;
+	}
+	*ret = TAKE_PTR(server);
+	return 0;
+}
+
+void server_free(struct server *server)
+{
+	if (!server)
+		return;
+	loop_unwatch(server->loop, &server->watch);
+	loop_timer_cancel(server->loop, &server->timer);
+	MHD_stop_daemon(server->daemon);
+	connections_done(&server->connections);
+	free(server);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "api/feature.h"
+
+/*
+ * Adds what GET /flamegraph shows: the configuration in the shape of a PUT, and
+ *
+ *	"status": { "probes": { "oncpu": { "state", "reason", "samples", "lost": {cause: n},
+ *	            "truncated": {cause: n} } }, "processes": [{ "pid", "comm", "runtime",
+ *	            "container" }], "upload": "…" }
+ *
+ * -ENOMEM
+ */
+int status_write(const struct services *services, struct buf *out);

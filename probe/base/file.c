@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define FOLDER_MODE 0750
+#define FILE_MODE   0640
+#define TRIES_MAX   1000
+
+/* For temporary names, where there are no unnamed files. */
+#define SCRATCH_FOLDER ".stackprobe-tmp"
+
+int file_read_fd(int fd, struct buf *out)
+{
+	for (;;) {
+		size_t room = out->max - out->len < 65536 ? out->max - out->len : 65536;
+		char spare;
+		char *at = room ? buf_reserve(out, room) : &spare;
+
+		if (!at)
+			return out->error;
+		ssize_t n = read(fd, at, room ? room : 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		if (!room)
+			return -ENOSPC;
+		out->len += (size_t)n;
+	}
+}
+
+int file_read(int dir_fd, const char *path, struct buf *out)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : file_read_fd(fd, out);
+}
+
+static int open_step(int dir_fd, const char *name)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	if (mkdirat(dir_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
+		return -errno;
+	long fd = syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int dir_open_in(int root_fd, const char *path)
+{
+	_cleanup_close_ int at = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
+
+	if (at < 0)
+		return -errno;
+	while (*path) {
+		char name[NAME_MAX + 1];
+		size_t len = strcspn(path, "/");
+
+		if (len >= sizeof(name))
+			return -ENAMETOOLONG;
+		if (len && !(len == 1 && path[0] == '.')) {
+			memcpy(name, path, len);
+			name[len] = '\0';
+			int next = open_step(at, name);
+			if (next < 0)
+				return next;
+			close(at);
+			at = next;
+		}
+		path += len;
+		path += *path == '/';
+	}
+	return TAKE_FD(at);
+}
+
+int dir_open_below(const char *root, const char *path)
+{
+	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : dir_open_in(fd, path);
+}
+
+static int write_all(int fd, const char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, data, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A file that has its content but not yet its name. */
+struct draft {
+	int fd;
+	int scratch_fd;	    /* -1: the file is unnamed; else it lies here … */
+	char temporary[64]; /* … under this name */
+};
+
+static void draft_done(struct draft *draft)
+{
+	if (draft->scratch_fd >= 0) {
+		unlinkat(draft->scratch_fd, draft->temporary, 0); /* gone already if renamed */
+		close(draft->scratch_fd);
+	}
+	if (draft->fd >= 0)
+		close(draft->fd);
+}
+
+static int draft_open(struct draft *draft, int dir_fd, int root_fd)
+{
+	static unsigned count;
+
+	draft->fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
+	if (draft->fd >= 0)
+		return 0;
+	draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
+	if (draft->scratch_fd < 0)
+		return draft->scratch_fd;
+	snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
+		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
+	draft->fd = openat(draft->scratch_fd, draft->temporary,
+			   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+	return draft->fd < 0 ? -errno : 0;
+}
+
+static int draft_name(const struct draft *draft, int dir_fd, const char *name)
+{
+	char link[64];
+	int r;
+
+	if (draft->scratch_fd >= 0) {
+		r = renameat2(draft->scratch_fd, draft->temporary, dir_fd, name, RENAME_NOREPLACE);
+	} else {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", draft->fd);
+		r = linkat(AT_FDCWD, link, dir_fd, name, AT_SYMLINK_FOLLOW);
+	}
+	return r < 0 ? -errno : 0;
+}
+
+int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extension,
+		   const void *data, size_t bytes, char *name, size_t name_bytes)
+{
+	_cleanup_(draft_done) struct draft draft = {.fd = -1, .scratch_fd = -1};
+	int r = draft_open(&draft, dir_fd, root_fd);
+
+	if (r == 0)
+		r = write_all(draft.fd, data, bytes);
+	if (r == 0 && fchmod(draft.fd, FILE_MODE) < 0) /* whatever the umask */
+		r = -errno;
+	if (r < 0)
+		return r;
+	for (int i = 1; i <= TRIES_MAX; i++) {
+		if (i == 1)
+			snprintf(name, name_bytes, "%s%s", stem, extension);
+		else
+			snprintf(name, name_bytes, "%s-%d%s", stem, i, extension);
+		r = draft_name(&draft, dir_fd, name);
+		if (r != -EEXIST)
+			return r;
+	}
+	return r;
+}
+
+void scratch_clean(int root_fd)
+{
+	_cleanup_close_ int scratch_fd = openat(
+		root_fd, SCRATCH_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = scratch_fd < 0 ? -1 : fcntl(scratch_fd, F_DUPFD_CLOEXEC, 3);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		int pid, length = 0;
+		unsigned number;
+
+		if (sscanf(entry->d_name, "%d-%u%n", &pid, &number, &length) != 2 ||
+		    entry->d_name[length] || pid <= 0)
+			continue;
+		if (pid == getpid() || kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		unlinkat(scratch_fd, entry->d_name, 0);
+	}
+	closedir(dir);
+	unlinkat(root_fd, SCRATCH_FOLDER, AT_REMOVEDIR); /* if it is empty now */
+}

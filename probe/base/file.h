@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reading small files whole, and writing files that appear whole. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/* Reads all of an open file, or of `path` below `dir_fd` (AT_FDCWD), into `out`. -ENOSPC when it
+ * is larger than out's maximum; else the negative errno of open or read. */
+int file_read_fd(int fd, struct buf *out);
+int file_read(int dir_fd, const char *path, struct buf *out);
+
+/*
+ * Opens the folder `path`, below `root`, making what is missing (mode 0750). No symbolic link is
+ * followed below the root, nor `..`. Returns the folder's fd, -ELOOP for a link,
+ * -ENOTDIR, or another negative errno.
+ */
+int dir_open_below(const char *root, const char *path);
+int dir_open_in(int root_fd, const char *path);
+
+/*
+ * Writes a file that appears whole or not at all (mode 0640) and never replaces another: when
+ * the name is taken, "-2", "-3" … is put before the extension. Where the file system has no
+ * unnamed files, a temporary name in a folder of `root_fd` (same file system) is used and renamed.
+ * `name` gets the name used. Negative errno.
+ */
+int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extension,
+		   const void *data, size_t bytes, char *name, size_t name_bytes);
+
+/* Removes the temporary files below `root_fd` that processes left which are gone. */
+void scratch_clean(int root_fd);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARN] = "warn",
+	[LOG_ERROR] = "error",
+};
+static enum log_level threshold = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+	threshold = level;
+}
+
+int log_level_parse(const char *text, enum log_level *level)
+{
+	for (int i = LOG_DEBUG; i <= LOG_ERROR; i++) {
+		if (strcasecmp(text, names[i]) == 0) {
+			*level = (enum log_level)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	if (level < threshold)
+		return;
+	int head = snprintf(line, sizeof(line), "%s ", names[level]);
+	va_start(args, format);
+	int body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, format, args);
+	va_end(args);
+	if (body < 0)
+		return;
+	size_t len = (size_t)head + (size_t)body;
+	if (len > sizeof(line) - 2)
+		len = sizeof(line) - 2;
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	}
+	line[len++] = '\n';
+	/* One write a line, so that lines of several threads don't mix. There is nobody to tell
+	 * of a failure here. */
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+}

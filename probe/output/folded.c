@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/output.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+struct folded {
+	struct buf path; /* the frames that are open, `;` between them */
+	size_t depth;	 /* how many these are */
+	struct buf *out;
+};
+
+static void folded_done(struct folded *folded)
+{
+	buf_done(&folded->path);
+}
+
+/*
+ * What stands in the text instead of the character at `text`, which is *bytes long; NULL: itself.
+ * U+0085, U+2028 and U+2029 end a line for many a reader, so they are blanks like the other ones.
+ */
+static const char *replacement(const char *text, size_t len, size_t *bytes)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	*bytes = 1;
+	if (p[0] < 0x80)
+		return p[0] == ';' ? ":" : p[0] < 0x20 || p[0] == 0x7f ? " " : NULL;
+	size_t n = utf8_sequence(text, len);
+	if (!n)
+		return UTF8_REPLACEMENT;
+	*bytes = n;
+	if (p[0] == 0xc2 && p[1] < 0xa0)
+		return " ";
+	if (p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
+		return " ";
+	return NULL;
+}
+
+static void add_name(struct buf *path, const char *name, size_t len)
+{
+	size_t begin = 0, at = 0;
+
+	while (at < len) {
+		size_t bytes;
+		const char *instead = replacement(name + at, len - at, &bytes);
+
+		if (instead) {
+			buf_add(path, name + begin, at - begin);
+			buf_str(path, instead);
+			begin = at + bytes;
+		}
+		at += bytes;
+	}
+	buf_add(path, name + begin, len - begin);
+}
+
+static void push_frame(struct folded *folded, enum frame_type type, const char *name, size_t len)
+{
+	if (folded->depth++ > 0)
+		buf_char(&folded->path, ';');
+	add_name(&folded->path, name, len);
+	buf_str(&folded->path, frame_type_suffix(type));
+}
+
+/* No name in the path has a `;`, so the last one is where the last frame begins. */
+static void pop_frame(struct folded *folded)
+{
+	struct buf *path = &folded->path;
+	const char *separator = path->len ? memrchr(path->data, ';', path->len) : NULL;
+
+	path->len = separator ? (size_t)(separator - path->data) : 0;
+	folded->depth--;
+}
+
+static bool open_frame(void *arg, const struct tree_frame *frame)
+{
+	struct folded *folded = arg;
+	bool is_root = frame->type == FRAME_TYPE_ROOT;
+
+	if (!is_root)
+		push_frame(folded, frame->type, frame->name, frame->name_len);
+	if (frame->self) {
+		if (is_root)
+			buf_str(folded->out, "[unknown]"); /* stacks without any frame */
+		buf_add(folded->out, folded->path.data, folded->path.len);
+		buf_char(folded->out, ' ');
+		buf_u64(folded->out, frame->self);
+		buf_char(folded->out, '\n');
+	}
+	return !buf_error(folded->out) && !buf_error(&folded->path);
+}
+
+static void close_frame(void *arg, const struct tree_frame *frame)
+{
+	if (frame->type != FRAME_TYPE_ROOT)
+		pop_frame(arg);
+}
+
+/* The frames between the root and the start: they stay open. */
+static int push_leading(struct folded *folded, const struct tree *tree, uint32_t start)
+{
+	size_t count = 0;
+
+	for (uint32_t node = start; (node = tree_parent(tree, node)) != TREE_ROOT;)
+		count++;
+	if (!count)
+		return 0;
+	_cleanup_free_ uint32_t *nodes = calloc(count, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	size_t i = count;
+	for (uint32_t node = start; (node = tree_parent(tree, node)) != TREE_ROOT;)
+		nodes[--i] = node;
+	for (; i < count; i++) {
+		size_t len;
+		const char *name = tree_name(tree, nodes[i], &len);
+
+		push_frame(folded, tree_type(tree, nodes[i]), name, len);
+	}
+	return 0;
+}
+
+int folded_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		 struct buf *out)
+{
+	_cleanup_(folded_done) struct folded folded = {
+		.path = BUF_INIT(SIZE_MAX),
+		.out = out,
+	};
+	static const struct tree_visitor visitor = {open_frame, close_frame};
+	int r = push_leading(&folded, tree, start);
+
+	(void)meta;
+	if (r == 0)
+		r = tree_walk(tree, start, &visitor, &folded);
+	if (r == 0)
+		r = buf_error(&folded.path);
+	return r < 0 ? r : buf_error(out);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/output.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct output outputs[] = {
+	{"svg", "image/svg+xml", svg_write},
+	{"folded", "text/plain; charset=utf-8", folded_write},
+	{"json", "application/json", json_write},
+};
+
+const struct output *output_find(const char *extension)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		if (strcmp(outputs[i].extension, extension) == 0)
+			return &outputs[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Outputs: a tree -> bytes. One writer a format, one row a format in the table below; a new
+ * format is one file and one row.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "stack/tree.h"
+
+/* What a profile is about: the words around the numbers. Strings are borrowed. */
+struct profile_meta {
+	const char *title;	/* "On-CPU Time" */
+	const char *count_name; /* unit of the weights: "samples" */
+	const char *host;
+	time_t from, until;   /* 0 = unknown */
+	uint64_t period_ns;   /* of the sampling, 0 = not sampled by time */
+	uint64_t lost;	      /* samples that were lost */
+	uint64_t truncated;   /* weight of stacks that don't reach their root */
+	uint32_t processes;   /* how many processes are in it */
+};
+
+/*
+ * write() appends what lies below and including `start` (TREE_ROOT: all of it). Errors: those of
+ * the buffer (it keeps them as well) and -ENOMEM.
+ */
+struct output {
+	const char *extension; /* "svg" */
+	const char *content_type;
+	int (*write)(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		     struct buf *out);
+};
+
+/* NULL for an unknown extension. */
+const struct output *output_find(const char *extension);
+
+/*
+ * folded: `a;b;c 12` a line, root first, sorted; a name's `;` becomes `:`, control bytes and line
+ * ends a blank, invalid UTF-8 U+FFFD. A subtree's lines begin with the frames that lead to it
+ * (without the root). Frames carry their kind's suffix ("_[k]").
+ */
+int folded_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		 struct buf *out);
+
+/* svg: one self-contained interactive flame graph. */
+int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	      struct buf *out);
+
+/* json: {"name","kind","self","total","children"}, names as they are (valid UTF-8). */
+int json_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	       struct buf *out);

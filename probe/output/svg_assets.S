@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The script and the style of the SVG as bytes; paths are relative to the repository's root. */
+	.section .rodata
+
+	.global svg_script, svg_script_end
+svg_script:
+	.incbin "probe/output/flamegraph.js"
+svg_script_end:
+
+	.global svg_style, svg_style_end
+svg_style:
+	.incbin "probe/output/flamegraph.css"
+svg_style_end:
+	.byte 0
+
+	.section .note.GNU-stack, "", %progbits

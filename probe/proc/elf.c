@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proc/elf.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define SECTIONS_MAX	1000000
+#define SECTION_NAMES_MAX (16 * 1024 * 1024)
+#define NOTES_MAX	(64 * 1024)
+
+static void end_elf(Elf **elf)
+{
+	elf_end(*elf);
+}
+
+int elf_pread(int fd, void *to, size_t bytes, uint64_t offset)
+{
+	char *at = to;
+
+	while (bytes) {
+		ssize_t n = pread(fd, at, bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		at += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static bool extent_fits(const struct elf_image *image, uint64_t offset, uint64_t bytes)
+{
+	return offset <= image->file_bytes && bytes <= image->file_bytes - offset;
+}
+
+/* libelf allocates for as many sections as the file claims: look at the claims first. */
+static int check_counts(int fd, const struct elf_image *image)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr narrow;
+		Elf64_Ehdr wide;
+	} header = {0};
+	union {
+		Elf32_Shdr narrow;
+		Elf64_Shdr wide;
+	} first;
+	uint64_t sections_at, claimed;
+	unsigned sections;
+
+	if (image->file_bytes < sizeof(header.narrow) ||
+	    elf_pread(fd, &header,
+		      image->file_bytes < sizeof(header) ? sizeof(header.narrow) : sizeof(header),
+		      0) < 0)
+		return -ENOEXEC;
+	if (memcmp(header.ident, ELFMAG, SELFMAG) != 0 || header.ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
+	if (!image->wide && header.ident[EI_CLASS] == ELFCLASS64)
+		return -ENOEXEC;
+	sections_at = image->wide ? header.wide.e_shoff : header.narrow.e_shoff;
+	sections = image->wide ? header.wide.e_shnum : header.narrow.e_shnum;
+	if ((image->wide ? header.wide.e_phnum : header.narrow.e_phnum) == PN_XNUM)
+		return -EBADMSG;
+	if (sections || !sections_at)
+		return 0;
+	if (elf_pread(fd, &first, image->wide ? sizeof(first.wide) : sizeof(first.narrow),
+		      sections_at) < 0)
+		return -EBADMSG;
+	claimed = image->wide ? first.wide.sh_size : first.narrow.sh_size;
+	return claimed > SECTIONS_MAX ? -EBADMSG : 0;
+}
+
+/* Notes are {name size, descriptor size, type, name, descriptor}, each padded to 4 bytes. */
+static void read_build_id(int fd, struct elf_image *image, uint64_t offset, uint64_t bytes)
+{
+	_cleanup_free_ char *notes = NULL;
+
+	if (image->build_id_bytes || bytes > NOTES_MAX || !extent_fits(image, offset, bytes))
+		return;
+	notes = malloc(bytes ? bytes : 1);
+	if (!notes || elf_pread(fd, notes, bytes, offset) < 0)
+		return;
+	for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
+		Elf64_Nhdr note; /* the same in both classes */
+
+		memcpy(&note, notes + at, sizeof(note));
+		size_t name = at + sizeof(note);
+		size_t descriptor = name + (((size_t)note.n_namesz + 3) & ~(size_t)3);
+		if (descriptor > bytes || note.n_descsz > bytes - descriptor)
+			return;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp(notes + name, "GNU", 4) == 0 && note.n_descsz <= BUILD_ID_MAX) {
+			memcpy(image->build_id, notes + descriptor, note.n_descsz);
+			image->build_id_bytes = note.n_descsz;
+			return;
+		}
+		at = descriptor + (((size_t)note.n_descsz + 3) & ~(size_t)3);
+	}
+}
+
+static void read_segments(int fd, Elf *elf, struct elf_image *image)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(elf, &count) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf, (int)i, &segment))
+			return;
+		if (segment.p_type == PT_NOTE)
+			read_build_id(fd, image, segment.p_offset, segment.p_filesz);
+		if (!extent_fits(image, segment.p_offset, segment.p_filesz))
+			continue;
+		if (segment.p_type == PT_GNU_EH_FRAME) {
+			image->eh_frame_hdr =
+				(struct elf_extent){segment.p_offset, segment.p_filesz};
+			image->eh_frame_hdr_address = segment.p_vaddr;
+		}
+		if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) &&
+		    image->segments_count < ELF_SEGMENTS_MAX)
+			image->segments[image->segments_count++] = (struct elf_segment){
+				segment.p_offset, segment.p_filesz, segment.p_vaddr};
+	}
+}
+
+static void take_symbols(Elf *elf, struct elf_image *image, const GElf_Shdr *section)
+{
+	struct elf_symbols *to =
+		section->sh_type == SHT_SYMTAB ? &image->symtab : &image->dynsym;
+	Elf_Scn *strings_section = elf_getscn(elf, section->sh_link);
+	GElf_Shdr strings;
+
+	if (!strings_section || !gelf_getshdr(strings_section, &strings) ||
+	    strings.sh_type != SHT_STRTAB)
+		return;
+	if (!extent_fits(image, section->sh_offset, section->sh_size) ||
+	    !extent_fits(image, strings.sh_offset, strings.sh_size))
+		return;
+	to->symbols = (struct elf_extent){section->sh_offset, section->sh_size};
+	to->strings = (struct elf_extent){strings.sh_offset, strings.sh_size};
+}
+
+/* .gnu_debuglink: a file name with its NUL, padded to 4 bytes, then a CRC. */
+static void read_debuglink(int fd, struct elf_image *image, const GElf_Shdr *section)
+{
+	char content[sizeof(image->debuglink) + 8] = {0};
+
+	if (section->sh_size > sizeof(content) || section->sh_size < 8 ||
+	    !extent_fits(image, section->sh_offset, section->sh_size) ||
+	    elf_pread(fd, content, section->sh_size, section->sh_offset) < 0)
+		return;
+	size_t len = strnlen(content, section->sh_size - 4);
+	size_t crc_at = (len + 4) & ~(size_t)3;
+	if (len == 0 || len >= sizeof(image->debuglink) || crc_at + 4 > section->sh_size ||
+	    memchr(content, '/', len))
+		return;
+	memcpy(image->debuglink, content, len + 1);
+	memcpy(&image->debuglink_crc, content + crc_at, 4);
+}
+
+static void read_sections(int fd, Elf *elf, struct elf_image *image)
+{
+	size_t names = 0;
+	GElf_Shdr section;
+	Elf_Scn *names_section = NULL;
+
+	if (elf_getshdrstrndx(elf, &names) == 0)
+		names_section = elf_getscn(elf, names);
+	bool named = names_section && gelf_getshdr(names_section, &section) &&
+		     section.sh_size <= SECTION_NAMES_MAX;
+
+	for (Elf_Scn *at = NULL; (at = elf_nextscn(elf, at));) {
+		if (!gelf_getshdr(at, &section))
+			continue;
+		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
+			take_symbols(elf, image, &section);
+		else if (section.sh_type == SHT_NOTE)
+			read_build_id(fd, image, section.sh_offset, section.sh_size);
+		if (!named || section.sh_type != SHT_PROGBITS || section.sh_size > 512)
+			continue;
+		const char *name = elf_strptr(elf, names, section.sh_name);
+		if (name && strcmp(name, ".gnu_debuglink") == 0)
+			read_debuglink(fd, image, &section);
+	}
+}
+
+int elf_read(int fd, struct elf_image *image)
+{
+	struct stat stat;
+	unsigned char ident[EI_NIDENT];
+
+	*image = (struct elf_image){0};
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_size < EI_NIDENT)
+		return -ENOEXEC;
+	image->file_bytes = (uint64_t)stat.st_size;
+	int r = elf_pread(fd, ident, sizeof(ident), 0);
+	if (r < 0)
+		return r;
+	image->wide = ident[EI_CLASS] == ELFCLASS64;
+	r = check_counts(fd, image);
+	if (r < 0)
+		return r;
+	elf_version(EV_CURRENT);
+	_cleanup_(end_elf) Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return -EBADMSG;
+	read_segments(fd, elf, image);
+	read_sections(fd, elf, image);
+	return 0;
+}
+
+bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
+		    uint64_t *address)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (file_offset - segments[i].file_offset < segments[i].file_bytes) {
+			*address = file_offset - segments[i].file_offset + segments[i].address;
+			return true;
+		}
+	}
+	return false;
+}

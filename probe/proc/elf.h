@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is where in an ELF file. Every file is hostile: all numbers are checked against the file's
+ * size and fixed limits, nothing is mapped into memory (a file that shrinks would kill us), and
+ * what does not hold is left out. Files of other byte orders are refused.
+ *
+ * Source: System V ABI, ELF-64 object file format; LSB for .eh_frame_hdr and build id notes; GDB's
+ * manual ("Separate Debug Files") for .gnu_debuglink.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUILD_ID_MAX	 64
+#define ELF_SEGMENTS_MAX 16
+
+/* A piece of the file; bytes = 0: not there. */
+struct elf_extent {
+	uint64_t offset, bytes;
+};
+
+/* An executable PT_LOAD segment. */
+struct elf_segment {
+	uint64_t file_offset, file_bytes;
+	uint64_t address; /* the address that the file was linked for */
+};
+
+struct elf_symbols {
+	struct elf_extent symbols; /* Elf32_Sym or Elf64_Sym */
+	struct elf_extent strings;
+};
+
+struct elf_image {
+	bool wide; /* 64-bit */
+	uint64_t file_bytes;
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t segments_count;
+	struct elf_symbols symtab, dynsym;
+	struct elf_extent eh_frame_hdr;
+	uint64_t eh_frame_hdr_address;
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_bytes; /* 0: none */
+	char debuglink[256];   /* "": none */
+	uint32_t debuglink_crc;
+};
+
+/* Reads a regular file. -ENOEXEC not an ELF file of this byte order, -EBADMSG its headers make no
+ * sense, or the errno of reading. */
+int elf_read(int fd, struct elf_image *image);
+
+/* The linked address of a file offset; false when no executable segment holds it. */
+bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
+		    uint64_t *address);
+
+/* pread() of all bytes: -EIO when the file ends before. */
+int elf_pread(int fd, void *to, size_t bytes, uint64_t offset);

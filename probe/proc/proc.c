@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proc/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define STAT_BYTES    4096
+#define CMDLINE_BYTES (128 * 1024)
+
+static int read_file(pid_t pid, const char *name, struct buf *out)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int r = file_read(AT_FDCWD, path, out);
+	return r == -ENOENT ? -ESRCH : r;
+}
+
+/* proc(5): `pid (comm) state ppid …`, start time is field 22. comm may hold anything, so the
+ * last parenthesis counts. */
+int proc_stat(pid_t pid, struct proc_stat *stat)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
+	int r = read_file(pid, "stat", &text);
+
+	if (r == 0)
+		buf_char(&text, '\0');
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	char *begin = strchr(text.data, '('), *end = strrchr(text.data, ')');
+	if (!begin || !end || end < begin)
+		return -EINVAL;
+	size_t len = (size_t)(end - begin) - 1;
+	if (len >= sizeof(stat->comm))
+		len = sizeof(stat->comm) - 1; /* kernel threads' names may be longer */
+	const char *field = end + 1;
+	for (int i = 2; i < 22 && field; i++)
+		field = strchr(field + 1, ' ');
+	if (!field)
+		return -EINVAL;
+	memcpy(stat->comm, begin + 1, len);
+	stat->comm[len] = '\0';
+	stat->start_ticks = strtoull(field, NULL, 10);
+	return 0;
+}
+
+uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns)
+{
+	return start_boottime_ns / (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(CMDLINE_BYTES);
+	int r = read_file(pid, "cmdline", &text);
+
+	if (r < 0 && r != -ENOSPC) /* what is over the limit is not looked at */
+		return r;
+	for (size_t i = 0; i < text.len; i++) {
+		if (!text.data[i])
+			text.data[i] = ' ';
+	}
+	*found = memmem(text.data, text.len, needle, strlen(needle)) != NULL;
+	return 0;
+}
+
+int proc_each(void (*each)(void *arg, pid_t pid), void *arg)
+{
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (isdigit((unsigned char)entry->d_name[0]))
+			each(arg, (pid_t)strtol(entry->d_name, NULL, 10));
+	}
+	closedir(dir);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Facts about a process from /proc/PID. -ESRCH: it is gone. None of these follows what the process
+ * may have put there, but proc_cmdline() reads its memory, which can hang (a page of a FUSE file):
+ * only in a job.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM_BYTES 16
+
+struct proc_stat {
+	char comm[PROC_COMM_BYTES]; /* of the main thread; NUL-terminated, any other bytes */
+	uint64_t start_ticks;	    /* since boot: tells a process from another with the same pid */
+};
+
+int proc_stat(pid_t pid, struct proc_stat *stat);
+
+/* A start time in ns since boot (task->start_boottime) as start_ticks has it. */
+uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
+
+/* Whether `needle` occurs in the command line (arguments joined by blanks, at most 128 KiB). */
+int proc_cmdline_contains(pid_t pid, const char *needle, bool *found);
+
+/* Calls each(arg, pid) for every process there is; -errno of reading /proc. */
+int proc_each(void (*each)(void *arg, pid_t pid), void *arg);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The engine under all subscribers: one tracer, one table of targets, one way from counts to named
+ * profiles. A subscriber is the configured feature, or one on-demand session.
+ *
+ * Reading a window ("drain"), every 30 s and whenever somebody asks:
+ *
+ *	swap windows -> wait until new processes are known -> join counts and stacks -> have files
+ *	read -> name, on the bulk worker -> tell who asked
+ *
+ * Everything here is called on the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/worker.h"
+#include "profile/profile.h"
+#include "profile/snooper.h"
+#include "profile/target.h"
+#include "profile/tracer.h"
+
+struct engine;
+struct subscriber;
+
+struct engine_setup {
+	struct loop *loop;
+	struct worker *urgent, *bulk;
+	struct tracer_sizes sizes;
+};
+
+/* -ENOMEM */
+int engine_new(struct engine **ret, const struct engine_setup *setup);
+void engine_free(struct engine *engine);
+
+struct subscription {
+	uint32_t probes;
+	bool thread_frame;
+	pid_t pid;	      /* just this process; 0: what the snoopers choose */
+	uint64_t start_ticks; /* of that pid */
+};
+
+/*
+ * Begins to collect for one more subscriber; loads and attaches what is missing. Negative errno,
+ * and `why` has a sentence for people; -EBUSY: SUBSCRIBERS_MAX are there.
+ */
+int engine_subscribe(struct engine *engine, const struct subscription *subscription,
+		     struct subscriber **ret, char *why, size_t why_bytes);
+
+/* What isn't read yet is lost to it: drain first. The last one out stops and unloads all. */
+void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber);
+
+/* Changes that take effect at once; windows are not cut. */
+void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame);
+
+/* The snoopers that all subscribers without a pid follow. -errno of reading /proc. */
+int engine_set_snoopers(struct engine *engine, struct snoopers *snoopers);
+
+/* The period of the sampling timer, now or when it starts. Errors as engine_subscribe(). */
+int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes);
+
+/* Reads the window that runs now and calls done(arg) when its stacks are in the profiles. done is
+ * called later, never inside, and even when there is no memory or nothing runs. */
+void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg);
+
+/* The profile that a subscriber's stacks of a probe go to, borrowed; NULL: it doesn't collect it.
+ * Its tree is for jobs on the bulk worker only. */
+struct profile *subscriber_profile(const struct subscriber *subscriber, enum probe probe);
+
+/* Hands over that profile and begins a new one, which starts where the old one ends. NULL: no
+ * memory, the old one goes on. */
+struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe);
+
+struct engine_stats {
+	uint64_t samples[PROBE_COUNT];
+	uint64_t lost[LOST_COUNT];
+	uint64_t truncated[TRUNCATED_COUNT];
+	uint64_t refused; /* weight that found no room in a profile */
+	uint64_t unnamed_frames;
+	uint64_t windows, window_stacks;
+	uint64_t given_up; /* jobs */
+	uint64_t bpf_time_ns;
+	unsigned cpus;
+	bool arming; /* processes are still being looked at for the first time */
+	struct targets_stats targets;
+	struct symbol_files_stats files;
+};
+void engine_stats(const struct engine *engine, struct engine_stats *stats);
+
+/* Calls each for the processes that match now. */
+void engine_targets(const struct engine *engine,
+		    void (*each)(void *arg, const struct target *target), void *arg);

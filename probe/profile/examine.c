@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/examine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/*
+ * The very file that is mapped, even when it was deleted or replaced: by /proc/PID/map_files. Where
+ * that is not allowed, by its path in the process's root, out of which no link leads.
+ */
+static int open_mapped(const struct examination *e, const struct mapping *mapping)
+{
+	struct open_how how = {.flags = OPEN_FLAGS,
+			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	struct stat stat;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)e->pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	_cleanup_close_ int fd = open(path, OPEN_FLAGS);
+	if (fd < 0 && errno == EPERM && e->root_fd >= 0)
+		fd = (int)syscall(SYS_openat2, e->root_fd, mapping->path, &how, sizeof(how));
+	if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+		return -1;
+	return TAKE_FD(fd);
+}
+
+static int read_maps(struct examination *e)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)e->pid);
+	e->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = maps_read(e->pid, &e->maps);
+	if (r < 0)
+		return r;
+	e->fds = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->fds));
+	if (!e->fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->maps.count; i++) {
+		const struct mapping *mapping = &e->maps.mappings[i];
+
+		e->fds[i] = mapping->kind == MAPPING_FILE ? open_mapped(e, mapping) : -1;
+	}
+	return 0;
+}
+
+static void run(struct job *job)
+{
+	struct examination *e = (struct examination *)job;
+	struct identity who = {e->line_pid, e->line_start_ticks, e->comm};
+	struct proc_stat stat;
+
+	if (e->snoopers)
+		snoopers_match_cmdline(e->snoopers, &who, e->pid, &e->match);
+	e->began_ns = loop_now_ns();
+	e->error = read_maps(e);
+	e->ended_ns = loop_now_ns();
+	/* Last, so that all of it was read from this very process. */
+	if (e->error == 0)
+		e->error = proc_stat(e->pid, &stat);
+	if (e->error == 0 && stat.start_ticks != e->start_ticks)
+		e->error = -ESRCH;
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct examination *e = (struct examination *)job;
+
+	e->done(e->arg, e, finished);
+}
+
+static void free_examination(struct job *job)
+{
+	struct examination *e = (struct examination *)job;
+
+	for (size_t i = 0; e->fds && i < e->maps.count; i++)
+		cleanup_close(&e->fds[i]);
+	cleanup_close(&e->root_fd);
+	free(e->fds);
+	maps_done(&e->maps);
+	snoopers_unref(e->snoopers);
+	free(e);
+}
+
+int examine(struct worker *worker, const struct examination *question)
+{
+	struct examination *e = malloc(sizeof(*e));
+
+	if (!e)
+		return -ENOMEM;
+	*e = *question;
+	e->job = (struct job){.run = run, .done = done, .free = free_examination};
+	e->root_fd = -1;
+	if (e->snoopers)
+		snoopers_ref(e->snoopers);
+	worker_submit(worker, &e->job);
+	return 0;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/ondemand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+#include "profile/render.h"
+
+struct ondemand {
+	struct ondemands *all;
+	struct ondemand_request request;
+	struct subscriber *subscriber;
+	struct loop_timer end;
+};
+
+struct ondemands {
+	struct ondemand_setup setup;
+	struct ondemand *running[ONDEMAND_MAX];
+};
+
+int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->setup = *setup;
+	return 0;
+}
+
+static void forget(struct ondemand *ondemand)
+{
+	struct ondemands *all = ondemand->all;
+
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (all->running[i] == ondemand)
+			all->running[i] = NULL;
+	}
+	loop_timer_cancel(all->setup.loop, &ondemand->end);
+	if (ondemand->subscriber)
+		engine_unsubscribe(all->setup.engine, ondemand->subscriber);
+	free(ondemand);
+}
+
+static void finish(struct ondemand *ondemand, int error, struct buf *content)
+{
+	struct ondemand_request request = ondemand->request;
+
+	forget(ondemand);
+	request.done(request.arg, error, content);
+}
+
+void ondemands_free(struct ondemands *ondemands)
+{
+	if (!ondemands)
+		return;
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (ondemands->running[i])
+			finish(ondemands->running[i], -ECANCELED, NULL);
+	}
+	free(ondemands);
+}
+
+static void rendered(void *arg, struct render *render)
+{
+	finish(arg, render->error, &render->content[0]);
+}
+
+static void drained(void *arg)
+{
+	struct ondemand *ondemand = arg;
+	const struct ondemand_setup *setup = &ondemand->all->setup;
+	struct render question = {
+		.profile = subscriber_profile(ondemand->subscriber, ondemand->request.probe),
+		.node = TREE_ROOT,
+		.host = setup->host,
+		.outputs = {ondemand->request.output},
+		.done = rendered,
+		.arg = ondemand,
+	};
+	int r = render_submit(setup->bulk, &question);
+
+	if (r < 0)
+		finish(ondemand, r, NULL);
+}
+
+static void time_is_over(void *arg)
+{
+	struct ondemand *ondemand = arg;
+
+	engine_drain(ondemand->all->setup.engine, drained, ondemand);
+}
+
+static int free_place(const struct ondemands *ondemands)
+{
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (!ondemands->running[i])
+			return i;
+	}
+	return -EBUSY;
+}
+
+int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
+		   struct ondemand **ret, char *why, size_t why_bytes)
+{
+	struct subscription subscription = {
+		.probes = 1u << request->probe,
+		.thread_frame = request->thread_frame,
+		.pid = request->pid,
+	};
+	int place = free_place(ondemands);
+	struct proc_stat stat;
+
+	if (place < 0) {
+		snprintf(why, why_bytes, "%d sessions on demand run already", ONDEMAND_MAX);
+		return place;
+	}
+	if (request->pid && proc_stat(request->pid, &stat) < 0) {
+		snprintf(why, why_bytes, "no process has the pid %d", request->pid);
+		return -ESRCH;
+	}
+	if (request->pid)
+		subscription.start_ticks = stat.start_ticks;
+	struct ondemand *ondemand = calloc(1, sizeof(*ondemand));
+	if (!ondemand) {
+		snprintf(why, why_bytes, "no memory");
+		return -ENOMEM;
+	}
+	ondemand->all = ondemands;
+	ondemand->request = *request;
+	ondemand->end = (struct loop_timer){.expired = time_is_over, .arg = ondemand};
+	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber, why,
+				 why_bytes);
+	if (r < 0) {
+		free(ondemand);
+		return r;
+	}
+	ondemands->running[place] = ondemand;
+	*ret = ondemand;
+	loop_timer_set(ondemands->setup.loop, &ondemand->end,
+		       loop_now_ns() + request->seconds * NS_PER_S);
+	return 0;
+}
+
+void ondemand_cancel(struct ondemands *ondemands, struct ondemand *ondemand)
+{
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		/* Once its time is over, its end is on its way anyway. */
+		if (ondemands->running[i] == ondemand && ondemand->end.active)
+			finish(ondemand, -ECANCELED, NULL);
+	}
+}
+
+unsigned ondemands_count(const struct ondemands *ondemands)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < ONDEMAND_MAX; i++)
+		count += ondemands->running[i] != NULL;
+	return count;
+}

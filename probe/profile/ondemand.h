@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sessions on demand (`seconds=N`): a profile of the next seconds, beside the configured one and
+ * without touching it. On the loop's thread.
+ */
+#pragma once
+
+#include "profile/engine.h"
+#include "profile/files.h"
+
+#define ONDEMAND_MAX 8
+
+struct ondemands;
+struct ondemand;
+
+struct ondemand_setup {
+	struct loop *loop;
+	struct engine *engine;
+	struct worker *bulk;
+	const char *host;
+};
+
+/* -ENOMEM */
+int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup);
+
+/* Ends those that run: their done() gets -ECANCELED. */
+void ondemands_free(struct ondemands *ondemands);
+
+struct ondemand_request {
+	enum probe probe;
+	unsigned seconds;
+	int pid; /* 0: the processes that the snoopers choose */
+	bool thread_frame;
+	const struct output *output;
+	/* Gets 0 or a negative errno, and the content, which it may take over. */
+	void (*done)(void *arg, int error, struct buf *content);
+	void *arg;
+};
+
+/* -EBUSY: ONDEMAND_MAX run; -ESRCH: no such process; other negative errno with a sentence in
+ * `why`. Then done() isn't called. */
+int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
+		   struct ondemand **ret, char *why, size_t why_bytes);
+
+/* Ends it before its time, if done() wasn't called yet: done() gets -ECANCELED. */
+void ondemand_cancel(struct ondemands *ondemands, struct ondemand *ondemand);
+
+unsigned ondemands_count(const struct ondemands *ondemands);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/kind.h"
+
+#define NODES_MAX      (2u * 1024 * 1024)
+#define NAME_BYTES_MAX (64u * 1024 * 1024)
+
+int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t period_ns)
+{
+	_cleanup_profile_ struct profile *profile = calloc(1, sizeof(*profile));
+
+	if (!profile)
+		return -ENOMEM;
+	profile->refs = 1;
+	int r = tree_new(&profile->tree, NODES_MAX, NAME_BYTES_MAX);
+	if (r < 0)
+		return r;
+	profile->probe = probe;
+	profile->from = profile->until = from;
+	profile->period_ns = period_ns;
+	*ret = TAKE_PTR(profile);
+	return 0;
+}
+
+struct profile *profile_ref(struct profile *profile)
+{
+	if (profile)
+		profile->refs++;
+	return profile;
+}
+
+void profile_unref(struct profile *profile)
+{
+	if (!profile || --profile->refs > 0)
+		return;
+	tree_free(profile->tree);
+	free(profile);
+}
+
+int profile_merge(struct profile *profile, const struct profile *more)
+{
+	if (more->from < profile->from)
+		profile->from = more->from;
+	if (more->until > profile->until)
+		profile->until = more->until;
+	profile->lost += more->lost;
+	profile->refused += more->refused;
+	return tree_merge(profile->tree, more->tree, TREE_ROOT);
+}
+
+struct process_list {
+	struct profile_process *processes;
+	size_t count, capacity;
+	bool failed;
+};
+
+static bool take_process(void *arg, const struct tree_frame *frame)
+{
+	struct process_list *list = arg;
+	char *end;
+
+	if (frame->type != FRAME_TYPE_PROCESS)
+		return frame->type == FRAME_TYPE_ROOT;
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 16;
+		struct profile_process *grown =
+			reallocarray(list->processes, capacity, sizeof(*grown));
+
+		if (!grown) {
+			list->failed = true;
+			return false;
+		}
+		list->processes = grown;
+		list->capacity = capacity;
+	}
+	/* "[pid]comm" */
+	int pid = (int)strtol(frame->name + 1, &end, 10);
+	list->processes[list->count++] = (struct profile_process){frame->node, pid, end + 1};
+	return false;
+}
+
+int64_t profile_processes(const struct profile *profile, struct profile_process **ret)
+{
+	static const struct tree_visitor visitor = {.open = take_process};
+	struct process_list list = {0};
+	int r = tree_walk(profile->tree, TREE_ROOT, &visitor, &list);
+
+	if (r < 0 || list.failed) {
+		free(list.processes);
+		return r < 0 ? r : -ENOMEM;
+	}
+	*ret = list.processes;
+	return (int64_t)list.count;
+}
+
+int profile_select(struct profile **ret, const struct profile *from, int pid)
+{
+	_cleanup_free_ struct profile_process *processes = NULL;
+	_cleanup_profile_ struct profile *selected = NULL;
+	int64_t count = profile_processes(from, &processes);
+
+	if (count < 0)
+		return (int)count;
+	int r = profile_new(&selected, from->probe, from->from, from->period_ns);
+	if (r < 0)
+		return r;
+	selected->until = from->until;
+	selected->lost = from->lost;
+	for (int64_t i = 0; i < count; i++) {
+		if (processes[i].pid != pid)
+			continue;
+		r = tree_merge(selected->tree, from->tree, processes[i].node);
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(selected);
+	return 0;
+}
+
+static bool add_truncated(void *arg, const struct tree_frame *frame)
+{
+	uint64_t *sum = arg;
+
+	if (frame->type != FRAME_TYPE_MARKER || strcmp(frame->name, FRAME_TRUNCATED) != 0)
+		return frame->type < FRAME_TYPE_MARKER; /* it stands right below process or thread */
+	*sum += frame->total;
+	return false;
+}
+
+static uint64_t truncated_weight(const struct tree *tree, uint32_t start)
+{
+	static const struct tree_visitor visitor = {.open = add_truncated};
+	uint64_t sum = 0;
+
+	return tree_walk(tree, start, &visitor, &sum) < 0 ? 0 : sum;
+}
+
+void profile_describe(const struct profile *profile, uint32_t start, const char *host,
+		      struct profile_meta *meta)
+{
+	const struct kind *kind = kind_get(profile->probe);
+	_cleanup_free_ struct profile_process *processes = NULL;
+	int64_t count = start == TREE_ROOT ? profile_processes(profile, &processes) : 1;
+
+	*meta = (struct profile_meta){
+		.title = kind->title,
+		.count_name = kind->count_name,
+		.host = host,
+		.from = profile->from,
+		.until = profile->until,
+		.period_ns = profile->period_ns,
+		.lost = profile->lost + profile->refused,
+		.truncated = truncated_weight(profile->tree, start),
+		.processes = count > 0 ? (uint32_t)count : 0,
+	};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A profile: what one subscriber has of one probe since a time, as a tree with processes below its
+ * root. References are counted on the loop's thread; the tree is touched by the bulk worker's jobs
+ * alone, which run one after the other.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "output/output.h"
+#include "probe.h"
+#include "sample.h"
+#include "stack/tree.h"
+
+#define FRAME_TRUNCATED "[truncated]"
+
+struct profile {
+	unsigned refs; /* of the loop's thread */
+	struct tree *tree;
+	enum probe probe;
+	time_t from, until;
+	uint64_t period_ns;
+	uint64_t lost;		   /* samples lost meanwhile */
+	uint64_t refused;	   /* weight that found no room in the tree */
+};
+
+/* With one reference. -ENOMEM */
+int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t period_ns);
+struct profile *profile_ref(struct profile *profile);
+void profile_unref(struct profile *profile);
+static inline void profile_unrefp(struct profile **profile)
+{
+	profile_unref(*profile);
+}
+#define _cleanup_profile_ _cleanup_(profile_unrefp)
+
+/* Adds `more` to `profile`, its time included. -ENOSPC, -ENOMEM: a part was added. */
+int profile_merge(struct profile *profile, const struct profile *more);
+
+/* One process, as its frame `[pid]comm` names it. */
+struct profile_process {
+	uint32_t node;
+	int pid;
+	const char *comm; /* borrowed from the tree */
+};
+
+/* The processes in the tree, in no order. *ret is the caller's to free. Returns their number. */
+int64_t profile_processes(const struct profile *profile, struct profile_process **ret);
+
+/* A profile of just the processes with that pid. -ENOMEM, -ENOSPC */
+int profile_select(struct profile **ret, const struct profile *from, int pid);
+
+/* The words for a picture of all (TREE_ROOT) or of one process's node. `host` is borrowed. */
+void profile_describe(const struct profile *profile, uint32_t start, const char *host,
+		      struct profile_meta *meta);

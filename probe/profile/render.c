@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define CONTENT_MAX (256u * 1024 * 1024)
+
+static int prepare(const struct render *render, struct profile **made)
+{
+	const struct profile *from = render->profile;
+	_cleanup_profile_ struct profile *merged = NULL;
+	int r = 0;
+
+	if (render->before) {
+		r = profile_new(&merged, from->probe, from->from, from->period_ns);
+		if (r == 0)
+			r = profile_merge(merged, from);
+		if (r == 0)
+			r = profile_merge(merged, render->before);
+		from = merged;
+	}
+	if (r == 0 && render->pid)
+		r = profile_select(made, from, render->pid);
+	else if (r == 0)
+		*made = TAKE_PTR(merged);
+	return r;
+}
+
+struct subtotal {
+	uint64_t total;
+};
+
+static bool take_total(void *arg, const struct tree_frame *frame)
+{
+	((struct subtotal *)arg)->total = frame->total;
+	return false;
+}
+
+static void run(struct job *job)
+{
+	static const struct tree_visitor visitor = {.open = take_total};
+	struct render *render = (struct render *)job;
+	_cleanup_profile_ struct profile *made = NULL;
+	struct subtotal subtotal = {0};
+	struct profile_meta meta;
+
+	render->error = prepare(render, &made);
+	if (render->error)
+		return;
+	const struct profile *profile = made ? made : render->profile;
+	render->error = tree_walk(profile->tree, render->node, &visitor, &subtotal);
+	render->total = subtotal.total;
+	profile_describe(profile, render->node, render->host, &meta);
+	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {
+		if (!render->outputs[i])
+			continue;
+		render->error = render->outputs[i]->write(profile->tree, render->node, &meta,
+							  &render->content[i]);
+		if (render->error == 0)
+			render->error = buf_error(&render->content[i]);
+	}
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct render *render = (struct render *)job;
+
+	(void)finished; /* it is never given up */
+	render->done(render->arg, render);
+}
+
+static void free_render(struct job *job)
+{
+	struct render *render = (struct render *)job;
+
+	profile_unref(render->profile);
+	profile_unref(render->before);
+	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
+		buf_done(&render->content[i]);
+	free(render);
+}
+
+int render_submit(struct worker *bulk, const struct render *question)
+{
+	struct render *render = malloc(sizeof(*render));
+
+	if (!render)
+		return -ENOMEM;
+	*render = *question;
+	render->job = (struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
+	profile_ref(render->profile);
+	profile_ref(render->before);
+	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
+		render->content[i] = (struct buf)BUF_INIT(CONTENT_MAX);
+	worker_submit(bulk, &render->job);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The configured feature: makes what it was told last true, writes its files, keeps the profile of
+ * the period before for GET. On the loop's thread.
+ *
+ *	idle --running--> collecting --period's end--> files are written, collecting goes on
+ *	collecting --params changed or stopped--> closing: window read, files written --> again
+ */
+#pragma once
+
+#include "profile/engine.h"
+#include "profile/files.h"
+#include "profile/spec.h"
+
+struct session;
+
+struct session_setup {
+	struct loop *loop;
+	struct engine *engine;
+	struct files_setup files; /* borrowed contents live as long as the session */
+};
+
+/* -ENOMEM */
+int session_new(struct session **ret, const struct session_setup *setup);
+void session_free(struct session *session);
+
+/*
+ * Makes `spec` true, at once where nothing has to be closed first. Negative errno and a sentence in
+ * `why` when it can't start; then nothing has changed.
+ */
+int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes);
+
+/* What it was told last; NULL: nothing yet. */
+const struct spec *session_spec(const struct session *session);
+
+/* "running", "arming", "stopped", "unsupported" or "failed", and why ("" where there's no more to
+ * say). */
+const char *session_state(const struct session *session, enum probe probe, const char **why);
+
+/*
+ * The profile so far as `output`: since the last file, and where that is less than 30 s the period
+ * before as well. done() gets 0 or a negative errno, and the content, which it may take over.
+ * -ENOENT: there is none (done() isn't called). pid 0: all.
+ */
+int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
+		  void (*done)(void *arg, int error, struct buf *content), void *arg);
+
+/* Stops, writes what is there, and calls done(arg) when all is written. */
+void session_close(struct session *session, void (*done)(void *arg), void *arg);
+
+struct session_stats {
+	uint64_t files_written, files_failed;
+};
+void session_stats(const struct session *session, struct session_stats *stats);

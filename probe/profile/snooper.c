@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "profile/snooper.h"
+
+#include <errno.h>
+#include <pcre2.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+
+/* A name has 15 bytes: what needs more steps than this is meant to hurt. */
+#define MATCH_STEPS_MAX 100000
+#define HEAP_KIB_MAX	1024
+#define NESTING_MAX	32
+#define ALL_PROBES	UINT32_MAX
+
+struct snoopers {
+	atomic_uint refs;
+	struct id_snooper *ids;
+	size_t ids_count;
+	struct name_snooper *names;
+	size_t names_count;
+};
+
+int snoopers_new(struct snoopers **ret)
+{
+	struct snoopers *snoopers = calloc(1, sizeof(*snoopers));
+
+	if (!snoopers)
+		return -ENOMEM;
+	snoopers->refs = 1;
+	*ret = snoopers;
+	return 0;
+}
+
+struct snoopers *snoopers_ref(struct snoopers *snoopers)
+{
+	atomic_fetch_add(&snoopers->refs, 1);
+	return snoopers;
+}
+
+static void name_done(struct name_snooper *name)
+{
+	free(name->comm);
+	free(name->cmdline);
+	free(name->debugging_dir);
+	pcre2_code_free(name->pattern);
+}
+
+void snoopers_unref(struct snoopers *snoopers)
+{
+	if (!snoopers || atomic_fetch_sub(&snoopers->refs, 1) > 1)
+		return;
+	for (size_t i = 0; i < snoopers->names_count; i++)
+		name_done(&snoopers->names[i]);
+	free(snoopers->names);
+	free(snoopers->ids);
+	free(snoopers);
+}
+
+int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
+{
+	struct id_snooper *ids =
+		reallocarray(snoopers->ids, snoopers->ids_count + 1, sizeof(*ids));
+	struct proc_stat stat;
+
+	if (!ids)
+		return -ENOMEM;
+	snoopers->ids = ids;
+	struct id_snooper *id = &ids[snoopers->ids_count++];
+	*id = (struct id_snooper){.pid = pid, .existed = proc_stat(pid, &stat) == 0};
+	if (id->existed)
+		id->start_ticks = stat.start_ticks;
+	return 0;
+}
+
+static int compile(const char *pattern, void **code)
+{
+	pcre2_compile_context *limits;
+	PCRE2_SIZE offset;
+	int error;
+
+	if (strlen(pattern) > SNOOPER_PATTERN_MAX)
+		return -E2BIG;
+	if (!pattern[0])
+		return 0;
+	limits = pcre2_compile_context_create(NULL);
+	if (!limits)
+		return -ENOMEM;
+	pcre2_set_parens_nest_limit(limits, NESTING_MAX);
+	*code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &offset,
+			      limits);
+	pcre2_compile_context_free(limits);
+	return *code ? 0 : -EINVAL;
+}
+
+int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
+		      const char *debugging_dir, uint32_t probes)
+{
+	_cleanup_(name_done) struct name_snooper name = {0};
+	int r = compile(comm, &name.pattern);
+
+	if (r < 0)
+		return r;
+	name.comm = strdup(comm);
+	name.cmdline = strdup(cmdline);
+	name.debugging_dir = strdup(debugging_dir);
+	name.probes = probes ? probes : ALL_PROBES;
+	name.probes_given = probes != 0;
+	struct name_snooper *names =
+		reallocarray(snoopers->names, snoopers->names_count + 1, sizeof(*names));
+	if (names)
+		snoopers->names = names;
+	if (!names || !name.comm || !name.cmdline || !name.debugging_dir)
+		return -ENOMEM;
+	names[snoopers->names_count++] = name;
+	name = (struct name_snooper){0};
+	return 0;
+}
+
+size_t snoopers_ids(const struct snoopers *snoopers, const struct id_snooper **ids)
+{
+	*ids = snoopers->ids;
+	return snoopers->ids_count;
+}
+
+size_t snoopers_names(const struct snoopers *snoopers, const struct name_snooper **names)
+{
+	*names = snoopers->names;
+	return snoopers->names_count;
+}
+
+bool snoopers_empty(const struct snoopers *snoopers)
+{
+	return snoopers->ids_count == 0 && snoopers->names_count == 0;
+}
+
+bool snoopers_equal(const struct snoopers *a, const struct snoopers *b)
+{
+	if (a->ids_count != b->ids_count || a->names_count != b->names_count)
+		return false;
+	for (size_t i = 0; i < a->ids_count; i++) {
+		if (a->ids[i].pid != b->ids[i].pid ||
+		    a->ids[i].existed != b->ids[i].existed ||
+		    a->ids[i].start_ticks != b->ids[i].start_ticks)
+			return false;
+	}
+	for (size_t i = 0; i < a->names_count; i++) {
+		const struct name_snooper *left = &a->names[i], *right = &b->names[i];
+
+		if (strcmp(left->comm, right->comm) != 0 ||
+		    strcmp(left->cmdline, right->cmdline) != 0 ||
+		    strcmp(left->debugging_dir, right->debugging_dir) != 0 ||
+		    left->probes != right->probes)
+			return false;
+	}
+	return true;
+}
+
+static bool comm_matches(const struct name_snooper *name, const char *comm)
+{
+	if (!name->pattern)
+		return true;
+	pcre2_match_context *limits = pcre2_match_context_create(NULL);
+	pcre2_match_data *result = pcre2_match_data_create(1, NULL);
+	bool matches = false;
+
+	if (limits && result) {
+		pcre2_set_match_limit(limits, MATCH_STEPS_MAX);
+		pcre2_set_heap_limit(limits, HEAP_KIB_MAX);
+		matches = pcre2_match(name->pattern, (PCRE2_SPTR)comm, strlen(comm), 0, 0, result,
+				      limits) >= 0;
+	}
+	pcre2_match_data_free(result);
+	pcre2_match_context_free(limits);
+	return matches;
+}
+
+static void take(struct match *match, const struct name_snooper *name)
+{
+	match->probes |= name->probes;
+	if (name->debugging_dir[0] && !match->debugging_dir)
+		match->debugging_dir = name->debugging_dir;
+}
+
+void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
+		    struct match *match)
+{
+	*match = (struct match){0};
+	for (size_t i = 0; i < snoopers->ids_count; i++) {
+		const struct id_snooper *id = &snoopers->ids[i];
+
+		if (id->pid == who->line_pid && id->existed &&
+		    id->start_ticks == who->line_start_ticks)
+			match->probes = ALL_PROBES;
+	}
+	for (size_t i = 0; i < snoopers->names_count; i++) {
+		const struct name_snooper *name = &snoopers->names[i];
+
+		if (!comm_matches(name, who->comm))
+			continue;
+		if (name->cmdline[0])
+			match->maybe |= name->probes;
+		else
+			take(match, name);
+	}
+	match->maybe &= ~match->probes;
+}
+
+void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
+			    struct match *match)
+{
+	snoopers_match(snoopers, who, match);
+	for (size_t i = 0; i < snoopers->names_count; i++) {
+		const struct name_snooper *name = &snoopers->names[i];
+		bool found = false;
+
+		if (name->cmdline[0] && comm_matches(name, who->comm) &&
+		    proc_cmdline_contains(pid, name->cmdline, &found) == 0 && found)
+			take(match, name);
+	}
+	match->maybe = 0;
+}

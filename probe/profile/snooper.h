@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Snoopers: selectors of processes. A set is a union of entries; immutable once made, shared by
+ * reference (jobs on other threads hold one).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SNOOPER_PATTERN_MAX 255
+
+/* One process. */
+struct id_snooper {
+	pid_t pid;
+	uint64_t start_ticks; /* of the process that had the pid when it was named … */
+	bool existed;	      /* … if there was one */
+};
+
+/* All processes whose name and command line match. */
+struct name_snooper {
+	char *comm;	     /* regular expression; "" = any */
+	char *cmdline;	     /* substring; "" = any */
+	char *debugging_dir; /* "" = none */
+	uint32_t probes;     /* counts for these only */
+	bool probes_given;
+	void *pattern;	     /* compiled comm; NULL = any */
+};
+
+struct snoopers;
+
+/* An empty set with one reference. -ENOMEM */
+int snoopers_new(struct snoopers **ret);
+struct snoopers *snoopers_ref(struct snoopers *snoopers);
+void snoopers_unref(struct snoopers *snoopers);
+static inline void snoopers_unrefp(struct snoopers **snoopers)
+{
+	snoopers_unref(*snoopers);
+}
+#define _cleanup_snoopers_ _cleanup_(snoopers_unrefp)
+
+/* Adding, before the set is shared. The start time is looked up. -ENOMEM */
+int snoopers_add_id(struct snoopers *snoopers, pid_t pid);
+
+/* -EINVAL: `comm` is no valid expression, or one too big; -E2BIG: over SNOOPER_PATTERN_MAX;
+ * -ENOMEM. `probes` 0: all. */
+int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
+		      const char *debugging_dir, uint32_t probes);
+
+size_t snoopers_ids(const struct snoopers *snoopers, const struct id_snooper **ids);
+size_t snoopers_names(const struct snoopers *snoopers, const struct name_snooper **names);
+bool snoopers_empty(const struct snoopers *snoopers);
+
+/* Whether two sets choose the same. */
+bool snoopers_equal(const struct snoopers *a, const struct snoopers *b);
+
+/* What is known of a process while it is matched. */
+struct match {
+	uint32_t probes;	   /* wanted for sure */
+	uint32_t maybe;		   /* wanted if the command line matches */
+	const char *debugging_dir; /* borrowed from the set; NULL: none */
+};
+
+/*
+ * Who is matched. The process that a proc_id entry names, and what that forks until it execs, have
+ * the same line: the named process's pid and start.
+ */
+struct identity {
+	pid_t line_pid;
+	uint64_t line_start_ticks;
+	const char *comm;
+};
+
+void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
+		    struct match *match);
+
+/* As above, with the command line of `pid` where `maybe` would need it. In a job: it can hang. */
+void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
+			    struct match *match);

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "proc/proc.h"
+#include "profile/examine.h"
+#include "profile/kind.h"
+
+/* Maps of a process whose addresses stay unknown are not read again and again. */
+#define RETRY_NS (20 * NS_PER_MS)
+
+struct target_key {
+	uint64_t id;
+	uint64_t pid;
+};
+
+struct targets {
+	struct tracer *tracer;
+	struct symbol_files *files;
+	struct worker *urgent;
+	struct selection selection;
+	struct map *all;     /* target_key -> struct target * */
+	struct map *current; /* uint32_t pid -> uint64_t id of who has the pid now */
+	struct targets_stats stats;
+};
+
+static void target_free(struct target *target)
+{
+	space_free(target->space);
+	free(target);
+}
+
+int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files *files,
+		struct worker *urgent, size_t max)
+{
+	struct targets *targets = calloc(1, sizeof(*targets));
+
+	if (!targets)
+		return -ENOMEM;
+	targets->tracer = tracer;
+	targets->files = files;
+	targets->urgent = urgent;
+	/* Beside those that live: those that ended in the window that is being read. */
+	int r = map_new(&targets->all, sizeof(struct target_key), sizeof(struct target *), max * 4);
+	if (r == 0)
+		r = map_new(&targets->current, sizeof(uint32_t), sizeof(uint64_t), max * 4);
+	if (r < 0) {
+		targets_free(targets);
+		return r;
+	}
+	*ret = targets;
+	return 0;
+}
+
+void targets_free(struct targets *targets)
+{
+	const struct target_key *key;
+	struct target **target;
+
+	if (!targets)
+		return;
+	if (targets->all) {
+		map_each(targets->all, pos, key, target)
+			target_free(*target);
+	}
+	map_free(targets->all);
+	map_free(targets->current);
+	snoopers_unref(targets->selection.snoopers);
+	free(targets);
+}
+
+struct target *targets_find(const struct targets *targets, uint32_t tgid, uint64_t id)
+{
+	struct target_key key = {.id = id, .pid = tgid};
+	struct target **target = map_get(targets->all, &key);
+
+	return target ? *target : NULL;
+}
+
+static struct target *current_of(const struct targets *targets, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	uint64_t *id = map_get(targets->current, &key);
+
+	return id ? targets_find(targets, key, *id) : NULL;
+}
+
+/* A new incarnation, which has its pid from now on. NULL: the table is full, or no memory. */
+static struct target *target_add(struct targets *targets, const struct target *like)
+{
+	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
+	uint32_t pid = (uint32_t)like->pid;
+	struct target *target = malloc(sizeof(*target)), **slot;
+	uint64_t *current;
+
+	if (!target)
+		return NULL;
+	*target = *like;
+	int r = target->space ? 0 : space_new(&target->space);
+	if (r == 0)
+		r = map_put(targets->all, &key, (void **)&slot);
+	if (r == 1 && map_put(targets->current, &pid, (void **)&current) < 0) {
+		map_del(targets->all, &key);
+		r = -ENOMEM;
+	}
+	if (r != 1) {
+		target_free(target);
+		targets->stats.refused++;
+		return NULL;
+	}
+	target->alive = true;
+	*slot = target;
+	*current = target->id;
+	return target;
+}
+
+static void end(struct targets *targets, struct target *target, uint64_t ns)
+{
+	uint32_t pid = (uint32_t)target->pid;
+	uint64_t *id = map_get(targets->current, &pid);
+
+	target->alive = false;
+	target->ended_ns = ns;
+	targets->stats.ended++;
+	if (id && *id == target->id)
+		map_del(targets->current, &pid);
+}
+
+/* What the kernel has to know of a target: nothing if nobody wants it. */
+static void tell_kernel(struct targets *targets, const struct target *target)
+{
+	struct target_value now, wanted = {.id = target->id};
+
+	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
+		if (target->undecided || targets_subscribers(targets, target, probe))
+			wanted.probes |= kinds_built() & 1u << probe;
+	}
+	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
+	if (!wanted.probes) {
+		if (there && now.id == target->id)
+			tracer_target_del(targets->tracer, target->pid);
+	} else if (!there || now.id != target->id || now.probes != wanted.probes) {
+		if (tracer_target_set(targets->tracer, target->pid, &wanted) < 0)
+			targets->stats.refused++;
+	}
+}
+
+uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
+			     uint32_t probe)
+{
+	if (target->rejected)
+		return 0;
+	uint32_t followers = target->probes & 1u << probe ? targets->selection.followers : 0;
+	return followers | target->subscribers;
+}
+
+static void drop(struct targets *targets, struct target *target)
+{
+	target->probes = target->subscribers = 0;
+	target->undecided = false;
+	target->rejected = true;
+	tell_kernel(targets, target);
+	end(targets, target, loop_now_ns());
+}
+
+static void take_maps(struct targets *targets, struct target *target, struct examination *e)
+{
+	_cleanup_free_ struct symbol_file **opened =
+		calloc(e->maps.count ? e->maps.count : 1, sizeof(struct symbol_file *));
+	struct symbol_root *root = symbol_root_new(TAKE_FD(e->root_fd));
+
+	for (size_t i = 0; opened && i < e->maps.count; i++) {
+		const struct mapping *mapping = &e->maps.mappings[i];
+
+		if (mapping->kind == MAPPING_VDSO)
+			opened[i] = symbol_files_vdso(targets->files);
+		else if (e->fds[i] >= 0)
+			opened[i] = symbol_files_get(targets->files, TAKE_FD(e->fds[i]),
+						     mapping->path, root, e->match.debugging_dir);
+		else if (mapping->kind == MAPPING_FILE)
+			opened[i] = symbol_file_nameless(mapping->path);
+	}
+	symbol_root_unref(root);
+	if (opened && space_update(target->space, &e->maps, opened, e->began_ns) == 0)
+		return;
+	for (size_t i = 0; opened && i < e->maps.count; i++)
+		symbol_file_unref(opened[i]);
+}
+
+static void examined(void *arg, struct examination *e, bool finished)
+{
+	struct targets *targets = arg;
+
+	tracer_read_life(targets->tracer); /* it may have become another meanwhile */
+	struct target *target = targets_find(targets, (uint32_t)e->pid, e->id);
+	if (target) {
+		target->examining = false;
+		target->hangs = !finished;
+		targets->stats.unreadable += !finished;
+		if (target->undecided) {
+			target->undecided = false;
+			target->probes |= finished ? e->match.probes : 0;
+			if (target->probes || target->subscribers)
+				tell_kernel(targets, target);
+			else
+				drop(targets, target);
+		}
+		if (finished && e->error == 0 && e->maps.count && !target->rejected &&
+		    (target->alive || e->ended_ns < target->ended_ns))
+			take_maps(targets, target, e);
+	}
+}
+
+static void look_at(struct targets *targets, struct target *target)
+{
+	struct examination question = {
+		.pid = target->pid,
+		.id = target->id,
+		.start_ticks = target->start_ticks,
+		.snoopers = targets->selection.snoopers,
+		.line_pid = target->line_pid,
+		.line_start_ticks = target->line_start_ticks,
+		.done = examined,
+		.arg = targets,
+	};
+
+	if (target->examining || target->hangs || !target->alive)
+		return;
+	memcpy(question.comm, target->comm, sizeof(question.comm));
+	if (examine(targets->urgent, &question) < 0)
+		return; /* no memory: its next new stack asks again */
+	target->examining = true;
+	target->retry_ns = loop_now_ns() + RETRY_NS;
+}
+
+/* Fills in who wants a process that goes by this identity; false: nobody does. */
+static bool evaluate(const struct targets *targets, struct target *target)
+{
+	struct identity who = {target->line_pid, target->line_start_ticks, target->comm};
+	struct match match = {0};
+
+	if (targets->selection.snoopers && targets->selection.followers)
+		snoopers_match(targets->selection.snoopers, &who, &match);
+	target->probes = match.probes;
+	target->undecided = match.maybe != 0;
+	target->subscribers = 0;
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		if (targets->selection.single[i].pid == target->line_pid &&
+		    targets->selection.single[i].start_ticks == target->line_start_ticks)
+			target->subscribers |= 1u << i;
+	}
+	return target->probes || target->undecided || target->subscribers;
+}
+
+static bool is_own_line(const struct target *target)
+{
+	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
+}
+
+/* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
+static void begin(struct targets *targets, const struct life_event *event, struct target *before)
+{
+	struct target fresh = {
+		.pid = (pid_t)event->tgid,
+		.id = event->id,
+		.start_ticks = proc_ticks_of_ns(event->start_ns),
+	};
+
+	memcpy(fresh.comm, event->comm, sizeof(fresh.comm));
+	fresh.line_pid = fresh.pid;
+	fresh.line_start_ticks = fresh.start_ticks;
+	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {
+		fresh.line_pid = before->line_pid;
+		fresh.line_start_ticks = before->line_start_ticks;
+	}
+	if (!evaluate(targets, &fresh)) {
+		struct target_value now;
+
+		if (tracer_target_get(targets->tracer, fresh.pid, &now) == 0 && now.id == fresh.id)
+			tracer_target_del(targets->tracer, fresh.pid);
+		/* Its stacks until now are known to be nobody's. */
+		fresh.rejected = true;
+		struct target *target = target_add(targets, &fresh);
+		if (target)
+			end(targets, target, event->time_ns);
+		return;
+	}
+	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
+		fresh.space = NULL;
+	struct target *target = target_add(targets, &fresh);
+	if (!target)
+		return;
+	tell_kernel(targets, target);
+	if (event->kind == LIFE_EXEC || target->undecided || !space_read_ns(target->space))
+		look_at(targets, target);
+}
+
+void targets_on_life(struct targets *targets, const struct life_event *event)
+{
+	uint32_t from = event->kind == LIFE_FORK ? event->parent : event->tgid;
+	uint64_t old_id = event->kind == LIFE_EXIT ? event->id : event->old_id;
+	struct target *before = old_id ? targets_find(targets, from, old_id) : NULL;
+
+	if (event->kind == LIFE_EXIT) {
+		if (before && before->alive)
+			end(targets, before, event->time_ns);
+		return;
+	}
+	begin(targets, event, before);
+	before = old_id ? targets_find(targets, from, old_id) : NULL;
+	if (before && before->alive && event->kind != LIFE_FORK)
+		end(targets, before, event->time_ns);
+}
+
+/* Whether all that a stack needs is known of its process. */
+static bool is_covered(const struct target *target, const struct stack *stack,
+		       const uint64_t *words)
+{
+	struct code code;
+
+	if (space_read_ns(target->space) < stack->time_ns &&
+	    space_exec_pages(target->space) != stack->exec_pages &&
+	    target->read_for_pages != stack->exec_pages)
+		return false;
+	for (size_t i = 0; i < stack->words_count; i++) {
+		uint32_t kind = (uint32_t)(words[i] >> FRAME_KIND_SHIFT);
+
+		if ((kind == FRAME_NATIVE || kind == FRAME_NATIVE_RETURN) &&
+		    space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns, &code) ==
+			    -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
+		      bool urgent)
+{
+	struct target *target = targets_find(targets, stack->key.tgid, stack->target_id);
+
+	if (!target || !target->alive || target->rejected || is_covered(target, stack, words))
+		return;
+	if (!urgent && loop_now_ns() < target->retry_ns)
+		return;
+	target->read_for_pages = stack->exec_pages;
+	look_at(targets, target);
+}
+
+/* It is no longer wanted; what was sampled of it until now was. */
+static void deselect(struct targets *targets, struct target *target)
+{
+	struct target_value now;
+
+	if (tracer_target_get(targets->tracer, target->pid, &now) == 0 && now.id == target->id)
+		tracer_target_del(targets->tracer, target->pid);
+	end(targets, target, loop_now_ns());
+}
+
+/* One process of the host, when the selection changes. */
+static void scan_one(void *arg, pid_t pid)
+{
+	struct targets *targets = arg;
+	struct target *known = current_of(targets, pid);
+	struct proc_stat stat;
+	struct target fresh;
+
+	if (proc_stat(pid, &stat) < 0)
+		return;
+	if (known && known->start_ticks == stat.start_ticks) {
+		uint32_t probes = known->probes, subscribers = known->subscribers;
+
+		if (evaluate(targets, known)) {
+			tell_kernel(targets, known);
+			if (known->undecided)
+				look_at(targets, known);
+		} else {
+			known->probes = probes;
+			known->subscribers = subscribers;
+			deselect(targets, known);
+		}
+		return;
+	}
+	fresh = (struct target){
+		.pid = pid,
+		.id = loop_now_ns(),
+		.start_ticks = stat.start_ticks,
+		.line_pid = pid,
+		.line_start_ticks = stat.start_ticks,
+	};
+	memcpy(fresh.comm, stat.comm, sizeof(fresh.comm));
+	if (!evaluate(targets, &fresh))
+		return;
+	struct target *target = target_add(targets, &fresh);
+	if (!target)
+		return;
+	tell_kernel(targets, target);
+	look_at(targets, target);
+}
+
+static bool selection_has_names(const struct selection *selection)
+{
+	const struct name_snooper *names;
+
+	return selection->snoopers && selection->followers &&
+	       snoopers_names(selection->snoopers, &names) > 0;
+}
+
+int targets_select(struct targets *targets, const struct selection *selection)
+{
+	struct snoopers *before = targets->selection.snoopers;
+
+	targets->selection = *selection;
+	if (selection->snoopers)
+		snoopers_ref(selection->snoopers);
+	snoopers_unref(before);
+	/* First, so that whoever starts during the scan is told of. */
+	tracer_follow_new(targets->tracer, selection_has_names(selection), kinds_built());
+	tracer_read_life(targets->tracer);
+	int r = proc_each(scan_one, targets);
+	tracer_read_life(targets->tracer);
+	return r;
+}
+
+/* Whether a target that should live has ended without a word (an event was lost). */
+static bool is_gone(const struct target *target)
+{
+	struct proc_stat stat;
+
+	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
+}
+
+void targets_sweep(struct targets *targets, uint64_t ns)
+{
+	_cleanup_free_ struct target **leaving =
+		calloc(map_count(targets->all) + 1, sizeof(struct target *));
+	const struct target_key *key;
+	struct target **target;
+	size_t count = 0;
+
+	if (!leaving)
+		return;
+	map_each(targets->all, pos, key, target) {
+		if (!(*target)->alive && (*target)->ended_ns < ns && !(*target)->examining)
+			leaving[count++] = *target;
+		space_forget((*target)->space, ns);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};
+
+		map_del(targets->all, &gone);
+		target_free(leaving[i]);
+	}
+	map_each(targets->all, pos, key, target) {
+		if ((*target)->alive && is_gone(*target)) {
+			tracer_target_del(targets->tracer, (*target)->pid);
+			end(targets, *target, loop_now_ns());
+		}
+	}
+}
+
+void targets_each(const struct targets *targets, void (*each)(void *arg, const struct target *),
+		  void *arg)
+{
+	const struct target_key *key;
+	struct target **target;
+
+	map_each(targets->all, pos, key, target) {
+		if ((*target)->alive && !(*target)->undecided)
+			each(arg, *target);
+	}
+}
+
+static void count_alive(void *arg, const struct target *target)
+{
+	struct targets_stats *stats = arg;
+
+	stats->alive++;
+	stats->unread += target->examining && !space_read_ns(target->space);
+}
+
+void targets_stats(const struct targets *targets, struct targets_stats *stats)
+{
+	*stats = targets->stats;
+	targets_each(targets, count_alive, stats);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/timer.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct timer {
+	struct loop *loop;
+	struct bpf_program *program;
+	uint64_t period_ns;
+	int cpus_max;
+	struct bpf_link **links; /* one a CPU; NULL: not sampled */
+	struct loop_watch uevents;
+};
+
+static int open_clock(int cpu, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.exclude_idle = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int attach(struct timer *timer, int cpu)
+{
+	_cleanup_close_ int fd = open_clock(cpu, timer->period_ns);
+
+	if (fd < 0)
+		return fd;
+	timer->links[cpu] = bpf_program__attach_perf_event(timer->program, fd);
+	if (!timer->links[cpu])
+		return -errno;
+	(void)TAKE_FD(fd); /* the link's now */
+	return 0;
+}
+
+static void detach(struct timer *timer, int cpu)
+{
+	bpf_link__destroy(timer->links[cpu]);
+	timer->links[cpu] = NULL;
+}
+
+/* Attaches to each CPU that is there and isn't sampled. -ENODEV: that one is off-line. */
+static int attach_all(struct timer *timer)
+{
+	int error = 0;
+
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++) {
+		int r = timer->links[cpu] ? 0 : attach(timer, cpu);
+
+		if (r < 0 && r != -ENODEV)
+			error = r;
+	}
+	return timer_cpus(timer) ? 0 : error;
+}
+
+/* A uevent begins with "ACTION@DEVPATH". */
+static void on_uevent(void *arg)
+{
+	struct timer *timer = arg;
+	char message[4096];
+	bool changed = false;
+
+	for (;;) {
+		ssize_t n = recv(timer->uevents.fd, message, sizeof(message) - 1, MSG_DONTWAIT);
+		int cpu;
+
+		if (n < 0)
+			break;
+		message[n] = '\0';
+		const char *path = strchr(message, '@');
+		if (!path || sscanf(path, "@/devices/system/cpu/cpu%d", &cpu) != 1)
+			continue;
+		changed = true;
+		if (cpu >= 0 && cpu < timer->cpus_max)
+			detach(timer, cpu); /* the event of a CPU that went away is dead */
+	}
+	if (changed)
+		attach_all(timer);
+}
+
+/* Without uevents (a network namespace without them) CPUs that come later are not seen. */
+static void watch_uevents(struct timer *timer)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+
+	if (timer->uevents.fd >= 0)
+		return;
+	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					NETLINK_KOBJECT_UEVENT);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return;
+	timer->uevents.fd = fd;
+	if (loop_watch(timer->loop, &timer->uevents) < 0)
+		timer->uevents.fd = -1;
+	else
+		(void)TAKE_FD(fd);
+}
+
+int timer_new(struct timer **ret, struct loop *loop, struct bpf_program *program)
+{
+	_cleanup_free_ struct timer *timer = calloc(1, sizeof(*timer));
+
+	if (!timer)
+		return -ENOMEM;
+	timer->loop = loop;
+	timer->program = program;
+	timer->uevents = (struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer};
+	timer->cpus_max = libbpf_num_possible_cpus();
+	if (timer->cpus_max < 0)
+		return timer->cpus_max;
+	timer->links = calloc((size_t)timer->cpus_max, sizeof(struct bpf_link *));
+	if (!timer->links)
+		return -ENOMEM;
+	*ret = TAKE_PTR(timer);
+	return 0;
+}
+
+void timer_free(struct timer *timer)
+{
+	if (!timer)
+		return;
+	if (timer->uevents.fd >= 0) {
+		loop_unwatch(timer->loop, &timer->uevents);
+		close(timer->uevents.fd);
+	}
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		detach(timer, cpu);
+	free(timer->links);
+	free(timer);
+}
+
+int timer_start(struct timer *timer, uint64_t period_ns)
+{
+	if (timer->period_ns != period_ns) {
+		for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+			detach(timer, cpu);
+	}
+	timer->period_ns = period_ns;
+	watch_uevents(timer);
+	return attach_all(timer);
+}
+
+unsigned timer_cpus(const struct timer *timer)
+{
+	unsigned count = 0;
+
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		count += timer->links[cpu] != NULL;
+	return count;
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/tracer.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "life.skel.h"
+#include "profile/timer.h"
+#include "sample.skel.h"
+
+struct tracer {
+	struct loop *loop;
+	struct tracer_sizes sizes;
+	struct tracer_events events;
+
+	struct life_bpf *life;
+	struct sample_bpf *sample;
+	struct timer *timer;
+	struct control *control; /* shared with the programs */
+	struct ring_buffer *life_ring, *stack_ring;
+	struct loop_watch life_watch, stack_watch;
+	int barrier_fd; /* an array of maps: see wait_for_programs() */
+	struct counters before; /* of objects that are unloaded */
+};
+
+/* libbpf's own words at debug level only: what fails is said once, by us. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[512];
+
+	vsnprintf(line, sizeof(line), format, args);
+	line[strcspn(line, "\n")] = '\0';
+	if (level != LIBBPF_DEBUG)
+		log_debug("libbpf: %s", line);
+	return 0;
+}
+
+int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
+	       const struct tracer_events *events)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return -ENOMEM;
+	libbpf_set_print(print_libbpf);
+	tracer->loop = loop;
+	tracer->sizes = *sizes;
+	tracer->events = *events;
+	tracer->barrier_fd = -1;
+	*ret = tracer;
+	return 0;
+}
+
+void tracer_free(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	tracer_stop(tracer);
+	free(tracer);
+}
+
+static int on_life(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (bytes >= sizeof(struct life_event))
+		tracer->events.life(tracer->events.arg, data);
+	return 0;
+}
+
+static int on_stack(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct stack *stack = data;
+
+	if (bytes >= sizeof(*stack) &&
+	    bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
+		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
+	return 0;
+}
+
+void tracer_read_life(struct tracer *tracer)
+{
+	if (tracer->life_ring)
+		ring_buffer__consume(tracer->life_ring);
+}
+
+void tracer_read_stacks(struct tracer *tracer)
+{
+	tracer_read_life(tracer);
+	if (tracer->stack_ring)
+		ring_buffer__consume(tracer->stack_ring);
+}
+
+static void life_ready(void *arg)
+{
+	tracer_read_life(arg);
+}
+
+static void stacks_ready(void *arg)
+{
+	tracer_read_stacks(arg);
+}
+
+static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
+		      int map_fd, ring_buffer_sample_fn each, void (*ready)(void *arg))
+{
+	*ring = ring_buffer__new(map_fd, each, tracer, NULL);
+	if (!*ring)
+		return -errno;
+	*watch = (struct loop_watch){ring_buffer__epoll_fd(*ring), ready, tracer};
+	int r = loop_watch(tracer->loop, watch);
+	if (r < 0) {
+		ring_buffer__free(*ring);
+		*ring = NULL;
+	}
+	return r;
+}
+
+static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring,
+			 struct loop_watch *watch)
+{
+	if (!*ring)
+		return;
+	loop_unwatch(tracer->loop, watch);
+	ring_buffer__free(*ring);
+	*ring = NULL;
+}
+
+/* Maps of the same name are one map. */
+static int share_maps(const struct bpf_object *from, struct bpf_object *to)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, to) {
+		const struct bpf_map *shared =
+			bpf_object__find_map_by_name(from, bpf_map__name(map));
+
+		if (!shared || bpf_map__is_internal(map))
+			continue;
+		int r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* An array of maps with one map in it: updating it waits until no program runs that began before
+ * (the kernel promises it for maps in maps), which is what a swap of windows needs. */
+static int open_barrier(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+
+	options.inner_map_fd = (uint32_t)bpf_map__fd(tracer->life->maps.control);
+	tracer->barrier_fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "stackprobe_wait", 4, 4, 1, &options);
+	return tracer->barrier_fd < 0 ? -errno : 0;
+}
+
+static void wait_for_programs(const struct tracer *tracer)
+{
+	uint32_t zero = 0;
+	int inner = bpf_map__fd(tracer->life->maps.control);
+
+	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
+}
+
+static int load_life(struct tracer *tracer)
+{
+	tracer->life = life_bpf__open();
+	if (!tracer->life)
+		return -errno;
+	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
+	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
+	int r = life_bpf__load(tracer->life);
+	if (r < 0)
+		return r;
+	int control_fd = bpf_map__fd(tracer->life->maps.control);
+	void *shared = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    control_fd, 0);
+	if (shared == MAP_FAILED)
+		return -errno;
+	tracer->control = shared;
+	tracer->control->hash_seed = hash_seed();
+	r = open_barrier(tracer);
+	if (r < 0)
+		return r;
+	r = watch_ring(tracer, &tracer->life_ring, &tracer->life_watch,
+		       bpf_map__fd(tracer->life->maps.life), on_life, life_ready);
+	return r < 0 ? r : life_bpf__attach(tracer->life);
+}
+
+static void explain(char *why, size_t bytes, int error, const char *what)
+{
+	const char *remedy = "";
+
+	if (error == -EPERM || error == -EACCES)
+		remedy = " (it needs root, or CAP_BPF and CAP_PERFMON)";
+	else if (error == -ENOENT || error == -ESRCH)
+		remedy = " (the kernel needs BTF: CONFIG_DEBUG_INFO_BTF)";
+	snprintf(why, bytes, "%s: %s%s", what, strerror(-error), remedy);
+}
+
+int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->life)
+		return 0;
+	int r = load_life(tracer);
+	if (r < 0) {
+		explain(why, why_bytes, r, "the programs that follow processes can't be loaded");
+		tracer_stop(tracer);
+	}
+	return r;
+}
+
+static void add_counters(struct counters *sum, const struct counters *more)
+{
+	for (int i = 0; i < PROBE_COUNT; i++)
+		sum->samples[i] += more->samples[i];
+	for (int i = 0; i < LOST_COUNT; i++)
+		sum->lost[i] += more->lost[i];
+}
+
+void tracer_counters(const struct tracer *tracer, struct counters *sum)
+{
+	*sum = tracer->before;
+	if (!tracer->life)
+		return;
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct counters *each = calloc((size_t)cpus, sizeof(*each));
+	uint32_t zero = 0;
+	if (!each || bpf_map_lookup_elem(bpf_map__fd(tracer->life->maps.counters), &zero, each))
+		return;
+	for (int i = 0; i < cpus; i++)
+		add_counters(sum, &each[i]);
+}
+
+void tracer_stop(struct tracer *tracer)
+{
+	tracer_counters(tracer, &tracer->before);
+	timer_free(tracer->timer);
+	tracer->timer = NULL;
+	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
+	sample_bpf__destroy(tracer->sample);
+	tracer->sample = NULL;
+	if (tracer->control)
+		munmap(tracer->control, sizeof(struct control));
+	tracer->control = NULL;
+	if (tracer->barrier_fd >= 0)
+		close(tracer->barrier_fd);
+	tracer->barrier_fd = -1;
+	life_bpf__destroy(tracer->life);
+	tracer->life = NULL;
+}
+
+/* The better program where the kernel has what it needs. */
+static struct bpf_program *choose_sampler(const struct sample_bpf *sample)
+{
+	bool modern =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1 &&
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
+
+	bpf_program__set_autoload(sample->progs.sample_modern, modern);
+	bpf_program__set_autoload(sample->progs.sample_bounded, !modern);
+	return modern ? sample->progs.sample_modern : sample->progs.sample_bounded;
+}
+
+static int load_sample(struct tracer *tracer)
+{
+	struct sample_bpf *sample = sample_bpf__open();
+
+	tracer->sample = sample;
+	if (!sample)
+		return -errno;
+	bpf_map__set_max_entries(sample->maps.counts_even, tracer->sizes.stacks);
+	bpf_map__set_max_entries(sample->maps.counts_odd, tracer->sizes.stacks);
+	bpf_map__set_max_entries(sample->maps.stacks, tracer->sizes.stack_ring);
+	struct bpf_program *program = choose_sampler(sample);
+	int r = share_maps(tracer->life->obj, sample->obj);
+	if (r == 0)
+		r = sample_bpf__load(sample);
+	if (r == 0)
+		r = watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch,
+			       bpf_map__fd(sample->maps.stacks), on_stack, stacks_ready);
+	if (r == 0)
+		r = timer_new(&tracer->timer, tracer->loop, program);
+	return r;
+}
+
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes)
+{
+	if (!tracer->sample) {
+		int r = load_sample(tracer);
+
+		if (r < 0) {
+			explain(why, why_bytes, r, "the sampling program can't be loaded");
+			unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+			sample_bpf__destroy(tracer->sample);
+			tracer->sample = NULL;
+			return r;
+		}
+	}
+	int r = timer_start(tracer->timer, period_ns);
+	if (r < 0)
+		explain(why, why_bytes, r, "the CPU clock event can't be opened");
+	return r;
+}
+
+void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
+{
+	if (!tracer->control)
+		return;
+	tracer->control->pending_probes = probes;
+	tracer->control->follow_new = follow;
+}
+
+int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (!tracer->life)
+		return -ENOENT;
+	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value, BPF_ANY);
+	return r == -E2BIG ? -ENOSPC : r;
+}
+
+int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (!tracer->life)
+		return -ENOENT;
+	return bpf_map_lookup_elem(bpf_map__fd(tracer->life->maps.targets), &key, value);
+}
+
+void tracer_target_del(struct tracer *tracer, pid_t tgid)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (tracer->life)
+		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.targets), &key);
+}
+
+uint64_t tracer_window(const struct tracer *tracer)
+{
+	return tracer->control ? tracer->control->window : 0;
+}
+
+int tracer_swap(struct tracer *tracer,
+		void (*each)(void *arg, const struct stack_key *key,
+			     const struct stack_count *count),
+		void *arg)
+{
+	if (!tracer->sample)
+		return 0;
+	uint32_t max = tracer->sizes.stacks, count = max, position;
+	_cleanup_free_ struct stack_key *keys = calloc(max, sizeof(*keys));
+	_cleanup_free_ struct stack_count *counts = calloc(max, sizeof(*counts));
+	if (!keys || !counts)
+		return -ENOMEM;
+
+	uint64_t ended = tracer->control->window;
+	__atomic_store_n(&tracer->control->window, ended + 1, __ATOMIC_SEQ_CST);
+	wait_for_programs(tracer);
+	tracer_read_stacks(tracer);
+
+	const struct bpf_map *map =
+		ended & 1 ? tracer->sample->maps.counts_odd : tracer->sample->maps.counts_even;
+	int r = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, keys, counts,
+						&count, NULL);
+	if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
+		return r;
+	for (uint32_t i = 0; i < count; i++)
+		each(arg, &keys[i], &counts[i]);
+	return 0;
+}
+
+static uint64_t program_time_ns(const struct bpf_object *object)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(program, object) {
+		struct bpf_prog_info info = {0};
+		uint32_t bytes = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) == 0)
+			sum += info.run_time_ns;
+	}
+	return sum;
+}
+
+uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
+{
+	uint64_t sum = 0;
+
+	if (tracer->life)
+		sum += program_time_ns(tracer->life->obj);
+	if (tracer->sample)
+		sum += program_time_ns(tracer->sample->obj);
+	return sum;
+}
+
+unsigned tracer_cpus(const struct tracer *tracer)
+{
+	return tracer->timer ? timer_cpus(tracer->timer) : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel side: loads, attaches and reads the BPF programs. The only user of their skeletons.
+ *
+ * One object for each family of hooks, loaded when it is first wanted; `life` (who is a target)
+ * comes first and owns the maps that all share. Nothing is loaded or attached while stopped.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/loop.h"
+#include "sample.h"
+
+struct tracer;
+
+/* Sizes of BPF maps, from the conf file. */
+struct tracer_sizes {
+	uint32_t stacks;      /* distinct stacks in a window */
+	uint32_t targets;     /* processes sampled at a time */
+	uint32_t stack_ring;  /* bytes, a power of two */
+	uint32_t life_ring;
+};
+
+/* Called on the loop's thread. */
+struct tracer_events {
+	/* A stack that is new in its window; `words` are stack->words_count. */
+	void (*stack)(void *arg, const struct stack *stack, const uint64_t *words);
+	void (*life)(void *arg, const struct life_event *event);
+	void *arg;
+};
+
+/* -ENOMEM */
+int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
+	       const struct tracer_events *events);
+void tracer_free(struct tracer *tracer);
+
+/*
+ * Loads and attaches what follows targets. On failure `why` has a sentence for people and nothing
+ * is loaded. Negative errno.
+ */
+int tracer_start(struct tracer *tracer, char *why, size_t why_bytes);
+
+/* Detaches and unloads everything. */
+void tracer_stop(struct tracer *tracer);
+
+/* Samples targets on every CPU, each `period_ns` of its clock. Again with another period: changes
+ * it. Errors as tracer_start(). */
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes);
+
+/* Whether programs and names that are new may match, and what they are sampled for until that is
+ * decided. */
+void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes);
+
+/* -ENOSPC: the map of targets is full. */
+int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value);
+int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value);
+void tracer_target_del(struct tracer *tracer, pid_t tgid);
+
+/* Hands on all events that have arrived: fork, exec and exit first, then stacks. */
+void tracer_read_life(struct tracer *tracer);
+void tracer_read_stacks(struct tracer *tracer);
+
+uint64_t tracer_window(const struct tracer *tracer);
+
+/*
+ * Begins a new window and calls `each` for every stack counted in the one that ends. All its
+ * stacks have been handed on before. Negative errno of reading: what was not read is counted as
+ * lost by the caller.
+ */
+int tracer_swap(struct tracer *tracer,
+		void (*each)(void *arg, const struct stack_key *key,
+			     const struct stack_count *count),
+		void *arg);
+
+/* Sums over all CPUs since tracer_new(). */
+void tracer_counters(const struct tracer *tracer, struct counters *sum);
+
+/* Run time of all programs in ns since they were loaded; 0 while the kernel's BPF statistics
+ * (kernel.bpf_stats_enabled) are off. */
+uint64_t tracer_bpf_time_ns(const struct tracer *tracer);
+
+/* CPUs that are sampled now. */
+unsigned tracer_cpus(const struct tracer *tracer);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stack/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map.h"
+
+struct node {
+	uint32_t name;
+	uint32_t parent; /* always smaller than the node's own number */
+	uint8_t type;
+	uint64_t self;
+};
+
+struct child_key {
+	uint32_t parent;
+	uint32_t name;
+	uint64_t type;
+};
+
+struct tree {
+	struct node *nodes;
+	size_t count, capacity, max_nodes;
+	struct intern *names;
+	struct map *children; /* child_key -> uint32_t node */
+	uint64_t total;
+};
+
+static const struct {
+	const char *name, *suffix;
+} types[FRAME_TYPE_COUNT] = {
+	[FRAME_TYPE_ROOT] = {"root", ""},     [FRAME_TYPE_PROCESS] = {"process", ""},
+	[FRAME_TYPE_THREAD] = {"thread", ""}, [FRAME_TYPE_MARKER] = {"marker", ""},
+	[FRAME_TYPE_NATIVE] = {"native", ""}, [FRAME_TYPE_KERNEL] = {"kernel", "_[k]"},
+	[FRAME_TYPE_JIT] = {"jit", "_[j]"},
+};
+
+const char *frame_type_name(enum frame_type type)
+{
+	return types[type].name;
+}
+
+const char *frame_type_suffix(enum frame_type type)
+{
+	return types[type].suffix;
+}
+
+int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
+{
+	_cleanup_tree_ struct tree *tree = calloc(1, sizeof(*tree));
+
+	if (!tree)
+		return -ENOMEM;
+	tree->max_nodes = max_nodes;
+	tree->capacity = 64;
+	tree->nodes = calloc(tree->capacity, sizeof(*tree->nodes));
+	if (!tree->nodes)
+		return -ENOMEM;
+	if (intern_new(&tree->names, max_name_bytes) < 0 || intern_add(tree->names, "", 0) < 0)
+		return -ENOMEM;
+	if (map_new(&tree->children, sizeof(struct child_key), sizeof(uint32_t), max_nodes) < 0)
+		return -ENOMEM;
+	tree->nodes[TREE_ROOT].type = FRAME_TYPE_ROOT;
+	tree->count = 1;
+	*ret = TAKE_PTR(tree);
+	return 0;
+}
+
+void tree_free(struct tree *tree)
+{
+	if (!tree)
+		return;
+	free(tree->nodes);
+	intern_free(tree->names);
+	map_free(tree->children);
+	free(tree);
+}
+
+static int reserve_node(struct tree *tree)
+{
+	if (tree->count >= tree->max_nodes)
+		return -ENOSPC;
+	if (tree->count < tree->capacity)
+		return 0;
+	struct node *nodes = reallocarray(tree->nodes, tree->capacity * 2, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	tree->nodes = nodes;
+	tree->capacity *= 2;
+	return 0;
+}
+
+int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
+		   size_t len)
+{
+	int64_t id = intern_add(tree->names, name, len);
+
+	if (id < 0)
+		return id;
+	struct child_key key = {parent, (uint32_t)id, type};
+	uint32_t *node = map_get(tree->children, &key);
+	if (node)
+		return *node;
+	int r = reserve_node(tree);
+	if (r < 0)
+		return r;
+	r = map_put(tree->children, &key, (void **)&node);
+	if (r < 0)
+		return r;
+	*node = (uint32_t)tree->count++;
+	tree->nodes[*node] = (struct node){
+		.name = (uint32_t)id, .parent = parent, .type = (uint8_t)type};
+	return *node;
+}
+
+void tree_add(struct tree *tree, uint32_t node, uint64_t weight)
+{
+	tree->nodes[node].self += weight;
+	tree->total += weight;
+}
+
+/* What of a node is copied. */
+enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
+
+int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
+{
+	_cleanup_free_ uint32_t *same = calloc(from->count, sizeof(*same));
+	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
+
+	if (!same || !parts)
+		return -ENOMEM;
+	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
+		parts[i] = PART_FRAME;
+	parts[start] = PART_WEIGHT;
+	if (start == TREE_ROOT)
+		tree_add(into, TREE_ROOT, from->nodes[TREE_ROOT].self);
+	for (uint32_t i = 1; i < from->count; i++) {
+		const struct node *node = &from->nodes[i];
+		size_t len;
+
+		if (parts[node->parent] == PART_WEIGHT)
+			parts[i] = PART_WEIGHT;
+		if (parts[i] == PART_NONE)
+			continue;
+		const char *name = intern_get(from->names, node->name, &len);
+		int64_t id = tree_child(into, same[node->parent], node->type, name, len);
+		if (id < 0)
+			return (int)id;
+		same[i] = (uint32_t)id;
+		if (parts[i] == PART_WEIGHT)
+			tree_add(into, same[i], node->self);
+	}
+	return 0;
+}
+
+uint64_t tree_total(const struct tree *tree)
+{
+	return tree->total;
+}
+
+size_t tree_node_count(const struct tree *tree)
+{
+	return tree->count;
+}
+
+const char *tree_name(const struct tree *tree, uint32_t node, size_t *len)
+{
+	return intern_get(tree->names, tree->nodes[node].name, len);
+}
+
+enum frame_type tree_type(const struct tree *tree, uint32_t node)
+{
+	return tree->nodes[node].type;
+}
+
+uint32_t tree_parent(const struct tree *tree, uint32_t node)
+{
+	return tree->nodes[node].parent;
+}
+
+/* What a walk needs: every node's children side by side and in order, and the totals. */
+struct order {
+	uint32_t *children; /* node numbers, grouped by parent */
+	uint32_t *first;    /* where a node's group begins; has one entry more than nodes */
+	uint64_t *totals;
+};
+
+static void order_done(struct order *order)
+{
+	free(order->children);
+	free(order->first);
+	free(order->totals);
+}
+
+static int compare_siblings(const void *a, const void *b, void *arg)
+{
+	const struct tree *tree = arg;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	size_t left_len, right_len;
+	const char *left_name = tree_name(tree, left, &left_len);
+	const char *right_name = tree_name(tree, right, &right_len);
+	int r = memcmp(left_name, right_name, left_len < right_len ? left_len : right_len);
+
+	if (r)
+		return r;
+	if (left_len != right_len)
+		return left_len < right_len ? -1 : 1;
+	return (int)tree->nodes[left].type - (int)tree->nodes[right].type;
+}
+
+static int order_init(struct order *order, const struct tree *tree)
+{
+	order->children = calloc(tree->count, sizeof(*order->children));
+	order->first = calloc(tree->count + 2, sizeof(*order->first));
+	order->totals = calloc(tree->count, sizeof(*order->totals));
+	if (!order->children || !order->first || !order->totals)
+		return -ENOMEM;
+	for (size_t i = 0; i < tree->count; i++)
+		order->totals[i] = tree->nodes[i].self;
+	for (size_t i = tree->count - 1; i > 0; i--)
+		order->totals[tree->nodes[i].parent] += order->totals[i];
+
+	/* A counting sort by parent: after the second loop first[p + 1] is where p's group ends. */
+	for (size_t i = 1; i < tree->count; i++)
+		order->first[tree->nodes[i].parent + 2]++;
+	for (size_t i = 2; i < tree->count + 2; i++)
+		order->first[i] += order->first[i - 1];
+	for (uint32_t i = 1; i < tree->count; i++)
+		order->children[order->first[tree->nodes[i].parent + 1]++] = i;
+	for (size_t i = 0; i < tree->count; i++) {
+		uint32_t begin = order->first[i], end = order->first[i + 1];
+
+		if (end - begin > 1)
+			qsort_r(order->children + begin, end - begin, sizeof(uint32_t),
+				compare_siblings, (void *)tree);
+	}
+	return 0;
+}
+
+static struct tree_frame frame_of(const struct tree *tree, const struct order *order, uint32_t node,
+				  uint32_t depth)
+{
+	struct tree_frame frame = {
+		.node = node,
+		.depth = depth,
+		.type = tree->nodes[node].type,
+		.self = tree->nodes[node].self,
+		.total = order->totals[node],
+	};
+
+	frame.name = tree_name(tree, node, &frame.name_len);
+	return frame;
+}
+
+/* The way from the start to the frame that is open now. */
+struct path {
+	struct step {
+		struct tree_frame frame;
+		uint32_t next, end; /* what is left of its children */
+	} *steps;
+	size_t depth, capacity;
+};
+
+static void path_done(struct path *path)
+{
+	free(path->steps);
+}
+
+static int path_open(struct path *path, const struct tree *tree, const struct order *order,
+		     uint32_t node, const struct tree_visitor *visitor, void *arg)
+{
+	if (path->depth == path->capacity) {
+		size_t capacity = path->capacity ? path->capacity * 2 : 64;
+		struct step *steps = reallocarray(path->steps, capacity, sizeof(*steps));
+
+		if (!steps)
+			return -ENOMEM;
+		path->steps = steps;
+		path->capacity = capacity;
+	}
+	struct step *step = &path->steps[path->depth];
+	step->frame = frame_of(tree, order, node, (uint32_t)path->depth);
+	step->next = order->first[node];
+	step->end = visitor->open(arg, &step->frame) ? order->first[node + 1] : step->next;
+	path->depth++;
+	return 0;
+}
+
+int tree_walk(const struct tree *tree, uint32_t start, const struct tree_visitor *visitor,
+	      void *arg)
+{
+	_cleanup_(order_done) struct order order = {0};
+	_cleanup_(path_done) struct path path = {0};
+	int r = order_init(&order, tree);
+
+	if (r == 0)
+		r = path_open(&path, tree, &order, start, visitor, arg);
+	while (r == 0 && path.depth > 0) {
+		struct step *step = &path.steps[path.depth - 1];
+
+		if (step->next < step->end) {
+			r = path_open(&path, tree, &order, order.children[step->next++], visitor,
+				      arg);
+		} else {
+			if (visitor->close)
+				visitor->close(arg, &step->frame);
+			path.depth--;
+		}
+	}
+	return r;
+}

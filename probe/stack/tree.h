@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A call tree: frames and the weights of the stacks that end at them. The one shape between
+ * symbolized stacks and every output.
+ *
+ * A node is known by its number; node 0 is the root and has no frame. A frame is a name and a kind;
+ * the same name with another kind is another node. The tree owns its names. Bounded in nodes and
+ * in bytes of names. Not safe for two threads at once.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum frame_type {
+	FRAME_TYPE_ROOT,
+	FRAME_TYPE_PROCESS, /* `[pid]comm` */
+	FRAME_TYPE_THREAD,
+	FRAME_TYPE_MARKER, /* `[truncated]` and its like: says something, isn't code */
+	FRAME_TYPE_NATIVE,
+	FRAME_TYPE_KERNEL,
+	FRAME_TYPE_JIT,
+	FRAME_TYPE_COUNT
+};
+
+/* "kernel", "native", … as `.json` shows it; the suffix of folded text ("_[k]", "_[j]" or ""). */
+const char *frame_type_name(enum frame_type type);
+const char *frame_type_suffix(enum frame_type type);
+
+struct tree;
+
+/* -ENOMEM */
+int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes);
+void tree_free(struct tree *tree);
+static inline void tree_freep(struct tree **tree)
+{
+	tree_free(*tree);
+}
+#define _cleanup_tree_ _cleanup_(tree_freep)
+
+#define TREE_ROOT 0u
+
+/* The child of `parent` with that frame, made when missing. -ENOSPC at a bound, -ENOMEM. */
+int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
+		   size_t len);
+
+/* Weight of stacks that end at the node. */
+void tree_add(struct tree *tree, uint32_t node, uint64_t weight);
+
+/* Adds `node` of `from` (TREE_ROOT: all of it), with all below it and with the frames that lead to
+ * it, into `into`. -ENOSPC, -ENOMEM: a part was added. */
+int tree_merge(struct tree *into, const struct tree *from, uint32_t node);
+
+/* Sum of all weights ever added. */
+uint64_t tree_total(const struct tree *tree);
+size_t tree_node_count(const struct tree *tree);
+
+const char *tree_name(const struct tree *tree, uint32_t node, size_t *len);
+enum frame_type tree_type(const struct tree *tree, uint32_t node);
+
+/* The node above; the root's is the root. */
+uint32_t tree_parent(const struct tree *tree, uint32_t node);
+
+/*
+ * Frames in order, as every output wants them: parents before children, siblings sorted by name
+ * (bytes), then kind. `weight.total` is the node's own and all below it.
+ */
+struct tree_frame {
+	uint32_t node;
+	uint32_t depth; /* 0 = the node where the walk began */
+	enum frame_type type;
+	const char *name;
+	size_t name_len;
+	uint64_t self, total;
+};
+
+struct tree_visitor {
+	/* Called on the way down. Returns false to skip what lies below this frame. */
+	bool (*open)(void *arg, const struct tree_frame *frame);
+	/* Called on the way up, for every frame that was opened; may be NULL. */
+	void (*close)(void *arg, const struct tree_frame *frame);
+};
+
+/* Walks from `start` (TREE_ROOT: all). -ENOMEM. */
+int tree_walk(const struct tree *tree, uint32_t start, const struct tree_visitor *visitor,
+	      void *arg);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/debugfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <zlib.h>
+
+#include "base/cleanup.h"
+#include "proc/elf.h"
+
+#define SYSTEM_DEBUG "/usr/lib/debug"
+
+struct wanted {
+	struct elf_image image; /* of the file itself */
+	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
+};
+
+/* A regular file below the root, or -errno. Opening a FIFO or a device does nothing. */
+static int open_in(int root_fd, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_close_ int fd = -1;
+	struct stat stat;
+
+	if (root_fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	else
+		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		return -errno;
+	return S_ISREG(stat.st_mode) ? TAKE_FD(fd) : -ENOENT;
+}
+
+static bool same_build_id(int fd, const struct elf_image *image)
+{
+	struct elf_image *debug = malloc(sizeof(*debug));
+	bool same = debug && elf_read(fd, debug) == 0 &&
+		    debug->build_id_bytes == image->build_id_bytes &&
+		    memcmp(debug->build_id, image->build_id, image->build_id_bytes) == 0;
+
+	free(debug);
+	return same;
+}
+
+static bool same_crc(int fd, uint32_t wanted)
+{
+	unsigned char block[16384];
+	uLong crc = crc32(0, NULL, 0);
+
+	for (;;) {
+		ssize_t n = read(fd, block, sizeof(block));
+
+		if (n < 0)
+			return false;
+		if (n == 0)
+			return (uint32_t)crc == wanted;
+		crc = crc32(crc, block, (uInt)n);
+	}
+}
+
+/* <folder>/.build-id/ab/cdef….debug */
+static int by_build_id(int root_fd, const char *folder, const struct wanted *wanted)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/.build-id/%02x/", folder,
+			   wanted->image.build_id[0]);
+
+	if (wanted->image.build_id_bytes < 2 || len >= (int)(sizeof(path) - 2 * BUILD_ID_MAX - 8))
+		return -ENOENT;
+	for (size_t i = 1; i < wanted->image.build_id_bytes; i++)
+		len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
+				wanted->image.build_id[i]);
+	snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
+	_cleanup_close_ int fd = open_in(root_fd, path);
+	return fd >= 0 && same_build_id(fd, &wanted->image) ? TAKE_FD(fd) : -ENOENT;
+}
+
+static int by_name(int root_fd, const struct wanted *wanted, const char *before, const char *folder,
+		   const char *after)
+{
+	char path[PATH_MAX * 2];
+
+	if (!wanted->image.debuglink[0])
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s%s%s/%s", before, folder, after, wanted->image.debuglink);
+	_cleanup_close_ int fd = open_in(root_fd, path);
+	return fd >= 0 && same_crc(fd, wanted->image.debuglink_crc) ? TAKE_FD(fd) : -ENOENT;
+}
+
+static int in_root(int root_fd, const struct wanted *wanted)
+{
+	int fd = by_build_id(root_fd, SYSTEM_DEBUG, wanted);
+
+	if (fd < 0)
+		fd = by_name(root_fd, wanted, "", wanted->folder, "");
+	if (fd < 0)
+		fd = by_name(root_fd, wanted, "", wanted->folder, "/.debug");
+	if (fd < 0)
+		fd = by_name(root_fd, wanted, SYSTEM_DEBUG, wanted->folder, "");
+	return fd;
+}
+
+static int in_folder(const char *folder, const struct wanted *wanted)
+{
+	char below[PATH_MAX];
+	int fd = by_build_id(-1, folder, wanted);
+
+	if (fd < 0 && snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, folder) < PATH_MAX)
+		fd = by_build_id(-1, below, wanted);
+	if (fd < 0)
+		fd = by_name(-1, wanted, folder, wanted->folder, "");
+	if (fd < 0)
+		fd = by_name(-1, wanted, folder, "", "");
+	return fd;
+}
+
+int debugfile_open(int fd, const struct debug_search *search)
+{
+	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
+	int found = -ENOENT;
+
+	if (!wanted)
+		return -ENOMEM;
+	int r = elf_read(fd, &wanted->image);
+	if (r < 0)
+		return r;
+	const char *slash = strrchr(search->path, '/');
+	if (!slash || slash - search->path >= PATH_MAX)
+		return -ENOENT;
+	memcpy(wanted->folder, search->path, (size_t)(slash - search->path));
+	if (search->debugging_dir)
+		found = in_folder(search->debugging_dir, wanted);
+	if (found < 0)
+		found = in_root(search->root_fd, wanted);
+	if (found < 0 && search->root_fd >= 0)
+		found = by_build_id(-1, SYSTEM_DEBUG, wanted);
+	return found;
+}

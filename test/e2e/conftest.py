@@ -1,0 +1,88 @@
+"""Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test."""
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from helpers import Daemon, Target, missing_privilege, program
+
+TEST_SECONDS = 120
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A hang fails the test and lets its fixtures clean up."""
+
+    def late(_signal, _frame):
+        pytest.fail(f"took longer than {TEST_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(TEST_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def work():
+    """An empty folder below /tmp, one of the conf file's output_roots."""
+    path = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def daemon(work):
+    """The daemon, for what needs no privilege."""
+    started = Daemon(work)
+    try:
+        started.start()
+        yield started
+    finally:
+        if started.popen:
+            started.done()
+
+
+@pytest.fixture
+def needs_bpf():
+    reason = missing_privilege()
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def profiler(needs_bpf, daemon):
+    """The daemon, where it may load BPF programs."""
+    return daemon
+
+
+@pytest.fixture
+def start(work):
+    """start("spin", 3): a test program; start(path, …): a program of the test's own."""
+    targets = []
+
+    def run(name, *args, cpu=None):
+        path = program(name) if isinstance(name, str) else name
+        log = work / f"target-{len(targets)}.log"
+        targets.append(Target([path, *args], log, cpu))
+        return targets[-1]
+
+    yield run
+    for target in targets:
+        target.kill()
+
+
+@pytest.fixture
+def copy(work):
+    """copy("spin", "alpha"): a test program under another name, and so another comm."""
+
+    def make(name, as_name):
+        path = work / "bin" / as_name
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists():
+            shutil.copy(program(name), path)
+        return path
+
+    return make

@@ -1,0 +1,52 @@
+"""A profile as folded text."""
+import re
+from typing import NamedTuple
+
+
+class Stack(NamedTuple):
+    frames: tuple
+    value: int
+
+    def has(self, *wanted):
+        """Whether these frames stand in it, one directly below the other."""
+        width = len(wanted)
+        return any(
+            self.frames[i : i + width] == wanted for i in range(len(self.frames) - width + 1)
+        )
+
+
+class Profile:
+    """Folded text. Reading it checks every line: `frame;frame;…;frame VALUE`, root first."""
+
+    LINE = re.compile(r"([^\x00-\x1f\x7f]+) ([0-9]+)")
+    PROCESS = re.compile(r"\[(\d+)\](.*)")
+
+    def __init__(self, text):
+        self.stacks = []
+        for line in text.split("\n")[:-1] if text else []:
+            match = self.LINE.fullmatch(line)
+            assert match, f"not a folded line: {line!r}"
+            frames = tuple(match[1].split(";"))
+            assert all(frames), f"an empty frame: {line!r}"
+            assert self.PROCESS.fullmatch(frames[0]), f"no process frame: {line!r}"
+            self.stacks.append(Stack(frames, int(match[2])))
+        assert not text or text.endswith("\n"), f"the last line isn't whole: {text[-100:]!r}"
+        assert len({s.frames for s in self.stacks}) == len(self.stacks), "a stack is there twice"
+
+    def total(self, *frames, pid=None):
+        """Weight of the stacks (of that process) that hold these frames one after the other."""
+        return sum(s.value for s in self.of(pid) if s.has(*frames))
+
+    def of(self, pid=None):
+        return [s for s in self.stacks if pid is None or s.frames[0].startswith(f"[{pid}]")]
+
+    @property
+    def pids(self):
+        return {int(self.PROCESS.fullmatch(s.frames[0])[1]) for s in self.stacks}
+
+    @property
+    def names(self):
+        return {self.PROCESS.fullmatch(s.frames[0])[2] for s in self.stacks}
+
+    def frames(self, pid=None):
+        return {frame for s in self.of(pid) for frame in s.frames}

@@ -1,0 +1,171 @@
+"""GET /flamegraph/oncpu.X with seconds=N: a session of its own, beside the configured one."""
+import threading
+import time
+from http.client import HTTPException
+from urllib.parse import urlencode
+
+import pytest
+
+from helpers import same_time, stopped, wait_for
+
+
+class Asked(threading.Thread):
+    """A GET in the background."""
+
+    def __init__(self, daemon, ending="folded", **query):
+        super().__init__()
+        self.daemon_ = daemon
+        self.path = f"/flamegraph/oncpu.{ending}?{urlencode(query)}"
+        self.answer = None
+        self.start()
+
+    def run(self):
+        try:
+            self.answer = self.daemon_.get(self.path, timeout=60)
+        except (OSError, HTTPException):
+            pass  # the daemon has ended; there is no answer
+
+    def result(self):
+        self.join()
+        return self.answer
+
+
+def burning(start, *args):
+    target = start("spin", 60, *args)
+    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    return target
+
+
+def test_a_pid_that_is_no_target_is_profiled_while_nothing_is_configured(profiler, start):
+    target, other = burning(start), burning(start)
+    before = time.monotonic()
+    profile = profiler.folded(seconds=2, pid=target.pid)
+    assert 2 <= time.monotonic() - before < 8
+    assert profile.pids == {target.pid}
+    assert other.pid not in profile.pids
+    assert profile.total("main", "outer", "middle", "inner_spin") >= 0.9 * profile.total()
+    assert 100 <= profile.total() <= 260  # 2 s at 100 Hz of a process with a CPU to itself
+    assert profiler.get("/flamegraph").json() == {}
+
+
+def test_the_selected_processes_are_profiled_where_no_pid_is_given(profiler, start):
+    target, other = burning(start, "chosen"), burning(start)
+    profiler.put_ok(profiler.wanting("^chosen$", state="stopped"))
+    profile = profiler.folded(seconds=1)
+    assert profile.pids == {target.pid} != {other.pid}
+    assert profiler.probe()["state"] == "stopped"
+
+
+def test_without_a_pid_and_without_a_selection_it_is_refused(daemon):
+    answer = daemon.get("/flamegraph/oncpu.folded?seconds=1")
+    assert answer.status == 400
+    assert answer.message
+
+
+@pytest.mark.parametrize("seconds", ["0", "601", "-1", "x", "", "1e3", "99999999999999999999"])
+def test_seconds_out_of_range_are_refused(daemon, seconds):
+    daemon.put_ok(stopped())
+    answer = daemon.get(f"/flamegraph/oncpu.folded?pid=1&seconds={seconds}")
+    assert answer.status == 400
+    assert answer.message
+
+
+def test_a_pid_that_does_not_exist_is_refused_at_once(profiler, start):
+    target = start("spin", 0)
+    target.finish()
+    before = time.monotonic()
+    assert 400 <= profiler.get(f"/flamegraph/oncpu.svg?seconds=30&pid={target.pid}").status < 500
+    assert time.monotonic() - before < 10
+
+
+def test_the_configured_profile_is_neither_altered_nor_drained(profiler, start):
+    profiler.profile("^chosen$", frequency=1000)
+    other = burning(start)
+    settings = profiler.settings()
+    chosen = start("spin", 4, "chosen")
+    time.sleep(0.5)
+    first = profiler.folded()
+    sessions = [Asked(profiler, seconds=1, pid=pid) for pid in (other.pid, chosen.pid)]
+    for pid, session in zip((other.pid, chosen.pid), sessions):
+        answer = session.result()
+        assert answer.status == 200
+        assert f"[{pid}]spin" in answer.text or f"[{pid}]chosen" in answer.text
+    assert profiler.settings() == settings
+    assert set(profiler.processes()) <= {chosen.pid}
+    cpu_ns = chosen.finish()["cpu_ns"]
+    profile = profiler.folded()
+    assert profile.pids == {chosen.pid}
+    assert profile.total() > first.total() > 0
+    # the name is taken by prctl: until then, a few samples of the start, it is not a target
+    same_time(profile.total(), 1000, cpu_ns, within=0.04)
+
+
+def test_eight_run_at_once_and_the_ninth_is_told_to_wait(profiler, start):
+    target = burning(start)
+    sessions = [Asked(profiler, seconds=4, pid=target.pid) for _ in range(8)]
+    time.sleep(1.5)
+    ninth = profiler.get(f"/flamegraph/oncpu.folded?seconds=1&pid={target.pid}")
+    assert ninth.status == 429
+    assert ninth.message
+    assert profiler.alive()
+    for session in sessions:
+        answer = session.result()
+        assert answer.status == 200
+        assert f"[{target.pid}]spin;" in answer.text
+    assert profiler.folded(seconds=1, pid=target.pid).total() > 0
+
+
+def test_a_session_whose_client_has_gone_makes_room(profiler, start):
+    target = burning(start)
+    for _ in range(8):
+        with profiler.connect() as sock:
+            request = f"GET /flamegraph/oncpu.folded?seconds=600&pid={target.pid} HTTP/1.1"
+            sock.sendall(request.encode() + b"\r\nHost: x\r\n\r\n")
+            time.sleep(0.1)
+    path = f"/flamegraph/oncpu.folded?seconds=1&pid={target.pid}"
+    wait_for(lambda: profiler.get(path).status == 200, seconds=15, every=0.5, why="room")
+
+
+def test_a_session_ends_with_its_process(profiler, start):
+    target = start("spin", 1)
+    profile = profiler.folded(seconds=3, pid=target.pid)
+    assert profile.total("inner_spin", pid=target.pid) >= 50
+
+
+@pytest.mark.parametrize("ending", ["svg", "json", "folded"])
+def test_every_output_can_be_had_on_demand(profiler, start, ending):
+    target = burning(start)
+    answer = Asked(profiler, ending, seconds=1, pid=target.pid).result()
+    assert answer.status == 200
+    assert "inner_spin" in answer.text
+
+
+def test_pid_narrows_the_configured_profile_to_one_process(profiler, start):
+    profiler.profile("^spin$", frequency=500)
+    targets = [start("spin", 1) for _ in range(2)]
+    for target in targets:
+        target.finish()
+    both = profiler.folded()
+    for target in targets:
+        one = profiler.folded(pid=target.pid)
+        assert one.pids == {target.pid}
+        assert one.total() == both.total(pid=target.pid) > 0
+    everything = profiler.get("/flamegraph/oncpu.svg").text
+    narrowed = profiler.get(f"/flamegraph/oncpu.svg?pid={targets[0].pid}").text
+    assert f"[{targets[1].pid}]" in everything
+    assert f"[{targets[1].pid}]" not in narrowed
+
+
+def test_two_reads_of_the_same_window_are_the_same(profiler, start):
+    profiler.profile("^spin$", frequency=500)
+    start("spin", 0.5).finish()
+    first, second = (profiler.get("/flamegraph/oncpu.folded").text for _ in range(2))
+    assert first == second != ""
+
+
+def test_a_sigterm_does_not_wait_for_a_session(profiler, start):
+    target = burning(start)
+    session = Asked(profiler, "svg", seconds=600, pid=target.pid)
+    time.sleep(0.5)
+    profiler.stop()
+    session.result()

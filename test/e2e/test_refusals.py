@@ -1,0 +1,212 @@
+"""What is refused, in which words; and that a refused PUT has changed nothing."""
+import json
+
+import pytest
+
+from helpers import stopped
+
+LATER = "not available in this version"
+NAME = "Error occurs when parsing snooper proc_name"
+ID = "Error occurs when parsing snooper proc_id"
+
+
+def with_params(**params):
+    return {"params": params}
+
+
+# A body that is refused with 400, sent to a feature that has a configuration, and the message.
+REFUSED = [
+    (b"", None),
+    (b"json=", "invalid json format"),
+    (b"json={", "invalid json format"),
+    (b"{'cmd': 1}", "invalid json format"),
+    (b"json=%7B", "invalid json format"),
+    ({}, "Bad request"),
+    ({"nothing": 1}, "Bad request"),
+    ({"cmd": {"probe": []}}, "invalid probe ranges: at least one must be set"),
+    ({"cmd": {"probe": "oncpu"}}, "invalid probe ranges: at least one must be set"),
+    ({"cmd": {"probe": ["bogus"]}}, "unsupported probe range: bogus."),
+    ({"cmd": {"probe": ["oncpu", 'a"b\n']}}, 'unsupported probe range: a"b\n.'),
+    ({"cmd": {"probe": [1]}}, "Invalid probe range: must be string."),
+    ({"cmd": {}}, "Bad request"),
+    ({"state": "paused"}, "invalid state paused: must be running or stopped"),
+    ({"state": 1}, "invalid state: must be string"),
+    ({"snoopers": {}}, "the snooper for flamegraph cannot be empty"),
+    ({"snoopers": {"proc_name": []}}, "the snooper for flamegraph cannot be empty"),
+    ({"snoopers": {"proc_id": ["1"]}}, ID),
+    ({"snoopers": {"proc_name": [{}]}}, NAME),
+    ({"snoopers": {"proc_name": ["x"]}}, NAME),
+    ({"snoopers": {"proc_name": [{"comm": 1}]}}, NAME),
+    ({"snoopers": {"proc_name": [{"comm": "("}]}}, None),
+    ({"snoopers": {"proc_name": [{"comm": "x" * 256}]}}, None),
+    ({"blacklist": {"proc_id": [1]}}, None),
+    (with_params(svg_period=29), "params.svg_period invalid value 29, must be in [30, 600]"),
+    (with_params(svg_period=601), "params.svg_period invalid value 601, must be in [30, 600]"),
+    (with_params(svg_period=-1), "params.svg_period invalid value -1, must be in [30, 600]"),
+    (with_params(svg_period="60"), "params.svg_period invalid data type"),
+    (with_params(svg_period=None), "params.svg_period invalid data type"),
+    (
+        with_params(perf_sample_period=9),
+        "params.perf_sample_period invalid value 9, must be in [10, 1000]",
+    ),
+    (with_params(frequency=0), "params.frequency invalid value 0, must be in [1, 1000]"),
+    (with_params(frequency=1001), "params.frequency invalid value 1001, must be in [1, 1000]"),
+    (with_params(frequency=100, perf_sample_period=10), None),
+    (with_params(multi_instance=2), "params.multi_instance invalid value 2, must be in [0, 1]"),
+    (with_params(native_stack=2), "params.native_stack invalid value 2, must be in [0, 1]"),
+    (with_params(thread_frame=2), "params.thread_frame invalid value 2, must be in [0, 1]"),
+    (with_params(pyroscope_server=4040), "params.pyroscope_server invalid data type"),
+    (with_params(svg_dir=1), "params.svg_dir invalid data type"),
+]
+
+
+@pytest.mark.parametrize("body, message", REFUSED, ids=lambda value: str(value)[:60])
+def test_a_refused_put_says_why_and_changes_nothing(daemon, body, message):
+    daemon.put_ok(stopped("^kept$", svg_period=60))
+    before = daemon.settings()
+    answer = daemon.put(body if isinstance(body, bytes) else b"json=" + json.dumps(body).encode())
+    assert answer.status == 400, answer.text
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert answer.message == message if message else answer.message
+    assert daemon.settings() == before
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"cmd": {"probe": ["bogus"]}},
+        {"params": {"svg_period": 1}},
+        {"params": {"svg_dir": "relative"}},
+        {"state": "paused"},
+        {"snoopers": {"proc_id": [1], "proc_name": [{"comm": 5}]}},
+    ],
+    ids=str,
+)
+def test_one_bad_part_takes_the_good_parts_back(daemon, bad):
+    daemon.put_ok(stopped("^kept$", svg_period=60))
+    before = daemon.settings()
+    good = {
+        "cmd": {"probe": ["oncpu", "offcpu"]},
+        "snoopers": {"proc_id": [1]},
+        "params": {"multi_instance": 1},
+        "state": "stopped",
+    }
+    assert daemon.put({**good, **bad}).status == 400
+    assert daemon.settings() == before
+
+
+def test_nothing_is_kept_of_a_first_put_that_is_refused(daemon):
+    assert daemon.put({**stopped(), "state": "paused"}).status == 400
+    assert daemon.get("/flamegraph").json() == {}
+
+
+def test_running_needs_somebody_to_profile(daemon):
+    answer = daemon.put({"cmd": {"probe": ["oncpu"]}, "state": "running"})
+    assert answer.status == 400
+    assert answer.message == "the snooper for flamegraph cannot be empty"
+
+
+def test_running_needs_a_probe(daemon):
+    answer = daemon.put({"snoopers": {"proc_id": [1]}, "state": "running"})
+    assert answer.status == 400
+    assert answer.message == "invalid probe ranges: at least one must be set"
+
+
+def test_a_blacklist_is_refused_with_a_hint(daemon):
+    answer = daemon.put({**stopped(), "blacklist": {"proc_name": [{"comm": "x"}]}})
+    assert answer.status == 400
+    assert "use snoopers" in answer.message
+
+
+def test_a_long_message_is_whole_and_is_json(daemon):
+    daemon.put_ok(stopped())
+    name = 'quote " backslash \\ é ' + "x" * 2000
+    answer = daemon.put({"cmd": {"probe": [name]}})
+    assert answer.status == 400
+    assert "unsupported probe range" in answer.message
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["", "relative/x", "/etc/stackprobe", "/", "/tmpx/a", "/tmp/../etc/x", "/var/log/../lib/x"],
+)
+@pytest.mark.parametrize("key", ["svg_dir", "output_dir", "flame_dir"])
+def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
+    answer = daemon.put(stopped(**{key: folder}))
+    assert answer.status == 400, folder
+    assert daemon.get("/flamegraph").json() == {}
+
+
+@pytest.mark.parametrize("probe", ["offcpu", "mem", "mem_glibc"])
+def test_a_probe_of_a_later_version_is_503_where_no_other_runs(daemon, probe):
+    answer = daemon.put({**stopped(), "cmd": {"probe": [probe]}})
+    assert answer.status == 503
+    assert f"{LATER}: {probe}" in answer.message
+    assert daemon.get("/flamegraph").json() == {}
+
+
+@pytest.mark.parametrize("param", ["max_overhead", "offcpu_depth"])
+def test_a_param_of_a_later_version_is_refused(daemon, param):
+    answer = daemon.put(stopped(**{param: 20}))
+    assert answer.status == 400
+    assert LATER in answer.message and param in answer.message
+
+
+@pytest.mark.parametrize(
+    "snooper, value",
+    [
+        ("pod_id", "3f2c0a7e-0000-4000-8000-000000000000"),
+        ("container_id", "0123456789ab"),
+        ("container_name", "redis"),
+    ],
+)
+def test_a_snooper_of_a_later_version_is_refused_unless_empty(daemon, snooper, value):
+    doc = stopped()
+    doc["snoopers"][snooper] = []
+    daemon.put_ok(doc)
+    doc["snoopers"][snooper] = [value]
+    answer = daemon.put(doc)
+    assert answer.status == 400
+    assert LATER in answer.message and snooper in answer.message
+
+
+@pytest.mark.parametrize(
+    "path", ["/sched", "/proc", "/flamegraph/offcpu.svg", "/flamegraph/oncpu.pb.gz"]
+)
+def test_a_url_of_a_later_version_is_503(daemon, path):
+    answer = daemon.get(path)
+    assert answer.status == 503
+    assert LATER in answer.message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/flamegraphs",
+        "/flamegraph/oncpu",
+        "/flamegraph/oncpu.png",
+        "/flamegraph/bogus.svg",
+        "/flamegraph/../healthz",
+        "/" + "a" * 2000,
+        "/%00",
+    ],
+)
+def test_an_unknown_path_is_404(daemon, path):
+    answer = daemon.get(path)
+    assert answer.status == 404
+    assert answer.message == "url not found"
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "FROBNICATE"])
+def test_another_method_is_405_and_the_allowed_ones_are_named(daemon, method):
+    answer = daemon.request(method, "/flamegraph", b"{}")
+    assert answer.status == 405
+    assert {m.strip() for m in answer.headers["Allow"].split(",")} >= {"GET", "PUT"}
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics", "/flamegraph/oncpu.folded"])
+def test_what_can_only_be_read_is_405_for_put(daemon, path):
+    answer = daemon.request("PUT", path, b"{}")
+    assert answer.status == 405
+    assert "PUT" not in answer.headers["Allow"] and "GET" in answer.headers["Allow"]

@@ -1,0 +1,227 @@
+"""Frames have the names that their source gave them, wherever the symbols are and whatever became
+of the file or the process."""
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import program, wait_for
+
+HZ = 1000
+SPIN = ("main", "outer", "middle", "inner_spin")
+
+
+def tool(*argv):
+    """Runs a tool of binutils (or another), or skips where it is missing."""
+    if not shutil.which(argv[0]):
+        pytest.skip(f"{argv[0]} is not installed")
+    done = subprocess.run([str(arg) for arg in argv], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def profiled(profiler, target):
+    """The profile of a target from its start to its end."""
+    target.finish()
+    profile = profiler.folded(pid=target.pid)
+    assert profile.total() > 100
+    return profile
+
+
+def nearly_all(profile, *frames):
+    return profile.total(*frames) >= 0.95 * profile.total()
+
+
+def share(profile, pattern):
+    """Part of the weight that has a frame like this."""
+    hit = sum(s.value for s in profile.stacks if any(re.search(pattern, f) for f in s.frames))
+    return hit / profile.total()
+
+
+def test_cxx_names_are_demangled(profiler, start):
+    profiler.profile("^cxxnames$", frequency=HZ)
+    profile = profiled(profiler, start("cxxnames", 1))
+    assert share(profile, r"^shop::Basket<unsigned long>::fill") > 0.45
+    assert share(profile, r"^shop::\(anonymous namespace\)::Corner::count") > 0.45
+    assert not any("_ZN" in frame for frame in profile.frames())
+
+
+def test_rust_names_are_demangled_and_their_semicolon_does_not_split_a_frame(profiler, start):
+    profiler.profile("^rustnames$", frequency=HZ)
+    profile = profiled(profiler, start("rustnames", 1))
+    assert share(profile, r"^<\[u8: (N|7)\] as rustnames(\[\w+\])?::Work>::go$") > 0.9
+    assert not any(re.search(r"_ZN|_R[A-Z]|17h[0-9a-f]{16}", f) for f in profile.frames())
+
+
+def test_a_library_loaded_while_the_process_runs_has_its_names(profiler, start):
+    profiler.profile("^dlopener$", frequency=HZ)
+    profile = profiled(profiler, start("dlopener", program("plugin.so"), 1))
+    assert profile.total("main", "before_load") >= 0.9 * HZ
+    assert profile.total("main", "plugin_spin") >= 0.9 * HZ
+
+
+def test_kernel_frames_lie_on_the_user_frames_that_called(profiler, start):
+    if not re.search(r"^0*[1-9a-f]", Path("/proc/kallsyms").read_text(), re.MULTILINE):
+        pytest.skip("kernel.kptr_restrict hides the kernel's symbols")
+    profiler.profile("^syscalls$", frequency=HZ)
+    profile = profiled(profiler, start("syscalls", 1))
+    for stack in profile.stacks:
+        kernel = [frame.endswith("_[k]") for frame in stack.frames]
+        assert kernel == sorted(kernel), f"a user frame on a kernel frame: {stack}"
+    leaves = sum(s.value for s in profile.stacks if s.frames[-1].endswith("_[k]"))
+    assert leaves >= 0.9 * profile.total()
+    assert share(profile, r"^(ksys_read|vfs_read|read_zero|read_iter_zero)_\[k\]$") >= 0.9
+    assert nearly_all(profile, "drain_zero", "read_block")
+    assert not any("bpf_prog_" in frame for frame in profile.frames())
+
+
+def test_the_vdso_has_its_names(profiler, start):
+    profiler.profile("^vdso_spin$", frequency=HZ)
+    profile = profiled(profiler, start("vdso_spin", 1))
+    assert share(profile, r"^__(vdso|kernel)_clock_gettime$") > 0.5
+
+
+def test_a_recursion_of_three_hundred_levels_is_whole(profiler, start):
+    profiler.profile("^deep$", frequency=HZ)
+    profile = profiled(profiler, start("deep", 300, 1))
+    assert nearly_all(profile, "main", *["level"] * 300, "bottom")
+    assert "[truncated]" not in profile.frames()
+
+
+@pytest.mark.parametrize("thread_frame", [0, 1])
+def test_a_stack_deeper_than_is_walked_is_marked_at_its_root_and_counted(
+    profiler, start, thread_frame
+):
+    profiler.profile("^deep$", frequency=HZ, thread_frame=thread_frame)
+    profile = profiled(profiler, start("deep", 50_000, 1))
+    deep = [s for s in profile.stacks if s.has("level", "bottom")]
+    assert sum(s.value for s in deep) >= 0.9 * profile.total()
+    for stack in deep:
+        assert stack.frames[1 + thread_frame] == "[truncated]"
+        assert stack.frames.count("level") > 127
+    truncated = profiler.probe()["truncated"]
+    assert sum(truncated.values()) >= sum(s.value for s in deep)
+
+
+def test_a_program_without_symbols_has_one_frame_a_function(profiler, start, copy):
+    address = symbol_address(program("spin"), "inner_spin")
+    bare = copy("spin", "bare")
+    tool("strip", bare)
+    profiler.profile("^bare$", frequency=HZ)
+    profile = profiled(profiler, start(bare, 1))
+    leaves = {s.frames[-1] for s in profile.stacks if s.value > 50}
+    assert leaves == {f"[bare+0x{address:x}]"}
+    own = [f for f in profile.frames() if f.startswith("[bare+0x")]
+    assert all(re.fullmatch(r"\[bare\+0x[0-9a-f]+\]", frame) for frame in own)
+    assert 4 <= len(own) <= 8
+
+
+def symbol_address(path, name):
+    return int(re.search(rf"^(\w+) \w {name}$", tool("nm", path), re.MULTILINE)[1], 16)
+
+
+def test_no_frame_is_a_bare_address_or_missing(profiler, start):
+    profiler.profile("^(spin|threads|rustnames|syscalls)$", frequency=HZ)
+    for name in ("spin", "threads", "syscalls"):
+        start(name, 0.5).finish()
+    for frame in profiler.folded().frames():
+        assert not re.fullmatch(r"(0x)?[0-9a-f]{6,16}|\[?unknown\]?|\?+", frame), frame
+
+
+def test_a_deleted_program_has_its_names(profiler, start, copy):
+    doomed = copy("spin", "doomed")
+    target = start(doomed, 2)
+    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    doomed.unlink()
+    profiler.profile("^doomed$", frequency=HZ)
+    assert nearly_all(profiled(profiler, target), *SPIN)
+
+
+def test_a_deleted_program_that_has_also_ended_has_its_names(profiler, start, copy):
+    doomed = copy("spin", "doomed")
+    profiler.profile("^doomed$", frequency=HZ)
+    target = start(doomed, 1)
+    wait_for(lambda: target.cpu_ns_now() > 3e8, why="it burns")
+    doomed.unlink()
+    assert nearly_all(profiled(profiler, target), *SPIN)
+
+
+def test_a_process_that_ended_before_it_was_asked_for_has_its_names(profiler, start):
+    profiler.profile("^short_lived$", frequency=HZ)
+    target = start("short_lived", 0.3)
+    target.finish()
+    time.sleep(1)
+    assert nearly_all(profiler.folded(pid=target.pid), "main", "short_work")
+
+
+def test_a_program_in_another_root_has_its_names(profiler, start, work):
+    root = work / "root"
+    inside = root / "only/here/caged"
+    inside.parent.mkdir(parents=True)
+    shutil.copy(program("spin"), inside)
+    for library in re.findall(r"(/\S+) \(0x", tool("ldd", inside)):
+        (root / library[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, root / library[1:])
+    profiler.profile("^caged$", frequency=HZ)
+    target = start(Path(shutil.which("chroot") or "/usr/sbin/chroot"), root, "/only/here/caged", 1)
+    assert nearly_all(profiled(profiler, target), *SPIN)
+
+
+def build_id(path):
+    return re.search(r"Build ID: ([0-9a-f]+)", tool("readelf", "-n", path))[1]
+
+
+def split(path, debug_file):
+    """Moves the symbols of a program into a file of their own."""
+    debug_file.parent.mkdir(parents=True, exist_ok=True)
+    tool("objcopy", "--only-keep-debug", path, debug_file)
+    tool("strip", path)
+
+
+def test_a_debug_file_is_found_by_build_id_under_the_debugging_dir(profiler, start, copy, work):
+    target = copy("spin", "splitspin")
+    id_ = build_id(target)
+    split(target, work / "debugroot/.build-id" / id_[:2] / f"{id_[2:]}.debug")
+    entry = {"comm": "^splitspin$", "debugging_dir": str(work / "debugroot")}
+    profiler.profile(entry, frequency=HZ)
+    assert nearly_all(profiled(profiler, start(target, 1)), *SPIN)
+
+
+@pytest.mark.parametrize("folder", [".", ".debug"])
+def test_a_debug_file_is_found_by_its_link_beside_the_program(profiler, start, copy, folder):
+    target = copy("spin", "linkedspin")
+    tool("objcopy", "--remove-section", ".note.gnu.build-id", target)
+    debug_file = target.parent / folder / "linked-elsewhere.debug"
+    split(target, debug_file)
+    tool("objcopy", f"--add-gnu-debuglink={debug_file}", target)
+    profiler.profile("^linkedspin$", frequency=HZ)
+    assert nearly_all(profiled(profiler, start(target, 1)), *SPIN)
+
+
+def test_a_debug_file_that_is_of_another_build_is_not_believed(profiler, start, copy):
+    target = copy("spin", "linkedspin")
+    tool("objcopy", "--remove-section", ".note.gnu.build-id", target)
+    debug_file = target.parent / "linkedspin.debug"
+    split(target, debug_file)
+    tool("objcopy", f"--add-gnu-debuglink={debug_file}", target)
+    debug_file.unlink()
+    split(copy("thirds", "other"), debug_file)
+    profiler.profile("^linkedspin$", frequency=HZ)
+    profile = profiled(profiler, start(target, 1))
+    assert not {"sixty", "thirty", "ten", "furthest_behind"} & profile.frames()
+    assert share(profile, r"^\[linkedspin\+0x") > 0.9
+
+
+def test_a_program_that_lies_about_its_build_id_hurts_only_itself(profiler, start, copy):
+    liar = copy("thirds", "liar")
+    mine, stolen = bytes.fromhex(build_id(liar)), bytes.fromhex(build_id(program("spin")))
+    content = liar.read_bytes()
+    assert content.count(mine) == 1
+    liar.write_bytes(content.replace(mine, stolen))
+    profiler.profile("^(liar|spin)$", frequency=HZ)
+    lies, honest = start(liar, 1), start("spin", 1)
+    assert nearly_all(profiled(profiler, honest), *SPIN)
+    assert nearly_all(profiled(profiler, lies), "main")
+    assert "inner_spin" not in profiler.folded(pid=lies.pid).frames()

@@ -1,0 +1,219 @@
+"""Who is profiled: matching at the PUT, and then through fork, exec, rename and exit."""
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import program, same_time, wait_for
+
+HZ = 1000
+LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
+
+
+def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profiler, start, copy):
+    alphas = [start(copy("spin", "alpha"), 60) for _ in range(2)]
+    betas = [start(copy("spin", "beta"), 60) for _ in range(2)]
+    profiler.profile("^alpha$", frequency=HZ)
+    time.sleep(1.5)
+    first = profiler.folded()
+    assert first.pids == {t.pid for t in alphas}
+    assert set(profiler.processes()) == first.pids
+
+    profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^beta$"}]}})
+    time.sleep(1)
+    assert set(profiler.processes()) == {t.pid for t in betas}
+    moved = profiler.folded()
+    time.sleep(1.5)
+    last = profiler.folded()
+    for alpha in alphas:
+        assert last.total(pid=alpha.pid) == moved.total(pid=alpha.pid)
+        assert first.total(pid=alpha.pid) > 0
+    for beta in betas:
+        assert last.total(pid=beta.pid) > moved.total(pid=beta.pid) > 0
+
+
+def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start):
+    profiler.put_ok(profiler.wanting("^short_lived$", frequency=HZ))
+    time.sleep(1)
+    target = start("short_lived", 1)
+    target.finish()
+    same_time(profiler.folded().total(pid=target.pid), HZ, target.cpu_ns, within=0.04)
+
+
+def test_a_process_that_runs_at_the_put_is_profiled_from_then_on(profiler, start):
+    target = start("spin", 60)
+    wait_for(lambda: target.cpu_ns_now() > 2e8, why="it burns")
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    before_ns = target.cpu_ns_now()
+    time.sleep(2)
+    target.kill()
+    profile = profiler.folded()
+    same_time(profile.total(pid=target.pid), HZ, target.cpu_ns - before_ns, within=0.06)
+    assert profile.total("main", "outer", "middle", "inner_spin") >= 0.97 * profile.total()
+
+
+def test_the_status_lists_a_process_while_it_lives(profiler, start):
+    profiler.profile("^spin$")
+    target = start("spin", 60)
+    wait_for(lambda: target.pid in profiler.processes(), seconds=2, why="listed")
+    assert profiler.processes()[target.pid]["comm"] == "spin"
+    target.kill()
+    wait_for(lambda: target.pid not in profiler.processes(), seconds=2, why="gone from the list")
+
+
+def waiting_forker(start, *args):
+    """A forker that has not forked yet: os.kill(pid, SIGCONT) lets it go."""
+    target = start("forker", "-w", *args)
+    stat = Path(f"/proc/{target.pid}/stat")
+    wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", why="it has stopped")
+    return target
+
+
+def test_a_child_inherits_from_a_proc_id_until_it_execs(profiler, start):
+    target = waiting_forker(start, 1, program("spin"), 1)
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    os.kill(target.pid, signal.SIGCONT)
+    burned = target.finish()
+    child = target.first_line()["child"]
+    profile = profiler.folded()
+    same_time(profile.total("be_child", "child_work"), HZ, burned["child_cpu_ns"], within=0.05)
+    same_time(profile.total("main", "parent_work"), HZ, burned["cpu_ns"], within=0.05)
+    assert profile.pids == {target.pid, child}
+    assert profile.total("inner_spin") == 0
+
+
+def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profiler, start):
+    profiler.profile("^forker$", frequency=HZ)
+    burned = (target := start("forker", 1, program("spin"), 1)).finish()
+    profile = profiler.folded()
+    same_time(profile.total("child_work"), HZ, burned["child_cpu_ns"], within=0.05)
+    assert profile.total("inner_spin") == 0
+    assert profile.pids == {target.pid, target.first_line()["child"]}
+
+
+def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start):
+    profiler.profile("^spin$", frequency=HZ)
+    target = start("forker", 0.5, program("spin"), 1)
+    target.finish()
+    profile = profiler.folded()
+    same_time(profile.total("inner_spin"), HZ, 1e9, within=0.05)
+    assert profile.pids == {target.first_line()["child"]}
+    assert profile.total("child_work") == profile.total("parent_work") == 0
+
+
+def test_a_process_that_takes_a_matching_name_is_profiled_from_then_on(profiler, start):
+    profiler.profile("^butterfly$", frequency=HZ)
+    burned = start("renamer", 1, 1, "butterfly").finish()
+    profile = profiler.folded()
+    same_time(profile.total("after_rename"), HZ, burned["after_ns"], within=0.05)
+    assert profile.total("before_rename") == 0
+    assert profile.names == {"butterfly"}
+
+
+def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, start):
+    profiler.profile("^renamer$", frequency=HZ)
+    burned = start("renamer", 1, 1, "butterfly").finish()
+    profile = profiler.folded()
+    same_time(profile.total("before_rename"), HZ, burned["before_ns"], within=0.05)
+    assert profile.total("after_rename") <= 0.02 * profile.total()
+    assert profile.names == {"renamer"}
+
+
+def test_a_proc_id_stays_the_process_it_was_whatever_its_name(profiler, start):
+    target = start("renamer", 1, 1, "butterfly")
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    target.finish()
+    assert profiler.folded().total("after_rename") >= 900
+
+
+def test_a_new_process_under_an_old_pid_is_another_process(profiler, start):
+    if not os.access(LAST_PID, os.W_OK):
+        pytest.skip(f"{LAST_PID} can't be written")
+    first = start("spin", 60)
+    profiler.profile(pids=[first.pid], frequency=HZ)
+    time.sleep(0.3)
+    first.kill()
+    before = profiler.folded()
+    assert before.total("inner_spin") > 0
+    for _ in range(50):
+        LAST_PID.write_text(str(first.pid - 1))
+        second = start("thirds", 0.7)
+        if second.pid == first.pid:
+            break
+        second.kill()
+    else:
+        pytest.skip(f"pid {first.pid} could not be had again")
+    second.finish()
+    assert profiler.folded().total() == before.total()
+    assert profiler.processes() == {}
+
+
+def named(pids):
+    """Waits until the processes have these names: {pid: name}."""
+    wait_for(lambda: all(Path(f"/proc/{p}/comm").read_text() == n + "\n" for p, n in pids.items()))
+
+
+def test_entries_are_a_union_and_the_fields_of_one_must_all_match(profiler, start, copy):
+    alpha, beta = copy("spin", "alpha"), copy("spin", "beta")
+    both_fields = start(alpha, 60, "renamed-alpha")
+    one_field = start(alpha, 61)
+    by_argument = start(beta, 62.2519)
+    by_id = start(beta, 63)
+    neither = start(beta, 64)
+    named({both_fields.pid: "renamed-alpha", one_field.pid: "alpha", neither.pid: "beta"})
+    profiler.profile(
+        {"comm": "alpha$", "cmdline": "renamed-"},
+        {"comm": "", "cmdline": "62.2519"},
+        {"comm": "^alpha$", "cmdline": "no such argument"},
+        pids=[by_id.pid],
+    )
+    assert set(profiler.processes()) == {both_fields.pid, by_argument.pid, by_id.pid}
+
+
+@pytest.mark.parametrize(
+    "pattern, names",
+    [
+        ("spin", {"spin", "spinner", "aspin"}),
+        ("^spin", {"spin", "spinner"}),
+        ("spin$", {"spin", "aspin"}),
+        ("^(a|b)?spin(ner)?$", {"spin", "spinner", "aspin"}),
+        ("sp[h-j]n{1,2}e", {"spinner"}),
+        ("[[:digit:]]", set()),
+    ],
+)
+def test_comm_is_an_extended_expression_searched_in_the_name(
+    profiler, start, copy, pattern, names
+):
+    pids = {start(copy("spin", name), 60).pid: name for name in ("spin", "spinner", "aspin")}
+    named(pids)
+    profiler.profile(pattern)
+    assert {pids[pid] for pid in profiler.processes() if pid in pids} == names
+
+
+def test_an_entry_counts_only_for_the_probes_it_names(profiler, start, copy):
+    wanted, other = start(copy("spin", "alpha"), 60), start(copy("spin", "beta"), 60)
+    profiler.profile(
+        {"comm": "^alpha$", "probe": ["oncpu"]},
+        {"comm": "^beta$", "probe": ["offcpu"]},
+        probes=["oncpu", "offcpu"],
+    )
+    time.sleep(1)
+    profile = profiler.folded()
+    assert wanted.pid in profile.pids
+    assert other.pid not in profile.pids
+
+
+def test_the_thread_is_a_frame_under_the_process_unless_switched_off(profiler, start):
+    profiler.profile("^threads$", thread_frame=1)
+    start("threads", 0.5).finish()
+    with_threads = profiler.folded()
+    assert {s.frames[1] for s in with_threads.stacks} >= {"red", "green", "blue"}
+
+    profiler.put_ok({"params": {"thread_frame": 0}})
+    target = start("threads", 0.5)
+    target.finish()
+    without = profiler.folded(pid=target.pid)
+    assert without.total() > 0
+    assert not {"red", "green", "blue"} & without.frames()

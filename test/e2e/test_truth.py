@@ -1,0 +1,105 @@
+"""What the profile says is what the processes did: totals and shares against their own clocks."""
+import sys
+import time
+from pathlib import Path
+
+from helpers import lost, program, same_time
+
+
+def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start):
+    profiler.profile("^spin$", frequency=1000)
+    target = start("spin", 5)
+    cpu_ns = target.finish()["cpu_ns"]
+    same_time(profiler.folded().total(pid=target.pid), 1000, cpu_ns)
+
+
+def test_the_default_period_is_ten_milliseconds(profiler, start):
+    profiler.profile("^spin$")
+    target = start("spin", 5)
+    cpu_ns = target.finish()["cpu_ns"]
+    same_time(profiler.folded().total(pid=target.pid), 100, cpu_ns)
+
+
+def test_perf_sample_period_is_in_milliseconds(profiler, start):
+    profiler.profile("^spin$", perf_sample_period=20)
+    target = start("spin", 5)
+    cpu_ns = target.finish()["cpu_ns"]
+    same_time(profiler.folded().total(pid=target.pid), 50, cpu_ns)
+
+
+def test_three_functions_have_the_shares_they_burned(profiler, start):
+    profiler.profile("^thirds$", frequency=1000)
+    target = start("thirds", 11)
+    burned = target.finish()
+    profile = profiler.folded()
+    samples = {name: profile.total("main", name) for name in ("sixty", "thirty", "ten")}
+    total = sum(samples.values())
+    assert total >= 10_000
+    for name, percent in (("sixty", 60), ("thirty", 30), ("ten", 10)):
+        assert abs(100 * samples[name] / total - percent) < 2, (samples, burned)
+    same_time(profile.total(pid=target.pid), 1000, burned["cpu_ns"])
+
+
+def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(profiler, start):
+    profiler.profile("^short_lived$", frequency=1000)
+    spawner = start("spawner", 100, 2, program("short_lived"))
+    children_us = spawner.finish()["children_cpu_us"]
+    profile = profiler.folded()
+    assert profile.total("main", "short_work") * 1000 >= 0.9 * children_us
+    assert profile.total() * 1000 <= 1.03 * children_us
+    assert profile.names == {"short_lived"}
+    assert len(profile.pids) == 100
+
+
+def test_each_thread_has_the_time_of_its_own_clock(profiler, start):
+    profiler.profile("^threads$", frequency=1000)
+    target = start("threads", 2)
+    burned = target.finish()
+    profile = profiler.folded(pid=target.pid)
+    for name, cpu_ns in burned.items():
+        mine = [s for s in profile.stacks if s.has(f"{name}_work")]
+        assert {s.frames[1] for s in mine} == {name}
+        same_time(sum(s.value for s in mine), 1000, cpu_ns, within=0.05)
+
+
+def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start):
+    profiler.profile("^spin$", frequency=1000)
+    targets = [start("spin", 1.5) for _ in range(4)]
+    for target in targets:
+        target.finish()
+    profile = profiler.folded()
+    for target in targets:
+        same_time(profile.total(pid=target.pid), 1000, target.cpu_ns, within=0.06)
+    same_time(profile.total(), 1000, sum(target.cpu_ns for target in targets))
+
+
+def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
+    sleeper = start(Path(sys.executable), "-c", "import time; print(1, flush=True); time.sleep(60)")
+    sleeper.first_line()
+    profiler.profile(pids=[sleeper.pid], frequency=1000)
+    assert sleeper.pid in profiler.processes()
+    start("spin", 1).finish()
+    assert profiler.folded().total() <= 5
+
+
+def test_status_counts_the_samples_and_no_loss(profiler, start):
+    profiler.profile("^spin$", frequency=1000)
+    start("spin", 1).finish()
+    total = profiler.folded().total()
+    status = profiler.probe()
+    assert status["state"] == "running"
+    assert lost(status) == 0
+    assert status["samples"] == total
+
+
+def test_changing_params_in_the_middle_loses_nothing(profiler, start):
+    profiler.profile("^spin$", frequency=1000)
+    target = start("spin", 4)
+    for turn in range(6):
+        time.sleep(0.3)
+        profiler.put_ok({"params": {"thread_frame": turn % 2}})
+    cpu_ns = target.finish()["cpu_ns"]
+    profiler.put_ok({"state": "stopped"})
+    profiles = profiler.written()
+    assert len(profiles) >= 7
+    same_time(sum(p.total(pid=target.pid) for p in profiles), 1000, cpu_ns, within=0.05)
