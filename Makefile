@@ -59,6 +59,7 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
 
 -include $(OBJECTS:.o=.d)
+include test/test.mk
 
 .PHONY: demo
 demo: ## install what is missing, build, show a real flame graph (needs root)
@@ -72,4 +73,4 @@ clean: ## remove what was built
 
 .PHONY: help
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <getopt.h>
-#include <locale.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/conf.h"
@@ -261,7 +261,7 @@ int main(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	setlocale(LC_CTYPE, "C");
+	umask(0); /* every folder and file is made with its mode */
 	set_limits();
 	gethostname(daemon.host, sizeof(daemon.host) - 1);
 	r = configure(&daemon.conf, &options);

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Test programs, unit tests, fuzz targets. Included by the Makefile.
+
+# Programs with known stacks: frame pointers kept, nothing inlined.
+PROGRAMFLAGS := -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+                -fno-optimize-sibling-calls -fno-inline -pthread
+PROGRAMS := $(patsubst test/programs/%.c,build/test/programs/%,$(wildcard test/programs/*.c)) \
+            $(patsubst test/programs/%.cc,build/test/programs/%,$(wildcard test/programs/*.cc)) \
+            $(patsubst test/programs/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/lib/*.c))
+ifneq ($(shell command -v rustc 2>/dev/null),)
+PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs))
+endif
+
+build/test/programs/%: test/programs/%.c $(wildcard test/programs/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(PROGRAMFLAGS) -o $@ $< -ldl
+build/test/programs/%: test/programs/%.cc $(wildcard test/programs/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(PROGRAMFLAGS) -o $@ $<
+build/test/programs/%.so: test/programs/lib/%.c $(wildcard test/programs/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -Itest/programs -o $@ $<
+build/test/programs/%: test/programs/%.rs
+	@mkdir -p $(@D)
+	rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
+
+# Unit tests: one program for each test/unit/test_*.c.
+UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
+$(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+
+# Fuzz targets: clang's libFuzzer over the same sources, in a build of their own.
+FUZZBUILD   := build/fuzz
+FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
+FUZZOBJECTS := $(patsubst probe/%.c,$(FUZZBUILD)/probe/%.o,$(filter-out probe/main.c,$(SOURCES))) \
+               $(BUILD)/probe/output/svg_assets.o
+FUZZ_SECONDS ?= 15
+$(FUZZBUILD)/probe/%.o: probe/%.c $(SKELETONS)
+	@mkdir -p $(@D)
+	$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
+$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS)
+	$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+-include $(FUZZOBJECTS:.o=.d)
+
+PYTEST ?= /usr/bin/python3 -m pytest
+
+.PHONY: test
+test: ## install what is missing, build, run every test (SAN=1: with ASan and UBSan)
+	scripts/install-deps test
+	$(MAKE) check
+
+.PHONY: check
+check: all $(PROGRAMS) ## run every test with what is installed
+	$(MAKE) unit
+	$(MAKE) fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
+	$(MAKE) e2e
+
+.PHONY: unit
+unit: $(UNITS) ## run the unit tests
+	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
+
+.PHONY: e2e
+e2e: all $(PROGRAMS) ## run the end-to-end tests (needs root)
+	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
+		$(PYTEST) -q -p no:cacheprovider test/e2e $(PYTESTFLAGS)
+
+.PHONY: fuzz
+fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
+	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
+
+.PHONY: bench
+bench: all $(PROGRAMS) ## measure: BPF time a sample, latency of a PUT, memory (needs root)
+	test/bench/run $(BUILD)

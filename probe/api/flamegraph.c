@@ -63,6 +63,7 @@ void flamegraph_get(const struct services *services, struct answer *answer)
 {
 	answer->status = 200;
 	answer->content_type = "application/json";
+	engine_refresh(services->engine);
 	if (!session_spec(services->flamegraph))
 		buf_str(&answer->body, "{}");
 	else if (status_write(services, &answer->body) < 0)

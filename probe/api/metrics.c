@@ -87,6 +87,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	struct engine_stats stats;
 	struct session_stats files;
 
+	engine_refresh(services->engine);
 	engine_stats(services->engine, &stats);
 	session_stats(services->flamegraph, &files);
 	answer->status = 200;

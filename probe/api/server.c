@@ -334,6 +334,14 @@ static void connected(void *arg, struct MHD_Connection *mhd, void **context,
 	}
 }
 
+/* A path with a NUL in it is not the path before the NUL: it stays as it is, and isn't found. */
+static size_t unescape(void *arg, struct MHD_Connection *mhd, char *text)
+{
+	(void)arg;
+	(void)mhd;
+	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static void log_mhd(void *arg, const char *format, va_list args)
 {
 	char line[256];
@@ -383,8 +391,8 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 				NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd,
 				NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 				(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_NOTIFY_COMPLETED, completed,
-				server, MHD_OPTION_NOTIFY_CONNECTION, connected, server,
+				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+				MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, connected, server,
 				MHD_OPTION_END);
 }
 

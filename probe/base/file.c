@@ -129,18 +129,24 @@ static void draft_done(struct draft *draft)
 		close(draft->fd);
 }
 
-static int draft_open(struct draft *draft, int dir_fd, int root_fd)
+static int draft_open_scratch(struct draft *draft, int root_fd)
 {
 	static unsigned count;
 
+	draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
+	snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
+		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
+	return draft->scratch_fd < 0 ? draft->scratch_fd : 0;
+}
+
+static int draft_open(struct draft *draft, int dir_fd, int root_fd)
+{
 	draft->fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
 	if (draft->fd >= 0)
 		return 0;
-	draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
-	if (draft->scratch_fd < 0)
-		return draft->scratch_fd;
-	snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
-		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
+	int r = draft_open_scratch(draft, root_fd);
+	if (r < 0)
+		return r;
 	draft->fd = openat(draft->scratch_fd, draft->temporary,
 			   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
 	return draft->fd < 0 ? -errno : 0;
@@ -182,6 +188,19 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 			return r;
 	}
 	return r;
+}
+
+int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)
+{
+	_cleanup_(draft_done) struct draft draft = {.fd = -1, .scratch_fd = -1};
+	int r = draft_open_scratch(&draft, root_fd);
+
+	if (r < 0)
+		return r;
+	if (symlinkat(target, draft.scratch_fd, draft.temporary) < 0 ||
+	    renameat(draft.scratch_fd, draft.temporary, dir_fd, name) < 0)
+		return -errno;
+	return 0;
 }
 
 void scratch_clean(int root_fd)

@@ -29,5 +29,8 @@ int dir_open_in(int root_fd, const char *path);
 int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extension,
 		   const void *data, size_t bytes, char *name, size_t name_bytes);
 
+/* Makes `name` a symbolic link to `target`, in place of the link that it may be. Negative errno. */
+int file_link_new(int dir_fd, int root_fd, const char *target, const char *name);
+
 /* Removes the temporary files below `root_fd` that processes left which are gone. */
 void scratch_clean(int root_fd);

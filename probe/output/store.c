@@ -96,21 +96,27 @@ void store_time_name(time_t moment, char *name, size_t bytes)
 		 &local);
 }
 
-/* The folder below `folder`, and the file's stem. */
-static void name_entry(const struct store_entry *entry, char *below, size_t bytes, char stem[128])
+/* Where a file lies: the folder of its instance, below it the date, and the file's stem. */
+struct place {
+	char folder[128];
+	char date[16];
+};
+
+static void find_place(const struct store_entry *entry, struct place *place, char stem[128])
 {
-	char moment[64], date[16], instance[64];
+	char moment[64], instance[64];
 
 	store_time_name(entry->until, moment, sizeof(moment));
-	snprintf(date, sizeof(date), "%.10s", moment);
+	snprintf(place->date, sizeof(place->date), "%.10s", moment);
 	if (!entry->comm) {
-		snprintf(below, bytes, "%s/%s", entry->probe, date);
+		snprintf(place->folder, sizeof(place->folder), "%s", entry->probe);
 		if (!stem[0])
 			snprintf(stem, 128, "%s", moment);
 		return;
 	}
 	store_safe_name(entry->comm, instance, sizeof(instance));
-	snprintf(below, bytes, "%s/%s-%d/%s", entry->probe, instance, entry->pid, date);
+	snprintf(place->folder, sizeof(place->folder), "%s/%s-%d", entry->probe, instance,
+		 entry->pid);
 	if (!stem[0])
 		snprintf(stem, 128, "%s-%d", moment, entry->pid);
 }
@@ -119,18 +125,25 @@ int store_write(const struct store_roots *roots, const char *folder,
 		const struct store_entry *entry, const struct buf *content, char stem[128])
 {
 	_cleanup_close_ int root_fd = store_open_folder(roots, folder);
-	char below[256], name[160];
+	char name[160], target[192];
+	struct place place;
 
 	if (root_fd < 0)
 		return root_fd;
-	name_entry(entry, below, sizeof(below), stem);
-	_cleanup_close_ int dir_fd = dir_open_in(root_fd, below);
-	if (dir_fd < 0)
-		return dir_fd;
-	int r = file_write_new(dir_fd, root_fd, stem, entry->extension, content->data, content->len,
-			       name, sizeof(name));
+	find_place(entry, &place, stem);
+	_cleanup_close_ int instance_fd = dir_open_in(root_fd, place.folder);
+	if (instance_fd < 0)
+		return instance_fd;
+	_cleanup_close_ int date_fd = dir_open_in(instance_fd, place.date);
+	if (date_fd < 0)
+		return date_fd;
+	int r = file_write_new(date_fd, root_fd, stem, entry->extension, content->data,
+			       content->len, name, sizeof(name));
 	if (r < 0)
 		return r;
 	snprintf(stem, 128, "%.*s", (int)(strlen(name) - strlen(entry->extension)), name);
-	return 0;
+	if (!entry->latest)
+		return 0;
+	snprintf(target, sizeof(target), "%s/%s", place.date, name);
+	return file_link_new(instance_fd, root_fd, target, entry->latest);
 }

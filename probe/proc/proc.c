@@ -44,7 +44,7 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	if (len >= sizeof(stat->comm))
 		len = sizeof(stat->comm) - 1; /* kernel threads' names may be longer */
 	const char *field = end + 1;
-	for (int i = 2; i < 22 && field; i++)
+	for (int i = 3; i < 22 && field; i++) /* from the blank before field 3 to that before 22 */
 		field = strchr(field + 1, ' ');
 	if (!field)
 		return -EINVAL;

@@ -578,6 +578,11 @@ static void start_drain(struct engine *engine)
 
 /* ---- what is known ---- */
 
+void engine_refresh(struct engine *engine)
+{
+	tracer_read_life(engine->tracer);
+}
+
 void engine_stats(const struct engine *engine, struct engine_stats *stats)
 {
 	struct counters counters;

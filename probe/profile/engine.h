@@ -72,6 +72,9 @@ struct profile *subscriber_profile(const struct subscriber *subscriber, enum pro
  * memory, the old one goes on. */
 struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe);
 
+/* Reads what the kernel has told of processes meanwhile; to be called before what is below. */
+void engine_refresh(struct engine *engine);
+
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
 	uint64_t lost[LOST_COUNT];

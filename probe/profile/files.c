@@ -61,6 +61,7 @@ static void writing_run(struct job *job)
 		.pid = writing->pid,
 		.until = writing->until,
 		.extension = ".svg",
+		.latest = "latest.svg",
 	};
 
 	writing->error = store_write(&writing->roots, writing->params.svg_dir, &entry,
@@ -68,6 +69,7 @@ static void writing_run(struct job *job)
 	if (writing->error)
 		return;
 	entry.extension = ".folded";
+	entry.latest = NULL;
 	writing->error = store_write(&writing->roots, writing->params.flame_dir, &entry,
 				     &writing->folded, writing->stem);
 }

@@ -3,7 +3,7 @@ import sys
 import time
 from pathlib import Path
 
-from helpers import lost, program, same_time
+from helpers import lost, program, same_time, wait_for
 
 
 def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start):
@@ -100,6 +100,6 @@ def test_changing_params_in_the_middle_loses_nothing(profiler, start):
         profiler.put_ok({"params": {"thread_frame": turn % 2}})
     cpu_ns = target.finish()["cpu_ns"]
     profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: len(profiler.written()) >= 7, why="a file for each change and the rest")
     profiles = profiler.written()
-    assert len(profiles) >= 7
     same_time(sum(p.total(pid=target.pid) for p in profiles), 1000, cpu_ns, within=0.05)
