@@ -74,3 +74,19 @@ clean: ## remove what was built
 .PHONY: help
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
+            test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c)
+SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run)
+
+# cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by
+# side (comparePointers).
+.PHONY: lint
+lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
+	clang-format --dry-run -Werror $(CFILES)
+	scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch])
+	shellcheck $(SCRIPTS)
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf --std=c11 probe
+	@for file in $(SOURCES); do echo $$file; done | xargs -P 2 -I{} sh -c \
+		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 255'

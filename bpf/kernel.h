@@ -20,7 +20,7 @@ typedef __u64 uint64_t;
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#define RELOCATED __attribute__((preserve_access_index))
+#define RELOCATED  __attribute__((preserve_access_index))
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 

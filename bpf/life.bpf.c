@@ -101,7 +101,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
 	if (task->pid != task->tgid)
 		return 0;
-	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+	if (bpf_core_field_exists(task->in_execve) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return 0;
 	renew(task, LIFE_RENAME, comm);
 	return 0;

@@ -12,7 +12,7 @@
 #include "probe.h"
 
 #define COMM_BYTES	  16
-#define KERNEL_FRAMES_MAX 127  /* kernel.perf_event_max_stack's default; deeper ones are marked */
+#define KERNEL_FRAMES_MAX 127 /* kernel.perf_event_max_stack's default; deeper ones are marked */
 #define USER_FRAMES_MAX	  1000
 #define WORDS_MAX	  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
 
@@ -98,7 +98,7 @@ struct stack {
 
 /* A process that is sampled. Map `targets`, key tgid. */
 struct target_value {
-	uint64_t id; /* tells incarnations of a pid apart: new at each exec and rename */
+	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
 	uint32_t probes; /* 1 << probe, what this process is wanted for */
 	uint32_t pad;
 };
@@ -107,7 +107,7 @@ struct target_value {
 struct control {
 	uint64_t window; /* number of the window now; its lowest bit chooses the map of counts */
 	uint64_t hash_seed;
-	uint32_t follow_new; /* new programs and names may match: report them */
+	uint32_t follow_new;	 /* new programs and names may match: report them */
 	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
 };
 
@@ -117,10 +117,10 @@ enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
 struct life_event {
 	uint32_t kind;
 	uint32_t tgid;
-	uint32_t parent;   /* LIFE_FORK: tgid of the parent, a target */
-	uint32_t probes;   /* LIFE_FORK: what the child inherits */
-	uint64_t id;	   /* the target's new id; LIFE_EXIT: the one that ended */
-	uint64_t old_id;   /* LIFE_FORK: the parent's; LIFE_EXEC, LIFE_RENAME: the one before, or 0 */
+	uint32_t parent; /* LIFE_FORK: tgid of the parent, a target */
+	uint32_t probes; /* LIFE_FORK: what the child inherits */
+	uint64_t id;	 /* the target's new id; LIFE_EXIT: the one that ended */
+	uint64_t old_id; /* LIFE_FORK: the parent's; LIFE_EXEC, LIFE_RENAME: the one before, or 0 */
 	uint64_t start_ns; /* the process's start, CLOCK_BOOTTIME */
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	char comm[COMM_BYTES];

@@ -105,7 +105,8 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
 		walk->head.truncated = TRUNCATED_EXITING;
 		return false;
 	}
-	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+	if (bpf_core_field_exists(task->in_execve) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
 		walk->head.truncated = TRUNCATED_EXEC;
 		return false;
 	}

@@ -44,8 +44,8 @@ static int take_bind_addr(struct reader *reader, const config_setting_t *setting
 	const char *text = config_setting_get_string(setting);
 	unsigned char address[sizeof(struct in6_addr)];
 
-	if (!text || (inet_pton(AF_INET, text, address) != 1 &&
-		      inet_pton(AF_INET6, text, address) != 1))
+	if (!text ||
+	    (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1))
 		return refuse(reader, setting, "an IPv4 or IPv6 address");
 	snprintf(reader->conf->bind_addr, sizeof(reader->conf->bind_addr), "%s", text);
 	return 0;
@@ -173,7 +173,10 @@ int conf_init(struct conf *conf)
 		.log_level = LOG_INFO,
 		.bind_addr = "127.0.0.1",
 		.port = 9999,
-		.sizes = {.stacks = 16384, .targets = 8192, .stack_ring = 1 << 20, .life_ring = 1 << 18},
+		.sizes = {.stacks = 16384,
+			  .targets = 8192,
+			  .stack_ring = 1 << 20,
+			  .life_ring = 1 << 18},
 	};
 	conf->roots[0] = strdup("/var/log");
 	conf->roots[1] = strdup("/tmp");
@@ -215,8 +218,7 @@ static int take_section(struct reader *reader, const config_setting_t *section)
 		return 0;
 	}
 	for (int i = 0; i < config_setting_length(section); i++) {
-		const config_setting_t *setting =
-			config_setting_get_elem(section, (unsigned)i);
+		const config_setting_t *setting = config_setting_get_elem(section, (unsigned)i);
 		const struct key *key = find_key(name, config_setting_name(setting));
 
 		if (!key) {

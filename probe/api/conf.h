@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The conf file: libconfig syntax, gala-gopher's sections and keys. conf/stackprobe.conf shows all. */
+/* The conf file: libconfig syntax, gala-gopher's sections and keys. conf/stackprobe.conf shows all.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -15,7 +15,8 @@ static const struct feature features[] = {
 const struct feature *feature_find(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
-		if (strlen(features[i].name) == len && strncasecmp(features[i].name, name, len) == 0)
+		if (strlen(features[i].name) == len &&
+		    strncasecmp(features[i].name, name, len) == 0)
 			return &features[i];
 	}
 	return NULL;

@@ -178,7 +178,8 @@ static void start_ondemand(const struct services *services, enum probe probe,
 	char why[256] = "";
 
 	if (!request.pid && !spec) {
-		answer_failed(answer, 400, "no process is selected: give pid=N, or PUT snoopers first");
+		answer_failed(answer, 400,
+			      "no process is selected: give pid=N, or PUT snoopers first");
 		free(waiting);
 		return;
 	}
@@ -189,9 +190,9 @@ static void start_ondemand(const struct services *services, enum probe probe,
 	}
 }
 
-void flamegraph_fetch(const struct services *services, const char *name,
-		      const struct query *query, struct answer *answer, void (*ready)(void *arg),
-		      void *arg, struct ondemand **session)
+void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
+		      struct answer *answer, void (*ready)(void *arg), void *arg,
+		      struct ondemand **session)
 {
 	const struct output *output;
 	enum probe probe;

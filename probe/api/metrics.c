@@ -14,7 +14,8 @@
 
 static void head(struct buf *out, const char *name, const char *type, const char *help)
 {
-	buf_printf(out, "# HELP stackprobe_%s %s\n# TYPE stackprobe_%s %s\n", name, help, name, type);
+	buf_printf(out, "# HELP stackprobe_%s %s\n# TYPE stackprobe_%s %s\n", name, help, name,
+		   type);
 }
 
 static void one(struct buf *out, const char *name, const char *type, const char *help, double value)
@@ -107,8 +108,8 @@ void metrics_write(const struct services *services, struct answer *answer)
 	    "Jobs given up because a file system or a process hung.", (double)stats.given_up);
 	one(out, "symbol_files", "gauge", "Files with code that are known.",
 	    (double)stats.files.files);
-	one(out, "symbol_files_unreadable", "gauge", "Of these, files whose functions can't be read.",
-	    (double)stats.files.unreadable);
+	one(out, "symbol_files_unreadable", "gauge",
+	    "Of these, files whose functions can't be read.", (double)stats.files.unreadable);
 	one(out, "symbol_table_bytes", "gauge", "Memory of function tables.",
 	    (double)stats.files.table_bytes);
 	one(out, "files_written_total", "counter", "Profiles written to files.",

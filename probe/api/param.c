@@ -5,8 +5,7 @@
 
 #include "base/cleanup.h"
 
-#define NUMBER(field)                                                                              \
-	.type = PARAM_NUMBER, .offset = offsetof(struct params, field)
+#define NUMBER(field) .type = PARAM_NUMBER, .offset = offsetof(struct params, field)
 #define TEXT(kind, field)                                                                          \
 	.type = kind, .offset = offsetof(struct params, field),                                    \
 	.bytes = sizeof(((struct params *)NULL)->field)

@@ -25,7 +25,7 @@ struct param {
 	int64_t number; /* default */
 	const char *text;
 	bool zero_is_default;
-	bool alias;  /* of another row: taken, not shown */
+	bool alias;   /* of another row: taken, not shown */
 	bool missing; /* of a later version */
 };
 

@@ -59,7 +59,7 @@ static const cJSON *member(const cJSON *object, const char *name)
 
 	if (!cJSON_IsObject(object))
 		return NULL;
-	cJSON_ArrayForEach(child, object) {
+	cJSON_ArrayForEach (child, object) {
 		if (strcmp(child->string, name) == 0)
 			found = child;
 	}
@@ -75,7 +75,7 @@ static int take_probes(struct request *request, const cJSON *list, uint32_t *pro
 	*probes = 0;
 	if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) == 0)
 		return refuse(request, "invalid probe ranges: at least one must be set");
-	cJSON_ArrayForEach(name, list) {
+	cJSON_ArrayForEach (name, list) {
 		if (!cJSON_IsString(name))
 			return refuse(request, "Invalid probe range: must be string.");
 		int probe = kind_find(name->valuestring);
@@ -112,12 +112,13 @@ static int take_ids(struct request *request, const cJSON *list)
 		return bad_snooper(request, "proc_id", "must be an array");
 	if (cJSON_GetArraySize(list) > PIDS_MAX)
 		return bad_snooper(request, "proc_id", "more than 16384 processes");
-	cJSON_ArrayForEach(id, list) {
+	cJSON_ArrayForEach (id, list) {
 		if (!cJSON_IsNumber(id))
 			return bad_snooper(request, "proc_id", "");
 		double pid = id->valuedouble;
 		if (!(pid >= 1 && pid <= PID_MAX) || pid != floor(pid))
-			return bad_snooper(request, "proc_id", "a pid is a number from 1 to 4194304");
+			return bad_snooper(request, "proc_id",
+					   "a pid is a number from 1 to 4194304");
 		if (snoopers_add_id(request->spec->snoopers, (pid_t)pid) < 0)
 			return no_memory(request);
 	}
@@ -132,7 +133,7 @@ static const char *optional_text(const cJSON *object, const char *key, size_t ma
 	if (!value)
 		return "";
 	return cJSON_IsString(value) && strlen(value->valuestring) <= max ? value->valuestring
-									   : NULL;
+									  : NULL;
 }
 
 static int take_name(struct request *request, const cJSON *entry)
@@ -145,7 +146,8 @@ static int take_name(struct request *request, const cJSON *entry)
 	const char *cmdline = optional_text(entry, "cmdline", CMDLINE_MAX);
 	const char *debugging_dir = optional_text(entry, "debugging_dir", CMDLINE_MAX);
 	if (!cmdline)
-		return bad_snooper(request, "proc_name", "cmdline must be a text of at most 4096 bytes");
+		return bad_snooper(request, "proc_name",
+				   "cmdline must be a text of at most 4096 bytes");
 	if (!debugging_dir || (debugging_dir[0] && debugging_dir[0] != '/'))
 		return bad_snooper(request, "proc_name", "debugging_dir must be an absolute path");
 	if (list) {
@@ -175,7 +177,7 @@ static int take_names(struct request *request, const cJSON *list)
 		return bad_snooper(request, "proc_name", "must be an array");
 	if (cJSON_GetArraySize(list) > NAMES_MAX)
 		return bad_snooper(request, "proc_name", "more than 100 entries");
-	cJSON_ArrayForEach(entry, list) {
+	cJSON_ArrayForEach (entry, list) {
 		int r = take_name(request, entry);
 		if (r < 0)
 			return r;
@@ -186,8 +188,8 @@ static int take_names(struct request *request, const cJSON *list)
 /* Selectors of later versions: nothing chosen by them is fine. */
 static int refuse_later_snoopers(const struct request *request, const cJSON *snoopers)
 {
-	static const char *const later[] = {"pod_id", "container_id", "container_name", "cgroup",
-					    "pod",    "image"};
+	static const char *const later[] = {"pod_id", "container_id", "container_name",
+					    "cgroup", "pod",	      "image"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
 		const cJSON *value = member(snoopers, later[i]);

@@ -40,7 +40,7 @@ struct http_request {
 	struct answer answer;
 	bool dispatched;
 	bool suspended;
-	struct ondemand *session;    /* that the answer waits for */
+	struct ondemand *session; /* that the answer waits for */
 	struct loop_watch hangup; /* of the client, while it waits; fd -1: none */
 };
 
@@ -391,9 +391,9 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 				NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd,
 				NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 				(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-				MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, connected, server,
-				MHD_OPTION_END);
+				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape,
+				NULL, MHD_OPTION_NOTIFY_COMPLETED, completed, server,
+				MHD_OPTION_NOTIFY_CONNECTION, connected, server, MHD_OPTION_END);
 }
 
 int server_new(struct server **ret, struct loop *loop, const struct services *services,

@@ -35,7 +35,7 @@ static inline void cleanup_close(const int *fd)
 		close(*fd);
 }
 
-#define _cleanup_free_  _cleanup_(cleanup_free)
+#define _cleanup_free_	_cleanup_(cleanup_free)
 #define _cleanup_close_ _cleanup_(cleanup_close)
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))

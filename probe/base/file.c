@@ -25,7 +25,7 @@ int file_read_fd(int fd, struct buf *out)
 {
 	for (;;) {
 		size_t room = out->max - out->len < 65536 ? out->max - out->len : 65536;
-		char spare;
+		char spare = 0;
 		char *at = room ? buf_reserve(out, room) : &spare;
 
 		if (!at)
@@ -205,8 +205,8 @@ int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)
 
 void scratch_clean(int root_fd)
 {
-	_cleanup_close_ int scratch_fd = openat(
-		root_fd, SCRATCH_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_close_ int scratch_fd =
+		openat(root_fd, SCRATCH_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	int fd = scratch_fd < 0 ? -1 : fcntl(scratch_fd, F_DUPFD_CLOEXEC, 3);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 

@@ -92,8 +92,8 @@ void store_time_name(time_t moment, char *name, size_t bytes)
 	struct tm local;
 
 	localtime_r(&moment, &local);
-	strftime(name, bytes, is_repeated(moment, &local) ? "%Y-%m-%d-%H-%M-%S%z" : "%Y-%m-%d-%H-%M-%S",
-		 &local);
+	strftime(name, bytes,
+		 is_repeated(moment, &local) ? "%Y-%m-%d-%H-%M-%S%z" : "%Y-%m-%d-%H-%M-%S", &local);
 }
 
 /* Where a file lies: the folder of its instance, below it the date, and the file's stem. */
@@ -126,7 +126,7 @@ int store_write(const struct store_roots *roots, const char *folder,
 {
 	_cleanup_close_ int root_fd = store_open_folder(roots, folder);
 	char name[160], target[192];
-	struct place place;
+	struct place place = {0};
 
 	if (root_fd < 0)
 		return root_fd;

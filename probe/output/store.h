@@ -36,7 +36,7 @@ struct store_entry {
 	int pid;
 	time_t until;
 	const char *extension; /* ".svg" */
-	const char *latest;    /* name of the link to the newest, beside the date folders; or NULL */
+	const char *latest; /* name of the link to the newest, beside the date folders; or NULL */
 };
 
 /*

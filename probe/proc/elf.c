@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 
-#define SECTIONS_MAX	1000000
+#define SECTIONS_MAX	  1000000
 #define SECTION_NAMES_MAX (16 * 1024 * 1024)
-#define NOTES_MAX	(64 * 1024)
+#define NOTES_MAX	  (64 * 1024)
 
 static void end_elf(Elf **elf)
 {
@@ -138,8 +138,7 @@ static void read_segments(int fd, Elf *elf, struct elf_image *image)
 
 static void take_symbols(Elf *elf, struct elf_image *image, const GElf_Shdr *section)
 {
-	struct elf_symbols *to =
-		section->sh_type == SHT_SYMTAB ? &image->symtab : &image->dynsym;
+	struct elf_symbols *to = section->sh_type == SHT_SYMTAB ? &image->symtab : &image->dynsym;
 	Elf_Scn *strings_section = elf_getscn(elf, section->sh_link);
 	GElf_Shdr strings;
 

@@ -25,7 +25,8 @@ struct mapping {
 struct maps {
 	struct mapping *mappings; /* by address */
 	size_t count;
-	uint32_t exec_pages; /* as the kernel counts them in mm->exec_vm: executable, not writable */
+	uint32_t
+		exec_pages; /* as the kernel counts them in mm->exec_vm: executable, not writable */
 };
 
 #define MAPPINGS_MAX 65536

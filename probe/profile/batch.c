@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 
-#define UNKNOWN	     "[unknown]"
-#define NAMES_MAX    (1024 * 1024) /* of one stack */
+#define UNKNOWN	  "[unknown]"
+#define NAMES_MAX (1024 * 1024) /* of one stack */
 
 struct batch_stack {
 	pid_t pid;
@@ -52,8 +52,7 @@ void batch_free(struct batch *batch)
 
 int batch_add_sink(struct batch *batch, const struct sink *sink)
 {
-	struct sink *sinks =
-		reallocarray(batch->sinks, batch->sinks_count + 1, sizeof(*sinks));
+	struct sink *sinks = reallocarray(batch->sinks, batch->sinks_count + 1, sizeof(*sinks));
 
 	if (!sinks) {
 		profile_unref(sink->profile);

@@ -2,23 +2,16 @@
 #include "profile/cause.h"
 
 static const char *const losses[LOST_COUNT] = {
-	[LOST_RING_FULL] = "ring_full",
-	[LOST_COUNTS_FULL] = "counts_full",
-	[LOST_WALK_BUSY] = "walk_busy",
-	[LOST_LIFE_FULL] = "life_ring_full",
-	[LOST_TARGETS_FULL] = "targets_full",
-	[LOST_PROCESS_UNKNOWN] = "process_unknown",
-	[LOST_STACK_MISSING] = "stack_missing",
-	[LOST_READ_FAILED] = "read_failed",
+	[LOST_RING_FULL] = "ring_full",		[LOST_COUNTS_FULL] = "counts_full",
+	[LOST_WALK_BUSY] = "walk_busy",		[LOST_LIFE_FULL] = "life_ring_full",
+	[LOST_TARGETS_FULL] = "targets_full",	[LOST_PROCESS_UNKNOWN] = "process_unknown",
+	[LOST_STACK_MISSING] = "stack_missing", [LOST_READ_FAILED] = "read_failed",
 };
 
 static const char *const truncations[TRUNCATED_COUNT] = {
-	[TRUNCATED_NOT] = "none",
-	[TRUNCATED_FRAME_POINTER] = "frame_pointer",
-	[TRUNCATED_MEMORY] = "memory",
-	[TRUNCATED_DEPTH] = "depth",
-	[TRUNCATED_EXEC] = "exec",
-	[TRUNCATED_EXITING] = "exiting",
+	[TRUNCATED_NOT] = "none",	   [TRUNCATED_FRAME_POINTER] = "frame_pointer",
+	[TRUNCATED_MEMORY] = "memory",	   [TRUNCATED_DEPTH] = "depth",
+	[TRUNCATED_EXEC] = "exec",	   [TRUNCATED_EXITING] = "exiting",
 	[TRUNCATED_UNMAPPED] = "unmapped",
 };
 

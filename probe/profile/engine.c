@@ -21,8 +21,8 @@
 struct subscriber {
 	struct engine *engine;
 	struct subscription subscription;
-	unsigned number;	   /* its bit */
-	uint64_t since_window;	   /* its first; NOT_YET: the next one */
+	unsigned number;       /* its bit */
+	uint64_t since_window; /* its first; NOT_YET: the next one */
 	struct profile *profiles[PROBE_COUNT];
 };
 
@@ -56,7 +56,7 @@ struct engine {
 	struct buf counted;		  /* struct counted, of the window that is being read */
 	uint64_t ended_window, swapped_ns;
 	time_t drained_at;
-	uint64_t lost_before; /* samples lost until the last drain */
+	uint64_t lost_before;		/* samples lost until the last drain */
 	uint64_t unwanted[PROBE_COUNT]; /* samples of processes that did not match after all */
 	struct engine_stats stats;
 };
@@ -451,8 +451,8 @@ static void join(struct engine *engine, struct batch *batch)
 		} else if (!target) {
 			engine->stats.lost[LOST_PROCESS_UNKNOWN] += weight;
 		} else {
-			uint32_t bits = active &
-					targets_subscribers(engine->targets, target, key->probe);
+			uint32_t bits =
+				active & targets_subscribers(engine->targets, target, key->probe);
 
 			if (key->probe >= PROBE_COUNT)
 				continue;
@@ -518,16 +518,15 @@ static void join_window(void *arg)
 	if (!naming || batch_new(&naming->batch) < 0) {
 		log_error("no memory to read a window; its %zu stacks are lost",
 			  engine->counted.len / sizeof(struct counted));
-		engine->stats.lost[LOST_READ_FAILED] += engine->counted.len / sizeof(struct counted);
+		engine->stats.lost[LOST_READ_FAILED] +=
+			engine->counted.len / sizeof(struct counted);
 		engine->counted.len = 0;
 		free(naming);
 		end_drain(engine);
 		return;
 	}
-	naming->job = (struct job){.run = naming_run,
-				   .done = naming_done,
-				   .free = naming_free,
-				   .unlimited = true};
+	naming->job = (struct job){
+		.run = naming_run, .done = naming_done, .free = naming_free, .unlimited = true};
 	naming->engine = engine;
 	naming->until = engine->drained_at;
 	join(engine, naming->batch);

@@ -29,8 +29,8 @@ struct examination {
 	int error; /* -ESRCH: it is gone, or another has its pid now */
 	struct match match;
 	struct maps maps;
-	int *fds;    /* one a mapping, -1: none or it can't be opened */
-	int root_fd; /* O_PATH of its root, or -1 */
+	int *fds;		     /* one a mapping, -1: none or it can't be opened */
+	int root_fd;		     /* O_PATH of its root, or -1 */
 	uint64_t began_ns, ended_ns; /* of reading its maps */
 
 	void (*done)(void *arg, struct examination *examination, bool finished);

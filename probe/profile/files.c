@@ -125,8 +125,7 @@ static void rendered(void *arg, struct render *render)
 		step(files);
 		return;
 	}
-	writing->job = (struct job){
-		.run = writing_run, .done = writing_done, .free = writing_free};
+	writing->job = (struct job){.run = writing_run, .done = writing_done, .free = writing_free};
 	writing->files = files;
 	writing->roots = files->setup->roots;
 	writing->params = files->params;
@@ -223,10 +222,8 @@ int files_write(const struct files_setup *setup, struct profile *profile,
 	files->done = done;
 	files->arg = arg;
 	listing->files = files;
-	listing->job = (struct job){.run = listing_run,
-				    .done = listing_done,
-				    .free = listing_free,
-				    .unlimited = true};
+	listing->job = (struct job){
+		.run = listing_run, .done = listing_done, .free = listing_free, .unlimited = true};
 	worker_submit(setup->bulk, &listing->job);
 	return 0;
 }

@@ -128,7 +128,8 @@ static bool add_truncated(void *arg, const struct tree_frame *frame)
 	uint64_t *sum = arg;
 
 	if (frame->type != FRAME_TYPE_MARKER || strcmp(frame->name, FRAME_TRUNCATED) != 0)
-		return frame->type < FRAME_TYPE_MARKER; /* it stands right below process or thread */
+		return frame->type <
+		       FRAME_TYPE_MARKER; /* it stands right below process or thread */
 	*sum += frame->total;
 	return false;
 }

@@ -23,8 +23,8 @@ struct profile {
 	enum probe probe;
 	time_t from, until;
 	uint64_t period_ns;
-	uint64_t lost;		   /* samples lost meanwhile */
-	uint64_t refused;	   /* weight that found no room in the tree */
+	uint64_t lost;	  /* samples lost meanwhile */
+	uint64_t refused; /* weight that found no room in the tree */
 };
 
 /* With one reference. -ENOMEM */

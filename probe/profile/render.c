@@ -90,7 +90,8 @@ int render_submit(struct worker *bulk, const struct render *question)
 	if (!render)
 		return -ENOMEM;
 	*render = *question;
-	render->job = (struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
+	render->job =
+		(struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
 	profile_ref(render->profile);
 	profile_ref(render->before);
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)

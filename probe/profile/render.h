@@ -14,10 +14,10 @@ struct render {
 	struct job job;
 
 	/* the question */
-	struct profile *profile;  /* a reference is taken */
-	struct profile *before;	  /* added to it where it isn't NULL; a reference is taken */
-	int pid;		  /* only this process; 0: all */
-	uint32_t node;		  /* only what is below it; TREE_ROOT: all */
+	struct profile *profile; /* a reference is taken */
+	struct profile *before;	 /* added to it where it isn't NULL; a reference is taken */
+	int pid;		 /* only this process; 0: all */
+	uint32_t node;		 /* only what is below it; TREE_ROOT: all */
 	const char *host;
 	const struct output *outputs[RENDER_OUTPUTS_MAX]; /* NULL: none */
 	void (*done)(void *arg, struct render *render);

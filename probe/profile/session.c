@@ -300,8 +300,7 @@ static void fetch_drained(void *arg)
 int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
 		  void (*done)(void *arg, int error, struct buf *content), void *arg)
 {
-	bool collecting =
-		session->subscriber && subscriber_profile(session->subscriber, probe);
+	bool collecting = session->subscriber && subscriber_profile(session->subscriber, probe);
 
 	if (!collecting && !session->previous[probe])
 		return -ENOENT;

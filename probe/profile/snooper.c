@@ -63,8 +63,7 @@ void snoopers_unref(struct snoopers *snoopers)
 
 int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
 {
-	struct id_snooper *ids =
-		reallocarray(snoopers->ids, snoopers->ids_count + 1, sizeof(*ids));
+	struct id_snooper *ids = reallocarray(snoopers->ids, snoopers->ids_count + 1, sizeof(*ids));
 	struct proc_stat stat;
 
 	if (!ids)
@@ -143,8 +142,7 @@ bool snoopers_equal(const struct snoopers *a, const struct snoopers *b)
 	if (a->ids_count != b->ids_count || a->names_count != b->names_count)
 		return false;
 	for (size_t i = 0; i < a->ids_count; i++) {
-		if (a->ids[i].pid != b->ids[i].pid ||
-		    a->ids[i].existed != b->ids[i].existed ||
+		if (a->ids[i].pid != b->ids[i].pid || a->ids[i].existed != b->ids[i].existed ||
 		    a->ids[i].start_ticks != b->ids[i].start_ticks)
 			return false;
 	}

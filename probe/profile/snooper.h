@@ -26,7 +26,7 @@ struct name_snooper {
 	char *debugging_dir; /* "" = none */
 	uint32_t probes;     /* counts for these only */
 	bool probes_given;
-	void *pattern;	     /* compiled comm; NULL = any */
+	void *pattern; /* compiled comm; NULL = any */
 };
 
 struct snoopers;

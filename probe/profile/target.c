@@ -65,7 +65,7 @@ void targets_free(struct targets *targets)
 	if (!targets)
 		return;
 	if (targets->all) {
-		map_each(targets->all, pos, key, target)
+		map_each (targets->all, pos, key, target)
 			target_free(*target);
 	}
 	map_free(targets->all);
@@ -95,8 +95,8 @@ static struct target *target_add(struct targets *targets, const struct target *l
 {
 	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
 	uint32_t pid = (uint32_t)like->pid;
-	struct target *target = malloc(sizeof(*target)), **slot;
-	uint64_t *current;
+	struct target *target = malloc(sizeof(*target)), **slot = NULL;
+	uint64_t *current = NULL;
 
 	if (!target)
 		return NULL;
@@ -108,7 +108,7 @@ static struct target *target_add(struct targets *targets, const struct target *l
 		map_del(targets->all, &key);
 		r = -ENOMEM;
 	}
-	if (r != 1) {
+	if (r != 1 || !slot || !current) {
 		target_free(target);
 		targets->stats.refused++;
 		return NULL;
@@ -444,7 +444,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 
 	if (!leaving)
 		return;
-	map_each(targets->all, pos, key, target) {
+	map_each (targets->all, pos, key, target) {
 		if (!(*target)->alive && (*target)->ended_ns < ns && !(*target)->examining)
 			leaving[count++] = *target;
 		space_forget((*target)->space, ns);
@@ -455,7 +455,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 		map_del(targets->all, &gone);
 		target_free(leaving[i]);
 	}
-	map_each(targets->all, pos, key, target) {
+	map_each (targets->all, pos, key, target) {
 		if ((*target)->alive && is_gone(*target)) {
 			tracer_target_del(targets->tracer, (*target)->pid);
 			end(targets, *target, loop_now_ns());
@@ -469,7 +469,7 @@ void targets_each(const struct targets *targets, void (*each)(void *arg, const s
 	const struct target_key *key;
 	struct target **target;
 
-	map_each(targets->all, pos, key, target) {
+	map_each (targets->all, pos, key, target) {
 		if ((*target)->alive && !(*target)->undecided)
 			each(arg, *target);
 	}

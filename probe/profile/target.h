@@ -30,11 +30,11 @@ struct target {
 	bool undecided; /* its command line has to be looked at */
 	bool rejected;	/* does not match after all: its stacks are dropped */
 	bool examining;
-	bool hangs; /* looking at it took too long: it isn't looked at again */
-	uint32_t probes;      /* wanted by the snoopers */
-	uint32_t subscribers; /* that want just this process */
-	uint64_t ended_ns;    /* once it isn't alive */
-	uint64_t retry_ns;    /* its maps aren't read again before */
+	bool hangs;		 /* looking at it took too long: it isn't looked at again */
+	uint32_t probes;	 /* wanted by the snoopers */
+	uint32_t subscribers;	 /* that want just this process */
+	uint64_t ended_ns;	 /* once it isn't alive */
+	uint64_t retry_ns;	 /* its maps aren't read again before */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
 };

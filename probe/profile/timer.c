@@ -102,8 +102,8 @@ static void watch_uevents(struct timer *timer)
 
 	if (timer->uevents.fd >= 0)
 		return;
-	_cleanup_close_ int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
-					NETLINK_KOBJECT_UEVENT);
+	_cleanup_close_ int fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return;
 	timer->uevents.fd = fd;

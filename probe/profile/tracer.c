@@ -28,7 +28,7 @@ struct tracer {
 	struct control *control; /* shared with the programs */
 	struct ring_buffer *life_ring, *stack_ring;
 	struct loop_watch life_watch, stack_watch;
-	int barrier_fd; /* an array of maps: see wait_for_programs() */
+	int barrier_fd;		/* an array of maps: see wait_for_programs() */
 	struct counters before; /* of objects that are unloaded */
 };
 
@@ -126,8 +126,7 @@ static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct l
 	return r;
 }
 
-static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring,
-			 struct loop_watch *watch)
+static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch)
 {
 	if (!*ring)
 		return;
@@ -141,7 +140,8 @@ static int share_maps(const struct bpf_object *from, struct bpf_object *to)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, to) {
+	bpf_object__for_each_map(map, to)
+	{
 		const struct bpf_map *shared =
 			bpf_object__find_map_by_name(from, bpf_map__name(map));
 
@@ -390,7 +390,8 @@ static uint64_t program_time_ns(const struct bpf_object *object)
 	struct bpf_program *program;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_program(program, object) {
+	bpf_object__for_each_program(program, object)
+	{
 		struct bpf_prog_info info = {0};
 		uint32_t bytes = sizeof(info);
 

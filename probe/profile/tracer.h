@@ -18,9 +18,9 @@ struct tracer;
 
 /* Sizes of BPF maps, from the conf file. */
 struct tracer_sizes {
-	uint32_t stacks;      /* distinct stacks in a window */
-	uint32_t targets;     /* processes sampled at a time */
-	uint32_t stack_ring;  /* bytes, a power of two */
+	uint32_t stacks;     /* distinct stacks in a window */
+	uint32_t targets;    /* processes sampled at a time */
+	uint32_t stack_ring; /* bytes, a power of two */
 	uint32_t life_ring;
 };
 

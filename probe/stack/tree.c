@@ -30,25 +30,6 @@ struct tree {
 	uint64_t total;
 };
 
-static const struct {
-	const char *name, *suffix;
-} types[FRAME_TYPE_COUNT] = {
-	[FRAME_TYPE_ROOT] = {"root", ""},     [FRAME_TYPE_PROCESS] = {"process", ""},
-	[FRAME_TYPE_THREAD] = {"thread", ""}, [FRAME_TYPE_MARKER] = {"marker", ""},
-	[FRAME_TYPE_NATIVE] = {"native", ""}, [FRAME_TYPE_KERNEL] = {"kernel", "_[k]"},
-	[FRAME_TYPE_JIT] = {"jit", "_[j]"},
-};
-
-const char *frame_type_name(enum frame_type type)
-{
-	return types[type].name;
-}
-
-const char *frame_type_suffix(enum frame_type type)
-{
-	return types[type].suffix;
-}
-
 int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
 {
 	_cleanup_tree_ struct tree *tree = calloc(1, sizeof(*tree));
@@ -112,8 +93,8 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 	if (r < 0)
 		return r;
 	*node = (uint32_t)tree->count++;
-	tree->nodes[*node] = (struct node){
-		.name = (uint32_t)id, .parent = parent, .type = (uint8_t)type};
+	tree->nodes[*node] =
+		(struct node){.name = (uint32_t)id, .parent = parent, .type = (uint8_t)type};
 	return *node;
 }
 
@@ -261,7 +242,7 @@ struct path {
 	struct step {
 		struct tree_frame frame;
 		uint32_t next, end; /* what is left of its children */
-	} *steps;
+	} * steps;
 	size_t depth, capacity;
 };
 

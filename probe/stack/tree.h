@@ -13,20 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum frame_type {
-	FRAME_TYPE_ROOT,
-	FRAME_TYPE_PROCESS, /* `[pid]comm` */
-	FRAME_TYPE_THREAD,
-	FRAME_TYPE_MARKER, /* `[truncated]` and its like: says something, isn't code */
-	FRAME_TYPE_NATIVE,
-	FRAME_TYPE_KERNEL,
-	FRAME_TYPE_JIT,
-	FRAME_TYPE_COUNT
-};
-
-/* "kernel", "native", … as `.json` shows it; the suffix of folded text ("_[k]", "_[j]" or ""). */
-const char *frame_type_name(enum frame_type type);
-const char *frame_type_suffix(enum frame_type type);
+#include "symbol/frame.h"
 
 struct tree;
 
@@ -39,7 +26,7 @@ static inline void tree_freep(struct tree **tree)
 }
 #define _cleanup_tree_ _cleanup_(tree_freep)
 
-#define TREE_ROOT 0u
+#define TREE_ROOT      0u
 
 /* The child of `parent` with that frame, made when missing. -ENOSPC at a bound, -ENOMEM. */
 int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,

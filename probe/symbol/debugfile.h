@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Separate debug files, found as GDB does: by build id, then by .gnu_debuglink. Looked for in the
- * process's own root (no link leads out of it), in this host's, and in a folder that the user named.
+ * process's own root (no link leads out of it), in this host's, and in a folder that the user
+ * named.
  */
 #pragma once
 

@@ -133,7 +133,7 @@ void symbol_files_free(struct symbol_files *files)
 
 	if (!files)
 		return;
-	map_each(files->by_id, pos, id, file)
+	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
 	symbol_file_unref(files->vdso);
@@ -316,15 +316,14 @@ static int newest_first(const void *a, const void *b)
 
 void symbol_files_trim(struct symbol_files *files, size_t keep)
 {
-	_cleanup_free_ struct unused *unused =
-		calloc(map_count(files->by_id) + 1, sizeof(*unused));
+	_cleanup_free_ struct unused *unused = calloc(map_count(files->by_id) + 1, sizeof(*unused));
 	struct symbol_file **file;
 	const struct file_id *id;
 	size_t count = 0;
 
 	if (!unused)
 		return;
-	map_each(files->by_id, pos, id, file) {
+	map_each (files->by_id, pos, id, file) {
 		if (atomic_load(&(*file)->refs) == 1)
 			unused[count++] = (struct unused){(*file)->last_used, *id};
 	}
@@ -359,7 +358,7 @@ void symbol_files_stats(const struct symbol_files *files, struct symbol_files_st
 	const struct file_id *id;
 
 	*stats = (struct symbol_files_stats){.files = map_count(files->by_id)};
-	map_each(files->by_id, pos, id, file) {
+	map_each (files->by_id, pos, id, file) {
 		if ((*file)->table)
 			stats->table_bytes += native_table_bytes((*file)->table);
 		if ((*file)->state == READ && (*file)->error)

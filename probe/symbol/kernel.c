@@ -19,9 +19,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 
-#define SYMBOLS_MAX 4000000
-#define NAMES_MAX   (256u * 1024 * 1024)
-#define MODULES_MAX (4u * 1024 * 1024)
+#define SYMBOLS_MAX  4000000
+#define NAMES_MAX    (256u * 1024 * 1024)
+#define MODULES_MAX  (4u * 1024 * 1024)
 #define PROGRAMS_MAX 100000
 /* A function isn't longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
@@ -39,9 +39,9 @@ struct table {
 
 struct kernel_symbols {
 	struct table table;
-	uint64_t origin;	   /* hash of what the table was read from: modules and programs */
-	uint64_t text, text_end;   /* the kernel's own code */
-	bool checked;		   /* in this batch */
+	uint64_t origin;	 /* hash of what the table was read from: modules and programs */
+	uint64_t text, text_end; /* the kernel's own code */
+	bool checked;		 /* in this batch */
 	int error;
 };
 
@@ -85,16 +85,14 @@ static int add(struct table *table, uint64_t address, const char *name)
 		return -EFBIG;
 	if (table->count == table->capacity) {
 		size_t capacity = table->capacity ? table->capacity * 2 : 4096;
-		struct function *grown =
-			reallocarray(table->functions, capacity, sizeof(*grown));
+		struct function *grown = reallocarray(table->functions, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		table->functions = grown;
 		table->capacity = capacity;
 	}
-	table->functions[table->count++] =
-		(struct function){address, (uint32_t)table->names.len};
+	table->functions[table->count++] = (struct function){address, (uint32_t)table->names.len};
 	buf_add(&table->names, name, strlen(name) + 1);
 	return buf_error(&table->names);
 }

@@ -28,7 +28,7 @@ struct function {
 struct native_table {
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_count;
-	uint64_t base; /* lowest linked address of executable code */
+	uint64_t base;		    /* lowest linked address of executable code */
 	struct function *functions; /* by start; a start stands once */
 	size_t count;
 	struct buf names;
@@ -202,7 +202,8 @@ static int take_unwind_starts(struct builder *builder, int fd, const struct elf_
 	} rows[BATCH];
 	uint64_t at = image->eh_frame_hdr.offset, bytes = image->eh_frame_hdr.bytes;
 
-	if (bytes < sizeof(head) || bytes > UNWIND_MAX || elf_pread(fd, &head, sizeof(head), at) < 0)
+	if (bytes < sizeof(head) || bytes > UNWIND_MAX ||
+	    elf_pread(fd, &head, sizeof(head), at) < 0)
 		return 0;
 	if (head.version != 1 || head.count_encoding != 0x03 || head.table_encoding != 0x3b ||
 	    (head.eh_frame_encoding & 0x0f) == 0x0c || /* 8-byte pointer */
@@ -244,8 +245,7 @@ static int compare(const void *a, const void *b)
 /* A label without size or name inside a function that has both is not a function. */
 static bool is_inside(const struct candidate *candidate, uint64_t covered)
 {
-	return candidate->start < covered &&
-	       (candidate->name == NO_NAME || candidate->bytes == 0);
+	return candidate->start < covered && (candidate->name == NO_NAME || candidate->bytes == 0);
 }
 
 /* From sorted candidates to the table: one for each start, names that are used. */

@@ -20,8 +20,8 @@ int native_table_load(struct native_table **ret, int fd, int debug_fd);
 void native_table_free(struct native_table *table);
 
 struct native_function {
-	const char *name;  /* as the linker has it; NULL: it has none. Lives as long as the table. */
-	uint64_t address;  /* its first instruction, as the file was linked */
+	const char *name; /* as the linker has it; NULL: it has none. Lives as long as the table. */
+	uint64_t address; /* its first instruction, as the file was linked */
 };
 
 /* The function that holds a file offset. -ENOENT: it is in no executable segment. */

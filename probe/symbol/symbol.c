@@ -18,9 +18,20 @@ struct symbolizer {
 /* Where threads begin: the program's entry and what C libraries put between it and main, and
  * between clone and a thread's function (glibc, musl). */
 static const char *const entries[] = {
-	"_start", "__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl",
-	"__libc_start_main@@GLIBC_2.34", "libc_start_main_stage2", "_start_c",
-	"start_thread", "clone", "__clone", "clone3", "__clone3", "start", "start_c11",
+	"_start",
+	"__libc_start_call_main",
+	"__libc_start_main",
+	"__libc_start_main_impl",
+	"__libc_start_main@@GLIBC_2.34",
+	"libc_start_main_stage2",
+	"_start_c",
+	"start_thread",
+	"clone",
+	"__clone",
+	"clone3",
+	"__clone3",
+	"start",
+	"start_c11",
 };
 
 int symbolizer_new(struct symbolizer **ret)

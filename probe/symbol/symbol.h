@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "stack/tree.h"
 #include "symbol/file.h"
+#include "symbol/frame.h"
 
 /* Where a frame's instruction lies. */
 enum code_place {
-	CODE_KERNEL,   /* address: in the kernel */
-	CODE_FILE,     /* address: offset in `file` */
-	CODE_JIT,      /* in memory without a file */
+	CODE_KERNEL, /* address: in the kernel */
+	CODE_FILE,   /* address: offset in `file` */
+	CODE_JIT,    /* in memory without a file */
 	CODE_VSYSCALL,
 };
 

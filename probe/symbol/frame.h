@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a frame of a flame graph is. */
+#pragma once
+
+enum frame_type {
+	FRAME_TYPE_ROOT,
+	FRAME_TYPE_PROCESS, /* `[pid]comm` */
+	FRAME_TYPE_THREAD,
+	FRAME_TYPE_MARKER, /* `[truncated]` and its like: says something, isn't code */
+	FRAME_TYPE_NATIVE,
+	FRAME_TYPE_KERNEL,
+	FRAME_TYPE_JIT,
+	FRAME_TYPE_COUNT
+};
+
+/* "kernel", "native", … as `.json` shows it; the suffix of folded text ("_[k]", "_[j]" or ""). */
+const char *frame_type_name(enum frame_type type);
+const char *frame_type_suffix(enum frame_type type);
