@@ -89,4 +89,4 @@ lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf --std=c11 probe
 	@for file in $(SOURCES); do echo $$file; done | xargs -P 2 -I{} sh -c \
-		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 255'
+		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'

@@ -255,7 +255,8 @@ static int finish(struct builder *builder)
 	uint64_t covered = 0;
 	size_t kept = 0;
 
-	qsort(builder->candidates, builder->count, sizeof(*builder->candidates), compare);
+	if (builder->count)
+		qsort(builder->candidates, builder->count, sizeof(*builder->candidates), compare);
 	for (size_t i = 0; i < builder->count; i++) {
 		const struct candidate *candidate = &builder->candidates[i];
 
