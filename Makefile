@@ -58,6 +58,8 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
 
+.SECONDARY: # keep the BPF objects
+
 -include $(OBJECTS:.o=.d)
 include test/test.mk
 
