@@ -34,16 +34,17 @@ static __always_inline void set_target(uint32_t tgid, const struct target_value 
 		count_loss(LOST_TARGETS_FULL);
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
-	uint32_t parent_tgid = parent->tgid, tgid = child->tgid;
+	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	uint32_t parent_tgid = BPF_CORE_READ(parent, tgid), tgid = BPF_CORE_READ(child, tgid);
 	struct target_value *inherited = bpf_map_lookup_elem(&targets, &parent_tgid);
 	struct life_event event = {};
 	struct target_value value;
 
-	if (child->pid != child->tgid)
-		return 0;
+	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
+		return 0; /* a thread */
 	if (!inherited) {
 		bpf_map_delete_elem(&targets, &tgid); /* in case an entry outlived its process */
 		return 0;
@@ -55,8 +56,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	event.probes = inherited->probes;
 	event.time_ns = bpf_ktime_get_ns();
 	event.id = event.time_ns;
-	event.start_ns = child->start_boottime;
-	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), child->comm);
+	event.start_ns = BPF_CORE_READ(child, start_boottime);
+	BPF_CORE_READ_STR_INTO(&event.comm, child, comm);
 	value = *inherited;
 	value.id = event.id;
 	send(&event, lazy());
@@ -67,7 +68,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 /* A new program or a new name: a new incarnation, on which the daemon decides. */
 static __always_inline void renew(struct task_struct *leader, enum life_kind kind, const char *comm)
 {
-	uint32_t zero = 0, tgid = leader->tgid;
+	uint32_t zero = 0, tgid = BPF_CORE_READ(leader, tgid);
 	struct control *settings = bpf_map_lookup_elem(&control, &zero);
 	struct target_value *old = bpf_map_lookup_elem(&targets, &tgid);
 	struct life_event event = {};
@@ -80,7 +81,7 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	event.old_id = old ? old->id : 0;
 	event.time_ns = bpf_ktime_get_ns();
 	event.id = event.time_ns;
-	event.start_ns = leader->start_boottime;
+	event.start_ns = BPF_CORE_READ(leader, start_boottime);
 	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
 	value.id = event.id;
 	value.probes = settings->pending_probes;
@@ -88,30 +89,36 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	set_target(tgid, &value);
 }
 
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *task)
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	renew(task->group_leader, LIFE_EXEC, task->comm);
+	struct task_struct *task = (void *)ctx->args[0];
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	renew(leader, LIFE_EXEC, leader->comm);
 	return 0;
 }
 
 /* Runs before the name changes. execve renames as well, and reports itself above. */
-SEC("tp_btf/task_rename")
-int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+SEC("raw_tp/task_rename")
+int on_rename(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (task->pid != task->tgid)
+	struct task_struct *task = (void *)ctx->args[0];
+
+	if (BPF_CORE_READ(task, pid) != BPF_CORE_READ(task, tgid))
 		return 0;
 	if (bpf_core_field_exists(task->in_execve) &&
 	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return 0;
-	renew(task, LIFE_RENAME, comm);
+	renew(task, LIFE_RENAME, (const char *)ctx->args[1]);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	uint32_t tgid = task->tgid;
+	struct task_struct *task = (void *)ctx->args[0];
+	uint32_t tgid = BPF_CORE_READ(task, tgid);
 	struct target_value *old;
 	struct life_event event = {};
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "life.skel.h"
+#include "profile/ktypes.h"
 #include "profile/timer.h"
 #include "sample.skel.h"
 
@@ -29,6 +30,7 @@ struct tracer {
 	struct ring_buffer *life_ring, *stack_ring;
 	struct loop_watch life_watch, stack_watch;
 	int barrier_fd;		/* an array of maps: see wait_for_programs() */
+	int types_fd;		/* profile/ktypes.h */
 	struct counters before; /* of objects that are unloaded */
 };
 
@@ -56,6 +58,7 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->sizes = *sizes;
 	tracer->events = *events;
 	tracer->barrier_fd = -1;
+	tracer->types_fd = -1;
 	*ret = tracer;
 	return 0;
 }
@@ -65,6 +68,8 @@ void tracer_free(struct tracer *tracer)
 	if (!tracer)
 		return;
 	tracer_stop(tracer);
+	if (tracer->types_fd >= 0)
+		close(tracer->types_fd);
 	free(tracer);
 }
 
@@ -174,14 +179,32 @@ static void wait_for_programs(const struct tracer *tracer)
 	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
 }
 
+/* Where libbpf finds the kernel's types. */
+static int types_path(struct tracer *tracer, char path[32])
+{
+	if (tracer->types_fd < 0)
+		tracer->types_fd = ktypes_open();
+	if (tracer->types_fd < 0)
+		return tracer->types_fd;
+	snprintf(path, 32, "/proc/self/fd/%d", tracer->types_fd);
+	return 0;
+}
+
 static int load_life(struct tracer *tracer)
 {
-	tracer->life = life_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	char types[32];
+	int r = types_path(tracer, types);
+
+	if (r < 0)
+		return r;
+	options.btf_custom_path = types;
+	tracer->life = life_bpf__open_opts(&options);
 	if (!tracer->life)
 		return -errno;
 	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
 	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
-	int r = life_bpf__load(tracer->life);
+	r = life_bpf__load(tracer->life);
 	if (r < 0)
 		return r;
 	int control_fd = bpf_map__fd(tracer->life->maps.control);
@@ -277,8 +300,14 @@ static struct bpf_program *choose_sampler(const struct sample_bpf *sample)
 
 static int load_sample(struct tracer *tracer)
 {
-	struct sample_bpf *sample = sample_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	char types[32];
+	int r = types_path(tracer, types);
 
+	if (r < 0)
+		return r;
+	options.btf_custom_path = types;
+	struct sample_bpf *sample = sample_bpf__open_opts(&options);
 	tracer->sample = sample;
 	if (!sample)
 		return -errno;
@@ -286,7 +315,7 @@ static int load_sample(struct tracer *tracer)
 	bpf_map__set_max_entries(sample->maps.counts_odd, tracer->sizes.stacks);
 	bpf_map__set_max_entries(sample->maps.stacks, tracer->sizes.stack_ring);
 	struct bpf_program *program = choose_sampler(sample);
-	int r = share_maps(tracer->life->obj, sample->obj);
+	r = share_maps(tracer->life->obj, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);
 	if (r == 0)

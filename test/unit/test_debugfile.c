@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "elf_maker.h"
+#include "folder.h"
+
+#include <zlib.h>
+
+#include "symbol/debugfile.h"
+
+#define BUILD_ID "\x01\xab\xcd\xef\x04\x05\x06\x07"
+
+static const struct symbol_plan symbols[] = {FUNCTION("hidden", 0x10, 0x20)};
+
+/* A root with /bin/prog's folder, and where the debug file may lie. */
+static void make_root(struct folder *root)
+{
+	static const char *const folders[] = {
+		"bin", "bin/.debug", "usr", "usr/lib", "usr/lib/debug", "usr/lib/debug/bin",
+		"usr/lib/debug/.build-id", "usr/lib/debug/.build-id/01", ".build-id", ".build-id/01"};
+
+	folder_make(root);
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
+		assert_int_equal(mkdirat(root->fd, folders[i], 0755), 0);
+}
+
+static size_t debug_bytes(struct elf_maker *maker, const char *build_id)
+{
+	struct elf_plan plan = {.symbols = symbols, .symbols_count = 1, .no_code = true,
+				.build_id = build_id, .build_id_bytes = build_id ? 8 : 0};
+
+	return elf_make(maker, &plan);
+}
+
+static int program(const char *build_id, const char *debuglink, uint32_t crc)
+{
+	struct elf_plan plan = {.build_id = build_id, .build_id_bytes = build_id ? 8 : 0,
+				.debuglink = debuglink, .crc = crc};
+
+	return elf_file(&plan);
+}
+
+static int search(int fd, const struct folder *root, const char *debugging_dir)
+{
+	struct debug_search where = {.root_fd = root ? root->fd : -1, .path = "/bin/prog",
+				     .debugging_dir = debugging_dir};
+	int found = debugfile_open(fd, &where);
+
+	if (found >= 0)
+		close(found);
+	return found >= 0 ? 0 : found;
+}
+
+static void a_debug_file_is_found_by_build_id_in_the_process_root(void **state)
+{
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, NULL, 0);
+
+	(void)state;
+	make_root(&root);
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+	folder_put(&root, "usr/lib/debug/.build-id/01/abcdef04050607.debug", maker.image,
+		   debug_bytes(&maker, BUILD_ID));
+	assert_int_equal(search(fd, &root, NULL), 0);
+}
+
+static void a_debug_file_of_another_build_is_not_taken(void **state)
+{
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, NULL, 0);
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "usr/lib/debug/.build-id/01/abcdef04050607.debug", maker.image,
+		   debug_bytes(&maker, "\x01\xab\xcd\xef\x04\x05\x06\x08"));
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+	folder_put(&root, "usr/lib/debug/.build-id/01/abcdef04050607.debug", "garbage", 7);
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+}
+
+static void a_debuglink_counts_with_the_right_crc_only(void **state)
+{
+	static const char *const places[] = {"bin/prog.debug", "bin/.debug/prog.debug",
+					     "usr/lib/debug/bin/prog.debug"};
+	static struct elf_maker maker;
+	size_t len = debug_bytes(&maker, NULL);
+	uint32_t crc = (uint32_t)crc32(0, maker.image, (uInt)len);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		_cleanup_folder_ struct folder root;
+		_cleanup_close_ int right = program(NULL, "prog.debug", crc);
+		_cleanup_close_ int wrong = program(NULL, "prog.debug", crc ^ 1);
+
+		make_root(&root);
+		folder_put(&root, places[i], maker.image, len);
+		assert_int_equal(search(right, &root, NULL), 0);
+		assert_int_equal(search(wrong, &root, NULL), -ENOENT);
+	}
+}
+
+static void the_named_folder_is_looked_in(void **state)
+{
+	static const char *const by_id[] = {".build-id/01/abcdef04050607.debug",
+					    "usr/lib/debug/.build-id/01/abcdef04050607.debug"};
+	static const char *const by_link[] = {"bin/prog.debug", "prog.debug"};
+	static struct elf_maker maker;
+	size_t len = debug_bytes(&maker, BUILD_ID);
+	uint32_t crc = (uint32_t)crc32(0, maker.image, (uInt)len);
+	_cleanup_close_ int with_id = program(BUILD_ID, NULL, 0);
+	_cleanup_close_ int with_link = program(NULL, "prog.debug", crc);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_folder_ struct folder root, named;
+
+		make_root(&root);
+		make_root(&named);
+		folder_put(&named, by_id[i], maker.image, len);
+		assert_int_equal(search(with_id, &root, NULL), -ENOENT);
+		assert_int_equal(search(with_id, &root, named.path), 0);
+		folder_put(&named, by_link[i], maker.image, len);
+		assert_int_equal(search(with_link, &root, named.path), 0);
+	}
+}
+
+static void a_link_does_not_lead_out_of_the_process_root(void **state)
+{
+	static const char path[] = "usr/lib/debug/.build-id/01/abcdef04050607.debug";
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root, outside;
+	_cleanup_close_ int fd = program(BUILD_ID, NULL, 0);
+	char target[128];
+
+	(void)state;
+	make_root(&root);
+	folder_make(&outside);
+	folder_put(&outside, "secret", maker.image, debug_bytes(&maker, BUILD_ID));
+	snprintf(target, sizeof(target), "%s/secret", outside.path);
+	assert_int_equal(symlinkat(target, root.fd, path), 0);
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+	assert_int_equal(unlinkat(root.fd, path, 0), 0);
+	/* One that stays inside may be followed. */
+	folder_put(&root, "real", maker.image, debug_bytes(&maker, BUILD_ID));
+	assert_int_equal(symlinkat("/real", root.fd, path), 0);
+	assert_int_equal(search(fd, &root, NULL), 0);
+}
+
+static void a_fifo_in_place_of_a_debug_file_does_not_hang(void **state)
+{
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, "prog.debug", 0);
+
+	(void)state;
+	make_root(&root);
+	assert_int_equal(mkfifoat(root.fd, "usr/lib/debug/.build-id/01/abcdef04050607.debug", 0644),
+			 0);
+	assert_int_equal(mkfifoat(root.fd, "bin/prog.debug", 0644), 0);
+	assert_int_equal(mkdirat(root.fd, "bin/.debug/prog.debug", 0755), 0);
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+}
+
+static void without_build_id_and_link_there_is_none(void **state)
+{
+	_cleanup_close_ int fd = program(NULL, NULL, 0), text = file_of("no ELF file", 11);
+
+	(void)state;
+	assert_int_equal(search(fd, NULL, "/nonexistent"), -ENOENT);
+	assert_int_equal(search(text, NULL, NULL), -ENOEXEC);
+	_cleanup_close_ int one_byte = elf_file(&(struct elf_plan){.build_id = "x",
+								   .build_id_bytes = 1});
+	assert_int_equal(search(one_byte, NULL, "/"), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_debug_file_is_found_by_build_id_in_the_process_root),
+		cmocka_unit_test(a_debug_file_of_another_build_is_not_taken),
+		cmocka_unit_test(a_debuglink_counts_with_the_right_crc_only),
+		cmocka_unit_test(the_named_folder_is_looked_in),
+		cmocka_unit_test(a_link_does_not_lead_out_of_the_process_root),
+		cmocka_unit_test(a_fifo_in_place_of_a_debug_file_does_not_hang),
+		cmocka_unit_test(without_build_id_and_link_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Real files, and hostile ones made from them. */
+#include "elf_maker.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "proc/maps.h"
+#include "symbol/native.h"
+
+static void free_table(struct native_table **table)
+{
+	native_table_free(*table);
+}
+#define _cleanup_table_ _cleanup_(free_table)
+
+static struct native_table *load(const char *path)
+{
+	struct native_table *table = NULL;
+	_cleanup_close_ int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(native_table_load(&table, fd, -1), 0);
+	return table;
+}
+
+/* Where an address of ours lies: its file and the offset in it. */
+static uint64_t offset_of(uint64_t address, char path[4096])
+{
+	struct maps maps;
+	uint64_t offset = UINT64_MAX;
+
+	assert_int_equal(maps_read(getpid(), &maps), 0);
+	for (size_t i = 0; i < maps.count; i++) {
+		const struct mapping *mapping = &maps.mappings[i];
+
+		if (address < mapping->start || address >= mapping->end)
+			continue;
+		assert_int_equal(mapping->kind, MAPPING_FILE);
+		snprintf(path, 4096, "%s", mapping->path);
+		offset = address - mapping->start + mapping->file_offset;
+	}
+	maps_done(&maps);
+	assert_true(offset != UINT64_MAX);
+	return offset;
+}
+
+static void exported_functions_of_libc_are_where_the_linker_finds_them(void **state)
+{
+	static const char *const names[] = {"printf", "malloc", "qsort", "getenv", "fopen", "abort",
+					    "pthread_create", "nanosleep", "read", "sigaction"};
+	char path[4096];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		/* not RTLD_DEFAULT: a sanitizer has functions of these names as well */
+		void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+		void *function = dlsym(libc, names[i]);
+		struct native_function found;
+		Dl_info info;
+
+		assert_non_null(function);
+		uint64_t offset = offset_of((uint64_t)(uintptr_t)function, path);
+		_cleanup_table_ struct native_table *table = load(path);
+		assert_int_equal(native_table_find(table, offset, &found), 0);
+		assert_true(dladdr(function, &info));
+		assert_int_equal(found.address,
+				 (uintptr_t)function - (uintptr_t)info.dli_fbase);
+		/* It may have several names; the one shown leads to the same place. */
+		assert_non_null(found.name);
+		if (strcmp(found.name, names[i]) != 0)
+			assert_ptr_equal(dlsym(libc, found.name), function);
+		assert_int_equal(native_table_find(table, offset + 1, &found), 0);
+		assert_int_equal(found.address,
+				 (uintptr_t)function - (uintptr_t)info.dli_fbase);
+		dlclose(libc);
+	}
+}
+
+static void our_own_functions_are_found_by_name(void **state)
+{
+	char path[4096];
+	struct native_function found;
+	uint64_t offset = offset_of((uint64_t)(uintptr_t)our_own_functions_are_found_by_name, path);
+	_cleanup_table_ struct native_table *table = load(path);
+
+	(void)state;
+	for (uint64_t at = offset; at < offset + 16; at++) {
+		assert_int_equal(native_table_find(table, at, &found), 0);
+		assert_string_equal(found.name, "our_own_functions_are_found_by_name");
+	}
+	offset = offset_of((uint64_t)(uintptr_t)native_table_find, path);
+	assert_int_equal(native_table_find(table, offset, &found), 0);
+	assert_string_equal(found.name, "native_table_find");
+}
+
+/* All named functions with a size of a 64-bit file's .symtab, read without our code. */
+static size_t check_all(const char *path)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(64 << 20);
+	_cleanup_table_ struct native_table *table = load(path);
+	const Elf64_Shdr *symtab = NULL;
+	size_t checked = 0;
+
+	assert_int_equal(file_read(AT_FDCWD, path, &text), 0);
+	const Elf64_Ehdr *header = (const void *)text.data;
+	const Elf64_Shdr *sections = (const void *)(text.data + header->e_shoff);
+	for (unsigned i = 0; i < header->e_shnum; i++) {
+		if (sections[i].sh_type == SHT_SYMTAB)
+			symtab = &sections[i];
+	}
+	if (!symtab)
+		return 0;
+	const Elf64_Sym *symbols = (const void *)(text.data + symtab->sh_offset);
+	for (size_t i = 0; i < symtab->sh_size / sizeof(*symbols); i++) {
+		struct native_function found;
+		const Elf64_Sym *symbol = &symbols[i];
+
+		if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size ||
+		    symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= header->e_shnum)
+			continue;
+		const Elf64_Shdr *home = &sections[symbol->st_shndx];
+		uint64_t offset = symbol->st_value - home->sh_addr + home->sh_offset;
+		assert_int_equal(native_table_find(table, offset, &found), 0);
+		assert_int_equal(found.address, symbol->st_value);
+		assert_non_null(found.name);
+		checked++;
+	}
+	return checked;
+}
+
+static void every_function_of_a_program_with_symbols_is_found(void **state)
+{
+	(void)state;
+	assert_true(check_all("/proc/self/exe") > 100);
+}
+
+static void every_function_of_the_spin_program_is_found(void **state)
+{
+	(void)state;
+	if (access("build/test/programs/spin", R_OK) < 0) {
+		print_message("build/test/programs/spin is not built\n");
+		skip();
+	}
+	assert_true(check_all("build/test/programs/spin") > 2);
+}
+
+static void a_stripped_program_is_cut_into_functions(void **state)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(64 << 20);
+	_cleanup_table_ struct native_table *table = load("/bin/true");
+	size_t functions = 0;
+	uint64_t last = 0;
+
+	(void)state;
+	assert_int_equal(file_read(AT_FDCWD, "/bin/true", &text), 0);
+	for (uint64_t at = 0; at < text.len; at++) {
+		struct native_function found;
+
+		if (native_table_find(table, at, &found) < 0)
+			continue;
+		assert_true(found.address >= last); /* they come in order */
+		functions += found.address != last;
+		last = found.address;
+	}
+	assert_true(functions > 30);
+}
+
+static void real_files_with_changed_bytes_do_no_harm(void **state)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(64 << 20);
+	uint64_t random = 5;
+
+	(void)state;
+	assert_int_equal(file_read(AT_FDCWD, "/bin/true", &text), 0);
+	_cleanup_close_ int fd = file_of(text.data, text.len);
+	const Elf64_Ehdr *header = (const void *)text.data;
+	for (int i = 0; i < 3000; i++) {
+		_cleanup_table_ struct native_table *table = NULL;
+		struct native_function found;
+		uint64_t bits = random_next(&random), wild = random_next(&random) >> (bits & 63);
+		/* headers, section table, or anywhere */
+		uint64_t at = i % 3 == 0 ? bits >> 8 & 0x3ff
+			      : i % 3 == 1 ? header->e_shoff + (bits >> 8) % (28 * 64)
+					   : (bits >> 8) % (text.len - 8);
+		char before[8];
+
+		if (at + 8 > text.len)
+			continue;
+		memcpy(before, text.data + at, 8);
+		assert_int_equal(pwrite(fd, &wild, 1 + (bits >> 61), (off_t)at), 1 + (bits >> 61));
+		if (native_table_load(&table, fd, -1) == 0) {
+			for (uint64_t offset = 0; offset < text.len; offset += 97)
+				native_table_find(table, offset, &found);
+		}
+		assert_int_equal(pwrite(fd, before, 8, (off_t)at), 8);
+	}
+}
+
+/* Names that share one long string: each symbol begins one byte later in it. */
+static void long_names_that_overlap_make_no_giant_of_a_small_file(void **state)
+{
+	enum { SYMBOLS = 1000, NAME = 60000 };
+	static struct elf_maker maker;
+	static unsigned char file[IMAGE_MAX + 3 * NAME];
+	static const struct symbol_plan one[] = {FUNCTION("a", 0, 1)};
+	struct elf_plan plan = {.symbols = one, .symbols_count = 1};
+	size_t len = elf_make(&maker, &plan);
+	struct native_table *table = NULL;
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[16];
+
+	(void)state;
+	memcpy(file, maker.image, len);
+	memcpy(&header, file, sizeof(header));
+	memcpy(sections, file + header.e_shoff, header.e_shnum * sizeof(sections[0]));
+	len = (len + 7) & ~(size_t)7;
+	sections[2].sh_offset = len;
+	sections[2].sh_size = SYMBOLS * sizeof(Elf64_Sym);
+	for (uint32_t i = 0; i < SYMBOLS; i++, len += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol = {.st_name = i, .st_info = STT_FUNC, .st_shndx = 1,
+				    .st_value = CODE_ADDRESS + i, .st_size = 1};
+
+		memcpy(file + len, &symbol, sizeof(symbol));
+	}
+	sections[3].sh_offset = len;
+	sections[3].sh_size = NAME;
+	memset(file + len, 'n', NAME - 1);
+	len += NAME;
+	memcpy(file + header.e_shoff, sections, header.e_shnum * sizeof(sections[0]));
+	_cleanup_close_ int fd = file_of(file, len);
+	int r = native_table_load(&table, fd, -1);
+	size_t bytes = r == 0 ? native_table_bytes(table) : 0;
+	native_table_free(table);
+	assert_in_range(bytes, 0, 64 * len);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exported_functions_of_libc_are_where_the_linker_finds_them),
+		cmocka_unit_test(our_own_functions_are_found_by_name),
+		cmocka_unit_test(every_function_of_a_program_with_symbols_is_found),
+		cmocka_unit_test(every_function_of_the_spin_program_is_found),
+		cmocka_unit_test(a_stripped_program_is_cut_into_functions),
+		cmocka_unit_test(real_files_with_changed_bytes_do_no_harm),
+		cmocka_unit_test(long_names_that_overlap_make_no_giant_of_a_small_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unit.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "base/loop.h"
+#include "base/worker.h"
+
+#define LIMIT_NS (40 * NS_PER_MS)
+
+static atomic_int freed, begun;
+
+/* What a test watches: the loop, and what was reported in which order. */
+struct scene {
+	struct loop *loop;
+	struct worker *worker;
+	struct loop_timer alarm; /* a test that waits in vain ends */
+	char text[64];
+	size_t len, end;
+};
+
+struct task {
+	struct job job;
+	struct scene *scene;
+	char letter;
+	sem_t *wait; /* run() waits for it; NULL: it doesn't */
+};
+
+static void task_run(struct job *job)
+{
+	struct task *task = (struct task *)job;
+
+	atomic_fetch_add(&begun, 1);
+	if (task->wait)
+		sem_wait(task->wait);
+}
+
+static void tell(struct scene *scene, char letter)
+{
+	assert_true(scene->len + 1 < sizeof(scene->text));
+	scene->text[scene->len++] = letter;
+	if (scene->len == scene->end)
+		loop_stop(scene->loop);
+}
+
+static void task_done(struct job *job, bool finished)
+{
+	struct task *task = (struct task *)job;
+
+	/* A finished job's letter is small, one given up has a capital. */
+	tell(task->scene, finished ? task->letter : (char)(task->letter - 'a' + 'A'));
+}
+
+static void task_free(struct job *job)
+{
+	free(job);
+	atomic_fetch_add(&freed, 1);
+}
+
+static void fail_in_vain(void *arg)
+{
+	struct scene *scene = arg;
+
+	loop_stop(scene->loop);
+}
+
+static void scene_make(struct scene *scene, uint64_t limit_ns)
+{
+	*scene = (struct scene){.alarm = {.expired = fail_in_vain, .arg = scene}};
+	freed = begun = 0;
+	assert_int_equal(loop_new(&scene->loop), 0);
+	assert_int_equal(worker_new(&scene->worker, scene->loop, "test", limit_ns), 0);
+}
+
+static void scene_done(struct scene *scene)
+{
+	worker_free(scene->worker);
+	loop_free(scene->loop);
+}
+
+static void submit(struct scene *scene, char letter, sem_t *wait, bool unlimited)
+{
+	struct task *task = calloc(1, sizeof(*task));
+
+	assert_non_null(task);
+	*task = (struct task){
+		.job = {.run = task_run, .done = task_done, .free = task_free,
+			.unlimited = unlimited},
+		.scene = scene, .letter = letter, .wait = wait,
+	};
+	worker_submit(scene->worker, &task->job);
+}
+
+static void run_until(struct scene *scene, size_t end, const char *expected)
+{
+	scene->end = end;
+	loop_timer_set(scene->loop, &scene->alarm, loop_now_ns() + 20 * NS_PER_S);
+	assert_int_equal(loop_run(scene->loop), 0);
+	loop_timer_cancel(scene->loop, &scene->alarm);
+	assert_string_equal(scene->text, expected);
+}
+
+static void wait_for(const atomic_int *count, int wanted)
+{
+	for (int i = 0; i < 5000 && atomic_load(count) < wanted; i++)
+		usleep(1000);
+	assert_int_equal(atomic_load(count), wanted);
+}
+
+static void jobs_run_in_the_order_of_submission(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, LIMIT_NS);
+	for (char c = 'a'; c <= 'z'; c++)
+		submit(&scene, c, NULL, false);
+	run_until(&scene, 26, "abcdefghijklmnopqrstuvwxyz");
+	wait_for(&freed, 26);
+	assert_int_equal(worker_given_up(scene.worker), 0);
+	scene_done(&scene);
+}
+
+static void done_is_never_called_inside_submit(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, LIMIT_NS);
+	submit(&scene, 'a', NULL, false);
+	wait_for(&begun, 1);
+	usleep(2000);
+	assert_int_equal(scene.len, 0);
+	run_until(&scene, 1, "a");
+	scene_done(&scene);
+}
+
+static void a_hanging_job_is_given_up_and_the_queue_goes_on(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	uint64_t before = loop_now_ns();
+	submit(&scene, 'a', NULL, false);
+	submit(&scene, 'h', &never, false);
+	submit(&scene, 'b', NULL, false);
+	submit(&scene, 'c', NULL, false);
+	run_until(&scene, 4, "aHbc");
+	assert_true(loop_now_ns() - before >= LIMIT_NS);
+	assert_true(loop_now_ns() - before < 10 * LIMIT_NS);
+	assert_int_equal(worker_given_up(scene.worker), 1);
+	wait_for(&freed, 3); /* what hangs keeps its memory … */
+	sem_post(&never);
+	wait_for(&freed, 4); /* … until it returns */
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void a_job_without_limit_is_not_given_up(void **state)
+{
+	struct scene scene;
+	sem_t slow;
+
+	(void)state;
+	sem_init(&slow, 0, 0);
+	scene_make(&scene, LIMIT_NS / 4);
+	submit(&scene, 'u', &slow, true);
+	submit(&scene, 'a', NULL, false);
+	scene.end = 2;
+	loop_timer_set(scene.loop, &scene.alarm, loop_now_ns() + 4 * LIMIT_NS);
+	assert_int_equal(loop_run(scene.loop), 0);
+	assert_string_equal(scene.text, "");
+	sem_post(&slow);
+	run_until(&scene, 2, "ua");
+	assert_int_equal(worker_given_up(scene.worker), 0);
+	scene_done(&scene);
+	sem_destroy(&slow);
+}
+
+static void a_job_after_a_long_rest_is_watched_too(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	submit(&scene, 'a', NULL, false);
+	run_until(&scene, 1, "a");
+	loop_timer_set(scene.loop, &scene.alarm, loop_now_ns() + 3 * LIMIT_NS);
+	assert_int_equal(loop_run(scene.loop), 0); /* the watchdog goes to sleep */
+	submit(&scene, 'h', &never, false);
+	run_until(&scene, 2, "aH");
+	sem_post(&never);
+	wait_for(&freed, 2);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void with_sixteen_hanging_threads_jobs_fail_until_one_returns(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS / 4);
+	for (char c = 'a'; c < 'a' + 16; c++)
+		submit(&scene, c, &never, false);
+	submit(&scene, 'y', NULL, false);
+	run_until(&scene, 17, "ABCDEFGHIJKLMNOPY");
+	assert_int_equal(begun, 16);
+	submit(&scene, 'z', NULL, false);
+	run_until(&scene, 18, "ABCDEFGHIJKLMNOPYZ");
+	sem_post(&never);
+	wait_for(&freed, 3); /* y and z and the one that returned */
+	submit(&scene, 'v', NULL, false);
+	run_until(&scene, 19, "ABCDEFGHIJKLMNOPYZv");
+	for (int i = 0; i < 15; i++)
+		sem_post(&never);
+	wait_for(&freed, 19);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void pass(void *arg)
+{
+	tell(arg, '|');
+}
+
+static void a_fence_is_passed_after_all_before_it(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	assert_int_equal(worker_fence(scene.worker, pass, &scene), 0);
+	submit(&scene, 'a', NULL, false);
+	submit(&scene, 'h', &never, false);
+	assert_int_equal(worker_fence(scene.worker, pass, &scene), 0);
+	submit(&scene, 'b', NULL, false);
+	run_until(&scene, 5, "|aH|b");
+	sem_post(&never);
+	wait_for(&freed, 3);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void freeing_drops_what_waits_in_the_queue(void **state)
+{
+	struct scene scene;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	submit(&scene, 'a', &gate, false);
+	wait_for(&begun, 1);
+	for (int i = 0; i < 10; i++)
+		submit(&scene, 'b', &gate, false);
+	sem_post(&gate);
+	worker_free(scene.worker);
+	assert_int_equal(scene.len, 0);
+	/* What finished meanwhile waits in the loop: the first, and perhaps one that was begun. */
+	assert_true(freed >= 9);
+	loop_timer_set(scene.loop, &scene.alarm, loop_now_ns() + NS_PER_MS);
+	assert_int_equal(loop_run(scene.loop), 0);
+	sem_post(&gate);
+	loop_free(scene.loop);
+	wait_for(&freed, 11);
+	sem_destroy(&gate);
+}
+
+static void a_job_that_outlives_its_worker_is_freed_when_it_returns(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	submit(&scene, 'h', &never, false);
+	wait_for(&begun, 1);
+	uint64_t before = loop_now_ns();
+	worker_free(scene.worker);
+	assert_true(loop_now_ns() - before < 3 * NS_PER_S);
+	/* From now on nobody may touch the loop: it is about to be freed. */
+	sem_post(&never);
+	wait_for(&freed, 1);
+	assert_int_equal(scene.len, 0);
+	loop_free(scene.loop);
+	sem_destroy(&never);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_run_in_the_order_of_submission),
+		cmocka_unit_test(done_is_never_called_inside_submit),
+		cmocka_unit_test(a_hanging_job_is_given_up_and_the_queue_goes_on),
+		cmocka_unit_test(a_job_without_limit_is_not_given_up),
+		cmocka_unit_test(a_job_after_a_long_rest_is_watched_too),
+		cmocka_unit_test(with_sixteen_hanging_threads_jobs_fail_until_one_returns),
+		cmocka_unit_test(a_fence_is_passed_after_all_before_it),
+		cmocka_unit_test(freeing_drops_what_waits_in_the_queue),
+		cmocka_unit_test(a_job_that_outlives_its_worker_is_freed_when_it_returns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
