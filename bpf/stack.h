@@ -76,16 +76,19 @@ static __always_inline void count_in(void *counts, struct walk *walk, uint64_t w
 	count_sample(walk->head.key.probe);
 }
 
+/* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
+const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
+
 static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 {
 	long bytes = bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0);
 
 	for (int i = 0; i < KERNEL_FRAMES_MAX; i++) {
 		if (i * (long)sizeof(uint64_t) >= bytes)
-			return;
+			break;
 		walk_push(walk, i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
 	}
-	if (bytes > KERNEL_FRAMES_MAX * (long)sizeof(uint64_t))
+	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
 		walk->head.truncated = TRUNCATED_DEPTH;
 }
 
@@ -158,7 +161,7 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 		unwind_user(walk, &user, modern);
 	} else {
 		walk_kernel(walk, ctx);
-		if (saved_user_regs(walk, &user, modern))
+		if (walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, &user, modern))
 			unwind_user(walk, &user, modern);
 	}
 

@@ -15,10 +15,11 @@
 #include "base/cleanup.h"
 
 #define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
-/* Looking at a process, and reading a file of its, before either is given up. */
-#define URGENT_LIMIT_NS (2 * NS_PER_S)
-#define BULK_LIMIT_NS	(8 * NS_PER_S)
-#define CLOSING_NS	(8 * NS_PER_S)
+/* Looking at a process, reading a file of its, writing a file, before it is given up. */
+#define URGENT_LIMIT_NS	 (2 * NS_PER_S)
+#define FOREIGN_LIMIT_NS (8 * NS_PER_S)
+#define BULK_LIMIT_NS	 (8 * NS_PER_S)
+#define CLOSING_NS	 (8 * NS_PER_S)
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -32,7 +33,7 @@ struct daemon {
 	struct conf conf;
 	char host[256];
 	struct loop *loop;
-	struct worker *urgent, *bulk;
+	struct worker *urgent, *foreign, *bulk;
 	struct services services;
 	struct server *server;
 	struct loop_watch signals;
@@ -199,16 +200,20 @@ static int build(struct daemon *daemon)
 	if (r == 0)
 		r = worker_new(&daemon->urgent, daemon->loop, "urgent", URGENT_LIMIT_NS);
 	if (r == 0)
+		r = worker_new(&daemon->foreign, daemon->loop, "foreign", FOREIGN_LIMIT_NS);
+	if (r == 0)
 		r = worker_new(&daemon->bulk, daemon->loop, "bulk", BULK_LIMIT_NS);
 	if (r < 0)
 		return r;
-	struct engine_setup engine = {daemon->loop, daemon->urgent, daemon->bulk,
+	struct engine_setup engine = {daemon->loop, daemon->urgent, daemon->foreign, daemon->bulk,
 				      daemon->conf.sizes};
 	r = engine_new(&services->engine, &engine);
 	if (r < 0)
 		return r;
 	struct session_setup session = {
-		daemon->loop, services->engine, {daemon->bulk, services->roots, daemon->host}};
+		daemon->loop,
+		services->engine,
+		{daemon->bulk, daemon->foreign, services->roots, daemon->host}};
 	struct ondemand_setup ondemand = {daemon->loop, services->engine, daemon->bulk,
 					  daemon->host};
 	r = session_new(&services->flamegraph, &session);
@@ -220,10 +225,14 @@ static void tear_down(struct daemon *daemon)
 	/* Sessions on demand answer their clients before the server goes. */
 	ondemands_free(daemon->services.ondemands);
 	server_free(daemon->server);
-	worker_free(daemon->urgent);
-	worker_free(daemon->bulk);
+	worker_stop(daemon->urgent);
+	worker_stop(daemon->foreign);
+	worker_stop(daemon->bulk);
 	session_free(daemon->services.flamegraph);
 	engine_free(daemon->services.engine);
+	worker_free(daemon->urgent);
+	worker_free(daemon->foreign);
+	worker_free(daemon->bulk);
 	if (daemon->signals.fd > 0)
 		close(daemon->signals.fd);
 	loop_free(daemon->loop);

@@ -40,10 +40,10 @@ static void write_samples(struct buf *out, const struct engine_stats *stats)
 	     "Weight of stacks that do not reach their root, by cause.");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
 		buf_printf(out, "stackprobe_stack_truncated_total{cause=\"%s\"} %llu\n",
-			   truncation_name(i), (unsigned long long)stats->truncated[i]);
+			   truncation_name(i), (unsigned long long)stats->drain.truncated[i]);
 	one(out, "profile_refused_total", "counter",
 	    "Weight that found no room in a profile (it has too many distinct frames).",
-	    (double)stats->refused);
+	    (double)stats->drain.refused);
 	one(out, "frames_unnamed_total", "counter", "Frames that got no symbol.",
 	    (double)stats->unnamed_frames);
 }
@@ -95,9 +95,9 @@ void metrics_write(const struct services *services, struct answer *answer)
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_probes(out, services);
 	write_samples(out, &stats);
-	one(out, "windows_total", "counter", "Windows read.", (double)stats.windows);
+	one(out, "windows_total", "counter", "Windows read.", (double)stats.drain.windows);
 	one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
-	    (double)stats.window_stacks);
+	    (double)stats.drain.window_stacks);
 	one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
 	one(out, "targets", "gauge", "Processes that match and live.", (double)stats.targets.alive);
 	one(out, "targets_ended_total", "counter", "Processes (and names of them) that ended.",

@@ -26,6 +26,8 @@ struct request {
 	char *message;
 	struct spec *spec;
 	bool period_set, frequency_set; /* in this body */
+	const struct param *folders[4]; /* of this body: made when all else holds */
+	size_t folders_count;
 };
 
 static int refuse(const struct request *request, const char *format, ...)
@@ -282,9 +284,8 @@ static int take_text(struct request *request, const struct param *param, const c
 				return refuse(request, "params.%s contains unsafe characters",
 					      param->name);
 		}
-		int r = check_folder(request, param, text);
-		if (r < 0)
-			return r;
+		if (request->folders_count < ARRAY_SIZE(request->folders))
+			request->folders[request->folders_count++] = param;
 	}
 	snprintf(to, param->bytes, "%s", text);
 	return 0;
@@ -369,6 +370,9 @@ static int take_all(struct request *request, const cJSON *root)
 		r = take_state(request, state);
 	if (r == 0 && request->spec->running && !request->spec->probes)
 		return refuse(request, "invalid probe ranges: at least one must be set");
+	for (size_t i = 0; r == 0 && i < request->folders_count; i++)
+		r = check_folder(request, request->folders[i],
+				 param_text(request->folders[i], &request->spec->params));
 	return r;
 }
 

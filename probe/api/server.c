@@ -29,10 +29,12 @@ struct server {
 	struct loop_watch watch;
 	struct loop_timer timer;
 	struct connections connections;
+	struct http_request *suspended; /* requests that wait for their answer */
 };
 
 /* One request, from its first header to the end of its answer. */
 struct http_request {
+	struct http_request *next; /* while suspended */
 	struct server *server;
 	struct MHD_Connection *mhd;
 	struct connection *connection;
@@ -92,6 +94,17 @@ static void stop_hangup_watch(struct http_request *request)
 	request->hangup.fd = -1;
 }
 
+static void resume(struct http_request *request)
+{
+	struct http_request **at = &request->server->suspended;
+
+	while (*at != request)
+		at = &(*at)->next;
+	*at = request->next;
+	request->suspended = false;
+	MHD_resume_connection(request->mhd);
+}
+
 static void ready(void *arg)
 {
 	struct http_request *request = arg;
@@ -99,9 +112,8 @@ static void ready(void *arg)
 	request->session = NULL;
 	stop_hangup_watch(request);
 	if (!request->suspended)
-		return; /* filled at once */
-	request->suspended = false;
-	MHD_resume_connection(request->mhd);
+		return; /* filled at once, or the server stops */
+	resume(request);
 	run(request->server);
 }
 
@@ -120,6 +132,8 @@ static void on_hangup(void *arg)
 static void suspend(struct http_request *request)
 {
 	request->suspended = true;
+	request->next = request->server->suspended;
+	request->server->suspended = request;
 	MHD_suspend_connection(request->mhd);
 	if (!request->session)
 		return;
@@ -436,6 +450,15 @@ void server_free(struct server *server)
 {
 	if (!server)
 		return;
+	/* Nobody fills their answers any more. */
+	while (server->suspended) {
+		struct http_request *request = server->suspended;
+
+		stop_hangup_watch(request);
+		answer_failed(&request->answer, 503, "the daemon is stopping");
+		resume(request);
+	}
+	MHD_run(server->daemon);
 	loop_unwatch(server->loop, &server->watch);
 	loop_timer_cancel(server->loop, &server->timer);
 	MHD_stop_daemon(server->daemon);

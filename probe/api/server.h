@@ -14,5 +14,5 @@ struct server;
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
 	       const char *address, int *port, char *why, size_t why_bytes);
 
-/* No request may wait for an answer any more. */
+/* Requests that still wait for their answer get a 503; it must not be filled afterwards. */
 void server_free(struct server *server);

@@ -89,7 +89,8 @@ static void add_probe(cJSON *to, const struct services *services, enum probe pro
 		cJSON_AddNumberToObject(causes, loss_name(i), (double)stats->lost[i]);
 	causes = cJSON_AddObjectToObject(entry, "truncated");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
-		cJSON_AddNumberToObject(causes, truncation_name(i), (double)stats->truncated[i]);
+		cJSON_AddNumberToObject(causes, truncation_name(i),
+					(double)stats->drain.truncated[i]);
 }
 
 /* A process's name may hold any bytes; JSON is UTF-8. */

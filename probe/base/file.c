@@ -129,13 +129,13 @@ static void draft_done(struct draft *draft)
 		close(draft->fd);
 }
 
+static unsigned drafts; /* temporary names that this process has given */
+
 static int draft_open_scratch(struct draft *draft, int root_fd)
 {
-	static unsigned count;
-
 	draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
 	snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
-		 __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED));
+		 __atomic_add_fetch(&drafts, 1, __ATOMIC_RELAXED));
 	return draft->scratch_fd < 0 ? draft->scratch_fd : 0;
 }
 
@@ -222,10 +222,10 @@ void scratch_clean(int root_fd)
 		if (sscanf(entry->d_name, "%d-%u%n", &pid, &number, &length) != 2 ||
 		    entry->d_name[length] || pid <= 0)
 			continue;
-		if (pid == getpid() || kill(pid, 0) == 0 || errno != ESRCH)
+		/* Our own pid may have been that of a daemon before us. */
+		if (pid == getpid() ? drafts > 0 : kill(pid, 0) == 0 || errno != ESRCH)
 			continue;
 		unlinkat(scratch_fd, entry->d_name, 0);
 	}
 	closedir(dir);
-	unlinkat(root_fd, SCRATCH_FOLDER, AT_REMOVEDIR); /* if it is empty now */
 }

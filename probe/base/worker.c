@@ -15,8 +15,8 @@
 
 #include "base/cleanup.h"
 
-#define HANGING_MAX 16
-#define STACK_BYTES (256 * 1024)
+#define HANGING_MAX 64
+#define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
 
 struct thread {
 	struct worker *worker;
@@ -31,6 +31,7 @@ struct worker {
 	char name[16];
 	uint64_t limit_ns;
 	struct loop_timer watchdog;
+	struct loop_call begin_watch;
 	uint64_t given_up;
 
 	pthread_mutex_t lock;
@@ -39,6 +40,7 @@ struct worker {
 	struct job *queue, **queue_end;
 	unsigned hanging;
 	bool closing;
+	bool watched;	/* the watchdog is set, or will be */
 	unsigned users; /* threads and the owner */
 };
 
@@ -182,7 +184,8 @@ static void watch(void *arg)
 	if (thread && thread->job && !thread->job->unlimited &&
 	    loop_now_ns() - thread->started_ns > worker->limit_ns)
 		give_up(worker);
-	if (worker->queue || (worker->thread && worker->thread->job))
+	worker->watched = worker->queue || (worker->thread && worker->thread->job);
+	if (worker->watched)
 		loop_timer_set(worker->loop, &worker->watchdog,
 			       loop_now_ns() + worker->limit_ns / 4);
 	pthread_mutex_unlock(&worker->lock);
@@ -198,6 +201,7 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	snprintf(worker->name, sizeof(worker->name), "%s", name);
 	worker->limit_ns = limit_ns;
 	worker->watchdog = (struct loop_timer){.expired = watch, .arg = worker};
+	worker->begin_watch = (struct loop_call){.run = watch, .arg = worker};
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->changed, NULL);
 	worker->queue_end = &worker->queue;
@@ -206,7 +210,7 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	return 0;
 }
 
-void worker_free(struct worker *worker)
+void worker_stop(struct worker *worker)
 {
 	if (!worker)
 		return;
@@ -224,11 +228,23 @@ void worker_free(struct worker *worker)
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += (time_t)(worker->limit_ns / NS_PER_S) + 1;
-	while (worker->thread &&
-	       pthread_cond_timedwait(&worker->changed, &worker->lock, &until) == 0)
-		;
+	int r = 0;
+	while (worker->thread && r == 0) {
+		if (worker->thread->job && worker->thread->job->unlimited)
+			pthread_cond_wait(&worker->changed, &worker->lock);
+		else
+			r = pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
+	}
+	if (worker->thread) /* it hangs, and must not call back into a loop that is gone */
+		worker->thread->hangs = worker->thread->reported = true;
+	worker->thread = NULL;
 	pthread_mutex_unlock(&worker->lock);
-	worker_unref(worker);
+}
+
+void worker_free(struct worker *worker)
+{
+	if (worker)
+		worker_unref(worker);
 }
 
 void worker_submit(struct worker *worker, struct job *job)
@@ -238,15 +254,21 @@ void worker_submit(struct worker *worker, struct job *job)
 	job->finished = false;
 	job->call = (struct loop_call){.run = report, .arg = job};
 	pthread_mutex_lock(&worker->lock);
+	if (worker->closing) {
+		pthread_mutex_unlock(&worker->lock);
+		if (job->free)
+			job->free(job);
+		return;
+	}
 	*worker->queue_end = job;
 	worker->queue_end = &job->next;
 	if (!worker->thread && (worker->hanging >= HANGING_MAX || start_thread(worker) < 0))
 		fail_queue(worker);
 	pthread_cond_broadcast(&worker->changed);
+	if (!worker->watched)
+		loop_post(worker->loop, &worker->begin_watch);
+	worker->watched = true;
 	pthread_mutex_unlock(&worker->lock);
-	if (!worker->watchdog.active)
-		loop_timer_set(worker->loop, &worker->watchdog,
-			       loop_now_ns() + worker->limit_ns / 4);
 }
 
 struct fence {

@@ -39,10 +39,13 @@ struct job {
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
 /* Waits for the job that runs (unless it hangs past the limit) and frees those in the queue
- * without calling done(). */
+ * without calling done(), as it does with those that are submitted afterwards. */
+void worker_stop(struct worker *worker);
+
+/* After worker_stop(). */
 void worker_free(struct worker *worker);
 
-/* From the loop's thread. done() is called later, never inside. */
+/* From any thread. done() is called later, never inside. */
 void worker_submit(struct worker *worker, struct job *job);
 
 /* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up.

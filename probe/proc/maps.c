@@ -62,8 +62,11 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 	if (perms[2] != 'x')
 		return 0;
 	const char *name = line + name_at;
-	*mapping = (struct mapping){
-		.start = start, .end = end, .file_offset = offset, .writable = perms[1] == 'w'};
+	*mapping = (struct mapping){.start = start,
+				    .end = end,
+				    .file_offset = offset,
+				    .writable = perms[1] == 'w',
+				    .inode = inode};
 	if (strcmp(name, "[vdso]") == 0) {
 		mapping->kind = MAPPING_VDSO;
 	} else if (strcmp(name, "[vsyscall]") == 0) {

@@ -19,7 +19,8 @@ struct mapping {
 	uint64_t file_offset;
 	enum mapping_kind kind;
 	bool writable;
-	char *path; /* as the process sees it, without " (deleted)"; NULL unless MAPPING_FILE */
+	uint64_t inode; /* 0: none */
+	char *path;	/* as the process sees it, without " (deleted)"; NULL unless MAPPING_FILE */
 };
 
 struct maps {

@@ -147,6 +147,15 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	return 0;
 }
 
+uint64_t batch_weight(const struct batch *batch)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < batch->count; i++)
+		sum += batch->stacks[i].weight;
+	return sum;
+}
+
 /* The names of one stack, leaf first. */
 struct names {
 	struct buf text;

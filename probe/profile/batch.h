@@ -35,6 +35,9 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);
 
+/* Sum of the weights. */
+uint64_t batch_weight(const struct batch *batch);
+
 /* What naming found out. */
 struct batch_result {
 	uint64_t truncated[TRUNCATED_COUNT]; /* weight by cause; TRUNCATED_NOT: whole stacks */

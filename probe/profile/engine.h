@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The engine under all subscribers: one tracer, one table of targets, one way from counts to named
- * profiles. A subscriber is the configured feature, or one on-demand session.
- *
- * Reading a window ("drain"), every 30 s and whenever somebody asks:
- *
- *	swap windows -> wait until new processes are known -> join counts and stacks -> have files
- *	read -> name, on the bulk worker -> tell who asked
+ * profiles (profile/drain). A subscriber is the configured feature, or one on-demand session.
  *
  * Everything here is called on the loop's thread.
  */
@@ -16,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "profile/drain.h"
 #include "profile/profile.h"
 #include "profile/snooper.h"
 #include "profile/target.h"
@@ -26,7 +22,9 @@ struct subscriber;
 
 struct engine_setup {
 	struct loop *loop;
-	struct worker *urgent, *bulk;
+	struct worker *urgent;	/* looks at processes */
+	struct worker *foreign; /* reads their files */
+	struct worker *bulk;	/* names and renders; never touches what isn't ours */
 	struct tracer_sizes sizes;
 };
 
@@ -78,14 +76,12 @@ void engine_refresh(struct engine *engine);
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
 	uint64_t lost[LOST_COUNT];
-	uint64_t truncated[TRUNCATED_COUNT];
-	uint64_t refused; /* weight that found no room in a profile */
 	uint64_t unnamed_frames;
-	uint64_t windows, window_stacks;
 	uint64_t given_up; /* jobs */
 	uint64_t bpf_time_ns;
 	unsigned cpus;
 	bool arming; /* processes are still being looked at for the first time */
+	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;
 };

@@ -6,23 +6,26 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "proc/proc.h"
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#define FILES_MAX  1024 /* of one process; the others have no names */
 
 /*
  * The very file that is mapped, even when it was deleted or replaced: by /proc/PID/map_files. Where
  * that is not allowed, by its path in the process's root, out of which no link leads.
  */
-static int open_mapped(const struct examination *e, const struct mapping *mapping)
+static void open_mapped(const struct examination *e, const struct mapping *mapping,
+			struct opened *opened)
 {
 	struct open_how how = {.flags = OPEN_FLAGS,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	struct stat stat;
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)e->pid,
@@ -30,27 +33,38 @@ static int open_mapped(const struct examination *e, const struct mapping *mappin
 	_cleanup_close_ int fd = open(path, OPEN_FLAGS);
 	if (fd < 0 && errno == EPERM && e->root_fd >= 0)
 		fd = (int)syscall(SYS_openat2, e->root_fd, mapping->path, &how, sizeof(how));
-	if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
-		return -1;
-	return TAKE_FD(fd);
+	if (fd >= 0 && fstat(fd, &opened->stat) == 0 && S_ISREG(opened->stat.st_mode))
+		opened->fd = TAKE_FD(fd);
+}
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->kind == MAPPING_FILE && b->kind == MAPPING_FILE && a->inode == b->inode &&
+	       strcmp(a->path, b->path) == 0;
 }
 
 static int read_maps(struct examination *e)
 {
 	char path[64];
+	int files = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)e->pid);
 	e->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (e->root_fd >= 0 && fstat(e->root_fd, &e->root_stat) < 0)
+		close(TAKE_FD(e->root_fd));
 	int r = maps_read(e->pid, &e->maps);
 	if (r < 0)
 		return r;
-	e->fds = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->fds));
-	if (!e->fds)
+	e->opened = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->opened));
+	if (!e->opened)
 		return -ENOMEM;
 	for (size_t i = 0; i < e->maps.count; i++) {
 		const struct mapping *mapping = &e->maps.mappings[i];
 
-		e->fds[i] = mapping->kind == MAPPING_FILE ? open_mapped(e, mapping) : -1;
+		e->opened[i].fd = -1;
+		e->opened[i].again = i && is_same_file(mapping - 1, mapping);
+		if (mapping->kind == MAPPING_FILE && !e->opened[i].again && files++ < FILES_MAX)
+			open_mapped(e, mapping, &e->opened[i]);
 	}
 	return 0;
 }
@@ -80,14 +94,27 @@ static void done(struct job *job, bool finished)
 	e->done(e->arg, e, finished);
 }
 
+/* On the loop's thread, unless it was given up: closing is for the worker. */
+static void close_files(const struct examination *e)
+{
+	size_t count = e->opened ? e->maps.count : 0;
+	int *fds = calloc(count + 1, sizeof(*fds));
+
+	if (!fds)
+		return; /* better a leak than a hanging loop */
+	for (size_t i = 0; i < count; i++)
+		fds[i] = e->opened[i].fd;
+	fds[count] = e->root_fd;
+	close_later(e->job.worker, fds, count + 1);
+	free(fds);
+}
+
 static void free_examination(struct job *job)
 {
 	struct examination *e = (struct examination *)job;
 
-	for (size_t i = 0; e->fds && i < e->maps.count; i++)
-		cleanup_close(&e->fds[i]);
-	cleanup_close(&e->root_fd);
-	free(e->fds);
+	close_files(e);
+	free(e->opened);
 	maps_done(&e->maps);
 	snoopers_unref(e->snoopers);
 	free(e);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/worker.h"
@@ -29,8 +30,15 @@ struct examination {
 	int error; /* -ESRCH: it is gone, or another has its pid now */
 	struct match match;
 	struct maps maps;
-	int *fds;		     /* one a mapping, -1: none or it can't be opened */
-	int root_fd;		     /* O_PATH of its root, or -1 */
+	/* For each mapping. The same file as the mapping before's: -1, and `again` is set. -1
+	 * alone: it has no file, or one that can't be opened. */
+	struct opened {
+		int fd;
+		bool again;
+		struct stat stat;
+	} * opened;
+	int root_fd; /* O_PATH of its root, or -1 */
+	struct stat root_stat;
 	uint64_t began_ns, ended_ns; /* of reading its maps */
 
 	void (*done)(void *arg, struct examination *examination, bool finished);

@@ -141,7 +141,7 @@ static void rendered(void *arg, struct render *render)
 	writing->svg = render->content[0];
 	writing->folded = render->content[1];
 	render->content[0].data = render->content[1].data = NULL;
-	worker_submit(files->setup->bulk, &writing->job);
+	worker_submit(files->setup->foreign, &writing->job);
 }
 
 static int render_next(struct files *files)
@@ -191,8 +191,7 @@ static void listing_done(struct job *job, bool finished)
 	struct listing *listing = (struct listing *)job;
 	struct files *files = listing->files;
 
-	(void)finished; /* it is never given up */
-	if (listing->count < 0)
+	if (!finished || listing->count < 0) /* no thread, or no memory */
 		files->result.failed++;
 	else
 		files->count = (size_t)listing->count;

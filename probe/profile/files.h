@@ -10,7 +10,8 @@
 #include "profile/spec.h"
 
 struct files_setup {
-	struct worker *bulk;
+	struct worker *bulk;	/* renders */
+	struct worker *foreign; /* writes: that can hang */
 	struct store_roots roots;
 	const char *host;
 };

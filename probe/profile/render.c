@@ -68,7 +68,8 @@ static void done(struct job *job, bool finished)
 {
 	struct render *render = (struct render *)job;
 
-	(void)finished; /* it is never given up */
+	if (!finished) /* no thread could be started */
+		render->error = -EAGAIN;
 	render->done(render->arg, render);
 }
 

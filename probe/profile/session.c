@@ -152,8 +152,10 @@ static void closed_window(void *arg)
 		subscriber_set_thread_frame(session->subscriber, session->applied.thread_frame);
 		arm_period(session, loop_now_ns());
 		if (engine_set_period(session->setup.engine, params_period_ns(&session->applied),
-				      why, sizeof(why)) < 0)
+				      why, sizeof(why)) < 0) {
 			log_error("the sampling period can't be changed: %s", why);
+			snprintf(session->failure, sizeof(session->failure), "%s", why);
+		}
 	}
 	if (reconcile(session, why, sizeof(why)) < 0)
 		log_error("flamegraph can't run: %s", why);
@@ -209,10 +211,26 @@ static int reconcile(struct session *session, char *why, size_t why_bytes)
 	return 0;
 }
 
+/* After a failure: what a running session on demand follows is as before. */
+static void undo(struct session *session)
+{
+	char why[256];
+
+	if (engine_set_snoopers(session->setup.engine, session->wanted.snoopers) < 0 ||
+	    engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params), why,
+			      sizeof(why)) < 0)
+		log_error("the configuration before can't be restored");
+}
+
 int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes)
 {
 	struct spec before = session->wanted;
 	bool told = session->told;
+
+	if (session->closed) {
+		snprintf(why, why_bytes, "the daemon is stopping");
+		return -ESHUTDOWN;
+	}
 
 	spec_copy(&session->wanted, spec);
 	session->told = true;
@@ -226,6 +244,8 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 		spec_done(&session->wanted);
 		session->wanted = before;
 		session->told = told;
+		if (told)
+			undo(session);
 		return r;
 	}
 	if (told)

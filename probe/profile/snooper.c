@@ -12,18 +12,26 @@
 #include "proc/proc.h"
 
 /* A name has 15 bytes: what needs more steps than this is meant to hurt. */
-#define MATCH_STEPS_MAX 100000
-#define HEAP_KIB_MAX	1024
+#define MATCH_STEPS_MAX 2000
+#define HEAP_KIB_MAX	64
 #define NESTING_MAX	32
 #define ALL_PROBES	UINT32_MAX
 
+static atomic_uint_fast64_t serials;
+
 struct snoopers {
 	atomic_uint refs;
+	uint64_t serial;
 	struct id_snooper *ids;
 	size_t ids_count;
 	struct name_snooper *names;
 	size_t names_count;
 };
+
+uint64_t snoopers_serial(const struct snoopers *snoopers)
+{
+	return snoopers->serial;
+}
 
 int snoopers_new(struct snoopers **ret)
 {
@@ -32,6 +40,7 @@ int snoopers_new(struct snoopers **ret)
 	if (!snoopers)
 		return -ENOMEM;
 	snoopers->refs = 1;
+	snoopers->serial = atomic_fetch_add(&serials, 1) + 1;
 	*ret = snoopers;
 	return 0;
 }
@@ -96,12 +105,47 @@ static int compile(const char *pattern, void **code)
 	return *code ? 0 : -EINVAL;
 }
 
+/* 1 it matches, 0 it doesn't, -E2BIG it takes too many steps to tell. */
+static int match(const pcre2_code *pattern, const char *comm)
+{
+	pcre2_match_context *limits = pcre2_match_context_create(NULL);
+	pcre2_match_data *result = pcre2_match_data_create(1, NULL);
+	int r = PCRE2_ERROR_NOMEMORY;
+
+	if (limits && result) {
+		pcre2_set_match_limit(limits, MATCH_STEPS_MAX);
+		pcre2_set_heap_limit(limits, HEAP_KIB_MAX);
+		r = pcre2_match(pattern, (PCRE2_SPTR)comm, strlen(comm), 0, 0, result, limits);
+	}
+	pcre2_match_data_free(result);
+	pcre2_match_context_free(limits);
+	if (r >= 0)
+		return 1;
+	return r == PCRE2_ERROR_NOMATCH ? 0 : -E2BIG;
+}
+
+/* A pattern is tried on names of the worst kind before it is taken. */
+static bool is_too_dear(const pcre2_code *pattern)
+{
+	static const char *const names[] = {"aaaaaaaaaaaaaaa", "xxxxxxxxxxxxxxx",
+					    "ababababababab",  "000000000000000",
+					    "kworker/u8:0-ev", "redis-server-12"};
+
+	for (size_t i = 0; pattern && i < ARRAY_SIZE(names); i++) {
+		if (match(pattern, names[i]) < 0)
+			return true;
+	}
+	return false;
+}
+
 int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
 		      const char *debugging_dir, uint32_t probes)
 {
 	_cleanup_(name_done) struct name_snooper name = {0};
 	int r = compile(comm, &name.pattern);
 
+	if (r == 0 && is_too_dear(name.pattern))
+		r = -EINVAL;
 	if (r < 0)
 		return r;
 	name.comm = strdup(comm);
@@ -158,23 +202,14 @@ bool snoopers_equal(const struct snoopers *a, const struct snoopers *b)
 	return true;
 }
 
-static bool comm_matches(const struct name_snooper *name, const char *comm)
+static bool comm_matches(struct name_snooper *name, const char *comm)
 {
-	if (!name->pattern)
-		return true;
-	pcre2_match_context *limits = pcre2_match_context_create(NULL);
-	pcre2_match_data *result = pcre2_match_data_create(1, NULL);
-	bool matches = false;
-
-	if (limits && result) {
-		pcre2_set_match_limit(limits, MATCH_STEPS_MAX);
-		pcre2_set_heap_limit(limits, HEAP_KIB_MAX);
-		matches = pcre2_match(name->pattern, (PCRE2_SPTR)comm, strlen(comm), 0, 0, result,
-				      limits) >= 0;
-	}
-	pcre2_match_data_free(result);
-	pcre2_match_context_free(limits);
-	return matches;
+	if (!name->pattern || name->dear)
+		return !name->pattern;
+	int r = match(name->pattern, comm);
+	if (r < 0)
+		name->dear = true; /* once is enough: it matches nothing from now on */
+	return r == 1;
 }
 
 static void take(struct match *match, const struct name_snooper *name)
@@ -196,7 +231,7 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 			match->probes = ALL_PROBES;
 	}
 	for (size_t i = 0; i < snoopers->names_count; i++) {
-		const struct name_snooper *name = &snoopers->names[i];
+		struct name_snooper *name = &snoopers->names[i];
 
 		if (!comm_matches(name, who->comm))
 			continue;
@@ -213,7 +248,7 @@ void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identi
 {
 	snoopers_match(snoopers, who, match);
 	for (size_t i = 0; i < snoopers->names_count; i++) {
-		const struct name_snooper *name = &snoopers->names[i];
+		struct name_snooper *name = &snoopers->names[i];
 		bool found = false;
 
 		if (name->cmdline[0] && comm_matches(name, who->comm) &&

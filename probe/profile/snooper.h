@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +27,8 @@ struct name_snooper {
 	char *debugging_dir; /* "" = none */
 	uint32_t probes;     /* counts for these only */
 	bool probes_given;
-	void *pattern; /* compiled comm; NULL = any */
+	void *pattern;	  /* compiled comm; NULL = any */
+	atomic_bool dear; /* a name made it take too many steps: it matches nothing any more */
 };
 
 struct snoopers;
@@ -48,6 +50,9 @@ int snoopers_add_id(struct snoopers *snoopers, pid_t pid);
  * -ENOMEM. `probes` 0: all. */
 int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
 		      const char *debugging_dir, uint32_t probes);
+
+/* Tells sets apart, also from one that was at the same address before. Never 0. */
+uint64_t snoopers_serial(const struct snoopers *snoopers);
 
 size_t snoopers_ids(const struct snoopers *snoopers, const struct id_snooper **ids);
 size_t snoopers_names(const struct snoopers *snoopers, const struct name_snooper **names);

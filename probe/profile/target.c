@@ -13,10 +13,19 @@
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (20 * NS_PER_MS)
+/* Maps read this shortly before the end of an exec may be the new program's already. */
+#define EXEC_NS	     (50 * NS_PER_MS)
+#define REJECTED_MAX 32768
+#define HUNG_MAX     1024
 
 struct target_key {
 	uint64_t id;
 	uint64_t pid;
+};
+
+struct process_key {
+	uint64_t pid;
+	uint64_t start_ticks;
 };
 
 struct targets {
@@ -24,8 +33,11 @@ struct targets {
 	struct symbol_files *files;
 	struct worker *urgent;
 	struct selection selection;
-	struct map *all;     /* target_key -> struct target * */
-	struct map *current; /* uint32_t pid -> uint64_t id of who has the pid now */
+	struct map *all;      /* target_key -> struct target * */
+	struct map *current;  /* uint32_t pid -> uint64_t id of who has the pid now */
+	struct map *rejected; /* target_key -> uint64_t ns, of programs that did not match */
+	struct map *hung;     /* struct process_key -> nothing: looking at them took too long */
+	size_t max;
 	struct targets_stats stats;
 };
 
@@ -46,9 +58,16 @@ int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files
 	targets->files = files;
 	targets->urgent = urgent;
 	/* Beside those that live: those that ended in the window that is being read. */
-	int r = map_new(&targets->all, sizeof(struct target_key), sizeof(struct target *), max * 4);
+	targets->max = max * 4;
+	int r = map_new(&targets->all, sizeof(struct target_key), sizeof(struct target *),
+			targets->max);
 	if (r == 0)
-		r = map_new(&targets->current, sizeof(uint32_t), sizeof(uint64_t), max * 4);
+		r = map_new(&targets->current, sizeof(uint32_t), sizeof(uint64_t), targets->max);
+	if (r == 0)
+		r = map_new(&targets->rejected, sizeof(struct target_key), sizeof(uint64_t),
+			    REJECTED_MAX);
+	if (r == 0)
+		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
 	if (r < 0) {
 		targets_free(targets);
 		return r;
@@ -70,6 +89,8 @@ void targets_free(struct targets *targets)
 	}
 	map_free(targets->all);
 	map_free(targets->current);
+	map_free(targets->rejected);
+	map_free(targets->hung);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);
 }
@@ -82,6 +103,19 @@ struct target *targets_find(const struct targets *targets, uint32_t tgid, uint64
 	return target ? *target : NULL;
 }
 
+bool targets_was_rejected(const struct targets *targets, uint32_t tgid, uint64_t id)
+{
+	struct target_key key = {.id = id, .pid = tgid};
+
+	return map_get(targets->rejected, &key) != NULL;
+}
+
+bool targets_crowded(const struct targets *targets)
+{
+	return map_count(targets->rejected) > REJECTED_MAX / 4 * 3 ||
+	       map_count(targets->all) > targets->max / 4 * 3;
+}
+
 static struct target *current_of(const struct targets *targets, pid_t pid)
 {
 	uint32_t key = (uint32_t)pid;
@@ -90,11 +124,24 @@ static struct target *current_of(const struct targets *targets, pid_t pid)
 	return id ? targets_find(targets, key, *id) : NULL;
 }
 
+static void end(struct targets *targets, struct target *target, uint64_t ns)
+{
+	uint32_t pid = (uint32_t)target->pid;
+	uint64_t *id = map_get(targets->current, &pid);
+
+	target->alive = false;
+	target->ended_ns = ns;
+	targets->stats.ended++;
+	if (id && *id == target->id)
+		map_del(targets->current, &pid);
+}
+
 /* A new incarnation, which has its pid from now on. NULL: the table is full, or no memory. */
 static struct target *target_add(struct targets *targets, const struct target *like)
 {
 	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
 	uint32_t pid = (uint32_t)like->pid;
+	struct target *before = current_of(targets, like->pid);
 	struct target *target = malloc(sizeof(*target)), **slot = NULL;
 	uint64_t *current = NULL;
 
@@ -113,41 +160,40 @@ static struct target *target_add(struct targets *targets, const struct target *l
 		targets->stats.refused++;
 		return NULL;
 	}
-	target->alive = true;
 	*slot = target;
 	*current = target->id;
+	target->alive = true;
+	if (before && before != target && before->alive)
+		end(targets, before, target->id); /* ids are times */
 	return target;
 }
 
-static void end(struct targets *targets, struct target *target, uint64_t ns)
+static void forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 {
-	uint32_t pid = (uint32_t)target->pid;
-	uint64_t *id = map_get(targets->current, &pid);
+	struct target_value now;
 
-	target->alive = false;
-	target->ended_ns = ns;
-	targets->stats.ended++;
-	if (id && *id == target->id)
-		map_del(targets->current, &pid);
+	if (tracer_target_get(targets->tracer, pid, &now) == 0 && now.id == id)
+		tracer_target_del(targets->tracer, pid);
 }
 
-/* What the kernel has to know of a target: nothing if nobody wants it. */
+/* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
+ * the target stays: its event is on its way. */
 static void tell_kernel(struct targets *targets, const struct target *target)
 {
-	struct target_value now, wanted = {.id = target->id};
+	struct target_value now = {0}, wanted = {.id = target->id};
 
 	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
 		if (target->undecided || targets_subscribers(targets, target, probe))
 			wanted.probes |= kinds_built() & 1u << probe;
 	}
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
-	if (!wanted.probes) {
-		if (there && now.id == target->id)
-			tracer_target_del(targets->tracer, target->pid);
-	} else if (!there || now.id != target->id || now.probes != wanted.probes) {
-		if (tracer_target_set(targets->tracer, target->pid, &wanted) < 0)
-			targets->stats.refused++;
-	}
+	if (there && now.id > target->id)
+		return;
+	if (!wanted.probes)
+		forget_in_kernel(targets, target->pid, target->id);
+	else if ((!there || now.id != target->id || now.probes != wanted.probes) &&
+		 tracer_target_set(targets->tracer, target->pid, &wanted) < 0)
+		targets->stats.refused++;
 }
 
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
@@ -159,37 +205,95 @@ uint32_t targets_subscribers(const struct targets *targets, const struct target 
 	return followers | target->subscribers;
 }
 
-static void drop(struct targets *targets, struct target *target)
+/* It did not match: what was sampled of it is nobody's. */
+static void reject(struct targets *targets, struct target *target)
 {
-	target->probes = target->subscribers = 0;
-	target->undecided = false;
 	target->rejected = true;
-	tell_kernel(targets, target);
+	forget_in_kernel(targets, target->pid, target->id);
 	end(targets, target, loop_now_ns());
+}
+
+/* It is no longer wanted; what was sampled of it until now was. */
+static void deselect(struct targets *targets, struct target *target)
+{
+	forget_in_kernel(targets, target->pid, target->id);
+	end(targets, target, loop_now_ns());
+}
+
+/* ---- looking at a process ---- */
+
+static void look_at(struct targets *targets, struct target *target);
+
+static struct symbol_file *file_of(struct targets *targets, struct examination *e, size_t i,
+				   struct symbol_root *root, struct symbol_file *before)
+{
+	const struct mapping *mapping = &e->maps.mappings[i];
+	struct opened *opened = &e->opened[i];
+
+	if (mapping->kind == MAPPING_VDSO)
+		return symbol_files_vdso(targets->files);
+	if (mapping->kind != MAPPING_FILE)
+		return NULL;
+	if (opened->again && before)
+		return symbol_file_ref(before);
+	if (opened->fd < 0)
+		return symbol_file_nameless(mapping->path);
+	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, root,
+				e->match.debugging_dir);
 }
 
 static void take_maps(struct targets *targets, struct target *target, struct examination *e)
 {
-	_cleanup_free_ struct symbol_file **opened =
-		calloc(e->maps.count ? e->maps.count : 1, sizeof(struct symbol_file *));
-	struct symbol_root *root = symbol_root_new(TAKE_FD(e->root_fd));
+	size_t count = e->maps.count;
+	_cleanup_free_ struct symbol_file **opened = calloc(count, sizeof(struct symbol_file *));
+	struct symbol_root *root = symbol_root_new(&e->root_fd, &e->root_stat);
 
-	for (size_t i = 0; opened && i < e->maps.count; i++) {
-		const struct mapping *mapping = &e->maps.mappings[i];
-
-		if (mapping->kind == MAPPING_VDSO)
-			opened[i] = symbol_files_vdso(targets->files);
-		else if (e->fds[i] >= 0)
-			opened[i] = symbol_files_get(targets->files, TAKE_FD(e->fds[i]),
-						     mapping->path, root, e->match.debugging_dir);
-		else if (mapping->kind == MAPPING_FILE)
-			opened[i] = symbol_file_nameless(mapping->path);
-	}
+	for (size_t i = 0; opened && i < count; i++)
+		opened[i] = file_of(targets, e, i, root, i ? opened[i - 1] : NULL);
 	symbol_root_unref(root);
 	if (opened && space_update(target->space, &e->maps, opened, e->began_ns) == 0)
 		return;
-	for (size_t i = 0; opened && i < e->maps.count; i++)
+	for (size_t i = 0; opened && i < count; i++)
 		symbol_file_unref(opened[i]);
+}
+
+/* Whether the maps that were read are this incarnation's. */
+static bool are_its_maps(const struct target *target, const struct examination *e)
+{
+	uint64_t margin = target->ended_by_exec ? EXEC_NS : 0;
+
+	return e->error == 0 && e->maps.count &&
+	       (target->alive || e->ended_ns + margin < target->ended_ns);
+}
+
+static void decide(struct targets *targets, struct target *target, const struct examination *e,
+		   bool finished)
+{
+	target->undecided = false;
+	if (finished) {
+		target->judged_by = snoopers_serial(e->snoopers);
+		target->judged_probes = e->match.probes;
+		target->probes |= e->match.probes;
+	} else if (target->probes_before) {
+		target->probes |= target->judged_probes; /* nothing better is known */
+	}
+	if (target->probes || target->subscribers)
+		tell_kernel(targets, target);
+	else if (!target->probes_before)
+		reject(targets, target);
+	if (!target->rejected && !target->probes && !target->subscribers) {
+		target->probes = target->probes_before; /* what was sampled until now was wanted */
+		deselect(targets, target);
+	}
+}
+
+static void remember_hung(struct targets *targets, const struct target *target)
+{
+	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
+	void *value;
+
+	if (map_put(targets->hung, &key, &value) == -ENOSPC)
+		map_clear(targets->hung);
 }
 
 static void examined(void *arg, struct examination *e, bool finished)
@@ -198,26 +302,25 @@ static void examined(void *arg, struct examination *e, bool finished)
 
 	tracer_read_life(targets->tracer); /* it may have become another meanwhile */
 	struct target *target = targets_find(targets, (uint32_t)e->pid, e->id);
-	if (target) {
-		target->examining = false;
-		target->hangs = !finished;
-		targets->stats.unreadable += !finished;
-		if (target->undecided) {
-			target->undecided = false;
-			target->probes |= finished ? e->match.probes : 0;
-			if (target->probes || target->subscribers)
-				tell_kernel(targets, target);
-			else
-				drop(targets, target);
-		}
-		if (finished && e->error == 0 && e->maps.count && !target->rejected &&
-		    (target->alive || e->ended_ns < target->ended_ns))
-			take_maps(targets, target, e);
+	if (!target)
+		return;
+	target->examining = false;
+	if (!finished) {
+		target->hangs = true;
+		targets->stats.unreadable++;
+		remember_hung(targets, target);
 	}
+	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
+		look_at(targets, target); /* it answered what was asked before */
+	else if (target->undecided)
+		decide(targets, target, e, finished);
+	if (finished && !target->rejected && are_its_maps(target, e))
+		take_maps(targets, target, e);
 }
 
 static void look_at(struct targets *targets, struct target *target)
 {
+	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
 	struct examination question = {
 		.pid = target->pid,
 		.id = target->id,
@@ -229,29 +332,44 @@ static void look_at(struct targets *targets, struct target *target)
 		.arg = targets,
 	};
 
-	if (target->examining || target->hangs || !target->alive)
+	if (target->examining || !target->alive)
 		return;
 	memcpy(question.comm, target->comm, sizeof(question.comm));
+	if (target->hangs || map_get(targets->hung, &key)) {
+		target->hangs = true;
+		if (target->undecided)
+			decide(targets, target, &question, false);
+		return;
+	}
 	if (examine(targets->urgent, &question) < 0)
 		return; /* no memory: its next new stack asks again */
 	target->examining = true;
 	target->retry_ns = loop_now_ns() + RETRY_NS;
 }
 
+/* ---- who matches ---- */
+
 /* Fills in who wants a process that goes by this identity; false: nobody does. */
 static bool evaluate(const struct targets *targets, struct target *target)
 {
 	struct identity who = {target->line_pid, target->line_start_ticks, target->comm};
+	const struct selection *selection = &targets->selection;
 	struct match match = {0};
 
-	if (targets->selection.snoopers && targets->selection.followers)
-		snoopers_match(targets->selection.snoopers, &who, &match);
+	if (selection->snoopers && selection->followers)
+		snoopers_match(selection->snoopers, &who, &match);
+	if (!target->undecided)
+		target->probes_before = target->alive ? target->probes : 0;
 	target->probes = match.probes;
 	target->undecided = match.maybe != 0;
+	if (target->undecided && target->judged_by == snoopers_serial(selection->snoopers)) {
+		target->probes |= target->judged_probes;
+		target->undecided = false;
+	}
 	target->subscribers = 0;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
-		if (targets->selection.single[i].pid == target->line_pid &&
-		    targets->selection.single[i].start_ticks == target->line_start_ticks)
+		if (selection->single[i].pid == target->line_pid &&
+		    selection->single[i].start_ticks == target->line_start_ticks)
 			target->subscribers |= 1u << i;
 	}
 	return target->probes || target->undecided || target->subscribers;
@@ -260,6 +378,17 @@ static bool evaluate(const struct targets *targets, struct target *target)
 static bool is_own_line(const struct target *target)
 {
 	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
+}
+
+static void reject_new(struct targets *targets, const struct target *fresh)
+{
+	struct target_key key = {.id = fresh->id, .pid = (uint64_t)fresh->pid};
+	uint64_t *ns;
+
+	forget_in_kernel(targets, fresh->pid, fresh->id);
+	/* Its stacks until now are known to be nobody's. */
+	if (map_put(targets->rejected, &key, (void **)&ns) >= 0)
+		*ns = loop_now_ns();
 }
 
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
@@ -279,15 +408,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 		fresh.line_start_ticks = before->line_start_ticks;
 	}
 	if (!evaluate(targets, &fresh)) {
-		struct target_value now;
-
-		if (tracer_target_get(targets->tracer, fresh.pid, &now) == 0 && now.id == fresh.id)
-			tracer_target_del(targets->tracer, fresh.pid);
-		/* Its stacks until now are known to be nobody's. */
-		fresh.rejected = true;
-		struct target *target = target_add(targets, &fresh);
-		if (target)
-			end(targets, target, event->time_ns);
+		reject_new(targets, &fresh);
 		return;
 	}
 	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
@@ -306,31 +427,29 @@ void targets_on_life(struct targets *targets, const struct life_event *event)
 	uint64_t old_id = event->kind == LIFE_EXIT ? event->id : event->old_id;
 	struct target *before = old_id ? targets_find(targets, from, old_id) : NULL;
 
-	if (event->kind == LIFE_EXIT) {
-		if (before && before->alive)
-			end(targets, before, event->time_ns);
-		return;
-	}
-	begin(targets, event, before);
+	if (event->kind == LIFE_EXEC && before)
+		before->ended_by_exec = true;
+	if (event->kind != LIFE_EXIT)
+		begin(targets, event, before);
 	before = old_id ? targets_find(targets, from, old_id) : NULL;
 	if (before && before->alive && event->kind != LIFE_FORK)
 		end(targets, before, event->time_ns);
 }
 
-/* Whether all that a stack needs is known of its process. */
+/* Whether all that a stack needs is known of its process. That a return address lies nowhere says
+ * nothing: code without frame pointers leaves anything where they should be. */
 static bool is_covered(const struct target *target, const struct stack *stack,
 		       const uint64_t *words)
 {
 	struct code code;
 
-	if (space_read_ns(target->space) < stack->time_ns &&
-	    space_exec_pages(target->space) != stack->exec_pages &&
+	if (space_read_ns(target->space) >= stack->time_ns)
+		return true;
+	if (space_exec_pages(target->space) != stack->exec_pages &&
 	    target->read_for_pages != stack->exec_pages)
 		return false;
 	for (size_t i = 0; i < stack->words_count; i++) {
-		uint32_t kind = (uint32_t)(words[i] >> FRAME_KIND_SHIFT);
-
-		if ((kind == FRAME_NATIVE || kind == FRAME_NATIVE_RETURN) &&
+		if (words[i] >> FRAME_KIND_SHIFT == FRAME_NATIVE &&
 		    space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns, &code) ==
 			    -ENOENT)
 			return false;
@@ -351,38 +470,40 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	look_at(targets, target);
 }
 
-/* It is no longer wanted; what was sampled of it until now was. */
-static void deselect(struct targets *targets, struct target *target)
-{
-	struct target_value now;
+/* ---- all processes of the host ---- */
 
-	if (tracer_target_get(targets->tracer, target->pid, &now) == 0 && now.id == target->id)
-		tracer_target_del(targets->tracer, target->pid);
-	end(targets, target, loop_now_ns());
+/* Who is sampled already. */
+static void scan_known(struct targets *targets, struct target *known)
+{
+	uint32_t probes = known->probes, subscribers = known->subscribers;
+
+	if (evaluate(targets, known)) {
+		tell_kernel(targets, known);
+		if (known->undecided)
+			look_at(targets, known);
+		return;
+	}
+	known->probes = probes;
+	known->subscribers = subscribers;
+	deselect(targets, known);
 }
 
-/* One process of the host, when the selection changes. */
 static void scan_one(void *arg, pid_t pid)
 {
 	struct targets *targets = arg;
 	struct target *known = current_of(targets, pid);
+	struct target_value value;
 	struct proc_stat stat;
 	struct target fresh;
 
 	if (proc_stat(pid, &stat) < 0)
 		return;
+	if (!known && tracer_target_get(targets->tracer, pid, &value) == 0) {
+		tracer_read_life(targets->tracer); /* it has just begun */
+		known = current_of(targets, pid);
+	}
 	if (known && known->start_ticks == stat.start_ticks) {
-		uint32_t probes = known->probes, subscribers = known->subscribers;
-
-		if (evaluate(targets, known)) {
-			tell_kernel(targets, known);
-			if (known->undecided)
-				look_at(targets, known);
-		} else {
-			known->probes = probes;
-			known->subscribers = subscribers;
-			deselect(targets, known);
-		}
+		scan_known(targets, known);
 		return;
 	}
 	fresh = (struct target){
@@ -434,6 +555,24 @@ static bool is_gone(const struct target *target)
 	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
 }
 
+static void sweep_rejected(struct targets *targets, uint64_t ns)
+{
+	_cleanup_free_ struct target_key *leaving =
+		calloc(map_count(targets->rejected) + 1, sizeof(*leaving));
+	const struct target_key *key;
+	const uint64_t *ended_ns;
+	size_t count = 0;
+
+	if (!leaving)
+		return;
+	map_each (targets->rejected, pos, key, ended_ns) {
+		if (*ended_ns < ns)
+			leaving[count++] = *key;
+	}
+	for (size_t i = 0; i < count; i++)
+		map_del(targets->rejected, &leaving[i]);
+}
+
 void targets_sweep(struct targets *targets, uint64_t ns)
 {
 	_cleanup_free_ struct target **leaving =
@@ -442,6 +581,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 	struct target **target;
 	size_t count = 0;
 
+	sweep_rejected(targets, ns);
 	if (!leaving)
 		return;
 	map_each (targets->all, pos, key, target) {
@@ -457,7 +597,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 	}
 	map_each (targets->all, pos, key, target) {
 		if ((*target)->alive && is_gone(*target)) {
-			tracer_target_del(targets->tracer, (*target)->pid);
+			forget_in_kernel(targets, (*target)->pid, (*target)->id);
 			end(targets, *target, loop_now_ns());
 		}
 	}

@@ -26,13 +26,18 @@ struct target {
 	uint64_t start_ticks;
 	pid_t line_pid; /* struct identity */
 	uint64_t line_start_ticks;
-	bool alive;	/* still runs, under this id */
+	bool alive; /* still runs, under this id */
+	bool ended_by_exec;
 	bool undecided; /* its command line has to be looked at */
 	bool rejected;	/* does not match after all: its stacks are dropped */
 	bool examining;
-	bool hangs;		 /* looking at it took too long: it isn't looked at again */
-	uint32_t probes;	 /* wanted by the snoopers */
-	uint32_t subscribers;	 /* that want just this process */
+	bool hangs;		/* looking at it took too long: it isn't looked at again */
+	uint32_t probes;	/* wanted by the snoopers */
+	uint32_t subscribers;	/* that want just this process */
+	uint32_t probes_before; /* while undecided: what it was wanted for until now */
+	/* What its command line was found to match, and the serial of the snoopers. */
+	uint32_t judged_probes;
+	uint64_t judged_by;
 	uint64_t ended_ns;	 /* once it isn't alive */
 	uint64_t retry_ns;	 /* its maps aren't read again before */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
@@ -68,6 +73,12 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 
 /* NULL: unknown. Valid until targets_sweep() or targets_select(). */
 struct target *targets_find(const struct targets *targets, uint32_t tgid, uint64_t id);
+
+/* Whether an unknown id is one that was found not to match. */
+bool targets_was_rejected(const struct targets *targets, uint32_t tgid, uint64_t id);
+
+/* Ended ones fill the tables: a window should be read soon, after which they go. */
+bool targets_crowded(const struct targets *targets);
 
 /* The subscribers that want this target's stacks of a probe. */
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,

@@ -56,7 +56,8 @@ static void detach(struct timer *timer, int cpu)
 	timer->links[cpu] = NULL;
 }
 
-/* Attaches to each CPU that is there and isn't sampled. -ENODEV: that one is off-line. */
+/* Attaches to each CPU that is there and isn't sampled. An error (but for CPUs that are off-line)
+ * is one for all: half a profile would be a wrong one. */
 static int attach_all(struct timer *timer)
 {
 	int error = 0;
@@ -67,7 +68,7 @@ static int attach_all(struct timer *timer)
 		if (r < 0 && r != -ENODEV)
 			error = r;
 	}
-	return timer_cpus(timer) ? 0 : error;
+	return error;
 }
 
 /* A uevent begins with "ACTION@DEVPATH". */

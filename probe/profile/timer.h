@@ -16,7 +16,8 @@ struct timer;
 int timer_new(struct timer **ret, struct loop *loop, struct bpf_program *program);
 void timer_free(struct timer *timer);
 
-/* Starts, or changes the period. -errno of perf_event_open when no CPU can be sampled. */
+/* Starts, or changes the period. -errno of perf_event_open when a CPU that is there can't be
+ * sampled. */
 int timer_start(struct timer *timer, uint64_t period_ns);
 
 /* CPUs that are sampled. */

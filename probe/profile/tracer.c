@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "life.skel.h"
@@ -32,6 +34,9 @@ struct tracer {
 	int barrier_fd;		/* an array of maps: see wait_for_programs() */
 	int types_fd;		/* profile/ktypes.h */
 	struct counters before; /* of objects that are unloaded */
+	uint64_t next_window;	/* numbers are never used again */
+	struct stack_key *keys; /* room to read one window */
+	struct stack_count *counts;
 };
 
 /* libbpf's own words at debug level only: what fails is said once, by us. */
@@ -214,6 +219,7 @@ static int load_life(struct tracer *tracer)
 		return -errno;
 	tracer->control = shared;
 	tracer->control->hash_seed = hash_seed();
+	tracer->control->window = tracer->next_window;
 	r = open_barrier(tracer);
 	if (r < 0)
 		return r;
@@ -276,8 +282,14 @@ void tracer_stop(struct tracer *tracer)
 	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
 	sample_bpf__destroy(tracer->sample);
 	tracer->sample = NULL;
-	if (tracer->control)
+	free(TAKE_PTR(tracer->keys));
+	free(TAKE_PTR(tracer->counts));
+	if (tracer->control) {
+		/* Two on, so that the first new window doesn't lie where the last one may still be
+		 * read. */
+		tracer->next_window = tracer->control->window + 2;
 		munmap(tracer->control, sizeof(struct control));
+	}
 	tracer->control = NULL;
 	if (tracer->barrier_fd >= 0)
 		close(tracer->barrier_fd);
@@ -298,6 +310,18 @@ static struct bpf_program *choose_sampler(const struct sample_bpf *sample)
 	return modern ? sample->progs.sample_modern : sample->progs.sample_bounded;
 }
 
+/* How many frames of its own the kernel's walk gives at most. */
+static uint32_t kernel_frames_max(void)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(32);
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", &text) < 0)
+		return KERNEL_FRAMES_MAX;
+	buf_char(&text, '\0');
+	unsigned long max = buf_error(&text) ? 0 : strtoul(text.data, NULL, 10);
+	return max && max < KERNEL_FRAMES_MAX ? (uint32_t)max : KERNEL_FRAMES_MAX;
+}
+
 static int load_sample(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
@@ -314,6 +338,11 @@ static int load_sample(struct tracer *tracer)
 	bpf_map__set_max_entries(sample->maps.counts_even, tracer->sizes.stacks);
 	bpf_map__set_max_entries(sample->maps.counts_odd, tracer->sizes.stacks);
 	bpf_map__set_max_entries(sample->maps.stacks, tracer->sizes.stack_ring);
+	sample->rodata->kernel_frames_max = kernel_frames_max();
+	tracer->keys = calloc(tracer->sizes.stacks, sizeof(*tracer->keys));
+	tracer->counts = calloc(tracer->sizes.stacks, sizeof(*tracer->counts));
+	if (!tracer->keys || !tracer->counts)
+		return -ENOMEM;
 	struct bpf_program *program = choose_sampler(sample);
 	r = share_maps(tracer->life->obj, sample->obj);
 	if (r == 0)
@@ -336,6 +365,8 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 			unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
 			sample_bpf__destroy(tracer->sample);
 			tracer->sample = NULL;
+			free(TAKE_PTR(tracer->keys));
+			free(TAKE_PTR(tracer->counts));
 			return r;
 		}
 	}
@@ -392,11 +423,7 @@ int tracer_swap(struct tracer *tracer,
 {
 	if (!tracer->sample)
 		return 0;
-	uint32_t max = tracer->sizes.stacks, count = max, position;
-	_cleanup_free_ struct stack_key *keys = calloc(max, sizeof(*keys));
-	_cleanup_free_ struct stack_count *counts = calloc(max, sizeof(*counts));
-	if (!keys || !counts)
-		return -ENOMEM;
+	uint32_t count = tracer->sizes.stacks, position;
 
 	uint64_t ended = tracer->control->window;
 	__atomic_store_n(&tracer->control->window, ended + 1, __ATOMIC_SEQ_CST);
@@ -405,12 +432,12 @@ int tracer_swap(struct tracer *tracer,
 
 	const struct bpf_map *map =
 		ended & 1 ? tracer->sample->maps.counts_odd : tracer->sample->maps.counts_even;
-	int r = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, keys, counts,
-						&count, NULL);
+	int r = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, tracer->keys,
+						tracer->counts, &count, NULL);
 	if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
 		return r;
 	for (uint32_t i = 0; i < count; i++)
-		each(arg, &keys[i], &counts[i]);
+		each(arg, &tracer->keys[i], &tracer->counts[i]);
 	return 0;
 }
 

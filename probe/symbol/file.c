@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "symbol/debugfile.h"
@@ -19,6 +20,9 @@
 #define FILES_MAX	 65536
 #define VDSO_MAX	 65536
 #define NO_DEBUGGING_DIR 0
+#define HUNG_MAX	 16
+#define HUNG_NS		 (600 * NS_PER_S)
+#define TABLE_BYTES_MAX	 (256ULL * 1024 * 1024)
 
 struct symbol_root {
 	atomic_uint refs;
@@ -44,6 +48,14 @@ struct symbol_file {
 	enum state state;
 	int error;
 	uint64_t last_used;
+	struct worker *worker; /* that closes its fd */
+	uint64_t device;
+};
+
+/* A file system that hung: nothing is asked of it for a while. */
+struct hung {
+	uint64_t device;
+	uint64_t until_ns;
 };
 
 struct symbol_files {
@@ -51,24 +63,26 @@ struct symbol_files {
 	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
 	struct symbol_file *vdso;
 	uint64_t uses;
+	uint64_t table_bytes; /* of all tables */
+	struct hung hung[HUNG_MAX];
+	unsigned hung_next;
 };
 
-struct symbol_root *symbol_root_new(int fd)
+struct symbol_root *symbol_root_new(int *fd, const struct stat *theirs)
 {
-	_cleanup_close_ int owned = fd;
-	struct stat theirs, ours;
+	struct stat ours;
 
-	if (fd < 0 || fstat(fd, &theirs) < 0 || stat("/", &ours) < 0)
+	if (*fd < 0 || stat("/", &ours) < 0)
 		return NULL;
-	if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+	if (theirs->st_dev == ours.st_dev && theirs->st_ino == ours.st_ino)
 		return NULL;
 	struct symbol_root *root = calloc(1, sizeof(*root));
 	if (!root)
 		return NULL;
 	root->refs = 1;
-	root->fd = TAKE_FD(owned);
-	root->device = theirs.st_dev;
-	root->inode = theirs.st_ino;
+	root->fd = TAKE_FD(*fd);
+	root->device = theirs->st_dev;
+	root->inode = theirs->st_ino;
 	return root;
 }
 
@@ -98,7 +112,7 @@ void symbol_file_unref(struct symbol_file *file)
 	if (!file || atomic_fetch_sub(&file->refs, 1) > 1)
 		return;
 	if (file->fd >= 0)
-		close(file->fd);
+		close_later(file->worker, &file->fd, 1);
 	symbol_root_unref(file->root);
 	native_table_free(file->table);
 	free(file->path);
@@ -170,39 +184,33 @@ struct symbol_file *symbol_file_nameless(const char *path)
 	return file;
 }
 
-static int identify(struct file_id *id, int fd, const struct symbol_root *root,
-		    const char *debugging_dir)
+static void identify(struct file_id *id, const struct stat *stat, const struct symbol_root *root,
+		     const char *debugging_dir)
 {
-	struct stat stat;
-
-	if (fstat(fd, &stat) < 0)
-		return -errno;
 	*id = (struct file_id){
-		.device = stat.st_dev,
-		.inode = stat.st_ino,
-		.bytes = (uint64_t)stat.st_size,
-		.modified_s = stat.st_mtim.tv_sec,
-		.modified_ns = stat.st_mtim.tv_nsec,
-		.changed_s = stat.st_ctim.tv_sec,
-		.changed_ns = stat.st_ctim.tv_nsec,
+		.device = stat->st_dev,
+		.inode = stat->st_ino,
+		.bytes = (uint64_t)stat->st_size,
+		.modified_s = stat->st_mtim.tv_sec,
+		.modified_ns = stat->st_mtim.tv_nsec,
+		.changed_s = stat->st_ctim.tv_sec,
+		.changed_ns = stat->st_ctim.tv_nsec,
 		.debugging_dir = NO_DEBUGGING_DIR,
 	};
 	if (root)
 		id->root = hash_bytes(root->device, &root->inode, sizeof(root->inode));
 	if (debugging_dir && debugging_dir[0])
 		id->debugging_dir = hash_bytes(1, debugging_dir, strlen(debugging_dir));
-	return 0;
 }
 
-struct symbol_file *symbol_files_get(struct symbol_files *files, int fd, const char *path,
-				     struct symbol_root *root, const char *debugging_dir)
+struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
+				     const char *path, struct symbol_root *root,
+				     const char *debugging_dir)
 {
-	_cleanup_close_ int owned = fd;
 	struct symbol_file **slot;
 	struct file_id id;
 
-	if (identify(&id, fd, root, debugging_dir) < 0)
-		return symbol_file_nameless(path);
+	identify(&id, stat, root, debugging_dir);
 	slot = map_get(files->by_id, &id);
 	if (slot) {
 		(*slot)->last_used = ++files->uses;
@@ -212,7 +220,9 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int fd, const c
 	if (!file)
 		return NULL;
 	file->root = symbol_root_ref(root);
-	file->fd = TAKE_FD(owned);
+	file->worker = files->worker;
+	file->device = id.device;
+	file->fd = TAKE_FD(*fd);
 	file->last_used = ++files->uses;
 	if (map_put(files->by_id, &id, (void **)&slot) == 1)
 		*slot = symbol_file_ref(file);
@@ -242,9 +252,10 @@ struct symbol_file *symbol_files_vdso(struct symbol_files *files)
 	return files->vdso ? symbol_file_ref(files->vdso) : NULL;
 }
 
-/* Reading a table. The job has a reference and fds of its own, for it may be given up. */
+/* Reading a table. The job has a reference, for it may be given up. */
 struct load_job {
 	struct job job;
+	struct symbol_files *files;
 	struct symbol_file *file;
 	struct native_table *table;
 	int error;
@@ -253,7 +264,7 @@ struct load_job {
 static void load_run(struct job *job)
 {
 	struct load_job *load = (struct load_job *)job;
-	const struct symbol_file *file = load->file;
+	struct symbol_file *file = load->file;
 	struct debug_search search = {
 		.root_fd = file->root ? file->root->fd : -1,
 		.path = file->path,
@@ -262,6 +273,23 @@ static void load_run(struct job *job)
 	_cleanup_close_ int debug_fd = debugfile_open(file->fd, &search);
 
 	load->error = native_table_load(&load->table, file->fd, debug_fd);
+	close(TAKE_FD(file->fd)); /* all that is wanted of it is in the table */
+}
+
+static void remember_hung(struct symbol_files *files, uint64_t device)
+{
+	files->hung[files->hung_next++ % HUNG_MAX] = (struct hung){device, loop_now_ns() + HUNG_NS};
+}
+
+static bool is_hung(const struct symbol_files *files, uint64_t device)
+{
+	uint64_t now = loop_now_ns();
+
+	for (int i = 0; i < HUNG_MAX; i++) {
+		if (files->hung[i].device == device && now < files->hung[i].until_ns)
+			return true;
+	}
+	return false;
 }
 
 static void load_done(struct job *job, bool finished)
@@ -270,14 +298,17 @@ static void load_done(struct job *job, bool finished)
 	struct symbol_file *file = load->file;
 
 	file->state = READ;
-	if (finished) {
-		file->table = TAKE_PTR(load->table);
-		file->error = load->error;
-		close(file->fd); /* all that is wanted of it is in the table */
-		file->fd = -1;
-	} else {
+	if (!finished) {
 		file->error = -ETIMEDOUT;
+		remember_hung(load->files, file->device);
+		return;
 	}
+	file->table = TAKE_PTR(load->table);
+	file->error = load->error;
+	/* A container's root must not be kept busy. */
+	symbol_root_unref(TAKE_PTR(file->root));
+	if (file->table)
+		load->files->table_bytes += native_table_bytes(file->table);
 }
 
 static void load_free(struct job *job)
@@ -289,17 +320,35 @@ static void load_free(struct job *job)
 	free(load);
 }
 
+static void refuse_to_load(struct symbol_file *file, int error)
+{
+	file->state = READ;
+	file->error = error;
+	close_later(file->worker, &file->fd, 1);
+	file->fd = -1;
+}
+
 void symbol_file_load(struct symbol_files *files, struct symbol_file *file)
 {
 	if (file->state != UNREAD)
 		return;
+	if (is_hung(files, file->device) || files->table_bytes > TABLE_BYTES_MAX) {
+		refuse_to_load(file, is_hung(files, file->device) ? -ETIMEDOUT : -EDQUOT);
+		return;
+	}
 	struct load_job *load = calloc(1, sizeof(*load));
 	if (!load)
 		return; /* the next stack asks again */
 	load->job = (struct job){.run = load_run, .done = load_done, .free = load_free};
+	load->files = files;
 	load->file = symbol_file_ref(file);
 	file->state = READING;
 	worker_submit(files->worker, &load->job);
+}
+
+int symbol_files_fence(struct symbol_files *files, void (*passed)(void *arg), void *arg)
+{
+	return worker_fence(files->worker, passed, arg);
 }
 
 struct unused {
@@ -330,6 +379,8 @@ void symbol_files_trim(struct symbol_files *files, size_t keep)
 	qsort(unused, count, sizeof(*unused), newest_first);
 	for (size_t i = keep; i < count; i++) {
 		file = map_get(files->by_id, &unused[i].id);
+		if ((*file)->table)
+			files->table_bytes -= native_table_bytes((*file)->table);
 		symbol_file_unref(*file);
 		map_del(files->by_id, &unused[i].id);
 	}
@@ -357,10 +408,9 @@ void symbol_files_stats(const struct symbol_files *files, struct symbol_files_st
 	struct symbol_file **file;
 	const struct file_id *id;
 
-	*stats = (struct symbol_files_stats){.files = map_count(files->by_id)};
+	*stats = (struct symbol_files_stats){.files = map_count(files->by_id),
+					     .table_bytes = files->table_bytes};
 	map_each (files->by_id, pos, id, file) {
-		if ((*file)->table)
-			stats->table_bytes += native_table_bytes((*file)->table);
 		if ((*file)->state == READ && (*file)->error)
 			stats->unreadable++;
 	}

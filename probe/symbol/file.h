@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/worker.h"
 #include "symbol/native.h"
@@ -20,25 +21,27 @@
 /* The root folder of a process. */
 struct symbol_root;
 
-/* The root of a process, from an O_PATH fd that is taken over; NULL for the same root as ours (or
- * fd < 0). */
-struct symbol_root *symbol_root_new(int fd);
+/* The root of a process, from an O_PATH fd, which is taken over (*fd becomes -1) unless it is the
+ * same as ours: then NULL. */
+struct symbol_root *symbol_root_new(int *fd, const struct stat *stat);
 struct symbol_root *symbol_root_ref(struct symbol_root *root);
 void symbol_root_unref(struct symbol_root *root);
 
 struct symbol_file;
 struct symbol_files;
 
-/* `worker` reads the tables. -ENOMEM */
+/* `worker` reads the tables and closes files; both can hang. -ENOMEM */
 int symbol_files_new(struct symbol_files **ret, struct worker *worker);
 void symbol_files_free(struct symbol_files *files);
 
 /*
- * The file behind `fd`, which is taken over. `path` is as the process sees it. The caller gets a
+ * The file behind *fd, of which `stat` was read where that may take its time. A file that is new
+ * takes the fd over (*fd becomes -1). `path` is as the process sees it. The caller gets a
  * reference; NULL: no memory.
  */
-struct symbol_file *symbol_files_get(struct symbol_files *files, int fd, const char *path,
-				     struct symbol_root *root, const char *debugging_dir);
+struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
+				     const char *path, struct symbol_root *root,
+				     const char *debugging_dir);
 
 /* A file that could not be opened: it has a name and no functions. */
 struct symbol_file *symbol_file_nameless(const char *path);
@@ -51,6 +54,9 @@ void symbol_file_unref(struct symbol_file *file);
 
 /* Has its functions read by the worker, unless that was done already. */
 void symbol_file_load(struct symbol_files *files, struct symbol_file *file);
+
+/* Calls passed(arg) when all that were asked for are read or given up. -ENOMEM */
+int symbol_files_fence(struct symbol_files *files, void (*passed)(void *arg), void *arg);
 
 /* Forgets files that nothing refers to, beyond the `keep` last used. */
 void symbol_files_trim(struct symbol_files *files, size_t keep);

@@ -11,8 +11,8 @@
 #include "base/cleanup.h"
 #include "proc/elf.h"
 
-#define SYMBOLS_MAX (4u * 1024 * 1024)
-#define STRINGS_MAX (512u * 1024 * 1024)
+#define SYMBOLS_MAX (2u * 1024 * 1024)
+#define STRINGS_MAX (256u * 1024 * 1024)
 #define NAMES_MAX   (256u * 1024 * 1024)
 #define NAME_MAX_   65535
 #define UNWIND_MAX  (64u * 1024 * 1024)

@@ -24,7 +24,10 @@ struct symbol_plan {
 	bool undefined;
 };
 
-#define FUNCTION(name, value, size) {name, value, size, STT_FUNC, STB_GLOBAL, false}
+#define FUNCTION(name, value, size)                                                                \
+	{                                                                                          \
+		name, value, size, STT_FUNC, STB_GLOBAL, false                                     \
+	}
 
 struct elf_plan {
 	bool narrow; /* 32-bit */
@@ -86,15 +89,21 @@ static inline void maker_symbols(struct elf_maker *maker, const char *name, uint
 		const struct symbol_plan *plan = &plans[i];
 		unsigned char info = (unsigned char)(plan->binding << 4 | plan->type);
 		uint16_t section = plan->undefined ? SHN_UNDEF : 1;
-		Elf64_Sym wide = {.st_name = (uint32_t)strings_len, .st_info = info,
-				  .st_shndx = section, .st_value = CODE_ADDRESS + plan->value,
+		Elf64_Sym wide = {.st_name = (uint32_t)strings_len,
+				  .st_info = info,
+				  .st_shndx = section,
+				  .st_value = CODE_ADDRESS + plan->value,
 				  .st_size = plan->size};
-		Elf32_Sym narrow = {.st_name = wide.st_name, .st_info = info, .st_shndx = section,
-				    .st_value = (uint32_t)wide.st_value, .st_size = plan->size};
+		Elf32_Sym narrow = {.st_name = wide.st_name,
+				    .st_info = info,
+				    .st_shndx = section,
+				    .st_value = (uint32_t)wide.st_value,
+				    .st_size = plan->size};
 
 		assert_true((i + 2) * each <= sizeof(table) &&
 			    strings_len + strlen(plan->name) < sizeof(strings));
-		memcpy(table + (i + 1) * each, maker->narrow ? (void *)&narrow : (void *)&wide, each);
+		memcpy(table + (i + 1) * each, maker->narrow ? (void *)&narrow : (void *)&wide,
+		       each);
 		memcpy(strings + strings_len, plan->name, strlen(plan->name) + 1);
 		strings_len += strlen(plan->name) + 1;
 	}
@@ -106,11 +115,20 @@ static inline void maker_symbols(struct elf_maker *maker, const char *name, uint
 static inline void maker_segment(struct elf_maker *maker, unsigned i, uint32_t type,
 				 uint32_t offset, uint32_t address, uint32_t bytes)
 {
-	Elf64_Phdr wide = {.p_type = type, .p_flags = PF_R | (type == PT_LOAD ? PF_X : 0),
-			   .p_offset = offset, .p_vaddr = address, .p_filesz = bytes,
-			   .p_memsz = bytes, .p_align = 1};
-	Elf32_Phdr narrow = {.p_type = type, .p_flags = wide.p_flags, .p_offset = offset,
-			     .p_vaddr = address, .p_filesz = bytes, .p_memsz = bytes, .p_align = 1};
+	Elf64_Phdr wide = {.p_type = type,
+			   .p_flags = PF_R | (type == PT_LOAD ? PF_X : 0),
+			   .p_offset = offset,
+			   .p_vaddr = address,
+			   .p_filesz = bytes,
+			   .p_memsz = bytes,
+			   .p_align = 1};
+	Elf32_Phdr narrow = {.p_type = type,
+			     .p_flags = wide.p_flags,
+			     .p_offset = offset,
+			     .p_vaddr = address,
+			     .p_filesz = bytes,
+			     .p_memsz = bytes,
+			     .p_align = 1};
 
 	if (maker->narrow)
 		memcpy(maker->image + sizeof(Elf32_Ehdr) + i * sizeof(narrow), &narrow,
@@ -164,16 +182,18 @@ static inline void maker_headers(struct elf_maker *maker)
 	size_t each = maker->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 
 	for (unsigned i = 0; i < count; i++) {
-		Elf64_Shdr wide = {
-			.sh_name = maker->sections[i].name, .sh_type = maker->sections[i].type,
-			.sh_addr = maker->sections[i].address,
-			.sh_offset = maker->sections[i].offset, .sh_size = maker->sections[i].bytes,
-			.sh_link = maker->sections[i].link};
-		Elf32_Shdr narrow = {
-			.sh_name = wide.sh_name, .sh_type = wide.sh_type,
-			.sh_addr = maker->sections[i].address,
-			.sh_offset = maker->sections[i].offset, .sh_size = maker->sections[i].bytes,
-			.sh_link = wide.sh_link};
+		Elf64_Shdr wide = {.sh_name = maker->sections[i].name,
+				   .sh_type = maker->sections[i].type,
+				   .sh_addr = maker->sections[i].address,
+				   .sh_offset = maker->sections[i].offset,
+				   .sh_size = maker->sections[i].bytes,
+				   .sh_link = maker->sections[i].link};
+		Elf32_Shdr narrow = {.sh_name = wide.sh_name,
+				     .sh_type = wide.sh_type,
+				     .sh_addr = maker->sections[i].address,
+				     .sh_offset = maker->sections[i].offset,
+				     .sh_size = maker->sections[i].bytes,
+				     .sh_link = wide.sh_link};
 
 		if (wide.sh_type == SHT_SYMTAB || wide.sh_type == SHT_DYNSYM) {
 			wide.sh_entsize = sizeof(Elf64_Sym);
@@ -182,18 +202,30 @@ static inline void maker_headers(struct elf_maker *maker)
 		memcpy(table + i * each, maker->narrow ? (void *)&narrow : (void *)&wide, each);
 	}
 	uint32_t at = maker_add(maker, table, count * each);
-	Elf64_Ehdr wide = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-		.e_phoff = sizeof(wide), .e_shoff = at, .e_ehsize = sizeof(wide),
-		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 3, .e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = (uint16_t)count, .e_shstrndx = (uint16_t)names};
-	Elf32_Ehdr narrow = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_EXEC, .e_machine = EM_386, .e_version = EV_CURRENT,
-		.e_phoff = sizeof(narrow), .e_shoff = at, .e_ehsize = sizeof(narrow),
-		.e_phentsize = sizeof(Elf32_Phdr), .e_phnum = 3, .e_shentsize = sizeof(Elf32_Shdr),
-		.e_shnum = (uint16_t)count, .e_shstrndx = (uint16_t)names};
+	Elf64_Ehdr wide = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			   .e_type = ET_EXEC,
+			   .e_machine = EM_X86_64,
+			   .e_version = EV_CURRENT,
+			   .e_phoff = sizeof(wide),
+			   .e_shoff = at,
+			   .e_ehsize = sizeof(wide),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 3,
+			   .e_shentsize = sizeof(Elf64_Shdr),
+			   .e_shnum = (uint16_t)count,
+			   .e_shstrndx = (uint16_t)names};
+	Elf32_Ehdr narrow = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_EXEC,
+			     .e_machine = EM_386,
+			     .e_version = EV_CURRENT,
+			     .e_phoff = sizeof(narrow),
+			     .e_shoff = at,
+			     .e_ehsize = sizeof(narrow),
+			     .e_phentsize = sizeof(Elf32_Phdr),
+			     .e_phnum = 3,
+			     .e_shentsize = sizeof(Elf32_Shdr),
+			     .e_shnum = (uint16_t)count,
+			     .e_shstrndx = (uint16_t)names};
 	memcpy(maker->image, maker->narrow ? (void *)&narrow : (void *)&wide,
 	       maker->narrow ? sizeof(narrow) : sizeof(wide));
 }

@@ -116,8 +116,11 @@ static void a_format_that_fills_the_maximum_fits_whatever_its_length(void **stat
 static size_t utf8_reference(const unsigned char *p, size_t len)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3
-		   : (p[0] & 0xf8) == 0xf0 ? 4 : 0;
+	size_t n = p[0] < 0x80		   ? 1
+		   : (p[0] & 0xe0) == 0xc0 ? 2
+		   : (p[0] & 0xf0) == 0xe0 ? 3
+		   : (p[0] & 0xf8) == 0xf0 ? 4
+					   : 0;
 	uint32_t value;
 
 	if (n <= 1 || n > len)

@@ -13,9 +13,16 @@ static const struct symbol_plan symbols[] = {FUNCTION("hidden", 0x10, 0x20)};
 /* A root with /bin/prog's folder, and where the debug file may lie. */
 static void make_root(struct folder *root)
 {
-	static const char *const folders[] = {
-		"bin", "bin/.debug", "usr", "usr/lib", "usr/lib/debug", "usr/lib/debug/bin",
-		"usr/lib/debug/.build-id", "usr/lib/debug/.build-id/01", ".build-id", ".build-id/01"};
+	static const char *const folders[] = {"bin",
+					      "bin/.debug",
+					      "usr",
+					      "usr/lib",
+					      "usr/lib/debug",
+					      "usr/lib/debug/bin",
+					      "usr/lib/debug/.build-id",
+					      "usr/lib/debug/.build-id/01",
+					      ".build-id",
+					      ".build-id/01"};
 
 	folder_make(root);
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
@@ -24,23 +31,29 @@ static void make_root(struct folder *root)
 
 static size_t debug_bytes(struct elf_maker *maker, const char *build_id)
 {
-	struct elf_plan plan = {.symbols = symbols, .symbols_count = 1, .no_code = true,
-				.build_id = build_id, .build_id_bytes = build_id ? 8 : 0};
+	struct elf_plan plan = {.symbols = symbols,
+				.symbols_count = 1,
+				.no_code = true,
+				.build_id = build_id,
+				.build_id_bytes = build_id ? 8 : 0};
 
 	return elf_make(maker, &plan);
 }
 
 static int program(const char *build_id, const char *debuglink, uint32_t crc)
 {
-	struct elf_plan plan = {.build_id = build_id, .build_id_bytes = build_id ? 8 : 0,
-				.debuglink = debuglink, .crc = crc};
+	struct elf_plan plan = {.build_id = build_id,
+				.build_id_bytes = build_id ? 8 : 0,
+				.debuglink = debuglink,
+				.crc = crc};
 
 	return elf_file(&plan);
 }
 
 static int search(int fd, const struct folder *root, const char *debugging_dir)
 {
-	struct debug_search where = {.root_fd = root ? root->fd : -1, .path = "/bin/prog",
+	struct debug_search where = {.root_fd = root ? root->fd : -1,
+				     .path = "/bin/prog",
 				     .debugging_dir = debugging_dir};
 	int found = debugfile_open(fd, &where);
 
@@ -167,8 +180,8 @@ static void without_build_id_and_link_there_is_none(void **state)
 	(void)state;
 	assert_int_equal(search(fd, NULL, "/nonexistent"), -ENOENT);
 	assert_int_equal(search(text, NULL, NULL), -ENOEXEC);
-	_cleanup_close_ int one_byte = elf_file(&(struct elf_plan){.build_id = "x",
-								   .build_id_bytes = 1});
+	_cleanup_close_ int one_byte =
+		elf_file(&(struct elf_plan){.build_id = "x", .build_id_bytes = 1});
 	assert_int_equal(search(one_byte, NULL, "/"), -ENOENT);
 }
 

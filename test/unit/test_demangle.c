@@ -41,14 +41,27 @@ static void rust_names_of_both_schemes_are_readable_and_without_hash(void **stat
 	assert_demangled("_RNvC7mycrate4main", "mycrate::main");
 	assert_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	assert_demangled("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
-	assert_demangled("_RNvC1au8gdel_5qa", "a::g\xc3\xb6" "del");
+	assert_demangled("_RNvC1au8gdel_5qa", "a::g\xc3\xb6"
+					      "del");
 }
 
 static void what_is_neither_stays_as_it_is(void **state)
 {
 	static const char *const names[] = {
-		"main", "", "_", "_Z", "_ZN", "_R", "_RNv", "__libc_start_main", "_start",
-		"_Zzzzzzz", "operator new(unsigned long)", "foo;bar\n", "_Z3fo", "\xff\xfe",
+		"main",
+		"",
+		"_",
+		"_Z",
+		"_ZN",
+		"_R",
+		"_RNv",
+		"__libc_start_main",
+		"_start",
+		"_Zzzzzzz",
+		"operator new(unsigned long)",
+		"foo;bar\n",
+		"_Z3fo",
+		"\xff\xfe",
 		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdef",
 	};
 
@@ -227,8 +240,11 @@ static void demangle_in_worker(const char *const shape[3])
 
 	assert_int_equal(loop_new(&loop), 0);
 	assert_int_equal(worker_new(&worker, loop, "test", 60 * NS_PER_S), 0);
-	struct deep_job deep = {.job = {.run = deep_run, .done = deep_done}, .loop = loop,
-				.repeated = shape[0], .before = shape[1], .after = shape[2]};
+	struct deep_job deep = {.job = {.run = deep_run, .done = deep_done},
+				.loop = loop,
+				.repeated = shape[0],
+				.before = shape[1],
+				.after = shape[2]};
 	worker_submit(worker, &deep.job);
 	assert_int_equal(loop_run(loop), 0);
 	worker_free(worker);
@@ -238,13 +254,15 @@ static void demangle_in_worker(const char *const shape[3])
 static void deep_nesting_does_not_exhaust_a_workers_stack(void **state)
 {
 	static const char *const shapes[][3] = {
-		{"P", "_Z1f", "i"},	       {"RK", "_Z1f", "i"},    {"PF", "_Z1f", "vE"},
-		{"St4pairIi", "_Z1f", "i"},    {"A1_", "_Z1f", "i"},   {"M1a", "_Z1f", "i"},
-		{"N1a", "_Z", "1bEEEE"},       {"XadL_Z", "_Z1fIXadL_Z", "1gvEEEvv"},
-		{"Dp", "_Z1f", "i"},	       {"ng", "_Z1fIXng", "Li1EEEvv"},
-		{"P", "_RINvC1a1b", "jE"},     {"S", "_RINvC1a1b", "jE"}, {"T", "_RINvC1a1b", "jE"},
-		{"FE", "_RINvC1a1b", "jE"},    {"Nv", "_R", "C1a1b1c"},   {"INv", "_R", "C1a1b"},
-		{"YjC1a", "_R", "1b"},	       {"DC1a", "_RINvC1a1b", "EL_E"},
+		{"P", "_Z1f", "i"},	   {"RK", "_Z1f", "i"},
+		{"PF", "_Z1f", "vE"},	   {"St4pairIi", "_Z1f", "i"},
+		{"A1_", "_Z1f", "i"},	   {"M1a", "_Z1f", "i"},
+		{"N1a", "_Z", "1bEEEE"},   {"XadL_Z", "_Z1fIXadL_Z", "1gvEEEvv"},
+		{"Dp", "_Z1f", "i"},	   {"ng", "_Z1fIXng", "Li1EEEvv"},
+		{"P", "_RINvC1a1b", "jE"}, {"S", "_RINvC1a1b", "jE"},
+		{"T", "_RINvC1a1b", "jE"}, {"FE", "_RINvC1a1b", "jE"},
+		{"Nv", "_R", "C1a1b1c"},   {"INv", "_R", "C1a1b"},
+		{"YjC1a", "_R", "1b"},	   {"DC1a", "_RINvC1a1b", "EL_E"},
 	};
 	int crashed = 0;
 
@@ -319,8 +337,7 @@ static void lines_of_kallsyms_are_told_apart(void **state)
 		const char *name = NULL;
 
 		strcpy(line, lines[i].line);
-		assert_int_equal(kernel_symbols_parse_line(line, &address, &name),
-				 lines[i].result);
+		assert_int_equal(kernel_symbols_parse_line(line, &address, &name), lines[i].result);
 		if (lines[i].result < 0)
 			continue;
 		assert_true(address == lines[i].address);

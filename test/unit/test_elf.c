@@ -13,11 +13,16 @@ static const struct symbol_plan symbols[] = {
 };
 static const uint32_t starts[] = {0x10, 0x40, 0x100};
 static const struct elf_plan full = {
-	.symbols = symbols, .symbols_count = ARRAY_SIZE(symbols),
-	.dynamic = symbols, .dynamic_count = 1,
-	.unwind = starts, .unwind_count = ARRAY_SIZE(starts),
-	.build_id = "0123456789abcdefghij", .build_id_bytes = 20,
-	.debuglink = "main.debug", .crc = 0x12345678,
+	.symbols = symbols,
+	.symbols_count = ARRAY_SIZE(symbols),
+	.dynamic = symbols,
+	.dynamic_count = 1,
+	.unwind = starts,
+	.unwind_count = ARRAY_SIZE(starts),
+	.build_id = "0123456789abcdefghij",
+	.build_id_bytes = 20,
+	.debuglink = "main.debug",
+	.crc = 0x12345678,
 };
 
 static void check_full(const struct elf_image *image, bool wide)
@@ -69,7 +74,8 @@ static void what_is_no_elf_file_of_this_byte_order_is_refused(void **state)
 	_cleanup_close_ int empty = file_of("", 0);
 	assert_int_equal(elf_read(empty, &image), -ENOEXEC);
 	_cleanup_close_ int script = file_of("#!/bin/sh\necho this is a script, not a program, and "
-					     "long enough to have a header\n", 80);
+					     "long enough to have a header\n",
+					     80);
 	assert_int_equal(elf_read(script, &image), -ENOEXEC);
 	maker.image[EI_DATA] = ELFDATA2MSB;
 	_cleanup_close_ int big_endian = file_of(maker.image, len);
@@ -114,8 +120,11 @@ static void a_file_cut_anywhere_gives_an_error_or_less(void **state)
 
 static void headers_with_wild_numbers_do_no_harm(void **state)
 {
-	static const uint64_t wild[] = {0, 1, 0x7f, 0xff, 0xffff, 0x7fffffff, 0xffffffff,
-					0x7fffffffffffffff, UINT64_MAX, UINT64_MAX - 63};
+	static const uint64_t wild[] = {0,	    1,
+					0x7f,	    0xff,
+					0xffff,	    0x7fffffff,
+					0xffffffff, 0x7fffffffffffffff,
+					UINT64_MAX, UINT64_MAX - 63};
 	static struct elf_maker maker;
 	size_t len = elf_make(&maker, &full);
 	struct elf_image image;
@@ -170,13 +179,17 @@ static void a_giant_count_of_sections_costs_nothing(void **state)
 /* Section names that are compressed 1000 to 1: 256 MiB from 256 KiB. */
 static size_t make_bomb(unsigned char *file, size_t room)
 {
-	Elf64_Ehdr header = {
-		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-		.e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-		.e_shoff = sizeof(header), .e_ehsize = sizeof(header),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 3, .e_shstrndx = 2};
-	Elf64_Chdr compressed = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = BOMB_BYTES,
-				 .ch_addralign = 1};
+	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_EXEC,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_shoff = sizeof(header),
+			     .e_ehsize = sizeof(header),
+			     .e_shentsize = sizeof(Elf64_Shdr),
+			     .e_shnum = 3,
+			     .e_shstrndx = 2};
+	Elf64_Chdr compressed = {
+		.ch_type = ELFCOMPRESS_ZLIB, .ch_size = BOMB_BYTES, .ch_addralign = 1};
 	size_t at = sizeof(header) + 3 * sizeof(Elf64_Shdr);
 	unsigned char *zeros = calloc(1, 1 << 20);
 	z_stream stream = {.next_out = file + at + sizeof(compressed),
@@ -196,7 +209,10 @@ static size_t make_bomb(unsigned char *file, size_t room)
 	Elf64_Shdr sections[3] = {
 		{0},
 		{.sh_name = 1000, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = 16},
-		{.sh_name = 1, .sh_type = SHT_STRTAB, .sh_flags = SHF_COMPRESSED, .sh_offset = at,
+		{.sh_name = 1,
+		 .sh_type = SHT_STRTAB,
+		 .sh_flags = SHF_COMPRESSED,
+		 .sh_offset = at,
 		 .sh_size = bytes},
 	};
 	memcpy(file, &header, sizeof(header));
@@ -234,8 +250,7 @@ static void build_ids_of_any_shape_are_bounded(void **state)
 		_cleanup_close_ int fd = elf_file(&plan);
 
 		assert_int_equal(elf_read(fd, &image), 0);
-		assert_int_equal(image.build_id_bytes,
-				 lengths[i] <= BUILD_ID_MAX ? lengths[i] : 0);
+		assert_int_equal(image.build_id_bytes, lengths[i] <= BUILD_ID_MAX ? lengths[i] : 0);
 	}
 }
 

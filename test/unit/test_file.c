@@ -109,10 +109,9 @@ static void where_there_are_no_unnamed_files_a_rename_does_the_same(void **state
 	pid_t child = fork();
 	if (child == 0) {
 		refuse_unnamed_files();
-		bool good = write_new(&folder, "a", "one", name) == 0 &&
-			    strcmp(name, "a.svg") == 0 &&
-			    write_new(&folder, "a", "two", name) == 0 &&
-			    strcmp(name, "a-2.svg") == 0;
+		bool good =
+			write_new(&folder, "a", "one", name) == 0 && strcmp(name, "a.svg") == 0 &&
+			write_new(&folder, "a", "two", name) == 0 && strcmp(name, "a-2.svg") == 0;
 		_exit(good ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);

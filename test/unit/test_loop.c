@@ -144,8 +144,8 @@ static void *post_all(void *arg)
 
 	for (int i = 0; i < POSTS; i++) {
 		posted[poster->number][i] = (struct posted){poster, i};
-		poster->calls[i] = (struct loop_call){.run = arrive,
-						      .arg = &posted[poster->number][i]};
+		poster->calls[i] =
+			(struct loop_call){.run = arrive, .arg = &posted[poster->number][i]};
 		loop_post(poster->loop, &poster->calls[i]);
 	}
 	return NULL;

@@ -18,7 +18,7 @@ static void compare(const struct map *map, const struct model *model)
 	const uint32_t *key, *value;
 
 	assert_int_equal(map_count(map), model->count);
-	map_each(map, pos, key, value) {
+	map_each (map, pos, key, value) {
 		assert_true(*key < KEYS);
 		assert_int_equal(*value, model->values[*key]);
 		seen++;
@@ -90,7 +90,7 @@ static void a_full_map_refuses_new_keys_and_keeps_the_old(void **state)
 static void odd_sizes_of_keys_and_values_are_kept_apart(void **state)
 {
 	_cleanup_map_ struct map *map = NULL;
-	char (*value)[13];
+	char(*value)[13];
 
 	(void)state;
 	assert_int_equal(map_new(&map, 5, 13, 1000), 0);
@@ -149,7 +149,8 @@ static void a_name_has_one_number_and_comes_back_as_it_was(void **state)
 	}
 	assert_int_equal(intern_count(intern), 20000);
 	size_t len;
-	assert_string_equal(intern_get(intern, 19999, &len), "name 19999.......................................");
+	assert_string_equal(intern_get(intern, 19999, &len),
+			    "name 19999.......................................");
 	assert_int_equal(len, strlen("name 19999") + 19999 % 40);
 	assert_ptr_equal(first, intern_get(intern, 0, NULL)); /* names never move */
 	intern_free(intern);

@@ -140,9 +140,9 @@ static void data_undefined_and_compilers_symbols_name_no_code(void **state)
 
 static void a_function_without_size_reaches_to_the_next(void **state)
 {
-	static const struct symbol_plan symbols[] = {
-		FUNCTION("start", 0x10, 0), FUNCTION("next", 0x40, 0x10),
-		FUNCTION("last", 0x100, 0)};
+	static const struct symbol_plan symbols[] = {FUNCTION("start", 0x10, 0),
+						     FUNCTION("next", 0x40, 0x10),
+						     FUNCTION("last", 0x100, 0)};
 	struct elf_plan plan = {.symbols = symbols, .symbols_count = 3};
 	_cleanup_table_ struct native_table *table = load(&plan);
 
@@ -156,11 +156,12 @@ static void a_function_without_size_reaches_to_the_next(void **state)
 static void a_label_inside_a_function_is_part_of_it(void **state)
 {
 	static const struct symbol_plan symbols[] = {
-		FUNCTION("function", 0x10, 0x40), FUNCTION("label", 0x20, 0),
+		FUNCTION("function", 0x10, 0x40),
+		FUNCTION("label", 0x20, 0),
 		{"local_label", 0x30, 0, STT_NOTYPE, STB_LOCAL, false}};
 	static const uint32_t starts[] = {0x10, 0x28};
-	struct elf_plan plan = {.symbols = symbols, .symbols_count = 3, .unwind = starts,
-				.unwind_count = 2};
+	struct elf_plan plan = {
+		.symbols = symbols, .symbols_count = 3, .unwind = starts, .unwind_count = 2};
 	_cleanup_table_ struct native_table *table = load(&plan);
 
 	(void)state;
@@ -207,8 +208,8 @@ static void a_stripped_file_has_the_starts_of_its_unwind_table(void **state)
 {
 	static const struct symbol_plan exported[] = {FUNCTION("exported", 0x40, 0x20)};
 	static const uint32_t starts[] = {0x10, 0x40, 0x80, 0x90};
-	struct elf_plan plan = {.dynamic = exported, .dynamic_count = 1, .unwind = starts,
-				.unwind_count = 4};
+	struct elf_plan plan = {
+		.dynamic = exported, .dynamic_count = 1, .unwind = starts, .unwind_count = 4};
 
 	(void)state;
 	for (int narrow = 0; narrow < 2; narrow++) {

@@ -50,8 +50,9 @@ static uint64_t offset_of(uint64_t address, char path[4096])
 
 static void exported_functions_of_libc_are_where_the_linker_finds_them(void **state)
 {
-	static const char *const names[] = {"printf", "malloc", "qsort", "getenv", "fopen", "abort",
-					    "pthread_create", "nanosleep", "read", "sigaction"};
+	static const char *const names[] = {"printf", "malloc",	  "qsort",	    "getenv",
+					    "fopen",  "abort",	  "pthread_create", "nanosleep",
+					    "read",   "sigaction"};
 	char path[4096];
 
 	(void)state;
@@ -67,15 +68,13 @@ static void exported_functions_of_libc_are_where_the_linker_finds_them(void **st
 		_cleanup_table_ struct native_table *table = load(path);
 		assert_int_equal(native_table_find(table, offset, &found), 0);
 		assert_true(dladdr(function, &info));
-		assert_int_equal(found.address,
-				 (uintptr_t)function - (uintptr_t)info.dli_fbase);
+		assert_int_equal(found.address, (uintptr_t)function - (uintptr_t)info.dli_fbase);
 		/* It may have several names; the one shown leads to the same place. */
 		assert_non_null(found.name);
 		if (strcmp(found.name, names[i]) != 0)
 			assert_ptr_equal(dlsym(libc, found.name), function);
 		assert_int_equal(native_table_find(table, offset + 1, &found), 0);
-		assert_int_equal(found.address,
-				 (uintptr_t)function - (uintptr_t)info.dli_fbase);
+		assert_int_equal(found.address, (uintptr_t)function - (uintptr_t)info.dli_fbase);
 		dlclose(libc);
 	}
 }
@@ -183,7 +182,7 @@ static void real_files_with_changed_bytes_do_no_harm(void **state)
 		struct native_function found;
 		uint64_t bits = random_next(&random), wild = random_next(&random) >> (bits & 63);
 		/* headers, section table, or anywhere */
-		uint64_t at = i % 3 == 0 ? bits >> 8 & 0x3ff
+		uint64_t at = i % 3 == 0   ? bits >> 8 & 0x3ff
 			      : i % 3 == 1 ? header->e_shoff + (bits >> 8) % (28 * 64)
 					   : (bits >> 8) % (text.len - 8);
 		char before[8];
@@ -221,8 +220,11 @@ static void long_names_that_overlap_make_no_giant_of_a_small_file(void **state)
 	sections[2].sh_offset = len;
 	sections[2].sh_size = SYMBOLS * sizeof(Elf64_Sym);
 	for (uint32_t i = 0; i < SYMBOLS; i++, len += sizeof(Elf64_Sym)) {
-		Elf64_Sym symbol = {.st_name = i, .st_info = STT_FUNC, .st_shndx = 1,
-				    .st_value = CODE_ADDRESS + i, .st_size = 1};
+		Elf64_Sym symbol = {.st_name = i,
+				    .st_info = STT_FUNC,
+				    .st_shndx = 1,
+				    .st_value = CODE_ADDRESS + i,
+				    .st_size = 1};
 
 		memcpy(file + len, &symbol, sizeof(symbol));
 	}

@@ -36,9 +36,11 @@ static void every_kind_of_line_is_told(void **state)
 		 MAPPING_JIT, NULL},
 		{"1000-2000 rwxs 00000000 00:01 1024                /dev/zero (deleted)", 1,
 		 MAPPING_JIT, NULL},
-		{"1000-2000 r-xp 00000000 00:00 0                   [anon:code]", 1, MAPPING_JIT, 0},
+		{"1000-2000 r-xp 00000000 00:00 0                   [anon:code]", 1, MAPPING_JIT,
+		 0},
 		{"1000-2000 r-xp 00000000 00:00 0                   [stack]", 1, MAPPING_JIT, 0},
-		{"1000-2000 r-xp 00000000 08:02 7                   anon_inode:x", 1, MAPPING_JIT, 0},
+		{"1000-2000 r-xp 00000000 08:02 7                   anon_inode:x", 1, MAPPING_JIT,
+		 0},
 		{"1000-2000 r-xp 00000000 08:02 7    /a b  c ", 1, MAPPING_FILE, "/a b  c "},
 		{"1000-2000 r-xp 00000000 08:02 7    /two\\012lines (deleted)", 1, MAPPING_FILE,
 		 "/two\nlines"},
@@ -82,7 +84,9 @@ static void numbers_of_a_line_are_read_whole(void **state)
 
 	(void)state;
 	assert_int_equal(maps_parse_line("7fffdeadb000-7fffdeadc000 rwxp ffff123456789000 "
-					 "103:02 18446744073709551615 /x", &mapping), 1);
+					 "103:02 18446744073709551615 /x",
+					 &mapping),
+			 1);
 	assert_true(mapping.start == 0x7fffdeadb000 && mapping.end == 0x7fffdeadc000);
 	assert_true(mapping.file_offset == 0xffff123456789000);
 	assert_true(mapping.writable);
@@ -174,8 +178,18 @@ static void end_child(pid_t child)
 static void names_with_parentheses_blanks_and_line_ends_do_not_confuse(void **state)
 {
 	static const char *const names[] = {
-		"plain", "a) R 1 2 3 4", "(((", ")))", ") (", "a;b\nc 7", "", " ", "../../../etc/x",
-		"\xff\xfe) 9", "123456789012345", "\n) S 0 0 0\n",
+		"plain",
+		"a) R 1 2 3 4",
+		"(((",
+		")))",
+		") (",
+		"a;b\nc 7",
+		"",
+		" ",
+		"../../../etc/x",
+		"\xff\xfe) 9",
+		"123456789012345",
+		"\n) S 0 0 0\n",
 	};
 
 	(void)state;

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/drain.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "profile/window.h"
+
+#define WINDOW_NS	 (30 * NS_PER_S)
+#define WINDOW_BYTES_MAX (64u * 1024 * 1024)
+#define IDLE_FILES_KEPT	 256
+
+struct waiter {
+	struct waiter *next;
+	struct loop_call call;
+	void (*done)(void *arg);
+	void *arg;
+};
+
+struct counted {
+	struct stack_key key;
+	struct stack_count count;
+};
+
+struct drain {
+	struct drain_setup setup;
+	struct window *window;
+	struct loop_timer timer; /* the next window's end */
+	struct loop_call early;
+	bool early_posted;
+	bool started, busy;
+	struct waiter *waiting, *serving; /* for the next drain, for the one that goes on */
+	struct buf counted;		  /* struct counted, of the window that is being read */
+	uint64_t ended_window, swapped_ns;
+	time_t time;
+	struct drain_stats stats;
+};
+
+static void begin(struct drain *drain);
+
+static void on_timer(void *arg)
+{
+	struct drain *drain = arg;
+
+	if (!drain->busy)
+		begin(drain);
+}
+
+static void on_early(void *arg)
+{
+	struct drain *drain = arg;
+
+	drain->early_posted = false;
+	if (drain->started && !drain->busy)
+		begin(drain);
+}
+
+int drain_new(struct drain **ret, const struct drain_setup *setup)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+
+	if (!drain)
+		return -ENOMEM;
+	drain->setup = *setup;
+	drain->timer = (struct loop_timer){.expired = on_timer, .arg = drain};
+	drain->early = (struct loop_call){.run = on_early, .arg = drain};
+	drain->counted = (struct buf)BUF_INIT(sizeof(struct counted) * setup->stacks_max);
+	int r = window_new(&drain->window, (size_t)setup->stacks_max * 2, WINDOW_BYTES_MAX);
+	if (r < 0) {
+		drain_free(drain);
+		return r;
+	}
+	*ret = drain;
+	return 0;
+}
+
+static void free_waiters(struct waiter *waiter)
+{
+	while (waiter) {
+		struct waiter *next = waiter->next;
+
+		free(waiter);
+		waiter = next;
+	}
+}
+
+void drain_free(struct drain *drain)
+{
+	if (!drain)
+		return;
+	loop_timer_cancel(drain->setup.loop, &drain->timer);
+	free_waiters(drain->waiting);
+	free_waiters(drain->serving);
+	window_free(drain->window);
+	buf_done(&drain->counted);
+	free(drain);
+}
+
+void drain_start(struct drain *drain)
+{
+	drain->started = true;
+	drain->time = time(NULL);
+	loop_timer_set(drain->setup.loop, &drain->timer, loop_now_ns() + WINDOW_NS);
+}
+
+void drain_stop(struct drain *drain)
+{
+	drain->started = false;
+	loop_timer_cancel(drain->setup.loop, &drain->timer);
+	drain->counted.len = 0;
+	window_clear(drain->window, 0);
+	window_clear(drain->window, 1);
+}
+
+void drain_soon(struct drain *drain)
+{
+	if (drain->early_posted || drain->busy)
+		return;
+	drain->early_posted = true;
+	loop_post(drain->setup.loop, &drain->early);
+}
+
+void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64_t *words)
+{
+	/* What finds no room is counted when its counts come: "stack_missing". */
+	window_add(drain->window, stack, words);
+	if (window_count(drain->window, tracer_window(drain->setup.tracer)) >
+	    drain->setup.stacks_max / 4 * 3)
+		drain_soon(drain);
+}
+
+time_t drain_time(const struct drain *drain)
+{
+	return drain->time;
+}
+
+const struct drain_stats *drain_stats(const struct drain *drain)
+{
+	return &drain->stats;
+}
+
+static void tell(void *arg)
+{
+	struct waiter *waiter = arg;
+
+	waiter->done(waiter->arg);
+	free(waiter);
+}
+
+void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
+{
+	struct waiter *waiter = done ? calloc(1, sizeof(*waiter)) : NULL, **at = &drain->waiting;
+
+	if (done && !waiter) {
+		done(arg);
+		return;
+	}
+	if (waiter) {
+		*waiter = (struct waiter){
+			.call = {.run = tell, .arg = waiter}, .done = done, .arg = arg};
+		while (*at)
+			at = &(*at)->next;
+		*at = waiter;
+	}
+	if (!drain->busy)
+		begin(drain);
+}
+
+static void end(struct drain *drain)
+{
+	window_clear(drain->window, drain->ended_window);
+	if (drain->started) {
+		targets_sweep(drain->setup.targets, drain->swapped_ns);
+		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
+	}
+	malloc_trim(0);
+	drain->busy = false;
+	for (struct waiter *waiter = TAKE_PTR(drain->serving); waiter;) {
+		struct waiter *next = waiter->next;
+
+		loop_post(drain->setup.loop, &waiter->call);
+		waiter = next;
+	}
+	if (drain->setup.ended(drain->setup.arg) || drain->waiting)
+		begin(drain);
+}
+
+struct naming {
+	struct job job;
+	struct drain *drain;
+	struct batch *batch;
+	time_t until;
+	struct batch_result result;
+};
+
+static void naming_run(struct job *job)
+{
+	struct naming *naming = (struct naming *)job;
+
+	batch_name(naming->batch, naming->drain->setup.symbolizer, naming->until, &naming->result);
+}
+
+static void naming_done(struct job *job, bool finished)
+{
+	struct naming *naming = (struct naming *)job;
+	struct drain *drain = naming->drain;
+
+	if (!finished) /* no thread could be started */
+		drain->stats.lost[LOST_READ_FAILED] += batch_weight(naming->batch);
+	for (int i = 0; i < TRUNCATED_COUNT; i++)
+		drain->stats.truncated[i] += naming->result.truncated[i];
+	drain->stats.refused += naming->result.refused;
+	end(drain);
+}
+
+static void naming_free(struct job *job)
+{
+	struct naming *naming = (struct naming *)job;
+
+	batch_free(naming->batch);
+	free(naming);
+}
+
+/* The files are read: the batch can be named. */
+static void name_batch(void *arg)
+{
+	struct naming *naming = arg;
+
+	worker_submit(naming->drain->setup.bulk, &naming->job);
+}
+
+static void join_one(struct drain *drain, struct batch *batch, const struct counted *counted,
+		     uint32_t wanting)
+{
+	const struct stack_key *key = &counted->key;
+	uint64_t weight = counted->count.weight;
+	const struct stack *stack = window_find(drain->window, drain->ended_window, key);
+	const struct target *target =
+		stack ? targets_find(drain->setup.targets, key->tgid, stack->target_id) : NULL;
+
+	if (key->probe >= PROBE_COUNT || !stack) {
+		drain->stats.lost[LOST_STACK_MISSING] += weight;
+		return;
+	}
+	if (!target && targets_was_rejected(drain->setup.targets, key->tgid, stack->target_id)) {
+		drain->stats.unwanted[key->probe] += weight;
+		return;
+	}
+	if (!target) {
+		drain->stats.lost[LOST_PROCESS_UNKNOWN] += weight;
+		return;
+	}
+	uint32_t bits = wanting & targets_subscribers(drain->setup.targets, target, key->probe);
+	if (!bits)
+		drain->stats.unwanted[key->probe] += weight;
+	else if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, weight,
+			   drain->setup.files) < 0)
+		drain->stats.lost[LOST_READ_FAILED] += weight;
+}
+
+static size_t counted_count(const struct drain *drain, const struct counted **counted)
+{
+	*counted = (const struct counted *)(void *)drain->counted.data;
+	return drain->counted.len / sizeof(**counted);
+}
+
+static void join(struct drain *drain, struct batch *batch)
+{
+	const struct counted *counted;
+	size_t count = counted_count(drain, &counted);
+	uint32_t wanting = drain->setup.wanting(drain->setup.arg, drain->ended_window);
+
+	for (size_t i = 0; wanting && i < count; i++)
+		join_one(drain, batch, &counted[i], wanting);
+	drain->stats.windows++;
+	drain->stats.window_stacks = count;
+}
+
+static void lose_counted(struct drain *drain)
+{
+	const struct counted *counted;
+	size_t count = counted_count(drain, &counted);
+
+	log_error("no memory to read a window: its samples are lost");
+	for (size_t i = 0; i < count; i++)
+		drain->stats.lost[LOST_READ_FAILED] += counted[i].count.weight;
+}
+
+/* All processes are known that could be: stacks and counts come together. */
+static void join_window(void *arg)
+{
+	struct drain *drain = arg;
+	struct naming *naming = calloc(1, sizeof(*naming));
+
+	if (!naming || batch_new(&naming->batch) < 0) {
+		lose_counted(drain);
+		drain->counted.len = 0;
+		free(naming);
+		end(drain);
+		return;
+	}
+	naming->job = (struct job){
+		.run = naming_run, .done = naming_done, .free = naming_free, .unlimited = true};
+	naming->drain = drain;
+	naming->until = drain->time;
+	join(drain, naming->batch);
+	drain->counted.len = 0;
+	drain->counted.error = 0;
+	drain->setup.add_sinks(drain->setup.arg, naming->batch, drain->ended_window);
+	/* Some files lack their names where there is no memory for that. */
+	if (symbol_files_fence(drain->setup.files, name_batch, naming) < 0)
+		name_batch(naming);
+}
+
+static void keep_count(void *arg, const struct stack_key *key, const struct stack_count *count)
+{
+	struct drain *drain = arg;
+	struct counted counted = {*key, *count};
+
+	buf_add(&drain->counted, &counted, sizeof(counted));
+	if (buf_error(&drain->counted))
+		drain->stats.lost[LOST_READ_FAILED] += count->weight;
+}
+
+static void look_again(void *arg, const struct stack *stack, const uint64_t *words)
+{
+	struct drain *drain = arg;
+
+	targets_on_stack(drain->setup.targets, stack, words, true);
+}
+
+static void begin(struct drain *drain)
+{
+	drain->busy = true;
+	drain->serving = TAKE_PTR(drain->waiting);
+	drain->ended_window = tracer_window(drain->setup.tracer);
+	drain->swapped_ns = loop_now_ns(); /* who ends after this may be in the next window */
+	int r = tracer_swap(drain->setup.tracer, keep_count, drain);
+	if (r < 0) {
+		log_error("a window's counts can't be read and are lost: %s", strerror(-r));
+		drain->stats.lost[LOST_READ_FAILED] +=
+			window_count(drain->window, drain->ended_window);
+	}
+	drain->time = time(NULL);
+	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
+	if (drain->started)
+		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);
+	window_each(drain->window, drain->ended_window, look_again, drain);
+	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+		join_window(drain);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bodies of PUTs. What is accepted is accepted again and means the same; and its configuration, in
+ * the shape that GET shows, can be PUT back.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/param.h"
+#include "api/request.h"
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "profile/kind.h"
+
+/* A root that is there always and in which nothing can be made. */
+#define ROOT "/proc/self"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* The parser may write one byte behind the body and no further. */
+static int parse(const void *body, size_t bytes, const struct spec *before, struct spec *spec)
+{
+	struct store_roots roots = {(const char *const[]){ROOT}, 1};
+	char message[REQUEST_MESSAGE_MAX] = "";
+	_cleanup_free_ char *copy = malloc(bytes + 1);
+
+	demand(copy != NULL);
+	if (bytes)
+		memcpy(copy, body, bytes);
+	int r = request_parse(copy, bytes, "flamegraph", before, &roots, spec, message);
+	if (r == 0)
+		return 0;
+	demand(r == -EINVAL || r == -ENOMEM);
+	size_t len = strnlen(message, sizeof(message));
+	demand(len > 0 && len < sizeof(message));
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(message + at, len - at);
+
+		demand(n > 0);
+		at += n;
+	}
+	return r;
+}
+
+static void add_probes(cJSON *list, uint32_t probes)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			cJSON_AddItemToArray(list, cJSON_CreateString(kind_get(i)->name));
+	}
+}
+
+static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
+{
+	const struct id_snooper *ids;
+	const struct name_snooper *names;
+	size_t ids_count = snoopers_ids(snoopers, &ids), names_count;
+	cJSON *list = cJSON_AddArrayToObject(to, "proc_id");
+
+	for (size_t i = 0; i < ids_count; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateNumber(ids[i].pid));
+	names_count = snoopers_names(snoopers, &names);
+	list = cJSON_AddArrayToObject(to, "proc_name");
+	for (size_t i = 0; i < names_count; i++) {
+		cJSON *entry = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(entry, "comm", names[i].comm);
+		cJSON_AddStringToObject(entry, "cmdline", names[i].cmdline);
+		cJSON_AddStringToObject(entry, "debugging_dir", names[i].debugging_dir);
+		if (names[i].probes_given)
+			add_probes(cJSON_AddArrayToObject(entry, "probe"), names[i].probes);
+		cJSON_AddItemToArray(list, entry);
+	}
+}
+
+static void add_params(cJSON *to, const struct params *params)
+{
+	const struct param *rows;
+	size_t count = params_table(&rows);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct param *param = &rows[i];
+
+		if (param->missing || param->alias)
+			continue;
+		if (param->type == PARAM_NUMBER) {
+			const int64_t *number = param_number(param, params);
+
+			if (number == (params->frequency_hz ? &params->perf_sample_period_ms
+							    : &params->frequency_hz))
+				continue;
+			cJSON_AddNumberToObject(to, param->name, (double)*number);
+		} else if (param->type == PARAM_TEXT ||
+			   strncmp(param_text(param, params), ROOT, strlen(ROOT)) == 0) {
+			cJSON_AddStringToObject(to, param->name, param_text(param, params));
+		}
+	}
+}
+
+static char *print(const struct spec *spec)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	if (spec->probes)
+		add_probes(cJSON_AddArrayToObject(cJSON_AddObjectToObject(root, "cmd"), "probe"),
+			   spec->probes);
+	add_params(cJSON_AddObjectToObject(root, "params"), &spec->params);
+	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), spec->snoopers);
+	cJSON_AddStringToObject(root, "state", spec->running ? "running" : "stopped");
+	char *text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	demand(text != NULL);
+	return text;
+}
+
+/* Processes come and go meanwhile, so of pids only the number is compared. */
+static void demand_equal(const struct spec *a, const struct spec *b)
+{
+	const struct id_snooper *ids;
+	const struct name_snooper *names, *others;
+
+	demand(a->probes == b->probes && a->running == b->running);
+	demand(params_equal(&a->params, &b->params));
+	demand(snoopers_ids(a->snoopers, &ids) == snoopers_ids(b->snoopers, &ids));
+	size_t count = snoopers_names(a->snoopers, &names);
+	demand(snoopers_names(b->snoopers, &others) == count);
+	for (size_t i = 0; i < count; i++) {
+		demand(strcmp(names[i].comm, others[i].comm) == 0);
+		demand(strcmp(names[i].cmdline, others[i].cmdline) == 0);
+		demand(strcmp(names[i].debugging_dir, others[i].debugging_dir) == 0);
+		demand(names[i].probes == others[i].probes);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct spec spec, again, back;
+	struct match match;
+
+	if (bytes > REQUEST_BODY_MAX || parse(data, bytes, NULL, &spec) < 0)
+		return 0;
+	snoopers_match(spec.snoopers, &(struct identity){1, 0, "aaaaaaaaaaaaaab"}, &match);
+	demand(parse(data, bytes, &spec, &again) == 0);
+	demand_equal(&spec, &again);
+	char *text = print(&spec);
+	demand(parse(text, strlen(text), &spec, &back) == 0);
+	demand_equal(&spec, &back);
+	cJSON_free(text);
+	spec_done(&spec);
+	spec_done(&again);
+	spec_done(&back);
+	return 0;
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each scenario runs with the 1st, 2nd, 3rd … allocation failing, until none failed: once with that
+ * one alone, once with all from there on. It must end with -ENOMEM, leave outputs untouched and
+ * (with SAN=1) leak nothing.
+ *
+ * The linker turns our objects' malloc() and its kin into those below (UNITFLAGS_test_alloc).
+ */
+#include "elf_maker.h"
+#include "requests.h"
+
+#include <fcntl.h>
+
+#include "api/conf.h"
+#include "base/intern.h"
+#include "base/loop.h"
+#include "base/map.h"
+#include "base/worker.h"
+#include "output/output.h"
+#include "proc/maps.h"
+#include "profile/profile.h"
+#include "profile/space.h"
+#include "profile/window.h"
+#include "symbol/debugfile.h"
+#include "symbol/native.h"
+
+/* Weak: without the linker's flags all tests are skipped. */
+void *__real_malloc(size_t bytes) __attribute__((weak));
+void *__real_calloc(size_t count, size_t bytes) __attribute__((weak));
+void *__real_realloc(void *old, size_t bytes) __attribute__((weak));
+void *__real_reallocarray(void *old, size_t count, size_t bytes) __attribute__((weak));
+char *__real_strdup(const char *text) __attribute__((weak));
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes);
+char *__wrap_strdup(const char *text);
+
+static struct {
+	unsigned left; /* until an allocation fails; 0: none does */
+	bool all;      /* and all after it */
+	bool failed;
+} plan;
+
+static bool fails(void)
+{
+	if (!plan.left || (plan.failed && !plan.all))
+		return false;
+	if (!plan.failed && --plan.left > 0)
+		return false;
+	plan.left = 1;
+	plan.failed = true;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+	return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+	return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+	return fails() ? NULL : __real_realloc(old, bytes);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t bytes)
+{
+	return fails() ? NULL : __real_reallocarray(old, count, bytes);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+/* From here on nothing fails: for looking at what is left. */
+static void no_more_failures(void)
+{
+	plan.left = 0;
+}
+
+/* `lenient`: it may do with less (a build id that could not be read is left out). */
+static void run(int (*scenario)(void), bool lenient)
+{
+	unsigned failures = 0;
+
+	if (!__real_malloc) {
+		print_message("not linked with --wrap=malloc\n");
+		skip();
+	}
+	for (int all = 0; all < 2; all++) {
+		for (unsigned n = 1;; n++) {
+			plan.left = n;
+			plan.all = all;
+			plan.failed = false;
+			int r = scenario();
+			bool failed = plan.failed;
+
+			plan.left = 0;
+			if (!failed) {
+				assert_int_equal(r, 0);
+				break;
+			}
+			if (r != -ENOMEM && !(lenient && r == 0))
+				fail_msg("allocation %u%s: %d", n, all ? " and all after it" : "",
+					 r);
+			failures++;
+		}
+	}
+	assert_true(failures > 0);
+}
+
+static int use_buf(void)
+{
+	_cleanup_buf_ struct buf buf = BUF_INIT(1 << 20);
+
+	for (int i = 0; i < 300; i++)
+		buf_printf(&buf, "%d %*s", i, i * 5, "x");
+	size_t len = 77;
+	int error = 0;
+	_cleanup_free_ char *text = buf_take_string(&buf, &len, &error);
+	assert_true(text ? len != 77 : len == 77);
+	return text ? 0 : error;
+}
+
+static int use_map(void)
+{
+	_cleanup_map_ struct map *map = NULL;
+	int r = map_new(&map, 4, 4, 1000);
+
+	for (uint32_t i = 0; r == 0 && i < 500; i++) {
+		uint32_t *value = NULL;
+
+		r = map_put(map, &i, (void **)&value);
+		if (r < 0) {
+			assert_int_equal(map_count(map), i);
+			assert_null(map_get(map, &i));
+			return r;
+		}
+		*value = i;
+		r = 0;
+	}
+	return r;
+}
+
+static int use_intern(void)
+{
+	struct intern *intern;
+	char name[16];
+	int64_t r = intern_new(&intern, 1 << 20);
+
+	if (r < 0)
+		return (int)r;
+	for (int i = 0; r >= 0 && i < 2000; i++) {
+		int len = snprintf(name, sizeof(name), "name %d", i);
+
+		r = intern_add(intern, name, (size_t)len);
+		assert_true(r == i || r == -ENOMEM);
+		if (r == -ENOMEM) { /* all is as before */
+			assert_int_equal(intern_count(intern), i);
+			no_more_failures();
+			assert_int_equal(intern_add(intern, name, (size_t)len), i);
+		}
+	}
+	intern_free(intern);
+	return r < 0 ? (int)r : 0;
+}
+
+/* Adds some hundred stacks; negative errno. */
+static int fill(struct tree *tree)
+{
+	for (int i = 0; i < 400; i++) {
+		char name[32];
+		int len = snprintf(name, sizeof(name), "[%d]process", i % 7);
+		int64_t node = tree_child(tree, TREE_ROOT, FRAME_TYPE_PROCESS, name, (size_t)len);
+
+		for (int depth = 0; node >= 0 && depth < 3; depth++) {
+			len = snprintf(name, sizeof(name), "function %d", i / (depth + 1));
+			node = tree_child(tree, (uint32_t)node, FRAME_TYPE_NATIVE, name,
+					  (size_t)len);
+		}
+		if (node < 0)
+			return (int)node;
+		tree_add(tree, (uint32_t)node, 1);
+	}
+	return 0;
+}
+
+static int use_tree(void)
+{
+	_cleanup_tree_ struct tree *tree = NULL, *other = NULL;
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+	int r = tree_new(&tree, 10000, 1 << 20);
+
+	if (r < 0) {
+		assert_null(tree);
+		return r;
+	}
+	r = fill(tree);
+	if (r == 0)
+		r = tree_new(&other, 10000, 1 << 20);
+	if (r == 0)
+		r = tree_merge(other, tree, TREE_ROOT);
+	if (r == 0)
+		return 0;
+	/* What was built so far is a tree. */
+	no_more_failures();
+	assert_int_equal(
+		folded_write(other ? other : tree, TREE_ROOT, &(struct profile_meta){0}, &out), 0);
+	return r;
+}
+
+static int use_output(const char *extension)
+{
+	_cleanup_tree_ struct tree *tree = NULL;
+	_cleanup_buf_ struct buf out = BUF_INIT(16 << 20);
+	struct profile_meta meta = {.title = "T", .count_name = "samples", .host = "h"};
+	int r = tree_new(&tree, 10000, 1 << 20);
+
+	if (r == 0)
+		r = fill(tree);
+	return r < 0 ? r : output_find(extension)->write(tree, TREE_ROOT, &meta, &out);
+}
+
+static int use_folded(void)
+{
+	return use_output("folded");
+}
+
+static int use_svg(void)
+{
+	return use_output("svg");
+}
+
+static int use_json(void)
+{
+	return use_output("json");
+}
+
+static int use_snoopers(void)
+{
+	_cleanup_snoopers_ struct snoopers *snoopers = NULL;
+	const struct name_snooper *names;
+	const struct id_snooper *ids;
+	int r = snoopers_new(&snoopers);
+
+	for (int i = 0; r == 0 && i < 5; i++) {
+		r = snoopers_add_name(snoopers, "^a(b|c)*", "cmdline", "/dir", 0);
+		assert_int_equal(snoopers_names(snoopers, &names), r == 0 ? i + 1 : i);
+	}
+	for (int i = 0; r == 0 && i < 5; i++) {
+		r = snoopers_add_id(snoopers, i + 1);
+		assert_true(snoopers_ids(snoopers, &ids) >= (size_t)i);
+	}
+	return r;
+}
+
+static int use_request(void)
+{
+	static const char body[] = "json=%7B\"cmd\":{\"probe\":[\"oncpu\"]},\"snoopers\":{\"proc_"
+				   "id\":[1,2],\"proc_name\":"
+				   "[{\"comm\":\"a*\",\"cmdline\":\"c\"},{\"comm\":\"b\"}]},"
+				   "\"params\":{\"svg_period\":"
+				   "60,\"svg_dir\":\"/proc/self/task\"},\"state\":\"running\"}";
+	struct store_roots roots = {(const char *const[]){REQUEST_ROOT}, 1};
+	char data[sizeof(body)], message[REQUEST_MESSAGE_MAX] = "";
+	struct spec spec = {.probes = 77};
+
+	memcpy(data, body, sizeof(body));
+	int r = request_parse(data, sizeof(body) - 1, "flamegraph", NULL, &roots, &spec, message);
+	if (r == 0)
+		spec_done(&spec);
+	else
+		assert_true(spec.probes == 77 && !spec.snoopers && message[0]);
+	return r;
+}
+
+static int use_native_table(void)
+{
+	static const uint32_t starts[] = {0x10, 0x40, 0x80, 0x300};
+	static const struct symbol_plan symbols[] = {FUNCTION("a", 0x10, 0x20),
+						     FUNCTION("b", 0x40, 0x20)};
+	struct elf_plan elf = {.symbols = symbols,
+			       .symbols_count = 2,
+			       .dynamic = symbols,
+			       .dynamic_count = 1,
+			       .unwind = starts,
+			       .unwind_count = 4};
+	static struct elf_maker maker;
+	struct native_table *table = (struct native_table *)&elf;
+	_cleanup_close_ int fd = file_of(maker.image, elf_make(&maker, &elf));
+	int r = native_table_load(&table, fd, fd);
+
+	if (r == 0)
+		native_table_free(table);
+	else
+		assert_ptr_equal(table, &elf);
+	return r;
+}
+
+static int use_real_table(void)
+{
+	struct native_table *table = NULL;
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int r = native_table_load(&table, fd, -1);
+
+	native_table_free(table);
+	return r;
+}
+
+static int use_debugfile(void)
+{
+	static struct elf_maker maker;
+	struct elf_plan elf = {.build_id = "12345678", .build_id_bytes = 8};
+	_cleanup_close_ int fd = file_of(maker.image, elf_make(&maker, &elf));
+	struct debug_search search = {.root_fd = -1, .path = "/bin/nothing", .debugging_dir = NULL};
+	int r = debugfile_open(fd, &search);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+static int use_maps(void)
+{
+	struct maps maps = {.count = 77};
+	int r = maps_read(getpid(), &maps);
+
+	if (r == 0)
+		maps_done(&maps);
+	else
+		assert_true(maps.count == 77);
+	return r;
+}
+
+/* A reading of one mapping of a file; the space takes the reference. */
+static int update(struct space *space, struct symbol_file *file, uint64_t ns)
+{
+	struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file_offset = ns};
+	struct maps maps = {.mappings = &mapping, .count = 1};
+	struct symbol_file *files[] = {symbol_file_ref(file)};
+	int r = space_update(space, &maps, files, ns);
+
+	if (r < 0)
+		symbol_file_unref(file);
+	return r;
+}
+
+static int use_space(void)
+{
+	struct space *space = NULL, *copy = NULL;
+	struct symbol_file *file = symbol_file_nameless("/a");
+	bool dropped = false;
+	int r = file ? space_new(&space) : -ENOMEM;
+
+	for (uint64_t ns = 10; r == 0 && ns <= 50; ns += 10) {
+		bool before = plan.failed;
+
+		r = update(space, file, ns);
+		assert_int_equal(space_read_ns(space), r == 0 ? ns : ns - 10);
+		/* What is retired without memory is forgotten; the update counts. */
+		dropped |= r == 0 && plan.failed && !before;
+		if (dropped)
+			break;
+	}
+	if (r == 0 && !dropped)
+		r = space_copy(&copy, space);
+	space_free(space);
+	space_free(copy);
+	symbol_file_unref(file);
+	return dropped ? -ENOMEM : r;
+}
+
+static int use_profile(void)
+{
+	_cleanup_profile_ struct profile *profile = NULL, *other = NULL, *selected = NULL;
+	_cleanup_free_ struct profile_process *processes = NULL;
+	int r = profile_new(&profile, PROBE_ONCPU, 1, 2);
+
+	if (r == 0)
+		r = profile_new(&other, PROBE_ONCPU, 1, 2);
+	if (r == 0)
+		r = fill(profile->tree);
+	if (r == 0)
+		r = profile_merge(other, profile);
+	if (r == 0) {
+		int64_t count = profile_processes(other, &processes);
+
+		r = count < 0 ? (int)count : 0;
+		assert_true(count == 7 || !processes);
+	}
+	if (r == 0)
+		r = profile_select(&selected, other, 3);
+	return r;
+}
+
+static int use_window(void)
+{
+	struct window *window;
+	uint64_t words[100] = {0};
+	int r = window_new(&window, 1000, 1 << 20);
+
+	if (r < 0)
+		return r;
+	for (uint64_t i = 0; r == 0 && i < 200; i++) {
+		struct stack stack = {.key = {.hash = i}, .words_count = 100};
+
+		r = window_add(window, &stack, words);
+		assert_int_equal(window_count(window, 0), r == 0 ? i + 1 : i);
+		assert_true(r == 0 || !window_find(window, 0, &stack.key));
+	}
+	window_free(window);
+	return r;
+}
+
+static int use_loop_and_worker(void)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	struct worker *worker;
+	int r = loop_new(&loop);
+
+	if (r == 0)
+		r = worker_new(&worker, loop, "test", NS_PER_S);
+	if (r < 0)
+		return r;
+	/* A fence isn't submitted here: the thread's own memory would be counted by chance. */
+	worker_free(worker);
+	return 0;
+}
+
+static int use_conf(void)
+{
+	struct conf conf;
+	int r = conf_init(&conf);
+
+	conf_done(&conf);
+	return r;
+}
+
+#define SCENARIO(name, scenario, lenient)                                                          \
+	static void name(void **state)                                                             \
+	{                                                                                          \
+		(void)state;                                                                       \
+		run(scenario, lenient);                                                            \
+	}
+
+SCENARIO(a_buffer_bears_it, use_buf, false)
+SCENARIO(a_map_bears_it, use_map, false)
+SCENARIO(interned_names_bear_it, use_intern, false)
+SCENARIO(a_tree_bears_it, use_tree, false)
+SCENARIO(folded_text_bears_it, use_folded, false)
+SCENARIO(svg_bears_it, use_svg, false)
+SCENARIO(json_bears_it, use_json, false)
+SCENARIO(snoopers_bear_it, use_snoopers, false)
+SCENARIO(a_request_bears_it, use_request, false)
+SCENARIO(a_native_table_bears_it, use_native_table, false)
+SCENARIO(a_real_native_table_bears_it, use_real_table, true)
+SCENARIO(the_search_for_a_debug_file_bears_it, use_debugfile, true)
+SCENARIO(reading_maps_bears_it, use_maps, false)
+SCENARIO(a_space_bears_it, use_space, false)
+SCENARIO(a_profile_bears_it, use_profile, false)
+SCENARIO(a_window_bears_it, use_window, false)
+SCENARIO(loop_and_worker_bear_it, use_loop_and_worker, false)
+SCENARIO(the_conf_bears_it, use_conf, false)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_buffer_bears_it),
+		cmocka_unit_test(a_map_bears_it),
+		cmocka_unit_test(interned_names_bear_it),
+		cmocka_unit_test(a_tree_bears_it),
+		cmocka_unit_test(folded_text_bears_it),
+		cmocka_unit_test(svg_bears_it),
+		cmocka_unit_test(json_bears_it),
+		cmocka_unit_test(snoopers_bear_it),
+		cmocka_unit_test(a_request_bears_it),
+		cmocka_unit_test(a_native_table_bears_it),
+		cmocka_unit_test(a_real_native_table_bears_it),
+		cmocka_unit_test(the_search_for_a_debug_file_bears_it),
+		cmocka_unit_test(reading_maps_bears_it),
+		cmocka_unit_test(a_space_bears_it),
+		cmocka_unit_test(a_profile_bears_it),
+		cmocka_unit_test(a_window_bears_it),
+		cmocka_unit_test(loop_and_worker_bear_it),
+		cmocka_unit_test(the_conf_bears_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

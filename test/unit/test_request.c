@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "requests.h"
+
+#include "probe.h"
+
+#define BODY(rest)  "{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\"}]}" rest "}"
+#define PARAMS(p)   BODY(",\"params\":{" p "}")
+#define SNOOPERS(s) "{\"snoopers\":{" s "}}"
+#define COMM(c)	    SNOOPERS("\"proc_name\":[{\"comm\":\"" c "\"}]")
+
+static void messages_are_those_of_the_contract(void **state)
+{
+	static const char *const cases[][2] = {
+		{PARAMS("\"svg_period\":29"),
+		 "params.svg_period invalid value 29, must be in [30, 600]"},
+		{PARAMS("\"svg_period\":601"),
+		 "params.svg_period invalid value 601, must be in [30, 600]"},
+		{PARAMS("\"svg_period\":99999999999"),
+		 "params.svg_period invalid value 99999999999, must be in [30, 600]"},
+		{PARAMS("\"svg_period\":\"60\""), "params.svg_period invalid data type"},
+		{PARAMS("\"multi_instance\":2"),
+		 "params.multi_instance invalid value 2, must be in [0, 1]"},
+		{PARAMS("\"frequency\":0"),
+		 "params.frequency invalid value 0, must be in [1, 1000]"},
+		{PARAMS("\"perf_sample_period\":20,\"frequency\":99"),
+		 "params.frequency and params.perf_sample_period exclude each other"},
+		{PARAMS("\"max_overhead\":3"), "not available in this version: max_overhead"},
+		{"{\"cmd\":{\"probe\":[\"io\"]}}", "unsupported probe range: io."},
+		{"{\"cmd\":{\"probe\":[]}}", "invalid probe ranges: at least one must be set"},
+		{"{\"cmd\":{\"probe\":[1]}}", "Invalid probe range: must be string."},
+		{"{\"cmd\":{\"probe\":[\"oncpu\"]}}", "the snooper for flamegraph cannot be empty"},
+		{"{\"snoopers\":{}}", "the snooper for flamegraph cannot be empty"},
+		{"{}", "Bad request"},
+		{"[]", "Bad request"},
+		{"1", "Bad request"},
+		{"null", "Bad request"},
+		{"\"x\"", "Bad request"},
+		{"", "invalid json format"},
+		{"{", "invalid json format"},
+		{"nonsense", "invalid json format"},
+		{"{\"cmd\":[]}", "Bad request"},
+		{"{\"params\":[]}", NULL},
+		{"{\"snoopers\":[]}", "Bad request"},
+		{"{\"cmd\":{\"probe\":{\"a\":1}}}", NULL},
+		{BODY(",\"params\":[]"), "Bad request"},
+		{BODY(",\"params\":null"), "Bad request"},
+		{BODY(",\"state\":1"), "invalid state: must be string"},
+		{BODY(",\"state\":\"x\""), "invalid state x: must be running or stopped"},
+		{BODY(",\"state\":\"running\""), "invalid probe ranges: at least one must be set"},
+		{BODY(",\"blacklist\":{}"), "blacklist is not supported: use snoopers"},
+		{SNOOPERS("\"proc_id\":[-5000000000]"), NULL},
+		{SNOOPERS("\"proc_id\":[0]"), NULL},
+		{SNOOPERS("\"proc_id\":[1.5]"), NULL},
+		{SNOOPERS("\"proc_id\":[1e999]"), NULL},
+		{SNOOPERS("\"proc_id\":[4194305]"), NULL},
+		{SNOOPERS("\"proc_id\":[\"1\"]"), NULL},
+		{SNOOPERS("\"proc_id\":1"), NULL},
+		{SNOOPERS("\"proc_id\":{\"a\":1}"), NULL},
+		{SNOOPERS("\"proc_name\":{\"comm\":\"x\"}"), NULL},
+		{SNOOPERS("\"proc_name\":[1]"), NULL},
+		{SNOOPERS("\"proc_name\":[{}]"), NULL},
+		{SNOOPERS("\"proc_name\":[{\"comm\":\"x\",\"cmdline\":1}]"), NULL},
+		{SNOOPERS("\"proc_name\":[{\"comm\":\"x\",\"debugging_dir\":\"a\"}]"), NULL},
+		{SNOOPERS("\"proc_name\":[{\"comm\":\"x\",\"probe\":[]}]"), NULL},
+		{SNOOPERS("\"proc_name\":[{\"comm\":\"x\",\"probe\":\"oncpu\"}]"), NULL},
+		{SNOOPERS("\"pod_id\":[\"a\"],\"proc_id\":[1]"),
+		 "not available in this version: pod_id"},
+		{COMM("("), NULL},
+		{COMM("x{255}{255}{255}"), NULL},
+		{COMM("(((x{1,100}){1,100}){1,100})"), NULL},
+		{PARAMS("\"svg_dir\":\"relative\""),
+		 "params.svg_dir must be an absolute path without \"..\""},
+		{PARAMS("\"svg_dir\":\"/proc/self/../1\""),
+		 "params.svg_dir must be an absolute path without \"..\""},
+		{PARAMS("\"output_dir\":\"/etc\""),
+		 "params.output_dir must be below one of output_roots: /proc/self"},
+		{PARAMS("\"flame_dir\":\"/proc/self/cwd\""),
+		 "params.flame_dir leads through a symbolic link"},
+		{PARAMS("\"flame_dir\":\"/proc/self/a\\nb\""),
+		 "params.flame_dir contains unsafe characters"},
+		{PARAMS("\"flame_dir\":7"), "params.flame_dir invalid data type"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_refused(NULL, cases[i][0], cases[i][1]);
+}
+
+static void the_first_put_stands_on_the_defaults(void **state)
+{
+	_cleanup_outcome_ struct outcome outcome;
+	const struct name_snooper *names;
+
+	(void)state;
+	request_text(&outcome, NULL,
+		     "{\"cmd\":{\"probe\":[\"OnCPU\",\"mem\"]},\"snoopers\":{"
+		     "\"proc_name\":[{\"comm\":\"^redis\",\"cmdline\":\"c\","
+		     "\"debugging_dir\":\"/d\",\"probe\":[\"oncpu\"]}]},"
+		     "\"state\":\"RUNNING\",\"unknown\":[1]}");
+	assert_int_equal(outcome.result, 0);
+	const struct params *params = &outcome.spec.params;
+	assert_int_equal(outcome.spec.probes, 1 << PROBE_ONCPU | 1 << PROBE_MEM);
+	assert_true(outcome.spec.running);
+	assert_int_equal(params->svg_period_s, 180);
+	assert_int_equal(params->perf_sample_period_ms, 10);
+	assert_int_equal(params->frequency_hz, 0);
+	assert_int_equal(params->thread_frame, 1);
+	assert_string_equal(params->svg_dir, "/var/log/stackprobe/stacktrace");
+	assert_int_equal(snoopers_names(outcome.spec.snoopers, &names), 1);
+	assert_string_equal(names[0].comm, "^redis");
+	assert_string_equal(names[0].cmdline, "c");
+	assert_string_equal(names[0].debugging_dir, "/d");
+	assert_int_equal(names[0].probes, 1 << PROBE_ONCPU);
+}
+
+static void later_puts_replace_cmd_and_snoopers_and_merge_params(void **state)
+{
+	_cleanup_outcome_ struct outcome first, second, third;
+	const struct id_snooper *ids;
+	const struct name_snooper *names;
+
+	(void)state;
+	request_text(&first, NULL,
+		     "{\"cmd\":{\"probe\":[\"oncpu\"]},\"state\":\"running\","
+		     "\"snoopers\":{\"proc_id\":[1,2,1]},\"params\":{\"svg_period\":60,"
+		     "\"frequency\":99,\"svg_dir\":\"/proc/self/fdinfo\"}}");
+	assert_int_equal(first.result, 0);
+	request_text(&second, &first.spec, "{\"params\":{\"multi_instance\":1}}");
+	assert_int_equal(second.result, 0);
+	assert_int_equal(second.spec.params.svg_period_s, 60);
+	assert_int_equal(second.spec.params.frequency_hz, 99);
+	assert_int_equal(second.spec.params.multi_instance, 1);
+	assert_string_equal(second.spec.params.svg_dir, "/proc/self/fdinfo");
+	assert_true(second.spec.running);
+	assert_int_equal(second.spec.probes, 1 << PROBE_ONCPU);
+	assert_true(snoopers_equal(first.spec.snoopers, second.spec.snoopers));
+	assert_int_equal(first.spec.params.multi_instance, 0);
+	request_text(&third, &second.spec,
+		     "{\"snoopers\":{\"proc_name\":[{\"comm\":\"a\"}]},\"state\":\"stopped\","
+		     "\"cmd\":{\"probe\":[\"mem\"]},\"params\":{\"perf_sample_period\":20}}");
+	assert_int_equal(third.result, 0);
+	assert_int_equal(snoopers_ids(third.spec.snoopers, &ids), 0);
+	assert_int_equal(snoopers_names(third.spec.snoopers, &names), 1);
+	assert_false(third.spec.running);
+	assert_int_equal(third.spec.probes, 1 << PROBE_MEM);
+	assert_int_equal(third.spec.params.frequency_hz, 0); /* the one set last counts */
+	assert_int_equal(third.spec.params.perf_sample_period_ms, 20);
+}
+
+static void on_an_error_nothing_has_changed(void **state)
+{
+	_cleanup_outcome_ struct outcome before, kept;
+
+	(void)state;
+	request_text(&before, NULL, BODY(""));
+	assert_int_equal(before.result, 0);
+	struct spec copy = before.spec;
+	assert_refused(
+		&before.spec,
+		"{\"cmd\":{\"probe\":[\"oncpu\"]},\"snoopers\":{\"proc_id\":[1]},"
+		"\"params\":{\"svg_period\":60,\"multi_instance\":1},\"state\":\"nonsense\"}",
+		NULL);
+	assert_memory_equal(&before.spec, &copy, sizeof(copy));
+	request_text(&kept, &before.spec, "{\"state\":\"stopped\"}");
+	assert_true(snoopers_equal(kept.spec.snoopers, before.spec.snoopers));
+}
+
+static void ranges_hold_at_their_ends(void **state)
+{
+	(void)state;
+	assert_accepted(NULL, PARAMS("\"svg_period\":30"));
+	assert_accepted(NULL, PARAMS("\"svg_period\":600"));
+	assert_accepted(NULL, PARAMS("\"svg_period\":0"));
+	assert_accepted(NULL, PARAMS("\"perf_sample_period\":10"));
+	assert_accepted(NULL, PARAMS("\"perf_sample_period\":1000"));
+	assert_refused(NULL, PARAMS("\"perf_sample_period\":9"), NULL);
+	assert_refused(NULL, PARAMS("\"perf_sample_period\":1001"), NULL);
+	assert_accepted(NULL, PARAMS("\"frequency\":1"));
+	assert_accepted(NULL, PARAMS("\"frequency\":1000"));
+	assert_refused(NULL, PARAMS("\"frequency\":1001"), NULL);
+	assert_refused(NULL, PARAMS("\"svg_period\":-1"), NULL);
+	assert_refused(NULL, PARAMS("\"svg_period\":1e400"), NULL);
+	assert_refused(NULL, PARAMS("\"svg_period\":-1e400"), NULL);
+	assert_accepted(NULL, SNOOPERS("\"proc_id\":[1,4194304]"));
+	assert_accepted(NULL, SNOOPERS("\"proc_id\":[1],\"pod_id\":[],\"container_id\":[]"));
+	assert_accepted(NULL, PARAMS("\"pyroscope_server\":\"\",\"native_stack\":1"));
+}
+
+static void a_key_given_twice_counts_by_its_last_value(void **state)
+{
+	_cleanup_outcome_ struct outcome outcome;
+
+	(void)state;
+	request_text(&outcome, NULL, PARAMS("\"svg_period\":7,\"svg_period\":60"));
+	assert_int_equal(outcome.result, 0);
+	assert_int_equal(outcome.spec.params.svg_period_s, 60);
+}
+
+static void svg_dir_and_output_dir_are_one(void **state)
+{
+	_cleanup_outcome_ struct outcome outcome;
+
+	(void)state;
+	request_text(&outcome, NULL, PARAMS("\"output_dir\":\"/proc/self/task\""));
+	assert_int_equal(outcome.result, 0);
+	assert_string_equal(outcome.spec.params.svg_dir, "/proc/self/task");
+}
+
+/* A list of `count` times `item`. */
+static char *body_with(const char *before, const char *item, size_t count, const char *after)
+{
+	size_t each = strlen(item), at = strlen(before);
+	char *body = malloc(at + count * (each + 1) + strlen(after) + 1);
+
+	assert_non_null(body);
+	memcpy(body, before, at);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			body[at++] = ',';
+		memcpy(body + at, item, each);
+		at += each;
+	}
+	strcpy(body + at, after);
+	return body;
+}
+
+static void lists_are_bounded(void **state)
+{
+	(void)state;
+	_cleanup_free_ char *names =
+		body_with("{\"snoopers\":{\"proc_name\":[", "{\"comm\":\"x\"}", 100, "]}}");
+	_cleanup_free_ char *more =
+		body_with("{\"snoopers\":{\"proc_name\":[", "{\"comm\":\"x\"}", 101, "]}}");
+	_cleanup_free_ char *pids = body_with("{\"snoopers\":{\"proc_id\":[", "9", 16385, "]}}");
+	assert_accepted(NULL, names);
+	assert_refused(NULL, more,
+		       "Error occurs when parsing snooper proc_name: more than 100 "
+		       "entries");
+	assert_refused(NULL, pids,
+		       "Error occurs when parsing snooper proc_id: more than 16384 "
+		       "processes");
+}
+
+static void texts_are_bounded(void **state)
+{
+	static char text[5001];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	_cleanup_free_ char *comm =
+		body_with("{\"snoopers\":{\"proc_name\":[{\"comm\":\"", text, 1, "\"}]}}");
+	_cleanup_free_ char *cmdline = body_with(
+		"{\"snoopers\":{\"proc_name\":[{\"comm\":\"\",\"cmdline\":\"", text, 1, "\"}]}}");
+	_cleanup_free_ char *server =
+		body_with("{\"snoopers\":{\"proc_id\":[1]},\"params\":{\"pyroscope_server\":\"",
+			  text, 1, "\"}}");
+	assert_refused(NULL, comm,
+		       "Error occurs when parsing snooper proc_name: comm has more "
+		       "than 255 bytes");
+	assert_refused(NULL, cmdline, NULL);
+	assert_refused(NULL, server,
+		       "params.pyroscope_server value is too long, len must be less "
+		       "than 256");
+	text[255] = '\0';
+	_cleanup_free_ char *longest =
+		body_with("{\"snoopers\":{\"proc_name\":[{\"comm\":\"", text, 1, "\"}]}}");
+	assert_accepted(NULL, longest);
+}
+
+static void messages_that_quote_long_names_stay_utf8(void **state)
+{
+	(void)state;
+	for (size_t shift = 0; shift < 4; shift++) {
+		char name[400];
+		size_t len = shift;
+
+		memset(name, 'a', shift);
+		while (len < 360) {
+			memcpy(name + len, "\xf0\x9f\x94\xa5", 4);
+			len += 4;
+		}
+		name[len] = '\0';
+		_cleanup_free_ char *probe = body_with("{\"cmd\":{\"probe\":[\"", name, 1, "\"]}}");
+		_cleanup_free_ char *running =
+			body_with("{\"snoopers\":{\"proc_id\":[1]},\"state\":\"", name, 1, "\"}");
+		assert_refused(NULL, probe, NULL);
+		assert_refused(NULL, running, NULL);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_are_those_of_the_contract),
+		cmocka_unit_test(the_first_put_stands_on_the_defaults),
+		cmocka_unit_test(later_puts_replace_cmd_and_snoopers_and_merge_params),
+		cmocka_unit_test(on_an_error_nothing_has_changed),
+		cmocka_unit_test(ranges_hold_at_their_ends),
+		cmocka_unit_test(a_key_given_twice_counts_by_its_last_value),
+		cmocka_unit_test(svg_dir_and_output_dir_are_one),
+		cmocka_unit_test(lists_are_bounded),
+		cmocka_unit_test(texts_are_bounded),
+		cmocka_unit_test(messages_that_quote_long_names_stay_utf8),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
