@@ -24,11 +24,12 @@ build/test/programs/%: test/programs/%.rs
 	@mkdir -p $(@D)
 	rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
 
-# Unit tests: one program for each test/unit/test_*.c.
+# Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail.
+UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+	$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
 
 # Fuzz targets: clang's libFuzzer over the same sources, in a build of their own.
 FUZZBUILD   := build/fuzz

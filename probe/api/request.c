@@ -33,6 +33,20 @@ struct request {
 static int refuse(const struct request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What was quoted may have been cut in the middle of a character. */
+static void keep_utf8(char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(text + at, len - at);
+
+		if (!n)
+			text[at] = '?';
+		at += n ? n : 1;
+	}
+}
+
 static int refuse(const struct request *request, const char *format, ...)
 {
 	va_list args;
@@ -40,6 +54,7 @@ static int refuse(const struct request *request, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(request->message, REQUEST_MESSAGE_MAX, format, args);
 	va_end(args);
+	keep_utf8(request->message);
 	return -EINVAL;
 }
 
@@ -405,6 +420,20 @@ static bool url_decode(char *text)
 	return true;
 }
 
+/* "\u0000" would end a text before its end. */
+static bool has_escaped_nul(const char *json)
+{
+	for (const char *at = json; (at = strstr(at, "\\u0000")); at++) {
+		size_t backslashes = 1;
+
+		while (at - backslashes >= json && *(at - backslashes) == '\\')
+			backslashes++;
+		if (backslashes % 2)
+			return true;
+	}
+	return false;
+}
+
 /* The JSON in a body, or NULL. Raw JSON may hold '%' and '+' in patterns: it is raw if it begins as
  * JSON does. */
 static char *find_json(char *data, size_t bytes)
@@ -415,6 +444,8 @@ static char *find_json(char *data, size_t bytes)
 	char *json = strncmp(data, "json=", 5) == 0 ? data + 5 : data;
 	char first = json[strspn(json, " \t\r\n+")];
 	if (json != data && first != '{' && first != '/' && !url_decode(json))
+		return NULL;
+	if (has_escaped_nul(json))
 		return NULL;
 	for (size_t at = 0, len = strlen(json); at < len;) {
 		size_t n = utf8_sequence(json + at, len - at);

@@ -96,11 +96,13 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	} else if ((size_t)n < sizeof(small)) {
 		buf_add(buf, small, (size_t)n);
 	} else {
-		char *room = buf_reserve(buf, (size_t)n + 1);
+		_cleanup_free_ char *text = malloc((size_t)n + 1);
 
-		if (room) {
-			vsnprintf(room, (size_t)n + 1, format, again);
-			buf->len += (size_t)n;
+		if (text) {
+			vsnprintf(text, (size_t)n + 1, format, again);
+			buf_add(buf, text, (size_t)n);
+		} else {
+			buf->error = buf->error ? buf->error : -ENOMEM;
 		}
 	}
 	va_end(again);

@@ -53,7 +53,7 @@ int file_read(int dir_fd, const char *path, struct buf *out)
 static int open_step(int dir_fd, const char *name)
 {
 	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -131,25 +131,41 @@ static void draft_done(struct draft *draft)
 
 static unsigned drafts; /* temporary names that this process has given */
 
-static int draft_open_scratch(struct draft *draft, int root_fd)
+/* Makes a temporary file (or, with `target`, a link) in the folder for those. The name may be left
+ * from a process before us, and scratch_clean() may take the folder away: then it is tried again.
+ */
+static int draft_open_scratch(struct draft *draft, int root_fd, const char *target)
 {
-	draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
-	snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
-		 __atomic_add_fetch(&drafts, 1, __ATOMIC_RELAXED));
-	return draft->scratch_fd < 0 ? draft->scratch_fd : 0;
+	int r = -EEXIST;
+
+	for (int i = 0; i < TRIES_MAX && (r == -EEXIST || r == -ENOENT); i++) {
+		if (draft->scratch_fd >= 0)
+			close(draft->scratch_fd);
+		draft->scratch_fd = dir_open_in(root_fd, SCRATCH_FOLDER);
+		if (draft->scratch_fd < 0)
+			return draft->scratch_fd;
+		snprintf(draft->temporary, sizeof(draft->temporary), "%d-%u", (int)getpid(),
+			 __atomic_add_fetch(&drafts, 1, __ATOMIC_RELAXED));
+		if (target)
+			r = symlinkat(target, draft->scratch_fd, draft->temporary);
+		else
+			r = draft->fd = openat(draft->scratch_fd, draft->temporary,
+					       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+					       FILE_MODE);
+		if (r < 0)
+			r = -errno;
+	}
+	if (r < 0) { /* nothing of ours lies there */
+		close(draft->scratch_fd);
+		draft->scratch_fd = -1;
+	}
+	return r < 0 ? r : 0;
 }
 
 static int draft_open(struct draft *draft, int dir_fd, int root_fd)
 {
 	draft->fd = openat(dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, FILE_MODE);
-	if (draft->fd >= 0)
-		return 0;
-	int r = draft_open_scratch(draft, root_fd);
-	if (r < 0)
-		return r;
-	draft->fd = openat(draft->scratch_fd, draft->temporary,
-			   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-	return draft->fd < 0 ? -errno : 0;
+	return draft->fd >= 0 ? 0 : draft_open_scratch(draft, root_fd, NULL);
 }
 
 static int draft_name(const struct draft *draft, int dir_fd, const char *name)
@@ -193,14 +209,11 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)
 {
 	_cleanup_(draft_done) struct draft draft = {.fd = -1, .scratch_fd = -1};
-	int r = draft_open_scratch(&draft, root_fd);
+	int r = draft_open_scratch(&draft, root_fd, target);
 
-	if (r < 0)
-		return r;
-	if (symlinkat(target, draft.scratch_fd, draft.temporary) < 0 ||
-	    renameat(draft.scratch_fd, draft.temporary, dir_fd, name) < 0)
-		return -errno;
-	return 0;
+	if (r == 0 && renameat(draft.scratch_fd, draft.temporary, dir_fd, name) < 0)
+		r = -errno;
+	return r;
 }
 
 void scratch_clean(int root_fd)
@@ -228,4 +241,5 @@ void scratch_clean(int root_fd)
 		unlinkat(scratch_fd, entry->d_name, 0);
 	}
 	closedir(dir);
+	unlinkat(root_fd, SCRATCH_FOLDER, AT_REMOVEDIR); /* if it is empty now */
 }

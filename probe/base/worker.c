@@ -15,7 +15,6 @@
 
 #include "base/cleanup.h"
 
-#define HANGING_MAX 64
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
 
 struct thread {
@@ -165,7 +164,7 @@ static void give_up(struct worker *worker)
 	worker->thread = NULL;
 	worker->hanging++;
 	worker->given_up++;
-	if (worker->hanging >= HANGING_MAX || start_thread(worker) < 0)
+	if (worker->hanging >= WORKER_HANGING_MAX || start_thread(worker) < 0)
 		fail_queue(worker);
 	/* Only the owner is told; the job's memory is the hanging thread's from now on. */
 	pthread_mutex_unlock(&worker->lock);
@@ -235,8 +234,10 @@ void worker_stop(struct worker *worker)
 		else
 			r = pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
 	}
-	if (worker->thread) /* it hangs, and must not call back into a loop that is gone */
+	if (worker->thread) { /* it hangs, and must not call back into a loop that is gone */
 		worker->thread->hangs = worker->thread->reported = true;
+		worker->hanging++;
+	}
 	worker->thread = NULL;
 	pthread_mutex_unlock(&worker->lock);
 }
@@ -262,7 +263,7 @@ void worker_submit(struct worker *worker, struct job *job)
 	}
 	*worker->queue_end = job;
 	worker->queue_end = &job->next;
-	if (!worker->thread && (worker->hanging >= HANGING_MAX || start_thread(worker) < 0))
+	if (!worker->thread && (worker->hanging >= WORKER_HANGING_MAX || start_thread(worker) < 0))
 		fail_queue(worker);
 	pthread_cond_broadcast(&worker->changed);
 	if (!worker->watched)

@@ -16,6 +16,9 @@
 
 struct worker;
 
+/* Threads that may hang at a time; with so many, further jobs are given up at once. */
+#define WORKER_HANGING_MAX 64
+
 struct job {
 	/* On the worker's thread. */
 	void (*run)(struct job *job);

@@ -179,7 +179,8 @@ static void read_sections(int fd, Elf *elf, struct elf_image *image)
 	if (elf_getshdrstrndx(elf, &names) == 0)
 		names_section = elf_getscn(elf, names);
 	bool named = names_section && gelf_getshdr(names_section, &section) &&
-		     section.sh_size <= SECTION_NAMES_MAX;
+		     section.sh_size <= SECTION_NAMES_MAX &&
+		     !(section.sh_flags & SHF_COMPRESSED); /* libelf would inflate it */
 
 	for (Elf_Scn *at = NULL; (at = elf_nextscn(elf, at));) {
 		if (!gelf_getshdr(at, &section))

@@ -52,7 +52,7 @@ static int set_path(struct mapping *mapping, const char *name)
 int maps_parse_line(const char *line, struct mapping *mapping)
 {
 	unsigned long long start, end, offset, inode;
-	char perms[5];
+	char perms[5] = "";
 	int name_at = 0;
 
 	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &start, &end, perms, &offset, &inode,

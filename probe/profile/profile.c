@@ -112,6 +112,7 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 		return r;
 	selected->until = from->until;
 	selected->lost = from->lost;
+	selected->refused = from->refused;
 	for (int64_t i = 0; i < count; i++) {
 		if (processes[i].pid != pid)
 			continue;

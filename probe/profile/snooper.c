@@ -72,14 +72,17 @@ void snoopers_unref(struct snoopers *snoopers)
 
 int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
 {
-	struct id_snooper *ids = reallocarray(snoopers->ids, snoopers->ids_count + 1, sizeof(*ids));
 	struct proc_stat stat;
+	int r = proc_stat(pid, &stat);
 
+	if (r < 0 && r != -ESRCH)
+		return r;
+	struct id_snooper *ids = reallocarray(snoopers->ids, snoopers->ids_count + 1, sizeof(*ids));
 	if (!ids)
 		return -ENOMEM;
 	snoopers->ids = ids;
 	struct id_snooper *id = &ids[snoopers->ids_count++];
-	*id = (struct id_snooper){.pid = pid, .existed = proc_stat(pid, &stat) == 0};
+	*id = (struct id_snooper){.pid = pid, .existed = r == 0};
 	if (id->existed)
 		id->start_ticks = stat.start_ticks;
 	return 0;
@@ -99,8 +102,8 @@ static int compile(const char *pattern, void **code)
 	if (!limits)
 		return -ENOMEM;
 	pcre2_set_parens_nest_limit(limits, NESTING_MAX);
-	*code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &offset,
-			      limits);
+	*code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+			      PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY, &error, &offset, limits);
 	pcre2_compile_context_free(limits);
 	return *code ? 0 : -EINVAL;
 }

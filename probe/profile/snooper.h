@@ -43,7 +43,8 @@ static inline void snoopers_unrefp(struct snoopers **snoopers)
 }
 #define _cleanup_snoopers_ _cleanup_(snoopers_unrefp)
 
-/* Adding, before the set is shared. The start time is looked up. -ENOMEM */
+/* Adding, before the set is shared. The start time is looked up: -errno of that, but for -ESRCH (no
+ * such process now). -ENOMEM */
 int snoopers_add_id(struct snoopers *snoopers, pid_t pid);
 
 /* -EINVAL: `comm` is no valid expression, or one too big; -E2BIG: over SNOOPER_PATTERN_MAX;

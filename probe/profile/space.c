@@ -187,6 +187,13 @@ static bool holds(const struct region *region, uint64_t address, uint64_t ns)
 	       ns < region->until_ns;
 }
 
+/* A mapping that grew or was split is another, but leads to the same place. */
+static bool says_the_same(const struct region *a, const struct region *b, uint64_t address)
+{
+	return a->kind == b->kind && a->file == b->file &&
+	       address - a->start + a->file_offset == address - b->start + b->file_offset;
+}
+
 int space_find(const struct space *space, uint64_t address, uint64_t ns, struct code *code)
 {
 	const struct region *found = region_at(space, address);
@@ -196,7 +203,7 @@ int space_find(const struct space *space, uint64_t address, uint64_t ns, struct 
 	for (size_t i = 0; i < space->gone_count; i++) {
 		if (!holds(&space->gone[i], address, ns))
 			continue;
-		if (found)
+		if (found && !says_the_same(found, &space->gone[i], address))
 			return -EAGAIN;
 		found = &space->gone[i];
 	}

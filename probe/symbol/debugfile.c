@@ -16,7 +16,8 @@
 #include "base/cleanup.h"
 #include "proc/elf.h"
 
-#define SYSTEM_DEBUG "/usr/lib/debug"
+#define SYSTEM_DEBUG   "/usr/lib/debug"
+#define DEBUG_FILE_MAX (4LL << 30) /* read whole to check it against its link */
 
 struct wanted {
 	struct elf_image image; /* of the file itself */
@@ -57,6 +58,10 @@ static bool same_crc(int fd, uint32_t wanted)
 {
 	unsigned char block[16384];
 	uLong crc = crc32(0, NULL, 0);
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0 || stat.st_size > DEBUG_FILE_MAX)
+		return false;
 
 	for (;;) {
 		ssize_t n = read(fd, block, sizeof(block));

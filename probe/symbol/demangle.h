@@ -5,7 +5,8 @@
 
 /*
  * Adds the readable form of a C++ or Rust symbol to `out`, or the symbol itself where it is
- * neither. Bounded: symbols over 4 KiB stay as they are, and so do those whose readable form is
- * longer than 4 KiB (crafted ones grow without end).
+ * neither; without the version that a linker may have put behind it. Bounded: symbols over 4 KiB
+ * stay as they are, and so do those whose readable form is longer than 4 KiB (crafted ones grow
+ * without end).
  */
 void demangle(const char *symbol, struct buf *out);

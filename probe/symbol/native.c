@@ -15,6 +15,7 @@
 #define STRINGS_MAX (256u * 1024 * 1024)
 #define NAMES_MAX   (256u * 1024 * 1024)
 #define NAME_MAX_   65535
+#define NAMES_SLACK 65536
 #define UNWIND_MAX  (64u * 1024 * 1024)
 #define BATCH	    1024
 #define NO_NAME	    UINT32_MAX
@@ -159,6 +160,8 @@ static int take_symbols(struct builder *builder, int fd, bool wide, const struct
 	} batch;
 	size_t each = wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	uint64_t total = from->symbols.bytes / each;
+	/* Many symbols may share one long string: what is copied stays near what the file has. */
+	size_t names_max = builder->names.len + 2 * from->strings.bytes + NAMES_SLACK;
 
 	if (!total || !from->strings.bytes)
 		return 0;
@@ -181,6 +184,8 @@ static int take_symbols(struct builder *builder, int fd, bool wide, const struct
 			else
 				widen(&symbol, &batch.narrow[i]);
 			r = take_symbol(builder, &symbol, strings, from->strings.bytes);
+			if (r == 0 && builder->names.len > names_max)
+				r = -EFBIG;
 		}
 	}
 	return r;

@@ -13,8 +13,8 @@ struct native_table;
 
 /*
  * Reads the table. `debug_fd` is the separate debug file, or -1. It reads files that a target may
- * own: in a job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG too many symbols, -ENOMEM,
- * errno of reading.
+ * own: in a job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG or -ENOSPC too many or too long
+ * symbols, -ENOMEM, errno of reading.
  */
 int native_table_load(struct native_table **ret, int fd, int debug_fd);
 void native_table_free(struct native_table *table);

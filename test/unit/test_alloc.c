@@ -428,6 +428,7 @@ static int use_loop_and_worker(void)
 	if (r < 0)
 		return r;
 	/* A fence isn't submitted here: the thread's own memory would be counted by chance. */
+	worker_stop(worker);
 	worker_free(worker);
 	return 0;
 }

@@ -247,6 +247,7 @@ static void demangle_in_worker(const char *const shape[3])
 				.after = shape[2]};
 	worker_submit(worker, &deep.job);
 	assert_int_equal(loop_run(loop), 0);
+	worker_stop(worker);
 	worker_free(worker);
 	loop_free(loop);
 }

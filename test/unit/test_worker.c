@@ -17,7 +17,7 @@ struct scene {
 	struct loop *loop;
 	struct worker *worker;
 	struct loop_timer alarm; /* a test that waits in vain ends */
-	char text[64];
+	char text[WORKER_HANGING_MAX + 16];
 	size_t len, end;
 };
 
@@ -76,6 +76,7 @@ static void scene_make(struct scene *scene, uint64_t limit_ns)
 
 static void scene_done(struct scene *scene)
 {
+	worker_stop(scene->worker);
 	worker_free(scene->worker);
 	loop_free(scene->loop);
 }
@@ -206,28 +207,30 @@ static void a_job_after_a_long_rest_is_watched_too(void **state)
 	sem_destroy(&never);
 }
 
-static void with_sixteen_hanging_threads_jobs_fail_until_one_returns(void **state)
+static void with_too_many_hanging_threads_jobs_fail_until_one_returns(void **state)
 {
+	char expected[WORKER_HANGING_MAX + 4] = "";
 	struct scene scene;
 	sem_t never;
 
 	(void)state;
 	sem_init(&never, 0, 0);
-	scene_make(&scene, LIMIT_NS / 4);
-	for (char c = 'a'; c < 'a' + 16; c++)
-		submit(&scene, c, &never, false);
+	scene_make(&scene, 20 * NS_PER_MS);
+	for (int i = 0; i < WORKER_HANGING_MAX; i++)
+		submit(&scene, 'h', &never, false);
+	memset(expected, 'H', WORKER_HANGING_MAX);
 	submit(&scene, 'y', NULL, false);
-	run_until(&scene, 17, "ABCDEFGHIJKLMNOPY");
-	assert_int_equal(begun, 16);
+	run_until(&scene, WORKER_HANGING_MAX + 1, strcat(expected, "Y"));
+	assert_int_equal(begun, WORKER_HANGING_MAX);
 	submit(&scene, 'z', NULL, false);
-	run_until(&scene, 18, "ABCDEFGHIJKLMNOPYZ");
+	run_until(&scene, WORKER_HANGING_MAX + 2, strcat(expected, "Z"));
 	sem_post(&never);
 	wait_for(&freed, 3); /* y and z and the one that returned */
 	submit(&scene, 'v', NULL, false);
-	run_until(&scene, 19, "ABCDEFGHIJKLMNOPYZv");
-	for (int i = 0; i < 15; i++)
+	run_until(&scene, WORKER_HANGING_MAX + 3, strcat(expected, "v"));
+	for (int i = 0; i < WORKER_HANGING_MAX - 1; i++)
 		sem_post(&never);
-	wait_for(&freed, 19);
+	wait_for(&freed, WORKER_HANGING_MAX + 3);
 	scene_done(&scene);
 	sem_destroy(&never);
 }
@@ -278,7 +281,8 @@ static void freeing_drops_what_waits_in_the_queue(void **state)
 	for (int i = 0; i < 10; i++)
 		submit(&scene, 'b', NULL, false);
 	assert_int_equal(pthread_create(&thread, NULL, open_later, &gate), 0);
-	worker_free(scene.worker); /* while the first one runs */
+	worker_stop(scene.worker); /* while the first one runs */
+	worker_free(scene.worker);
 	pthread_join(thread, NULL);
 	assert_int_equal(freed, 10);
 	assert_int_equal(begun, 1);
@@ -302,6 +306,7 @@ static void a_job_that_outlives_its_worker_is_freed_when_it_returns(void **state
 	submit(&scene, 'h', &never, false);
 	wait_for(&begun, 1);
 	uint64_t before = loop_now_ns();
+	worker_stop(scene.worker);
 	worker_free(scene.worker);
 	assert_true(loop_now_ns() - before < 3 * NS_PER_S);
 	/* From now on nobody may touch the loop: it is about to be freed. */
@@ -320,7 +325,7 @@ int main(void)
 		cmocka_unit_test(a_hanging_job_is_given_up_and_the_queue_goes_on),
 		cmocka_unit_test(a_job_without_limit_is_not_given_up),
 		cmocka_unit_test(a_job_after_a_long_rest_is_watched_too),
-		cmocka_unit_test(with_sixteen_hanging_threads_jobs_fail_until_one_returns),
+		cmocka_unit_test(with_too_many_hanging_threads_jobs_fail_until_one_returns),
 		cmocka_unit_test(a_fence_is_passed_after_all_before_it),
 		cmocka_unit_test(freeing_drops_what_waits_in_the_queue),
 		cmocka_unit_test(a_job_that_outlives_its_worker_is_freed_when_it_returns),
