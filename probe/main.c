@@ -222,12 +222,14 @@ static int build(struct daemon *daemon)
 
 static void tear_down(struct daemon *daemon)
 {
-	/* Sessions on demand answer their clients before the server goes. */
-	ondemands_free(daemon->services.ondemands);
-	server_free(daemon->server);
 	worker_stop(daemon->urgent);
 	worker_stop(daemon->foreign);
 	worker_stop(daemon->bulk);
+	if (daemon->loop)
+		loop_flush(daemon->loop); /* what was done is told */
+	/* Sessions on demand answer their clients before the server goes. */
+	ondemands_free(daemon->services.ondemands);
+	server_free(daemon->server);
 	session_free(daemon->services.flamegraph);
 	engine_free(daemon->services.engine);
 	worker_free(daemon->urgent);

@@ -34,24 +34,37 @@ uint64_t loop_now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void run_posted(void *arg)
+/* False: there was nothing. */
+static bool run_calls(struct loop *loop)
 {
-	struct loop *loop = arg;
-	uint64_t ignored;
-
-	if (read(loop->posted_watch.fd, &ignored, sizeof(ignored)) < 0)
-		return;
 	pthread_mutex_lock(&loop->lock);
 	struct loop_call *call = loop->posted;
 	loop->posted = NULL;
 	loop->posted_end = &loop->posted;
 	pthread_mutex_unlock(&loop->lock);
+	bool any = call != NULL;
 	while (call) {
 		struct loop_call *next = call->next;
 
 		call->run(call->arg);
 		call = next;
 	}
+	return any;
+}
+
+static void run_posted(void *arg)
+{
+	struct loop *loop = arg;
+	uint64_t ignored;
+
+	if (read(loop->posted_watch.fd, &ignored, sizeof(ignored)) == sizeof(ignored))
+		run_calls(loop);
+}
+
+void loop_flush(struct loop *loop)
+{
+	while (run_calls(loop))
+		;
 }
 
 int loop_new(struct loop **ret)
@@ -188,4 +201,18 @@ void loop_post(struct loop *loop, struct loop_call *call)
 	/* Fails only when the counter is full: then the loop is awake anyway. */
 	if (write(loop->posted_watch.fd, &one, sizeof(one)) < 0)
 		return;
+}
+
+void loop_unpost(struct loop *loop, struct loop_call *call)
+{
+	pthread_mutex_lock(&loop->lock);
+	for (struct loop_call **at = &loop->posted; *at; at = &(*at)->next) {
+		if (*at != call)
+			continue;
+		*at = call->next;
+		if (loop->posted_end == &call->next)
+			loop->posted_end = at;
+		break;
+	}
+	pthread_mutex_unlock(&loop->lock);
 }

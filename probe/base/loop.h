@@ -53,6 +53,13 @@ struct loop_call {
 };
 void loop_post(struct loop *loop, struct loop_call *call);
 
+/* Runs what was posted, and what that posts, until there is nothing; for the end, when loop_run()
+ * has returned. */
+void loop_flush(struct loop *loop);
+
+/* Takes back what was posted and hasn't run; nothing where that isn't so. On the loop's thread. */
+void loop_unpost(struct loop *loop, struct loop_call *call);
+
 /* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
 uint64_t loop_now_ns(void);
 

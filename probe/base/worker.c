@@ -213,9 +213,13 @@ void worker_stop(struct worker *worker)
 {
 	if (!worker)
 		return;
-	loop_timer_cancel(worker->loop, &worker->watchdog);
 	pthread_mutex_lock(&worker->lock);
 	worker->closing = true;
+	pthread_mutex_unlock(&worker->lock);
+	/* Nothing is posted any more. */
+	loop_timer_cancel(worker->loop, &worker->watchdog);
+	loop_unpost(worker->loop, &worker->begin_watch);
+	pthread_mutex_lock(&worker->lock);
 	while (worker->queue) {
 		struct job *job = worker->queue;
 
