@@ -1,39 +1,10 @@
 """GET /flamegraph/oncpu.X with seconds=N: a session of its own, beside the configured one."""
-import threading
 import time
-from http.client import HTTPException
-from urllib.parse import urlencode
 
 import pytest
 
+from asking import Asked, burning
 from helpers import same_time, stopped, wait_for
-
-
-class Asked(threading.Thread):
-    """A GET in the background."""
-
-    def __init__(self, daemon, ending="folded", **query):
-        super().__init__()
-        self.daemon_ = daemon
-        self.path = f"/flamegraph/oncpu.{ending}?{urlencode(query)}"
-        self.answer = None
-        self.start()
-
-    def run(self):
-        try:
-            self.answer = self.daemon_.get(self.path, timeout=60)
-        except (OSError, HTTPException):
-            pass  # the daemon has ended; there is no answer
-
-    def result(self):
-        self.join()
-        return self.answer
-
-
-def burning(start, *args):
-    target = start("spin", 60, *args)
-    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
-    return target
 
 
 def test_a_pid_that_is_no_target_is_profiled_while_nothing_is_configured(profiler, start):
