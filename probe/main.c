@@ -163,6 +163,7 @@ static int watch_signals(struct daemon *daemon)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* will read the conf file again; until then it must not end us */
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

@@ -53,6 +53,8 @@ void flamegraph_put(const struct services *services, char *data, size_t bytes,
 		answer_failed(answer, 503, why);
 		return;
 	}
+	log_info("PUT /flamegraph: new config takes effect, state %s",
+		 spec.running ? "running" : "stopped");
 	answer->status = 200;
 	answer->content_type = "application/json";
 	buf_str(&answer->body,
