@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "output/escape.h"
 
 struct folded {
 	struct buf path; /* the frames that are open, `;` between them */
@@ -40,29 +41,11 @@ static const char *replacement(const char *text, size_t len, size_t *bytes)
 	return NULL;
 }
 
-static void add_name(struct buf *path, const char *name, size_t len)
-{
-	size_t begin = 0, at = 0;
-
-	while (at < len) {
-		size_t bytes;
-		const char *instead = replacement(name + at, len - at, &bytes);
-
-		if (instead) {
-			buf_add(path, name + begin, at - begin);
-			buf_str(path, instead);
-			begin = at + bytes;
-		}
-		at += bytes;
-	}
-	buf_add(path, name + begin, len - begin);
-}
-
 static void push_frame(struct folded *folded, enum frame_type type, const char *name, size_t len)
 {
 	if (folded->depth++ > 0)
 		buf_char(&folded->path, ';');
-	add_name(&folded->path, name, len);
+	escape_text(&folded->path, name, len, replacement);
 	buf_str(&folded->path, frame_type_suffix(type));
 }
 

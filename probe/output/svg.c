@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "output/escape.h"
 
 #define IMAGE_WIDTH    1200
 #define MARGIN	       10
@@ -142,24 +143,6 @@ static const char *replacement(const char *text, size_t len, size_t *bytes)
 	return NULL;
 }
 
-static void add_text(struct buf *out, const char *text, size_t len)
-{
-	size_t begin = 0, at = 0;
-
-	while (at < len) {
-		size_t bytes;
-		const char *instead = replacement(text + at, len - at, &bytes);
-
-		if (instead) {
-			buf_add(out, text + begin, at - begin);
-			buf_str(out, instead);
-			begin = at + bytes;
-		}
-		at += bytes;
-	}
-	buf_add(out, text + begin, len - begin);
-}
-
 /* How many bytes of the name fit into that many columns; letters from U+1100 on (CJK) take two. */
 static size_t fitting_bytes(const char *name, size_t len, size_t columns)
 {
@@ -195,9 +178,10 @@ static void add_label(struct svg *svg, const struct box *box, uint64_t x_thousan
 	buf_u64(svg->out, y + TEXT_BASELINE);
 	buf_str(svg->out, "\" fill=\"#000\">");
 	if (bytes == box->name_len) {
-		add_text(svg->out, box->name, bytes);
+		escape_text(svg->out, box->name, bytes, replacement);
 	} else {
-		add_text(svg->out, box->name, fitting_bytes(box->name, bytes, columns - 1));
+		escape_text(svg->out, box->name, fitting_bytes(box->name, bytes, columns - 1),
+			    replacement);
 		buf_str(svg->out, "…");
 	}
 	buf_str(svg->out, "</text>");
@@ -219,12 +203,12 @@ static void add_title(struct svg *svg, const struct box *box)
 	bool is_all = box->type == FRAME_TYPE_ROOT;
 
 	buf_str(out, "<g><title>");
-	add_text(out, box->name, box->name_len);
+	escape_text(out, box->name, box->name_len, replacement);
 	buf_str(out, frame_type_suffix(box->type));
 	buf_str(out, " (");
 	add_grouped(out, box->weight);
 	buf_char(out, ' ');
-	add_text(out, svg->unit, strlen(svg->unit));
+	escape_text(out, svg->unit, strlen(svg->unit), replacement);
 	buf_str(out, ", ");
 	if (is_all && svg->total)
 		buf_str(out, "100"); /* as FlameGraph's script has it */
@@ -362,7 +346,7 @@ static void add_facts(struct svg *svg, const struct profile_meta *meta)
 	size_t begin = out->len;
 
 	if (meta->host)
-		add_text(out, meta->host, strlen(meta->host));
+		escape_text(out, meta->host, strlen(meta->host), replacement);
 	if (meta->processes) {
 		add_separator(out, begin);
 		add_grouped(out, meta->processes);
@@ -381,7 +365,7 @@ static void add_facts(struct svg *svg, const struct profile_meta *meta)
 	add_separator(out, begin);
 	add_grouped(out, svg->total);
 	buf_char(out, ' ');
-	add_text(out, svg->unit, strlen(svg->unit));
+	escape_text(out, svg->unit, strlen(svg->unit), replacement);
 	if (meta->lost) {
 		buf_str(out, " · ");
 		add_grouped(out, meta->lost);
@@ -429,7 +413,7 @@ static void add_head(struct svg *svg, const struct profile_meta *meta)
 	buf_str(out, "<text x=\"50%\" y=\"24\" text-anchor=\"middle\" font-size=\"17\" "
 		     "font-weight=\"bold\">");
 	if (meta->title && *meta->title) {
-		add_text(out, meta->title, strlen(meta->title));
+		escape_text(out, meta->title, strlen(meta->title), replacement);
 		buf_char(out, ' ');
 	}
 	buf_str(out, "Flame Graph</text>\n<text id=\"facts\" x=\"50%\" y=\"43\" "
@@ -469,7 +453,7 @@ static void add_begin(struct svg *svg)
 		   "height=\"%llu\" viewBox=\"0 0 %d %llu\" font-family=\"sans-serif\" "
 		   "font-size=\"12\" data-unit=\"",
 		   IMAGE_WIDTH, height, IMAGE_WIDTH, height);
-	add_text(svg->out, svg->unit, strlen(svg->unit));
+	escape_text(svg->out, svg->unit, strlen(svg->unit), replacement);
 	buf_str(svg->out, "\">\n<style>\n");
 	buf_add(svg->out, svg_style, (size_t)(svg_style_end - svg_style));
 	buf_str(svg->out, "</style>\n<rect class=\"bar\" width=\"100%\" height=\"100%\" "

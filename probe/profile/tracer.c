@@ -31,8 +31,9 @@ struct tracer {
 	struct control *control; /* shared with the programs */
 	struct ring_buffer *life_ring, *stack_ring;
 	struct loop_watch life_watch, stack_watch;
-	int barrier_fd;		/* an array of maps: see wait_for_programs() */
-	int types_fd;		/* profile/ktypes.h */
+	int barrier_fd; /* an array of maps: see wait_for_programs() */
+	int types_fd;	/* profile/ktypes.h */
+	char types_path[32];
 	struct counters before; /* of objects that are unloaded */
 	uint64_t next_window;	/* numbers are never used again */
 	struct stack_key *keys; /* room to read one window */
@@ -184,26 +185,26 @@ static void wait_for_programs(const struct tracer *tracer)
 	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
 }
 
-/* Where libbpf finds the kernel's types. */
-static int types_path(struct tracer *tracer, char path[32])
+/* Tells libbpf where it finds the kernel's types. */
+static int set_types(struct tracer *tracer, struct bpf_object_open_opts *options)
 {
 	if (tracer->types_fd < 0)
 		tracer->types_fd = ktypes_open();
 	if (tracer->types_fd < 0)
 		return tracer->types_fd;
-	snprintf(path, 32, "/proc/self/fd/%d", tracer->types_fd);
+	snprintf(tracer->types_path, sizeof(tracer->types_path), "/proc/self/fd/%d",
+		 tracer->types_fd);
+	options->btf_custom_path = tracer->types_path;
 	return 0;
 }
 
 static int load_life(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
-	char types[32];
-	int r = types_path(tracer, types);
+	int r = set_types(tracer, &options);
 
 	if (r < 0)
 		return r;
-	options.btf_custom_path = types;
 	tracer->life = life_bpf__open_opts(&options);
 	if (!tracer->life)
 		return -errno;
@@ -325,12 +326,10 @@ static uint32_t kernel_frames_max(void)
 static int load_sample(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
-	char types[32];
-	int r = types_path(tracer, types);
+	int r = set_types(tracer, &options);
 
 	if (r < 0)
 		return r;
-	options.btf_custom_path = types;
 	struct sample_bpf *sample = sample_bpf__open_opts(&options);
 	tracer->sample = sample;
 	if (!sample)
