@@ -336,6 +336,13 @@ int native_table_load(struct native_table **ret, int fd, int debug_fd)
 /* Functions may lie inside others (assembly does that): how many are looked at backwards. */
 #define NESTED_MAX 16
 
+static const char *name_of(const struct native_table *table, size_t i)
+{
+	uint32_t name = table->functions[i].name;
+
+	return name == NO_NAME ? NULL : table->names.data + name;
+}
+
 int native_table_find(const struct native_table *table, uint64_t file_offset,
 		      struct native_function *function)
 {
@@ -360,15 +367,17 @@ int native_table_find(const struct native_table *table, uint64_t file_offset,
 		const struct function *at = &table->functions[i - 1];
 
 		if (wanted - at->start < at->bytes || (i == low && at->bytes == 0)) {
-			function->name = at->name == NO_NAME ? NULL : table->names.data + at->name;
-			function->address = table->base + at->start;
+			*function = (struct native_function){
+				.name = name_of(table, i - 1),
+				.address = table->base + at->start,
+				.next = i < table->count ? name_of(table, i) : NULL,
+			};
 			return 0;
 		}
 		if (at->start + at->bytes > gap)
 			gap = at->start + at->bytes;
 	}
 	/* Between functions: where the last one ended stands for all of the gap. */
-	function->name = NULL;
-	function->address = table->base + gap;
+	*function = (struct native_function){.address = table->base + gap};
 	return 0;
 }

@@ -22,6 +22,7 @@ void native_table_free(struct native_table *table);
 struct native_function {
 	const char *name; /* as the linker has it; NULL: it has none. Lives as long as the table. */
 	uint64_t address; /* its first instruction, as the file was linked */
+	const char *next; /* the name of the function right behind it; NULL: none, or nameless */
 };
 
 /* The function that holds a file offset. -ENOENT: it is in no executable segment. */

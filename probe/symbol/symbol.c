@@ -60,13 +60,24 @@ void symbolizer_begin(struct symbolizer *symbolizer)
 	kernel_symbols_begin(symbolizer->kernel);
 }
 
-static bool is_entry(const char *name)
+/* In a stripped glibc they have no name, but lie right before functions that it exports:
+ * __libc_start_call_main before the first of these, start_thread before the second. */
+static const char *const behind_entries[] = {"__libc_start_main", "pthread_create"};
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
-		if (strcmp(name, entries[i]) == 0)
+	for (size_t i = 0; name && i < count; i++) {
+		if (strcmp(name, names[i]) == 0)
 			return true;
 	}
 	return false;
+}
+
+static bool is_entry(const struct native_function *function)
+{
+	if (function->name)
+		return is_one_of(function->name, entries, ARRAY_SIZE(entries));
+	return is_one_of(function->next, behind_entries, ARRAY_SIZE(behind_entries));
 }
 
 static void unnamed(struct symbolizer *symbolizer, struct buf *name, const char *module,
@@ -107,9 +118,10 @@ static enum frame_type name_in_file(struct symbolizer *symbolizer, const struct 
 		unnamed(symbolizer, name, module, NULL);
 	} else if (!function.name) {
 		unnamed(symbolizer, name, module, &function.address);
+		*entry = is_entry(&function);
 	} else {
 		demangle(function.name, name);
-		*entry = is_entry(function.name);
+		*entry = is_entry(&function);
 	}
 	return FRAME_TYPE_NATIVE;
 }

@@ -87,7 +87,18 @@ def test_a_recursion_of_three_hundred_levels_is_whole(profiler, start):
     profiler.profile("^deep$", frequency=HZ)
     profile = profiled(profiler, start("deep", 300, 1))
     assert nearly_all(profile, "main", *["level"] * 300, "bottom")
-    assert "[truncated]" not in profile.frames()
+    assert not any(s.has("bottom") and s.has("[truncated]") for s in profile.stacks)
+
+
+def test_a_stack_that_ends_in_the_c_librarys_start_code_is_whole(profiler, start):
+    """With the C library's symbols and, as on most machines, without."""
+    profiler.profile("^(spin|threads)$", frequency=HZ)
+    start("spin", 0.5).finish()
+    start("threads", 0.5).finish()
+    for name in ("inner_spin", "red_work", "green_work", "blue_work"):
+        stacks = [s for s in profiler.folded().stacks if s.has(name)]
+        assert stacks, name
+        assert not any(s.has("[truncated]") for s in stacks), stacks
 
 
 @pytest.mark.parametrize("thread_frame", [0, 1])
