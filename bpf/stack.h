@@ -23,15 +23,20 @@ struct {
 	__uint(max_entries, 4096);
 } stacks SEC(".maps");
 
-/* The daemon is woken for new stacks, but not more often than this (it has to read the maps of a
- * young process), and when a quarter of the ring is full. */
-#define WAKE_EVERY_NS 20000000ULL
+/* The daemon is woken for new stacks, but not more often than this, and when a quarter of the ring
+ * is full. It has to read the maps of a young process before that ends. (An id is the time of the
+ * exec.) */
+#define WAKE_EVERY_NS	    20000000ULL
+#define WAKE_EVERY_YOUNG_NS 2000000ULL
+#define YOUNG_NS	    200000000ULL
 
 uint64_t last_wake_ns; /* a lost race costs one wake-up more */
 
-static __always_inline uint64_t wake_flag(uint64_t now_ns)
+static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id)
 {
-	if (now_ns - last_wake_ns < WAKE_EVERY_NS &&
+	uint64_t every = now_ns - target_id < YOUNG_NS ? WAKE_EVERY_YOUNG_NS : WAKE_EVERY_NS;
+
+	if (now_ns - last_wake_ns < every &&
 	    bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) <
 		    bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 4)
 		return BPF_RB_NO_WAKEUP;
@@ -48,7 +53,8 @@ static __always_inline bool send_stack(struct walk *walk)
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
 		return false;
-	return bpf_ringbuf_output(&stacks, &walk->head, bytes, wake_flag(now_ns)) == 0;
+	return bpf_ringbuf_output(&stacks, &walk->head, bytes,
+				  wake_flag(now_ns, walk->head.target_id)) == 0;
 }
 
 /* Written out for each map: the verifier wants to know which one it is. */

@@ -12,7 +12,7 @@
 #include "profile/kind.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
-#define RETRY_NS (20 * NS_PER_MS)
+#define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS	     (50 * NS_PER_MS)
 #define REJECTED_MAX 32768
