@@ -101,9 +101,9 @@ void metrics_write(const struct services *services, struct answer *answer)
 	one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
 	one(out, "targets", "gauge", "Processes that match and live.", (double)stats.targets.alive);
 	one(out, "targets_ended_total", "counter", "Processes (and names of them) that ended.",
-	    (double)stats.targets.ended);
+	    (double)stats.targets.table.ended);
 	one(out, "targets_refused_total", "counter", "Processes that found no room in a table.",
-	    (double)stats.targets.refused);
+	    (double)(stats.targets.refused + stats.targets.table.refused));
 	one(out, "jobs_given_up_total", "counter",
 	    "Jobs given up because a file system or a process hung.", (double)stats.given_up);
 	one(out, "symbol_files", "gauge", "Files with code that are known.",

@@ -236,17 +236,18 @@ static void name_batch(void *arg)
 static void join_one(struct drain *drain, struct batch *batch, const struct counted *counted,
 		     uint32_t wanting)
 {
+	const struct target_table *table = targets_table(drain->setup.targets);
 	const struct stack_key *key = &counted->key;
 	uint64_t weight = counted->count.weight;
 	const struct stack *stack = window_find(drain->window, drain->ended_window, key);
 	const struct target *target =
-		stack ? targets_find(drain->setup.targets, key->tgid, stack->target_id) : NULL;
+		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
 
 	if (key->probe >= PROBE_COUNT || !stack) {
 		drain->stats.lost[LOST_STACK_MISSING] += weight;
 		return;
 	}
-	if (!target && targets_was_rejected(drain->setup.targets, key->tgid, stack->target_id)) {
+	if (!target && target_table_was_rejected(table, key->tgid, stack->target_id)) {
 		drain->stats.unwanted[key->probe] += weight;
 		return;
 	}

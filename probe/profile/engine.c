@@ -43,7 +43,7 @@ static void on_life(void *arg, const struct life_event *event)
 	struct engine *engine = arg;
 
 	targets_on_life(engine->targets, event);
-	if (targets_crowded(engine->targets))
+	if (target_table_is_crowded(targets_table(engine->targets)))
 		drain_soon(engine->drain);
 }
 
@@ -52,7 +52,7 @@ static void on_stack(void *arg, const struct stack *stack, const uint64_t *words
 	struct engine *engine = arg;
 
 	drain_on_stack(engine->drain, stack, words);
-	if (!targets_find(engine->targets, stack->key.tgid, stack->target_id))
+	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
 }

@@ -14,14 +14,8 @@
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
-#define EXEC_NS	     (50 * NS_PER_MS)
-#define REJECTED_MAX 32768
-#define HUNG_MAX     1024
-
-struct target_key {
-	uint64_t id;
-	uint64_t pid;
-};
+#define EXEC_NS	 (50 * NS_PER_MS)
+#define HUNG_MAX 1024
 
 struct process_key {
 	uint64_t pid;
@@ -33,19 +27,10 @@ struct targets {
 	struct symbol_files *files;
 	struct worker *urgent;
 	struct selection selection;
-	struct map *all;      /* target_key -> struct target * */
-	struct map *current;  /* uint32_t pid -> uint64_t id of who has the pid now */
-	struct map *rejected; /* target_key -> uint64_t ns, of programs that did not match */
-	struct map *hung;     /* struct process_key -> nothing: looking at them took too long */
-	size_t max;
+	struct target_table *table;
+	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
 	struct targets_stats stats;
 };
-
-static void target_free(struct target *target)
-{
-	space_free(target->space);
-	free(target);
-}
 
 int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files *files,
 		struct worker *urgent, size_t max)
@@ -57,15 +42,7 @@ int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files
 	targets->tracer = tracer;
 	targets->files = files;
 	targets->urgent = urgent;
-	/* Beside those that live: those that ended in the window that is being read. */
-	targets->max = max * 4;
-	int r = map_new(&targets->all, sizeof(struct target_key), sizeof(struct target *),
-			targets->max);
-	if (r == 0)
-		r = map_new(&targets->current, sizeof(uint32_t), sizeof(uint64_t), targets->max);
-	if (r == 0)
-		r = map_new(&targets->rejected, sizeof(struct target_key), sizeof(uint64_t),
-			    REJECTED_MAX);
+	int r = target_table_new(&targets->table, max);
 	if (r == 0)
 		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
 	if (r < 0) {
@@ -78,94 +55,17 @@ int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files
 
 void targets_free(struct targets *targets)
 {
-	const struct target_key *key;
-	struct target **target;
-
 	if (!targets)
 		return;
-	if (targets->all) {
-		map_each (targets->all, pos, key, target)
-			target_free(*target);
-	}
-	map_free(targets->all);
-	map_free(targets->current);
-	map_free(targets->rejected);
+	target_table_free(targets->table);
 	map_free(targets->hung);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);
 }
 
-struct target *targets_find(const struct targets *targets, uint32_t tgid, uint64_t id)
+const struct target_table *targets_table(const struct targets *targets)
 {
-	struct target_key key = {.id = id, .pid = tgid};
-	struct target **target = map_get(targets->all, &key);
-
-	return target ? *target : NULL;
-}
-
-bool targets_was_rejected(const struct targets *targets, uint32_t tgid, uint64_t id)
-{
-	struct target_key key = {.id = id, .pid = tgid};
-
-	return map_get(targets->rejected, &key) != NULL;
-}
-
-bool targets_crowded(const struct targets *targets)
-{
-	return map_count(targets->rejected) > REJECTED_MAX / 4 * 3 ||
-	       map_count(targets->all) > targets->max / 4 * 3;
-}
-
-static struct target *current_of(const struct targets *targets, pid_t pid)
-{
-	uint32_t key = (uint32_t)pid;
-	uint64_t *id = map_get(targets->current, &key);
-
-	return id ? targets_find(targets, key, *id) : NULL;
-}
-
-static void end(struct targets *targets, struct target *target, uint64_t ns)
-{
-	uint32_t pid = (uint32_t)target->pid;
-	uint64_t *id = map_get(targets->current, &pid);
-
-	target->alive = false;
-	target->ended_ns = ns;
-	targets->stats.ended++;
-	if (id && *id == target->id)
-		map_del(targets->current, &pid);
-}
-
-/* A new incarnation, which has its pid from now on. NULL: the table is full, or no memory. */
-static struct target *target_add(struct targets *targets, const struct target *like)
-{
-	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
-	uint32_t pid = (uint32_t)like->pid;
-	struct target *before = current_of(targets, like->pid);
-	struct target *target = malloc(sizeof(*target)), **slot = NULL;
-	uint64_t *current = NULL;
-
-	if (!target)
-		return NULL;
-	*target = *like;
-	int r = target->space ? 0 : space_new(&target->space);
-	if (r == 0)
-		r = map_put(targets->all, &key, (void **)&slot);
-	if (r == 1 && map_put(targets->current, &pid, (void **)&current) < 0) {
-		map_del(targets->all, &key);
-		r = -ENOMEM;
-	}
-	if (r != 1 || !slot || !current) {
-		target_free(target);
-		targets->stats.refused++;
-		return NULL;
-	}
-	*slot = target;
-	*current = target->id;
-	target->alive = true;
-	if (before && before != target && before->alive)
-		end(targets, before, target->id); /* ids are times */
-	return target;
+	return targets->table;
 }
 
 static void forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
@@ -210,14 +110,14 @@ static void reject(struct targets *targets, struct target *target)
 {
 	target->rejected = true;
 	forget_in_kernel(targets, target->pid, target->id);
-	end(targets, target, loop_now_ns());
+	target_table_end(targets->table, target, loop_now_ns());
 }
 
 /* It is no longer wanted; what was sampled of it until now was. */
 static void deselect(struct targets *targets, struct target *target)
 {
 	forget_in_kernel(targets, target->pid, target->id);
-	end(targets, target, loop_now_ns());
+	target_table_end(targets->table, target, loop_now_ns());
 }
 
 /* ---- looking at a process ---- */
@@ -301,7 +201,7 @@ static void examined(void *arg, struct examination *e, bool finished)
 	struct targets *targets = arg;
 
 	tracer_read_life(targets->tracer); /* it may have become another meanwhile */
-	struct target *target = targets_find(targets, (uint32_t)e->pid, e->id);
+	struct target *target = target_table_find(targets->table, (uint32_t)e->pid, e->id);
 	if (!target)
 		return;
 	target->examining = false;
@@ -380,17 +280,6 @@ static bool is_own_line(const struct target *target)
 	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
 }
 
-static void reject_new(struct targets *targets, const struct target *fresh)
-{
-	struct target_key key = {.id = fresh->id, .pid = (uint64_t)fresh->pid};
-	uint64_t *ns;
-
-	forget_in_kernel(targets, fresh->pid, fresh->id);
-	/* Its stacks until now are known to be nobody's. */
-	if (map_put(targets->rejected, &key, (void **)&ns) >= 0)
-		*ns = loop_now_ns();
-}
-
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
 static void begin(struct targets *targets, const struct life_event *event, struct target *before)
 {
@@ -408,12 +297,14 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 		fresh.line_start_ticks = before->line_start_ticks;
 	}
 	if (!evaluate(targets, &fresh)) {
-		reject_new(targets, &fresh);
+		forget_in_kernel(targets, fresh.pid, fresh.id);
+		/* Its stacks until now are known to be nobody's. */
+		target_table_reject(targets->table, fresh.pid, fresh.id, loop_now_ns());
 		return;
 	}
 	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
 		fresh.space = NULL;
-	struct target *target = target_add(targets, &fresh);
+	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
 	tell_kernel(targets, target);
@@ -425,15 +316,15 @@ void targets_on_life(struct targets *targets, const struct life_event *event)
 {
 	uint32_t from = event->kind == LIFE_FORK ? event->parent : event->tgid;
 	uint64_t old_id = event->kind == LIFE_EXIT ? event->id : event->old_id;
-	struct target *before = old_id ? targets_find(targets, from, old_id) : NULL;
+	struct target *before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
 
 	if (event->kind == LIFE_EXEC && before)
 		before->ended_by_exec = true;
 	if (event->kind != LIFE_EXIT)
 		begin(targets, event, before);
-	before = old_id ? targets_find(targets, from, old_id) : NULL;
+	before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
 	if (before && before->alive && event->kind != LIFE_FORK)
-		end(targets, before, event->time_ns);
+		target_table_end(targets->table, before, event->time_ns);
 }
 
 /* Whether all that a stack needs is known of its process. That a return address lies nowhere says
@@ -460,7 +351,8 @@ static bool is_covered(const struct target *target, const struct stack *stack,
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent)
 {
-	struct target *target = targets_find(targets, stack->key.tgid, stack->target_id);
+	struct target *target =
+		target_table_find(targets->table, stack->key.tgid, stack->target_id);
 
 	if (!target || !target->alive || target->rejected || is_covered(target, stack, words))
 		return;
@@ -491,7 +383,7 @@ static void scan_known(struct targets *targets, struct target *known)
 static void scan_one(void *arg, pid_t pid)
 {
 	struct targets *targets = arg;
-	struct target *known = current_of(targets, pid);
+	struct target *known = target_table_current(targets->table, pid);
 	struct target_value value;
 	struct proc_stat stat;
 	struct target fresh;
@@ -500,7 +392,7 @@ static void scan_one(void *arg, pid_t pid)
 		return;
 	if (!known && tracer_target_get(targets->tracer, pid, &value) == 0) {
 		tracer_read_life(targets->tracer); /* it has just begun */
-		known = current_of(targets, pid);
+		known = target_table_current(targets->table, pid);
 	}
 	if (known && known->start_ticks == stat.start_ticks) {
 		scan_known(targets, known);
@@ -516,7 +408,7 @@ static void scan_one(void *arg, pid_t pid)
 	memcpy(fresh.comm, stat.comm, sizeof(fresh.comm));
 	if (!evaluate(targets, &fresh))
 		return;
-	struct target *target = target_add(targets, &fresh);
+	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
 	tell_kernel(targets, target);
@@ -555,64 +447,41 @@ static bool is_gone(const struct target *target)
 	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
 }
 
-static void sweep_rejected(struct targets *targets, uint64_t ns)
+static void end_if_gone(void *arg, struct target *target)
 {
-	_cleanup_free_ struct target_key *leaving =
-		calloc(map_count(targets->rejected) + 1, sizeof(*leaving));
-	const struct target_key *key;
-	const uint64_t *ended_ns;
-	size_t count = 0;
+	struct targets *targets = arg;
 
-	if (!leaving)
+	if (!is_gone(target))
 		return;
-	map_each (targets->rejected, pos, key, ended_ns) {
-		if (*ended_ns < ns)
-			leaving[count++] = *key;
-	}
-	for (size_t i = 0; i < count; i++)
-		map_del(targets->rejected, &leaving[i]);
+	forget_in_kernel(targets, target->pid, target->id);
+	target_table_end(targets->table, target, loop_now_ns());
 }
 
 void targets_sweep(struct targets *targets, uint64_t ns)
 {
-	_cleanup_free_ struct target **leaving =
-		calloc(map_count(targets->all) + 1, sizeof(struct target *));
-	const struct target_key *key;
-	struct target **target;
-	size_t count = 0;
+	target_table_sweep(targets->table, ns);
+	target_table_each(targets->table, end_if_gone, targets);
+}
 
-	sweep_rejected(targets, ns);
-	if (!leaving)
-		return;
-	map_each (targets->all, pos, key, target) {
-		if (!(*target)->alive && (*target)->ended_ns < ns && !(*target)->examining)
-			leaving[count++] = *target;
-		space_forget((*target)->space, ns);
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};
+struct visit {
+	void (*each)(void *arg, const struct target *);
+	void *arg;
+};
 
-		map_del(targets->all, &gone);
-		target_free(leaving[i]);
-	}
-	map_each (targets->all, pos, key, target) {
-		if ((*target)->alive && is_gone(*target)) {
-			forget_in_kernel(targets, (*target)->pid, (*target)->id);
-			end(targets, *target, loop_now_ns());
-		}
-	}
+static void visit_decided(void *arg, struct target *target)
+{
+	const struct visit *visit = arg;
+
+	if (!target->undecided)
+		visit->each(visit->arg, target);
 }
 
 void targets_each(const struct targets *targets, void (*each)(void *arg, const struct target *),
 		  void *arg)
 {
-	const struct target_key *key;
-	struct target **target;
+	struct visit visit = {each, arg};
 
-	map_each (targets->all, pos, key, target) {
-		if ((*target)->alive && !(*target)->undecided)
-			each(arg, *target);
-	}
+	target_table_each(targets->table, visit_decided, &visit);
 }
 
 static void count_alive(void *arg, const struct target *target)
@@ -626,5 +495,6 @@ static void count_alive(void *arg, const struct target *target)
 void targets_stats(const struct targets *targets, struct targets_stats *stats)
 {
 	*stats = targets->stats;
+	target_table_stats(targets->table, &stats->table);
 	targets_each(targets, count_alive, stats);
 }

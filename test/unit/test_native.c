@@ -74,7 +74,7 @@ static void what_lies_in_no_executable_segment_is_not_there(void **state)
 	static const struct symbol_plan symbols[] = {FUNCTION("a", 0, CODE_BYTES * 2)};
 	struct elf_plan plan = {.symbols = symbols, .symbols_count = 1};
 	_cleanup_table_ struct native_table *table = load(&plan);
-	struct native_function function = {"as before", 7};
+	struct native_function function = {.name = "as before", .address = 7};
 
 	(void)state;
 	assert_found(table, CODE_BYTES - 1, "a", 0);

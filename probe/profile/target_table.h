@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of targets: who there is, and who there was in the windows that aren't read yet. It
+ * decides nothing.
+ *
+ * An incarnation is a pid between two execs or renames; each is a struct target of its own, with an
+ * id that the kernel's stacks carry. One that ended stays until its last window was read.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/space.h"
+#include "sample.h"
+
+struct target {
+	pid_t pid;
+	uint64_t id;
+	char comm[COMM_BYTES];
+	uint64_t start_ticks;
+	pid_t line_pid; /* struct identity */
+	uint64_t line_start_ticks;
+	bool alive; /* still runs, under this id */
+	bool ended_by_exec;
+	bool undecided; /* its command line has to be looked at */
+	bool rejected;	/* does not match after all: its stacks are dropped */
+	bool examining;
+	bool hangs;		/* looking at it took too long: it isn't looked at again */
+	uint32_t probes;	/* wanted by the snoopers */
+	uint32_t subscribers;	/* that want just this process */
+	uint32_t probes_before; /* while undecided: what it was wanted for until now */
+	/* What its command line was found to match, and the serial of the snoopers. */
+	uint32_t judged_probes;
+	uint64_t judged_by;
+	uint64_t ended_ns;	 /* once it isn't alive */
+	uint64_t retry_ns;	 /* its maps aren't read again before */
+	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
+	struct space *space;
+};
+
+struct target_table;
+
+/* `max` bounds those that live; as many again may have ended. -ENOMEM */
+int target_table_new(struct target_table **ret, size_t max);
+void target_table_free(struct target_table *table);
+
+/* An incarnation, alive or ended; NULL: unknown. Valid until target_table_sweep(). */
+struct target *target_table_find(const struct target_table *table, uint32_t pid, uint64_t id);
+
+/* Who has the pid now. */
+struct target *target_table_current(const struct target_table *table, pid_t pid);
+
+/* Copies `like`, with its space (NULL: an empty one), as the one who has its pid from now on; who
+ * had it before has ended. NULL: the table is full, or no memory; the space is freed. */
+struct target *target_table_add(struct target_table *table, const struct target *like);
+
+/* It has ended at that time, or is no longer of interest. */
+void target_table_end(struct target_table *table, struct target *target, uint64_t ns);
+
+/* Programs that did not match: only their ids are kept. */
+void target_table_reject(struct target_table *table, pid_t pid, uint64_t id, uint64_t ns);
+bool target_table_was_rejected(const struct target_table *table, uint32_t pid, uint64_t id);
+
+/* Ended ones fill the table: a window should be read soon, after which they can go. */
+bool target_table_is_crowded(const struct target_table *table);
+
+/* Forgets who ended before `ns`, and what was unmapped before. */
+void target_table_sweep(struct target_table *table, uint64_t ns);
+
+/* Calls each for those that live. It may end the one it is called with. */
+void target_table_each(const struct target_table *table, void (*each)(void *arg, struct target *),
+		       void *arg);
+
+struct target_table_stats {
+	uint64_t ended;	  /* since the start */
+	uint64_t refused; /* found no room, since the start */
+};
+void target_table_stats(const struct target_table *table, struct target_table_stats *stats);
