@@ -36,27 +36,41 @@ BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
 SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
 
 
+# One short line a file; V=1 shows the commands.
+ifeq ($(V),1)
+say = @:
+Q :=
+else
+say = @echo "$(1) $@"
+Q := @
+endif
+
 .PHONY: all
 all: $(BUILD)/stackprobe ## build the daemon (default)
 
 $(BUILD)/stackprobe: $(OBJECTS)
-	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,link)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flamegraph.js \
                                     probe/output/flamegraph.css
 	@mkdir -p $(@D)
-	$(CC) -c -o $@ $<
+	$(call say,as)
+	$(Q)$(CC) -c -o $@ $<
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
-	$(CLANG) $(BPFFLAGS) -c -o $@ $<
+	$(call say,bpf)
+	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
 
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
-	$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
+	$(call say,skel)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
 
 .SECONDARY: # keep the BPF objects
 
@@ -85,10 +99,11 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 # side (comparePointers).
 .PHONY: lint
 lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
-	clang-format --dry-run -Werror $(CFILES)
-	scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch])
-	shellcheck $(SCRIPTS)
-	cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
+	@clang-format --dry-run -Werror $(CFILES)
+	@scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch])
+	@shellcheck $(SCRIPTS)
+	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf --std=c11 probe
 	@for file in $(SOURCES); do echo $$file; done | xargs -P 2 -I{} sh -c \
 		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'
+	@echo "lint: no finding"

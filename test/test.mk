@@ -13,23 +13,28 @@ endif
 
 build/test/programs/%: test/programs/%.c $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(PROGRAMFLAGS) -o $@ $< -ldl
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -o $@ $< -ldl
 build/test/programs/%: test/programs/%.cc $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
-	$(CXX) $(PROGRAMFLAGS) -o $@ $<
+	$(call say,c++)
+	$(Q)$(CXX) $(PROGRAMFLAGS) -o $@ $<
 build/test/programs/%.so: test/programs/lib/%.c $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -Itest/programs -o $@ $<
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -Itest/programs -o $@ $<
 build/test/programs/%: test/programs/%.rs
 	@mkdir -p $(@D)
-	rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
+	$(call say,rustc)
+	$(Q)rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
 
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
 
 # Fuzz targets: clang's libFuzzer over the same sources, in a build of their own.
 FUZZBUILD   := build/fuzz
@@ -40,9 +45,11 @@ FUZZOBJECTS := $(patsubst probe/%.c,$(FUZZBUILD)/probe/%.o,$(filter-out probe/ma
 FUZZ_SECONDS ?= 15
 $(FUZZBUILD)/probe/%.o: probe/%.c $(SKELETONS)
 	@mkdir -p $(@D)
-	$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,clang)
+	$(Q)$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
 $(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS)
-	$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(call say,clang)
+	$(Q)$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 -include $(FUZZOBJECTS:.o=.d)
 
 PYTEST ?= /usr/bin/python3 -m pytest
@@ -64,7 +71,7 @@ unit: $(UNITS) ## run the unit tests
 
 .PHONY: e2e
 e2e: all $(PROGRAMS) ## run the end-to-end tests (needs root)
-	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
+	@STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
 		$(PYTEST) -q -p no:cacheprovider test/e2e $(PYTESTFLAGS)
 
 .PHONY: fuzz
