@@ -228,8 +228,10 @@ static void tear_down(struct daemon *daemon)
 	worker_stop(daemon->bulk);
 	if (daemon->loop)
 		loop_flush(daemon->loop); /* what was done is told */
-	/* Sessions on demand answer their clients before the server goes. */
+	/* Who waits for a profile is answered before the server goes. */
 	ondemands_free(daemon->services.ondemands);
+	if (daemon->services.flamegraph)
+		session_cancel_fetches(daemon->services.flamegraph);
 	server_free(daemon->server);
 	session_free(daemon->services.flamegraph);
 	engine_free(daemon->services.engine);

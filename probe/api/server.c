@@ -30,6 +30,7 @@ struct server {
 	struct loop_timer timer;
 	struct connections connections;
 	struct http_request *suspended; /* requests that wait for their answer */
+	bool stopping;
 };
 
 /* One request, from its first header to the end of its answer. */
@@ -305,7 +306,9 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char 
 	if (!request->dispatched) {
 		request->dispatched = true;
 		connection_set_waiting(&server->connections, request->connection, false);
-		if (!request->answer.status)
+		if (server->stopping)
+			answer_failed(&request->answer, 503, "the daemon is stopping");
+		else if (!request->answer.status)
 			dispatch(request, path, method);
 		if (!request->answer.status) {
 			suspend(request);
@@ -450,7 +453,8 @@ void server_free(struct server *server)
 {
 	if (!server)
 		return;
-	/* Nobody fills their answers any more. */
+	/* Nobody fills their answers any more, nor those of requests that come only now. */
+	server->stopping = true;
 	while (server->suspended) {
 		struct http_request *request = server->suspended;
 

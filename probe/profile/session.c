@@ -25,7 +25,8 @@ struct session {
 	struct loop_timer period;
 	struct profile *previous[PROBE_COUNT];
 	struct session_stats stats;
-	unsigned writing; /* profiles whose files aren't written yet */
+	struct fetch *fetches; /* that are under way */
+	unsigned writing;      /* profiles whose files aren't written yet */
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -275,6 +276,7 @@ const char *session_state(const struct session *session, enum probe probe, const
 /* ---- GET ---- */
 
 struct fetch {
+	struct fetch *next;
 	struct session *session;
 	enum probe probe;
 	int pid;
@@ -283,12 +285,26 @@ struct fetch {
 	void *arg;
 };
 
+static void fetch_finish(struct fetch *fetch, int error, struct buf *content)
+{
+	struct fetch **at = &fetch->session->fetches;
+
+	while (*at != fetch)
+		at = &(*at)->next;
+	*at = fetch->next;
+	fetch->done(fetch->arg, error, content);
+	free(fetch);
+}
+
 static void fetch_rendered(void *arg, struct render *render)
 {
-	struct fetch *fetch = arg;
+	fetch_finish(arg, render->error, &render->content[0]);
+}
 
-	fetch->done(fetch->arg, render->error, &render->content[0]);
-	free(fetch);
+void session_cancel_fetches(struct session *session)
+{
+	while (session->fetches)
+		fetch_finish(session->fetches, -ECANCELED, NULL);
 }
 
 static void fetch_drained(void *arg)
@@ -311,10 +327,8 @@ static void fetch_drained(void *arg)
 	if (current && time(NULL) - current->from < SHORT_PERIOD_S)
 		question.before = previous;
 	int r = question.profile ? render_submit(session->setup.files.bulk, &question) : -ENOENT;
-	if (r < 0) {
-		fetch->done(fetch->arg, r, NULL);
-		free(fetch);
-	}
+	if (r < 0)
+		fetch_finish(fetch, r, NULL);
 }
 
 int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
@@ -327,7 +341,8 @@ int session_fetch(struct session *session, enum probe probe, int pid, const stru
 	struct fetch *fetch = malloc(sizeof(*fetch));
 	if (!fetch)
 		return -ENOMEM;
-	*fetch = (struct fetch){session, probe, pid, output, done, arg};
+	*fetch = (struct fetch){session->fetches, session, probe, pid, output, done, arg};
+	session->fetches = fetch;
 	if (collecting)
 		engine_drain(session->setup.engine, fetch_drained, fetch);
 	else

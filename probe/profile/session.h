@@ -45,6 +45,9 @@ const char *session_state(const struct session *session, enum probe probe, const
 int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
 		  void (*done)(void *arg, int error, struct buf *content), void *arg);
 
+/* At the end, when no job is done any more: fetches under way get -ECANCELED. */
+void session_cancel_fetches(struct session *session);
+
 /* Stops, writes what is there, and calls done(arg) when all is written. */
 void session_close(struct session *session, void (*done)(void *arg), void *arg);
 
