@@ -44,6 +44,9 @@ static void write_samples(struct buf *out, const struct engine_stats *stats)
 	one(out, "profile_refused_total", "counter",
 	    "Weight that found no room in a profile (it has too many distinct frames).",
 	    (double)stats->drain.refused);
+	one(out, "kernel_names_readable", "gauge",
+	    "0: /proc/kallsyms can't be read or hides its addresses (kernel.kptr_restrict).",
+	    stats->kernel_names_error == 0);
 	one(out, "frames_unnamed_total", "counter", "Frames that got no symbol.",
 	    (double)stats->unnamed_frames);
 }

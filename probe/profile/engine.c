@@ -411,6 +411,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 		stats->samples[i] = counters.samples[i] > drain->unwanted[i]
 					    ? counters.samples[i] - drain->unwanted[i]
 					    : 0;
+	stats->kernel_names_error = symbolizer_kernel_error(engine->symbolizer);
 	stats->unnamed_frames = symbolizer_unnamed(engine->symbolizer);
 	stats->given_up =
 		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);

@@ -77,7 +77,8 @@ struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
 	uint64_t lost[LOST_COUNT];
 	uint64_t unnamed_frames;
-	uint64_t given_up; /* jobs */
+	int kernel_names_error; /* symbolizer_kernel_error() */
+	uint64_t given_up;	/* jobs */
 	uint64_t bpf_time_ns;
 	unsigned cpus;
 	bool arming; /* processes are still being looked at for the first time */

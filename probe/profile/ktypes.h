@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * An excerpt of the running kernel's BTF with the few fields that the BPF programs read. libbpf
- * would read and index all 5 MB of it again for each object that is loaded (20 ms each time, of the
- * 100 ms between a PUT and the first sample); this is done once, and 1 KB is kept.
+ * would read and index all 5 MB of it again for each object that is loaded, a large part of the
+ * time between a PUT and the first sample; this is done once, and 1 KB is kept.
  */
 #pragma once
 

@@ -14,7 +14,7 @@ void kernel_symbols_free(struct kernel_symbols *symbols);
 /*
  * To be called at the start of a batch of look-ups. The first look-up reads the table; the first of
  * a batch that lies outside the kernel's own text reads it again if modules or BPF programs have
- * come or gone. (Reading takes 0.1 s, and most batches need only the kernel's own.)
+ * come or gone. (Reading formats 5 MB of text, and most batches need only the kernel's own.)
  */
 void kernel_symbols_begin(struct kernel_symbols *symbols);
 

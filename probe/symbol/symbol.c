@@ -12,7 +12,8 @@
 
 struct symbolizer {
 	struct kernel_symbols *kernel;
-	atomic_uint_fast64_t unnamed; /* read by the loop */
+	atomic_uint_fast64_t unnamed; /* read by the loop, as is */
+	atomic_int kernel_error;
 };
 
 /* Where threads begin: the program's entry and what C libraries put between it and main, and
@@ -97,6 +98,8 @@ static void name_kernel(struct symbolizer *symbolizer, uint64_t address, struct 
 {
 	const char *found = kernel_symbols_find(symbolizer->kernel, address);
 
+	atomic_store(&symbolizer->kernel_error, kernel_symbols_error(symbolizer->kernel));
+
 	if (found)
 		buf_str(name, found);
 	else
@@ -146,6 +149,11 @@ enum frame_type symbolizer_name(struct symbolizer *symbolizer, const struct code
 	}
 	buf_str(name, "[jit]");
 	return FRAME_TYPE_JIT;
+}
+
+int symbolizer_kernel_error(const struct symbolizer *symbolizer)
+{
+	return atomic_load(&symbolizer->kernel_error);
 }
 
 uint64_t symbolizer_unnamed(const struct symbolizer *symbolizer)

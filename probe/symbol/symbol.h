@@ -41,5 +41,9 @@ void symbolizer_begin(struct symbolizer *symbolizer);
 enum frame_type symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
 				struct buf *name, bool *entry);
 
+/* Why the kernel's names can't be read: 0 they can (or weren't needed yet), -EACCES
+ * kernel.kptr_restrict hides them, or a negative errno. From any thread. */
+int symbolizer_kernel_error(const struct symbolizer *symbolizer);
+
 /* Frames that got no symbol since the start. */
 uint64_t symbolizer_unnamed(const struct symbolizer *symbolizer);
