@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/command.h"
+
+#include <stdio.h>
+
+int usage_error(const char *what, const char *value)
+{
+	fprintf(stderr, "stackprobe: %s%s%s\nTry 'stackprobe --help'.\n", what, value ? ": " : "",
+		value ? value : "");
+	return EXIT_USAGE;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What every command that profiles stands on: the loop, the workers, the engine. */
+#pragma once
+
+#include "profile/engine.h"
+
+struct core {
+	struct loop *loop;
+	struct worker *urgent, *foreign, *bulk;
+	struct engine *engine;
+	char host[256];
+};
+
+/* Negative errno: what was made is there for core_done(). */
+int core_init(struct core *core, const struct tracer_sizes *sizes);
+
+/* First half of the end: no job runs any more, and what was done has been told. */
+void core_quiet(struct core *core);
+
+/* Second half, when all that uses the engine has gone. */
+void core_done(struct core *core);
