@@ -16,7 +16,7 @@ struct {
 static __always_inline void send(const struct life_event *event, uint64_t flags)
 {
 	if (bpf_ringbuf_output(&life, (void *)event, sizeof(*event), flags))
-		count_loss(LOST_LIFE_FULL);
+		count_loss(LOST_LIFE_FULL, 1);
 }
 
 /* Nobody is woken for what can wait until the stacks are read, unless the ring fills up. */
@@ -31,7 +31,7 @@ static __always_inline uint64_t lazy(void)
 static __always_inline void set_target(uint32_t tgid, const struct target_value *value)
 {
 	if (bpf_map_update_elem(&targets, &tgid, value, BPF_ANY))
-		count_loss(LOST_TARGETS_FULL);
+		count_loss(LOST_TARGETS_FULL, 1);
 }
 
 SEC("raw_tp/sched_process_fork")

@@ -31,13 +31,14 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
-static __always_inline void count_loss(enum loss where)
+/* `weight` samples are lost, or events. */
+static __always_inline void count_loss(enum loss where, uint64_t weight)
 {
 	uint32_t zero = 0;
 	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
 
 	if (mine && where < LOST_COUNT)
-		mine->lost[where]++;
+		mine->lost[where] += weight;
 }
 
 static __always_inline void count_sample(uint32_t probe)

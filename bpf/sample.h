@@ -65,7 +65,7 @@ enum loss {
 /* Each CPU's counters. */
 struct counters {
 	uint64_t samples[PROBE_COUNT]; /* stacks counted */
-	uint64_t lost[LOST_COUNT];
+	uint64_t lost[LOST_COUNT];     /* samples by their weight; events */
 };
 
 /* What is counted together in one window. */
@@ -77,6 +77,7 @@ struct stack_key {
 
 struct stack_count {
 	uint64_t weight;
+	uint64_t samples; /* stacks taken: fewer than events where the guard thins them */
 };
 
 /*
@@ -109,6 +110,18 @@ struct control {
 	uint64_t hash_seed;
 	uint32_t follow_new;	 /* new programs and names may match: report them */
 	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
+	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
+};
+
+/* How a probe is thinned (bpf/guard.h). Map `guards`, key enum probe; a cache line for each. */
+struct guard {
+	uint32_t interval; /* the stack of one event in so many is taken; 0, 1: of each */
+	uint32_t pad;
+	uint64_t rate_ppm; /* of one CPU, in the slice before */
+	uint64_t slice_ns; /* when the slice began, CLOCK_MONOTONIC */
+	uint64_t spent_ns; /* in this slice, by stacks */
+	uint64_t events;   /* in this slice */
+	uint64_t unused[3];
 };
 
 enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
@@ -128,5 +141,6 @@ struct life_event {
 
 _Static_assert(sizeof(struct stack_key) == 16, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
+_Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct target_value) == 16, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

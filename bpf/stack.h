@@ -61,11 +61,11 @@ static __always_inline bool send_stack(struct walk *walk)
 static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight)
 {
 	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
-	struct stack_count first = {.weight = weight};
+	struct stack_count first = {.weight = weight, .samples = 1};
 
 	if (!known) {
 		if (!send_stack(walk)) {
-			count_loss(LOST_RING_FULL);
+			count_loss(LOST_RING_FULL, weight);
 			return;
 		}
 		if (bpf_map_update_elem(counts, &walk->head.key, &first, BPF_NOEXIST) == 0) {
@@ -75,10 +75,11 @@ static __always_inline void count_in(void *counts, struct walk *walk, uint64_t w
 		known = bpf_map_lookup_elem(counts, &walk->head.key); /* another CPU was faster */
 	}
 	if (!known) {
-		count_loss(LOST_COUNTS_FULL);
+		count_loss(LOST_COUNTS_FULL, weight);
 		return;
 	}
 	__sync_fetch_and_add(&known->weight, weight);
+	__sync_fetch_and_add(&known->samples, 1);
 	count_sample(walk->head.key.probe);
 }
 
@@ -148,7 +149,7 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 
 	if (!settings)
 		return;
-	walk = walk_take();
+	walk = walk_take(weight);
 	if (!walk)
 		return;
 	window = settings->window;

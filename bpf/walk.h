@@ -26,7 +26,8 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
-static __always_inline struct walk *walk_take(void)
+/* `weight`: of the sample, which is lost when all are taken. */
+static __always_inline struct walk *walk_take(uint64_t weight)
 {
 	for (int level = 0; level < WALK_LEVELS; level++) {
 		uint32_t key = level;
@@ -37,7 +38,7 @@ static __always_inline struct walk *walk_take(void)
 			return walk;
 		}
 	}
-	count_loss(LOST_WALK_BUSY);
+	count_loss(LOST_WALK_BUSY, weight);
 	return NULL;
 }
 

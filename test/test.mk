@@ -28,6 +28,20 @@ build/test/programs/%: test/programs/%.rs
 	$(call say,rustc)
 	$(Q)rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
 
+# Programs with BPF of their own, from the daemon's headers.
+BPFTESTS := $(patsubst test/bpf/%.bpf.c,build/test/bpf/%,$(wildcard test/bpf/*.bpf.c))
+PROGRAMS += $(BPFTESTS)
+build/test/bpf/%.bpf.o: test/bpf/%.bpf.c $(wildcard bpf/*.h)
+	@mkdir -p $(@D)
+	$(call say,bpf)
+	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
+build/test/bpf/%.skel.h: build/test/bpf/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
+build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
+	$(call say,cc)
+	$(Q)$(CC) $(filter-out $(SANFLAGS),$(ALLFLAGS)) -isystem build/test/bpf -o $@ $< \
+		$(shell pkg-config --libs libbpf)
+
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))

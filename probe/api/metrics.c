@@ -32,6 +32,13 @@ static void write_samples(struct buf *out, const struct engine_stats *stats)
 			buf_printf(out, "stackprobe_samples_total{probe=\"%s\"} %llu\n",
 				   kind_get(i)->name, (unsigned long long)stats->samples[i]);
 	}
+	head(out, "thinned", "gauge",
+	     "The stack of one event in so many is taken (max_overhead); 1: of each.");
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (kind_get(i)->built)
+			buf_printf(out, "stackprobe_thinned{probe=\"%s\"} %u\n", kind_get(i)->name,
+				   stats->thinned[i]);
+	}
 	head(out, "lost_total", "counter", "Samples and events lost, by place.");
 	for (int i = 0; i < LOST_COUNT; i++)
 		buf_printf(out, "stackprobe_lost_total{where=\"%s\"} %llu\n", loss_name(i),

@@ -84,6 +84,7 @@ static void add_probe(cJSON *to, const struct services *services, enum probe pro
 	if (!kind->built)
 		return;
 	cJSON_AddNumberToObject(entry, "samples", (double)stats->samples[probe]);
+	cJSON_AddNumberToObject(entry, "thinned", stats->thinned[probe]);
 	cJSON *causes = cJSON_AddObjectToObject(entry, "lost");
 	for (int i = 0; i < LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, loss_name(i), (double)stats->lost[i]);

@@ -16,11 +16,12 @@ struct profile_meta {
 	const char *title;	/* "On-CPU Time" */
 	const char *count_name; /* unit of the weights: "samples" */
 	const char *host;
-	time_t from, until; /* 0 = unknown */
-	uint64_t period_ns; /* of the sampling, 0 = not sampled by time */
-	uint64_t lost;	    /* samples that were lost */
-	uint64_t truncated; /* weight of stacks that don't reach their root */
-	uint32_t processes; /* how many processes are in it */
+	time_t from, until;	  /* 0 = unknown */
+	uint64_t period_ns;	  /* of the sampling, 0 = not sampled by time */
+	uint64_t events, samples; /* fewer samples than events: stacks were thinned */
+	uint64_t lost;		  /* samples that were lost */
+	uint64_t truncated;	  /* weight of stacks that don't reach their root */
+	uint32_t processes;	  /* how many processes are in it */
 };
 
 /*

@@ -18,7 +18,7 @@ struct batch_stack {
 	uint32_t subscribers;
 	uint32_t codes_count; /* leaf first, behind those of the stack before */
 	enum truncation truncated;
-	uint64_t weight;
+	struct stack_count count;
 };
 
 struct batch {
@@ -122,7 +122,7 @@ static enum truncation place(struct batch *batch, struct batch_stack *to, const 
 }
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
-	      const struct target *target, uint32_t subscribers, uint64_t weight,
+	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
 	      struct symbol_files *files)
 {
 	size_t first = batch->codes_count;
@@ -135,7 +135,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		.pid = target->pid,
 		.probe = stack->key.probe,
 		.subscribers = subscribers,
-		.weight = weight,
+		.count = *count,
 	};
 	memcpy(to->comm, target->comm, sizeof(to->comm));
 	memcpy(to->thread, stack->comm, sizeof(to->thread));
@@ -152,7 +152,7 @@ uint64_t batch_weight(const struct batch *batch)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < batch->count; i++)
-		sum += batch->stacks[i].weight;
+		sum += batch->stacks[i].count.weight;
 	return sum;
 }
 
@@ -239,13 +239,13 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until
 		struct batch_stack *stack = &batch->stacks[i];
 
 		if (!names) {
-			result->refused += stack->weight;
+			result->refused += stack->count.weight;
 			continue;
 		}
 		names->text.max = NAMES_MAX;
 		name_frames(names, symbolizer, stack, codes);
 		codes += stack->codes_count;
-		result->truncated[stack->truncated] += stack->weight;
+		result->truncated[stack->truncated] += stack->count.weight;
 		for (size_t s = 0; s < batch->sinks_count; s++) {
 			const struct sink *sink = &batch->sinks[s];
 
@@ -255,10 +255,12 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until
 			int64_t node = buf_error(&names->text) ? buf_error(&names->text)
 							       : graft(sink, stack, names);
 			if (node >= 0) {
-				tree_add(sink->profile->tree, (uint32_t)node, stack->weight);
+				tree_add(sink->profile->tree, (uint32_t)node, stack->count.weight);
+				sink->profile->events += stack->count.weight;
+				sink->profile->samples += stack->count.samples;
 			} else {
-				sink->profile->refused += stack->weight;
-				result->refused += stack->weight;
+				sink->profile->refused += stack->count.weight;
+				result->refused += stack->count.weight;
 			}
 		}
 	}

@@ -26,10 +26,10 @@ struct sink {
 int batch_new(struct batch **ret);
 void batch_free(struct batch *batch);
 
-/* Adds one stack with its weight, for `subscribers`. Functions of files that it needs are asked
+/* Adds one stack with its count, for `subscribers`. Functions of files that it needs are asked
  * for. -ENOMEM: nothing was added. */
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
-	      const struct target *target, uint32_t subscribers, uint64_t weight,
+	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
 	      struct symbol_files *files);
 
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */

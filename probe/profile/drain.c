@@ -248,7 +248,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	}
 	if (!target && target_table_was_rejected(table, key->tgid, stack->target_id)) {
-		drain->stats.unwanted[key->probe] += weight;
+		drain->stats.unwanted[key->probe] += counted->count.samples;
 		return;
 	}
 	if (!target) {
@@ -257,9 +257,9 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	}
 	uint32_t bits = wanting & targets_subscribers(drain->setup.targets, target, key->probe);
 	if (!bits)
-		drain->stats.unwanted[key->probe] += weight;
-	else if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, weight,
-			   drain->setup.files) < 0)
+		drain->stats.unwanted[key->probe] += counted->count.samples;
+	else if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits,
+			   &counted->count, drain->setup.files) < 0)
 		drain->stats.lost[LOST_READ_FAILED] += weight;
 }
 
@@ -275,7 +275,7 @@ static void join(struct drain *drain, struct batch *batch)
 	size_t count = counted_count(drain, &counted);
 	uint32_t wanting = drain->setup.wanting(drain->setup.arg, drain->ended_window);
 
-	for (size_t i = 0; wanting && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		join_one(drain, batch, &counted[i], wanting);
 	drain->stats.windows++;
 	drain->stats.window_stacks = count;

@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "profile/drain.h"
 
-#define DEFAULT_PERIOD_NS (10 * NS_PER_MS)
-#define NOT_YET		  UINT64_MAX
+#define DEFAULT_PERIOD_NS    (10 * NS_PER_MS)
+#define DEFAULT_MAX_OVERHEAD 3 /* percent */
+#define NOT_YET		     UINT64_MAX
 
 struct subscriber {
 	struct engine *engine;
@@ -142,6 +143,8 @@ static int engine_init(struct engine *engine)
 	struct tracer_events events = {.stack = on_stack, .life = on_life, .arg = engine};
 	int r = tracer_new(&engine->tracer, setup->loop, &setup->sizes, &events);
 
+	if (r == 0)
+		tracer_set_budget(engine->tracer, DEFAULT_MAX_OVERHEAD);
 	if (r == 0)
 		r = symbolizer_new(&engine->symbolizer);
 	if (r == 0)
@@ -372,6 +375,11 @@ int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size
 	return engine->running ? tracer_sample(engine->tracer, period_ns, why, why_bytes) : 0;
 }
 
+void engine_set_max_overhead(struct engine *engine, unsigned percent)
+{
+	tracer_set_budget(engine->tracer, percent);
+}
+
 void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg)
 {
 	drain_request(engine->drain, done, arg);
@@ -407,6 +415,8 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	tracer_counters(engine->tracer, &counters);
 	for (int i = 0; i < LOST_COUNT; i++)
 		stats->lost[i] = drain->lost[i] + counters.lost[i];
+	for (int i = 0; i < PROBE_COUNT; i++)
+		stats->thinned[i] = tracer_thinned(engine->tracer, i);
 	for (int i = 0; i < PROBE_COUNT; i++)
 		stats->samples[i] = counters.samples[i] > drain->unwanted[i]
 					    ? counters.samples[i] - drain->unwanted[i]

@@ -58,6 +58,9 @@ int engine_set_snoopers(struct engine *engine, struct snoopers *snoopers);
 /* The period of the sampling timer, now or when it starts. Errors as engine_subscribe(). */
 int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes);
 
+/* What all probes together may use, percent of one CPU; 0: no guard. */
+void engine_set_max_overhead(struct engine *engine, unsigned percent);
+
 /* Reads the window that runs now and calls done(arg) when its stacks are in the profiles. done is
  * called later, never inside, and even when there is no memory or nothing runs. */
 void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg);
@@ -75,6 +78,7 @@ void engine_refresh(struct engine *engine);
 
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
+	uint32_t thinned[PROBE_COUNT]; /* now, the stack of one event in so many is taken */
 	uint64_t lost[LOST_COUNT];
 	uint64_t unnamed_frames;
 	int kernel_names_error; /* symbolizer_kernel_error() */

@@ -49,6 +49,8 @@ int profile_merge(struct profile *profile, const struct profile *more)
 		profile->from = more->from;
 	if (more->until > profile->until)
 		profile->until = more->until;
+	profile->events += more->events;
+	profile->samples += more->samples;
 	profile->lost += more->lost;
 	profile->refused += more->refused;
 	return tree_merge(profile->tree, more->tree, TREE_ROOT);
@@ -111,6 +113,8 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 	if (r < 0)
 		return r;
 	selected->until = from->until;
+	selected->events = from->events;
+	selected->samples = from->samples;
 	selected->lost = from->lost;
 	selected->refused = from->refused;
 	for (int64_t i = 0; i < count; i++) {
@@ -157,6 +161,8 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.from = profile->from,
 		.until = profile->until,
 		.period_ns = profile->period_ns,
+		.events = profile->events,
+		.samples = profile->samples,
 		.lost = profile->lost + profile->refused,
 		.truncated = truncated_weight(profile->tree, start),
 		.processes = count > 0 ? (uint32_t)count : 0,

@@ -23,8 +23,10 @@ struct profile {
 	enum probe probe;
 	time_t from, until;
 	uint64_t period_ns;
-	uint64_t lost;	  /* samples lost meanwhile */
-	uint64_t refused; /* weight that found no room in the tree */
+	uint64_t events, samples; /* what was to be sampled, and the stacks taken for it: fewer
+				     where the guard thinned them */
+	uint64_t lost;		  /* samples lost meanwhile */
+	uint64_t refused;	  /* weight that found no room in the tree */
 };
 
 /* With one reference. -ENOMEM */

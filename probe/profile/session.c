@@ -151,6 +151,8 @@ static void closed_window(void *arg)
 		/* The params that were waited with; the rest is reconciled below. */
 		session->applied = session->wanted.params;
 		subscriber_set_thread_frame(session->subscriber, session->applied.thread_frame);
+		engine_set_max_overhead(session->setup.engine,
+					(unsigned)session->applied.max_overhead);
 		arm_period(session, loop_now_ns());
 		if (engine_set_period(session->setup.engine, params_period_ns(&session->applied),
 				      why, sizeof(why)) < 0) {
@@ -189,6 +191,7 @@ static int start(struct session *session, char *why, size_t why_bytes)
 	}
 	session->failure[0] = '\0';
 	session->applied = session->wanted.params;
+	engine_set_max_overhead(session->setup.engine, (unsigned)session->applied.max_overhead);
 	arm_period(session, loop_now_ns());
 	log_info("flamegraph started, a sample each %.3f ms",
 		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);

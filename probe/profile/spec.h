@@ -20,6 +20,7 @@ struct params {
 	int64_t multi_instance;
 	int64_t native_stack;
 	int64_t thread_frame;
+	int64_t max_overhead;
 	char pyroscope_server[SPEC_SERVER_MAX];
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];

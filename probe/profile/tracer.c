@@ -20,6 +20,8 @@
 #include "profile/timer.h"
 #include "sample.skel.h"
 
+#define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))
+
 struct tracer {
 	struct loop *loop;
 	struct tracer_sizes sizes;
@@ -28,7 +30,9 @@ struct tracer {
 	struct life_bpf *life;
 	struct sample_bpf *sample;
 	struct timer *timer;
-	struct control *control; /* shared with the programs */
+	struct control *control;    /* shared with the programs */
+	const struct guard *guards; /* of the sampling programs, by probe; mapped */
+	uint64_t budget_ppm;
 	struct ring_buffer *life_ring, *stack_ring;
 	struct loop_watch life_watch, stack_watch;
 	int barrier_fd; /* an array of maps: see wait_for_programs() */
@@ -221,6 +225,7 @@ static int load_life(struct tracer *tracer)
 	tracer->control = shared;
 	tracer->control->hash_seed = hash_seed();
 	tracer->control->window = tracer->next_window;
+	tracer->control->budget_ppm = tracer->budget_ppm;
 	r = open_barrier(tracer);
 	if (r < 0)
 		return r;
@@ -274,17 +279,25 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum)
 		add_counters(sum, &each[i]);
 }
 
+static void unload_sample(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	if (tracer->guards)
+		munmap((void *)tracer->guards, GUARDS_BYTES);
+	tracer->guards = NULL;
+	sample_bpf__destroy(tracer->sample);
+	tracer->sample = NULL;
+	free(TAKE_PTR(tracer->keys));
+	free(TAKE_PTR(tracer->counts));
+}
+
 void tracer_stop(struct tracer *tracer)
 {
 	tracer_counters(tracer, &tracer->before);
 	timer_free(tracer->timer);
 	tracer->timer = NULL;
-	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
 	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
-	sample_bpf__destroy(tracer->sample);
-	tracer->sample = NULL;
-	free(TAKE_PTR(tracer->keys));
-	free(TAKE_PTR(tracer->counts));
+	unload_sample(tracer);
 	if (tracer->control) {
 		/* Two on, so that the first new window doesn't lie where the last one may still be
 		 * read. */
@@ -323,6 +336,17 @@ static uint32_t kernel_frames_max(void)
 	return max && max < KERNEL_FRAMES_MAX ? (uint32_t)max : KERNEL_FRAMES_MAX;
 }
 
+static int map_guards(struct tracer *tracer)
+{
+	void *guards = mmap(NULL, GUARDS_BYTES, PROT_READ, MAP_SHARED,
+			    bpf_map__fd(tracer->sample->maps.guards), 0);
+
+	if (guards == MAP_FAILED)
+		return -errno;
+	tracer->guards = guards;
+	return 0;
+}
+
 static int load_sample(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
@@ -347,6 +371,8 @@ static int load_sample(struct tracer *tracer)
 	if (r == 0)
 		r = sample_bpf__load(sample);
 	if (r == 0)
+		r = map_guards(tracer);
+	if (r == 0)
 		r = watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch,
 			       bpf_map__fd(sample->maps.stacks), on_stack, stacks_ready);
 	if (r == 0)
@@ -361,11 +387,7 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 
 		if (r < 0) {
 			explain(why, why_bytes, r, "the sampling program can't be loaded");
-			unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
-			sample_bpf__destroy(tracer->sample);
-			tracer->sample = NULL;
-			free(TAKE_PTR(tracer->keys));
-			free(TAKE_PTR(tracer->counts));
+			unload_sample(tracer);
 			return r;
 		}
 	}
@@ -381,6 +403,20 @@ void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
 		return;
 	tracer->control->pending_probes = probes;
 	tracer->control->follow_new = follow;
+}
+
+void tracer_set_budget(struct tracer *tracer, unsigned percent)
+{
+	tracer->budget_ppm = percent * 10000u;
+	if (tracer->control)
+		tracer->control->budget_ppm = tracer->budget_ppm;
+}
+
+uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
+{
+	uint32_t interval = tracer->guards ? tracer->guards[probe].interval : 0;
+
+	return interval && tracer->budget_ppm ? interval : 1;
 }
 
 int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value)

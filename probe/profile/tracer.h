@@ -54,6 +54,13 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
  * decided. */
 void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes);
 
+/* What all programs together may use, percent of one CPU (bpf/guard.h); 0: as much as they need.
+ * Holds for every start from now on. */
+void tracer_set_budget(struct tracer *tracer, unsigned percent);
+
+/* The stack of one event in how many is taken now; 1: of each. */
+uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe);
+
 /* -ENOSPC: the map of targets is full. */
 int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value);
 int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value);

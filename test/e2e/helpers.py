@@ -1,6 +1,6 @@
 """What every end-to-end test uses: the daemon and target programs.
 
-What interface.md leaves open (the shape of GET's "status") is read in one place, Daemon.probe and
+The shape of GET's "status" is known in one place, Daemon.probe and
 Daemon.processes.
 """
 import http.client

@@ -145,7 +145,7 @@ def test_a_probe_of_a_later_version_is_503_where_no_other_runs(daemon, probe):
     assert daemon.get("/flamegraph").json() == {}
 
 
-@pytest.mark.parametrize("param", ["max_overhead", "offcpu_depth"])
+@pytest.mark.parametrize("param", ["minblock", "offcpu_depth"])
 def test_a_param_of_a_later_version_is_refused(daemon, param):
     answer = daemon.put(stopped(**{param: 20}))
     assert answer.status == 400

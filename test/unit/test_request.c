@@ -24,7 +24,7 @@ static void messages_are_those_of_the_contract(void **state)
 		 "params.frequency invalid value 0, must be in [1, 1000]"},
 		{PARAMS("\"perf_sample_period\":20,\"frequency\":99"),
 		 "params.frequency and params.perf_sample_period exclude each other"},
-		{PARAMS("\"max_overhead\":3"), "not available in this version: max_overhead"},
+		{PARAMS("\"minblock\":3"), "not available in this version: minblock"},
 		{"{\"cmd\":{\"probe\":[\"io\"]}}", "unsupported probe range: io."},
 		{"{\"cmd\":{\"probe\":[]}}", "invalid probe ranges: at least one must be set"},
 		{"{\"cmd\":{\"probe\":[1]}}", "Invalid probe range: must be string."},
