@@ -84,6 +84,15 @@ static int take_nothing(struct reader *reader, const config_setting_t *setting)
 	return 0;
 }
 
+static void free_roots(struct conf *conf)
+{
+	for (size_t i = 0; i < conf->roots_count; i++) {
+		free(conf->roots[i]);
+		conf->roots[i] = NULL;
+	}
+	conf->roots_count = 0;
+}
+
 static int take_roots(struct reader *reader, const config_setting_t *setting)
 {
 	struct conf *conf = reader->conf;
@@ -91,7 +100,7 @@ static int take_roots(struct reader *reader, const config_setting_t *setting)
 
 	if (!config_setting_is_aggregate(setting) || count < 1 || count > CONF_ROOTS_MAX)
 		return refuse(reader, setting, "a list of 1 to 16 folders");
-	conf_done(conf);
+	free_roots(conf);
 	for (int i = 0; i < count; i++) {
 		const char *path = config_setting_get_string_elem(setting, i);
 
@@ -102,6 +111,38 @@ static int take_roots(struct reader *reader, const config_setting_t *setting)
 			return -ENOMEM;
 		conf->roots_count++;
 	}
+	return 0;
+}
+
+static int take_path(struct reader *reader, const config_setting_t *setting, char **path)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (!text || (text[0] && text[0] != '/'))
+		return refuse(reader, setting, "an absolute path, or empty");
+	char *copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	free(*path);
+	*path = copy;
+	return 0;
+}
+
+static int take_state_dir(struct reader *reader, const config_setting_t *setting)
+{
+	return take_path(reader, setting, &reader->conf->state_dir);
+}
+
+static int take_probes_init(struct reader *reader, const config_setting_t *setting)
+{
+	return take_path(reader, setting, &reader->conf->probes_init);
+}
+
+static int take_restore(struct reader *reader, const config_setting_t *setting)
+{
+	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+		return refuse(reader, setting, "true or false");
+	reader->conf->restore = config_setting_get_bool(setting);
 	return 0;
 }
 
@@ -153,8 +194,9 @@ static int take_life_ring(struct reader *reader, const config_setting_t *setting
 static const struct key keys[] = {
 	{"global.log_level", take_log_level},
 	{"global.output_roots", take_roots},
-	{"global.state_dir", take_nothing},
-	{"global.restore", take_nothing},
+	{"global.state_dir", take_state_dir},
+	{"global.restore", take_restore},
+	{"global.probes_init", take_probes_init},
 	{"rest_api_server.bind_addr", take_bind_addr},
 	{"rest_api_server.port", take_port},
 	{"rest_api_server.ssl_auth", take_ssl_auth},
@@ -173,6 +215,7 @@ int conf_init(struct conf *conf)
 		.log_level = LOG_INFO,
 		.bind_addr = "127.0.0.1",
 		.port = 9999,
+		.restore = true,
 		.sizes = {.stacks = 16384,
 			  .targets = 8192,
 			  .stack_ring = 1 << 20,
@@ -181,7 +224,9 @@ int conf_init(struct conf *conf)
 	conf->roots[0] = strdup("/var/log");
 	conf->roots[1] = strdup("/tmp");
 	conf->roots_count = 2;
-	if (conf->roots[0] && conf->roots[1])
+	conf->state_dir = strdup("/var/lib/stackprobe");
+	conf->probes_init = strdup("/etc/stackprobe/probes.init");
+	if (conf->roots[0] && conf->roots[1] && conf->state_dir && conf->probes_init)
 		return 0;
 	conf_done(conf);
 	return -ENOMEM;
@@ -189,11 +234,19 @@ int conf_init(struct conf *conf)
 
 void conf_done(struct conf *conf)
 {
-	for (size_t i = 0; i < conf->roots_count; i++) {
-		free(conf->roots[i]);
-		conf->roots[i] = NULL;
-	}
-	conf->roots_count = 0;
+	free_roots(conf);
+	free(conf->state_dir);
+	free(conf->probes_init);
+	conf->state_dir = conf->probes_init = NULL;
+}
+
+bool conf_same_roots(const struct conf *a, const struct conf *b)
+{
+	bool same = a->roots_count == b->roots_count;
+
+	for (size_t i = 0; same && i < a->roots_count; i++)
+		same = strcmp(a->roots[i], b->roots[i]) == 0;
+	return same;
 }
 
 static const struct key *find_key(const char *section, const char *name)

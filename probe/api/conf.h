@@ -17,6 +17,9 @@ struct conf {
 	int port;
 	char *roots[CONF_ROOTS_MAX]; /* output_roots */
 	size_t roots_count;
+	char *state_dir;   /* "": nothing is kept for the next start */
+	char *probes_init; /* a file */
+	bool restore;
 	struct tracer_sizes sizes;
 };
 
@@ -27,6 +30,9 @@ void conf_done(struct conf *conf);
 /* Reads a file on top. A file that isn't there is fine unless `required`. Unknown keys are logged
  * and ignored. Negative errno and a sentence in `why`. */
 int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes);
+
+/* Whether two have the same output_roots. */
+bool conf_same_roots(const struct conf *a, const struct conf *b);
 
 /* "ADDR:PORT" or "[ADDR]:PORT" into bind_addr and port. -EINVAL */
 int conf_set_listen(struct conf *conf, const char *text);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "api/feature.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 #include <strings.h>
 
@@ -9,8 +8,15 @@
 #include "base/cleanup.h"
 
 static const struct feature features[] = {
-	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch},
+	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch, flamegraph_saved,
+	 flamegraph_restore},
 };
+
+size_t features_table(const struct feature **rows)
+{
+	*rows = features;
+	return ARRAY_SIZE(features);
+}
 
 const struct feature *feature_find(const char *name, size_t len)
 {

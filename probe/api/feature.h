@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <cjson/cJSON.h>
 #include <stddef.h>
 
 #include "api/conf.h"
@@ -18,6 +19,7 @@ struct services {
 	struct session *flamegraph;
 	struct ondemands *ondemands;
 	struct store_roots roots;
+	const char *state_dir; /* NULL: nothing is kept for the next start */
 };
 
 /* An answer; one that isn't ready yet has status 0. */
@@ -48,7 +50,16 @@ struct feature {
 	void (*fetch)(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg,
 		      struct ondemand **session);
+	/* What it was told, as restore() takes it, the caller's to delete; NULL: nothing yet. */
+	cJSON *(*saved)(const struct services *services);
+	/* After a restart; `same_boot`: pids and start times still hold. Negative errno and a
+	 * sentence in `why`. */
+	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
+		       char *why, size_t why_bytes);
 };
+
+/* All rows; the count. */
+size_t features_table(const struct feature **rows);
 
 /* NULL: none has that name. */
 const struct feature *feature_find(const char *name, size_t len);

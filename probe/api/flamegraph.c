@@ -73,6 +73,66 @@ void flamegraph_get(const struct services *services, struct answer *answer)
 	buf_char(&answer->body, '\n');
 }
 
+/* ---- over a restart ---- */
+
+#define STARTS "proc_id_start" /* start times of snoopers.proc_id, in clock ticks; 0: none */
+
+cJSON *flamegraph_saved(const struct services *services)
+{
+	const struct spec *spec = session_spec(services->flamegraph);
+	const struct id_snooper *ids;
+
+	if (!spec)
+		return NULL;
+	cJSON *root = status_config(spec), *starts = cJSON_AddArrayToObject(root, STARTS);
+	size_t count = snoopers_ids(spec->snoopers, &ids);
+	for (size_t i = 0; i < count; i++)
+		cJSON_AddItemToArray(
+			starts,
+			cJSON_CreateNumber(ids[i].existed ? (double)ids[i].start_ticks : 0));
+	return root;
+}
+
+/* The processes meant are those of then; after a boot there are none. */
+static int set_starts(struct snoopers *snoopers, const cJSON *starts)
+{
+	size_t count = (size_t)cJSON_GetArraySize(starts), i = 0;
+	_cleanup_free_ uint64_t *ticks = calloc(count + 1, sizeof(*ticks));
+	const cJSON *start;
+
+	if (!ticks)
+		return -ENOMEM;
+	cJSON_ArrayForEach (start, starts)
+		ticks[i++] =
+			cJSON_IsNumber(start) && start->valuedouble > 0 && start->valuedouble < 9e15
+				? (uint64_t)start->valuedouble
+				: 0;
+	snoopers_set_starts(snoopers, ticks, count);
+	return 0;
+}
+
+int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		       char *why, size_t why_bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	char message[REQUEST_MESSAGE_MAX];
+	char *text = cJSON_PrintUnformatted(saved);
+	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(saved, STARTS);
+	int r = -ENOMEM;
+
+	snprintf(why, why_bytes, "no memory");
+	if (!text)
+		return r;
+	r = request_parse(text, strlen(text), "flamegraph", NULL, &services->roots, &spec, message);
+	cJSON_free(text);
+	if (r < 0) {
+		snprintf(why, why_bytes, "%s", message);
+		return r;
+	}
+	r = set_starts(spec.snoopers, same_boot ? starts : NULL);
+	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);
+}
+
 /* ---- GET /flamegraph/PROBE.EXTENSION ---- */
 
 struct waiting {

@@ -14,6 +14,7 @@
 
 #include "api/connection.h"
 #include "api/request.h"
+#include "api/state.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 
@@ -24,7 +25,7 @@
 
 struct server {
 	struct loop *loop;
-	struct services services;
+	const struct services *services;
 	struct MHD_Daemon *daemon;
 	struct loop_watch watch;
 	struct loop_timer timer;
@@ -127,7 +128,7 @@ static void on_hangup(void *arg)
 	bool gone = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 	stop_hangup_watch(request); /* a next request on this connection has to wait */
 	if (gone && request->session)
-		ondemand_cancel(request->server->services.ondemands, request->session);
+		ondemand_cancel(request->server->services->ondemands, request->session);
 }
 
 static void suspend(struct http_request *request)
@@ -213,7 +214,7 @@ static bool is_get(struct http_request *request, const char *method, const char 
 static void dispatch_feature(struct http_request *request, const struct feature *feature,
 			     const char *method, const char *name)
 {
-	const struct services *services = &request->server->services;
+	const struct services *services = request->server->services;
 	struct query query = {query_number(request->mhd, "pid"),
 			      query_number(request->mhd, "seconds")};
 
@@ -229,6 +230,8 @@ static void dispatch_feature(struct http_request *request, const struct feature 
 				     &request->answer);
 		else
 			answer_failed(&request->answer, 503, "no memory for the body");
+		if (request->answer.status == 200)
+			state_save(services);
 	} else if (is_get(request, method, "GET, HEAD, PUT")) {
 		feature->get(services, &request->answer);
 	}
@@ -244,7 +247,7 @@ static void dispatch(struct http_request *request, const char *path, const char 
 		if (strcasecmp(path, pages[i].path) != 0)
 			continue;
 		if (is_get(request, method, "GET, HEAD"))
-			pages[i].get(&request->server->services, &request->answer);
+			pages[i].get(request->server->services, &request->answer);
 		return;
 	}
 	if (!feature || strcmp(rest + len, "/") == 0)
@@ -426,7 +429,7 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 		return fd < 0 ? fd : -ENOMEM;
 	}
 	server->loop = loop;
-	server->services = *services;
+	server->services = services;
 	connections_init(&server->connections, loop);
 	server->timer = (struct loop_timer){.expired = run, .arg = server};
 	server->daemon = start(server, fd);

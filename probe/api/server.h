@@ -10,7 +10,8 @@
 
 struct server;
 
-/* Listens; *port becomes the one taken. Negative errno and a sentence in `why`. */
+/* Listens; `services` are borrowed and may change. *port becomes the one taken. Negative errno and
+ * a sentence in `why`. */
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
 	       const char *address, int *port, char *why, size_t why_bytes);
 

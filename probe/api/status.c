@@ -149,9 +149,8 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 					: "off: pyroscope_server is empty");
 }
 
-int status_write(const struct services *services, struct buf *out)
+cJSON *status_config(const struct spec *spec)
 {
-	const struct spec *spec = session_spec(services->flamegraph);
 	cJSON *root = cJSON_CreateObject();
 	cJSON *cmd = cJSON_AddObjectToObject(root, "cmd");
 
@@ -159,6 +158,14 @@ int status_write(const struct services *services, struct buf *out)
 	add_params(cJSON_AddObjectToObject(root, "params"), &spec->params);
 	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), spec->snoopers);
 	cJSON_AddStringToObject(root, "state", spec->running ? "running" : "stopped");
+	return root;
+}
+
+int status_write(const struct services *services, struct buf *out)
+{
+	const struct spec *spec = session_spec(services->flamegraph);
+	cJSON *root = status_config(spec);
+
 	add_status(cJSON_AddObjectToObject(root, "status"), services, spec);
 	char *text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);

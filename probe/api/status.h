@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <cjson/cJSON.h>
+
 #include "api/feature.h"
+
+/* What a feature was told, in the shape of a PUT: { "cmd", "params", "snoopers", "state" }. The
+ * caller's to delete; NULL: no memory. */
+cJSON *status_config(const struct spec *spec);
 
 /*
  * Adds what GET /flamegraph shows: the configuration in the shape of a PUT, and

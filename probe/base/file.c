@@ -206,6 +206,24 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 	return r;
 }
 
+int file_replace(int dir_fd, const char *name, const void *data, size_t bytes)
+{
+	char temporary[256];
+
+	snprintf(temporary, sizeof(temporary), ".%s.new", name);
+	unlinkat(dir_fd, temporary, 0); /* left from a process before us */
+	_cleanup_close_ int fd = openat(dir_fd, temporary,
+					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	int r = write_all(fd, data, bytes);
+	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0)
+		unlinkat(dir_fd, temporary, 0);
+	return r;
+}
+
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)
 {
 	_cleanup_(draft_done) struct draft draft = {.fd = -1, .scratch_fd = -1};

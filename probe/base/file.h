@@ -29,6 +29,10 @@ int dir_open_in(int root_fd, const char *path);
 int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extension,
 		   const void *data, size_t bytes, char *name, size_t name_bytes);
 
+/* Writes a small file of our own that appears whole, in place of the one there (mode 0600). No
+ * symbolic link is followed. Negative errno: what was there is untouched. */
+int file_replace(int dir_fd, const char *name, const void *data, size_t bytes);
+
 /* Makes `name` a symbolic link to `target`, in place of the link that it may be. Negative errno. */
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name);
 

@@ -1,106 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "api/conf.h"
 #include "api/server.h"
+#include "api/state.h"
 #include "base/cleanup.h"
 #include "command/command.h"
 #include "command/core.h"
+#include "command/options.h"
 
-#define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
-#define CLOSING_NS   (8 * NS_PER_S)
+#define CLOSING_NS (8 * NS_PER_S)
 
-struct options {
-	const char *conf_path; /* NULL: the default, which may be absent */
-	const char *listen;
-	const char *log_level;
+/* Jobs may still use the folders of a conf that is no longer in force: it is kept. */
+struct retired {
+	struct retired *next;
+	struct conf conf;
 };
 
 struct daemon {
+	struct options options;
 	struct conf conf;
+	struct retired *retired;
 	struct core core;
 	struct services services;
 	struct server *server;
+	int port; /* that it listens on */
 	struct loop_watch signals;
 	struct loop_timer closing;
 };
-
-static const char usage[] =
-	"Usage: stackprobe [OPTION]...\n"
-	"       stackprobe record | render | doctor ...   (each with --help)\n"
-	"Flame graphs of the processes that it is told over HTTP.\n"
-	"\n"
-	"  --config FILE        conf file (default " DEFAULT_CONF ")\n"
-	"  --listen ADDR:PORT   where to listen (default 127.0.0.1:9999; port 0: a free one)\n"
-	"  --log-level LEVEL    debug, info, warn or error\n"
-	"  --version            say which version this is\n"
-	"  --help               say this\n";
-
-/* -1: go on; else the exit status. */
-static int parse_options(int argc, char **argv, struct options *options)
-{
-	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"listen", required_argument, NULL, 'l'},
-		{"log-level", required_argument, NULL, 'L'},
-		{"version", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-
-	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-		switch (c) {
-		case 'c':
-			options->conf_path = optarg;
-			break;
-		case 'l':
-			options->listen = optarg;
-			break;
-		case 'L':
-			options->log_level = optarg;
-			break;
-		case 'v':
-			puts("stackprobe " VERSION);
-			return 0;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			return EXIT_USAGE; /* getopt said why */
-		}
-	}
-	return optind < argc ? usage_error("unknown command", argv[optind]) : -1;
-}
-
-static int configure(struct conf *conf, const struct options *options)
-{
-	char why[600];
-
-	if (conf_init(conf) < 0)
-		return EXIT_FAILED;
-	if (options->log_level && log_level_parse(options->log_level, &conf->log_level) < 0)
-		return usage_error("no such log level", options->log_level);
-	if (options->listen && conf_set_listen(conf, options->listen) < 0)
-		return usage_error("not an ADDR:PORT", options->listen);
-	enum log_level chosen = conf->log_level;
-	if (conf_read(conf, options->conf_path ? options->conf_path : DEFAULT_CONF,
-		      options->conf_path != NULL, why, sizeof(why)) < 0) {
-		log_error("%s", why);
-		return EXIT_FAILED;
-	}
-	if (options->log_level)
-		conf->log_level = chosen;
-	if (options->listen)
-		conf_set_listen(conf, options->listen);
-	log_set_level(conf->log_level);
-	return -1;
-}
 
 static void end_loop(void *arg)
 {
@@ -115,6 +46,65 @@ static void closing_takes_too_long(void *arg)
 	end_loop(arg);
 }
 
+/* ---- SIGHUP: the conf file again; what runs goes on ---- */
+
+/* Takes over the new address; when that fails the old one stays, in `fresh` too. */
+static void move_server(struct daemon *daemon, struct conf *fresh)
+{
+	struct conf *old = &daemon->conf;
+	struct server *moved = NULL;
+	int port = fresh->port;
+	char why[256];
+
+	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port)
+		return;
+	if (server_new(&moved, daemon->core.loop, &daemon->services, fresh->bind_addr, &port, why,
+		       sizeof(why)) == 0) {
+		server_free(daemon->server);
+		daemon->server = moved;
+		daemon->port = port;
+		log_info("listening on %s:%d", fresh->bind_addr, port);
+		return;
+	}
+	log_error("%s; it goes on listening on %s:%d", why, old->bind_addr, daemon->port);
+	memcpy(fresh->bind_addr, old->bind_addr, sizeof(fresh->bind_addr));
+	fresh->port = old->port;
+}
+
+static void use_conf(struct daemon *daemon, struct conf *fresh)
+{
+	struct services *services = &daemon->services;
+
+	if (memcmp(&fresh->sizes, &daemon->conf.sizes, sizeof(fresh->sizes)) != 0)
+		log_warn("the sizes of BPF maps change with the next start of stackprobe");
+	log_set_level(fresh->log_level);
+	services->roots =
+		(struct store_roots){(const char *const *)fresh->roots, fresh->roots_count};
+	services->state_dir = fresh->state_dir;
+	session_set_roots(services->flamegraph, &services->roots);
+}
+
+static void reload(struct daemon *daemon)
+{
+	struct retired *retired = calloc(1, sizeof(*retired));
+	struct conf fresh = {0};
+	char why[600] = "no memory";
+
+	if (!retired || options_read_conf(&daemon->options, &fresh, why, sizeof(why)) < 0) {
+		log_error("SIGHUP: the conf file is not taken, nothing has changed: %s", why);
+		conf_done(&fresh);
+		free(retired);
+		return;
+	}
+	move_server(daemon, &fresh);
+	retired->conf = daemon->conf;
+	retired->next = daemon->retired;
+	daemon->retired = retired;
+	daemon->conf = fresh;
+	log_info("SIGHUP: the conf file was read again");
+	use_conf(daemon, &daemon->conf);
+}
+
 static void on_signal(void *arg)
 {
 	struct daemon *daemon = arg;
@@ -124,6 +114,10 @@ static void on_signal(void *arg)
 		return;
 	if (daemon->closing.active)
 		return;
+	if (info.ssi_signo == SIGHUP) {
+		reload(daemon);
+		return;
+	}
 	log_info("signal %u: stopping", info.ssi_signo);
 	daemon->closing = (struct loop_timer){.expired = closing_takes_too_long, .arg = daemon};
 	loop_timer_set(daemon->core.loop, &daemon->closing, loop_now_ns() + CLOSING_NS);
@@ -135,8 +129,8 @@ static int watch_signals(struct daemon *daemon)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN); /* will read the conf file again; until then it must not end us */
 	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -157,6 +151,7 @@ static int build(struct daemon *daemon)
 	services->roots = (struct store_roots){(const char *const *)daemon->conf.roots,
 					       daemon->conf.roots_count};
 	services->engine = core->engine;
+	services->state_dir = daemon->conf.state_dir;
 	if (r == 0)
 		r = watch_signals(daemon);
 	if (r < 0)
@@ -181,24 +176,38 @@ static void tear_down(struct daemon *daemon)
 		close(daemon->signals.fd);
 	core_done(&daemon->core);
 	conf_done(&daemon->conf);
+	for (struct retired *retired; (retired = daemon->retired);) {
+		daemon->retired = retired->next;
+		conf_done(&retired->conf);
+		free(retired);
+	}
+}
+
+/* What it is to do before the first request. */
+static void begin(const struct daemon *daemon)
+{
+	state_apply_init(&daemon->services, daemon->conf.probes_init);
+	if (daemon->conf.restore)
+		state_restore(&daemon->services);
 }
 
 static int serve(struct daemon *daemon)
 {
 	char why[256];
-	int port = daemon->conf.port;
 	int r = build(daemon);
 
 	if (r < 0) {
 		log_error("can't start: %s", strerror(-r));
 		return EXIT_FAILED;
 	}
+	daemon->port = daemon->conf.port;
 	if (server_new(&daemon->server, daemon->core.loop, &daemon->services,
-		       daemon->conf.bind_addr, &port, why, sizeof(why)) < 0) {
+		       daemon->conf.bind_addr, &daemon->port, why, sizeof(why)) < 0) {
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
-	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr, port);
+	begin(daemon);
+	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr, daemon->port);
 	r = loop_run(daemon->core.loop);
 	if (r < 0)
 		log_error("the loop ended: %s", strerror(-r));
@@ -208,14 +217,19 @@ static int serve(struct daemon *daemon)
 
 int daemon_command(int argc, char **argv)
 {
-	struct options options = {0};
 	struct daemon daemon = {0};
-	int r = parse_options(argc, argv, &options);
+	char why[600];
+	int r = options_parse(argc, argv, &daemon.options);
 
 	if (r >= 0)
 		return r;
-	r = configure(&daemon.conf, &options);
-	if (r < 0)
+	r = 0;
+	if (options_read_conf(&daemon.options, &daemon.conf, why, sizeof(why)) < 0) {
+		log_error("%s", why);
+		r = EXIT_FAILED;
+	}
+	log_set_level(daemon.conf.log_level);
+	if (r == 0)
 		r = serve(&daemon);
 	tear_down(&daemon);
 	return r;

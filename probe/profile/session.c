@@ -60,6 +60,11 @@ void session_free(struct session *session)
 	free(session);
 }
 
+void session_set_roots(struct session *session, const struct store_roots *roots)
+{
+	session->setup.files.roots = *roots;
+}
+
 const struct spec *session_spec(const struct session *session)
 {
 	return session->told ? &session->wanted : NULL;

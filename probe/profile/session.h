@@ -30,6 +30,9 @@ void session_free(struct session *session);
  */
 int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes);
 
+/* Where files may lie from now on; the strings live as long as the session. */
+void session_set_roots(struct session *session, const struct store_roots *roots);
+
 /* What it was told last; NULL: nothing yet. */
 const struct spec *session_spec(const struct session *session);
 

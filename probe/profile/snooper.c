@@ -88,6 +88,16 @@ int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
 	return 0;
 }
 
+void snoopers_set_starts(struct snoopers *snoopers, const uint64_t *start_ticks, size_t count)
+{
+	for (size_t i = 0; i < snoopers->ids_count; i++) {
+		uint64_t ticks = i < count ? start_ticks[i] : 0;
+
+		snoopers->ids[i].existed = ticks != 0;
+		snoopers->ids[i].start_ticks = ticks;
+	}
+}
+
 static int compile(const char *pattern, void **code)
 {
 	pcre2_compile_context *limits;

@@ -47,6 +47,10 @@ static inline void snoopers_unrefp(struct snoopers **snoopers)
  * such process now). -ENOMEM */
 int snoopers_add_id(struct snoopers *snoopers, pid_t pid);
 
+/* After a restart: the processes meant by the ids added so far are those that started then, as
+ * id_snooper.start_ticks; 0: there is none, that id matches nothing. */
+void snoopers_set_starts(struct snoopers *snoopers, const uint64_t *start_ticks, size_t count);
+
 /* -EINVAL: `comm` is no valid expression, or one too big; -E2BIG: over SNOOPER_PATTERN_MAX;
  * -ENOMEM. `probes` 0: all. */
 int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,

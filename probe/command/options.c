@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+
+#include "command/command.h"
+
+#define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
+
+static const char usage[] =
+	"Usage: stackprobe [OPTION]...\n"
+	"       stackprobe record | render | doctor ...   (each with --help)\n"
+	"Flame graphs of the processes that it is told over HTTP.\n"
+	"\n"
+	"  --config FILE        conf file (default " DEFAULT_CONF ")\n"
+	"  --listen ADDR:PORT   where to listen (default 127.0.0.1:9999; port 0: a free one)\n"
+	"  --log-level LEVEL    debug, info, warn or error\n"
+	"  --version            say which version this is\n"
+	"  --help               say this\n";
+
+/* What is wrong is said before the conf file is looked for. */
+static int check(const struct options *options)
+{
+	struct conf conf = {0};
+	enum log_level level;
+
+	if (options->log_level && log_level_parse(options->log_level, &level) < 0)
+		return usage_error("no such log level", options->log_level);
+	if (options->listen && conf_set_listen(&conf, options->listen) < 0)
+		return usage_error("not an ADDR:PORT", options->listen);
+	return -1;
+}
+
+int options_parse(int argc, char **argv, struct options *options)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"listen", required_argument, NULL, 'l'},
+		{"log-level", required_argument, NULL, 'L'},
+		{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+
+	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+		switch (c) {
+		case 'c':
+			options->conf_path = optarg;
+			break;
+		case 'l':
+			options->listen = optarg;
+			break;
+		case 'L':
+			options->log_level = optarg;
+			break;
+		case 'v':
+			puts("stackprobe " VERSION);
+			return 0;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			return EXIT_USAGE; /* getopt said why */
+		}
+	}
+	return optind < argc ? usage_error("unknown command", argv[optind]) : check(options);
+}
+
+int options_read_conf(const struct options *options, struct conf *conf, char *why, size_t why_bytes)
+{
+	const char *path = options->conf_path ? options->conf_path : DEFAULT_CONF;
+
+	snprintf(why, why_bytes, "no memory");
+	int r = conf_init(conf);
+	if (r == 0)
+		r = conf_read(conf, path, options->conf_path != NULL, why, why_bytes);
+	if (r == 0 && options->log_level)
+		r = log_level_parse(options->log_level, &conf->log_level);
+	if (r == 0 && options->listen)
+		r = conf_set_listen(conf, options->listen);
+	return r;
+}
