@@ -257,6 +257,17 @@ def test_metrics_are_prometheus_text_with_our_names(daemon):
     assert all(name.startswith("stackprobe_") for name in names)
 
 
+@pytest.mark.skipif(not shutil.which("promtool"), reason="no promtool (package prometheus)")
+def test_metrics_pass_promtools_check(profiler, start):
+    profiler.profile("^spin$")
+    start("spin", 0.5).finish()
+    profiler.folded()
+    text = profiler.get("/metrics").text
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=False,
+                             capture_output=True)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
 def test_metrics_count_samples_and_losses(profiler, start):
     profiler.profile("^spin$", frequency=1000)
     start("spin", 0.5).finish()
