@@ -5,7 +5,7 @@
  */
 (() => {
 'use strict';
-const MARGIN = 10, ROW = 16, FOOT = 28, STATIC_WIDTH = 1200 - 2 * MARGIN;
+const MARGIN = 10, ROW = 16, FOOT = 28;
 const PADDING = 3, MIN_CHARS = 3;
 const NS = 'http://www.w3.org/2000/svg';
 const HINT = 'Click a frame to zoom, / to search, arrows to move, Esc to reset';
@@ -17,6 +17,7 @@ const layer = part('frames'), head = part('head'), foot = part('foot'), details 
 const unzoomControl = part('unzoom'), searchControl = part('search'), matchedText = part('matched');
 const facts = part('facts'), allFacts = facts.textContent;
 const height = Number(svg.getAttribute('height'));
+const STATIC_WIDTH = Number(svg.getAttribute('width')) - 2 * MARGIN;
 
 let width = STATIC_WIDTH; /* of the frames, px */
 let charWidth = 6.63;
@@ -25,19 +26,21 @@ let at = null; /* the frame the arrow keys are at */
 
 /* --- the frames --- */
 
-function readFrame(g) {
-	const title = g.querySelector('title').textContent, rect = g.querySelector('rect');
+/* A frame is a `<path d="Mx yhw">`, its label the `<text>` behind it; y is the row's middle. */
+function readFrame(path) {
+	const title = path.firstChild.textContent, next = path.nextElementSibling;
+	const [, x, y] = /^M(\S+) (\S+)h/.exec(path.getAttribute('d'));
 	const unitEnd = title.lastIndexOf(', ');
 	const numberEnd = unitEnd - svg.dataset.unit.length - 1;
 	const numberBegin = title.lastIndexOf(' (', numberEnd) + 2;
 	const name = title.slice(0, numberBegin - 2);
 
 	return {
-		g, rect, title, name, text: g.querySelector('text'),
+		path, title, name, text: next && next.localName === 'text' ? next : null,
 		label: name.replace(/_\[[a-z0-9]\]$/, ''),
 		value: Number(title.slice(numberBegin, numberEnd).replace(/,/g, '')),
-		x: (Number(rect.getAttribute('x')) - MARGIN) / STATIC_WIDTH,
-		y: Number(rect.getAttribute('y')),
+		x: (Number(x) - MARGIN) / STATIC_WIDTH,
+		y: Number(y),
 		w: 1, row: 0, parent: null, children: [], shown: true,
 	};
 }
@@ -75,7 +78,7 @@ function straighten(rows) {
 
 function readFrames() {
 	const rows = [];
-	const all = Array.from(layer.children, readFrame);
+	const all = Array.from(layer.querySelectorAll('path'), readFrame);
 	const bottom = all.reduce((most, f) => Math.max(most, f.y), 0);
 	const root = all.find((f) => f.y === bottom);
 
@@ -83,7 +86,7 @@ function readFrames() {
 		f.row = Math.round((bottom - f.y) / ROW);
 		f.w = root.value ? f.value / root.value : 1;
 		(rows[f.row] ||= []).push(f);
-		f.g.frame = f;
+		f.path.frame = f;
 	}
 	for (const row of rows)
 		row.sort((a, b) => a.x - b.x);
@@ -123,8 +126,8 @@ function drawLabel(f, x, w) {
 		if (!content)
 			return;
 		f.text = document.createElementNS(NS, 'text');
-		f.text.setAttribute('y', f.y + 11);
-		f.g.append(f.text);
+		f.text.setAttribute('y', f.y + 4);
+		f.path.after(f.text);
 	}
 	f.text.textContent = content;
 	f.text.setAttribute('x', (x + PADDING).toFixed(1));
@@ -133,8 +136,7 @@ function drawLabel(f, x, w) {
 function drawFrame(f, left, right) {
 	const x = MARGIN + left * width, w = Math.max(0, (right - left) * width);
 
-	f.rect.setAttribute('x', x.toFixed(2));
-	f.rect.setAttribute('width', w.toFixed(2));
+	f.path.setAttribute('d', `M${x.toFixed(2)} ${f.y}h${w.toFixed(2)}`);
 	drawLabel(f, x, w);
 }
 
@@ -148,8 +150,10 @@ function draw() {
 
 		f.inside = f === target || Boolean(f.parent && f.parent.inside);
 		f.shown = isAbove || f.inside;
-		f.g.classList.toggle('off', !f.shown);
-		f.g.classList.toggle('up', isAbove);
+		f.path.classList.toggle('off', !f.shown);
+		if (f.text)
+			f.text.classList.toggle('off', !f.shown);
+		f.path.classList.toggle('up', isAbove);
 		if (isAbove) {
 			drawFrame(f, 0, 1);
 		} else if (f.inside) {
@@ -219,7 +223,7 @@ function search(term) {
 	}
 	for (const f of frames) {
 		f.isMatch = Boolean(pattern && pattern.test(f.name));
-		f.g.classList.toggle('match', f.isMatch);
+		f.path.classList.toggle('match', f.isMatch);
 	}
 	searchControl.textContent = pattern ? 'Reset Search' : 'Search';
 	matchedText.textContent = '';
@@ -240,9 +244,9 @@ function moveTo(f) {
 	if (!f)
 		return;
 	if (at)
-		at.g.classList.remove('at');
+		at.path.classList.remove('at');
 	at = f;
-	at.g.classList.add('at');
+	at.path.classList.add('at');
 	show(at);
 	const top = at.y - head.getBBox().height, bottom = at.y + ROW + FOOT;
 
@@ -268,7 +272,7 @@ function reset() {
 	search('');
 	zoom(root);
 	if (at)
-		at.g.classList.remove('at');
+		at.path.classList.remove('at');
 	at = null;
 	show(null);
 }
@@ -292,9 +296,7 @@ function onKey(event) {
 }
 
 const frameOf = (event) => {
-	const g = event.target.closest('#frames > g');
-
-	return g && g.frame;
+	return event.target.frame || (event.target.parentNode && event.target.parentNode.frame);
 };
 
 /* --- the window --- */

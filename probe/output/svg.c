@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The flame graph: root at the bottom, a `<g>` with `<title>`, `<rect>` and (where it fits)
- * `<text>` for each frame. All numbers are right without the script; the script takes a frame's
- * name and weight from its title and its place from x, which therefore has 3 decimals: enough to
- * zoom into the narrowest frame that is drawn.
+ * The flame graph: root at the bottom, a `<path>` with `<title>` for each frame, a thick stroke
+ * along its row, and a `<text>` behind it where that fits. All numbers are right without the
+ * script; the script takes a frame's name and weight from its title and its place from the path,
+ * whose x therefore has 3 decimals: enough to zoom into the narrowest frame that is drawn.
  *
  * Frames may come in any order that tells where each begins; nothing is remembered about them.
  */
@@ -25,7 +25,8 @@
 #define PIXEL_PARTS    10   /* frames narrower than one part of a pixel are left out */
 #define CHAR_WIDTH     6.63 /* of the frames' font, 11 px monospace */
 #define TEXT_PADDING   3
-#define TEXT_BASELINE  11
+#define ROW_MIDDLE     8 /* where the stroke runs; the group is half a pixel higher */
+#define TEXT_BASELINE  4 /* below that */
 #define TEXT_MIN_CHARS 3
 #define SHADES	       6
 #define LEGEND_CHAR    6.0 /* of the legend's font, 11 px proportional, on the safe side */
@@ -44,6 +45,9 @@ static const struct {
 	[FRAME_TYPE_NATIVE] = {'n', "native"},
 	[FRAME_TYPE_KERNEL] = {'k', "kernel"},
 	[FRAME_TYPE_JIT] = {'j', "JIT-compiled"},
+	[FRAME_TYPE_INLINED] = {'i', "inlined"},
+	[FRAME_TYPE_INTERPRETED] = {'t', "interpreted"},
+	[FRAME_TYPE_PYTHON] = {'y', "Python"},
 };
 
 struct svg {
@@ -176,7 +180,7 @@ static void add_label(struct svg *svg, const struct box *box, uint64_t x_thousan
 	add_fixed(svg->out, x_thousandths / 100 + TEXT_PADDING * 10, 1, true);
 	buf_str(svg->out, "\" y=\"");
 	buf_u64(svg->out, y + TEXT_BASELINE);
-	buf_str(svg->out, "\" fill=\"#000\">");
+	buf_str(svg->out, "\">");
 	if (bytes == box->name_len) {
 		escape_text(svg->out, box->name, bytes, replacement);
 	} else {
@@ -202,7 +206,7 @@ static void add_title(struct svg *svg, const struct box *box)
 	struct buf *out = svg->out;
 	bool is_all = box->type == FRAME_TYPE_ROOT;
 
-	buf_str(out, "<g><title>");
+	buf_str(out, "<title>");
 	escape_text(out, box->name, box->name_len, replacement);
 	buf_str(out, frame_type_suffix(box->type));
 	buf_str(out, " (");
@@ -214,31 +218,31 @@ static void add_title(struct svg *svg, const struct box *box)
 		buf_str(out, "100"); /* as FlameGraph's script has it */
 	else
 		add_fixed(out, share(box->weight, 10000, svg->total), 2, false);
-	buf_str(out, "%)</title>");
+	buf_str(out, "%)</title></path>");
 }
 
 static void add_box(struct svg *svg, const struct box *box)
 {
 	struct buf *out = svg->out;
 	uint64_t x = MARGIN * 1000 + share(box->offset, FRAMES_WIDTH * 1000, svg->total);
-	uint64_t y = HEADER_HEIGHT + (uint64_t)(svg->rows - 1 - box->row) * ROW_HEIGHT;
+	uint64_t y = HEADER_HEIGHT + ROW_MIDDLE + (uint64_t)(svg->rows - 1 - box->row) * ROW_HEIGHT;
 	uint64_t width = FRAMES_WIDTH * 100;
 
 	if (svg->total)
 		width = share(box->weight, FRAMES_WIDTH * 100, svg->total);
-	add_title(svg, box);
-	buf_str(out, "<rect x=\"");
-	add_fixed(out, x, 3, true);
-	buf_str(out, "\" y=\"");
-	buf_u64(out, y);
-	buf_str(out, "\" width=\"");
-	add_fixed(out, width, 2, true);
-	buf_str(out, "\" height=\"15\" class=\"");
+	buf_str(out, "<path class=\"");
 	buf_char(out, kinds[box->type].class);
 	buf_char(out, (char)('0' + shade_of(box->name, box->name_len)));
-	buf_str(out, "\"/>");
+	buf_str(out, "\" d=\"M");
+	add_fixed(out, x, 3, true);
+	buf_char(out, ' ');
+	buf_u64(out, y);
+	buf_char(out, 'h');
+	add_fixed(out, width, 2, true);
+	buf_str(out, "\">");
+	add_title(svg, box);
 	add_label(svg, box, x, y, width);
-	buf_str(out, "</g>\n");
+	buf_char(out, '\n');
 }
 
 static struct box box_of(const struct tree_frame *frame, uint32_t row, uint64_t offset)
@@ -388,9 +392,9 @@ static void add_legend(struct svg *svg)
 		if (!kinds[type].legend || !(svg->kinds & 1u << type))
 			continue;
 		buf_printf(out,
-			   "<rect x=\"%llu\" y=\"54\" width=\"11\" height=\"11\" class=\"%c2\"/>"
+			   "<path class=\"%c2\" d=\"M%llu 59.5h11\" stroke-width=\"11\"/>"
 			   "<text x=\"%llu\" y=\"63\">%s</text>\n",
-			   (unsigned long long)x, kinds[type].class, (unsigned long long)x + 16,
+			   kinds[type].class, (unsigned long long)x, (unsigned long long)x + 16,
 			   kinds[type].legend);
 		x += 16 + (uint64_t)((double)strlen(kinds[type].legend) * LEGEND_CHAR) + 14;
 	}
@@ -457,8 +461,9 @@ static void add_begin(struct svg *svg)
 	buf_str(svg->out, "\">\n<style>\n");
 	buf_add(svg->out, svg_style, (size_t)(svg_style_end - svg_style));
 	buf_str(svg->out, "</style>\n<rect class=\"bar\" width=\"100%\" height=\"100%\" "
-			  "fill=\"#fff\"/>\n<g id=\"frames\" fill=\"#f5a54b\" "
-			  "font-family=\"monospace\" font-size=\"11\">\n");
+			  "fill=\"#fff\"/>\n<g id=\"frames\" transform=\"translate(0 -.5)\" "
+			  "stroke-width=\"15\" font-family=\"monospace\" "
+			  "font-size=\"11\">\n");
 }
 
 int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,

@@ -10,9 +10,15 @@ enum frame_type {
 	FRAME_TYPE_NATIVE,
 	FRAME_TYPE_KERNEL,
 	FRAME_TYPE_JIT,
+	FRAME_TYPE_INLINED,
+	FRAME_TYPE_INTERPRETED, /* Java */
+	FRAME_TYPE_PYTHON,
 	FRAME_TYPE_COUNT
 };
 
-/* "kernel", "native", … as `.json` shows it; the suffix of folded text ("_[k]", "_[j]" or ""). */
+/*
+ * "kernel", "native", … as `.json` shows it; the suffix of folded text: "_[k]", "_[j]", "_[i]",
+ * "_[0]", "_[p]" or "".
+ */
 const char *frame_type_name(enum frame_type type);
 const char *frame_type_suffix(enum frame_type type);

@@ -137,7 +137,8 @@ static void check_attributes(struct xml *xml)
 
 static void check_tag(struct xml *xml)
 {
-	static const char *const known[] = {"svg", "style", "g", "title", "rect", "text", "script"};
+	static const char *const known[] = {"svg",  "style", "g",    "title",
+					    "rect", "path",  "text", "script"};
 	bool closes = xml->at[1] == '/', is_known = false;
 	size_t len;
 
@@ -190,7 +191,8 @@ static void check_xml(const char *text)
 	}
 	assert_int_equal(xml.depth, 0);
 	assert_int_equal(count_of(text, "<script>"), 1);
-	assert_int_equal(count_of(text, "<g><title>"), count_of(text, "<title>"));
+	assert_int_equal(count_of(text, "\"><title>"), count_of(text, "<title>"));
+	assert_int_equal(count_of(text, "%)</title></path>"), count_of(text, "<title>"));
 }
 
 static void every_extension_has_its_output_and_an_unknown_one_has_none(void **state)
@@ -331,10 +333,11 @@ static void svg_frames_lie_above_their_parents_side_by_side(void **state)
 
 	(void)state;
 	_cleanup_free_ char *text = write_with("svg", tree, TREE_ROOT, &plain_meta);
-	assert_has(text, "100%)</title><rect x=\"10\" y=\"124\" width=\"1180\" height=\"15\"");
-	assert_has(text, "10.00%)</title><rect x=\"10\" y=\"76\" width=\"118\" height=\"15\"");
-	assert_has(text, "30.00%)</title><rect x=\"128\" y=\"76\" width=\"354\" height=\"15\"");
-	assert_has(text, "60.00%)</title><rect x=\"482\" y=\"76\" width=\"708\" height=\"15\"");
+	assert_has(text, "d=\"M10 132h1180\"><title>all (");
+	assert_has(text, "d=\"M10 84h118\"><title>java_[j] (");
+	assert_has(text, "d=\"M128 84h354\"><title>read_[k] (");
+	assert_has(text, "d=\"M482 84h708\"><title>work (");
+	assert_has(text, "</path><text x=\"485\" y=\"88\">work</text>\n");
 }
 
 static void svg_of_a_subtree_stands_on_the_frames_that_lead_to_it(void **state)
@@ -421,8 +424,7 @@ static void an_empty_tree_makes_a_picture_that_says_so(void **state)
 	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &plain_meta);
 	check_xml(svg);
 	assert_int_equal(count_of(svg, "<title>"), 1);
-	assert_has(svg, "<title>all (0 samples, 0.00%)</title><rect x=\"10\" y=\"76\" "
-			"width=\"1180\"");
+	assert_has(svg, "d=\"M10 84h1180\"><title>all (0 samples, 0.00%)</title>");
 	assert_has(svg, ">no samples</text>");
 	uint32_t node = add_child(tree, TREE_ROOT, FRAME_TYPE_PROCESS, "[7]idle");
 	_cleanup_free_ char *part = write_with("svg", tree, node, &plain_meta);
@@ -451,7 +453,7 @@ static void a_stack_of_1200_frames_is_whole_in_every_output(void **state)
 	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &plain_meta);
 	check_xml(svg);
 	assert_int_equal(count_of(svg, "<title>"), 1201);
-	assert_has(svg, "<title>f1199 (2 samples, 100.00%)</title><rect x=\"10\" y=\"76\"");
+	assert_has(svg, "d=\"M10 84h1180\"><title>f1199 (2 samples, 100.00%)</title>");
 	_cleanup_free_ char *part = write_with("svg", tree, node, &plain_meta);
 	assert_int_equal(count_of(part, "<title>"), 1201);
 	_cleanup_free_ char *folded = write_with("folded", tree, node, &plain_meta);
@@ -481,7 +483,8 @@ static void frames_under_a_tenth_of_a_pixel_are_left_out_and_totals_stay_right(v
 	assert_has_not(hidden, "just_seen");
 	assert_has(hidden, "<title>main (1,180,000 samples, 100.00%)</title>");
 	/* The pruned one at the left leaves its gap. */
-	assert_has(hidden, "<title>big (1,179,802 samples, 99.98%)</title><rect x=\"10.099\"");
+	assert_has(hidden,
+		   " d=\"M10.099 84h1179.8\"><title>big (1,179,802 samples, 99.98%)</title>");
 	tree_add(tree, narrow, 2);
 	_cleanup_free_ char *seen = write_with("svg", tree, TREE_ROOT, &plain_meta);
 	assert_has(seen, "<title>zzz_just_seen (101 samples, 0.01%)</title>");
@@ -498,10 +501,8 @@ static void huge_weights_are_written_whole(void **state)
 	tree_add(tree, add_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "b"), 3 * quarter);
 	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &meta);
 	assert_has(svg, "<title>all (9,223,372,036,854,775,808 bytes, 100%)</title>");
-	assert_has(svg, "<title>a (2,305,843,009,213,693,952 bytes, 25.00%)</title>"
-			"<rect x=\"10\" y=\"76\" width=\"295\"");
-	assert_has(svg, "<title>b (6,917,529,027,641,081,856 bytes, 75.00%)</title>"
-			"<rect x=\"305\" y=\"76\" width=\"885\"");
+	assert_has(svg, "d=\"M10 84h295\"><title>a (2,305,843,009,213,693,952 bytes, 25.00%)<");
+	assert_has(svg, "d=\"M305 84h885\"><title>b (6,917,529,027,641,081,856 bytes, 75.00%)<");
 	assert_has(svg, ">Flame Graph</text>");
 	_cleanup_free_ char *folded = write_with("folded", tree, TREE_ROOT, &meta);
 	assert_string_equal(folded, "a 2305843009213693952\nb 6917529027641081856\n");
