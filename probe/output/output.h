@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -13,7 +14,7 @@
 
 /* What a profile is about: the words around the numbers. Strings are borrowed. */
 struct profile_meta {
-	const char *title;	/* "On-CPU Time" */
+	const char *title;	/* "On-CPU Time Flame Graph" */
 	const char *count_name; /* unit of the weights: "samples" */
 	const char *host;
 	time_t from, until;	  /* 0 = unknown */
@@ -22,6 +23,7 @@ struct profile_meta {
 	uint64_t lost;		  /* samples that were lost */
 	uint64_t truncated;	  /* weight of stacks that don't reach their root */
 	uint32_t processes;	  /* how many processes are in it */
+	bool icicle;		  /* the picture has its root on top */
 };
 
 /*

@@ -5,8 +5,8 @@
 #include <strings.h>
 
 static const struct kind kinds[PROBE_COUNT] = {
-	[PROBE_ONCPU] = {"oncpu", "On-CPU Time", "samples", true},
-	[PROBE_OFFCPU] = {"offcpu", "Off-CPU Time", "us", false},
+	[PROBE_ONCPU] = {"oncpu", "On-CPU Time Flame Graph", "samples", true},
+	[PROBE_OFFCPU] = {"offcpu", "Off-CPU Time Flame Graph", "us", false},
 	[PROBE_MEM] = {"mem", "Resident Memory Growth", "bytes", false},
 	[PROBE_MEM_GLIBC] = {"mem_glibc", "Memory Allocation", "bytes", false},
 };

@@ -29,30 +29,17 @@ static int prepare(const struct render *render, struct profile **made)
 	return r;
 }
 
-struct subtotal {
-	uint64_t total;
-};
-
-static bool take_total(void *arg, const struct tree_frame *frame)
-{
-	((struct subtotal *)arg)->total = frame->total;
-	return false;
-}
-
 static void run(struct job *job)
 {
-	static const struct tree_visitor visitor = {.open = take_total};
 	struct render *render = (struct render *)job;
 	_cleanup_profile_ struct profile *made = NULL;
-	struct subtotal subtotal = {0};
 	struct profile_meta meta;
 
 	render->error = prepare(render, &made);
 	if (render->error)
 		return;
 	const struct profile *profile = made ? made : render->profile;
-	render->error = tree_walk(profile->tree, render->node, &visitor, &subtotal);
-	render->total = subtotal.total;
+	render->error = tree_weigh(profile->tree, render->node, &render->total);
 	profile_describe(profile, render->node, render->host, &meta);
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {
 		if (!render->outputs[i])

@@ -163,6 +163,52 @@ uint32_t tree_parent(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].parent;
 }
 
+/* Of each node, all below it included; NULL without memory. A parent's number is the smaller. */
+static uint64_t *sum_totals(const struct tree *tree)
+{
+	uint64_t *totals = calloc(tree->count, sizeof(*totals));
+
+	if (!totals)
+		return NULL;
+	for (size_t i = 0; i < tree->count; i++)
+		totals[i] = tree->nodes[i].self;
+	for (size_t i = tree->count - 1; i > 0; i--)
+		totals[tree->nodes[i].parent] += totals[i];
+	return totals;
+}
+
+int tree_weigh(const struct tree *tree, uint32_t node, uint64_t *weight)
+{
+	_cleanup_free_ uint64_t *totals = sum_totals(tree);
+
+	if (!totals)
+		return -ENOMEM;
+	*weight = totals[node];
+	return 0;
+}
+
+int tree_height(const struct tree *tree, uint32_t node, uint64_t least, uint32_t *height)
+{
+	_cleanup_free_ uint64_t *totals = sum_totals(tree);
+	_cleanup_free_ uint32_t *depths = calloc(tree->count, sizeof(*depths));
+	uint32_t highest = 1;
+
+	if (!totals || !depths)
+		return -ENOMEM;
+	depths[node] = 1; /* 0: not seen */
+	for (size_t i = (size_t)node + 1; i < tree->count; i++) {
+		uint32_t below = depths[tree->nodes[i].parent];
+
+		if (!below || totals[i] < least)
+			continue;
+		depths[i] = below + 1;
+		if (depths[i] > highest)
+			highest = depths[i];
+	}
+	*height = highest;
+	return 0;
+}
+
 /* What a walk needs: every node's children side by side and in order, and the totals. */
 struct order {
 	uint32_t *children; /* node numbers, grouped by parent */
@@ -197,14 +243,9 @@ static int order_init(struct order *order, const struct tree *tree)
 {
 	order->children = calloc(tree->count, sizeof(*order->children));
 	order->first = calloc(tree->count + 2, sizeof(*order->first));
-	order->totals = calloc(tree->count, sizeof(*order->totals));
+	order->totals = sum_totals(tree);
 	if (!order->children || !order->first || !order->totals)
 		return -ENOMEM;
-	for (size_t i = 0; i < tree->count; i++)
-		order->totals[i] = tree->nodes[i].self;
-	for (size_t i = tree->count - 1; i > 0; i--)
-		order->totals[tree->nodes[i].parent] += order->totals[i];
-
 	/* A counting sort by parent: after the second loop first[p + 1] is where p's group ends. */
 	for (size_t i = 1; i < tree->count; i++)
 		order->first[tree->nodes[i].parent + 2]++;

@@ -49,6 +49,15 @@ enum frame_type tree_type(const struct tree *tree, uint32_t node);
 /* The node above; the root's is the root. */
 uint32_t tree_parent(const struct tree *tree, uint32_t node);
 
+/* Weight of the node and all below it. -ENOMEM. */
+int tree_weigh(const struct tree *tree, uint32_t node, uint64_t *weight);
+
+/*
+ * How many frames lie one above the other at most, the node being the first, when those that weigh
+ * less than `least`, and what lies on them, are left out (the node is not). -ENOMEM.
+ */
+int tree_height(const struct tree *tree, uint32_t node, uint64_t least, uint32_t *height);
+
 /*
  * Frames in order, as every output wants them: parents before children, siblings sorted by name
  * (bytes), then kind. `weight.total` is the node's own and all below it.

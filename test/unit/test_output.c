@@ -15,7 +15,8 @@
 #include "base/utf8.h"
 #include "output/output.h"
 
-static const struct profile_meta plain_meta = {.title = "On-CPU Time", .count_name = "samples"};
+static const struct profile_meta plain_meta = {.title = "On-CPU Time Flame Graph",
+					       .count_name = "samples"};
 
 static struct tree *new_tree(void)
 {
@@ -512,7 +513,7 @@ static void the_second_line_says_what_is_known_and_only_that(void **state)
 {
 	uint32_t main_node;
 	_cleanup_tree_ struct tree *tree = new_small_tree(&main_node);
-	struct profile_meta meta = {.title = "On-CPU Time",
+	struct profile_meta meta = {.title = "On-CPU Time Flame Graph",
 				    .count_name = "samples",
 				    .host = "db<1>",
 				    .from = 1700000000,
