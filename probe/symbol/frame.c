@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbol/frame.h"
 
+#include <string.h>
+
+#define SUFFIX_LEN 4 /* of all that there are */
+
 static const struct {
 	const char *name, *suffix;
 } types[FRAME_TYPE_COUNT] = {
@@ -24,4 +28,19 @@ const char *frame_type_name(enum frame_type type)
 const char *frame_type_suffix(enum frame_type type)
 {
 	return types[type].suffix;
+}
+
+enum frame_type frame_type_parse(const char *name, size_t *len)
+{
+	if (*len <= SUFFIX_LEN || name[*len - 1] != ']')
+		return FRAME_TYPE_NATIVE;
+	for (int type = 0; type < FRAME_TYPE_COUNT; type++) {
+		const char *suffix = types[type].suffix;
+
+		if (*suffix && memcmp(name + *len - SUFFIX_LEN, suffix, SUFFIX_LEN) == 0) {
+			*len -= SUFFIX_LEN;
+			return (enum frame_type)type;
+		}
+	}
+	return FRAME_TYPE_NATIVE;
 }

@@ -2,6 +2,8 @@
 /* What a frame of a flame graph is. */
 #pragma once
 
+#include <stddef.h>
+
 enum frame_type {
 	FRAME_TYPE_ROOT,
 	FRAME_TYPE_PROCESS, /* `[pid]comm` */
@@ -22,3 +24,6 @@ enum frame_type {
  */
 const char *frame_type_name(enum frame_type type);
 const char *frame_type_suffix(enum frame_type type);
+
+/* The kind that the suffix of a name tells, which is taken off *len; FRAME_TYPE_NATIVE without. */
+enum frame_type frame_type_parse(const char *name, size_t *len);
