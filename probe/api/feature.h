@@ -30,9 +30,9 @@ struct answer {
 	struct buf body;
 };
 
-/* A query of a GET: `pid`, `seconds`. Negative: not given; -2: given and nonsense. */
+/* A query of a GET: `pid`, `seconds`, `icicle`. Negative: not given; -2: given and nonsense. */
 struct query {
-	long long pid, seconds;
+	long long pid, seconds, icicle;
 };
 
 struct feature {

@@ -207,7 +207,17 @@ static bool check_query(const struct query *query, struct answer *answer)
 		answer_failed(answer, 400, "seconds must be a number from 1 to 600");
 		return false;
 	}
+	if (query->icicle < -1 || query->icicle > 1) {
+		answer_failed(answer, 400, "icicle must be 0 or 1");
+		return false;
+	}
 	return true;
+}
+
+/* Whether the root is on top: as the query says, else as the param does. */
+static bool is_icicle(const struct spec *spec, const struct query *query)
+{
+	return query->icicle >= 0 ? query->icicle : spec && spec->params.icicle;
 }
 
 static unsigned status_of(int error)
@@ -233,6 +243,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.seconds = (unsigned)query->seconds,
 		.pid = query->pid > 0 ? (int)query->pid : 0,
 		.thread_frame = !spec || spec->params.thread_frame,
+		.icicle = is_icicle(spec, query),
 		.output = waiting->output,
 		.done = fetched,
 		.arg = waiting,
@@ -272,7 +283,8 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		return;
 	}
 	int r = session_fetch(services->flamegraph, probe, query->pid > 0 ? (int)query->pid : 0,
-			      output, fetched, waiting);
+			      is_icicle(session_spec(services->flamegraph), query), output, fetched,
+			      waiting);
 	if (r < 0) {
 		answer_failed(answer, r == -ENOENT ? 404 : 503,
 			      r == -ENOENT ? "there is no profile yet: PUT a configuration with "

@@ -23,6 +23,7 @@ static const struct param table[] = {
 	{"native_stack", NUMBER(native_stack), .max = 1},
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
+	{"icicle", NUMBER(icicle), .max = 1},
 	{"pyroscope_server", TEXT(PARAM_TEXT, pyroscope_server), .text = ""},
 	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR},
 	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},

@@ -216,7 +216,8 @@ static void dispatch_feature(struct http_request *request, const struct feature 
 {
 	const struct services *services = request->server->services;
 	struct query query = {query_number(request->mhd, "pid"),
-			      query_number(request->mhd, "seconds")};
+			      query_number(request->mhd, "seconds"),
+			      query_number(request->mhd, "icicle")};
 
 	if (name) {
 		if (is_get(request, method, "GET, HEAD"))

@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 
+#define FIRST_LINES 65536 /* memory that is not used yet is not taken */
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -52,7 +54,7 @@ static const char *find_number(const char *line, const char *end, bool *is_fract
 static int add_line(struct stacks *stacks, uint64_t place)
 {
 	if (stacks->count == stacks->capacity) {
-		size_t capacity = stacks->capacity ? stacks->capacity * 2 : 4096;
+		size_t capacity = stacks->capacity ? stacks->capacity * 2 : FIRST_LINES;
 		struct stacks_line *lines =
 			reallocarray(stacks->lines, capacity, sizeof(*stacks->lines));
 

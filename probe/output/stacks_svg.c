@@ -7,7 +7,7 @@
 #include "output/picture.h"
 #include "output/stacks_walk.h"
 
-#define CHUNK_BYTES (256 * 1024)
+#define CHUNK_BYTES (64 * 1024)
 #define TEXT_MAX    (UINT64_C(1) << 30) /* of what one flush takes; a frame's names are below */
 
 struct drawing {

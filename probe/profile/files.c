@@ -150,6 +150,7 @@ static int render_next(struct files *files)
 		.profile = files->profile,
 		.node = files->params.multi_instance ? files->processes[files->next].node
 						     : TREE_ROOT,
+		.icicle = files->params.icicle,
 		.host = files->setup->host,
 		.outputs = {output_find("svg"), output_find("folded")},
 		.done = rendered,

@@ -76,6 +76,7 @@ static void drained(void *arg)
 	struct render question = {
 		.profile = subscriber_profile(ondemand->subscriber, ondemand->request.probe),
 		.node = TREE_ROOT,
+		.icicle = ondemand->request.icicle,
 		.host = setup->host,
 		.outputs = {ondemand->request.output},
 		.done = rendered,

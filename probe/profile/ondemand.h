@@ -31,6 +31,7 @@ struct ondemand_request {
 	unsigned seconds;
 	int pid; /* 0: the processes that the snoopers choose */
 	bool thread_frame;
+	bool icicle; /* the picture has its root on top */
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);

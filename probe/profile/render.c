@@ -41,6 +41,7 @@ static void run(struct job *job)
 	const struct profile *profile = made ? made : render->profile;
 	render->error = tree_weigh(profile->tree, render->node, &render->total);
 	profile_describe(profile, render->node, render->host, &meta);
+	meta.icicle = render->icicle;
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {
 		if (!render->outputs[i])
 			continue;

@@ -18,6 +18,7 @@ struct render {
 	struct profile *before;	 /* added to it where it isn't NULL; a reference is taken */
 	int pid;		 /* only this process; 0: all */
 	uint32_t node;		 /* only what is below it; TREE_ROOT: all */
+	bool icicle;		 /* the picture has its root on top */
 	const char *host;
 	const struct output *outputs[RENDER_OUTPUTS_MAX]; /* NULL: none */
 	void (*done)(void *arg, struct render *render);

@@ -288,6 +288,7 @@ struct fetch {
 	struct session *session;
 	enum probe probe;
 	int pid;
+	bool icicle;
 	const struct output *output;
 	void (*done)(void *arg, int error, struct buf *content);
 	void *arg;
@@ -326,6 +327,7 @@ static void fetch_drained(void *arg)
 		.profile = current ? current : previous,
 		.pid = fetch->pid,
 		.node = TREE_ROOT,
+		.icicle = fetch->icicle,
 		.host = session->setup.files.host,
 		.outputs = {fetch->output},
 		.done = fetch_rendered,
@@ -339,7 +341,8 @@ static void fetch_drained(void *arg)
 		fetch_finish(fetch, r, NULL);
 }
 
-int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
+int session_fetch(struct session *session, enum probe probe, int pid, bool icicle,
+		  const struct output *output,
 		  void (*done)(void *arg, int error, struct buf *content), void *arg)
 {
 	bool collecting = session->subscriber && subscriber_profile(session->subscriber, probe);
@@ -349,7 +352,7 @@ int session_fetch(struct session *session, enum probe probe, int pid, const stru
 	struct fetch *fetch = malloc(sizeof(*fetch));
 	if (!fetch)
 		return -ENOMEM;
-	*fetch = (struct fetch){session->fetches, session, probe, pid, output, done, arg};
+	*fetch = (struct fetch){session->fetches, session, probe, pid, icicle, output, done, arg};
 	session->fetches = fetch;
 	if (collecting)
 		engine_drain(session->setup.engine, fetch_drained, fetch);

@@ -43,9 +43,11 @@ const char *session_state(const struct session *session, enum probe probe, const
 /*
  * The profile so far as `output`: since the last file, and where that is less than 30 s the period
  * before as well. done() gets 0 or a negative errno, and the content, which it may take over.
- * -ENOENT: there is none (done() isn't called). pid 0: all.
+ * -ENOENT: there is none (done() isn't called). pid 0: all. `icicle`: the picture has its root on
+ * top.
  */
-int session_fetch(struct session *session, enum probe probe, int pid, const struct output *output,
+int session_fetch(struct session *session, enum probe probe, int pid, bool icicle,
+		  const struct output *output,
 		  void (*done)(void *arg, int error, struct buf *content), void *arg);
 
 /* At the end, when no job is done any more: fetches under way get -ECANCELED. */

@@ -36,7 +36,7 @@ bool params_equal(const struct params *a, const struct params *b)
 	       a->perf_sample_period_ms == b->perf_sample_period_ms &&
 	       a->frequency_hz == b->frequency_hz && a->multi_instance == b->multi_instance &&
 	       a->native_stack == b->native_stack && a->thread_frame == b->thread_frame &&
-	       a->max_overhead == b->max_overhead &&
+	       a->max_overhead == b->max_overhead && a->icicle == b->icicle &&
 	       strcmp(a->pyroscope_server, b->pyroscope_server) == 0 &&
 	       strcmp(a->svg_dir, b->svg_dir) == 0 && strcmp(a->flame_dir, b->flame_dir) == 0;
 }

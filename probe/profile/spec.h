@@ -21,6 +21,7 @@ struct params {
 	int64_t native_stack;
 	int64_t thread_frame;
 	int64_t max_overhead;
+	int64_t icicle; /* pictures have their root on top */
 	char pyroscope_server[SPEC_SERVER_MAX];
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];

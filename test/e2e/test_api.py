@@ -97,6 +97,7 @@ def test_a_first_put_sets_the_defaults_and_zero_is_the_default(daemon):
         "native_stack": 0,
         "thread_frame": 1,
         "max_overhead": 3,
+        "icicle": 0,
         "pyroscope_server": "",
         "svg_dir": "/var/log/stackprobe/stacktrace",
         "flame_dir": "/var/log/stackprobe/flamegraph",

@@ -55,6 +55,7 @@ REFUSED = [
     (with_params(multi_instance=2), "params.multi_instance invalid value 2, must be in [0, 1]"),
     (with_params(native_stack=2), "params.native_stack invalid value 2, must be in [0, 1]"),
     (with_params(thread_frame=2), "params.thread_frame invalid value 2, must be in [0, 1]"),
+    (with_params(icicle=2), "params.icicle invalid value 2, must be in [0, 1]"),
     (with_params(pyroscope_server=4040), "params.pyroscope_server invalid data type"),
     (with_params(svg_dir=1), "params.svg_dir invalid data type"),
 ]

@@ -105,6 +105,7 @@ static void the_first_put_stands_on_the_defaults(void **state)
 	assert_int_equal(params->perf_sample_period_ms, 10);
 	assert_int_equal(params->frequency_hz, 0);
 	assert_int_equal(params->thread_frame, 1);
+	assert_int_equal(params->icicle, 0);
 	assert_string_equal(params->svg_dir, "/var/log/stackprobe/stacktrace");
 	assert_int_equal(snoopers_names(outcome.spec.snoopers, &names), 1);
 	assert_string_equal(names[0].comm, "^redis");
