@@ -21,7 +21,7 @@
 #define READ_BYTES (1024 * 1024)
 
 struct request {
-	const char *after, *before; /* paths; NULL or "-": standard input, NULL: none */
+	const char *after, *before; /* paths; "-": standard input; before NULL: no difference */
 	struct stacks_svg svg;
 	bool normalize, is_help;
 };
@@ -128,7 +128,8 @@ static int read_arguments(int argc, char **argv, struct request *request)
 		return r;
 	if (argc - optind > 1)
 		return usage_error("more than one file", argv[optind + 1]);
-	request->after = optind < argc ? argv[optind] : "-";
+	if (optind < argc)
+		request->after = argv[optind];
 	if (request->before && strcmp(request->before, "-") == 0 &&
 	    strcmp(request->after, "-") == 0)
 		return usage_error("only one of the two can be standard input", NULL);
@@ -257,6 +258,7 @@ static int add_text(struct stacks *stacks, enum stacks_side side, const char *pa
 int render_command(int argc, char **argv)
 {
 	struct request request = {
+		.after = "-",
 		.svg = {.meta = {.title = "Flame Graph", .count_name = "samples"},
 			.width = PICTURE_WIDTH,
 			.flush = write_out},

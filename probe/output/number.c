@@ -35,17 +35,18 @@ char *number_put_grouped(char *p, uint64_t value)
 
 char *number_put_fixed(char *p, uint64_t value, int decimals, bool trim)
 {
-	static const uint32_t powers[] = {1, 10, 100, 1000};
-	uint32_t fraction = (uint32_t)(value % powers[decimals]);
+	char digits[3] = "";
+	int count = decimals;
 
-	p = number_put(p, value / powers[decimals]);
-	if (decimals == 0 || (trim && fraction == 0))
-		return p;
-	*p++ = '.';
-	while (decimals-- > 0 && (!trim || fraction)) {
-		*p++ = (char)('0' + fraction / powers[decimals]);
-		fraction %= powers[decimals];
-	}
+	for (int i = decimals; i-- > 0; value /= 10)
+		digits[i] = (char)('0' + value % 10);
+	while (trim && count > 0 && digits[count - 1] == '0')
+		count--;
+	p = number_put(p, value);
+	if (count > 0)
+		*p++ = '.';
+	for (int i = 0; i < count; i++)
+		*p++ = digits[i];
 	return p;
 }
 

@@ -61,10 +61,11 @@ char *xml_put(char *p, const char *text, size_t len)
 		}
 		size_t bytes;
 		const char *instead = replacement(text + at, len - at, &bytes);
-		size_t count = instead ? strlen(instead) : bytes;
 
-		memcpy(p, instead ? instead : text + at, count);
-		p += count;
+		if (!instead)
+			p = mempcpy(p, text + at, bytes);
+		while (instead && *instead)
+			*p++ = *instead++;
 		at += bytes;
 	}
 	return p;

@@ -11,6 +11,7 @@ import pytest
 
 from folded import Profile
 from helpers import wait_for
+from picture import Picture
 
 TITLE = re.compile(r"(.+) \(([\d,]+) samples, (\d+(?:\.\d+)?)%\)", re.DOTALL)
 
@@ -137,6 +138,18 @@ def test_the_svg_has_the_frames_and_the_weights_of_the_folded_text(profiler, sta
     stop_and_list(profiler, 1)
     (written,) = profiler.files(profiler.svg_dir, "svg")
     assert read_svg(written.read_text())["inner_spin"] == frames["inner_spin"]
+
+
+def test_pictures_have_their_root_on_top_where_that_is_asked(profiler, start, copy):
+    profiler.profile("^icicles$", frequency=500, icicle=1)
+    start(copy("spin", "icicles"), 0.5).finish()
+    as_told = Picture(profiler.get("/flamegraph/oncpu.svg").text)
+    upright = Picture(profiler.get("/flamegraph/oncpu.svg?icicle=0").text)
+    assert as_told.is_icicle and not upright.is_icicle
+    assert as_told.frames == upright.frames
+    assert profiler.get("/flamegraph/oncpu.svg?icicle=2").status == 400
+    svgs, _ = stop_and_list(profiler, 1)
+    assert Picture((profiler.svg_dir / svgs[0]).read_text()).is_icicle
 
 
 def test_the_json_tree_adds_up_to_the_folded_text(profiler, start):
