@@ -1,11 +1,5 @@
-"""Folded text for the renderer's bench: the same bytes at every run.
-
-usage: folded_input.py STACKS REPEATS FILE, lines in random order. Stacks have 12 to 48 frames with
-names of a service in C++, some recursion, a common beginning for each of 40 threads; counts are
-skewed as samples are. REPEATS: how often each stack occurs, with other counts.
-"""
+"""Folded text for the renderer's bench: the same bytes at every run."""
 import random
-import sys
 
 PARTS = (
     "handle parse read write flush commit lookup insert merge compact encode decode hash "
@@ -33,15 +27,19 @@ def names(rng, count):
 def stack(rng, pool, heads):
     frames = list(rng.choice(heads))
     target = rng.randint(12, 48)
-    at = rng.randrange(len(pool))
+    at = 97 * int(frames[1].split("-")[1])
     while len(frames) < target:
-        # Callers have a few callees each: stacks share their beginnings and part later.
         at = (at * 31 + 7 * int(rng.expovariate(0.7)) + len(frames)) % len(pool)
         frames.append(pool[at])
     return ";".join(frames)
 
 
-def write(out, stacks, repeats, seed=1):
+def write(path, stacks, repeats=1, seed=1):
+    """Lines in random order: so many distinct stacks, each so often, with other counts.
+
+    Stacks have 12 to 48 frames with names of a service in C++; 40 threads, each with a common
+    beginning; callers have a few callees. Counts are drawn exponentially.
+    """
     rng = random.Random(seed)
     pool = names(rng, 4000)
     heads = [
@@ -54,11 +52,7 @@ def write(out, stacks, repeats, seed=1):
     lines = []
     for text in distinct:
         for _ in range(repeats):
-            lines.append(f"{text} {int(rng.paretovariate(1.1) * 3)}\n")
+            lines.append(f"{text} {1 + int(rng.expovariate(0.05))}\n")
     rng.shuffle(lines)
-    out.writelines(lines)
-
-
-if __name__ == "__main__":
-    with open(sys.argv[3], "w", encoding="utf-8") as file:
-        write(file, int(sys.argv[1]), int(sys.argv[2]))
+    with open(path, "w", encoding="utf-8") as out:
+        out.writelines(lines)
