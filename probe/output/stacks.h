@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define STACKS_LENGTH_MAX ((1u << 24) - 2)    /* bytes of one stack */
 #define STACKS_TEXT_MAX	  (UINT64_C(1) << 39) /* bytes of one text */
@@ -68,6 +69,24 @@ static inline enum stacks_side stacks_side(const struct stacks_line *line)
 static inline const char *stacks_text(const struct stacks *stacks, const struct stacks_line *line)
 {
 	return stacks->texts[line->place >> 63] + (line->place << 1 >> 25);
+}
+
+/* How many bytes are the same. */
+static inline size_t stacks_same_bytes(const char *a, const char *b, size_t len)
+{
+	size_t same = 0;
+
+	for (; same + 8 <= len; same += 8) {
+		uint64_t left, right;
+
+		memcpy(&left, a + same, 8);
+		memcpy(&right, b + same, 8);
+		if (left != right)
+			return same + (size_t)(__builtin_ctzll(left ^ right) / 8);
+	}
+	while (same < len && a[same] == b[same])
+		same++;
+	return same;
 }
 
 /* The weight that stands behind a stack in its text. */

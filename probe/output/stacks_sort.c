@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define KEY_BYTES      8
+#define AHEAD	       8
 #define SMALL	       12  /* lines: sorted by insertion */
 #define SAMPLED	       200 /* lines: the pivot is chosen from nine */
 #define REPEATED(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -63,14 +64,15 @@ static uint64_t key_at(const struct stacks *stacks, const struct stacks_line *li
 static bool is_before(const struct stacks *stacks, const struct stacks_line *a,
 		      const struct stacks_line *b, size_t depth)
 {
-	uint64_t left = a->key, right = b->key;
+	if (a->key != b->key || !END_BYTE(a->key))
+		return a->key < b->key;
+	size_t a_len = stacks_length(a), b_len = stacks_length(b);
+	size_t shorter = a_len < b_len ? a_len : b_len;
 
-	while (left == right && END_BYTE(left)) {
-		depth += KEY_BYTES;
-		left = key_at(stacks, a, depth);
-		right = key_at(stacks, b, depth);
-	}
-	return left < right;
+	depth += KEY_BYTES;
+	depth += stacks_same_bytes(stacks_text(stacks, a) + depth, stacks_text(stacks, b) + depth,
+				   shorter - depth);
+	return key_at(stacks, a, depth) < key_at(stacks, b, depth);
 }
 
 static void insertion_sort(const struct stacks *stacks, struct stacks_line *lines, size_t count,
@@ -133,36 +135,41 @@ static size_t partition(struct stacks_line *lines, size_t count, uint64_t pivot,
 	return less;
 }
 
-/* How many bytes from `depth` on are the same in all lines; a multiple of KEY_BYTES, bounded. */
-static size_t common_bytes(const struct stacks *stacks, const struct stacks_line *lines,
-			   size_t count, size_t depth)
-{
-	const char *first = stacks_text(stacks, lines) + depth;
-	size_t common = stacks_length(lines) - depth;
-
-	for (size_t i = 1; i < count && common >= KEY_BYTES; i++) {
-		const char *text = stacks_text(stacks, lines + i) + depth;
-		size_t len = stacks_length(lines + i) - depth, same = 0;
-		uint64_t a, b;
-
-		if (len > common)
-			len = common;
-		while (same + KEY_BYTES <= len) {
-			memcpy(&a, first + same, KEY_BYTES);
-			memcpy(&b, text + same, KEY_BYTES);
-			if (a != b)
-				break;
-			same += KEY_BYTES;
-		}
-		common = same;
-	}
-	return common & ~(size_t)(KEY_BYTES - 1);
-}
-
 struct group {
 	struct stacks_line *lines;
 	size_t count, depth;
 };
+
+/* Asks for the text of a line before it is needed. */
+static void look_ahead(const struct stacks *stacks, struct group group, size_t at)
+{
+	if (at < group.count)
+		__builtin_prefetch(stacks_text(stacks, &group.lines[at]) + group.depth);
+}
+
+/* How many bytes from the depth on are the same in all lines; a multiple of KEY_BYTES, bounded. */
+static size_t common_bytes(const struct stacks *stacks, struct group group)
+{
+	const char *first = stacks_text(stacks, group.lines) + group.depth;
+	size_t common = stacks_length(group.lines) - group.depth;
+
+	for (size_t i = 1; i < group.count && common >= KEY_BYTES; i++) {
+		const char *text = stacks_text(stacks, group.lines + i) + group.depth;
+		size_t len = stacks_length(group.lines + i) - group.depth;
+
+		look_ahead(stacks, group, i + AHEAD);
+		common = stacks_same_bytes(first, text, len < common ? len : common);
+	}
+	return common & ~(size_t)(KEY_BYTES - 1);
+}
+
+static void load_keys(const struct stacks *stacks, struct group group)
+{
+	for (size_t i = 0; i < group.count; i++) {
+		look_ahead(stacks, group, i + AHEAD);
+		group.lines[i].key = key_at(stacks, &group.lines[i], group.depth);
+	}
+}
 
 /* The group whose lines all have the same key at its depth: further on in their texts. */
 static struct group descend(const struct stacks *stacks, struct group group)
@@ -172,9 +179,8 @@ static struct group descend(const struct stacks *stacks, struct group group)
 		return group;
 	}
 	group.depth += KEY_BYTES;
-	group.depth += common_bytes(stacks, group.lines, group.count, group.depth);
-	for (size_t i = 0; i < group.count; i++)
-		group.lines[i].key = key_at(stacks, &group.lines[i], group.depth);
+	group.depth += common_bytes(stacks, group);
+	load_keys(stacks, group);
 	return group;
 }
 
@@ -207,7 +213,8 @@ void stacks_sort(struct stacks *stacks)
 {
 	uint64_t random = stacks->count;
 
-	for (size_t i = 0; i < stacks->count; i++)
-		stacks->lines[i].key = key_at(stacks, &stacks->lines[i], 0);
-	sort_group(stacks, (struct group){stacks->lines, stacks->count, 0}, &random);
+	struct group all = {stacks->lines, stacks->count, 0};
+
+	load_keys(stacks, all);
+	sort_group(stacks, all, &random);
 }

@@ -42,30 +42,13 @@ static uint32_t line_end(const struct stacks_line *line)
 	return len ? (uint32_t)len + 1 : 0;
 }
 
-static size_t same_bytes(const char *a, const char *b, size_t len)
-{
-	size_t same = 0;
-
-	for (; same + 8 <= len; same += 8) {
-		uint64_t left, right;
-
-		memcpy(&left, a + same, 8);
-		memcpy(&right, b + same, 8);
-		if (left != right)
-			return same + (size_t)(__builtin_ctzll(left ^ right) / 8);
-	}
-	while (same < len && a[same] == b[same])
-		same++;
-	return same;
-}
-
 /* How far the frames of two neighbours are the same; the first is sorted before the second. */
 static uint32_t cut_between(const struct stacks *stacks, const struct stacks_line *first,
 			    const struct stacks_line *second)
 {
 	const char *a = stacks_text(stacks, first), *b = stacks_text(stacks, second);
 	size_t a_len = stacks_length(first), b_len = stacks_length(second);
-	size_t same = same_bytes(a, b, a_len < b_len ? a_len : b_len);
+	size_t same = stacks_same_bytes(a, b, a_len < b_len ? a_len : b_len);
 
 	if (same == a_len && a_len && (same == b_len || b[same] == ';'))
 		return (uint32_t)same + 1;
