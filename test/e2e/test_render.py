@@ -277,6 +277,42 @@ def test_a_file_that_shrinks_while_it_is_read_ends_with_a_message(work):
         assert b"shorter" in message
 
 
+def sampled(distinct, paths=200, seed=1):
+    """Folded text of samples drawn until so many stacks differ: mostly hot paths, and their leaves.
+
+    Each path leaves an earlier one somewhere; how often one is taken falls with its rank. A sample
+    ends below the path's end, more rarely the farther below, with up to three more frames.
+    """
+    rng = random.Random(seed)
+    words = "handle parse read flush commit lookup insert merge encode compare allocate".split()
+    names = [f"{rng.choice(words)}::{rng.choice(words)}_{rng.choice(words)}_{i}" for i in range(3000)]
+    made = [["[1234]service", "main", "run_loop", *rng.sample(names, 20)]]
+    while len(made) < paths:
+        base = rng.choice(made)
+        keep = rng.randint(3, len(base))
+        made.append(base[:keep] + rng.sample(names, rng.randint(2, max(2, min(20, 44 - keep)))))
+    rng.shuffle(made)
+    ranks = [1 / (rank + 1) for rank in range(paths)]
+    stacks = collections.Counter()
+    while len(stacks) < distinct:
+        path = rng.choices(made, ranks)[0]
+        end = len(path) - min(int(rng.expovariate(0.3)), len(path) - 4)
+        more = [names[(end * 7 + int(rng.expovariate(0.25))) % 3000]
+                for _ in range(rng.randint(0, 3))]
+        stacks[(*path[:end], *more)] += 1
+    return stacks
+
+
+def test_a_picture_of_10000_distinct_stacks_is_under_1_mb():
+    """As samples are; equally heavy stacks are all drawn, 200,000 frames and more."""
+    stacks = sampled(10000)
+    ended = run(text=folded(stacks))
+    assert Picture(ended.stdout.decode()).frames == frames_of(stacks)
+    assert len(stacks) == 10000 and sum(map(len, stacks)) > 200000
+    assert 4000 < ended.stdout.count(b"<title>")
+    assert len(ended.stdout) < 1000000
+
+
 # --- differences ---
 
 
