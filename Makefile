@@ -57,8 +57,8 @@ $(BUILD)/%.o: %.c $(SKELETONS)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flamegraph.js \
-                                    probe/output/flamegraph.css
+$(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flamegraph.css \
+                                    $(wildcard probe/output/flamegraph*.js)
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) -c -o $@ $<

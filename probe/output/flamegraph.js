@@ -1,59 +1,94 @@
 /*
- * Zoom, search, details and resizing. What a frame is called and weighs is read from its title
- * (`name (1,234 samples, 12.34%)`), where it begins from its x; widths come from the weights.
- * Works without anything from elsewhere.
+ * The flame graph's script: this file, flamegraph_search.js and flamegraph_page.js are the body of
+ * one function (svg_assets.S). Here: the frames, the zoom, the labels.
+ *
+ * A frame's name and weight come from its title (`name (1,234 samples, 12.34%)`), its place from
+ * its path `Mx yhw`. A zoom moves one group; of the frames it touches only those on the way to the
+ * root, and once those that a deep zoom needs more exact. Labels lie in a layer of their own, as
+ * many as can be read. Names are hostile: they become text, never markup or code.
  */
-(() => {
-'use strict';
-const MARGIN = 10, ROW = 16, FOOT = 28;
-const PADDING = 3, MIN_CHARS = 3;
-const NS = 'http://www.w3.org/2000/svg';
-const HINT = 'Click a frame to zoom, / to search, arrows to move, Esc to reset';
+const NS = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml';
+const MARGIN = 10, ROW = 16, PADDING = 3, MIN_CHARS = 3;
+const DEEP = 8; /* from this scale on the rounding of the paths would be seen */
 
 const svg = document.currentScript.ownerSVGElement;
 const alone = svg === document.documentElement;
+const icicle = svg.dataset.icicle === '1'; /* the root is at the top */
 const part = (id) => svg.querySelector('#' + id);
-const layer = part('frames'), head = part('head'), foot = part('foot'), details = part('details');
-const unzoomControl = part('unzoom'), searchControl = part('search'), matchedText = part('matched');
-const facts = part('facts'), allFacts = facts.textContent;
-const height = Number(svg.getAttribute('height'));
-const STATIC_WIDTH = Number(svg.getAttribute('width')) - 2 * MARGIN;
+const layer = part('frames'), head = part('head'), foot = part('foot');
 
-let width = STATIC_WIDTH; /* of the frames, px */
-let charWidth = 6.63;
-let pattern = null; /* of the search */
-let at = null; /* the frame the arrow keys are at */
+const create = (name, ns = NS) => document.createElementNS(ns, name);
+const set = (element, attributes) => {
+	for (const [name, value] of Object.entries(attributes))
+		element.setAttribute(name, value);
+	return element;
+};
+
+/* --- text is measured on a canvas: asking the picture would lay out all of it --- */
+
+const canvas = create('canvas', XHTML).getContext('2d');
+
+function fontOf(element) {
+	const style = getComputedStyle(element);
+
+	return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+}
+
+function textWidth(font, text) {
+	canvas.font = font;
+	return canvas.measureText(text).width;
+}
+
+/* As much of the text as has room, and dots for the rest. */
+function cut(font, text, room) {
+	const letters = Array.from(text.slice(0, 2000));
+	let fits = 0, over = letters.length;
+
+	if (letters.length < 2000 && textWidth(font, text) <= room)
+		return text;
+	while (fits + 1 < over) {
+		const half = (fits + over) >> 1;
+
+		if (textWidth(font, letters.slice(0, half).join('') + '…') <= room)
+			fits = half;
+		else
+			over = half;
+	}
+	return letters.slice(0, fits).join('') + '…';
+}
 
 /* --- the frames --- */
 
-/* A frame is a `<path d="Mx yhw">`, its label the `<text>` behind it; y is the row's middle. */
+const staticTransform = layer.getAttribute('transform') || '';
+const base = layer.transform.baseVal.consolidate();
+const {a: scaleX, d: scaleY, e: moveX, f: moveY} = base ? base.matrix : svg.createSVGMatrix();
+
 function readFrame(path) {
-	const title = path.firstChild.textContent, next = path.nextElementSibling;
-	const [, x, y] = /^M(\S+) (\S+)h/.exec(path.getAttribute('d'));
+	const title = path.firstChild.textContent;
+	const d = path.getAttribute('d'), xEnd = d.indexOf(' '), yEnd = d.indexOf('h');
 	const unitEnd = title.lastIndexOf(', ');
 	const numberEnd = unitEnd - svg.dataset.unit.length - 1;
 	const numberBegin = title.lastIndexOf(' (', numberEnd) + 2;
-	const name = title.slice(0, numberBegin - 2);
+	const y = Number(d.slice(xEnd + 1, yEnd));
 
-	return {
-		path, title, name, text: next && next.localName === 'text' ? next : null,
-		label: name.replace(/_\[[a-z0-9]\]$/, ''),
-		value: Number(title.slice(numberBegin, numberEnd).replace(/,/g, '')),
-		x: (Number(x) - MARGIN) / STATIC_WIDTH,
-		y: Number(y),
-		w: 1, row: 0, parent: null, children: [], shown: true,
+	return path.frame = {
+		path, d, name: title.slice(0, numberBegin - 2), numbers: title.slice(numberBegin - 2),
+		value: Number(title.slice(numberBegin, numberEnd).replaceAll(',', '')),
+		pathX: Number(d.slice(1, xEnd)), pathY: y, pathW: Number(d.slice(yEnd + 1)),
+		x: 0, w: 1, /* parts of the picture */
+		y: y * scaleY + moveY, /* the row's middle, px */
+		row: 0, index: 0, parent: null, children: [], isMatch: false, isSharp: false,
 	};
 }
 
 /* Children come to their parents by their middle, which is right in spite of rounding. */
 function link(rows) {
 	for (let r = 1; r < rows.length; r++) {
+		const below = rows[r - 1];
 		let i = 0;
 
 		for (const f of rows[r]) {
-			const middle = f.x + f.w / 2, below = rows[r - 1];
-
-			while (i + 1 < below.length && below[i + 1].x <= middle)
+			while (i + 1 < below.length && below[i + 1].x <= f.x + f.w / 2)
 				i++;
 			f.parent = below[i];
 			below[i].children.push(f);
@@ -61,309 +96,167 @@ function link(rows) {
 	}
 }
 
-/* x is rounded to 3 decimals; at a deep zoom frames must neither overlap nor leave their parent. */
-function straighten(rows) {
-	for (const row of rows) {
-		for (const f of row) {
-			let least = f.x, rest = f.children.reduce((sum, child) => sum + child.w, 0);
+/* Paths are rounded; at a deep zoom frames must neither overlap nor leave their parent. */
+function straighten(f) {
+	let least = f.x, rest = f.children.reduce((sum, child) => sum + child.w, 0);
 
-			for (const child of f.children) {
-				child.x = Math.max(least, Math.min(child.x, f.x + f.w - rest));
-				least = child.x + child.w;
-				rest -= child.w;
-			}
-		}
+	for (const child of f.children) {
+		child.x = Math.max(least, Math.min(child.x, f.x + f.w - rest));
+		least = child.x + child.w;
+		rest -= child.w;
 	}
 }
 
-function readFrames() {
-	const rows = [];
+function readRows() {
 	const all = Array.from(layer.querySelectorAll('path'), readFrame);
-	const bottom = all.reduce((most, f) => Math.max(most, f.y), 0);
-	const root = all.find((f) => f.y === bottom);
+	const first = all.reduce((r, f) => (icicle ? f.y < r.y : f.y > r.y) ? f : r, all[0]);
+	const rows = [];
 
 	for (const f of all) {
-		f.row = Math.round((bottom - f.y) / ROW);
-		f.w = root.value ? f.value / root.value : 1;
+		f.row = Math.round(Math.abs(first.y - f.y) / ROW);
+		f.x = (f.pathX - first.pathX) / first.pathW;
+		f.w = first.value ? f.value / first.value : 1;
 		(rows[f.row] ||= []).push(f);
-		f.path.frame = f;
 	}
 	for (const row of rows)
-		row.sort((a, b) => a.x - b.x);
+		row.sort((a, b) => a.x - b.x).forEach((f, i) => { f.index = i; });
 	link(rows);
-	straighten(rows);
-	return rows.flat();
+	rows.flat().forEach(straighten);
+	return rows;
 }
 
-const frames = readFrames(); /* parents before children */
+const rows = readRows(), frames = rows.flat(); /* parents before children */
 const root = frames[0];
+
+let width = 0; /* of the frames, px */
+let headExtra = 0; /* px that the head is higher than without the script */
 let target = root; /* what is zoomed to */
+let above = []; /* the frames from there to the root */
+let at = null; /* the frame the keys are at */
+
+function isInside(f) {
+	const middle = f.x + f.w / 2;
+
+	return f.row >= target.row && middle >= target.x && middle < target.x + target.w;
+}
+
+const leftOf = (f) => isInside(f) ? (f.x - target.x) / target.w * width : 0;
+const widthOf = (f) => isInside(f) ? f.w / target.w * width : width;
 
 /* --- drawing --- */
 
-const columnsOf = (letter) => letter.codePointAt(0) >= 0x1100 ? 2 : 1; /* CJK: as in svg.c */
+/* over lies on the frames: labels, the cursor, and at both sides what hides frames beside a zoom. */
+const over = create('g'), labels = create('g'), cursor = create('rect');
+const curtains = [create('rect'), create('rect')];
+let labelFont = '', charWidth = 0;
 
-function cut(label, columns) {
-	let used = 0, kept = ''; /* `kept` leaves room for the dots */
+function prepareOver() {
+	const height = svg.getAttribute('height');
 
-	if (/^[\x20-\x7e]*$/.test(label))
-		return label.length <= columns ? label : label.slice(0, columns - 1) + '…';
-	for (const letter of label) {
-		used += columnsOf(letter);
-		if (used > columns)
-			return kept + '…';
-		if (used < columns)
-			kept += letter;
-	}
-	return label;
+	labels.append(...layer.querySelectorAll('text'));
+	set(labels, {id: 'labels', 'font-family': 'monospace', 'font-size': 11});
+	set(cursor, {id: 'cursor', height: ROW - 1, display: 'none'});
+	for (const curtain of curtains)
+		set(curtain, {class: 'bar', width: MARGIN, height});
+	over.append(labels, cursor, ...curtains);
+	layer.after(over);
+	labelFont = fontOf(labels);
+	charWidth = textWidth(labelFont, 'M'.repeat(50)) / 50;
 }
 
-function drawLabel(f, x, w) {
-	const columns = Math.floor((w - 2 * PADDING) / charWidth);
-	const content = columns >= MIN_CHARS ? cut(f.label, columns) : '';
+/* The name without its suffix: the colour says it, and the title. */
+function labelOf(f, room) {
+	const label = f.name.replace(/_\[[a-z0-9]\]$/, ''), columns = Math.floor(room / charWidth);
 
-	if (!f.text) {
-		if (!content)
-			return;
-		f.text = document.createElementNS(NS, 'text');
-		f.text.setAttribute('y', f.y + 4);
-		f.path.after(f.text);
-	}
-	f.text.textContent = content;
-	f.text.setAttribute('x', (x + PADDING).toFixed(1));
+	if (!/^[\x20-\x7e]*$/.test(label))
+		return cut(labelFont, label, room);
+	return label.length <= columns ? label : label.slice(0, columns - 1) + '…';
 }
 
-function drawFrame(f, left, right) {
-	const x = MARGIN + left * width, w = Math.max(0, (right - left) * width);
+function drawLabels() {
+	const least = MIN_CHARS * charWidth + 2 * PADDING;
+	const open = [target, ...above], used = labels.children;
+	let n = 0;
 
-	f.path.setAttribute('d', `M${x.toFixed(2)} ${f.y}h${w.toFixed(2)}`);
-	drawLabel(f, x, w);
+	while (open.length) {
+		const f = open.pop(), w = widthOf(f);
+
+		if (w < least)
+			continue;
+		const text = used[n++] || labels.appendChild(create('text'));
+
+		set(text, {x: (leftOf(f) + PADDING).toFixed(1), y: f.y + 4});
+		text.classList.toggle('match', f.isMatch);
+		text.textContent = labelOf(f, w - 2 * PADDING);
+		if (f.row >= target.row)
+			for (const child of f.children)
+				open.push(child);
+	}
+	while (used.length > n)
+		used[n].remove();
+}
+
+const pathOf = (f, x, w) => 'M' +
+	`${(root.pathX + x * root.pathW).toFixed(7)} ${f.pathY}h${(w * root.pathW).toFixed(7)}`;
+
+/* Each frame once, and only where a zoom goes. */
+function sharpen() {
+	const open = target.w * DEEP < 1 ? [target] : [];
+
+	while (open.length) {
+		const f = open.pop();
+
+		if (!f.isSharp) {
+			f.isSharp = true;
+			f.d = pathOf(f, f.x, f.w);
+			f.path.setAttribute('d', f.d);
+		}
+		for (const child of f.children)
+			open.push(child);
+	}
+}
+
+function drawAbove() {
+	for (const f of above) {
+		f.path.setAttribute('d', f.d);
+		f.path.classList.remove('up');
+	}
+	above = [];
+	for (let f = target.parent; f; f = f.parent) {
+		f.path.setAttribute('d', pathOf(f, target.x, target.w));
+		f.path.classList.add('up');
+		above.push(f);
+	}
+}
+
+function drawCursor() {
+	if (at)
+		set(cursor, {x: leftOf(at), y: at.y - ROW / 2 + .5, width: Math.max(3, widthOf(at))});
+	cursor.setAttribute('display', at ? 'inline' : 'none');
 }
 
 function draw() {
-	const above = new Set();
+	const scale = width / (target.w * root.pathW * scaleX);
+	const left = (root.pathX + target.x * root.pathW) * scaleX + moveX;
 
-	for (let f = target.parent; f; f = f.parent)
-		above.add(f);
-	for (const f of frames) {
-		const isAbove = above.has(f);
-
-		f.inside = f === target || Boolean(f.parent && f.parent.inside);
-		f.shown = isAbove || f.inside;
-		f.path.classList.toggle('off', !f.shown);
-		if (f.text)
-			f.text.classList.toggle('off', !f.shown);
-		f.path.classList.toggle('up', isAbove);
-		if (isAbove) {
-			drawFrame(f, 0, 1);
-		} else if (f.inside) {
-			const left = (f.x - target.x) / target.w;
-
-			drawFrame(f, left, left + f.w / target.w);
-		}
-	}
-	unzoomControl.setAttribute('display', target === root ? 'none' : 'inline');
-	showMatched();
+	layer.setAttribute('transform',
+		`matrix(${scale} 0 0 1 ${MARGIN - left * scale} ${headExtra}) ${staticTransform}`);
+	over.setAttribute('transform', `translate(${MARGIN} ${headExtra})`);
+	curtains[0].setAttribute('x', -MARGIN);
+	curtains[1].setAttribute('x', width);
+	drawLabels();
+	drawCursor();
 }
 
+/* Draws even where nothing changes. */
 function zoom(f) {
 	target = f;
+	sharpen();
+	drawAbove();
+	if (at && !isInside(at) && !above.includes(at))
+		at = null;
 	draw();
-}
-
-function show(f) {
-	details.textContent = f ? f.title : HINT;
-}
-
-/* --- search --- */
-
-/* Weight of the stacks through `f` that have a match; a match within a match counts once. */
-function matchedWeight(f) {
-	for (let up = f; up; up = up.parent) {
-		if (up.isMatch)
-			return f.value;
-	}
-	let sum = 0;
-	const open = [...f.children];
-
-	while (open.length) {
-		const next = open.pop();
-
-		if (next.isMatch)
-			sum += next.value;
-		else
-			for (const child of next.children)
-				open.push(child);
-	}
-	return sum;
-}
-
-function percent(f) {
-	return (f.value ? 100 * matchedWeight(f) / f.value : 0).toFixed(2) + '%';
-}
-
-function showMatched() {
-	if (!pattern)
-		return;
-	matchedText.textContent = 'Matched: ' + percent(root) +
-		(target === root ? '' : ' of all, ' + percent(target) + ' of this view');
-}
-
-/* Without a capital letter in the pattern, case doesn't matter. */
-function compile(term) {
-	return new RegExp(term, /[A-Z]/.test(term.replace(/\\./g, '')) ? '' : 'i');
-}
-
-function search(term) {
-	try {
-		pattern = term ? compile(term) : null;
-	} catch {
-		matchedText.textContent = 'Not a regular expression: ' + term;
-		return;
-	}
-	for (const f of frames) {
-		f.isMatch = Boolean(pattern && pattern.test(f.name));
-		f.path.classList.toggle('match', f.isMatch);
-	}
-	searchControl.textContent = pattern ? 'Reset Search' : 'Search';
-	matchedText.textContent = '';
+	arrange();
 	showMatched();
-}
-
-function askAndSearch() {
-	const term = prompt('Search for a function (regular expression):',
-		pattern ? pattern.source : '');
-
-	if (term !== null)
-		search(term);
-}
-
-/* --- keys and mouse --- */
-
-function moveTo(f) {
-	if (!f)
-		return;
-	if (at)
-		at.path.classList.remove('at');
-	at = f;
-	at.path.classList.add('at');
 	show(at);
-	const top = at.y - head.getBBox().height, bottom = at.y + ROW + FOOT;
-
-	if (alone && (top < scrollY || bottom > scrollY + innerHeight))
-		scrollTo(scrollX, at.y - innerHeight / 2);
 }
-
-const moves = {
-	ArrowUp: (f) => f.children.filter((c) => c.shown)
-		.reduce((most, c) => most && most.value >= c.value ? most : c, null),
-	ArrowDown: (f) => f.parent,
-	ArrowLeft: (f) => neighbour(f, -1),
-	ArrowRight: (f) => neighbour(f, 1),
-};
-
-function neighbour(f, step) {
-	const row = frames.filter((other) => other.row === f.row && other.shown);
-
-	return row[row.indexOf(f) + step];
-}
-
-function reset() {
-	search('');
-	zoom(root);
-	if (at)
-		at.path.classList.remove('at');
-	at = null;
-	show(null);
-}
-
-function onKey(event) {
-	const find = event.key.toLowerCase() === 'f' && (event.ctrlKey || event.metaKey);
-
-	if (find || (event.key === '/' && !event.ctrlKey && !event.metaKey))
-		askAndSearch();
-	else if (event.ctrlKey || event.metaKey || event.altKey)
-		return;
-	else if (event.key === 'Escape')
-		reset();
-	else if (event.key === 'Enter' && at)
-		zoom(at);
-	else if (moves[event.key])
-		moveTo(at && at.shown ? moves[event.key](at) : target);
-	else
-		return;
-	event.preventDefault();
-}
-
-const frameOf = (event) => {
-	return event.target.frame || (event.target.parentNode && event.target.parentNode.frame);
-};
-
-/* --- the window --- */
-
-/* Head and foot stay in sight when the picture is taller than the window. */
-function stick() {
-	if (!alone)
-		return;
-	head.setAttribute('transform', `translate(0 ${scrollY})`);
-	foot.setAttribute('transform',
-		`translate(0 ${Math.min(0, scrollY + innerHeight - height)})`);
-}
-
-/* On a canvas: asking the picture would lay out all of it. 0 where there is none. */
-function textWidth(element, text) {
-	const canvas = document.createElementNS('http://www.w3.org/1999/xhtml', 'canvas');
-	const context = canvas.getContext && canvas.getContext('2d');
-	const style = getComputedStyle(element);
-
-	if (!context)
-		return 0;
-	context.font = `${style.fontSize} ${style.fontFamily}`;
-	return context.measureText(text).width;
-}
-
-function fitFacts() {
-	const part = width / textWidth(facts, allFacts);
-
-	facts.textContent = part >= 1 ? allFacts :
-		allFacts.slice(0, Math.max(0, Math.floor(allFacts.length * part) - 2)) + '…';
-}
-
-function resize() {
-	width = Math.max(100, svg.getBoundingClientRect().width - 2 * MARGIN);
-	fitFacts();
-	stick();
-	draw(); /* last: what asks for sizes after it would lay out all frames once more */
-}
-
-function start() {
-	let pending = 0;
-
-	svg.removeAttribute('viewBox');
-	svg.setAttribute('width', '100%');
-	searchControl.setAttribute('display', 'inline');
-	layer.addEventListener('click', (event) => {
-		const f = frameOf(event);
-
-		if (f)
-			zoom(f);
-	});
-	layer.addEventListener('mouseover', (event) => show(frameOf(event)));
-	layer.addEventListener('mouseleave', () => show(at));
-	unzoomControl.addEventListener('click', () => zoom(root));
-	searchControl.addEventListener('click', () => pattern ? search('') : askAndSearch());
-	addEventListener('keydown', onKey);
-	addEventListener('scroll', stick);
-	addEventListener('resize', () => {
-		cancelAnimationFrame(pending);
-		pending = requestAnimationFrame(resize);
-	});
-	charWidth = textWidth(layer, 'M'.repeat(50)) / 50 || charWidth;
-	show(null);
-	resize();
-	if (alone && height > innerHeight)
-		requestAnimationFrame(() => scrollTo(0, height)); /* to the root */
-}
-
-start();
-})();

@@ -4,7 +4,11 @@
 
 	.global svg_script, svg_script_end
 svg_script:
+	.ascii "(() => {\n'use strict';\n"
 	.incbin "probe/output/flamegraph.js"
+	.incbin "probe/output/flamegraph_search.js"
+	.incbin "probe/output/flamegraph_page.js"
+	.ascii "if (root)\n\tstart();\n})();\n"
 svg_script_end:
 
 	.global svg_style, svg_style_end

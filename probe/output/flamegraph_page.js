@@ -1,0 +1,238 @@
+/* Head and foot, keys and mouse, the window's size; the start. */
+const LINE = 16, GAP = 14;
+const NARROW = 700; /* from here on the foot has two lines */
+const HINT = 'Click a frame to zoom, / to search, arrows to move, Esc to reset';
+
+const heading = head.querySelector('text'), headBar = head.querySelector('rect');
+const footBar = foot.querySelector('rect');
+const details = part('details'), facts = part('facts'), unzoomControl = part('unzoom');
+const headingText = heading.textContent, allFacts = facts.textContent.split(' · ');
+const heightOf = (element) => Number(element.getAttribute('height'));
+const staticHeight = heightOf(svg), staticHead = heightOf(headBar), staticFoot = heightOf(footBar);
+let footExtra = 0; /* px that the foot is higher */
+
+/* --- what is said --- */
+
+/* The name gives way to its numbers; what it does to the direction of text ends with it. */
+function show(f) {
+	const font = fontOf(details), beside = footExtra ? '' : matchedText.textContent;
+	const room = width - (beside ? textWidth(font, beside) + 2 * GAP : 0);
+
+	if (!f) {
+		details.textContent = cut(font, HINT, room);
+		return;
+	}
+	const numbers = f.numbers + (target === root || !isInside(f) ? '' :
+		` · ${percent(f.value, target.value)} of this view`);
+
+	details.textContent = '\u2068' + cut(font, f.name, room - textWidth(font, numbers)) +
+		'\u2069' + numbers;
+}
+
+/* Controls from the right to the left; the heading has the rest. */
+function arrange() {
+	const font = fontOf(searchControl);
+	let right = MARGIN + width - textWidth(font, searchControl.textContent);
+
+	if (isFieldOpen()) {
+		right -= FIELD_WIDTH + GAP;
+		box.setAttribute('x', right);
+	}
+	unzoomControl.setAttribute('display', target === root ? 'none' : 'inline');
+	if (target !== root) {
+		set(unzoomControl, {x: right - GAP, 'text-anchor': 'end'});
+		right -= textWidth(font, unzoomControl.textContent) + GAP;
+	}
+	heading.textContent = cut(fontOf(heading), headingText, right - GAP - MARGIN);
+}
+
+/* Facts and legend go on in further lines, whose number is returned. */
+function wrapFacts() {
+	const font = fontOf(facts), lines = [];
+
+	for (const fact of allFacts) {
+		const longer = lines.length ? lines[lines.length - 1] + ' · ' + fact : fact;
+
+		if (lines.length && textWidth(font, longer) <= width)
+			lines[lines.length - 1] = longer;
+		else
+			lines.push(cut(font, fact, width));
+	}
+	facts.replaceChildren(...lines.map((line, i) => {
+		const span = set(create('tspan'), {x: MARGIN, dy: i ? LINE : 0});
+
+		span.textContent = line;
+		return span;
+	}));
+	return lines.length;
+}
+
+/* Its items are pairs of a swatch and a text, which stands 16 px further right. */
+function wrapLegend(down) {
+	const items = Array.from(part('legend').children);
+	let x = MARGIN, lines = 1;
+
+	for (let i = 0; i + 1 < items.length; i += 2) {
+		const [swatch, text] = items.slice(i, i + 2);
+		const left = Number(text.getAttribute('x')) - 16;
+		const itemWidth = 16 + textWidth(fontOf(text), text.textContent);
+
+		if (x > MARGIN && x + itemWidth > MARGIN + width) {
+			x = MARGIN;
+			lines++;
+		}
+		const move = `translate(${x - left} ${(down + lines - 1) * LINE})`;
+
+		swatch.setAttribute('transform', move);
+		text.setAttribute('transform', move);
+		x += itemWidth + GAP;
+	}
+	return lines;
+}
+
+/* Head and foot stay in sight when the picture is taller than the window. */
+function stick() {
+	const height = heightOf(svg), down = alone ? scrollY : 0;
+	const up = alone ? Math.min(0, scrollY + innerHeight - height) : 0;
+
+	head.setAttribute('transform', `translate(0 ${down})`);
+	foot.setAttribute('transform', `translate(0 ${headExtra + up})`);
+}
+
+function layOut() {
+	width = Math.max(100, svg.getBoundingClientRect().width - 2 * MARGIN);
+	const factLines = wrapFacts(), legendLines = wrapLegend(factLines - 1);
+
+	headExtra = (factLines + legendLines - 2) * LINE;
+	footExtra = width < NARROW ? LINE : 0;
+	svg.setAttribute('height', staticHeight + headExtra + footExtra);
+	headBar.setAttribute('height', staticHead + headExtra);
+	footBar.setAttribute('height', staticFoot + footExtra);
+	matchedText.setAttribute('y', Number(details.getAttribute('y')) + footExtra);
+	arrange();
+	stick();
+	show(at);
+}
+
+/* --- keys and mouse --- */
+
+function zoomByHand(f) {
+	if (f === target)
+		return;
+	zoom(f);
+	keepState(true);
+}
+
+function moveTo(f) {
+	if (!f)
+		return;
+	at = f;
+	drawCursor();
+	show(at);
+	const y = at.y + headExtra, top = y - ROW - staticHead - headExtra, bottom = y + 3 * ROW;
+
+	if (alone && (top < scrollY || bottom > scrollY + innerHeight))
+		scrollTo(scrollX, y - innerHeight / 2);
+}
+
+function widestChild(f) {
+	if (above.includes(f))
+		return above[above.indexOf(f) - 1] || target;
+	return f.children.reduce((most, c) => most && most.value >= c.value ? most : c, null);
+}
+
+function neighbour(f, step) {
+	const other = rows[f.row][f.index + step];
+
+	return other && isInside(other) ? other : null;
+}
+
+const moves = {
+	ArrowUp: icicle ? (f) => f.parent : widestChild,
+	ArrowDown: icicle ? widestChild : (f) => f.parent,
+	ArrowLeft: (f) => neighbour(f, -1),
+	ArrowRight: (f) => neighbour(f, 1),
+};
+
+function reset() {
+	const isStep = target !== root;
+
+	at = null;
+	closeField();
+	zoom(root);
+	keepState(isStep);
+}
+
+function onKey(event) {
+	const special = event.ctrlKey || event.metaKey || event.altKey;
+
+	if (event.key === '/' && !special || event.key === 'f' && (event.ctrlKey || event.metaKey))
+		askForTerm();
+	else if (special)
+		return;
+	else if (event.key === 'Escape')
+		reset();
+	else if (event.key === 'Enter' && at)
+		zoomByHand(at);
+	else if (moves[event.key])
+		moveTo(at ? moves[event.key](at) : target);
+	else
+		return;
+	event.preventDefault();
+}
+
+function prepareControl(control, act) {
+	set(control, {tabindex: 0, role: 'button'});
+	control.addEventListener('click', act);
+	control.addEventListener('keydown', (event) => {
+		if (event.key !== 'Enter' && event.key !== ' ')
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		act();
+	});
+}
+
+function prepareFrames() {
+	set(layer, {tabindex: 0, role: 'application', 'aria-label': `${headingText}. ${HINT}`});
+	layer.addEventListener('click', (event) => {
+		at = null;
+		zoomByHand(event.target.frame || target);
+		show(event.target.frame);
+	});
+	layer.addEventListener('mouseover', (event) => show(event.target.frame || at));
+	layer.addEventListener('mouseleave', () => show(at));
+	layer.addEventListener('focus', () => layer.matches(':focus-visible') && moveTo(at || target));
+}
+
+function start() {
+	let pending = 0;
+
+	svg.removeAttribute('viewBox');
+	svg.setAttribute('width', '100%');
+	searchControl.setAttribute('display', 'inline');
+	set(heading, {x: MARGIN, 'text-anchor': 'start'});
+	set(facts, {x: MARGIN, 'text-anchor': 'start'});
+	set(details, {role: 'status'});
+	set(matchedText, {role: 'status'});
+	foot.append(matchedText);
+	prepareOver();
+	prepareField();
+	prepareFrames();
+	prepareControl(unzoomControl, () => zoomByHand(root));
+	prepareControl(searchControl, () => isFieldOpen() ? resetSearch() : askForTerm());
+	layOut();
+	restoreState();
+	(alone ? window : svg).addEventListener('keydown', onKey);
+	addEventListener('scroll', stick);
+	addEventListener('popstate', restoreState);
+	addEventListener('resize', () => {
+		cancelAnimationFrame(pending);
+		pending = requestAnimationFrame(() => {
+			layOut();
+			draw();
+		});
+	});
+	if (alone && !icicle && heightOf(svg) > innerHeight)
+		requestAnimationFrame(() => scrollTo(0, heightOf(svg))); /* to the root */
+}
