@@ -3,7 +3,7 @@ const LINE = 16, GAP = 14;
 const NARROW = 700; /* from here on the foot has two lines */
 const HINT = 'Click a frame to zoom, / to search, arrows to move, Esc to reset';
 
-const heading = head.querySelector('text'), headBar = head.querySelector('rect');
+const heading = part('title'), headBar = head.querySelector('rect');
 const footBar = foot.querySelector('rect');
 const details = part('details'), facts = part('facts'), unzoomControl = part('unzoom');
 const headingText = heading.textContent, allFacts = facts.textContent.split(' · ');
@@ -40,7 +40,7 @@ function arrange() {
 	}
 	unzoomControl.setAttribute('display', target === root ? 'none' : 'inline');
 	if (target !== root) {
-		set(unzoomControl, {x: right - GAP, 'text-anchor': 'end'});
+		unzoomControl.setAttribute('x', right - GAP);
 		right -= textWidth(font, unzoomControl.textContent) + GAP;
 	}
 	heading.textContent = cut(fontOf(heading), headingText, right - GAP - MARGIN);
@@ -211,11 +211,8 @@ function start() {
 	svg.removeAttribute('viewBox');
 	svg.setAttribute('width', '100%');
 	searchControl.setAttribute('display', 'inline');
-	set(heading, {x: MARGIN, 'text-anchor': 'start'});
-	set(facts, {x: MARGIN, 'text-anchor': 'start'});
 	set(details, {role: 'status'});
 	set(matchedText, {role: 'status'});
-	foot.append(matchedText);
 	prepareOver();
 	prepareField();
 	prepareFrames();

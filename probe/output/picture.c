@@ -33,7 +33,8 @@ void picture_begin(struct picture *picture, const struct picture_setup *setup, s
 	picture->unit = unit && *unit ? unit : "samples";
 	picture->unit_len = strnlen(picture->unit, PICTURE_UNIT_MAX);
 	picture_head_begin(picture);
-	buf_str(out, "<g id=\"frames\" transform=\"translate(0 -.5)\" stroke-width=\"15\" "
+	buf_str(out, "<g id=\"frames\" transform=\"translate(0 -.5)\" stroke=\"#fdbe88\" "
+		     "stroke-width=\"15\" "
 		     "font-family=\"monospace\" font-size=\"11\">\n");
 }
 

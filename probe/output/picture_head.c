@@ -161,20 +161,16 @@ static void add_head(const struct picture *picture)
 		   "<g id=\"head\"><rect class=\"bar\" width=\"100%%\" height=\"%d\" "
 		   "fill=\"#fff\"/>\n",
 		   PICTURE_HEADER - 4);
-	buf_str(out, "<text x=\"50%\" y=\"24\" text-anchor=\"middle\" font-size=\"17\" "
-		     "font-weight=\"bold\">");
+	buf_str(out, "<text id=\"title\" x=\"10\" y=\"24\" font-size=\"17\" font-weight=\"bold\">");
 	xml_add(out, meta->title ? meta->title : "Flame Graph");
-	buf_str(out, "</text>\n<text id=\"facts\" x=\"50%\" y=\"43\" "
-		     "text-anchor=\"middle\" class=\"quiet\">");
+	buf_str(out, "</text>\n<text id=\"facts\" x=\"10\" y=\"43\" class=\"quiet\">");
 	add_facts(picture);
 	buf_str(out, "</text>\n");
 	add_legend(picture);
-	buf_str(out, "<text id=\"unzoom\" class=\"control\" display=\"none\" x=\"10\" y=\"24\">"
-		     "Reset Zoom</text>\n"
+	buf_str(out, "<text id=\"unzoom\" class=\"control\" display=\"none\" y=\"24\" "
+		     "text-anchor=\"end\">Reset Zoom</text>\n"
 		     "<text id=\"search\" class=\"control\" display=\"none\" x=\"100%\" dx=\"-10\" "
-		     "y=\"24\" text-anchor=\"end\">Search</text>\n"
-		     "<text id=\"matched\" x=\"100%\" dx=\"-10\" y=\"63\" text-anchor=\"end\">"
-		     "</text></g>\n");
+		     "y=\"24\" text-anchor=\"end\">Search</text></g>\n");
 	if (!picture->setup.total)
 		buf_str(out, "<text id=\"empty\" x=\"50%\" y=\"63\" text-anchor=\"middle\" "
 			     "class=\"quiet\">no samples</text>\n");
@@ -207,17 +203,20 @@ void picture_head_begin(const struct picture *picture)
 		     "fill=\"#fff\"/>\n");
 }
 
-/* The foot is where the script shows the title of the frame under the mouse. */
+/* In the foot the script shows the title of the frame under the mouse, and what a search found. */
 void picture_head_end(const struct picture *picture)
 {
 	unsigned long long height = image_height(picture);
 	struct buf *out = picture->out;
 
 	add_head(picture);
-	buf_printf(out,
-		   "<g id=\"foot\"><rect class=\"bar\" y=\"%llu\" width=\"100%%\" height=\"%d\" "
-		   "fill=\"#fff\"/>\n<text id=\"details\" x=\"10\" y=\"%llu\"></text></g>\n",
-		   height - PICTURE_FOOTER + 2, PICTURE_FOOTER - 2, height - 9);
+	buf_printf(
+		out,
+		"<g id=\"foot\"><rect class=\"bar\" y=\"%llu\" width=\"100%%\" height=\"%d\" "
+		"fill=\"#fff\"/>\n<text id=\"details\" x=\"10\" y=\"%llu\"></text>\n"
+		"<text id=\"matched\" x=\"100%%\" dx=\"-10\" y=\"%llu\" text-anchor=\"end\"></text>"
+		"</g>\n",
+		height - PICTURE_FOOTER + 2, PICTURE_FOOTER - 2, height - 9, height - 9);
 	buf_str(out, "<script><![CDATA[\n");
 	buf_add(out, svg_script, (size_t)(svg_script_end - svg_script));
 	buf_str(out, "]]></script>\n</svg>\n");

@@ -10,8 +10,6 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from helpers import wait_for
 
 ARGUMENTS = [
@@ -194,13 +192,3 @@ class Page:
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]
         Path(path).write_bytes(base64.b64decode(data))
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    browser = Chromium()
-    yield browser
-    browser.close()
