@@ -1,4 +1,5 @@
 """Pictures as a reader sees them in the browser: what is drawn where, what is said."""
+import random
 import re
 import subprocess
 from contextlib import contextmanager
@@ -52,6 +53,23 @@ def render(folded, *options):
     argv = [BIN, "render", *options]
     done = subprocess.run(argv, input=folded.encode(), stdout=subprocess.PIPE, check=True)
     return done.stdout.decode()
+
+
+def ten_thousand_stacks():
+    """Samples of a walk through a random program until 10,000 stacks are distinct."""
+    rng = random.Random(7)
+    words = "read write parse find update insert flush lock copy hash encode scan visit".split()
+    calls = [[rng.randrange(2000) for _ in range(rng.randint(1, 5))] for _ in range(2000)]
+    names = [f"{rng.choice(words)}_{rng.choice(words)}_{i}" for i in range(2000)]
+    stacks = {}
+    while len(stacks) < 10_000:
+        stack, function = ["[1]server", f"worker-{rng.randrange(8)}", "_start", "main"], 0
+        while len(stack) < 9 or rng.random() > 0.15:
+            stack.append(names[function])
+            ways = calls[function]
+            function = ways[min(len(ways) - 1, int(rng.expovariate(1)))]
+        stacks[";".join(stack)] = stacks.get(";".join(stack), 0) + 1
+    return "".join(f"{stack} {value}\n" for stack, value in stacks.items())
 
 
 class Picture:

@@ -1,7 +1,6 @@
 """The flame graph in a browser: headless Chromium clicks, types and looks."""
 import functools
 import http.server
-import random
 import re
 import threading
 import time
@@ -12,7 +11,9 @@ import pytest
 from chromium import Chromium, missing
 from folded import Profile
 from helpers import wait_for
-from screen import ISOLATES, VISIBLE_TEXTS, Picture, open_picture, render
+from screen import (
+    ISOLATES, VISIBLE_TEXTS, Picture, open_picture, render, ten_thousand_stacks,
+)  # fmt: skip
 
 STACKS = {
     "[7]shop;front;main;serve;parse;read_json": 200,
@@ -636,23 +637,6 @@ def test_the_daemons_picture_says_what_its_text_says(profiler, start, chromium):
 
 
 # Size
-
-
-def ten_thousand_stacks():
-    """Samples of a walk through a random program until 10,000 stacks are distinct."""
-    rng = random.Random(7)
-    words = "read write parse find update insert flush lock copy hash encode scan visit merge".split()
-    calls = [[rng.randrange(2000) for _ in range(rng.randint(1, 5))] for _ in range(2000)]
-    names = [f"{rng.choice(words)}_{rng.choice(words)}_{i}" for i in range(2000)]
-    stacks = {}
-    while len(stacks) < 10_000:
-        stack, function = ["[1]server", f"worker-{rng.randrange(8)}", "_start", "main"], 0
-        while len(stack) < 9 or rng.random() > 0.15:
-            stack.append(names[function])
-            ways = calls[function]
-            function = ways[min(len(ways) - 1, int(rng.expovariate(1)))]
-        stacks[";".join(stack)] = stacks.get(";".join(stack), 0) + 1
-    return "".join(f"{stack} {value}\n" for stack, value in stacks.items())
 
 
 def test_a_picture_of_ten_thousand_stacks_is_small_and_usable(draw, work):
