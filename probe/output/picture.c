@@ -134,7 +134,7 @@ static unsigned shade_of(const char *name, size_t len)
 	return (unsigned)((hash >> 32) * SHADES >> 32);
 }
 
-/* Two letters: the kind and its shade, or which way it changed and how much. */
+/* Two letters: the kind and its shade, or which way it changed and how much (if not: a shade). */
 static char *put_class(struct picture *picture, char *p, const struct picture_frame *frame)
 {
 	const struct picture_setup *setup = &picture->setup;
@@ -150,6 +150,8 @@ static char *put_class(struct picture *picture, char *p, const struct picture_fr
 	unsigned __int128 level = (unsigned __int128)change * DIFF_SHADES;
 
 	level = setup->max_change ? level / setup->max_change : 0;
+	if (!change)
+		level = shade_of(frame->name, frame->name_len);
 	*p++ = !change ? 'u' : grew ? 'g' : 's';
 	*p++ = (char)('0' + (level < DIFF_SHADES ? (int)level : DIFF_SHADES - 1));
 	return p;

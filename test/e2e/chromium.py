@@ -174,11 +174,12 @@ class Page:
                 "Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1
             )
 
-    def key(self, key):
-        """A key by its name, or a letter."""
+    def key(self, key, modifiers=0):
+        """A key by its name, or a letter; with control: 2."""
         code = KEYS.get(key)
         params = {"key": key, "code": key, "windowsVirtualKeyCode": code or ord(key.upper())}
-        if not code:
+        params["modifiers"] = modifiers
+        if not code and not modifiers:
             params["text"] = key
         elif key == "Enter":
             params["text"] = "\r"

@@ -227,12 +227,18 @@ def test_a_search_is_reset(picture, way):
     assert picture.page.run("document.querySelector('input').getBoundingClientRect().width") == 0
 
 
-def test_the_control_opens_the_search_and_what_is_typed_goes_there(picture):
-    picture.press("search")
+@pytest.mark.parametrize("way", ["control", "control and f"])
+def test_the_search_opens_and_what_is_typed_goes_there(picture, way):
+    if way == "control":
+        picture.press("search")
+    else:
+        picture.page.key("f", modifiers=2)
     picture.page.type("json/")
     assert picture.page.run("document.querySelector('input').value") == "json/"
     picture.settle()
     assert picture.text("matched") == "Matched: 0.00%"
+    picture.page.key("Escape")
+    assert len(picture.frames) == len(picture.shown)
 
 
 def test_what_is_no_regular_expression_is_said_and_breaks_nothing(picture):
@@ -616,9 +622,9 @@ def test_the_daemons_picture_says_what_its_text_says(profiler, start, chromium):
     wait_for(lambda: profiler.folded().total() > 300, 60, why="300 samples")
     profiler.put_ok({"state": "stopped"})
     svg = wait_for(lambda: profiler.files(profiler.svg_dir, "svg"), why="a picture")[0]
-    text = profiler.files(profiler.flame_dir, "folded")[0].read_text()
+    text = wait_for(lambda: profiler.files(profiler.flame_dir, "folded"), why="its text")[0]
     demo.kill()
-    profile = Profile(text)
+    profile = Profile(text.read_text())
     total = profile.total()
     with open_picture(chromium, svg) as picture:
         assert picture.frame("all").value == total
