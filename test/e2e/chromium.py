@@ -177,7 +177,8 @@ class Page:
     def key(self, key, modifiers=0):
         """A key by its name, or a letter; with control: 2."""
         code = KEYS.get(key)
-        params = {"key": key, "code": key, "windowsVirtualKeyCode": code or ord(key.upper())}
+        letter = ord(key.upper()) if key.isalnum() and len(key) == 1 else 0
+        params = {"key": key, "code": key, "windowsVirtualKeyCode": code or letter}
         params["modifiers"] = modifiers
         if not code and not modifiers:
             params["text"] = key

@@ -243,7 +243,8 @@ def test_the_search_opens_and_what_is_typed_goes_there(picture, way):
 
 def test_what_is_no_regular_expression_is_said_and_breaks_nothing(picture):
     before = picture.frames
-    picture.search("json(")
+    picture.page.type("/json(")
+    picture.settle()
     assert picture.text("matched") == "Not a regular expression"
     assert picture.frames == before
     picture.page.type(")")
