@@ -145,7 +145,7 @@ const widthOf = (f) => isInside(f) ? f.w / target.w * width : width;
 
 /* --- drawing --- */
 
-/* over lies on the frames: labels, the cursor, and at both sides what hides frames beside a zoom. */
+/* over lies on the frames: labels, the cursor, at both sides what hides frames beside a zoom. */
 const over = create('g'), labels = create('g'), cursor = create('rect');
 const curtains = [create('rect'), create('rect')];
 let labelFont = '', charWidth = 0;
