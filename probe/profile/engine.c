@@ -18,8 +18,9 @@
 struct subscriber {
 	struct engine *engine;
 	struct subscription subscription;
-	unsigned number;       /* its bit */
-	uint64_t since_window; /* its first; NOT_YET: the next one */
+	struct process_id *ids; /* those that it chose */
+	unsigned number;	/* its bit */
+	uint64_t since_window;	/* its first; NOT_YET: the next one */
 	struct profile *profiles[PROBE_COUNT];
 };
 
@@ -215,12 +216,10 @@ static int reselect(struct engine *engine)
 
 		if (!subscriber)
 			continue;
-		if (subscriber->subscription.pid) {
-			selection.single[i].pid = subscriber->subscription.pid;
-			selection.single[i].start_ticks = subscriber->subscription.start_ticks;
-		} else {
+		if (subscriber->subscription.chosen.count)
+			selection.chosen[i] = subscriber->subscription.chosen;
+		else
 			selection.followers |= 1u << i;
-		}
 	}
 	return targets_select(engine->targets, &selection);
 }
@@ -262,19 +261,34 @@ static void subscriber_free(struct subscriber *subscriber)
 {
 	for (int i = 0; i < PROBE_COUNT; i++)
 		profile_unref(subscriber->profiles[i]);
+	free(subscriber->ids);
 	free(subscriber);
+}
+
+static int copy_ids(struct subscriber *subscriber)
+{
+	struct chosen *chosen = &subscriber->subscription.chosen;
+
+	if (!chosen->count)
+		return 0;
+	subscriber->ids = calloc(chosen->count, sizeof(*subscriber->ids));
+	if (!subscriber->ids)
+		return -ENOMEM;
+	memcpy(subscriber->ids, chosen->ids, chosen->count * sizeof(*subscriber->ids));
+	chosen->ids = subscriber->ids;
+	return 0;
 }
 
 static int subscriber_new(struct subscriber **ret, struct engine *engine,
 			  const struct subscription *subscription)
 {
 	struct subscriber *subscriber = calloc(1, sizeof(*subscriber));
-	int r = 0;
 
 	if (!subscriber)
 		return -ENOMEM;
 	subscriber->engine = engine;
 	subscriber->subscription = *subscription;
+	int r = copy_ids(subscriber);
 	for (int i = 0; r == 0 && i < PROBE_COUNT; i++) {
 		if (subscription->probes & 1u << i)
 			r = new_profile(subscriber, i);
@@ -344,13 +358,13 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	bool last = true;
 
 	engine->subscribers[subscriber->number] = NULL;
-	subscriber_free(subscriber);
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];
 	if (last && engine->running)
 		stop(engine);
 	else
 		reselect(engine);
+	subscriber_free(subscriber); /* after the selection that had its ids */
 }
 
 void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame)

@@ -35,8 +35,7 @@ void engine_free(struct engine *engine);
 struct subscription {
 	uint32_t probes;
 	bool thread_frame;
-	pid_t pid;	      /* just this process; 0: what the snoopers choose */
-	uint64_t start_ticks; /* of that pid */
+	struct chosen chosen; /* ids are copied; count 0: what the snoopers choose */
 };
 
 /*
@@ -52,7 +51,7 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber);
 /* Changes that take effect at once; windows are not cut. */
 void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame);
 
-/* The snoopers that all subscribers without a pid follow. -errno of reading /proc. */
+/* The snoopers that all subscribers who chose no process follow. -errno of reading /proc. */
 int engine_set_snoopers(struct engine *engine, struct snoopers *snoopers);
 
 /* The period of the sampling timer, now or when it starts. Errors as engine_subscribe(). */

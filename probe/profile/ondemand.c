@@ -110,9 +110,9 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	struct subscription subscription = {
 		.probes = 1u << request->probe,
 		.thread_frame = request->thread_frame,
-		.pid = request->pid,
 	};
 	int place = free_place(ondemands);
+	struct process_id id = {.pid = request->pid};
 	struct proc_stat stat;
 
 	if (place < 0) {
@@ -123,8 +123,10 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 		snprintf(why, why_bytes, "no process has the pid %d", request->pid);
 		return -ESRCH;
 	}
-	if (request->pid)
-		subscription.start_ticks = stat.start_ticks;
+	if (request->pid) {
+		id.start_ticks = stat.start_ticks;
+		subscription.chosen = (struct chosen){.ids = &id, .count = 1};
+	}
 	struct ondemand *ondemand = calloc(1, sizeof(*ondemand));
 	if (!ondemand) {
 		snprintf(why, why_bytes, "no memory");

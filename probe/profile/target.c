@@ -89,7 +89,7 @@ static void tell_kernel(struct targets *targets, const struct target *target)
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there && now.id > target->id)
 		return;
-	if (!wanted.probes)
+	if (!wanted.probes && !target->waiting)
 		forget_in_kernel(targets, target->pid, target->id);
 	else if ((!there || now.id != target->id || now.probes != wanted.probes) &&
 		 tracer_target_set(targets->tracer, target->pid, &wanted) < 0)
@@ -102,7 +102,7 @@ uint32_t targets_subscribers(const struct targets *targets, const struct target 
 	if (target->rejected)
 		return 0;
 	uint32_t followers = target->probes & 1u << probe ? targets->selection.followers : 0;
-	return followers | target->subscribers;
+	return followers | (target->subscribers & ~target->waiting);
 }
 
 /* It did not match: what was sampled of it is nobody's. */
@@ -249,6 +249,38 @@ static void look_at(struct targets *targets, struct target *target)
 
 /* ---- who matches ---- */
 
+static bool is_listed(const struct chosen *chosen, const struct target *target)
+{
+	for (size_t i = 0; i < chosen->count; i++) {
+		if (chosen->ids[i].pid == target->line_pid &&
+		    chosen->ids[i].start_ticks == target->line_start_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* Who chose it, or what it descends from. */
+static void find_choosers(const struct selection *selection, struct target *target)
+{
+	uint32_t inherited = target->inherited;
+
+	target->inherited = 0;
+	target->subscribers = 0;
+	target->waiting = 0;
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		const struct chosen *chosen = &selection->chosen[i];
+		uint32_t bit = 1u << i;
+
+		if (chosen->across_exec && inherited & bit)
+			target->inherited |= bit;
+		else if (!is_listed(chosen, target))
+			continue;
+		else if (chosen->from_exec)
+			target->waiting |= bit;
+		target->subscribers |= bit;
+	}
+}
+
 /* Fills in who wants a process that goes by this identity; false: nobody does. */
 static bool evaluate(const struct targets *targets, struct target *target)
 {
@@ -266,12 +298,7 @@ static bool evaluate(const struct targets *targets, struct target *target)
 		target->probes |= target->judged_probes;
 		target->undecided = false;
 	}
-	target->subscribers = 0;
-	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
-		if (selection->single[i].pid == target->line_pid &&
-		    selection->single[i].start_ticks == target->line_start_ticks)
-			target->subscribers |= 1u << i;
-	}
+	find_choosers(selection, target);
 	return target->probes || target->undecided || target->subscribers;
 }
 
@@ -292,6 +319,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	memcpy(fresh.comm, event->comm, sizeof(fresh.comm));
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
+	fresh.inherited = before ? before->subscribers : 0;
 	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {
 		fresh.line_pid = before->line_pid;
 		fresh.line_start_ticks = before->line_start_ticks;

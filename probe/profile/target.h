@@ -16,14 +16,25 @@
 /* Subscribers are told apart by a bit. */
 #define SUBSCRIBERS_MAX 16
 
+/* A process, told from another that gets its pid later. */
+struct process_id {
+	pid_t pid;
+	uint64_t start_ticks;
+};
+
+/* Processes that one subscriber names, and what they fork from now on. */
+struct chosen {
+	const struct process_id *ids;
+	size_t count;
+	bool across_exec; /* what they fork is wanted for good; else until it execs */
+	bool from_exec;	  /* they themselves are wanted as the program that they become next */
+};
+
 /* What is wanted now. */
 struct selection {
 	struct snoopers *snoopers; /* borrowed by targets_select(), which takes a reference */
 	uint32_t followers;	   /* subscribers that want what the snoopers choose */
-	struct {
-		pid_t pid; /* 0: none */
-		uint64_t start_ticks;
-	} single[SUBSCRIBERS_MAX]; /* subscribers that want one process */
+	struct chosen chosen[SUBSCRIBERS_MAX]; /* ids borrowed until the next targets_select() */
 };
 
 struct targets;

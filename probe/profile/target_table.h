@@ -30,7 +30,9 @@ struct target {
 	bool examining;
 	bool hangs;		/* looking at it took too long: it isn't looked at again */
 	uint32_t probes;	/* wanted by the snoopers */
-	uint32_t subscribers;	/* that want just this process */
+	uint32_t subscribers;	/* that chose this process, or one it descends from */
+	uint32_t inherited;	/* of these: because they chose its parent or predecessor */
+	uint32_t waiting;	/* of these: they want it from its next exec on */
 	uint32_t probes_before; /* while undecided: what it was wanted for until now */
 	/* What its command line was found to match, and the serial of the snoopers. */
 	uint32_t judged_probes;
