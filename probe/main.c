@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "command/command.h"
+#include "command/inherited.h"
 
 static const struct {
 	const char *name;
@@ -31,7 +32,8 @@ static void set_limits(void)
 
 int main(int argc, char **argv)
 {
-	umask(0); /* every folder and file is made with its mode */
+	inherited_keep(); /* before it is changed */
+	umask(0);	  /* every folder and file is made with its mode */
 	set_limits();
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)

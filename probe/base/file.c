@@ -97,7 +97,7 @@ int dir_open_below(const char *root, const char *path)
 	return fd < 0 ? -errno : dir_open_in(fd, path);
 }
 
-static int write_all(int fd, const char *data, size_t bytes)
+int file_write_all(int fd, const char *data, size_t bytes)
 {
 	while (bytes) {
 		ssize_t n = write(fd, data, bytes);
@@ -189,7 +189,7 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 	int r = draft_open(&draft, dir_fd, root_fd);
 
 	if (r == 0)
-		r = write_all(draft.fd, data, bytes);
+		r = file_write_all(draft.fd, data, bytes);
 	if (r == 0 && fchmod(draft.fd, FILE_MODE) < 0) /* whatever the umask */
 		r = -errno;
 	if (r < 0)
@@ -216,7 +216,7 @@ int file_replace(int dir_fd, const char *name, const void *data, size_t bytes)
 					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	int r = write_all(fd, data, bytes);
+	int r = file_write_all(fd, data, bytes);
 	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
 		r = -errno;
 	if (r < 0)

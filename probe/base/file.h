@@ -12,6 +12,9 @@
 int file_read_fd(int fd, struct buf *out);
 int file_read(int dir_fd, const char *path, struct buf *out);
 
+/* Writes all of it, also where one write() takes a part only. Negative errno. */
+int file_write_all(int fd, const char *data, size_t bytes);
+
 /*
  * Opens the folder `path`, below `root`, making what is missing (mode 0750). No symbolic link is
  * followed below the root, nor `..`. Returns the folder's fd, -ELOOP for a link,

@@ -7,6 +7,9 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* Of a command that was to be started, as shells have it. */
+enum { EXIT_NOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
 /* `stackprobe` without a command: what HTTP asks for, until a signal ends it. */
 int daemon_command(int argc, char **argv);
 

@@ -1,11 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "command/command.h"
+#include "command/recording.h"
+#include "profile/kind.h"
+
+static int open_files(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	char path[sizeof(recording->files[0].path)];
+
+	for (int i = 0; i < PROBE_COUNT; i++)
+		recording->files[i] = (struct record_file){.dir_fd = -1, .fd = -1};
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		struct record_file *file = &recording->files[i];
+
+		if (!(options->probes & 1u << i))
+			continue;
+		int r = record_options_path(options, i, path, sizeof(path));
+		if (r == 0)
+			r = record_file_open(file, path);
+		if (r < 0) {
+			fprintf(stderr, "stackprobe: %s can't be written: %s\n", options->path,
+				strerror(-r));
+			return EXIT_FAILED;
+		}
+	}
+	return 0;
+}
+
+static void close_files(struct recording *recording)
+{
+	for (int i = 0; i < PROBE_COUNT; i++)
+		record_file_close(&recording->files[i]);
+}
+
+/* Ends as the command did, so that whoever waits for us sees what it would have seen. Its core
+ * dump, if there was one, is not followed by ours. */
+static int end_like(const struct recording *recording)
+{
+	const struct workload *workload = &recording->workload;
+	const struct rlimit none = {0};
+	sigset_t set;
+
+	if (!workload->pid || recording->failure)
+		return recording->failure;
+	if (WIFEXITED(workload->status))
+		return WEXITSTATUS(workload->status);
+	int number = WTERMSIG(workload->status);
+	if (recording->terminated && number == SIGTERM)
+		return 0;
+	setrlimit(RLIMIT_CORE, &none);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 128 + number; /* not reached: every signal that can end a process has */
+}
+
+static int record(const struct record_options *options)
+{
+	struct recording recording = {.options = options};
+	int r = open_files(&recording);
+
+	if (r == 0 && options->command &&
+	    (r = workload_start(&recording.workload, options->command,
+				strcmp(options->path, "-") == 0)) < 0) {
+		fprintf(stderr, "stackprobe: no process can be started: %s\n", strerror(-r));
+		r = EXIT_FAILED;
+	}
+	if (r == 0) {
+		recording_run(&recording);
+		workload_done(&recording.workload);
+		r = end_like(&recording);
+	}
+	close_files(&recording);
+	return r;
+}
 
 int record_command(int argc, char **argv)
 {
-	(void)argc;
-	fprintf(stderr, "stackprobe: not available in this version: %s\n", argv[0]);
-	return EXIT_FAILED;
+	struct record_options options;
+	int r = record_options_parse(&options, argc, argv);
+
+	if (r < 0)
+		r = record(&options);
+	record_options_done(&options);
+	return r;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -52,6 +53,31 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	stat->comm[len] = '\0';
 	stat->start_ticks = strtoull(field, NULL, 10);
 	return 0;
+}
+
+/* proc(5): a line `Tgid:\t123` behind `Name:`, in which line ends are escaped. */
+int proc_tgid(pid_t tid, pid_t *tgid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES * 4);
+	int r = read_file(tid, "status", &text);
+
+	if (r == 0)
+		buf_char(&text, '\0');
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	const char *line = strstr(text.data, "\nTgid:");
+	if (!line)
+		return -EINVAL;
+	*tgid = (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10);
+	return 0;
+}
+
+/* The first pid namespace has a fixed inode: PROC_PID_INIT_INO in the kernel's proc_ns.h (5.10). */
+bool proc_pids_are_the_hosts(void)
+{
+	struct stat space;
+
+	return stat("/proc/self/ns/pid", &space) < 0 || space.st_ino == 0xEFFFFFFCu;
 }
 
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns)

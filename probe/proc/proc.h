@@ -20,6 +20,13 @@ struct proc_stat {
 
 int proc_stat(pid_t pid, struct proc_stat *stat);
 
+/* The process that a thread (or process) of this id belongs to. */
+int proc_tgid(pid_t tid, pid_t *tgid);
+
+/* Whether pids here are those of the host, which the kernel's programs see: not so in a container
+ * with a pid namespace of its own. True where that can't be told. */
+bool proc_pids_are_the_hosts(void);
+
 /* A start time in ns since boot (task->start_boottime) as start_ticks has it. */
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 

@@ -46,7 +46,7 @@ def test_wrong_usage_is_status_two_and_says_why(args):
     assert ended.stderr.strip()
 
 
-@pytest.mark.parametrize("command", ["doctor", "record"])
+@pytest.mark.parametrize("command", ["doctor"])
 def test_a_command_of_a_later_version_is_status_one(command):
     ended = run(command)
     assert ended.returncode == 1
