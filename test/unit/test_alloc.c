@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/worker.h"
 #include "output/output.h"
+#include "output/stacks_svg.h"
 #include "proc/maps.h"
 #include "profile/profile.h"
 #include "profile/space.h"
@@ -243,6 +244,24 @@ static int use_json(void)
 	return use_output("json");
 }
 
+static int keep(void *arg, struct buf *out)
+{
+	buf_add(arg, out->data, out->len);
+	out->len = 0;
+	return buf_error(arg);
+}
+
+static int use_stacks(void)
+{
+	static const char text[] = "a;b;c 3\na;b 4\nd 5\n\0\0\0\0\0\0\0";
+	_cleanup_stacks_ struct stacks stacks = {0};
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+	struct stacks_svg svg = {.width = 1200, .flush = keep, .arg = &out};
+	int r = stacks_read(&stacks, STACKS_AFTER, text, sizeof(text) - STACKS_PADDING);
+
+	return r < 0 ? r : stacks_svg_write(&stacks, &svg);
+}
+
 static int use_snoopers(void)
 {
 	_cleanup_snoopers_ struct snoopers *snoopers = NULL;
@@ -456,6 +475,7 @@ SCENARIO(a_tree_bears_it, use_tree, false)
 SCENARIO(folded_text_bears_it, use_folded, false)
 SCENARIO(svg_bears_it, use_svg, false)
 SCENARIO(json_bears_it, use_json, false)
+SCENARIO(stacks_bear_it, use_stacks, false)
 SCENARIO(snoopers_bear_it, use_snoopers, false)
 SCENARIO(a_request_bears_it, use_request, false)
 SCENARIO(a_native_table_bears_it, use_native_table, false)
@@ -478,6 +498,7 @@ int main(void)
 		cmocka_unit_test(folded_text_bears_it),
 		cmocka_unit_test(svg_bears_it),
 		cmocka_unit_test(json_bears_it),
+		cmocka_unit_test(stacks_bear_it),
 		cmocka_unit_test(snoopers_bear_it),
 		cmocka_unit_test(a_request_bears_it),
 		cmocka_unit_test(a_native_table_bears_it),
