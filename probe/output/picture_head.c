@@ -86,7 +86,20 @@ static void add_rate(struct buf *out, size_t begin, uint64_t period_ns)
 	buf_str(out, " Hz");
 }
 
-/* Host, processes, period, rate, samples, lost, truncated: what is unknown is left out. */
+/* "thinned to 1 in 6.2": the guard let so many events pass for each stack that it took. */
+static void add_thinning(struct buf *out, const struct profile_meta *meta)
+{
+	char text[NUMBER_MAX];
+
+	if (!meta->samples || meta->samples >= meta->events)
+		return;
+	uint64_t tenths = number_share(meta->events, 10, meta->samples);
+	buf_str(out, " · thinned to 1 in ");
+	buf_add(out, text, (size_t)(number_put_fixed(text, tenths, 1, true) - text));
+}
+
+/* Host, processes, period, rate, samples, thinning, lost, truncated: what is unknown is left out.
+ */
 static void add_facts(const struct picture *picture)
 {
 	const struct profile_meta *meta = picture->setup.meta;
@@ -111,6 +124,7 @@ static void add_facts(const struct picture *picture)
 		buf_str(out, " · before ");
 		add_weight(picture, picture->setup.total_before);
 	}
+	add_thinning(out, meta);
 	if (meta->lost) {
 		buf_str(out, " · ");
 		add_grouped(out, meta->lost);

