@@ -191,6 +191,37 @@ static int take_life_ring(struct reader *reader, const config_setting_t *setting
 	return take_ring(reader, setting, &reader->conf->sizes.life_ring);
 }
 
+/* A number that may be larger than 32 bits hold (written with an L, then). */
+static int take_long(struct reader *reader, const config_setting_t *setting, int64_t *number,
+		     int64_t min, int64_t max)
+{
+	int64_t value = config_setting_get_int64(setting);
+	int type = config_setting_type(setting);
+	char range[64];
+
+	snprintf(range, sizeof(range), "a number from %lld to %lld", (long long)min,
+		 (long long)max);
+	if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || value < min || value > max)
+		return refuse(reader, setting, range);
+	*number = value;
+	return 0;
+}
+
+static int take_retention_days(struct reader *reader, const config_setting_t *setting)
+{
+	return take_long(reader, setting, &reader->conf->retention.days, 0, 36500);
+}
+
+static int take_retention_bytes(struct reader *reader, const config_setting_t *setting)
+{
+	return take_long(reader, setting, &reader->conf->retention.bytes, 0, 1LL << 50);
+}
+
+static int take_retention_interval(struct reader *reader, const config_setting_t *setting)
+{
+	return take_long(reader, setting, &reader->conf->retention.interval, 1, 86400);
+}
+
 static const struct key keys[] = {
 	{"global.log_level", take_log_level},
 	{"global.output_roots", take_roots},
@@ -207,6 +238,9 @@ static const struct key keys[] = {
 	{"bpf.targets", take_targets},
 	{"bpf.stack_ring_bytes", take_stack_ring},
 	{"bpf.life_ring_bytes", take_life_ring},
+	{"retention.days", take_retention_days},
+	{"retention.bytes", take_retention_bytes},
+	{"retention.interval", take_retention_interval},
 };
 
 int conf_init(struct conf *conf)
@@ -220,6 +254,7 @@ int conf_init(struct conf *conf)
 			  .targets = 8192,
 			  .stack_ring = 1 << 20,
 			  .life_ring = 1 << 18},
+		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
 	conf->roots[0] = strdup("/var/log");
 	conf->roots[1] = strdup("/tmp");

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "output/retention.h"
 #include "profile/tracer.h"
 
 #define CONF_ROOTS_MAX 16
@@ -21,6 +22,7 @@ struct conf {
 	char *probes_init; /* a file */
 	bool restore;
 	struct tracer_sizes sizes;
+	struct retention_limits retention;
 };
 
 /* The defaults. -ENOMEM */

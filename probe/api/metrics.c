@@ -73,6 +73,21 @@ static void write_probes(struct buf *out, const struct services *services)
 	}
 }
 
+static void write_cleaned(struct buf *out, const struct cleaner_stats *cleaned)
+{
+	one(out, "files_removed_total", "counter", "Files removed because of their age or size.",
+	    (double)cleaned->removed);
+	one(out, "files_removed_bytes_total", "counter", "Size of these.",
+	    (double)cleaned->removed_bytes);
+	one(out, "files_remove_failed_total", "counter",
+	    "Files and folders that could not be removed or read when they had to go.",
+	    (double)cleaned->failed);
+	one(out, "files_kept", "gauge",
+	    "Files that the last look for old ones left (0 without a limit of bytes).",
+	    (double)cleaned->files);
+	one(out, "files_kept_bytes", "gauge", "Size of these.", (double)cleaned->bytes);
+}
+
 static void write_daemon(struct buf *out)
 {
 	_cleanup_buf_ struct buf statm = BUF_INIT(256);
@@ -126,6 +141,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	    (double)files.files_written);
 	one(out, "files_failed_total", "counter", "Profiles that could not be written.",
 	    (double)files.files_failed);
+	write_cleaned(out, &files.cleaned);
 	one(out, "ondemand_sessions", "gauge", "Sessions on demand that run.",
 	    (double)ondemands_count(services->ondemands));
 	one(out, "bpf_runtime_seconds", "gauge",

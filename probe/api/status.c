@@ -132,6 +132,18 @@ static void add_process(void *arg, const struct target *target)
 	cJSON_AddItemToArray(arg, entry);
 }
 
+static void add_files(cJSON *to, const struct services *services)
+{
+	struct session_stats stats;
+	cJSON *files = cJSON_AddObjectToObject(to, "files");
+
+	session_stats(services->flamegraph, &stats);
+	cJSON_AddNumberToObject(files, "written", (double)stats.files_written);
+	cJSON_AddNumberToObject(files, "failed", (double)stats.files_failed);
+	cJSON_AddNumberToObject(files, "removed", (double)stats.cleaned.removed);
+	cJSON_AddNumberToObject(files, "remove_failed", (double)stats.cleaned.failed);
+}
+
 static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
 {
 	struct engine_stats stats;
@@ -142,6 +154,7 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 		if (spec->probes & 1u << i)
 			add_probe(probes, services, i, &stats);
 	}
+	add_files(to, services);
 	engine_targets(services->engine, add_process, cJSON_AddArrayToObject(to, "processes"));
 	cJSON_AddStringToObject(to, "upload",
 				spec->params.pyroscope_server[0]

@@ -14,7 +14,8 @@ cJSON *status_config(const struct spec *spec);
  *
  *	"status": { "probes": { "oncpu": { "state", "reason", "samples", "lost": {cause: n},
  *	            "truncated": {cause: n} } }, "processes": [{ "pid", "comm", "runtime",
- *	            "container" }], "upload": "…" }
+ *	            "container" }], "files": { "written", "failed", "removed", "remove_failed" },
+ *	  "upload": "…" }
  *
  * -ENOMEM
  */

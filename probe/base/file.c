@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,20 +51,20 @@ int file_read(int dir_fd, const char *path, struct buf *out)
 	return fd < 0 ? -errno : file_read_fd(fd, out);
 }
 
-static int open_step(int dir_fd, const char *name)
+static int open_step(int dir_fd, const char *name, bool make)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	if (mkdirat(dir_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
+	if (make && mkdirat(dir_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
 		return -errno;
 	long fd = syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int dir_open_in(int root_fd, const char *path)
+static int walk(int root_fd, const char *path, bool make)
 {
 	_cleanup_close_ int at = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
 
@@ -78,7 +79,7 @@ int dir_open_in(int root_fd, const char *path)
 		if (len && !(len == 1 && path[0] == '.')) {
 			memcpy(name, path, len);
 			name[len] = '\0';
-			int next = open_step(at, name);
+			int next = open_step(at, name, make);
 			if (next < 0)
 				return next;
 			close(at);
@@ -90,11 +91,23 @@ int dir_open_in(int root_fd, const char *path)
 	return TAKE_FD(at);
 }
 
+int dir_open_in(int root_fd, const char *path)
+{
+	return walk(root_fd, path, true);
+}
+
 int dir_open_below(const char *root, const char *path)
 {
 	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : dir_open_in(fd, path);
+	return fd < 0 ? -errno : walk(fd, path, true);
+}
+
+int dir_find_below(const char *root, const char *path)
+{
+	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : walk(fd, path, false);
 }
 
 int file_write_all(int fd, const char *data, size_t bytes)

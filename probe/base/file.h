@@ -23,6 +23,9 @@ int file_write_all(int fd, const char *data, size_t bytes);
 int dir_open_below(const char *root, const char *path);
 int dir_open_in(int root_fd, const char *path);
 
+/* The same, but nothing is made: -ENOENT where something is missing. */
+int dir_find_below(const char *root, const char *path);
+
 /*
  * Writes a file that appears whole or not at all (mode 0640) and never replaces another: when
  * the name is taken, "-2", "-3" … is put before the extension. Where the file system has no

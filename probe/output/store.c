@@ -40,20 +40,40 @@ static const char *root_of(const struct store_roots *roots, const char *path)
 	return found;
 }
 
-int store_open_folder(const struct store_roots *roots, const char *path)
+/* Where below its root a path lies, and that root without slashes at its end. */
+static int split_path(const struct store_roots *roots, const char *path, const char **root,
+		      const char **below)
 {
 	if (path[0] != '/' || has_parent_step(path) || strlen(path) >= STORE_PATH_MAX)
 		return -EINVAL;
-	const char *root = root_of(roots, path);
-	if (!root)
+	*root = root_of(roots, path);
+	if (!*root)
 		return -EPERM;
-	size_t len = strlen(root);
-	while (len > 1 && root[len - 1] == '/')
+	size_t len = strlen(*root);
+	while (len > 1 && (*root)[len - 1] == '/')
 		len--;
-	int fd = dir_open_below(root, path + len);
+	*below = path + len;
+	return 0;
+}
+
+int store_open_folder(const struct store_roots *roots, const char *path)
+{
+	const char *root, *below;
+	int fd = split_path(roots, path, &root, &below);
+
+	if (fd == 0)
+		fd = dir_open_below(root, below);
 	if (fd >= 0)
 		scratch_clean(fd);
 	return fd;
+}
+
+int store_find_folder(const struct store_roots *roots, const char *path)
+{
+	const char *root, *below;
+	int r = split_path(roots, path, &root, &below);
+
+	return r < 0 ? r : dir_find_below(root, below);
 }
 
 void store_safe_name(const char *name, char *safe, size_t bytes)

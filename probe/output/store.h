@@ -29,6 +29,9 @@ struct store_roots {
  * -EPERM: below none of the roots; -ELOOP, -ENOTDIR, errno. Removes what killed daemons left. */
 int store_open_folder(const struct store_roots *roots, const char *path);
 
+/* The same without making or removing anything: -ENOENT where it isn't there. */
+int store_find_folder(const struct store_roots *roots, const char *path);
+
 /* One file. */
 struct store_entry {
 	const char *probe;

@@ -25,6 +25,7 @@ struct session {
 	struct loop_timer period;
 	struct profile *previous[PROBE_COUNT];
 	struct session_stats stats;
+	struct cleaner *cleaner;
 	struct fetch *fetches; /* that are under way */
 	unsigned writing;      /* profiles whose files aren't written yet */
 	void (*closed)(void *arg);
@@ -42,6 +43,13 @@ int session_new(struct session **ret, const struct session_setup *setup)
 		return -ENOMEM;
 	session->setup = *setup;
 	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
+	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
+					setup->retention};
+	if (cleaner_new(&session->cleaner, &cleaner) < 0) {
+		free(session);
+		return -ENOMEM;
+	}
+	cleaner_set_folders(session->cleaner, setup->defaults->svg_dir, setup->defaults->flame_dir);
 	*ret = session;
 	return 0;
 }
@@ -55,6 +63,7 @@ void session_free(struct session *session)
 		engine_unsubscribe(session->setup.engine, session->subscriber);
 	for (int i = 0; i < PROBE_COUNT; i++)
 		profile_unref(session->previous[i]);
+	cleaner_free(session->cleaner);
 	if (session->told)
 		spec_done(&session->wanted);
 	free(session);
@@ -87,6 +96,7 @@ static void written(void *arg, const struct files_result *result)
 	session->stats.files_written += result->written;
 	session->stats.files_failed += result->failed;
 	session->writing--;
+	cleaner_wake(session->cleaner);
 	check_closed(session);
 }
 
@@ -259,6 +269,7 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 	}
 	if (told)
 		spec_done(&before);
+	cleaner_set_folders(session->cleaner, spec->params.svg_dir, spec->params.flame_dir);
 	return 0;
 }
 
@@ -371,7 +382,13 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg)
 	check_closed(session);
 }
 
+void session_set_retention(struct session *session, const struct retention_limits *limits)
+{
+	cleaner_set_limits(session->cleaner, limits);
+}
+
 void session_stats(const struct session *session, struct session_stats *stats)
 {
 	*stats = session->stats;
+	stats->cleaned = *cleaner_stats(session->cleaner);
 }

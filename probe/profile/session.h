@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "profile/cleaner.h"
 #include "profile/engine.h"
 #include "profile/files.h"
 #include "profile/spec.h"
@@ -18,6 +19,8 @@ struct session_setup {
 	struct loop *loop;
 	struct engine *engine;
 	struct files_setup files; /* borrowed contents live as long as the session */
+	struct retention_limits retention;
+	const struct params *defaults; /* tell the folders to clean before it was told any */
 };
 
 /* -ENOMEM */
@@ -56,7 +59,11 @@ void session_cancel_fetches(struct session *session);
 /* Stops, writes what is there, and calls done(arg) when all is written. */
 void session_close(struct session *session, void (*done)(void *arg), void *arg);
 
+/* Other limits for what is kept. */
+void session_set_retention(struct session *session, const struct retention_limits *limits);
+
 struct session_stats {
 	uint64_t files_written, files_failed;
+	struct cleaner_stats cleaned;
 };
 void session_stats(const struct session *session, struct session_stats *stats);

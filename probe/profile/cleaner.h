@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When old profiles are removed (output/retention): at the start, when the folders change, after
+ * files were written, and every hour. Never more often than the limits' interval, nor than that it
+ * takes a hundredth of the time. In jobs of a tenth of a second each, on the worker that may hang.
+ *
+ * A clock that jumps ahead would make every file old: after a jump of more than an hour nothing is
+ * removed by age for an hour, in which it may be set right.
+ */
+#pragma once
+
+#include "base/worker.h"
+#include "output/retention.h"
+
+struct cleaner;
+
+struct cleaner_setup {
+	struct loop *loop;
+	struct worker *foreign;
+	struct store_roots roots; /* borrowed contents */
+	struct retention_limits limits;
+};
+
+/* Nothing is done before it is told the folders. -ENOMEM */
+int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup);
+
+/* When no job runs any more. */
+void cleaner_free(struct cleaner *cleaner);
+
+/* Where profiles lie (at most 1023 bytes each). Other folders than before are cleaned at once. */
+void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir);
+
+/* Other limits count from now on; a run follows at once. */
+void cleaner_set_limits(struct cleaner *cleaner, const struct retention_limits *limits);
+
+/* Files were written. */
+void cleaner_wake(struct cleaner *cleaner);
+
+struct cleaner_stats {
+	uint64_t removed, removed_bytes, failed; /* since the start */
+	uint64_t files, bytes;			 /* kept by the last run with a limit of bytes */
+};
+const struct cleaner_stats *cleaner_stats(const struct cleaner *cleaner);
