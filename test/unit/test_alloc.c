@@ -18,6 +18,7 @@
 #include "base/worker.h"
 #include "output/output.h"
 #include "output/stacks_svg.h"
+#include "output/retention.h"
 #include "proc/maps.h"
 #include "profile/profile.h"
 #include "profile/space.h"
@@ -461,6 +462,20 @@ static int use_conf(void)
 	return r;
 }
 
+static int use_retention(void)
+{
+	struct retention *retention = NULL;
+	struct retention_setup setup = {.roots = {(const char *const[]){REQUEST_ROOT}, 1},
+					.svg_dir = REQUEST_ROOT,
+					.flame_dir = REQUEST_ROOT,
+					.limits = {.bytes = 1}};
+	int r = retention_new(&retention, &setup);
+
+	assert_true(r == 0 || !retention);
+	retention_free(retention);
+	return r;
+}
+
 #define SCENARIO(name, scenario, lenient)                                                          \
 	static void name(void **state)                                                             \
 	{                                                                                          \
@@ -487,6 +502,7 @@ SCENARIO(a_profile_bears_it, use_profile, false)
 SCENARIO(a_window_bears_it, use_window, false)
 SCENARIO(loop_and_worker_bear_it, use_loop_and_worker, false)
 SCENARIO(the_conf_bears_it, use_conf, false)
+SCENARIO(retention_bears_it, use_retention, false)
 
 int main(void)
 {
@@ -510,6 +526,7 @@ int main(void)
 		cmocka_unit_test(a_window_bears_it),
 		cmocka_unit_test(loop_and_worker_bear_it),
 		cmocka_unit_test(the_conf_bears_it),
+		cmocka_unit_test(retention_bears_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,9 @@ static void without_a_file_the_defaults_count(void **state)
 	assert_int_equal(conf.roots_count, 2);
 	assert_string_equal(conf.roots[0], "/var/log");
 	assert_string_equal(conf.roots[1], "/tmp");
+	assert_int_equal(conf.retention.days, 7);
+	assert_int_equal(conf.retention.bytes, 1 << 30);
+	assert_int_equal(conf.retention.interval, 300);
 }
 
 static void every_key_is_read(void **state)
@@ -67,7 +70,8 @@ static void every_key_is_read(void **state)
 		"rest_api_server = { bind_addr = \"::1\"; port = 0; ssl_auth = \"OFF\";"
 		" private_key = \"\"; cert_file = \"\"; ca_file = \"\"; };\n"
 		"bpf = { stacks = 256; targets = 64; stack_ring_bytes = 65536;"
-		" life_ring_bytes = 131072; };\n",
+		" life_ring_bytes = 131072; };\n"
+		"retention = { days = 30; bytes = 5000000000L; interval = 60; };\n",
 		why);
 	assert_string_equal(why, "");
 	assert_int_equal(r, 0);
@@ -80,6 +84,9 @@ static void every_key_is_read(void **state)
 	assert_int_equal(conf.sizes.targets, 64);
 	assert_int_equal(conf.sizes.stack_ring, 65536);
 	assert_int_equal(conf.sizes.life_ring, 131072);
+	assert_int_equal(conf.retention.days, 30);
+	assert_int_equal(conf.retention.bytes, 5000000000);
+	assert_int_equal(conf.retention.interval, 60);
 }
 
 static void unknown_keys_and_sections_are_ignored(void **state)
@@ -131,6 +138,14 @@ static void values_out_of_range_are_told_with_their_line(void **state)
 	assert_bad("bpf = { stack_ring_bytes = 65537; };",
 		   "stack_ring_bytes must be a power of two");
 	assert_bad("bpf = { life_ring_bytes = 4096; };", "life_ring_bytes must be");
+	assert_bad("retention = { days = -1; };", "days must be a number from 0 to 36500");
+	assert_bad("retention = { days = 36501; };", "days must be");
+	assert_bad("retention = { days = 1.5; };", "days must be");
+	assert_bad("retention = { bytes = \"1G\"; };", "bytes must be");
+	assert_bad("retention = { bytes = -1L; };", "bytes must be");
+	assert_bad("retention = { bytes = 9223372036854775807L; };", "bytes must be");
+	assert_bad("retention = { interval = 0; };", "interval must be a number from 1 to");
+	assert_fine("retention = { days = 0; bytes = 0; };");
 }
 
 static void what_is_no_conf_file_is_told_with_its_line(void **state)

@@ -526,7 +526,7 @@ static void two_runs_at_once_share_the_work(void **state)
 
 /* ---- many files, against a plain model ---- */
 
-#define MANY 6000
+#define MANY 4000
 
 struct one {
 	char path[128];

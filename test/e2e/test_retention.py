@@ -1,0 +1,102 @@
+"""Old files: what goes, what stays, and that it is counted."""
+import os
+import re
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from helpers import wait_for
+
+
+@pytest.fixture
+def keeping(profiler):
+    """keeping(days=7, bytes=1000): the daemon, started again with these limits."""
+
+    def restart(**limits):
+        profiler.stop()
+        settings = " ".join(f"{key} = {value};" for key, value in limits.items())
+        with profiler.conf.open("a") as conf:
+            conf.write(f"retention = {{ interval = 1; {settings} }};\n")
+        return profiler.start()
+
+    return restart
+
+
+def plant(daemon, days_ago, probe="oncpu", size=100):
+    """A picture and its text as stackprobe would have written them then."""
+    name = (datetime.now() - timedelta(days=days_ago)).strftime("%Y-%m-%d-%H-%M-%S")
+    paths = [daemon.svg_dir / probe / name[:10] / f"{name}.svg",
+             daemon.flame_dir / probe / name[:10] / f"{name}.folded"]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * size)
+    return paths
+
+
+def removed(daemon):
+    """Files removed since the start, as GET and /metrics tell it."""
+    metric = re.search(r"^stackprobe_files_removed_total (\d+)$", daemon.get("/metrics").text,
+                       re.MULTILINE)
+    files = daemon.config()["status"]["files"]
+    assert files["remove_failed"] == 0
+    return files["removed"] if files["removed"] == int(metric[1]) else None
+
+
+def test_files_past_their_days_go_when_the_folder_is_told(keeping):
+    daemon = keeping(days=7, bytes=0)
+    old, young = plant(daemon, 8), plant(daemon, 6)
+    other = daemon.svg_dir / "oncpu" / old[0].parent.name / "report.svg"
+    other.write_text("mine")
+    daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
+    wait_for(lambda: removed(daemon) == 2, why="two files removed")
+    assert not any(path.exists() for path in old)
+    assert all(path.exists() for path in (*young, other))
+    assert not old[1].parent.exists()
+    assert "retention: 2 old files removed, 200 bytes" in daemon.log
+
+
+def test_written_files_push_out_the_oldest(keeping, start):
+    daemon = keeping(days=0, bytes=150_000)
+    planted = [plant(daemon, days, size=50_000) for days in (3, 2, 1)]
+    daemon.profile("^spin$", frequency=500)
+    # 300,000 bytes are there: all but the youngest pair goes, and that when something is written.
+    wait_for(lambda: removed(daemon) == 4, why="four files removed")
+    for round_ in (1, 2):
+        start("spin", 0.3).finish()
+        daemon.put_ok({"state": "stopped"})
+        wait_for(lambda: daemon.config()["status"]["files"]["written"] == round_, why="written")
+        daemon.put_ok({"state": "running"})
+        daemon.wait_running()
+    wait_for(lambda: removed(daemon) in (4, 6), why="counted")
+    files = daemon.files(daemon.svg_dir, "svg") + daemon.files(daemon.flame_dir, "folded")
+    assert sum(path.stat().st_size for path in files) <= 150_000
+    assert not any(path.exists() for pair in planted[:2] for path in pair)
+    newest = max(daemon.files(daemon.svg_dir, "svg"), key=lambda path: path.name)
+    assert (daemon.svg_dir / "oncpu/latest.svg").resolve() == newest
+    assert re.search(r"^stackprobe_files_kept_bytes [1-9]", daemon.get("/metrics").text, re.M)
+
+
+def test_nothing_behind_a_link_is_removed(keeping, work):
+    daemon = keeping(days=1, bytes=1)
+    outside = [work / "outside/2020-01-01/2020-01-01-00-00-00.svg", work / "outside/mine.svg"]
+    outside[0].parent.mkdir(parents=True)
+    for path in outside:
+        path.write_text("keep")
+    old = plant(daemon, 3, probe="offcpu")
+    (daemon.svg_dir / "oncpu").symlink_to(work / "outside")
+    (daemon.svg_dir / "offcpu/2020-01-01").symlink_to(outside[0].parent)
+    os.link(outside[1], old[0].parent / f"{old[0].parent.name}-00-00-00.svg")
+    daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
+    wait_for(lambda: removed(daemon) == 2, why="the pair removed")
+    assert all(path.read_text() == "keep" for path in outside)
+    assert (old[0].parent / f"{old[0].parent.name}-00-00-00.svg").exists()
+
+
+def test_without_limits_all_stays(keeping):
+    daemon = keeping(days=0, bytes=0)
+    old = plant(daemon, 3000)
+    daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
+    time.sleep(0.5)
+    assert removed(daemon) == 0
+    assert all(path.exists() for path in old)

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The linker turns our objects' clock into the one below (UNITFLAGS_test_cleaner). */
+#include "folder.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "output/filename.h"
+#include "profile/cleaner.h"
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now) __attribute__((weak));
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+time_t __wrap_time(time_t *now);
+
+static time_t ahead_s; /* of the real clock */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int r = __real_clock_gettime(clock, now);
+
+	if (clock == CLOCK_REALTIME)
+		now->tv_sec += ahead_s;
+	return r;
+}
+
+time_t __wrap_time(time_t *now)
+{
+	struct timespec real;
+
+	(void)now;
+	__wrap_clock_gettime(CLOCK_REALTIME, &real);
+	return real.tv_sec;
+}
+
+struct bench {
+	struct folder folder;
+	struct loop *loop;
+	struct worker *worker;
+	struct cleaner *cleaner;
+	char svg_dir[128], flame_dir[128];
+	const char *roots[1];
+};
+
+static void bench_make(struct bench *bench, int64_t days, int64_t bytes, int64_t interval)
+{
+	if (!__real_clock_gettime) {
+		print_message("not linked with --wrap=clock_gettime\n");
+		skip();
+	}
+	ahead_s = 0;
+	folder_make(&bench->folder);
+	bench->roots[0] = bench->folder.path;
+	snprintf(bench->svg_dir, sizeof(bench->svg_dir), "%s/svg", bench->folder.path);
+	snprintf(bench->flame_dir, sizeof(bench->flame_dir), "%s/flame", bench->folder.path);
+	assert_int_equal(loop_new(&bench->loop), 0);
+	assert_int_equal(worker_new(&bench->worker, bench->loop, "test", 60 * NS_PER_S), 0);
+	struct cleaner_setup setup = {bench->loop,
+				      bench->worker,
+				      {bench->roots, 1},
+				      {.days = days, .bytes = bytes, .interval = interval}};
+	assert_int_equal(cleaner_new(&bench->cleaner, &setup), 0);
+}
+
+static void bench_done(struct bench *bench)
+{
+	worker_stop(bench->worker);
+	loop_flush(bench->loop);
+	cleaner_free(bench->cleaner);
+	worker_free(bench->worker);
+	loop_free(bench->loop);
+	folder_done(&bench->folder);
+}
+
+static void stop(void *arg)
+{
+	loop_stop(arg);
+}
+
+/* Lets jobs and timers run for a while. */
+static void run_for(const struct bench *bench, uint64_t ms)
+{
+	struct loop_timer timer = {.expired = stop, .arg = bench->loop};
+
+	loop_timer_set(bench->loop, &timer, loop_now_ns() + ms * NS_PER_MS);
+	loop_run(bench->loop);
+}
+
+/* Waits until so many files have been removed since the start. */
+static void wait_removed(const struct bench *bench, uint64_t count)
+{
+	for (int i = 0; i < 1000 && cleaner_stats(bench->cleaner)->removed < count; i++)
+		run_for(bench, 10);
+	assert_int_equal(cleaner_stats(bench->cleaner)->removed, count);
+}
+
+/* A picture of so many days ago (by the clock as it is meant to be), 100 bytes. */
+static void put_aged(const struct bench *bench, int days)
+{
+	char name[64], path[256];
+
+	store_time_name(time(NULL) - days * DAY_S, name, sizeof(name));
+	mkdirat(bench->folder.fd, "svg", 0750);
+	mkdirat(bench->folder.fd, "svg/oncpu", 0750);
+	snprintf(path, sizeof(path), "svg/oncpu/%.10s", name);
+	mkdirat(bench->folder.fd, path, 0750);
+	snprintf(path, sizeof(path), "svg/oncpu/%.10s/%s.svg", name, name);
+	static const char content[100];
+	folder_put(&bench->folder, path, content, sizeof(content));
+}
+
+static void the_folders_are_cleaned_when_they_are_told(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 0, 300);
+	put_aged(&bench, 8);
+	put_aged(&bench, 6);
+	cleaner_wake(bench.cleaner); /* there is nothing to clean yet */
+	run_for(&bench, 50);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 0);
+	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	wait_removed(&bench, 1);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed_bytes, 100);
+	assert_int_equal(cleaner_stats(bench.cleaner)->failed, 0);
+}
+
+static void within_the_interval_a_run_is_put_off_and_not_forgotten(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 0, 1);
+	put_aged(&bench, 8);
+	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	cleaner_wake(bench.cleaner); /* in the middle of it */
+	wait_removed(&bench, 1);
+	put_aged(&bench, 9);
+	cleaner_wake(bench.cleaner);
+	cleaner_wake(bench.cleaner);
+	wait_removed(&bench, 2);
+}
+
+static void other_limits_count_at_once(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 1000, 3600);
+	for (int days = 0; days < 5; days++)
+		put_aged(&bench, days);
+	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	for (int i = 0; i < 1000 && !cleaner_stats(bench.cleaner)->files; i++)
+		run_for(&bench, 10);
+	assert_int_equal(cleaner_stats(bench.cleaner)->files, 5);
+	assert_int_equal(cleaner_stats(bench.cleaner)->bytes, 500);
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){7, 250, 3600});
+	wait_removed(&bench, 3);
+	assert_int_equal(cleaner_stats(bench.cleaner)->files, 2);
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){0, 0, 3600});
+	run_for(&bench, 50);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 3);
+}
+
+static void a_clock_that_jumps_ahead_makes_no_file_old(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 1000, 1);
+	put_aged(&bench, 8);
+	put_aged(&bench, 3);
+	put_aged(&bench, 2);
+	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	wait_removed(&bench, 1);
+	ahead_s = 400 * DAY_S;
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){7, 1000, 1});
+	run_for(&bench, 100);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 1);
+	/* Room is made all the same. */
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){7, 100, 1});
+	wait_removed(&bench, 2);
+	/* And back. */
+	ahead_s = 0;
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){1, 1000, 1});
+	run_for(&bench, 100);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 2);
+}
+
+static int be_quiet(void **state)
+{
+	(void)state;
+	log_set_level(LOG_ERROR);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_folders_are_cleaned_when_they_are_told),
+		cmocka_unit_test(within_the_interval_a_run_is_put_off_and_not_forgotten),
+		cmocka_unit_test(other_limits_count_at_once),
+		cmocka_unit_test(a_clock_that_jumps_ahead_makes_no_file_old),
+	};
+
+	return cmocka_run_group_tests(tests, be_quiet, NULL);
+}
