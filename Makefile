@@ -76,6 +76,7 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 -include $(OBJECTS:.o=.d)
 include test/test.mk
+include conf/package.mk
 
 .PHONY: demo
 demo: ## install what is missing, build, show a real flame graph (needs root)
@@ -101,7 +102,8 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
 	@scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch])
-	@shellcheck $(SCRIPTS)
+	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
+	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf --std=c11 probe
 	@for file in $(SOURCES); do echo $$file; done | xargs -P 2 -I{} sh -c \

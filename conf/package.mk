@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Installing, and the .deb. Included by the Makefile.
+
+# GNU's names. The program looks for its conf file in /etc, whatever the prefix.
+PREFIX      ?= /usr
+prefix      ?= $(PREFIX)
+bindir      ?= $(prefix)/bin
+sysconfdir  ?= /etc
+mandir      ?= $(prefix)/share/man
+unitdir     ?= $(prefix)/lib/systemd/system
+INSTALL     ?= install
+DESTDIR     ?=
+confdir     := $(sysconfdir)/stackprobe
+
+.PHONY: install
+install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man page, systemd unit
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(confdir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir)
+	$(INSTALL) -m 0755 $(BUILD)/stackprobe $(DESTDIR)$(bindir)/stackprobe
+	$(INSTALL) -m 0644 doc/stackprobe.8 $(DESTDIR)$(mandir)/man8/stackprobe.8
+	sed 's,^ExecStart=/usr/bin/,ExecStart=$(bindir)/,' conf/stackprobe.service >$(BUILD)/stackprobe.service
+	$(INSTALL) -m 0644 $(BUILD)/stackprobe.service $(DESTDIR)$(unitdir)/stackprobe.service
+	@if [ -e $(DESTDIR)$(confdir)/stackprobe.conf ]; then \
+		echo "$(DESTDIR)$(confdir)/stackprobe.conf is kept as it is"; \
+	else \
+		$(INSTALL) -m 0644 conf/stackprobe.conf $(DESTDIR)$(confdir)/stackprobe.conf; \
+	fi
+
+.PHONY: uninstall
+uninstall: ## remove what install put there, but not the conf file
+	rm -f $(DESTDIR)$(bindir)/stackprobe $(DESTDIR)$(mandir)/man8/stackprobe.8 \
+		$(DESTDIR)$(unitdir)/stackprobe.service
+
+.PHONY: deb
+deb: all ## build build/stackprobe_VERSION_ARCH.deb
+	scripts/make-deb $(BUILD) $(VERSION)
