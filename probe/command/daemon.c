@@ -83,6 +83,7 @@ static void use_conf(struct daemon *daemon, struct conf *fresh)
 		(struct store_roots){(const char *const *)fresh->roots, fresh->roots_count};
 	services->state_dir = fresh->state_dir;
 	session_set_roots(services->flamegraph, &services->roots);
+	session_set_retention(services->flamegraph, &fresh->retention);
 }
 
 static void reload(struct daemon *daemon)

@@ -255,6 +255,14 @@ static void take_file(struct retention *retention, const struct level *level, co
 
 /* ---- what is left over ---- */
 
+/* Of two names of one second the one with the higher number is newer: -2, -10. */
+static bool is_newer(const char *name, const char *than)
+{
+	size_t len = strlen(name), other = strlen(than);
+
+	return len == other ? strcmp(name, than) > 0 : len > other;
+}
+
 /* The newest picture of a date's folder, and of which moment it is. */
 static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *newest)
 {
@@ -268,7 +276,8 @@ static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *new
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		int64_t moment;
 
-		if (!filename_profile(entry->d_name, pid, ".svg", &moment) || moment < *newest)
+		if (!filename_profile(entry->d_name, pid, ".svg", &moment) || moment < *newest ||
+		    (found && moment == *newest && !is_newer(entry->d_name, name)))
 			continue;
 		*newest = moment;
 		snprintf(name, NAME_MAX + 1, "%s", entry->d_name);

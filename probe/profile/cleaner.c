@@ -211,8 +211,18 @@ void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const cha
 	begin(cleaner);
 }
 
+void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots)
+{
+	cleaner->setup.roots = *roots;
+}
+
 void cleaner_set_limits(struct cleaner *cleaner, const struct retention_limits *limits)
 {
+	const struct retention_limits *old = &cleaner->setup.limits;
+
+	if (old->days == limits->days && old->bytes == limits->bytes &&
+	    old->interval == limits->interval)
+		return;
 	cleaner->setup.limits = *limits;
 	begin(cleaner);
 }

@@ -30,7 +30,10 @@ void cleaner_free(struct cleaner *cleaner);
 /* Where profiles lie (at most 1023 bytes each). Other folders than before are cleaned at once. */
 void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir);
 
-/* Other limits count from now on; a run follows at once. */
+/* Where files may lie from the next run on; the strings live as long as the cleaner. */
+void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots);
+
+/* Other limits count from now on; where they are others, a run follows at once. */
 void cleaner_set_limits(struct cleaner *cleaner, const struct retention_limits *limits);
 
 /* Files were written. */

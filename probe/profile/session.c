@@ -72,6 +72,7 @@ void session_free(struct session *session)
 void session_set_roots(struct session *session, const struct store_roots *roots)
 {
 	session->setup.files.roots = *roots;
+	cleaner_set_roots(session->cleaner, roots);
 }
 
 const struct spec *session_spec(const struct session *session)

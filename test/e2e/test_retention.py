@@ -1,6 +1,7 @@
 """Old files: what goes, what stays, and that it is counted."""
 import os
 import re
+import signal
 import time
 from datetime import datetime, timedelta
 
@@ -72,7 +73,7 @@ def test_written_files_push_out_the_oldest(keeping, start):
     files = daemon.files(daemon.svg_dir, "svg") + daemon.files(daemon.flame_dir, "folded")
     assert sum(path.stat().st_size for path in files) <= 150_000
     assert not any(path.exists() for pair in planted[:2] for path in pair)
-    newest = max(daemon.files(daemon.svg_dir, "svg"), key=lambda path: path.name)
+    newest = max(daemon.files(daemon.svg_dir, "svg"), key=lambda path: path.stat().st_mtime_ns)
     assert (daemon.svg_dir / "oncpu/latest.svg").resolve() == newest
     assert re.search(r"^stackprobe_files_kept_bytes [1-9]", daemon.get("/metrics").text, re.M)
 
@@ -100,3 +101,15 @@ def test_without_limits_all_stays(keeping):
     time.sleep(0.5)
     assert removed(daemon) == 0
     assert all(path.exists() for path in old)
+
+
+def test_sighup_takes_other_limits(keeping):
+    daemon = keeping(days=0, bytes=0)
+    old, young = plant(daemon, 8), plant(daemon, 2)
+    daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
+    time.sleep(0.2)
+    assert removed(daemon) == 0
+    daemon.conf.write_text(daemon.conf.read_text().replace("days = 0;", "days = 3;"))
+    daemon.popen.send_signal(signal.SIGHUP)
+    wait_for(lambda: removed(daemon) == 2, why="two files removed")
+    assert not any(path.exists() for path in old) and all(path.exists() for path in young)

@@ -175,7 +175,7 @@ static void a_clock_that_jumps_ahead_makes_no_file_old(void **state)
 	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
 	wait_removed(&bench, 1);
 	ahead_s = 400 * DAY_S;
-	cleaner_set_limits(bench.cleaner, &(struct retention_limits){7, 1000, 1});
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){6, 1000, 1});
 	run_for(&bench, 100);
 	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 1);
 	/* Room is made all the same. */

@@ -419,6 +419,12 @@ static void the_link_to_the_newest_never_leads_nowhere(void **state)
 	put(&folder, "svg/oncpu/a-7/2026-01-01/2026-01-01-12-00-00-7.svg", 1);
 	put(&folder, "svg/offcpu/2026-11-20/2026-11-20-12-00-00.svg", 1);
 	put(&folder, "svg/offcpu/2026-11-20/2026-11-20-13-00-00.svg", 1);
+	for (int i = 10; i >= 2; i--) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "svg/offcpu/2026-11-20/2026-11-20-13-00-00-%d.svg", i);
+		put(&folder, path, 1);
+	}
 	put(&folder, "svg/offcpu/2026-11-19/2026-11-19-14-00-00.svg", 1);
 	assert_int_equal(
 		symlinkat("2026-01-01/2026-01-01-12-00-00.svg", folder.fd, "svg/oncpu/latest.svg"),
@@ -433,7 +439,7 @@ static void the_link_to_the_newest_never_leads_nowhere(void **state)
 	assert_int_equal(clean(&folder, 7, 0).removed, 2);
 	assert_gone(&folder, "svg/oncpu/latest.svg");
 	assert_gone(&folder, "svg/oncpu/a-7");
-	assert_link(&folder, "svg/offcpu/latest.svg", "2026-11-20/2026-11-20-13-00-00.svg");
+	assert_link(&folder, "svg/offcpu/latest.svg", "2026-11-20/2026-11-20-13-00-00-10.svg");
 	/* A link that isn't of that form is somebody else's. */
 	assert_int_equal(symlinkat("/nowhere/at-all.svg", folder.fd, "svg/oncpu/latest.svg"), 0);
 	clean(&folder, 7, 0);
