@@ -89,6 +89,40 @@ static void every_key_is_read(void **state)
 	assert_int_equal(conf.retention.interval, 60);
 }
 
+/* Relative to where `make unit` runs. */
+#define SHIPPED "conf/stackprobe.conf"
+
+static void the_shipped_file_says_the_defaults(void **state)
+{
+	_cleanup_(conf_done) struct conf conf, defaults;
+	char why[512] = "";
+
+	(void)state;
+	assert_int_equal(conf_init(&conf), 0);
+	assert_int_equal(conf_init(&defaults), 0);
+	if (access(SHIPPED, R_OK) < 0) {
+		print_message("not run in the source's folder\n");
+		skip();
+	}
+	conf.port = 1;
+	conf.log_level = LOG_DEBUG;
+	memset(&conf.sizes, 0, sizeof(conf.sizes));
+	memset(&conf.retention, 0, sizeof(conf.retention));
+	assert_int_equal(conf_read(&conf, SHIPPED, true, why, sizeof(why)), 0);
+	assert_string_equal(why, "");
+	assert_int_equal(conf.log_level, defaults.log_level);
+	assert_int_equal(conf.port, defaults.port);
+	assert_string_equal(conf.bind_addr, defaults.bind_addr);
+	assert_memory_equal(&conf.sizes, &defaults.sizes, sizeof(conf.sizes));
+	assert_memory_equal(&conf.retention, &defaults.retention, sizeof(conf.retention));
+	assert_int_equal(conf.roots_count, defaults.roots_count);
+	for (size_t i = 0; i < conf.roots_count; i++)
+		assert_string_equal(conf.roots[i], defaults.roots[i]);
+	assert_string_equal(conf.state_dir, defaults.state_dir);
+	assert_string_equal(conf.probes_init, defaults.probes_init);
+	assert_int_equal(conf.restore, defaults.restore);
+}
+
 static void unknown_keys_and_sections_are_ignored(void **state)
 {
 	(void)state;
@@ -214,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_file_the_defaults_count),
 		cmocka_unit_test(every_key_is_read),
+		cmocka_unit_test(the_shipped_file_says_the_defaults),
 		cmocka_unit_test(unknown_keys_and_sections_are_ignored),
 		cmocka_unit_test(tls_that_cannot_be_done_stops_the_start),
 		cmocka_unit_test(values_out_of_range_are_told_with_their_line),
