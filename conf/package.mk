@@ -32,4 +32,4 @@ uninstall: ## remove what install put there, but not the conf file
 
 .PHONY: deb
 deb: all ## build build/stackprobe_VERSION_ARCH.deb
-	scripts/make-deb $(BUILD) $(VERSION)
+	+scripts/make-deb $(BUILD) $(VERSION)

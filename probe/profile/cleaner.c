@@ -101,7 +101,8 @@ static void take_result(struct cleaner *cleaner, const struct retention_result *
 			 (unsigned long long)result->removed,
 			 (unsigned long long)result->removed_bytes);
 	if (result->failed)
-		log_warn("retention: %llu files or folders below %s or %s can't be removed: %s",
+		log_warn("retention: %llu files or folders below %s or %s can't be read or "
+			 "removed: %s",
 			 (unsigned long long)result->failed, cleaner->svg_dir, cleaner->flame_dir,
 			 strerror(-result->error));
 }
