@@ -384,7 +384,7 @@ static enum pass weigh_days(struct retention *retention)
 	for (int ago = DAYS - 1; excess > 0 && ago >= 0; ago--) {
 		int64_t day = retention->today + 1 - ago;
 
-		if (retention->days[ago] > excess && ago < DAYS - 1) {
+		if (ago < DAYS - 1 && retention->days[ago] > excess) {
 			retention->split_day = day;
 			retention->excess = excess;
 			return PASS_SECONDS;

@@ -24,7 +24,8 @@ struct cleaner {
 	bool woken; /* when it may: files were written during a run */
 	uint64_t begun_ns, not_before_ns;
 	int64_t clock_s; /* how far the clock is ahead of the time since boot; 0: never looked */
-	int64_t ageless_until_s; /* time since boot */
+	int64_t ageless_until_s;      /* time since boot */
+	struct retention_result seen; /* of this run, that stats have */
 	struct cleaner_stats stats;
 };
 
@@ -84,13 +85,21 @@ static void end_run(struct cleaner *cleaner)
 		begin(cleaner);
 }
 
+/* A run over many files takes minutes: what it has done so far counts. */
+static void count(struct cleaner *cleaner, const struct retention_result *result)
+{
+	struct cleaner_stats *stats = &cleaner->stats;
+
+	stats->removed += result->removed - cleaner->seen.removed;
+	stats->removed_bytes += result->removed_bytes - cleaner->seen.removed_bytes;
+	stats->failed += result->failed - cleaner->seen.failed;
+	cleaner->seen = *result;
+}
+
 static void take_result(struct cleaner *cleaner, const struct retention_result *result)
 {
 	struct cleaner_stats *stats = &cleaner->stats;
 
-	stats->removed += result->removed;
-	stats->removed_bytes += result->removed_bytes;
-	stats->failed += result->failed;
 	stats->files = stats->bytes = 0;
 	if (cleaner->setup.limits.bytes && result->files > result->removed) {
 		stats->files = result->files - result->removed;
@@ -112,6 +121,8 @@ static void slice_done(struct job *job, bool finished)
 	struct slice *slice = (struct slice *)job;
 	struct cleaner *cleaner = slice->cleaner;
 
+	if (finished)
+		count(cleaner, retention_result(slice->retention));
 	if (!finished) {
 		log_error("retention: reading %s or %s takes too long; old files stay",
 			  cleaner->svg_dir, cleaner->flame_dir);
@@ -170,6 +181,7 @@ static void begin(void *arg)
 	for (int i = 0; i < PROBE_COUNT; i++)
 		probes[i] = kind_get(i)->name;
 	cleaner->begun_ns = loop_now_ns();
+	cleaner->seen = (struct retention_result){0};
 	cleaner->running = true;
 	if (!watch_clock(cleaner))
 		setup.limits.days = 0;
