@@ -392,11 +392,12 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 		}
 	}
 	int r = timer_start(tracer->timer, period_ns);
-	if (r < 0)
-		explain(why, why_bytes, r,
-			r == -EACCES ? "the CPU clock event can't be opened (without CAP_SYS_ADMIN "
-				       "kernel.perf_event_paranoid must be at most 2)"
-				     : "the CPU clock event can't be opened");
+	if (r == -EACCES)
+		snprintf(why, why_bytes,
+			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
+			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");
+	else if (r < 0)
+		explain(why, why_bytes, r, "the CPU clock event can't be opened");
 	return r;
 }
 
