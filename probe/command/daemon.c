@@ -6,7 +6,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "api/param.h"
 #include "api/server.h"
 #include "api/state.h"
 #include "base/cleanup.h"
@@ -148,7 +147,6 @@ static int build(struct daemon *daemon)
 {
 	struct services *services = &daemon->services;
 	struct core *core = &daemon->core;
-	struct params defaults;
 	int r = core_init(core, &daemon->conf.sizes);
 
 	services->roots = (struct store_roots){(const char *const *)daemon->conf.roots,
@@ -159,13 +157,11 @@ static int build(struct daemon *daemon)
 		r = watch_signals(daemon);
 	if (r < 0)
 		return r;
-	params_default(&defaults);
 	struct session_setup session = {
 		core->loop,
 		core->engine,
 		{core->bulk, core->foreign, services->roots, core->host},
 		daemon->conf.retention,
-		&defaults,
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	r = session_new(&services->flamegraph, &session);

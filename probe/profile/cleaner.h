@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When old profiles are removed (output/retention): at the start, when the folders change, after
- * files were written, and every hour. Never more often than the limits' interval, nor than that it
- * takes a hundredth of the time. In jobs of a tenth of a second each, on the worker that may hang.
+ * When old profiles are removed (output/retention): when the folders are told or change, after
+ * files were written, and every hour. Folders that it was never told may be another daemon's. Never
+ * more often than the limits' interval, nor than that it takes a hundredth of the time. In jobs of
+ * a tenth of a second each, on the worker that may hang.
  *
  * A clock that jumps ahead would make every file old: after a jump of more than an hour nothing is
  * removed by age for an hour, in which it may be set right.

@@ -49,7 +49,6 @@ int session_new(struct session **ret, const struct session_setup *setup)
 		free(session);
 		return -ENOMEM;
 	}
-	cleaner_set_folders(session->cleaner, setup->defaults->svg_dir, setup->defaults->flame_dir);
 	*ret = session;
 	return 0;
 }

@@ -20,7 +20,6 @@ struct session_setup {
 	struct engine *engine;
 	struct files_setup files; /* borrowed contents live as long as the session */
 	struct retention_limits retention;
-	const struct params *defaults; /* tell the folders to clean before it was told any */
 };
 
 /* -ENOMEM */
