@@ -50,7 +50,7 @@ def test_files_past_their_days_go_when_the_folder_is_told(keeping):
     other = daemon.svg_dir / "oncpu" / old[0].parent.name / "report.svg"
     other.write_text("mine")
     daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
-    wait_for(lambda: removed(daemon) == 2, why="two files removed")
+    wait_for(lambda: removed(daemon) == 2, why="two files removed", seconds=30)
     assert not any(path.exists() for path in old)
     assert all(path.exists() for path in (*young, other))
     assert not old[1].parent.exists()
@@ -62,23 +62,24 @@ def test_written_files_push_out_the_oldest(keeping, start):
     planted = [plant(daemon, days, size=50_000) for days in (3, 2, 1)]
     daemon.profile("^spin$", frequency=500)
     # 300,000 bytes are there: all but the youngest pair goes, and that when something is written.
-    wait_for(lambda: removed(daemon) == 4, why="four files removed")
+    wait_for(lambda: removed(daemon) == 4, why="four files removed", seconds=30)
     for round_ in (1, 2):
         start("spin", 0.3).finish()
         daemon.put_ok({"state": "stopped"})
-        wait_for(lambda: daemon.config()["status"]["files"]["written"] == round_, why="written")
+        wait_for(lambda: daemon.config()["status"]["files"]["written"] == round_, why="written", seconds=30)
         daemon.put_ok({"state": "running"})
         daemon.wait_running()
 
     def total():
         files = daemon.files(daemon.svg_dir, "svg") + daemon.files(daemon.flame_dir, "folded")
-        return sum(path.stat().st_size for path in files)
+        return sum(path.stat().st_size for path in files if path.exists())
 
-    wait_for(lambda: total() <= 150_000, why="at most 150,000 bytes")
+    wait_for(lambda: total() <= 150_000, 30, why="at most 150,000 bytes")
     assert not any(path.exists() for pair in planted[:2] for path in pair)
     newest = max(daemon.files(daemon.svg_dir, "svg"), key=lambda path: path.stat().st_mtime_ns)
     assert (daemon.svg_dir / "oncpu/latest.svg").resolve() == newest
-    assert re.search(r"^stackprobe_files_kept_bytes [1-9]", daemon.get("/metrics").text, re.M)
+    wait_for(lambda: re.search(r"^stackprobe_files_kept_bytes [1-9]", daemon.get("/metrics").text,
+                               re.MULTILINE), why="what is kept is told")
 
 
 def test_nothing_behind_a_link_is_removed(keeping, work):
@@ -92,7 +93,7 @@ def test_nothing_behind_a_link_is_removed(keeping, work):
     (daemon.svg_dir / "offcpu/2020-01-01").symlink_to(outside[0].parent)
     os.link(outside[1], old[0].parent / f"{old[0].parent.name}-00-00-00.svg")
     daemon.put_ok(daemon.wanting("^nothing-like-this$", state="stopped"))
-    wait_for(lambda: removed(daemon) == 2, why="the pair removed")
+    wait_for(lambda: removed(daemon) == 2, why="the pair removed", seconds=30)
     assert all(path.read_text() == "keep" for path in outside)
     assert (old[0].parent / f"{old[0].parent.name}-00-00-00.svg").exists()
 
@@ -114,5 +115,5 @@ def test_sighup_takes_other_limits(keeping):
     assert removed(daemon) == 0
     daemon.conf.write_text(daemon.conf.read_text().replace("days = 0;", "days = 3;"))
     daemon.popen.send_signal(signal.SIGHUP)
-    wait_for(lambda: removed(daemon) == 2, why="two files removed")
+    wait_for(lambda: removed(daemon) == 2, why="two files removed", seconds=30)
     assert not any(path.exists() for path in old) and all(path.exists() for path in young)
