@@ -1,5 +1,9 @@
-"""Folded text for the renderer's bench: the same bytes at every run."""
+"""Folded text for the renderer's bench, the same bytes at every run.
+
+usage: folded_input.py FILE STACKS REPEATS
+"""
 import random
+import sys
 
 PARTS = (
     "handle parse read write flush commit lookup insert merge compact encode decode hash "
@@ -11,7 +15,7 @@ TYPES = (
     "Allocator Arena Worker Queue Timer Channel Stream Codec<Utf8> Map<Page> "
     "Node Tree Segment Log Snapshot Transaction Cursor"
 ).split()
-SPACES = "storage net sql util core io service rpc".split()
+SPACES = "storage network query utility core io service remote".split()
 
 
 def names(rng, count):
@@ -34,7 +38,7 @@ def stack(rng, pool, heads):
     return ";".join(frames)
 
 
-def write(path, stacks, repeats=1, seed=1):
+def write(path, stacks, repeats, seed=1):
     """Lines in random order: so many distinct stacks, each so often, with other counts.
 
     Stacks have 12 to 48 frames with names of a service in C++; 40 threads, each with a common
@@ -56,3 +60,7 @@ def write(path, stacks, repeats=1, seed=1):
     rng.shuffle(lines)
     with open(path, "w", encoding="utf-8") as out:
         out.writelines(lines)
+
+
+if __name__ == "__main__":
+    write(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
