@@ -40,8 +40,8 @@ static void text_done(struct text *text)
 }
 
 /*
- * The libraries that the program is linked with have set themselves up; of their code and tables
- * hardly anything is needed here. Pages that nobody can write come back from the file when they are.
+ * The libraries that the program is linked with have set themselves up; hardly anything of their
+ * code and tables is needed here. Pages that nobody writes come back from the file when they are.
  */
 static int release_segments(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
