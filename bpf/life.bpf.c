@@ -5,13 +5,28 @@
  * A child of a target is one from its first instruction. Whether a program that has just begun (or
  * has taken a new name) matches is for the daemon to say, milliseconds later: until then it is
  * sampled under an id of its own, so that nothing is missed and what didn't match is left out.
+ *
+ * What the daemon has found by a name alone it leaves in `verdicts`: a program of a name that no
+ * pattern matches is passed over, one of a name that matches for sure can wait to be looked at.
  */
 #include "maps.h"
+
+#define VERDICTS_MAX	   4096
+#define WAKE_EXEC_EVERY_NS 10000000ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } life SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, VERDICTS_MAX);
+	__type(key, struct verdict_key);
+	__type(value, struct verdict);
+} verdicts SEC(".maps");
+
+uint64_t last_exec_wake_ns; /* a lost race costs one wake-up more */
 
 static __always_inline void send(const struct life_event *event, uint64_t flags)
 {
@@ -60,9 +75,31 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	BPF_CORE_READ_STR_INTO(&event.comm, child, comm);
 	value = *inherited;
 	value.id = event.id;
-	send(&event, lazy());
 	set_target(tgid, &value);
+	send(&event, lazy());
 	return 0;
+}
+
+/*
+ * Whom to wake for a new program. One that matches for sure is looked at before its first sample
+ * only when few start; else its first stack wakes the daemon.
+ */
+static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
+{
+	if (word == VERDICT_DOES_NOT)
+		return lazy();
+	if (word == VERDICT_MATCHES && now_ns - last_exec_wake_ns < WAKE_EXEC_EVERY_NS)
+		return lazy();
+	last_exec_wake_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* 0: the daemon has not judged that name for what is selected now. */
+static __always_inline uint64_t verdict_on(const char *comm, uint64_t selection)
+{
+	struct verdict *verdict = bpf_map_lookup_elem(&verdicts, comm);
+
+	return verdict && verdict->selection == selection ? verdict->word : 0;
 }
 
 /* A new program or a new name: a new incarnation, on which the daemon decides. */
@@ -73,20 +110,28 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	struct target_value *old = bpf_map_lookup_elem(&targets, &tgid);
 	struct life_event event = {};
 	struct target_value value = {};
+	uint64_t word;
 
 	if (!settings || (!old && !settings->follow_new))
 		return;
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
+	/* A name that is about to change isn't to be seen yet in /proc, where a selection that
+	 * changes just now would look for it: no verdict on that. */
+	word = kind == LIFE_EXEC ? verdict_on(event.comm, settings->selection) : 0;
+	if (!old && word == VERDICT_DOES_NOT)
+		return;
 	event.kind = kind;
+	event.verdict = word;
 	event.tgid = tgid;
 	event.old_id = old ? old->id : 0;
 	event.time_ns = bpf_ktime_get_ns();
 	event.id = event.time_ns;
 	event.start_ns = BPF_CORE_READ(leader, start_boottime);
-	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
 	value.id = event.id;
 	value.probes = settings->pending_probes;
-	send(&event, BPF_RB_FORCE_WAKEUP);
+	value.unread = word != VERDICT_DOES_NOT;
 	set_target(tgid, &value);
+	send(&event, exec_flag(word, event.time_ns));
 }
 
 SEC("raw_tp/sched_process_exec")

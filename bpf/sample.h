@@ -101,7 +101,23 @@ struct stack {
 struct target_value {
 	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
 	uint32_t probes; /* 1 << probe, what this process is wanted for */
-	uint32_t pad;
+	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
+};
+
+/* What the daemon found of programs of one name, by the name alone. */
+enum verdict_word {
+	VERDICT_MATCHES = 1, /* for sure, whatever the command line */
+	VERDICT_DOES_NOT,    /* no snooper's pattern matches the name */
+};
+
+/* Map `verdicts`, key struct verdict_key. One of another selection is void. */
+struct verdict_key {
+	char comm[COMM_BYTES];
+};
+
+struct verdict {
+	uint64_t selection; /* struct control.selection at that time */
+	uint64_t word;	    /* enum verdict_word */
 };
 
 /* What the daemon tells the programs. Map `control`, key 0. */
@@ -111,6 +127,7 @@ struct control {
 	uint32_t follow_new;	 /* new programs and names may match: report them */
 	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
 	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
+	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
 };
 
 /* How a probe is thinned (bpf/guard.h). Map `guards`, key enum probe; a cache line for each. */
@@ -128,7 +145,8 @@ enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
 
 /* What happened to a target, or to a process that may become one. */
 struct life_event {
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t verdict; /* LIFE_EXEC: enum verdict_word, or 0 */
 	uint32_t tgid;
 	uint32_t parent; /* LIFE_FORK: tgid of the parent, a target */
 	uint32_t probes; /* LIFE_FORK: what the child inherits */

@@ -24,18 +24,21 @@ struct {
 } stacks SEC(".maps");
 
 /* The daemon is woken for new stacks, but not more often than this, and when a quarter of the ring
- * is full. It has to read the maps of a young process before that ends. (An id is the time of the
- * exec.) */
-#define WAKE_EVERY_NS	    20000000ULL
-#define WAKE_EVERY_YOUNG_NS 2000000ULL
-#define YOUNG_NS	    200000000ULL
+ * is full. It has to read the maps of a young process before that ends, above all where it hasn't
+ * read any. (An id is the time of the exec.) */
+#define WAKE_EVERY_NS	     20000000ULL
+#define WAKE_EVERY_YOUNG_NS  2000000ULL
+#define WAKE_EVERY_UNREAD_NS 200000ULL
+#define YOUNG_NS	     200000000ULL
 
 uint64_t last_wake_ns; /* a lost race costs one wake-up more */
 
-static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id)
+static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id, bool unread)
 {
 	uint64_t every = now_ns - target_id < YOUNG_NS ? WAKE_EVERY_YOUNG_NS : WAKE_EVERY_NS;
 
+	if (unread)
+		every = WAKE_EVERY_UNREAD_NS;
 	if (now_ns - last_wake_ns < every &&
 	    bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) <
 		    bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 4)
@@ -44,27 +47,43 @@ static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-static __always_inline bool send_stack(struct walk *walk)
+/* The daemon reads its maps now. A stack without a user half came before there were any. */
+static __always_inline void set_read(const struct walk *walk)
+{
+	uint32_t tgid = walk->head.key.tgid, last = walk->head.words_count - 1;
+	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (target && target->id == walk->head.target_id && last < WORDS_MAX &&
+	    walk->words[last] >> FRAME_KIND_SHIFT < FRAME_KERNEL)
+		target->unread = 0;
+}
+
+static __always_inline bool send_stack(struct walk *walk, bool unread)
 {
 	uint64_t now_ns = bpf_ktime_get_ns();
-	uint64_t bytes;
+	uint64_t bytes, flag;
 
 	walk->head.time_ns = now_ns;
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
 		return false;
-	return bpf_ringbuf_output(&stacks, &walk->head, bytes,
-				  wake_flag(now_ns, walk->head.target_id)) == 0;
+	flag = wake_flag(now_ns, walk->head.target_id, unread);
+	if (bpf_ringbuf_output(&stacks, &walk->head, bytes, flag))
+		return false;
+	if (unread && flag == BPF_RB_FORCE_WAKEUP)
+		set_read(walk);
+	return true;
 }
 
 /* Written out for each map: the verifier wants to know which one it is. */
-static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight)
+static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight,
+				     bool unread)
 {
 	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
 	struct stack_count first = {.weight = weight, .samples = 1};
 
 	if (!known) {
-		if (!send_stack(walk)) {
+		if (!send_stack(walk, unread)) {
 			count_loss(LOST_RING_FULL, weight);
 			return;
 		}
@@ -178,8 +197,8 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 	walk->head.key.hash = hash_word(walk->head.key.hash, *(uint64_t *)(walk->head.comm + 8));
 
 	if (window & 1)
-		count_in(&counts_odd, walk, weight);
+		count_in(&counts_odd, walk, weight, target->unread);
 	else
-		count_in(&counts_even, walk, weight);
+		count_in(&counts_even, walk, weight, target->unread);
 	walk_give_back(walk);
 }

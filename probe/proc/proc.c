@@ -80,6 +80,21 @@ bool proc_pids_are_the_hosts(void)
 	return stat("/proc/self/ns/pid", &space) < 0 || space.st_ino == 0xEFFFFFFCu;
 }
 
+int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES])
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES);
+	int r = read_file(pid, "comm", &text);
+
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	size_t len = text.len ? text.len - 1 : 0; /* its line end */
+	if (len >= PROC_COMM_BYTES)
+		len = PROC_COMM_BYTES - 1;
+	memcpy(comm, text.data, len);
+	comm[len] = '\0';
+	return 0;
+}
+
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns)
 {
 	return start_boottime_ns / (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));

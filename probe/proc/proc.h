@@ -27,6 +27,9 @@ int proc_tgid(pid_t tid, pid_t *tgid);
  * with a pid namespace of its own. True where that can't be told. */
 bool proc_pids_are_the_hosts(void);
 
+/* The name alone, for a third of the cost. */
+int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES]);
+
 /* A start time in ns since boot (task->start_boottime) as start_ticks has it. */
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 

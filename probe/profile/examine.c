@@ -80,10 +80,12 @@ static void run(struct job *job)
 	e->began_ns = loop_now_ns();
 	e->error = read_maps(e);
 	e->ended_ns = loop_now_ns();
-	/* Last, so that all of it was read from this very process. */
+	/* Last, so that all of it was read from this very process; another name tells of an exec
+	 * whose event is on its way. */
 	if (e->error == 0)
 		e->error = proc_stat(e->pid, &stat);
-	if (e->error == 0 && stat.start_ticks != e->start_ticks)
+	if (e->error == 0 && (stat.start_ticks != e->start_ticks ||
+			      strncmp(stat.comm, e->comm, sizeof(e->comm)) != 0))
 		e->error = -ESRCH;
 }
 

@@ -27,7 +27,7 @@ struct examination {
 	char comm[16];
 
 	/* the answer, valid once finished */
-	int error; /* -ESRCH: it is gone, or another has its pid now */
+	int error; /* -ESRCH: it is gone, or another has its pid or its name now */
 	struct match match;
 	struct maps maps;
 	/* For each mapping. The same file as the mapping before's: -1, and `again` is set. -1

@@ -10,27 +10,16 @@
 #include "proc/proc.h"
 #include "profile/examine.h"
 #include "profile/kind.h"
+#include "profile/target_state.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS	 (50 * NS_PER_MS)
 #define HUNG_MAX 1024
-
-struct process_key {
-	uint64_t pid;
-	uint64_t start_ticks;
-};
-
-struct targets {
-	struct tracer *tracer;
-	struct symbol_files *files;
-	struct worker *urgent;
-	struct selection selection;
-	struct target_table *table;
-	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
-	struct targets_stats stats;
-};
+/* Processes that are looked at as soon as they begin; of the others the first stack is waited for. */
+#define EAGER_EVERY_NS (10 * NS_PER_MS)
+#define EAGER_BURST    32
 
 int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files *files,
 		struct worker *urgent, size_t max)
@@ -42,6 +31,7 @@ int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files
 	targets->tracer = tracer;
 	targets->files = files;
 	targets->urgent = urgent;
+	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	int r = target_table_new(&targets->table, max);
 	if (r == 0)
 		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
@@ -68,7 +58,7 @@ const struct target_table *targets_table(const struct targets *targets)
 	return targets->table;
 }
 
-static void forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
+void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 {
 	struct target_value now;
 
@@ -76,9 +66,7 @@ static void forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 		tracer_target_del(targets->tracer, pid);
 }
 
-/* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
- * the target stays: its event is on its way. */
-static void tell_kernel(struct targets *targets, const struct target *target)
+static void tell_kernel(struct targets *targets, const struct target *target, bool may_add)
 {
 	struct target_value now = {0}, wanted = {.id = target->id};
 
@@ -87,13 +75,25 @@ static void tell_kernel(struct targets *targets, const struct target *target)
 			wanted.probes |= kinds_built() & 1u << probe;
 	}
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
-	if (there && now.id > target->id)
+	if (there ? now.id > target->id : !may_add)
 		return;
+	wanted.unread = now.unread;
 	if (!wanted.probes && !target->waiting)
-		forget_in_kernel(targets, target->pid, target->id);
+		target_forget_in_kernel(targets, target->pid, target->id);
 	else if ((!there || now.id != target->id || now.probes != wanted.probes) &&
-		 tracer_target_set(targets->tracer, target->pid, &wanted) < 0)
+		 tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC)
 		targets->stats.refused++;
+}
+
+void target_tell_kernel(struct targets *targets, const struct target *target)
+{
+	tell_kernel(targets, target, true);
+}
+
+/* What the kernel told of itself: if it isn't there any more, it has ended or found no room. */
+static void correct_kernel(struct targets *targets, const struct target *target)
+{
+	tell_kernel(targets, target, false);
 }
 
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
@@ -109,20 +109,17 @@ uint32_t targets_subscribers(const struct targets *targets, const struct target 
 static void reject(struct targets *targets, struct target *target)
 {
 	target->rejected = true;
-	forget_in_kernel(targets, target->pid, target->id);
+	target_forget_in_kernel(targets, target->pid, target->id);
 	target_table_end(targets->table, target, loop_now_ns());
 }
 
-/* It is no longer wanted; what was sampled of it until now was. */
-static void deselect(struct targets *targets, struct target *target)
+void target_deselect(struct targets *targets, struct target *target)
 {
-	forget_in_kernel(targets, target->pid, target->id);
+	target_forget_in_kernel(targets, target->pid, target->id);
 	target_table_end(targets->table, target, loop_now_ns());
 }
 
 /* ---- looking at a process ---- */
-
-static void look_at(struct targets *targets, struct target *target);
 
 static struct symbol_file *file_of(struct targets *targets, struct examination *e, size_t i,
 				   struct symbol_root *root, struct symbol_file *before)
@@ -178,12 +175,12 @@ static void decide(struct targets *targets, struct target *target, const struct 
 		target->probes |= target->judged_probes; /* nothing better is known */
 	}
 	if (target->probes || target->subscribers)
-		tell_kernel(targets, target);
+		correct_kernel(targets, target);
 	else if (!target->probes_before)
 		reject(targets, target);
 	if (!target->rejected && !target->probes && !target->subscribers) {
 		target->probes = target->probes_before; /* what was sampled until now was wanted */
-		deselect(targets, target);
+		target_deselect(targets, target);
 	}
 }
 
@@ -211,14 +208,14 @@ static void examined(void *arg, struct examination *e, bool finished)
 		remember_hung(targets, target);
 	}
 	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
-		look_at(targets, target); /* it answered what was asked before */
+		target_look_at(targets, target); /* it answered what was asked before */
 	else if (target->undecided)
 		decide(targets, target, e, finished);
 	if (finished && !target->rejected && are_its_maps(target, e))
 		take_maps(targets, target, e);
 }
 
-static void look_at(struct targets *targets, struct target *target)
+void target_look_at(struct targets *targets, struct target *target)
 {
 	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
 	struct examination question = {
@@ -281,8 +278,7 @@ static void find_choosers(const struct selection *selection, struct target *targ
 	}
 }
 
-/* Fills in who wants a process that goes by this identity; false: nobody does. */
-static bool evaluate(const struct targets *targets, struct target *target)
+bool target_evaluate(const struct targets *targets, struct target *target)
 {
 	struct identity who = {target->line_pid, target->line_start_ticks, target->comm};
 	const struct selection *selection = &targets->selection;
@@ -307,6 +303,33 @@ static bool is_own_line(const struct target *target)
 	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
 }
 
+/* What the name alone tells of a program spares the next ones of that name their event. */
+static void judge(struct targets *targets, const struct life_event *event)
+{
+	const struct selection *selection = &targets->selection;
+	struct match match;
+
+	if (event->kind != LIFE_EXEC || event->verdict || targets->scanning ||
+	    !selection->snoopers || !selection->followers)
+		return;
+	snoopers_match(selection->snoopers, &(struct identity){.comm = event->comm}, &match);
+	if (!match.probes && !match.maybe)
+		tracer_judge(targets->tracer, event->comm, VERDICT_DOES_NOT);
+	else if (!match.maybe)
+		tracer_judge(targets->tracer, event->comm, VERDICT_MATCHES);
+}
+
+/* Its stacks until now are known to be nobody's. */
+static void refuse(struct targets *targets, const struct target *fresh)
+{
+	struct target *current = target_table_current(targets->table, fresh->pid);
+
+	target_forget_in_kernel(targets, fresh->pid, fresh->id);
+	target_table_reject(targets->table, fresh->pid, fresh->id, loop_now_ns());
+	if (current && current->id < fresh->id)
+		target_table_end(targets->table, current, fresh->id); /* ids are times */
+}
+
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
 static void begin(struct targets *targets, const struct life_event *event, struct target *before)
 {
@@ -324,10 +347,9 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 		fresh.line_pid = before->line_pid;
 		fresh.line_start_ticks = before->line_start_ticks;
 	}
-	if (!evaluate(targets, &fresh)) {
-		forget_in_kernel(targets, fresh.pid, fresh.id);
-		/* Its stacks until now are known to be nobody's. */
-		target_table_reject(targets->table, fresh.pid, fresh.id, loop_now_ns());
+	judge(targets, event);
+	if (!target_evaluate(targets, &fresh)) {
+		refuse(targets, &fresh);
 		return;
 	}
 	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
@@ -335,9 +357,10 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
-	tell_kernel(targets, target);
-	if (event->kind == LIFE_EXEC || target->undecided || !space_read_ns(target->space))
-		look_at(targets, target);
+	correct_kernel(targets, target);
+	if (target->undecided || (!space_read_ns(target->space) &&
+				  rate_take(&targets->eager, loop_now_ns())))
+		target_look_at(targets, target);
 }
 
 void targets_on_life(struct targets *targets, const struct life_event *event)
@@ -387,108 +410,7 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	if (!urgent && loop_now_ns() < target->retry_ns)
 		return;
 	target->read_for_pages = stack->exec_pages;
-	look_at(targets, target);
-}
-
-/* ---- all processes of the host ---- */
-
-/* Who is sampled already. */
-static void scan_known(struct targets *targets, struct target *known)
-{
-	uint32_t probes = known->probes, subscribers = known->subscribers;
-
-	if (evaluate(targets, known)) {
-		tell_kernel(targets, known);
-		if (known->undecided)
-			look_at(targets, known);
-		return;
-	}
-	known->probes = probes;
-	known->subscribers = subscribers;
-	deselect(targets, known);
-}
-
-static void scan_one(void *arg, pid_t pid)
-{
-	struct targets *targets = arg;
-	struct target *known = target_table_current(targets->table, pid);
-	struct target_value value;
-	struct proc_stat stat;
-	struct target fresh;
-
-	if (proc_stat(pid, &stat) < 0)
-		return;
-	if (!known && tracer_target_get(targets->tracer, pid, &value) == 0) {
-		tracer_read_life(targets->tracer); /* it has just begun */
-		known = target_table_current(targets->table, pid);
-	}
-	if (known && known->start_ticks == stat.start_ticks) {
-		scan_known(targets, known);
-		return;
-	}
-	fresh = (struct target){
-		.pid = pid,
-		.id = loop_now_ns(),
-		.start_ticks = stat.start_ticks,
-		.line_pid = pid,
-		.line_start_ticks = stat.start_ticks,
-	};
-	memcpy(fresh.comm, stat.comm, sizeof(fresh.comm));
-	if (!evaluate(targets, &fresh))
-		return;
-	struct target *target = target_table_add(targets->table, &fresh);
-	if (!target)
-		return;
-	tell_kernel(targets, target);
-	look_at(targets, target);
-}
-
-static bool selection_has_names(const struct selection *selection)
-{
-	const struct name_snooper *names;
-
-	return selection->snoopers && selection->followers &&
-	       snoopers_names(selection->snoopers, &names) > 0;
-}
-
-int targets_select(struct targets *targets, const struct selection *selection)
-{
-	struct snoopers *before = targets->selection.snoopers;
-
-	targets->selection = *selection;
-	if (selection->snoopers)
-		snoopers_ref(selection->snoopers);
-	snoopers_unref(before);
-	/* First, so that whoever starts during the scan is told of. */
-	tracer_follow_new(targets->tracer, selection_has_names(selection), kinds_built());
-	tracer_read_life(targets->tracer);
-	int r = proc_each(scan_one, targets);
-	tracer_read_life(targets->tracer);
-	return r;
-}
-
-/* Whether a target that should live has ended without a word (an event was lost). */
-static bool is_gone(const struct target *target)
-{
-	struct proc_stat stat;
-
-	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
-}
-
-static void end_if_gone(void *arg, struct target *target)
-{
-	struct targets *targets = arg;
-
-	if (!is_gone(target))
-		return;
-	forget_in_kernel(targets, target->pid, target->id);
-	target_table_end(targets->table, target, loop_now_ns());
-}
-
-void targets_sweep(struct targets *targets, uint64_t ns)
-{
-	target_table_sweep(targets->table, ns);
-	target_table_each(targets->table, end_if_gone, targets);
+	target_look_at(targets, target);
 }
 
 struct visit {

@@ -40,6 +40,7 @@ struct tracer {
 	char types_path[32];
 	struct counters before; /* of objects that are unloaded */
 	uint64_t next_window;	/* numbers are never used again */
+	uint64_t selection;	/* struct control.selection, neither */
 	struct stack_key *keys; /* room to read one window */
 	struct stack_count *counts;
 };
@@ -406,9 +407,12 @@ void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
 	if (!tracer->control)
 		return;
 	tracer->control->pending_probes = probes;
-	tracer->control->follow_new = follow;
+	/* Whoever execs from now on is reported, or has its new name in /proc already. */
+	__atomic_store_n(&tracer->control->selection, ++tracer->selection, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tracer->control->follow_new, follow, __ATOMIC_SEQ_CST);
 }
 
+<<<<<<< HEAD
 void tracer_set_budget(struct tracer *tracer, unsigned percent)
 {
 	tracer->budget_ppm = percent * 10000u;
@@ -424,12 +428,28 @@ uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
 }
 
 int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value)
+=======
+void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdict_word word)
+{
+	struct verdict verdict = {.selection = tracer->selection, .word = word};
+	struct verdict_key key = {0};
+
+	if (!tracer->life)
+		return;
+	memcpy(key.comm, comm, strnlen(comm, sizeof(key.comm)));
+	bpf_map_update_elem(bpf_map__fd(tracer->life->maps.verdicts), &key, &verdict, BPF_ANY);
+}
+
+int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value,
+		      bool fresh)
+>>>>>>> 64f2cf5 (targets: names that can't match cost no event; a host is scanned by names first)
 {
 	uint32_t key = (uint32_t)tgid;
 
 	if (!tracer->life)
 		return -ENOENT;
-	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value, BPF_ANY);
+	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value,
+				    fresh ? BPF_NOEXIST : BPF_EXIST);
 	return r == -E2BIG ? -ENOSPC : r;
 }
 

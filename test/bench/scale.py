@@ -44,7 +44,11 @@ def bpf_stats(daemon):
     """(runs, ns) of each BPF program that this daemon has loaded."""
     ids = set()
     for path in Path(f"/proc/{daemon.pid}/fdinfo").iterdir():
-        ids.update(int(line.split()[1]) for line in path.read_text().splitlines()
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            continue  # a target's file, read and closed again
+        ids.update(int(line.split()[1]) for line in text.splitlines()
                    if line.startswith("prog_id:"))
     listed = json.loads(subprocess.check_output([BPFTOOL, "-j", "prog", "show"]))
     return {p["name"]: (p.get("run_cnt", 0), p.get("run_time_ns", 0))

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* All processes of the host: who of them matches when the selection changes, and repairs after
+ * events were lost. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+#include "profile/kind.h"
+#include "profile/target_state.h"
+
+/* Targets whose end was not told are looked for no more often than this. */
+#define CHECK_EVERY_NS (20 * NS_PER_S)
+
+/* Who is sampled already. */
+static void scan_known(struct targets *targets, struct target *known)
+{
+	uint32_t probes = known->probes, subscribers = known->subscribers;
+
+	if (target_evaluate(targets, known)) {
+		target_tell_kernel(targets, known);
+		if (known->undecided)
+			target_look_at(targets, known);
+		return;
+	}
+	known->probes = probes;
+	known->subscribers = subscribers;
+	target_deselect(targets, known);
+}
+
+/* By what is cheap to know: most processes of a host are of no interest. */
+static bool may_be_wanted(const struct targets *targets, pid_t pid)
+{
+	const struct selection *selection = &targets->selection;
+	const struct id_snooper *ids;
+	char comm[COMM_BYTES];
+	struct match match;
+
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		for (size_t k = 0; k < selection->chosen[i].count; k++) {
+			if (selection->chosen[i].ids[k].pid == pid)
+				return true;
+		}
+	}
+	if (!selection->snoopers || !selection->followers)
+		return false;
+	size_t count = snoopers_ids(selection->snoopers, &ids);
+	for (size_t i = 0; i < count; i++) {
+		if (ids[i].pid == pid)
+			return true;
+	}
+	if (proc_comm(pid, comm) < 0)
+		return false;
+	snoopers_match(selection->snoopers, &(struct identity){.comm = comm}, &match);
+	return match.probes || match.maybe;
+}
+
+/* Whether the kernel has an incarnation that is newer than what is known. */
+static bool has_begun(const struct targets *targets, pid_t pid, const struct target *known,
+		      uint64_t *id)
+{
+	struct target_value value;
+
+	if (tracer_target_get(targets->tracer, pid, &value) < 0 ||
+	    (known && known->id >= value.id))
+		return false;
+	*id = value.id;
+	return true;
+}
+
+static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id)
+{
+	struct target fresh = {
+		.pid = pid,
+		.id = id,
+		.start_ticks = stat->start_ticks,
+		.line_pid = pid,
+		.line_start_ticks = stat->start_ticks,
+	};
+
+	memcpy(fresh.comm, stat->comm, sizeof(fresh.comm));
+	if (!target_evaluate(targets, &fresh)) {
+		target_forget_in_kernel(targets, pid, id);
+		return;
+	}
+	struct target *target = target_table_add(targets->table, &fresh);
+	if (!target)
+		return;
+	target_tell_kernel(targets, target);
+	target_look_at(targets, target);
+}
+
+static void scan_one(void *arg, pid_t pid)
+{
+	struct targets *targets = arg;
+	struct target *known = target_table_current(targets->table, pid);
+	uint64_t id, id_after;
+	struct proc_stat stat;
+
+	if (!known && !targets->repairing && !may_be_wanted(targets, pid))
+		return;
+	if (has_begun(targets, pid, known, &id)) {
+		tracer_read_life(targets->tracer); /* so it will have been told */
+		known = target_table_current(targets->table, pid);
+	}
+	bool untold = has_begun(targets, pid, known, &id);
+	if (proc_stat(pid, &stat) < 0)
+		return;
+	if (untold && !(has_begun(targets, pid, known, &id_after) && id_after == id))
+		return; /* the name may be the next one's, whose event is on its way */
+	if (untold)
+		scan_new(targets, pid, &stat, id);
+	else if (known && known->start_ticks == stat.start_ticks)
+		scan_known(targets, known);
+	else
+		scan_new(targets, pid, &stat, loop_now_ns());
+}
+
+static void scan_known_one(void *arg, struct target *known)
+{
+	scan_known(arg, known);
+}
+
+static bool has_names(const struct selection *selection)
+{
+	const struct name_snooper *names;
+
+	return selection->snoopers && selection->followers &&
+	       snoopers_names(selection->snoopers, &names) > 0;
+}
+
+static bool has_followers(const struct selection *selection)
+{
+	return selection->snoopers && selection->followers;
+}
+
+/* Only those who are known, and the processes that are wanted by themselves. */
+static void scan_few(struct targets *targets)
+{
+	target_table_each(targets->table, scan_known_one, targets);
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		const struct chosen *chosen = &targets->selection.chosen[i];
+
+		for (size_t k = 0; k < chosen->count; k++)
+			scan_one(targets, chosen->ids[k].pid);
+	}
+}
+
+int targets_select(struct targets *targets, const struct selection *selection)
+{
+	struct selection before = targets->selection;
+	int r = 0;
+
+	targets->selection = *selection;
+	if (selection->snoopers)
+		snoopers_ref(selection->snoopers);
+	bool few = !has_followers(selection) ||
+		   (has_followers(&before) && before.snoopers == selection->snoopers);
+	snoopers_unref(before.snoopers);
+	/* First, so that whoever starts or becomes another during the scan is told of. */
+	targets->scanning = true;
+	tracer_follow_new(targets->tracer, true, kinds_built());
+	tracer_read_life(targets->tracer);
+	if (few)
+		scan_few(targets);
+	else
+		r = proc_each(scan_one, targets);
+	tracer_read_life(targets->tracer);
+	targets->scanning = false;
+	if (!has_names(selection))
+		tracer_follow_new(targets->tracer, false, kinds_built());
+	return r;
+}
+
+/* Whether a target that should live has ended without a word. */
+static bool is_gone(const struct target *target)
+{
+	struct proc_stat stat;
+
+	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
+}
+
+static void check_one(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (!is_gone(target)) {
+		target_tell_kernel(targets, target); /* there may be room now */
+		return;
+	}
+	target_forget_in_kernel(targets, target->pid, target->id);
+	target_table_end(targets->table, target, loop_now_ns());
+}
+
+/* Programs that began unseen are targets from now on. */
+static void repair(struct targets *targets)
+{
+	struct counters counters;
+
+	tracer_counters(targets->tracer, &counters);
+	uint64_t lost = counters.lost[LOST_LIFE_FULL];
+	if (lost == targets->events_lost)
+		return;
+	targets->events_lost = lost;
+	targets->repairing = true;
+	proc_each(scan_one, targets);
+	targets->repairing = false;
+}
+
+void targets_sweep(struct targets *targets, uint64_t ns)
+{
+	uint64_t now_ns = loop_now_ns();
+
+	target_table_sweep(targets->table, ns);
+	if (now_ns < targets->checked_ns + CHECK_EVERY_NS)
+		return;
+	targets->checked_ns = now_ns;
+	target_table_each(targets->table, check_one, targets);
+	repair(targets);
+}

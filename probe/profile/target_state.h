@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What profile/target.c (events, looking at processes) and profile/target_scan.c (all processes of
+ * the host) share. Nobody else includes it. */
+#pragma once
+
+#include "base/map.h"
+#include "base/rate.h"
+#include "profile/target.h"
+
+struct process_key {
+	uint64_t pid;
+	uint64_t start_ticks;
+};
+
+struct targets {
+	struct tracer *tracer;
+	struct symbol_files *files;
+	struct worker *urgent;
+	struct selection selection;
+	struct target_table *table;
+	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
+	struct rate eager;
+	bool scanning;	      /* the selection has changed, and not all were looked at yet */
+	bool repairing;	      /* events were lost */
+	uint64_t events_lost; /* until the last repair */
+	uint64_t checked_ns;  /* when it was looked for targets that are gone */
+	struct targets_stats stats;
+};
+
+/* Fills in who wants a process that goes by this identity; false: nobody does. */
+bool target_evaluate(const struct targets *targets, struct target *target);
+
+/* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
+ * the target stays: its event is on its way. */
+void target_tell_kernel(struct targets *targets, const struct target *target);
+void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
+
+/* It is no longer wanted; what was sampled of it until now was. */
+void target_deselect(struct targets *targets, struct target *target);
+
+/* Has its command line and its maps read. */
+void target_look_at(struct targets *targets, struct target *target);
