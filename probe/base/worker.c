@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -29,6 +30,8 @@ struct worker {
 	struct loop *loop;
 	char name[16];
 	uint64_t limit_ns;
+	int priority; /* a nice value; only if it has one */
+	bool has_priority;
 	struct loop_timer watchdog;
 	struct loop_call begin_watch;
 	uint64_t given_up;
@@ -100,6 +103,8 @@ static void *serve(void *arg)
 	struct worker *worker = self->worker;
 	bool mine = true;
 
+	if (worker->has_priority) /* of this thread; if it isn't allowed, it stays as it is */
+		setpriority(PRIO_PROCESS, 0, worker->priority);
 	pthread_mutex_lock(&worker->lock);
 	while (mine && !worker->closing) {
 		if (worker->queue)
@@ -207,6 +212,12 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	worker->users = 1;
 	*ret = worker;
 	return 0;
+}
+
+void worker_set_nice(struct worker *worker, int nice)
+{
+	worker->priority = getpriority(PRIO_PROCESS, 0) + nice;
+	worker->has_priority = true;
 }
 
 void worker_stop(struct worker *worker)

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "command/core.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Looking at a process, reading a file of its, writing a file, before it is given up. */
 #define URGENT_LIMIT_NS	 (2 * NS_PER_S)
 #define FOREIGN_LIMIT_NS (8 * NS_PER_S)
 #define BULK_LIMIT_NS	 (8 * NS_PER_S)
+
+/* Short work that must not come late: the maps of a process that is about to end have to be read
+ * before that, on a machine whose CPUs are all busy too. */
+#define PROMPT_NICE (-10)
 
 int core_init(struct core *core, const struct tracer_sizes *sizes)
 {
@@ -21,8 +26,17 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		r = worker_new(&core->bulk, core->loop, "bulk", BULK_LIMIT_NS);
 	if (r < 0)
 		return r;
+	worker_set_nice(core->urgent, PROMPT_NICE);
+	worker_set_nice(core->foreign, 0);
+	worker_set_nice(core->bulk, 0);
 	struct engine_setup setup = {core->loop, core->urgent, core->foreign, core->bulk, *sizes};
 	return engine_new(&core->engine, &setup);
+}
+
+void core_be_prompt(void)
+{
+	/* Where it isn't allowed, fewer short processes have names. */
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PROMPT_NICE);
 }
 
 void core_quiet(struct core *core)

@@ -14,6 +14,10 @@ struct core {
 /* Negative errno: what was made is there for core_done(). */
 int core_init(struct core *core, const struct tracer_sizes *sizes);
 
+/* Has the loop's thread, the caller, run before others, as the urgent worker does. What it forks
+ * from then on inherits that. */
+void core_be_prompt(void);
+
 /* First half of the end: no job runs any more, and what was done has been told. */
 void core_quiet(struct core *core);
 

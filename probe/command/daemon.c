@@ -149,6 +149,7 @@ static int build(struct daemon *daemon)
 	struct core *core = &daemon->core;
 	int r = core_init(core, &daemon->conf.sizes);
 
+	core_be_prompt();
 	services->roots = (struct store_roots){(const char *const *)daemon->conf.roots,
 					       daemon->conf.roots_count};
 	services->engine = core->engine;

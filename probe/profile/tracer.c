@@ -412,7 +412,6 @@ void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
 	__atomic_store_n(&tracer->control->follow_new, follow, __ATOMIC_SEQ_CST);
 }
 
-<<<<<<< HEAD
 void tracer_set_budget(struct tracer *tracer, unsigned percent)
 {
 	tracer->budget_ppm = percent * 10000u;
@@ -427,8 +426,6 @@ uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
 	return interval && tracer->budget_ppm ? interval : 1;
 }
 
-int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value)
-=======
 void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdict_word word)
 {
 	struct verdict verdict = {.selection = tracer->selection, .word = word};
@@ -442,7 +439,6 @@ void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdi
 
 int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value,
 		      bool fresh)
->>>>>>> 64f2cf5 (targets: names that can't match cost no event; a host is scanned by names first)
 {
 	uint32_t key = (uint32_t)tgid;
 

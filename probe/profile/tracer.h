@@ -54,7 +54,6 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
  * decided. All verdicts are void from then on. */
 void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes);
 
-<<<<<<< HEAD
 /* What all programs together may use, percent of one CPU (bpf/guard.h); 0: as much as they need.
  * Holds for every start from now on. */
 void tracer_set_budget(struct tracer *tracer, unsigned percent);
@@ -62,9 +61,6 @@ void tracer_set_budget(struct tracer *tracer, unsigned percent);
 /* The stack of one event in how many is taken now; 1: of each. */
 uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe);
 
-/* -ENOSPC: the map of targets is full. */
-int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value);
-=======
 /* What is known of all programs of that name, until tracer_follow_new() is called again. The kernel
  * may forget it. */
 void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdict_word word);
@@ -73,7 +69,6 @@ void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdi
  * is one (-ENOENT): the kernel's side adds and removes them too. */
 int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value,
 		      bool fresh);
->>>>>>> 64f2cf5 (targets: names that can't match cost no event; a host is scanned by names first)
 int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value);
 void tracer_target_del(struct tracer *tracer, pid_t tgid);
 
