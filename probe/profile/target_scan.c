@@ -212,9 +212,9 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 	uint64_t now_ns = loop_now_ns();
 
 	target_table_sweep(targets->table, ns);
+	repair(targets);
 	if (now_ns < targets->checked_ns + CHECK_EVERY_NS)
 		return;
 	targets->checked_ns = now_ns;
 	target_table_each(targets->table, check_one, targets);
-	repair(targets);
 }
