@@ -28,7 +28,7 @@ struct {
  * read any. (An id is the time of the exec.) */
 #define WAKE_EVERY_NS	     20000000ULL
 #define WAKE_EVERY_YOUNG_NS  2000000ULL
-#define WAKE_EVERY_UNREAD_NS 200000ULL
+#define WAKE_EVERY_UNREAD_NS 500000ULL
 #define YOUNG_NS	     200000000ULL
 
 uint64_t last_wake_ns; /* a lost race costs one wake-up more */
@@ -76,8 +76,7 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 }
 
 /* Written out for each map: the verifier wants to know which one it is. */
-static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight,
-				     bool unread)
+static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight, bool unread)
 {
 	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
 	struct stack_count first = {.weight = weight, .samples = 1};

@@ -16,7 +16,7 @@ static inline bool rate_take(struct rate *rate, uint64_t now_ns)
 {
 	uint64_t from = rate->paid_until_ns > now_ns ? rate->paid_until_ns : now_ns;
 
-	if (from - now_ns >= rate->every_ns * rate->burst)
+	if (from - now_ns + rate->every_ns > rate->every_ns * rate->burst)
 		return false;
 	rate->paid_until_ns = from + rate->every_ns;
 	return true;

@@ -41,8 +41,8 @@ struct job {
 /* `name` is the thread's, at most 15 bytes. -ENOMEM */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
-/* How nice its threads are beside the thread that calls this, -40 to 39; for those that start later.
- * Without the privilege they are as nice as that. */
+/* How nice its threads are beside the thread that calls this, -40 to 39; for those that start
+ * later. Without the privilege they are as nice as that. */
 void worker_set_nice(struct worker *worker, int nice);
 
 /* Waits for the job that runs (unless it hangs past the limit) and frees those in the queue

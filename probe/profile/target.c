@@ -17,7 +17,8 @@
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS	 (50 * NS_PER_MS)
 #define HUNG_MAX 1024
-/* Processes that are looked at as soon as they begin; of the others the first stack is waited for. */
+/* Processes that are looked at as soon as they begin; of the others the first stack is waited for.
+ */
 #define EAGER_EVERY_NS (10 * NS_PER_MS)
 #define EAGER_BURST    32
 
@@ -358,8 +359,8 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	if (!target)
 		return;
 	correct_kernel(targets, target);
-	if (target->undecided || (!space_read_ns(target->space) &&
-				  rate_take(&targets->eager, loop_now_ns())))
+	if (target->undecided ||
+	    (!space_read_ns(target->space) && rate_take(&targets->eager, loop_now_ns())))
 		target_look_at(targets, target);
 }
 

@@ -61,8 +61,7 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 {
 	struct target_value value;
 
-	if (tracer_target_get(targets->tracer, pid, &value) < 0 ||
-	    (known && known->id >= value.id))
+	if (tracer_target_get(targets->tracer, pid, &value) < 0 || (known && known->id >= value.id))
 		return false;
 	*id = value.id;
 	return true;

@@ -67,7 +67,8 @@ int main(int argc, char **argv)
 		}
 		if (pid == 0)
 			_exit(be_child(argv[0], exec, i >= idle, pipes[1]));
-		if (read(pipes[0], &byte, 1) != 1) /* one after the other: little memory, no crush */
+		if (read(pipes[0], &byte, 1) !=
+		    1) /* one after the other: little memory, no crush */
 			return 1;
 	}
 	printf("{\"there\": %ld}\n", idle + busy);

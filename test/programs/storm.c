@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 	while (living > 0)
 		reap(0);
 	getrusage(RUSAGE_CHILDREN, &usage);
-	printf("{\"started\": %ld, \"failed\": %ld, \"seconds\": %.3f, \"children_cpu_us\": %lld}\n",
+	printf("{\"started\": %ld, \"failed\": %ld, \"seconds\": %.3f, \"children_cpu_us\": "
+	       "%lld}\n",
 	       started, failed, seconds, cpu_us(&usage));
 	return 0;
 }

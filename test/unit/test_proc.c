@@ -196,11 +196,14 @@ static void names_with_parentheses_blanks_and_line_ends_do_not_confuse(void **st
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct proc_stat stat = {0}, own;
 		pid_t child = child_named(names[i]);
-		int r = proc_stat(child, &stat);
+		char comm[PROC_COMM_BYTES] = "as before";
+		int r = proc_stat(child, &stat), r_comm = proc_comm(child, comm);
 
 		end_child(child);
 		assert_int_equal(r, 0);
 		assert_string_equal(stat.comm, names[i]);
+		assert_int_equal(r_comm, 0);
+		assert_string_equal(comm, names[i]);
 		assert_int_equal(proc_stat(getpid(), &own), 0);
 		assert_in_range(stat.start_ticks, own.start_ticks, own.start_ticks + 100 * 60);
 	}
@@ -247,6 +250,8 @@ static void a_process_that_has_gone_is_esrch(void **state)
 	(void)state;
 	end_child(child);
 	assert_int_equal(proc_stat(child, &stat), -ESRCH);
+	assert_string_equal(stat.comm, "as before");
+	assert_int_equal(proc_comm(child, stat.comm), -ESRCH);
 	assert_string_equal(stat.comm, "as before");
 	assert_int_equal(maps_read(child, &maps), -ESRCH);
 	assert_int_equal(proc_cmdline_contains(child, "x", &found), -ESRCH);
