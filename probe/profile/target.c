@@ -78,7 +78,7 @@ static void tell_kernel(struct targets *targets, const struct target *target, bo
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there ? now.id > target->id : !may_add)
 		return;
-	wanted.unread = now.unread;
+	wanted.unread = there ? now.unread : !space_read_ns(target->space);
 	if (!wanted.probes && !target->waiting)
 		target_forget_in_kernel(targets, target->pid, target->id);
 	else if ((!there || now.id != target->id || now.probes != wanted.probes) &&
@@ -243,6 +243,13 @@ void target_look_at(struct targets *targets, struct target *target)
 		return; /* no memory: its next new stack asks again */
 	target->examining = true;
 	target->retry_ns = loop_now_ns() + RETRY_NS;
+}
+
+void target_meet(struct targets *targets, struct target *target)
+{
+	if (target->undecided ||
+	    (!space_read_ns(target->space) && rate_take(&targets->eager, loop_now_ns())))
+		target_look_at(targets, target);
 }
 
 /* ---- who matches ---- */

@@ -86,7 +86,7 @@ static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	if (!target)
 		return;
 	target_tell_kernel(targets, target);
-	target_look_at(targets, target);
+	target_meet(targets, target);
 }
 
 static void scan_one(void *arg, pid_t pid)

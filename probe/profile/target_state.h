@@ -40,3 +40,6 @@ void target_deselect(struct targets *targets, struct target *target);
 
 /* Has its command line and its maps read. */
 void target_look_at(struct targets *targets, struct target *target);
+
+/* The same for one that is new, unless that can wait: most never have a stack that needs maps. */
+void target_meet(struct targets *targets, struct target *target);
