@@ -95,5 +95,5 @@ fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_
 	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
 
 .PHONY: bench
-bench: all $(PROGRAMS) ## measure: BPF time a sample, latency of a PUT, memory (needs root)
+bench: all $(PROGRAMS) ## measure: BPF time a sample, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)
