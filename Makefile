@@ -23,6 +23,9 @@ ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLA
             $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lm -lpthread
 
+# Has its name in a stripped program, too: `doctor` looks for it in a profile of itself.
+EXPORTS  := -Wl,--export-dynamic-symbol=stackprobe_doctor_burns
+
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
             -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null) \
@@ -50,7 +53,7 @@ all: $(BUILD)/stackprobe ## build the daemon (default)
 
 $(BUILD)/stackprobe: $(OBJECTS)
 	$(call say,link)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) $(EXPORTS) -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)

@@ -1,11 +1,223 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tries everything, each trial in a child of its own: what hangs is given up, what crashes or leaks
+ * takes nothing along, and the kernel takes back all that a trial attached.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/loop.h"
 #include "command/command.h"
+#include "command/diagnosis.h"
+#include "command/self_profile.h"
+
+#define TRIAL_LIMIT_NS	 (4 * NS_PER_S)
+#define PROFILE_LIMIT_NS (15 * NS_PER_S)
+#define ALL_LIMIT_NS	 (40 * NS_PER_S)
+#define END_LIMIT_NS	 (200 * NS_PER_MS)
+
+#define WIDTH_MIN	 60
+#define WIDTH_MAX	 100
+
+static const char usage[] =
+	"Usage: stackprobe doctor [--json]\n"
+	"Tries what this kernel and these privileges allow, and says for each 'no' why, and what\n"
+	"helps. Changes nothing. Exit status 0: the probes of this version run here; 1: they "
+	"don't.\n";
+
+/* What is tried: one capability, or CAN_NOTHING: the profile of ourselves. */
+static void try_one(enum capability which, struct finding *finding)
+{
+	if (which == CAN_NOTHING)
+		self_profile(finding);
+	else
+		capability_try(which, finding);
+}
+
+static pid_t begin(enum capability which, int *answer_fd)
+{
+	struct finding finding;
+	int pipe_fds[2];
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(pipe_fds[0]);
+		try_one(which, &finding);
+		_exit(write(pipe_fds[1], &finding, sizeof(finding)) != sizeof(finding));
+	}
+	int error = errno;
+	close(pipe_fds[1]);
+	if (pid < 0) {
+		close(pipe_fds[0]);
+		return -error;
+	}
+	*answer_fd = pipe_fds[0];
+	return pid;
+}
+
+static bool answers(int fd, uint64_t until_ns)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	uint64_t now = loop_now_ns();
+	int ms = until_ns > now ? (int)((until_ns - now) / NS_PER_MS) : 0;
+	int r;
+
+	do
+		r = poll(&poll_fd, 1, ms);
+	while (r < 0 && errno == EINTR);
+	return r > 0;
+}
+
+/* A child that hangs in the kernel can't be waited for: it is left to itself. */
+static int end(pid_t pid)
+{
+	uint64_t until = loop_now_ns() + END_LIMIT_NS;
+	int status = 0;
+
+	while (waitpid(pid, &status, WNOHANG) == 0 && loop_now_ns() < until)
+		usleep(500);
+	return status;
+}
+
+static void run_apart(enum capability which, uint64_t limit_ns, struct finding *finding)
+{
+	_cleanup_close_ int fd = -1;
+	pid_t pid = begin(which, &fd);
+
+	*finding = (struct finding){.state = FINDING_NO};
+	if (pid < 0) {
+		snprintf(finding->reason, sizeof(finding->reason), "can't be tried: %s",
+			 strerror((int)-pid));
+		return;
+	}
+	bool answered = answers(fd, loop_now_ns() + limit_ns);
+	struct finding found;
+	ssize_t n = answered ? read(fd, &found, sizeof(found)) : 0;
+	if (n == sizeof(found))
+		*finding = found;
+	else
+		kill(pid, SIGKILL);
+	int status = end(pid);
+	if (!answered)
+		snprintf(finding->reason, sizeof(finding->reason),
+			 "the trial hung and was given up after %llu s",
+			 (unsigned long long)(limit_ns / NS_PER_S));
+	else if (n != sizeof(found))
+		snprintf(finding->reason, sizeof(finding->reason), "the trial ended by signal %d",
+			 WTERMSIG(status));
+}
+
+/* A probe that is built: what its profile proved, with the limits that its needs have. */
+static void judge_built(struct diagnosis *diagnosis, enum probe probe)
+{
+	struct finding *finding = &diagnosis->probes[probe];
+	const struct finding *hooks = &diagnosis->hooks[probe];
+	size_t len = strlen(finding->reason);
+
+	if (finding->state == FINDING_NO) {
+		memcpy(finding->remedy, hooks->remedy, sizeof(finding->remedy));
+		return;
+	}
+	if (hooks->state == FINDING_YES)
+		return;
+	finding->state = FINDING_LIMITED;
+	snprintf(finding->reason + len, sizeof(finding->reason) - len, "; %s", hooks->reason);
+	memcpy(finding->remedy, hooks->remedy, sizeof(finding->remedy));
+}
+
+static void judge(struct diagnosis *diagnosis)
+{
+	diagnosis->ok = true;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		struct finding *finding = &diagnosis->probes[i];
+
+		kind_judge(kind_get(i), diagnosis->capabilities, &diagnosis->hooks[i]);
+		if (kind_get(i)->built) {
+			judge_built(diagnosis, i);
+			diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
+		} else {
+			*finding = (struct finding){.state = FINDING_NO,
+						    .reason = "not available in this version"};
+		}
+	}
+}
+
+static void examine(struct diagnosis *diagnosis)
+{
+	uint64_t until = loop_now_ns() + ALL_LIMIT_NS;
+
+	uname(&diagnosis->host);
+	run_apart(CAN_NOTHING, PROFILE_LIMIT_NS, &diagnosis->probes[PROBE_ONCPU]);
+	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++) {
+		if (loop_now_ns() < until)
+			run_apart(i, TRIAL_LIMIT_NS, &diagnosis->capabilities[i]);
+		else
+			diagnosis->capabilities[i] = (struct finding){
+				.state = FINDING_NO,
+				.reason = "not tried: the trials before it took too long"};
+	}
+	judge(diagnosis);
+}
+
+static unsigned columns(void)
+{
+	struct winsize size = {0};
+	unsigned width = WIDTH_MAX;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		width = size.ws_col;
+	if (width < WIDTH_MIN)
+		return WIDTH_MIN;
+	return width > WIDTH_MAX ? WIDTH_MAX : width;
+}
 
 int doctor_command(int argc, char **argv)
 {
-	(void)argc;
-	fprintf(stderr, "stackprobe: not available in this version: %s\n", argv[0]);
-	return EXIT_FAILED;
+	static const struct option known[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	bool json = false;
+
+	for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (c != 'j')
+			return EXIT_USAGE; /* getopt said why */
+		json = true;
+	}
+	if (optind < argc)
+		return usage_error("not an option of doctor", argv[optind]);
+	_cleanup_free_ struct diagnosis *diagnosis = calloc(1, sizeof(*diagnosis));
+	if (!diagnosis) {
+		fprintf(stderr, "stackprobe: no memory\n");
+		return EXIT_FAILED;
+	}
+	examine(diagnosis);
+	if (!json)
+		diagnosis_print(diagnosis, stdout, columns());
+	else if (diagnosis_print_json(diagnosis, stdout) < 0)
+		fprintf(stderr, "stackprobe: no memory\n");
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "stackprobe: %s\n", strerror(errno));
+		return EXIT_FAILED;
+	}
+	return diagnosis->ok ? 0 : EXIT_FAILED;
 }

@@ -441,6 +441,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);
+	stats->modern = tracer_is_modern(engine->tracer);
 	targets_stats(engine->targets, &stats->targets);
 	symbol_files_stats(engine->files, &stats->files);
 	stats->arming = engine->running && stats->targets.unread > 0;

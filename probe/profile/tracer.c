@@ -524,6 +524,11 @@ uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
 	return sum;
 }
 
+bool tracer_is_modern(const struct tracer *tracer)
+{
+	return tracer->sample && bpf_program__fd(tracer->sample->progs.sample_modern) >= 0;
+}
+
 unsigned tracer_cpus(const struct tracer *tracer)
 {
 	return tracer->timer ? timer_cpus(tracer->timer) : 0;

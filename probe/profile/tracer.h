@@ -95,5 +95,8 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum);
  * (kernel.bpf_stats_enabled) are off. */
 uint64_t tracer_bpf_time_ns(const struct tracer *tracer);
 
+/* Whether the programs loaded now use bpf_loop and bpf_task_pt_regs. */
+bool tracer_is_modern(const struct tracer *tracer);
+
 /* CPUs that are sampled now. */
 unsigned tracer_cpus(const struct tracer *tracer);

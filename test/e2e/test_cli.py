@@ -46,13 +46,6 @@ def test_wrong_usage_is_status_two_and_says_why(args):
     assert ended.stderr.strip()
 
 
-@pytest.mark.parametrize("command", ["doctor"])
-def test_a_command_of_a_later_version_is_status_one(command):
-    ended = run(command)
-    assert ended.returncode == 1
-    assert f"{LATER}: {command}" in ended.stderr
-
-
 def test_an_address_that_is_in_use_is_status_one_and_says_which(daemon):
     ended = run("--config", daemon.conf, "--listen", f"127.0.0.1:{daemon.port}")
     assert ended.returncode == 1

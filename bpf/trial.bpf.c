@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Programs that do next to nothing, one for each thing that a kernel may lack or refuse. The daemon
+ * loads one of them, attaches it and sees whether it was hit (profile/trial_program.c). What needs
+ * no BTF asks for none here.
+ */
+#include "kernel.h"
+
+uint64_t hits; /* a program ran, and what it tried worked */
+
+static __always_inline int hit(void)
+{
+	__sync_fetch_and_add(&hits, 1);
+	return 0;
+}
+
+/* ---- hooks ---- */
+
+SEC("perf_event")
+int on_event(struct bpf_perf_event_data *ctx)
+{
+	return hit();
+}
+
+SEC("raw_tp")
+int on_raw_tracepoint(struct bpf_raw_tracepoint_args *ctx)
+{
+	return hit();
+}
+
+SEC("tp_btf/sched_switch")
+int on_typed_tracepoint(void *ctx)
+{
+	return hit();
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	return hit();
+}
+
+SEC("kprobe")
+int on_probe(struct pt_regs *ctx)
+{
+	return hit();
+}
+
+SEC("fentry/hrtimer_nanosleep")
+int on_entry(void *ctx)
+{
+	return hit();
+}
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	return hit();
+}
+
+const volatile uint64_t task_word; /* where the daemon has a word, which the iterator reads */
+
+SEC("iter.s/task")
+int on_task_sleepable(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	uint64_t word;
+
+	if (task && task == bpf_get_current_task_btf() &&
+	    bpf_copy_from_user_task(&word, sizeof(word), (void *)task_word, task, 0) == 0)
+		hit();
+	return 0;
+}
+
+/* ---- helpers and maps ---- */
+
+static long one_turn(uint32_t i, void *context)
+{
+	return 0;
+}
+
+SEC("perf_event")
+int uses_loop(struct bpf_perf_event_data *ctx)
+{
+	return bpf_loop(10, one_turn, NULL, 0) == 10 ? hit() : 0;
+}
+
+SEC("perf_event")
+int uses_task_regs(struct bpf_perf_event_data *ctx)
+{
+	return bpf_task_pt_regs(bpf_get_current_task_btf()) ? hit() : 0;
+}
+
+SEC("perf_event")
+int reads_kernel_memory(struct bpf_perf_event_data *ctx)
+{
+	uint64_t word;
+
+	return bpf_probe_read_kernel(&word, sizeof(word), (void *)bpf_get_current_task()) ? 0
+											  : hit();
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+SEC("perf_event")
+int uses_ring(struct bpf_perf_event_data *ctx)
+{
+	uint64_t word = 1;
+
+	return bpf_ringbuf_output(&ring, &word, sizeof(word), 0) ? 0 : hit();
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, uint64_t);
+} storage SEC(".maps");
+
+SEC("tp_btf/sched_switch")
+int uses_storage(void *ctx)
+{
+	return bpf_task_storage_get(&storage, bpf_get_current_task_btf(), NULL,
+				    BPF_LOCAL_STORAGE_GET_F_CREATE)
+		       ? hit()
+		       : 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

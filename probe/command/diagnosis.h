@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What `stackprobe doctor` found, and how it is shown. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "profile/kind.h"
+
+struct diagnosis {
+	struct utsname host;
+	struct finding probes[PROBE_COUNT];
+	struct finding hooks[PROBE_COUNT]; /* the same by the capabilities alone, for probes that
+					      are not built yet: what this kernel would allow */
+	struct finding capabilities[CAPABILITY_COUNT]; /* from 1 on */
+	bool ok; /* every built probe runs, with limits perhaps */
+};
+
+/* For people: at most `width` columns. */
+void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned width);
+
+/* For programs: the shape is told in doc/troubleshooting.md. -ENOMEM */
+int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out);

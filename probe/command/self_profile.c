@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/self_profile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/conf.h"
+#include "command/core.h"
+#include "proc/proc.h"
+#include "profile/trial.h"
+
+#define PERIOD_NS   (1 * NS_PER_MS)
+#define BURN_NS	    (100 * NS_PER_MS)
+#define PATIENCE_NS (5 * NS_PER_S)
+#define TURNS	    20000
+
+/* Exported, so that it has a name even in a stripped program. Between two looks at the clock it
+ * burns about as many us as a look takes ns. */
+void stackprobe_doctor_burns(uint64_t turns);
+
+__attribute__((noinline, used, visibility("default"))) void stackprobe_doctor_burns(uint64_t turns)
+{
+	for (volatile uint64_t i = 0; i < turns; i++)
+		continue;
+}
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void burn(void)
+{
+	uint64_t end = loop_now_ns() + PATIENCE_NS, until = cpu_now_ns() + BURN_NS;
+
+	while (cpu_now_ns() < until && loop_now_ns() < end)
+		stackprobe_doctor_burns(TURNS);
+}
+
+struct seen {
+	uint64_t samples, named;
+};
+
+static bool look(void *arg, const struct tree_frame *frame)
+{
+	static const char name[] = "stackprobe_doctor_burns";
+	struct seen *seen = arg;
+
+	if (frame->depth == 0)
+		seen->samples = frame->total;
+	if (frame->name_len == sizeof(name) - 1 && memcmp(frame->name, name, frame->name_len) == 0)
+		seen->named += frame->total;
+	return true;
+}
+
+static void judge(const struct profile *profile, bool modern, struct finding *finding)
+{
+	static const struct tree_visitor visitor = {.open = look};
+	struct seen seen = {0};
+
+	if (tree_walk(profile->tree, TREE_ROOT, &visitor, &seen) < 0)
+		finding_set(finding, FINDING_NO, "no memory");
+	else if (!seen.samples)
+		finding_set(finding, FINDING_NO,
+			    "the programs run, but gave no sample of this busy process");
+	else
+		finding_set(finding, seen.named ? FINDING_YES : FINDING_LIMITED,
+			    "%llu samples in 0.1 s of ours, %llu with the name of a function; "
+			    "programs %s bpf_loop and bpf_task_pt_regs",
+			    (unsigned long long)seen.samples, (unsigned long long)seen.named,
+			    modern ? "with" : "without");
+}
+
+static void end_loop(void *arg)
+{
+	loop_stop(arg);
+}
+
+/* Burns, then waits until what was sampled has its names. */
+static int collect(struct core *core)
+{
+	struct loop_timer late = {.expired = end_loop, .arg = core->loop};
+
+	burn();
+	engine_drain(core->engine, end_loop, core->loop);
+	loop_timer_set(core->loop, &late, loop_now_ns() + PATIENCE_NS);
+	int r = loop_run(core->loop);
+	loop_timer_cancel(core->loop, &late);
+	return r;
+}
+
+static int profile(struct core *core, struct finding *finding)
+{
+	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .pid = getpid()};
+	struct subscriber *subscriber;
+	struct engine_stats stats;
+	struct proc_stat stat;
+	char why[sizeof(finding->reason)] = "";
+	int r = proc_stat(getpid(), &stat);
+
+	subscription.start_ticks = r == 0 ? stat.start_ticks : 0;
+	if (r == 0)
+		r = engine_set_period(core->engine, PERIOD_NS, why, sizeof(why));
+	if (r == 0)
+		r = engine_subscribe(core->engine, &subscription, &subscriber, why, sizeof(why));
+	if (r < 0) {
+		finding_set(finding, FINDING_NO, "%s", why[0] ? why : error_words(-r));
+		return r;
+	}
+	r = collect(core);
+	engine_stats(core->engine, &stats);
+	core_quiet(core); /* the tree is ours now */
+	if (r == 0)
+		judge(subscriber_profile(subscriber, PROBE_ONCPU), stats.modern, finding);
+	return r;
+}
+
+void self_profile(struct finding *finding)
+{
+	struct core core = {0};
+	struct conf conf = {0};
+	int r = conf_init(&conf);
+
+	*finding = (struct finding){.state = FINDING_NO};
+	log_set_level(LOG_ERROR + 1); /* what fails is in the finding */
+	if (r == 0)
+		r = core_init(&core, &conf.sizes);
+	if (r == 0)
+		r = profile(&core, finding);
+	else
+		core_quiet(&core);
+	if (r < 0 && !finding->reason[0])
+		finding_set(finding, FINDING_NO, "%s", error_words(-r));
+	core_done(&core);
+	conf_done(&conf);
+}
