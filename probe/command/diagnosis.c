@@ -72,10 +72,10 @@ static void put_hooks(struct writer *writer, const struct finding *hooks)
 {
 	char text[512];
 
-	snprintf(text, sizeof(text), "this kernel would allow it%s%s",
-		 hooks->state == FINDING_YES	   ? ""
-		 : hooks->state == FINDING_LIMITED ? " with limits: "
-						   : " not: ",
+	snprintf(text, sizeof(text), "this kernel and these privileges would%s%s",
+		 hooks->state == FINDING_YES	   ? " allow it"
+		 : hooks->state == FINDING_LIMITED ? " allow it with limits: "
+						   : " not allow it: ",
 		 hooks->reason);
 	fprintf(writer->out, "%*s", TEXT_COLUMN, "");
 	put_line(writer, text, "");

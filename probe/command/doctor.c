@@ -22,10 +22,11 @@
 #include "command/diagnosis.h"
 #include "command/self_profile.h"
 
-#define TRIAL_LIMIT_NS	 (4 * NS_PER_S)
+#define TRIAL_LIMIT_NS	 (8 * NS_PER_S)
 #define PROFILE_LIMIT_NS (15 * NS_PER_S)
-#define ALL_LIMIT_NS	 (40 * NS_PER_S)
 #define END_LIMIT_NS	 (200 * NS_PER_MS)
+
+#define AT_ONCE		 8
 
 #define WIDTH_MIN	 60
 #define WIDTH_MAX	 100
@@ -45,35 +46,44 @@ static void try_one(enum capability which, struct finding *finding)
 		capability_try(which, finding);
 }
 
-static pid_t begin(enum capability which, int *answer_fd)
+/* A trial under way. */
+struct child {
+	pid_t pid; /* negative: the errno that it could not be begun for */
+	int answer_fd;
+	uint64_t until_ns;
+	uint64_t limit_ns;
+};
+
+static struct child begin(enum capability which, uint64_t limit_ns)
 {
+	struct child child = {
+		.answer_fd = -1, .limit_ns = limit_ns, .until_ns = loop_now_ns() + limit_ns};
 	struct finding finding;
 	int pipe_fds[2];
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t pid = fork();
-	if (pid == 0) {
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+		child.pid = -errno;
+		return child;
+	}
+	child.pid = fork();
+	if (child.pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pipe_fds[0]);
 		try_one(which, &finding);
 		_exit(write(pipe_fds[1], &finding, sizeof(finding)) != sizeof(finding));
 	}
-	int error = errno;
+	if (child.pid < 0)
+		child.pid = -errno;
 	close(pipe_fds[1]);
-	if (pid < 0) {
-		close(pipe_fds[0]);
-		return -error;
-	}
-	*answer_fd = pipe_fds[0];
-	return pid;
+	child.answer_fd = pipe_fds[0];
+	return child;
 }
 
-static bool answers(int fd, uint64_t until_ns)
+static bool answers(const struct child *child)
 {
-	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+	struct pollfd poll_fd = {.fd = child->answer_fd, .events = POLLIN};
 	uint64_t now = loop_now_ns();
-	int ms = until_ns > now ? (int)((until_ns - now) / NS_PER_MS) : 0;
+	int ms = child->until_ns > now ? (int)((child->until_ns - now) / NS_PER_MS) : 0;
 	int r;
 
 	do
@@ -93,29 +103,28 @@ static int end(pid_t pid)
 	return status;
 }
 
-static void run_apart(enum capability which, uint64_t limit_ns, struct finding *finding)
+static void collect(const struct child *child, struct finding *finding)
 {
-	_cleanup_close_ int fd = -1;
-	pid_t pid = begin(which, &fd);
+	_cleanup_close_ int fd = child->answer_fd;
+	struct finding found;
 
-	*finding = (struct finding){.state = FINDING_NO};
-	if (pid < 0) {
+	*finding = (struct finding){.state = FINDING_NO, .remedy = "none is known"};
+	if (child->pid < 0) {
 		snprintf(finding->reason, sizeof(finding->reason), "can't be tried: %s",
-			 strerror((int)-pid));
+			 strerror((int)-child->pid));
 		return;
 	}
-	bool answered = answers(fd, loop_now_ns() + limit_ns);
-	struct finding found;
+	bool answered = answers(child);
 	ssize_t n = answered ? read(fd, &found, sizeof(found)) : 0;
 	if (n == sizeof(found))
 		*finding = found;
 	else
-		kill(pid, SIGKILL);
-	int status = end(pid);
+		kill(child->pid, SIGKILL);
+	int status = end(child->pid);
 	if (!answered)
 		snprintf(finding->reason, sizeof(finding->reason),
 			 "the trial hung and was given up after %llu s",
-			 (unsigned long long)(limit_ns / NS_PER_S));
+			 (unsigned long long)(child->limit_ns / NS_PER_S));
 	else if (n != sizeof(found))
 		snprintf(finding->reason, sizeof(finding->reason), "the trial ended by signal %d",
 			 WTERMSIG(status));
@@ -156,19 +165,19 @@ static void judge(struct diagnosis *diagnosis)
 	}
 }
 
+/* A few at a time: most of a trial is waiting until the kernel has let go of a program. */
 static void examine(struct diagnosis *diagnosis)
 {
-	uint64_t until = loop_now_ns() + ALL_LIMIT_NS;
+	struct child children[AT_ONCE];
+	struct child profile = begin(CAN_NOTHING, PROFILE_LIMIT_NS);
 
 	uname(&diagnosis->host);
-	run_apart(CAN_NOTHING, PROFILE_LIMIT_NS, &diagnosis->probes[PROBE_ONCPU]);
-	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++) {
-		if (loop_now_ns() < until)
-			run_apart(i, TRIAL_LIMIT_NS, &diagnosis->capabilities[i]);
-		else
-			diagnosis->capabilities[i] = (struct finding){
-				.state = FINDING_NO,
-				.reason = "not tried: the trials before it took too long"};
+	collect(&profile, &diagnosis->probes[PROBE_ONCPU]);
+	for (int from = CAN_NOTHING + 1; from < CAPABILITY_COUNT; from += AT_ONCE) {
+		for (int i = 0; i < AT_ONCE && from + i < CAPABILITY_COUNT; i++)
+			children[i] = begin(from + i, TRIAL_LIMIT_NS);
+		for (int i = 0; i < AT_ONCE && from + i < CAPABILITY_COUNT; i++)
+			collect(&children[i], &diagnosis->capabilities[from + i]);
 	}
 	judge(diagnosis);
 }

@@ -97,7 +97,7 @@ static int collect(struct core *core)
 static int profile(struct core *core, struct finding *finding)
 {
 	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .pid = getpid()};
-	struct subscriber *subscriber;
+	struct subscriber *subscriber = NULL;
 	struct engine_stats stats;
 	struct proc_stat stat;
 	char why[sizeof(finding->reason)] = "";

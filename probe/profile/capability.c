@@ -14,14 +14,13 @@
 
 static const struct capability_row rows[CAPABILITY_COUNT] = {
 	[CAN_KNOW_TYPES] = {"kernel", "btf", "where the kernel's fields lie", trial_types,
-			    "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"},
+			    REMEDY_BTF},
 	[CAN_READ_KERNEL] = {"kernel", "kernel_memory", "programs read kernel memory",
 			     trial_program, "boot without lockdown=confidentiality"},
 	[CAN_PASS_LOCKDOWN] = {"kernel", "lockdown", "", trial_lockdown,
 			       "boot without lockdown=confidentiality"},
 	[CAN_NAME_KERNEL] = {"kernel", "kernel_names", "names of the kernel's functions",
-			     trial_kernel_names,
-			     "sysctl kernel.kptr_restrict=1, and add CAP_SYSLOG"},
+			     trial_kernel_names, NULL},
 	[CAN_WALK_KERNEL] = {"kernel", "kernel_stacks", "", trial_kernel_depth,
 			     "sysctl kernel.perf_event_max_stack=127"},
 	[CAN_TIME_PROGRAMS] = {"kernel", "bpf_statistics", "what the programs cost",
@@ -96,8 +95,7 @@ static const struct capability_row rows[CAPABILITY_COUNT] = {
 	[CAN_READ_MAPS] = {"processes", "process_maps", "which code a process has", trial_maps,
 			   "run as root, or add CAP_SYS_PTRACE"},
 	[CAN_OPEN_MAPPED] = {"processes", "process_files", "that code's files, for names",
-			     trial_mapped_file,
-			     "run as root, or add CAP_CHECKPOINT_RESTORE and CAP_SYS_PTRACE"},
+			     trial_mapped_file, "run as root, or add CAP_CHECKPOINT_RESTORE"},
 	[CAN_READ_MEMORY] = {"processes", "process_memory", "a process's memory", trial_memory,
 			     "run as root, or add CAP_SYS_PTRACE"},
 };
@@ -121,10 +119,13 @@ void capability_try(enum capability which, struct finding *finding)
 void finding_set_remedy(struct finding *finding, const char *remedy)
 {
 	static const char as_root[] = "run as root, or ";
-	bool is_root = geteuid() == 0 && strncmp(remedy, as_root, sizeof(as_root) - 1) == 0;
+	bool by_root = strncmp(remedy, as_root, sizeof(as_root) - 1) == 0;
 
-	snprintf(finding->remedy, sizeof(finding->remedy), "%s",
-		 is_root ? remedy + sizeof(as_root) - 1 : remedy);
+	if (by_root && !namespace_is_first("user"))
+		remedy = "run in the host's user namespace: privileges in another don't count here";
+	else if (by_root && geteuid() == 0)
+		remedy += sizeof(as_root) - 1;
+	snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy);
 }
 
 const char *finding_state_name(enum finding_state state)

@@ -72,7 +72,7 @@ struct finding {
 	char remedy[200]; /* a command or setting; "none is known"; "": none is needed */
 };
 
-#define TRIAL_NS 500000000ULL
+#define TRIAL_NS 1000000000ULL
 
 struct capability_row {
 	const char *group; /* "kernel", "privileges", "hooks", "programs", "processes" */

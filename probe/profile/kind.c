@@ -8,7 +8,7 @@
 
 #define NO_LOOP	 "user stacks have up to 256 frames"
 #define NO_NAMES "kernel functions have no names"
-#define NO_MAPS	 "processes of other users have no names"
+#define NO_FILES "code of other users' processes has no names"
 
 static const struct kind kinds[PROBE_COUNT] = {
 	[PROBE_ONCPU] = {"oncpu",
@@ -16,6 +16,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 			 "samples",
 			 true,
 			 {{CAN_KNOW_TYPES},
+			  {CAN_LOCK_MEMORY},
 			  {CAN_RAW_TRACEPOINT},
 			  {CAN_CPU_CLOCK},
 			  {CAN_READ_KERNEL},
@@ -26,12 +27,14 @@ static const struct kind kinds[PROBE_COUNT] = {
 			  {CAN_SEE_PIDS},
 			  {CAN_LOOP, .limit = NO_LOOP},
 			  {CAN_NAME_KERNEL, .limit = NO_NAMES},
-			  {CAN_READ_MAPS, .limit = NO_MAPS}}},
+			  {CAN_READ_MAPS, .limit = NO_FILES},
+			  {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 	[PROBE_OFFCPU] = {"offcpu",
 			  "Off-CPU Time Flame Graph",
 			  "us",
 			  false,
 			  {{CAN_KNOW_TYPES},
+			   {CAN_LOCK_MEMORY},
 			   {CAN_TYPED_TRACEPOINT, CAN_RAW_TRACEPOINT},
 			   {CAN_RING_BUFFER},
 			   {CAN_SEE_PIDS},
@@ -39,28 +42,33 @@ static const struct kind kinds[PROBE_COUNT] = {
 			   {CAN_ITERATE_SLEEPABLE,
 			    .limit = "threads that wait already when it starts have no stack"},
 			   {CAN_NAME_KERNEL, .limit = NO_NAMES},
-			   {CAN_READ_MAPS, .limit = NO_MAPS}}},
+			   {CAN_READ_MAPS, .limit = NO_FILES},
+			   {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 	[PROBE_MEM] = {"mem",
 		       "Resident Memory Growth",
 		       "bytes",
 		       false,
 		       {{CAN_KNOW_TYPES},
+			{CAN_LOCK_MEMORY},
 			{CAN_PAGE_FAULTS},
 			{CAN_RING_BUFFER},
 			{CAN_SEE_PIDS},
 			{CAN_LOOP, .limit = NO_LOOP},
-			{CAN_READ_MAPS, .limit = NO_MAPS}}},
+			{CAN_READ_MAPS, .limit = NO_FILES},
+			{CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 	[PROBE_MEM_GLIBC] = {"mem_glibc",
 			     "Memory Allocation",
 			     "bytes",
 			     false,
 			     {{CAN_KNOW_TYPES},
+			      {CAN_LOCK_MEMORY},
 			      {CAN_UPROBE},
 			      {CAN_URETPROBE},
 			      {CAN_RING_BUFFER},
 			      {CAN_SEE_PIDS},
 			      {CAN_LOOP, .limit = NO_LOOP},
-			      {CAN_READ_MAPS, .limit = NO_MAPS}}},
+			      {CAN_READ_MAPS, .limit = NO_FILES},
+			      {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 };
 
 const struct kind *kind_get(enum probe probe)
@@ -86,36 +94,38 @@ uint32_t kinds_built(void)
 	return mask;
 }
 
-static void add_words(char *to, size_t bytes, const char *words)
+static void add_words(char *to, size_t bytes, const char *before, const char *words)
 {
 	size_t len = strlen(to);
 
-	snprintf(to + len, bytes - len, "%s%s", len ? "; " : "", words);
+	snprintf(to + len, bytes - len, "%s%s", len ? "; " : before, words);
 }
 
-/* Takes over one need that isn't met, or not in full. */
-static void add_need(const struct kind_need *need, const struct finding *found,
-		     const struct finding *instead, struct finding *finding)
+/* What stops it is said alone: limits don't matter then. */
+static void add_lack(const struct kind_need *need, const struct finding *found,
+		     struct finding *finding)
 {
-	char words[sizeof(found->reason) + 64];
-	bool met = instead && instead->state != FINDING_NO;
-	enum finding_state state = FINDING_NO;
-
-	if (found->state == FINDING_LIMITED || met || need->limit)
-		state = met && !need->limit ? FINDING_YES : FINDING_LIMITED;
-	if (state == FINDING_YES)
-		return;
-	snprintf(words, sizeof(words), "%s: %s", capability_row(need->what)->name,
-		 found->state == FINDING_NO && need->limit ? need->limit : found->reason);
-	/* What stops it is said alone. */
-	if (state < finding->state && state == FINDING_NO)
-		finding->reason[0] = finding->remedy[0] = '\0';
-	if (state > finding->state)
-		return;
-	finding->state = state;
-	add_words(finding->reason, sizeof(finding->reason), words);
+	if (finding->state != FINDING_NO)
+		*finding = (struct finding){.state = FINDING_NO};
+	add_words(finding->reason, sizeof(finding->reason), "it needs ",
+		  capability_row(need->what)->name);
 	if (found->remedy[0] && !strstr(finding->remedy, found->remedy))
-		add_words(finding->remedy, sizeof(finding->remedy), found->remedy);
+		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
+}
+
+static void add_limit(const struct kind_need *need, const struct finding *found,
+		      struct finding *finding)
+{
+	const char *words = found->state == FINDING_NO ? need->limit : found->reason;
+
+	if (finding->state == FINDING_NO || !words)
+		return;
+	finding->state = FINDING_LIMITED;
+	if (!strstr(finding->reason, words))
+		add_words(finding->reason, sizeof(finding->reason), "", words);
+	bool is_none = strncmp(found->remedy, "none", 4) == 0;
+	if (found->remedy[0] && !is_none && !strstr(finding->remedy, found->remedy))
+		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
 }
 
 void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
@@ -125,9 +135,11 @@ void kind_judge(const struct kind *kind, const struct finding findings[CAPABILIT
 	for (int i = 0; i < KIND_NEEDS_MAX && kind->needs[i].what; i++) {
 		const struct kind_need *need = &kind->needs[i];
 		const struct finding *found = &findings[need->what];
+		bool met = need->instead && findings[need->instead].state != FINDING_NO;
 
-		if (found->state != FINDING_YES)
-			add_need(need, found, need->instead ? &findings[need->instead] : NULL,
-				 finding);
+		if (found->state == FINDING_NO && !met && !need->limit)
+			add_lack(need, found, finding);
+		else if (found->state != FINDING_YES)
+			add_limit(need, found, finding);
 	}
 }

@@ -11,7 +11,7 @@
 #include "probe.h"
 #include "profile/capability.h"
 
-#define KIND_NEEDS_MAX 12
+#define KIND_NEEDS_MAX 16
 
 /* What a probe stands on. Where the kernel doesn't allow it, the probe takes `instead`; then, or
  * without either, it is limited as `limit` says. Neither, and no `limit`: it can't run. */

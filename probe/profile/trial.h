@@ -12,6 +12,9 @@
 /* Loads a program of bpf/trial.bpf.c, attaches it and has it hit (trial_program.c). */
 void trial_program(enum capability which, struct finding *finding);
 
+/* The types that the programs read, from the kernel's BTF. */
+void trial_types(enum capability which, struct finding *finding);
+
 /* Maps, by using them (trial_map.c). */
 void trial_map_in_map(enum capability which, struct finding *finding);
 void trial_shared_map(enum capability which, struct finding *finding);
@@ -19,7 +22,6 @@ void trial_batch(enum capability which, struct finding *finding);
 void trial_map_memory(enum capability which, struct finding *finding);
 
 /* The kernel's settings and ours (trial_host.c). */
-void trial_types(enum capability which, struct finding *finding);
 void trial_lockdown(enum capability which, struct finding *finding);
 void trial_kernel_names(enum capability which, struct finding *finding);
 void trial_kernel_depth(enum capability which, struct finding *finding);
@@ -36,15 +38,23 @@ void trial_memory(enum capability which, struct finding *finding);
 
 /* ---- for these ---- */
 
+#define REMEDY_BTF "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"
+
 /* Fills in state and reason. */
 void finding_set(struct finding *finding, enum finding_state state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Fills in the remedy; "run as root, or " at its beginning is left out where we are. */
+/* Fills in the remedy. One that begins with "run as root, or " is changed where we are root, or
+ * where it would not help: in a user namespace of our own. */
 void finding_set_remedy(struct finding *finding, const char *remedy);
 
 /* The words for an errno (positive), those that the C library doesn't know included. */
 const char *error_words(int error);
+
+/* Numbers of capabilities(7) that older headers lack. */
+#define NUMBER_PERFMON 38
+#define NUMBER_BPF     39
+#define NUMBER_RESTORE 40
 
 /* Whether a capability of capabilities(7) is in force; `number` as in linux/capability.h. In a user
  * namespace of its own none counts for what the kernel guards. */
@@ -53,5 +63,5 @@ bool privilege_held(int number);
 /* Whether we are in the kernel's first user namespace, or pid namespace. */
 bool namespace_is_first(const char *name);
 
-/* Where a capability for BPF programs lacks: how to get it, and true. */
-bool privileges_remedy(struct finding *finding);
+/* After EPERM or EACCES: the privilege that lacks; the remedy stays as it is where none does. */
+void privileges_remedy(struct finding *finding);

@@ -13,15 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "profile/ktypes.h"
 #include "profile/trial.h"
 #include "sample.h"
 #include "symbol/kernel.h"
-
-/* Numbers of capabilities(7) that older headers lack. */
-#define NUMBER_PERFMON 38
-#define NUMBER_BPF     39
-#define NUMBER_RESTORE 40
 
 /* include/linux/proc_ns.h of the kernel: the inodes of the first namespaces are fixed. */
 #define FIRST_USER_NAMESPACE 0xEFFFFFFDU
@@ -60,21 +54,19 @@ bool privilege_held(int number)
 	       (is_effective(number) || (part && is_effective(CAP_SYS_ADMIN)));
 }
 
-bool privileges_remedy(struct finding *finding)
+void privileges_remedy(struct finding *finding)
 {
 	bool bpf = privilege_held(NUMBER_BPF), perfmon = privilege_held(NUMBER_PERFMON);
 
-	if (bpf && perfmon)
-		return false;
-	if (!namespace_is_first("user"))
-		finding_set_remedy(finding, "run in the host's user namespace: privileges in "
-					    "another don't count here");
-	else if (!bpf && !perfmon)
+	if (!bpf && !perfmon)
 		finding_set_remedy(finding, "run as root, or add CAP_BPF and CAP_PERFMON");
-	else
+	else if (!bpf || !perfmon)
 		finding_set_remedy(finding, bpf ? "run as root, or add CAP_PERFMON"
 						: "run as root, or add CAP_BPF");
-	return true;
+	else if (!privilege_held(CAP_SYS_ADMIN))
+		finding_set_remedy(finding, "run as root, or add CAP_SYS_ADMIN");
+	else if (geteuid() != 0)
+		finding_set_remedy(finding, "run as root");
 }
 
 void trial_privilege(enum capability which, struct finding *finding)
@@ -152,20 +144,6 @@ void trial_setting(enum capability which, struct finding *finding)
 
 /* ---- the kernel ---- */
 
-void trial_types(enum capability which, struct finding *finding)
-{
-	_cleanup_close_ int fd = ktypes_open();
-
-	(void)which;
-	if (fd < 0)
-		finding_set(
-			finding, FINDING_NO,
-			"the types that the programs need are not in /sys/kernel/btf/vmlinux: %s",
-			error_words(-fd));
-	else
-		finding_set(finding, FINDING_YES, "the types that the programs need are there");
-}
-
 /* Like "none [integrity] confidentiality": the word in brackets is in force. */
 void trial_lockdown(enum capability which, struct finding *finding)
 {
@@ -191,6 +169,22 @@ void trial_lockdown(enum capability which, struct finding *finding)
 		    (int)strcspn(mode, "]\n"), mode);
 }
 
+/* kallsyms_show_value() of the kernel. */
+static void names_are_hidden(struct finding *finding)
+{
+	long restrict_ = read_setting("kptr_restrict");
+
+	finding_set(finding, FINDING_NO, "/proc/kallsyms shows no addresses (kptr_restrict is %ld)",
+		    restrict_);
+	if (restrict_ > 1)
+		finding_set_remedy(finding, privilege_held(CAP_SYSLOG)
+						    ? "sysctl kernel.kptr_restrict=1"
+						    : "sysctl kernel.kptr_restrict=1, and "
+						      "add CAP_SYSLOG");
+	else if (!privilege_held(CAP_SYSLOG))
+		finding_set_remedy(finding, "run as root, or add CAP_SYSLOG");
+}
+
 void trial_kernel_names(enum capability which, struct finding *finding)
 {
 	struct kernel_symbols *symbols;
@@ -206,9 +200,7 @@ void trial_kernel_names(enum capability which, struct finding *finding)
 	if (r == 0)
 		finding_set(finding, FINDING_YES, "/proc/kallsyms was read");
 	else if (r == -EACCES)
-		finding_set(finding, FINDING_NO,
-			    "/proc/kallsyms hides the addresses (kernel.kptr_restrict is %ld)",
-			    read_setting("kptr_restrict"));
+		names_are_hidden(finding);
 	else
 		finding_set(finding, FINDING_NO, "/proc/kallsyms can't be read: %s",
 			    error_words(-r));

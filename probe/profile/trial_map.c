@@ -14,14 +14,15 @@
 static void refused(struct finding *finding, const char *what, int error)
 {
 	finding_set(finding, FINDING_NO, "%s: %s", what, error_words(error));
-	if ((error == EPERM || error == EACCES) && !privileges_remedy(finding) && geteuid() != 0)
-		finding_set_remedy(finding, "run as root");
+	if (error == EPERM || error == EACCES)
+		privileges_remedy(finding);
 }
 
 static int create(enum bpf_map_type type, uint32_t flags, int inner_fd)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = flags);
+	LIBBPF_OPTS(bpf_map_create_opts, options);
 
+	options.map_flags = flags;
 	if (inner_fd >= 0)
 		options.inner_map_fd = (uint32_t)inner_fd;
 	return bpf_map_create(type, "stackprobe_try", sizeof(uint32_t), sizeof(uint32_t), 4,
@@ -115,8 +116,8 @@ void trial_map_memory(enum capability which, struct finding *finding)
 			    "BPF maps are accounted to the control group, not to RLIMIT_MEMLOCK");
 		return;
 	}
-	if (error == EPERM && privileges_remedy(finding)) {
-		finding_set(finding, FINDING_NO, "no map can be made: %s", error_words(error));
+	if (!privilege_held(NUMBER_BPF)) {
+		refused(finding, "no map can be made", error);
 		return;
 	}
 	bool raised = setrlimit(RLIMIT_MEMLOCK, &all) == 0;

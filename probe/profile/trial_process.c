@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,11 @@ void trial_mapped_file(enum capability which, struct finding *finding)
 	ask_each(ask_mapped, "the mapped files",
 		 "files can be opened by path only, not once they are deleted or replaced",
 		 finding);
+	if (!privilege_held(CAP_SYS_PTRACE))
+		finding_set_remedy(finding, privilege_held(NUMBER_RESTORE)
+						    ? "run as root, or add CAP_SYS_PTRACE"
+						    : "run as root, or add CAP_SYS_PTRACE and "
+						      "CAP_CHECKPOINT_RESTORE");
 }
 
 static int ask_memory(pid_t pid)

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/loop.h"
+#include "profile/ktypes.h"
 #include "profile/trial.h"
 #include "trial.skel.h"
 
@@ -303,10 +304,16 @@ static void refused(struct finding *finding, const char *hook, const char *what,
 {
 	const char *words = log ? last_words(log) : "";
 
+	if (error == ESRCH) { /* libbpf's word for it */
+		finding_set(finding, FINDING_NO, "%s can't be %s: the kernel has no BTF", hook,
+			    what);
+		finding_set_remedy(finding, REMEDY_BTF);
+		return;
+	}
 	finding_set(finding, FINDING_NO, "%s can't be %s: %s%s%.180s", hook, what,
 		    error_words(error), words[0] ? "; the verifier: " : "", words);
-	if ((error == EPERM || error == EACCES) && !privileges_remedy(finding) && geteuid() != 0)
-		finding_set_remedy(finding, "run as root");
+	if (error == EPERM || error == EACCES)
+		privileges_remedy(finding);
 }
 
 static struct bpf_program *choose(const struct trial_bpf *trial, enum capability which)
@@ -349,12 +356,13 @@ static void destroy_trial(struct trial_bpf **trial)
 
 static void try_program(enum capability which, struct finding *finding, char *log, int cpu)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .kernel_log_buf = log,
-		    .kernel_log_size = LOG_BYTES);
-	_cleanup_(destroy_trial) struct trial_bpf *trial = trial_bpf__open_opts(&options);
+	LIBBPF_OPTS(bpf_object_open_opts, options);
 	const char *hook = trials[which].hook;
 	struct attached attached = {.cpu = cpu};
 
+	options.kernel_log_buf = log;
+	options.kernel_log_size = LOG_BYTES;
+	_cleanup_(destroy_trial) struct trial_bpf *trial = trial_bpf__open_opts(&options);
 	if (!trial) {
 		refused(finding, hook, "opened", errno, NULL);
 		return;
@@ -394,4 +402,21 @@ void trial_program(enum capability which, struct finding *finding)
 	try_program(which, finding, log, cpu);
 	libbpf_set_print(print);
 	sched_setaffinity(0, sizeof(before), &before);
+}
+
+void trial_types(enum capability which, struct finding *finding)
+{
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	_cleanup_close_ int fd = ktypes_open();
+
+	(void)which;
+	libbpf_set_print(print);
+	if (fd == -ESRCH || fd == -ENOENT)
+		finding_set(finding, FINDING_NO,
+			    "/sys/kernel/btf/vmlinux has not the types that the programs read");
+	else if (fd < 0)
+		finding_set(finding, FINDING_NO, "the kernel's types can't be read: %s",
+			    error_words(-fd));
+	else
+		finding_set(finding, FINDING_YES, "the types that the programs read are there");
 }
