@@ -2,6 +2,7 @@
 #include "api/connection.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* The server sees the end of the stream and closes it. */
@@ -45,11 +46,23 @@ static void close_late(void *arg)
 	arm(connections);
 }
 
+/* A sixteenth of the descriptors at most: whoever connects must not stop the profiling. */
+static unsigned allowed(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= CONNECTIONS_MAX * 16)
+		return CONNECTIONS_MAX;
+	unsigned part = (unsigned)limit.rlim_cur / 16;
+	return part > CONNECTIONS_MIN ? part : CONNECTIONS_MIN;
+}
+
 void connections_init(struct connections *connections, struct loop *loop)
 {
 	*connections = (struct connections){
 		.loop = loop,
 		.timer = {.expired = close_late, .arg = connections},
+		.max = allowed(),
 	};
 }
 
@@ -70,7 +83,7 @@ struct connection *connection_add(struct connections *connections, int fd)
 	connection->fd = fd;
 	connection->since_ns = loop_now_ns();
 	connection->waiting = true;
-	if (open > CONNECTIONS_MAX) {
+	if (open > connections->max) {
 		struct connection *oldest = longest_waiting(connections);
 
 		shut_down(oldest ? oldest : connection);

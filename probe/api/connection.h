@@ -8,6 +8,7 @@
 #include "base/loop.h"
 
 #define CONNECTIONS_MAX	   64
+#define CONNECTIONS_MIN	   4
 #define REQUEST_TIMEOUT_NS (10 * NS_PER_S)
 
 struct connection {
@@ -22,6 +23,7 @@ struct connections {
 	struct loop *loop;
 	struct loop_timer timer;
 	struct connection *all;
+	unsigned max; /* CONNECTIONS_MAX, or fewer where few descriptors are allowed */
 };
 
 void connections_init(struct connections *connections, struct loop *loop);

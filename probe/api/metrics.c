@@ -88,6 +88,16 @@ static void write_cleaned(struct buf *out, const struct cleaner_stats *cleaned)
 	one(out, "files_kept_bytes", "gauge", "Size of these.", (double)cleaned->bytes);
 }
 
+static void write_failures(struct buf *out, const struct session_stats *files)
+{
+	head(out, "files_failed_total", "counter", "Profiles that could not be written, by cause.");
+	for (int i = 0; i < FILES_CAUSES; i++)
+		buf_printf(out, "stackprobe_files_failed_total{cause=\"%s\"} %llu\n",
+			   files_cause_name(i), (unsigned long long)files->files_causes[i]);
+	one(out, "unwritten_samples_total", "counter", "Weight of these profiles.",
+	    (double)files->unwritten);
+}
+
 static void write_daemon(struct buf *out)
 {
 	_cleanup_buf_ struct buf statm = BUF_INIT(256);
@@ -139,8 +149,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	    (double)stats.files.table_bytes);
 	one(out, "files_written_total", "counter", "Profiles written to files.",
 	    (double)files.files_written);
-	one(out, "files_failed_total", "counter", "Profiles that could not be written.",
-	    (double)files.files_failed);
+	write_failures(out, &files);
 	write_cleaned(out, &files.cleaned);
 	one(out, "ondemand_sessions", "gauge", "Sessions on demand that run.",
 	    (double)ondemands_count(services->ondemands));

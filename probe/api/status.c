@@ -139,7 +139,10 @@ static void add_files(cJSON *to, const struct services *services)
 
 	session_stats(services->flamegraph, &stats);
 	cJSON_AddNumberToObject(files, "written", (double)stats.files_written);
-	cJSON_AddNumberToObject(files, "failed", (double)stats.files_failed);
+	cJSON *causes = cJSON_AddObjectToObject(files, "failed");
+	for (int i = 0; i < FILES_CAUSES; i++)
+		cJSON_AddNumberToObject(causes, files_cause_name(i), (double)stats.files_causes[i]);
+	cJSON_AddStringToObject(files, "last_failure", stats.last_failure);
 	cJSON_AddNumberToObject(files, "removed", (double)stats.cleaned.removed);
 	cJSON_AddNumberToObject(files, "remove_failed", (double)stats.cleaned.failed);
 }

@@ -198,6 +198,7 @@ static void watch(void *arg)
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
+	pthread_condattr_t attributes;
 
 	if (!worker)
 		return -ENOMEM;
@@ -207,7 +208,10 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	worker->watchdog = (struct loop_timer){.expired = watch, .arg = worker};
 	worker->begin_watch = (struct loop_call){.run = watch, .arg = worker};
 	pthread_mutex_init(&worker->lock, NULL);
-	pthread_cond_init(&worker->changed, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* the other one may be set */
+	pthread_cond_init(&worker->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	worker->queue_end = &worker->queue;
 	worker->users = 1;
 	*ret = worker;
@@ -240,7 +244,7 @@ void worker_stop(struct worker *worker)
 	}
 	pthread_cond_broadcast(&worker->changed);
 	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += (time_t)(worker->limit_ns / NS_PER_S) + 1;
 	int r = 0;
 	while (worker->thread && r == 0) {

@@ -265,7 +265,7 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until
 		}
 	}
 	for (size_t s = 0; s < batch->sinks_count; s++) {
-		batch->sinks[s].profile->until = until;
+		profile_set_until(batch->sinks[s].profile, until);
 		batch->sinks[s].profile->lost += batch->sinks[s].lost;
 	}
 }

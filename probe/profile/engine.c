@@ -312,8 +312,11 @@ static int free_number(const struct engine *engine)
 /* Targets first, so that the first sample finds them. */
 static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
 {
-	int r = reselect(engine);
+	int r = tracer_load(engine->tracer, why, why_bytes);
 
+	if (r < 0)
+		return r;
+	r = reselect(engine);
 	if (r < 0) {
 		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
 		return r;

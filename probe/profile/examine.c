@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -16,6 +17,16 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define FILES_MAX  1024 /* of one process; the others have no names */
+
+#define OWN_FDS	   8 /* are left to connections and to other jobs */
+
+/* Descriptors are given lowest first, so a high number tells that few are left. */
+static bool is_one_of_the_last(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd + OWN_FDS >= limit.rlim_cur;
+}
 
 /*
  * The very file that is mapped, even when it was deleted or replaced: by /proc/PID/map_files. Where
@@ -33,7 +44,8 @@ static void open_mapped(const struct examination *e, const struct mapping *mappi
 	_cleanup_close_ int fd = open(path, OPEN_FLAGS);
 	if (fd < 0 && errno == EPERM && e->root_fd >= 0)
 		fd = (int)syscall(SYS_openat2, e->root_fd, mapping->path, &how, sizeof(how));
-	if (fd >= 0 && fstat(fd, &opened->stat) == 0 && S_ISREG(opened->stat.st_mode))
+	if (fd >= 0 && !is_one_of_the_last(fd) && fstat(fd, &opened->stat) == 0 &&
+	    S_ISREG(opened->stat.st_mode))
 		opened->fd = TAKE_FD(fd);
 }
 

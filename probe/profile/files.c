@@ -6,6 +6,7 @@
 #include "profile/files.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,16 +25,95 @@ struct files {
 	struct files_result result;
 	struct profile_process *processes; /* of multi_instance */
 	size_t count, next;
+	uint64_t settled; /* weight that was written or lost so far */
 };
 
 static void step(struct files *files);
 
+const char *files_cause_name(enum files_cause cause)
+{
+	static const char *const names[FILES_CAUSES] = {
+		[FILES_NO_SPACE] = "no_space",	   [FILES_NOT_WRITABLE] = "not_writable",
+		[FILES_BAD_FOLDER] = "bad_folder", [FILES_NO_DESCRIPTORS] = "no_descriptors",
+		[FILES_NO_MEMORY] = "no_memory",   [FILES_TIMEOUT] = "timeout",
+		[FILES_OTHER] = "other",
+	};
+
+	return names[cause];
+}
+
+static enum files_cause cause_of(int error)
+{
+	switch (-error) {
+	case ENOSPC:
+	case EDQUOT:
+		return FILES_NO_SPACE;
+	case EROFS:
+	case EACCES:
+	case EPERM:
+		return FILES_NOT_WRITABLE;
+	case ENOENT:
+	case ENOTDIR:
+	case ELOOP:
+		return FILES_BAD_FOLDER;
+	case EMFILE:
+	case ENFILE:
+		return FILES_NO_DESCRIPTORS;
+	case ENOMEM:
+	case EAGAIN:
+		return FILES_NO_MEMORY;
+	case ETIMEDOUT:
+		return FILES_TIMEOUT;
+	default:
+		return FILES_OTHER;
+	}
+}
+
+/* Counts profiles whose files are lost; why is said at the end, once. */
+__attribute__((format(printf, 5, 6))) static void
+fail(struct files *files, uint64_t count, uint64_t weight, int error, const char *format, ...)
+{
+	struct files_result *result = &files->result;
+	va_list args;
+
+	result->failed += count;
+	result->causes[cause_of(error)] += count;
+	result->unwritten += weight;
+	va_start(args, format);
+	vsnprintf(result->last, sizeof(result->last), format, args);
+	va_end(args);
+}
+
 static void finish(struct files *files)
 {
-	files->done(files->arg, &files->result);
+	const struct files_result *result = &files->result;
+
+	if (result->failed > 1)
+		log_error("%s (%llu profiles are lost)", result->last,
+			  (unsigned long long)result->failed);
+	else if (result->failed)
+		log_error("%s", result->last);
+	files->done(files->arg, result);
 	profile_unref(files->profile);
 	free(files->processes);
 	free(files);
+}
+
+/* The rest of the period is lost. */
+__attribute__((format(printf, 3, 4))) static void fail_rest(struct files *files, int error,
+							    const char *format, ...)
+{
+	uint64_t count = files->count > files->next ? files->count - files->next + 1 : 1;
+	uint64_t weight = files->profile->events - files->settled;
+	char why[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	fail(files, count, weight, error, "%s: %s; this period's files are lost",
+	     kind_get(files->profile->probe)->name, why);
+	finish(files);
 }
 
 /* Writing one picture. Owns all it uses, for it may be given up. */
@@ -47,11 +127,13 @@ struct writing {
 	bool of_all;
 	int pid;
 	time_t until;
+	uint64_t weight;
 	struct buf svg, folded;
-	int error;
+	int svg_error, folded_error;
 	char stem[128];
 };
 
+/* What finds no room in one of the two folders may find it in the other. */
 static void writing_run(struct job *job)
 {
 	struct writing *writing = (struct writing *)job;
@@ -64,14 +146,32 @@ static void writing_run(struct job *job)
 		.latest = "latest.svg",
 	};
 
-	writing->error = store_write(&writing->roots, writing->params.svg_dir, &entry,
-				     &writing->svg, writing->stem);
-	if (writing->error)
-		return;
+	writing->svg_error = store_write(&writing->roots, writing->params.svg_dir, &entry,
+					 &writing->svg, writing->stem);
 	entry.extension = ".folded";
 	entry.latest = NULL;
-	writing->error = store_write(&writing->roots, writing->params.flame_dir, &entry,
-				     &writing->folded, writing->stem);
+	writing->folded_error = store_write(&writing->roots, writing->params.flame_dir, &entry,
+					    &writing->folded, writing->stem);
+}
+
+static void report_writing(struct files *files, const struct writing *writing)
+{
+	int error = writing->svg_error ? writing->svg_error : writing->folded_error;
+	const char *folder =
+		writing->svg_error ? writing->params.svg_dir : writing->params.flame_dir;
+	const char *what = !writing->svg_error	   ? "folded text"
+			   : writing->folded_error ? "picture and folded text"
+						   : "picture";
+
+	files->settled += writing->weight;
+	if (!error) {
+		log_info("%s: wrote %s.svg below %s", writing->probe, writing->stem, folder);
+		files->result.written++;
+		return;
+	}
+	fail(files, 1, writing->weight, error,
+	     "%s: a profile's %s can't be written below %s and is lost: %s", writing->probe, what,
+	     folder, strerror(-error));
 }
 
 static void writing_done(struct job *job, bool finished)
@@ -80,22 +180,11 @@ static void writing_done(struct job *job, bool finished)
 	struct files *files = writing->files;
 
 	if (!finished) {
-		log_error("%s: writing below %s takes too long; this period's files are lost",
-			  kind_get(files->profile->probe)->name, files->params.svg_dir);
-		files->result.failed++;
-		finish(files);
+		fail_rest(files, -ETIMEDOUT, "writing below %s takes too long",
+			  files->params.svg_dir);
 		return;
 	}
-	if (writing->error) {
-		log_error("%s: a profile can't be written below %s or %s and is lost: %s",
-			  writing->probe, writing->params.svg_dir, writing->params.flame_dir,
-			  strerror(-writing->error));
-		files->result.failed++;
-	} else {
-		log_info("%s: wrote %s.svg below %s", writing->probe, writing->stem,
-			 writing->params.svg_dir);
-		files->result.written++;
-	}
+	report_writing(files, writing);
 	step(files);
 }
 
@@ -116,12 +205,13 @@ static void rendered(void *arg, struct render *render)
 	if (render->error == 0 && render->total > 0)
 		writing = calloc(1, sizeof(*writing));
 	if (!writing) {
-		if (render->error || render->total) {
-			log_error("%s: a profile can't be rendered and is lost: %s",
-				  kind_get(files->profile->probe)->name,
-				  strerror(render->error ? -render->error : ENOMEM));
-			files->result.failed++;
-		}
+		int error = render->error ? render->error : -ENOMEM;
+
+		files->settled += render->total;
+		if (render->error || render->total)
+			fail(files, 1, render->total, error,
+			     "%s: a profile can't be rendered and is lost: %s",
+			     kind_get(files->profile->probe)->name, strerror(-error));
 		step(files);
 		return;
 	}
@@ -131,6 +221,7 @@ static void rendered(void *arg, struct render *render)
 	writing->params = files->params;
 	writing->probe = kind_get(files->profile->probe)->name;
 	writing->until = files->profile->until;
+	writing->weight = render->total;
 	writing->of_all = !files->params.multi_instance;
 	if (!writing->of_all) {
 		const struct profile_process *process = &files->processes[files->next - 1];
@@ -164,10 +255,12 @@ static int render_next(struct files *files)
 /* The next picture, or the end. */
 static void step(struct files *files)
 {
-	if (files->next < files->count && render_next(files) == 0)
-		return;
-	files->result.failed += files->count - files->next;
-	finish(files);
+	int r = files->next < files->count ? render_next(files) : 1;
+
+	if (r < 0)
+		fail_rest(files, r, "profiles can't be rendered: %s", strerror(-r));
+	else if (r > 0)
+		finish(files);
 }
 
 /* The list of processes is made on the bulk worker, for the tree is its own. */
@@ -192,10 +285,11 @@ static void listing_done(struct job *job, bool finished)
 	struct listing *listing = (struct listing *)job;
 	struct files *files = listing->files;
 
-	if (!finished || listing->count < 0) /* no thread, or no memory */
-		files->result.failed++;
-	else
-		files->count = (size_t)listing->count;
+	if (!finished || listing->count < 0) { /* no thread, or no memory */
+		fail_rest(files, -ENOMEM, "no memory or no thread to list its processes");
+		return;
+	}
+	files->count = (size_t)listing->count;
 	step(files);
 }
 

@@ -16,8 +16,26 @@ struct files_setup {
 	const char *host;
 };
 
+/* Why a profile's files could not be written. */
+enum files_cause {
+	FILES_NO_SPACE,
+	FILES_NOT_WRITABLE, /* read-only, or not ours to write to */
+	FILES_BAD_FOLDER,   /* something else lies in its place, or a link on the way to it */
+	FILES_NO_DESCRIPTORS,
+	FILES_NO_MEMORY,
+	FILES_TIMEOUT,
+	FILES_OTHER,
+	FILES_CAUSES
+};
+
+/* As GET and metrics show it. */
+const char *files_cause_name(enum files_cause cause);
+
 struct files_result {
-	uint64_t written, failed;
+	uint64_t written, failed; /* profiles; one of whose two files is lost has failed */
+	uint64_t causes[FILES_CAUSES];
+	uint64_t unwritten; /* weight of those that failed */
+	char last[512];	    /* the last failure, a sentence; "": there was none */
 };
 
 /*

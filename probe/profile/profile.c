@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/loop.h"
 #include "profile/kind.h"
 
 #define NODES_MAX      (2u * 1024 * 1024)
@@ -23,6 +24,7 @@ int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t pe
 		return r;
 	profile->probe = probe;
 	profile->from = profile->until = from;
+	profile->from_ns = loop_now_ns();
 	profile->period_ns = period_ns;
 	*ret = TAKE_PTR(profile);
 	return 0;
@@ -41,6 +43,13 @@ void profile_unref(struct profile *profile)
 		return;
 	tree_free(profile->tree);
 	free(profile);
+}
+
+void profile_set_until(struct profile *profile, time_t until)
+{
+	profile->until = until;
+	if (until < profile->from)
+		profile->from = until - (time_t)((loop_now_ns() - profile->from_ns) / NS_PER_S);
 }
 
 int profile_merge(struct profile *profile, const struct profile *more)

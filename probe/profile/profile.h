@@ -22,6 +22,7 @@ struct profile {
 	struct tree *tree;
 	enum probe probe;
 	time_t from, until;
+	uint64_t from_ns; /* of loop_now_ns(), about: `from` is by a clock that may be set */
 	uint64_t period_ns;
 	uint64_t events, samples; /* what was to be sampled, and the stacks taken for it: fewer
 				     where the guard thinned them */
@@ -38,6 +39,9 @@ static inline void profile_unrefp(struct profile **profile)
 	profile_unref(*profile);
 }
 #define _cleanup_profile_ _cleanup_(profile_unrefp)
+
+/* It has what was until then. Where the clock was set back meanwhile, `from` follows it. */
+void profile_set_until(struct profile *profile, time_t until);
 
 /* Adds `more` to `profile`, its time included. -ENOSPC, -ENOMEM: a part was added. */
 int profile_merge(struct profile *profile, const struct profile *more);

@@ -20,6 +20,10 @@ static int prepare(const struct render *render, struct profile **made)
 			r = profile_merge(merged, from);
 		if (r == 0)
 			r = profile_merge(merged, render->before);
+		if (r == 0) { /* one after the other, by the newer one's clock */
+			merged->until = from->until;
+			merged->from = from->from - (render->before->until - render->before->from);
+		}
 		from = merged;
 	}
 	if (r == 0 && render->pid)

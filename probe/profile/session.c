@@ -95,9 +95,27 @@ static void written(void *arg, const struct files_result *result)
 
 	session->stats.files_written += result->written;
 	session->stats.files_failed += result->failed;
+	for (int i = 0; i < FILES_CAUSES; i++)
+		session->stats.files_causes[i] += result->causes[i];
+	session->stats.unwritten += result->unwritten;
+	if (result->last[0])
+		memcpy(session->stats.last_failure, result->last, sizeof(result->last));
 	session->writing--;
 	cleaner_wake(session->cleaner);
 	check_closed(session);
+}
+
+/* Where there is no memory even to begin. */
+static void lose_period(struct session *session, const struct profile *profile)
+{
+	struct files_result result = {.failed = 1, .unwritten = profile->events};
+
+	result.causes[FILES_NO_MEMORY] = 1;
+	snprintf(result.last, sizeof(result.last), "%s: no memory to write a period's files",
+		 kind_get(profile->probe)->name);
+	log_error("%s", result.last);
+	session->writing++;
+	written(session, &result);
 }
 
 /* The period has been read: its profiles go to files, new ones begin. */
@@ -118,7 +136,7 @@ static void rotate(struct session *session)
 				session) == 0)
 			session->writing++;
 		else
-			session->stats.files_failed++;
+			lose_period(session, profile);
 	}
 }
 
@@ -345,7 +363,7 @@ static void fetch_drained(void *arg)
 		.arg = fetch,
 	};
 
-	if (current && time(NULL) - current->from < SHORT_PERIOD_S)
+	if (current && loop_now_ns() - current->from_ns < SHORT_PERIOD_S * NS_PER_S)
 		question.before = previous;
 	int r = question.profile ? render_submit(session->setup.files.bulk, &question) : -ENOENT;
 	if (r < 0)

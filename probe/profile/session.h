@@ -64,5 +64,8 @@ void session_set_retention(struct session *session, const struct retention_limit
 struct session_stats {
 	uint64_t files_written, files_failed;
 	struct cleaner_stats cleaned;
+	uint64_t files_causes[FILES_CAUSES]; /* of these that failed */
+	uint64_t unwritten;		     /* their weight */
+	char last_failure[512];		     /* a sentence; "": there was none */
 };
 void session_stats(const struct session *session, struct session_stats *stats);

@@ -381,18 +381,25 @@ static int load_sample(struct tracer *tracer)
 	return r;
 }
 
+int tracer_load(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->sample)
+		return 0;
+	int r = load_sample(tracer);
+	if (r < 0) {
+		explain(why, why_bytes, r, "the sampling program can't be loaded");
+		unload_sample(tracer);
+	}
+	return r;
+}
+
 int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes)
 {
-	if (!tracer->sample) {
-		int r = load_sample(tracer);
+	int r = tracer_load(tracer, why, why_bytes);
 
-		if (r < 0) {
-			explain(why, why_bytes, r, "the sampling program can't be loaded");
-			unload_sample(tracer);
-			return r;
-		}
-	}
-	int r = timer_start(tracer->timer, period_ns);
+	if (r < 0)
+		return r;
+	r = timer_start(tracer->timer, period_ns);
 	if (r == -EACCES)
 		snprintf(why, why_bytes,
 			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "

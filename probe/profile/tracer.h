@@ -46,6 +46,10 @@ int tracer_start(struct tracer *tracer, char *why, size_t why_bytes);
 /* Detaches and unloads everything. */
 void tracer_stop(struct tracer *tracer);
 
+/* Loads what samples, and attaches nothing: what it opens is open before any target's files are.
+ * Errors as tracer_start(). */
+int tracer_load(struct tracer *tracer, char *why, size_t why_bytes);
+
 /* Samples targets on every CPU, each `period_ns` of its clock. Again with another period: changes
  * it. Errors as tracer_start(). */
 int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes);
