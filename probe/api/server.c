@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -20,8 +21,12 @@
 
 #define ANSWER_MAX	 (256u * 1024 * 1024)
 #define ANSWER_TIMEOUT_S 60
+#define POLL_EVERY_NS	 (100 * NS_PER_MS)
+#define POLL_NS		 (REQUEST_TIMEOUT_NS + 5 * NS_PER_S)
 /* More than we keep open: those that are being closed count as well. */
 #define MHD_CONNECTIONS (CONNECTIONS_MAX * 2)
+
+#define STARVED_NS	(100 * NS_PER_MS)
 
 struct server {
 	struct loop *loop;
@@ -32,6 +37,8 @@ struct server {
 	struct connections connections;
 	struct http_request *suspended; /* requests that wait for their answer */
 	bool stopping;
+	bool starved;		/* no descriptor is left for a connection */
+	uint64_t poll_until_ns; /* see check_descriptors() */
 };
 
 /* One request, from its first header to the end of its answer. */
@@ -50,14 +57,50 @@ struct http_request {
 
 /* ---- the loop's side ---- */
 
+static bool has_descriptor(const struct server *server)
+{
+	int spare = fcntl(server->watch.fd, F_DUPFD_CLOEXEC, 3);
+
+	if (spare >= 0)
+		close(spare);
+	return spare >= 0;
+}
+
+/*
+ * While no descriptor is left, the library would try to accept without end; and when it once could
+ * not, it begins again only when it is called some time after a connection has ended. So it is
+ * called ten times a second, meanwhile and for a while thereafter.
+ */
+static void check_descriptors(struct server *server)
+{
+	bool starved = !has_descriptor(server);
+
+	if (starved && !server->starved) {
+		log_warn("no descriptor is left: new connections wait (RLIMIT_NOFILE)");
+		loop_unwatch(server->loop, &server->watch);
+	} else if (!starved && server->starved) {
+		log_info("there are descriptors again");
+		starved = loop_watch(server->loop, &server->watch) < 0;
+	}
+	server->starved = starved;
+	if (starved)
+		server->poll_until_ns = loop_now_ns() + POLL_NS;
+}
+
 static void run(void *arg)
 {
 	struct server *server = arg;
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	MHD_run(server->daemon);
-	if (MHD_get_timeout(server->daemon, &ms) == MHD_YES)
-		loop_timer_set(server->loop, &server->timer, loop_now_ns() + ms * NS_PER_MS);
+	check_descriptors(server);
+	uint64_t now = loop_now_ns(), next = UINT64_MAX;
+	if (!server->starved && MHD_get_timeout(server->daemon, &ms) == MHD_YES)
+		next = now + ms * NS_PER_MS;
+	if (now < server->poll_until_ns && now + POLL_EVERY_NS < next)
+		next = now + POLL_EVERY_NS;
+	if (next != UINT64_MAX)
+		loop_timer_set(server->loop, &server->timer, next);
 	else
 		loop_timer_cancel(server->loop, &server->timer);
 }
@@ -365,11 +408,13 @@ static size_t unescape(void *arg, struct MHD_Connection *mhd, char *text)
 
 static void log_mhd(void *arg, const char *format, va_list args)
 {
+	struct server *server = arg;
 	char line[256];
 
-	(void)arg;
 	vsnprintf(line, sizeof(line), format, args);
 	line[strcspn(line, "\n")] = '\0';
+	if (strstr(line, "accepting connection"))
+		server->poll_until_ns = loop_now_ns() + POLL_NS;
 	log_debug("http: %s", line);
 }
 
@@ -410,7 +455,7 @@ static struct MHD_Daemon *start(struct server *server, int fd)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 				NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd,
-				NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 				(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape,
 				NULL, MHD_OPTION_NOTIFY_COMPLETED, completed, server,

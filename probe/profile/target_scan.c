@@ -175,8 +175,10 @@ int targets_select(struct targets *targets, const struct selection *selection)
 static bool is_gone(const struct target *target)
 {
 	struct proc_stat stat;
+	int r = proc_stat(target->pid, &stat);
 
-	return proc_stat(target->pid, &stat) < 0 || stat.start_ticks != target->start_ticks;
+	/* Other errors (no descriptor left) say nothing about it. */
+	return r == -ESRCH || (r == 0 && stat.start_ticks != target->start_ticks);
 }
 
 static void check_one(void *arg, struct target *target)

@@ -311,8 +311,14 @@ def test_no_descriptor_left_is_said_and_passes(profiler, cutter):
         sock.sendall(b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
                      + body)  # fmt: skip
         answer = sock.recv(4096)
+        waits = profiler.connect()
+        waits.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(2)
         limit_files(profiler, 1024)
+    assert waits.recv(4096).startswith(b"HTTP/1.1 200")
+    waits.close()
+    assert profiler.log[said:].count("no descriptor is left") == 1
+    assert "descriptors again" in profiler.log[said:]
     assert profiler.alive()
     if answer.startswith(b"HTTP/1.1 200"):
         wait_for(lambda: "Too many open files" in profiler.log[said:], why="it is said")
@@ -320,8 +326,10 @@ def test_no_descriptor_left_is_said_and_passes(profiler, cutter):
     else:
         assert b"Too many open files" in answer
     assert profiler.probe()["state"] == "running"
-    profiler.put_ok({"params": {"multi_instance": 0}})
     time.sleep(0.5)
+    before = cutter.outcomes()
+    profiler.put_ok({"params": {"multi_instance": 0}})
+    wait_for(lambda: cutter.outcomes() > before, why="the end of that period")
     cutter.cut_well()
 
 
