@@ -96,14 +96,15 @@ static int collect(struct core *core)
 
 static int profile(struct core *core, struct finding *finding)
 {
-	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .pid = getpid()};
+	struct process_id self = {.pid = getpid()};
+	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .chosen = {&self, 1}};
 	struct subscriber *subscriber = NULL;
 	struct engine_stats stats;
 	struct proc_stat stat;
 	char why[sizeof(finding->reason)] = "";
 	int r = proc_stat(getpid(), &stat);
 
-	subscription.start_ticks = r == 0 ? stat.start_ticks : 0;
+	self.start_ticks = r == 0 ? stat.start_ticks : 0;
 	if (r == 0)
 		r = engine_set_period(core->engine, PERIOD_NS, why, sizeof(why));
 	if (r == 0)
