@@ -145,8 +145,17 @@ void metrics_write(const struct services *services, struct answer *answer)
 	    (double)stats.files.files);
 	one(out, "symbol_files_unreadable", "gauge",
 	    "Of these, files whose functions can't be read.", (double)stats.files.unreadable);
-	one(out, "symbol_table_bytes", "gauge", "Memory of function tables.",
-	    (double)stats.files.table_bytes);
+	one(out, "symbol_files_held", "gauge", "Files of targets that are held open.",
+	    (double)stats.files.held);
+	one(out, "symbol_bytes", "gauge", "Memory of the functions that are known.",
+	    (double)stats.files.bytes);
+	one(out, "symbol_readings_total", "counter", "How often a file's functions were read.",
+	    (double)stats.files.readings);
+	head(out, "symbols_lost_total", "counter",
+	     "Distinct addresses of a window whose function could not be looked up, by cause.");
+	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
+		buf_printf(out, "stackprobe_symbols_lost_total{cause=\"%s\"} %llu\n",
+			   symbol_loss_name(i), (unsigned long long)stats.files.lost[i]);
 	one(out, "files_written_total", "counter", "Profiles written to files.",
 	    (double)files.files_written);
 	write_failures(out, &files);

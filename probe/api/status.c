@@ -158,6 +158,9 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 			add_probe(probes, services, i, &stats);
 	}
 	add_files(to, services);
+	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
+	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
+		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);
 	engine_targets(services->engine, add_process, cJSON_AddArrayToObject(to, "processes"));
 	cJSON_AddStringToObject(to, "upload",
 				spec->params.pyroscope_server[0]

@@ -7,45 +7,75 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/map.h"
 
 #define UNKNOWN	  "[unknown]"
-#define NAMES_MAX (1024 * 1024) /* of one stack */
+#define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
+#define TEXT_MAX  (64 * 1024 * 1024)
 
 struct batch_stack {
 	pid_t pid;
 	char comm[COMM_BYTES], thread[COMM_BYTES];
 	uint32_t probe;
 	uint32_t subscribers;
-	uint32_t codes_count; /* leaf first, behind those of the stack before */
+	uint32_t frames_count; /* leaf first, behind those of the stack before */
 	enum truncation truncated;
 	struct stack_count count;
+};
+
+/* A place in code that frames of the batch have: named once for all of them. */
+struct spot {
+	struct code code; /* with a reference to its file */
+	struct named named;
+	size_t name, len; /* in the batch's text */
+};
+
+struct spot_key {
+	uint64_t file, address, place;
 };
 
 struct batch {
 	struct batch_stack *stacks;
 	size_t count, capacity;
-	struct code *codes; /* each with a reference to its file */
-	size_t codes_count, codes_capacity;
+	uint32_t *frames; /* numbers of spots */
+	size_t frames_count, frames_capacity;
+	struct spot *spots;
+	size_t spots_count, spots_capacity;
+	struct map *spot_numbers; /* struct spot_key -> uint32_t */
+	struct buf text;	  /* names of spots */
 	struct sink *sinks;
 	size_t sinks_count;
 };
 
 int batch_new(struct batch **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : -ENOMEM;
+	struct batch *batch = calloc(1, sizeof(*batch));
+
+	if (!batch)
+		return -ENOMEM;
+	batch->text.max = TEXT_MAX;
+	int r = map_new(&batch->spot_numbers, sizeof(struct spot_key), sizeof(uint32_t), SPOTS_MAX);
+	if (r < 0) {
+		batch_free(batch);
+		return r;
+	}
+	*ret = batch;
+	return 0;
 }
 
 void batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
-	for (size_t i = 0; i < batch->codes_count; i++)
-		symbol_file_unref(batch->codes[i].file);
+	for (size_t i = 0; i < batch->spots_count; i++)
+		symbol_file_unref(batch->spots[i].code.file);
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);
+	map_free(batch->spot_numbers);
+	buf_done(&batch->text);
 	free(batch->stacks);
-	free(batch->codes);
+	free(batch->frames);
+	free(batch->spots);
 	free(batch->sinks);
 	free(batch);
 }
@@ -63,7 +93,7 @@ int batch_add_sink(struct batch *batch, const struct sink *sink)
 	return 0;
 }
 
-static int reserve(struct batch *batch, size_t codes)
+static int reserve(struct batch *batch, size_t frames)
 {
 	if (batch->count == batch->capacity) {
 		size_t capacity = batch->capacity ? batch->capacity * 2 : 64;
@@ -74,16 +104,54 @@ static int reserve(struct batch *batch, size_t codes)
 		batch->stacks = grown;
 		batch->capacity = capacity;
 	}
-	if (batch->codes_count + codes > batch->codes_capacity) {
-		size_t capacity = batch->codes_capacity * 2 + codes;
-		struct code *grown = reallocarray(batch->codes, capacity, sizeof(*grown));
+	if (batch->frames_count + frames > batch->frames_capacity) {
+		size_t capacity = batch->frames_capacity * 2 + frames;
+		uint32_t *grown = reallocarray(batch->frames, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		batch->codes = grown;
-		batch->codes_capacity = capacity;
+		batch->frames = grown;
+		batch->frames_capacity = capacity;
 	}
 	return 0;
+}
+
+static int reserve_spot(struct batch *batch)
+{
+	if (batch->spots_count < batch->spots_capacity)
+		return 0;
+	size_t capacity = batch->spots_capacity ? batch->spots_capacity * 2 : 256;
+	struct spot *grown = reallocarray(batch->spots, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	batch->spots = grown;
+	batch->spots_capacity = capacity;
+	return 0;
+}
+
+/* The number of the spot; a new one's function is asked for. */
+static int64_t spot_of(struct batch *batch, const struct code *code, pid_t pid,
+		       struct symbol_files *files)
+{
+	struct spot_key key = {(uint64_t)(uintptr_t)code->file, code->address, code->place};
+	struct symbol_place place = {code->mapped_from ? pid : 0, code->mapped_from,
+				     code->mapped_to};
+	uint32_t *number;
+	int r = reserve_spot(batch);
+
+	if (r == 0)
+		r = map_put(batch->spot_numbers, &key, (void **)&number);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return *number;
+	*number = (uint32_t)batch->spots_count++;
+	batch->spots[*number] = (struct spot){.code = *code};
+	if (code->file) {
+		symbol_file_ref(code->file);
+		symbol_file_want(files, code->file, code->address, &place);
+	}
+	return *number;
 }
 
 static uint64_t kernel_address(uint64_t word)
@@ -91,46 +159,54 @@ static uint64_t kernel_address(uint64_t word)
 	return word | ~FRAME_ADDRESS; /* its upper bits are ones (bpf/sample.h) */
 }
 
+/* 0, or -ENOENT, -EAGAIN: it lies nowhere. */
+static int code_of(const struct space *space, uint64_t word, uint64_t time_ns, struct code *code)
+{
+	enum frame_kind kind = (enum frame_kind)(word >> FRAME_KIND_SHIFT);
+	int r = 0;
+
+	*code = (struct code){.place = CODE_KERNEL, .address = kernel_address(word)};
+	if (kind == FRAME_NATIVE || kind == FRAME_NATIVE_RETURN)
+		r = space_find(space, word & FRAME_ADDRESS, time_ns, code);
+	if (kind == FRAME_NATIVE_RETURN || kind == FRAME_KERNEL_RETURN)
+		code->address--;
+	return r;
+}
+
 /*
  * Where the frames lie, until one that lies nowhere: what a frame pointer leads to from there on
  * can't be trusted.
  */
-static enum truncation place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
-			     const uint64_t *words, const struct space *space)
+static int place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
+		 const uint64_t *words, const struct target *target, struct symbol_files *files)
 {
+	to->truncated = stack->truncated < TRUNCATED_COUNT ? (enum truncation)stack->truncated
+							   : TRUNCATED_MEMORY;
 	for (size_t i = 0; i < stack->words_count; i++) {
-		enum frame_kind kind = (enum frame_kind)(words[i] >> FRAME_KIND_SHIFT);
-		struct code *code = &batch->codes[batch->codes_count];
+		bool leaf = words[i] >> FRAME_KIND_SHIFT == FRAME_NATIVE;
+		struct code code;
 
-		*code = (struct code){0};
-		if (kind == FRAME_KERNEL || kind == FRAME_KERNEL_RETURN) {
-			code->place = CODE_KERNEL;
-			code->address = kernel_address(words[i]);
-			code->is_return = kind == FRAME_KERNEL_RETURN;
-		} else if (space_find(space, words[i] & FRAME_ADDRESS, stack->time_ns, code) == 0) {
-			code->is_return = kind == FRAME_NATIVE_RETURN;
-		} else {
-			return kind == FRAME_NATIVE ? TRUNCATED_UNMAPPED : TRUNCATED_FRAME_POINTER;
+		if (code_of(target->space, words[i], stack->time_ns, &code) < 0) {
+			to->truncated = leaf ? TRUNCATED_UNMAPPED : TRUNCATED_FRAME_POINTER;
+			return 0;
 		}
-		if (code->file)
-			symbol_file_ref(code->file);
-		batch->codes_count++;
-		to->codes_count++;
+		int64_t spot = spot_of(batch, &code, target->pid, files);
+		if (spot < 0)
+			return (int)spot;
+		batch->frames[batch->frames_count + to->frames_count++] = (uint32_t)spot;
 	}
-	return stack->truncated < TRUNCATED_COUNT ? (enum truncation)stack->truncated
-						  : TRUNCATED_MEMORY;
+	return 0;
 }
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
 	      struct symbol_files *files)
 {
-	size_t first = batch->codes_count;
 	int r = reserve(batch, stack->words_count);
 
 	if (r < 0)
 		return r;
-	struct batch_stack *to = &batch->stacks[batch->count++];
+	struct batch_stack *to = &batch->stacks[batch->count];
 	*to = (struct batch_stack){
 		.pid = target->pid,
 		.probe = stack->key.probe,
@@ -139,11 +215,11 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	};
 	memcpy(to->comm, target->comm, sizeof(to->comm));
 	memcpy(to->thread, stack->comm, sizeof(to->thread));
-	to->truncated = place(batch, to, stack, words, target->space);
-	for (size_t i = first; i < batch->codes_count; i++) {
-		if (batch->codes[i].file)
-			symbol_file_load(files, batch->codes[i].file);
-	}
+	r = place(batch, to, stack, words, target, files);
+	if (r < 0)
+		return r;
+	batch->frames_count += to->frames_count;
+	batch->count++;
 	return 0;
 }
 
@@ -156,39 +232,14 @@ uint64_t batch_weight(const struct batch *batch)
 	return sum;
 }
 
-/* The names of one stack, leaf first. */
-struct names {
-	struct buf text;
-	struct name {
-		size_t offset, len;
-		enum frame_type type;
-	} each[WORDS_MAX + 1];
-	size_t count;
-};
-
-static void name_frames(struct names *names, struct symbolizer *symbolizer,
-			struct batch_stack *stack, const struct code *codes)
+static void name_spots(struct batch *batch, struct symbolizer *symbolizer)
 {
-	bool entry = false;
+	for (size_t i = 0; i < batch->spots_count; i++) {
+		struct spot *spot = &batch->spots[i];
 
-	names->text.len = 0;
-	names->text.error = 0;
-	names->count = 0;
-	for (size_t i = 0; i < stack->codes_count; i++) {
-		struct name *name = &names->each[names->count++];
-
-		name->offset = names->text.len;
-		name->type = symbolizer_name(symbolizer, &codes[i], &names->text, &entry);
-		name->len = names->text.len - name->offset;
-	}
-	/* A C library's start code is where a chain of frame pointers ends. */
-	if (stack->truncated == TRUNCATED_FRAME_POINTER && entry)
-		stack->truncated = TRUNCATED_NOT;
-	if (stack->codes_count == 0 || stack->truncated == TRUNCATED_UNMAPPED) {
-		struct name *name = &names->each[names->count++];
-
-		*name = (struct name){names->text.len, strlen(UNKNOWN), FRAME_TYPE_MARKER};
-		buf_str(&names->text, UNKNOWN);
+		spot->name = batch->text.len;
+		spot->named = symbolizer_name(symbolizer, &spot->code, &batch->text);
+		spot->len = batch->text.len - spot->name;
 	}
 }
 
@@ -198,9 +249,14 @@ static int64_t below(struct tree *tree, int64_t parent, enum frame_type type, co
 	return parent < 0 ? parent : tree_child(tree, (uint32_t)parent, type, name, len);
 }
 
+static int64_t below_marker(struct tree *tree, int64_t parent, const char *name)
+{
+	return below(tree, parent, FRAME_TYPE_MARKER, name, strlen(name));
+}
+
 /* root; [pid]comm; thread; [truncated]; frames … */
-static int64_t graft(const struct sink *sink, const struct batch_stack *stack,
-		     const struct names *names)
+static int64_t graft(const struct sink *sink, const struct batch *batch,
+		     const struct batch_stack *stack, const uint32_t *frames)
 {
 	struct tree *tree = sink->profile->tree;
 	char process[COMM_BYTES + 16];
@@ -211,59 +267,62 @@ static int64_t graft(const struct sink *sink, const struct batch_stack *stack,
 		node = below(tree, node, FRAME_TYPE_THREAD, stack->thread,
 			     strnlen(stack->thread, sizeof(stack->thread)));
 	if (stack->truncated != TRUNCATED_NOT)
-		node = below(tree, node, FRAME_TYPE_MARKER, FRAME_TRUNCATED,
-			     strlen(FRAME_TRUNCATED));
-	for (size_t i = names->count; i > 0; i--) {
-		const struct name *name = &names->each[i - 1];
+		node = below_marker(tree, node, FRAME_TRUNCATED);
+	if (stack->frames_count == 0 || stack->truncated == TRUNCATED_UNMAPPED)
+		node = below_marker(tree, node, UNKNOWN);
+	for (size_t i = stack->frames_count; i > 0; i--) {
+		const struct spot *spot = &batch->spots[frames[i - 1]];
 
-		node = below(tree, node, name->type, names->text.data + name->offset, name->len);
+		node = below(tree, node, spot->named.type, batch->text.data + spot->name,
+			     spot->len);
 	}
 	return node;
 }
 
-static void names_free(struct names **names)
+static void add_to_sinks(struct batch *batch, const struct batch_stack *stack,
+			 const uint32_t *frames, struct batch_result *result)
 {
-	if (*names)
-		buf_done(&(*names)->text);
-	free(*names);
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		const struct sink *sink = &batch->sinks[s];
+
+		if (!(stack->subscribers & sink->bit) || sink->profile->probe != stack->probe)
+			continue;
+		int64_t node = buf_error(&batch->text) ? buf_error(&batch->text)
+						       : graft(sink, batch, stack, frames);
+		if (node >= 0) {
+			tree_add(sink->profile->tree, (uint32_t)node, stack->count.weight);
+			sink->profile->events += stack->count.weight;
+			sink->profile->samples += stack->count.samples;
+		} else {
+			sink->profile->refused += stack->count.weight;
+			result->refused += stack->count.weight;
+		}
+	}
 }
 
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until,
 		struct batch_result *result)
 {
-	_cleanup_(names_free) struct names *names = calloc(1, sizeof(*names));
-	const struct code *codes = batch->codes;
+	const uint32_t *frames = batch->frames;
+	uint64_t unnamed = 0;
 
 	symbolizer_begin(symbolizer);
+	name_spots(batch, symbolizer);
 	for (size_t i = 0; i < batch->count; i++) {
 		struct batch_stack *stack = &batch->stacks[i];
+		size_t count = stack->frames_count;
 
-		if (!names) {
-			result->refused += stack->count.weight;
-			continue;
-		}
-		names->text.max = NAMES_MAX;
-		name_frames(names, symbolizer, stack, codes);
-		codes += stack->codes_count;
+		/* A C library's start code is where a chain of frame pointers ends. */
+		if (stack->truncated == TRUNCATED_FRAME_POINTER && count &&
+		    batch->spots[frames[count - 1]].named.is_entry)
+			stack->truncated = TRUNCATED_NOT;
+		for (size_t f = 0; f < count; f++)
+			unnamed += batch->spots[frames[f]].named.unnamed;
 		result->truncated[stack->truncated] += stack->count.weight;
-		for (size_t s = 0; s < batch->sinks_count; s++) {
-			const struct sink *sink = &batch->sinks[s];
-
-			if (!(stack->subscribers & sink->bit) ||
-			    sink->profile->probe != stack->probe)
-				continue;
-			int64_t node = buf_error(&names->text) ? buf_error(&names->text)
-							       : graft(sink, stack, names);
-			if (node >= 0) {
-				tree_add(sink->profile->tree, (uint32_t)node, stack->count.weight);
-				sink->profile->events += stack->count.weight;
-				sink->profile->samples += stack->count.samples;
-			} else {
-				sink->profile->refused += stack->count.weight;
-				result->refused += stack->count.weight;
-			}
-		}
+		add_to_sinks(batch, stack, frames, result);
+		frames += count;
 	}
+	symbolizer_count_unnamed(symbolizer, unnamed);
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		profile_set_until(batch->sinks[s].profile, until);
 		batch->sinks[s].profile->lost += batch->sinks[s].lost;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The counted stacks of one window on their way to names: what the loop knows (process, file and
- * offset of each frame) is in the batch, so that the bulk worker needs nothing else.
+ * offset of each frame) is in the batch, so that the bulk worker needs nothing else. Frames of one
+ * address are named once.
  */
 #pragma once
 

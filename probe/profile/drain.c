@@ -35,10 +35,28 @@ struct drain {
 	bool started, busy;
 	struct waiter *waiting, *serving; /* for the next drain, for the one that goes on */
 	struct buf counted;		  /* struct counted, of the window that is being read */
+	struct naming *naming;		  /* that waits for functions to be read */
 	uint64_t ended_window, swapped_ns;
 	time_t time;
 	struct drain_stats stats;
 };
+
+/* The batch of a window on its way. */
+struct naming {
+	struct job job;
+	struct drain *drain;
+	struct batch *batch;
+	time_t until;
+	struct batch_result result;
+};
+
+static void naming_free(struct job *job)
+{
+	struct naming *naming = (struct naming *)job;
+
+	batch_free(naming->batch);
+	free(naming);
+}
 
 static void begin(struct drain *drain);
 
@@ -93,6 +111,8 @@ void drain_free(struct drain *drain)
 	if (!drain)
 		return;
 	loop_timer_cancel(drain->setup.loop, &drain->timer);
+	if (drain->naming)
+		naming_free(&drain->naming->job);
 	free_waiters(drain->waiting);
 	free_waiters(drain->serving);
 	window_free(drain->window);
@@ -189,14 +209,6 @@ static void end(struct drain *drain)
 		begin(drain);
 }
 
-struct naming {
-	struct job job;
-	struct drain *drain;
-	struct batch *batch;
-	time_t until;
-	struct batch_result result;
-};
-
 static void naming_run(struct job *job)
 {
 	struct naming *naming = (struct naming *)job;
@@ -217,20 +229,12 @@ static void naming_done(struct job *job, bool finished)
 	end(drain);
 }
 
-static void naming_free(struct job *job)
-{
-	struct naming *naming = (struct naming *)job;
-
-	batch_free(naming->batch);
-	free(naming);
-}
-
 /* The files are read: the batch can be named. */
 static void name_batch(void *arg)
 {
-	struct naming *naming = arg;
+	struct drain *drain = arg;
 
-	worker_submit(naming->drain->setup.bulk, &naming->job);
+	worker_submit(drain->setup.bulk, &TAKE_PTR(drain->naming)->job);
 }
 
 static void join_one(struct drain *drain, struct batch *batch, const struct counted *counted,
@@ -308,13 +312,13 @@ static void join_window(void *arg)
 		.run = naming_run, .done = naming_done, .free = naming_free, .unlimited = true};
 	naming->drain = drain;
 	naming->until = drain->time;
+	symbol_files_begin(drain->setup.files);
 	join(drain, naming->batch);
 	drain->counted.len = 0;
 	drain->counted.error = 0;
 	drain->setup.add_sinks(drain->setup.arg, naming->batch, drain->ended_window);
-	/* Some files lack their names where there is no memory for that. */
-	if (symbol_files_fence(drain->setup.files, name_batch, naming) < 0)
-		name_batch(naming);
+	drain->naming = naming;
+	symbol_files_read(drain->setup.files, name_batch, drain);
 }
 
 static void keep_count(void *arg, const struct stack_key *key, const struct stack_count *count)

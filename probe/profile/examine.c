@@ -3,50 +3,36 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "proc/mapped.h"
 #include "proc/proc.h"
+#include "symbol/held.h"
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-#define FILES_MAX  1024 /* of one process; the others have no names */
+#define FILES_MAX 1024 /* of one process; the others have no names */
 
-#define OWN_FDS	   8 /* are left to connections and to other jobs */
-
-/* Descriptors are given lowest first, so a high number tells that few are left. */
-static bool is_one_of_the_last(int fd)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd + OWN_FDS >= limit.rlim_cur;
-}
-
-/*
- * The very file that is mapped, even when it was deleted or replaced: by /proc/PID/map_files. Where
- * that is not allowed, by its path in the process's root, out of which no link leads.
- */
-static void open_mapped(const struct examination *e, const struct mapping *mapping,
+/* What file is mapped, and, as long as there is room, it itself: its process may end any time. */
+static void open_mapped(const struct examination *e, int root_fd, const struct mapping *mapping,
 			struct opened *opened)
 {
-	struct open_how how = {.flags = OPEN_FLAGS,
-			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	char path[96];
+	struct mapped mapped = {e->pid, mapping->start, mapping->end, root_fd, mapping->path};
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)e->pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
-	_cleanup_close_ int fd = open(path, OPEN_FLAGS);
-	if (fd < 0 && errno == EPERM && e->root_fd >= 0)
-		fd = (int)syscall(SYS_openat2, e->root_fd, mapping->path, &how, sizeof(how));
-	if (fd >= 0 && !is_one_of_the_last(fd) && fstat(fd, &opened->stat) == 0 &&
-	    S_ISREG(opened->stat.st_mode))
-		opened->fd = TAKE_FD(fd);
+	if (held_take()) {
+		int fd = mapped_open(&mapped, &opened->stat);
+
+		opened->fd = fd < 0 ? -1 : fd;
+		opened->known = fd >= 0;
+		if (fd < 0)
+			held_give();
+		if (fd != -EMFILE && fd != -ENFILE)
+			return;
+	}
+	opened->known = mapped_stat(&mapped, &opened->stat) == 0;
 }
 
 static bool is_same_file(const struct mapping *a, const struct mapping *b)
@@ -55,16 +41,31 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
 	       strcmp(a->path, b->path) == 0;
 }
 
-static int read_maps(struct examination *e)
+/* Its root, to look for files in; kept for later only if it isn't ours. */
+static int open_root(struct examination *e)
 {
+	struct stat ours;
 	char path[64];
-	int files = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)e->pid);
-	e->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (e->root_fd >= 0 && fstat(e->root_fd, &e->root_stat) < 0)
-		close(TAKE_FD(e->root_fd));
+	_cleanup_close_ int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &e->root_stat) < 0 || stat("/", &ours) < 0)
+		return -1;
+	e->other_root = ours.st_dev != e->root_stat.st_dev || ours.st_ino != e->root_stat.st_ino;
+	if (e->other_root && held_take()) {
+		e->root_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (e->root_fd < 0)
+			held_give();
+	}
+	return TAKE_FD(fd);
+}
+
+static int read_maps(struct examination *e)
+{
+	_cleanup_close_ int root_fd = open_root(e);
+	int files = 0;
 	int r = maps_read(e->pid, &e->maps);
+
 	if (r < 0)
 		return r;
 	e->opened = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->opened));
@@ -76,7 +77,7 @@ static int read_maps(struct examination *e)
 		e->opened[i].fd = -1;
 		e->opened[i].again = i && is_same_file(mapping - 1, mapping);
 		if (mapping->kind == MAPPING_FILE && !e->opened[i].again && files++ < FILES_MAX)
-			open_mapped(e, mapping, &e->opened[i]);
+			open_mapped(e, root_fd, mapping, &e->opened[i]);
 	}
 	return 0;
 }
@@ -116,9 +117,14 @@ static void close_files(const struct examination *e)
 
 	if (!fds)
 		return; /* better a leak than a hanging loop */
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		fds[i] = e->opened[i].fd;
+		if (fds[i] >= 0)
+			held_give();
+	}
 	fds[count] = e->root_fd;
+	if (e->root_fd >= 0)
+		held_give();
 	close_later(e->job.worker, fds, count + 1);
 	free(fds);
 }

@@ -30,15 +30,16 @@ struct examination {
 	int error; /* -ESRCH: it is gone, or another has its pid or its name now */
 	struct match match;
 	struct maps maps;
-	/* For each mapping. The same file as the mapping before's: -1, and `again` is set. -1
-	 * alone: it has no file, or one that can't be opened. */
+	/* For each mapping. */
 	struct opened {
-		int fd;
-		bool again;
+		bool again; /* it is of the same file as the mapping before, the rest is empty */
+		bool known; /* it has a file, which `stat` describes */
 		struct stat stat;
+		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;
-	int root_fd; /* O_PATH of its root, or -1 */
+	bool other_root; /* it has another root than we, which root_stat describes */
 	struct stat root_stat;
+	int root_fd; /* O_PATH of such a root, with its place, or -1: none was left */
 	uint64_t began_ns, ended_ns; /* of reading its maps */
 
 	void (*done)(void *arg, struct examination *examination, bool finished);

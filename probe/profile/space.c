@@ -210,6 +210,8 @@ int space_find(const struct space *space, uint64_t address, uint64_t ns, struct 
 	if (!found)
 		return -ENOENT;
 	code->file = found->file;
+	code->mapped_from = found->until_ns == UINT64_MAX ? found->start : 0;
+	code->mapped_to = found->until_ns == UINT64_MAX ? found->end : 0;
 	code->address = address - found->start + found->file_offset;
 	if (found->kind == MAPPING_VSYSCALL)
 		code->place = CODE_VSYSCALL;

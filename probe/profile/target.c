@@ -134,7 +134,7 @@ static struct symbol_file *file_of(struct targets *targets, struct examination *
 		return NULL;
 	if (opened->again && before)
 		return symbol_file_ref(before);
-	if (opened->fd < 0)
+	if (!opened->known)
 		return symbol_file_nameless(mapping->path);
 	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, root,
 				e->match.debugging_dir);
@@ -144,8 +144,10 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 {
 	size_t count = e->maps.count;
 	_cleanup_free_ struct symbol_file **opened = calloc(count, sizeof(struct symbol_file *));
-	struct symbol_root *root = symbol_root_new(&e->root_fd, &e->root_stat);
+	struct symbol_root *root = NULL;
 
+	if (e->other_root)
+		root = symbol_root_new(&e->root_fd, &e->root_stat);
 	for (size_t i = 0; opened && i < count; i++)
 		opened[i] = file_of(targets, e, i, root, i ? opened[i - 1] : NULL);
 	symbol_root_unref(root);

@@ -22,7 +22,22 @@
 struct wanted {
 	struct elf_image image; /* of the file itself */
 	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
+	struct debug_found *found;
 };
+
+/* It was found: remembers where. */
+static int keep(struct wanted *wanted, int fd, int root_fd, const char *path)
+{
+	struct debug_found *found = wanted->found;
+
+	free(found->path);
+	found->path = strdup(path);
+	found->searched = found->path != NULL;
+	found->in_root = root_fd >= 0;
+	if (fstat(fd, &found->stat) < 0)
+		found->stat = (struct stat){0}; /* is no file: won't be taken for the same */
+	return fd;
+}
 
 /* A regular file below the root, or -errno. Opening a FIFO or a device does nothing. */
 static int open_in(int root_fd, const char *path)
@@ -75,7 +90,7 @@ static bool same_crc(int fd, uint32_t wanted)
 }
 
 /* <folder>/.build-id/ab/cdef….debug */
-static int by_build_id(int root_fd, const char *folder, const struct wanted *wanted)
+static int by_build_id(int root_fd, const char *folder, struct wanted *wanted)
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/.build-id/%02x/", folder,
@@ -88,10 +103,12 @@ static int by_build_id(int root_fd, const char *folder, const struct wanted *wan
 				wanted->image.build_id[i]);
 	snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
 	_cleanup_close_ int fd = open_in(root_fd, path);
-	return fd >= 0 && same_build_id(fd, &wanted->image) ? TAKE_FD(fd) : -ENOENT;
+	if (fd < 0 || !same_build_id(fd, &wanted->image))
+		return -ENOENT;
+	return keep(wanted, TAKE_FD(fd), root_fd, path);
 }
 
-static int by_name(int root_fd, const struct wanted *wanted, const char *before, const char *folder,
+static int by_name(int root_fd, struct wanted *wanted, const char *before, const char *folder,
 		   const char *after)
 {
 	char path[PATH_MAX * 2];
@@ -100,10 +117,12 @@ static int by_name(int root_fd, const struct wanted *wanted, const char *before,
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s%s%s/%s", before, folder, after, wanted->image.debuglink);
 	_cleanup_close_ int fd = open_in(root_fd, path);
-	return fd >= 0 && same_crc(fd, wanted->image.debuglink_crc) ? TAKE_FD(fd) : -ENOENT;
+	if (fd < 0 || !same_crc(fd, wanted->image.debuglink_crc))
+		return -ENOENT;
+	return keep(wanted, TAKE_FD(fd), root_fd, path);
 }
 
-static int in_root(int root_fd, const struct wanted *wanted)
+static int in_root(int root_fd, struct wanted *wanted)
 {
 	int fd = by_build_id(root_fd, SYSTEM_DEBUG, wanted);
 
@@ -116,7 +135,7 @@ static int in_root(int root_fd, const struct wanted *wanted)
 	return fd;
 }
 
-static int in_folder(const char *folder, const struct wanted *wanted)
+static int in_folder(const char *folder, struct wanted *wanted)
 {
 	char below[PATH_MAX];
 	int fd = by_build_id(-1, folder, wanted);
@@ -130,13 +149,15 @@ static int in_folder(const char *folder, const struct wanted *wanted)
 	return fd;
 }
 
-int debugfile_open(int fd, const struct debug_search *search)
+int debugfile_open(int fd, const struct debug_search *search, struct debug_found *remembered)
 {
 	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
 	int found = -ENOENT;
 
 	if (!wanted)
 		return -ENOMEM;
+	wanted->found = remembered;
+	remembered->searched = true;
 	int r = elf_read(fd, &wanted->image);
 	if (r < 0)
 		return r;
@@ -151,4 +172,22 @@ int debugfile_open(int fd, const struct debug_search *search)
 	if (found < 0 && search->root_fd >= 0)
 		found = by_build_id(-1, SYSTEM_DEBUG, wanted);
 	return found;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+int debugfile_open_again(const struct debug_search *search, const struct debug_found *found)
+{
+	struct stat stat;
+
+	if (!found->path || (found->in_root && search->root_fd < 0))
+		return -ENOENT;
+	_cleanup_close_ int fd = open_in(found->in_root ? search->root_fd : -1, found->path);
+	if (fd < 0)
+		return fd;
+	return fstat(fd, &stat) == 0 && same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
 }

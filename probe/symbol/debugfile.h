@@ -6,11 +6,27 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* Where a debug file was found, so that the next time it need not be searched and checked again
+ * (which may mean to read all of it). Begin with zeroes. */
+struct debug_found {
+	bool searched;
+	char *path; /* NULL: there is none; allocated */
+	bool in_root;
+	struct stat stat;
+};
+
 struct debug_search {
 	int root_fd;		   /* O_PATH of the process's root; -1: the same as ours */
 	const char *path;	   /* of the file, in that root */
 	const char *debugging_dir; /* a further root on this host, or NULL */
 };
 
-/* The debug file of the open file `fd`, checked to belong to it; -ENOENT. In a job. */
-int debugfile_open(int fd, const struct debug_search *search);
+/* The debug file of the open file `fd`, checked to belong to it; -ENOENT. In a job. `found` learns
+ * where it is. */
+int debugfile_open(int fd, const struct debug_search *search, struct debug_found *found);
+
+/* The debug file found before, if it is still the same: else a negative errno. In a job. */
+int debugfile_open_again(const struct debug_search *search, const struct debug_found *found);

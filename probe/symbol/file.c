@@ -9,26 +9,20 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/hash.h"
 #include "base/map.h"
-#include "symbol/debugfile.h"
+#include "symbol/held.h"
+#include "symbol/hung.h"
+#include "symbol/ranges.h"
 
 #define FILES_MAX	 65536
 #define VDSO_MAX	 65536
 #define NO_DEBUGGING_DIR 0
-#define HUNG_MAX	 16
-#define HUNG_NS		 (600 * NS_PER_S)
-#define TABLE_BYTES_MAX	 (256ULL * 1024 * 1024)
-
-struct symbol_root {
-	atomic_uint refs;
-	int fd;
-	uint64_t device, inode;
-};
+#define BYTES_KEPT	 (8u * 1024 * 1024)  /* of functions, between rounds */
+#define BYTES_MAX	 (64u * 1024 * 1024) /* in one */
 
 /* What makes a file the same; all bytes count. */
 struct file_id {
@@ -37,25 +31,24 @@ struct file_id {
 	uint64_t root, debugging_dir; /* hashes of where debug files are looked for */
 };
 
-enum state { UNREAD, READING, READ };
-
 struct symbol_file {
 	atomic_uint refs;
-	int fd;
+	int fd; /* held open, or -1 */
 	char *path, *debugging_dir;
-	struct symbol_root *root;
-	struct native_table *table;
-	enum state state;
-	int error;
+	struct symbol_root *root; /* NULL: ours */
+	struct stat stat;
+	struct debug_found debug;
+	struct ranges ranges;
+	int error; /* of what is in it: it won't become better */
+	bool reading;
 	uint64_t last_used;
 	struct worker *worker; /* that closes its fd */
-	uint64_t device;
-};
 
-/* A file system that hung: nothing is asked of it for a while. */
-struct hung {
-	uint64_t device;
-	uint64_t until_ns;
+	/* of a round */
+	struct native_function *wanted; /* only their offsets count */
+	size_t wanted_count, wanted_capacity;
+	struct symbol_place place;
+	struct symbol_file *next_wanted; /* with a reference */
 };
 
 struct symbol_files {
@@ -63,43 +56,15 @@ struct symbol_files {
 	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
 	struct symbol_file *vdso;
 	uint64_t uses;
-	uint64_t table_bytes; /* of all tables */
-	struct hung hung[HUNG_MAX];
-	unsigned hung_next;
+	struct symbol_files_stats stats;
+	struct hung hung;
+
+	/* of a round */
+	struct symbol_file *wanted;
+	size_t readings; /* that go on */
+	void (*passed)(void *arg);
+	void *arg;
 };
-
-struct symbol_root *symbol_root_new(int *fd, const struct stat *theirs)
-{
-	struct stat ours;
-
-	if (*fd < 0 || stat("/", &ours) < 0)
-		return NULL;
-	if (theirs->st_dev == ours.st_dev && theirs->st_ino == ours.st_ino)
-		return NULL;
-	struct symbol_root *root = calloc(1, sizeof(*root));
-	if (!root)
-		return NULL;
-	root->refs = 1;
-	root->fd = TAKE_FD(*fd);
-	root->device = theirs->st_dev;
-	root->inode = theirs->st_ino;
-	return root;
-}
-
-struct symbol_root *symbol_root_ref(struct symbol_root *root)
-{
-	if (root)
-		atomic_fetch_add(&root->refs, 1);
-	return root;
-}
-
-void symbol_root_unref(struct symbol_root *root)
-{
-	if (!root || atomic_fetch_sub(&root->refs, 1) > 1)
-		return;
-	close(root->fd);
-	free(root);
-}
 
 struct symbol_file *symbol_file_ref(struct symbol_file *file)
 {
@@ -107,14 +72,24 @@ struct symbol_file *symbol_file_ref(struct symbol_file *file)
 	return file;
 }
 
+static void let_go(struct symbol_file *file)
+{
+	if (file->fd < 0)
+		return;
+	close_later(file->worker, &file->fd, 1);
+	file->fd = -1;
+	held_give();
+}
+
 void symbol_file_unref(struct symbol_file *file)
 {
 	if (!file || atomic_fetch_sub(&file->refs, 1) > 1)
 		return;
-	if (file->fd >= 0)
-		close_later(file->worker, &file->fd, 1);
+	let_go(file);
 	symbol_root_unref(file->root);
-	native_table_free(file->table);
+	ranges_done(&file->ranges);
+	free(file->debug.path);
+	free(file->wanted);
 	free(file->path);
 	free(file->debugging_dir);
 	free(file);
@@ -140,6 +115,17 @@ int symbol_files_new(struct symbol_files **ret, struct worker *worker)
 	return 0;
 }
 
+static void forget_wanted(struct symbol_files *files)
+{
+	while (files->wanted) {
+		struct symbol_file *file = files->wanted;
+
+		files->wanted = file->next_wanted;
+		file->wanted_count = 0;
+		symbol_file_unref(file);
+	}
+}
+
 void symbol_files_free(struct symbol_files *files)
 {
 	struct symbol_file **file;
@@ -147,6 +133,7 @@ void symbol_files_free(struct symbol_files *files)
 
 	if (!files)
 		return;
+	forget_wanted(files);
 	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
@@ -177,10 +164,8 @@ struct symbol_file *symbol_file_nameless(const char *path)
 {
 	struct symbol_file *file = file_new(path, NULL);
 
-	if (file) {
-		file->state = READ;
+	if (file)
 		file->error = -ENOENT;
-	}
 	return file;
 }
 
@@ -203,6 +188,49 @@ static void identify(struct file_id *id, const struct stat *stat, const struct s
 		id->debugging_dir = hash_bytes(1, debugging_dir, strlen(debugging_dir));
 }
 
+struct by_use {
+	uint64_t last_used;
+	struct file_id id;
+	struct symbol_file *file; /* borrowed */
+};
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct by_use *left = a, *right = b;
+
+	return left->last_used > right->last_used ? -1 : left->last_used < right->last_used;
+}
+
+/* All files, those last used first. NULL: no memory. */
+static struct by_use *list_files(const struct symbol_files *files, size_t *count)
+{
+	struct by_use *list = calloc(map_count(files->by_id) + 1, sizeof(*list));
+	struct symbol_file **file;
+	const struct file_id *id;
+
+	*count = 0;
+	if (!list)
+		return NULL;
+	map_each (files->by_id, pos, id, file)
+		list[(*count)++] = (struct by_use){(*file)->last_used, *id, *file};
+	qsort(list, *count, sizeof(*list), newest_first);
+	return list;
+}
+
+/* Few places are left for files that come: those not used for long are opened anew if need be. */
+static void hold_fewer(struct symbol_files *files)
+{
+	size_t count, held = 0;
+	_cleanup_free_ struct by_use *list = list_files(files, &count);
+
+	for (size_t i = 0; list && i < count; i++) {
+		struct symbol_file *file = list[i].file;
+
+		if (file->fd >= 0 && ++held > held_max() / 2)
+			let_go(file);
+	}
+}
+
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
 				     const char *path, struct symbol_root *root,
 				     const char *debugging_dir)
@@ -210,10 +238,14 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 	struct symbol_file **slot;
 	struct file_id id;
 
+	if (held_are_scarce())
+		hold_fewer(files);
 	identify(&id, stat, root, debugging_dir);
 	slot = map_get(files->by_id, &id);
 	if (slot) {
 		(*slot)->last_used = ++files->uses;
+		if ((*slot)->fd < 0 && !(*slot)->reading)
+			(*slot)->fd = TAKE_FD(*fd);
 		return symbol_file_ref(*slot);
 	}
 	_cleanup_(unref_file) struct symbol_file *file = file_new(path, debugging_dir);
@@ -221,7 +253,7 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 		return NULL;
 	file->root = symbol_root_ref(root);
 	file->worker = files->worker;
-	file->device = id.device;
+	file->stat = *stat;
 	file->fd = TAKE_FD(*fd);
 	file->last_used = ++files->uses;
 	if (map_put(files->by_id, &id, (void **)&slot) == 1)
@@ -231,164 +263,253 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 
 /* The vDSO lies in our own memory as in everyone's; how long it is, its section table tells, which
  * every linker puts last. */
-static struct symbol_file *read_vdso(void)
+static struct symbol_file *make_vdso(struct worker *worker)
 {
 	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR); // NOLINT
-	struct symbol_file *file = symbol_file_nameless("[vdso]");
+	struct symbol_file *file = file_new("[vdso]", NULL);
 
 	if (!image || !file)
 		return file;
+	file->error = -ENOENT;
 	uint64_t bytes = image->e_shoff + (uint64_t)image->e_shnum * image->e_shentsize;
 	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd >= 0 && bytes <= VDSO_MAX && write(fd, image, bytes) == (ssize_t)bytes)
-		file->error = native_table_load(&file->table, fd, -1);
+	if (fd < 0 || bytes > VDSO_MAX || write(fd, image, bytes) != (ssize_t)bytes ||
+	    fstat(fd, &file->stat) < 0 || !held_take())
+		return file;
+	file->error = 0;
+	file->worker = worker;
+	file->fd = TAKE_FD(fd);
 	return file;
 }
 
 struct symbol_file *symbol_files_vdso(struct symbol_files *files)
 {
 	if (!files->vdso)
-		files->vdso = read_vdso();
+		files->vdso = make_vdso(files->worker);
 	return files->vdso ? symbol_file_ref(files->vdso) : NULL;
 }
 
-/* Reading a table. The job has a reference, for it may be given up. */
-struct load_job {
-	struct job job;
+/* ---- a round ---- */
+
+static void forget_functions(struct symbol_files *files, struct symbol_file *file)
+{
+	files->stats.bytes -= ranges_bytes(&file->ranges);
+	ranges_done(&file->ranges);
+}
+
+void symbol_files_begin(struct symbol_files *files)
+{
+	size_t count, bytes = 0;
+
+	if (files->stats.bytes <= BYTES_KEPT)
+		return;
+	_cleanup_free_ struct by_use *list = list_files(files, &count);
+	for (size_t i = 0; list && i < count; i++) {
+		bytes += ranges_bytes(&list[i].file->ranges);
+		if (bytes > BYTES_KEPT / 4 * 3)
+			forget_functions(files, list[i].file);
+	}
+}
+
+void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint64_t offset,
+		      const struct symbol_place *place)
+{
+	file->last_used = ++files->uses;
+	if (file->error || ranges_find(&file->ranges, offset))
+		return;
+	if (file->wanted_count == file->wanted_capacity) {
+		size_t capacity = file->wanted_capacity ? file->wanted_capacity * 2 : 16;
+		struct native_function *grown =
+			reallocarray(file->wanted, capacity, sizeof(*grown));
+
+		if (!grown) {
+			files->stats.lost[SYMBOL_LOST_UNREADABLE]++;
+			return;
+		}
+		file->wanted = grown;
+		file->wanted_capacity = capacity;
+	}
+	if (!file->wanted_count) {
+		file->next_wanted = files->wanted;
+		files->wanted = symbol_file_ref(file);
+	}
+	file->wanted[file->wanted_count++] = (struct native_function){.offset = offset};
+	if (place->pid)
+		file->place = *place;
+}
+
+struct file_reading {
+	struct reading reading;
 	struct symbol_files *files;
-	struct symbol_file *file;
-	struct native_table *table;
-	int error;
+	struct symbol_file *file; /* with a reference: the job may be given up */
+	struct symbol_root *root;
 };
 
-static void load_run(struct job *job)
+static enum symbol_loss loss_of(int error)
 {
-	struct load_job *load = (struct load_job *)job;
-	struct symbol_file *file = load->file;
-	struct debug_search search = {
-		.root_fd = file->root ? file->root->fd : -1,
+	switch (error) {
+	case -ESRCH:
+		return SYMBOL_LOST_GONE;
+	case -ESTALE:
+		return SYMBOL_LOST_CHANGED;
+	case -ETIMEDOUT:
+		return SYMBOL_LOST_HUNG;
+	case -EMFILE:
+	case -ENFILE:
+		return SYMBOL_LOST_NO_DESCRIPTOR;
+	default:
+		return SYMBOL_LOST_UNREADABLE;
+	}
+}
+
+static bool is_lasting(int error)
+{
+	return error == -ENOEXEC || error == -EBADMSG || error == -EFBIG;
+}
+
+static void keep_functions(struct symbol_files *files, struct symbol_file *file,
+			   const struct reading *reading)
+{
+	int r = reading->error;
+	size_t before = ranges_bytes(&file->ranges);
+
+	if (r == 0 && files->stats.bytes > BYTES_MAX)
+		r = -ENOSPC;
+	if (r == 0)
+		r = ranges_add(&file->ranges, reading->functions, reading->count, &reading->names);
+	files->stats.bytes += ranges_bytes(&file->ranges) - before;
+	if (is_lasting(r))
+		file->error = r;
+	else if (r < 0)
+		files->stats.lost[loss_of(r)] += reading->count;
+}
+
+static void one_less(struct symbol_files *files)
+{
+	if (--files->readings == 0)
+		files->passed(files->arg);
+}
+
+static void reading_done(struct reading *reading, bool finished)
+{
+	struct file_reading *mine = (struct file_reading *)reading;
+	struct symbol_files *files = mine->files;
+	struct symbol_file *file = mine->file;
+
+	file->reading = false;
+	if (finished) {
+		file->debug = reading->debug;
+		reading->debug = (struct debug_found){0};
+		if (file->fd < 0)
+			file->fd = TAKE_FD(reading->fd);
+		keep_functions(files, file, reading);
+	} else {
+		hung_add(&files->hung, file->stat.st_dev);
+		files->stats.lost[SYMBOL_LOST_HUNG] += reading->count;
+	}
+	one_less(files);
+}
+
+static void reading_free(struct reading *reading)
+{
+	struct file_reading *mine = (struct file_reading *)reading;
+
+	symbol_root_unref(mine->root);
+	symbol_file_unref(mine->file);
+	free(mine);
+}
+
+static void start_reading(struct symbol_files *files, struct symbol_file *file)
+{
+	struct file_reading *mine = calloc(1, sizeof(*mine));
+	const struct symbol_root *root = file->root;
+
+	if (!mine) {
+		files->stats.lost[SYMBOL_LOST_UNREADABLE] += file->wanted_count;
+		file->wanted_count = 0;
+		return;
+	}
+	mine->files = files;
+	mine->file = symbol_file_ref(file);
+	mine->root = symbol_root_ref(file->root);
+	mine->reading = (struct reading){
+		.fd = file->fd,
+		.place = file->place,
+		.stat = &file->stat,
 		.path = file->path,
 		.debugging_dir = file->debugging_dir,
+		.root_fd = root ? root->fd : -1,
+		.other_root = root != NULL,
+		.root_device = root ? root->device : 0,
+		.root_inode = root ? root->inode : 0,
+		.debug = file->debug,
+		.functions = file->wanted,
+		.count = file->wanted_count,
+		.done = reading_done,
+		.free = reading_free,
 	};
-	_cleanup_close_ int debug_fd = debugfile_open(file->fd, &search);
-
-	load->error = native_table_load(&load->table, file->fd, debug_fd);
-	close(TAKE_FD(file->fd)); /* all that is wanted of it is in the table */
-}
-
-static void remember_hung(struct symbol_files *files, uint64_t device)
-{
-	files->hung[files->hung_next++ % HUNG_MAX] = (struct hung){device, loop_now_ns() + HUNG_NS};
-}
-
-static bool is_hung(const struct symbol_files *files, uint64_t device)
-{
-	uint64_t now = loop_now_ns();
-
-	for (int i = 0; i < HUNG_MAX; i++) {
-		if (files->hung[i].device == device && now < files->hung[i].until_ns)
-			return true;
-	}
-	return false;
-}
-
-static void load_done(struct job *job, bool finished)
-{
-	struct load_job *load = (struct load_job *)job;
-	struct symbol_file *file = load->file;
-
-	file->state = READ;
-	if (!finished) {
-		file->error = -ETIMEDOUT;
-		remember_hung(load->files, file->device);
-		return;
-	}
-	file->table = TAKE_PTR(load->table);
-	file->error = load->error;
-	/* A container's root must not be kept busy. */
-	symbol_root_unref(TAKE_PTR(file->root));
-	if (file->table)
-		load->files->table_bytes += native_table_bytes(file->table);
-}
-
-static void load_free(struct job *job)
-{
-	struct load_job *load = (struct load_job *)job;
-
-	native_table_free(load->table);
-	symbol_file_unref(load->file);
-	free(load);
-}
-
-static void refuse_to_load(struct symbol_file *file, int error)
-{
-	file->state = READ;
-	file->error = error;
-	close_later(file->worker, &file->fd, 1);
 	file->fd = -1;
+	file->debug = (struct debug_found){0};
+	file->wanted = NULL;
+	file->wanted_count = file->wanted_capacity = 0;
+	file->place.pid = 0; /* it may be another's by the next time */
+	file->reading = true;
+	files->readings++;
+	files->stats.readings++;
+	reading_submit(&mine->reading, files->worker);
 }
 
-void symbol_file_load(struct symbol_files *files, struct symbol_file *file)
+void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), void *arg)
 {
-	if (file->state != UNREAD)
-		return;
-	if (is_hung(files, file->device) || files->table_bytes > TABLE_BYTES_MAX) {
-		refuse_to_load(file, is_hung(files, file->device) ? -ETIMEDOUT : -EDQUOT);
-		return;
+	files->passed = passed;
+	files->arg = arg;
+	files->readings++; /* until all are on their way */
+	while (files->wanted) {
+		_cleanup_(unref_file) struct symbol_file *file = files->wanted;
+
+		files->wanted = file->next_wanted;
+		if (!hung_has(&files->hung, file->stat.st_dev)) {
+			start_reading(files, file);
+			continue;
+		}
+		files->stats.lost[SYMBOL_LOST_HUNG] += file->wanted_count;
+		file->wanted_count = 0;
 	}
-	struct load_job *load = calloc(1, sizeof(*load));
-	if (!load)
-		return; /* the next stack asks again */
-	load->job = (struct job){.run = load_run, .done = load_done, .free = load_free};
-	load->files = files;
-	load->file = symbol_file_ref(file);
-	file->state = READING;
-	worker_submit(files->worker, &load->job);
+	one_less(files);
 }
 
-int symbol_files_fence(struct symbol_files *files, void (*passed)(void *arg), void *arg)
+bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
+		      struct symbol_function *function)
 {
-	return worker_fence(files->worker, passed, arg);
-}
+	const struct range *range = ranges_find(&file->ranges, offset);
 
-struct unused {
-	uint64_t last_used;
-	struct file_id id;
-};
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct unused *left = a, *right = b;
-
-	return left->last_used > right->last_used ? -1 : left->last_used < right->last_used;
+	if (!range)
+		return false;
+	*function = (struct symbol_function){
+		.name = ranges_name(&file->ranges, range),
+		.address = range->address,
+		.is_entry = range->is_entry,
+	};
+	return true;
 }
 
 void symbol_files_trim(struct symbol_files *files, size_t keep)
 {
-	_cleanup_free_ struct unused *unused = calloc(map_count(files->by_id) + 1, sizeof(*unused));
-	struct symbol_file **file;
-	const struct file_id *id;
-	size_t count = 0;
+	size_t count, unused = 0;
+	_cleanup_free_ struct by_use *list = list_files(files, &count);
 
-	if (!unused)
-		return;
-	map_each (files->by_id, pos, id, file) {
-		if (atomic_load(&(*file)->refs) == 1)
-			unused[count++] = (struct unused){(*file)->last_used, *id};
-	}
-	qsort(unused, count, sizeof(*unused), newest_first);
-	for (size_t i = keep; i < count; i++) {
-		file = map_get(files->by_id, &unused[i].id);
-		if ((*file)->table)
-			files->table_bytes -= native_table_bytes((*file)->table);
-		symbol_file_unref(*file);
-		map_del(files->by_id, &unused[i].id);
-	}
-}
+	for (size_t i = 0; list && i < count; i++) {
+		struct symbol_file *file = list[i].file;
 
-const struct native_table *symbol_file_table(const struct symbol_file *file)
-{
-	return file->table;
+		if (atomic_load(&file->refs) > 1)
+			continue;
+		let_go(file);
+		if (++unused <= keep)
+			continue;
+		forget_functions(files, file);
+		map_del(files->by_id, &list[i].id);
+		symbol_file_unref(file);
+	}
 }
 
 const char *symbol_file_module(const struct symbol_file *file)
@@ -403,15 +524,28 @@ bool symbol_file_is_jit(const struct symbol_file *file)
 	return file->error == -ENOEXEC && strncmp(file->path, "/memfd:", 7) == 0;
 }
 
+const char *symbol_loss_name(enum symbol_loss loss)
+{
+	static const char *const names[SYMBOL_LOST_COUNT] = {
+		[SYMBOL_LOST_GONE] = "file_gone",
+		[SYMBOL_LOST_CHANGED] = "file_changed",
+		[SYMBOL_LOST_HUNG] = "file_hung",
+		[SYMBOL_LOST_NO_DESCRIPTOR] = "no_descriptor",
+		[SYMBOL_LOST_UNREADABLE] = "unreadable",
+	};
+
+	return names[loss];
+}
+
 void symbol_files_stats(const struct symbol_files *files, struct symbol_files_stats *stats)
 {
 	struct symbol_file **file;
 	const struct file_id *id;
 
-	*stats = (struct symbol_files_stats){.files = map_count(files->by_id),
-					     .table_bytes = files->table_bytes};
+	*stats = files->stats;
+	stats->files = map_count(files->by_id);
 	map_each (files->by_id, pos, id, file) {
-		if ((*file)->state == READ && (*file)->error)
-			stats->unreadable++;
+		stats->unreadable += (*file)->error != 0;
+		stats->held += (*file)->fd >= 0;
 	}
 }

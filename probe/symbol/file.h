@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Files with code that targets have mapped: one object for each distinct file, shared by all
- * processes, its functions read when a stack first needs them.
+ * processes. Of a file's functions only those are kept that stacks had; others are read when a
+ * stack first has them (symbol/reader.h), so that a browser's symbol table costs no memory.
  *
  * A file is told by device, inode, size and times, and by where its debug file is looked for. So a
  * file that claims another's build id, or a container's debug file, names only its own frames.
  *
- * The registry belongs to the loop's thread; references may be dropped on any.
+ * Files are held open while somebody has them mapped, as many as symbol/held.h allows, those that
+ * were used last; another one is opened anew through a process that has it mapped. Once that has
+ * ended its functions may be lost, which is counted.
+ *
+ * The registry belongs to the loop's thread; references may be dropped on any. One round at a time:
+ *
+ *	symbol_files_begin() -> symbol_file_want() … -> symbol_files_read() -> passed()
+ *	-> symbol_file_find() …, on any thread, until the next round
  */
 #pragma once
 
@@ -16,16 +24,8 @@
 #include <sys/stat.h>
 
 #include "base/worker.h"
-#include "symbol/native.h"
-
-/* The root folder of a process. */
-struct symbol_root;
-
-/* The root of a process, from an O_PATH fd, which is taken over (*fd becomes -1) unless it is the
- * same as ours: then NULL. */
-struct symbol_root *symbol_root_new(int *fd, const struct stat *stat);
-struct symbol_root *symbol_root_ref(struct symbol_root *root);
-void symbol_root_unref(struct symbol_root *root);
+#include "symbol/reader.h"
+#include "symbol/root.h"
 
 struct symbol_file;
 struct symbol_files;
@@ -35,15 +35,15 @@ int symbol_files_new(struct symbol_files **ret, struct worker *worker);
 void symbol_files_free(struct symbol_files *files);
 
 /*
- * The file behind *fd, of which `stat` was read where that may take its time. A file that is new
- * takes the fd over (*fd becomes -1). `path` is as the process sees it. The caller gets a
- * reference; NULL: no memory.
+ * The file of which `stat` was read where that may take its time. *fd: it, open, with its place
+ * (held_take()), or -1; where it is of use it is taken over (*fd becomes -1). `path` is as the
+ * process sees it. The caller gets a reference; NULL: no memory.
  */
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
 				     const char *path, struct symbol_root *root,
 				     const char *debugging_dir);
 
-/* A file that could not be opened: it has a name and no functions. */
+/* A file that could not be looked at: it has a name and no functions. */
 struct symbol_file *symbol_file_nameless(const char *path);
 
 /* This kernel's vDSO, the same for all 64-bit processes. */
@@ -52,17 +52,30 @@ struct symbol_file *symbol_files_vdso(struct symbol_files *files);
 struct symbol_file *symbol_file_ref(struct symbol_file *file);
 void symbol_file_unref(struct symbol_file *file);
 
-/* Has its functions read by the worker, unless that was done already. */
-void symbol_file_load(struct symbol_files *files, struct symbol_file *file);
+/* A round begins: functions that were not used for long make room. */
+void symbol_files_begin(struct symbol_files *files);
 
-/* Calls passed(arg) when all that were asked for are read or given up. -ENOMEM */
-int symbol_files_fence(struct symbol_files *files, void (*passed)(void *arg), void *arg);
+/* The function at that file offset is wanted. `place` is where it can be opened. */
+void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint64_t offset,
+		      const struct symbol_place *place);
 
-/* Forgets files that nothing refers to, beyond the `keep` last used. */
+/* Reads what is wanted and isn't known; calls passed(arg) when all is read or given up, which may
+ * be at once. */
+void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), void *arg);
+
+struct symbol_function {
+	const char *name; /* as the linker has it; NULL: it has none. Valid until the next round. */
+	uint64_t address; /* its first instruction, as the file was linked */
+	bool is_entry;	  /* threads begin there (symbol/entry.h) */
+};
+
+/* False: nothing is known of that place. */
+bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
+		      struct symbol_function *function);
+
+/* Between rounds: forgets files that nothing refers to, beyond the `keep` last used, and holds none
+ * of them open. */
 void symbol_files_trim(struct symbol_files *files, size_t keep);
-
-/* NULL: not read, or could not be. Stays as long as the reference to the file. */
-const struct native_table *symbol_file_table(const struct symbol_file *file);
 
 /* The last part of its path. */
 const char *symbol_file_module(const struct symbol_file *file);
@@ -70,7 +83,22 @@ const char *symbol_file_module(const struct symbol_file *file);
 /* Memory made for code at run time (a memfd that is no ELF file). */
 bool symbol_file_is_jit(const struct symbol_file *file);
 
+/* Why functions could not be looked up. */
+enum symbol_loss {
+	SYMBOL_LOST_GONE,	   /* its file is not open any more, and its process has ended */
+	SYMBOL_LOST_CHANGED,	   /* its file was written to or replaced */
+	SYMBOL_LOST_HUNG,	   /* its file system hangs */
+	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
+	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
+	SYMBOL_LOST_COUNT
+};
+
+const char *symbol_loss_name(enum symbol_loss loss);
+
 struct symbol_files_stats {
-	uint64_t files, table_bytes, unreadable;
+	uint64_t files, unreadable, held;
+	uint64_t bytes;			  /* of the functions that are known */
+	uint64_t readings;		  /* of a file's tables, since the start */
+	uint64_t lost[SYMBOL_LOST_COUNT]; /* distinct addresses of a window, since the start */
 };
 void symbol_files_stats(const struct symbol_files *files, struct symbol_files_stats *stats);

@@ -7,94 +7,99 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "proc/elf.h"
+#include "symbol/search.h"
 
-#define SYMBOLS_MAX (2u * 1024 * 1024)
-#define STRINGS_MAX (256u * 1024 * 1024)
-#define NAMES_MAX   (256u * 1024 * 1024)
+#define SYMBOLS_MAX (4u * 1024 * 1024)
 #define NAME_MAX_   65535
-#define NAMES_SLACK 65536
 #define UNWIND_MAX  (64u * 1024 * 1024)
 #define BATCH	    1024
-#define NO_NAME	    UINT32_MAX
+#define PIECE_MAX   16384 /* places that are looked for at a time: 2 MB */
+#define WINDOW	    4096
 
-struct function {
-	uint32_t start; /* from the table's base */
-	uint32_t bytes;
-	uint32_t name; /* in names; NO_NAME */
+/* A string table that is read where names are asked for. */
+struct strings {
+	int fd;
+	struct elf_extent extent;
+	uint64_t at; /* what `window` holds */
+	size_t len;
+	char window[WINDOW];
 };
 
-struct native_table {
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	size_t segments_count;
-	uint64_t base;		    /* lowest linked address of executable code */
-	struct function *functions; /* by start; a start stands once */
-	size_t count;
-	struct buf names;
+/* .symtab, .dynsym, the debug file's .symtab: a name is known by its table and its offset. */
+enum { TABLE_SYMTAB, TABLE_DYNSYM, TABLE_DEBUG, TABLES };
+
+#define TABLE_SHIFT 60
+
+struct resolver {
+	int fd;
+	struct elf_image image, debug;
+	struct strings strings[TABLES];
+	uint64_t base; /* lowest linked address of executable code */
+	struct search *search;
+	struct buf *names;
 };
 
-/* While a table is built: a symbol with what decides between several at one address. */
-struct candidate {
-	uint32_t start, bytes;
-	uint32_t name;
-	uint8_t rank; /* the higher the better */
-};
-
-struct builder {
-	struct native_table *table;
-	struct candidate *candidates;
-	size_t count, capacity;
-	struct buf names;
-};
-
-static void builder_done(struct builder *builder)
+static void resolver_free(struct resolver **resolver)
 {
-	native_table_free(builder->table);
-	free(builder->candidates);
-	buf_done(&builder->names);
+	if (*resolver)
+		search_free((*resolver)->search);
+	free(*resolver);
 }
 
-void native_table_free(struct native_table *table)
+static bool is_code(const struct resolver *resolver, uint64_t address)
 {
-	if (!table)
-		return;
-	free(table->functions);
-	buf_done(&table->names);
-	free(table);
-}
+	const struct elf_image *image = &resolver->image;
 
-size_t native_table_bytes(const struct native_table *table)
-{
-	return sizeof(*table) + table->count * sizeof(*table->functions) + table->names.capacity;
-}
-
-static bool is_code(const struct native_table *table, uint64_t address)
-{
-	for (size_t i = 0; i < table->segments_count; i++) {
-		if (address - table->segments[i].address < table->segments[i].file_bytes)
-			return address - table->base < UINT32_MAX;
+	for (size_t i = 0; i < image->segments_count; i++) {
+		if (address - image->segments[i].address < image->segments[i].file_bytes)
+			return address - resolver->base < UINT32_MAX;
 	}
 	return false;
 }
 
-static int add(struct builder *builder, const struct candidate *candidate)
+/* What there is of a string from `offset` on, at least one byte; NULL: it can't be read. */
+static const char *strings_at(struct strings *strings, uint64_t offset, size_t *len)
 {
-	if (builder->count == SYMBOLS_MAX)
-		return -EFBIG;
-	if (builder->count == builder->capacity) {
-		size_t capacity = builder->capacity ? builder->capacity * 2 : 1024;
-		struct candidate *grown =
-			reallocarray(builder->candidates, capacity, sizeof(*grown));
+	uint64_t left = strings->extent.bytes - offset;
 
-		if (!grown)
-			return -ENOMEM;
-		builder->candidates = grown;
-		builder->capacity = capacity;
+	if (offset >= strings->extent.bytes)
+		return NULL;
+	if (offset - strings->at >= strings->len ||
+	    (strings->len - (offset - strings->at) < 2 && left > 1)) {
+		strings->len = 0;
+		size_t n = left < WINDOW ? (size_t)left : WINDOW;
+		if (elf_pread(strings->fd, strings->window, n, strings->extent.offset + offset) < 0)
+			return NULL;
+		strings->at = offset;
+		strings->len = n;
 	}
-	builder->candidates[builder->count++] = *candidate;
-	return 0;
+	*len = strings->len - (size_t)(offset - strings->at);
+	return strings->window + (offset - strings->at);
+}
+
+/* The whole name into `out` with its NUL; false: too long, or can't be read. */
+static bool strings_copy(struct strings *strings, uint64_t offset, struct buf *out)
+{
+	size_t before = out->len, len;
+	const char *text;
+
+	while (out->len - before <= NAME_MAX_ && !buf_error(out) &&
+	       (text = strings_at(strings, offset, &len))) {
+		size_t part = strnlen(text, len);
+
+		buf_add(out, text, part);
+		offset += part;
+		if (part < len || offset >= strings->extent.bytes) {
+			if (out->len - before > NAME_MAX_)
+				break;
+			buf_char(out, '\0');
+			return true;
+		}
+	}
+	out->len = before;
+	return false;
 }
 
 /*
@@ -102,7 +107,7 @@ static int add(struct builder *builder, const struct candidate *candidate)
  * global before weak before local, fewer leading underscores. (As perf chooses, so that both show
  * the same name.)
  */
-static uint8_t rank_of(const Elf64_Sym *symbol, const char *name)
+static uint8_t rank_of(const Elf64_Sym *symbol, const char *name, size_t len)
 {
 	unsigned binding = ELF64_ST_BIND(symbol->st_info);
 	unsigned rank = 0;
@@ -110,34 +115,35 @@ static uint8_t rank_of(const Elf64_Sym *symbol, const char *name)
 	rank |= symbol->st_size ? 1u << 7 : 0;
 	rank |= ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE ? 1u << 6 : 0;
 	rank |= binding == STB_GLOBAL ? 2u << 4 : binding == STB_WEAK ? 1u << 4 : 0;
-	rank |= name[0] != '_' ? 2u : name[1] != '_' ? 1u : 0;
+	rank |= name[0] != '_' ? 2u : len < 2 || name[1] != '_' ? 1u : 0;
 	return (uint8_t)rank;
 }
 
-static int take_symbol(struct builder *builder, const Elf64_Sym *symbol, const char *strings,
-		       size_t strings_bytes)
+static void meet_symbol(struct resolver *resolver, const Elf64_Sym *symbol, uint64_t table)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	struct strings *strings = &resolver->strings[table];
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
-		return 0;
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= strings_bytes ||
-	    !is_code(builder->table, symbol->st_value))
-		return 0;
-	const char *name = strings + symbol->st_name; /* strings end with a NUL */
-	size_t len = strlen(name);
-	/* "$x" and its like mark stretches of code and data, ".L" labels are the compiler's. */
-	if (!len || len > NAME_MAX_ || name[0] == '$' || (type == STT_NOTYPE && name[0] == '.'))
-		return 0;
-	uint64_t room = UINT32_MAX - (symbol->st_value - builder->table->base);
-	struct candidate candidate = {
-		.start = (uint32_t)(symbol->st_value - builder->table->base),
-		.bytes = (uint32_t)(symbol->st_size < room ? symbol->st_size : room),
-		.name = (uint32_t)builder->names.len,
-		.rank = rank_of(symbol, name),
+		return;
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name ||
+	    symbol->st_name >= strings->extent.bytes || !is_code(resolver, symbol->st_value))
+		return;
+	struct passing passing = {
+		.start = (uint32_t)(symbol->st_value - resolver->base),
+		.bytes = symbol->st_size < UINT32_MAX ? (uint32_t)symbol->st_size : UINT32_MAX,
+		.name = table << TABLE_SHIFT | symbol->st_name,
+		.unsure = type == STT_NOTYPE,
 	};
-	buf_add(&builder->names, name, len + 1);
-	return buf_error(&builder->names) ? buf_error(&builder->names) : add(builder, &candidate);
+	if (!search_meet(resolver->search, &passing))
+		return;
+	size_t len;
+	const char *name = strings_at(strings, symbol->st_name, &len);
+	/* "$x" and its like mark stretches of code and data, ".L" labels are the compiler's. */
+	if (!name || !name[0] || name[0] == '$' || (type == STT_NOTYPE && name[0] == '.'))
+		return;
+	passing.rank = rank_of(symbol, name, len);
+	search_take(resolver->search, &passing);
 }
 
 static void widen(Elf64_Sym *to, const Elf32_Sym *from)
@@ -152,7 +158,8 @@ static void widen(Elf64_Sym *to, const Elf32_Sym *from)
 	};
 }
 
-static int take_symbols(struct builder *builder, int fd, bool wide, const struct elf_symbols *from)
+static int meet_symbols(struct resolver *resolver, int fd, bool wide,
+			const struct elf_symbols *from, uint64_t table)
 {
 	union {
 		Elf32_Sym narrow[BATCH];
@@ -160,18 +167,12 @@ static int take_symbols(struct builder *builder, int fd, bool wide, const struct
 	} batch;
 	size_t each = wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	uint64_t total = from->symbols.bytes / each;
-	/* Many symbols may share one long string: what is copied stays near what the file has. */
-	size_t names_max = builder->names.len + 2 * from->strings.bytes + NAMES_SLACK;
+	int r = 0;
 
-	if (!total || !from->strings.bytes)
-		return 0;
-	if (total > SYMBOLS_MAX || from->strings.bytes > STRINGS_MAX)
+	if (total > SYMBOLS_MAX)
 		return -EFBIG;
-	_cleanup_free_ char *strings = malloc(from->strings.bytes + 1);
-	if (!strings)
-		return -ENOMEM;
-	strings[from->strings.bytes] = '\0';
-	int r = elf_pread(fd, strings, from->strings.bytes, from->strings.offset);
+	resolver->strings[table].fd = fd;
+	resolver->strings[table].extent = from->strings;
 	for (uint64_t at = 0; r == 0 && at < total; at += BATCH) {
 		size_t n = total - at < BATCH ? (size_t)(total - at) : BATCH;
 
@@ -183,9 +184,7 @@ static int take_symbols(struct builder *builder, int fd, bool wide, const struct
 				symbol = batch.wide[i];
 			else
 				widen(&symbol, &batch.narrow[i]);
-			r = take_symbol(builder, &symbol, strings, from->strings.bytes);
-			if (r == 0 && builder->names.len > names_max)
-				r = -EFBIG;
+			meet_symbol(resolver, &symbol, table);
 		}
 	}
 	return r;
@@ -195,7 +194,7 @@ static int take_symbols(struct builder *builder, int fd, bool wide, const struct
  * .eh_frame_hdr, as LSB describes it and every linker writes it: version 1, pointer to .eh_frame,
  * count as udata4 (0x03), table of {start, FDE} as sdata4 relative to this section (0x3b).
  */
-static int take_unwind_starts(struct builder *builder, int fd, const struct elf_image *image)
+static void meet_unwind_starts(struct resolver *resolver)
 {
 	struct {
 		uint8_t version, eh_frame_encoding, count_encoding, table_encoding;
@@ -205,179 +204,189 @@ static int take_unwind_starts(struct builder *builder, int fd, const struct elf_
 	struct {
 		int32_t start, fde;
 	} rows[BATCH];
+	const struct elf_image *image = &resolver->image;
 	uint64_t at = image->eh_frame_hdr.offset, bytes = image->eh_frame_hdr.bytes;
 
 	if (bytes < sizeof(head) || bytes > UNWIND_MAX ||
-	    elf_pread(fd, &head, sizeof(head), at) < 0)
-		return 0;
+	    elf_pread(resolver->fd, &head, sizeof(head), at) < 0)
+		return;
 	if (head.version != 1 || head.count_encoding != 0x03 || head.table_encoding != 0x3b ||
 	    (head.eh_frame_encoding & 0x0f) == 0x0c || /* 8-byte pointer */
 	    head.count > (bytes - sizeof(head)) / sizeof(rows[0]))
-		return 0;
+		return;
 	at += sizeof(head);
 	for (uint32_t done = 0; done < head.count;) {
 		uint32_t n = head.count - done < BATCH ? head.count - done : BATCH;
 
-		if (elf_pread(fd, rows, n * sizeof(rows[0]), at + done * sizeof(rows[0])) < 0)
-			return 0;
+		if (elf_pread(resolver->fd, rows, n * sizeof(rows[0]),
+			      at + done * sizeof(rows[0])) < 0)
+			return;
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t start = image->eh_frame_hdr_address + (uint64_t)rows[i].start;
-			struct candidate candidate = {.name = NO_NAME};
+			struct passing passing = {.name = SEARCH_NO_NAME};
 
-			if (!is_code(builder->table, start))
+			if (!is_code(resolver, start))
 				continue;
-			candidate.start = (uint32_t)(start - builder->table->base);
-			int r = add(builder, &candidate);
-			if (r < 0)
-				return r;
+			passing.start = (uint32_t)(start - resolver->base);
+			if (search_meet(resolver->search, &passing))
+				search_take(resolver->search, &passing);
 		}
 		done += n;
 	}
-	return 0;
 }
 
+static int search_tables(struct resolver *resolver, int debug_fd)
+{
+	const struct elf_image *image = &resolver->image;
+	int r = meet_symbols(resolver, resolver->fd, image->wide, &image->symtab, TABLE_SYMTAB);
+
+	if (r == 0)
+		r = meet_symbols(resolver, resolver->fd, image->wide, &image->dynsym, TABLE_DYNSYM);
+	if (r == 0 && debug_fd >= 0)
+		r = meet_symbols(resolver, debug_fd, resolver->debug.wide, &resolver->debug.symtab,
+				 TABLE_DEBUG);
+	if (r == 0 && !search_is_covered(resolver->search))
+		meet_unwind_starts(resolver);
+	return r;
+}
+
+static uint32_t copy_name(struct resolver *resolver, uint64_t name)
+{
+	size_t begin = resolver->names->len;
+
+	if (name == SEARCH_NO_NAME || begin >= NATIVE_NO_NAME)
+		return NATIVE_NO_NAME;
+	return strings_copy(&resolver->strings[name >> TABLE_SHIFT],
+			    name & ((1ULL << TABLE_SHIFT) - 1), resolver->names)
+		       ? (uint32_t)begin
+		       : NATIVE_NO_NAME;
+}
+
+/* Takes what was found over to file offsets: within the segment that holds the place. */
+static void answer(const struct resolver *resolver, const struct found *found, uint64_t address,
+		   struct native_function *function)
+{
+	const struct elf_image *image = &resolver->image;
+	const struct elf_segment *segment = image->segments;
+
+	while (function->offset - segment->file_offset >= segment->file_bytes)
+		segment++; /* the first one that holds it: elf_address_of() found one */
+	uint64_t low = resolver->base + found->low, high = resolver->base + found->high;
+	uint64_t end = segment->address + segment->file_bytes;
+
+	if (low < segment->address)
+		low = segment->address;
+	if (high > end)
+		high = end;
+	function->from = function->offset - (address - low);
+	function->to = function->offset + (high - address);
+	function->address = resolver->base + found->start;
+}
+
+/* A piece of the places: `addresses` are theirs, sorted. */
+static int resolve_piece(struct resolver *resolver, int debug_fd, struct native_function *functions,
+			 const uint32_t *addresses, size_t count)
+{
+	uint64_t name_before = SEARCH_NO_NAME, next_before = SEARCH_NO_NAME;
+	uint32_t name = NATIVE_NO_NAME, next = NATIVE_NO_NAME;
+
+	search_free(TAKE_PTR(resolver->search));
+	int r = search_new(&resolver->search, addresses, count);
+	if (r == 0)
+		r = search_tables(resolver, debug_fd);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct found found;
+
+		search_answer(resolver->search, i, &found);
+		answer(resolver, &found, resolver->base + addresses[i], &functions[i]);
+		if (found.name != name_before)
+			name = copy_name(resolver, found.name);
+		if (found.next != next_before)
+			next = copy_name(resolver, found.next);
+		name_before = found.name;
+		next_before = found.next;
+		functions[i].name = name;
+		functions[i].next = next;
+		r = buf_error(resolver->names);
+	}
+	return r;
+}
+
+/* Address of the place until it is resolved: `address` is free for it, `from` = `to` says none. */
 static int compare(const void *a, const void *b)
 {
-	const struct candidate *left = a, *right = b;
+	const struct native_function *left = a, *right = b;
+	bool left_none = left->from == left->to, right_none = right->from == right->to;
 
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	if (left->rank != right->rank)
-		return left->rank > right->rank ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name;
+	if (left_none != right_none)
+		return left_none ? 1 : -1;
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* A label without size or name inside a function that has both is not a function. */
-static bool is_inside(const struct candidate *candidate, uint64_t covered)
+/* Sorts by address; returns how many have one. */
+static size_t locate(const struct resolver *resolver, struct native_function *functions,
+		     size_t count)
 {
-	return candidate->start < covered && (candidate->name == NO_NAME || candidate->bytes == 0);
-}
+	const struct elf_image *image = &resolver->image;
+	size_t located = 0;
 
-/* From sorted candidates to the table: one for each start, names that are used. */
-static int finish(struct builder *builder)
-{
-	struct native_table *table = builder->table;
-	uint64_t covered = 0;
-	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct native_function *function = &functions[i];
+		uint64_t address;
 
-	if (builder->count)
-		qsort(builder->candidates, builder->count, sizeof(*builder->candidates), compare);
-	for (size_t i = 0; i < builder->count; i++) {
-		const struct candidate *candidate = &builder->candidates[i];
-
-		if (kept && builder->candidates[kept - 1].start == candidate->start)
+		*function = (struct native_function){
+			.offset = function->offset, .name = NATIVE_NO_NAME, .next = NATIVE_NO_NAME};
+		if (!elf_address_of(image->segments, image->segments_count, function->offset,
+				    &address) ||
+		    address - resolver->base >= UINT32_MAX)
 			continue;
-		if (is_inside(candidate, covered))
-			continue;
-		if (candidate->start + (uint64_t)candidate->bytes > covered)
-			covered = candidate->start + (uint64_t)candidate->bytes;
-		builder->candidates[kept++] = *candidate;
+		function->address = address;
+		function->to = 1;
+		located++;
 	}
-	table->functions = calloc(kept ? kept : 1, sizeof(*table->functions));
-	if (!table->functions)
+	qsort(functions, count, sizeof(*functions), compare);
+	return located;
+}
+
+static int resolve_pieces(struct resolver *resolver, int debug_fd,
+			  struct native_function *functions, size_t count)
+{
+	size_t piece_max = count < PIECE_MAX ? count : PIECE_MAX;
+	_cleanup_free_ uint32_t *addresses = calloc(piece_max + 1, sizeof(*addresses));
+	int r = addresses ? 0 : -ENOMEM;
+
+	for (size_t done = 0; r == 0 && done < count;) {
+		size_t n = count - done < PIECE_MAX ? count - done : PIECE_MAX;
+
+		for (size_t i = 0; i < n; i++)
+			addresses[i] = (uint32_t)(functions[done + i].address - resolver->base);
+		r = resolve_piece(resolver, debug_fd, functions + done, addresses, n);
+		done += n;
+	}
+	return r;
+}
+
+int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
+		   struct buf *names)
+{
+	_cleanup_(resolver_free) struct resolver *resolver = calloc(1, sizeof(*resolver));
+
+	if (!resolver)
 		return -ENOMEM;
-	for (size_t i = 0; i < kept; i++) {
-		const struct candidate *candidate = &builder->candidates[i];
-		struct function *function = &table->functions[i];
-
-		*function = (struct function){candidate->start, candidate->bytes, NO_NAME};
-		if (candidate->name == NO_NAME)
-			continue;
-		const char *name = builder->names.data + candidate->name;
-		function->name = (uint32_t)table->names.len;
-		buf_add(&table->names, name, strlen(name) + 1);
-	}
-	table->count = kept;
-	return buf_error(&table->names);
-}
-
-static int begin(struct builder *builder, const struct elf_image *image)
-{
-	struct native_table *table = calloc(1, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	builder->table = table;
-	table->names = (struct buf)BUF_INIT(NAMES_MAX);
-	memcpy(table->segments, image->segments, sizeof(table->segments));
-	table->segments_count = image->segments_count;
-	table->base = UINT64_MAX;
-	for (size_t i = 0; i < table->segments_count; i++) {
-		if (table->segments[i].address < table->base)
-			table->base = table->segments[i].address;
-	}
-	return 0;
-}
-
-int native_table_load(struct native_table **ret, int fd, int debug_fd)
-{
-	_cleanup_(builder_done) struct builder builder = {.names = BUF_INIT(NAMES_MAX)};
-	struct elf_image image, debug;
-	int r = elf_read(fd, &image);
-
-	if (r == 0)
-		r = begin(&builder, &image);
-	if (r == 0)
-		r = take_symbols(&builder, fd, image.wide, &image.symtab);
-	if (r == 0)
-		r = take_symbols(&builder, fd, image.wide, &image.dynsym);
-	if (r == 0 && debug_fd >= 0 && elf_read(debug_fd, &debug) == 0)
-		r = take_symbols(&builder, debug_fd, debug.wide, &debug.symtab);
-	if (r == 0)
-		r = take_unwind_starts(&builder, fd, &image);
-	if (r == 0)
-		r = finish(&builder);
+	resolver->fd = fd;
+	resolver->names = names;
+	int r = elf_read(fd, &resolver->image);
 	if (r < 0)
 		return r;
-	*ret = TAKE_PTR(builder.table);
-	return 0;
-}
-
-/* Functions may lie inside others (assembly does that): how many are looked at backwards. */
-#define NESTED_MAX 16
-
-static const char *name_of(const struct native_table *table, size_t i)
-{
-	uint32_t name = table->functions[i].name;
-
-	return name == NO_NAME ? NULL : table->names.data + name;
-}
-
-int native_table_find(const struct native_table *table, uint64_t file_offset,
-		      struct native_function *function)
-{
-	size_t low = 0, high = table->count;
-	uint64_t address;
-
-	if (!elf_address_of(table->segments, table->segments_count, file_offset, &address) ||
-	    address - table->base >= UINT32_MAX)
-		return -ENOENT;
-	uint32_t wanted = (uint32_t)(address - table->base);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->functions[middle].start <= wanted)
-			low = middle + 1;
-		else
-			high = middle;
+	if (debug_fd >= 0 && elf_read(debug_fd, &resolver->debug) < 0)
+		debug_fd = -1;
+	resolver->base = UINT64_MAX;
+	for (size_t i = 0; i < resolver->image.segments_count; i++) {
+		if (resolver->image.segments[i].address < resolver->base)
+			resolver->base = resolver->image.segments[i].address;
 	}
-	/* A function without a size reaches to the next one. */
-	uint32_t gap = low ? table->functions[low - 1].start : 0;
-	for (size_t i = low; i > 0 && low - i < NESTED_MAX; i--) {
-		const struct function *at = &table->functions[i - 1];
-
-		if (wanted - at->start < at->bytes || (i == low && at->bytes == 0)) {
-			*function = (struct native_function){
-				.name = name_of(table, i - 1),
-				.address = table->base + at->start,
-				.next = i < table->count ? name_of(table, i) : NULL,
-			};
-			return 0;
-		}
-		if (at->start + at->bytes > gap)
-			gap = at->start + at->bytes;
-	}
-	/* Between functions: where the last one ended stands for all of the gap. */
-	*function = (struct native_function){.address = table->base + gap};
-	return 0;
+	size_t located = locate(resolver, functions, count);
+	return resolve_pieces(resolver, debug_fd, functions, located);
 }

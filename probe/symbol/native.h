@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The functions of one ELF file: from .symtab and .dynsym, from its separate debug file, and, for
- * code without a symbol, the function starts of .eh_frame_hdr. Immutable once loaded, so that any
- * thread may look up. Compact: 12 bytes and the name a function.
+ * The functions of an ELF file at given places: from .symtab and .dynsym, from its separate debug
+ * file, and, for code without a symbol, the function starts of .eh_frame_hdr. The tables are read
+ * once for all places together, in pieces; nothing of them stays but the answers.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct native_table;
+#include "base/buf.h"
 
-/*
- * Reads the table. `debug_fd` is the separate debug file, or -1. It reads files that a target may
- * own: in a job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG or -ENOSPC too many or too long
- * symbols, -ENOMEM, errno of reading.
- */
-int native_table_load(struct native_table **ret, int fd, int debug_fd);
-void native_table_free(struct native_table *table);
+#define NATIVE_NO_NAME UINT32_MAX
 
+/* The function that holds a place in a file. */
 struct native_function {
-	const char *name; /* as the linker has it; NULL: it has none. Lives as long as the table. */
-	uint64_t address; /* its first instruction, as the file was linked */
-	const char *next; /* the name of the function right behind it; NULL: none, or nameless */
+	uint64_t offset;   /* the question: a file offset */
+	uint64_t from, to; /* file offsets around it that have the same answer; from = to: it is in
+			    * no executable segment, the rest is 0 */
+	uint64_t address;  /* of its first instruction, as the file was linked */
+	uint32_t name;	   /* where it begins in `names`, as the linker has it; NATIVE_NO_NAME */
+	uint32_t next;	   /* of code without a name: that of the function right behind it */
 };
 
-/* The function that holds a file offset. -ENOENT: it is in no executable segment. */
-int native_table_find(const struct native_table *table, uint64_t file_offset,
-		      struct native_function *function);
-
-/* Memory that the table takes. */
-size_t native_table_bytes(const struct native_table *table);
+/*
+ * Answers for all of `functions`, which it sorts by address. Names are added to `names`, each with
+ * a NUL. `debug_fd` is the separate debug file, or -1. It reads files that a target may own: in a
+ * job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG too many symbols, -ENOSPC names have more
+ * than names->max, -ENOMEM, errno of reading. Then no answer counts.
+ */
+int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
+		   struct buf *names);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "symbol/demangle.h"
@@ -14,25 +13,6 @@ struct symbolizer {
 	struct kernel_symbols *kernel;
 	atomic_uint_fast64_t unnamed; /* read by the loop, as is */
 	atomic_int kernel_error;
-};
-
-/* Where threads begin: the program's entry and what C libraries put between it and main, and
- * between clone and a thread's function (glibc, musl). */
-static const char *const entries[] = {
-	"_start",
-	"__libc_start_call_main",
-	"__libc_start_main",
-	"__libc_start_main_impl",
-	"__libc_start_main@@GLIBC_2.34",
-	"libc_start_main_stage2",
-	"_start_c",
-	"start_thread",
-	"clone",
-	"__clone",
-	"clone3",
-	"__clone3",
-	"start",
-	"start_c11",
 };
 
 int symbolizer_new(struct symbolizer **ret)
@@ -61,30 +41,10 @@ void symbolizer_begin(struct symbolizer *symbolizer)
 	kernel_symbols_begin(symbolizer->kernel);
 }
 
-/* In a stripped glibc they have no name, but lie right before functions that it exports:
- * __libc_start_call_main before the first of these, start_thread before the second. */
-static const char *const behind_entries[] = {"__libc_start_main", "pthread_create"};
-
-static bool is_one_of(const char *name, const char *const *names, size_t count)
+static void without_symbol(struct named *named, struct buf *name, const char *module,
+			   const uint64_t *address)
 {
-	for (size_t i = 0; name && i < count; i++) {
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_entry(const struct native_function *function)
-{
-	if (function->name)
-		return is_one_of(function->name, entries, ARRAY_SIZE(entries));
-	return is_one_of(function->next, behind_entries, ARRAY_SIZE(behind_entries));
-}
-
-static void unnamed(struct symbolizer *symbolizer, struct buf *name, const char *module,
-		    const uint64_t *address)
-{
-	atomic_fetch_add(&symbolizer->unnamed, 1);
+	named->unnamed = true;
 	buf_char(name, '[');
 	buf_str(name, module);
 	if (address) {
@@ -94,61 +54,71 @@ static void unnamed(struct symbolizer *symbolizer, struct buf *name, const char 
 	buf_char(name, ']');
 }
 
-static void name_kernel(struct symbolizer *symbolizer, uint64_t address, struct buf *name)
+static void name_kernel(struct symbolizer *symbolizer, uint64_t address, struct named *named,
+			struct buf *name)
 {
 	const char *found = kernel_symbols_find(symbolizer->kernel, address);
 
 	atomic_store(&symbolizer->kernel_error, kernel_symbols_error(symbolizer->kernel));
-
+	named->type = FRAME_TYPE_KERNEL;
 	if (found)
 		buf_str(name, found);
 	else
-		unnamed(symbolizer, name, "kernel", NULL);
+		without_symbol(named, name, "kernel", NULL);
 }
 
-static enum frame_type name_in_file(struct symbolizer *symbolizer, const struct symbol_file *file,
-				    uint64_t offset, struct buf *name, bool *entry)
+static void name_jit(struct named *named, struct buf *name)
 {
-	const struct native_table *table = symbol_file_table(file);
+	named->type = FRAME_TYPE_JIT;
+	buf_str(name, "[jit]");
+}
+
+static void name_in_file(const struct symbol_file *file, uint64_t offset, struct named *named,
+			 struct buf *name)
+{
 	const char *module = symbol_file_module(file);
-	struct native_function function;
+	struct symbol_function function;
 
 	if (symbol_file_is_jit(file)) {
-		buf_str(name, "[jit]");
-		return FRAME_TYPE_JIT;
+		name_jit(named, name);
+		return;
 	}
-	if (!table || native_table_find(table, offset, &function) < 0) {
-		unnamed(symbolizer, name, module, NULL);
-	} else if (!function.name) {
-		unnamed(symbolizer, name, module, &function.address);
-		*entry = is_entry(&function);
-	} else {
+	if (!symbol_file_find(file, offset, &function)) {
+		without_symbol(named, name, module, NULL);
+		return;
+	}
+	named->is_entry = function.is_entry;
+	if (function.name)
 		demangle(function.name, name);
-		*entry = is_entry(&function);
-	}
-	return FRAME_TYPE_NATIVE;
+	else
+		without_symbol(named, name, module, &function.address);
 }
 
-enum frame_type symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
-				struct buf *name, bool *entry)
+struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
+			     struct buf *name)
 {
-	uint64_t address = code->address - (code->is_return ? 1 : 0);
+	struct named named = {.type = FRAME_TYPE_NATIVE};
 
-	*entry = false;
 	switch (code->place) {
 	case CODE_KERNEL:
-		name_kernel(symbolizer, address, name);
-		return FRAME_TYPE_KERNEL;
+		name_kernel(symbolizer, code->address, &named, name);
+		break;
 	case CODE_FILE:
-		return name_in_file(symbolizer, code->file, address, name, entry);
+		name_in_file(code->file, code->address, &named, name);
+		break;
 	case CODE_VSYSCALL:
 		buf_str(name, "[vsyscall]");
-		return FRAME_TYPE_NATIVE;
+		break;
 	case CODE_JIT:
+		name_jit(&named, name);
 		break;
 	}
-	buf_str(name, "[jit]");
-	return FRAME_TYPE_JIT;
+	return named;
+}
+
+void symbolizer_count_unnamed(struct symbolizer *symbolizer, uint64_t frames)
+{
+	atomic_fetch_add(&symbolizer->unnamed, frames);
 }
 
 int symbolizer_kernel_error(const struct symbolizer *symbolizer)

@@ -19,9 +19,9 @@ enum code_place {
 
 struct code {
 	enum code_place place;
-	bool is_return; /* a return address: the call is before it */
 	struct symbol_file *file;
-	uint64_t address;
+	uint64_t address; /* of a return address the byte before it, where the call is */
+	uint64_t mapped_from, mapped_to; /* the mapping of `file`; 0: it isn't there any more */
 };
 
 struct symbolizer;
@@ -33,13 +33,23 @@ void symbolizer_free(struct symbolizer *symbolizer);
 /* To be called before a batch of names. */
 void symbolizer_begin(struct symbolizer *symbolizer);
 
+/* What a name doesn't tell. */
+struct named {
+	enum frame_type type;
+	bool is_entry; /* threads begin in that function, so the stack ends here */
+	bool unnamed;  /* it has no symbol */
+};
+
 /*
- * Adds the frame's name to `name`, without its kind's suffix, and tells its type. Without a symbol:
- * `[module+0x1a2b]` (where its function starts), `[module]` when the file could not be read,
- * `[jit]`, `[kernel]`. *entry: the function is where a thread begins, so the stack ends here.
+ * Adds the frame's name to `name`, without its kind's suffix. Without a symbol: `[module+0x1a2b]`
+ * (where its function starts), `[module]` when the file could not be read, `[jit]`, `[kernel]`.
+ * What of a file is to be named has been read before (symbol/file.h).
  */
-enum frame_type symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
-				struct buf *name, bool *entry);
+struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
+			     struct buf *name);
+
+/* So many frames that were shown have no symbol. */
+void symbolizer_count_unnamed(struct symbolizer *symbolizer, uint64_t frames);
 
 /* Why the kernel's names can't be read: 0 they can (or weren't needed yet), -EACCES
  * kernel.kptr_restrict hides them, or a negative errno. From any thread. */

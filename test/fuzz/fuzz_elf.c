@@ -38,24 +38,40 @@ static void check_image(const struct elf_image *image)
 	demand(strchr(image->debuglink, '/') == NULL);
 }
 
-static void look_up(const struct elf_image *image, const struct native_table *table)
+static void check_functions(const struct native_function *functions, size_t count,
+			    const struct buf *names)
 {
-	size_t name_bytes = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct native_function *function = &functions[i];
 
-	for (size_t i = 0; i < image->segments_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-		uint64_t step = segment->file_bytes / 64 + 1;
-
-		for (uint64_t at = 0; at <= segment->file_bytes; at += step) {
-			struct native_function function;
-
-			if (native_table_find(table, segment->file_offset + at, &function) == 0 &&
-			    function.name)
-				name_bytes += strlen(function.name);
-		}
+		if (function->from == function->to)
+			continue;
+		demand(function->from <= function->offset && function->offset < function->to);
+		demand(function->name == NATIVE_NO_NAME ||
+		       memchr(names->data + function->name, '\0', names->len - function->name));
+		demand(function->next == NATIVE_NO_NAME ||
+		       memchr(names->data + function->next, '\0', names->len - function->next));
 	}
-	demand(name_bytes < (size_t)-1);
-	demand(native_table_bytes(table) > 0);
+}
+
+/* All over the file, then what was answered again, alone: it has to be the same. */
+static void look_up(int fd, int debug_fd, uint64_t bytes)
+{
+	static struct native_function functions[128];
+	_cleanup_buf_ struct buf names = BUF_INIT(1 << 20), alone_names = BUF_INIT(1 << 20);
+	size_t count = 0;
+
+	for (uint64_t at = 0; at < bytes && count < 128; at += bytes / 128 + 1)
+		functions[count++] = (struct native_function){.offset = at};
+	if (native_resolve(fd, debug_fd, functions, count, &names) < 0)
+		return;
+	check_functions(functions, count, &names);
+	struct native_function *middle = &functions[count / 2];
+	struct native_function alone = {.offset = middle->offset};
+	demand(native_resolve(fd, debug_fd, &alone, 1, &alone_names) == 0);
+	check_functions(&alone, 1, &alone_names);
+	demand((alone.from == alone.to) == (middle->from == middle->to));
+	demand(alone.address == middle->address);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -71,14 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	int r = elf_read(fd, &image);
 	if (r == 0)
 		check_image(&image);
-	for (int debug_fd = -1; debug_fd <= fd; debug_fd += fd + 1) {
-		struct native_table *table = NULL;
-
-		if (native_table_load(&table, fd, debug_fd) < 0)
-			continue;
-		demand(r == 0);
-		look_up(&image, table);
-		native_table_free(table);
+	struct native_function function = {0};
+	struct buf names = BUF_INIT(1);
+	demand(r == 0 || native_resolve(fd, -1, &function, 1, &names) == r);
+	if (r == 0) {
+		look_up(fd, -1, bytes);
+		look_up(fd, fd, bytes);
 	}
 	return 0;
 }

@@ -89,7 +89,7 @@ static inline void maker_symbols(struct elf_maker *maker, const char *name, uint
 		const struct symbol_plan *plan = &plans[i];
 		unsigned char info = (unsigned char)(plan->binding << 4 | plan->type);
 		uint16_t section = plan->undefined ? SHN_UNDEF : 1;
-		Elf64_Sym wide = {.st_name = (uint32_t)strings_len,
+		Elf64_Sym wide = {.st_name = plan->name[0] ? (uint32_t)strings_len : 0,
 				  .st_info = info,
 				  .st_shndx = section,
 				  .st_value = CODE_ADDRESS + plan->value,

@@ -25,6 +25,7 @@
 #include "profile/window.h"
 #include "symbol/debugfile.h"
 #include "symbol/native.h"
+#include "symbol/ranges.h"
 
 /* Weak: without the linker's flags all tests are skipped. */
 void *__real_malloc(size_t bytes) __attribute__((weak));
@@ -301,7 +302,16 @@ static int use_request(void)
 	return r;
 }
 
-static int use_native_table(void)
+static int resolve_two(int fd, int debug_fd)
+{
+	struct native_function functions[] = {{.offset = CODE_OFFSET + 0x15},
+					      {.offset = CODE_OFFSET + 0x350}};
+	_cleanup_buf_ struct buf names = BUF_INIT(1 << 20);
+
+	return native_resolve(fd, debug_fd, functions, 2, &names);
+}
+
+static int use_native(void)
 {
 	static const uint32_t starts[] = {0x10, 0x40, 0x80, 0x300};
 	static const struct symbol_plan symbols[] = {FUNCTION("a", 0x10, 0x20),
@@ -313,24 +323,35 @@ static int use_native_table(void)
 			       .unwind = starts,
 			       .unwind_count = 4};
 	static struct elf_maker maker;
-	struct native_table *table = (struct native_table *)&elf;
 	_cleanup_close_ int fd = file_of(maker.image, elf_make(&maker, &elf));
-	int r = native_table_load(&table, fd, fd);
 
-	if (r == 0)
-		native_table_free(table);
-	else
-		assert_ptr_equal(table, &elf);
-	return r;
+	return resolve_two(fd, fd);
 }
 
-static int use_real_table(void)
+static int use_real_native(void)
 {
-	struct native_table *table = NULL;
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int r = native_table_load(&table, fd, -1);
 
-	native_table_free(table);
+	return resolve_two(fd, -1);
+}
+
+static int use_ranges(void)
+{
+	static char text[] = "one\0two";
+	struct native_function functions[] = {{.offset = 8, .from = 5, .to = 9},
+					      {.offset = 20, .from = 15, .to = 30, .name = 4}};
+	struct buf names = {.data = text, .len = sizeof(text)};
+	struct ranges ranges = {0};
+	int r = ranges_add(&ranges, functions, 1, &names);
+
+	if (r == 0) {
+		r = ranges_add(&ranges, functions, 2, &names);
+		assert_int_equal(ranges.count, r == 0 ? 2 : 1);
+		assert_string_equal(ranges_name(&ranges, ranges_find(&ranges, 7)), "one");
+	} else {
+		assert_int_equal(ranges.count, 0);
+	}
+	ranges_done(&ranges);
 	return r;
 }
 
@@ -340,7 +361,8 @@ static int use_debugfile(void)
 	struct elf_plan elf = {.build_id = "12345678", .build_id_bytes = 8};
 	_cleanup_close_ int fd = file_of(maker.image, elf_make(&maker, &elf));
 	struct debug_search search = {.root_fd = -1, .path = "/bin/nothing", .debugging_dir = NULL};
-	int r = debugfile_open(fd, &search);
+	struct debug_found found = {0};
+	int r = debugfile_open(fd, &search, &found);
 
 	return r == -ENOENT ? 0 : r;
 }
@@ -493,8 +515,9 @@ SCENARIO(json_bears_it, use_json, false)
 SCENARIO(stacks_bear_it, use_stacks, false)
 SCENARIO(snoopers_bear_it, use_snoopers, false)
 SCENARIO(a_request_bears_it, use_request, false)
-SCENARIO(a_native_table_bears_it, use_native_table, false)
-SCENARIO(a_real_native_table_bears_it, use_real_table, true)
+SCENARIO(resolving_bears_it, use_native, false)
+SCENARIO(known_functions_bear_it, use_ranges, true)
+SCENARIO(resolving_in_a_real_file_bears_it, use_real_native, true)
 SCENARIO(the_search_for_a_debug_file_bears_it, use_debugfile, true)
 SCENARIO(reading_maps_bears_it, use_maps, false)
 SCENARIO(a_space_bears_it, use_space, false)
@@ -517,8 +540,9 @@ int main(void)
 		cmocka_unit_test(stacks_bear_it),
 		cmocka_unit_test(snoopers_bear_it),
 		cmocka_unit_test(a_request_bears_it),
-		cmocka_unit_test(a_native_table_bears_it),
-		cmocka_unit_test(a_real_native_table_bears_it),
+		cmocka_unit_test(resolving_bears_it),
+		cmocka_unit_test(known_functions_bear_it),
+		cmocka_unit_test(resolving_in_a_real_file_bears_it),
 		cmocka_unit_test(the_search_for_a_debug_file_bears_it),
 		cmocka_unit_test(reading_maps_bears_it),
 		cmocka_unit_test(a_space_bears_it),

@@ -55,11 +55,41 @@ static int search(int fd, const struct folder *root, const char *debugging_dir)
 	struct debug_search where = {.root_fd = root ? root->fd : -1,
 				     .path = "/bin/prog",
 				     .debugging_dir = debugging_dir};
-	int found = debugfile_open(fd, &where);
+	struct debug_found remembered = {0};
+	int found = debugfile_open(fd, &where, &remembered);
 
+	/* What was found once is found again, without a search. */
+	assert_true(remembered.searched);
+	assert_int_equal(remembered.path != NULL, found >= 0);
+	_cleanup_close_ int again = debugfile_open_again(&where, &remembered);
+	assert_int_equal(again >= 0, found >= 0);
 	if (found >= 0)
 		close(found);
+	free(remembered.path);
 	return found >= 0 ? 0 : found;
+}
+
+static void a_debug_file_that_was_changed_since_is_not_taken_again(void **state)
+{
+	static struct elf_maker maker;
+	static const char name[] = "usr/lib/debug/.build-id/01/abcdef04050607.debug";
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, NULL, 0);
+	struct debug_found found = {0};
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, name, maker.image, debug_bytes(&maker, BUILD_ID));
+	struct debug_search where = {.root_fd = root.fd, .path = "/bin/prog"};
+	_cleanup_close_ int first = debugfile_open(fd, &where, &found);
+	assert_true(first >= 0);
+	_cleanup_close_ int second = debugfile_open_again(&where, &found);
+	assert_true(second >= 0);
+	assert_int_equal(unlinkat(root.fd, name, 0), 0);
+	assert_int_equal(debugfile_open_again(&where, &found), -ENOENT);
+	folder_put(&root, name, "another", 7);
+	assert_int_equal(debugfile_open_again(&where, &found), -ESTALE);
+	free(found.path);
 }
 
 static void a_debug_file_is_found_by_build_id_in_the_process_root(void **state)
@@ -190,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_debug_file_is_found_by_build_id_in_the_process_root),
 		cmocka_unit_test(a_debug_file_of_another_build_is_not_taken),
+		cmocka_unit_test(a_debug_file_that_was_changed_since_is_not_taken_again),
 		cmocka_unit_test(a_debuglink_counts_with_the_right_crc_only),
 		cmocka_unit_test(the_named_folder_is_looked_in),
 		cmocka_unit_test(a_link_does_not_lead_out_of_the_process_root),

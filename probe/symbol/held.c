@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/held.h"
+
+#include <stdatomic.h>
+#include <sys/resource.h>
+
+/* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
+#define OWN    128
+#define AT_ALL 8
+#define MAX    1024
+
+static atomic_size_t taken;
+
+size_t held_max(void)
+{
+	static atomic_size_t max;
+	struct rlimit limit;
+	size_t known = atomic_load(&max);
+
+	if (known)
+		return known;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < OWN)
+		known = AT_ALL;
+	else
+		known = (limit.rlim_cur - OWN) / 2 < MAX ? (limit.rlim_cur - OWN) / 2 : MAX;
+	if (known < AT_ALL)
+		known = AT_ALL;
+	atomic_store(&max, known);
+	return known;
+}
+
+bool held_take(void)
+{
+	if (atomic_fetch_add(&taken, 1) < held_max())
+		return true;
+	atomic_fetch_sub(&taken, 1);
+	return false;
+}
+
+void held_give(void)
+{
+	atomic_fetch_sub(&taken, 1);
+}
+
+bool held_are_scarce(void)
+{
+	return atomic_load(&taken) >= held_max() / 4 * 3;
+}
