@@ -1,0 +1,209 @@
+"""What the daemon holds on to: memory on a busy host, descriptors, and no name less for it."""
+import bisect
+import collections
+import re
+import resource
+import shutil
+import struct
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import scene
+from helpers import SAN, Daemon, missing_privilege, program, wait_for
+
+HZ = 999
+WINDOWS = 3
+WINDOW_SECONDS = 4
+RESIDENT_MAX_KB = 30 * 1024
+SHT_SYMTAB, SHT_DYNSYM, STT_FUNC, STT_GNU_IFUNC = 2, 11, 2, 10  # elf.h
+
+
+def status_kb(pid, field):
+    return int(re.search(rf"{field}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+def mapped_files(pid):
+    """{last part of the path: path} of what a process has mapped."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    code = [line for line in maps.splitlines() if " r-xp " in line and "/" in line]
+    paths = {line.split(maxsplit=5)[5] for line in code}
+    return {Path(path).name: path for path in paths}
+
+
+@pytest.fixture(scope="module")
+def busy_host():
+    """Fifty targets, profiled for three windows."""
+    reason = missing_privilege()
+    if reason:
+        pytest.skip(reason)
+    work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    targets = scene.Scene(work)
+    daemon = Daemon(work)
+    try:
+        targets.start()
+        daemon.start()
+        daemon.profile(pids=targets.all_pids(), frequency=HZ)
+        for _ in range(WINDOWS):
+            time.sleep(WINDOW_SECONDS)
+            profile = daemon.folded()
+        resident_kb = status_kb(daemon.pid, "VmRSS")
+        files = {name: mapped_files(pids[0]) for name, pids in targets.pids.items() if pids}
+        yield SimpleNamespace(
+            targets=targets, profile=profile, resident_kb=resident_kb, files=files,
+            lost=daemon.config()["status"]["symbols_lost"],
+        )  # fmt: skip
+    finally:
+        targets.stop()
+        if daemon.popen:
+            daemon.done()
+        shutil.rmtree(work)
+
+
+def test_with_fifty_targets_of_ten_programs_it_stays_under_thirty_megabytes(busy_host):
+    if SAN:
+        pytest.skip("a sanitizer needs memory of its own")
+    assert busy_host.resident_kb <= RESIDENT_MAX_KB
+    if busy_host.targets.missing:
+        pytest.skip(f"not installed, so not among them: {sorted(busy_host.targets.missing)}")
+    assert len(busy_host.targets.all_pids()) == 50
+
+
+def with_symbol(path, addresses):
+    """Of these addresses those that lie in a function with a size, by the symbol tables of an ELF
+    file, read without the daemon's code."""
+    image, found, addresses = Path(path).read_bytes(), set(), sorted(addresses)
+    sections_at, size, count = struct.unpack_from("<Q10xHH", image, 40)
+    for number in range(count):
+        kind, offset, length = struct.unpack_from("<4xI16xQQ", image, sections_at + number * size)
+        if kind not in (SHT_SYMTAB, SHT_DYNSYM):
+            continue
+        symbols = struct.iter_unpack("<4xBxHQQ", image[offset : offset + length])
+        for info, section, start, function_bytes in symbols:
+            if info & 15 in (STT_FUNC, STT_GNU_IFUNC) and section and function_bytes:
+                first = bisect.bisect_left(addresses, start)
+                end = bisect.bisect_left(addresses, start + function_bytes)
+                found.update(addresses[first:end])
+    return found
+
+
+def unnamed(stacks):
+    """{(module, address)} of the frames without a symbol; address None: nothing is known of it."""
+    found = set()
+    for stack in stacks:
+        for frame in stack.frames:
+            if match := re.fullmatch(r"\[([^\[\]+]+)\+0x([0-9a-f]+)\]", frame):
+                found.add((match[1], int(match[2], 16)))
+            elif match := re.fullmatch(r"\[([^\[\]]+\.so[.\d]*|[\w-]+)\]", frame):
+                found.add((match[1], None))
+    return found - {("truncated", None), ("unknown", None), ("jit", None), ("vsyscall", None)}
+
+
+@pytest.mark.parametrize("name", scene.COUNTS)
+def test_every_native_function_that_has_a_symbol_is_named(busy_host, name):
+    if name in busy_host.targets.missing:
+        pytest.skip(f"{name} is not installed")
+    pids = tuple(f"[{pid}]" for pid in busy_host.targets.pids[name])
+    stacks = [s for s in busy_host.profile.stacks if s.frames[0].startswith(pids)]
+    assert stacks, "it ran"
+    addresses = collections.defaultdict(set)
+    for module, address in unnamed(stacks):
+        assert address is not None, f"{module} was not read: {busy_host.lost}"
+        addresses[module].add(address)
+    for module, path in busy_host.files[name].items():
+        missed = with_symbol(path, addresses[module]) if module in addresses else set()
+        assert not missed, f"{module} has symbols at {[hex(address) for address in missed]}"
+
+
+def test_the_program_with_a_hundred_megabytes_of_debug_data_has_its_names(busy_host):
+    if "bigcxx" in busy_host.targets.missing:
+        pytest.skip("g++ is not installed")
+    assert Path(busy_host.files["bigcxx"]["bigcxx"]).stat().st_size > 100 << 20
+    mine = [s for s in busy_host.profile.stacks if s.frames[0].endswith("]bigcxx")]
+    named = [s for s in mine if re.match(r"shop::inventory::detail::Compartment\d+<", s.frames[-1])]
+    user = [s for s in mine if not s.frames[-1].endswith("_[k]")]
+    assert len({s.frames[-1] for s in named}) > 50
+    assert sum(s.value for s in named) >= 0.95 * sum(s.value for s in user)
+
+
+# Descriptors
+
+
+@pytest.fixture
+def narrow(profiler):
+    """A daemon that may have 64 files open."""
+    resource.prlimit(profiler.pid, resource.RLIMIT_NOFILE, (64, 64))
+    return profiler
+
+
+def spinning(start, copy, name, seconds):
+    target = start(copy("spin", name), seconds)
+    wait_for(lambda: target.cpu_ns_now() > 2e7, why="it burns")
+    return target
+
+
+def test_with_64_descriptors_names_are_found(narrow, start, copy):
+    """Of more programs than can be held open, in several windows."""
+    targets = [spinning(start, copy, f"spin{number:02}", 60) for number in range(24)]
+    narrow.profile("^spin[0-9]", frequency=HZ)
+    for _ in range(3):
+        time.sleep(2)
+        profile = narrow.folded()
+    for target in targets:
+        mine = [s for s in profile.stacks if s.frames[0].startswith(f"[{target.pid}]")]
+        total = sum(s.value for s in mine)
+        assert total and sum(s.value for s in mine if s.has("inner_spin")) >= 0.95 * total
+    assert not any(narrow.config()["status"]["symbols_lost"].values())
+
+
+def test_with_64_descriptors_what_ends_before_it_is_read_is_named_or_counted(narrow, start, copy):
+    narrow.profile("^spin[0-9]", frequency=HZ)
+    targets = [spinning(start, copy, f"spin{number:02}", 60) for number in range(24)]
+    time.sleep(1)
+    for number, target in enumerate(targets):
+        copy("spin", f"spin{number:02}").unlink()
+        target.kill()
+    profile = narrow.folded()
+    nameless = {f for f in profile.frames() if re.fullmatch(r"\[spin\d\d\]", f)}
+    lost = narrow.config()["status"]["symbols_lost"]
+    assert 0 < len(nameless) < 24, "some were held open"
+    assert lost["file_gone"] >= len(nameless)
+    # All is well again with the next ones.
+    later = spinning(start, copy, "spin99", 60)
+    time.sleep(1)
+    profile = narrow.folded(pid=later.pid)
+    assert profile.total("inner_spin") >= 0.95 * profile.total()
+
+
+def test_names_are_not_taken_from_a_library_that_was_changed(profiler, start, work):
+    library = work / "plugin.so"
+    shutil.copy(program("plugin.so"), library)
+    target = start("dlopener", library, 60)
+    wait_for(lambda: "plugin.so" in Path(f"/proc/{target.pid}/maps").read_text(), 90, why="loaded")
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    time.sleep(0.5)
+    with library.open("ab") as out:
+        out.write(b"another one")
+    profile = profiler.folded()
+    assert profile.total("plugin_spin") == 0
+    assert profile.total("[plugin.so]") > 0
+    assert profile.total("main") >= 0.95 * profile.total()
+    assert profiler.config()["status"]["symbols_lost"]["file_changed"] > 0
+
+
+def test_files_are_let_go_when_their_processes_have_ended(profiler, start, copy):
+    """A container's file system must not be kept busy."""
+    held = f"/proc/{profiler.pid}/fd"
+    profiler.profile("^leaving$", frequency=HZ)
+    start(copy("spin", "leaving"), 0.3).finish()
+    assert profiler.folded().total("inner_spin") > 0
+
+    def let_go():
+        profiler.folded()
+        links = [link.readlink() for link in Path(held).iterdir() if link.is_symlink()]
+        return not any(link.name.startswith("leaving") for link in links)
+
+    wait_for(let_go, every=0.3, why="closed")
