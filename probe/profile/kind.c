@@ -101,16 +101,25 @@ static void add_words(char *to, size_t bytes, const char *before, const char *wo
 	snprintf(to + len, bytes - len, "%s%s", len ? "; " : before, words);
 }
 
-/* What stops it is said alone: limits don't matter then. */
+/* "none …" is no remedy. */
+static void add_remedy(const struct finding *found, struct finding *finding)
+{
+	bool is_none = strncmp(found->remedy, "none", 4) == 0;
+
+	if (found->remedy[0] && !is_none && !strstr(finding->remedy, found->remedy))
+		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
+}
+
+/* What stops it is said without the limits; their remedies stay, for one may be the cause. */
 static void add_lack(const struct kind_need *need, const struct finding *found,
 		     struct finding *finding)
 {
 	if (finding->state != FINDING_NO)
-		*finding = (struct finding){.state = FINDING_NO};
+		finding->reason[0] = '\0';
+	finding->state = FINDING_NO;
 	add_words(finding->reason, sizeof(finding->reason), "it needs ",
 		  capability_row(need->what)->name);
-	if (found->remedy[0] && !strstr(finding->remedy, found->remedy))
-		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
+	add_remedy(found, finding);
 }
 
 static void add_limit(const struct kind_need *need, const struct finding *found,
@@ -123,9 +132,7 @@ static void add_limit(const struct kind_need *need, const struct finding *found,
 	finding->state = FINDING_LIMITED;
 	if (!strstr(finding->reason, words))
 		add_words(finding->reason, sizeof(finding->reason), "", words);
-	bool is_none = strncmp(found->remedy, "none", 4) == 0;
-	if (found->remedy[0] && !is_none && !strstr(finding->remedy, found->remedy))
-		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
+	add_remedy(found, finding);
 }
 
 void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
@@ -142,4 +149,6 @@ void kind_judge(const struct kind *kind, const struct finding findings[CAPABILIT
 		else if (found->state != FINDING_YES)
 			add_limit(need, found, finding);
 	}
+	if (finding->state == FINDING_NO && !finding->remedy[0])
+		snprintf(finding->remedy, sizeof(finding->remedy), "none is known");
 }

@@ -172,6 +172,8 @@ static int ask_mapped(pid_t pid)
 		close(fd);
 		return 0;
 	}
+	if (error != EPERM && error != EACCES)
+		return -error; /* it is ending */
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
 	_cleanup_close_ int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root_fd >= 0 ? 1 : -error;
