@@ -95,9 +95,10 @@ static struct arrival *gather(const struct ranges *ranges, const struct native_f
 	return arrivals;
 }
 
-static int put(struct ranges *to, const struct arrival *arrival)
+/* `each` is to->each, which has room. */
+static int put(struct ranges *to, struct range *each, const struct arrival *arrival)
 {
-	struct range *range = to->each + to->count;
+	struct range *range = each + to->count;
 	struct range *before = to->count ? range - 1 : NULL;
 
 	if (before && arrival->place < before->to)
@@ -144,13 +145,14 @@ int ranges_add(struct ranges *ranges, const struct native_function *functions, s
 
 	if (!arrivals)
 		return -ENOMEM;
-	grown.each = calloc(total + 1, sizeof(*grown.each));
-	grown.capacity = total + 1;
-	if (!grown.each)
+	struct range *each = calloc(total + 1, sizeof(*each));
+	if (!each)
 		return -ENOMEM;
+	grown.each = each;
+	grown.capacity = total + 1;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < total; i++)
-		r = put(&grown, &arrivals[i]);
+		r = put(&grown, each, &arrivals[i]);
 	if (r < 0) {
 		ranges_done(&grown);
 		return r;
