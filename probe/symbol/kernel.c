@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -25,6 +26,8 @@
 #define PROGRAMS_MAX 100000
 /* A function isn't longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
+/* A program has its number before it has its names: younger ones may lack them. */
+#define YOUNG_NS 1000000000ULL
 
 struct function {
 	uint64_t address;
@@ -42,6 +45,7 @@ struct kernel_symbols {
 	uint64_t origin;	 /* hash of what the table was read from: modules and programs */
 	uint64_t text, text_end; /* the kernel's own code */
 	bool checked;		 /* in this batch */
+	bool settled; /* nothing came or went while the table was read, nor just before */
 	int error;
 };
 
@@ -160,15 +164,33 @@ static uint64_t hash_modules(void)
 	return hash;
 }
 
-/* Changes whenever a module or a BPF program comes or goes. */
-static uint64_t origin_now(void)
+/* Changes whenever a module or a BPF program comes or goes. *newest is the last program's number.
+ */
+static uint64_t origin_now(uint32_t *newest)
 {
 	uint64_t hash = hash_modules();
 	uint32_t id = 0;
 
-	for (int i = 0; i < PROGRAMS_MAX && bpf_prog_get_next_id(id, &id) == 0; i++)
+	*newest = 0;
+	for (int i = 0; i < PROGRAMS_MAX && bpf_prog_get_next_id(id, &id) == 0; i++) {
 		hash = hash_bytes(hash, &id, sizeof(id));
+		*newest = id;
+	}
 	return hash;
+}
+
+static bool is_young(uint32_t program)
+{
+	_cleanup_close_ int fd = program ? bpf_prog_get_fd_by_id(program) : -1;
+	struct bpf_prog_info info = {0};
+	uint32_t bytes = sizeof(info);
+	struct timespec now;
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0 ||
+	    clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return false;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - info.load_time <
+	       YOUNG_NS;
 }
 
 static uint64_t address_of(const struct table *table, const char *name)
@@ -182,9 +204,10 @@ static uint64_t address_of(const struct table *table, const char *name)
 
 static int refresh(struct kernel_symbols *symbols)
 {
-	uint64_t origin = origin_now();
+	uint32_t newest, newest_after;
+	uint64_t origin = origin_now(&newest);
 
-	if (symbols->table.count && origin == symbols->origin)
+	if (symbols->table.count && origin == symbols->origin && symbols->settled)
 		return 0;
 	_cleanup_(table_done) struct table table = {.names = BUF_INIT(NAMES_MAX)};
 	int r = read_table(&table);
@@ -194,6 +217,8 @@ static int refresh(struct kernel_symbols *symbols)
 	symbols->table = table;
 	table = (struct table){0};
 	symbols->origin = origin;
+	/* The kernel's list is read by position: who comes or goes meanwhile hides another. */
+	symbols->settled = !is_young(newest) && origin_now(&newest_after) == origin;
 	symbols->text = address_of(&symbols->table, "_stext");
 	symbols->text_end = address_of(&symbols->table, "_etext");
 	return 0;
