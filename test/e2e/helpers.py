@@ -253,8 +253,9 @@ class Daemon:
 
     def files(self, folder, ending):
         """Written files below a folder, without the links to the newest."""
-        paths = folder.rglob(f"*.{ending}")
-        return sorted(p for p in paths if p.is_file() and not p.is_symlink())
+        # os.walk(): rglob() fails when a folder goes while it looks (that of temporary files does).
+        paths = (Path(where, name) for where, _, names in os.walk(folder) for name in names)
+        return sorted(p for p in paths if p.suffix == f".{ending}" and not p.is_symlink())
 
     def written(self):
         """All folded files together."""
