@@ -187,7 +187,7 @@ static char *put_label(const struct picture *picture, char *p, const struct pict
 	if (columns < TEXT_MIN_COLUMNS || !frame->name_len)
 		return p;
 	size_t bytes = fitting_bytes(frame->name, frame->name_len, columns);
-	p = PUT(p, "<text x=\"");
+	p = PUT(p, "<text stroke=\"none\" x=\"");
 	p = number_put_fixed(p, x_thousandths(picture, frame) / 100 + TEXT_PADDING * 10, 1, true);
 	p = PUT(p, "\" y=\"");
 	p = number_put(p, y + TEXT_BASELINE);

@@ -32,7 +32,7 @@ static void svg_frames_lie_above_their_parents_side_by_side(void **state)
 	assert_has(text, "d=\"M10 84h118\"><title>java_[j] (");
 	assert_has(text, "d=\"M128 84h354\"><title>read_[k] (");
 	assert_has(text, "d=\"M482 84h708\"><title>work (");
-	assert_has(text, "</path><text x=\"485\" y=\"88\">work</text>\n");
+	assert_has(text, "</path><text stroke=\"none\" x=\"485\" y=\"88\">work</text>\n");
 }
 
 static void svg_of_a_subtree_stands_on_the_frames_that_lead_to_it(void **state)
