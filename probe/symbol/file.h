@@ -24,8 +24,7 @@
 #include <sys/stat.h>
 
 #include "base/worker.h"
-#include "symbol/reader.h"
-#include "symbol/root.h"
+#include "symbol/opening.h"
 
 struct symbol_file;
 struct symbol_files;
@@ -51,6 +50,14 @@ struct symbol_file *symbol_files_vdso(struct symbol_files *files);
 
 struct symbol_file *symbol_file_ref(struct symbol_file *file);
 void symbol_file_unref(struct symbol_file *file);
+
+/* For a job that reads it otherwise: what it needs to open the file. The caller keeps a reference
+ * to the file as long. -ENOENT: it can't be opened, it is but a name. */
+int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
+			struct opening *opening);
+
+/* Keeps open what such a job opened. */
+void symbol_file_hold(struct symbol_file *file, struct opening *opening);
 
 /* A round begins: functions that were not used for long make room. */
 void symbol_files_begin(struct symbol_files *files);

@@ -2,7 +2,11 @@
 #include "symbol/held.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/closer.h"
 
 /* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
 #define OWN    128
@@ -45,4 +49,32 @@ void held_give(void)
 bool held_are_scarce(void)
 {
 	return atomic_load(&taken) >= held_max() / 4 * 3;
+}
+
+struct held *held_new(int *fd, struct worker *worker)
+{
+	struct held *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	held->refs = 1;
+	held->fd = TAKE_FD(*fd);
+	held->worker = worker;
+	return held;
+}
+
+struct held *held_ref(struct held *held)
+{
+	if (held)
+		atomic_fetch_add(&held->refs, 1);
+	return held;
+}
+
+void held_unref(struct held *held)
+{
+	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
+		return;
+	close_later(held->worker, &held->fd, 1);
+	held_give();
+	free(held);
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/worker.h"
+
 /* False: there is none left. */
 bool held_take(void);
 void held_give(void);
@@ -16,3 +18,15 @@ void held_give(void);
 /* Whether few are left, so that some should be given back. */
 bool held_are_scarce(void);
 size_t held_max(void);
+
+/* A file that is held open, by all who use it: closed when the last one lets go. */
+struct held {
+	_Atomic unsigned refs;
+	int fd;
+	struct worker *worker; /* that closes it, which can hang */
+};
+
+/* *fd: it, with its place; both are taken over (*fd becomes -1). NULL: no memory. */
+struct held *held_new(int *fd, struct worker *worker);
+struct held *held_ref(struct held *held);
+void held_unref(struct held *held);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What symbol/file.c (one file), symbol/files.c (the registry) and symbol/file_round.c (rounds of
+ * reading) share. Nobody else includes it. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "symbol/file.h"
+#include "symbol/hung.h"
+#include "symbol/ranges.h"
+#include "symbol/reader.h"
+
+/* What makes a file the same; all bytes count. */
+struct file_id {
+	struct opening_id content;
+	uint64_t root, debugging_dir; /* hashes of where debug files are looked for */
+};
+
+struct symbol_file {
+	atomic_uint refs;
+	struct held *held; /* open, or NULL */
+	char *path, *debugging_dir;
+	struct symbol_root *root; /* NULL: ours */
+	struct stat stat;
+	struct debug_found debug;
+	struct ranges ranges;
+	int error; /* of what is in it: it won't become better */
+	uint64_t last_used;
+	struct worker *worker; /* that closes it */
+
+	/* of a round */
+	struct native_function *wanted; /* only their offsets count */
+	size_t wanted_count, wanted_capacity;
+	struct symbol_place place;
+	struct symbol_file *next_wanted; /* with a reference */
+};
+
+struct symbol_files {
+	struct worker *worker;
+	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
+	struct symbol_file *vdso;
+	uint64_t uses;
+	struct symbol_files_stats stats;
+	struct hung hung;
+
+	/* of a round */
+	struct symbol_file *wanted;
+	size_t readings; /* that go on */
+	void (*passed)(void *arg);
+	void *arg;
+};
+
+/* NULL: no memory. */
+struct symbol_file *file_new(const char *path, const char *debugging_dir);
+void file_unref(struct symbol_file **file);
+
+/* Opened anew if need be. */
+void file_let_go(struct symbol_file *file);
+
+struct by_use {
+	uint64_t last_used;
+	struct file_id id;
+	struct symbol_file *file; /* borrowed */
+};
+
+/* All files, those last used first. NULL: no memory. */
+struct by_use *files_list(const struct symbol_files *files, size_t *count);
+
+/* Of rounds. */
+void files_forget_functions(struct symbol_files *files, struct symbol_file *file);
+void files_forget_wanted(struct symbol_files *files);
