@@ -25,9 +25,12 @@ int arena_new(struct arena **ret, const struct arena_memory *memory, size_t byte
 /* Removes all chunks. */
 void arena_free(struct arena *arena);
 
-/* The first of `count` words in a row, all in one chunk where `whole`; -ENOSPC: no room in the bound
- * (or what has been given back isn't settled yet), -EINVAL: never, errno of adding a chunk. */
+/* The first of `count` words in a row; where `whole`, all in one chunk and from a multiple of
+ * SPAN_WORDS on, so that no span lies in two cache lines. -ENOSPC: no room in the
+ * bound (or what has been given back isn't settled yet), -EINVAL: never, -ENOMEM, errno of adding a
+ * chunk. All is as before then. */
 int64_t arena_take(struct arena *arena, size_t count, bool whole);
+/* All of what was taken at once. */
 void arena_give(struct arena *arena, uint32_t start, size_t count);
 
 /* No program reads any more what was given back until now. */
