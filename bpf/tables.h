@@ -29,8 +29,11 @@
  * Equal blocks may lie in one place.
  *
  *	ROW_SP, ROW_FP	 payload = saved:7 | cfa:13 (low bits). CFA = sp (fp) + cfa words.
- *			 saved 0: the caller's fp is the one there is; else it is saved at
- *			 CFA - (saved + 1) words. The return address: see row_return_words().
+ *			 x86-64: the return address is at CFA - 1 word; saved 0: the caller's fp is
+ *			 the one there is; else it is saved at CFA - (saved + 1) words.
+ *			 arm64: saved 0: fp is the one there is, the return address is in the link
+ *			 register; else fp is saved at CFA - (saved + 1) words, and the return
+ *			 address next to it, at CFA - saved words.
  *	ROW_RULE	 payload: number of a rule in the table
  *	ROW_SPECIAL	 payload: enum row_special, and above its 4 bits what it needs
  *

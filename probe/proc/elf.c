@@ -45,7 +45,7 @@ static bool extent_fits(const struct elf_image *image, uint64_t offset, uint64_t
 }
 
 /* libelf allocates for as many sections as the file claims: look at the claims first. */
-static int check_counts(int fd, const struct elf_image *image)
+static int check_counts(int fd, struct elf_image *image)
 {
 	union {
 		unsigned char ident[EI_NIDENT];
@@ -68,6 +68,7 @@ static int check_counts(int fd, const struct elf_image *image)
 		return -ENOEXEC;
 	if (!image->wide && header.ident[EI_CLASS] == ELFCLASS64)
 		return -ENOEXEC;
+	image->machine = header.narrow.e_machine; /* stands at the same place in both */
 	sections_at = image->wide ? header.wide.e_shoff : header.narrow.e_shoff;
 	sections = image->wide ? header.wide.e_shnum : header.narrow.e_shnum;
 	if ((image->wide ? header.wide.e_phnum : header.narrow.e_phnum) == PN_XNUM)
@@ -170,6 +171,29 @@ static void read_debuglink(int fd, struct elf_image *image, const GElf_Shdr *sec
 	memcpy(&image->debuglink_crc, content + crc_at, 4);
 }
 
+static void take_named(int fd, struct elf_image *image, const char *name, const GElf_Shdr *section)
+{
+	struct elf_frames *frames = &image->frames;
+	struct elf_extent extent = {section->sh_offset, section->sh_size};
+
+	if (!extent_fits(image, extent.offset, extent.bytes))
+		return;
+	if (strcmp(name, ".gnu_debuglink") == 0) {
+		read_debuglink(fd, image, section);
+	} else if (strcmp(name, ".eh_frame") == 0 && !(section->sh_flags & SHF_COMPRESSED)) {
+		frames->eh_frame = extent;
+		frames->eh_frame_address = section->sh_addr;
+	} else if (strcmp(name, ".debug_frame") == 0) {
+		frames->debug_frame = extent;
+		frames->debug_frame_deflated = section->sh_flags & SHF_COMPRESSED;
+	} else if (strcmp(name, ".text") == 0) {
+		frames->text_address = section->sh_addr;
+	} else if (strcmp(name, ".got.plt") == 0 ||
+		   (strcmp(name, ".got") == 0 && !frames->got_address)) {
+		frames->got_address = section->sh_addr;
+	}
+}
+
 static void read_sections(int fd, Elf *elf, struct elf_image *image)
 {
 	size_t names = 0;
@@ -189,11 +213,79 @@ static void read_sections(int fd, Elf *elf, struct elf_image *image)
 			take_symbols(elf, image, &section);
 		else if (section.sh_type == SHT_NOTE)
 			read_build_id(fd, image, section.sh_offset, section.sh_size);
-		if (!named || section.sh_type != SHT_PROGBITS || section.sh_size > 512)
+		if (!named ||
+		    (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_X86_64_UNWIND))
 			continue;
 		const char *name = elf_strptr(elf, names, section.sh_name);
-		if (name && strcmp(name, ".gnu_debuglink") == 0)
-			read_debuglink(fd, image, &section);
+		if (name)
+			take_named(fd, image, name, &section);
+	}
+}
+
+/* From .eh_frame_hdr: version 1, how pointers are written, ..., the address of .eh_frame. */
+static bool read_eh_frame_address(int fd, const struct elf_image *image, uint64_t *address)
+{
+	struct {
+		uint8_t version, encoding, count_encoding, table_encoding;
+		uint8_t pointer[8];
+	} head;
+	int32_t narrow;
+
+	if (image->eh_frame_hdr.bytes < sizeof(head) ||
+	    elf_pread(fd, &head, sizeof(head), image->eh_frame_hdr.offset) < 0 || head.version != 1)
+		return false;
+	memcpy(&narrow, head.pointer, sizeof(narrow));
+	switch (head.encoding & 0x0f) { /* LSB 5.0 core, 10.5 */
+	case 0x03:			/* udata4 */
+		*address = (uint32_t)narrow;
+		break;
+	case 0x0b: /* sdata4 */
+		*address = (uint64_t)(int64_t)narrow;
+		break;
+	case 0x00: /* absptr, udata8, sdata8 */
+	case 0x04:
+	case 0x0c:
+		memcpy(address, head.pointer, sizeof(*address));
+		break;
+	default:
+		return false;
+	}
+	switch (head.encoding & 0xf0) {
+	case 0x00:
+		return true;
+	case 0x10: /* from the pointer's own place */
+		*address += image->eh_frame_hdr_address + 4;
+		return true;
+	case 0x30: /* from .eh_frame_hdr */
+		*address += image->eh_frame_hdr_address;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where no section header tells .eh_frame: from where .eh_frame_hdr points to the segment's end. */
+static void find_eh_frame(int fd, Elf *elf, struct elf_image *image)
+{
+	struct elf_frames *frames = &image->frames;
+	uint64_t address;
+	size_t count = 0;
+	GElf_Phdr segment;
+
+	if (frames->eh_frame.bytes || !read_eh_frame_address(fd, image, &address) ||
+	    elf_getphdrnum(elf, &count) < 0)
+		return;
+	for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++) {
+		uint64_t skip = address - segment.p_vaddr;
+
+		if (segment.p_type != PT_LOAD || skip >= segment.p_filesz ||
+		    !extent_fits(image, segment.p_offset, segment.p_filesz))
+			continue;
+		frames->eh_frame =
+			(struct elf_extent){segment.p_offset + skip, segment.p_filesz - skip};
+		frames->eh_frame_address = address;
+		frames->eh_frame_open = true;
+		return;
 	}
 }
 
@@ -221,6 +313,7 @@ int elf_read(int fd, struct elf_image *image)
 		return -EBADMSG;
 	read_segments(fd, elf, image);
 	read_sections(fd, elf, image);
+	find_eh_frame(fd, elf, image);
 	return 0;
 }
 

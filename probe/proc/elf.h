@@ -32,14 +32,26 @@ struct elf_symbols {
 	struct elf_extent strings;
 };
 
+/* Call frame information, and what encoded pointers in it may be relative to. */
+struct elf_frames {
+	struct elf_extent eh_frame;
+	uint64_t eh_frame_address;
+	bool eh_frame_open; /* found without section headers: its end is the first empty entry */
+	struct elf_extent debug_frame;
+	bool debug_frame_deflated; /* SHF_COMPRESSED: begins with an Elf64_Chdr */
+	uint64_t text_address, got_address;
+};
+
 struct elf_image {
 	bool wide; /* 64-bit */
+	uint16_t machine;
 	uint64_t file_bytes;
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_count;
 	struct elf_symbols symtab, dynsym;
 	struct elf_extent eh_frame_hdr;
 	uint64_t eh_frame_hdr_address;
+	struct elf_frames frames;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_bytes; /* 0: none */
 	char debuglink[256];   /* "": none */

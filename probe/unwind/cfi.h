@@ -11,6 +11,8 @@
 #include "proc/elf.h"
 #include "unwind/rule.h"
 
+#define CFI_BX_X86_64 3 /* the DWARF number of rbx */
+
 struct cfi_stats {
 	uint64_t rows;				 /* handed on */
 	uint64_t unsupported[UNSUPPORTED_COUNT]; /* of these */
@@ -21,9 +23,10 @@ struct cfi_stats {
 
 /*
  * Hands on all rows by address, inside the image's executable segments: where an FDE begins, where
- * its rule changes (equal neighbours are one row), and RULE_NONE where code without CFI begins.
- * -ENOENT: the file has no CFI (nothing was handed on); -EBADMSG it makes no sense as a whole,
- * -EFBIG too much of it, -ENOMEM, the sink's, errno of reading.
+ * its rule changes (equal neighbours are one row), and RULE_NONE where code without CFI begins;
+ * less than 16 bytes between two functions are padding, and keep the rule before them. -ENOENT: the
+ * file has no CFI (nothing was handed on); -EBADMSG it makes no sense as a whole, -EFBIG too much
+ * of it, -ENOMEM, the sink's, errno of reading.
  */
 int cfi_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	     struct cfi_stats *stats);

@@ -16,6 +16,7 @@ struct table_image {
 	uint32_t blocks; /* that the index has */
 	uint64_t low;	 /* the lowest address, as linked; a multiple of BLOCK_BYTES */
 	bool tracks_bx;
+	uint16_t machine;  /* e_machine: what rows mean differs */
 	uint64_t checksum; /* of what it was made from: equal for equal content */
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the file's executable ones */
 	size_t segments_count;
@@ -36,6 +37,6 @@ void image_find(const struct table_image *image, uint64_t address, struct rule *
 /* How many words it takes in the arena at most, wherever it begins. */
 size_t image_room(const struct table_image *image);
 
-/* Writes it as it has to be when it begins at word `start` of the arena: `to` has image_room() words
- * of room. Returns the word, in the arena, where its index begins. */
+/* Writes it as it has to be when it begins at word `start` of the arena: `to` has image_room()
+ * words of room. Returns the word, in the arena, where its index begins. */
 uint32_t image_place(const struct table_image *image, uint32_t start, uint32_t *to);

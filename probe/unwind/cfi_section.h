@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The bytes of .eh_frame or .debug_frame, and the entries (CIEs and FDEs) that they are.
+ *
+ * Source: DWARF 5, 6.4.1 and 7.24; LSB 5.0 core, 10.6.1.
+ */
+#pragma once
+
+#include "proc/elf.h"
+#include "unwind/dwarf_reader.h"
+
+#define CFI_BYTES_MAX (256u * 1024 * 1024)
+
+struct cfi_section {
+	uint8_t *bytes;
+	size_t count;
+	bool debug; /* .debug_frame */
+	struct dwarf_bases bases;
+};
+
+/* -ENOENT: the file has none; -EFBIG, -EBADMSG, -ENOMEM, errno of reading. */
+int cfi_section_read(struct cfi_section *section, int fd, const struct elf_image *image,
+		     bool debug);
+void cfi_section_done(struct cfi_section *section);
+
+struct cfi_entry {
+	uint32_t offset;
+	bool is_cie;
+	uint64_t cie;		  /* of an FDE: where its CIE is */
+	struct dwarf_reader body; /* what follows the CIE id or pointer */
+};
+
+/* The entry at *offset, and moves on; empty entries are skipped. False: there is none any more. */
+bool cfi_section_next(const struct cfi_section *section, size_t *offset, struct cfi_entry *entry);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unwind/image.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "unwind/image_pack.h"
+#include "unwind/image_row.h"
+
+static uint64_t checksum_seed;
+
+static void seed_checksum(void)
+{
+	checksum_seed = hash_seed();
+}
+
+/* Of what a process may choose, so with a seed that it can't know. */
+static uint64_t checksum_of(const struct table_image *image, const struct elf_image *elf)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint64_t sum;
+
+	pthread_once(&once, seed_checksum);
+	sum = hash_bytes(checksum_seed, image->words, image->count * sizeof(*image->words));
+	sum = hash_bytes(sum, image->segments, image->segments_count * sizeof(image->segments[0]));
+	return hash_bytes(sum, elf->build_id, elf->build_id_bytes);
+}
+
+static int read_rows(int fd, const struct elf_image *elf, struct packer *packer,
+		     struct cfi_stats *stats)
+{
+	/* Here .gopclntab is asked where this says -ENOENT. */
+	return cfi_read(fd, elf, packer_row, packer, stats);
+}
+
+static int pack(int fd, const struct elf_image *elf, struct table_image *image)
+{
+	_cleanup_(packer_free) struct packer *packer = NULL;
+	int r = packer_new(&packer, elf, false);
+
+	if (r < 0)
+		return r;
+	r = read_rows(fd, elf, packer, &image->stats);
+	if (r == PACKER_WANTS_BX) { /* rare, in small files */
+		packer_free(&packer);
+		r = packer_new(&packer, elf, true);
+		if (r < 0)
+			return r;
+		r = read_rows(fd, elf, packer, &image->stats);
+	}
+	return r < 0 ? r : packer_finish(packer, image);
+}
+
+int image_build(int fd, struct table_image *image)
+{
+	struct elf_image elf;
+
+	*image = (struct table_image){0};
+	int r = elf_read(fd, &elf);
+	if (r < 0)
+		return r;
+	memcpy(image->segments, elf.segments, sizeof(image->segments));
+	image->segments_count = elf.segments_count;
+	image->machine = elf.machine;
+	r = pack(fd, &elf, image);
+	if (r < 0)
+		return r;
+	image->checksum = checksum_of(image, &elf);
+	return 0;
+}
+
+void image_done(struct table_image *image)
+{
+	free(image->words);
+	image->words = NULL;
+	image->count = 0;
+}
+
+void image_find(const struct table_image *image, uint64_t address, struct rule *rule)
+{
+	uint64_t offset = address - image->low;
+	uint32_t in_block = offset & (BLOCK_BYTES - 1);
+
+	*rule = (struct rule){.kind = RULE_NONE};
+	if (address < image->low || offset >> BLOCK_SHIFT >= image->blocks)
+		return;
+	const uint32_t *index = image->words + image->index;
+	uint32_t away = index[offset >> BLOCK_SHIFT];
+	if (!away)
+		return;
+	const uint32_t *block = index + away;
+	uint32_t count = block[0] >> ROW_ADDRESS_SHIFT, row = block[0];
+	for (uint32_t i = 1; i <= count && block[i] >> ROW_ADDRESS_SHIFT <= in_block; i++)
+		row = block[i];
+	if ((row >> ROW_KIND_SHIFT & ROW_KIND_MASK) == ROW_RULE) {
+		struct table_rule packed;
+
+		memcpy(&packed, index - (size_t)((row & ROW_PAYLOAD) + 1) * RULE_WORDS,
+		       sizeof(packed));
+		rule_unpack(&packed, rule);
+	} else {
+		row_unpack(row_format_of(image->machine), row, rule);
+	}
+}
