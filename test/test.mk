@@ -43,9 +43,10 @@ build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
 		$(shell pkg-config --libs libbpf)
 
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
-# test_cleaner has a clock of its own.
+# test_cleaner has a clock of its own, test_tables makes its tables up.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
+UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	@mkdir -p $(@D)

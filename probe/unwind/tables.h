@@ -17,9 +17,11 @@ struct table; /* what is known of one file's code */
 /* `worker` reads and builds. changed(arg) is called when tables that were pending no longer are.
  * -ENOMEM */
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg);
+/* When its worker was stopped and the loop has run what was posted. */
 void tables_free(struct tables *tables);
 
-/* Where tables lie from now on; NULL: nowhere (the kernel's side is gone), all are forgotten. */
+/* Where tables lie from now on; NULL: nowhere (the kernel's side is gone). The tables in the arena
+ * before are forgotten, without touching it; those that are referred to are built anew. */
 void tables_set_arena(struct tables *tables, struct arena *arena);
 
 /* The caller gets a reference; NULL: no memory. A file whose table isn't known begins to be read;
@@ -32,13 +34,14 @@ void table_unref(struct table *table);
 /* Its table is on its way. */
 bool table_is_pending(const struct table *table);
 
-/* Fills in base, index and what of a span, of a mapping that begins at span->start with the file's
- * byte `file_offset`. Counts as use. */
+/* Fills in base, index and what of a span, of a mapping from span->start to span->end that begins
+ * with the file's byte `file_offset`. Counts as use. */
 void table_span(struct tables *tables, struct table *table, uint64_t file_offset,
 		struct span *span);
 
-/* After each window: no program reads any more what was given back before (arena_settle()), and
- * tables that nobody refers to for a whole window go. */
+/* After each window: no program reads any more what was given back before (arena_settle()),
+ * tables that nobody refers to for a whole window go, and what could not be read or found no room
+ * is tried again, after 1, 2, 4 … windows. */
 void tables_sweep(struct tables *tables);
 
 /* Makes room for so many words: lets go of tables that were used least recently, even of such that
@@ -49,10 +52,10 @@ bool tables_evict(struct tables *tables, size_t words);
 struct tables_stats {
 	uint64_t tables, rows, bytes; /* there are now */
 	uint64_t pending;
-	uint64_t built, shared;		/* since the start: made; found to be another's content */
-	uint64_t evicted, refused;	/* since the start: let go for room; found no room */
-	uint64_t failed;		/* since the start: can't be read, broken */
-	uint64_t bare;			/* since the start: files without CFI */
+	uint64_t built, shared;	   /* since the start: made; found to be another's content */
+	uint64_t evicted, refused; /* since the start: let go for room; found no room */
+	uint64_t failed;	   /* since the start: can't be read, broken */
+	uint64_t bare;		   /* since the start: files without CFI */
 	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows there are now */
 	struct arena_stats arena;
 };

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unwind/tables_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PATIENCE_MAX 64
+
+struct build {
+	struct job job;
+	struct tables *tables;
+	struct table *table;	  /* the loop's: run() doesn't touch it */
+	struct symbol_file *file; /* whose path `opening` has */
+	struct opening opening;
+	struct table_image image;
+	int error;
+};
+
+void table_fail(struct table *table, enum table_state state, uint64_t *counter)
+{
+	table->state = state;
+	if (!table->patience)
+		++*counter;
+	table->patience = table->patience ? table->patience * 2 : 1;
+	if (table->patience > PATIENCE_MAX)
+		table->patience = PATIENCE_MAX;
+	table->waits = table->patience;
+}
+
+/* ---- on the worker's thread ---- */
+
+static int read_file(struct build *build)
+{
+	_cleanup_close_ int root_fd = opening_open_root(&build->opening);
+	_cleanup_close_ int own = -1;
+	int fd = opening_open(&build->opening, root_fd, &own);
+
+	if (fd < 0)
+		return fd;
+	int r = image_build(fd, &build->image);
+	if (r < 0)
+		return r;
+	return opening_check(&build->opening, fd); /* it may have been written to meanwhile */
+}
+
+static void build_run(struct job *job)
+{
+	struct build *mine = (struct build *)job;
+
+	mine->error = read_file(mine);
+}
+
+static void build_free(struct job *job)
+{
+	struct build *mine = (struct build *)job;
+
+	image_done(&mine->image);
+	opening_done(&mine->opening);
+	symbol_file_unref(mine->file);
+	free(mine);
+}
+
+/* ---- on the loop's thread ---- */
+
+/* Words that those will need who came for the first time and found no room. */
+static uint64_t awaited(const struct tables *tables)
+{
+	uint64_t words = 0;
+
+	for (const struct table *table = tables->all; table; table = table->next) {
+		if (table->state == TABLE_HOMELESS && table->refs && table->patience == 1)
+			words += table->words;
+	}
+	return words;
+}
+
+/* It came for the first time: what is used least makes room, for after the next sweep. One that
+ * was let go itself waits until there is room, lest tables chase each other for ever. */
+static void make_room(struct tables *tables)
+{
+	struct arena_stats arena;
+	bool missed = false;
+
+	arena_stats(tables->arena, &arena);
+	uint64_t wanted = awaited(tables);
+	uint64_t words = (arena.bytes_max - arena.used) / sizeof(uint32_t);
+	if (words < wanted)
+		contents_evict(tables, wanted - words, &missed);
+}
+
+static void keep_segments(struct table *table, const struct table_image *image)
+{
+	size_t bytes = image->segments_count * sizeof(*image->segments);
+
+	free(TAKE_PTR(table->segments));
+	table->segments_count = 0;
+	if (!bytes)
+		return;
+	table->segments = malloc(bytes);
+	if (!table->segments)
+		return;
+	memcpy(table->segments, image->segments, bytes);
+	table->segments_count = image->segments_count;
+}
+
+static void take_image(struct tables *tables, struct table *table, const struct table_image *image)
+{
+	struct content *content;
+
+	keep_segments(table, image);
+	int r = image->segments_count && !table->segments_count ? -ENOMEM : 0;
+	if (r == 0)
+		r = content_get(tables, &content, image);
+	if (r == 0) {
+		table_take_content(table, content);
+		table->patience = 0;
+	} else { /* -EINVAL too: what never fits waits for a larger arena */
+		table->words = image_room(image);
+		bool first = table->patience == 0;
+		table_fail(table, TABLE_HOMELESS, &tables->stats.refused);
+		if (first && r == -ENOSPC)
+			make_room(tables);
+	}
+}
+
+static void take(struct tables *tables, struct table *table, const struct build *mine)
+{
+	switch (mine->error) {
+	case 0:
+		take_image(tables, table, &mine->image);
+		break;
+	case -ENOENT:
+	case -ENOEXEC:
+		table->state = TABLE_BARE;
+		tables->stats.bare++;
+		break;
+	case -EBADMSG:
+	case -EFBIG:
+		table_fail(table, TABLE_BROKEN, &tables->stats.failed);
+		break;
+	default:
+		table_fail(table, TABLE_UNREAD, &tables->stats.failed);
+	}
+}
+
+static void begin_next(struct tables *tables);
+
+static void build_done(struct job *job, bool finished)
+{
+	struct build *mine = (struct build *)job;
+	struct tables *tables = mine->tables;
+	struct table *table = mine->table;
+	bool expected = table->state == TABLE_QUEUED; /* else the arena has gone meanwhile */
+
+	table->building = false;
+	tables->building = NULL;
+	if (finished) {
+		symbol_file_hold(mine->file, &mine->opening);
+		if (expected)
+			take(tables, table, mine);
+	} else {
+		hung_add(&tables->hung, mine->opening.stat.st_dev);
+		if (expected)
+			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
+	}
+	begin_next(tables);
+	tables->changed(tables->arg);
+}
+
+static int begin(struct tables *tables, struct table *table)
+{
+	struct build *mine = calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return -ENOMEM;
+	mine->job = (struct job){.run = build_run, .done = build_done, .free = build_free};
+	mine->tables = tables;
+	mine->table = table;
+	mine->file = symbol_file_ref(table->file);
+	int r = symbol_file_opening(mine->file, &table->place, &mine->opening);
+	if (r == 0 && hung_has(&tables->hung, mine->opening.stat.st_dev))
+		r = -ETIMEDOUT;
+	if (r < 0) {
+		build_free(&mine->job);
+		return r;
+	}
+	table->building = true;
+	tables->building = table;
+	worker_submit(tables->worker, &mine->job);
+	return 0;
+}
+
+static void begin_next(struct tables *tables)
+{
+	while (tables->queue && !tables->building) {
+		struct table *table = tables->queue;
+
+		tables->queue = TAKE_PTR(table->next_queued);
+		if (!tables->queue)
+			tables->queue_end = &tables->queue;
+		if (!table->refs)
+			table->state = TABLE_UNASKED;
+		else if (begin(tables, table) < 0)
+			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
+	}
+}
+
+void table_ask(struct tables *tables, struct table *table)
+{
+	if (table->state == TABLE_QUEUED || !tables->arena || !table->file)
+		return;
+	table->state = TABLE_QUEUED;
+	if (table->building)
+		return;
+	*tables->queue_end = table;
+	tables->queue_end = &table->next_queued;
+	begin_next(tables);
+}
+
+void queue_clear(struct tables *tables)
+{
+	while (tables->queue) {
+		struct table *table = tables->queue;
+
+		tables->queue = TAKE_PTR(table->next_queued);
+		table->state = TABLE_UNASKED;
+	}
+	tables->queue_end = &tables->queue;
+	if (tables->building)
+		tables->building->state = TABLE_UNASKED;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What unwind/tables.c (files and their tables), unwind/table_build.c (the jobs) and
+ * unwind/content.c (what lies in the arena) share. Nobody else includes it. */
+#pragma once
+
+#include "base/map.h"
+#include "symbol/hung.h"
+#include "symbol/opening.h"
+#include "unwind/tables.h"
+
+/* A table in the arena, which files of equal content share. */
+struct content {
+	uint64_t checksum;
+	uint32_t start, index, blocks;
+	size_t words; /* from start on */
+	uint64_t low;
+	bool tracks_bx;
+	uint64_t rows, unsupported[UNSUPPORTED_COUNT];
+	size_t holders; /* tables that have it */
+	size_t wanted;	/* of these, with a reference */
+	uint64_t last_used;
+	struct content *next;
+};
+
+enum table_state {
+	TABLE_UNASKED, /* there was no arena, or nobody who wanted it */
+	TABLE_QUEUED,  /* waits for its job, or that is under way */
+	TABLE_THERE,
+	TABLE_BARE,    /* no ELF file, or one without CFI */
+	TABLE_BROKEN,  /* can't be had, and won't become better */
+	TABLE_UNREAD,  /* it could not be read this time */
+	TABLE_HOMELESS /* it found no room, or was let go for others */
+};
+
+struct table {
+	struct tables *tables; /* NULL: they are gone */
+	size_t refs;
+	bool registered; /* in by_id */
+	bool building;	 /* a job has it */
+	bool forsaken;	 /* nobody had it when the last window ended */
+	enum table_state state;
+	struct opening_id id;
+	struct symbol_file *file; /* with a reference; NULL: never to be read */
+	struct symbol_place place;
+	struct content *content; /* TABLE_THERE */
+	struct elf_segment *segments;
+	size_t segments_count;
+	size_t words; /* TABLE_HOMELESS: what it needs */
+
+	/* Tried in vain: `patience` sweeps until the next time, of which `waits` are left. */
+	unsigned patience, waits;
+
+	struct table *next_queued;
+	struct table *next, **link; /* of all */
+};
+
+struct tables {
+	struct worker *worker;
+	void (*changed)(void *arg);
+	void *arg;
+	struct arena *arena; /* NULL: none */
+	struct map *by_id;   /* opening_id -> struct table * */
+	struct table *all;
+	struct content *contents;
+	struct table *queue, **queue_end;
+	struct table *building; /* one at a time: so few descriptors and little memory are needed */
+	struct hung hung;
+	uint64_t uses;
+	struct tables_stats stats; /* what is counted since the start */
+};
+
+/* ---- unwind/table_build.c ---- */
+
+/* It is wanted; nothing where it is already under way. */
+void table_ask(struct tables *tables, struct table *table);
+/* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
+void table_fail(struct table *table, enum table_state state, uint64_t *counter);
+void queue_clear(struct tables *tables);
+
+/* ---- unwind/content.c ---- */
+
+/* Puts it into the arena, or finds it there; its words are gone then. -ENOSPC: no room now,
+ * -EINVAL: never, -ENOMEM, errno of adding a chunk. */
+int content_get(struct tables *tables, struct content **ret, const struct table_image *image);
+/* Nobody has it: its words are given back. */
+void content_drop(struct tables *tables, struct content *content);
+/* Lets go of those used least, first of those that nobody wants, until it is `words`. How many
+ * words; *missed: somebody wanted one of them. */
+size_t contents_evict(struct tables *tables, size_t words, bool *missed);
+/* Forgets all, without touching the arena. */
+void contents_forget(struct tables *tables);
+void table_take_content(struct table *table, struct content *content);
+void table_leave_content(struct table *table);
