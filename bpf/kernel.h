@@ -15,6 +15,8 @@ typedef __u8 uint8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>

@@ -8,6 +8,7 @@
 
 #include "kernel.h"
 #include "sample.h"
+#include "tables.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -30,6 +31,21 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct counters);
 } counters SEC(".maps");
+
+/* Unwind tables and processes' mappings. The daemon adds chunks as it needs them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(map_flags, BPF_F_MMAPABLE);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(uint32_t));
+			__uint(value_size, sizeof(struct chunk));
+		});
+} arena SEC(".maps");
 
 /* `weight` samples are lost, or events. */
 static __always_inline void count_loss(enum loss where, uint64_t weight)

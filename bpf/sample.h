@@ -13,7 +13,7 @@
 
 #define COMM_BYTES	  16
 #define KERNEL_FRAMES_MAX 127 /* kernel.perf_event_max_stack's default; deeper ones are marked */
-#define USER_FRAMES_MAX	  1000
+#define USER_FRAMES_MAX	  1024
 #define WORDS_MAX	  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
 
 /*
@@ -39,12 +39,19 @@ enum frame_kind {
 /* Why a stack does not reach its root. */
 enum truncation {
 	TRUNCATED_NOT,
-	TRUNCATED_FRAME_POINTER, /* the chain of frame pointers leads nowhere */
+	TRUNCATED_FRAME_POINTER, /* code without unwind tables, and no plausible frame pointer */
 	TRUNCATED_MEMORY,	 /* the target's stack could not be read */
 	TRUNCATED_DEPTH,	 /* more frames than are walked */
 	TRUNCATED_EXEC,		 /* in the middle of execve: the old stack is gone */
 	TRUNCATED_EXITING,	 /* the process has given back its memory already */
 	TRUNCATED_UNMAPPED,	 /* (by the daemon) it ended before its maps could be read */
+	TRUNCATED_NARROW,	 /* 32-bit code */
+	TRUNCATED_TABLE_PENDING, /* the unwind table of that code is on its way */
+	TRUNCATED_NO_TABLE,	 /* that code has one, but it could not be read or found no room */
+	TRUNCATED_RULE,		 /* its rule there is of a kind that isn't supported */
+	TRUNCATED_REGISTER,	 /* its rule needs a register that isn't known any more */
+	TRUNCATED_ADDRESS,	 /* a return address lies in no executable mapping that is known */
+	TRUNCATED_ORDER,	 /* the caller's frame would lie below: the stack is damaged */
 	TRUNCATED_COUNT
 };
 
@@ -102,6 +109,7 @@ struct target_value {
 	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
 	uint32_t probes; /* 1 << probe, what this process is wanted for */
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
+	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/tables.h); 0: not known */
 };
 
 /* What the daemon found of programs of one name, by the name alone. */
@@ -160,5 +168,5 @@ struct life_event {
 _Static_assert(sizeof(struct stack_key) == 16, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
-_Static_assert(sizeof(struct target_value) == 16, "a map value without padding");
+_Static_assert(sizeof(struct target_value) == 24, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

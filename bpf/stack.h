@@ -104,6 +104,9 @@ static __always_inline void count_in(void *counts, struct walk *walk, uint64_t w
 /* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
 const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 
+/* Kernels before 5.15 have no bpf_task_pt_regs(). */
+const volatile bool has_task_pt_regs = true;
+
 static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 {
 	long bytes = bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0);
@@ -121,7 +124,7 @@ static __always_inline void walk_kernel(struct walk *walk, void *ctx)
  * The user registers of the current task, which is in the kernel now. False when it has no user
  * half that could be walked; then head.truncated tells why (TRUNCATED_NOT: a kernel thread).
  */
-static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs, bool modern)
+static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct pt_regs saved;
@@ -138,7 +141,7 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
 		walk->head.truncated = TRUNCATED_EXEC;
 		return false;
 	}
-	if (modern)
+	if (has_task_pt_regs)
 		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	else
 		at = BPF_CORE_READ(task, stack) + THREAD_BYTES - sizeof(saved);
@@ -156,7 +159,7 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
  */
 static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 				       const struct target_value *target, uint32_t probe,
-				       uint64_t weight, bool modern)
+				       uint64_t weight)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	uint32_t zero = 0;
@@ -164,12 +167,19 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 	struct user_regs user = {};
 	struct walk *walk;
 	uint64_t window;
+	int level;
 
 	if (!settings)
 		return;
-	walk = walk_take(weight);
+	level = walk_take(weight);
+	if (level < 0)
+		return;
+	walk = walk_at(level);
 	if (!walk)
 		return;
+	walk->level = level;
+	walk->spans = target->spans;
+	walk->spans_count = target->spans_count;
 	window = settings->window;
 	walk->head.key.hash = settings->hash_seed;
 	walk->head.key.tgid = bpf_get_current_pid_tgid() >> 32;
@@ -183,11 +193,11 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 
 	if (regs_are_user(regs)) {
 		regs_take(&user, regs);
-		unwind_user(walk, &user, modern);
+		unwind_user(walk, &user);
 	} else {
 		walk_kernel(walk, ctx);
-		if (walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, &user, modern))
-			unwind_user(walk, &user, modern);
+		if (walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, &user))
+			unwind_user(walk, &user);
 	}
 
 	walk->head.key.hash = hash_word(walk->head.key.hash, target->id);

@@ -34,7 +34,9 @@
  *			 arm64: saved 0: fp is the one there is, the return address is in the link
  *			 register; else fp is saved at CFA - (saved + 1) words, and the return
  *			 address next to it, at CFA - saved words.
+ *
  *	ROW_RULE	 payload: number of a rule in the table
+ *
  *	ROW_SPECIAL	 payload: enum row_special, and above its 4 bits what it needs
  *
  * A word is 8 bytes there. CFA ("canonical frame address") is what the stack pointer was before
@@ -43,7 +45,6 @@
 #pragma once
 
 #ifndef __bpf__
-#include <stdbool.h>
 #include <stdint.h>
 #endif
 
@@ -51,9 +52,13 @@
 #define CHUNK_WORDS	  (1U << CHUNK_WORDS_SHIFT) /* 256 KiB */
 #define CHUNKS_MAX	  1024
 
-#define BLOCK_SHIFT	10
-#define BLOCK_BYTES	(1U << BLOCK_SHIFT)
-#define TABLE_BLOCKS_MAX ((1U << 24) - 1)
+struct chunk {
+	uint32_t words[CHUNK_WORDS];
+};
+
+#define BLOCK_SHIFT	  10
+#define BLOCK_BYTES	  (1U << BLOCK_SHIFT)
+#define TABLE_BLOCKS_MAX  ((1U << 24) - 1)
 
 #define ROW_ADDRESS_SHIFT 22
 #define ROW_KIND_SHIFT	  20
@@ -93,7 +98,7 @@ enum saved_kind {
  *
  * CFA = reg + cfa, or with deref *(reg + cfa) + post (signed). Registers by their DWARF numbers.
  * signal: the caller was interrupted, its pc is no return address. bx: the callee-saved register
- * that some code keeps its CFA in (x86-64: rbx); told only in tables with TABLE_TRACKS_BX, where
+ * that some code keeps its CFA in (x86-64: rbx); told only in tables with SPAN_TRACKS_BX, where
  * rows ROW_SP and ROW_FP mean that it is the same.
  */
 struct table_rule {
@@ -101,17 +106,17 @@ struct table_rule {
 	int32_t cfa, fp, ra, bx;
 };
 
-#define RULE_WORDS	5
-#define RULE_REG	31U
-#define RULE_DEREF	(1U << 5)
-#define RULE_SIGNAL	(1U << 6)
-#define RULE_FP_SHIFT	7
-#define RULE_RA_SHIFT	9
-#define RULE_BX_SHIFT	11
-#define RULE_SAVED_MASK 3U
+#define RULE_WORDS	  5
+#define RULE_REG	  31U
+#define RULE_DEREF	  (1U << 5)
+#define RULE_SIGNAL	  (1U << 6)
+#define RULE_FP_SHIFT	  7
+#define RULE_RA_SHIFT	  9
+#define RULE_BX_SHIFT	  11
+#define RULE_SAVED_MASK	  3U
 #define RULE_RA_REG_SHIFT 13
-#define RULE_POST_SHIFT 18
-#define RULE_POST_MAX	8191
+#define RULE_POST_SHIFT	  18
+#define RULE_POST_MAX	  8191
 
 /* What is known of the code in a mapping. */
 enum span_kind {
@@ -119,12 +124,11 @@ enum span_kind {
 	SPAN_BARE,     /* no unwind tables: made at run time, or the file has none */
 	SPAN_PENDING,  /* its table is on its way */
 	SPAN_NO_TABLE, /* there is one, but not here: no room, broken, or its file can't be read */
-	SPAN_FAST,     /* vsyscall: every function is a leaf without a frame */
 };
 
-#define SPAN_KIND_SHIFT	 24
-#define SPAN_KIND_MASK	 15
-#define SPAN_TRACKS_BX	 (1U << 28) /* struct table_rule */
+#define SPAN_KIND_SHIFT 24
+#define SPAN_KIND_MASK	15
+#define SPAN_TRACKS_BX	(1U << 28) /* struct table_rule */
 
 /*
  * An executable mapping of a process, 8 words of the arena. A process's spans lie one behind the

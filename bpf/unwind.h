@@ -1,80 +1,433 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user's half of a stack. unwind_user() is the door: it walks from the given registers and
- * pushes frames, leaf first; how it finds a caller is its own affair. For now that is the chain of
- * frame pointers:
+ * The user's half of a stack: unwind_user() walks from the given registers and pushes frames, leaf
+ * first. For each frame it looks up its code's row in the unwind tables:
  *
- *	fp -> | caller's fp | return address |	... growing towards the root
+ *	pc -> mapping (span) -> row -> CFA -> return address, caller's fp	(lookup.h)
  *
- * A pair is believed where it lies above the stack pointer, aligned, and above the pair before.
- * Whether a return address lies in executable memory is checked by the daemon, which knows the
- * maps; frames from the first that doesn't are dropped there.
+ * Code without CFI is walked by its frame pointer (or, an interrupted leaf, by the top of the
+ * stack) where that is plausible; what can't be told ends the walk, with its cause.
+ *
+ * Each frame is a call of unwind_step(), which the verifier looks at once, however many frames
+ * there may be.
  */
 #pragma once
 
-#include "arch.h"
-#include "walk.h"
+#include "lookup.h"
 
-/* Without bpf_loop (before 5.17) the verifier walks each turn of the loop by itself. */
-#define BOUNDED_FRAMES 256
+/* What a step says besides a cause (enum truncation). */
+#define STEP_ON	 0    /* the caller was found */
+#define STEP_END 1000 /* there is none: the stack is whole */
 
-/* One caller. True when the walk has ended, with its reason in head.truncated. */
-static __always_inline bool frame_pointer_step(struct walk *walk)
+int window_fill(uint32_t level, uint64_t address);
+int caller_by_rule(uint32_t level, uint32_t number);
+int is_return_address(uint32_t level, uint64_t address);
+int caller_bare(uint32_t level, uint32_t has_table);
+int unwind_step(uint32_t level);
+
+/* Reads what surrounds an address, as far as there is memory. */
+__noinline int window_fill(uint32_t level, uint64_t address)
 {
-	struct {
-		uint64_t fp, ret;
-	} pair;
-	uint64_t fp = walk->fp;
+	struct walk *walk = walk_at(level);
+	uint64_t at = address & ~(uint64_t)63, left = 4096 - (at & 4095);
 
-	if (fp == 0)
-		return true;
-	if (fp < walk->sp || (fp & 7)) {
-		walk->head.truncated = TRUNCATED_FRAME_POINTER;
-		return true;
-	}
-	if (bpf_probe_read_user(&pair, sizeof(pair), (const void *)fp)) {
-		walk->head.truncated = TRUNCATED_MEMORY;
-		return true;
-	}
-	if (pair.ret == 0)
-		return true;
-	if (!walk_push(walk, FRAME_NATIVE_RETURN, pair.ret)) {
-		walk->head.truncated = TRUNCATED_DEPTH;
-		return true;
-	}
-	walk->sp = fp + sizeof(pair);
-	walk->fp = pair.fp;
-	return false;
+	if (!walk)
+		return 0;
+	walk->window_at = at;
+	walk->window_bytes = sizeof(walk->window);
+	if (read_user(walk->window, sizeof(walk->window), at) == 0)
+		return 1;
+	if (left > sizeof(walk->window))
+		left = sizeof(walk->window);
+	walk->window_bytes = left;
+	if (left && read_user(walk->window, left, at) == 0)
+		return 1;
+	walk->window_bytes = 0;
+	return 0;
 }
 
-struct loop_context {
-	struct walk *walk;
-};
-
-static long loop_step(uint32_t i, struct loop_context *context)
+/* A word of the user's stack. */
+static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
-	return frame_pointer_step(context->walk);
+	uint64_t offset = address - walk->window_at;
+
+	if (address & (ARCH_WORD - 1))
+		return read_user(word, sizeof(*word), address) == 0;
+	if (offset >= walk->window_bytes) {
+		if (!window_fill(walk->level, address))
+			return false;
+		offset = address - walk->window_at;
+	}
+	*word = walk->window[offset / ARCH_WORD & (WINDOW_WORDS - 1)];
+	return true;
 }
 
-static __always_inline void unwind_user(struct walk *walk, const struct user_regs *regs,
-					bool has_loop)
+/* The value of a register in the frame. */
+static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *value)
+{
+	uint32_t slot = reg & (ARCH_REGS - 1);
+
+	if (reg == ARCH_SP)
+		*value = walk->sp;
+	else if (reg == ARCH_FP && walk->known & WALK_FP)
+		*value = walk->fp;
+	else if (reg == ARCH_BX && walk->known & WALK_BX)
+		*value = walk->bx;
+	else if (reg >= ARCH_REGS)
+		return TRUNCATED_RULE;
+	else if (walk->known & WALK_REGS)
+		*value = walk->gpr[slot];
+	else if (!walk->context)
+		return TRUNCATED_REGISTER;
+	else if (read_user(value, sizeof(*value),
+			   walk->context + arch_context_slot(slot) * ARCH_WORD))
+		return TRUNCATED_MEMORY;
+	return STEP_ON;
+}
+
+/* ---- by tables ---- */
+
+/* Where rows of the two common kinds say. */
+static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct caller *caller)
+{
+	uint32_t saved = row >> ROW_CFA_BITS & ROW_SAVED_MAX;
+	uint64_t from = walk->sp;
+
+	if (row >> ROW_KIND_SHIFT == ROW_FP) {
+		if (!(walk->known & WALK_FP))
+			return TRUNCATED_REGISTER;
+		from = walk->fp;
+	}
+	caller->sp = from + (row & ROW_CFA_MAX) * ARCH_WORD;
+	caller->known = walk->known & WALK_FP;
+	caller->fp = walk->fp;
+	if (walk->span.what & SPAN_TRACKS_BX) {
+		caller->known |= walk->known & WALK_BX;
+		caller->bx = walk->bx;
+	}
+	if (saved) {
+		if (!read_word(walk, caller->sp - (saved + 1) * ARCH_WORD, &caller->fp))
+			return TRUNCATED_MEMORY;
+		caller->known |= WALK_FP;
+	}
+	if (!read_word(walk, caller->sp - ARCH_RETURN_WORDS(saved) * ARCH_WORD, &caller->pc))
+		return TRUNCATED_MEMORY;
+	return STEP_ON;
+}
+
+/* A register that a rule tells of. SAVED_SAME leaves `value` as it is, SAVED_LOST clears `known`.
+ */
+static __always_inline int saved_value(struct walk *walk, uint32_t kind, int32_t offset,
+				       uint64_t cfa, uint64_t base, uint64_t *value,
+				       uint32_t *known)
+{
+	uint64_t address = (kind == SAVED_AT_CFA ? cfa : base) + (uint64_t)(int64_t)offset;
+
+	if (kind == SAVED_LOST)
+		*known = 0;
+	if (kind == SAVED_SAME || kind == SAVED_LOST)
+		return STEP_ON;
+	if (!read_word(walk, address, value))
+		return TRUNCATED_MEMORY;
+	*known = ~0U;
+	return STEP_ON;
+}
+
+static __always_inline int return_address(struct walk *walk, const struct table_rule *rule,
+					  uint64_t base, struct caller *caller)
+{
+	uint32_t kind = rule->how >> RULE_RA_SHIFT & RULE_SAVED_MASK;
+	uint32_t known = 0;
+
+	if (kind == SAVED_LOST)
+		return reg_value(walk, rule->how >> RULE_RA_REG_SHIFT & RULE_REG, &caller->pc);
+	if (kind == SAVED_SAME)
+		return TRUNCATED_RULE;
+	return saved_value(walk, kind, rule->ra, caller->sp, base, &caller->pc, &known);
+}
+
+__noinline int caller_by_rule(uint32_t level, uint32_t number)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	struct table_rule rule = {};
+	uint64_t base = 0;
+	uint32_t fp_known, bx_known;
+	int r;
+
+	if (!walk)
+		return TRUNCATED_NO_TABLE;
+	caller = &walk->caller;
+	fp_known = bx_known = walk->known;
+	if (!rule_read(&walk->span, number, &rule))
+		return TRUNCATED_NO_TABLE;
+	r = reg_value(walk, rule.how & RULE_REG, &base);
+	if (r)
+		return r;
+	caller->sp = base + (uint64_t)(int64_t)rule.cfa;
+	if (rule.how & RULE_DEREF) {
+		if (!read_word(walk, caller->sp, &caller->sp))
+			return TRUNCATED_MEMORY;
+		caller->sp += (uint64_t)(int64_t)((int32_t)rule.how >> RULE_POST_SHIFT);
+	}
+	caller->fp = walk->fp;
+	caller->bx = walk->bx;
+	r = saved_value(walk, rule.how >> RULE_FP_SHIFT & RULE_SAVED_MASK, rule.fp, caller->sp,
+			base, &caller->fp, &fp_known);
+	if (!r)
+		r = saved_value(walk, rule.how >> RULE_BX_SHIFT & RULE_SAVED_MASK, rule.bx,
+				caller->sp, base, &caller->bx, &bx_known);
+	if (!r)
+		r = return_address(walk, &rule, base, caller);
+	if (!(walk->span.what & SPAN_TRACKS_BX))
+		bx_known = 0;
+	caller->known = (fp_known & WALK_FP) | (bx_known & WALK_BX);
+	if (rule.how & RULE_SIGNAL) {
+		caller->known |= WALK_EXACT;
+		caller->may_be_below = true;
+		if ((rule.how & RULE_REG) == ARCH_SP && rule.how & RULE_DEREF &&
+		    rule.cfa == ARCH_CONTEXT_SP && rule.ra == ARCH_CONTEXT_PC)
+			caller->context = base + ARCH_CONTEXT;
+	}
+	return r;
+}
+
+/* ---- by what lies on the stack ---- */
+
+static __always_inline bool is_behind_call(struct walk *walk, uint64_t address)
+{
+	return read_user(walk->code, ARCH_CALL_BYTES, address - ARCH_CALL_BYTES) == 0 &&
+	       arch_ends_with_call(walk->code);
+}
+
+/* Whether an address looks like one that a call left, in code of the process. The mapping that
+ * holds it becomes walk->span, the bytes before it walk->code. */
+__noinline int is_return_address(uint32_t level, uint64_t address)
+{
+	struct walk *walk = walk_at(level);
+
+	return walk && span_find(walk, address - 1) && is_behind_call(walk, address);
+}
+
+/* A leaf function is not far from where the call went that led to it. */
+#define LEAF_BYTES 4096
+
+/* The word at `sp` as the return address of an interrupted frame of code without CFI. It is, where
+ * its call went right before pc; else the caller has to have CFI, and has to confirm it. */
+static __always_inline bool caller_on_top(struct walk *walk, struct caller *caller)
+{
+	uint64_t target;
+
+	if (!read_word(walk, walk->sp, &caller->pc) || !is_return_address(walk->level, caller->pc))
+		return false;
+	caller->sp = walk->sp + ARCH_WORD;
+	caller->fp = walk->fp;
+	caller->known = walk->known & WALK_FP;
+	target = arch_call_target(walk->code, caller->pc);
+	if (target && walk->pc - target < LEAF_BYTES)
+		return true;
+	if (span_kind(&walk->span) != SPAN_TABLE)
+		return false;
+	caller->unsure = true;
+	return row_find(walk->level, caller->pc - 1) != ROW_NONE;
+}
+
+static __always_inline bool caller_by_frame(struct walk *walk, struct caller *caller)
+{
+	if (walk->fp < walk->sp || walk->fp & (ARCH_WORD - 1) ||
+	    !read_word(walk, walk->fp, &caller->fp) ||
+	    !read_word(walk, walk->fp + ARCH_WORD, &caller->pc))
+		return false;
+	caller->sp = walk->fp + 2 * ARCH_WORD;
+	caller->known = WALK_FP;
+	return caller->pc == 0 || is_return_address(walk->level, caller->pc);
+}
+
+/* At the first or the last instructions of a function that keeps frame pointers, fp is its
+ * caller's. */
+static __always_inline bool caller_of_entry(struct walk *walk, struct caller *caller)
+{
+	uint64_t at = walk->sp;
+	enum arch_place place;
+
+	if (read_user(walk->code, sizeof(walk->code), walk->pc))
+		return false;
+	place = arch_place(walk->code);
+	if (place == PLACE_BODY)
+		return false;
+	caller->fp = walk->fp;
+	caller->known = walk->known & WALK_FP;
+	if (place == PLACE_PUSHED) {
+		if (!read_word(walk, at, &caller->fp))
+			return false;
+		caller->known = WALK_FP;
+		at += ARCH_WORD;
+	}
+	caller->sp = at + ARCH_WORD;
+	return read_word(walk, at, &caller->pc) && is_return_address(walk->level, caller->pc);
+}
+
+/* Code without CFI. In a file that has CFI elsewhere it is mostly hand-written and a leaf; in one
+ * that has none, or made at run time, it keeps frame pointers or can't be walked. */
+__noinline int caller_bare(uint32_t level, uint32_t has_table)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	bool exact;
+
+	if (!walk)
+		return TRUNCATED_NO_TABLE;
+	caller = &walk->caller;
+	exact = walk->known & WALK_EXACT;
+	if (exact && caller_of_entry(walk, caller))
+		return STEP_ON;
+	if (exact && has_table && caller_on_top(walk, caller))
+		return STEP_ON;
+	caller->unsure = false;
+	if (walk->known & WALK_FP && !walk->fp)
+		return STEP_END;
+	if (walk->known & WALK_FP && caller_by_frame(walk, caller))
+		return STEP_ON;
+	if (exact && !has_table && caller_on_top(walk, caller))
+		return STEP_ON;
+	return TRUNCATED_FRAME_POINTER;
+}
+
+/* ---- one step ---- */
+
+static __always_inline int caller_by_special(struct walk *walk, uint32_t row, struct caller *caller)
+{
+	uint32_t more = (row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT;
+
+	switch (row & ROW_SPECIAL_MASK) {
+	case SPECIAL_NONE:
+		return caller_bare(walk->level, true);
+	case SPECIAL_END:
+		return STEP_END;
+	case SPECIAL_PLT:
+		caller->sp = walk->sp + ARCH_WORD;
+		if ((walk->pc & 15) >= more)
+			caller->sp += ARCH_WORD;
+		caller->fp = walk->fp;
+		caller->bx = walk->bx;
+		caller->known = walk->known & (WALK_FP | WALK_BX);
+		return read_word(walk, caller->sp - ARCH_WORD, &caller->pc) ? STEP_ON
+									    : TRUNCATED_MEMORY;
+	default:
+		return TRUNCATED_RULE;
+	}
+}
+
+static __always_inline int find_caller(struct walk *walk, struct caller *caller)
+{
+	uint32_t row;
+
+	switch (span_kind(&walk->span)) {
+	case SPAN_TABLE:
+		break;
+	case SPAN_PENDING:
+		return TRUNCATED_TABLE_PENDING;
+	case SPAN_BARE:
+		return caller_bare(walk->level, false);
+	default:
+		return TRUNCATED_NO_TABLE;
+	}
+	row = row_find(walk->level, walk->pc - !(walk->known & WALK_EXACT));
+	switch (row >> ROW_KIND_SHIFT & ROW_KIND_MASK) {
+	case ROW_SP:
+	case ROW_FP:
+		return caller_by_row(walk, row, caller);
+	case ROW_RULE:
+		return caller_by_rule(walk->level, row & ROW_PAYLOAD);
+	default:
+		return caller_by_special(walk, row, caller);
+	}
+}
+
+/* Whether the caller that was found can be believed. Makes walk->span its mapping. */
+static __always_inline int check_caller(struct walk *walk, const struct caller *caller)
+{
+	bool exact = caller->known & WALK_EXACT;
+
+	if (!caller->pc)
+		return STEP_END;
+	if (caller->sp <= walk->sp && !caller->may_be_below)
+		return TRUNCATED_ORDER;
+	if (!span_find(walk, caller->pc - !exact))
+		return TRUNCATED_ADDRESS;
+	if (walk->unsure && !exact && !is_behind_call(walk, caller->pc))
+		return TRUNCATED_FRAME_POINTER;
+	return STEP_ON;
+}
+
+/* Ends the walk: without the frame that was to be confirmed and wasn't. */
+static __always_inline int walk_end(struct walk *walk, int why)
+{
+	if (walk->unsure && why != STEP_END) {
+		walk->head.words_count = walk->unsure - 1;
+		walk->head.key.hash = walk->unsure_hash;
+		why = TRUNCATED_FRAME_POINTER;
+	}
+	walk->head.truncated = why == STEP_END ? TRUNCATED_NOT : why;
+	return 1;
+}
+
+/* Goes on to the caller. 1: the walk has ended. */
+__noinline int unwind_step(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	bool exact;
+	int r;
+
+	if (!walk)
+		return 1;
+	caller = &walk->caller;
+	*caller = (struct caller){};
+	r = find_caller(walk, caller);
+	if (!r)
+		r = check_caller(walk, caller);
+	if (r)
+		return walk_end(walk, r);
+	walk->unsure = caller->unsure ? walk->head.words_count + 1 : 0;
+	walk->unsure_hash = walk->head.key.hash;
+	exact = caller->known & WALK_EXACT;
+	if (!walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, caller->pc))
+		return walk_end(walk, TRUNCATED_DEPTH);
+	walk->known = caller->known;
+	walk->pc = caller->pc;
+	walk->sp = caller->sp;
+	walk->fp = caller->fp;
+	walk->bx = caller->bx;
+	walk->context = caller->context;
+	return 0;
+}
+
+static __always_inline void unwind_user(struct walk *walk, const struct user_regs *regs)
 {
 	walk_push(walk, FRAME_NATIVE, regs->pc);
 	if (!regs->wide) {
-		walk->head.truncated = TRUNCATED_FRAME_POINTER;
+		walk->head.truncated = TRUNCATED_NARROW;
 		return;
 	}
-	walk->sp = regs->sp;
-	walk->fp = regs->fp;
-	if (has_loop) {
-		struct loop_context context = {walk};
-
-		if (bpf_loop(USER_FRAMES_MAX, loop_step, &context, 0) == USER_FRAMES_MAX)
-			walk->head.truncated = TRUNCATED_DEPTH;
+	for (int i = 0; i < ARCH_REGS; i++)
+		walk->gpr[i] = regs->gpr[i];
+	walk->known = WALK_EXACT | WALK_REGS | WALK_FP | WALK_BX;
+	walk->pc = regs->pc;
+	walk->sp = regs->gpr[ARCH_SP];
+	walk->fp = regs->gpr[ARCH_FP];
+	walk->bx = regs->gpr[ARCH_BX];
+	walk->context = 0;
+	walk->unsure = 0;
+	walk->window_bytes = 0;
+	walk->span.start = walk->span.end = 0;
+	if (!span_find(walk, walk->pc)) {
+		walk->head.truncated =
+			walk->spans_count ? TRUNCATED_ADDRESS : TRUNCATED_TABLE_PENDING;
 		return;
 	}
-	for (int i = 0; i < BOUNDED_FRAMES; i++) {
-		if (frame_pointer_step(walk))
+	for (int i = 0; i < USER_FRAMES_MAX; i++) {
+		if (unwind_step(walk->level))
 			return;
 	}
 	walk->head.truncated = TRUNCATED_DEPTH;

@@ -1,51 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A walk owns its buffer: one for each nesting level (task, interrupt, NMI) of a CPU, taken and
- * given back by a flag. Programs on one CPU nest like brackets, so a plain flag will do: whoever
- * interrupts between a look at the flag and its setting has given the buffer back on return.
- */
+/* A walk and its buffer: what the unwinder has come to, and the frames so far. */
 #pragma once
 
-#include "maps.h"
+#include "arch.h"
+#include "sample.h"
+#include "tables.h"
 
-#define WALK_LEVELS 3
+#define WINDOW_WORDS 64 /* of the user's stack, read at once; a power of two */
+
+/* What is known of the frame that the walk has come to. */
+#define WALK_EXACT 1U /* pc is an instruction's own: an interrupted frame, not a caller */
+#define WALK_REGS  2U /* gpr are that frame's registers */
+#define WALK_FP	   4U /* fp is */
+#define WALK_BX	   8U
+
+/* The frame above the one that the walk has come to. */
+struct caller {
+	uint64_t pc, sp, fp, bx;
+	uint64_t context;
+	uint32_t known;	   /* WALK_ flags */
+	bool may_be_below; /* on another stack, maybe: a signal's */
+	bool unsure;	   /* to be confirmed by the frame after it */
+};
 
 struct walk {
 	uint32_t busy;
-	uint32_t pad;
-	uint64_t sp, fp; /* the user frame that the walk has come to */
+	uint32_t level;	 /* its own number, which global functions take */
+	uint32_t known;	 /* WALK_ flags */
+	uint32_t unsure; /* see below */
+	uint64_t pc, sp, fp, bx;
+	uint64_t gpr[ARCH_REGS];
+	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
+	uint32_t spans, spans_count; /* of the process (struct target_value) */
+	struct span span;	     /* that holds pc */
+
+	struct caller caller;
+	uint8_t code[ARCH_CALL_BYTES]; /* before a return address, or at an instruction */
+
+	/* pc was found in a way that the frame after it has to confirm: where the walk goes back to
+	 * if it doesn't. */
+	uint64_t unsure_hash; /* (unsure: words_count before, plus one; 0: no) */
+
+	uint64_t window_at; /* user memory [window_at, + window_bytes) is in window */
+	uint64_t window_bytes;
+	uint64_t window[WINDOW_WORDS];
+
 	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WALK_LEVELS);
-	__type(key, uint32_t);
-	__type(value, struct walk);
-} walks SEC(".maps");
-
-/* `weight`: of the sample, which is lost when all are taken. */
-static __always_inline struct walk *walk_take(uint64_t weight)
-{
-	for (int level = 0; level < WALK_LEVELS; level++) {
-		uint32_t key = level;
-		struct walk *walk = bpf_map_lookup_elem(&walks, &key);
-
-		if (walk && !walk->busy) {
-			walk->busy = 1;
-			return walk;
-		}
-	}
-	count_loss(LOST_WALK_BUSY, weight);
-	return NULL;
-}
-
-static __always_inline void walk_give_back(struct walk *walk)
-{
-	walk->busy = 0;
-}
 
 /* MurmurHash3's mixing of one word, by Austin Appleby (public domain algorithm). */
 static __always_inline uint64_t hash_word(uint64_t hash, uint64_t word)

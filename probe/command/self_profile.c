@@ -58,7 +58,7 @@ static bool look(void *arg, const struct tree_frame *frame)
 	return true;
 }
 
-static void judge(const struct profile *profile, bool modern, struct finding *finding)
+static void judge(const struct profile *profile, struct finding *finding)
 {
 	static const struct tree_visitor visitor = {.open = look};
 	struct seen seen = {0};
@@ -70,10 +70,8 @@ static void judge(const struct profile *profile, bool modern, struct finding *fi
 			    "the programs run, but gave no sample of this busy process");
 	else
 		finding_set(finding, seen.named ? FINDING_YES : FINDING_LIMITED,
-			    "%llu samples in 0.1 s of ours, %llu with the name of a function; "
-			    "programs %s bpf_loop and bpf_task_pt_regs",
-			    (unsigned long long)seen.samples, (unsigned long long)seen.named,
-			    modern ? "with" : "without");
+			    "%llu samples in 0.1 s of ours, %llu with the name of a function",
+			    (unsigned long long)seen.samples, (unsigned long long)seen.named);
 }
 
 static void end_loop(void *arg)
@@ -117,7 +115,7 @@ static int profile(struct core *core, struct finding *finding)
 	engine_stats(core->engine, &stats);
 	core_quiet(core); /* the tree is ours now */
 	if (r == 0)
-		judge(subscriber_profile(subscriber, PROBE_ONCPU), stats.modern, finding);
+		judge(subscriber_profile(subscriber, PROBE_ONCPU), finding);
 	return r;
 }
 

@@ -173,10 +173,7 @@ static int code_of(const struct space *space, uint64_t word, uint64_t time_ns, s
 	return r;
 }
 
-/*
- * Where the frames lie, until one that lies nowhere: what a frame pointer leads to from there on
- * can't be trusted.
- */
+/* Where the frames lie, until one that lies nowhere. */
 static int place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
 		 const uint64_t *words, const struct target *target, struct symbol_files *files)
 {
@@ -187,7 +184,7 @@ static int place(struct batch *batch, struct batch_stack *to, const struct stack
 		struct code code;
 
 		if (code_of(target->space, words[i], stack->time_ns, &code) < 0) {
-			to->truncated = leaf ? TRUNCATED_UNMAPPED : TRUNCATED_FRAME_POINTER;
+			to->truncated = leaf ? TRUNCATED_UNMAPPED : TRUNCATED_ADDRESS;
 			return 0;
 		}
 		int64_t spot = spot_of(batch, &code, target->pid, files);
@@ -200,7 +197,7 @@ static int place(struct batch *batch, struct batch_stack *to, const struct stack
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
-	      struct symbol_files *files)
+	      struct symbol_files *files, enum truncation *truncated)
 {
 	int r = reserve(batch, stack->words_count);
 
@@ -220,6 +217,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		return r;
 	batch->frames_count += to->frames_count;
 	batch->count++;
+	*truncated = to->truncated;
 	return 0;
 }
 
@@ -312,10 +310,6 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until
 		struct batch_stack *stack = &batch->stacks[i];
 		size_t count = stack->frames_count;
 
-		/* A C library's start code is where a chain of frame pointers ends. */
-		if (stack->truncated == TRUNCATED_FRAME_POINTER && count &&
-		    batch->spots[frames[count - 1]].named.is_entry)
-			stack->truncated = TRUNCATED_NOT;
 		for (size_t f = 0; f < count; f++)
 			unnamed += batch->spots[frames[f]].named.unnamed;
 		result->truncated[stack->truncated] += stack->count.weight;

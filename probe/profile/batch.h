@@ -28,10 +28,10 @@ int batch_new(struct batch **ret);
 void batch_free(struct batch *batch);
 
 /* Adds one stack with its count, for `subscribers`. Functions of files that it needs are asked
- * for. -ENOMEM: nothing was added. */
+ * for. *truncated: why it doesn't reach its root. -ENOMEM: nothing was added. */
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
-	      struct symbol_files *files);
+	      struct symbol_files *files, enum truncation *truncated);
 
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);

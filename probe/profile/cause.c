@@ -9,10 +9,20 @@ static const char *const losses[LOST_COUNT] = {
 };
 
 static const char *const truncations[TRUNCATED_COUNT] = {
-	[TRUNCATED_NOT] = "none",	   [TRUNCATED_FRAME_POINTER] = "frame_pointer",
-	[TRUNCATED_MEMORY] = "memory",	   [TRUNCATED_DEPTH] = "depth",
-	[TRUNCATED_EXEC] = "exec",	   [TRUNCATED_EXITING] = "exiting",
+	[TRUNCATED_NOT] = "none",
+	[TRUNCATED_FRAME_POINTER] = "frame_pointer",
+	[TRUNCATED_MEMORY] = "memory",
+	[TRUNCATED_DEPTH] = "depth",
+	[TRUNCATED_EXEC] = "exec",
+	[TRUNCATED_EXITING] = "exiting",
 	[TRUNCATED_UNMAPPED] = "unmapped",
+	[TRUNCATED_NARROW] = "narrow",
+	[TRUNCATED_TABLE_PENDING] = "table_pending",
+	[TRUNCATED_NO_TABLE] = "no_table",
+	[TRUNCATED_RULE] = "rule",
+	[TRUNCATED_REGISTER] = "register",
+	[TRUNCATED_ADDRESS] = "address",
+	[TRUNCATED_ORDER] = "order",
 };
 
 const char *loss_name(enum loss loss)

@@ -244,8 +244,9 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	const struct stack_key *key = &counted->key;
 	uint64_t weight = counted->count.weight;
 	const struct stack *stack = window_find(drain->window, drain->ended_window, key);
-	const struct target *target =
+	struct target *target =
 		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
+	enum truncation truncated = TRUNCATED_NOT;
 
 	if (key->probe >= PROBE_COUNT || !stack) {
 		drain->stats.lost[LOST_STACK_MISSING] += weight;
@@ -263,8 +264,10 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	else if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits,
-			   &counted->count, drain->setup.files) < 0)
+			   &counted->count, drain->setup.files, &truncated) < 0)
 		drain->stats.lost[LOST_READ_FAILED] += weight;
+	else
+		target->truncated[truncated] += weight;
 }
 
 static size_t counted_count(const struct drain *drain, const struct counted **counted)

@@ -151,8 +151,8 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = symbol_files_new(&engine->files, setup->foreign);
 	if (r == 0)
-		r = targets_new(&engine->targets, engine->tracer, engine->files, setup->urgent,
-				setup->sizes.targets);
+		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
+				setup->urgent, setup->sizes.targets);
 	if (r < 0)
 		return r;
 	struct drain_setup drain = {
@@ -227,6 +227,7 @@ static int reselect(struct engine *engine)
 /* The last subscriber has gone: nothing stays attached, nothing wakes us. */
 static void stop(struct engine *engine)
 {
+	targets_kernel_gone(engine->targets);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);
 	engine->running = false;
@@ -243,6 +244,7 @@ static int start(struct engine *engine, char *why, size_t why_bytes)
 	if (r < 0)
 		return r;
 	engine->running = true;
+	targets_kernel_there(engine->targets);
 	drain_start(engine->drain);
 	return 0;
 }
@@ -444,7 +446,6 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);
-	stats->modern = tracer_is_modern(engine->tracer);
 	targets_stats(engine->targets, &stats->targets);
 	symbol_files_stats(engine->files, &stats->files);
 	stats->arming = engine->running && stats->targets.unread > 0;

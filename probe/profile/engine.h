@@ -84,7 +84,6 @@ struct engine_stats {
 	uint64_t given_up;	/* jobs */
 	uint64_t bpf_time_ns;
 	unsigned cpus;
-	bool modern; /* tracer_is_modern() */
 	bool arming; /* processes are still being looked at for the first time */
 	struct drain_stats drain;
 	struct targets_stats targets;

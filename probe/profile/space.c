@@ -220,6 +220,18 @@ int space_find(const struct space *space, uint64_t address, uint64_t ns, struct 
 	return 0;
 }
 
+void space_each(const struct space *space,
+		void (*each)(void *arg, const struct region_view *region), void *arg)
+{
+	for (size_t i = 0; i < space->count; i++) {
+		const struct region *region = &space->regions[i];
+		struct region_view view = {region->start, region->end, region->file_offset,
+					   region->kind, region->file};
+
+		each(arg, &view);
+	}
+}
+
 uint64_t space_read_ns(const struct space *space)
 {
 	return space->read_ns;

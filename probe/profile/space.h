@@ -34,6 +34,17 @@ void space_forget(struct space *space, uint64_t ns);
  * answers. `code->file` is borrowed. */
 int space_find(const struct space *space, uint64_t address, uint64_t ns, struct code *code);
 
+/* A mapping that is there now. `file` is borrowed, NULL: none. */
+struct region_view {
+	uint64_t start, end, file_offset;
+	enum mapping_kind kind;
+	struct symbol_file *file;
+};
+
+/* By address. */
+void space_each(const struct space *space,
+		void (*each)(void *arg, const struct region_view *region), void *arg);
+
 /* When the maps were read last; 0: never. */
 uint64_t space_read_ns(const struct space *space);
 uint32_t space_exec_pages(const struct space *space);

@@ -22,8 +22,25 @@
 #define EAGER_EVERY_NS (10 * NS_PER_MS)
 #define EAGER_BURST    32
 
-int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files *files,
-		struct worker *urgent, size_t max)
+static void publish(void *arg)
+{
+	struct targets *targets = arg;
+
+	targets->publishing_posted = false;
+	targets_publish(targets);
+}
+
+static void tables_changed(void *arg)
+{
+	struct targets *targets = arg;
+
+	if (!targets->publishing_posted)
+		loop_post(targets->loop, &targets->publishing);
+	targets->publishing_posted = true;
+}
+
+int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
+		struct symbol_files *files, struct worker *urgent, size_t max)
 {
 	struct targets *targets = calloc(1, sizeof(*targets));
 
@@ -32,8 +49,12 @@ int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files
 	targets->tracer = tracer;
 	targets->files = files;
 	targets->urgent = urgent;
+	targets->loop = loop;
+	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	int r = target_table_new(&targets->table, max);
+	if (r == 0)
+		r = tables_new(&targets->tables, urgent, tables_changed, targets);
 	if (r == 0)
 		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
 	if (r < 0) {
@@ -48,7 +69,9 @@ void targets_free(struct targets *targets)
 {
 	if (!targets)
 		return;
+	loop_unpost(targets->loop, &targets->publishing);
 	target_table_free(targets->table);
+	tables_free(targets->tables);
 	map_free(targets->hung);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);
@@ -67,10 +90,21 @@ void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 		tracer_target_del(targets->tracer, pid);
 }
 
+static bool is_same(const struct target_value *a, const struct target_value *b)
+{
+	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
+	       a->spans_count == b->spans_count;
+}
+
 static void tell_kernel(struct targets *targets, const struct target *target, bool may_add)
 {
+	const struct spans *spans = target->spans;
 	struct target_value now = {0}, wanted = {.id = target->id};
 
+	if (spans) {
+		wanted.spans = spans->start;
+		wanted.spans_count = spans->count;
+	}
 	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
 		if (target->undecided || targets_subscribers(targets, target, probe))
 			wanted.probes |= kinds_built() & 1u << probe;
@@ -79,9 +113,12 @@ static void tell_kernel(struct targets *targets, const struct target *target, bo
 	if (there ? now.id > target->id : !may_add)
 		return;
 	wanted.unread = there ? now.unread : !space_read_ns(target->space);
-	if (!wanted.probes && !target->waiting)
+	bool nobodys = !wanted.probes && !target->waiting;
+	if (target->arming)
+		wanted.probes = 0;
+	if (nobodys)
 		target_forget_in_kernel(targets, target->pid, target->id);
-	else if ((!there || now.id != target->id || now.probes != wanted.probes) &&
+	else if ((!there || !is_same(&now, &wanted)) &&
 		 tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC)
 		targets->stats.refused++;
 }
@@ -214,8 +251,12 @@ static void examined(void *arg, struct examination *e, bool finished)
 		target_look_at(targets, target); /* it answered what was asked before */
 	else if (target->undecided)
 		decide(targets, target, e, finished);
-	if (finished && !target->rejected && are_its_maps(target, e))
+	if (finished && !target->rejected && are_its_maps(target, e)) {
 		take_maps(targets, target, e);
+		target_publish(targets, target);
+	} else if (!target->examining) {
+		target_give_up_arming(targets, target);
+	}
 }
 
 void target_look_at(struct targets *targets, struct target *target)
@@ -249,7 +290,7 @@ void target_look_at(struct targets *targets, struct target *target)
 
 void target_meet(struct targets *targets, struct target *target)
 {
-	if (target->undecided ||
+	if (target->undecided || target->arming ||
 	    (!space_read_ns(target->space) && rate_take(&targets->eager, loop_now_ns())))
 		target_look_at(targets, target);
 }
@@ -364,6 +405,8 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	}
 	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
 		fresh.space = NULL;
+	if (before && event->kind != LIFE_EXEC && fresh.space)
+		fresh.spans = spans_ref(before->spans);
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
@@ -449,12 +492,13 @@ static void count_alive(void *arg, const struct target *target)
 	struct targets_stats *stats = arg;
 
 	stats->alive++;
-	stats->unread += target->examining && !space_read_ns(target->space);
+	stats->unread += target->arming || (target->examining && !space_read_ns(target->space));
 }
 
 void targets_stats(const struct targets *targets, struct targets_stats *stats)
 {
 	*stats = targets->stats;
 	target_table_stats(targets->table, &stats->table);
+	tables_stats(targets->tables, &stats->tables);
 	targets_each(targets, count_alive, stats);
 }

@@ -40,8 +40,8 @@ struct selection {
 struct targets;
 
 /* -ENOMEM. `urgent` looks at processes. */
-int targets_new(struct targets **ret, struct tracer *tracer, struct symbol_files *files,
-		struct worker *urgent, size_t max);
+int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
+		struct symbol_files *files, struct worker *urgent, size_t max);
 void targets_free(struct targets *targets);
 
 /* Makes the selection true: looks at all processes of the host, tells the kernel whom to sample.
@@ -53,6 +53,11 @@ int targets_select(struct targets *targets, const struct selection *selection);
 void targets_on_life(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
+
+/* The kernel's side has been loaded; or is about to be unloaded: what it was told of mappings is
+ * void. */
+void targets_kernel_there(struct targets *targets);
+void targets_kernel_gone(struct targets *targets);
 
 /* Who there is and was: for look-ups. */
 const struct target_table *targets_table(const struct targets *targets);
@@ -70,9 +75,10 @@ void targets_each(const struct targets *targets, void (*each)(void *arg, const s
 
 struct targets_stats {
 	uint64_t alive;	     /* and matching */
-	uint64_t unread;     /* of these: not yet looked at */
+	uint64_t unread;     /* of these: not yet looked at, or not all tables are there */
 	uint64_t unreadable; /* looking at them took too long, since the start */
 	uint64_t refused;    /* found no room in the kernel's map, since the start */
 	struct target_table_stats table;
+	struct tables_stats tables;
 };
 void targets_stats(const struct targets *targets, struct targets_stats *stats);

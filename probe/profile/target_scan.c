@@ -11,6 +11,9 @@
 
 /* Targets whose end was not told are looked for no more often than this. */
 #define CHECK_EVERY_NS (20 * NS_PER_S)
+/* So many processes that are chosen at once wait for their tables before they are sampled; the
+ * others get them with their first stack. */
+#define ARMING_MAX 1024
 
 /* Who is sampled already. */
 static void scan_known(struct targets *targets, struct target *known)
@@ -67,9 +70,12 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 	return true;
 }
 
-static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id)
+static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
+		     bool is_sampled)
 {
 	struct target fresh = {
+		.arming = !is_sampled && targets->armed++ < ARMING_MAX,
+		.arming_ns = loop_now_ns(),
 		.pid = pid,
 		.id = id,
 		.start_ticks = stat->start_ticks,
@@ -108,11 +114,11 @@ static void scan_one(void *arg, pid_t pid)
 	if (untold && !(has_begun(targets, pid, known, &id_after) && id_after == id))
 		return; /* the name may be the next one's, whose event is on its way */
 	if (untold)
-		scan_new(targets, pid, &stat, id);
+		scan_new(targets, pid, &stat, id, true);
 	else if (known && known->start_ticks == stat.start_ticks)
 		scan_known(targets, known);
 	else
-		scan_new(targets, pid, &stat, loop_now_ns());
+		scan_new(targets, pid, &stat, loop_now_ns(), false);
 }
 
 static void scan_known_one(void *arg, struct target *known)
@@ -158,6 +164,7 @@ int targets_select(struct targets *targets, const struct selection *selection)
 	snoopers_unref(before.snoopers);
 	/* First, so that whoever starts or becomes another during the scan is told of. */
 	targets->scanning = true;
+	targets->armed = 0;
 	tracer_follow_new(targets->tracer, true, kinds_built());
 	tracer_read_life(targets->tracer);
 	if (few)
@@ -213,6 +220,8 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 	uint64_t now_ns = loop_now_ns();
 
 	target_table_sweep(targets->table, ns);
+	tables_sweep(targets->tables);
+	targets_publish(targets);
 	repair(targets);
 	if (now_ns < targets->checked_ns + CHECK_EVERY_NS)
 		return;

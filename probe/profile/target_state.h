@@ -21,10 +21,17 @@ struct targets {
 	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
 	struct rate eager;
 	bool scanning;	      /* the selection has changed, and not all were looked at yet */
+	unsigned armed;	      /* processes that wait for their tables, in this scan */
 	bool repairing;	      /* events were lost */
 	uint64_t events_lost; /* until the last repair */
 	uint64_t checked_ns;  /* when it was looked for targets that are gone */
 	struct targets_stats stats;
+	struct tables *tables;
+	struct loop *loop;
+	struct loop_call publishing; /* posted when tables have come or gone */
+	bool publishing_posted;
+	bool evicted;		 /* during targets_publish() */
+	uint64_t evicted_before; /* tables, until the last one */
 };
 
 /* Fills in who wants a process that goes by this identity; false: nobody does. */
@@ -34,6 +41,15 @@ bool target_evaluate(const struct targets *targets, struct target *target);
  * the target stays: its event is on its way. */
 void target_tell_kernel(struct targets *targets, const struct target *target);
 void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
+
+/* Tells the kernel what the target has mapped now, where that is known. */
+void target_publish(struct targets *targets, struct target *target);
+
+/* It won't have mappings or tables in time: it is sampled as it is. */
+void target_give_up_arming(struct targets *targets, struct target *target);
+
+/* The same for all that wait for tables. */
+void targets_publish(struct targets *targets);
 
 /* It is no longer wanted; what was sampled of it until now was. */
 void target_deselect(struct targets *targets, struct target *target);

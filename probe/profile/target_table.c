@@ -25,6 +25,7 @@ struct target_table {
 static void target_free(struct target *target)
 {
 	space_free(target->space);
+	spans_unref(target->spans);
 	free(target);
 }
 
@@ -90,6 +91,8 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 
 	target->alive = false;
 	target->ended_ns = ns;
+	spans_unref(target->spans);
+	target->spans = NULL;
 	table->stats.ended++;
 	if (id && *id == target->id)
 		map_del(table->current, &pid);
@@ -105,6 +108,7 @@ struct target *target_table_add(struct target_table *table, const struct target 
 
 	if (!target) {
 		space_free(like->space);
+		spans_unref(like->spans);
 		return NULL;
 	}
 	*target = *like;
@@ -202,6 +206,16 @@ void target_table_each(const struct target_table *table, void (*each)(void *arg,
 		if ((*target)->alive)
 			each(arg, *target);
 	}
+}
+
+void target_table_each_ever(const struct target_table *table,
+			    void (*each)(void *arg, struct target *), void *arg)
+{
+	const struct target_key *key;
+	struct target **target;
+
+	map_each (table->all, pos, key, target)
+		each(arg, *target);
 }
 
 void target_table_stats(const struct target_table *table, struct target_table_stats *stats)

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "profile/space.h"
+#include "profile/spans.h"
 #include "sample.h"
 
 struct target {
@@ -41,6 +42,11 @@ struct target {
 	uint64_t retry_ns;	 /* its maps aren't read again before */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
+	struct spans *spans;		     /* of it, as the kernel has them; NULL: none yet */
+	bool unpublished;		     /* they found no room */
+	bool arming;			     /* not sampled before it has them with all tables */
+	uint64_t arming_ns;		     /* since then */
+	uint64_t truncated[TRUNCATED_COUNT]; /* of its stacks, by their weight */
 };
 
 struct target_table;
@@ -75,6 +81,10 @@ void target_table_sweep(struct target_table *table, uint64_t ns);
 /* Calls each for those that live. It may end the one it is called with. */
 void target_table_each(const struct target_table *table, void (*each)(void *arg, struct target *),
 		       void *arg);
+
+/* The same for those that have ended, too. */
+void target_table_each_ever(const struct target_table *table,
+			    void (*each)(void *arg, struct target *), void *arg);
 
 struct target_table_stats {
 	uint64_t ended;	  /* since the start */

@@ -16,9 +16,11 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "life.skel.h"
+#include "profile/arena_map.h"
 #include "profile/ktypes.h"
 #include "profile/timer.h"
 #include "sample.skel.h"
+#include "tables.h"
 
 #define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))
 
@@ -41,6 +43,8 @@ struct tracer {
 	struct counters before; /* of objects that are unloaded */
 	uint64_t next_window;	/* numbers are never used again */
 	uint64_t selection;	/* struct control.selection, neither */
+	struct arena_map *arena_map;
+	struct arena *arena;
 	struct stack_key *keys; /* room to read one window */
 	struct stack_count *counts;
 };
@@ -203,6 +207,24 @@ static int set_types(struct tracer *tracer, struct bpf_object_open_opts *options
 	return 0;
 }
 
+/* How many chunks the arena may have. */
+static uint32_t arena_chunks(const struct tracer *tracer)
+{
+	return tracer->sizes.tables_bytes / sizeof(struct chunk);
+}
+
+static int make_arena(struct tracer *tracer)
+{
+	struct arena_memory memory;
+	int r = arena_map_new(&tracer->arena_map, bpf_map__fd(tracer->life->maps.arena),
+			      arena_chunks(tracer));
+
+	if (r < 0)
+		return r;
+	arena_map_memory(tracer->arena_map, &memory);
+	return arena_new(&tracer->arena, &memory, tracer->sizes.tables_bytes);
+}
+
 static int load_life(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
@@ -215,6 +237,7 @@ static int load_life(struct tracer *tracer)
 		return -errno;
 	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
 	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
+	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
 	r = life_bpf__load(tracer->life);
 	if (r < 0)
 		return r;
@@ -227,7 +250,9 @@ static int load_life(struct tracer *tracer)
 	tracer->control->hash_seed = hash_seed();
 	tracer->control->window = tracer->next_window;
 	tracer->control->budget_ppm = tracer->budget_ppm;
-	r = open_barrier(tracer);
+	r = make_arena(tracer);
+	if (r == 0)
+		r = open_barrier(tracer);
 	if (r < 0)
 		return r;
 	r = watch_ring(tracer, &tracer->life_ring, &tracer->life_watch,
@@ -309,20 +334,17 @@ void tracer_stop(struct tracer *tracer)
 	if (tracer->barrier_fd >= 0)
 		close(tracer->barrier_fd);
 	tracer->barrier_fd = -1;
+	arena_free(tracer->arena);
+	tracer->arena = NULL;
+	arena_map_free(tracer->arena_map);
+	tracer->arena_map = NULL;
 	life_bpf__destroy(tracer->life);
 	tracer->life = NULL;
 }
 
-/* The better program where the kernel has what it needs. */
-static struct bpf_program *choose_sampler(const struct sample_bpf *sample)
+static bool has_task_pt_regs(void)
 {
-	bool modern =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1 &&
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
-
-	bpf_program__set_autoload(sample->progs.sample_modern, modern);
-	bpf_program__set_autoload(sample->progs.sample_bounded, !modern);
-	return modern ? sample->progs.sample_modern : sample->progs.sample_bounded;
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
 }
 
 /* How many frames of its own the kernel's walk gives at most. */
@@ -363,11 +385,11 @@ static int load_sample(struct tracer *tracer)
 	bpf_map__set_max_entries(sample->maps.counts_odd, tracer->sizes.stacks);
 	bpf_map__set_max_entries(sample->maps.stacks, tracer->sizes.stack_ring);
 	sample->rodata->kernel_frames_max = kernel_frames_max();
+	sample->rodata->has_task_pt_regs = has_task_pt_regs();
 	tracer->keys = calloc(tracer->sizes.stacks, sizeof(*tracer->keys));
 	tracer->counts = calloc(tracer->sizes.stacks, sizeof(*tracer->counts));
 	if (!tracer->keys || !tracer->counts)
 		return -ENOMEM;
-	struct bpf_program *program = choose_sampler(sample);
 	r = share_maps(tracer->life->obj, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);
@@ -377,7 +399,7 @@ static int load_sample(struct tracer *tracer)
 		r = watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch,
 			       bpf_map__fd(sample->maps.stacks), on_stack, stacks_ready);
 	if (r == 0)
-		r = timer_new(&tracer->timer, tracer->loop, program);
+		r = timer_new(&tracer->timer, tracer->loop, sample->progs.sample);
 	return r;
 }
 
@@ -473,6 +495,11 @@ void tracer_target_del(struct tracer *tracer, pid_t tgid)
 		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.targets), &key);
 }
 
+struct arena *tracer_arena(const struct tracer *tracer)
+{
+	return tracer->arena;
+}
+
 uint64_t tracer_window(const struct tracer *tracer)
 {
 	return tracer->control ? tracer->control->window : 0;
@@ -529,11 +556,6 @@ uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
 	if (tracer->sample)
 		sum += program_time_ns(tracer->sample->obj);
 	return sum;
-}
-
-bool tracer_is_modern(const struct tracer *tracer)
-{
-	return tracer->sample && bpf_program__fd(tracer->sample->progs.sample_modern) >= 0;
 }
 
 unsigned tracer_cpus(const struct tracer *tracer)

@@ -13,6 +13,7 @@
 
 #include "base/loop.h"
 #include "sample.h"
+#include "unwind/arena.h"
 
 struct tracer;
 
@@ -22,6 +23,7 @@ struct tracer_sizes {
 	uint32_t targets;    /* processes sampled at a time */
 	uint32_t stack_ring; /* bytes, a power of two */
 	uint32_t life_ring;
+	uint32_t tables_bytes; /* of unwind tables and mappings at most, a multiple of a chunk's */
 };
 
 /* Called on the loop's thread. */
@@ -80,6 +82,9 @@ void tracer_target_del(struct tracer *tracer, pid_t tgid);
 void tracer_read_life(struct tracer *tracer);
 void tracer_read_stacks(struct tracer *tracer);
 
+/* Where unwind tables lie, from tracer_start() to tracer_stop(); else NULL. */
+struct arena *tracer_arena(const struct tracer *tracer);
+
 uint64_t tracer_window(const struct tracer *tracer);
 
 /*
@@ -98,9 +103,6 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum);
 /* Run time of all programs in ns since they were loaded; 0 while the kernel's BPF statistics
  * (kernel.bpf_stats_enabled) are off. */
 uint64_t tracer_bpf_time_ns(const struct tracer *tracer);
-
-/* Whether the programs loaded now use bpf_loop and bpf_task_pt_regs. */
-bool tracer_is_modern(const struct tracer *tracer);
 
 /* CPUs that are sampled now. */
 unsigned tracer_cpus(const struct tracer *tracer);

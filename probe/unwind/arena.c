@@ -31,6 +31,7 @@ struct arena {
 	unsigned chunks, chunks_max;
 	struct stretches free;	/* by address; none touches the next */
 	struct stretches given; /* in the order in which they came */
+	size_t settling;	/* of these: have seen one arena_settle() */
 	size_t runs;		/* that are taken */
 	uint64_t used, given_words;
 };
@@ -262,10 +263,16 @@ void arena_give(struct arena *arena, uint32_t start, size_t count)
 
 void arena_settle(struct arena *arena)
 {
-	for (size_t i = 0; i < arena->given.count; i++)
-		put_back(&arena->free, arena->given.each[i]);
-	arena->given.count = 0;
-	arena->given_words = 0;
+	size_t free = arena->settling, left = arena->given.count - free;
+	struct stretch *given = arena->given.each;
+
+	for (size_t i = 0; i < free; i++) {
+		put_back(&arena->free, given[i]);
+		arena->given_words -= given[i].end - given[i].start;
+	}
+	if (free)
+		memmove(given, given + free, left * sizeof(*given));
+	arena->given.count = arena->settling = left;
 	shrink(arena);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Who has which words of the arena (bpf/tables.h). It grows by chunks up to a bound, and shrinks
- * when its last chunks are free. What is given back may still be read by a program that is running:
- * it is free only after arena_settle().
+ * when its last chunks are free. What is given back may still be read by a program that is running,
+ * or be told to a process that forks just then: it is free only at the second arena_settle().
  */
 #pragma once
 
@@ -33,7 +33,8 @@ int64_t arena_take(struct arena *arena, size_t count, bool whole);
 /* All of what was taken at once. */
 void arena_give(struct arena *arena, uint32_t start, size_t count);
 
-/* No program reads any more what was given back until now. */
+/* No program runs any more that began before the last call, and all forks that were told of before
+ * have been looked at: what had been given back then is free. */
 void arena_settle(struct arena *arena);
 
 uint32_t *arena_words(struct arena *arena, uint32_t start);

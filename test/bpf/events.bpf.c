@@ -22,7 +22,7 @@ int on_event(struct bpf_raw_tracepoint_args *ctx)
 	began_ns = bpf_ktime_get_ns();
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
-	take_stack(ctx, &regs, &target, PROBE_ONCPU, weight, true);
+	take_stack(ctx, &regs, &target, PROBE_ONCPU, weight);
 	guard_account(PROBE_ONCPU, weight, began_ns);
 	return 0;
 }

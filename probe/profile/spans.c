@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tables.h"
+
+struct writing {
+	struct tables *tables;
+	struct spans *spans;
+	pid_t pid;
+	struct span *to;
+	size_t count; /* of the space's mappings; behind them what was written */
+};
+
+static void count_one(void *arg, const struct region_view *region)
+{
+	struct writing *writing = arg;
+
+	(void)region;
+	writing->count++;
+}
+
+/* Code of a file: what its table says, once there is one. */
+static void write_file(struct writing *writing, const struct region_view *region, struct span *span)
+{
+	struct symbol_place place = {writing->pid, region->start, region->end};
+	struct table *table = tables_get(writing->tables, region->file, &place);
+
+	span->what = SPAN_NO_TABLE << SPAN_KIND_SHIFT;
+	if (!table)
+		return;
+	writing->spans->tables[writing->spans->tables_count++] = table;
+	table_span(writing->tables, table, region->file_offset, span);
+	writing->spans->pending |= table_is_pending(table);
+}
+
+static void write_one(void *arg, const struct region_view *region)
+{
+	struct writing *writing = arg;
+	struct span span = {.start = region->start, .end = region->end};
+
+	if (writing->count == SPANS_MAX)
+		return;
+	if (region->file)
+		write_file(writing, region, &span);
+	else
+		span.what = SPAN_BARE << SPAN_KIND_SHIFT;
+	writing->to[writing->count++] = span;
+}
+
+static void spans_free(struct spans *spans)
+{
+	for (size_t i = 0; i < spans->tables_count; i++)
+		table_unref(spans->tables[i]);
+	if (spans->words)
+		arena_give(spans->arena, spans->start, spans->words);
+	free(spans->tables);
+	free(spans);
+}
+
+/* Looks up all tables, and writes what they say into the arena: in that order, for making room may
+ * take tables away. */
+static int write_all(struct writing *writing, const struct space *space)
+{
+	struct spans *spans = writing->spans;
+	size_t most = writing->count < SPANS_MAX ? writing->count : SPANS_MAX;
+
+	if (!most)
+		return 0;
+	spans->tables = calloc(most, sizeof(struct table *));
+	_cleanup_free_ struct span *written = calloc(most, sizeof(*written));
+	if (!spans->tables || !written)
+		return -ENOMEM;
+	int64_t start = arena_take(spans->arena, most * SPAN_WORDS, true);
+	if (start < 0)
+		return (int)start;
+	spans->start = (uint32_t)start;
+	spans->words = (uint32_t)(most * SPAN_WORDS);
+	writing->to = written;
+	writing->count = 0;
+	space_each(space, write_one, writing);
+	spans->count = (uint32_t)writing->count;
+	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
+	return 0;
+}
+
+int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
+		const struct space *space, pid_t pid)
+{
+	struct spans *spans = calloc(1, sizeof(*spans));
+	struct writing writing = {.tables = tables, .spans = spans, .pid = pid};
+
+	if (!spans)
+		return -ENOMEM;
+	spans->refs = 1;
+	spans->arena = arena;
+	space_each(space, count_one, &writing);
+	int r = write_all(&writing, space);
+	if (r < 0)
+		spans_free(spans);
+	else
+		*ret = spans;
+	return r;
+}
+
+struct spans *spans_ref(struct spans *spans)
+{
+	if (spans)
+		spans->refs++;
+	return spans;
+}
+
+void spans_unref(struct spans *spans)
+{
+	if (spans && --spans->refs == 0)
+		spans_free(spans);
+}
+
+bool spans_are_equal(const struct spans *a, const struct spans *b)
+{
+	return a && b && a->count == b->count && a->pending == b->pending &&
+	       (!a->count ||
+		memcmp(arena_words(a->arena, a->start), arena_words(b->arena, b->start),
+		       a->count * sizeof(struct span)) == 0);
+}

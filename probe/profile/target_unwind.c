@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the unwinder has to know of targets: their mappings, and the tables of the files that are
+ * mapped. A process that was there before it was chosen is armed, sampled that is, once it has all
+ * of that, or it is clear that it won't. */
+#include <errno.h>
+
+#include "profile/target_state.h"
+
+#define ARMING_NS (2 * NS_PER_S) /* a table that takes longer is waited for no more */
+
+static void arm(struct targets *targets, struct target *target)
+{
+	if (!target->arming)
+		return;
+	target->arming = false;
+	target_tell_kernel(targets, target);
+}
+
+static int write_spans(struct targets *targets, const struct target *target, struct spans **ret)
+{
+	struct arena *arena = tracer_arena(targets->tracer);
+	int r = spans_write(ret, arena, targets->tables, target->space, target->pid);
+
+	if (r == -ENOSPC) /* there will be at the next look */
+		tables_evict(targets->tables, SPANS_MAX * SPAN_WORDS);
+	return r;
+}
+
+void target_publish(struct targets *targets, struct target *target)
+{
+	struct spans *written, *before = target->spans;
+
+	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
+	    !space_read_ns(target->space))
+		return;
+	int r = write_spans(targets, target, &written);
+	target->unpublished = r < 0;
+	if (r < 0) {
+		arm(targets, target);
+		return;
+	}
+	if (spans_are_equal(before, written)) {
+		spans_unref(written);
+	} else {
+		target->spans = written;
+		target_tell_kernel(targets, target);
+		spans_unref(before); /* after the kernel was told */
+	}
+	if (!target->spans->pending)
+		arm(targets, target);
+}
+
+void target_give_up_arming(struct targets *targets, struct target *target)
+{
+	arm(targets, target);
+}
+
+/* Those that wait for tables, or all, when some were taken away. */
+static void publish_again(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (targets->evicted || target->unpublished || (target->spans && target->spans->pending))
+		target_publish(targets, target);
+	if (target->arming && loop_now_ns() > target->arming_ns + ARMING_NS)
+		arm(targets, target);
+}
+
+void targets_publish(struct targets *targets)
+{
+	struct tables_stats stats;
+
+	tables_stats(targets->tables, &stats);
+	targets->evicted = stats.evicted != targets->evicted_before;
+	targets->evicted_before = stats.evicted;
+	target_table_each(targets->table, publish_again, targets);
+	targets->evicted = false;
+}
+
+static void drop_spans(void *arg, struct target *target)
+{
+	(void)arg;
+	spans_unref(target->spans);
+	target->spans = NULL;
+	target->arming = false;
+}
+
+void targets_kernel_there(struct targets *targets)
+{
+	tables_set_arena(targets->tables, tracer_arena(targets->tracer));
+}
+
+void targets_kernel_gone(struct targets *targets)
+{
+	target_table_each_ever(targets->table, drop_spans, targets);
+	tables_set_arena(targets->tables, NULL);
+}
