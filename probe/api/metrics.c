@@ -6,63 +6,65 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "api/feature.h"
+#include "api/metrics_lines.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "profile/cause.h"
 #include "profile/kind.h"
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+void metrics_head(struct buf *out, const char *name, const char *type, const char *help)
 {
 	buf_printf(out, "# HELP stackprobe_%s %s\n# TYPE stackprobe_%s %s\n", name, help, name,
 		   type);
 }
 
-static void one(struct buf *out, const char *name, const char *type, const char *help, double value)
+void metrics_one(struct buf *out, const char *name, const char *type, const char *help,
+		 double value)
 {
-	head(out, name, type, help);
+	metrics_head(out, name, type, help);
 	buf_printf(out, "stackprobe_%s %.15g\n", name, value);
 }
 
 static void write_samples(struct buf *out, const struct engine_stats *stats)
 {
-	head(out, "samples_total", "counter", "Stacks counted, by probe.");
+	metrics_head(out, "samples_total", "counter", "Stacks counted, by probe.");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (kind_get(i)->built)
 			buf_printf(out, "stackprobe_samples_total{probe=\"%s\"} %llu\n",
 				   kind_get(i)->name, (unsigned long long)stats->samples[i]);
 	}
-	head(out, "thinned", "gauge",
-	     "The stack of one event in so many is taken (max_overhead); 1: of each.");
+	metrics_head(out, "thinned", "gauge",
+		     "The stack of one event in so many is taken (max_overhead); 1: of each.");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (kind_get(i)->built)
 			buf_printf(out, "stackprobe_thinned{probe=\"%s\"} %u\n", kind_get(i)->name,
 				   stats->thinned[i]);
 	}
-	head(out, "lost_total", "counter", "Samples and events lost, by place.");
+	metrics_head(out, "lost_total", "counter", "Samples and events lost, by place.");
 	for (int i = 0; i < LOST_COUNT; i++)
 		buf_printf(out, "stackprobe_lost_total{where=\"%s\"} %llu\n", loss_name(i),
 			   (unsigned long long)stats->lost[i]);
-	head(out, "stack_truncated_total", "counter",
-	     "Weight of stacks that do not reach their root, by cause.");
+	metrics_head(out, "stack_truncated_total", "counter",
+		     "Weight of stacks that do not reach their root, by cause.");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
 		buf_printf(out, "stackprobe_stack_truncated_total{cause=\"%s\"} %llu\n",
 			   truncation_name(i), (unsigned long long)stats->drain.truncated[i]);
-	one(out, "profile_refused_total", "counter",
-	    "Weight that found no room in a profile (it has too many distinct frames).",
-	    (double)stats->drain.refused);
-	one(out, "kernel_names_readable", "gauge",
-	    "0: /proc/kallsyms can't be read or hides its addresses (kernel.kptr_restrict).",
-	    stats->kernel_names_error == 0);
-	one(out, "frames_unnamed_total", "counter", "Frames that got no symbol.",
-	    (double)stats->unnamed_frames);
+	metrics_one(out, "profile_refused_total", "counter",
+		    "Weight that found no room in a profile (it has too many distinct frames).",
+		    (double)stats->drain.refused);
+	metrics_one(
+		out, "kernel_names_readable", "gauge",
+		"0: /proc/kallsyms can't be read or hides its addresses (kernel.kptr_restrict).",
+		stats->kernel_names_error == 0);
+	metrics_one(out, "frames_unnamed_total", "counter", "Frames that got no symbol.",
+		    (double)stats->unnamed_frames);
 }
 
 static void write_probes(struct buf *out, const struct services *services)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
 
-	head(out, "probe_up", "gauge", "1 while a probe that was asked for collects.");
+	metrics_head(out, "probe_up", "gauge", "1 while a probe that was asked for collects.");
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		const char *why, *state = session_state(services->flamegraph, i, &why);
 		bool asked = spec && (spec->probes & 1u << i);
@@ -75,27 +77,28 @@ static void write_probes(struct buf *out, const struct services *services)
 
 static void write_cleaned(struct buf *out, const struct cleaner_stats *cleaned)
 {
-	one(out, "files_removed_total", "counter", "Files removed because of their age or size.",
-	    (double)cleaned->removed);
-	one(out, "files_removed_bytes_total", "counter", "Size of these.",
-	    (double)cleaned->removed_bytes);
-	one(out, "files_remove_failed_total", "counter",
-	    "Files and folders that could not be removed or read when they had to go.",
-	    (double)cleaned->failed);
-	one(out, "files_kept", "gauge",
-	    "Files that the last look for old ones left (0 without a limit of bytes).",
-	    (double)cleaned->files);
-	one(out, "files_kept_bytes", "gauge", "Size of these.", (double)cleaned->bytes);
+	metrics_one(out, "files_removed_total", "counter",
+		    "Files removed because of their age or size.", (double)cleaned->removed);
+	metrics_one(out, "files_removed_bytes_total", "counter", "Size of these.",
+		    (double)cleaned->removed_bytes);
+	metrics_one(out, "files_remove_failed_total", "counter",
+		    "Files and folders that could not be removed or read when they had to go.",
+		    (double)cleaned->failed);
+	metrics_one(out, "files_kept", "gauge",
+		    "Files that the last look for old ones left (0 without a limit of bytes).",
+		    (double)cleaned->files);
+	metrics_one(out, "files_kept_bytes", "gauge", "Size of these.", (double)cleaned->bytes);
 }
 
 static void write_failures(struct buf *out, const struct session_stats *files)
 {
-	head(out, "files_failed_total", "counter", "Profiles that could not be written, by cause.");
+	metrics_head(out, "files_failed_total", "counter",
+		     "Profiles that could not be written, by cause.");
 	for (int i = 0; i < FILES_CAUSES; i++)
 		buf_printf(out, "stackprobe_files_failed_total{cause=\"%s\"} %llu\n",
 			   files_cause_name(i), (unsigned long long)files->files_causes[i]);
-	one(out, "unwritten_samples_total", "counter", "Weight of these profiles.",
-	    (double)files->unwritten);
+	metrics_one(out, "unwritten_samples_total", "counter", "Weight of these profiles.",
+		    (double)files->unwritten);
 }
 
 static void write_daemon(struct buf *out)
@@ -110,11 +113,11 @@ static void write_daemon(struct buf *out)
 			resident = 0;
 	}
 	getrusage(RUSAGE_SELF, &usage);
-	one(out, "resident_memory_bytes", "gauge", "Resident memory of the daemon.",
-	    (double)resident * (double)sysconf(_SC_PAGESIZE));
-	one(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
-	    (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+	metrics_one(out, "resident_memory_bytes", "gauge", "Resident memory of the daemon.",
+		    (double)resident * (double)sysconf(_SC_PAGESIZE));
+	metrics_one(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
+		    (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
 }
 
 void metrics_write(const struct services *services, struct answer *answer)
@@ -130,40 +133,46 @@ void metrics_write(const struct services *services, struct answer *answer)
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_probes(out, services);
 	write_samples(out, &stats);
-	one(out, "windows_total", "counter", "Windows read.", (double)stats.drain.windows);
-	one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
-	    (double)stats.drain.window_stacks);
-	one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
-	one(out, "targets", "gauge", "Processes that match and live.", (double)stats.targets.alive);
-	one(out, "targets_ended_total", "counter", "Processes (and names of them) that ended.",
-	    (double)stats.targets.table.ended);
-	one(out, "targets_refused_total", "counter", "Processes that found no room in a table.",
-	    (double)(stats.targets.refused + stats.targets.table.refused));
-	one(out, "jobs_given_up_total", "counter",
-	    "Jobs given up because a file system or a process hung.", (double)stats.given_up);
-	one(out, "symbol_files", "gauge", "Files with code that are known.",
-	    (double)stats.files.files);
-	one(out, "symbol_files_unreadable", "gauge",
-	    "Of these, files whose functions can't be read.", (double)stats.files.unreadable);
-	one(out, "symbol_files_held", "gauge", "Files of targets that are held open.",
-	    (double)stats.files.held);
-	one(out, "symbol_bytes", "gauge", "Memory of the functions that are known.",
-	    (double)stats.files.bytes);
-	one(out, "symbol_readings_total", "counter", "How often a file's functions were read.",
-	    (double)stats.files.readings);
-	head(out, "symbols_lost_total", "counter",
-	     "Distinct addresses of a window whose function could not be looked up, by cause.");
+	metrics_one(out, "windows_total", "counter", "Windows read.", (double)stats.drain.windows);
+	metrics_one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
+		    (double)stats.drain.window_stacks);
+	metrics_one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
+	metrics_one(out, "targets", "gauge", "Processes that match and live.",
+		    (double)stats.targets.alive);
+	metrics_one(out, "targets_ended_total", "counter",
+		    "Processes (and names of them) that ended.", (double)stats.targets.table.ended);
+	metrics_one(out, "targets_refused_total", "counter",
+		    "Processes that found no room in a table.",
+		    (double)(stats.targets.refused + stats.targets.table.refused));
+	metrics_one(out, "jobs_given_up_total", "counter",
+		    "Jobs given up because a file system or a process hung.",
+		    (double)stats.given_up);
+	metrics_one(out, "symbol_files", "gauge", "Files with code that are known.",
+		    (double)stats.files.files);
+	metrics_one(out, "symbol_files_unreadable", "gauge",
+		    "Of these, files whose functions can't be read.",
+		    (double)stats.files.unreadable);
+	metrics_one(out, "symbol_files_held", "gauge", "Files of targets that are held open.",
+		    (double)stats.files.held);
+	metrics_one(out, "symbol_bytes", "gauge", "Memory of the functions that are known.",
+		    (double)stats.files.bytes);
+	metrics_one(out, "symbol_readings_total", "counter",
+		    "How often a file's functions were read.", (double)stats.files.readings);
+	metrics_head(
+		out, "symbols_lost_total", "counter",
+		"Distinct addresses of a window whose function could not be looked up, by cause.");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		buf_printf(out, "stackprobe_symbols_lost_total{cause=\"%s\"} %llu\n",
 			   symbol_loss_name(i), (unsigned long long)stats.files.lost[i]);
-	one(out, "files_written_total", "counter", "Profiles written to files.",
-	    (double)files.files_written);
+	metrics_one(out, "files_written_total", "counter", "Profiles written to files.",
+		    (double)files.files_written);
 	write_failures(out, &files);
 	write_cleaned(out, &files.cleaned);
-	one(out, "ondemand_sessions", "gauge", "Sessions on demand that run.",
-	    (double)ondemands_count(services->ondemands));
-	one(out, "bpf_runtime_seconds", "gauge",
-	    "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
-	    (double)stats.bpf_time_ns / 1e9);
+	metrics_one(out, "ondemand_sessions", "gauge", "Sessions on demand that run.",
+		    (double)ondemands_count(services->ondemands));
+	metrics_one(out, "bpf_runtime_seconds", "gauge",
+		    "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
+		    (double)stats.bpf_time_ns / 1e9);
+	metrics_unwind(out, services, &stats);
 	write_daemon(out);
 }

@@ -129,6 +129,12 @@ static void add_process(void *arg, const struct target *target)
 	add_name(entry, "comm", target->comm);
 	cJSON_AddStringToObject(entry, "runtime", "native");
 	cJSON_AddStringToObject(entry, "container", "");
+	cJSON *causes = cJSON_AddObjectToObject(entry, "truncated");
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
+		if (target->truncated[i])
+			cJSON_AddNumberToObject(causes, truncation_name(i),
+						(double)target->truncated[i]);
+	}
 	cJSON_AddItemToArray(arg, entry);
 }
 
@@ -147,6 +153,20 @@ static void add_files(cJSON *to, const struct services *services)
 	cJSON_AddNumberToObject(files, "remove_failed", (double)stats.cleaned.failed);
 }
 
+static void add_unwind(cJSON *to, const struct tables_stats *stats)
+{
+	cJSON *unwind = cJSON_AddObjectToObject(to, "unwind");
+
+	cJSON_AddNumberToObject(unwind, "tables", (double)stats->tables);
+	cJSON_AddNumberToObject(unwind, "rows", (double)stats->rows);
+	cJSON_AddNumberToObject(unwind, "pending", (double)stats->pending);
+	cJSON_AddNumberToObject(unwind, "evicted", (double)stats->evicted);
+	cJSON_AddNumberToObject(unwind, "refused", (double)stats->refused);
+	cJSON_AddNumberToObject(unwind, "failed", (double)stats->failed);
+	cJSON_AddNumberToObject(unwind, "bytes", (double)stats->arena.used);
+	cJSON_AddNumberToObject(unwind, "bytes_max", (double)stats->arena.bytes_max);
+}
+
 static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
 {
 	struct engine_stats stats;
@@ -157,6 +177,7 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 		if (spec->probes & 1u << i)
 			add_probe(probes, services, i, &stats);
 	}
+	add_unwind(to, &stats.targets.tables);
 	add_files(to, services);
 	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
