@@ -24,9 +24,21 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALK_LEVELS *MEMO_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct memo);
+} memos SEC(".maps");
+
 static __always_inline struct walk *walk_at(uint32_t level)
 {
 	return bpf_map_lookup_elem(&walks, &level);
+}
+
+static __always_inline struct memo *memo_at(uint32_t number)
+{
+	return bpf_map_lookup_elem(&memos, &number);
 }
 
 /* The chunk that holds a word of the arena. */
@@ -71,6 +83,7 @@ static __always_inline void walk_give_back(struct walk *walk)
 #define __noinline __attribute__((noinline))
 
 struct walk *walk_at(uint32_t level);
+struct memo *memo_at(uint32_t number);
 const struct chunk *chunk_of(uint32_t word);
 long read_user(void *to, uint32_t bytes, uint64_t from);
 

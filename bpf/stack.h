@@ -75,30 +75,34 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 	return true;
 }
 
-/* Written out for each map: the verifier wants to know which one it is. */
-static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight, bool unread)
+/* Adds to the stack's count if it has one. Written out for each map, as what follows: the verifier
+ * wants to know which one it is. */
+static __always_inline bool count_known(void *counts, struct walk *walk, uint64_t weight)
 {
 	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
-	struct stack_count first = {.weight = weight, .samples = 1};
 
-	if (!known) {
-		if (!send_stack(walk, unread)) {
-			count_loss(LOST_RING_FULL, weight);
-			return;
-		}
-		if (bpf_map_update_elem(counts, &walk->head.key, &first, BPF_NOEXIST) == 0) {
-			count_sample(walk->head.key.probe);
-			return;
-		}
-		known = bpf_map_lookup_elem(counts, &walk->head.key); /* another CPU was faster */
-	}
-	if (!known) {
-		count_loss(LOST_COUNTS_FULL, weight);
-		return;
-	}
+	if (!known)
+		return false;
 	__sync_fetch_and_add(&known->weight, weight);
 	__sync_fetch_and_add(&known->samples, 1);
 	count_sample(walk->head.key.probe);
+	return true;
+}
+
+static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight, bool unread)
+{
+	struct stack_count first = {.weight = weight, .samples = 1};
+
+	if (count_known(counts, walk, weight))
+		return;
+	if (!send_stack(walk, unread)) {
+		count_loss(LOST_RING_FULL, weight);
+		return;
+	}
+	if (bpf_map_update_elem(counts, &walk->head.key, &first, BPF_NOEXIST) == 0)
+		count_sample(walk->head.key.probe);
+	else if (!count_known(counts, walk, weight)) /* another CPU was faster, or it is full */
+		count_loss(LOST_COUNTS_FULL, weight);
 }
 
 /* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
@@ -153,6 +157,72 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
 	return true;
 }
 
+/* The user registers, after the kernel's frames. False: there is no user half. */
+static __always_inline bool begin_stack(void *ctx, struct walk *walk, const struct pt_regs *regs,
+					struct user_regs *user)
+{
+	if (regs_are_user(regs)) {
+		regs_take(user, regs);
+		return true;
+	}
+	walk_kernel(walk, ctx);
+	return walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, user);
+}
+
+/* The hash of the whole stack, of its two halves' and the rest. */
+static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, uint64_t user_hash)
+{
+	uint64_t hash = hash_word(kernel_hash, user_hash);
+
+	hash = hash_word(hash, walk->head.target_id);
+	hash = hash_word(hash, walk->head.truncated);
+	hash = hash_word(hash, *(uint64_t *)walk->head.comm);
+	walk->head.key.hash = hash_word(hash, *(uint64_t *)(walk->head.comm + 8));
+}
+
+static __always_inline bool count_if_known(struct walk *walk, uint64_t weight)
+{
+	return walk->head.window & 1 ? count_known(&counts_odd, walk, weight)
+				     : count_known(&counts_even, walk, weight);
+}
+
+/* The same stack as the thread's last one, which was counted in this window. */
+static __always_inline bool count_again(struct walk *walk, uint64_t kernel_hash, uint64_t weight)
+{
+	const struct memo *memo = memo_at(walk->memo);
+
+	if (!memo || !unwind_is_known(walk->level))
+		return false;
+	walk->head.truncated = memo->truncated;
+	hash_stack(walk, kernel_hash, memo->user_hash);
+	return count_if_known(walk, weight);
+}
+
+static __always_inline void take_into(void *ctx, struct walk *walk, const struct pt_regs *regs,
+				      uint64_t weight, bool unread)
+{
+	uint64_t seed = walk->head.key.hash, kernel_hash;
+	struct user_regs user = {};
+
+	bool has_user = begin_stack(ctx, walk, regs, &user);
+
+	kernel_hash = walk->head.key.hash;
+	if (has_user && unwind_begin(walk, &user)) {
+		if (count_again(walk, kernel_hash, weight))
+			return;
+		walk->head.key.hash = seed;
+		unwind_user(walk);
+	} else if (has_user) {
+		walk->head.truncated = TRUNCATED_NARROW;
+		walk_push(walk, FRAME_NATIVE, user.pc);
+	}
+	hash_stack(walk, kernel_hash, walk->head.key.hash);
+	if (walk->head.window & 1)
+		count_in(&counts_odd, walk, weight, unread);
+	else
+		count_in(&counts_even, walk, weight, unread);
+}
+
 /*
  * Takes the current task's stack, of which `regs` are the interrupted registers, and adds `weight`
  * to its count. `target` is its process's entry.
@@ -162,11 +232,10 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 				       uint64_t weight)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	uint64_t id = bpf_get_current_pid_tgid();
 	uint32_t zero = 0;
 	struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct user_regs user = {};
 	struct walk *walk;
-	uint64_t window;
 	int level;
 
 	if (!settings)
@@ -178,36 +247,18 @@ static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 	if (!walk)
 		return;
 	walk->level = level;
+	walk->tid = id;
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
-	window = settings->window;
 	walk->head.key.hash = settings->hash_seed;
-	walk->head.key.tgid = bpf_get_current_pid_tgid() >> 32;
+	walk->head.key.tgid = id >> 32;
 	walk->head.key.probe = probe;
 	walk->head.target_id = target->id;
-	walk->head.window = window;
+	walk->head.window = settings->window;
 	walk->head.words_count = 0;
 	walk->head.truncated = TRUNCATED_NOT;
 	walk->head.exec_pages = BPF_CORE_READ(task, mm, exec_vm);
 	bpf_get_current_comm(walk->head.comm, sizeof(walk->head.comm));
-
-	if (regs_are_user(regs)) {
-		regs_take(&user, regs);
-		unwind_user(walk, &user);
-	} else {
-		walk_kernel(walk, ctx);
-		if (walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, &user))
-			unwind_user(walk, &user);
-	}
-
-	walk->head.key.hash = hash_word(walk->head.key.hash, target->id);
-	walk->head.key.hash = hash_word(walk->head.key.hash, walk->head.truncated);
-	walk->head.key.hash = hash_word(walk->head.key.hash, *(uint64_t *)walk->head.comm);
-	walk->head.key.hash = hash_word(walk->head.key.hash, *(uint64_t *)(walk->head.comm + 8));
-
-	if (window & 1)
-		count_in(&counts_odd, walk, weight, target->unread);
-	else
-		count_in(&counts_even, walk, weight, target->unread);
+	take_into(ctx, walk, regs, weight, target->unread);
 	walk_give_back(walk);
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "lookup.h"
+#include "memo.h"
 
 /* What a step says besides a cause (enum truncation). */
 #define STEP_ON	 0    /* the caller was found */
@@ -24,6 +25,7 @@ int caller_by_rule(uint32_t level, uint32_t number);
 int is_return_address(uint32_t level, uint64_t address);
 int caller_bare(uint32_t level, uint32_t has_table);
 int unwind_step(uint32_t level);
+int unwind_is_known(uint32_t level);
 
 /* Reads what surrounds an address, as far as there is memory. */
 __noinline int window_fill(uint32_t level, uint64_t address)
@@ -46,13 +48,10 @@ __noinline int window_fill(uint32_t level, uint64_t address)
 	return 0;
 }
 
-/* A word of the user's stack. */
-static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
+static __always_inline bool window_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	uint64_t offset = address - walk->window_at;
 
-	if (address & (ARCH_WORD - 1))
-		return read_user(word, sizeof(*word), address) == 0;
 	if (offset >= walk->window_bytes) {
 		if (!window_fill(walk->level, address))
 			return false;
@@ -60,6 +59,17 @@ static __always_inline bool read_word(struct walk *walk, uint64_t address, uint6
 	}
 	*word = walk->window[offset / ARCH_WORD & (WINDOW_WORDS - 1)];
 	return true;
+}
+
+/* A word of the user's stack. */
+static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
+{
+	if (!(address & (ARCH_WORD - 1)) && window_word(walk, address, word)) {
+		memo_note(walk, address, *word);
+		return true;
+	}
+	memo_void(walk);
+	return read_user(word, sizeof(*word), address) == 0;
 }
 
 /* The value of a register in the frame. */
@@ -75,7 +85,7 @@ static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *
 		*value = walk->bx;
 	else if (reg >= ARCH_REGS)
 		return TRUNCATED_RULE;
-	else if (walk->known & WALK_REGS)
+	else if (memo_void(walk), walk->known & WALK_REGS)
 		*value = walk->gpr[slot];
 	else if (!walk->context)
 		return TRUNCATED_REGISTER;
@@ -196,6 +206,7 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 
 static __always_inline bool is_behind_call(struct walk *walk, uint64_t address)
 {
+	memo_void(walk);
 	return read_user(walk->code, ARCH_CALL_BYTES, address - ARCH_CALL_BYTES) == 0 &&
 	       arch_ends_with_call(walk->code);
 }
@@ -250,6 +261,7 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 	uint64_t at = walk->sp;
 	enum arch_place place;
 
+	memo_void(walk);
 	if (read_user(walk->code, sizeof(walk->code), walk->pc))
 		return false;
 	place = arch_place(walk->code);
@@ -403,13 +415,9 @@ __noinline int unwind_step(uint32_t level)
 	return 0;
 }
 
-static __always_inline void unwind_user(struct walk *walk, const struct user_regs *regs)
+/* The walk begins at these registers. False: that is no code that can be walked. */
+static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
 {
-	walk_push(walk, FRAME_NATIVE, regs->pc);
-	if (!regs->wide) {
-		walk->head.truncated = TRUNCATED_NARROW;
-		return;
-	}
 	for (int i = 0; i < ARCH_REGS; i++)
 		walk->gpr[i] = regs->gpr[i];
 	walk->known = WALK_EXACT | WALK_REGS | WALK_FP | WALK_BX;
@@ -417,18 +425,48 @@ static __always_inline void unwind_user(struct walk *walk, const struct user_reg
 	walk->sp = regs->gpr[ARCH_SP];
 	walk->fp = regs->gpr[ARCH_FP];
 	walk->bx = regs->gpr[ARCH_BX];
+	walk->memo = walk->level * MEMO_SLOTS + (walk->tid & (MEMO_SLOTS - 1));
 	walk->context = 0;
 	walk->unsure = 0;
 	walk->window_bytes = 0;
 	walk->span.start = walk->span.end = 0;
-	if (!span_find(walk, walk->pc)) {
+	return regs->wide;
+}
+
+/* Whether the walk that has begun would be the thread's last one again: then memo_at(walk->memo)
+ * has what it came to. */
+__noinline int unwind_is_known(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
+	uint64_t hash = 0, word;
+
+	if (!memo || !memo_fits(walk, memo))
+		return 0;
+	for (uint32_t i = 0; i < MEMO_WORDS; i++) {
+		if (i >= memo->count)
+			break;
+		if (!window_word(walk, walk->sp + memo->at[i] * ARCH_WORD, &word))
+			return 0;
+		hash = hash_word(hash, word);
+	}
+	return hash == memo->words_hash;
+}
+
+/* Walks to the root. */
+static __always_inline void unwind_user(struct walk *walk)
+{
+	memo_begin(walk);
+	walk_push(walk, FRAME_NATIVE, walk->pc);
+	if (span_find(walk, walk->pc)) {
+		walk->head.truncated = TRUNCATED_DEPTH;
+		for (int i = 0; i < USER_FRAMES_MAX; i++) {
+			if (unwind_step(walk->level))
+				break;
+		}
+	} else {
 		walk->head.truncated =
 			walk->spans_count ? TRUNCATED_ADDRESS : TRUNCATED_TABLE_PENDING;
-		return;
 	}
-	for (int i = 0; i < USER_FRAMES_MAX; i++) {
-		if (unwind_step(walk->level))
-			return;
-	}
-	walk->head.truncated = TRUNCATED_DEPTH;
+	memo_end(walk);
 }

@@ -7,6 +7,10 @@
 #include "tables.h"
 
 #define WINDOW_WORDS 64 /* of the user's stack, read at once; a power of two */
+#define MEMO_SLOTS   64 /* of each nesting level; a power of two */
+#define MEMO_WORDS   256
+#define MEMO_VOID    0xffffffffU
+#define MEMO_AT_MAX  0xffffU
 
 /* What is known of the frame that the walk has come to. */
 #define WALK_EXACT 1U /* pc is an instruction's own: an interrupted frame, not a caller */
@@ -21,6 +25,18 @@ struct caller {
 	uint32_t known;	   /* WALK_ flags */
 	bool may_be_below; /* on another stack, maybe: a signal's */
 	bool unsure;	   /* to be confirmed by the frame after it */
+};
+
+/* What the last walk of a thread read (bpf/memo.h). */
+struct memo {
+	uint64_t target_id, window; /* that the walk was for */
+	uint64_t pc, sp, fp, bx;
+	uint64_t words_hash; /* of the words that it read */
+	uint64_t user_hash;  /* what its frames came to */
+	uint32_t tid, spans;
+	uint32_t count; /* words; MEMO_VOID: it says nothing */
+	uint32_t truncated;
+	uint16_t at[MEMO_WORDS]; /* each word's distance from sp, in words */
 };
 
 struct walk {
@@ -40,6 +56,9 @@ struct walk {
 	/* pc was found in a way that the frame after it has to confirm: where the walk goes back to
 	 * if it doesn't. */
 	uint64_t unsure_hash; /* (unsure: words_count before, plus one; 0: no) */
+
+	uint32_t tid;
+	uint32_t memo; /* number of the thread's */
 
 	uint64_t window_at; /* user memory [window_at, + window_bytes) is in window */
 	uint64_t window_bytes;

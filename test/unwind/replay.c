@@ -10,6 +10,7 @@
 #define IMAGES_MAX 1024
 
 static struct walk walk;
+static struct memo memos[MEMO_SLOTS];
 static struct chunk *chunks; /* the arena; spans lie in chunk 0 */
 static uint32_t next_word = CHUNK_WORDS;
 static const struct replay *now;
@@ -19,6 +20,11 @@ static struct placed {
 	uint32_t index;
 } placed[IMAGES_MAX];
 static size_t placed_count;
+
+struct memo *memo_at(uint32_t number)
+{
+	return number < MEMO_SLOTS ? &memos[number] : NULL;
+}
 
 struct walk *walk_at(uint32_t level)
 {
@@ -105,7 +111,8 @@ size_t replay_walk(const struct replay *replay, uint64_t *frames, size_t max, un
 	memset(&walk, 0, sizeof(walk));
 	memcpy(regs.gpr, replay->regs, sizeof(regs.gpr));
 	set_spans(replay);
-	unwind_user(&walk, &regs);
+	unwind_begin(&walk, &regs);
+	unwind_user(&walk);
 	*why = walk.head.truncated;
 	count = walk.head.words_count < max ? walk.head.words_count : max;
 	for (size_t i = 0; i < count; i++)
