@@ -71,7 +71,8 @@ static bool read_cie(const struct cfi_cies *cies, const struct cfi_entry *entry,
 	cie->ra = version == 1 ? dwarf_u8(&reader) : dwarf_uleb(&reader);
 	if (reader.failed || !read_augmentation(&reader, letters, cie) || reader.failed)
 		return false;
-	if (cie->ra == cies->machine->fp || cie->ra == cies->machine->bx)
+	if (cie->ra == cies->machine->fp || cie->ra == cies->machine->bx ||
+	    cie->ra == cies->machine->sp)
 		return false;
 	cfi_run_cie(cie, &reader, &cies->section->bases);
 	return true;

@@ -100,6 +100,8 @@ static struct cfi_value *value_of(struct program *program, uint64_t reg)
 		return &program->state.saved[CFI_FP];
 	if (reg == cie->machine->bx)
 		return &program->state.saved[CFI_BX];
+	if (reg == cie->machine->sp)
+		return &program->state.saved[CFI_SP];
 	return NULL;
 }
 
@@ -272,12 +274,10 @@ static void run_register(struct program *program, uint8_t op)
 		set_offset(program, reg, CFI_OFFSET, (int64_t)-dwarf_uleb(reader));
 		break;
 	case OP_VAL_OFFSET:
-		dwarf_uleb(reader);
-		set_value(program, reg, CFI_VALUE, 0);
+		set_offset(program, reg, CFI_AT_CFA, (int64_t)dwarf_uleb(reader));
 		break;
 	case OP_VAL_OFFSET_SF:
-		dwarf_sleb(reader);
-		set_value(program, reg, CFI_VALUE, 0);
+		set_offset(program, reg, CFI_AT_CFA, dwarf_sleb(reader));
 		break;
 	case OP_RESTORE_EXTENDED:
 		restore_value(program, reg);

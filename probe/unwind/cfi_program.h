@@ -2,7 +2,7 @@
 /*
  * Runs the programs of CIEs and FDEs: they say instruction by instruction where a function's
  * caller is. Only the registers that a walk needs are followed: the CFA, the return address, the
- * frame pointer, and x86-64's rbx.
+ * frame pointer, x86-64's rbx, and the stack pointer (is it the CFA?).
  *
  * Source: DWARF 5, 6.4.2 and 7.24; LSB 5.0 core, 10.5 and 10.6.
  */
@@ -30,7 +30,8 @@ enum cfi_how {
 	CFI_OFFSET,	/* in memory at CFA + number */
 	CFI_REGISTER,	/* in the register `number` */
 	CFI_EXPRESSION, /* in memory at an address by expression */
-	CFI_VALUE,	/* it is a value that is reckoned: nothing that we follow */
+	CFI_AT_CFA,	/* it is CFA + number */
+	CFI_VALUE,	/* it is the value of an expression: nothing that we follow */
 };
 
 struct cfi_value {
@@ -39,7 +40,7 @@ struct cfi_value {
 	struct cfi_expression expression;
 };
 
-enum { CFI_FP, CFI_RA, CFI_BX, CFI_FOLLOWED };
+enum { CFI_FP, CFI_RA, CFI_BX, CFI_SP, CFI_FOLLOWED };
 
 struct cfi_state {
 	uint64_t cfa_reg; /* CFI_NO_REGISTER: not said yet */

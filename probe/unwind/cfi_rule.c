@@ -55,12 +55,33 @@ static bool set_ra(const struct cfi_machine *machine, const struct cfi_value *va
 	return true;
 }
 
+/* Is the caller's stack pointer the CFA, as by default? Signal frames have it where they have the
+ * CFA. */
+static bool is_sp_cfa(const struct cfi_value *sp, const struct rule *rule)
+{
+	struct cfi_address address;
+
+	switch (sp->how) {
+	case CFI_UNSPECIFIED:
+		return true;
+	case CFI_AT_CFA:
+		return sp->number == 0;
+	case CFI_EXPRESSION:
+		return cfi_expression_address(&sp->expression, &address) && !address.deref &&
+		       rule->cfa_deref && !rule->cfa_post && address.reg == rule->cfa_reg &&
+		       address.offset == rule->cfa_offset;
+	default:
+		return false;
+	}
+}
+
 /* The stub's frame is what the call made, and nothing else. */
 static bool is_plt(const struct cfi_cie *cie, const struct cfi_state *state, uint8_t *from)
 {
 	const struct cfi_value *ra = &state->saved[CFI_RA], *fp = &state->saved[CFI_FP];
 
-	return cie->machine->pc != CFI_NO_REGISTER && !cie->signal && ra->how == CFI_OFFSET &&
+	return cie->machine->pc != CFI_NO_REGISTER && !cie->signal &&
+	       state->saved[CFI_SP].how == CFI_UNSPECIFIED && ra->how == CFI_OFFSET &&
 	       ra->number == -8 && (fp->how == CFI_UNSPECIFIED || fp->how == CFI_SAME) &&
 	       cfi_expression_plt(&state->cfa, from);
 }
@@ -107,6 +128,10 @@ void cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state, struct r
 	}
 	if (!set_cfa(cie->machine, state, rule))
 		return;
+	if (!is_sp_cfa(&state->saved[CFI_SP], rule)) {
+		set_unsupported(rule, UNSUPPORTED_SP);
+		return;
+	}
 	rule->signal = cie->signal;
 	set_saved(&state->saved[CFI_FP], rule, &rule->fp);
 	set_saved(&state->saved[CFI_BX], rule, &rule->bx);

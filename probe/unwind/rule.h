@@ -25,6 +25,7 @@ enum unsupported {
 	UNSUPPORTED_CFA_REGISTER,   /* by a register that isn't one of the general ones */
 	UNSUPPORTED_CFA_OFFSET,	    /* out of range */
 	UNSUPPORTED_RA,		    /* the return address in another way */
+	UNSUPPORTED_SP,		    /* the caller's stack pointer isn't the CFA */
 	UNSUPPORTED_PROGRAM,	    /* an instruction that isn't known, or makes no sense */
 	UNSUPPORTED_COUNT
 };

@@ -37,6 +37,7 @@ static void print_row(uint64_t address, const struct rule *rule)
 		[UNSUPPORTED_CFA_REGISTER] = "cfa-register",
 		[UNSUPPORTED_CFA_OFFSET] = "cfa-offset",
 		[UNSUPPORTED_RA] = "ra",
+		[UNSUPPORTED_SP] = "sp",
 		[UNSUPPORTED_PROGRAM] = "program",
 	};
 
