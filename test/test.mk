@@ -42,6 +42,13 @@ build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
 	$(Q)$(CC) $(filter-out $(SANFLAGS),$(ALLFLAGS)) -isystem build/test/bpf -o $@ $< \
 		$(shell pkg-config --libs libbpf)
 
+# Prints unwind tables: what test/cfi/check compares with readelf.
+PROGRAMS += $(BUILD)/test/cfi/dump
+$(BUILD)/test/cfi/dump: test/cfi/dump.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
 # test_cleaner has a clock of its own, test_tables makes its tables up.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
@@ -94,6 +101,10 @@ e2e: all $(PROGRAMS) ## run the end-to-end tests (needs root)
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
 	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
+
+.PHONY: check-cfi
+check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)
+	test/cfi/check $<
 
 .PHONY: bench
 bench: all $(PROGRAMS) ## measure: BPF time a sample, latency of a PUT, memory, many processes (needs root)

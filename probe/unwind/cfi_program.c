@@ -158,22 +158,29 @@ static void define_cfa(struct program *program, uint64_t reg, int64_t offset)
 	program->state.cfa.bytes = 0;
 }
 
-/* The register alone, or the offset alone: the other has to be there. */
-static void change_cfa(struct program *program, uint64_t reg, int64_t offset)
+/* With the offset that was there. Behind an expression too, though DWARF doesn't know that: GCC's
+ * unwinder takes it so, and assembly (libgcrypt's) relies on it. */
+static void change_cfa_register(struct program *program, uint64_t reg)
 {
-	if (program->state.cfa.bytes || program->state.cfa_reg == CFI_NO_REGISTER)
+	if (!program->state.cfa.bytes && program->state.cfa_reg == CFI_NO_REGISTER)
 		program->failed = true;
 	else
-		define_cfa(program, reg, offset);
+		define_cfa(program, reg, program->state.cfa_offset);
+}
+
+static void change_cfa_offset(struct program *program, int64_t offset)
+{
+	if (program->state.cfa_reg == CFI_NO_REGISTER)
+		program->failed = true;
+	else
+		program->state.cfa_offset = offset;
 }
 
 static void define_cfa_expression(struct program *program)
 {
-	struct cfi_expression expression = read_expression(program);
-
-	define_cfa(program, CFI_NO_REGISTER, 0);
-	program->state.cfa = expression;
-	program->failed |= expression.bytes == 0;
+	program->state.cfa = read_expression(program);
+	program->state.cfa_reg = CFI_NO_REGISTER;
+	program->failed |= program->state.cfa.bytes == 0;
 }
 
 static void remember(struct program *program)
@@ -241,13 +248,13 @@ static void run_cfa(struct program *program, uint8_t op)
 		define_cfa(program, reg, factored(program, dwarf_sleb(reader)));
 		break;
 	case OP_DEF_CFA_REGISTER:
-		change_cfa(program, dwarf_uleb(reader), program->state.cfa_offset);
+		change_cfa_register(program, dwarf_uleb(reader));
 		break;
 	case OP_DEF_CFA_OFFSET:
-		change_cfa(program, program->state.cfa_reg, (int64_t)dwarf_uleb(reader));
+		change_cfa_offset(program, (int64_t)dwarf_uleb(reader));
 		break;
 	case OP_DEF_CFA_OFFSET_SF:
-		change_cfa(program, program->state.cfa_reg, factored(program, dwarf_sleb(reader)));
+		change_cfa_offset(program, factored(program, dwarf_sleb(reader)));
 		break;
 	case OP_DEF_CFA_EXPRESSION:
 		define_cfa_expression(program);

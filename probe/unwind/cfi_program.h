@@ -43,7 +43,7 @@ struct cfi_value {
 enum { CFI_FP, CFI_RA, CFI_BX, CFI_SP, CFI_FOLLOWED };
 
 struct cfi_state {
-	uint64_t cfa_reg; /* CFI_NO_REGISTER: not said yet */
+	uint64_t cfa_reg; /* CFI_NO_REGISTER: not said yet, or by expression */
 	int64_t cfa_offset;
 	struct cfi_expression cfa; /* bytes = 0: by register and offset */
 	struct cfi_value saved[CFI_FOLLOWED];
