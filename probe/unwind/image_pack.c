@@ -65,9 +65,9 @@ static int find_blocks(struct packer *packer, const struct elf_image *elf)
 	}
 	if (high <= low)
 		return -ENOENT;
-	low &= ~(uint64_t)(BLOCK_BYTES - 1);
-	if (high - low > ADDRESSES_MAX + BLOCK_BYTES)
+	if (high - low > ADDRESSES_MAX)
 		return -EFBIG;
+	low &= ~(uint64_t)(BLOCK_BYTES - 1);
 	packer->low = packer->next = low;
 	packer->blocks = (uint32_t)((high - low + BLOCK_BYTES - 1) >> BLOCK_SHIFT);
 	return 0;
