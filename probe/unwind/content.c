@@ -7,12 +7,20 @@
 
 #include "base/cleanup.h"
 
+/* A table that isn't large lies in one chunk: then it needs no room for blocks that move on. */
+#define WHOLE_MAX (CHUNK_WORDS / 4)
+
+size_t content_words(const struct table_image *image)
+{
+	return image->count <= WHOLE_MAX ? image->count : image_room(image);
+}
+
 /* A checksum can be forged, and a table that was planted would spoil the stacks of all who share
  * it: so only what is the same word for word is the same. */
 static bool is_same(struct tables *tables, const struct content *content,
 		    const struct table_image *image)
 {
-	size_t words = image_room(image);
+	size_t words = content_words(image);
 
 	if (content->checksum != image->checksum || content->words != words ||
 	    content->low != image->low || content->blocks != image->blocks ||
@@ -33,13 +41,13 @@ static int content_new(struct tables *tables, struct content **ret, const struct
 	if (!content)
 		return -ENOMEM;
 	content->checksum = image->checksum;
-	content->words = image_room(image);
+	content->words = content_words(image);
 	content->blocks = image->blocks;
 	content->low = image->low;
 	content->tracks_bx = image->tracks_bx;
 	content->rows = image->stats.rows;
 	memcpy(content->unsupported, image->stats.unsupported, sizeof(content->unsupported));
-	int64_t start = arena_take(tables->arena, content->words, false);
+	int64_t start = arena_take(tables->arena, content->words, image->count <= WHOLE_MAX);
 	if (start < 0)
 		return (int)start;
 	content->start = (uint32_t)start;

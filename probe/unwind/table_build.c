@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unwind/tables_state.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,12 @@
 #include "base/cleanup.h"
 
 #define PATIENCE_MAX 64
+
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
 
 struct build {
 	struct job job;
@@ -43,6 +50,8 @@ static int read_file(struct build *build)
 	int r = image_build(fd, &build->image);
 	if (r < 0)
 		return r;
+	if (build->image.machine != MACHINE)
+		return -ENOEXEC;		   /* nobody runs it here */
 	return opening_check(&build->opening, fd); /* it may have been written to meanwhile */
 }
 
@@ -118,7 +127,7 @@ static void take_image(struct tables *tables, struct table *table, const struct 
 		table_take_content(table, content);
 		table->patience = 0;
 	} else { /* -EINVAL too: what never fits waits for a larger arena */
-		table->words = image_room(image);
+		table->words = content_words(image);
 		bool first = table->patience == 0;
 		table_fail(table, TABLE_HOMELESS, &tables->stats.refused);
 		if (first && r == -ENOSPC)

@@ -82,6 +82,8 @@ void queue_clear(struct tables *tables);
 /* Puts it into the arena, or finds it there; its words are gone then. -ENOSPC: no room now,
  * -EINVAL: never, -ENOMEM, errno of adding a chunk. */
 int content_get(struct tables *tables, struct content **ret, const struct table_image *image);
+/* How many words of the arena it takes. */
+size_t content_words(const struct table_image *image);
 /* Nobody has it: its words are given back. */
 void content_drop(struct tables *tables, struct content *content);
 /* Lets go of those used least, first of those that nobody wants, until it is `words`. How many

@@ -2,6 +2,7 @@
 /* Images are made up here (--wrap): a file's content tells what its table is like. */
 #include "folder.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -16,6 +17,8 @@
 #define CHUNK_BYTES (CHUNK_WORDS * 4U)
 #define CHUNKS_HERE 4U
 #define LOW	    0x400000u
+#define LARGE	    20000u /* words: such a table may cross chunks */
+#define LEFT_OVER   3u
 
 int __wrap_image_build(int fd, struct table_image *image);
 void __wrap_image_done(struct table_image *image);
@@ -29,11 +32,20 @@ struct plan {
 	int32_t error;
 	uint32_t words;
 	uint64_t content, checksum;
-	bool hangs, tracks_bx;
+	bool hangs, tracks_bx, foreign;
 };
 
 static atomic_int builds;
 static sem_t may_go_on; /* those that hang wait for it */
+
+static uint16_t own_machine(void)
+{
+	Elf64_Ehdr header = {0};
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(read(fd, &header, sizeof(header)), sizeof(header));
+	return header.e_machine;
+}
 
 int __wrap_image_build(int fd, struct table_image *image)
 {
@@ -54,6 +66,7 @@ int __wrap_image_build(int fd, struct table_image *image)
 		.index = plan.words / 2,
 		.checksum = plan.checksum,
 		.tracks_bx = plan.tracks_bx,
+		.machine = plan.foreign ? EM_S390 : own_machine(),
 		.stats = {.rows = plan.words, .unsupported = {1, 2}},
 	};
 	if (plan.error)
@@ -73,14 +86,14 @@ void __wrap_image_done(struct table_image *image)
 
 size_t __wrap_image_room(const struct table_image *image)
 {
-	return image->count + 3; /* some are left over */
+	return image->count + LEFT_OVER;
 }
 
 uint32_t __wrap_image_place(const struct table_image *image, uint32_t start, uint32_t *to)
 {
+	memcpy(to, image->words, image->count * sizeof(*to));
 	to[0] = start;
-	memcpy(to + 1, image->words, image->count * sizeof(*to));
-	return start + 1 + image->index;
+	return start + image->index;
 }
 
 /* ---- the scene ---- */
@@ -264,11 +277,6 @@ static enum span_kind kind_of(struct scene *scene, struct table *table)
 	return span_of(scene, table).what >> SPAN_KIND_SHIFT & SPAN_KIND_MASK;
 }
 
-static uint32_t room_of(uint32_t words)
-{
-	return words + 3;
-}
-
 /* ---- tests ---- */
 
 static void a_table_is_pending_until_it_is_built(void **state)
@@ -289,7 +297,7 @@ static void a_table_is_pending_until_it_is_built(void **state)
 	assert_int_equal(stats.tables, 1);
 	assert_int_equal(stats.built, 1);
 	assert_int_equal(stats.rows, 1000);
-	assert_int_equal(stats.bytes, room_of(1000) * 4);
+	assert_int_equal(stats.bytes, 1000 * 4);
 	assert_int_equal(stats.unsupported[1], 2);
 	assert_int_equal(stats.arena.used, stats.bytes);
 	table_unref(table);
@@ -365,6 +373,25 @@ static void one_file_is_read_once(void **state)
 	scene_done(&scene);
 }
 
+static void a_large_table_crosses_chunks_a_small_one_does_not(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, 4);
+	assert_int_equal(arena_take(scene.arena, CHUNK_WORDS - 100, false), 1);
+	struct table *large = get_new(&scene, "a", LARGE), *small = get_new(&scene, "b", 1000);
+	wait_for_tables(&scene);
+	uint32_t at = span_of(&scene, large).index;
+	assert_int_equal(at, CHUNK_WORDS - 99 + LARGE / 2);
+	assert_int_equal(*arena_words(scene.arena, at - LARGE / 2), CHUNK_WORDS - 99);
+	assert_int_equal(span_of(&scene, small).index % SPAN_WORDS, 500 % SPAN_WORDS);
+	assert_int_equal(stats_of(&scene).bytes, (LARGE + LEFT_OVER + 1000) * 4);
+	table_unref(large);
+	table_unref(small);
+	scene_done(&scene);
+}
+
 static void files_of_equal_content_share_a_table(void **state)
 {
 	struct scene scene;
@@ -382,7 +409,7 @@ static void files_of_equal_content_share_a_table(void **state)
 	assert_int_equal(stats.built, 1);
 	assert_int_equal(stats.shared, 1);
 	assert_int_equal(stats.tables, 1);
-	assert_int_equal(stats.arena.used, room_of(1000) * 4);
+	assert_int_equal(stats.arena.used, 1000 * 4);
 	assert_int_equal(span_of(&scene, a).index, span_of(&scene, b).index);
 	/* It stays as long as one of them is there. */
 	table_unref(a);
@@ -418,15 +445,15 @@ static void a_forged_checksum_does_not_get_a_file_into_anothers_table(void **sta
 static void a_table_in_used_words_is_shared_too(void **state)
 {
 	struct scene scene;
-	struct plan plan = {.words = 1000, .content = 7, .checksum = 7};
+	struct plan plan = {.words = LARGE, .content = 7, .checksum = 7};
 
 	(void)state;
 	scene_make(&scene, 4);
-	int64_t start = arena_take(scene.arena, 2000, false);
-	int64_t lid = arena_take(scene.arena, 1, false);
+	int64_t start = arena_take(scene.arena, 2 * LARGE, false);
+	int64_t lid = arena_take(scene.arena, CHUNK_WORDS - 2 * LARGE - 1, false);
 	assert_true(lid > start);
-	memset(arena_words(scene.arena, (uint32_t)start), 0x77, 8000);
-	arena_give(scene.arena, (uint32_t)start, 2000);
+	memset(arena_words(scene.arena, (uint32_t)start), 0x77, 8 * LARGE);
+	arena_give(scene.arena, (uint32_t)start, 2 * LARGE);
 	arena_settle(scene.arena);
 	put(&scene, "a", &plan);
 	put(&scene, "b", &plan);
@@ -446,9 +473,9 @@ static void files_without_tables_are_told_from_files_that_can_not_be_read(void *
 		int error;
 		enum span_kind kind;
 	} cases[] = {
-		{"no_elf", -ENOEXEC, SPAN_BARE},     {"no_cfi", -ENOENT, SPAN_BARE},
-		{"broken", -EBADMSG, SPAN_NO_TABLE}, {"too_big", -EFBIG, SPAN_NO_TABLE},
-		{"io_error", -EIO, SPAN_NO_TABLE},
+		{"no_elf", -ENOEXEC, SPAN_BARE},    {"foreign", 0, SPAN_BARE},
+		{"no_cfi", -ENOENT, SPAN_BARE},	    {"broken", -EBADMSG, SPAN_NO_TABLE},
+		{"too_big", -EFBIG, SPAN_NO_TABLE}, {"io_error", -EIO, SPAN_NO_TABLE},
 	};
 	struct scene scene;
 	struct table *tables[ARRAY_SIZE(cases)];
@@ -456,7 +483,7 @@ static void files_without_tables_are_told_from_files_that_can_not_be_read(void *
 	(void)state;
 	scene_make(&scene, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct plan plan = {.error = cases[i].error};
+		struct plan plan = {.error = cases[i].error, .foreign = true, .words = 10};
 
 		put(&scene, cases[i].name, &plan);
 		tables[i] = get(&scene, cases[i].name);
@@ -464,7 +491,7 @@ static void files_without_tables_are_told_from_files_that_can_not_be_read(void *
 	wait_for_tables(&scene);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(kind_of(&scene, tables[i]), cases[i].kind);
-	assert_int_equal(stats_of(&scene).bare, 2);
+	assert_int_equal(stats_of(&scene).bare, 3);
 	assert_int_equal(stats_of(&scene).failed, 3);
 	/* Only the last may become better. */
 	tables_sweep(scene.tables);
@@ -539,7 +566,7 @@ static void tables_leave_after_a_whole_window_without_a_reference(void **state)
 	struct tables_stats stats = stats_of(&scene);
 	assert_int_equal(stats.tables, 0);
 	assert_int_equal(stats.arena.used, 0);
-	assert_int_equal(stats.arena.given, room_of(1000) * 4);
+	assert_int_equal(stats.arena.given, 1000 * 4);
 	tables_sweep(scene.tables);
 	assert_int_equal(stats_of(&scene).arena.bytes, 0);
 	scene_done(&scene);
@@ -592,7 +619,7 @@ static void tables_come_back_with_a_new_arena(void **state)
 	assert_int_equal(builds, 5); /* `a` and `d` */
 	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
 	assert_int_equal(kind_of(&scene, d), SPAN_TABLE);
-	assert_int_equal(stats_of(&scene).arena.used, (room_of(1000) + room_of(500)) * 4);
+	assert_int_equal(stats_of(&scene).arena.used, (1000 + 500) * 4);
 	table_unref(a);
 	table_unref(b);
 	table_unref(d);
@@ -648,7 +675,7 @@ static void those_that_nobody_wants_go_first_then_those_used_least(void **state)
 	assert_true(tables_evict(scene.tables, 1));
 	assert_int_equal(scene.changes, 0);
 	assert_int_equal(stats_of(&scene).evicted, 1);
-	assert_true(tables_evict(scene.tables, room_of(HALF)));
+	assert_true(tables_evict(scene.tables, HALF + LEFT_OVER));
 	assert_int_equal(scene.changes, 1);
 	assert_int_equal(kind_of(&scene, b), SPAN_NO_TABLE);
 	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
@@ -947,6 +974,7 @@ int main(void)
 		cmocka_unit_test(a_span_tells_where_its_code_is_in_the_table),
 		cmocka_unit_test(no_offset_of_a_mapping_reaches_too_far),
 		cmocka_unit_test(one_file_is_read_once),
+		cmocka_unit_test(a_large_table_crosses_chunks_a_small_one_does_not),
 		cmocka_unit_test(files_of_equal_content_share_a_table),
 		cmocka_unit_test(a_forged_checksum_does_not_get_a_file_into_anothers_table),
 		cmocka_unit_test(a_table_in_used_words_is_shared_too),
