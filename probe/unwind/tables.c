@@ -110,6 +110,7 @@ void tables_free(struct tables *tables)
 		unlink_table(table);
 		table->tables = NULL;
 		table->state = TABLE_BROKEN;
+		symbol_file_unref(TAKE_PTR(table->file)); /* it needs the worker to close */
 		if (!table->refs)
 			table_free(table);
 	}
