@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,22 @@
 #define MACHINE EM_X86_64
 #endif
 
+#define HUNG_NS (600 * NS_PER_S)
+
 struct build {
 	struct job job;
+	atomic_uint refs; /* the job's; that of the list of those that hang */
+	atomic_bool over;
 	struct tables *tables;
 	struct table *table;	  /* the loop's: run() doesn't touch it */
 	struct symbol_file *file; /* whose path `opening` has */
 	struct opening opening;
 	struct table_image image;
 	int error;
+
+	/* of one that was given up */
+	uint64_t device, until_ns;
+	struct build *next;
 };
 
 void table_fail(struct table *table, enum table_state state, uint64_t *counter)
@@ -62,6 +71,12 @@ static void build_run(struct job *job)
 	mine->error = read_file(mine);
 }
 
+static void build_unref(struct build *build)
+{
+	if (atomic_fetch_sub(&build->refs, 1) == 1)
+		free(build);
+}
+
 static void build_free(struct job *job)
 {
 	struct build *mine = (struct build *)job;
@@ -69,10 +84,54 @@ static void build_free(struct job *job)
 	image_done(&mine->image);
 	opening_done(&mine->opening);
 	symbol_file_unref(mine->file);
-	free(mine);
+	atomic_store(&mine->over, true);
+	build_unref(mine);
 }
 
-/* ---- on the loop's thread ---- */
+/* ---- those that hang ---- */
+
+static void add_hanging(struct tables *tables, struct build *build)
+{
+	atomic_fetch_add(&build->refs, 1);
+	build->device = build->opening.stat.st_dev;
+	build->until_ns = loop_now_ns() + HUNG_NS;
+	build->next = tables->hanging;
+	tables->hanging = build;
+}
+
+/* Whether that file system hangs, as far as is known: one that was only slow is asked again once it
+ * has answered, one that doesn't answer after ten minutes. */
+static bool is_hung(struct tables *tables, uint64_t device)
+{
+	struct build **link = &tables->hanging;
+	uint64_t now = loop_now_ns();
+	bool hung = false;
+
+	while (*link) {
+		struct build *build = *link;
+
+		if (atomic_load(&build->over) || now >= build->until_ns) {
+			*link = build->next;
+			build_unref(build);
+			continue;
+		}
+		hung |= build->device == device;
+		link = &build->next;
+	}
+	return hung;
+}
+
+void hanging_forget(struct tables *tables)
+{
+	while (tables->hanging) {
+		struct build *build = tables->hanging;
+
+		tables->hanging = build->next;
+		build_unref(build);
+	}
+}
+
+/* ---- an image that came ---- */
 
 /* Words that those will need who came for the first time and found no room. */
 static uint64_t awaited(const struct tables *tables)
@@ -155,6 +214,8 @@ static void take(struct tables *tables, struct table *table, const struct build 
 	}
 }
 
+/* ---- one after the other ---- */
+
 static void begin_next(struct tables *tables);
 
 static void build_done(struct job *job, bool finished)
@@ -171,7 +232,7 @@ static void build_done(struct job *job, bool finished)
 		if (expected)
 			take(tables, table, mine);
 	} else {
-		hung_add(&tables->hung, mine->opening.stat.st_dev);
+		add_hanging(tables, mine);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
@@ -186,11 +247,12 @@ static int begin(struct tables *tables, struct table *table)
 	if (!mine)
 		return -ENOMEM;
 	mine->job = (struct job){.run = build_run, .done = build_done, .free = build_free};
+	mine->refs = 1;
 	mine->tables = tables;
 	mine->table = table;
 	mine->file = symbol_file_ref(table->file);
 	int r = symbol_file_opening(mine->file, &table->place, &mine->opening);
-	if (r == 0 && hung_has(&tables->hung, mine->opening.stat.st_dev))
+	if (r == 0 && is_hung(tables, mine->opening.stat.st_dev))
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		build_free(&mine->job);

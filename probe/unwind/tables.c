@@ -104,6 +104,7 @@ void tables_free(struct tables *tables)
 	if (!tables)
 		return;
 	tables_set_arena(tables, NULL);
+	hanging_forget(tables);
 	while (tables->all) {
 		struct table *table = tables->all;
 

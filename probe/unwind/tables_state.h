@@ -4,7 +4,6 @@
 #pragma once
 
 #include "base/map.h"
-#include "symbol/hung.h"
 #include "symbol/opening.h"
 #include "unwind/tables.h"
 
@@ -64,7 +63,7 @@ struct tables {
 	struct content *contents;
 	struct table *queue, **queue_end;
 	struct table *building; /* one at a time: so few descriptors and little memory are needed */
-	struct hung hung;
+	struct build *hanging;	/* that were given up, until they return */
 	uint64_t uses;
 	struct tables_stats stats; /* what is counted since the start */
 };
@@ -76,6 +75,7 @@ void table_ask(struct tables *tables, struct table *table);
 /* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
 void table_fail(struct table *table, enum table_state state, uint64_t *counter);
 void queue_clear(struct tables *tables);
+void hanging_forget(struct tables *tables);
 
 /* ---- unwind/content.c ---- */
 
