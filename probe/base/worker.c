@@ -88,8 +88,11 @@ static bool run_one(struct worker *worker, struct thread *self)
 		while (!self->reported)
 			pthread_cond_wait(&worker->changed, &worker->lock);
 		worker->hanging--;
+		pthread_mutex_unlock(
+			&worker->lock); /* what it frees may submit a job: closing a file */
 		if (job->free)
 			job->free(job);
+		pthread_mutex_lock(&worker->lock);
 		return false;
 	}
 	job->finished = true;
@@ -234,7 +237,7 @@ void worker_stop(struct worker *worker)
 	/* Nothing is posted any more. */
 	loop_timer_cancel(worker->loop, &worker->watchdog);
 	loop_unpost(worker->loop, &worker->begin_watch);
-	pthread_mutex_lock(&worker->lock);
+	/* Nor does anybody take from the queue, or add to it. */
 	while (worker->queue) {
 		struct job *job = worker->queue;
 
@@ -242,6 +245,7 @@ void worker_stop(struct worker *worker)
 		if (job->free)
 			job->free(job);
 	}
+	pthread_mutex_lock(&worker->lock);
 	pthread_cond_broadcast(&worker->changed);
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);

@@ -60,6 +60,22 @@ static void task_free(struct job *job)
 	atomic_fetch_add(&freed, 1);
 }
 
+static void nothing_done(struct job *job, bool finished)
+{
+	(void)job, (void)finished;
+}
+
+/* As a job does that holds a file: a job closes it. */
+static void free_and_submit(struct job *job)
+{
+	struct task *last = calloc(1, sizeof(*last));
+
+	assert_non_null(last);
+	last->job = (struct job){.run = task_run, .done = nothing_done, .free = task_free};
+	worker_submit(job->worker, &last->job);
+	task_free(job);
+}
+
 static void fail_in_vain(void *arg)
 {
 	struct scene *scene = arg;
@@ -82,20 +98,33 @@ static void scene_done(struct scene *scene)
 	loop_free(scene->loop);
 }
 
-static void submit(struct scene *scene, char letter, sem_t *wait, bool unlimited)
+static struct task *new_task(struct scene *scene, char letter, sem_t *wait)
 {
 	struct task *task = calloc(1, sizeof(*task));
 
 	assert_non_null(task);
 	*task = (struct task){
-		.job = {.run = task_run,
-			.done = task_done,
-			.free = task_free,
-			.unlimited = unlimited},
+		.job = {.run = task_run, .done = task_done, .free = task_free},
 		.scene = scene,
 		.letter = letter,
 		.wait = wait,
 	};
+	return task;
+}
+
+static void submit(struct scene *scene, char letter, sem_t *wait, bool unlimited)
+{
+	struct task *task = new_task(scene, letter, wait);
+
+	task->job.unlimited = unlimited;
+	worker_submit(scene->worker, &task->job);
+}
+
+static void submit_holder(struct scene *scene, char letter, sem_t *wait)
+{
+	struct task *task = new_task(scene, letter, wait);
+
+	task->job.free = free_and_submit;
 	worker_submit(scene->worker, &task->job);
 }
 
@@ -324,6 +353,46 @@ static void freeing_drops_what_waits_in_the_queue(void **state)
 	sem_destroy(&gate);
 }
 
+static void what_a_given_up_job_frees_may_take_another_job(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	submit_holder(&scene, 'h', &never);
+	run_until(&scene, 1, "H");
+	sem_post(&never);
+	wait_for(&begun, 2);
+	submit(&scene, 'a', NULL, false);
+	run_until(&scene, 2, "Ha");
+	wait_for(&freed, 3);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void what_a_dropped_job_frees_may_take_another_job(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	submit_holder(&scene, 'h', &never);
+	wait_for(&begun, 1);
+	submit_holder(&scene, 'b', NULL);
+	worker_stop(scene.worker);
+	assert_int_equal(freed, 2); /* `b`, and what it submitted */
+	sem_post(&never);
+	wait_for(&freed, 4);
+	assert_int_equal(begun, 1);
+	assert_int_equal(scene.len, 0);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
 static void a_job_that_outlives_its_worker_is_freed_when_it_returns(void **state)
 {
 	struct scene scene;
@@ -358,6 +427,8 @@ int main(void)
 		cmocka_unit_test(a_fence_is_passed_after_all_before_it),
 		cmocka_unit_test(its_thread_is_as_nice_as_was_said),
 		cmocka_unit_test(freeing_drops_what_waits_in_the_queue),
+		cmocka_unit_test(what_a_given_up_job_frees_may_take_another_job),
+		cmocka_unit_test(what_a_dropped_job_frees_may_take_another_job),
 		cmocka_unit_test(a_job_that_outlives_its_worker_is_freed_when_it_returns),
 	};
 
