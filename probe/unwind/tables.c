@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 
 #define TABLES_MAX 65536
+#define OTHERS_MAX 4 /* in a window a file that can't be read is asked of so many other processes  \
+		      */
 
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg)
 {
@@ -175,13 +177,14 @@ struct table *tables_get(struct tables *tables, struct symbol_file *file,
 	table->forsaken = false;
 	if (!table->registered)
 		return table;
-	bool other = !table->file || table->place.pid != place->pid;
+	bool other = table->file && table->place.pid != place->pid;
 	symbol_file_ref(file);
 	symbol_file_unref(table->file);
 	table->file = file;
 	if (place->pid)
 		table->place = *place;
-	if (table->state == TABLE_UNASKED || (table->state == TABLE_UNREAD && other))
+	if (table->state == TABLE_UNASKED ||
+	    (table->state == TABLE_UNREAD && other && table->others++ < OTHERS_MAX))
 		table_ask(tables, table);
 	return table;
 }
@@ -249,27 +252,33 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 
 /* ---- after a window ---- */
 
-/* Those that were tried in vain are tried again: they wait longer each time. */
-static void try_again(struct tables *tables)
+/* Tries again those whose time has come; they wait longer each time. *words: that are free. */
+static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 {
-	struct arena_stats arena;
-	uint64_t words;
-
-	arena_stats(tables->arena, &arena);
-	words = (arena.bytes_max - arena.used - arena.given) / sizeof(uint32_t);
 	for (struct table *table = tables->all; table; table = table->next) {
 		bool homeless = table->state == TABLE_HOMELESS;
 
-		if (!table->refs || (!homeless && table->state != TABLE_UNREAD))
+		if (!table->refs || (!homeless && table->state != TABLE_UNREAD) ||
+		    (table->patience == 1) != newcomers)
 			continue;
 		if (table->waits && --table->waits)
 			continue;
-		if (homeless && words < table->words)
+		if (homeless && *words < table->words)
 			continue;
 		if (homeless)
-			words -= table->words;
+			*words -= table->words;
 		table_ask(tables, table);
 	}
+}
+
+static void try_all_again(struct tables *tables)
+{
+	struct arena_stats arena;
+
+	arena_stats(tables->arena, &arena);
+	uint64_t words = (arena.bytes_max - arena.used - arena.given) / sizeof(uint32_t);
+	try_again(tables, true, &words); /* for them room was made */
+	try_again(tables, false, &words);
 }
 
 void tables_sweep(struct tables *tables)
@@ -278,20 +287,28 @@ void tables_sweep(struct tables *tables)
 		arena_settle(tables->arena);
 	for (struct table *table = tables->all, *next; table; table = next) {
 		next = table->next;
+		table->others = 0;
 		if (is_free(table) && table->forsaken)
 			drop(tables, table);
 		else
 			table->forsaken = !table->refs;
 	}
 	if (tables->arena)
-		try_again(tables);
+		try_all_again(tables);
 }
 
 bool tables_evict(struct tables *tables, size_t words)
 {
 	bool missed = false;
-	size_t sum = contents_evict(tables, words, &missed);
+	struct arena_stats arena;
 
+	if (!tables->arena)
+		return false;
+	arena_stats(tables->arena, &arena);
+	size_t given = arena.given / sizeof(uint32_t);
+	if (given >= words)
+		return true;
+	size_t sum = contents_evict(tables, words - given, &missed);
 	if (missed)
 		tables->changed(tables->arg);
 	return sum > 0;

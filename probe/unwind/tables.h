@@ -44,9 +44,10 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
  * is tried again, after 1, 2, 4 … windows. */
 void tables_sweep(struct tables *tables);
 
-/* Makes room for so many words: lets go of tables that were used least recently, even of such that
- * processes have (their spans become SPAN_NO_TABLE at the next table_span(); changed() is called).
- * The words are free after the next arena_settle(). False: there is nothing to let go. */
+/* Makes room for so many words, what was given back already among them: lets go of tables that were
+ * used least recently, even of such that processes have (their spans become SPAN_NO_TABLE at the
+ * next table_span(); changed() is called). The words are free after the next arena_settle(). False:
+ * there is nothing to let go. */
 bool tables_evict(struct tables *tables, size_t words);
 
 struct tables_stats {

@@ -46,6 +46,8 @@ struct table {
 	size_t segments_count;
 	size_t words; /* TABLE_HOMELESS: what it needs */
 
+	unsigned others; /* in this window: other processes that were asked */
+
 	/* Tried in vain: `patience` sweeps until the next time, of which `waits` are left. */
 	unsigned patience, waits;
 

@@ -210,6 +210,15 @@ static void put(const struct scene *scene, const char *name, const struct plan *
 	folder_put(&scene->folder, name, &marked, sizeof(marked));
 }
 
+/* Windows pass. */
+static void sweep(struct scene *scene, int times)
+{
+	for (int i = 0; i < times; i++) {
+		tables_sweep(scene->tables);
+		wait_for_tables(scene);
+	}
+}
+
 /* A file as somebody has it who has just looked; `held`: he holds it open. */
 static struct symbol_file *look_at(struct scene *scene, const char *name, bool held)
 {
@@ -413,8 +422,7 @@ static void files_of_equal_content_share_a_table(void **state)
 	assert_int_equal(span_of(&scene, a).index, span_of(&scene, b).index);
 	/* It stays as long as one of them is there. */
 	table_unref(a);
-	for (int i = 0; i < 3; i++)
-		tables_sweep(scene.tables);
+	sweep(&scene, 3);
 	assert_int_equal(kind_of(&scene, b), SPAN_TABLE);
 	assert_int_equal(stats_of(&scene).tables, 1);
 	table_unref(b);
@@ -455,6 +463,7 @@ static void a_table_in_used_words_is_shared_too(void **state)
 	memset(arena_words(scene.arena, (uint32_t)start), 0x77, 8 * LARGE);
 	arena_give(scene.arena, (uint32_t)start, 2 * LARGE);
 	arena_settle(scene.arena);
+	arena_settle(scene.arena);
 	put(&scene, "a", &plan);
 	put(&scene, "b", &plan);
 	struct table *a = get(&scene, "a"), *b = get(&scene, "b");
@@ -494,8 +503,7 @@ static void files_without_tables_are_told_from_files_that_can_not_be_read(void *
 	assert_int_equal(stats_of(&scene).bare, 3);
 	assert_int_equal(stats_of(&scene).failed, 3);
 	/* Only the last may become better. */
-	tables_sweep(scene.tables);
-	wait_for_tables(&scene);
+	sweep(&scene, 1);
 	assert_int_equal(builds, ARRAY_SIZE(cases) + 1);
 	assert_int_equal(stats_of(&scene).failed, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -567,7 +575,7 @@ static void tables_leave_after_a_whole_window_without_a_reference(void **state)
 	assert_int_equal(stats.tables, 0);
 	assert_int_equal(stats.arena.used, 0);
 	assert_int_equal(stats.arena.given, 1000 * 4);
-	tables_sweep(scene.tables);
+	sweep(&scene, 2);
 	assert_int_equal(stats_of(&scene).arena.bytes, 0);
 	scene_done(&scene);
 }
@@ -675,7 +683,10 @@ static void those_that_nobody_wants_go_first_then_those_used_least(void **state)
 	assert_true(tables_evict(scene.tables, 1));
 	assert_int_equal(scene.changes, 0);
 	assert_int_equal(stats_of(&scene).evicted, 1);
-	assert_true(tables_evict(scene.tables, HALF + LEFT_OVER));
+	assert_true(tables_evict(scene.tables, HALF + LEFT_OVER)); /* it is on its way */
+	assert_int_equal(stats_of(&scene).evicted, 1);
+	assert_true(tables_evict(scene.tables, HALF + LEFT_OVER + 1));
+	assert_int_equal(stats_of(&scene).evicted, 2);
 	assert_int_equal(scene.changes, 1);
 	assert_int_equal(kind_of(&scene, b), SPAN_NO_TABLE);
 	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
@@ -684,7 +695,7 @@ static void those_that_nobody_wants_go_first_then_those_used_least(void **state)
 	assert_int_equal(scene.changes, 2);
 	assert_int_equal(stats_of(&scene).evicted, 4);
 	assert_int_equal(stats_of(&scene).tables, 0);
-	assert_false(tables_evict(scene.tables, 1));
+	assert_false(tables_evict(scene.tables, SIZE_MAX));
 	table_unref(a);
 	table_unref(b);
 	table_unref(c);
@@ -708,24 +719,17 @@ static void a_newcomer_gets_its_room_at_the_next_sweep(void **state)
 	struct tables_stats stats = stats_of(&scene);
 	assert_int_equal(stats.refused, 1);
 	assert_int_equal(stats.evicted, 1);
-	tables_sweep(scene.tables);
-	wait_for_tables(&scene);
+	sweep(&scene, 2);
 	assert_int_equal(kind_of(&scene, c), SPAN_TABLE);
 	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
 	/* Who was let go chases nobody: it waits until there is room. */
 	int before = builds;
-	for (int i = 0; i < 10; i++) {
-		tables_sweep(scene.tables);
-		wait_for_tables(&scene);
-	}
+	sweep(&scene, 10);
 	assert_int_equal(builds, before);
 	assert_int_equal(kind_of(&scene, b), SPAN_NO_TABLE);
 	assert_int_equal(stats_of(&scene).evicted, 1);
 	table_unref(a);
-	for (int i = 0; i < 3; i++) {
-		tables_sweep(scene.tables);
-		wait_for_tables(&scene);
-	}
+	sweep(&scene, 4);
 	assert_int_equal(kind_of(&scene, b), SPAN_TABLE);
 	assert_int_equal(stats_of(&scene).refused, 1);
 	table_unref(b);
@@ -748,8 +752,7 @@ static void several_newcomers_get_room_together(void **state)
 		new[i] = get_new(&scene, name, CHUNK_WORDS / 4 - 10);
 	wait_for_tables(&scene);
 	assert_int_equal(stats_of(&scene).evicted, 2);
-	tables_sweep(scene.tables);
-	wait_for_tables(&scene);
+	sweep(&scene, 2);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(kind_of(&scene, old[i]), i < 2 ? SPAN_NO_TABLE : SPAN_TABLE);
 	for (int i = 0; i < 2; i++)
@@ -769,10 +772,7 @@ static void what_never_fits_drives_nobody_out(void **state)
 	scene_make(&scene, 1);
 	struct table *a = get_new(&scene, "a", 1000), *b = get_new(&scene, "b", CHUNK_WORDS);
 	wait_for_tables(&scene);
-	for (int i = 0; i < 3; i++) {
-		tables_sweep(scene.tables);
-		wait_for_tables(&scene);
-	}
+	sweep(&scene, 3);
 	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
 	assert_int_equal(kind_of(&scene, b), SPAN_NO_TABLE);
 	assert_int_equal(stats_of(&scene).refused, 1);
@@ -862,6 +862,25 @@ static void a_file_whose_process_has_gone_is_read_when_another_has_it(void **sta
 	scene_done(&scene);
 }
 
+/* Two processes that have it ask in turn, each time they hear that it changed. */
+static void other_processes_are_not_asked_without_end(void **state)
+{
+	struct scene scene;
+	struct plan plan = {.error = -EIO};
+
+	(void)state;
+	scene_make(&scene, 4);
+	put(&scene, "a", &plan);
+	struct table *table = get_as(&scene, "a", true, 1);
+	for (int i = 0; i < 50; i++) {
+		wait_for_tables(&scene);
+		table_unref(get_as(&scene, "a", true, 2 + i % 2));
+	}
+	assert_int_equal(builds, 1 + 4);
+	table_unref(table);
+	scene_done(&scene);
+}
+
 static void what_can_not_be_read_is_asked_ever_less(void **state)
 {
 	struct scene scene;
@@ -872,10 +891,7 @@ static void what_can_not_be_read_is_asked_ever_less(void **state)
 	put(&scene, "a", &plan);
 	struct table *table = get(&scene, "a");
 	wait_for_tables(&scene);
-	for (int i = 0; i < 100; i++) {
-		tables_sweep(scene.tables);
-		wait_for_tables(&scene);
-	}
+	sweep(&scene, 100);
 	assert_int_equal(builds, 1 + 6); /* after 1, 3, 7, 15, 31 and 63 */
 	assert_int_equal(stats_of(&scene).failed, 1);
 	table_unref(table);
@@ -921,8 +937,7 @@ static void a_build_that_hangs_is_given_up_and_others_go_on(void **state)
 		tables_sweep(scene.tables);
 	}
 	wait_for_tables(&scene);
-	tables_sweep(scene.tables);
-	wait_for_tables(&scene);
+	sweep(&scene, 1);
 	assert_int_equal(kind_of(&scene, hanging), SPAN_TABLE);
 	assert_int_equal(kind_of(&scene, b), SPAN_TABLE);
 	table_unref(a);
@@ -975,8 +990,7 @@ static void many_files_are_built_one_after_the_other(void **state)
 		tables_sweep(scene.tables);
 		assert_int_equal(stats_of(&scene).tables, i ? MANY - i : MANY);
 	}
-	tables_sweep(scene.tables);
-	tables_sweep(scene.tables);
+	sweep(&scene, 4);
 	assert_int_equal(stats_of(&scene).arena.bytes, 0);
 	scene_done(&scene);
 }
@@ -1020,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(a_changed_file_has_another_table),
 		cmocka_unit_test(a_file_written_to_before_it_was_read_has_no_table),
 		cmocka_unit_test(a_file_whose_process_has_gone_is_read_when_another_has_it),
+		cmocka_unit_test(other_processes_are_not_asked_without_end),
 		cmocka_unit_test(what_can_not_be_read_is_asked_ever_less),
 		cmocka_unit_test(a_build_that_hangs_is_given_up_and_others_go_on),
 		cmocka_unit_test(what_still_hangs_at_the_end_hinders_nobody),
