@@ -130,6 +130,10 @@ static void read_segments(int fd, Elf *elf, struct elf_image *image)
 				(struct elf_extent){segment.p_offset, segment.p_filesz};
 			image->eh_frame_hdr_address = segment.p_vaddr;
 		}
+		if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_X) &&
+		    image->data_count < ELF_SEGMENTS_MAX)
+			image->data[image->data_count++] =
+				(struct elf_extent){segment.p_offset, segment.p_filesz};
 		if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) &&
 		    image->segments_count < ELF_SEGMENTS_MAX)
 			image->segments[image->segments_count++] = (struct elf_segment){
@@ -191,6 +195,12 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 	} else if (strcmp(name, ".got.plt") == 0 ||
 		   (strcmp(name, ".got") == 0 && !frames->got_address)) {
 		frames->got_address = section->sh_addr;
+	} else if (strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0) {
+		image->gopclntab = extent;
+	} else if (strcmp(name, ".go.buildinfo") == 0) {
+		image->is_go = true;
+	} else if (strcmp(name, ".gnu_debugdata") == 0) {
+		image->gnu_debugdata = extent;
 	}
 }
 
@@ -213,9 +223,10 @@ static void read_sections(int fd, Elf *elf, struct elf_image *image)
 			take_symbols(elf, image, &section);
 		else if (section.sh_type == SHT_NOTE)
 			read_build_id(fd, image, section.sh_offset, section.sh_size);
+		image->has_sections = true;
 		if (!named ||
 		    (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_X86_64_UNWIND))
-			continue;
+=======
 		const char *name = elf_strptr(elf, names, section.sh_name);
 		if (name)
 			take_named(fd, image, name, &section);

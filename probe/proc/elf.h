@@ -44,14 +44,20 @@ struct elf_frames {
 
 struct elf_image {
 	bool wide; /* 64-bit */
+	bool has_sections;
+	bool is_go; /* Go's linker made it, or took part */
 	uint16_t machine;
 	uint64_t file_bytes;
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_count;
+	struct elf_extent data[ELF_SEGMENTS_MAX]; /* PT_LOAD segments that aren't executable */
+	size_t data_count;
 	struct elf_symbols symtab, dynsym;
 	struct elf_extent eh_frame_hdr;
 	uint64_t eh_frame_hdr_address;
 	struct elf_frames frames;
+	struct elf_extent gopclntab;	 /* Go's functions; it may be there without a section */
+	struct elf_extent gnu_debugdata; /* a separate debug file, packed by xz */
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_bytes; /* 0: none */
 	char debuglink[256];   /* "": none */
