@@ -142,13 +142,15 @@ static enum how how_of(struct reader *reader, const struct pclntab_function *fun
  *	sub $n,%rsp		then mov %rbp,n-8(%rsp), lea n-8(%rsp),%rbp	before
  * of 8 bytes (delta) or n. The second has two lengths, and one more without a distance.
  */
-static void find_saved(struct reader *reader, uint64_t at, int64_t delta, struct frame *frame)
+static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64_t delta,
+		       struct frame *frame)
 {
 	uint8_t before[2] = {0}, code[16] = {0};
+	size_t had = at - start < 2 ? (size_t)(at - start) : 2;
 	int32_t distance;
 
 	/* At the end of a segment there may be less: then it is no such code. */
-	if (pclntab_code(reader->table, at - 2, before, sizeof(before)) < 0 ||
+	if (pclntab_code(reader->table, at - had, before + 2 - had, had) < 0 ||
 	    pclntab_code(reader->table, at, code, sizeof(code)) < 0)
 		return;
 	if (delta == 8 && before[1] == 0x55) {
@@ -221,7 +223,7 @@ static void find_frame(struct reader *reader, const struct pclntab_function *fun
 	*frame = (struct frame){how_of(reader, function), UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
 	while (pclntab_next(reader->table, function, &step) > 0) {
 		if (step.delta > 0) {
-			find_saved(reader, step.from, step.delta, frame);
+			find_saved(reader, function->start, step.from, step.delta, frame);
 			break;
 		}
 		if (step.delta == -8)

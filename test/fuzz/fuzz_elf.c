@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "proc/elf.h"
 #include "symbol/native.h"
+#include "unwind/gopclntab.h"
 
 #define FILE_MAX (1024 * 1024)
 
@@ -32,7 +33,12 @@ static void check_image(const struct elf_image *image)
 	check_extent(image, &image->dynsym.symbols);
 	check_extent(image, &image->dynsym.strings);
 	check_extent(image, &image->eh_frame_hdr);
+	check_extent(image, &image->gopclntab);
+	check_extent(image, &image->gnu_debugdata);
 	demand(image->segments_count <= ELF_SEGMENTS_MAX);
+	demand(image->data_count <= ELF_SEGMENTS_MAX);
+	for (size_t i = 0; i < image->data_count; i++)
+		check_extent(image, &image->data[i]);
 	demand(image->build_id_bytes <= BUILD_ID_MAX);
 	demand(memchr(image->debuglink, '\0', sizeof(image->debuglink)) != NULL);
 	demand(strchr(image->debuglink, '/') == NULL);
@@ -74,6 +80,23 @@ static void look_up(int fd, int debug_fd, uint64_t bytes)
 	demand(alone.address == middle->address);
 }
 
+static int take_row(void *arg, uint64_t address, const struct rule *rule)
+{
+	uint64_t *next = arg;
+
+	demand(address >= *next && rule->kind <= RULE_CFA);
+	*next = address + 1;
+	return 0;
+}
+
+static void read_rows(int fd, const struct elf_image *image)
+{
+	struct cfi_stats stats;
+	uint64_t next = 0;
+
+	gopclntab_read(fd, image, take_row, &next, &stats);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static int fd = -1;
@@ -93,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (r == 0) {
 		look_up(fd, -1, bytes);
 		look_up(fd, fd, bytes);
+		read_rows(fd, &image);
 	}
 	return 0;
 }
