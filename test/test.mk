@@ -11,6 +11,30 @@ ifneq ($(shell command -v rustc 2>/dev/null),)
 PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs))
 endif
 
+
+# As Go's users build it, and as many of them ship it.
+ifneq ($(shell command -v go 2>/dev/null),)
+PROGRAMS += build/test/programs/gowork build/test/programs/gowork_stripped
+endif
+GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off CGO_ENABLED=0 go build
+build/test/programs/gowork: test/programs/gowork.go
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)$(GOBUILD) -o $@ $<
+build/test/programs/gowork_stripped: test/programs/gowork.go
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)$(GOBUILD) -ldflags="-s -w" -o $@ $<
+
+# As Fedora builds its programs: stripped, its symbols inside it, packed.
+PROGRAMS += build/test/programs/thirds_mini
+build/test/programs/thirds_mini: build/test/programs/thirds
+	$(call say,strip)
+	$(Q)objcopy --only-keep-debug $< $@.debug && strip --strip-debug $@.debug
+	$(Q)xz --stdout $@.debug >$@.debug.xz
+	$(Q)objcopy --strip-all --add-section .gnu_debugdata=$@.debug.xz $< $@
+	$(Q)rm $@.debug $@.debug.xz
+
 build/test/programs/%: test/programs/%.c $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
 	$(call say,cc)

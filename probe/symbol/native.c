@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "proc/elf.h"
+#include "proc/pclntab.h"
+#include "symbol/minidebug.h"
 #include "symbol/search.h"
 
 #define SYMBOLS_MAX (4u * 1024 * 1024)
@@ -27,14 +29,18 @@ struct strings {
 	char window[WINDOW];
 };
 
-/* .symtab, .dynsym, the debug file's .symtab: a name is known by its table and its offset. */
-enum { TABLE_SYMTAB, TABLE_DYNSYM, TABLE_DEBUG, TABLES };
+/* .symtab, .dynsym, the debug file's .symtab, Go's functions: a name is known by its table and its
+ * offset. */
+enum { TABLE_SYMTAB, TABLE_DYNSYM, TABLE_DEBUG, TABLE_GO, TABLES };
 
 #define TABLE_SHIFT 60
 
 struct resolver {
 	int fd;
+	int debug_fd; /* -1: none */
+	int mini_fd;  /* the debug file inside the file, unpacked; -1 */
 	struct elf_image image, debug;
+	struct pclntab *go; /* NULL: none, or not needed */
 	struct strings strings[TABLES];
 	uint64_t base; /* lowest linked address of executable code */
 	struct search *search;
@@ -43,8 +49,11 @@ struct resolver {
 
 static void resolver_free(struct resolver **resolver)
 {
-	if (*resolver)
-		search_free((*resolver)->search);
+	if (!*resolver)
+		return;
+	search_free((*resolver)->search);
+	pclntab_free((*resolver)->go);
+	cleanup_close(&(*resolver)->mini_fd);
 	free(*resolver);
 }
 
@@ -235,16 +244,41 @@ static void meet_unwind_starts(struct resolver *resolver)
 	}
 }
 
-static int search_tables(struct resolver *resolver, int debug_fd)
+static void meet_go_functions(struct resolver *resolver)
+{
+	struct elf_extent names = pclntab_names(resolver->go);
+	uint32_t count = pclntab_count(resolver->go);
+
+	resolver->strings[TABLE_GO].fd = resolver->fd;
+	resolver->strings[TABLE_GO].extent = names;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pclntab_function function;
+
+		if (pclntab_function(resolver->go, i, &function) < 0 ||
+		    function.name >= names.bytes || !is_code(resolver, function.start))
+			continue;
+		struct passing passing = {
+			.start = (uint32_t)(function.start - resolver->base),
+			.bytes = (uint32_t)(function.end - function.start),
+			.name = (uint64_t)TABLE_GO << TABLE_SHIFT | function.name,
+		};
+		if (search_meet(resolver->search, &passing))
+			search_take(resolver->search, &passing);
+	}
+}
+
+static int search_tables(struct resolver *resolver)
 {
 	const struct elf_image *image = &resolver->image;
 	int r = meet_symbols(resolver, resolver->fd, image->wide, &image->symtab, TABLE_SYMTAB);
 
 	if (r == 0)
 		r = meet_symbols(resolver, resolver->fd, image->wide, &image->dynsym, TABLE_DYNSYM);
-	if (r == 0 && debug_fd >= 0)
-		r = meet_symbols(resolver, debug_fd, resolver->debug.wide, &resolver->debug.symtab,
-				 TABLE_DEBUG);
+	if (r == 0 && resolver->debug_fd >= 0)
+		r = meet_symbols(resolver, resolver->debug_fd, resolver->debug.wide,
+				 &resolver->debug.symtab, TABLE_DEBUG);
+	if (r == 0 && resolver->go)
+		meet_go_functions(resolver);
 	if (r == 0 && !search_is_covered(resolver->search))
 		meet_unwind_starts(resolver);
 	return r;
@@ -284,7 +318,7 @@ static void answer(const struct resolver *resolver, const struct found *found, u
 }
 
 /* A piece of the places: `addresses` are theirs, sorted. */
-static int resolve_piece(struct resolver *resolver, int debug_fd, struct native_function *functions,
+static int resolve_piece(struct resolver *resolver, struct native_function *functions,
 			 const uint32_t *addresses, size_t count)
 {
 	uint64_t name_before = SEARCH_NO_NAME, next_before = SEARCH_NO_NAME;
@@ -293,7 +327,7 @@ static int resolve_piece(struct resolver *resolver, int debug_fd, struct native_
 	search_free(TAKE_PTR(resolver->search));
 	int r = search_new(&resolver->search, addresses, count);
 	if (r == 0)
-		r = search_tables(resolver, debug_fd);
+		r = search_tables(resolver);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct found found;
 
@@ -350,8 +384,8 @@ static size_t locate(const struct resolver *resolver, struct native_function *fu
 	return located;
 }
 
-static int resolve_pieces(struct resolver *resolver, int debug_fd,
-			  struct native_function *functions, size_t count)
+static int resolve_pieces(struct resolver *resolver, struct native_function *functions,
+			  size_t count)
 {
 	size_t piece_max = count < PIECE_MAX ? count : PIECE_MAX;
 	_cleanup_free_ uint32_t *addresses = calloc(piece_max + 1, sizeof(*addresses));
@@ -362,10 +396,29 @@ static int resolve_pieces(struct resolver *resolver, int debug_fd,
 
 		for (size_t i = 0; i < n; i++)
 			addresses[i] = (uint32_t)(functions[done + i].address - resolver->base);
-		r = resolve_piece(resolver, debug_fd, functions + done, addresses, n);
+		r = resolve_piece(resolver, functions + done, addresses, n);
 		done += n;
 	}
 	return r;
+}
+
+/*
+ * Where the names are. What was stripped is in the debug file, else in the small one inside the
+ * file; Go's programs have all their names where they can't be stripped.
+ */
+static int find_tables(struct resolver *resolver, int debug_fd)
+{
+	const struct elf_image *image = &resolver->image;
+
+	if (debug_fd >= 0 && elf_read(debug_fd, &resolver->debug) == 0)
+		resolver->debug_fd = debug_fd;
+	if (image->symtab.symbols.bytes || resolver->debug.symtab.symbols.bytes)
+		return 0;
+	resolver->mini_fd = minidebug_open(resolver->fd, image);
+	if (resolver->mini_fd >= 0 && elf_read(resolver->mini_fd, &resolver->debug) == 0)
+		resolver->debug_fd = resolver->mini_fd;
+	int r = pclntab_open(&resolver->go, resolver->fd, image);
+	return r == -ENOMEM || resolver->mini_fd == -ENOMEM ? -ENOMEM : 0;
 }
 
 int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
@@ -376,17 +429,18 @@ int native_resolve(int fd, int debug_fd, struct native_function *functions, size
 	if (!resolver)
 		return -ENOMEM;
 	resolver->fd = fd;
+	resolver->debug_fd = resolver->mini_fd = -1;
 	resolver->names = names;
 	int r = elf_read(fd, &resolver->image);
+	if (r == 0)
+		r = find_tables(resolver, debug_fd);
 	if (r < 0)
 		return r;
-	if (debug_fd >= 0 && elf_read(debug_fd, &resolver->debug) < 0)
-		debug_fd = -1;
 	resolver->base = UINT64_MAX;
 	for (size_t i = 0; i < resolver->image.segments_count; i++) {
 		if (resolver->image.segments[i].address < resolver->base)
 			resolver->base = resolver->image.segments[i].address;
 	}
 	size_t located = locate(resolver, functions, count);
-	return resolve_pieces(resolver, debug_fd, functions, located);
+	return resolve_pieces(resolver, functions, located);
 }

@@ -29,6 +29,13 @@ struct symbol_plan {
 		name, value, size, STT_FUNC, STB_GLOBAL, false                                     \
 	}
 
+/* A section of any name. */
+struct section_plan {
+	const char *name;
+	const void *data;
+	size_t bytes;
+};
+
 struct elf_plan {
 	bool narrow; /* 32-bit */
 	const struct symbol_plan *symbols, *dynamic;
@@ -39,6 +46,8 @@ struct elf_plan {
 	size_t build_id_bytes;
 	const char *debuglink;
 	uint32_t crc;
+	const struct section_plan *sections;
+	size_t sections_count;
 	bool no_code; /* a separate debug file: its segment has no bytes */
 };
 
@@ -247,6 +256,9 @@ static inline size_t elf_make(struct elf_maker *maker, const struct elf_plan *pl
 	maker_segment(maker, 1, PT_NULL, 0, 0, 0);
 	maker_segment(maker, 2, PT_NULL, 0, 0, 0);
 	maker_notes(maker, plan);
+	for (size_t i = 0; i < plan->sections_count; i++)
+		maker_section(maker, plan->sections[i].name, SHT_PROGBITS, plan->sections[i].data,
+			      plan->sections[i].bytes);
 	if (plan->unwind_count)
 		maker_unwind(maker, plan);
 	maker_headers(maker);
