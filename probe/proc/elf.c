@@ -226,7 +226,7 @@ static void read_sections(int fd, Elf *elf, struct elf_image *image)
 		image->has_sections = true;
 		if (!named ||
 		    (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_X86_64_UNWIND))
-=======
+			continue;
 		const char *name = elf_strptr(elf, names, section.sh_name);
 		if (name)
 			take_named(fd, image, name, &section);
