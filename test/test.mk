@@ -14,9 +14,9 @@ endif
 
 # As Go's users build it, and as many of them ship it.
 ifneq ($(shell command -v go 2>/dev/null),)
-PROGRAMS += build/test/programs/gowork build/test/programs/gowork_stripped
+PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls)
 endif
-GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off CGO_ENABLED=0 go build
+GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off go build
 build/test/programs/gowork: test/programs/gowork.go
 	@mkdir -p $(@D)
 	$(call say,go)
@@ -25,6 +25,10 @@ build/test/programs/gowork_stripped: test/programs/gowork.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)$(GOBUILD) -ldflags="-s -w" -o $@ $<
+build/test/programs/gocalls: test/programs/gocalls.go
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)CGO_ENABLED=1 $(GOBUILD) -o $@ $<
 
 # As Fedora builds its programs: stripped, its symbols inside it, packed.
 PROGRAMS += build/test/programs/thirds_mini

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proc/pclntab.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,7 +251,8 @@ int pclntab_open(struct pclntab **ret, int fd, const struct elf_image *image)
 {
 	bool found = image->gopclntab.bytes != 0;
 
-	if (!image->wide || (!found && image->has_sections && !image->is_go))
+	if (image->machine != EM_X86_64 || !image->wide ||
+	    (!found && image->has_sections && !image->is_go))
 		return -ENOENT;
 	_cleanup_(table_free) struct pclntab *table = calloc(1, sizeof(*table));
 	if (!table || pages_new(&table->pages, fd, TABLE_PAGES) < 0 ||

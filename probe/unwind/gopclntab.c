@@ -17,12 +17,13 @@
  * Functions that write the stack pointer go to another stack: systemstack, asmcgocall, mcall,
  * cgocallback, calls of the vDSO. They have a frame, so rbp points to the saved one, on the stack
  * that they were called on, whichever sp is on: CFA = rbp + 16 leads back, as long as callees save
- * rbp, which is why it is recorded above. (Go's runtime keeps to that "for stack unwinding".) Three
- * differ:
- *	mcall: never returns to its caller, which may go on elsewhere meanwhile: it pushes on the
- *		scheduler's stack, from there on it is the root.
- *	morestack, gogo: no frame. Once sp is written the way back is in the goroutine's data, which
- *		no rule expresses: unsupported.
+ * rbp, which is why it is recorded above. (Go's runtime keeps to that on purpose, since 1.21;
+ *before, systemstack and asmcgocall had no frame.) The rule says `signal`, for only then may the
+ *caller's stack lie below this one; that its pc is then looked up as it is does no harm, as what
+ *holds behind a call holds at it. Three differ: mcall: never returns to its caller, which may go on
+ *elsewhere meanwhile: it pushes on the scheduler's stack, from there on it is the root. morestack,
+ *gogo: no frame. Once sp is written the way back is in the goroutine's data, which no rule
+ *expresses: unsupported.
  */
 #include "unwind/gopclntab.h"
 
@@ -261,6 +262,7 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 	if (switches && delta >= 8 && address >= frame->pointed) {
 		rule->cfa_reg = RBP;
 		rule->cfa_offset = 16;
+		rule->signal = true; /* the caller's stack may lie below */
 	}
 	if (delta > 0 && frame->saved == UINT64_MAX)
 		rule->fp.kind = SAVED_LOST;
@@ -376,6 +378,25 @@ static int read_functions(struct reader *reader)
 	if (r == 0 && reader->begun)
 		r = emit_kind(reader, end, RULE_NONE);
 	return r != 0 || reader->begun ? r : -EBADMSG;
+}
+
+int gopclntab_range(int fd, const struct elf_image *image, uint64_t *start, uint64_t *end)
+{
+	struct pclntab_function first, last;
+	struct pclntab *table = NULL;
+	int r = pclntab_open(&table, fd, image);
+
+	if (r < 0)
+		return r;
+	if (pclntab_function(table, 0, &first) < 0 || !is_code(image, &first) ||
+	    pclntab_function(table, pclntab_count(table) - 1, &last) < 0 || !is_code(image, &last))
+		r = -EBADMSG;
+	pclntab_free(table);
+	if (r < 0)
+		return r;
+	*start = first.start;
+	*end = last.end;
+	return *start < *end ? 0 : -EBADMSG;
 }
 
 int gopclntab_read(int fd, const struct elf_image *image, row_sink sink, void *arg,

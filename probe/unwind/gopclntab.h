@@ -15,3 +15,6 @@
  */
 int gopclntab_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 		   struct cfi_stats *stats);
+
+/* Where Go's code is, as linked: one piece. Errors as above. */
+int gopclntab_range(int fd, const struct elf_image *image, uint64_t *start, uint64_t *end);

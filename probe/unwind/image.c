@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
+#include "unwind/rows.h"
 
 static uint64_t checksum_seed;
 
@@ -29,13 +30,6 @@ static uint64_t checksum_of(const struct table_image *image, const struct elf_im
 	return hash_bytes(sum, elf->build_id, elf->build_id_bytes);
 }
 
-static int read_rows(int fd, const struct elf_image *elf, struct packer *packer,
-		     struct cfi_stats *stats)
-{
-	/* Here .gopclntab is asked where this says -ENOENT. */
-	return cfi_read(fd, elf, packer_row, packer, stats);
-}
-
 static int pack(int fd, const struct elf_image *elf, struct table_image *image)
 {
 	_cleanup_(packer_free) struct packer *packer = NULL;
@@ -43,13 +37,13 @@ static int pack(int fd, const struct elf_image *elf, struct table_image *image)
 
 	if (r < 0)
 		return r;
-	r = read_rows(fd, elf, packer, &image->stats);
+	r = rows_read(fd, elf, packer_row, packer, &image->stats);
 	if (r == PACKER_WANTS_BX) { /* rare, in small files */
 		packer_free(&packer);
 		r = packer_new(&packer, elf, true);
 		if (r < 0)
 			return r;
-		r = read_rows(fd, elf, packer, &image->stats);
+		r = rows_read(fd, elf, packer_row, packer, &image->stats);
 	}
 	return r < 0 ? r : packer_finish(packer, image);
 }
