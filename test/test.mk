@@ -88,6 +88,57 @@ $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
 
+# Our unwinder beside elfutils' over recorded samples.
+COMPARER := $(BUILD)/test/unwind/compare-unwind
+COMPAREROBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard test/unwind/*.c))
+$(COMPARER): $(COMPAREROBJECTS) $(LIBRARY)
+	$(call say,link)
+	$(Q)$(CC) $(SANFLAGS) -o $@ $^ $(LIBS) -ldw
+-include $(COMPAREROBJECTS:.o=.d)
+
+# What is recorded for it: built as distributions do, without frame pointers.
+RECORDEDFLAGS := -g -Wall -Wextra -Werror -fomit-frame-pointer -Itest/programs
+RECORDED := $(addprefix build/test/unwind/,levels levels_lto levels_clang interrupted kernel_bound \
+              exceptions)
+ifneq ($(shell command -v rustc 2>/dev/null),)
+RECORDED += build/test/unwind/wordcount_rust
+endif
+ifneq ($(shell command -v go 2>/dev/null),)
+RECORDED += build/test/unwind/wordcount_go build/test/unwind/wordcount_go_stripped
+endif
+build/test/unwind/%: test/unwind/programs/%.c test/programs/burn.h
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 -O2 $(RECORDEDFLAGS) -o $@ $<
+build/test/unwind/levels_lto: test/unwind/programs/levels.c test/programs/burn.h
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 -O3 -flto $(RECORDEDFLAGS) -o $@ $<
+build/test/unwind/levels_clang: test/unwind/programs/levels.c test/programs/burn.h
+	@mkdir -p $(@D)
+	$(call say,clang)
+	$(Q)$(CLANG) -std=gnu17 -O2 $(RECORDEDFLAGS) -o $@ $<
+build/test/unwind/%: test/unwind/programs/%.cc test/programs/burn.h
+	@mkdir -p $(@D)
+	$(call say,c++)
+	$(Q)$(CXX) -O2 $(RECORDEDFLAGS) -o $@ $<
+build/test/unwind/%_rust: test/unwind/programs/%.rs
+	@mkdir -p $(@D)
+	$(call say,rustc)
+	$(Q)rustc -O -C debuginfo=0 -o $@ $<
+build/test/unwind/%_go: test/unwind/programs/%.go
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)CGO_ENABLED=0 go build -o $@ $<
+build/test/unwind/%_go_stripped: test/unwind/programs/%.go
+	@mkdir -p $(@D)
+	$(call say,go)
+	$(Q)CGO_ENABLED=0 go build -ldflags='-s -w' -o $@ $<
+
+.PHONY: check-unwind
+check-unwind: $(COMPARER) $(RECORDED) ## our unwinder beside elfutils' over recorded samples (root)
+	test/unwind/check $(COMPARER)
+
 # Fuzz targets: clang's libFuzzer over the same sources, in a build of their own.
 FUZZBUILD   := build/fuzz
 FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
