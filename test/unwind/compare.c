@@ -50,6 +50,15 @@ static size_t common_frames(const struct walk *ours, const struct walk *theirs)
 	return i;
 }
 
+/* Where a walk failed, what it took last for a return address need not be one: what lies in no code
+ * is no frame. */
+static void drop_nonsense(const struct layout *layout, struct walk *walk)
+{
+	while (walk->end && walk->count > 1 &&
+	       layout_find(layout, walk->frames[walk->count - 1] - 1) < 0)
+		walk->count--;
+}
+
 /* The stack goes on behind what perf recorded of it. */
 static bool is_cut(const struct perf_sample *sample, const struct walk *theirs)
 {
@@ -223,6 +232,8 @@ void compare_sample(struct comparison *comparison, struct layout *layout,
 	}
 	walk_theirs(&theirs, &moment);
 	walk_ours(&ours, &moment);
+	drop_nonsense(layout, &theirs);
+	drop_nonsense(layout, &ours);
 	outcome = judge(sample, &ours, &theirs);
 	comparison->outcomes[outcome]++;
 	if (is_compared(outcome)) {
