@@ -96,7 +96,8 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
-            test/cfi/*.c test/bpf/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c)
+            test/cfi/*.c test/bpf/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
+            test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc)
 SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run)
 
 # cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by

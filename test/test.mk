@@ -163,7 +163,7 @@ test: ## install what is missing, build, run every test (SAN=1: with ASan and UB
 	$(MAKE) check
 
 .PHONY: check
-check: all $(PROGRAMS) ## run every test with what is installed
+check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test with what is installed
 	$(MAKE) unit
 	$(MAKE) fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 	$(MAKE) e2e
@@ -173,7 +173,7 @@ unit: $(UNITS) ## run the unit tests
 	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
 
 .PHONY: e2e
-e2e: all $(PROGRAMS) ## run the end-to-end tests (needs root)
+e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end tests (needs root)
 	@STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
 		$(PYTEST) -q -p no:cacheprovider test/e2e $(PYTESTFLAGS)
 

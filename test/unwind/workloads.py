@@ -98,7 +98,7 @@ class Postgres(Workload):
     serves = True
 
     def missing(self):
-        if not self.folder() or not shutil.which("runuser"):
+        if not self.folder() or not shutil.which("setpriv"):
             return "no postgres"
         return None if shutil.which("pgbench") or (self.folder() / "pgbench").exists() \
             else "no pgbench"
@@ -110,7 +110,8 @@ class Postgres(Workload):
 
     def as_user(self, program, *argv):
         """PostgreSQL refuses to run as root."""
-        return ["runuser", "-u", "postgres", "--", str(self.folder() / program), *map(str, argv)]
+        return ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups",
+                str(self.folder() / program), *map(str, argv)]
 
     def start(self, folder, seconds, stack):
         data = folder / "data"
