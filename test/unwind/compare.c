@@ -9,6 +9,7 @@
 #include "profile/cause.h"
 
 #define STACK_BYTES_MAX (8 << 20) /* farther from the stack pointer is no stack */
+#define RED_ZONE_BYTES	128	  /* below the stack pointer, of a function's own */
 #define EXAMPLE_FRAMES	4	  /* shown before the place where walks part, and behind it */
 
 struct walk {
@@ -50,22 +51,30 @@ static size_t common_frames(const struct walk *ours, const struct walk *theirs)
 	return i;
 }
 
-/* Where a walk failed, what it took last for a return address need not be one: what lies in no code
- * is no frame. */
-static void drop_nonsense(const struct layout *layout, struct walk *walk)
+/* What lies in no code is no frame. libdw goes on from there by the frame pointer, whatever it is.
+ */
+static void end_outside_code(const struct layout *layout, struct walk *walk)
 {
-	while (walk->end && walk->count > 1 &&
-	       layout_find(layout, walk->frames[walk->count - 1] - 1) < 0)
-		walk->count--;
+	for (size_t i = 1; i < walk->count; i++)
+		if (layout_find(layout, walk->frames[i] - 1) < 0) {
+			walk->count = i;
+			walk->end = "leads out of code";
+		}
 }
 
-/* The stack goes on behind what perf recorded of it. */
+/*
+ * The stack goes on behind what perf recorded of it; or a register that is back from the stack,
+ * popped in an epilogue, is said to be saved below the stack pointer: CFI has it so, and perf
+ * records nothing there.
+ */
 static bool is_cut(const struct perf_sample *sample, const struct walk *theirs)
 {
-	uint64_t end = sample->regs[DWARF_SP] + sample->stack_bytes;
+	uint64_t start = sample->regs[DWARF_SP], end = start + sample->stack_bytes;
 
-	return theirs->end && theirs->missed >= end - 7 &&
-	       theirs->missed - end + 8 < STACK_BYTES_MAX;
+	if (!theirs->end || !theirs->missed)
+		return false;
+	return start - theirs->missed <= RED_ZONE_BYTES ||
+	       theirs->missed - (end - 7) < STACK_BYTES_MAX;
 }
 
 static enum outcome judge(const struct perf_sample *sample, const struct walk *ours,
@@ -232,8 +241,8 @@ void compare_sample(struct comparison *comparison, struct layout *layout,
 	}
 	walk_theirs(&theirs, &moment);
 	walk_ours(&ours, &moment);
-	drop_nonsense(layout, &theirs);
-	drop_nonsense(layout, &ours);
+	end_outside_code(layout, &theirs);
+	end_outside_code(layout, &ours);
 	outcome = judge(sample, &ours, &theirs);
 	comparison->outcomes[outcome]++;
 	if (is_compared(outcome)) {

@@ -179,6 +179,33 @@ void reference_free(struct reference *reference)
 	free(reference);
 }
 
+/* The rules say of this code that it has no caller. */
+static bool is_root(struct reference *reference, uint64_t address)
+{
+	Dwfl_Module *module = dwfl_addrmodule(reference->dwfl, address);
+	Dwarf_Addr bias = 0;
+	Dwarf_CFI *cfi = module ? dwfl_module_eh_cfi(module, &bias) : NULL;
+	Dwarf_Op memory[3], *ops = NULL;
+	Dwarf_Frame *frame = NULL;
+	size_t ops_count = 0;
+	bool undefined;
+
+	if (!cfi || dwarf_cfi_addrframe(cfi, address - bias, &frame) != 0)
+		return false;
+	undefined = dwarf_frame_register(frame, DWARF_PC, memory, &ops, &ops_count) == 0 &&
+		    !ops_count && ops == memory;
+	free(frame);
+	return undefined;
+}
+
+/* libdw calls a stack whole, too, whose return address could not be read. */
+static bool is_whole(struct reference *reference)
+{
+	uint64_t last = reference->count ? reference->frames[reference->count - 1] : 0;
+
+	return !reference->moment->missed || is_root(reference, last - (reference->count > 1));
+}
+
 size_t reference_walk(struct reference *reference, struct moment *moment, uint64_t *frames,
 		      size_t max, const char **failure)
 {
@@ -192,7 +219,7 @@ size_t reference_walk(struct reference *reference, struct moment *moment, uint64
 	r = dwfl_getthread_frames(reference->dwfl, (pid_t)moment->sample->tid, take_frame,
 				  reference);
 	if (r == 0)
-		*failure = NULL;
+		*failure = is_whole(reference) ? NULL : "return address not read";
 	else if (r < 0)
 		*failure = dwfl_errmsg(-1);
 	else
