@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "compare.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 #define STACK_BYTES_MAX (8 << 20) /* farther from the stack pointer is no stack */
 #define RED_ZONE_BYTES	128	  /* below the stack pointer, of a function's own */
-#define EXAMPLE_FRAMES	4	  /* shown before the place where walks part, and behind it */
+#define UNKNOWN_BYTE	0xfd
+#define EXAMPLE_FRAMES	4 /* shown before the place where walks part, and behind it */
 
 struct walk {
 	uint64_t frames[COMPARE_FRAMES_MAX];
@@ -197,12 +199,37 @@ static void count_kind(struct comparison *comparison, struct layout *layout, enu
 	};
 }
 
+/*
+ * The live unwinder reads a piece of the stack at a time. It may begin below the stack pointer or
+ * end behind what was recorded: what isn't known of it is a number that is no address, and neither
+ * an end nor a frame can be made of that.
+ */
+static int read_pieces(void *arg, void *to, size_t bytes, uint64_t address)
+{
+	const struct moment *moment = arg;
+	uint8_t *byte = to;
+	bool known = false;
+
+	if (moment_read(arg, to, bytes, address) == 0)
+		return 0;
+	for (size_t i = 0; i < bytes; i++) {
+		uint64_t below = moment->sample->regs[DWARF_SP] - (address + i);
+
+		if (moment_read(arg, &byte[i], 1, address + i) == 0)
+			known = true;
+		else
+			byte[i] = UNKNOWN_BYTE;
+		known = known || below <= RED_ZONE_BYTES;
+	}
+	return known ? 0 : -EFAULT;
+}
+
 static void walk_ours(struct walk *walk, struct moment *moment)
 {
 	struct replay replay = {
 		.maps = moment->layout->maps,
 		.maps_count = moment->layout->count,
-		.read = moment_read,
+		.read = read_pieces,
 		.arg = moment,
 	};
 	unsigned why;

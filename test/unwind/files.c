@@ -47,8 +47,6 @@ static void file_read(struct mapped_file *file)
 	else if (file->path[0] == '/' && file->path[1] != '/') /* //anon */
 		file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	file->kind = SPAN_BARE;
-	if (strcmp(file->path, "[vsyscall]") == 0)
-		file->kind = SPAN_FAST;
 	if (file->fd < 0)
 		return;
 	if (elf_read(file->fd, &file->elf) < 0) {

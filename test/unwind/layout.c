@@ -178,20 +178,10 @@ ssize_t layout_find(const struct layout *layout, uint64_t address)
 	return -1;
 }
 
-/* A mapping begins at a page's start, a segment may begin later. */
 uint64_t layout_bias(const struct layout *layout, size_t number)
 {
 	const struct replay_map *map = &layout->maps[number];
 	const struct elf_image *elf = &layout->files[number]->elf;
-	uint64_t bytes = map->end - map->start;
 
-	for (size_t i = 0; i < elf->segments_count; i++) {
-		const struct elf_segment *segment = &elf->segments[i];
-
-		if (segment->file_offset < map->file_offset + bytes &&
-		    segment->file_offset + segment->file_bytes > map->file_offset)
-			return map->start - map->file_offset + segment->file_offset -
-			       segment->address;
-	}
-	return map->start - map->file_offset;
+	return map->start - replay_linked_address(map, elf->segments, elf->segments_count);
 }

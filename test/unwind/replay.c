@@ -65,6 +65,25 @@ static uint32_t place(const struct table_image *image)
 	return index;
 }
 
+uint64_t replay_linked_address(const struct replay_map *map, const struct elf_segment *segments,
+			       size_t count)
+{
+	uint64_t address = map->file_offset, most = 0;
+	uint64_t end = map->file_offset + (map->end - map->start);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t from = segments[i].file_offset, to = from + segments[i].file_bytes;
+		uint64_t common_from = from > map->file_offset ? from : map->file_offset;
+		uint64_t common_to = to < end ? to : end;
+
+		if (common_to <= common_from || common_to - common_from <= most)
+			continue;
+		most = common_to - common_from;
+		address = segments[i].address - from + map->file_offset;
+	}
+	return address;
+}
+
 static struct span span_of(const struct replay_map *map)
 {
 	const struct table_image *image = map->image;
@@ -74,10 +93,7 @@ static struct span span_of(const struct replay_map *map)
 	span.what = (uint32_t)map->kind << SPAN_KIND_SHIFT;
 	if (!image || !image->words)
 		return span;
-	if (!elf_address_of(image->segments, image->segments_count, map->file_offset, &address)) {
-		span.what = SPAN_BARE << SPAN_KIND_SHIFT;
-		return span;
-	}
+	address = replay_linked_address(map, image->segments, image->segments_count);
 	span.index = place(image);
 	span.base = map->start - (address - image->low);
 	span.what = (uint32_t)SPAN_TABLE << SPAN_KIND_SHIFT | image->blocks |

@@ -21,6 +21,11 @@ struct replay {
 	void *arg;
 };
 
+/* The address that a mapping's first byte was linked for; its place in the file, where no segment
+ * is in it. Mappings begin with a page, segments anywhere in it. */
+uint64_t replay_linked_address(const struct replay_map *map, const struct elf_segment *segments,
+			       size_t count);
+
 /* Frames leaf first: pcs, of which the first is exact and the others are return addresses (unless a
  * signal came there). Returns their number; *why: enum truncation (TRUNCATED_NOT: whole). */
 size_t replay_walk(const struct replay *replay, uint64_t *frames, size_t max, unsigned *why);
