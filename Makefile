@@ -97,7 +97,8 @@ help: ## list the targets
 
 CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
             test/cfi/*.c test/bpf/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
-            test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc)
+            test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
+            $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
 SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run)
 
 # cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by

@@ -7,6 +7,14 @@ PROGRAMFLAGS := -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -mno-omit-l
 PROGRAMS := $(patsubst test/programs/%.c,build/test/programs/%,$(wildcard test/programs/*.c)) \
             $(patsubst test/programs/%.cc,build/test/programs/%,$(wildcard test/programs/*.cc)) \
             $(patsubst test/programs/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/lib/*.c))
+
+# Programs with known stacks, built as most are.
+BAREFLAGS := -O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls \
+             -DWITHOUT_FRAME_POINTERS -pthread
+BAREHEADERS := test/programs/burn.h test/programs/optimized/level.h
+PROGRAMS += $(patsubst test/programs/optimized/%.c,build/test/programs/%,$(wildcard test/programs/optimized/*.c)) \
+            $(patsubst test/programs/optimized/%.cc,build/test/programs/%,$(wildcard test/programs/optimized/*.cc)) \
+            $(patsubst test/programs/optimized/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/optimized/lib/*.c))
 ifneq ($(shell command -v rustc 2>/dev/null),)
 PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs))
 endif
@@ -51,6 +59,20 @@ build/test/programs/%.so: test/programs/lib/%.c $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -Itest/programs -o $@ $<
+build/test/programs/%: test/programs/optimized/%.c $(BAREHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -o $@ $< $(BARELIBS_$(@F)) -ldl
+build/test/programs/%: test/programs/optimized/%.cc $(BAREHEADERS)
+	@mkdir -p $(@D)
+	$(call say,c++)
+	$(Q)$(CXX) $(BAREFLAGS) -o $@ $<
+build/test/programs/%.so: test/programs/optimized/lib/%.c $(BAREHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -fPIC -shared -Wl,-z,lazy -o $@ $<
+BARELIBS_plt_calls := -Lbuild/test/programs -l:tiny.so -Wl,-rpath,'$$ORIGIN',-z,lazy
+build/test/programs/plt_calls: build/test/programs/tiny.so
 build/test/programs/%: test/programs/%.rs
 	@mkdir -p $(@D)
 	$(call say,rustc)

@@ -20,7 +20,9 @@
  */
 BURN_INLINE void keep_frame(void)
 {
+#ifndef WITHOUT_FRAME_POINTERS
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+#endif
 }
 
 /* A step is a multiplication whose result the next one waits for: about 1.5 ns on any alignment. */
