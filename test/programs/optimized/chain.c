@@ -2,8 +2,8 @@
 /*
  * chain DEPTH SECONDS [ticks]: burns in main -> f000 -> f001 -> … -> bottom, DEPTH frames below
  * main (2 to 1,001). Frames have different sizes, and every third uses the frame pointer's register
- * for its own ends. With `ticks`, bottom makes a system call and calls tick() every few
- * microseconds.
+ * for its own ends. (No function is static: link-time optimization would rename it.) With `ticks`,
+ * bottom makes a system call and calls tick() every few microseconds.
  */
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -17,12 +17,12 @@ typedef uint64_t level(long depth, uint64_t ns);
 extern level *const levels[LEVELS];
 static int ticks;
 
-LEVEL static uint64_t tick(uint64_t x)
+LEVEL uint64_t tick(uint64_t x)
 {
 	return burn_rounds(x, 101);
 }
 
-LEVEL static uint64_t bottom(uint64_t ns)
+LEVEL uint64_t bottom(uint64_t ns)
 {
 	uint64_t start = thread_cpu_ns(), x = start;
 
@@ -45,7 +45,7 @@ BURN_INLINE uint64_t go_on(int number, long depth, uint64_t ns)
 
 /* 1##n, for 0##n would be octal. */
 #define ONE(n)                                                                                     \
-	LEVEL static uint64_t f##n(long depth, uint64_t ns)                                        \
+	LEVEL uint64_t f##n(long depth, uint64_t ns)                                               \
 	{                                                                                          \
 		char room[1 + (1##n - 1000) * 37 % 300];                                           \
                                                                                                    \
@@ -60,12 +60,14 @@ BURN_INLINE uint64_t go_on(int number, long depth, uint64_t ns)
 		each(n##8) each(n##9)
 #define HUNDRED(each, n)                                                                           \
 	TEN(each, n##0)                                                                            \
-	TEN(each, n##1) TEN(each, n##2) TEN(each, n##3) TEN(each, n##4) TEN(each, n##5)            \
-		TEN(each, n##6) TEN(each, n##7) TEN(each, n##8) TEN(each, n##9)
+	TEN(each, n##1)                                                                            \
+	TEN(each, n##2) TEN(each, n##3) TEN(each, n##4) TEN(each, n##5) TEN(each, n##6)            \
+		TEN(each, n##7) TEN(each, n##8) TEN(each, n##9)
 #define ALL(each)                                                                                  \
 	HUNDRED(each, 0)                                                                           \
-	HUNDRED(each, 1) HUNDRED(each, 2) HUNDRED(each, 3) HUNDRED(each, 4) HUNDRED(each, 5)       \
-		HUNDRED(each, 6) HUNDRED(each, 7) HUNDRED(each, 8) HUNDRED(each, 9)
+	HUNDRED(each, 1)                                                                           \
+	HUNDRED(each, 2) HUNDRED(each, 3) HUNDRED(each, 4) HUNDRED(each, 5) HUNDRED(each, 6)       \
+		HUNDRED(each, 7) HUNDRED(each, 8) HUNDRED(each, 9)
 
 ALL(ONE)
 

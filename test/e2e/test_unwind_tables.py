@@ -1,0 +1,232 @@
+"""Tables come in time, leave with the last process that needs them, stay within their bound, and a
+file that lies about its CFI hurts only itself."""
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import program, same_time, wait_for
+from whole import ENOUGH, HZ, assert_chain, chain, cut, run, share, truncated, whole
+
+LATE = {"table_pending", "unmapped", "exec", "exiting"}
+
+
+def test_a_running_process_has_its_tables_before_its_first_sample(profiler, start):
+    target = start("chain", 30, 60)
+    wait_for(lambda: target.cpu_ns_now() > 1e8, why="it burns")
+    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
+    wait_for(lambda: profiler.folded().total() > ENOUGH, every=0.3)
+    profile = profiler.folded()
+    assert not truncated(profiler)
+    assert share(profile, *chain(30)) >= 0.98
+
+
+def test_a_library_has_its_table_a_tenth_of_a_second_after_dlopen(profiler, start):
+    times = 4
+    profile = run(profiler, start, "late", program("late_plugin.so"), times, 0.5)
+    cut = profile.total("[truncated]")
+    assert cut <= times * 0.1 * HZ, truncated(profiler)
+    assert set(truncated(profiler)) <= LATE
+    assert share(profile, "main", "before") >= 0.48
+    loaded = sum(s.value for s in profile.stacks if s.has("late_work"))
+    seen = share(profile, "main", "call_plugin", "late_spin", "late_work") * profile.total()
+    assert loaded - times * 0.1 * HZ <= seen <= loaded
+    assert seen >= times * 0.4 * HZ * 0.95
+
+
+def test_new_processes_have_their_tables_a_tenth_of_a_second_after_exec(profiler, start):
+    profiler.profile("^brief$", frequency=HZ, thread_frame=0)
+    started = start("storm", 4, 4, program("brief")).finish()["started"]
+    profile = profiler.folded()
+    assert profile.total() >= 0.9 * started * 0.3 * HZ
+    assert profile.total("[truncated]") <= started * 0.1 * HZ, truncated(profiler)
+    assert set(truncated(profiler)) <= LATE
+    for stack in profile.stacks:
+        if stack.has("brief_work") and not stack.has("[truncated]"):
+            assert stack.has("main", "brief_outer", "brief_work"), stack.frames
+    seen = share(profile, "main", "brief_outer", "brief_work") * profile.total()
+    assert seen >= started * 0.2 * HZ * 0.95
+
+
+# Their life
+
+
+def metrics(profiler):
+    """{"name{labels}": value}, without the prefix."""
+    lines = profiler.get("/metrics").text.splitlines()
+    pairs = (line.rsplit(" ", 1) for line in lines if line.startswith("stackprobe_"))
+    return {name.removeprefix("stackprobe_"): float(value) for name, value in pairs}
+
+
+def used(profiler):
+    return metrics(profiler)['unwind_bytes{state="used"}']
+
+
+def test_tables_leave_when_the_last_process_that_maps_their_file_is_gone(profiler, start):
+    profiler.profile("^(chain|frames)$", frequency=HZ, thread_frame=0)
+    first = [start("chain", 20, 60), start("chain", 30, 60)]
+    wait_for(lambda: metrics(profiler)["unwind_tables"] >= 2, why="the program's and the C library's")
+    with_chain = metrics(profiler)
+    assert with_chain["unwind_rows"] > 1000
+    other = start("frames", 60)
+    wait_for(lambda: metrics(profiler)["unwind_tables"] > with_chain["unwind_tables"])
+
+    def chains_is_gone():
+        profiler.folded()  # ends the window
+        return metrics(profiler)["unwind_tables"] == with_chain["unwind_tables"]
+
+    first[0].kill()
+    time.sleep(1)
+    for _ in range(3):
+        assert not chains_is_gone(), "another process maps it"
+    first[1].kill()
+    wait_for(chains_is_gone, 20, every=0.5, why="the table of chain goes, that of libc stays")
+    # Whoever is still there is walked on.
+    before = truncated(profiler)
+    profiler.put_ok({"params": {"thread_frame": 1}})  # a new profile
+    wait_for(lambda: profiler.folded(pid=other.pid).total() > ENOUGH, every=0.3)
+    assert truncated(profiler) == before
+    other.kill()
+
+    def all_are_gone():
+        profiler.folded()
+        return metrics(profiler)["unwind_tables"] == 0 and used(profiler) == 0
+
+    wait_for(all_are_gone, 20, every=0.5, why="no process, no table")
+
+
+def test_processes_share_the_table_of_a_file(profiler, start):
+    profiler.profile("^chain$", frequency=HZ)
+    start("chain", 20, 60)
+    wait_for(lambda: metrics(profiler)["unwind_tables"] >= 2)
+    time.sleep(0.5)
+    before = metrics(profiler)
+    for _ in range(5):
+        start("chain", 20, 60)
+    wait_for(lambda: len(profiler.folded().pids) == 6, every=0.3)
+    assert metrics(profiler)["unwind_tables"] == before["unwind_tables"]
+    assert metrics(profiler)["unwind_rows"] == before["unwind_rows"]
+
+
+def test_a_copy_of_a_file_shares_its_table(profiler, start, copy):
+    profiler.profile("^(chain|twin)$", frequency=HZ, thread_frame=0)
+    start("chain", 20, 60)
+    wait_for(lambda: metrics(profiler)["unwind_tables"] >= 2)
+    time.sleep(0.5)
+    before = used(profiler)
+    twin = start(copy("chain", "twin"), 20, 60)
+    wait_for(lambda: profiler.folded(pid=twin.pid).total() > ENOUGH, every=0.3)
+    profile = profiler.folded(pid=twin.pid)
+    assert share(profile, *chain(20)) >= 0.7
+    assert used(profiler) - before < 4096, "its spans, no table of its own"
+
+
+@pytest.fixture
+def bounded(needs_bpf, daemon):
+    """A daemon with a mebibyte for all tables."""
+    daemon.stop()
+    daemon.conf.write_text(daemon.conf.read_text() + "unwind = { tables_mib = 1; };\n")
+    return daemon.start()
+
+
+BIG = """
+import ctypes, sys
+held = [ctypes.CDLL(path) for path in sys.argv[1:]]
+while True:
+    sum(range(1000))
+"""
+
+
+def big_libraries():
+    """Libraries whose tables together need more than a mebibyte."""
+    folder = Path("/usr/lib/x86_64-linux-gnu")
+    names = ("libLLVM-1*.so*", "libcrypto.so.3", "libpython3*.so.1.0", "libstdc++.so.6",
+             "libperl.so.5*", "libgtk-3.so.0", "libavcodec.so*", "libicui18n.so.7?")  # fmt: skip
+    found = [next(iter(sorted(folder.glob(name))), None) for name in names]
+    found = [str(path) for path in found if path]
+    if sum(os.path.getsize(path) for path in found) < 20 << 20:
+        pytest.skip("no libraries here that are large enough")
+    return found
+
+
+def test_tables_stay_within_their_bound_and_what_found_no_room_is_cut_not_wrong(bounded, start):
+    libraries = big_libraries()
+    bounded.profile("^(chain|python3.*)$", frequency=HZ, thread_frame=0)
+    first = start("chain", 40, 60)
+    wait_for(lambda: bounded.folded(pid=first.pid).total() > ENOUGH, every=0.3)
+    assert share(bounded.folded(pid=first.pid), *chain(40)) >= 0.8
+    big = start(Path("/usr/bin/python3"), "-c", BIG, *libraries)
+    wait_for(lambda: bounded.folded(pid=big.pid).total() > ENOUGH, 30, every=0.3)
+
+    def full():
+        now = metrics(bounded)
+        return now["unwind_evicted_total"] + now.get("unwind_refused_total", 0) > 0
+
+    wait_for(full, 30, every=0.3, why="there is not room for all")
+    for _ in range(4):
+        bounded.folded()
+        time.sleep(0.5)
+        now = metrics(bounded)
+        assert now['unwind_bytes{state="allocated"}'] <= 1 << 20
+        assert now['unwind_bytes{state="max"}'] == 1 << 20
+    late = start("chain", 40, 60)
+    wait_for(lambda: bounded.folded(pid=late.pid).total() > ENOUGH, 30, every=0.3)
+    profile = bounded.folded()
+    for target in (first, late):
+        mine = bounded.folded(pid=target.pid)
+        assert_chain(mine, 40)
+    causes = truncated(bounded)
+    assert sum(causes.values()) >= profile.total("[truncated]")
+    assert set(causes) <= LATE | {"no_table", "frame_pointer"}, (causes, cut(profile))
+
+
+# Files that lie
+
+
+def section(path, name):
+    """(offset, size) of a section."""
+    if not shutil.which("readelf"):
+        pytest.skip("readelf is not installed")
+    text = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True)
+    match = re.search(rf" {re.escape(name)} +\w+ +\w+ (\w+) (\w+)", text.stdout)
+    return int(match[1], 16), int(match[2], 16)
+
+
+def ruin(path, how):
+    """Changes what tells of stacks in a file; it runs as before."""
+    content = bytearray(path.read_bytes())
+    at, size = section(path, ".eh_frame")
+    if how == "noise":
+        content[at : at + size] = os.urandom(size)
+    elif how == "zeros":
+        content[at : at + size] = bytes(size)
+    elif how == "endless":
+        content[at : at + 4] = b"\xf0\xff\xff\x7f"
+    elif how == "index":
+        at, size = section(path, ".eh_frame_hdr")
+        content[at + 4 : at + size] = os.urandom(size - 4)
+    else:
+        del content[int.from_bytes(content[40:48], "little") :]  # the table of sections
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["noise", "zeros", "endless", "index", "cut"])
+def test_a_file_with_broken_cfi_is_profiled_on_and_others_are_whole(profiler, start, copy, how):
+    path = copy("chain", "broken")
+    ruin(path, how)
+    profiler.profile("^(broken|chain)$", frequency=HZ, thread_frame=0)
+    good, bad = start("chain", 20, 2), start(path, 20, 2)
+    for target in (good, bad):
+        target.finish()
+    assert whole(profiler.folded(pid=good.pid)) >= 0.9
+    profile = profiler.folded(pid=bad.pid)
+    same_time(profile.total(), HZ, bad.cpu_ns, within=0.06)
+    if how == "cut":
+        assert whole(profile) >= 0.9, "program headers tell where the CFI is"
+    else:
+        assert profile.total("bottom") >= 0.9 * profile.total(), "the leaf is known"
+    assert profiler.alive()
