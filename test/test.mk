@@ -208,5 +208,5 @@ check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/li
 	test/cfi/check $<
 
 .PHONY: bench
-bench: all $(PROGRAMS) ## measure: BPF time a sample, latency of a PUT, memory, many processes (needs root)
+bench: all $(PROGRAMS) ## measure: BPF time a sample, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)

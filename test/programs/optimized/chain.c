@@ -43,31 +43,32 @@ BURN_INLINE uint64_t go_on(int number, long depth, uint64_t ns)
 	return number + 2 < depth ? levels[number + 1](depth, ns) : bottom(ns);
 }
 
+/* clang-format off */
 /* 1##n, for 0##n would be octal. */
-#define ONE(n)                                                                                     \
-	LEVEL uint64_t f##n(long depth, uint64_t ns)                                               \
-	{                                                                                          \
-		char room[1 + (1##n - 1000) * 37 % 300];                                           \
-                                                                                                   \
-		__asm__ volatile("" : : "r"(room) : "memory");                                     \
-		if (1##n % 3 == 0)                                                                 \
-			use_frame_register();                                                      \
-		return go_on(1##n - 1000, depth, ns);                                              \
+#define ONE(n)                                                          \
+	LEVEL uint64_t f##n(long depth, uint64_t ns)                    \
+	{                                                               \
+		char room[1 + (1##n - 1000) * 37 % 300];                \
+									\
+		__asm__ volatile("" : : "r"(room) : "memory");          \
+		if (1##n % 3 == 0)                                      \
+			use_frame_register();                           \
+		return go_on(1##n - 1000, depth, ns);                   \
 	}
 
-#define TEN(each, n)                                                                               \
-	each(n##0) each(n##1) each(n##2) each(n##3) each(n##4) each(n##5) each(n##6) each(n##7)    \
-		each(n##8) each(n##9)
-#define HUNDRED(each, n)                                                                           \
-	TEN(each, n##0)                                                                            \
-	TEN(each, n##1)                                                                            \
-	TEN(each, n##2) TEN(each, n##3) TEN(each, n##4) TEN(each, n##5) TEN(each, n##6)            \
-		TEN(each, n##7) TEN(each, n##8) TEN(each, n##9)
-#define ALL(each)                                                                                  \
-	HUNDRED(each, 0)                                                                           \
-	HUNDRED(each, 1)                                                                           \
-	HUNDRED(each, 2) HUNDRED(each, 3) HUNDRED(each, 4) HUNDRED(each, 5) HUNDRED(each, 6)       \
-		HUNDRED(each, 7) HUNDRED(each, 8) HUNDRED(each, 9)
+#define TEN(each, n)                                                    \
+	each(n##0) each(n##1) each(n##2) each(n##3) each(n##4)          \
+	each(n##5) each(n##6) each(n##7) each(n##8) each(n##9)
+#define HUNDRED(each, n)                                                \
+	TEN(each, n##0) TEN(each, n##1) TEN(each, n##2) TEN(each, n##3) \
+	TEN(each, n##4) TEN(each, n##5) TEN(each, n##6) TEN(each, n##7) \
+	TEN(each, n##8) TEN(each, n##9)
+#define ALL(each)                                                       \
+	HUNDRED(each, 0) HUNDRED(each, 1) HUNDRED(each, 2)              \
+	HUNDRED(each, 3) HUNDRED(each, 4) HUNDRED(each, 5)              \
+	HUNDRED(each, 6) HUNDRED(each, 7) HUNDRED(each, 8)              \
+	HUNDRED(each, 9)
+/* clang-format on */
 
 ALL(ONE)
 
