@@ -16,7 +16,7 @@ static __always_inline bool take(void *ctx, const struct pt_regs *regs, uint64_t
 		return false;
 	wanted = *target;
 	__sync_fetch_and_add(taken, 1);
-	take_stack(ctx, regs, &wanted, PROBE_ONCPU, 1, true);
+	take_stack(ctx, regs, &wanted, PROBE_ONCPU, 1);
 	return true;
 }
 
