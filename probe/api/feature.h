@@ -25,6 +25,7 @@ struct services {
 /* An answer; one that isn't ready yet has status 0. */
 struct answer {
 	unsigned status;	  /* of HTTP */
+	unsigned later;		  /* what the status will be, where only that is waited for */
 	const char *content_type; /* static */
 	const char *allow;	  /* of a 405; static, else NULL */
 	struct buf body;
@@ -37,9 +38,14 @@ struct query {
 
 struct feature {
 	const char *name; /* "flamegraph": of the URL, any case */
-	/* PUT: `data` (changed) of `bytes`, with one byte more room. */
+	/*
+	 * PUT: `data` (changed) of `bytes`, with one byte more room. Fills the answer; where some
+	 * of the processes aren't sampled yet (and `ready` isn't NULL) the answer's status is 0 and
+	 * `later` has it, and ready(arg) is called when they are. Who waits no more takes `arg`
+	 * back by engine_forget().
+	 */
 	void (*put)(const struct services *services, char *data, size_t bytes,
-		    struct answer *answer);
+		    struct answer *answer, void (*ready)(void *arg), void *arg);
 	/* GET of the configuration and its status. */
 	void (*get)(const struct services *services, struct answer *answer);
 	/*

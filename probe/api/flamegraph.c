@@ -31,7 +31,7 @@ static void refuse_probes(uint32_t probes, struct answer *answer)
 }
 
 void flamegraph_put(const struct services *services, char *data, size_t bytes,
-		    struct answer *answer)
+		    struct answer *answer, void (*ready)(void *arg), void *arg)
 {
 	const struct spec *before = session_spec(services->flamegraph);
 	char message[REQUEST_MESSAGE_MAX], why[256] = "";
@@ -59,6 +59,10 @@ void flamegraph_put(const struct services *services, char *data, size_t bytes,
 	answer->content_type = "application/json";
 	buf_str(&answer->body,
 		"{ \"result\": \"success\", \"message\":\"New config takes effect\" }\n");
+	if (ready && engine_when_armed(services->engine, ready, arg)) {
+		answer->later = answer->status;
+		answer->status = 0;
+	}
 }
 
 void flamegraph_get(const struct services *services, struct answer *answer)

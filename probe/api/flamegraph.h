@@ -5,7 +5,7 @@
 #include "api/feature.h"
 
 void flamegraph_put(const struct services *services, char *data, size_t bytes,
-		    struct answer *answer);
+		    struct answer *answer, void (*ready)(void *arg), void *arg);
 void flamegraph_get(const struct services *services, struct answer *answer);
 void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg,

@@ -155,6 +155,8 @@ static void ready(void *arg)
 	struct http_request *request = arg;
 
 	request->session = NULL;
+	if (!request->answer.status)
+		request->answer.status = request->answer.later;
 	stop_hangup_watch(request);
 	if (!request->suspended)
 		return; /* filled at once, or the server stops */
@@ -271,10 +273,10 @@ static void dispatch_feature(struct http_request *request, const struct feature 
 
 		if (room)
 			feature->put(services, request->body.data, request->body.len,
-				     &request->answer);
+				     &request->answer, ready, request);
 		else
 			answer_failed(&request->answer, 503, "no memory for the body");
-		if (request->answer.status == 200)
+		if (request->answer.status == 200 || request->answer.later == 200)
 			state_save(services);
 	} else if (is_get(request, method, "GET, HEAD, PUT")) {
 		feature->get(services, &request->answer);
@@ -376,6 +378,7 @@ static void completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (!request)
 		return;
 	connection_set_waiting(&server->connections, request->connection, true);
+	engine_forget(server->services->engine, request);
 	stop_hangup_watch(request);
 	buf_done(&request->body);
 	buf_done(&request->answer.body);
@@ -508,6 +511,7 @@ void server_free(struct server *server)
 		struct http_request *request = server->suspended;
 
 		stop_hangup_watch(request);
+		engine_forget(server->services->engine, request);
 		answer_failed(&request->answer, 503, "the daemon is stopping");
 		resume(request);
 	}

@@ -167,7 +167,7 @@ static void apply_line(const struct services *services, const char *path, unsign
 		return;
 	}
 	struct answer answer = {.body = BUF_INIT(64 * 1024)};
-	feature->put(services, line + name, bytes - name, &answer);
+	feature->put(services, line + name, bytes - name, &answer, NULL, NULL);
 	if (answer.status != 200)
 		log_error("%s: line %u is refused: %.*s", path, number,
 			  (int)strcspn(answer.body.data, "\n"), answer.body.data);

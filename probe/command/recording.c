@@ -289,6 +289,18 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 	return r;
 }
 
+/* From here on its time counts. */
+static void armed(void *arg)
+{
+	struct recording *recording = arg;
+
+	recording->began_ns = loop_now_ns();
+	if (recording->options->duration_ns)
+		loop_timer_set(recording->core.loop, &recording->end,
+			       recording->began_ns + recording->options->duration_ns);
+	every_second(recording);
+}
+
 static int begin(struct recording *recording)
 {
 	struct conf conf;
@@ -311,15 +323,12 @@ static int begin(struct recording *recording)
 		fail(recording, "can't record", why);
 		return r;
 	}
-	recording->began_ns = loop_now_ns();
 	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
 		workload_wait(&recording->workload); /* a signal has ended it before it began */
 		return -ECHILD;
 	}
-	if (recording->options->duration_ns)
-		loop_timer_set(recording->core.loop, &recording->end,
-			       recording->began_ns + recording->options->duration_ns);
-	every_second(recording);
+	if (recording->workload.pid || !engine_when_armed(recording->core.engine, armed, recording))
+		armed(recording);
 	return 0;
 }
 

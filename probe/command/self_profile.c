@@ -79,11 +79,16 @@ static void end_loop(void *arg)
 	loop_stop(arg);
 }
 
-/* Burns, then waits until what was sampled has its names. */
+/* Burns once it is sampled, then waits until what was sampled has its names. */
 static int collect(struct core *core)
 {
 	struct loop_timer late = {.expired = end_loop, .arg = core->loop};
 
+	if (engine_when_armed(core->engine, end_loop, core->loop)) {
+		int r = loop_run(core->loop);
+		if (r < 0)
+			return r;
+	}
 	burn();
 	engine_drain(core->engine, end_loop, core->loop);
 	loop_timer_set(core->loop, &late, loop_now_ns() + PATIENCE_NS);

@@ -35,6 +35,7 @@ struct engine {
 	uint64_t period_ns;
 	struct subscriber *subscribers[SUBSCRIBERS_MAX];
 	bool running;
+	struct arming arming;
 	uint64_t lost_before; /* samples lost until the last drain */
 };
 
@@ -138,12 +139,20 @@ static bool drain_ended(void *arg)
 
 /* ---- the engine ---- */
 
+static bool is_arming(void *arg)
+{
+	const struct engine *engine = arg;
+
+	return engine->running && targets_are_arming(engine->targets);
+}
+
 static int engine_init(struct engine *engine)
 {
 	const struct engine_setup *setup = &engine->setup;
 	struct tracer_events events = {.stack = on_stack, .life = on_life, .arg = engine};
 	int r = tracer_new(&engine->tracer, setup->loop, &setup->sizes, &events);
 
+	arming_init(&engine->arming, setup->loop, is_arming, engine);
 	if (r == 0)
 		tracer_set_budget(engine->tracer, DEFAULT_MAX_OVERHEAD);
 	if (r == 0)
@@ -198,6 +207,7 @@ void engine_free(struct engine *engine)
 		if (engine->subscribers[i])
 			engine_unsubscribe(engine, engine->subscribers[i]);
 	}
+	arming_done(&engine->arming);
 	drain_free(engine->drain);
 	targets_free(engine->targets);
 	tracer_free(engine->tracer);
@@ -356,6 +366,16 @@ int engine_subscribe(struct engine *engine, const struct subscription *subscript
 		drain_soon(engine->drain); /* from there on it counts */
 	*ret = subscriber;
 	return 0;
+}
+
+bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg)
+{
+	return arming_wait(&engine->arming, done, arg);
+}
+
+void engine_forget(struct engine *engine, const void *arg)
+{
+	arming_forget(&engine->arming, arg);
 }
 
 void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)

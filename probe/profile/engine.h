@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "profile/arming.h"
 #include "profile/drain.h"
 #include "profile/profile.h"
 #include "profile/snooper.h"
@@ -44,6 +45,11 @@ struct subscription {
  */
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
 		     struct subscriber **ret, char *why, size_t why_bytes);
+
+/* Calls done(arg) once all processes that were chosen are sampled (profile/arming.h): false, they
+ * are already, and it isn't called. */
+bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg);
+void engine_forget(struct engine *engine, const void *arg);
 
 /* What isn't read yet is lost to it: drain first. The last one out stops and unloads all. */
 void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber);

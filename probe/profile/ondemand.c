@@ -14,6 +14,7 @@ struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
 	struct subscriber *subscriber;
+	bool armed; /* its time counts */
 	struct loop_timer end;
 };
 
@@ -40,6 +41,7 @@ static void forget(struct ondemand *ondemand)
 			all->running[i] = NULL;
 	}
 	loop_timer_cancel(all->setup.loop, &ondemand->end);
+	engine_forget(all->setup.engine, ondemand);
 	if (ondemand->subscriber)
 		engine_unsubscribe(all->setup.engine, ondemand->subscriber);
 	free(ondemand);
@@ -95,6 +97,16 @@ static void time_is_over(void *arg)
 	engine_drain(ondemand->all->setup.engine, drained, ondemand);
 }
 
+/* From here on its time counts. */
+static void armed(void *arg)
+{
+	struct ondemand *ondemand = arg;
+
+	ondemand->armed = true;
+	loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
+		       loop_now_ns() + ondemand->request.seconds * NS_PER_S);
+}
+
 static int free_place(const struct ondemands *ondemands)
 {
 	for (int i = 0; i < ONDEMAND_MAX; i++) {
@@ -143,8 +155,8 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	ondemands->running[place] = ondemand;
 	*ret = ondemand;
-	loop_timer_set(ondemands->setup.loop, &ondemand->end,
-		       loop_now_ns() + request->seconds * NS_PER_S);
+	if (!engine_when_armed(ondemands->setup.engine, armed, ondemand))
+		armed(ondemand);
 	return 0;
 }
 
@@ -152,7 +164,7 @@ void ondemand_cancel(struct ondemands *ondemands, struct ondemand *ondemand)
 {
 	for (int i = 0; i < ONDEMAND_MAX; i++) {
 		/* Once its time is over, its end is on its way anyway. */
-		if (ondemands->running[i] == ondemand && ondemand->end.active)
+		if (ondemands->running[i] == ondemand && (ondemand->end.active || !ondemand->armed))
 			finish(ondemand, -ECANCELED, NULL);
 	}
 }

@@ -73,6 +73,9 @@ void targets_sweep(struct targets *targets, uint64_t ns);
 void targets_each(const struct targets *targets, void (*each)(void *arg, const struct target *),
 		  void *arg);
 
+/* Whether some that were chosen aren't sampled yet, for their tables are on their way. */
+bool targets_are_arming(const struct targets *targets);
+
 struct targets_stats {
 	uint64_t alive;	     /* and matching */
 	uint64_t unread;     /* of these: not yet looked at, or not all tables are there */

@@ -85,6 +85,21 @@ static void drop_spans(void *arg, struct target *target)
 	target->arming = false;
 }
 
+static void see_arming(void *arg, struct target *target)
+{
+	bool *arming = arg;
+
+	*arming |= target->arming;
+}
+
+bool targets_are_arming(const struct targets *targets)
+{
+	bool arming = false;
+
+	target_table_each(targets->table, see_arming, &arming);
+	return arming;
+}
+
 void targets_kernel_there(struct targets *targets)
 {
 	tables_set_arena(targets->tables, tracer_arena(targets->tracer));
