@@ -48,7 +48,7 @@ static bool read_constant(struct dwarf_reader *reader, uint8_t op, int64_t *valu
 		*value = dwarf_u8(reader);
 		return true;
 	case OP_CONST1S:
-		*value = (int8_t)dwarf_u8(reader);
+		*value = (int64_t)(dwarf_u8(reader) ^ 0x80) - 0x80; /* its sign bit */
 		return true;
 	case OP_CONST2U:
 		*value = dwarf_u16(reader);

@@ -51,7 +51,7 @@ struct program {
 	int error;
 	struct cfi_state state;
 	unsigned remembered_count;
-	struct cfi_state remembered[REMEMBERED_MAX];
+	struct cfi_state *remembered; /* REMEMBERED_MAX */
 };
 
 static void hand_on(struct program *program)
@@ -359,17 +359,16 @@ static void run(struct program *program)
 void cfi_run_cie(struct cfi_cie *cie, const struct dwarf_reader *reader,
 		 const struct dwarf_bases *bases)
 {
-	struct program program;
+	struct cfi_state remembered[REMEMBERED_MAX];
 
-	program.cie = cie;
-	program.bases = bases;
-	program.reader = *reader;
-	program.at = program.end = 0;
-	program.failed = program.over = false;
-	program.sink = NULL;
-	program.remembered_count = 0;
 	cie->state = (struct cfi_state){.cfa_reg = CFI_NO_REGISTER};
-	program.state = cie->state;
+	struct program program = {
+		.cie = cie,
+		.bases = bases,
+		.reader = *reader,
+		.state = cie->state,
+		.remembered = remembered,
+	};
 	run(&program);
 	cie->state = program.state;
 	cie->failed = program.failed;
@@ -378,20 +377,20 @@ void cfi_run_cie(struct cfi_cie *cie, const struct dwarf_reader *reader,
 int cfi_run(const struct cfi_cie *cie, const struct cfi_function *function,
 	    const struct dwarf_bases *bases, row_sink sink, void *arg)
 {
-	struct program program; /* not all of it is set: what is remembered is long */
+	struct cfi_state remembered[REMEMBERED_MAX];
+	struct program program = {
+		.cie = cie,
+		.bases = bases,
+		.reader = function->program,
+		.at = function->start,
+		.end = function->end,
+		.failed = cie->failed,
+		.sink = sink,
+		.arg = arg,
+		.state = cie->state,
+		.remembered = remembered,
+	};
 
-	program.cie = cie;
-	program.bases = bases;
-	program.reader = function->program;
-	program.at = function->start;
-	program.end = function->end;
-	program.failed = cie->failed;
-	program.over = false;
-	program.sink = sink;
-	program.arg = arg;
-	program.error = 0;
-	program.state = cie->state;
-	program.remembered_count = 0;
 	run(&program);
 	if (!program.over)
 		hand_on(&program);
