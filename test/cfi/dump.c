@@ -92,15 +92,11 @@ static int print_packed(int fd)
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < image.segments_count; i++) {
-		for (uint64_t at = 0; at < image.segments[i].file_bytes; at++) {
-			uint64_t address = image.segments[i].address + at;
-
-			image_find(&image, address, &rule);
-			if (!rule_is_equal(&rule, &last))
-				print_row(address, &rule);
-			last = rule;
-		}
+	for (uint64_t at = 0; at <= (uint64_t)image.blocks << BLOCK_SHIFT; at++) {
+		image_find(&image, image.low + at, &rule);
+		if (!rule_is_equal(&rule, &last))
+			print_row(image.low + at, &rule);
+		last = rule;
 	}
 	image_done(&image);
 	return 0;
