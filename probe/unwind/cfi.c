@@ -11,9 +11,10 @@
 #define ADDRESSES_MAX (UINT64_C(1) << 30) /* from the lowest to the highest */
 #define FUNCTIONS_MAX (4u * 1024 * 1024)
 #define ROWS_MAX      (16u * 1024 * 1024)
+#define STEPS_MAX     (2 * ROWS_MAX) /* rows equal to the one before among them */
 
 /* Less than this between two functions is padding, which keeps the rule before it: it never runs,
- * and a row for each would be a tenth of all. */
+ * and would cost two rows each time. */
 #define PADDING_BYTES 16
 
 static const struct cfi_machine machine_x86_64 = {
@@ -51,6 +52,7 @@ struct cfi_reading {
 	size_t count;
 	row_sink sink;
 	void *arg;
+	uint64_t steps;
 	struct rule last; /* handed on */
 };
 
@@ -144,10 +146,10 @@ static int hand_on(void *arg, uint64_t address, const struct rule *rule)
 	struct cfi_reading *reading = arg;
 	struct cfi_stats *stats = reading->stats;
 
+	if (reading->steps++ == STEPS_MAX || stats->rows == ROWS_MAX)
+		return -EFBIG;
 	if (rule_is_equal(rule, &reading->last))
 		return 0;
-	if (stats->rows == ROWS_MAX)
-		return -EFBIG;
 	stats->rows++;
 	if (rule->kind == RULE_UNSUPPORTED)
 		stats->unsupported[rule->unsupported]++;
@@ -176,10 +178,9 @@ static int run_functions(struct cfi_reading *reading)
 	int r = 0;
 
 	for (size_t i = 0; i < reading->count && r == 0; i++) {
-		size_t offset = (uint32_t)reading->keys[i];
 		const struct cfi_cie *cie = NULL;
 
-		if (cfi_section_next(&reading->section, &offset, &entry))
+		if (cfi_section_at(&reading->section, (uint32_t)reading->keys[i], &entry))
 			cie = cfi_cie_at(&reading->cies, entry.cie);
 		if (!cie || !cfi_function_read(&reading->section, cie, &entry, &function)) {
 			reading->stats->broken++; /* the budget for CIEs is spent */

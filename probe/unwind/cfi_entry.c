@@ -80,13 +80,13 @@ static bool read_cie(const struct cfi_cies *cies, const struct cfi_entry *entry,
 
 const struct cfi_cie *cfi_cie_at(struct cfi_cies *cies, uint64_t offset)
 {
-	size_t slot = (offset >> 2) % CIES_KEPT, at = (size_t)offset;
+	size_t slot = (offset >> 2) % CIES_KEPT;
 	struct cfi_entry entry;
 
 	if (cies->kept[slot].offset == offset + 1)
 		return cies->kept[slot].known ? &cies->kept[slot].cie : NULL;
-	if (offset >= cies->section->count || !cfi_section_next(cies->section, &at, &entry) ||
-	    entry.offset != offset || !entry.is_cie || dwarf_left(&entry.body) > cies->budget)
+	if (!cfi_section_at(cies->section, (size_t)offset, &entry) || !entry.is_cie ||
+	    dwarf_left(&entry.body) > cies->budget)
 		return NULL;
 	cies->budget -= dwarf_left(&entry.body);
 	cies->kept[slot].offset = offset + 1;

@@ -3,6 +3,9 @@
 
 #include "unwind/dwarf_reader.h"
 
+/* Those that are recognised are shorter; each row looks at them again. */
+#define EXPRESSION_MAX 64
+
 enum {
 	OP_DEREF = 0x06,
 	OP_CONST1U = 0x08,
@@ -99,7 +102,8 @@ bool cfi_expression_address(const struct cfi_expression *expression, struct cfi_
 	struct dwarf_reader reader = {expression->at, expression->at + expression->bytes, false};
 
 	*address = (struct cfi_address){0};
-	if (!read_register(&reader, &address->reg, &address->offset))
+	if (expression->bytes > EXPRESSION_MAX ||
+	    !read_register(&reader, &address->reg, &address->offset))
 		return false;
 	while (reader.at < reader.end) {
 		if (*reader.at == OP_DEREF && !address->deref) {

@@ -8,7 +8,8 @@
 
 #include "base/cleanup.h"
 
-#define WINDOW (64u * 1024)
+#define WINDOW	     (64u * 1024)
+#define INFLATED_MAX (CFI_BYTES_MAX / 4) /* a small file may claim it */
 
 /* A 32-bit length of this value: the length follows in 64 bits. */
 #define LENGTH_64 0xffffffffu
@@ -92,7 +93,7 @@ static int read_deflated(struct cfi_section *section, int fd, const struct elf_e
 		return r;
 	if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size)
 		return -EBADMSG;
-	if (head.ch_size > CFI_BYTES_MAX || extent->bytes > CFI_BYTES_MAX)
+	if (head.ch_size > INFLATED_MAX || extent->bytes > CFI_BYTES_MAX)
 		return -EFBIG;
 	section->bytes = malloc(head.ch_size);
 	if (!section->bytes || inflateInit(&stream) != Z_OK)
@@ -135,7 +136,7 @@ int cfi_section_read(struct cfi_section *section, int fd, const struct elf_image
 
 /* CIE or FDE? In .eh_frame its second field is 0 or the distance to the CIE, in .debug_frame all
  * ones or the CIE's offset. */
-static bool read_id(const struct cfi_section *section, bool wide, struct cfi_entry *entry)
+static void read_id(const struct cfi_section *section, bool wide, struct cfi_entry *entry)
 {
 	uint64_t at = (uint64_t)(entry->body.at - section->bytes), id;
 
@@ -148,27 +149,38 @@ static bool read_id(const struct cfi_section *section, bool wide, struct cfi_ent
 		entry->is_cie = id == (wide ? UINT64_MAX : UINT32_MAX);
 		entry->cie = id;
 	}
-	return !entry->body.failed;
+}
+
+/* The entry that begins at *offset, and moves behind it; in an empty one entry->body has failed.
+ * False: none fits there. */
+static bool read_entry(const struct cfi_section *section, size_t *offset, struct cfi_entry *entry)
+{
+	struct dwarf_reader reader = {section->bytes + *offset, section->bytes + section->count,
+				      false};
+	uint64_t length = dwarf_u32(&reader);
+	bool wide = length == LENGTH_64;
+
+	if (wide)
+		length = dwarf_u64(&reader);
+	if (reader.failed || length > dwarf_left(&reader))
+		return false;
+	*entry = (struct cfi_entry){.offset = (uint32_t)*offset};
+	entry->body = (struct dwarf_reader){reader.at, reader.at + length, false};
+	*offset = (size_t)(reader.at + length - section->bytes);
+	read_id(section, wide, entry);
+	return true;
+}
+
+bool cfi_section_at(const struct cfi_section *section, size_t offset, struct cfi_entry *entry)
+{
+	return offset < section->count && read_entry(section, &offset, entry) &&
+	       !entry->body.failed;
 }
 
 bool cfi_section_next(const struct cfi_section *section, size_t *offset, struct cfi_entry *entry)
 {
-	struct dwarf_reader reader = {section->bytes + *offset, section->bytes + section->count,
-				      false};
-
-	while (dwarf_left(&reader) >= 4) {
-		*entry = (struct cfi_entry){.offset = (uint32_t)(reader.at - section->bytes)};
-		uint64_t length = dwarf_u32(&reader);
-		bool wide = length == LENGTH_64;
-
-		if (wide)
-			length = dwarf_u64(&reader);
-		if (reader.failed || length > dwarf_left(&reader))
-			return false;
-		entry->body = (struct dwarf_reader){reader.at, reader.at + length, false};
-		reader.at += length;
-		*offset = (size_t)(reader.at - section->bytes);
-		if (length && read_id(section, wide, entry))
+	while (read_entry(section, offset, entry)) {
+		if (!entry->body.failed)
 			return true;
 	}
 	return false;

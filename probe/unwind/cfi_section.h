@@ -30,5 +30,8 @@ struct cfi_entry {
 	struct dwarf_reader body; /* what follows the CIE id or pointer */
 };
 
-/* The entry at *offset, and moves on; empty entries are skipped. False: there is none any more. */
+/* The entry that begins at an offset; false: none, or an empty one. */
+bool cfi_section_at(const struct cfi_section *section, size_t offset, struct cfi_entry *entry);
+
+/* The first entry from *offset on that isn't empty, and moves behind it. False: there is none. */
 bool cfi_section_next(const struct cfi_section *section, size_t *offset, struct cfi_entry *entry);

@@ -15,8 +15,8 @@
 
 struct packer {
 	const struct row_format *format;
-	uint64_t low, next; /* addresses: of the first block; lowest that may come */
-	uint64_t rows;
+	uint64_t low, next;  /* addresses: of the first block; lowest that may come */
+	uint64_t rows, seed; /* of the hash tables: who wrote the file can't know it */
 	bool tracks_bx, x86_64;
 
 	uint32_t *words; /* the index, then blocks */
@@ -88,6 +88,7 @@ int packer_new(struct packer **ret, const struct elf_image *elf, bool tracks_bx)
 	packer->format = format;
 	packer->x86_64 = elf->machine == EM_X86_64;
 	packer->tracks_bx = tracks_bx;
+	packer->seed = hash_seed();
 	packer->open = NO_BLOCK;
 	packer->row = ROW_NONE;
 	packer->count = packer->blocks;
@@ -137,7 +138,7 @@ static void close_block(struct packer *packer)
 		packer->count = packer->open_at;
 		return;
 	}
-	slot = hash_bytes(0, block, bytes) & packer->found_mask;
+	slot = hash_bytes(packer->seed, block, bytes) & packer->found_mask;
 	for (; packer->found[slot]; slot = (slot + 1) & packer->found_mask) {
 		const uint32_t *other = packer->words + packer->found[slot];
 
@@ -168,9 +169,9 @@ static int open_block(struct packer *packer, uint32_t block)
 	return 0;
 }
 
-static uint64_t hash_rule(const struct table_rule *rule)
+static uint64_t hash_rule(const struct packer *packer, const struct table_rule *rule)
 {
-	return hash_bytes(0, rule, sizeof(*rule));
+	return hash_bytes(packer->seed, rule, sizeof(*rule));
 }
 
 static int grow_rules(struct packer *packer)
@@ -190,7 +191,7 @@ static int grow_rules(struct packer *packer)
 	if (!found)
 		return -ENOMEM;
 	for (size_t i = 0; i < packer->rules_count; i++) {
-		size_t slot = hash_rule(&rules[i]) & mask;
+		size_t slot = hash_rule(packer, &rules[i]) & mask;
 
 		while (found[slot])
 			slot = (slot + 1) & mask;
@@ -215,7 +216,7 @@ static int add_rule(struct packer *packer, const struct rule *rule, uint32_t *ro
 			return r;
 	}
 	rule_pack(rule, &packed);
-	slot = hash_rule(&packed) & packer->rules_mask;
+	slot = hash_rule(packer, &packed) & packer->rules_mask;
 	for (; packer->rules_found[slot]; slot = (slot + 1) & packer->rules_mask) {
 		uint32_t number = packer->rules_found[slot] - 1;
 

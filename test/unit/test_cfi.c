@@ -568,6 +568,21 @@ static void many_functions_of_a_long_cie_cost_no_more_than_they_may(void **state
 	assert_int_equal(rows->error, 0);
 }
 
+/* In a hostile file each of many rows would read it again. */
+static void long_expressions_are_not_read(void **state)
+{
+	uint8_t program[0x100] = {0x0f, 0x80, 1, 0x77,
+				  8}; /* 128 bytes: rsp + 8, and 0, and 0 ... */
+
+	(void)state;
+	for (size_t i = 5; i < 131; i += 2)
+		program[i] = 0x23;
+	expect(&(struct example){program, 131, "0 !expression, 100 none"}, 1);
+	program[1] = 64;
+	memmove(program + 2, program + 3, 64);
+	expect(&(struct example){program, 66, "0 r7+8 u c-8, 100 none"}, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -605,6 +620,7 @@ int main(void)
 		cmocka_unit_test(files_without_cfi_and_of_other_processors_have_none),
 		cmocka_unit_test(entries_that_point_nowhere_are_left_out),
 		cmocka_unit_test(a_section_cut_anywhere_does_no_harm),
+		cmocka_unit_test(long_expressions_are_not_read),
 		cmocka_unit_test(many_functions_of_a_long_cie_cost_no_more_than_they_may),
 	};
 
