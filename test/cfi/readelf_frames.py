@@ -154,7 +154,7 @@ def plt_of(expression):
 
 
 class Look:
-    """The second look: expressions and DW_CFA_undefined, which the interpreted form doesn't tell."""
+    """The second look: expressions and DW_CFA_undefined, which the rows don't tell."""
 
     def __init__(self, machine, state=None):
         self.regs = {FP[machine]: 0, RA[machine]: 1, BX[machine]: 2}
