@@ -45,6 +45,7 @@ enum how {
 	HOW_ROOT,
 	HOW_SWITCH, /* writes the stack pointer */
 	HOW_MCALL,
+	HOW_MORESTACK,
 	HOW_INTERRUPTED, /* was made to look as if called by what a signal interrupted */
 	HOW_SIGRETURN,	 /* handlers return to it; above it is what the kernel saved */
 };
@@ -62,7 +63,7 @@ static const struct {
 	{"runtime.goexit", HOW_ROOT},
 	{"runtime.gogo", HOW_SWITCH},
 	{"runtime.mcall", HOW_MCALL},
-	{"runtime.morestack", HOW_SWITCH},
+	{"runtime.morestack", HOW_MORESTACK},
 	{"runtime.mstart", HOW_ROOT},
 	{"runtime.nanotime1", HOW_SWITCH},
 	{"runtime.rt0_go", HOW_ROOT},
@@ -82,6 +83,7 @@ struct reader {
 	void *arg;
 	struct cfi_stats *stats;
 	struct rule last;
+	uint64_t last_address;
 	bool begun;
 };
 
@@ -102,6 +104,7 @@ static int emit(struct reader *reader, uint64_t address, const struct rule *rule
 		return -EFBIG;
 	reader->begun = true;
 	reader->last = *rule;
+	reader->last_address = address;
 	reader->stats->rows++;
 	if (rule->kind == RULE_UNSUPPORTED)
 		reader->stats->unsupported[rule->unsupported]++;
@@ -230,7 +233,8 @@ static void find_frame(struct reader *reader, const struct pclntab_function *fun
 		if (step.delta == -8)
 			find_popped(reader, step.from, frame);
 	}
-	if (frame->how == HOW_SWITCH && frame->pointed == UINT64_MAX)
+	if (frame->how == HOW_MORESTACK ||
+	    (frame->how == HOW_SWITCH && frame->pointed == UINT64_MAX))
 		frame->written = find_written(reader, function);
 }
 
@@ -239,7 +243,8 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 	bool switches = frame->how == HOW_SWITCH || frame->how == HOW_MCALL;
 
 	memset(rule, 0, sizeof(*rule));
-	if (frame->how == HOW_MCALL && delta > 8) {
+	if ((frame->how == HOW_MCALL && delta > 8) ||
+	    (frame->how == HOW_MORESTACK && address >= frame->written)) {
 		rule->kind = RULE_END;
 		return;
 	}
@@ -274,16 +279,21 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 static int read_step(struct reader *reader, const struct frame *frame,
 		     const struct pclntab_step *step)
 {
-	const uint64_t parts[] = {step->from, frame->saved, frame->pointed, frame->written};
+	const uint64_t parts[] = {frame->saved, frame->pointed, frame->written};
+	uint64_t at = step->from;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
+	while (r == 0 && at < step->to) {
+		uint64_t next = step->to;
 		struct rule rule;
 
-		if (i > 0 && (parts[i] <= step->from || parts[i] >= step->to))
-			continue;
-		make_rule(frame, parts[i], step->delta, &rule);
-		r = emit(reader, parts[i], &rule);
+		make_rule(frame, at, step->delta, &rule);
+		r = emit(reader, at, &rule);
+		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+			if (parts[i] > at && parts[i] < next)
+				next = parts[i];
+		}
+		at = next;
 	}
 	return r;
 }
@@ -306,7 +316,7 @@ static int read_sigreturn(struct reader *reader, const struct pclntab_function *
 	rule.cfa_offset = 160;
 	rule.ra = (struct saved){.kind = SAVED_AT_REG, .offset = 168};
 	rule.fp = (struct saved){.kind = SAVED_AT_REG, .offset = 120};
-	bool filled = reader->begun &&
+	bool filled = reader->begun && reader->last_address < function->start - 1 &&
 		      pclntab_code(reader->table, function->start - 1, &before, 1) == 0 &&
 		      before == 0xcc;
 	return emit(reader, function->start - filled, &rule);

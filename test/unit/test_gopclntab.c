@@ -239,6 +239,8 @@ static const struct function_plan plans[] = {
 	{"syscall.rawVforkSyscall", {0x90, 0x41, 0x5c, 0x90}, 0, {{0, 3}, {-8, 8}, {0, 32}}},
 	{"none", {0x90}, 0, {{0, 0}}},
 	{"runtime.sigtramp", {0x9c, 0x90}, 1, {{0, 1}, {8, 30}, {0, 32}}},
+	/* nop; mov (%rbx),%rsp */
+	{"gogo", {0x90, 0x48, 0x8b, 0x23}, 2, {{0, 32}}},
 	{"main.broken", {0x90}, 0, {{0, 4}, {-16, 8}, {0, 32}}},
 };
 
@@ -256,6 +258,7 @@ enum {
 	VFORK,
 	NONE,
 	SIGTRAMP,
+	GOGO,
 	BROKEN
 };
 
@@ -345,8 +348,11 @@ static void functions_that_switch_stacks_are_left_by_the_frame_pointer(void **st
 	assert_cfa(&rows, MCALL, 5, RBP, 16, SAVED_AT_CFA);
 	assert_int_equal(rule_at(&rows, MCALL, 6)->kind, RULE_END);
 	assert_cfa(&rows, MORESTACK, 1, RSP, 8, SAVED_SAME);
-	assert_int_equal(rule_at(&rows, MORESTACK, 2)->kind, RULE_UNSUPPORTED);
-	assert_int_equal(rule_at(&rows, MORESTACK, 30)->kind, RULE_UNSUPPORTED);
+	assert_int_equal(rule_at(&rows, MORESTACK, 2)->kind, RULE_END);
+	assert_int_equal(rule_at(&rows, MORESTACK, 30)->kind, RULE_END);
+	assert_cfa(&rows, GOGO, 1, RSP, 8, SAVED_SAME);
+	assert_int_equal(rule_at(&rows, GOGO, 2)->kind, RULE_UNSUPPORTED);
+	assert_int_equal(rule_at(&rows, GOGO, 30)->kind, RULE_UNSUPPORTED);
 	assert_int_equal(stats.unsupported[UNSUPPORTED_CFA_EXPRESSION], 1);
 }
 
