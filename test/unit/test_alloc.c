@@ -26,6 +26,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/native.h"
 #include "symbol/ranges.h"
+#include "unwind/tables.h"
 
 /* Weak: without the linker's flags all tests are skipped. */
 void *__real_malloc(size_t bytes) __attribute__((weak));
@@ -498,6 +499,103 @@ static int use_retention(void)
 	return r;
 }
 
+static uint32_t arena_memory[4 * CHUNK_WORDS];
+
+static int add_chunk(void *arg, unsigned chunk)
+{
+	(void)arg, (void)chunk;
+	return 0;
+}
+
+static void remove_chunk(void *arg, unsigned chunk)
+{
+	(void)arg, (void)chunk;
+}
+
+static int use_arena(void)
+{
+	struct arena_memory memory = {arena_memory, add_chunk, remove_chunk, NULL};
+	struct arena_stats stats;
+	struct arena *arena;
+	int64_t runs[300], r = arena_new(&arena, &memory, sizeof(arena_memory));
+	size_t count = 0;
+
+	if (r < 0)
+		return (int)r;
+	while (r >= 0 && count < ARRAY_SIZE(runs)) {
+		r = arena_take(arena, 100, count % 2);
+		if (r >= 0)
+			runs[count++] = r;
+	}
+	arena_stats(arena, &stats);
+	assert_int_equal(stats.used, count * 400);
+	/* Giving back needs no memory. */
+	for (size_t i = 0; i < count; i += 2)
+		arena_give(arena, (uint32_t)runs[i], 100);
+	for (size_t i = 1; i < count; i += 2)
+		arena_give(arena, (uint32_t)runs[i], 100);
+	arena_settle(arena);
+	arena_settle(arena);
+	arena_stats(arena, &stats);
+	assert_int_equal(stats.bytes, 0);
+	arena_free(arena);
+	return r < 0 ? (int)r : 0;
+}
+
+static void nothing_changed(void *arg)
+{
+	(void)arg;
+}
+
+/* The worker is stopped: it frees jobs unread. */
+static int use_tables_of(struct worker *worker, struct arena *arena)
+{
+	struct symbol_place place = {getpid(), 1, 2};
+	struct symbol_file *file = symbol_file_nameless("/a");
+	struct symbol_files *files = NULL;
+	struct tables *tables = NULL;
+	struct table *table[2] = {0};
+	int r = file ? tables_new(&tables, worker, nothing_changed, NULL) : -ENOMEM;
+
+	if (r == 0)
+		r = symbol_files_new(&files, worker);
+	if (r == 0) {
+		tables_set_arena(tables, arena);
+		struct symbol_file *vdso = symbol_files_vdso(files);
+
+		table[0] = tables_get(tables, file, &place);
+		table[1] = vdso ? tables_get(tables, vdso, &place) : NULL;
+		r = table[0] && table[1] ? 0 : -ENOMEM;
+		symbol_file_unref(vdso);
+	}
+	table_unref(table[0]);
+	table_unref(table[1]);
+	tables_free(tables);
+	symbol_files_free(files);
+	symbol_file_unref(file);
+	return r;
+}
+
+static int use_tables(void)
+{
+	struct arena_memory memory = {arena_memory, add_chunk, remove_chunk, NULL};
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	struct worker *worker = NULL;
+	struct arena *arena = NULL;
+	int r = loop_new(&loop);
+
+	if (r == 0)
+		r = worker_new(&worker, loop, "test", NS_PER_S);
+	worker_stop(worker);
+	if (r == 0)
+		r = arena_new(&arena, &memory, sizeof(arena_memory));
+	if (r == 0)
+		r = use_tables_of(worker, arena);
+	arena_free(arena);
+	worker_free(worker);
+	return r;
+}
+
 #define SCENARIO(name, scenario, lenient)                                                          \
 	static void name(void **state)                                                             \
 	{                                                                                          \
@@ -524,6 +622,8 @@ SCENARIO(a_space_bears_it, use_space, false)
 SCENARIO(a_profile_bears_it, use_profile, false)
 SCENARIO(a_window_bears_it, use_window, false)
 SCENARIO(loop_and_worker_bear_it, use_loop_and_worker, false)
+SCENARIO(the_arena_bears_it, use_arena, false)
+SCENARIO(tables_bear_it, use_tables, true)
 SCENARIO(the_conf_bears_it, use_conf, false)
 SCENARIO(retention_bears_it, use_retention, false)
 
@@ -549,6 +649,8 @@ int main(void)
 		cmocka_unit_test(a_profile_bears_it),
 		cmocka_unit_test(a_window_bears_it),
 		cmocka_unit_test(loop_and_worker_bear_it),
+		cmocka_unit_test(the_arena_bears_it),
+		cmocka_unit_test(tables_bear_it),
 		cmocka_unit_test(the_conf_bears_it),
 		cmocka_unit_test(retention_bears_it),
 	};
