@@ -276,6 +276,50 @@ void arena_settle(struct arena *arena)
 	shrink(arena);
 }
 
+static bool fits(const struct arena *arena, uint64_t start, uint64_t end, size_t count, bool whole)
+{
+	if (end == words_of(arena->chunks))
+		end = words_of(arena->chunks_max);
+	return place_in(start, count, whole) + count <= end;
+}
+
+bool arena_has_room(const struct arena *arena, size_t count, bool whole)
+{
+	return best(&arena->free, count, whole) < arena->free.count ||
+	       fits(arena, top(arena), words_of(arena->chunks), count, whole);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct stretch *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+bool arena_will_have_room(const struct arena *arena, size_t count, bool whole)
+{
+	size_t free_count = arena->free.count, total = free_count + arena->given.count;
+	_cleanup_free_ struct stretch *all = calloc(total + 1, sizeof(*all));
+	struct stretch row = {top(arena), words_of(arena->chunks)};
+
+	if (!all || arena_has_room(arena, count, whole))
+		return arena_has_room(arena, count, whole);
+	if (free_count)
+		memcpy(all, arena->free.each, free_count * sizeof(*all));
+	if (total > free_count)
+		memcpy(all + free_count, arena->given.each, arena->given.count * sizeof(*all));
+	qsort(all, total, sizeof(*all), by_start);
+	for (size_t i = 0; i < total; i++) {
+		if (i > 0 && all[i].start == row.end)
+			row.end = all[i].end;
+		else
+			row = all[i];
+		if (fits(arena, row.start, row.end, count, whole))
+			return true;
+	}
+	return false;
+}
+
 uint32_t *arena_words(struct arena *arena, uint32_t start)
 {
 	return arena->memory.words + start;

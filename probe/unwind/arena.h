@@ -37,6 +37,10 @@ void arena_give(struct arena *arena, uint32_t start, size_t count);
  * have been looked at: what had been given back then is free. */
 void arena_settle(struct arena *arena);
 
+/* Whether arena_take() would find room now; or will, once all that was given back is free. */
+bool arena_has_room(const struct arena *arena, size_t count, bool whole);
+bool arena_will_have_room(const struct arena *arena, size_t count, bool whole);
+
 uint32_t *arena_words(struct arena *arena, uint32_t start);
 
 struct arena_stats {

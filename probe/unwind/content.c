@@ -10,6 +10,11 @@
 /* A table that isn't large lies in one chunk: then it needs no room for blocks that move on. */
 #define WHOLE_MAX (CHUNK_WORDS / 4)
 
+bool content_is_whole(size_t words)
+{
+	return words <= WHOLE_MAX;
+}
+
 size_t content_words(const struct table_image *image)
 {
 	return image->count <= WHOLE_MAX ? image->count : image_room(image);
@@ -47,7 +52,7 @@ static int content_new(struct tables *tables, struct content **ret, const struct
 	content->tracks_bx = image->tracks_bx;
 	content->rows = image->stats.rows;
 	memcpy(content->unsupported, image->stats.unsupported, sizeof(content->unsupported));
-	int64_t start = arena_take(tables->arena, content->words, image->count <= WHOLE_MAX);
+	int64_t start = arena_take(tables->arena, content->words, content_is_whole(content->words));
 	if (start < 0)
 		return (int)start;
 	content->start = (uint32_t)start;

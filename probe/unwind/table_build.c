@@ -18,6 +18,7 @@
 #endif
 
 #define HUNG_NS (600 * NS_PER_S)
+#define TELL_NS (10 * NS_PER_MS)
 
 struct build {
 	struct job job;
@@ -134,29 +135,41 @@ void hanging_forget(struct tables *tables)
 /* ---- an image that came ---- */
 
 /* Words that those will need who came for the first time and found no room. */
-static uint64_t awaited(const struct tables *tables)
+static uint64_t awaited(const struct tables *tables, uint64_t most)
 {
 	uint64_t words = 0;
 
 	for (const struct table *table = tables->all; table; table = table->next) {
-		if (table->state == TABLE_HOMELESS && table->refs && table->patience == 1)
+		if (table->state == TABLE_HOMELESS && table->refs && table->patience == 1 &&
+		    table->words <= most)
 			words += table->words;
 	}
 	return words;
 }
 
-/* It came for the first time: what is used least makes room, for after the next sweep. One that
- * was let go itself waits until there is room, lest tables chase each other for ever. */
-static void make_room(struct tables *tables)
+static bool will_have_room(const struct tables *tables, size_t words, uint64_t most)
+{
+	struct arena_stats arena;
+
+	arena_stats(tables->arena, &arena);
+	return (arena.bytes_max - arena.used) / sizeof(uint32_t) >= awaited(tables, most) &&
+	       arena_will_have_room(tables->arena, words, content_is_whole(words));
+}
+
+/* It came for the first time: what is used least makes room, for after a sweep. One that was let go
+ * itself waits until there is room, lest tables chase each other for ever; and no file drives out
+ * more than half of all. */
+static void make_room(struct tables *tables, size_t words)
 {
 	struct arena_stats arena;
 	bool missed = false;
 
 	arena_stats(tables->arena, &arena);
-	uint64_t wanted = awaited(tables);
-	uint64_t words = (arena.bytes_max - arena.used) / sizeof(uint32_t);
-	if (words < wanted)
-		contents_evict(tables, wanted - words, &missed);
+	uint64_t most = arena.bytes_max / sizeof(uint32_t) / 2;
+	if (words > most)
+		return;
+	while (!will_have_room(tables, words, most) && contents_evict(tables, 1, &missed))
+		;
 }
 
 static void keep_segments(struct table *table, const struct table_image *image)
@@ -190,7 +203,7 @@ static void take_image(struct tables *tables, struct table *table, const struct 
 		bool first = table->patience == 0;
 		table_fail(table, TABLE_HOMELESS, &tables->stats.refused);
 		if (first && r == -ENOSPC)
-			make_room(tables);
+			make_room(tables, table->words);
 	}
 }
 
@@ -237,6 +250,11 @@ static void build_done(struct job *job, bool finished)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
 	begin_next(tables);
+	/* While others follow closely it isn't told each time. */
+	uint64_t now = loop_now_ns();
+	if (tables->building && now - tables->told_ns < TELL_NS)
+		return;
+	tables->told_ns = now;
 	tables->changed(tables->arg);
 }
 

@@ -7,8 +7,9 @@
 #include "base/cleanup.h"
 
 #define TABLES_MAX 65536
-#define OTHERS_MAX 4 /* in a window a file that can't be read is asked of so many other processes  \
-		      */
+#define OTHERS_MAX                                                                                 \
+	4 /* in a window a file that can't be read is asked of so many other processes             \
+	   */
 
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg)
 {
@@ -252,6 +253,11 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 
 /* ---- after a window ---- */
 
+static bool has_room(const struct tables *tables, size_t words)
+{
+	return arena_has_room(tables->arena, words, content_is_whole(words));
+}
+
 /* Tries again those whose time has come; they wait longer each time. *words: that are free. */
 static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 {
@@ -263,7 +269,7 @@ static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 			continue;
 		if (table->waits && --table->waits)
 			continue;
-		if (homeless && *words < table->words)
+		if (homeless && (*words < table->words || !has_room(tables, table->words)))
 			continue;
 		if (homeless)
 			*words -= table->words;

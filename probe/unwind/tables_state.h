@@ -67,6 +67,7 @@ struct tables {
 	struct table *building; /* one at a time: so few descriptors and little memory are needed */
 	struct build *hanging;	/* that were given up, until they return */
 	uint64_t uses;
+	uint64_t told_ns;	   /* when changed() was called */
 	struct tables_stats stats; /* what is counted since the start */
 };
 
@@ -84,8 +85,9 @@ void hanging_forget(struct tables *tables);
 /* Puts it into the arena, or finds it there; its words are gone then. -ENOSPC: no room now,
  * -EINVAL: never, -ENOMEM, errno of adding a chunk. */
 int content_get(struct tables *tables, struct content **ret, const struct table_image *image);
-/* How many words of the arena it takes. */
+/* How many words of the arena it takes; and whether so many are taken as a whole. */
 size_t content_words(const struct table_image *image);
+bool content_is_whole(size_t words);
 /* Nobody has it: its words are given back. */
 void content_drop(struct tables *tables, struct content *content);
 /* Lets go of those used least, first of those that nobody wants, until it is `words`. How many

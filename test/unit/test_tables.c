@@ -764,6 +764,63 @@ static void several_newcomers_get_room_together(void **state)
 	scene_done(&scene);
 }
 
+static void a_giant_drives_nobody_out(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, 1);
+	struct table *a = get_new(&scene, "a", HALF + 200);
+	wait_for_tables(&scene);
+	struct table *b = get_new(&scene, "b", HALF + 200);
+	wait_for_tables(&scene);
+	sweep(&scene, 4);
+	assert_int_equal(kind_of(&scene, a), SPAN_TABLE);
+	assert_int_equal(kind_of(&scene, b), SPAN_NO_TABLE);
+	assert_int_equal(stats_of(&scene).refused, 1);
+	/* Once there is room it is welcome. */
+	table_unref(a);
+	sweep(&scene, 8);
+	assert_int_equal(kind_of(&scene, b), SPAN_TABLE);
+	assert_int_equal(stats_of(&scene).evicted, 0);
+	table_unref(b);
+	scene_done(&scene);
+}
+
+/* There are words enough, but not in a row. */
+static void a_large_newcomer_gets_words_in_a_row(void **state)
+{
+	enum { MANY = 16, EACH = CHUNK_WORDS / MANY - 8 };
+	struct scene scene;
+	struct table *small[MANY];
+	char name[2] = "a";
+	int left = 0;
+
+	(void)state;
+	scene_make(&scene, 1);
+	for (int i = 0; i < MANY; i++, name[0]++)
+		small[i] = get_new(&scene, name, EACH);
+	wait_for_tables(&scene);
+	for (int i = 0; i < MANY; i++)
+		kind_of(&scene, small[i]);
+	for (int i = 0; i < MANY; i += 2)
+		table_unref(small[i]);
+	sweep(&scene, 4);
+	assert_int_equal(stats_of(&scene).tables, MANY / 2);
+	struct table *large = get_new(&scene, "large", 3 * EACH);
+	wait_for_tables(&scene);
+	assert_int_equal(stats_of(&scene).evicted, 1);
+	sweep(&scene, 2);
+	assert_int_equal(kind_of(&scene, large), SPAN_TABLE);
+	for (int i = 1; i < MANY; i += 2) {
+		left += kind_of(&scene, small[i]) == SPAN_TABLE;
+		table_unref(small[i]);
+	}
+	assert_int_equal(left, MANY / 2); /* who was let go has found another place */
+	table_unref(large);
+	scene_done(&scene);
+}
+
 static void what_never_fits_drives_nobody_out(void **state)
 {
 	struct scene scene;
@@ -1030,6 +1087,8 @@ int main(void)
 		cmocka_unit_test(those_that_nobody_wants_go_first_then_those_used_least),
 		cmocka_unit_test(a_newcomer_gets_its_room_at_the_next_sweep),
 		cmocka_unit_test(several_newcomers_get_room_together),
+		cmocka_unit_test(a_giant_drives_nobody_out),
+		cmocka_unit_test(a_large_newcomer_gets_words_in_a_row),
 		cmocka_unit_test(what_never_fits_drives_nobody_out),
 		cmocka_unit_test(a_changed_file_has_another_table),
 		cmocka_unit_test(a_file_written_to_before_it_was_read_has_no_table),
