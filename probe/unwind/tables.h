@@ -14,8 +14,8 @@
 struct tables;
 struct table; /* what is known of one file's code */
 
-/* `worker` reads and builds. changed(arg) is called when tables that were pending no longer are.
- * -ENOMEM */
+/* `worker` reads and builds, one file after the other. changed(arg) is called when tables that were
+ * pending no longer are, at most every 10 ms while others follow. -ENOMEM */
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg);
 /* When its worker was stopped and the loop has run what was posted. */
 void tables_free(struct tables *tables);
