@@ -12,6 +12,7 @@
 #define STACK_BYTES_MAX (8 << 20) /* farther from the stack pointer is no stack */
 #define RED_ZONE_BYTES	128	  /* below the stack pointer, of a function's own */
 #define UNKNOWN_BYTE	0xfd
+#define CALL_BYTE	0xe8
 #define EXAMPLE_FRAMES	4 /* shown before the place where walks part, and behind it */
 
 struct walk {
@@ -207,11 +208,16 @@ static void count_kind(struct comparison *comparison, struct layout *layout, enu
 static int read_pieces(void *arg, void *to, size_t bytes, uint64_t address)
 {
 	const struct moment *moment = arg;
+	ssize_t number = layout_find(moment->layout, address);
 	uint8_t *byte = to;
 	bool known = false;
 
 	if (moment_read(arg, to, bytes, address) == 0)
 		return 0;
+	if (number >= 0 && moment->layout->files[number]->fd < 0) {
+		memset(to, CALL_BYTE, bytes);
+		return 0;
+	}
 	for (size_t i = 0; i < bytes; i++) {
 		uint64_t below = moment->sample->regs[DWARF_SP] - (address + i);
 

@@ -121,6 +121,15 @@ static bool is_reported(const struct layout *layout, size_t number)
 	return false;
 }
 
+/* It can lie at one place only: libdw takes no other. node maps a piece of itself a second time. */
+static bool is_fixed(const struct mapped_file *file)
+{
+	Elf64_Half type = ET_NONE;
+
+	return elf_pread(file->fd, &type, sizeof(type), offsetof(Elf64_Ehdr, e_type)) == 0 &&
+	       type == ET_EXEC;
+}
+
 static void report(struct reference *reference, const struct layout *layout)
 {
 	dwfl_report_begin(reference->dwfl);
@@ -129,6 +138,8 @@ static void report(struct reference *reference, const struct layout *layout)
 		int fd;
 
 		if (file->fd < 0 || !file->elf.segments_count || is_reported(layout, i))
+			continue;
+		if (layout_bias(layout, i) && is_fixed(file))
 			continue;
 		fd = dup(file->fd);
 		if (fd >= 0 && dwfl_report_elf(reference->dwfl, file->path, file->path, fd,

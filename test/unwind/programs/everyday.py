@@ -40,8 +40,8 @@ def turn():
 
 
 def main():
-    end = time.monotonic() + float(sys.argv[1])
-    while time.monotonic() < end:
+    end = float(sys.argv[1])
+    while time.process_time() < end:
         turn()
 
 
