@@ -97,6 +97,8 @@ enum saved_kind {
  *	     +-------+---------+------+-----+-----+------+-------+---------+
  *
  * CFA = reg + cfa, or with deref *(reg + cfa) + post (signed). Registers by their DWARF numbers.
+ * ra reg: where the return address is, if `ra` is SAVED_LOST; else, with deref, the register whose
+ * value in words is added to reg + cfa (0: none).
  * signal: the caller was interrupted, its pc is no return address. bx: the callee-saved register
  * that some code keeps its CFA in (x86-64: rbx); told only in tables with SPAN_TRACKS_BX, where
  * rows ROW_SP and ROW_FP mean that it is the same.

@@ -161,8 +161,8 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 	struct walk *walk = walk_at(level);
 	struct caller *caller;
 	struct table_rule rule = {};
-	uint64_t base = 0;
-	uint32_t fp_known, bx_known;
+	uint64_t base = 0, words = 0;
+	uint32_t fp_known, bx_known, index;
 	int r;
 
 	if (!walk)
@@ -175,7 +175,14 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 	if (r)
 		return r;
 	caller->sp = base + (uint64_t)(int64_t)rule.cfa;
+	index = rule.how >> RULE_RA_REG_SHIFT & RULE_REG;
 	if (rule.how & RULE_DEREF) {
+		if (index && (rule.how >> RULE_RA_SHIFT & RULE_SAVED_MASK) != SAVED_LOST) {
+			r = reg_value(walk, index, &words);
+			if (r)
+				return r;
+			caller->sp += words * ARCH_WORD;
+		}
 		if (!read_word(walk, caller->sp, &caller->sp))
 			return TRUNCATED_MEMORY;
 		caller->sp += (uint64_t)(int64_t)((int32_t)rule.how >> RULE_POST_SHIFT);

@@ -18,6 +18,7 @@ enum {
 	OP_CONSTS = 0x11,
 	OP_AND = 0x1a,
 	OP_MINUS = 0x1c,
+	OP_MUL = 0x1e,
 	OP_PLUS = 0x22,
 	OP_PLUS_UCONST = 0x23,
 	OP_SHL = 0x24,
@@ -115,6 +116,25 @@ bool cfi_expression_address(const struct cfi_expression *expression, struct cfi_
 		}
 	}
 	return true;
+}
+
+bool cfi_expression_indexed(const struct cfi_expression *expression, struct cfi_address *address,
+			    uint8_t *index)
+{
+	static const uint8_t middle[] = {OP_LIT0 + 8, OP_MUL, OP_PLUS, OP_DEREF};
+	struct dwarf_reader reader = {expression->at, expression->at + expression->bytes, false};
+	uint64_t reg;
+	int64_t none;
+
+	*address = (struct cfi_address){.deref = true};
+	if (!read_register(&reader, &address->reg, &address->offset) ||
+	    !read_register(&reader, &reg, &none) || none || !reg || reg > UINT8_MAX)
+		return false;
+	for (size_t i = 0; i < sizeof(middle); i++)
+		if (dwarf_u8(&reader) != middle[i])
+			return false;
+	*index = (uint8_t)reg;
+	return read_addition(&reader, &address->post) && reader.at == reader.end;
 }
 
 bool cfi_expression_plt(const struct cfi_expression *expression, uint8_t *from)

@@ -25,5 +25,10 @@ struct cfi_address {
 
 bool cfi_expression_address(const struct cfi_expression *expression, struct cfi_address *address);
 
+/* *(reg + offset + 8 * index) + post: hand-written code that keeps its CFA behind an array on the
+ * stack. The index is never register 0. */
+bool cfi_expression_indexed(const struct cfi_expression *expression, struct cfi_address *address,
+			    uint8_t *index);
+
 /* sp + 8, and 8 more where pc % 16 >= *from: entries of x86-64's PLT, as linkers describe them. */
 bool cfi_expression_plt(const struct cfi_expression *expression, uint8_t *from);

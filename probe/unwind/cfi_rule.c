@@ -92,11 +92,12 @@ static bool set_cfa(const struct cfi_machine *machine, const struct cfi_state *s
 {
 	struct cfi_address address = {.reg = state->cfa_reg, .offset = state->cfa_offset};
 
-	if (state->cfa.bytes && !cfi_expression_address(&state->cfa, &address)) {
+	if (state->cfa.bytes && !cfi_expression_address(&state->cfa, &address) &&
+	    !cfi_expression_indexed(&state->cfa, &address, &rule->cfa_index)) {
 		set_unsupported(rule, UNSUPPORTED_CFA_EXPRESSION);
 	} else if (address.reg == CFI_NO_REGISTER) {
 		set_unsupported(rule, UNSUPPORTED_PROGRAM);
-	} else if (address.reg >= machine->registers) {
+	} else if (address.reg >= machine->registers || rule->cfa_index >= machine->registers) {
 		set_unsupported(rule, UNSUPPORTED_CFA_REGISTER);
 	} else if (address.offset < INT32_MIN || address.offset > INT32_MAX ||
 		   address.post < -RULE_POST_MAX || address.post > RULE_POST_MAX) {
@@ -135,6 +136,7 @@ void cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state, struct r
 	rule->signal = cie->signal;
 	set_saved(&state->saved[CFI_FP], rule, &rule->fp);
 	set_saved(&state->saved[CFI_BX], rule, &rule->bx);
-	if (!set_ra(cie->machine, &state->saved[CFI_RA], rule, &rule->ra))
+	if (!set_ra(cie->machine, &state->saved[CFI_RA], rule, &rule->ra) ||
+	    (rule->cfa_index && rule->ra.kind == SAVED_LOST))
 		set_unsupported(rule, UNSUPPORTED_RA);
 }

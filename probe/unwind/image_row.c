@@ -116,7 +116,7 @@ void rule_pack(const struct rule *rule, struct table_rule *to)
 		  (rule->signal ? RULE_SIGNAL : 0) | (uint32_t)rule->fp.kind << RULE_FP_SHIFT |
 		  (uint32_t)rule->ra.kind << RULE_RA_SHIFT |
 		  (uint32_t)rule->bx.kind << RULE_BX_SHIFT |
-		  (uint32_t)rule->ra.reg << RULE_RA_REG_SHIFT |
+		  (uint32_t)(rule->ra.reg | rule->cfa_index) << RULE_RA_REG_SHIFT |
 		  (uint32_t)rule->cfa_post << RULE_POST_SHIFT;
 	to->cfa = rule->cfa_offset;
 	to->fp = rule->fp.offset;
@@ -143,5 +143,8 @@ void rule_unpack(const struct table_rule *from, struct rule *rule)
 		.ra = saved_of_rule(from->how, RULE_RA_SHIFT, from->ra),
 		.bx = saved_of_rule(from->how, RULE_BX_SHIFT, from->bx),
 	};
-	rule->ra.reg = from->how >> RULE_RA_REG_SHIFT & RULE_REG;
+	if (rule->ra.kind == SAVED_LOST)
+		rule->ra.reg = from->how >> RULE_RA_REG_SHIFT & RULE_REG;
+	else
+		rule->cfa_index = from->how >> RULE_RA_REG_SHIFT & RULE_REG;
 }

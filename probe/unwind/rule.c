@@ -12,5 +12,5 @@ bool rule_is_equal(const struct rule *a, const struct rule *b)
 	       saved_is_equal(&a->fp, &b->fp) && saved_is_equal(&a->bx, &b->bx) &&
 	       saved_is_equal(&a->ra, &b->ra) && a->unsupported == b->unsupported &&
 	       a->plt_from == b->plt_from && a->cfa_deref == b->cfa_deref &&
-	       a->signal == b->signal && a->cfa_post == b->cfa_post;
+	       a->cfa_index == b->cfa_index && a->signal == b->signal && a->cfa_post == b->cfa_post;
 }

@@ -43,8 +43,10 @@ struct rule {
 	enum unsupported unsupported; /* RULE_UNSUPPORTED */
 	uint8_t plt_from;	      /* RULE_PLT */
 
-	/* RULE_CFA: CFA = cfa_reg + cfa_offset, or *(cfa_reg + cfa_offset) + cfa_post */
-	uint8_t cfa_reg; /* DWARF number */
+	/* RULE_CFA: CFA = cfa_reg + cfa_offset, or *(cfa_reg + cfa_offset) + cfa_post; there words
+	 * may be added to the address, as many as a register says */
+	uint8_t cfa_reg;   /* DWARF number */
+	uint8_t cfa_index; /* that register; 0: none. Not where the return address is in one */
 	bool cfa_deref;
 	bool signal; /* the caller was interrupted: its pc is no return address */
 	int32_t cfa_offset, cfa_post;

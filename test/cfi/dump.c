@@ -58,7 +58,10 @@ static void print_row(uint64_t address, const struct rule *rule)
 	case RULE_CFA:
 		break;
 	}
-	if (rule->cfa_deref)
+	if (rule->cfa_index)
+		printf(" *(r%u%+d+8*r%u)%+d", rule->cfa_reg, rule->cfa_offset, rule->cfa_index,
+		       rule->cfa_post);
+	else if (rule->cfa_deref)
 		printf(" *(r%u%+d)%+d", rule->cfa_reg, rule->cfa_offset, rule->cfa_post);
 	else
 		printf(" r%u%+d", rule->cfa_reg, rule->cfa_offset);

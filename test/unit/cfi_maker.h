@@ -241,7 +241,10 @@ static inline void rows_rule(struct rows_text *rows, const struct rule *rule)
 	} else if (rule->kind == RULE_UNSUPPORTED) {
 		rows_say(rows, " !%s", unsupported[rule->unsupported]);
 	} else {
-		if (rule->cfa_deref)
+		if (rule->cfa_index)
+			rows_say(rows, " *(r%u%+d+8*r%u)%+d", rule->cfa_reg, rule->cfa_offset,
+				 rule->cfa_index, rule->cfa_post);
+		else if (rule->cfa_deref)
 			rows_say(rows, " *(r%u%+d)%+d", rule->cfa_reg, rule->cfa_offset,
 				 rule->cfa_post);
 		else

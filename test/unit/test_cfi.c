@@ -138,6 +138,24 @@ static void expressions_of_known_forms_are_taken(void **state)
 	       {BYTES(0x10, 6, 3, 0x77, 0, 6), "0 r7+8 lost c-8, 100 none"});
 }
 
+static void a_cfa_behind_an_array_is_found_by_the_arrays_length(void **state)
+{
+	(void)state;
+	EXPECT({BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 6, 0x23, 8),
+		"0 *(r7+8+8*r9)+8 u c-8, 100 none"},
+	       /* by register 0; by a changed one; by another length of word; not read */
+	       {BYTES(0x0f, 10, 0x77, 8, 0x70, 0, 0x38, 0x1e, 0x22, 6, 0x23, 8),
+		"0 !expression, 100 none"},
+	       {BYTES(0x0f, 10, 0x77, 8, 0x79, 1, 0x38, 0x1e, 0x22, 6, 0x23, 8),
+		"0 !expression, 100 none"},
+	       {BYTES(0x0f, 10, 0x77, 8, 0x79, 0, 0x34, 0x1e, 0x22, 6, 0x23, 8),
+		"0 !expression, 100 none"},
+	       {BYTES(0x0f, 7, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22), "0 !expression, 100 none"},
+	       /* with the return address in a register */
+	       {BYTES(0x09, 16, 2, 0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 6, 0x23, 8),
+		"0 !ra, 100 none"});
+}
+
 static void the_plts_expression_is_a_rule_of_its_own(void **state)
 {
 #define PLT(from) 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30 + (from), 0x2a, 0x33, 0x24, 0x22
@@ -594,6 +612,7 @@ int main(void)
 		cmocka_unit_test(the_return_address_may_be_elsewhere_or_nowhere),
 		cmocka_unit_test(a_stack_pointer_that_is_not_the_cfa_is_marked),
 		cmocka_unit_test(expressions_of_known_forms_are_taken),
+		cmocka_unit_test(a_cfa_behind_an_array_is_found_by_the_arrays_length),
 		cmocka_unit_test(the_plts_expression_is_a_rule_of_its_own),
 		cmocka_unit_test(expressions_of_other_forms_are_marked),
 		cmocka_unit_test(restoring_goes_back_to_the_cies_rule),

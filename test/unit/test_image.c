@@ -105,6 +105,7 @@ static void rules_of_all_kinds_come_back_as_they_were(void **state)
 	deref.bx = (struct saved){.kind = SAVED_AT_REG, .offset = -128};
 	far.cfa_post = RULE_POST_MAX;
 	far.cfa_deref = true;
+	far.cfa_index = 31;
 	lost.ra = (struct saved){.kind = SAVED_LOST, .reg = 5};
 	lost.fp = (struct saved){.kind = SAVED_LOST};
 	const struct row rows[] = {
