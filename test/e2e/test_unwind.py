@@ -175,10 +175,11 @@ def test_made_code_without_a_frame_pointer_is_cut_or_right_and_never_wrong(profi
     assert profile.total("[jit]_[j]", "called_back", "called_back_work") >= 0.97 * profile.total()
     for stack in profile.stacks:
         frames = user_frames(stack)
+        if "called_back" not in frames:
+            continue
         known = [f for f in frames if f in right]
         assert known == list(right[len(right) - len(known) :]), frames
-        if "called_back" in frames and "[truncated]" not in frames:
-            assert stack.has(*right), frames
+        assert "[truncated]" in frames or stack.has(*right), frames
     cut = profile.total("[truncated]")
     assert sum(truncated(profiler).values()) >= cut
     of_process = profiler.processes()[target.pid]["truncated"]
