@@ -33,9 +33,9 @@ def program_stats(name):
 
 
 def sampler():
-    """Which of the two sampling programs this kernel got."""
+    """The sampling program."""
     listed = json.loads(subprocess.check_output([BPFTOOL, "-j", "prog", "show"]))
-    return next(p["name"] for p in listed if p.get("name", "").startswith("sample_"))
+    return next(p["name"] for p in listed if p.get("name", "").startswith("sample"))
 
 
 def cost(seconds):

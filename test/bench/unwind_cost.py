@@ -35,17 +35,18 @@ def task_seconds(pid):
     return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
 
-def map_bytes(pid):
-    """Memory of the BPF maps that a process has."""
+def map_bytes(daemon):
+    """Memory of the BPF maps: those that the daemon has open, and the chunks that hold the tables, which
+    are maps inside one of these."""
     maps = {}
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+    for path in Path(f"/proc/{daemon.pid}/fdinfo").iterdir():
         try:
             fields = dict(re.findall(r"^(map_id|memlock):\s+(\d+)", path.read_text(), re.MULTILINE))
         except OSError:
             continue  # closed in the meantime
         if "map_id" in fields:
             maps[fields["map_id"]] = int(fields["memlock"])
-    return sum(maps.values())
+    return sum(maps.values()) + metrics(daemon).get('unwind_bytes{state="allocated"}', 0)
 
 
 def metrics(daemon):
@@ -108,8 +109,9 @@ def sample(length):
         sample_of(length, hz, "rounds", 3600)
         shallow, few = sample_of(length, hz, "chain", 17, 3600)
         deep, many = sample_of(length, hz, "chain", 496, 3600)
-        print(f"unwind_cost: at {hz} Hz {(deep - shallow) / max(many - few, 1):.0f} ns a frame between "
-              f"{few:.0f} and {many:.0f} frames")
+        if many > few:
+            print(f"unwind_cost: at {hz} Hz {(deep - shallow) / (many - few):.0f} ns a frame between "
+                  f"{few:.0f} and {many:.0f} frames")
 
 
 def share_of_a_core(daemon, length):
@@ -149,7 +151,7 @@ def print_memory(what, daemon):
     now = metrics(daemon)
     tables = {key: int(now[f"unwind_{key}"]) for key in ("tables", "rows") if f"unwind_{key}" in now}
     print(f"unwind_cost: with {what}: {resident_kib(daemon.pid) / 1e3 * 1.024:.1f} MB resident, BPF maps "
-          f"{map_bytes(daemon.pid) / 1e6:.1f} MB; {tables}")
+          f"{map_bytes(daemon) / 1e6:.1f} MB; {tables}")
     return now.get("unwind_rows", 0)
 
 
