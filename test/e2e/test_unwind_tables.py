@@ -134,7 +134,7 @@ def test_a_copy_of_a_file_shares_its_table(profiler, start, copy):
 def bounded(needs_bpf, daemon):
     """A daemon with a mebibyte for all tables."""
     daemon.stop()
-    daemon.conf.write_text(daemon.conf.read_text() + "unwind = { tables_mib = 1; };\n")
+    daemon.conf.write_text(daemon.conf.read_text() + "bpf = { tables_bytes = 1048576; };\n")
     return daemon.start()
 
 
