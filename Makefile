@@ -71,6 +71,23 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	$(call say,bpf)
 	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
 
+# The kernel's side for the other processor: that it compiles.
+ARM64_INCLUDE := /usr/aarch64-linux-gnu/include
+ARM64OBJS := $(BPFOBJS:bpf/%.c=build/arm64/%.o)
+build/arm64/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+	@mkdir -p $(@D)
+	$(call say,bpf)
+	$(Q)$(CLANG) $(filter-out -D__TARGET_ARCH_% -I/usr/include/%,$(BPFFLAGS)) -D__TARGET_ARCH_arm64 \
+		-I$(ARM64_INCLUDE) -c -o $@ $<
+
+.PHONY: check-arm64
+ifneq ($(wildcard $(ARM64_INCLUDE)/asm/ptrace.h),)
+check-arm64: $(ARM64OBJS) ## compile the BPF objects for arm64
+else
+check-arm64:
+	@echo "check-arm64: skipped: linux-libc-dev-arm64-cross is not installed"
+endif
+
 $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call say,skel)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@

@@ -12,7 +12,11 @@
 #include <stdint.h>
 #endif
 
+#if defined(__TARGET_ARCH_arm64) || (!defined(__bpf__) && defined(__aarch64__))
+#define ARCH_REGS 32
+#else
 #define ARCH_REGS 16
+#endif
 
 /* The registers that a user stack is walked from. */
 struct user_regs {
@@ -30,8 +34,10 @@ struct user_regs {
 
 #define ARCH_WORD 8 /* bytes */
 
-/* The return address lies right below the CFA, whatever else was saved. */
+/* The return address lies right below the CFA, whatever else was saved; never in a register. */
+#define ARCH_RETURN_REG		 ARCH_REGS
 #define ARCH_RETURN_WORDS(saved) 1
+#define ARCH_FRAME_TELLS_SP	 1 /* the pair that fp points to ends where the caller's sp is */
 
 /*
  * A signal frame: struct rt_sigframe, of which the handler's return leaves sp at its ucontext
@@ -46,6 +52,12 @@ struct user_regs {
 static __always_inline uint32_t arch_context_slot(uint32_t reg)
 {
 	return ARCH_CONTEXT_ORDER >> (reg * 4 % 64) & 15;
+}
+
+/* Where a return address leads: what it is. */
+static __always_inline uint64_t arch_code_address(uint64_t address)
+{
+	return address;
 }
 
 /* Code bytes that are read before a return address. */
@@ -110,8 +122,10 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 
 #ifdef __bpf__
 
-#define USER_CS	     0x33  /* arch/x86/include/asm/segment.h: __USER_CS, 64-bit user code */
-#define THREAD_BYTES 16384 /* arch/x86/include/asm/page_64_types.h: THREAD_SIZE without KASAN */
+#define USER_CS		 0x33  /* arch/x86/include/asm/segment.h: __USER_CS, 64-bit user code */
+#define THREAD_BYTES	 16384 /* arch/x86/include/asm/page_64_types.h: THREAD_SIZE without KASAN */
+
+#define SAVED_REGS_BYTES sizeof(struct pt_regs)
 
 static __always_inline bool regs_are_user(const struct pt_regs *regs)
 {
@@ -142,6 +156,8 @@ static __always_inline void regs_take(struct user_regs *to, const struct pt_regs
 
 #endif
 
+#elif defined(__TARGET_ARCH_arm64) || (!defined(__bpf__) && defined(__aarch64__))
+#include "arch_arm64.h"
 #else
-#error "stackprobe's kernel side knows x86-64 only so far"
+#error "stackprobe's kernel side knows x86-64 and arm64 only"
 #endif

@@ -148,7 +148,7 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
 	if (has_task_pt_regs)
 		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	else
-		at = BPF_CORE_READ(task, stack) + THREAD_BYTES - sizeof(saved);
+		at = BPF_CORE_READ(task, stack) + THREAD_BYTES - SAVED_REGS_BYTES;
 	if (bpf_probe_read_kernel(&saved, sizeof(saved), at)) {
 		walk->head.truncated = TRUNCATED_MEMORY;
 		return false;
@@ -202,19 +202,18 @@ static __always_inline void take_into(void *ctx, struct walk *walk, const struct
 				      uint64_t weight, bool unread)
 {
 	uint64_t seed = walk->head.key.hash, kernel_hash;
-	struct user_regs user = {};
-
-	bool has_user = begin_stack(ctx, walk, regs, &user);
+	struct user_regs *user = &walk->user;
+	bool has_user = begin_stack(ctx, walk, regs, user);
 
 	kernel_hash = walk->head.key.hash;
-	if (has_user && unwind_begin(walk, &user)) {
+	if (has_user && unwind_begin(walk, user)) {
 		if (count_again(walk, kernel_hash, weight))
 			return;
 		walk->head.key.hash = seed;
 		unwind_user(walk);
 	} else if (has_user) {
 		walk->head.truncated = TRUNCATED_NARROW;
-		walk_push(walk, FRAME_NATIVE, user.pc);
+		walk_push(walk, FRAME_NATIVE, user->pc);
 	}
 	hash_stack(walk, kernel_hash, walk->head.key.hash);
 	if (walk->head.window & 1)

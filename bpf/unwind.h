@@ -72,11 +72,18 @@ static __always_inline bool read_word(struct walk *walk, uint64_t address, uint6
 	return read_user(word, sizeof(*word), address) == 0;
 }
 
+static __always_inline bool sp_is_known(const struct walk *walk)
+{
+	return ARCH_FRAME_TELLS_SP || !(walk->known & WALK_LOW_SP);
+}
+
 /* The value of a register in the frame. */
 static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *value)
 {
 	uint32_t slot = reg & (ARCH_REGS - 1);
 
+	if (reg == ARCH_SP && !sp_is_known(walk))
+		return TRUNCATED_REGISTER;
 	if (reg == ARCH_SP)
 		*value = walk->sp;
 	else if (reg == ARCH_FP && walk->known & WALK_FP)
@@ -107,6 +114,8 @@ static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct
 		if (!(walk->known & WALK_FP))
 			return TRUNCATED_REGISTER;
 		from = walk->fp;
+	} else if (!sp_is_known(walk)) {
+		return TRUNCATED_REGISTER;
 	}
 	caller->sp = from + (row & ROW_CFA_MAX) * ARCH_WORD;
 	caller->known = walk->known & WALK_FP;
@@ -120,6 +129,8 @@ static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct
 			return TRUNCATED_MEMORY;
 		caller->known |= WALK_FP;
 	}
+	if (ARCH_RETURN_REG < ARCH_REGS && !saved)
+		return reg_value(walk, ARCH_RETURN_REG, &caller->pc);
 	if (!read_word(walk, caller->sp - ARCH_RETURN_WORDS(saved) * ARCH_WORD, &caller->pc))
 		return TRUNCATED_MEMORY;
 	return STEP_ON;
@@ -236,9 +247,18 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 {
 	uint64_t target;
 
-	if (!read_word(walk, walk->sp, &caller->pc) || !is_return_address(walk->level, caller->pc))
+	caller->sp = walk->sp;
+	if (ARCH_RETURN_REG < ARCH_REGS) {
+		if (reg_value(walk, ARCH_RETURN_REG, &caller->pc))
+			return false;
+		caller->pc = arch_code_address(caller->pc);
+	} else {
+		if (!read_word(walk, walk->sp, &caller->pc))
+			return false;
+		caller->sp += ARCH_WORD;
+	}
+	if (!is_return_address(walk->level, caller->pc))
 		return false;
-	caller->sp = walk->sp + ARCH_WORD;
 	caller->fp = walk->fp;
 	caller->known = walk->known & WALK_FP;
 	target = arch_call_target(walk->code, caller->pc);
@@ -256,8 +276,9 @@ static __always_inline bool caller_by_frame(struct walk *walk, struct caller *ca
 	    !read_word(walk, walk->fp, &caller->fp) ||
 	    !read_word(walk, walk->fp + ARCH_WORD, &caller->pc))
 		return false;
+	caller->pc = arch_code_address(caller->pc);
 	caller->sp = walk->fp + 2 * ARCH_WORD;
-	caller->known = WALK_FP;
+	caller->known = WALK_FP | (ARCH_FRAME_TELLS_SP ? 0 : WALK_LOW_SP);
 	return caller->pc == 0 || is_return_address(walk->level, caller->pc);
 }
 
@@ -364,13 +385,16 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 }
 
 /* Whether the caller that was found can be believed. Makes walk->span its mapping. */
-static __always_inline int check_caller(struct walk *walk, const struct caller *caller)
+static __always_inline int check_caller(struct walk *walk, struct caller *caller)
 {
 	bool exact = caller->known & WALK_EXACT;
+	bool leaf = walk->known & WALK_EXACT; /* whose return address may be in a register */
 
+	if (!exact)
+		caller->pc = arch_code_address(caller->pc);
 	if (!caller->pc)
 		return STEP_END;
-	if (caller->sp <= walk->sp && !caller->may_be_below)
+	if (!caller->may_be_below && (caller->sp < walk->sp || (caller->sp == walk->sp && !leaf)))
 		return TRUNCATED_ORDER;
 	if (!span_find(walk, caller->pc - !exact))
 		return TRUNCATED_ADDRESS;

@@ -13,10 +13,11 @@
 #define MEMO_AT_MAX  0xffffU
 
 /* What is known of the frame that the walk has come to. */
-#define WALK_EXACT 1U /* pc is an instruction's own: an interrupted frame, not a caller */
-#define WALK_REGS  2U /* gpr are that frame's registers */
-#define WALK_FP	   4U /* fp is */
-#define WALK_BX	   8U
+#define WALK_EXACT  1U /* pc is an instruction's own: an interrupted frame, not a caller */
+#define WALK_REGS   2U /* gpr are that frame's registers */
+#define WALK_FP	    4U /* fp is */
+#define WALK_BX	    8U
+#define WALK_LOW_SP 16U /* sp may be higher (ARCH_FRAME_TELLS_SP) */
 
 /* The frame above the one that the walk has come to. */
 struct caller {
@@ -45,6 +46,7 @@ struct walk {
 	uint32_t known;	 /* WALK_ flags */
 	uint32_t unsure; /* see below */
 	uint64_t pc, sp, fp, bx;
+	struct user_regs user; /* the interrupted registers; too many for the stack */
 	uint64_t gpr[ARCH_REGS];
 	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */

@@ -186,6 +186,7 @@ test: ## install what is missing, build, run every test (SAN=1: with ASan and UB
 
 .PHONY: check
 check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test with what is installed
+	$(MAKE) check-arm64
 	$(MAKE) unit
 	$(MAKE) fuzz FUZZ_SECONDS=$(FUZZ_SECONDS)
 	$(MAKE) e2e
