@@ -84,6 +84,7 @@ enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 
 static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES])
 {
+	(void)code;
 	return PLACE_BODY;
 }
 
