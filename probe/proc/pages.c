@@ -10,7 +10,7 @@
 
 #define PAGE_BYTES 4096
 
-/* Page n of the file is only ever in slot n % count. */
+/* Page n of the file is only ever in slot n % count; count is a power of two. */
 struct page {
 	uint64_t number;
 	size_t bytes; /* 0: nothing there */
@@ -60,7 +60,7 @@ const uint8_t *pages_at(struct pages *pages, uint64_t offset, size_t *bytes)
 {
 	uint64_t number = offset / PAGE_BYTES;
 	size_t in_page = (size_t)(offset % PAGE_BYTES);
-	struct page *page = &pages->slots[number % pages->count];
+	struct page *page = &pages->slots[number & (pages->count - 1)];
 
 	if (offset > INT64_MAX)
 		return NULL;

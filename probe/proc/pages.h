@@ -11,7 +11,7 @@
 
 struct pages;
 
-/* Keeps at most `count` pages. `fd` is borrowed. -ENOMEM */
+/* Keeps at most `count` pages, a power of two. `fd` is borrowed. -ENOMEM */
 int pages_new(struct pages **ret, int fd, size_t count);
 void pages_free(struct pages *pages);
 

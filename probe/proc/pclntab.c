@@ -317,20 +317,26 @@ void pclntab_name(struct pclntab *table, const struct pclntab_function *function
 	name[len] = '\0';
 }
 
+#define NUMBER_BYTES 5
+
 /* Seven bits a byte, the lowest first; the eighth: there is more. Of 32-bit values. */
 static int read_number(struct pclntab *table, uint64_t *at, uint32_t *number)
 {
 	uint64_t end = table->extent.offset + table->extent.bytes, value = 0;
+	uint64_t left = *at < end ? end - *at : 0;
+	size_t n = left < NUMBER_BYTES ? (size_t)left : NUMBER_BYTES, bytes = 0;
+	uint8_t room[NUMBER_BYTES];
+	const uint8_t *from = n ? pages_at(table->steps_pages, *at, &bytes) : NULL;
 
-	for (unsigned shift = 0; shift < 35; shift += 7) {
-		size_t bytes;
-		const uint8_t *from = *at < end ? pages_at(table->steps_pages, *at, &bytes) : NULL;
-
-		if (!from)
+	if (bytes < n) { /* it lies in two pages */
+		if (pages_read(table->steps_pages, *at, room, n) < 0)
 			return -EBADMSG;
-		++*at;
-		value |= (uint64_t)(*from & 0x7f) << shift;
-		if (!(*from & 0x80)) {
+		from = room;
+	}
+	for (size_t i = 0; i < n; i++) {
+		value |= (uint64_t)(from[i] & 0x7f) << (7 * i);
+		if (!(from[i] & 0x80)) {
+			*at += i + 1;
 			*number = (uint32_t)value;
 			return value <= UINT32_MAX ? 0 : -EBADMSG;
 		}
