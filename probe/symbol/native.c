@@ -244,6 +244,28 @@ static void meet_unwind_starts(struct resolver *resolver)
 	}
 }
 
+/* Without the int3 that fills up to the next function: a signal's return goes to a function's first
+ * byte, and is looked up before it. */
+static uint32_t go_function_bytes(struct resolver *resolver,
+				  const struct pclntab_function *function)
+{
+	uint64_t bytes = function->end - function->start;
+	uint8_t code[64];
+
+	while (bytes > 1) {
+		size_t n = bytes < sizeof(code) ? (size_t)bytes : sizeof(code), left = n;
+
+		if (pclntab_code(resolver->go, function->start + bytes - n, code, n) < 0)
+			break;
+		while (left && code[left - 1] == 0xcc)
+			left--;
+		bytes -= n - left;
+		if (left)
+			break;
+	}
+	return bytes ? (uint32_t)bytes : 1;
+}
+
 static void meet_go_functions(struct resolver *resolver)
 {
 	struct elf_extent names = pclntab_names(resolver->go);
@@ -262,6 +284,9 @@ static void meet_go_functions(struct resolver *resolver)
 			.bytes = (uint32_t)(function.end - function.start),
 			.name = (uint64_t)TABLE_GO << TABLE_SHIFT | function.name,
 		};
+		if (!search_meet(resolver->search, &passing))
+			continue;
+		passing.bytes = go_function_bytes(resolver, &function);
 		if (search_meet(resolver->search, &passing))
 			search_take(resolver->search, &passing);
 	}
