@@ -90,8 +90,7 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 
 #ifdef __bpf__
 
-#define THREAD_BYTES 16384 /* arch/arm64/include/asm/memory.h: THREAD_SIZE, pages of 4 or 16 KiB   \
-			    */
+#define THREAD_BYTES 16384 /* arch/arm64/include/asm/memory.h: THREAD_SIZE */
 
 /* What the kernel's struct begins with: struct user_pt_regs, by other names. It goes on, and is of
  * several sizes. */

@@ -10,9 +10,8 @@
 
 #define PACKED_MAX   (32u * 1024 * 1024)
 #define UNPACKED_MAX (64u * 1024 * 1024)
-#define MEMORY_MAX   (20u * 1024 * 1024) /* of the decoder: xz -6, the default, makes it want 9 MB \
-					  */
-#define PIECE 16384
+#define MEMORY_MAX   (20u * 1024 * 1024) /* of the decoder: 9 MB after xz -6 */
+#define PIECE	     16384
 
 struct unpacker {
 	lzma_stream stream;

@@ -233,7 +233,7 @@ static void find_frame(struct reader *reader, const struct pclntab_function *fun
 		if (step.delta == -8)
 			find_popped(reader, step.from, frame);
 	}
-	if (frame->how == HOW_MORESTACK ||
+	if (frame->how == HOW_MCALL || frame->how == HOW_MORESTACK ||
 	    (frame->how == HOW_SWITCH && frame->pointed == UINT64_MAX))
 		frame->written = find_written(reader, function);
 }
@@ -243,8 +243,7 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 	bool switches = frame->how == HOW_SWITCH || frame->how == HOW_MCALL;
 
 	memset(rule, 0, sizeof(*rule));
-	if ((frame->how == HOW_MCALL && delta > 8) ||
-	    (frame->how == HOW_MORESTACK && address >= frame->written)) {
+	if (address >= frame->written && frame->how != HOW_SWITCH) {
 		rule->kind = RULE_END;
 		return;
 	}

@@ -228,10 +228,11 @@ static const struct function_plan plans[] = {
 	{"main.other", {0x41, 0x55, 0x90}, 0, {{0, 2}, {8, 28}, {0, 32}}},
 	{"runtime.goexit", {0x90}, 1, {{0, 32}}},
 	{"runtime.systemstack.abi0", {0x55, 0x48, 0x89, 0xe5}, 2, {{0, 1}, {8, 30}, {0, 32}}},
+	/* ...; mov 56(%r14),%rsp; push %rax */
 	{"runtime.mcall",
-	 {0x55, 0x48, 0x89, 0xe5, 0x90, 0x50},
+	 {0x55, 0x48, 0x89, 0xe5, 0x49, 0x8b, 0x66, 0x38, 0x50},
 	 2,
-	 {{0, 1}, {8, 6}, {16, 30}, {8, 31}, {0, 32}}},
+	 {{0, 1}, {8, 9}, {16, 30}, {8, 31}, {0, 32}}},
 	/* nop; mov 56(%rbx),%rsp */
 	{"runtime.morestack", {0x90, 0x48, 0x8b, 0x63, 0x38}, 2, {{0, 32}}},
 	{"runtime.sigreturn__sigaction", {0x90}, 0, {{0, 32}}},
@@ -345,8 +346,9 @@ static void functions_that_switch_stacks_are_left_by_the_frame_pointer(void **st
 	assert_cfa(&rows, SYSTEMSTACK, 29, RBP, 16, SAVED_AT_CFA);
 	assert_true(rule_at(&rows, SYSTEMSTACK, 29)->signal); /* it may be on a lower stack */
 	assert_cfa(&rows, SYSTEMSTACK, 30, RSP, 8, SAVED_SAME);
-	assert_cfa(&rows, MCALL, 5, RBP, 16, SAVED_AT_CFA);
-	assert_int_equal(rule_at(&rows, MCALL, 6)->kind, RULE_END);
+	assert_cfa(&rows, MCALL, 4, RBP, 16, SAVED_AT_CFA);
+	assert_int_equal(rule_at(&rows, MCALL, 8)->kind, RULE_END);
+	assert_int_equal(rule_at(&rows, MCALL, 30)->kind, RULE_END);
 	assert_cfa(&rows, MORESTACK, 1, RSP, 8, SAVED_SAME);
 	assert_int_equal(rule_at(&rows, MORESTACK, 2)->kind, RULE_END);
 	assert_int_equal(rule_at(&rows, MORESTACK, 30)->kind, RULE_END);
