@@ -2,8 +2,8 @@
 /*
  * The functions of an ELF file at given places: from .symtab and .dynsym, from its separate debug
  * file or the small one inside it (symbol/minidebug.h), from Go's table of functions
- * (proc/pclntab.h), and, for code without a symbol, the function starts of .eh_frame_hdr. The tables
- * are read once for all places together, in pieces; nothing of them stays but the answers.
+ * (proc/pclntab.h), and, for code without a symbol, the function starts of .eh_frame_hdr. The
+ * tables are read once for all places together, in pieces; nothing of them stays but the answers.
  */
 #pragma once
 
