@@ -88,7 +88,7 @@ static const char *strings_at(struct strings *strings, uint64_t offset, size_t *
 	return strings->window + (offset - strings->at);
 }
 
-/* The whole name into `out` with its NUL; false: too long, or can't be read. */
+/* The whole name into `out` with its NUL; false: too long, empty, or can't be read. */
 static bool strings_copy(struct strings *strings, uint64_t offset, struct buf *out)
 {
 	size_t before = out->len, len;
@@ -98,10 +98,11 @@ static bool strings_copy(struct strings *strings, uint64_t offset, struct buf *o
 	       (text = strings_at(strings, offset, &len))) {
 		size_t part = strnlen(text, len);
 
-		buf_add(out, text, part);
+		if (part)
+			buf_add(out, text, part);
 		offset += part;
 		if (part < len || offset >= strings->extent.bytes) {
-			if (out->len - before > NAME_MAX_)
+			if (out->len - before > NAME_MAX_ || out->len == before)
 				break;
 			buf_char(out, '\0');
 			return true;

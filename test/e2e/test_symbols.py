@@ -129,6 +129,41 @@ def test_a_program_without_symbols_has_one_frame_a_function(profiler, start, cop
     assert 4 <= len(own) <= 8
 
 
+@pytest.mark.parametrize("name", ["gowork", "gowork_stripped"])
+def test_go_has_its_names_and_whole_stacks_stripped_or_not(profiler, start, name):
+    profiler.profile(f"^{name}$", frequency=HZ)
+    profile = profiled(profiler, start(name, 2))
+    chain = ("runtime.main", "main.main", "main.outer", "main.middle", "main.leaf")
+    leaf = [s for s in profile.stacks if s.has("main.leaf") and not s.has("[truncated]")]
+    assert sum(s.value for s in leaf) > 100
+    for stack in leaf:
+        at = stack.frames.index("main.main")
+        assert tuple(stack.frames[at - 1 : at + 4]) == chain
+    assert profile.total("[truncated]") <= 0.01 * profile.total()
+    assert not any(frame.startswith(f"[{name}+") for frame in profile.frames())
+
+
+def test_c_between_go_and_go_is_whole(profiler, start):
+    profiler.profile("^gocalls$", frequency=HZ)
+    profile = profiled(profiler, start("gocalls", 2))
+    for leaf in ("c_burn", "main.top"):
+        stacks = [s for s in profile.stacks if s.has(leaf) and not s.has("[truncated]")]
+        assert sum(s.value for s in stacks) > 0.3 * profile.total()
+        for stack in stacks:
+            assert stack.has("runtime.main", "main.main", "main.down"), stack
+            assert stack.has("runtime.cgocall", "runtime.asmcgocall.abi0"), stack
+            assert stack.has("c_down", "c_middle"), stack
+            assert stack.has("crosscall2", "runtime.cgocallback.abi0") == (leaf == "main.top")
+    assert profile.total("[truncated]") <= 0.01 * profile.total()
+
+
+def test_the_small_debug_file_inside_a_program_has_its_names(profiler, start):
+    profiler.profile("^thirds_mini$", frequency=HZ)
+    profile = profiled(profiler, start("thirds_mini", 1))
+    assert profile.total("main", "sixty") > 0.5 * profile.total()
+    assert not any(frame.startswith("[thirds_mini+") for frame in profile.frames())
+
+
 def symbol_address(path, name):
     return int(re.search(rf"^(\w+) \w {name}$", tool("nm", path), re.MULTILINE)[1], 16)
 
