@@ -22,6 +22,7 @@
 #include "sample.skel.h"
 #include "tables.h"
 
+#define LATE_NS	     (21 * NS_PER_MS) /* bpf/stack.h: WAKE_EVERY_NS, and a bit */
 #define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))
 
 struct tracer {
@@ -37,8 +38,9 @@ struct tracer {
 	uint64_t budget_ppm;
 	struct ring_buffer *life_ring, *stack_ring;
 	struct loop_watch life_watch, stack_watch;
-	int barrier_fd; /* an array of maps: see wait_for_programs() */
-	int types_fd;	/* profile/ktypes.h */
+	struct loop_timer late; /* for stacks that came too soon after a wake-up to cause another */
+	int barrier_fd;		/* an array of maps: see wait_for_programs() */
+	int types_fd;		/* profile/ktypes.h */
 	char types_path[32];
 	struct counters before; /* of objects that are unloaded */
 	uint64_t next_window;	/* numbers are never used again */
@@ -61,6 +63,11 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
+static void read_late(void *arg)
+{
+	tracer_read_stacks(arg);
+}
+
 int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
 	       const struct tracer_events *events)
 {
@@ -72,6 +79,7 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->loop = loop;
 	tracer->sizes = *sizes;
 	tracer->events = *events;
+	tracer->late = (struct loop_timer){.expired = read_late, .arg = tracer};
 	tracer->barrier_fd = -1;
 	tracer->types_fd = -1;
 	*ret = tracer;
@@ -126,9 +134,14 @@ static void life_ready(void *arg)
 	tracer_read_life(arg);
 }
 
+/* Each stack is sent but once in a window: one that doesn't wake us would lie there, and nobody
+ * look at the mapping that it came from. */
 static void stacks_ready(void *arg)
 {
-	tracer_read_stacks(arg);
+	struct tracer *tracer = arg;
+
+	tracer_read_stacks(tracer);
+	loop_timer_set(tracer->loop, &tracer->late, loop_now_ns() + LATE_NS);
 }
 
 static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
@@ -308,6 +321,7 @@ void tracer_counters(const struct tracer *tracer, struct counters *sum)
 static void unload_sample(struct tracer *tracer)
 {
 	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	loop_timer_cancel(tracer->loop, &tracer->late);
 	if (tracer->guards)
 		munmap((void *)tracer->guards, GUARDS_BYTES);
 	tracer->guards = NULL;
