@@ -39,6 +39,8 @@ static void tables_changed(void *arg)
 	targets->publishing_posted = true;
 }
 
+static void retry(void *arg);
+
 int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		struct symbol_files *files, struct worker *urgent, size_t max)
 {
@@ -51,6 +53,7 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->urgent = urgent;
 	targets->loop = loop;
 	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
+	targets->retry = (struct loop_timer){.expired = retry, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	int r = target_table_new(&targets->table, max);
 	if (r == 0)
@@ -70,6 +73,7 @@ void targets_free(struct targets *targets)
 	if (!targets)
 		return;
 	loop_unpost(targets->loop, &targets->publishing);
+	loop_timer_cancel(targets->loop, &targets->retry);
 	target_table_free(targets->table);
 	tables_free(targets->tables);
 	map_free(targets->hung);
@@ -253,6 +257,8 @@ static void examined(void *arg, struct examination *e, bool finished)
 		decide(targets, target, e, finished);
 	if (finished && !target->rejected && are_its_maps(target, e)) {
 		take_maps(targets, target, e);
+		if (space_read_ns(target->space) >= target->uncovered_ns)
+			target->uncovered_ns = 0;
 		target_publish(targets, target);
 	} else if (!target->examining) {
 		target_give_up_arming(targets, target);
@@ -460,10 +466,36 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 
 	if (!target || !target->alive || target->rejected || is_covered(target, stack, words))
 		return;
-	if (!urgent && loop_now_ns() < target->retry_ns)
-		return;
 	target->read_for_pages = stack->exec_pages;
-	target_look_at(targets, target);
+	if (!target->examining && (urgent || loop_now_ns() >= target->retry_ns)) {
+		target_look_at(targets, target);
+		return;
+	}
+	/* The same stack won't come again before the next window. */
+	target->uncovered_ns = stack->time_ns;
+	if (!targets->retry.active)
+		loop_timer_set(targets->loop, &targets->retry, loop_now_ns() + RETRY_NS);
+}
+
+static void retry_one(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (!target->uncovered_ns || !target->alive || target->hangs)
+		return;
+	if (!target->examining && loop_now_ns() >= target->retry_ns) {
+		target->uncovered_ns = 0;
+		target_look_at(targets, target);
+	} else if (!targets->retry.active) {
+		loop_timer_set(targets->loop, &targets->retry, loop_now_ns() + RETRY_NS);
+	}
+}
+
+static void retry(void *arg)
+{
+	struct targets *targets = arg;
+
+	target_table_each(targets->table, retry_one, targets);
 }
 
 struct visit {

@@ -28,6 +28,7 @@ struct targets {
 	struct targets_stats stats;
 	struct tables *tables;
 	struct loop *loop;
+	struct loop_timer retry;     /* for those whose maps may not be read again yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
 	bool evicted;		 /* during targets_publish() */

@@ -40,6 +40,7 @@ struct target {
 	uint64_t judged_by;
 	uint64_t ended_ns;	 /* once it isn't alive */
 	uint64_t retry_ns;	 /* its maps aren't read again before */
+	uint64_t uncovered_ns;	 /* a stack of that time needs newer maps; 0: none does */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
 	struct spans *spans;		     /* of it, as the kernel has them; NULL: none yet */
