@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers import program, same_time, wait_for
-from whole import ENOUGH, HZ, assert_chain, chain, cut, share, truncated, whole
+from whole import ENOUGH, HZ, WHOLE, assert_chain, chain, cut, share, truncated, whole
 
 # "address": in a mapping that is not known yet.
 LATE = {"table_pending", "address", "unmapped", "exec", "exiting"}
@@ -42,13 +42,15 @@ def test_a_library_has_its_table_a_tenth_of_a_second_after_dlopen(profiler, star
     assert seen >= times * 0.4 * HZ * 0.95
 
 
-def test_new_processes_have_their_tables_a_tenth_of_a_second_after_exec(profiler, start):
-    profiler.profile("^brief$", frequency=HZ, thread_frame=0)
-    started = start("storm", 4, 4, program("brief")).finish()["started"]
+def test_new_processes_have_their_tables_a_tenth_of_a_second_after_exec(profiler, start, copy):
+    brief = copy("brief", f"brief{os.getpid()}")  # nobody else's
+    profiler.profile(f"^{brief.name}$", frequency=HZ, thread_frame=0)
+    started = start("storm", 4, 4, brief).finish()["started"]
     profile = profiler.folded()
     assert profile.total() >= 0.9 * started * 0.3 * HZ
     assert profile.total("[truncated]") <= started * 0.1 * HZ, truncated(profiler)
-    assert set(truncated(profiler)) <= LATE
+    late = sum(n for cause, n in truncated(profiler).items() if cause in LATE)
+    assert late >= 0.9 * profile.total("[truncated]"), truncated(profiler)
     for stack in profile.stacks:
         if stack.has("brief_work") and not stack.has("[truncated]"):
             assert stack.has("main", "brief_outer", "brief_work"), stack.frames
@@ -70,63 +72,66 @@ def used(profiler):
     return metrics(profiler)['unwind_bytes{state="used"}']
 
 
+def burning(start, *args):
+    target = start(*args)
+    wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
+    return target
+
+
+def profile_pids(profiler, *targets):
+    """Starts profiling them and waits until each has samples enough."""
+    profiler.profile(pids=[t.pid for t in targets], frequency=HZ, thread_frame=0)
+
+    def all_seen():
+        profile = profiler.folded()
+        return all(profile.total(pid=t.pid) > ENOUGH for t in targets)
+
+    wait_for(all_seen, 40, every=0.3, why="samples of each")
+
+
 def test_tables_leave_when_the_last_process_that_maps_their_file_is_gone(profiler, start):
-    profiler.profile("^(chain|frames)$", frequency=HZ, thread_frame=0)
-    first = [start("chain", 20, 60), start("chain", 30, 60)]
-    wait_for(lambda: profiler.folded().total("main", "f000") > ENOUGH, every=0.3)
-    with_chain = metrics(profiler)
-    assert with_chain["unwind_tables"] >= 2, "the program's and the C library's"
-    assert with_chain["unwind_rows"] > 1000
-    other = start("frames", 60)
-    wait_for(lambda: metrics(profiler)["unwind_tables"] > with_chain["unwind_tables"])
+    first, second = burning(start, "chain", 20, 60), burning(start, "chain", 30, 60)
+    other = burning(start, "frames", 60)
+    profile_pids(profiler, first, second, other)
+    tables = metrics(profiler)["unwind_tables"]
+    assert tables >= 3, "those of both programs and of the C library"
+    assert metrics(profiler)["unwind_rows"] > 1000
 
-    def chains_is_gone():
+    def tables_now():
         profiler.folded()  # ends the window
-        return metrics(profiler)["unwind_tables"] == with_chain["unwind_tables"]
+        return metrics(profiler)["unwind_tables"]
 
-    first[0].kill()
-    time.sleep(1)
-    for _ in range(3):
-        assert not chains_is_gone(), "another process maps it"
-    first[1].kill()
-    wait_for(chains_is_gone, 20, every=0.5, why="the table of chain goes, that of libc stays")
+    first.kill()
+    for _ in range(4):
+        time.sleep(0.5)
+        assert tables_now() == tables, "another process maps it"
+    second.kill()
+    wait_for(lambda: tables_now() == tables - 1, 20, every=0.5, why="that of chain goes, no other")
     # Whoever is still there is walked on.
-    before = truncated(profiler)
-    profiler.put_ok({"params": {"thread_frame": 1}})  # a new profile
-    wait_for(lambda: profiler.folded(pid=other.pid).total() > ENOUGH, every=0.3)
+    before, seen = truncated(profiler), profiler.folded(pid=other.pid).total()
+    wait_for(lambda: profiler.folded(pid=other.pid).total() > seen + ENOUGH, 20, every=0.3)
     assert truncated(profiler) == before
     other.kill()
-
-    def all_are_gone():
-        profiler.folded()
-        return metrics(profiler)["unwind_tables"] == 0 and used(profiler) == 0
-
-    wait_for(all_are_gone, 20, every=0.5, why="no process, no table")
+    wait_for(lambda: tables_now() == 0 and used(profiler) == 0, 20, every=0.5, why="none is left")
 
 
 def test_processes_share_the_table_of_a_file(profiler, start):
-    profiler.profile("^chain$", frequency=HZ)
-    start("chain", 20, 60)
-    wait_for(lambda: metrics(profiler)["unwind_tables"] >= 2)
-    time.sleep(0.5)
+    targets = [burning(start, "chain", 20, 60)]
+    profile_pids(profiler, *targets)
     before = metrics(profiler)
-    for _ in range(5):
-        start("chain", 20, 60)
-    wait_for(lambda: len(profiler.folded().pids) == 6, every=0.3)
+    targets += [burning(start, "chain", 20, 60) for _ in range(3)]
+    profile_pids(profiler, *targets)
     assert metrics(profiler)["unwind_tables"] == before["unwind_tables"]
     assert metrics(profiler)["unwind_rows"] == before["unwind_rows"]
 
 
 def test_a_copy_of_a_file_shares_its_table(profiler, start, copy):
-    profiler.profile("^(chain|twin)$", frequency=HZ, thread_frame=0)
-    start("chain", 20, 60)
-    wait_for(lambda: metrics(profiler)["unwind_tables"] >= 2)
-    time.sleep(0.5)
+    targets = [burning(start, "chain", 20, 60)]
+    profile_pids(profiler, *targets)
     before = used(profiler)
-    twin = start(copy("chain", "twin"), 20, 60)
-    wait_for(lambda: profiler.folded(pid=twin.pid).total() > ENOUGH, every=0.3)
-    profile = profiler.folded(pid=twin.pid)
-    assert share(profile, *chain(20)) >= 0.7
+    targets.append(burning(start, copy("chain", "twin"), 20, 60))
+    profile_pids(profiler, *targets)
+    assert whole(profiler.folded(pid=targets[1].pid)) >= WHOLE
     assert used(profiler) - before < 4096, "its spans, no table of its own"
 
 
@@ -160,33 +165,29 @@ def big_libraries():
 
 def test_tables_stay_within_their_bound_and_what_found_no_room_is_cut_not_wrong(bounded, start):
     libraries = big_libraries()
-    bounded.profile("^(chain|python3.*)$", frequency=HZ, thread_frame=0)
-    first = start("chain", 40, 60)
-    wait_for(lambda: bounded.folded(pid=first.pid).total() > ENOUGH, every=0.3)
-    assert share(bounded.folded(pid=first.pid), *chain(40)) >= 0.8
-    big = start(Path("/usr/bin/python3"), "-c", BIG, *libraries)
-    wait_for(lambda: bounded.folded(pid=big.pid).total() > ENOUGH, 30, every=0.3)
+    first = burning(start, "chain", 40, 60)
+    profile_pids(bounded, first)
+    assert whole(bounded.folded(pid=first.pid)) >= WHOLE, truncated(bounded)
+    big = burning(start, Path("/usr/bin/python3"), "-c", BIG, *libraries)
+    profile_pids(bounded, first, big)
 
     def full():
         now = metrics(bounded)
-        return now["unwind_evicted_total"] + now.get("unwind_refused_total", 0) > 0
+        return now["unwind_evicted_total"] + now["unwind_refused_total"] > 0
 
     wait_for(full, 30, every=0.3, why="there is not room for all")
     for _ in range(4):
         bounded.folded()
         time.sleep(0.5)
         now = metrics(bounded)
-        assert now['unwind_bytes{state="allocated"}'] <= 1 << 20
-        assert now['unwind_bytes{state="max"}'] == 1 << 20
-    late = start("chain", 40, 60)
-    wait_for(lambda: bounded.folded(pid=late.pid).total() > ENOUGH, 30, every=0.3)
-    profile = bounded.folded()
+        assert now['unwind_bytes{state="allocated"}'] <= now['unwind_bytes{state="max"}'] == 1 << 20
+    late = burning(start, "chain", 40, 60)
+    profile_pids(bounded, first, big, late)
     for target in (first, late):
-        mine = bounded.folded(pid=target.pid)
-        assert_chain(mine, 40)
+        assert_chain(bounded.folded(pid=target.pid), 40, at_bottom=True)
     causes = truncated(bounded)
-    assert sum(causes.values()) >= profile.total("[truncated]")
-    assert set(causes) <= LATE | {"no_table", "frame_pointer"}, (causes, cut(profile))
+    assert causes["no_table"] > 0, causes
+    assert set(causes) <= LATE | {"no_table", "frame_pointer"}, (causes, cut(bounded.folded()))
 
 
 # Files that lie
@@ -223,15 +224,16 @@ def ruin(path, how):
 def test_a_file_with_broken_cfi_is_profiled_on_and_others_are_whole(profiler, start, copy, how):
     path = copy("chain", "broken")
     ruin(path, how)
-    profiler.profile("^(broken|chain)$", frequency=HZ, thread_frame=0)
-    good, bad = start("chain", 20, 2), start(path, 20, 2)
+    good, bad = burning(start, "chain", 20, 3), burning(start, path, 20, 3)
+    profiler.profile(pids=[good.pid, bad.pid], frequency=HZ, thread_frame=0)
+    before_ns = bad.cpu_ns_now()
     for target in (good, bad):
         target.finish()
-    assert whole(profiler.folded(pid=good.pid)) >= 0.9
+    assert whole(profiler.folded(pid=good.pid)) >= WHOLE
     profile = profiler.folded(pid=bad.pid)
-    same_time(profile.total(), HZ, bad.cpu_ns, within=0.06)
+    same_time(profile.total(), HZ, bad.cpu_ns - before_ns, within=0.06)
     if how == "cut":
-        assert whole(profile) >= 0.9, "program headers tell where the CFI is"
+        assert whole(profile) >= WHOLE, "program headers tell where the CFI is"
     else:
-        assert profile.total("bottom") >= 0.9 * profile.total(), "the leaf is known"
+        assert profile.total("bottom") >= 0.98 * profile.total(), "the leaf is known"
     assert profiler.alive()
