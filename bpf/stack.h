@@ -176,6 +176,10 @@ static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, 
 
 	hash = hash_word(hash, walk->head.target_id);
 	hash = hash_word(hash, walk->head.truncated);
+	/* One that is cut where the same was cut before, with other mappings known, is sent again:
+	 * the daemon has to look at the maps again. */
+	if (walk->head.truncated != TRUNCATED_NOT)
+		hash = hash_word(hash, walk->spans);
 	hash = hash_word(hash, *(uint64_t *)walk->head.comm);
 	walk->head.key.hash = hash_word(hash, *(uint64_t *)(walk->head.comm + 8));
 }
