@@ -39,6 +39,9 @@ struct user_regs {
 #define ARCH_RETURN_WORDS(saved) 1
 #define ARCH_FRAME_TELLS_SP	 1 /* the pair that fp points to ends where the caller's sp is */
 
+/* From sp to the CFA at a function's first instruction. */
+#define ARCH_ENTRY_WORDS 1
+
 /*
  * A signal frame: struct rt_sigframe, of which the handler's return leaves sp at its ucontext
  * (arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h). glibc and the kernel describe it by

@@ -24,6 +24,7 @@ int window_fill(uint32_t level, uint64_t address);
 int caller_by_rule(uint32_t level, uint32_t number);
 int is_return_address(uint32_t level, uint64_t address);
 int caller_bare(uint32_t level, uint32_t has_table);
+int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int unwind_is_known(uint32_t level);
 
@@ -384,6 +385,9 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	}
 }
 
+/* The row of a function's first instruction. */
+#define ROW_ENTRY (ROW_SP << ROW_KIND_SHIFT | ARCH_ENTRY_WORDS)
+
 /* Whether the caller that was found can be believed. Makes walk->span its mapping. */
 static __always_inline int check_caller(struct walk *walk, struct caller *caller)
 {
@@ -401,6 +405,28 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 	if (walk->unsure && !exact && !is_behind_call(walk, caller->pc))
 		return TRUNCATED_FRAME_POINTER;
 	return STEP_ON;
+}
+
+#define FUNCTION_ALIGNMENT 16
+
+/*
+ * Whether the walk has come to a function that nobody called: makecontext() and its kin put the
+ * address of a function's first instruction where a return address lies, and above it no return
+ * address. The byte before belongs to no function, or to another one.
+ */
+__noinline int is_made_root(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t last;
+
+	if (!walk || walk->known & WALK_EXACT || walk->pc & (FUNCTION_ALIGNMENT - 1) ||
+	    !span_search(level, walk->pc) || span_kind(&walk->span) != SPAN_TABLE ||
+	    is_behind_call(walk, walk->pc) || row_find(level, walk->pc) != ROW_ENTRY)
+		return 0;
+	last = walk->head.words_count - 1;
+	if (last < WORDS_MAX)
+		walk->words[last] = (uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | walk->pc;
+	return 1;
 }
 
 /* Ends the walk: without the frame that was to be confirmed and wasn't. */
@@ -431,7 +457,7 @@ __noinline int unwind_step(uint32_t level)
 	if (!r)
 		r = check_caller(walk, caller);
 	if (r)
-		return walk_end(walk, r);
+		return walk_end(walk, r != STEP_END && is_made_root(level) ? STEP_END : r);
 	walk->unsure = caller->unsure ? walk->head.words_count + 1 : 0;
 	walk->unsure_hash = walk->head.key.hash;
 	exact = caller->known & WALK_EXACT;
