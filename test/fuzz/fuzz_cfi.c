@@ -44,6 +44,11 @@ static void check_reading(int fd, const struct elf_image *elf)
 {
 	struct order order = {.elf = elf};
 	struct cfi_stats stats;
+	const struct elf_extent *extents[] = {&elf->frames.eh_frame, &elf->frames.debug_frame};
+
+	for (size_t i = 0; i < 2; i++)
+		demand(extents[i]->offset <= elf->file_bytes &&
+		       extents[i]->bytes <= elf->file_bytes - extents[i]->offset);
 	int r = cfi_read(fd, elf, check_row, &order, &stats);
 
 	demand(r <= 0);
