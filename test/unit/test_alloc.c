@@ -25,6 +25,7 @@
 #include "profile/window.h"
 #include "symbol/debugfile.h"
 #include "symbol/native.h"
+#include "unwind/image.h"
 #include "symbol/ranges.h"
 #include "unwind/tables.h"
 
@@ -476,6 +477,18 @@ static int use_loop_and_worker(void)
 	return 0;
 }
 
+/* This program's own table. */
+static int use_image(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct table_image image;
+	int r = image_build(fd, &image);
+
+	assert_true(r == 0 ? image.words && image.count > image.blocks : !image.words);
+	image_done(&image);
+	return r;
+}
+
 static int use_conf(void)
 {
 	struct conf conf;
@@ -616,6 +629,7 @@ SCENARIO(a_request_bears_it, use_request, false)
 SCENARIO(resolving_bears_it, use_native, false)
 SCENARIO(known_functions_bear_it, use_ranges, true)
 SCENARIO(resolving_in_a_real_file_bears_it, use_real_native, true)
+SCENARIO(an_unwind_table_bears_it, use_image, true)
 SCENARIO(the_search_for_a_debug_file_bears_it, use_debugfile, true)
 SCENARIO(reading_maps_bears_it, use_maps, false)
 SCENARIO(a_space_bears_it, use_space, false)
@@ -643,6 +657,7 @@ int main(void)
 		cmocka_unit_test(resolving_bears_it),
 		cmocka_unit_test(known_functions_bear_it),
 		cmocka_unit_test(resolving_in_a_real_file_bears_it),
+		cmocka_unit_test(an_unwind_table_bears_it),
 		cmocka_unit_test(the_search_for_a_debug_file_bears_it),
 		cmocka_unit_test(reading_maps_bears_it),
 		cmocka_unit_test(a_space_bears_it),
