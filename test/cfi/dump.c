@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "unwind/image.h"
+#include "unwind/image_pack.h"
 
 static void print_saved(const struct saved *saved, bool is_ra)
 {
@@ -86,12 +86,29 @@ static int count_sink(void *arg, uint64_t address, const struct rule *rule)
 	return 0;
 }
 
+/* As image_build(), of CFI alone: readelf knows nothing of Go's own tables. */
+static int build_of_cfi(int fd, bool tracks_bx, struct table_image *image)
+{
+	_cleanup_(packer_free) struct packer *packer = NULL;
+	struct elf_image elf;
+	int r = elf_read(fd, &elf);
+
+	*image = (struct table_image){.machine = elf.machine};
+	if (r == 0)
+		r = packer_new(&packer, &elf, tracks_bx);
+	if (r == 0)
+		r = cfi_read(fd, &elf, packer_row, packer, &image->stats);
+	if (r == PACKER_WANTS_BX && !tracks_bx)
+		return build_of_cfi(fd, true, image);
+	return r ? r : packer_finish(packer, image);
+}
+
 /* Byte by byte, as a walk finds it. */
 static int print_packed(int fd)
 {
 	struct table_image image;
 	struct rule rule, last = {.kind = RULE_NONE};
-	int r = image_build(fd, &image);
+	int r = build_of_cfi(fd, false, &image);
 
 	if (r < 0)
 		return r;

@@ -145,6 +145,13 @@ def address_of(expression):
     return reg, sums[0], deref, sums[1]
 
 
+def indexed_of(expression):
+    """Of *(reg + offset + 8 * index) + post, as a row has it, or None."""
+    match = re.fullmatch(r'breg(\d+) \(\w+\): (-?\d+); breg(\d+) \(\w+\): 0; lit8; mul; plus; '
+                         r'deref; plus_uconst: (\d+)', '; '.join(tokens(expression)))
+    return match and '*(r%d%+d+8*r%d)%+d' % tuple(map(int, match.groups()))
+
+
 def plt_of(expression):
     ops = tokens(expression)
     shape = ['breg7 (rsp): 8', 'breg16 (rip): 0', 'lit15', 'and', None, 'ge', 'lit3', 'shl', 'plus']
@@ -255,11 +262,12 @@ class Describer:
             plt = plt_of(expression)
             if plt and plain:
                 return 'plt' + plt
-            address = address_of(expression)
-            if not address:
+            address, where = address_of(expression), indexed_of(expression)
+            if not address and not where:
                 return 'unsupported:cfa-expression'
-            reg, offset, deref, post = address
-            where = '*(r%d%+d)%+d' % (reg, offset, post) if deref else 'r%d%+d' % (reg, offset)
+            reg, offset, deref, post = address or (int(REG.search(where).group(1)), 0, 0, 0)
+            where = where or ('*(r%d%+d)%+d' % (reg, offset, post) if deref
+                              else 'r%d%+d' % (reg, offset))
         else:
             name, sign, offset = re.match(r'(\w+)([+-])(\d+)', cfa).groups()
             if name not in self.names:
