@@ -16,7 +16,8 @@
 #define CFI_CODE	0x401000u
 #define CFI_CODE_OFFSET 0x200u
 #define CFI_CODE_BYTES	0x2000u
-#define CFI_FRAMES	0x500000u /* the section's address */
+#define CFI_GOT		(CFI_CODE - 0x10) /* of .got.plt */
+#define CFI_FRAMES	0x500000u	  /* the section's address */
 #define CFI_FILE_MAX	0x20000u
 
 struct frames {
@@ -114,8 +115,8 @@ struct cfi_plan {
 /* Section headers and their names. */
 static inline size_t plan_sections(const struct cfi_plan *plan, uint8_t *file, size_t at)
 {
-	static const char names[] = "\0.text\0.eh_frame\0.debug_frame\0.shstrtab";
-	Elf64_Shdr sections[4] = {
+	static const char names[] = "\0.text\0.eh_frame\0.debug_frame\0.shstrtab\0.got.plt";
+	Elf64_Shdr sections[5] = {
 		{0},
 		{.sh_name = 1,
 		 .sh_type = SHT_PROGBITS,
@@ -129,6 +130,7 @@ static inline size_t plan_sections(const struct cfi_plan *plan, uint8_t *file, s
 		 .sh_offset = CFI_CODE_OFFSET + CFI_CODE_BYTES,
 		 .sh_size = plan->bytes},
 		{.sh_name = 30, .sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = sizeof(names)},
+		{.sh_name = 40, .sh_type = SHT_PROGBITS, .sh_addr = CFI_GOT, .sh_offset = at},
 	};
 
 	memcpy(file + at, names, sizeof(names));
@@ -183,7 +185,7 @@ static inline int cfi_file(const struct cfi_plan *plan)
 		memcpy(file + frames + plan->bytes, &hdr, sizeof(hdr));
 	} else {
 		head.e_shoff = at + 64;
-		head.e_shnum = 4;
+		head.e_shnum = 5;
 		head.e_shstrndx = 3;
 		at = plan_sections(plan, file, at);
 	}

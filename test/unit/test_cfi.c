@@ -365,9 +365,19 @@ static void all_encodings_of_addresses_are_read(void **state)
 		uint8_t encoding, bytes;
 		uint64_t start;
 	} forms[] = {
-		{0x00, 8, CFI_CODE}, {0x03, 4, CFI_CODE}, {0x04, 8, CFI_CODE}, {0x0b, 4, CFI_CODE},
-		{0x0c, 8, CFI_CODE}, {0x10, 8, 0},	  {0x1b, 4, 0},	       {0x1c, 8, 0},
-		{0x20, 8, 1},	     {0x22, 2, 1},	  {0x2a, 2, 1},
+		{0x00, 8, CFI_CODE},
+		{0x03, 4, CFI_CODE},
+		{0x04, 8, CFI_CODE},
+		{0x0b, 4, CFI_CODE},
+		{0x0c, 8, CFI_CODE},
+		{0x10, 8, 0},
+		{0x1b, 4, 0},
+		{0x1c, 8, 0},
+		{0x20, 8, 1},
+		{0x22, 2, 1},
+		{0x2a, 2, 1},
+		{0x3b, 4, CFI_CODE - CFI_GOT},
+		{0x30, 8, CFI_CODE - CFI_GOT},
 	};
 
 	(void)state;
