@@ -255,6 +255,16 @@ static void walk_theirs(struct walk *walk, struct moment *moment)
 	walk->missed = moment->missed;
 }
 
+/* Ours went over to a stack that isn't the sample's: Go's programs have one for the runtime. */
+static bool is_other_stack(const struct perf_sample *sample, const struct walk *ours)
+{
+	uint64_t start = sample->regs[DWARF_SP];
+
+	return ours->end && strcmp(ours->end, truncation_name(TRUNCATED_MEMORY)) == 0 &&
+	       (ours->missed < start - RED_ZONE_BYTES ||
+		ours->missed >= start + sample->stack_bytes);
+}
+
 void compare_sample(struct comparison *comparison, struct layout *layout,
 		    const struct perf_sample *sample)
 {
@@ -283,6 +293,7 @@ void compare_sample(struct comparison *comparison, struct layout *layout,
 		comparison->in_kernel += sample->in_kernel;
 		comparison->ours_whole += !ours.end;
 		comparison->reference_whole += !theirs.end;
+		comparison->other_stack += is_other_stack(sample, &ours);
 		comparison->frames += theirs.count;
 	}
 	if (outcome != OUTCOME_WHOLE)

@@ -34,6 +34,7 @@ struct comparison {
 	uint64_t compared; /* all that are neither cut nor without stack or reference */
 	uint64_t in_kernel;
 	uint64_t ours_whole, reference_whole; /* of these */
+	uint64_t other_stack;		      /* ours needed one that wasn't recorded, of these */
 	uint64_t frames;		      /* elfutils', of these */
 	struct kind *kinds;
 	size_t kinds_count;

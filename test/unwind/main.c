@@ -85,10 +85,12 @@ static void print_numbers(const struct oracle *oracle, const struct perf_stats *
 			refused += reference_refused(layout->reference);
 	printf("samples=%" PRIu64 " no_user=%" PRIu64 " not_64bit=%" PRIu64 " lost=%" PRIu64
 	       " compared=%" PRIu64 " in_kernel=%" PRIu64 " frames=%" PRIu64 " same_ppm=%" PRIu64
-	       " ours_whole=%" PRIu64 " reference_whole=%" PRIu64 " refused=%u",
+	       " ours_whole=%" PRIu64 " reference_whole=%" PRIu64 " other_stack=%" PRIu64
+	       " refused=%u",
 	       stats->samples, stats->no_user, stats->not_64bit, stats->lost, comparison->compared,
 	       comparison->in_kernel, comparison->frames, same_ppm(comparison),
-	       comparison->ours_whole, comparison->reference_whole, refused);
+	       comparison->ours_whole, comparison->reference_whole, comparison->other_stack,
+	       refused);
 	for (enum outcome outcome = 0; outcome < OUTCOME_COUNT; outcome++)
 		printf(" outcome%u=%" PRIu64, outcome, comparison->outcomes[outcome]);
 	putchar('\n');
