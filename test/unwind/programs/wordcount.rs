@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// wordcount SECONDS: that CPU time in a Rust program of everyday parts: strings, hash and tree maps, sorting with
-// closures, trait objects, boxed recursion, threads, and a panic that is caught.
+// wordcount SECONDS: that CPU time in a Rust program of everyday parts: strings, hash and tree maps,
+// sorting with closures, trait objects, boxed recursion, threads, and a panic that is caught.
 use std::collections::{BTreeMap, HashMap};
 use std::os::raw::c_long;
 
