@@ -207,8 +207,9 @@ static void count_kind(struct comparison *comparison, struct layout *layout, enu
  */
 static int read_pieces(void *arg, void *to, size_t bytes, uint64_t address)
 {
-	const struct moment *moment = arg;
+	struct moment *moment = arg;
 	ssize_t number = layout_find(moment->layout, address);
+	uint64_t missed = moment->missed;
 	uint8_t *byte = to;
 	bool known = false;
 
@@ -216,9 +217,9 @@ static int read_pieces(void *arg, void *to, size_t bytes, uint64_t address)
 		return 0;
 	if (number >= 0 && moment->layout->files[number]->fd < 0) {
 		memset(to, CALL_BYTE, bytes);
-		return 0;
+		known = true;
 	}
-	for (size_t i = 0; i < bytes; i++) {
+	for (size_t i = 0; i < bytes && number < 0; i++) {
 		uint64_t below = moment->sample->regs[DWARF_SP] - (address + i);
 
 		if (moment_read(arg, &byte[i], 1, address + i) == 0)
@@ -227,6 +228,7 @@ static int read_pieces(void *arg, void *to, size_t bytes, uint64_t address)
 			byte[i] = UNKNOWN_BYTE;
 		known = known || below <= RED_ZONE_BYTES;
 	}
+	moment->missed = known ? missed : address;
 	return known ? 0 : -EFAULT;
 }
 
