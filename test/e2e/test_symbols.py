@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers import program, wait_for
+from whole import assert_whole, run
 
 HZ = 1000
 SPIN = ("main", "outer", "middle", "inner_spin")
@@ -84,21 +85,15 @@ def test_the_vdso_has_its_names(profiler, start):
 
 
 def test_a_recursion_of_three_hundred_levels_is_whole(profiler, start):
-    profiler.profile("^deep$", frequency=HZ)
-    profile = profiled(profiler, start("deep", 300, 1))
+    profile = run(profiler, start, "deep", 300, 1)
     assert nearly_all(profile, "main", *["level"] * 300, "bottom")
-    assert not any(s.has("bottom") and s.has("[truncated]") for s in profile.stacks)
+    assert_whole(profiler, profile)
 
 
-def test_a_stack_that_ends_in_the_c_librarys_start_code_is_whole(profiler, start):
+@pytest.mark.parametrize("name", ["spin", "threads"])
+def test_stacks_reach_the_c_librarys_start_code(profiler, start, name):
     """With the C library's symbols and, as on most machines, without."""
-    profiler.profile("^(spin|threads)$", frequency=HZ)
-    start("spin", 0.5).finish()
-    start("threads", 0.5).finish()
-    for name in ("inner_spin", "red_work", "green_work", "blue_work"):
-        stacks = [s for s in profiler.folded().stacks if s.has(name)]
-        assert stacks, name
-        assert not any(s.has("[truncated]") for s in stacks), stacks
+    assert_whole(profiler, run(profiler, start, name, 1))
 
 
 @pytest.mark.parametrize("thread_frame", [0, 1])
