@@ -96,7 +96,6 @@ bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
 	*function = (struct symbol_function){
 		.name = ranges_name(&file->ranges, range),
 		.address = range->address,
-		.is_entry = range->is_entry,
 	};
 	return true;
 }

@@ -73,7 +73,6 @@ void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), vo
 struct symbol_function {
 	const char *name; /* as the linker has it; NULL: it has none. Valid until the next round. */
 	uint64_t address; /* its first instruction, as the file was linked */
-	bool is_entry;	  /* threads begin there (symbol/entry.h) */
 };
 
 /* False: nothing is known of that place. */

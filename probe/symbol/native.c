@@ -347,8 +347,8 @@ static void answer(const struct resolver *resolver, const struct found *found, u
 static int resolve_piece(struct resolver *resolver, struct native_function *functions,
 			 const uint32_t *addresses, size_t count)
 {
-	uint64_t name_before = SEARCH_NO_NAME, next_before = SEARCH_NO_NAME;
-	uint32_t name = NATIVE_NO_NAME, next = NATIVE_NO_NAME;
+	uint64_t name_before = SEARCH_NO_NAME;
+	uint32_t name = NATIVE_NO_NAME;
 
 	search_free(TAKE_PTR(resolver->search));
 	int r = search_new(&resolver->search, addresses, count);
@@ -361,12 +361,8 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 		answer(resolver, &found, resolver->base + addresses[i], &functions[i]);
 		if (found.name != name_before)
 			name = copy_name(resolver, found.name);
-		if (found.next != next_before)
-			next = copy_name(resolver, found.next);
 		name_before = found.name;
-		next_before = found.next;
 		functions[i].name = name;
-		functions[i].next = next;
 		r = buf_error(resolver->names);
 	}
 	return r;
@@ -396,8 +392,8 @@ static size_t locate(const struct resolver *resolver, struct native_function *fu
 		struct native_function *function = &functions[i];
 		uint64_t address;
 
-		*function = (struct native_function){
-			.offset = function->offset, .name = NATIVE_NO_NAME, .next = NATIVE_NO_NAME};
+		*function = (struct native_function){.offset = function->offset,
+						     .name = NATIVE_NO_NAME};
 		if (!elf_address_of(image->segments, image->segments_count, function->offset,
 				    &address) ||
 		    address - resolver->base >= UINT32_MAX)

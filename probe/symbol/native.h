@@ -21,7 +21,6 @@ struct native_function {
 			    * no executable segment, the rest is 0 */
 	uint64_t address;  /* of its first instruction, as the file was linked */
 	uint32_t name;	   /* where it begins in `names`, as the linker has it; NATIVE_NO_NAME */
-	uint32_t next;	   /* of code without a name: that of the function right behind it */
 };
 
 /*

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "symbol/entry.h"
 
 #define NAMES_MAX (64u * 1024 * 1024)
 
@@ -75,7 +74,6 @@ static struct arrival *gather(const struct ranges *ranges, const struct native_f
 	}
 	for (size_t i = 0; arrivals && i < count; i++) {
 		const struct native_function *function = &functions[i];
-		const char *name = text_of(names, function->name);
 
 		if (function->from == function->to)
 			continue;
@@ -83,10 +81,8 @@ static struct arrival *gather(const struct ranges *ranges, const struct native_f
 			.place = function->offset,
 			.range = {.from = function->from,
 				  .to = function->to,
-				  .address = function->address,
-				  .is_entry =
-					  is_entry_function(name, text_of(names, function->next))},
-			.name = name,
+				  .address = function->address},
+			.name = text_of(names, function->name),
 		};
 	}
 	if (arrivals)

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +14,6 @@ struct range {
 	uint64_t from, to; /* file offsets */
 	uint64_t address;  /* the function's, as the file was linked */
 	uint32_t name;	   /* in names; NATIVE_NO_NAME */
-	bool is_entry;	   /* threads begin there (symbol/entry.h) */
 };
 
 struct ranges {

@@ -5,8 +5,8 @@
  * nodes that make it up, each of which keeps the best of those it was given; the answer of an
  * address is the best on the way from its leaf to the top.
  *
- * What lies before or behind an address is entered at the one address next to it and spreads to the
- * others at the end.
+ * What lies before an address is entered at the one address next to it and spreads to the others at
+ * the end.
  */
 #include "symbol/search.h"
 
@@ -25,7 +25,6 @@ struct candidate {
 /* What surrounds an address. */
 struct around {
 	struct candidate before; /* the last without a size, at or before it */
-	struct candidate behind; /* the first behind it */
 	uint32_t end;		 /* of functions with a size, the last at or before it */
 	uint32_t low, high;	 /* any start or end at or before it, and behind it */
 };
@@ -104,19 +103,6 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return a->rank != b->rank ? a->rank > b->rank : a->order < b->order;
 }
 
-/* The same for what is nearest behind: the lower start is the better one. */
-static bool is_nearer(const struct candidate *a, const struct candidate *b)
-{
-	if (a->order && b->order && a->start != b->start)
-		return a->start < b->start;
-	return is_better(a, b);
-}
-
-static bool could_replace(uint32_t start, const struct candidate *now, bool behind)
-{
-	return !now->order || start == now->start || (start < now->start) == behind;
-}
-
 static uint32_t end_of(const struct passing *symbol)
 {
 	uint32_t room = UINT32_MAX - symbol->start;
@@ -145,10 +131,10 @@ bool search_meet(struct search *search, struct passing *symbol)
 	}
 	if (symbol->first < symbol->end || (symbol->bytes && symbol->unsure))
 		return true;
-	if (!symbol->bytes && first < search->count &&
-	    could_replace(symbol->start, &search->around[first].before, false))
-		return true;
-	return first > 0 && could_replace(symbol->start, &search->around[first - 1].behind, true);
+	if (symbol->bytes || first == search->count)
+		return false;
+	const struct candidate *now = &search->around[first].before;
+	return !now->order || symbol->start >= now->start;
 }
 
 static void improve(struct candidate *now, const struct candidate *candidate)
@@ -177,8 +163,6 @@ void search_take(struct search *search, const struct passing *symbol)
 		ended(search, symbol, end_of(symbol));
 	if (!symbol->bytes && symbol->first < search->count)
 		improve(&search->around[symbol->first].before, &candidate);
-	if (symbol->first > 0 && is_nearer(&candidate, &search->around[symbol->first - 1].behind))
-		search->around[symbol->first - 1].behind = candidate;
 }
 
 static struct candidate holder(const struct search *search, size_t i)
@@ -212,8 +196,6 @@ static void spread(struct search *search)
 			around[i].low = around[i - 1].low;
 	}
 	for (size_t i = search->count; i-- > 1;) {
-		if (is_nearer(&around[i].behind, &around[i - 1].behind))
-			around[i - 1].behind = around[i].behind;
 		if (around[i - 1].high > around[i].high)
 			around[i - 1].high = around[i].high;
 	}
@@ -229,16 +211,12 @@ void search_answer(struct search *search, size_t i, struct found *found)
 
 	*found = (struct found){
 		.name = SEARCH_NO_NAME,
-		.next = SEARCH_NO_NAME,
 		.start = around->end,
 		.low = around->low,
 		.high = around->high,
 	};
-	if (!held.order && around->before.order && around->before.start >= around->end) {
+	if (!held.order && around->before.order && around->before.start >= around->end)
 		held = around->before;
-		if (held.name == SEARCH_NO_NAME && around->behind.order)
-			found->next = around->behind.name;
-	}
 	if (!held.order)
 		return;
 	found->name = held.name;

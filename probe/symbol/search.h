@@ -45,7 +45,6 @@ bool search_is_covered(const struct search *search);
 
 struct found {
 	uint64_t name;	    /* SEARCH_NO_NAME: it has none */
-	uint64_t next;	    /* of code without a name: the name behind it, or SEARCH_NO_NAME */
 	uint32_t start;	    /* of the function */
 	uint32_t low, high; /* [low, high): addresses around it that have the same answer */
 };

@@ -87,7 +87,6 @@ static void name_in_file(const struct symbol_file *file, uint64_t offset, struct
 		without_symbol(named, name, module, NULL);
 		return;
 	}
-	named->is_entry = function.is_entry;
 	if (function.name)
 		demangle(function.name, name);
 	else

@@ -36,8 +36,7 @@ void symbolizer_begin(struct symbolizer *symbolizer);
 /* What a name doesn't tell. */
 struct named {
 	enum frame_type type;
-	bool is_entry; /* threads begin in that function, so the stack ends here */
-	bool unnamed;  /* it has no symbol */
+	bool unnamed; /* it has no symbol */
 };
 
 /*

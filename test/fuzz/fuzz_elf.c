@@ -55,8 +55,6 @@ static void check_functions(const struct native_function *functions, size_t coun
 		demand(function->from <= function->offset && function->offset < function->to);
 		demand(function->name == NATIVE_NO_NAME ||
 		       memchr(names->data + function->name, '\0', names->len - function->name));
-		demand(function->next == NATIVE_NO_NAME ||
-		       memchr(names->data + function->next, '\0', names->len - function->next));
 	}
 }
 

@@ -24,7 +24,7 @@ static inline void program_close(const struct program *program)
 #define _cleanup_program_ _cleanup_(program_close)
 
 struct looked_up {
-	char name[256], next[256]; /* cut; "": none */
+	char name[256]; /* cut; "": none */
 	uint64_t address, from, to;
 };
 
@@ -44,7 +44,5 @@ static inline int look_up(const struct program *program, uint64_t offset, struct
 	assert_true(function.from <= offset && offset < function.to);
 	if (function.name != NATIVE_NO_NAME)
 		snprintf(result->name, sizeof(result->name), "%s", names.data + function.name);
-	if (function.next != NATIVE_NO_NAME)
-		snprintf(result->next, sizeof(result->next), "%s", names.data + function.next);
 	return 0;
 }

@@ -14,7 +14,7 @@ static void free_search(struct search **search)
 }
 
 struct expected {
-	uint64_t name, next;
+	uint64_t name;
 	uint32_t start;
 };
 
@@ -31,17 +31,14 @@ static bool before(const struct passing *a, const struct passing *b)
 static void expect(const struct passing *symbols, size_t count, uint32_t at,
 		   struct expected *result)
 {
-	const struct passing *holds = NULL, *last = NULL, *next = NULL;
+	const struct passing *holds = NULL, *last = NULL;
 	uint32_t end = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct passing *symbol = &symbols[i];
 
-		if (symbol->start > at) {
-			if (!next || before(symbol, next))
-				next = symbol;
+		if (symbol->start > at)
 			continue;
-		}
 		if (symbol->bytes && at - symbol->start < symbol->bytes) {
 			if (!holds || symbol->start > holds->start ||
 			    (symbol->start == holds->start && before(symbol, holds)))
@@ -54,12 +51,9 @@ static void expect(const struct passing *symbols, size_t count, uint32_t at,
 			last = symbol;
 		}
 	}
-	*result = (struct expected){SEARCH_NO_NAME, SEARCH_NO_NAME, end};
-	if (!holds && last && last->start >= end) {
+	*result = (struct expected){SEARCH_NO_NAME, end};
+	if (!holds && last && last->start >= end)
 		holds = last;
-		if (last->name == SEARCH_NO_NAME && next)
-			result->next = next->name;
-	}
 	if (!holds)
 		return;
 	result->name = holds->name;
@@ -115,11 +109,9 @@ static void check(const struct passing *symbols, size_t count, uint32_t at,
 	struct expected expected;
 
 	expect(symbols, count, at, &expected);
-	if (found->name != expected.name || found->start != expected.start ||
-	    found->next != expected.next)
-		fail_msg("at %u: %ld from %u before %ld, not %ld from %u before %ld", at,
-			 (long)found->name, found->start, (long)found->next, (long)expected.name,
-			 expected.start, (long)expected.next);
+	if (found->name != expected.name || found->start != expected.start)
+		fail_msg("at %u: %ld from %u, not %ld from %u", at, (long)found->name, found->start,
+			 (long)expected.name, expected.start);
 }
 
 static void answers_are_those_of_a_sorted_table(void **state)
@@ -161,7 +153,6 @@ static void an_answer_holds_on_its_whole_stretch_and_others_may_differ(void **st
 			ask(symbols, count, &near, 1, &alone);
 			assert_int_equal(alone.name, found.name);
 			assert_int_equal(alone.start, found.start);
-			assert_int_equal(alone.next, found.next);
 			assert_int_equal(alone.low, found.low);
 			assert_int_equal(alone.high, found.high);
 		}
