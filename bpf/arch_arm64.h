@@ -21,7 +21,7 @@
 #define ARCH_WORD 8 /* bytes */
 
 /* The return address of a function that saved nothing is in this register; of others it lies above
- * the caller's fp (bpf/tables.h). */
+ * the caller's fp (bpf/packed.h). */
 #define ARCH_RETURN_REG		 30
 #define ARCH_RETURN_WORDS(saved) (saved)
 #define ARCH_FRAME_TELLS_SP	 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks up an address: the mapping that holds it, the row of its table (bpf/tables.h).
+ * Looks up an address: the mapping that holds it, the row of its table (bpf/packed.h).
  *
  * Functions that take a walk's level are global ones: the verifier looks at each of them once,
  * wherever they are called.

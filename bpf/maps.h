@@ -8,7 +8,7 @@
 
 #include "kernel.h"
 #include "sample.h"
-#include "tables.h"
+#include "packed.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

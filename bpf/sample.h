@@ -109,7 +109,7 @@ struct target_value {
 	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
 	uint32_t probes; /* 1 << probe, what this process is wanted for */
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
-	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/tables.h); 0: not known */
+	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
 };
 
 /* What the daemon found of programs of one name, by the name alone. */

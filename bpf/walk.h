@@ -4,7 +4,7 @@
 
 #include "arch.h"
 #include "sample.h"
-#include "tables.h"
+#include "packed.h"
 
 #define WINDOW_WORDS 64 /* of the user's stack, read at once; a power of two */
 #define MEMO_SLOTS   64 /* of each nesting level; a power of two */

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "tables.h"
+#include "packed.h"
 
 struct arena_map {
 	int outer_fd;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "tables.h"
+#include "packed.h"
 
 struct writing {
 	struct tables *tables;

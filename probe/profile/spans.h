@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A process's mappings as the unwinder has them (struct span, bpf/tables.h): a run of the arena,
+ * A process's mappings as the unwinder has them (struct span, bpf/packed.h): a run of the arena,
  * never changed once it is told to the kernel; shared with processes that it forks. It keeps the
  * tables of the files that are mapped.
  */

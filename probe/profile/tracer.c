@@ -20,7 +20,7 @@
 #include "profile/ktypes.h"
 #include "profile/timer.h"
 #include "sample.skel.h"
-#include "tables.h"
+#include "packed.h"
 
 #define LATE_NS	     (21 * NS_PER_MS) /* bpf/stack.h: WAKE_EVERY_NS, and a bit */
 #define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))

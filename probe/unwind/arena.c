@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "../../bpf/tables.h" /* not the one beside us */
+#include "packed.h"
 
 #define CHUNK_BYTES (CHUNK_WORDS * sizeof(uint32_t))
 

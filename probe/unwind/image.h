@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file's unwind table as it will lie in the arena (bpf/tables.h), not yet at its place: a flat
+ * A file's unwind table as it will lie in the arena (bpf/packed.h), not yet at its place: a flat
  * run of words, in which blocks may still cross a chunk's end.
  */
 #pragma once

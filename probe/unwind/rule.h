@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../bpf/tables.h" /* not our own tables.h */
+#include "packed.h"
 
 enum rule_kind {
 	RULE_NONE, /* no CFI for this code */

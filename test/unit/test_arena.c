@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "tables.h"
+#include "packed.h"
 #include "unwind/arena.h"
 
 #define CHUNK_BYTES (CHUNK_WORDS * 4U)

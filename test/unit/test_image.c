@@ -44,7 +44,7 @@ static struct rule cfa(uint8_t reg, int32_t offset, int32_t fp)
 	return rule;
 }
 
-/* A look-up in words as they lie in the arena, by bpf/tables.h alone. */
+/* A look-up in words as they lie in the arena, by bpf/packed.h alone. */
 static void find_placed(const uint32_t *words, uint32_t index, const struct table_image *image,
 			uint64_t address, struct rule *rule)
 {
