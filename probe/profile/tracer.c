@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "profile/tracer.h"
+#include "profile/tracer_state.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,34 +22,7 @@
 #include "sample.skel.h"
 #include "packed.h"
 
-#define LATE_NS	     (21 * NS_PER_MS) /* bpf/stack.h: WAKE_EVERY_NS, and a bit */
 #define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))
-
-struct tracer {
-	struct loop *loop;
-	struct tracer_sizes sizes;
-	struct tracer_events events;
-
-	struct life_bpf *life;
-	struct sample_bpf *sample;
-	struct timer *timer;
-	struct control *control;    /* shared with the programs */
-	const struct guard *guards; /* of the sampling programs, by probe; mapped */
-	uint64_t budget_ppm;
-	struct ring_buffer *life_ring, *stack_ring;
-	struct loop_watch life_watch, stack_watch;
-	struct loop_timer late; /* for stacks that came too soon after a wake-up to cause another */
-	int barrier_fd;		/* an array of maps: see wait_for_programs() */
-	int types_fd;		/* profile/ktypes.h */
-	char types_path[32];
-	struct counters before; /* of objects that are unloaded */
-	uint64_t next_window;	/* numbers are never used again */
-	uint64_t selection;	/* struct control.selection, neither */
-	struct arena_map *arena_map;
-	struct arena *arena;
-	struct stack_key *keys; /* room to read one window */
-	struct stack_count *counts;
-};
 
 /* libbpf's own words at debug level only: what fails is said once, by us. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -63,11 +36,6 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return 0;
 }
 
-static void read_late(void *arg)
-{
-	tracer_read_stacks(arg);
-}
-
 int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
 	       const struct tracer_events *events)
 {
@@ -79,7 +47,7 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->loop = loop;
 	tracer->sizes = *sizes;
 	tracer->events = *events;
-	tracer->late = (struct loop_timer){.expired = read_late, .arg = tracer};
+	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
 	tracer->barrier_fd = -1;
 	tracer->types_fd = -1;
 	*ret = tracer;
@@ -94,78 +62,6 @@ void tracer_free(struct tracer *tracer)
 	if (tracer->types_fd >= 0)
 		close(tracer->types_fd);
 	free(tracer);
-}
-
-static int on_life(void *arg, void *data, size_t bytes)
-{
-	struct tracer *tracer = arg;
-
-	if (bytes >= sizeof(struct life_event))
-		tracer->events.life(tracer->events.arg, data);
-	return 0;
-}
-
-static int on_stack(void *arg, void *data, size_t bytes)
-{
-	struct tracer *tracer = arg;
-	const struct stack *stack = data;
-
-	if (bytes >= sizeof(*stack) &&
-	    bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
-		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
-	return 0;
-}
-
-void tracer_read_life(struct tracer *tracer)
-{
-	if (tracer->life_ring)
-		ring_buffer__consume(tracer->life_ring);
-}
-
-void tracer_read_stacks(struct tracer *tracer)
-{
-	tracer_read_life(tracer);
-	if (tracer->stack_ring)
-		ring_buffer__consume(tracer->stack_ring);
-}
-
-static void life_ready(void *arg)
-{
-	tracer_read_life(arg);
-}
-
-/* Each stack is sent but once in a window: one that doesn't wake us would lie there, and nobody
- * look at the mapping that it came from. */
-static void stacks_ready(void *arg)
-{
-	struct tracer *tracer = arg;
-
-	tracer_read_stacks(tracer);
-	loop_timer_set(tracer->loop, &tracer->late, loop_now_ns() + LATE_NS);
-}
-
-static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
-		      int map_fd, ring_buffer_sample_fn each, void (*ready)(void *arg))
-{
-	*ring = ring_buffer__new(map_fd, each, tracer, NULL);
-	if (!*ring)
-		return -errno;
-	*watch = (struct loop_watch){ring_buffer__epoll_fd(*ring), ready, tracer};
-	int r = loop_watch(tracer->loop, watch);
-	if (r < 0) {
-		ring_buffer__free(*ring);
-		*ring = NULL;
-	}
-	return r;
-}
-
-static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch)
-{
-	if (!*ring)
-		return;
-	loop_unwatch(tracer->loop, watch);
-	ring_buffer__free(*ring);
-	*ring = NULL;
 }
 
 /* Maps of the same name are one map. */
@@ -197,14 +93,6 @@ static int open_barrier(struct tracer *tracer)
 	tracer->barrier_fd =
 		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "stackprobe_wait", 4, 4, 1, &options);
 	return tracer->barrier_fd < 0 ? -errno : 0;
-}
-
-static void wait_for_programs(const struct tracer *tracer)
-{
-	uint32_t zero = 0;
-	int inner = bpf_map__fd(tracer->life->maps.control);
-
-	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
 }
 
 /* Tells libbpf where it finds the kernel's types. */
@@ -268,8 +156,7 @@ static int load_life(struct tracer *tracer)
 		r = open_barrier(tracer);
 	if (r < 0)
 		return r;
-	r = watch_ring(tracer, &tracer->life_ring, &tracer->life_watch,
-		       bpf_map__fd(tracer->life->maps.life), on_life, life_ready);
+	r = tracer_watch_life(tracer, bpf_map__fd(tracer->life->maps.life));
 	return r < 0 ? r : life_bpf__attach(tracer->life);
 }
 
@@ -296,32 +183,9 @@ int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
 	return r;
 }
 
-static void add_counters(struct counters *sum, const struct counters *more)
-{
-	for (int i = 0; i < PROBE_COUNT; i++)
-		sum->samples[i] += more->samples[i];
-	for (int i = 0; i < LOST_COUNT; i++)
-		sum->lost[i] += more->lost[i];
-}
-
-void tracer_counters(const struct tracer *tracer, struct counters *sum)
-{
-	*sum = tracer->before;
-	if (!tracer->life)
-		return;
-	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct counters *each = calloc((size_t)cpus, sizeof(*each));
-	uint32_t zero = 0;
-	if (!each || bpf_map_lookup_elem(bpf_map__fd(tracer->life->maps.counters), &zero, each))
-		return;
-	for (int i = 0; i < cpus; i++)
-		add_counters(sum, &each[i]);
-}
-
 static void unload_sample(struct tracer *tracer)
 {
-	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
-	loop_timer_cancel(tracer->loop, &tracer->late);
+	tracer_unwatch_stacks(tracer);
 	if (tracer->guards)
 		munmap((void *)tracer->guards, GUARDS_BYTES);
 	tracer->guards = NULL;
@@ -336,7 +200,7 @@ void tracer_stop(struct tracer *tracer)
 	tracer_counters(tracer, &tracer->before);
 	timer_free(tracer->timer);
 	tracer->timer = NULL;
-	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
+	tracer_unwatch_life(tracer);
 	unload_sample(tracer);
 	if (tracer->control) {
 		/* Two on, so that the first new window doesn't lie where the last one may still be
@@ -410,8 +274,7 @@ static int load_sample(struct tracer *tracer)
 	if (r == 0)
 		r = map_guards(tracer);
 	if (r == 0)
-		r = watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch,
-			       bpf_map__fd(sample->maps.stacks), on_stack, stacks_ready);
+		r = tracer_watch_stacks(tracer, bpf_map__fd(sample->maps.stacks));
 	if (r == 0)
 		r = timer_new(&tracer->timer, tracer->loop, sample->progs.sample);
 	return r;
@@ -517,59 +380,6 @@ struct arena *tracer_arena(const struct tracer *tracer)
 uint64_t tracer_window(const struct tracer *tracer)
 {
 	return tracer->control ? tracer->control->window : 0;
-}
-
-int tracer_swap(struct tracer *tracer,
-		void (*each)(void *arg, const struct stack_key *key,
-			     const struct stack_count *count),
-		void *arg)
-{
-	if (!tracer->sample)
-		return 0;
-	uint32_t count = tracer->sizes.stacks, position;
-
-	uint64_t ended = tracer->control->window;
-	__atomic_store_n(&tracer->control->window, ended + 1, __ATOMIC_SEQ_CST);
-	wait_for_programs(tracer);
-	tracer_read_stacks(tracer);
-
-	const struct bpf_map *map =
-		ended & 1 ? tracer->sample->maps.counts_odd : tracer->sample->maps.counts_even;
-	int r = bpf_map_lookup_and_delete_batch(bpf_map__fd(map), NULL, &position, tracer->keys,
-						tracer->counts, &count, NULL);
-	if (r < 0 && r != -ENOENT) /* -ENOENT: that was all */
-		return r;
-	for (uint32_t i = 0; i < count; i++)
-		each(arg, &tracer->keys[i], &tracer->counts[i]);
-	return 0;
-}
-
-static uint64_t program_time_ns(const struct bpf_object *object)
-{
-	struct bpf_program *program;
-	uint64_t sum = 0;
-
-	bpf_object__for_each_program(program, object)
-	{
-		struct bpf_prog_info info = {0};
-		uint32_t bytes = sizeof(info);
-
-		if (bpf_program__fd(program) >= 0 &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) == 0)
-			sum += info.run_time_ns;
-	}
-	return sum;
-}
-
-uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
-{
-	uint64_t sum = 0;
-
-	if (tracer->life)
-		sum += program_time_ns(tracer->life->obj);
-	if (tracer->sample)
-		sum += program_time_ns(tracer->sample->obj);
-	return sum;
 }
 
 unsigned tracer_cpus(const struct tracer *tracer)

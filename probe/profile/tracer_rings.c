@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/tracer_state.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#define LATE_NS (21 * NS_PER_MS) /* bpf/stack.h: WAKE_EVERY_NS, and a bit */
+
+static int on_life(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (bytes >= sizeof(struct life_event))
+		tracer->events.life(tracer->events.arg, data);
+	return 0;
+}
+
+static int on_stack(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct stack *stack = data;
+
+	if (bytes >= sizeof(*stack) &&
+	    bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
+		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
+	return 0;
+}
+
+void tracer_read_life(struct tracer *tracer)
+{
+	if (tracer->life_ring)
+		ring_buffer__consume(tracer->life_ring);
+}
+
+void tracer_read_stacks(struct tracer *tracer)
+{
+	tracer_read_life(tracer);
+	if (tracer->stack_ring)
+		ring_buffer__consume(tracer->stack_ring);
+}
+
+void tracer_read_late(void *arg)
+{
+	tracer_read_stacks(arg);
+}
+
+static void life_ready(void *arg)
+{
+	tracer_read_life(arg);
+}
+
+/* Each stack is sent but once in a window: one that doesn't wake us would lie there, and nobody
+ * look at the mapping that it came from. */
+static void stacks_ready(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer_read_stacks(tracer);
+	loop_timer_set(tracer->loop, &tracer->late, loop_now_ns() + LATE_NS);
+}
+
+static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
+		      int map_fd, ring_buffer_sample_fn each, void (*ready)(void *arg))
+{
+	*ring = ring_buffer__new(map_fd, each, tracer, NULL);
+	if (!*ring)
+		return -errno;
+	*watch = (struct loop_watch){ring_buffer__epoll_fd(*ring), ready, tracer};
+	int r = loop_watch(tracer->loop, watch);
+	if (r < 0) {
+		ring_buffer__free(*ring);
+		*ring = NULL;
+	}
+	return r;
+}
+
+static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch)
+{
+	if (!*ring)
+		return;
+	loop_unwatch(tracer->loop, watch);
+	ring_buffer__free(*ring);
+	*ring = NULL;
+}
+
+int tracer_watch_life(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->life_ring, &tracer->life_watch, map_fd, on_life,
+			  life_ready);
+}
+
+int tracer_watch_stacks(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch, map_fd, on_stack,
+			  stacks_ready);
+}
+
+void tracer_unwatch_life(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
+}
+
+void tracer_unwatch_stacks(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	loop_timer_cancel(tracer->loop, &tracer->late);
+}
