@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/target.c (events, looking at processes) and profile/target_scan.c (all processes of
- * the host) share. Nobody else includes it. */
+/* What profile/target.c (events, who matches), target_look.c (looking at a process), target_scan.c
+ * (all processes of the host) and target_unwind.c (their tables) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
@@ -41,6 +41,11 @@ bool target_evaluate(const struct targets *targets, struct target *target);
 /* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
  * the target stays: its event is on its way. */
 void target_tell_kernel(struct targets *targets, const struct target *target);
+
+/* The same for what the kernel told of itself: if it isn't there any more, it has ended or found no
+ * room. */
+void target_correct_kernel(struct targets *targets, const struct target *target);
+
 void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
 
 /* Tells the kernel what the target has mapped now, where that is known. */
@@ -60,3 +65,6 @@ void target_look_at(struct targets *targets, struct target *target);
 
 /* The same for one that is new, unless that can wait: most never have a stack that needs maps. */
 void target_meet(struct targets *targets, struct target *target);
+
+/* The expiry of targets->retry. */
+void target_retry(void *arg);
