@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/connection.h"
+#include "api/dispatch.h"
 #include "api/request.h"
-#include "api/state.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 
@@ -204,102 +203,22 @@ static long long query_number(struct MHD_Connection *mhd, const char *key)
 	return errno || end == text || *end || value < 0 ? -2 : value;
 }
 
-static void healthz_get(const struct services *services, struct answer *answer)
-{
-	(void)services;
-	answer->status = 200;
-	answer->content_type = "text/plain; charset=utf-8";
-	buf_str(&answer->body, "ok\n");
-}
-
-/* What isn't a feature. */
-static const struct {
-	const char *path;
-	void (*get)(const struct services *services, struct answer *answer);
-} pages[] = {
-	{"/healthz", healthz_get},
-	{"/metrics", metrics_write},
-};
-
-/* Of later versions. */
-static const char *const later[] = {"/", "/sched", "/proc", "/debug/pprof"};
-
-static bool is_below(const char *path, const char *above)
-{
-	size_t len = strlen(above);
-
-	return strncasecmp(path, above, len) == 0 &&
-	       (path[len] == '\0' || (path[len] == '/' && len > 1));
-}
-
-static void not_found(const char *path, struct answer *answer)
-{
-	char message[128];
-
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-		if (!is_below(path, later[i]))
-			continue;
-		snprintf(message, sizeof(message), "not available in this version: %s", later[i]);
-		answer_failed(answer, 503, message);
-		return;
-	}
-	answer_failed(answer, 404, "url not found");
-}
-
-/* Whether it is a GET; if not, the answer says what it may be. */
-static bool is_get(struct http_request *request, const char *method, const char *allow)
-{
-	if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
-		return true;
-	answer_failed(&request->answer, 405, "method not allowed");
-	request->answer.allow = allow;
-	return false;
-}
-
-static void dispatch_feature(struct http_request *request, const struct feature *feature,
-			     const char *method, const char *name)
-{
-	const struct services *services = request->server->services;
-	struct query query = {query_number(request->mhd, "pid"),
-			      query_number(request->mhd, "seconds"),
-			      query_number(request->mhd, "icicle")};
-
-	if (name) {
-		if (is_get(request, method, "GET, HEAD"))
-			feature->fetch(services, name, &query, &request->answer, ready, request,
-				       &request->session);
-	} else if (strcmp(method, "PUT") == 0) {
-		char *room = buf_reserve(&request->body, 1); /* for a NUL */
-
-		if (room)
-			feature->put(services, request->body.data, request->body.len,
-				     &request->answer, ready, request);
-		else
-			answer_failed(&request->answer, 503, "no memory for the body");
-		if (request->answer.status == 200 || request->answer.later == 200)
-			state_save(services);
-	} else if (is_get(request, method, "GET, HEAD, PUT")) {
-		feature->get(services, &request->answer);
-	}
-}
-
 static void dispatch(struct http_request *request, const char *path, const char *method)
 {
-	const char *rest = path[0] == '/' ? path + 1 : path;
-	size_t len = strcspn(rest, "/");
-	const struct feature *feature = feature_find(rest, len);
+	const struct call call = {
+		.services = request->server->services,
+		.path = path,
+		.method = method,
+		.query = {query_number(request->mhd, "pid"), query_number(request->mhd, "seconds"),
+			  query_number(request->mhd, "icicle")},
+		.body = &request->body,
+		.answer = &request->answer,
+		.ready = ready,
+		.arg = request,
+		.session = &request->session,
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
-		if (strcasecmp(path, pages[i].path) != 0)
-			continue;
-		if (is_get(request, method, "GET, HEAD"))
-			pages[i].get(request->server->services, &request->answer);
-		return;
-	}
-	if (!feature || strcmp(rest + len, "/") == 0)
-		not_found(path, &request->answer);
-	else
-		dispatch_feature(request, feature, method, rest[len] ? rest + len + 1 : NULL);
+	call_dispatch(&call);
 }
 
 static void too_large(struct http_request *request)
