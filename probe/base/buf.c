@@ -107,17 +107,3 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	}
 	va_end(again);
 }
-
-char *buf_take_string(struct buf *buf, size_t *len, int *error)
-{
-	buf_char(buf, '\0');
-	if (buf->error) {
-		if (error)
-			*error = buf->error;
-		return NULL;
-	}
-	if (len)
-		*len = buf->len - 1;
-	buf->len = buf->capacity = 0;
-	return TAKE_PTR(buf->data);
-}

@@ -40,6 +40,3 @@ void buf_char(struct buf *buf, char c);
 void buf_u64(struct buf *buf, uint64_t value);
 void buf_hex(struct buf *buf, uint64_t value);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The content as a NUL-terminated string that the caller frees; NULL (and *error) on failure. */
-char *buf_take_string(struct buf *buf, size_t *len, int *error);

@@ -160,8 +160,3 @@ const char *intern_get(const struct intern *intern, uint32_t id, size_t *len)
 		*len = intern->names[id].len;
 	return intern->names[id].text;
 }
-
-size_t intern_count(const struct intern *intern)
-{
-	return intern->count;
-}

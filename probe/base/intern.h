@@ -19,5 +19,3 @@ int64_t intern_add(struct intern *intern, const char *name, size_t len);
 
 /* Borrowed, valid until intern_free(). */
 const char *intern_get(const struct intern *intern, uint32_t id, size_t *len);
-
-size_t intern_count(const struct intern *intern);

@@ -27,7 +27,6 @@ struct tree {
 	size_t count, capacity, max_nodes;
 	struct intern *names;
 	struct map *children; /* child_key -> uint32_t node */
-	uint64_t total;
 };
 
 int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
@@ -101,7 +100,6 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 void tree_add(struct tree *tree, uint32_t node, uint64_t weight)
 {
 	tree->nodes[node].self += weight;
-	tree->total += weight;
 }
 
 /* What of a node is copied. */
@@ -136,16 +134,6 @@ int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
 			tree_add(into, same[i], node->self);
 	}
 	return 0;
-}
-
-uint64_t tree_total(const struct tree *tree)
-{
-	return tree->total;
-}
-
-size_t tree_node_count(const struct tree *tree)
-{
-	return tree->count;
 }
 
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len)

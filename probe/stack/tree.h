@@ -39,10 +39,6 @@ void tree_add(struct tree *tree, uint32_t node, uint64_t weight);
  * it, into `into`. -ENOSPC, -ENOMEM: a part was added. */
 int tree_merge(struct tree *into, const struct tree *from, uint32_t node);
 
-/* Sum of all weights ever added. */
-uint64_t tree_total(const struct tree *tree);
-size_t tree_node_count(const struct tree *tree);
-
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len);
 enum frame_type tree_type(const struct tree *tree, uint32_t node);
 

@@ -127,11 +127,7 @@ static int use_buf(void)
 
 	for (int i = 0; i < 300; i++)
 		buf_printf(&buf, "%d %*s", i, i * 5, "x");
-	size_t len = 77;
-	int error = 0;
-	_cleanup_free_ char *text = buf_take_string(&buf, &len, &error);
-	assert_true(text ? len != 77 : len == 77);
-	return text ? 0 : error;
+	return buf_error(&buf);
 }
 
 static int use_map(void)
@@ -168,7 +164,6 @@ static int use_intern(void)
 		r = intern_add(intern, name, (size_t)len);
 		assert_true(r == i || r == -ENOMEM);
 		if (r == -ENOMEM) { /* all is as before */
-			assert_int_equal(intern_count(intern), i);
 			no_more_failures();
 			assert_int_equal(intern_add(intern, name, (size_t)len), i);
 		}

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "base/buf.h"
+#include "buf_text.h"
 #include "base/loop.h"
 #include "base/worker.h"
 #include "symbol/demangle.h"
@@ -16,7 +16,7 @@ static void assert_demangled(const char *symbol, const char *expected)
 	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
 
 	demangle(symbol, &out);
-	_cleanup_free_ char *text = buf_take_string(&out, NULL, NULL);
+	_cleanup_free_ char *text = take_text(&out, NULL);
 	assert_string_equal(text, expected);
 }
 
@@ -100,7 +100,7 @@ static char *cxx_bomb(int steps)
 
 		buf_printf(&text, "S_IS%c_S%c_E", c, c);
 	}
-	return buf_take_string(&text, NULL, NULL);
+	return take_text(&text, NULL);
 }
 
 static void bombs_of_substitutions_are_bounded_and_quick(void **state)
@@ -156,7 +156,7 @@ static void rust_bombs_of_backrefs_are_bounded_and_quick(void **state)
 			last = at;
 		}
 		buf_char(&text, 'E');
-		_cleanup_free_ char *symbol = buf_take_string(&text, NULL, NULL);
+		_cleanup_free_ char *symbol = take_text(&text, NULL);
 		demangle(symbol, &out);
 		assert_true(out.len > 0 && out.len <= 4096);
 		if (steps < 6)
@@ -192,7 +192,7 @@ static void a_name_given_up_in_the_middle_leaks_nothing(void **state)
 		add_base62(&text, strlen("INvC1a1bT"));
 	}
 	buf_str(&text, "EE");
-	_cleanup_free_ char *symbol = buf_take_string(&text, NULL, NULL);
+	_cleanup_free_ char *symbol = take_text(&text, NULL);
 	demangle(symbol, &out);
 	assert_int_equal(out.len, strlen(symbol)); /* too long: as it is */
 	struct mallinfo2 before = mallinfo2();
@@ -222,7 +222,7 @@ static void deep_run(struct job *job)
 		while (text.len < bytes)
 			buf_str(&text, deep->repeated);
 		buf_str(&text, deep->after);
-		_cleanup_free_ char *symbol = buf_take_string(&text, NULL, NULL);
+		_cleanup_free_ char *symbol = take_text(&text, NULL);
 		demangle(symbol, &out);
 	}
 }

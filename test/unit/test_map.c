@@ -147,7 +147,6 @@ static void a_name_has_one_number_and_comes_back_as_it_was(void **state)
 		if (!first)
 			first = intern_get(intern, 0, NULL);
 	}
-	assert_int_equal(intern_count(intern), 20000);
 	size_t len;
 	assert_string_equal(intern_get(intern, 19999, &len),
 			    "name 19999.......................................");
@@ -190,7 +189,7 @@ static void at_the_maximum_only_known_names_are_found(void **state)
 	assert_int_equal(intern_add(intern, "56789", 5), 1); /* 12 bytes with their NULs */
 	assert_int_equal(intern_add(intern, "", 0), -ENOSPC);
 	assert_int_equal(intern_add(intern, "01234", 5), 0);
-	assert_int_equal(intern_count(intern), 2);
+	assert_int_equal(intern_add(intern, "56789", 5), 1);
 	intern_free(intern);
 	intern_free(NULL);
 }

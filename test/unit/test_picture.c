@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <time.h>
 
+#include "tree_figures.h"
 #include "tree_text.h"
 
 static void svg_titles_have_name_suffix_weight_and_percentage(void **state)
@@ -122,7 +123,7 @@ static void frames_under_a_tenth_of_a_pixel_are_left_out_and_totals_stay_right(v
 	uint32_t narrow = add_child(tree, main_node, FRAME_TYPE_NATIVE, "zzz_just_seen");
 	tree_add(tree, narrow, 99);
 	add_child(tree, main_node, FRAME_TYPE_NATIVE, "no_weight");
-	assert_int_equal(tree_total(tree), 1180000); /* a tenth of a pixel is 100 */
+	assert_int_equal(weight_of(tree), 1180000); /* a tenth of a pixel is 100 */
 	_cleanup_free_ char *hidden = write_with("svg", tree, TREE_ROOT, &plain_meta);
 	check_xml(hidden);
 	assert_has_not(hidden, "too_narrow");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "unit.h"
+#include "tree_figures.h"
 
 #include "profile/profile.h"
 #include "profile/window.h"
@@ -50,7 +50,7 @@ static void an_empty_profile_has_no_process(void **state)
 	(void)state;
 	assert_int_equal(profile_processes(profile, &processes), 0);
 	assert_int_equal(profile_select(&selected, profile, 1), 0);
-	assert_int_equal(tree_total(selected->tree), 0);
+	assert_int_equal(weight_of(selected->tree), 0);
 }
 
 static void selecting_takes_all_incarnations_of_a_pid_and_no_other(void **state)
@@ -65,12 +65,12 @@ static void selecting_takes_all_incarnations_of_a_pid_and_no_other(void **state)
 	profile->until = 200;
 	profile->lost = 5;
 	assert_int_equal(profile_select(&selected, profile, 12), 0);
-	assert_int_equal(tree_total(selected->tree), 3);
+	assert_int_equal(weight_of(selected->tree), 3);
 	assert_int_equal(selected->from, 100);
 	assert_int_equal(selected->until, 200);
 	assert_int_equal(selected->lost, 5);
 	assert_int_equal(selected->period_ns, 10000000);
-	assert_int_equal(tree_total(profile->tree), 15);
+	assert_int_equal(weight_of(profile->tree), 15);
 }
 
 static void merging_covers_both_times_and_adds_losses(void **state)
@@ -90,8 +90,8 @@ static void merging_covers_both_times_and_adds_losses(void **state)
 	assert_int_equal(profile->until, 200);
 	assert_int_equal(profile->lost, 3);
 	assert_int_equal(profile->refused, 4);
-	assert_int_equal(tree_total(profile->tree), 3);
-	assert_int_equal(tree_node_count(profile->tree), 3);
+	assert_int_equal(weight_of(profile->tree), 3);
+	assert_int_equal(node_count(profile->tree), 3);
 }
 
 static void the_description_counts_processes_losses_and_truncated_weight(void **state)

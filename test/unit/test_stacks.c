@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Folded text read, sorted, walked: beside qsort() and a plain comparison of whole lines. */
-#include "base/buf.h"
+#include "buf_text.h"
 #include "output/stacks.h"
 #include "output/stacks_walk.h"
 #include "unit.h"
@@ -128,7 +128,7 @@ static char *walk(struct stacks *stacks, uint64_t least)
 	stacks_sort(stacks);
 	stacks_link(stacks);
 	assert_int_equal(stacks_walk(stacks, least, note_chain, &out), 0);
-	return buf_take_string(&out, NULL, NULL);
+	return take_text(&out, NULL);
 }
 
 static void frames_end_with_their_weight_those_above_first(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "unit.h"
+#include "buf_text.h"
+#include "tree_figures.h"
 
 #include "output/output.h"
 #include "stack/tree.h"
@@ -38,7 +39,7 @@ static char *folded(const struct tree *tree, uint32_t start)
 	_cleanup_buf_ struct buf out = BUF_INIT(64 << 20);
 
 	assert_int_equal(folded_write(tree, start, &(struct profile_meta){0}, &out), 0);
-	return buf_take_string(&out, NULL, NULL);
+	return take_text(&out, NULL);
 }
 
 static void assert_folded(const struct tree *tree, uint32_t start, const char *expected)
@@ -59,10 +60,10 @@ static void the_same_frame_below_the_same_parent_is_one_node(void **state)
 	b = child(tree, a, FRAME_TYPE_NATIVE, "a"); /* recursion */
 	assert_int_not_equal(b, a);
 	assert_int_equal(tree_child(tree, a, FRAME_TYPE_NATIVE, "abc", 1), b);
-	assert_int_equal(tree_node_count(tree), 4);
+	assert_int_equal(node_count(tree), 4);
 	assert_int_equal(tree_parent(tree, b), a);
 	assert_int_equal(tree_type(tree, b), FRAME_TYPE_NATIVE);
-	assert_int_equal(tree_total(tree), 0);
+	assert_int_equal(weight_of(tree), 0);
 }
 
 static void weights_add_up(void **state)
@@ -74,7 +75,7 @@ static void weights_add_up(void **state)
 	add(tree, "a;b", 4);
 	add(tree, "a", 1);
 	tree_add(tree, TREE_ROOT, 2);
-	assert_int_equal(tree_total(tree), 10);
+	assert_int_equal(weight_of(tree), 10);
 	assert_folded(tree, TREE_ROOT, "[unknown] 2\na 1\na;b 7\n");
 }
 
@@ -172,7 +173,7 @@ static void random_trees_have_the_totals_of_a_simple_sum(void **state)
 			first[stack[0] - 'a'] += bits >> 50;
 			sum += bits >> 50;
 		}
-		assert_true(tree_total(tree) == sum);
+		assert_true(weight_of(tree) == sum);
 		_cleanup_free_ char *text = folded(tree, TREE_ROOT);
 		for (char *line = text, *end; *line; line = end + 1) {
 			end = strchr(line, '\n');
@@ -197,7 +198,7 @@ static void merging_adds_weights_and_keeps_what_is_there(void **state)
 	tree_add(from, TREE_ROOT, 6);
 	assert_int_equal(tree_merge(into, from, TREE_ROOT), 0);
 	assert_folded(into, TREE_ROOT, "[unknown] 6\na 5\na;b 5\nc 2\nx;y 3\n");
-	assert_int_equal(tree_total(into), 21);
+	assert_int_equal(weight_of(into), 21);
 	assert_folded(from, TREE_ROOT, "[unknown] 6\na 5\na;b 4\nx;y 3\n");
 }
 
@@ -215,8 +216,8 @@ static void merging_a_subtree_brings_the_way_to_it_without_its_weights(void **st
 	tree_add(from, TREE_ROOT, 64);
 	assert_int_equal(tree_merge(into, from, node), 0);
 	assert_folded(into, TREE_ROOT, "a;b;c 4\na;b;c;d 8\n");
-	assert_int_equal(tree_total(into), 12);
-	assert_int_equal(tree_node_count(into), 5);
+	assert_int_equal(weight_of(into), 12);
+	assert_int_equal(node_count(into), 5);
 	assert_folded(from, node, "a;b;c 4\na;b;c;d 8\n");
 }
 
@@ -228,7 +229,7 @@ static void a_leaf_and_a_weightless_node_can_be_merged(void **state)
 	(void)state;
 	assert_int_equal(tree_merge(into, from, leaf), 0);
 	assert_int_equal(tree_merge(into, from, empty), 0);
-	assert_int_equal(tree_total(into), 7);
+	assert_int_equal(weight_of(into), 7);
 	assert_folded(into, TREE_ROOT, "a;b 7\n");
 	assert_folded(from, empty, "");
 }
@@ -246,11 +247,11 @@ static void the_bound_of_nodes_is_kept(void **state)
 	}
 	assert_int_equal(tree_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "new", 3), -ENOSPC);
 	assert_true(tree_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "7", 1) > 0);
-	assert_int_equal(tree_node_count(tree), 100);
+	assert_int_equal(node_count(tree), 100);
 	_cleanup_tree_ struct tree *other = new_tree();
 	add(other, "another", 1);
 	assert_int_equal(tree_merge(tree, other, TREE_ROOT), -ENOSPC);
-	assert_int_equal(tree_total(tree), 99);
+	assert_int_equal(weight_of(tree), 99);
 }
 
 static void the_bound_of_name_bytes_is_kept(void **state)

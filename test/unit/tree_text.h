@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/utf8.h"
+#include "buf_text.h"
 #include "output/output.h"
 #include "unit.h"
 
@@ -48,7 +49,7 @@ static inline char *write_with(const char *extension, const struct tree *tree, u
 
 	assert_non_null(output);
 	assert_int_equal(output->write(tree, start, meta, &out), 0);
-	char *text = buf_take_string(&out, &len, NULL);
+	char *text = take_text(&out, &len);
 	assert_non_null(text);
 	assert_int_equal(strlen(text), len); /* no NUL in it */
 	return text;
