@@ -48,7 +48,9 @@ void arena_map_free(struct arena_map *map)
 static int add(void *arg, unsigned number)
 {
 	struct arena_map *map = arg;
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+
+	options.map_flags = BPF_F_MMAPABLE;
 	_cleanup_close_ int fd =
 		bpf_map_create(BPF_MAP_TYPE_ARRAY, "stackprobe_rows", sizeof(uint32_t),
 			       sizeof(struct chunk), 1, &options);
