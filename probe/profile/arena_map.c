@@ -69,8 +69,9 @@ static void remove_chunk(void *arg, unsigned number)
 	struct arena_map *map = arg;
 
 	bpf_map_delete_elem(map->outer_fd, &number);
-	mmap(&map->memory[number], sizeof(struct chunk), PROT_NONE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	/* What can't be unmapped is memory that nobody uses. */
+	(void)mmap(&map->memory[number], sizeof(struct chunk), PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void arena_map_memory(struct arena_map *map, struct arena_memory *memory)
