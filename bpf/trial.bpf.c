@@ -83,17 +83,6 @@ int on_task_sleepable(struct bpf_iter__task *ctx)
 
 /* ---- helpers and maps ---- */
 
-static long one_turn(uint32_t i, void *context)
-{
-	return 0;
-}
-
-SEC("perf_event")
-int uses_loop(struct bpf_perf_event_data *ctx)
-{
-	return bpf_loop(10, one_turn, NULL, 0) == 10 ? hit() : 0;
-}
-
 SEC("perf_event")
 int uses_task_regs(struct bpf_perf_event_data *ctx)
 {

@@ -76,8 +76,6 @@ static const struct capability_row rows[CAPABILITY_COUNT] = {
 
 	[CAN_RING_BUFFER] = {"programs", "ring_buffer", "new stacks to the daemon", trial_program,
 			     "none but a newer kernel"},
-	[CAN_LOOP] = {"programs", "bpf_loop", "user stacks of any depth", trial_program,
-		      "none but a newer kernel; stacks of up to 256 user frames are walked"},
 	[CAN_TASK_REGS] = {"programs", "bpf_task_pt_regs", "the user's half of a system call",
 			   trial_program,
 			   "none but a newer kernel; the registers are found by another way"},

@@ -50,7 +50,6 @@ enum capability {
 	CAN_ITERATE_SLEEPABLE,
 	/* what programs use */
 	CAN_RING_BUFFER,
-	CAN_LOOP,
 	CAN_TASK_REGS,
 	CAN_TASK_STORAGE,
 	CAN_MAP_IN_MAP,

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define NO_LOOP	 "user stacks have up to 256 frames"
 #define NO_NAMES "kernel functions have no names"
 #define NO_FILES "code of other users' processes has no names"
 
@@ -25,7 +24,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 			  {CAN_SHARE_MAP},
 			  {CAN_READ_BATCH},
 			  {CAN_SEE_PIDS},
-			  {CAN_LOOP, .limit = NO_LOOP},
 			  {CAN_NAME_KERNEL, .limit = NO_NAMES},
 			  {CAN_READ_MAPS, .limit = NO_FILES},
 			  {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
@@ -38,7 +36,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 			   {CAN_TYPED_TRACEPOINT, CAN_RAW_TRACEPOINT},
 			   {CAN_RING_BUFFER},
 			   {CAN_SEE_PIDS},
-			   {CAN_LOOP, .limit = NO_LOOP},
 			   {CAN_ITERATE_SLEEPABLE,
 			    .limit = "threads that wait already when it starts have no stack"},
 			   {CAN_NAME_KERNEL, .limit = NO_NAMES},
@@ -53,7 +50,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 			{CAN_PAGE_FAULTS},
 			{CAN_RING_BUFFER},
 			{CAN_SEE_PIDS},
-			{CAN_LOOP, .limit = NO_LOOP},
 			{CAN_READ_MAPS, .limit = NO_FILES},
 			{CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 	[PROBE_MEM_GLIBC] = {"mem_glibc",
@@ -66,7 +62,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 			      {CAN_URETPROBE},
 			      {CAN_RING_BUFFER},
 			      {CAN_SEE_PIDS},
-			      {CAN_LOOP, .limit = NO_LOOP},
 			      {CAN_READ_MAPS, .limit = NO_FILES},
 			      {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 };

@@ -280,7 +280,6 @@ static const struct {
 	[CAN_ITERATE_SLEEPABLE] = {"on_task_sleepable", "iter.s/task, bpf_copy_from_user_task",
 				   attach_iterator, probed, NULL},
 	[CAN_RING_BUFFER] = {"uses_ring", "a ring buffer", attach_clock, provoke_clock, "ring"},
-	[CAN_LOOP] = {"uses_loop", "bpf_loop", attach_clock, provoke_clock, NULL},
 	[CAN_TASK_REGS] = {"uses_task_regs", "bpf_task_pt_regs", attach_clock, provoke_clock, NULL},
 	[CAN_TASK_STORAGE] = {"uses_storage", "task storage", attach_by_type, provoke_switch,
 			      "storage"},

@@ -13,7 +13,7 @@ static const struct kind kind = {
 	.name = "made up",
 	.needs = {{.what = CAN_RING_BUFFER},
 		  {.what = CAN_TYPED_TRACEPOINT, .instead = CAN_RAW_TRACEPOINT},
-		  {.what = CAN_LOOP, .limit = "short stacks"},
+		  {.what = CAN_TASK_STORAGE, .limit = "short stacks"},
 		  {.what = CAN_UPROBE, .instead = CAN_KPROBE, .limit = "slow"}},
 };
 
@@ -61,7 +61,7 @@ static void a_need_with_a_limit_limits(void **state)
 {
 	(void)state;
 	all_is_there();
-	lacks(CAN_LOOP, "none but a newer kernel");
+	lacks(CAN_TASK_STORAGE, "none but a newer kernel");
 	assert_int_equal(judged().state, FINDING_LIMITED);
 	assert_string_equal(judged().reason, "short stacks");
 	assert_string_equal(judged().remedy, "");
@@ -87,7 +87,7 @@ static void what_stops_it_is_said_without_limits(void **state)
 	(void)state;
 	all_is_there();
 	lacks(CAN_RING_BUFFER, "boot");
-	lacks(CAN_LOOP, "other");
+	lacks(CAN_TASK_STORAGE, "other");
 	struct finding finding = judged();
 	assert_int_equal(finding.state, FINDING_NO);
 	assert_string_equal(finding.reason, "it needs ring_buffer");
