@@ -130,11 +130,11 @@ static int reserve_spot(struct batch *batch)
 }
 
 /* The number of the spot; a new one's function is asked for. */
-static int64_t spot_of(struct batch *batch, const struct code *code, pid_t pid,
+static int64_t spot_of(struct batch *batch, const struct code *code, const struct target *target,
 		       struct symbol_files *files)
 {
 	struct spot_key key = {(uint64_t)(uintptr_t)code->file, code->address, code->place};
-	struct symbol_place place = {code->mapped_from ? pid : 0, code->mapped_from,
+	struct symbol_place place = {code->mapped_from ? target->pid : 0, code->mapped_from,
 				     code->mapped_to};
 	uint32_t *number;
 	int r = reserve_spot(batch);
@@ -150,6 +150,7 @@ static int64_t spot_of(struct batch *batch, const struct code *code, pid_t pid,
 	if (code->file) {
 		symbol_file_ref(code->file);
 		symbol_file_want(files, code->file, code->address, &place);
+		spans_used(target->spans, code->file);
 	}
 	return *number;
 }
@@ -187,7 +188,7 @@ static int place(struct batch *batch, struct batch_stack *to, const struct stack
 			to->truncated = leaf ? TRUNCATED_UNMAPPED : TRUNCATED_ADDRESS;
 			return 0;
 		}
-		int64_t spot = spot_of(batch, &code, target->pid, files);
+		int64_t spot = spot_of(batch, &code, target, files);
 		if (spot < 0)
 			return (int)spot;
 		batch->frames[batch->frames_count + to->frames_count++] = (uint32_t)spot;

@@ -120,6 +120,12 @@ void spans_unref(struct spans *spans)
 		spans_free(spans);
 }
 
+void spans_used(const struct spans *spans, const struct symbol_file *file)
+{
+	for (size_t i = 0; spans && i < spans->tables_count; i++)
+		table_used_by(spans->tables[i], file);
+}
+
 bool spans_are_equal(const struct spans *a, const struct spans *b)
 {
 	return a && b && a->count == b->count && a->pending == b->pending &&

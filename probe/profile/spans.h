@@ -31,5 +31,8 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 struct spans *spans_ref(struct spans *spans);
 void spans_unref(struct spans *spans);
 
+/* A stack of the process went through code of that file: its table was used. */
+void spans_used(const struct spans *spans, const struct symbol_file *file);
+
 /* Whether both say the same to the unwinder. */
 bool spans_are_equal(const struct spans *a, const struct spans *b);

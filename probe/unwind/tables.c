@@ -251,6 +251,12 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 	span->what |= content->blocks | (content->tracks_bx ? SPAN_TRACKS_BX : 0);
 }
 
+void table_used_by(struct table *table, const struct symbol_file *file)
+{
+	if (table->file == file && table->content)
+		table->content->last_used = ++table->tables->uses;
+}
+
 /* ---- after a window ---- */
 
 static bool has_room(const struct tables *tables, size_t words)

@@ -39,6 +39,9 @@ bool table_is_pending(const struct table *table);
 void table_span(struct tables *tables, struct table *table, uint64_t file_offset,
 		struct span *span);
 
+/* A stack went through code of that file; nothing where the table is another's. */
+void table_used_by(struct table *table, const struct symbol_file *file);
+
 /* After each window: no program reads any more what was given back before (arena_settle()),
  * tables that nobody refers to for a whole window go, and what could not be read or found no room
  * is tried again, after 1, 2, 4 … windows. */
