@@ -15,6 +15,22 @@
 _Static_assert(1 << (SPAN_STEPS - 1) >= SPANS_MAX, "all spans are found");
 _Static_assert(1 << (ROW_STEPS - 1) >= BLOCK_BYTES, "all rows are found");
 
+/* A word of the arena, and spans, in the chunk that holds them: what a mask keeps inside needs no
+ * proof. */
+static __always_inline uint32_t word_at(const struct chunk *chunk, uint32_t word)
+{
+	return chunk->words[word & (CHUNK_WORDS - 1)];
+}
+
+static __always_inline const struct span *span_at(const struct chunk *chunk, uint32_t word)
+{
+	return (const struct span *)&chunk->words[word & (CHUNK_WORDS - SPAN_WORDS)];
+}
+
+/* The bounds of a search are kept in the walk's memory, of which the verifier knows nothing: else
+ * it would follow each way that they may go. */
+#define BOUND(bound) (*(volatile uint32_t *)&(bound))
+
 static __always_inline bool span_holds(const struct span *span, uint64_t address)
 {
 	return address - span->start < span->end - span->start;
@@ -33,31 +49,31 @@ __noinline int span_search(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
 	const struct chunk *chunk;
-	uint32_t low = 0, high, at;
+	uint32_t low;
 
 	if (!walk)
 		return 0;
-	high = walk->spans_count;
-	at = walk->spans & (CHUNK_WORDS - 1);
-	chunk = high ? chunk_of(walk->spans) : NULL;
+	chunk = walk->spans_count ? chunk_of(walk->spans) : NULL;
 	if (!chunk)
 		return 0;
+	BOUND(walk->low) = 0;
+	BOUND(walk->high) = walk->spans_count;
 	for (int i = 0; i < SPAN_STEPS; i++) { /* how many begin at or before the address */
-		uint32_t middle = (low + high) / 2, word = at + middle * SPAN_WORDS;
+		uint32_t high = BOUND(walk->high), middle;
 
+		low = BOUND(walk->low);
 		if (low >= high)
 			break;
-		if (word > CHUNK_WORDS - SPAN_WORDS)
-			return 0;
-		if (((const struct span *)&chunk->words[word])->start <= address)
-			low = middle + 1;
+		middle = (low + high) / 2;
+		if (span_at(chunk, walk->spans + middle * SPAN_WORDS)->start <= address)
+			BOUND(walk->low) = middle + 1;
 		else
-			high = middle;
+			BOUND(walk->high) = middle;
 	}
-	at += (low - 1) * SPAN_WORDS;
-	if (!low || at > CHUNK_WORDS - SPAN_WORDS)
+	low = BOUND(walk->low);
+	if (!low)
 		return 0;
-	walk->span = *(const struct span *)&chunk->words[at];
+	walk->span = *span_at(chunk, walk->spans + (low - 1) * SPAN_WORDS);
 	return span_holds(&walk->span, address);
 }
 
@@ -71,9 +87,9 @@ static __always_inline bool span_find(struct walk *walk, uint64_t address)
 /* The row for an address in walk->span, without its own address; ROW_NONE: there is none. */
 __noinline uint32_t row_find(uint32_t level, uint64_t address)
 {
-	const struct walk *walk = walk_at(level);
+	struct walk *walk = walk_at(level);
 	const struct chunk *chunk;
-	uint32_t index, at, in_block, low = 0, high;
+	uint32_t index, at, in_block;
 	uint64_t offset, block;
 
 	if (!walk)
@@ -84,29 +100,28 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 		return ROW_NONE;
 	index = walk->span.index + block;
 	chunk = chunk_of(index);
-	at = chunk ? chunk->words[index & (CHUNK_WORDS - 1)] : 0;
+	at = chunk ? word_at(chunk, index) : 0;
 	if (!at)
 		return ROW_NONE;
-	chunk = chunk_of(walk->span.index + at);
+	at += walk->span.index;
+	chunk = chunk_of(at);
 	if (!chunk)
 		return ROW_NONE;
-	at = (walk->span.index + at) & (CHUNK_WORDS - 1);
 	in_block = offset & (BLOCK_BYTES - 1);
-	high = chunk->words[at] >> ROW_ADDRESS_SHIFT;
+	BOUND(walk->low) = 0;
+	BOUND(walk->high) = word_at(chunk, at) >> ROW_ADDRESS_SHIFT;
 	for (int i = 0; i < ROW_STEPS; i++) { /* how many rows begin at or before the address */
-		uint32_t middle = (low + high + 1) / 2, word = at + middle;
+		uint32_t low = BOUND(walk->low), high = BOUND(walk->high), middle;
 
 		if (low >= high)
 			break;
-		if (word >= CHUNK_WORDS)
-			return ROW_NONE;
-		if (chunk->words[word] >> ROW_ADDRESS_SHIFT <= in_block)
-			low = middle;
+		middle = (low + high + 1) / 2;
+		if (word_at(chunk, at + middle) >> ROW_ADDRESS_SHIFT <= in_block)
+			BOUND(walk->low) = middle;
 		else
-			high = middle - 1;
+			BOUND(walk->high) = middle - 1;
 	}
-	at += low;
-	return at < CHUNK_WORDS ? chunk->words[at] & ((1U << ROW_ADDRESS_SHIFT) - 1) : ROW_NONE;
+	return word_at(chunk, at + BOUND(walk->low)) & ((1U << ROW_ADDRESS_SHIFT) - 1);
 }
 
 /* Rule `number` of the table. Its words may lie in two chunks. */
@@ -120,7 +135,7 @@ static __always_inline bool rule_read(const struct span *span, uint32_t number,
 
 		if (!chunk)
 			return false;
-		to[i] = chunk->words[(first + i) & (CHUNK_WORDS - 1)];
+		to[i] = word_at(chunk, first + i);
 	}
 	return true;
 }

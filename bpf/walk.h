@@ -8,7 +8,7 @@
 
 #define WINDOW_WORDS 64 /* of the user's stack, read at once; a power of two */
 #define MEMO_SLOTS   64 /* of each nesting level; a power of two */
-#define MEMO_WORDS   256
+#define MEMO_WORDS   128
 #define MEMO_VOID    0xffffffffU
 #define MEMO_AT_MAX  0xffffU
 
@@ -50,6 +50,7 @@ struct walk {
 	uint64_t gpr[ARCH_REGS];
 	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
+	uint32_t low, high;	     /* of the search that goes on (lookup.h) */
 	struct span span;	     /* that holds pc */
 
 	struct caller caller;
