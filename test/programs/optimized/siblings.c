@@ -9,14 +9,32 @@
 
 #include "level.h"
 
+/* Most of the time goes by in one instruction, so that pc is the same, too. */
 LEVEL static uint64_t helper(uint64_t x)
 {
-	return burn_rounds(x, 100003);
+#if defined(__x86_64__)
+	static char room[65536];
+
+	for (int i = 0; i < 20; i++) {
+		void *to = room;
+		size_t bytes = sizeof(room);
+
+		__asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(x) : "memory");
+	}
+	return x;
+#else
+	return burn_rounds(x, 30011);
+#endif
 }
 
+/* What main keeps in registers would tell the turns apart. */
 LEVEL static uint64_t common(uint64_t x)
 {
+#if defined(__x86_64__)
+	__asm__ volatile("xor %%ebp, %%ebp\n\txor %%ebx, %%ebx" : : : "rbp", "rbx");
+#else
 	use_frame_register();
+#endif
 	return helper(x) + 1;
 }
 
