@@ -56,17 +56,17 @@ LEVEL static uint64_t right(uint64_t x)
 
 int main(int argc, char **argv)
 {
-	uint64_t ns = seconds_ns(argc > 1 ? argv[1] : "1"), now = 0, sides[2] = {0}, x = 1;
+	uint64_t ns = seconds_ns(argc > 1 ? argv[1] : "1"), turns[2] = {0}, x = 1;
 	unsigned seed = 5;
 
-	while (now < ns) {
-		int side = rand_r(&seed) % 10 >= 7;
-		uint64_t began = thread_cpu_ns();
+	while (thread_cpu_ns() < ns) {
+		for (int i = 0; i < 1000; i++) {
+			int side = rand_r(&seed) % 10 >= 7;
 
-		x = side ? right(x) : left(x);
-		now = thread_cpu_ns();
-		sides[side] += now - began;
+			x = side ? right(x) : left(x);
+			turns[side]++;
+		}
 	}
-	printf("{\"left\": %" PRIu64 ", \"right\": %" PRIu64 "}\n", sides[0], sides[1]);
+	printf("{\"left\": %" PRIu64 ", \"right\": %" PRIu64 "}\n", turns[0], turns[1]);
 	return 0;
 }
