@@ -124,6 +124,14 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 	return word_at(chunk, at + BOUND(walk->low)) & ((1U << ROW_ADDRESS_SHIFT) - 1);
 }
 
+static __always_inline bool row_is_cfi(uint32_t row)
+{
+	uint32_t what = row & ROW_SPECIAL_MASK;
+
+	return row >> ROW_KIND_SHIFT != ROW_SPECIAL ||
+	       (what != SPECIAL_NONE && what != SPECIAL_FRAMES);
+}
+
 /* Rule `number` of the table. Its words may lie in two chunks. */
 static __always_inline bool rule_read(const struct span *span, uint32_t number,
 				      struct table_rule *rule)

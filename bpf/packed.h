@@ -78,6 +78,7 @@ enum row_special {
 	SPECIAL_END,	     /* no caller: the return address is undefined */
 	SPECIAL_PLT,	     /* CFA = sp + 8, and 8 more where pc % 16 >= what stands above */
 	SPECIAL_UNSUPPORTED, /* above it enum unsupported (probe/unwind/rule.h) */
+	SPECIAL_FRAMES,	     /* no CFI, but this code keeps frame pointers */
 };
 
 /* Where a register of the caller is. */

@@ -23,7 +23,7 @@
 int window_fill(uint32_t level, uint64_t address);
 int caller_by_rule(uint32_t level, uint32_t number);
 int is_return_address(uint32_t level, uint64_t address);
-int caller_bare(uint32_t level, uint32_t has_table);
+int caller_bare(uint32_t level, uint32_t keeps_frames);
 int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int unwind_is_known(uint32_t level);
@@ -268,11 +268,19 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 	if (span_kind(&walk->span) != SPAN_TABLE)
 		return false;
 	caller->unsure = true;
-	return row_find(walk->level, caller->pc - 1) != ROW_NONE;
+	return row_is_cfi(row_find(walk->level, caller->pc - 1));
 }
 
-static __always_inline bool caller_by_frame(struct walk *walk, struct caller *caller)
+/* How far a function may reach from its first instruction, where a call went, to pc. */
+#define FUNCTION_BYTES 65536
+
+/* By the pair that fp points to. Where the function isn't known to keep one it may be the frame of
+ * a caller: it is its own if the call before the return address went there. */
+static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames,
+					    struct caller *caller)
 {
+	uint64_t target;
+
 	if (walk->fp < walk->sp || walk->fp & (ARCH_WORD - 1) ||
 	    !read_word(walk, walk->fp, &caller->fp) ||
 	    !read_word(walk, walk->fp + ARCH_WORD, &caller->pc))
@@ -280,7 +288,12 @@ static __always_inline bool caller_by_frame(struct walk *walk, struct caller *ca
 	caller->pc = arch_code_address(caller->pc);
 	caller->sp = walk->fp + 2 * ARCH_WORD;
 	caller->known = WALK_FP | (ARCH_FRAME_TELLS_SP ? 0 : WALK_LOW_SP);
-	return caller->pc == 0 || is_return_address(walk->level, caller->pc);
+	if (caller->pc == 0 && keeps_frames)
+		return true;
+	if (!is_return_address(walk->level, caller->pc))
+		return false;
+	target = arch_call_target(walk->code, caller->pc);
+	return keeps_frames || (target && walk->pc - target < FUNCTION_BYTES);
 }
 
 /* At the first or the last instructions of a function that keeps frame pointers, fp is its
@@ -309,8 +322,9 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 }
 
 /* Code without CFI. In a file that has CFI elsewhere it is mostly hand-written and a leaf; in one
- * that has none, or made at run time, it keeps frame pointers or can't be walked. */
-__noinline int caller_bare(uint32_t level, uint32_t has_table)
+ * that has none, or made at run time, it keeps frame pointers or can't be walked. A chain of frame
+ * pointers ends with 0, but a leaf may have that in a register for any reason. */
+__noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 {
 	struct walk *walk = walk_at(level);
 	struct caller *caller;
@@ -322,14 +336,14 @@ __noinline int caller_bare(uint32_t level, uint32_t has_table)
 	exact = walk->known & WALK_EXACT;
 	if (exact && caller_of_entry(walk, caller))
 		return STEP_ON;
-	if (exact && has_table && caller_on_top(walk, caller))
+	if (exact && !keeps_frames && caller_on_top(walk, caller))
 		return STEP_ON;
 	caller->unsure = false;
-	if (walk->known & WALK_FP && !walk->fp)
+	if (!exact && walk->known & WALK_FP && !walk->fp)
 		return STEP_END;
-	if (walk->known & WALK_FP && caller_by_frame(walk, caller))
+	if (walk->known & WALK_FP && caller_by_frame(walk, keeps_frames, caller))
 		return STEP_ON;
-	if (exact && !has_table && caller_on_top(walk, caller))
+	if (exact && keeps_frames && caller_on_top(walk, caller))
 		return STEP_ON;
 	return TRUNCATED_FRAME_POINTER;
 }
@@ -342,6 +356,8 @@ static __always_inline int caller_by_special(struct walk *walk, uint32_t row, st
 
 	switch (row & ROW_SPECIAL_MASK) {
 	case SPECIAL_NONE:
+		return caller_bare(walk->level, false);
+	case SPECIAL_FRAMES:
 		return caller_bare(walk->level, true);
 	case SPECIAL_END:
 		return STEP_END;
@@ -369,7 +385,7 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	case SPAN_PENDING:
 		return TRUNCATED_TABLE_PENDING;
 	case SPAN_BARE:
-		return caller_bare(walk->level, false);
+		return caller_bare(walk->level, true);
 	default:
 		return TRUNCATED_NO_TABLE;
 	}

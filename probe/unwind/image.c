@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "unwind/gaps.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
-#include "unwind/rows.h"
 
 static uint64_t checksum_seed;
 
@@ -37,13 +37,13 @@ static int pack(int fd, const struct elf_image *elf, struct table_image *image)
 
 	if (r < 0)
 		return r;
-	r = rows_read(fd, elf, packer_row, packer, &image->stats);
+	r = gaps_read(fd, elf, packer_row, packer, &image->stats);
 	if (r == PACKER_WANTS_BX) { /* rare, in small files */
 		packer_free(&packer);
 		r = packer_new(&packer, elf, true);
 		if (r < 0)
 			return r;
-		r = rows_read(fd, elf, packer_row, packer, &image->stats);
+		r = gaps_read(fd, elf, packer_row, packer, &image->stats);
 	}
 	return r < 0 ? r : packer_finish(packer, image);
 }

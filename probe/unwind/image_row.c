@@ -59,6 +59,9 @@ bool row_pack(const struct row_format *format, const struct rule *rule, uint32_t
 	case RULE_NONE:
 		*row = special(SPECIAL_NONE, 0);
 		return true;
+	case RULE_FRAMES:
+		*row = special(SPECIAL_FRAMES, 0);
+		return true;
 	case RULE_END:
 		*row = special(SPECIAL_END, 0);
 		return true;
@@ -79,6 +82,9 @@ static void unpack_special(uint32_t payload, struct rule *rule)
 	uint32_t more = payload >> ROW_SPECIAL_SHIFT;
 
 	switch (payload & ROW_SPECIAL_MASK) {
+	case SPECIAL_FRAMES:
+		rule->kind = RULE_FRAMES;
+		break;
 	case SPECIAL_END:
 		rule->kind = RULE_END;
 		break;

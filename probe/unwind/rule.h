@@ -12,9 +12,10 @@
 #include "packed.h"
 
 enum rule_kind {
-	RULE_NONE, /* no CFI for this code */
-	RULE_END,  /* no caller: the return address is undefined */
-	RULE_PLT,  /* CFA = sp + 8, and 8 more where pc % 16 >= plt_from */
+	RULE_NONE,   /* no CFI for this code */
+	RULE_FRAMES, /* neither, but it keeps frame pointers (unwind/gaps.h) */
+	RULE_END,    /* no caller: the return address is undefined */
+	RULE_PLT,    /* CFA = sp + 8, and 8 more where pc % 16 >= plt_from */
 	RULE_UNSUPPORTED,
 	RULE_CFA,
 };
