@@ -29,7 +29,7 @@ static __always_inline void memo_begin(struct walk *walk)
 	memo->fp = walk->fp;
 	memo->bx = walk->bx;
 	memo->words_hash = 0;
-	memo->count = 0;
+	memo->count = walk->sp & (ARCH_WORD - 1) ? MEMO_VOID : 0; /* distances are in words */
 }
 
 /* The walk read what isn't the stack, or isn't there. */
