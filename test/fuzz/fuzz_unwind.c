@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bytes as a process: its registers, memory, mappings and the arena, good or damaged. Whatever they
+ * are, a walk ends, reads nothing outside of what is its own (ASan), and says what it came to.
+ */
+#include "../unit/walk_maker.h"
+
+#define PIECE	    0x10000ULL
+#define CODE	    0x400000ULL
+#define CODE_BYTES  0x4000
+#define STACK	    0x7ff000
+#define STACK_BYTES 0x2000
+#define ROWS	    24
+#define ARENA	    (MAKER_CHUNKS * CHUNK_WORDS)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static const uint8_t *input;
+static size_t input_bytes;
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* The next `bytes` of the input; zeros behind its end. */
+static uint64_t take(size_t bytes)
+{
+	uint64_t value = 0;
+	size_t has = bytes < input_bytes ? bytes : input_bytes;
+
+	memcpy(&value, input, has);
+	input += has;
+	input_bytes -= has;
+	return value;
+}
+
+/* Mostly somewhere near what there is. */
+static uint64_t take_address(void)
+{
+	switch (take(1) % 8) {
+	case 0:
+		return take(8);
+	case 1:
+		return 0;
+	case 2:
+	case 3:
+		return CODE + take(2) % CODE_BYTES;
+	case 4:
+		return CODE + PIECE + take(2) % CODE_BYTES;
+	case 5:
+		return STACK + take(2) % STACK_BYTES;
+	default:
+		return STACK + take(2) % (STACK_BYTES / 8) * 8;
+	}
+}
+
+static uint32_t take_word_number(void)
+{
+	uint32_t near_end = CHUNK_WORDS * (1 + take(1) % MAKER_CHUNKS);
+
+	switch (take(1) % 4) {
+	case 0:
+		return (uint32_t)take(4);
+	case 1:
+		return near_end - (uint32_t)take(1);
+	default:
+		return MAKER_TABLE + (uint32_t)take(2);
+	}
+}
+
+/* ---- a process ---- */
+
+static struct rule take_rule(void)
+{
+	uint64_t bits = take(4);
+	struct rule rule = {.kind = bits % 8 < 5 ? RULE_CFA : bits % 4};
+
+	rule.unsupported = UNSUPPORTED_RA;
+	rule.plt_from = bits >> 8 & 15;
+	if (rule.kind != RULE_CFA)
+		return rule;
+	rule.cfa_reg = bits >> 3 & 1 ? bits >> 4 & 15 : bits >> 4 & 1 ? ARCH_FP : ARCH_SP;
+	rule.cfa_offset = (int32_t)(bits >> 8 & 31) * 8;
+	rule.ra = (struct saved){.kind = SAVED_AT_CFA, .offset = -8};
+	if (bits >> 13 & 1)
+		rule.fp = (struct saved){.kind = SAVED_AT_CFA, .offset = -16};
+	if (bits >> 14 & 3) /* as most rows are */
+		return rule;
+	rule.cfa_deref = bits >> 16 & 1;
+	rule.signal = bits >> 17 & 1;
+	rule.cfa_post = rule.cfa_deref ? (int32_t)(bits >> 18 & 63) - 16 : 0;
+	rule.fp.kind = bits >> 24 & 3;
+	rule.bx = (struct saved){.kind = bits >> 26 & 3, .offset = (int8_t)take(1)};
+	rule.ra = (struct saved){.kind = bits >> 28 & 3, .offset = (int8_t)take(1)};
+	if (rule.ra.kind == SAVED_LOST)
+		rule.ra.reg = bits >> 18 & 15;
+	else if (rule.cfa_deref)
+		rule.cfa_index = bits >> 30 ? take(1) & 15 : 0;
+	return rule;
+}
+
+/* A small table that the packer made. */
+static struct span take_table(uint64_t start, uint32_t place)
+{
+	struct maker_row rows[ROWS];
+	uint64_t address = start;
+	size_t count = 0;
+
+	while (count < ROWS && address < start + CODE_BYTES) {
+		rows[count++] = (struct maker_row){address, take_rule()};
+		address += 1 + (take(2) & 0x7ff);
+	}
+	return maker_table(start, CODE_BYTES, rows, count, place);
+}
+
+static struct span take_span(void)
+{
+	uint64_t start = take_address();
+
+	return (struct span){
+		.start = start,
+		.end = start + take(3),
+		.base = take(1) & 1 ? start : take_address(),
+		.index = take_word_number(),
+		.what = (uint32_t)take(4),
+	};
+}
+
+static void take_spans(void)
+{
+	uint64_t how = take(1);
+
+	maker_span(take_table(CODE, MAKER_TABLE));
+	if (how & 1)
+		maker_span(take_table(CODE + PIECE, CHUNK_WORDS - (uint32_t)take(1)));
+	else
+		maker_span((struct span){CODE + PIECE, CODE + PIECE + CODE_BYTES, 0, 0,
+					 (uint32_t)SPAN_BARE << SPAN_KIND_SHIFT});
+	for (uint64_t more = how >> 1 & 3; more; more--)
+		maker_span(take_span());
+	if ((how >> 3 & 7) == 0) /* told wrong */
+		maker.walk->spans_count = (uint32_t)take(4);
+	if ((how >> 3 & 7) == 1)
+		maker.walk->spans = take_word_number() & ~1U;
+}
+
+static void take_memory(void)
+{
+	uint8_t *stack = maker_memory(STACK, STACK_BYTES);
+
+	for (uint64_t count = take(1); count && input_bytes; count--) {
+		uint64_t how = take(1), address = CODE + (how & 1 ? PIECE : 0);
+
+		address += 8 + take(2) % (CODE_BYTES - 16);
+		if (how & 2)
+			maker_call(address, take_address());
+		else
+			maker_put(address - 8, take(8));
+	}
+	for (uint64_t count = take(1); count && input_bytes; count--)
+		maker_word(take_word_number() % ARENA, (uint32_t)take(4));
+	if (take(1) & 1) { /* frames alike all over */
+		uint64_t words[4] = {take_address(), take_address(), take_address(),
+				     take_address()};
+
+		for (size_t at = 0; at < STACK_BYTES; at += sizeof(words))
+			memcpy(stack + at, words, sizeof(words));
+	}
+	for (size_t at = 0; at < STACK_BYTES && input_bytes; at += 8) {
+		uint64_t word = take_address();
+
+		memcpy(stack + at, &word, sizeof(word));
+	}
+}
+
+static void take_process(void)
+{
+	maker_begin();
+	maker_map(CODE, CODE_BYTES);
+	maker_map(CODE + PIECE, CODE_BYTES);
+	maker_map(STACK, STACK_BYTES);
+	maker.regs.pc = take_address();
+	for (int i = 0; i < ARCH_REGS; i++)
+		maker.regs.gpr[i] = take_address();
+	take_spans();
+	take_memory();
+}
+
+/* ---- what must hold ---- */
+
+static void check_frames(void)
+{
+	const struct walk *walk = maker.walk;
+	uint32_t count = walk->head.words_count;
+
+	demand(count >= 1 && count <= USER_FRAMES_MAX + 1); /* the interrupted one, its callers */
+	demand(walk->words[0] ==
+	       ((uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | (maker.regs.pc & FRAME_ADDRESS)));
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t kind = walk->words[i] >> FRAME_KIND_SHIFT;
+
+		demand(kind == FRAME_NATIVE || kind == FRAME_NATIVE_RETURN);
+	}
+	for (uint32_t i = count; i <= USER_FRAMES_MAX; i++)
+		if (walk->words[i] != 0) /* one frame that wasn't confirmed */
+			demand(i == count && walk->head.truncated == TRUNCATED_FRAME_POINTER);
+}
+
+static void check_cause(unsigned why)
+{
+	switch (why) {
+	case TRUNCATED_NOT:
+	case TRUNCATED_FRAME_POINTER:
+	case TRUNCATED_MEMORY:
+	case TRUNCATED_TABLE_PENDING:
+	case TRUNCATED_NO_TABLE:
+	case TRUNCATED_RULE:
+	case TRUNCATED_REGISTER:
+	case TRUNCATED_ADDRESS:
+	case TRUNCATED_ORDER:
+		break;
+	case TRUNCATED_DEPTH:
+		demand(maker.walk->head.words_count >= USER_FRAMES_MAX);
+		break;
+	default:
+		abort();
+	}
+}
+
+/* What is known is what a walk comes to. */
+static void check_known(void)
+{
+	const struct memo *memo = memo_at(maker.walk->memo);
+	uint64_t user_hash = memo->user_hash;
+	uint32_t truncated = memo->truncated;
+
+	if (!maker_is_known())
+		return;
+	demand(maker_walk() == truncated);
+	demand(maker.walk->head.key.hash == user_hash);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	input = data;
+	input_bytes = bytes;
+	take_process();
+	check_cause(maker_walk());
+	check_frames();
+	check_known();
+	for (int changes = 0; changes < 4 && input_bytes; changes++) {
+		maker_put(STACK + take(2) % (STACK_BYTES / 8) * 8, take_address());
+		check_known();
+		maker_walk();
+	}
+	maker_done();
+	return 0;
+}
