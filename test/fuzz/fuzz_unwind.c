@@ -5,6 +5,8 @@
  */
 #include "../unit/walk_maker.h"
 
+#include "base/hash.h"
+
 #define PIECE	    0x10000ULL
 #define CODE	    0x400000ULL
 #define CODE_BYTES  0x4000
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static const uint8_t *input;
 static size_t input_bytes;
+static uint64_t seed; /* of what follows the input; 0: nothing does */
 
 static void demand(bool holds)
 {
@@ -24,12 +27,21 @@ static void demand(bool holds)
 		abort();
 }
 
-/* The next `bytes` of the input; zeros behind its end. */
+static bool has_more(void)
+{
+	return input_bytes || seed;
+}
+
+/* The next `bytes` of the input; behind its end zeros, or what a short input makes up. */
 static uint64_t take(size_t bytes)
 {
 	uint64_t value = 0;
 	size_t has = bytes < input_bytes ? bytes : input_bytes;
 
+	if (!has && seed) {
+		seed = hash_bytes(seed, &seed, sizeof(seed)) | 1;
+		return bytes < 8 ? seed >> (64 - 8 * bytes) : seed;
+	}
 	memcpy(&value, input, has);
 	input += has;
 	input_bytes -= has;
@@ -150,7 +162,7 @@ static void take_memory(void)
 {
 	uint8_t *stack = maker_memory(STACK, STACK_BYTES);
 
-	for (uint64_t count = take(1); count && input_bytes; count--) {
+	for (uint64_t count = take(1); count && has_more(); count--) {
 		uint64_t how = take(1), address = CODE + (how & 1 ? PIECE : 0);
 
 		address += 8 + take(2) % (CODE_BYTES - 16);
@@ -159,7 +171,7 @@ static void take_memory(void)
 		else
 			maker_put(address - 8, take(8));
 	}
-	for (uint64_t count = take(1); count && input_bytes; count--)
+	for (uint64_t count = take(1); count && has_more(); count--)
 		maker_word(take_word_number() % ARENA, (uint32_t)take(4));
 	if (take(1) & 1) { /* frames alike all over */
 		uint64_t words[4] = {take_address(), take_address(), take_address(),
@@ -168,7 +180,7 @@ static void take_memory(void)
 		for (size_t at = 0; at < STACK_BYTES; at += sizeof(words))
 			memcpy(stack + at, words, sizeof(words));
 	}
-	for (size_t at = 0; at < STACK_BYTES && input_bytes; at += 8) {
+	for (size_t at = 0; at < STACK_BYTES && has_more(); at += 8) {
 		uint64_t word = take_address();
 
 		memcpy(stack + at, &word, sizeof(word));
@@ -246,11 +258,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	input = data;
 	input_bytes = bytes;
+	seed = 0;
+	if (take(1) & 1)
+		seed = hash_bytes(1, data, bytes) | 1;
 	take_process();
 	check_cause(maker_walk());
 	check_frames();
 	check_known();
-	for (int changes = 0; changes < 4 && input_bytes; changes++) {
+	for (int changes = 0; changes < 4 && has_more(); changes++) {
 		maker_put(STACK + take(2) % (STACK_BYTES / 8) * 8, take_address());
 		check_known();
 		maker_walk();
