@@ -12,6 +12,7 @@
 #define CODE_BYTES  0x4000
 #define STACK	    0x7ff000
 #define STACK_BYTES 0x2000
+#define SITE	    64 /* bytes of code between places that calls return to */
 #define ROWS	    24
 #define ARENA	    (MAKER_CHUNKS * CHUNK_WORDS)
 
@@ -57,10 +58,10 @@ static uint64_t take_address(void)
 	case 1:
 		return 0;
 	case 2:
+		return CODE + (take(1) & 1) * PIECE + take(2) % CODE_BYTES;
 	case 3:
-		return CODE + take(2) % CODE_BYTES;
 	case 4:
-		return CODE + PIECE + take(2) % CODE_BYTES;
+		return CODE + (take(1) & 1) * PIECE + take(1) % (CODE_BYTES / SITE) * SITE;
 	case 5:
 		return STACK + take(2) % STACK_BYTES;
 	default:
@@ -84,15 +85,32 @@ static uint32_t take_word_number(void)
 
 /* ---- a process ---- */
 
+static struct rule signal_rule(void)
+{
+	return (struct rule){
+		.kind = RULE_CFA,
+		.cfa_reg = ARCH_SP,
+		.cfa_offset = ARCH_CONTEXT_SP,
+		.cfa_deref = true,
+		.signal = true,
+		.ra = {.kind = SAVED_AT_REG, .offset = ARCH_CONTEXT_PC},
+		.fp = {.kind = SAVED_AT_REG, .offset = ARCH_CONTEXT + 80},
+	};
+}
+
 static struct rule take_rule(void)
 {
-	uint64_t bits = take(4);
+	uint64_t bits = take(1) & 15 ? take(4) : 0;
 	struct rule rule = {.kind = bits % 8 < 5 ? RULE_CFA : bits % 4};
 
-	rule.unsupported = UNSUPPORTED_RA;
-	rule.plt_from = bits >> 8 & 15;
+	if (rule.kind == RULE_UNSUPPORTED)
+		rule.unsupported = UNSUPPORTED_RA;
+	if (rule.kind == RULE_PLT)
+		rule.plt_from = bits >> 8 & 15;
 	if (rule.kind != RULE_CFA)
 		return rule;
+	if (bits >> 12 == 0)
+		return signal_rule();
 	rule.cfa_reg = bits >> 3 & 1 ? bits >> 4 & 15 : bits >> 4 & 1 ? ARCH_FP : ARCH_SP;
 	rule.cfa_offset = (int32_t)(bits >> 8 & 31) * 8;
 	rule.ra = (struct saved){.kind = SAVED_AT_CFA, .offset = -8};
@@ -158,11 +176,30 @@ static void take_spans(void)
 		maker.walk->spans = take_word_number() & ~1U;
 }
 
+/* What a call left, or a function's first and last instructions. */
+static void take_site(uint64_t at)
+{
+	static const char *const places[] = {"\x55", "\xc3", "\xf3\x0f\x1e\xfa\x55",
+					     "\x48\x89\xe5"};
+	uint64_t how = take(1);
+
+	if ((how & 3) < 2)
+		maker_call(at, how & 1 ? take_address() : at + 8);
+	else if ((how & 3) == 2)
+		maker_poke(at - 2, "\xff\xd0", 2);
+	if (how & 4)
+		maker_poke(at, places[how >> 3 & 3], strlen(places[how >> 3 & 3]));
+}
+
 static void take_memory(void)
 {
 	uint8_t *stack = maker_memory(STACK, STACK_BYTES);
 
-	for (uint64_t count = take(1); count && has_more(); count--) {
+	for (uint64_t at = SITE; at < CODE_BYTES && has_more(); at += SITE) {
+		take_site(CODE + at);
+		take_site(CODE + PIECE + at);
+	}
+	for (uint64_t count = take(1) / 16; count && has_more(); count--) {
 		uint64_t how = take(1), address = CODE + (how & 1 ? PIECE : 0);
 
 		address += 8 + take(2) % (CODE_BYTES - 16);
@@ -171,7 +208,7 @@ static void take_memory(void)
 		else
 			maker_put(address - 8, take(8));
 	}
-	for (uint64_t count = take(1); count && has_more(); count--)
+	for (uint64_t count = take(1) / 16; count && has_more(); count--)
 		maker_word(take_word_number() % ARENA, (uint32_t)take(4));
 	if (take(1) & 1) { /* frames alike all over */
 		uint64_t words[4] = {take_address(), take_address(), take_address(),
