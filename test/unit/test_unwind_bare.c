@@ -3,13 +3,15 @@
 #include "walk_rules.h"
 
 #define HOLE   (CODE + 0x4000) /* code without CFI in a file with a table */
+#define FRAMES (CODE + 0x6000) /* the same, and it keeps frame pointers */
 #define CALLER (CODE + 0x110)
 #define JIT    (BARE + 0x100)
 
-/* A function of 16 words with CFI, and a hole. */
+/* A function of 16 words with CFI, and two holes. */
 static void make_bare(void)
 {
-	make_process({CODE + 0x100, cfa(7, 128)}, {CODE + 0x200, {.kind = RULE_NONE}});
+	make_process({CODE + 0x100, cfa(7, 128)}, {CODE + 0x200, {.kind = RULE_NONE}},
+		     {FRAMES, {.kind = RULE_FRAMES}});
 	maker.regs.pc = JIT;
 }
 
@@ -31,16 +33,32 @@ static void code_without_cfi_is_walked_by_its_frame_pointer(void **state)
 	maker_put(STACK + 0x210 + 120, ROOT_AT);
 	expect_walk(TRUNCATED_NOT, JIT, BARE + 0x210, CALLER, ROOT_AT);
 	assert_int_equal(maker.walk->fp, 7);
-	maker.regs.pc = HOLE;
-	expect_walk(TRUNCATED_NOT, HOLE, BARE + 0x210, CALLER, ROOT_AT);
+	maker.regs.pc = FRAMES;
+	expect_walk(TRUNCATED_NOT, FRAMES, BARE + 0x210, CALLER, ROOT_AT);
+}
+
+/* In hand-written code fp is a caller's: the walk would go past that. */
+static void a_frame_pointer_that_may_be_a_callers_is_not_followed(void **state)
+{
+	(void)state;
+	make_bare();
+	maker.regs.pc = HOLE + 100;
+	maker.regs.gpr[ARCH_FP] = STACK + 0x100;
+	put_frame(STACK + 0x100, 7, CALLER);
+	maker_put(STACK + 0x110 + 120, ROOT_AT);
+	expect_walk(TRUNCATED_FRAME_POINTER, HOLE + 100);
+	maker_call(CALLER, HOLE + 101); /* behind it, too */
+	expect_walk(TRUNCATED_FRAME_POINTER, HOLE + 100);
+	maker_call(CALLER, HOLE + 100); /* that call led here: fp is this function's */
+	expect_walk(TRUNCATED_NOT, HOLE + 100, CALLER, ROOT_AT);
 }
 
 static void the_first_frame_has_fp_0_or_returns_to_0(void **state)
 {
 	(void)state;
 	make_bare();
-	maker.regs.gpr[ARCH_FP] = 0;
-	expect_walk(TRUNCATED_NOT, JIT);
+	maker.regs.gpr[ARCH_FP] = 0; /* an interrupted function may have anything there */
+	expect_walk(TRUNCATED_FRAME_POINTER, JIT);
 	maker.regs.gpr[ARCH_FP] = STACK + 0x100;
 	put_frame(STACK + 0x100, 0, BARE + 0x210);
 	expect_walk(TRUNCATED_NOT, JIT, BARE + 0x210);
@@ -275,6 +293,7 @@ int main(void)
 #define WALK(test) cmocka_unit_test_teardown(test, process_end)
 	const struct CMUnitTest tests[] = {
 		WALK(code_without_cfi_is_walked_by_its_frame_pointer),
+		WALK(a_frame_pointer_that_may_be_a_callers_is_not_followed),
 		WALK(the_first_frame_has_fp_0_or_returns_to_0),
 		WALK(an_implausible_frame_pointer_is_not_followed),
 		WALK(a_return_address_is_behind_a_call_in_executable_memory),
