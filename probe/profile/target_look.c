@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "profile/examine.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS (50 * NS_PER_MS)
 
-static struct symbol_file *file_of(struct targets *targets, struct examination *e, size_t i,
+struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
 				   struct symbol_root *root, struct symbol_file *before)
 {
 	const struct mapping *mapping = &e->maps.mappings[i];
@@ -41,7 +40,7 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 	if (e->other_root)
 		root = symbol_root_new(&e->root_fd, &e->root_stat);
 	for (size_t i = 0; opened && i < count; i++)
-		opened[i] = file_of(targets, e, i, root, i ? opened[i - 1] : NULL);
+		opened[i] = target_file_of(targets, e, i, root, i ? opened[i - 1] : NULL);
 	symbol_root_unref(root);
 	if (opened && space_update(target->space, &e->maps, opened, e->began_ns) == 0)
 		return;

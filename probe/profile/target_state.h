@@ -5,7 +5,10 @@
 
 #include "base/map.h"
 #include "base/rate.h"
+#include "profile/examine.h"
 #include "profile/target.h"
+
+#define COMMON_MAX 16
 
 struct process_key {
 	uint64_t pid;
@@ -27,6 +30,8 @@ struct targets {
 	uint64_t checked_ns;  /* when it was looked for targets that are gone */
 	struct targets_stats stats;
 	struct tables *tables;
+	struct table *common[COMMON_MAX]; /* kept, whoever is a target (target_common.c) */
+	size_t common_count;
 	struct loop *loop;
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
@@ -59,6 +64,13 @@ void targets_publish(struct targets *targets);
 
 /* It is no longer wanted; what was sampled of it until now was. */
 void target_deselect(struct targets *targets, struct target *target);
+
+/* The file of mapping number `i`, `before` that of the mapping before it; a reference, or NULL. */
+struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
+				   struct symbol_root *root, struct symbol_file *before);
+
+void targets_keep_common(struct targets *targets);
+void targets_drop_common(struct targets *targets);
 
 /* Has its command line and its maps read. */
 void target_look_at(struct targets *targets, struct target *target);

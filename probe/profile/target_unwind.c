@@ -103,10 +103,12 @@ bool targets_are_arming(const struct targets *targets)
 void targets_kernel_there(struct targets *targets)
 {
 	tables_set_arena(targets->tables, tracer_arena(targets->tracer));
+	targets_keep_common(targets);
 }
 
 void targets_kernel_gone(struct targets *targets)
 {
 	target_table_each_ever(targets->table, drop_spans, targets);
+	targets_drop_common(targets);
 	tables_set_arena(targets->tables, NULL);
 }
