@@ -111,6 +111,16 @@ const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
+/* A function of its own, that the verifier looks at once. */
+__noinline int push_kernel(uint32_t level, uint32_t number)
+{
+	struct walk *walk = walk_at(level);
+
+	if (walk && number < KERNEL_FRAMES_MAX)
+		walk_push(walk, number ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[number]);
+	return 0;
+}
+
 static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 {
 	long bytes = bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0);
@@ -118,7 +128,7 @@ static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 	for (int i = 0; i < KERNEL_FRAMES_MAX; i++) {
 		if (i * (long)sizeof(uint64_t) >= bytes)
 			break;
-		walk_push(walk, i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+		push_kernel(walk->level, i);
 	}
 	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
 		walk->head.truncated = TRUNCATED_DEPTH;

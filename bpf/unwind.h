@@ -26,6 +26,7 @@ int is_return_address(uint32_t level, uint64_t address);
 int caller_bare(uint32_t level, uint32_t keeps_frames);
 int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
+int memo_read(uint32_t level, uint32_t number);
 int unwind_is_known(uint32_t level);
 
 /* Reads what surrounds an address, as far as there is memory. */
@@ -506,24 +507,35 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	return regs->wide;
 }
 
+/* Reads word `number` of the memo again, into walk->words_hash. 0: it can't be read any more. */
+__noinline int memo_read(uint32_t level, uint32_t number)
+{
+	struct walk *walk = walk_at(level);
+	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
+	uint64_t word;
+
+	if (!memo || number >= MEMO_WORDS ||
+	    !window_word(walk, walk->sp + memo->at[number] * ARCH_WORD, &word))
+		return 0;
+	walk->words_hash = hash_word(walk->words_hash, word);
+	return 1;
+}
+
 /* Whether the walk that has begun would be the thread's last one again: then memo_at(walk->memo)
  * has what it came to. */
 __noinline int unwind_is_known(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
-	uint64_t hash = 0, word;
 
 	if (!memo || !memo_fits(walk, memo))
 		return 0;
-	for (uint32_t i = 0; i < MEMO_WORDS; i++) {
-		if (i >= memo->count)
-			break;
-		if (!window_word(walk, walk->sp + memo->at[i] * ARCH_WORD, &word))
+	walk->words_hash = 0;
+	for (uint32_t i = 0; i < MEMO_WORDS && i < memo->count; i++) {
+		if (!memo_read(level, i))
 			return 0;
-		hash = hash_word(hash, word);
 	}
-	return hash == memo->words_hash;
+	return walk->words_hash == memo->words_hash;
 }
 
 /* Walks to the root. */

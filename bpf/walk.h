@@ -61,7 +61,8 @@ struct walk {
 	uint64_t unsure_hash; /* (unsure: words_count before, plus one; 0: no) */
 
 	uint32_t tid;
-	uint32_t memo; /* number of the thread's */
+	uint32_t memo;	     /* number of the thread's */
+	uint64_t words_hash; /* of its words, as they are now */
 
 	uint64_t window_at; /* user memory [window_at, + window_bytes) is in window */
 	uint64_t window_bytes;
