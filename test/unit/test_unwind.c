@@ -198,7 +198,7 @@ static void rbx_is_followed_where_a_table_needs_it(void **state)
 static void rbx_is_not_known_behind_a_table_that_does_not_follow_it(void **state)
 {
 	(void)state;
-	make_process(LEAF_ROW);
+	make_process(LEAF_ROW, {CODE + 0x100, cfa(7, 20)});
 	struct maker_row rows[] = {{0x800000, cfa(ARCH_BX, 16)}, {0x800100, cfa(7, 8)}};
 	maker_map(0x800000, 0x1000);
 	maker_span(maker_table(0x800000, 0x1000, rows, 2, 8192));
@@ -206,6 +206,10 @@ static void rbx_is_not_known_behind_a_table_that_does_not_follow_it(void **state
 	maker_put(STACK, 0x800010);
 	maker_put(STACK + 0x108, ROOT_AT);
 	expect_walk(TRUNCATED_REGISTER, CODE, 0x800010);
+	maker.regs.pc = CODE + 0x100; /* nor behind a rule of it */
+	maker_put(STACK + 12, 0x800010);
+	expect_walk(TRUNCATED_REGISTER, CODE + 0x100, 0x800010);
+	maker_put(STACK, 0x800010);
 	maker.regs.pc = 0x800110; /* which does */
 	expect_walk(TRUNCATED_NOT, 0x800110, 0x800010, ROOT_AT);
 }

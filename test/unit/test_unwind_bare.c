@@ -111,11 +111,20 @@ static void a_caller_without_cfi_and_without_fp_ends_the_walk(void **state)
 
 	(void)state;
 	loses.fp = (struct saved){.kind = SAVED_LOST};
-	make_process({CODE, loses});
+	make_process({CODE, loses}, {CODE + 0x100, cfa(7, 128)},
+		     {CODE + 0x200, {.kind = RULE_NONE}});
 	maker_put(STACK + 12, JIT);
 	maker_put(STACK + 20, CALLER); /* only a leaf's may lie on top */
 	maker_call(CALLER, JIT);
 	expect_walk(TRUNCATED_FRAME_POINTER, CODE, JIT);
+	maker_put(STACK + 12, HOLE + 8);
+	maker_call(CALLER, HOLE);
+	expect_walk(TRUNCATED_FRAME_POINTER, CODE, HOLE + 8);
+	maker.regs.gpr[ARCH_FP] = 0; /* this was lost */
+	expect_walk(TRUNCATED_FRAME_POINTER, CODE, HOLE + 8);
+	maker.regs.gpr[ARCH_FP] = STACK + 0x100; /* and this */
+	put_frame(STACK + 0x100, 0, BARE + 0x210);
+	expect_walk(TRUNCATED_FRAME_POINTER, CODE, HOLE + 8);
 }
 
 static void a_leaf_without_cfi_returns_to_the_call_that_led_near_it(void **state)
@@ -162,6 +171,12 @@ static void a_leafs_caller_by_another_call_is_confirmed_by_the_frame_after_it(vo
 	maker_put(STACK, HOLE + 0x200);
 	maker_poke(HOLE + 0x1fe, call_rax, 2);
 	expect_walk(TRUNCATED_FRAME_POINTER, HOLE + 100);
+	maker.regs.gpr[ARCH_FP] = STACK + 0x200; /* the frame pointer tells another, for sure */
+	put_frame(STACK + 0x200, 0, CALLER);
+	maker_put(STACK + 0x210 + 120, ROOT_AT + 1);
+	expect_walk(TRUNCATED_NOT, HOLE + 100, CALLER, ROOT_AT + 1);
+	maker_put(STACK, JIT);
+	expect_walk(TRUNCATED_NOT, HOLE + 100, CALLER, ROOT_AT + 1);
 }
 
 static void a_frame_that_was_not_confirmed_leaves_no_trace(void **state)

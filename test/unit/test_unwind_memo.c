@@ -141,6 +141,31 @@ static void a_stack_that_is_gone_is_not_known(void **state)
 	assert_true(maker_is_known());
 }
 
+static void a_walk_after_a_comparison_that_failed_reads_for_itself(void **state)
+{
+	struct walk *walk;
+
+	(void)state;
+	walk_it();
+	walk = maker.walk;
+	maker.pieces[0].start += STACK_BYTES;
+	assert_false(maker_is_known());
+	walk->head.words_count = 0;
+	unwind_user(walk);
+	assert_int_equal(walk->head.truncated, TRUNCATED_MEMORY);
+	assert_int_equal(walk->head.words_count, 1);
+}
+
+static void a_stack_at_its_mappings_end_is_known(void **state)
+{
+	(void)state;
+	make_process({CODE, cfa(7, 8)});
+	maker.regs.gpr[ARCH_SP] = STACK + STACK_BYTES - 8;
+	maker_put(STACK + STACK_BYTES - 8, ROOT_AT);
+	expect_walk(TRUNCATED_NOT, CODE, ROOT_AT);
+	assert_true(maker_is_known());
+}
+
 static void walks_that_read_code_leave_nothing(void **state)
 {
 	(void)state;
@@ -172,6 +197,11 @@ static void walks_off_the_aligned_stack_leave_nothing(void **state)
 	make_process({CODE, cfa(7, 8)});
 	maker.regs.gpr[ARCH_SP] = STACK + 3;
 	maker_put(STACK + 3, ROOT_AT);
+	expect_walk(TRUNCATED_NOT, CODE, ROOT_AT);
+	assert_false(maker_is_known());
+	make_process({CODE, cfa(6, 20)}); /* an unaligned word above an aligned sp */
+	maker.regs.gpr[ARCH_FP] = STACK;
+	maker_put(STACK + 12, ROOT_AT);
 	expect_walk(TRUNCATED_NOT, CODE, ROOT_AT);
 	assert_false(maker_is_known());
 	make_process({CODE, cfa(6, 16)}); /* an aligned word above an unaligned sp */
@@ -216,6 +246,7 @@ static void words_are_kept_up_to_a_distance_from_sp(void **state)
 		maker_map(far - 0x1000, 0x2000);
 		maker.regs.gpr[ARCH_FP] = far;
 		maker_put(far + 8, ROOT_AT);
+		maker_put(STACK, ROOT_AT); /* 0x10000 words below */
 		expect_walk(TRUNCATED_NOT, CODE, ROOT_AT);
 		assert_int_equal(maker_is_known(), i == 0);
 		maker_put(far + 8, ROOT_AT + 1);
@@ -286,6 +317,8 @@ int main(void)
 		WALK(a_stack_is_a_threads_a_processs_and_a_windows_own),
 		WALK(a_later_thread_takes_an_earlier_ones_place),
 		WALK(a_stack_that_is_gone_is_not_known),
+		WALK(a_walk_after_a_comparison_that_failed_reads_for_itself),
+		WALK(a_stack_at_its_mappings_end_is_known),
 		WALK(walks_that_read_code_leave_nothing),
 		WALK(walks_by_other_registers_leave_nothing),
 		WALK(walks_off_the_aligned_stack_leave_nothing),
