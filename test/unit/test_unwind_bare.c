@@ -124,6 +124,7 @@ static void a_caller_without_cfi_and_without_fp_ends_the_walk(void **state)
 	expect_walk(TRUNCATED_FRAME_POINTER, CODE, HOLE + 8);
 	maker.regs.gpr[ARCH_FP] = STACK + 0x100; /* and this */
 	put_frame(STACK + 0x100, 0, BARE + 0x210);
+	maker_call(BARE + 0x210, HOLE);
 	expect_walk(TRUNCATED_FRAME_POINTER, CODE, HOLE + 8);
 }
 
@@ -173,6 +174,7 @@ static void a_leafs_caller_by_another_call_is_confirmed_by_the_frame_after_it(vo
 	expect_walk(TRUNCATED_FRAME_POINTER, HOLE + 100);
 	maker.regs.gpr[ARCH_FP] = STACK + 0x200; /* the frame pointer tells another, for sure */
 	put_frame(STACK + 0x200, 0, CALLER);
+	maker_call(CALLER, HOLE);
 	maker_put(STACK + 0x210 + 120, ROOT_AT + 1);
 	expect_walk(TRUNCATED_NOT, HOLE + 100, CALLER, ROOT_AT + 1);
 	maker_put(STACK, JIT);
