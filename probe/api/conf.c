@@ -282,15 +282,6 @@ void conf_done(struct conf *conf)
 	conf->state_dir = conf->probes_init = NULL;
 }
 
-bool conf_same_roots(const struct conf *a, const struct conf *b)
-{
-	bool same = a->roots_count == b->roots_count;
-
-	for (size_t i = 0; same && i < a->roots_count; i++)
-		same = strcmp(a->roots[i], b->roots[i]) == 0;
-	return same;
-}
-
 static const struct key *find_key(const char *section, const char *name)
 {
 	char path[256];

@@ -33,8 +33,5 @@ void conf_done(struct conf *conf);
  * and ignored. Negative errno and a sentence in `why`. */
 int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes);
 
-/* Whether two have the same output_roots. */
-bool conf_same_roots(const struct conf *a, const struct conf *b);
-
 /* "ADDR:PORT" or "[ADDR]:PORT" into bind_addr and port. -EINVAL */
 int conf_set_listen(struct conf *conf, const char *text);
