@@ -26,6 +26,9 @@
 #define ARCH_RETURN_WORDS(saved) (saved)
 #define ARCH_FRAME_TELLS_SP	 0
 
+/* The CFA at a function's first instruction, in words above sp. */
+#define ARCH_ENTRY_WORDS 0
+
 /*
  * A signal frame: struct rt_sigframe {siginfo (128), ucontext}, in which the registers follow the
  * fault's address (arch/arm64/kernel/signal.c, uapi/asm/{ucontext,sigcontext}.h). sp points to it
