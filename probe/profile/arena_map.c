@@ -33,7 +33,9 @@ static size_t reserved_bytes(const struct arena_map *map)
 
 static int make_chunk(struct arena_map *map, unsigned number)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+
+	options.map_flags = BPF_F_MMAPABLE;
 	_cleanup_close_ int fd =
 		bpf_map_create(BPF_MAP_TYPE_ARRAY, "stackprobe_rows", sizeof(uint32_t),
 			       sizeof(struct chunk), 1, &options);
