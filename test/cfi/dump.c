@@ -44,6 +44,7 @@ static void print_row(uint64_t address, const struct rule *rule)
 	printf("%" PRIx64, address);
 	switch (rule->kind) {
 	case RULE_NONE:
+	case RULE_FRAMES: /* readelf knows nothing of code */
 		puts(" none");
 		return;
 	case RULE_END:
