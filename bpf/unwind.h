@@ -90,7 +90,7 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 {
 	struct walk *walk = walk_at(level);
 	struct caller *caller;
-	struct table_rule rule = {};
+	struct table_rule *rule;
 	uint64_t base = 0, words = 0;
 	uint32_t fp_known, bx_known, index;
 	int r;
@@ -98,16 +98,17 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 	if (!walk)
 		return TRUNCATED_NO_TABLE;
 	caller = &walk->caller;
+	rule = &walk->rule;
 	fp_known = bx_known = walk->known;
-	if (!rule_read(&walk->span, number, &rule))
+	if (!rule_read(&walk->span, number, rule))
 		return TRUNCATED_NO_TABLE;
-	r = reg_value(walk, rule.how & RULE_REG, &base);
+	r = reg_value(walk, rule->how & RULE_REG, &base);
 	if (r)
 		return r;
-	caller->sp = base + (uint64_t)(int64_t)rule.cfa;
-	index = rule.how >> RULE_RA_REG_SHIFT & RULE_REG;
-	if (rule.how & RULE_DEREF) {
-		if (index && (rule.how >> RULE_RA_SHIFT & RULE_SAVED_MASK) != SAVED_LOST) {
+	caller->sp = base + (uint64_t)(int64_t)rule->cfa;
+	index = rule->how >> RULE_RA_REG_SHIFT & RULE_REG;
+	if (rule->how & RULE_DEREF) {
+		if (index && (rule->how >> RULE_RA_SHIFT & RULE_SAVED_MASK) != SAVED_LOST) {
 			r = reg_value(walk, index, &words);
 			if (r)
 				return r;
@@ -115,25 +116,25 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 		}
 		if (!read_word(walk, caller->sp, &caller->sp))
 			return TRUNCATED_MEMORY;
-		caller->sp += (uint64_t)(int64_t)((int32_t)rule.how >> RULE_POST_SHIFT);
+		caller->sp += (uint64_t)(int64_t)((int32_t)rule->how >> RULE_POST_SHIFT);
 	}
 	caller->fp = walk->fp;
 	caller->bx = walk->bx;
-	r = saved_value(walk, rule.how >> RULE_FP_SHIFT & RULE_SAVED_MASK, rule.fp, caller->sp,
+	r = saved_value(walk, rule->how >> RULE_FP_SHIFT & RULE_SAVED_MASK, rule->fp, caller->sp,
 			base, &caller->fp, &fp_known);
 	if (!r)
-		r = saved_value(walk, rule.how >> RULE_BX_SHIFT & RULE_SAVED_MASK, rule.bx,
+		r = saved_value(walk, rule->how >> RULE_BX_SHIFT & RULE_SAVED_MASK, rule->bx,
 				caller->sp, base, &caller->bx, &bx_known);
 	if (!r)
-		r = return_address(walk, &rule, base, caller);
+		r = return_address(walk, rule, base, caller);
 	if (!(walk->span.what & SPAN_TRACKS_BX))
 		bx_known = 0;
 	caller->known = (fp_known & WALK_FP) | (bx_known & WALK_BX);
-	if (rule.how & RULE_SIGNAL) {
+	if (rule->how & RULE_SIGNAL) {
 		caller->known |= WALK_EXACT;
 		caller->may_be_below = true;
-		if ((rule.how & RULE_REG) == ARCH_SP && rule.how & RULE_DEREF &&
-		    rule.cfa == ARCH_CONTEXT_SP && rule.ra == ARCH_CONTEXT_PC)
+		if ((rule->how & RULE_REG) == ARCH_SP && rule->how & RULE_DEREF &&
+		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC)
 			caller->context = base + ARCH_CONTEXT;
 	}
 	return r;

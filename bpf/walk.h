@@ -52,6 +52,7 @@ struct walk {
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
 	uint32_t low, high;	     /* of the search that goes on (lookup.h) */
 	struct span span;	     /* that holds pc */
+	struct table_rule rule;	     /* of that frame, where its row names one */
 
 	struct caller caller;
 	uint8_t code[ARCH_CALL_BYTES]; /* before a return address, or at an instruction */
