@@ -116,7 +116,8 @@ CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/f
             test/cfi/*.c test/bpf/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
-SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run)
+SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run) \
+           test/kernels/init
 
 # cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by
 # side (comparePointers).

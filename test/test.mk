@@ -208,6 +208,10 @@ fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)
 	test/cfi/check $<
 
+.PHONY: check-kernels
+check-kernels: all $(addprefix build/test/programs/,chain frames altstack syscalls strands) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
+	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
+
 .PHONY: bench
 bench: all $(PROGRAMS) ## measure: BPF time a sample, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)
