@@ -134,8 +134,10 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 		caller->known |= WALK_EXACT;
 		caller->may_be_below = true;
 		if ((rule->how & RULE_REG) == ARCH_SP && rule->how & RULE_DEREF &&
-		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC)
+		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC) {
 			caller->context = base + ARCH_CONTEXT;
+			walk_name_exactly(walk); /* nobody called the way back from a handler */
+		}
 	}
 	return r;
 }
@@ -225,15 +227,12 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 __noinline int is_made_root(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
-	uint32_t last;
 
 	if (!walk || walk->known & WALK_EXACT || walk->pc & (FUNCTION_ALIGNMENT - 1) ||
 	    !span_search(level, walk->pc) || span_kind(&walk->span) != SPAN_TABLE ||
 	    is_behind_call(walk, walk->pc) || row_find(level, walk->pc) != ROW_ENTRY)
 		return 0;
-	last = walk->head.words_count - 1;
-	if (last < WORDS_MAX)
-		walk->words[last] = (uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | walk->pc;
+	walk_name_exactly(walk);
 	return 1;
 }
 

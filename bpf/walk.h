@@ -85,6 +85,16 @@ static __always_inline uint64_t hash_word(uint64_t hash, uint64_t word)
 	return hash * 5 + 0x52dce729;
 }
 
+/* The last frame's pc is no return address after all: the byte before it is another function's. */
+static __always_inline void walk_name_exactly(struct walk *walk)
+{
+	uint32_t last = walk->head.words_count - 1;
+
+	if (last < WORDS_MAX)
+		walk->words[last] =
+			(uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | (walk->pc & FRAME_ADDRESS);
+}
+
 /* False when the buffer is full. */
 static __always_inline bool walk_push(struct walk *walk, enum frame_kind kind, uint64_t address)
 {

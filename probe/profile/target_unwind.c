@@ -13,7 +13,7 @@ static void arm(struct targets *targets, struct target *target)
 	if (!target->arming)
 		return;
 	target->arming = false;
-	target_tell_kernel(targets, target);
+	target_correct_kernel(targets, target);
 }
 
 static int write_spans(struct targets *targets, const struct target *target, struct spans **ret)
@@ -43,7 +43,7 @@ void target_publish(struct targets *targets, struct target *target)
 		spans_unref(written);
 	} else {
 		target->spans = written;
-		target_tell_kernel(targets, target);
+		target_correct_kernel(targets, target);
 		spans_unref(before); /* after the kernel was told */
 	}
 	if (!target->spans->pending)

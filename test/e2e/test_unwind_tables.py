@@ -94,7 +94,7 @@ def test_tables_leave_when_the_last_process_that_maps_their_file_is_gone(profile
     other = burning(start, "frames", 60)
     profile_pids(profiler, first, second, other)
     tables = metrics(profiler)["unwind_tables"]
-    assert tables >= 3, "those of both programs and of the C library"
+    assert tables == 5, "those of both programs, and the common ones"
     assert metrics(profiler)["unwind_rows"] > 1000
 
     def tables_now():
@@ -112,7 +112,8 @@ def test_tables_leave_when_the_last_process_that_maps_their_file_is_gone(profile
     wait_for(lambda: profiler.folded(pid=other.pid).total() > seen + ENOUGH, 20, every=0.3)
     assert truncated(profiler) == before
     other.kill()
-    wait_for(lambda: tables_now() == 0 and used(profiler) == 0, 20, every=0.5, why="none is left")
+    # The C library's, the dynamic linker's and the vDSO's are kept: whoever starts wants them.
+    wait_for(lambda: tables_now() == 3, 20, every=0.5, why="the common ones are left")
 
 
 def test_processes_share_the_table_of_a_file(profiler, start):
