@@ -35,7 +35,10 @@ def program_ids(pid):
     """Ids of the BPF programs a process holds, by itself or by a link."""
     ids = set()
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-        info = Path(f"/proc/{pid}/fdinfo/{fd}").read_text()
+        try:
+            info = Path(f"/proc/{pid}/fdinfo/{fd}").read_text()
+        except FileNotFoundError:
+            continue  # closed just now
         ids.update(int(number) for number in re.findall(r"prog_id:\s*(\d+)", info))
     return ids
 

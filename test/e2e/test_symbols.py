@@ -124,6 +124,12 @@ def test_a_program_without_symbols_has_one_frame_a_function(profiler, start, cop
     assert 4 <= len(own) <= 8
 
 
+def go_leads_back():
+    """Until 1.20 Go keeps no way back where it changes stacks (systemstack, asmcgocall)."""
+    major, minor = re.search(r"go(\d+)\.(\d+)", tool("go", "version", program("gowork"))).groups()
+    return (int(major), int(minor)) >= (1, 20)
+
+
 @pytest.mark.parametrize("name", ["gowork", "gowork_stripped"])
 def test_go_has_its_names_and_whole_stacks_stripped_or_not(profiler, start, name):
     profiler.profile(f"^{name}$", frequency=HZ)
@@ -134,11 +140,17 @@ def test_go_has_its_names_and_whole_stacks_stripped_or_not(profiler, start, name
     for stack in leaf:
         at = stack.frames.index("main.main")
         assert tuple(stack.frames[at - 1 : at + 4]) == chain
-    assert profile.total("[truncated]") <= 0.01 * profile.total()
+    cut = profiler.probe()["truncated"]
+    if not go_leads_back():
+        assert cut["rule"] <= 0.3 * profile.total()
+        cut["rule"] = 0
+    assert sum(cut.values()) <= 0.01 * profile.total(), cut
     assert not any(frame.startswith(f"[{name}+") for frame in profile.frames())
 
 
 def test_c_between_go_and_go_is_whole(profiler, start):
+    if not go_leads_back():
+        pytest.skip("Go before 1.20 keeps no way back from C")
     profiler.profile("^gocalls$", frequency=HZ)
     profile = profiled(profiler, start("gocalls", 2))
     for leaf in ("c_burn", "main.top"):
