@@ -25,6 +25,11 @@ static void publish(void *arg)
 	targets_publish(targets);
 }
 
+static void look_late(void *arg)
+{
+	targets_publish(arg);
+}
+
 static void tables_changed(void *arg)
 {
 	struct targets *targets = arg;
@@ -46,6 +51,7 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->urgent = urgent;
 	targets->loop = loop;
 	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
+	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	int r = target_table_new(&targets->table, max);
@@ -66,6 +72,7 @@ void targets_free(struct targets *targets)
 	if (!targets)
 		return;
 	loop_unpost(targets->loop, &targets->publishing);
+	loop_timer_cancel(targets->loop, &targets->late);
 	loop_timer_cancel(targets->loop, &targets->retry);
 	target_table_free(targets->table);
 	tables_free(targets->tables);

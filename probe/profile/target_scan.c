@@ -91,6 +91,8 @@ static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
+	if (target->arming)
+		targets_begin_arming(targets);
 	target_tell_kernel(targets, target);
 	target_meet(targets, target);
 }

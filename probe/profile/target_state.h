@@ -23,11 +23,12 @@ struct targets {
 	struct target_table *table;
 	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
 	struct rate eager;
-	bool scanning;	      /* the selection has changed, and not all were looked at yet */
-	unsigned armed;	      /* processes that wait for their tables, in this scan */
-	bool repairing;	      /* events were lost */
-	uint64_t events_lost; /* until the last repair */
-	uint64_t checked_ns;  /* when it was looked for targets that are gone */
+	bool scanning;		/* the selection has changed, and not all were looked at yet */
+	unsigned armed;		/* processes that wait for their tables, in this scan */
+	struct loop_timer late; /* those that waited too long are sampled as they are */
+	bool repairing;		/* events were lost */
+	uint64_t events_lost;	/* until the last repair */
+	uint64_t checked_ns;	/* when it was looked for targets that are gone */
 	struct targets_stats stats;
 	struct tables *tables;
 	struct table *common[COMMON_MAX]; /* kept, whoever is a target (target_common.c) */
@@ -55,6 +56,9 @@ void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
 
 /* Tells the kernel what the target has mapped now, where that is known. */
 void target_publish(struct targets *targets, struct target *target);
+
+/* It is not sampled before it has its tables, but for no longer than that may take. */
+void targets_begin_arming(struct targets *targets);
 
 /* It won't have mappings or tables in time: it is sampled as it is. */
 void target_give_up_arming(struct targets *targets, struct target *target);

@@ -77,6 +77,11 @@ void targets_publish(struct targets *targets)
 	targets->evicted = false;
 }
 
+void targets_begin_arming(struct targets *targets)
+{
+	loop_timer_set(targets->loop, &targets->late, loop_now_ns() + ARMING_NS + NS_PER_MS);
+}
+
 static void drop_spans(void *arg, struct target *target)
 {
 	(void)arg;
