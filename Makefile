@@ -21,7 +21,7 @@ CFLAGS   ?= -O2 -g
 ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLAGS) $(SANFLAGS) \
             -fstack-protector-strong -Iprobe -Ibpf -isystem $(BUILD)/bpf \
             $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lm -lpthread
+LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lZydis -lm -lpthread
 
 # Has its name in a stripped program, too: `doctor` looks for it in a profile of itself.
 EXPORTS  := -Wl,--export-dynamic-symbol=stackprobe_doctor_burns
@@ -113,7 +113,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
-            test/cfi/*.c test/bpf/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
+            test/cfi/*.c test/bpf/*.c test/memory/*.c test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
 SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run) \

@@ -123,6 +123,24 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	return PLACE_BODY;
 }
 
+/* A probed return's code pushes so many words before it calls the kernel; then it pops them, but
+ * the last one, in whose place the kernel puts the return address (arch/x86/kernel/uprobes.c:
+ * uretprobe_trampoline_entry; since 6.11, before it is a breakpoint). */
+#define ARCH_PROBE_WORDS 3
+
+/* How many words lie on the return address at these instructions, which are pops and a return; more
+ * than ARCH_PROBE_WORDS: they aren't. */
+static __always_inline uint32_t arch_words_until_return(const uint8_t code[ARCH_CALL_BYTES])
+{
+	if (code[0] == 0xc3) /* ret */
+		return 0;
+	if (code[0] == 0x59 && code[1] == 0xc3) /* pop rcx; ret */
+		return 1;
+	if (code[0] == 0x41 && code[1] == 0x5b && code[2] == 0x59 && code[3] == 0xc3)
+		return 2; /* pop r11; … */
+	return ARCH_PROBE_WORDS + 1;
+}
+
 #ifdef __bpf__
 
 #define USER_CS		 0x33  /* arch/x86/include/asm/segment.h: __USER_CS, 64-bit user code */

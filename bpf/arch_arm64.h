@@ -91,6 +91,15 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	return PLACE_BODY;
 }
 
+/* A probed return comes to a breakpoint. */
+#define ARCH_PROBE_WORDS 0
+
+static __always_inline uint32_t arch_words_until_return(const uint8_t code[ARCH_CALL_BYTES])
+{
+	(void)code;
+	return ARCH_PROBE_WORDS + 1;
+}
+
 #ifdef __bpf__
 
 #define THREAD_BYTES 16384 /* arch/arm64/include/asm/memory.h: THREAD_SIZE */

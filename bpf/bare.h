@@ -23,6 +23,20 @@ __noinline int is_return_address(uint32_t level, uint64_t address)
 	return walk && span_find(walk, address - 1) && is_behind_call(walk, address);
 }
 
+/* The same of a caller's pc, which may be hidden by a probe. */
+static __always_inline bool is_returned_to(struct walk *walk, struct caller *caller)
+{
+	uint64_t address;
+
+	if (is_return_address(walk->level, caller->pc))
+		return true;
+	address = true_return(walk, caller);
+	if (!address)
+		return false;
+	caller->pc = address;
+	return is_return_address(walk->level, address);
+}
+
 /* A leaf function is not far from where the call went that led to it. */
 #define LEAF_BYTES 4096
 
@@ -42,7 +56,7 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 			return false;
 		caller->sp += ARCH_WORD;
 	}
-	if (!is_return_address(walk->level, caller->pc))
+	if (!is_returned_to(walk, caller))
 		return false;
 	caller->fp = walk->fp;
 	caller->known = walk->known & WALK_FP;
@@ -74,7 +88,7 @@ static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames
 	caller->known = WALK_FP | (ARCH_FRAME_TELLS_SP ? 0 : WALK_LOW_SP);
 	if (caller->pc == 0 && keeps_frames)
 		return true;
-	if (!is_return_address(walk->level, caller->pc))
+	if (!is_returned_to(walk, caller))
 		return false;
 	target = arch_call_target(walk->code, caller->pc);
 	return keeps_frames || (target && walk->pc - target < FUNCTION_BYTES);
@@ -102,7 +116,7 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 		at += ARCH_WORD;
 	}
 	caller->sp = at + ARCH_WORD;
-	return read_word(walk, at, &caller->pc) && is_return_address(walk->level, caller->pc);
+	return read_word(walk, at, &caller->pc) && is_returned_to(walk, caller);
 }
 
 /* Code without CFI. In a file that has CFI elsewhere it is mostly hand-written and a leaf; in one
@@ -117,6 +131,7 @@ __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 	if (!walk)
 		return TRUNCATED_NO_TABLE;
 	caller = &walk->caller;
+	walk->used |= WALK_FP;
 	exact = walk->known & WALK_EXACT;
 	if (exact && caller_of_entry(walk, caller))
 		return STEP_ON;

@@ -9,7 +9,7 @@
  * What the daemon has found by a name alone it leaves in `verdicts`: a program of a name that no
  * pattern matches is passed over, one of a name that matches for sure can wait to be looked at.
  */
-#include "maps.h"
+#include "gone.h"
 
 #define VERDICTS_MAX	   4096
 #define WAKE_EXEC_EVERY_NS 10000000ULL
@@ -31,7 +31,7 @@ uint64_t last_exec_wake_ns; /* a lost race costs one wake-up more */
 static __always_inline void send(const struct life_event *event, uint64_t flags)
 {
 	if (bpf_ringbuf_output(&life, (void *)event, sizeof(*event), flags))
-		count_loss(LOST_LIFE_FULL, 1);
+		count_loss(LOST_LIFE_FULL, LOSERS_ALL, 1);
 }
 
 /* Nobody is woken for what can wait until the stacks are read, unless the ring fills up. */
@@ -46,7 +46,7 @@ static __always_inline uint64_t lazy(void)
 static __always_inline void set_target(uint32_t tgid, const struct target_value *value)
 {
 	if (bpf_map_update_elem(&targets, &tgid, value, BPF_ANY))
-		count_loss(LOST_TARGETS_FULL, 1);
+		count_loss(LOST_TARGETS_FULL, LOSERS_ALL, 1);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -177,6 +177,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event.id = old->id;
 	event.time_ns = bpf_ktime_get_ns();
 	send(&event, lazy());
+	gone_begins(task, old);
 	bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }

@@ -82,6 +82,15 @@ static __always_inline bool span_find(struct walk *walk, uint64_t address)
 	return span_holds(&walk->span, address) || span_search(walk->level, address);
 }
 
+/* All ones where a is at most b, else 0. Without a jump: a search's can't be foretold. */
+static __always_inline uint32_t mask_if_not_above(uint64_t a, uint64_t b)
+{
+	uint64_t above = b - a;
+
+	__asm__("" : "+r"(above)); /* or the compiler makes it a jump */
+	return (above >> 63) - 1;
+}
+
 #define ROW_NONE (ROW_SPECIAL << ROW_KIND_SHIFT | SPECIAL_NONE)
 
 /* The row for an address in walk->span, without its own address; ROW_NONE: there is none. */
@@ -89,7 +98,7 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
 	const struct chunk *chunk;
-	uint32_t index, at, in_block;
+	uint32_t index, at, in_block, count, low = 0;
 	uint64_t offset, block;
 
 	if (!walk)
@@ -108,20 +117,17 @@ __noinline uint32_t row_find(uint32_t level, uint64_t address)
 	if (!chunk)
 		return ROW_NONE;
 	in_block = offset & (BLOCK_BYTES - 1);
-	BOUND(walk->low) = 0;
-	BOUND(walk->high) = word_at(chunk, at) >> ROW_ADDRESS_SHIFT;
-	for (int i = 0; i < ROW_STEPS; i++) { /* how many rows begin at or before the address */
-		uint32_t low = BOUND(walk->low), high = BOUND(walk->high), middle;
+	count = word_at(chunk, at) >> ROW_ADDRESS_SHIFT;
+	/* How many rows begin at or before the address. */
+	for (uint32_t step = 1U << (ROW_STEPS - 1); step; step >>= 1) {
+		uint32_t next = low + step;
 
-		if (low >= high)
-			break;
-		middle = (low + high + 1) / 2;
-		if (word_at(chunk, at + middle) >> ROW_ADDRESS_SHIFT <= in_block)
-			BOUND(walk->low) = middle;
-		else
-			BOUND(walk->high) = middle - 1;
+		if (step > count)
+			continue;
+		low += step & mask_if_not_above(next, count) &
+		       mask_if_not_above(word_at(chunk, at + next) >> ROW_ADDRESS_SHIFT, in_block);
 	}
-	return word_at(chunk, at + BOUND(walk->low)) & ((1U << ROW_ADDRESS_SHIFT) - 1);
+	return word_at(chunk, at + low) & ((1U << ROW_ADDRESS_SHIFT) - 1);
 }
 
 static __always_inline bool row_is_cfi(uint32_t row)

@@ -9,6 +9,9 @@
 #include "kernel.h"
 #include "sample.h"
 #include "packed.h"
+#include "walk.h"
+
+#define WALK_LEVELS 3
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -47,14 +50,64 @@ struct {
 		});
 } arena SEC(".maps");
 
-/* `weight` samples are lost, or events. */
-static __always_inline void count_loss(enum loss where, uint64_t weight)
+/* Stacks' frames, each once in a window. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} stacks SEC(".maps");
+
+/* Which of them were sent in a window. Two of each: the window's number tells which one. */
+struct sent_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct stack_key);
+	__type(value, uint32_t);
+};
+struct sent_map sent_even SEC(".maps");
+struct sent_map sent_odd SEC(".maps");
+
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct count_key);
+	__type(value, struct stack_count);
+};
+struct counts_map counts_even SEC(".maps");
+struct counts_map counts_odd SEC(".maps");
+
+/* Buffers of walks and what they remember (reach.h, memo.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALK_LEVELS);
+	__type(key, uint32_t);
+	__type(value, struct walk);
+} walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALK_LEVELS *MEMO_SLOTS);
+	__type(key, uint32_t);
+	__type(value, struct memo);
+} memos SEC(".maps");
+
+/* `weight` samples of a probe (or LOSERS_…) are lost, or events. */
+static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t weight)
 {
 	uint32_t zero = 0;
 	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
 
-	if (mine && where < LOST_COUNT)
-		mine->lost[where] += weight;
+	if (mine && of < LOSERS_COUNT && where < LOST_COUNT)
+		mine->lost[of][where] += weight;
+}
+
+/* By the guard (bpf/guard.h). */
+static __always_inline void count_left_out(uint32_t probe, uint32_t events)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	if (mine && probe < PROBE_COUNT)
+		mine->left_out[probe] += events;
 }
 
 static __always_inline void count_sample(uint32_t probe)

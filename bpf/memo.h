@@ -4,6 +4,8 @@
  * stack word that it read are the same has the same stack. (The same pc and sp alone say little:
  * two functions of equal frame size that call the same helper look alike.)
  *
+ * Registers that the walk didn't look at may differ: most hold whatever the function has there.
+ *
  * A memo keeps, of one thread's last walk, where the words lay and a hash of what they held. Memos
  * are a CPU's and a nesting level's own, so that no two walks write one; a thread has its place by
  * its number, and who comes later takes it. A walk that read anything else than the stack, or too
@@ -24,6 +26,7 @@ static __always_inline void memo_begin(struct walk *walk)
 	memo->window = walk->head.window;
 	memo->tid = walk->tid;
 	memo->spans = walk->spans;
+	memo->exact = walk->known & WALK_EXACT;
 	memo->pc = walk->pc;
 	memo->sp = walk->sp;
 	memo->fp = walk->fp;
@@ -68,12 +71,21 @@ static __always_inline void memo_end(struct walk *walk)
 		return;
 	memo->user_hash = walk->head.key.hash;
 	memo->truncated = walk->head.truncated;
+	memo->frames_max = walk->frames_max;
+	memo->used = walk->used;
+}
+
+static __always_inline bool memo_fits_regs(const struct walk *walk, const struct memo *memo)
+{
+	return memo->pc == walk->pc && memo->sp == walk->sp &&
+	       (memo->fp == walk->fp || !(memo->used & WALK_FP)) &&
+	       (memo->bx == walk->bx || !(memo->used & WALK_BX));
 }
 
 static __always_inline bool memo_fits(const struct walk *walk, const struct memo *memo)
 {
-	return memo->count < MEMO_VOID && memo->pc == walk->pc && memo->sp == walk->sp &&
-	       memo->fp == walk->fp && memo->bx == walk->bx && memo->tid == walk->tid &&
+	return memo->count < MEMO_VOID && memo_fits_regs(walk, memo) && memo->tid == walk->tid &&
 	       memo->target_id == walk->head.target_id && memo->window == walk->head.window &&
-	       memo->spans == walk->spans;
+	       memo->spans == walk->spans && memo->exact == (walk->known & WALK_EXACT) &&
+	       (memo->truncated != TRUNCATED_DEPTH || memo->frames_max == walk->frames_max);
 }

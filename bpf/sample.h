@@ -62,6 +62,13 @@ enum loss {
 	LOST_WALK_BUSY,	   /* all walk buffers of this CPU were taken */
 	LOST_LIFE_FULL,	   /* a fork, exec or exit event found no room */
 	LOST_TARGETS_FULL, /* a new process found no room in the map of targets */
+	LOST_SENT_FULL,	   /* the window's map of stacks is full */
+	LOST_RECORDS_FULL, /* a thread's record could not be made */
+	LOST_GONE_FULL,	   /* what threads had that ended found no room (bpf/gone.h) */
+	LOST_HELD_FULL,	   /* an allocation is counted, but found no room in those not freed */
+	LOST_MAPPED_FULL,  /* a mapping that came or went found no room in its ring buffer */
+	LOST_PENDING_FULL, /* a call's arguments found no room until it returns */
+	LOST_UNMEASURED,   /* what a page fault added could not be told (bpf/faults.h) */
 	/* by the daemon: */
 	LOST_PROCESS_UNKNOWN, /* the event that told of its process was lost */
 	LOST_STACK_MISSING,   /* a count without its stack */
@@ -69,26 +76,66 @@ enum loss {
 	LOST_COUNT
 };
 
+/* Whose a loss is: a probe's, or … */
+#define LOSERS_ALL   PROBE_COUNT       /* what all need: events, windows */
+#define LOSERS_SCHED (PROBE_COUNT + 1) /* of WANTED_SCHED */
+#define LOSERS_COUNT (PROBE_COUNT + 2)
+
 /* Each CPU's counters. */
 struct counters {
-	uint64_t samples[PROBE_COUNT]; /* stacks counted */
-	uint64_t lost[LOST_COUNT];     /* samples by their weight; events */
+	uint64_t samples[PROBE_COUNT];		 /* stacks counted */
+	uint64_t left_out[PROBE_COUNT];		 /* events by the guard: others stand for them */
+	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* samples by their weight; events */
+	uint64_t waits_over_maxblock;
+	uint64_t slow_waits;	/* run-queue delays that runqslower looks for */
+	uint64_t slow_lost;	/* of these; the ring buffer was full */
+	uint64_t hists_refused; /* values of groups that found no room in the histograms */
+	uint64_t draw;		/* the CPU's random numbers (bpf/guard.h) */
 };
 
-/* What is counted together in one window. */
+/* Equal stacks in one window have the same key. */
 struct stack_key {
 	uint64_t hash; /* of everything in struct stack that isn't the time */
 	uint32_t tgid;
 	uint32_t probe;
 };
 
-struct stack_count {
-	uint64_t weight;
-	uint64_t samples; /* stacks taken: fewer than events where the guard thins them */
+/* What is counted together in one window. */
+struct count_key {
+	struct stack_key stack;
+	uint32_t tid;
+	uint16_t cpu;  /* CPU_ANY: CPUs aren't told apart (struct control.by_cpu) */
+	uint16_t part; /* enum count_part */
 };
 
 /*
- * A stack that is new in its window: sent once, before its count. Behind it lie `words_count`
+ * What is counted apart of one stack. All but PART_ALL and PART_MAPPED stand under a leaf frame of
+ * their own (profile/batch).
+ */
+enum count_part {
+	PART_ALL,
+	PART_RUNQUEUE, /* off-CPU: the time after the wake-up */
+	PART_ANON,     /* mem: memory of no file … */
+	PART_THP,      /* … a huge page of it */
+	PART_FILE,     /* … pages of a file */
+	PART_SHMEM,    /* … shared memory, tmpfs */
+	PART_COW,      /* … a page copied at a write: RSS need not grow */
+	PART_MAPPED,   /* mem_glibc: mmap and mremap by the program itself, a view of its own */
+	PART_COUNT
+};
+
+#define CPU_ANY 0xfff
+
+struct stack_count {
+	uint64_t weight;  /* of stacks; off-CPU: ns; memory: bytes */
+	uint64_t samples; /* stacks taken: fewer than events where the guard thins them */
+	uint64_t events;  /* off-CPU, memory: waits, faults, allocations that these stand for; else
+			     as `weight` */
+	uint64_t waiting; /* off-CPU: threads that still wait there at the window's end */
+};
+
+/*
+ * A stack that is new in its window: sent once, before it is counted. Behind it lie `words_count`
  * words, the frames, leaf first: the kernel's, then the user's.
  */
 struct stack {
@@ -107,7 +154,7 @@ struct stack {
 /* A process that is sampled. Map `targets`, key tgid. */
 struct target_value {
 	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
-	uint32_t probes; /* 1 << probe, what this process is wanted for */
+	uint32_t probes; /* 1 << probe, WANTED_SCHED: what this process is wanted for */
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
 	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
 };
@@ -128,17 +175,7 @@ struct verdict {
 	uint64_t word;	    /* enum verdict_word */
 };
 
-/* What the daemon tells the programs. Map `control`, key 0. */
-struct control {
-	uint64_t window; /* number of the window now; its lowest bit chooses the map of counts */
-	uint64_t hash_seed;
-	uint32_t follow_new;	 /* new programs and names may match: report them */
-	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
-	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
-	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
-};
-
-/* How a probe is thinned (bpf/guard.h). Map `guards`, key enum probe; a cache line for each. */
+/* How a probe is thinned (bpf/guard.h). A cache line for each. */
 struct guard {
 	uint32_t interval; /* the stack of one event in so many is taken; 0, 1: of each */
 	uint32_t pad;
@@ -147,6 +184,19 @@ struct guard {
 	uint64_t spent_ns; /* in this slice, by stacks */
 	uint64_t events;   /* in this slice */
 	uint64_t unused[3];
+};
+
+/* What the daemon tells the programs. Map `control`, key 0. */
+struct control {
+	uint64_t window; /* number of the window now; its lowest bit chooses the map of counts */
+	uint64_t hash_seed;
+	uint32_t follow_new;	 /* new programs and names may match: report them */
+	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
+	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
+	uint64_t by_cpu;	 /* 1 << probe: its counts are apart for each CPU */
+	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
+	uint64_t unused[2];
+	struct guard guards[PROBE_COUNT]; /* the programs' own */
 };
 
 enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
@@ -166,7 +216,9 @@ struct life_event {
 };
 
 _Static_assert(sizeof(struct stack_key) == 16, "a map key without padding");
+_Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
+_Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
 _Static_assert(sizeof(struct target_value) == 24, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

@@ -4,24 +4,16 @@
  *
  *	walk the kernel and the user -> hash -> known in this window? add to its count
  *				     -> new: send the frames; accepted? begin its count
+ *
+ * "Known" is that its frames were sent; counts are apart for each thread.
  */
 #pragma once
 
+#include "count.h"
 #include "unwind.h"
-
-struct counts_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, struct stack_key);
-	__type(value, struct stack_count);
-};
-struct counts_map counts_even SEC(".maps");
-struct counts_map counts_odd SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} stacks SEC(".maps");
+#ifdef WALKS_AT_SWITCHES
+#include "kernel_memo.h"
+#endif
 
 /* The daemon is woken for new stacks, but not more often than this, and when a quarter of the ring
  * is full. It has to read the maps of a young process before that ends, above all where it hasn't
@@ -75,34 +67,85 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 	return true;
 }
 
-/* Adds to the stack's count if it has one. Written out for each map, as what follows: the verifier
- * wants to know which one it is. */
-static __always_inline bool count_known(void *counts, struct walk *walk, uint64_t weight)
-{
-	struct stack_count *known = bpf_map_lookup_elem(counts, &walk->head.key);
+/*
+ * What is done with a walk's stack: its frames are made known, and its count is added to. A probe
+ * that learns the weight later (off-CPU) takes it with the weight 0, and counts it then
+ * (bpf/wait.h).
+ */
 
-	if (!known)
+static __always_inline bool is_sent(const struct walk *walk)
+{
+	const struct stack_key *key = &walk->head.key;
+
+	return walk->head.window & 1 ? bpf_map_lookup_elem(&sent_odd, key) != NULL
+				     : bpf_map_lookup_elem(&sent_even, key) != NULL;
+}
+
+/* Two CPUs may both send what is new. */
+static __always_inline bool set_sent(const struct walk *walk)
+{
+	const struct stack_key *key = &walk->head.key;
+	uint32_t one = 1;
+
+	return !(walk->head.window & 1 ? bpf_map_update_elem(&sent_odd, key, &one, BPF_ANY)
+				       : bpf_map_update_elem(&sent_even, key, &one, BPF_ANY));
+}
+
+/* What is to be done with a stack. */
+struct taking {
+	uint64_t weight; /* that it is counted with; 0: later */
+	uint64_t events; /* that it stands for, and that are lost without it */
+	uint32_t cpu;	 /* CPU_ANY: whichever */
+	uint32_t unread; /* struct target_value.unread */
+	uint32_t part;	 /* enum count_part */
+	uint64_t leaf;	 /* user code that is the leaf below the registers' own frame, which then is
+			    a caller's: regs are those right after its return; 0: none */
+};
+
+static __always_inline bool count_taken(const struct walk *walk, const struct taking *taking,
+					bool begin)
+{
+	struct count_key key = {.stack = walk->head.key,
+				.tid = walk->tid,
+				.cpu = taking->cpu,
+				.part = taking->part};
+	struct stack_count one = {.weight = taking->weight, .samples = 1, .events = taking->events};
+
+	if (!begin && !(walk->head.window & 1 ? count_known(&counts_odd, &key, &one)
+					      : count_known(&counts_even, &key, &one)))
 		return false;
-	__sync_fetch_and_add(&known->weight, weight);
-	__sync_fetch_and_add(&known->samples, 1);
+	if (begin && !add_count(walk->head.window, &key, &one))
+		return true;
 	count_sample(walk->head.key.probe);
 	return true;
 }
 
-static __always_inline void count_in(void *counts, struct walk *walk, uint64_t weight, bool unread)
+/* Counts it if it was counted before in this window, or sent at least. */
+static __always_inline bool take_known(const struct walk *walk, const struct taking *taking)
 {
-	struct stack_count first = {.weight = weight, .samples = 1};
+	if (taking->weight && count_taken(walk, taking, false))
+		return true;
+	if (!is_sent(walk))
+		return false;
+	if (taking->weight)
+		count_taken(walk, taking, true);
+	return true;
+}
 
-	if (count_known(counts, walk, weight))
-		return;
-	if (!send_stack(walk, unread)) {
-		count_loss(LOST_RING_FULL, weight);
-		return;
+/* Makes it known. False: it is lost, and that is counted. */
+static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
+{
+	if (!send_stack(walk, taking->unread)) {
+		count_loss(LOST_RING_FULL, walk->head.key.probe, taking->events);
+		return false;
 	}
-	if (bpf_map_update_elem(counts, &walk->head.key, &first, BPF_NOEXIST) == 0)
-		count_sample(walk->head.key.probe);
-	else if (!count_known(counts, walk, weight)) /* another CPU was faster, or it is full */
-		count_loss(LOST_COUNTS_FULL, weight);
+	if (!set_sent(walk)) {
+		count_loss(LOST_SENT_FULL, walk->head.key.probe, taking->events);
+		return false;
+	}
+	if (taking->weight)
+		count_taken(walk, taking, true);
+	return true;
 }
 
 /* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
@@ -111,27 +154,89 @@ const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
-/* A function of its own, that the verifier looks at once. */
-__noinline int push_kernel(uint32_t level, uint32_t number)
+/* Pushes the first frames of walk->kernel; nothing was pushed before. A function of its own, that
+ * the verifier looks at once. */
+__noinline int push_kernel(uint32_t level, uint32_t count)
 {
 	struct walk *walk = walk_at(level);
+	uint64_t hash;
 
-	if (walk && number < KERNEL_FRAMES_MAX)
-		walk_push(walk, number ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[number]);
+	if (!walk || count > KERNEL_FRAMES_MAX)
+		return 0;
+	hash = walk->head.key.hash;
+	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i++) {
+		uint64_t word = frame_word(i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+
+		walk->words[i] = word;
+		hash = hash_word(hash, word);
+	}
+	walk->head.words_count = count;
+	walk->head.key.hash = hash;
 	return 0;
+}
+
+/* Those in walk->kernel. */
+static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
+{
+	if (bytes > 0)
+		push_kernel(walk->level, bytes / sizeof(uint64_t));
+	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
+		walk->head.truncated = TRUNCATED_DEPTH;
 }
 
 static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 {
-	long bytes = bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0);
+	push_kernel_frames(walk, bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0));
+}
 
-	for (int i = 0; i < KERNEL_FRAMES_MAX; i++) {
-		if (i * (long)sizeof(uint64_t) >= bytes)
-			break;
-		push_kernel(walk->level, i);
+/* The same at a switch, where what the last walks came to is known. */
+static __always_inline void walk_kernel_at_switch(struct walk *walk, void *ctx)
+{
+#ifdef WALKS_AT_SWITCHES
+	if (has_task_pt_regs) {
+		walk->kernel_from = (uint64_t)ctx;
+		walk->kernel_to = (uint64_t)bpf_task_pt_regs(bpf_get_current_task_btf());
+		if (kernel_is_known(walk->level))
+			return;
+		walk_kernel(walk, ctx);
+		if (walk->head.truncated != TRUNCATED_DEPTH)
+			kernel_learn(walk->level);
+		return;
 	}
-	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
-		walk->head.truncated = TRUNCATED_DEPTH;
+#endif
+	walk_kernel(walk, ctx);
+}
+
+_Static_assert(sizeof(struct pt_regs) <= sizeof(((struct walk *)0)->saved), "they have room");
+
+/* What decides on the user's half of the current task's stack. */
+struct task_half {
+	const void *regs; /* where the user's registers lie */
+	uint32_t flags;
+	bool has_memory, in_execve;
+};
+
+/* A typed task's fields are plain loads, of which each is worth a helper's call. */
+static __always_inline void look_at_task(struct task_half *half)
+{
+	struct task_struct *task;
+
+	half->in_execve = false;
+	if (has_task_pt_regs) {
+		task = bpf_get_current_task_btf();
+		half->flags = task->flags;
+		half->has_memory = task->mm;
+		if (bpf_core_field_exists(task->in_execve))
+			half->in_execve = BPF_CORE_READ_BITFIELD(task, in_execve);
+		half->regs = (const void *)bpf_task_pt_regs(task);
+		return;
+	}
+	task = (void *)bpf_get_current_task();
+	half->flags = BPF_CORE_READ(task, flags);
+	half->has_memory = BPF_CORE_READ(task, mm);
+	if (bpf_core_field_exists(task->in_execve))
+		half->in_execve = BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	half->regs = BPF_CORE_READ(task, stack) + THREAD_BYTES - SAVED_REGS_BYTES;
 }
 
 /*
@@ -140,43 +245,48 @@ static __always_inline void walk_kernel(struct walk *walk, void *ctx)
  */
 static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct pt_regs saved;
-	const void *at;
+	struct task_half half;
 
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+	look_at_task(&half);
+	if (half.flags & PF_KTHREAD)
 		return false;
-	if (!BPF_CORE_READ(task, mm)) {
+	if (!half.has_memory) {
 		walk->head.truncated = TRUNCATED_EXITING;
 		return false;
 	}
-	if (bpf_core_field_exists(task->in_execve) &&
-	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+	if (half.in_execve) {
 		walk->head.truncated = TRUNCATED_EXEC;
 		return false;
 	}
-	if (has_task_pt_regs)
-		at = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		at = BPF_CORE_READ(task, stack) + THREAD_BYTES - SAVED_REGS_BYTES;
-	if (bpf_probe_read_kernel(&saved, sizeof(saved), at)) {
+	if (bpf_probe_read_kernel(walk->saved, sizeof(struct pt_regs), half.regs)) {
 		walk->head.truncated = TRUNCATED_MEMORY;
 		return false;
 	}
-	regs_take(regs, &saved);
+	regs_take(regs, (const struct pt_regs *)walk->saved);
 	return true;
 }
 
-/* The user registers, after the kernel's frames. False: there is no user half. */
+/* The user registers, after the kernel's frames. False: there is no user half. `regs` NULL: the
+ * task is in the kernel, at a switch. */
 static __always_inline bool begin_stack(void *ctx, struct walk *walk, const struct pt_regs *regs,
-					struct user_regs *user)
+					struct user_regs *user, const struct taking *taking)
 {
-	if (regs_are_user(regs)) {
+	bool has_user;
+
+	if (taking->leaf)
+		walk_push(walk, FRAME_NATIVE, taking->leaf);
+	if (regs && regs_are_user(regs)) {
 		regs_take(user, regs);
 		return true;
 	}
-	walk_kernel(walk, ctx);
-	return walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, user);
+	if (regs) {
+		walk_kernel(walk, ctx);
+		return walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, user);
+	}
+	walk->user.pc = 0;
+	has_user = saved_user_regs(walk, user);
+	walk_kernel_at_switch(walk, ctx);
+	return walk->head.truncated == TRUNCATED_NOT && has_user;
 }
 
 /* The hash of the whole stack, of its two halves' and the rest. */
@@ -194,14 +304,9 @@ static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, 
 	walk->head.key.hash = hash_word(hash, *(uint64_t *)(walk->head.comm + 8));
 }
 
-static __always_inline bool count_if_known(struct walk *walk, uint64_t weight)
-{
-	return walk->head.window & 1 ? count_known(&counts_odd, walk, weight)
-				     : count_known(&counts_even, walk, weight);
-}
-
-/* The same stack as the thread's last one, which was counted in this window. */
-static __always_inline bool count_again(struct walk *walk, uint64_t kernel_hash, uint64_t weight)
+/* The same stack as the thread's last one, which was sent in this window. */
+static __always_inline bool take_again(struct walk *walk, uint64_t kernel_hash,
+				       const struct taking *taking)
 {
 	const struct memo *memo = memo_at(walk->memo);
 
@@ -209,69 +314,118 @@ static __always_inline bool count_again(struct walk *walk, uint64_t kernel_hash,
 		return false;
 	walk->head.truncated = memo->truncated;
 	hash_stack(walk, kernel_hash, memo->user_hash);
-	return count_if_known(walk, weight);
+	return take_known(walk, taking);
 }
 
-static __always_inline void take_into(void *ctx, struct walk *walk, const struct pt_regs *regs,
-				      uint64_t weight, bool unread)
+static __always_inline bool take_into(void *ctx, struct walk *walk, const struct pt_regs *regs,
+				      const struct taking *taking)
 {
 	uint64_t seed = walk->head.key.hash, kernel_hash;
 	struct user_regs *user = &walk->user;
-	bool has_user = begin_stack(ctx, walk, regs, user);
+	bool has_user = begin_stack(ctx, walk, regs, user, taking);
 
 	kernel_hash = walk->head.key.hash;
 	if (has_user && unwind_begin(walk, user)) {
-		if (count_again(walk, kernel_hash, weight))
-			return;
+		if (taking->leaf)
+			walk->known &= ~WALK_EXACT;
+		if (take_again(walk, kernel_hash, taking))
+			return true;
 		walk->head.key.hash = seed;
-		unwind_user(walk);
+		unwind_user(walk->level);
 	} else if (has_user) {
 		walk->head.truncated = TRUNCATED_NARROW;
 		walk_push(walk, FRAME_NATIVE, user->pc);
 	}
 	hash_stack(walk, kernel_hash, walk->head.key.hash);
-	if (walk->head.window & 1)
-		count_in(&counts_odd, walk, weight, unread);
-	else
-		count_in(&counts_even, walk, weight, unread);
+	return take_known(walk, taking) || take_new(walk, taking);
 }
 
-/*
- * Takes the current task's stack, of which `regs` are the interrupted registers, and adds `weight`
- * to its count. `target` is its process's entry.
- */
-static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
-				       const struct target_value *target, uint32_t probe,
-				       uint64_t weight)
+/* The CPU in the counts of a probe. */
+static __always_inline uint32_t counted_cpu(const struct control *settings, uint32_t probe)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	uint64_t id = bpf_get_current_pid_tgid();
-	uint32_t zero = 0;
-	struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct walk *walk;
-	int level;
+	return settings->by_cpu & 1U << probe ? bpf_get_smp_processor_id() : CPU_ANY;
+}
 
-	if (!settings)
-		return;
-	level = walk_take(weight);
-	if (level < 0)
-		return;
-	walk = walk_at(level);
-	if (!walk)
-		return;
-	walk->level = level;
-	walk->tid = id;
+/* Begins a task's stack in `walk`, of which tid, head.key.tgid and head.comm are there.
+ * `exec_pages` is its mm->exec_vm. */
+static __always_inline void walk_begin(struct walk *walk, const struct control *settings,
+				       const struct target_value *target, uint32_t probe,
+				       uint64_t exec_pages)
+{
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
 	walk->head.key.hash = settings->hash_seed;
-	walk->head.key.tgid = id >> 32;
 	walk->head.key.probe = probe;
 	walk->head.target_id = target->id;
 	walk->head.window = settings->window;
 	walk->head.words_count = 0;
 	walk->head.truncated = TRUNCATED_NOT;
-	walk->head.exec_pages = BPF_CORE_READ(task, mm, exec_vm);
+	walk->head.exec_pages = exec_pages;
+}
+
+static __always_inline uint64_t current_exec_pages(void)
+{
+	struct task_struct *task;
+
+	if (has_task_pt_regs)
+		return bpf_get_current_task_btf()->mm->exec_vm;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, mm, exec_vm);
+}
+
+/* The current one's. */
+static __always_inline void walk_begin_current(struct walk *walk, const struct control *settings,
+					       const struct target_value *target, uint32_t probe)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	walk->tid = id;
+	walk->head.key.tgid = id >> 32;
 	bpf_get_current_comm(walk->head.comm, sizeof(walk->head.comm));
-	take_into(ctx, walk, regs, weight, target->unread);
+	walk_begin(walk, settings, target, probe, current_exec_pages());
+}
+
+/* A buffer for a walk; NULL: there is none, and `weight` is lost. walk_give_back() ends it. */
+static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
+{
+	int level = walk_take(probe, weight);
+	struct walk *walk = level < 0 ? NULL : walk_at(level);
+
+	if (walk)
+		walk->level = level;
+	return walk;
+}
+
+/* Takes the current task's stack, of which `regs` are the interrupted registers; `taking` lacks
+ * cpu and unread only. `target` is its process's entry. Where it was counted, *key is its key. */
+static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
+					  const struct target_value *target, uint32_t probe,
+					  struct taking *taking, struct stack_key *key)
+{
+	uint32_t zero = 0;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct walk *walk = settings ? walk_for(probe, taking->events) : NULL;
+	bool taken;
+
+	if (!walk)
+		return false;
+	walk->frames_max = USER_FRAMES_MAX;
+	walk_begin_current(walk, settings, target, probe);
+	taking->unread = target->unread;
+	taking->cpu = counted_cpu(settings, probe);
+	taken = take_into(ctx, walk, regs, taking);
+	*key = walk->head.key;
 	walk_give_back(walk);
+	return taken;
+}
+
+/* The same with a weight that is a number of events. */
+static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
+				       const struct target_value *target, uint32_t probe,
+				       uint64_t weight)
+{
+	struct taking taking = {.weight = weight, .events = weight, .part = PART_ALL};
+	struct stack_key key;
+
+	take_stack_as(ctx, regs, target, probe, &taking, &key);
 }

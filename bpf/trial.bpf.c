@@ -34,6 +34,12 @@ int on_typed_tracepoint(void *ctx)
 	return hit();
 }
 
+SEC("tp_btf/page_fault_user")
+int on_fault(void *ctx)
+{
+	return hit();
+}
+
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {

@@ -20,6 +20,7 @@ int is_made_root(uint32_t level);
 int unwind_step(uint32_t level);
 int memo_read(uint32_t level, uint32_t number);
 int unwind_is_known(uint32_t level);
+int unwind_user(uint32_t level);
 
 /* ---- by tables ---- */
 
@@ -33,6 +34,7 @@ static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct
 		if (!(walk->known & WALK_FP))
 			return TRUNCATED_REGISTER;
 		from = walk->fp;
+		walk->used |= WALK_FP;
 	} else if (!sp_is_known(walk)) {
 		return TRUNCATED_REGISTER;
 	}
@@ -210,8 +212,13 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 		return STEP_END;
 	if (!caller->may_be_below && (caller->sp < walk->sp || (caller->sp == walk->sp && !leaf)))
 		return TRUNCATED_ORDER;
-	if (!span_find(walk, caller->pc - !exact))
-		return TRUNCATED_ADDRESS;
+	if (!span_find(walk, caller->pc - !exact)) {
+		uint64_t address = true_return(walk, caller);
+
+		if (!address || !span_find(walk, address - !exact))
+			return TRUNCATED_ADDRESS;
+		caller->pc = address;
+	}
 	if (walk->unsure && !exact && !is_behind_call(walk, caller->pc))
 		return TRUNCATED_FRAME_POINTER;
 	return STEP_ON;
@@ -290,6 +297,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->fp = regs->gpr[ARCH_FP];
 	walk->bx = regs->gpr[ARCH_BX];
 	walk->memo = walk->level * MEMO_SLOTS + (walk->tid & (MEMO_SLOTS - 1));
+	walk->used = 0;
 	walk->context = 0;
 	walk->unsure = 0;
 	walk->window_bytes = 0;
@@ -297,17 +305,27 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	return regs->wide;
 }
 
-/* Reads word `number` of the memo again, into walk->words_hash. 0: it can't be read any more. */
-__noinline int memo_read(uint32_t level, uint32_t number)
+#define MEMO_READ 16 /* words at a time; divides MEMO_WORDS */
+
+/* Reads words `first` and on of the memo again, into walk->words_hash. 0: one can't be read any
+ * more. */
+__noinline int memo_read(uint32_t level, uint32_t first)
 {
 	struct walk *walk = walk_at(level);
 	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
-	uint64_t word;
+	uint64_t hash, word;
 
-	if (!memo || number >= MEMO_WORDS ||
-	    !window_word(walk, walk->sp + memo->at[number] * ARCH_WORD, &word))
+	if (!memo || first > MEMO_WORDS - MEMO_READ)
 		return 0;
-	walk->words_hash = hash_word(walk->words_hash, word);
+	hash = walk->words_hash;
+	for (uint32_t i = 0; i < MEMO_READ; i++) {
+		if (first + i >= memo->count)
+			break;
+		if (!window_word(walk, walk->sp + memo->at[first + i] * ARCH_WORD, &word))
+			return 0;
+		hash = hash_word(hash, word);
+	}
+	walk->words_hash = hash;
 	return 1;
 }
 
@@ -321,27 +339,76 @@ __noinline int unwind_is_known(uint32_t level)
 	if (!memo || !memo_fits(walk, memo))
 		return 0;
 	walk->words_hash = 0;
-	for (uint32_t i = 0; i < MEMO_WORDS && i < memo->count; i++) {
+	for (uint32_t i = 0; i < MEMO_WORDS && i < memo->count; i += MEMO_READ) {
 		if (!memo_read(level, i))
 			return 0;
 	}
 	return walk->words_hash == memo->words_hash;
 }
 
-/* Walks to the root. */
-static __always_inline void unwind_user(struct walk *walk)
+/* Makes the registers in the kernel's page for probes (bpf/returns.h) the program's own: those at
+ * the instruction that is executed there for another place, or right after a probed return. */
+static __always_inline bool leave_probe(struct walk *walk)
 {
-	memo_begin(walk);
-	walk_push(walk, FRAME_NATIVE, walk->pc);
-	if (span_find(walk, walk->pc)) {
-		walk->head.truncated = TRUNCATED_DEPTH;
-		for (int i = 0; i < USER_FRAMES_MAX; i++) {
-			if (unwind_step(walk->level))
-				break;
-		}
-	} else {
+	uint64_t address = probed_place(walk->level, walk->pc), stack = walk->sp;
+	uint32_t words;
+
+	if (!address)
+		return false;
+	memo_void(walk);
+	if (address != PROBES_PAGE) {
+		walk->pc = address;
+		return true;
+	}
+	stack -= ARCH_ENTRY_WORDS * ARCH_WORD;
+	address = probed_return(walk->level, stack, ARCH_PROBE_WORDS * ARCH_WORD);
+	if (address) {
+		stack = walk->probed_stack;
+	} else { /* the kernel is done with it */
+		if (read_user(walk->code, sizeof(walk->code), walk->pc))
+			return false;
+		words = arch_words_until_return(walk->code);
+		if (words > ARCH_PROBE_WORDS)
+			return false;
+		stack = walk->sp + words * ARCH_WORD;
+		if (read_user(&address, sizeof(address), stack))
+			return false;
+	}
+	walk->pc = arch_code_address(address);
+	walk->sp = stack + ARCH_ENTRY_WORDS * ARCH_WORD;
+	return true;
+}
+
+/* The first frame. False: it can't be walked. */
+static __always_inline bool unwind_leaf(struct walk *walk)
+{
+	bool exact = walk->known & WALK_EXACT, found = span_find(walk, walk->pc);
+
+	if (!found && exact && leave_probe(walk))
+		found = span_find(walk, walk->pc);
+	walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc);
+	walk->head.truncated = TRUNCATED_DEPTH;
+	if (!found)
 		walk->head.truncated =
 			walk->spans_count ? TRUNCATED_ADDRESS : TRUNCATED_TABLE_PENDING;
+	return found;
+}
+
+/* Walks to the root. A function of its own, that the verifier looks at once: its callers may come
+ * to it in many ways. */
+__noinline int unwind_user(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return 0;
+	memo_begin(walk);
+	if (unwind_leaf(walk)) {
+		for (uint32_t i = 0; i < USER_FRAMES_MAX; i++) {
+			if (i >= walk->frames_max || unwind_step(walk->level))
+				break;
+		}
 	}
 	memo_end(walk);
+	return 0;
 }

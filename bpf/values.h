@@ -61,6 +61,19 @@ static __always_inline bool sp_is_known(const struct walk *walk)
 	return ARCH_FRAME_TELLS_SP || !(walk->known & WALK_LOW_SP);
 }
 
+/* The true return address of the frame that has come to this caller, where its call's return is
+ * probed; else 0. To be asked where the one that was found is no code's. */
+static __always_inline uint64_t true_return(struct walk *walk, const struct caller *caller)
+{
+	bool low = !ARCH_FRAME_TELLS_SP && caller->known & WALK_LOW_SP;
+	uint64_t address = probed_return(walk->level, caller->sp - ARCH_ENTRY_WORDS * ARCH_WORD,
+					 low ? ~0U : 0);
+
+	if (address)
+		memo_void(walk); /* the words on the stack don't tell it */
+	return arch_code_address(address);
+}
+
 /* The value of a register in the frame. */
 static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *value)
 {
@@ -68,6 +81,10 @@ static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *
 
 	if (reg == ARCH_SP && !sp_is_known(walk))
 		return TRUNCATED_REGISTER;
+	if (reg == ARCH_FP)
+		walk->used |= WALK_FP;
+	if (reg == ARCH_BX)
+		walk->used |= WALK_BX;
 	if (reg == ARCH_SP)
 		*value = walk->sp;
 	else if (reg == ARCH_FP && walk->known & WALK_FP)

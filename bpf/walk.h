@@ -6,8 +6,8 @@
 #include "sample.h"
 #include "packed.h"
 
-#define WINDOW_WORDS 64 /* of the user's stack, read at once; a power of two */
-#define MEMO_SLOTS   64 /* of each nesting level; a power of two */
+#define WINDOW_WORDS 128 /* of the user's stack, read at once; a power of two */
+#define MEMO_SLOTS   64	 /* of each nesting level; a power of two */
 #define MEMO_WORDS   128
 #define MEMO_VOID    0xffffffffU
 #define MEMO_AT_MAX  0xffffU
@@ -37,16 +37,38 @@ struct memo {
 	uint32_t tid, spans;
 	uint32_t count; /* words; MEMO_VOID: it says nothing */
 	uint32_t truncated;
+	uint32_t frames_max;	 /* struct walk's */
+	uint32_t exact;		 /* WALK_EXACT, of its first frame */
+	uint32_t used;		 /* WALK_FP, WALK_BX: registers that the walk looked at */
 	uint16_t at[MEMO_WORDS]; /* each word's distance from sp, in words */
 };
 
+#define KERNEL_MEMOS	   64 /* a power of two */
+#define KERNEL_MEMO_FRAMES 32 /* a power of two */
+#define KERNEL_PLACES	   64 /* a power of two */
+
+/* What a walk of a kernel stack came to (bpf/kernel_memo.h). */
+struct kernel_memo {
+	uint64_t window; /* that the walk was for, plus one; 0: it says nothing */
+	uint64_t tried;	 /* the window in which a memo was made last, plus one */
+	uint64_t hash;	 /* of the frames */
+	uint64_t found;	 /* 1 << frame: it has a place */
+	uint32_t frames, places_count;
+	uint32_t words_read; /* up to the last place */
+	uint32_t others;     /* walks that came to other frames */
+	uint64_t words[KERNEL_MEMO_FRAMES];
+	uint16_t places[KERNEL_PLACES]; /* where an address lies, in words from the beginning */
+	uint8_t which[KERNEL_PLACES];	/* … and whose it is */
+};
+
 struct walk {
-	uint32_t busy;
+	uint32_t busy;	 /* who have it, or try to */
 	uint32_t level;	 /* its own number, which global functions take */
 	uint32_t known;	 /* WALK_ flags */
 	uint32_t unsure; /* see below */
 	uint64_t pc, sp, fp, bx;
 	struct user_regs user; /* the interrupted registers; too many for the stack */
+	uint64_t saved[64];    /* as the kernel saved them */
 	uint64_t gpr[ARCH_REGS];
 	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
@@ -62,13 +84,19 @@ struct walk {
 	uint64_t unsure_hash; /* (unsure: words_count before, plus one; 0: no) */
 
 	uint32_t tid;
-	uint32_t memo;	     /* number of the thread's */
-	uint64_t words_hash; /* of its words, as they are now */
+	uint64_t task;	       /* that isn't the current one (bpf/waiting.bpf.c) */
+	uint64_t probed_stack; /* what probed_return() found */
+	uint32_t frames_max;   /* of the user's */
+	uint32_t memo;	       /* number of the thread's */
+	uint32_t used;	       /* WALK_ flags of registers that were looked at */
+	uint64_t words_hash;   /* of its words, as they are now */
 
 	uint64_t window_at; /* user memory [window_at, + window_bytes) is in window */
 	uint64_t window_bytes;
 	uint64_t window[WINDOW_WORDS];
 
+	uint64_t kernel_from, kernel_to; /* of the kernel's stack that is looked at */
+	uint64_t raw_count;		 /* words of it that are in words, behind RAW_AT */
 	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
@@ -85,21 +113,25 @@ static __always_inline uint64_t hash_word(uint64_t hash, uint64_t word)
 	return hash * 5 + 0x52dce729;
 }
 
+static __always_inline uint64_t frame_word(enum frame_kind kind, uint64_t address)
+{
+	return (uint64_t)kind << FRAME_KIND_SHIFT | (address & FRAME_ADDRESS);
+}
+
 /* The last frame's pc is no return address after all: the byte before it is another function's. */
 static __always_inline void walk_name_exactly(struct walk *walk)
 {
 	uint32_t last = walk->head.words_count - 1;
 
 	if (last < WORDS_MAX)
-		walk->words[last] =
-			(uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | (walk->pc & FRAME_ADDRESS);
+		walk->words[last] = frame_word(FRAME_NATIVE, walk->pc);
 }
 
 /* False when the buffer is full. */
 static __always_inline bool walk_push(struct walk *walk, enum frame_kind kind, uint64_t address)
 {
 	uint32_t n = walk->head.words_count;
-	uint64_t word = (uint64_t)kind << FRAME_KIND_SHIFT | (address & FRAME_ADDRESS);
+	uint64_t word = frame_word(kind, address);
 
 	if (n >= WORDS_MAX)
 		return false;

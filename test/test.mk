@@ -11,7 +11,10 @@ PROGRAMS := $(patsubst test/programs/%.c,build/test/programs/%,$(wildcard test/p
 # Programs with known stacks, built as most are.
 BAREFLAGS := -O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls \
              -DWITHOUT_FRAME_POINTERS -pthread
-BAREHEADERS := test/programs/burn.h test/programs/optimized/level.h
+BAREHEADERS := $(wildcard test/programs/*.h) test/programs/optimized/level.h
+# … and these both ways.
+PROGRAMS += $(addprefix build/test/programs/,naps_bare callers_bare handover_bare hang_bare \
+              allocations_bare)
 PROGRAMS += $(patsubst test/programs/optimized/%.c,build/test/programs/%,$(wildcard test/programs/optimized/*.c)) \
             $(patsubst test/programs/optimized/%.cc,build/test/programs/%,$(wildcard test/programs/optimized/*.cc)) \
             $(patsubst test/programs/optimized/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/optimized/lib/*.c))
@@ -19,10 +22,41 @@ ifneq ($(shell command -v rustc 2>/dev/null),)
 PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs))
 endif
 
+# With other allocators than the shared glibc's; where one is not installed its programs are missing.
+ALLOCATIONS := static static_stripped
+ifneq ($(shell command -v musl-gcc 2>/dev/null),)
+ALLOCATIONS += musl musl_static
+endif
+has_library = $(shell $(CC) $(1) -shared -o /dev/null 2>/dev/null && echo yes)
+ifeq ($(call has_library,-ljemalloc),yes)
+ALLOCATIONS += jemalloc
+endif
+ifeq ($(call has_library,-ltcmalloc_minimal),yes)
+ALLOCATIONS += tcmalloc
+endif
+PROGRAMS += $(foreach name,allocations sizes,$(ALLOCATIONS:%=build/test/programs/$(name)_%))
+ALLOCATIONSFLAGS_static := -static
+ALLOCATIONSFLAGS_static_stripped := -static -s
+ALLOCATIONSFLAGS_musl_static := -static
+ALLOCATIONSLIBS_jemalloc := -ljemalloc
+ALLOCATIONSLIBS_tcmalloc := -ltcmalloc_minimal
+ALLOCATIONSCC_musl := musl-gcc
+ALLOCATIONSCC_musl_static := musl-gcc
+define with_allocator
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(or $(ALLOCATIONSCC_$*),$(CC)) -std=gnu17 $(PROGRAMFLAGS) $(ALLOCATIONSFLAGS_$*) -o $@ $< \
+		$(ALLOCATIONSLIBS_$*)
+endef
+build/test/programs/allocations_%: test/programs/allocations.c $(BAREHEADERS)
+	$(with_allocator)
+build/test/programs/sizes_%: test/programs/sizes.c $(BAREHEADERS)
+	$(with_allocator)
+
 
 # As Go's users build it, and as many of them ship it.
 ifneq ($(shell command -v go 2>/dev/null),)
-PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls)
+PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls gomalloc)
 endif
 GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off go build
 build/test/programs/gowork: test/programs/gowork.go
@@ -33,10 +67,18 @@ build/test/programs/gowork_stripped: test/programs/gowork.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)$(GOBUILD) -ldflags="-s -w" -o $@ $<
-build/test/programs/gocalls: test/programs/gocalls.go
+build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%: test/programs/%.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)CGO_ENABLED=1 $(GOBUILD) -o $@ $<
+
+ifneq ($(shell command -v javac 2>/dev/null),)
+PROGRAMS += build/test/programs/Natively.class
+endif
+build/test/programs/%.class: test/programs/%.java
+	@mkdir -p $(@D)
+	$(call say,javac)
+	$(Q)javac -d $(@D) $<
 
 # As Fedora builds its programs: stripped, its symbols inside it, packed.
 PROGRAMS += build/test/programs/thirds_mini
@@ -63,6 +105,10 @@ build/test/programs/%: test/programs/optimized/%.c $(BAREHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -o $@ $< $(BARELIBS_$(@F)) -ldl
+build/test/programs/%_bare: test/programs/%.c $(BAREHEADERS)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -o $@ $<
 build/test/programs/%: test/programs/optimized/%.cc $(BAREHEADERS)
 	@mkdir -p $(@D)
 	$(call say,c++)
@@ -95,6 +141,20 @@ build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
 # Prints unwind tables: what test/cfi/check compares with readelf.
 PROGRAMS += $(BUILD)/test/cfi/dump
 $(BUILD)/test/cfi/dump: test/cfi/dump.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
+# The tracer's histograms, without the daemon.
+PROGRAMS += $(BUILD)/test/sched/hists
+$(BUILD)/test/sched/hists: test/sched/hists.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
+# What a process maps, told by the tracer without the daemon.
+PROGRAMS += $(BUILD)/test/memory/maps
+$(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
@@ -209,9 +269,9 @@ check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/li
 	test/cfi/check $<
 
 .PHONY: check-kernels
-check-kernels: all $(addprefix build/test/programs/,chain frames altstack syscalls strands) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
+check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
 .PHONY: bench
-bench: all $(PROGRAMS) ## measure: BPF time a sample, whole stacks, latency of a PUT, memory, many processes (needs root)
+bench: all $(PROGRAMS) ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)

@@ -196,6 +196,11 @@ static int take_tables(struct reader *reader, const config_setting_t *setting)
 	return take_size(reader, setting, &reader->conf->sizes.tables_bytes, 1 << 20, 256 << 20);
 }
 
+static int take_allocations(struct reader *reader, const config_setting_t *setting)
+{
+	return take_size(reader, setting, &reader->conf->sizes.allocations, 1024, 1 << 24);
+}
+
 /* A number that may be larger than 32 bits hold (written with an L, then). */
 static int take_long(struct reader *reader, const config_setting_t *setting, int64_t *number,
 		     int64_t min, int64_t max)
@@ -244,6 +249,7 @@ static const struct key keys[] = {
 	{"bpf.stack_ring_bytes", take_stack_ring},
 	{"bpf.life_ring_bytes", take_life_ring},
 	{"bpf.tables_bytes", take_tables},
+	{"bpf.allocations", take_allocations},
 	{"retention.days", take_retention_days},
 	{"retention.bytes", take_retention_bytes},
 	{"retention.interval", take_retention_interval},
@@ -260,7 +266,8 @@ int conf_init(struct conf *conf)
 			  .targets = 8192,
 			  .stack_ring = 1 << 20,
 			  .life_ring = 1 << 18,
-			  .tables_bytes = 32 << 20},
+			  .tables_bytes = 32 << 20,
+			  .allocations = 1 << 18},
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
 	conf->roots[0] = strdup("/var/log");

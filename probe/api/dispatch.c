@@ -26,7 +26,7 @@ static const struct {
 };
 
 /* Of later versions. */
-static const char *const later[] = {"/", "/sched", "/proc", "/debug/pprof"};
+static const char *const later[] = {"/", "/proc", "/debug/pprof"};
 
 static bool is_below(const char *path, const char *above)
 {
@@ -68,8 +68,8 @@ static void dispatch_feature(const struct call *call, const struct feature *feat
 
 	if (name) {
 		if (is_get(call, "GET, HEAD"))
-			feature->fetch(services, name, &call->query, answer, call->ready, call->arg,
-				       call->session);
+			feature->fetch(services, name, &call->query, answer, call->ready,
+				       call->arg);
 	} else if (strcmp(call->method, "PUT") == 0) {
 		char *room = buf_reserve(call->body, 1); /* for a NUL */
 

@@ -13,7 +13,6 @@ struct call {
 	struct answer *answer;
 	void (*ready)(void *arg); /* called later where the answer's status stays 0 */
 	void *arg;
-	struct ondemand **session; /* see feature->fetch() */
 };
 
 /* Fills the answer, or leaves its status 0. */

@@ -5,11 +5,13 @@
 #include <strings.h>
 
 #include "api/flamegraph.h"
+#include "api/sched.h"
 #include "base/cleanup.h"
 
 static const struct feature features[] = {
 	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch, flamegraph_saved,
 	 flamegraph_restore},
+	{"sched", sched_put, sched_get, sched_fetch, sched_saved, sched_restore},
 };
 
 size_t features_table(const struct feature **rows)
@@ -41,4 +43,12 @@ void answer_failed(struct answer *answer, unsigned status, const char *message)
 	buf_str(&answer->body, " }\n");
 	cJSON_free(quoted);
 	cJSON_Delete(text);
+}
+
+void answer_taken(struct answer *answer)
+{
+	answer->status = 200;
+	answer->content_type = "application/json";
+	buf_str(&answer->body,
+		"{ \"result\": \"success\", \"message\":\"New config takes effect\" }\n");
 }

@@ -6,11 +6,13 @@
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "api/conf.h"
 #include "base/buf.h"
 #include "output/store.h"
 #include "profile/ondemand.h"
+#include "profile/sched.h"
 #include "profile/session.h"
 
 /* What features work with; borrowed. */
@@ -18,8 +20,20 @@ struct services {
 	struct engine *engine;
 	struct session *flamegraph;
 	struct ondemands *ondemands;
+	struct sched *sched;
 	struct store_roots roots;
 	const char *state_dir; /* NULL: nothing is kept for the next start */
+};
+
+/* An answer that comes bit by bit, as long as the client listens. On the loop's thread. */
+struct stream {
+	/* Puts up to `bytes` into `to`; how many. 0: there are none now, wake(arg) is called when
+	 * there are; negative: that was all. */
+	ssize_t (*read)(struct stream *stream, char *to, size_t bytes);
+	/* Nobody reads it any more. */
+	void (*free)(struct stream *stream);
+	void (*wake)(void *arg); /* the server's, as `arg` is; NULL until it reads */
+	void *arg;
 };
 
 /* An answer; one that isn't ready yet has status 0. */
@@ -29,12 +43,21 @@ struct answer {
 	const char *content_type; /* static */
 	const char *allow;	  /* of a 405; static, else NULL */
 	struct buf body;
+	struct stream *stream; /* instead of the body */
+	/* While it isn't ready: the client has gone, and it may be given up. NULL: it may not. */
+	void (*cancel)(void *arg);
+	void *cancel_arg;
 };
 
-/* A query of a GET: `pid`, `seconds`, `icicle`. Negative: not given; -2: given and nonsense. */
+/* A query of a GET. Numbers: QUERY_NONE or QUERY_NONSENSE where there is none. Texts are borrowed;
+ * NULL: not given. */
 struct query {
-	long long pid, seconds, icicle;
+	long long pid, seconds, icicle, follow;
+	long long min_age; /* s */
+	const char *value, *view;
 };
+#define QUERY_NONE     (-1) /* not given */
+#define QUERY_NONSENSE (-2)
 
 struct feature {
 	const char *name; /* "flamegraph": of the URL, any case */
@@ -50,12 +73,10 @@ struct feature {
 	void (*get)(const struct services *services, struct answer *answer);
 	/*
 	 * GET of something below it, `oncpu.svg`. Fills the answer, or leaves its status 0 and
-	 * calls ready(arg) later, on the loop's thread, when it has filled it. *session is then
-	 * what ondemand_cancel() takes when the client has gone, or NULL.
+	 * calls ready(arg) later, on the loop's thread, when it has filled it.
 	 */
 	void (*fetch)(const struct services *services, const char *name, const struct query *query,
-		      struct answer *answer, void (*ready)(void *arg), void *arg,
-		      struct ondemand **session);
+		      struct answer *answer, void (*ready)(void *arg), void *arg);
 	/* What it was told, as restore() takes it, the caller's to delete; NULL: nothing yet. */
 	cJSON *(*saved)(const struct services *services);
 	/* After a restart; `same_boot`: pids and start times still hold. Negative errno and a
@@ -72,6 +93,9 @@ const struct feature *feature_find(const char *name, size_t len);
 
 /* {"result": "failed", "message": …} with an HTTP status; the message is escaped. */
 void answer_failed(struct answer *answer, unsigned status, const char *message);
+
+/* 200, a PUT was taken. */
+void answer_taken(struct answer *answer);
 
 /* What GET and metrics call the unit: all counters there are, in Prometheus' text format. */
 void metrics_write(const struct services *services, struct answer *answer);

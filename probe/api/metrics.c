@@ -9,6 +9,7 @@
 #include "api/metrics_lines.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "profile/cause.h"
 #include "profile/kind.h"
 
@@ -23,6 +24,34 @@ void metrics_one(struct buf *out, const char *name, const char *type, const char
 {
 	metrics_head(out, name, type, help);
 	buf_printf(out, "stackprobe_%s %.15g\n", name, value);
+}
+
+static void write_lost(struct buf *out, int of, enum loss where, uint64_t lost)
+{
+	const char *name = of == LOSERS_ALL ? "all" : of == LOSERS_SCHED ? "sched" : "";
+
+	if (of < PROBE_COUNT && !kind_get(of)->built)
+		return;
+	buf_printf(out, "stackprobe_lost_total{probe=\"%s\",where=\"%s\"} %llu\n",
+		   of < PROBE_COUNT ? kind_get(of)->name : name, loss_name(where),
+		   (unsigned long long)lost);
+}
+
+void metrics_label(struct buf *out, const char *text, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(text + at, len - at);
+
+		if (n == 1 && (text[at] == '\\' || text[at] == '"'))
+			buf_char(out, '\\');
+		if (n == 1 && text[at] == '\n')
+			buf_str(out, "\\n");
+		else if (n)
+			buf_add(out, text + at, n);
+		else
+			buf_str(out, UTF8_REPLACEMENT);
+		at += n ? n : 1;
+	}
 }
 
 static void write_samples(struct buf *out, const struct engine_stats *stats)
@@ -40,18 +69,34 @@ static void write_samples(struct buf *out, const struct engine_stats *stats)
 			buf_printf(out, "stackprobe_thinned{probe=\"%s\"} %u\n", kind_get(i)->name,
 				   stats->thinned[i]);
 	}
-	metrics_head(out, "lost_total", "counter", "Samples and events lost, by place.");
-	for (int i = 0; i < LOST_COUNT; i++)
-		buf_printf(out, "stackprobe_lost_total{where=\"%s\"} %llu\n", loss_name(i),
-			   (unsigned long long)stats->lost[i]);
+	metrics_head(out, "lost_total", "counter",
+		     "Samples and events lost, by probe (or all, sched) and place.");
+	for (int of = 0; of < LOSERS_COUNT; of++) {
+		for (int i = 0; i < LOST_COUNT; i++)
+			write_lost(out, of, i, stats->lost[of][i]);
+	}
 	metrics_head(out, "stack_truncated_total", "counter",
-		     "Weight of stacks that do not reach their root, by cause.");
-	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
+		     "Events whose stacks do not reach their root, by cause.");
+	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
+		uint64_t sum = 0;
+
+		for (int probe = 0; probe < PROBE_COUNT; probe++)
+			sum += stats->drain.truncated[probe][i];
 		buf_printf(out, "stackprobe_stack_truncated_total{cause=\"%s\"} %llu\n",
-			   truncation_name(i), (unsigned long long)stats->drain.truncated[i]);
+			   truncation_name(i), (unsigned long long)sum);
+	}
+	metrics_one(out, "waits_over_maxblock_total", "counter",
+		    "Waits that off-CPU left out, for they were longer than maxblock.",
+		    (double)stats->waits_over_maxblock);
+	metrics_one(out, "unseen_waits", "gauge",
+		    "Threads that waited without a stack when the last window ended.",
+		    (double)stats->unseen_waits);
 	metrics_one(out, "profile_refused_total", "counter",
 		    "Weight that found no room in a profile (it has too many distinct frames).",
 		    (double)stats->drain.refused);
+	metrics_one(out, "records_refused_total", "counter",
+		    "Events in profiles that their records by thread (.jsonl) had no room for.",
+		    (double)stats->drain.unrecorded);
 	metrics_one(
 		out, "kernel_names_readable", "gauge",
 		"0: /proc/kallsyms can't be read or hides its addresses (kernel.kptr_restrict).",
@@ -73,6 +118,7 @@ static void write_probes(struct buf *out, const struct services *services)
 		buf_printf(out, "stackprobe_probe_up{feature=\"flamegraph\",probe=\"%s\"} %d\n",
 			   kind_get(i)->name, asked && up);
 	}
+	metrics_sched_up(out, services);
 }
 
 static void write_cleaned(struct buf *out, const struct cleaner_stats *cleaned)
@@ -174,5 +220,8 @@ void metrics_write(const struct services *services, struct answer *answer)
 		    "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
 		    (double)stats.bpf_time_ns / 1e9);
 	metrics_unwind(out, services, &stats);
+	metrics_memory(out, services, &stats);
+	metrics_sched(out, services);
+	metrics_process(out, services, &stats);
 	write_daemon(out);
 }

@@ -10,6 +10,21 @@ void metrics_head(struct buf *out, const char *name, const char *type, const cha
 void metrics_one(struct buf *out, const char *name, const char *type, const char *help,
 		 double value);
 
+/* A label's value, without the quotes: UTF-8, of which \, " and line feed are escaped. */
+void metrics_label(struct buf *out, const char *text, size_t len);
+
 /* What the unwinder has and where it stopped (api/metrics_unwind.c). */
 void metrics_unwind(struct buf *out, const struct services *services,
 		    const struct engine_stats *stats);
+
+/* What is held, where points are (api/metrics_memory.c). */
+void metrics_memory(struct buf *out, const struct services *services,
+		    const struct engine_stats *stats);
+
+/* What /sched counts, and which of its probes run: lines of probe_up (api/metrics_sched.c). */
+void metrics_sched(struct buf *out, const struct services *services);
+void metrics_sched_up(struct buf *out, const struct services *services);
+
+/* What processes have had of their CPUs (api/metrics_process.c). */
+void metrics_process(struct buf *out, const struct services *services,
+		     const struct engine_stats *stats);

@@ -2,26 +2,7 @@
 #include <string.h>
 
 #include "api/metrics_lines.h"
-#include "base/utf8.h"
 #include "profile/cause.h"
-
-/* A label's value: UTF-8, of which \, " and line feed are escaped. */
-static void put_label(struct buf *out, const char *text, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(text + at, len - at);
-
-		if (n == 1 && (text[at] == '\\' || text[at] == '"'))
-			buf_char(out, '\\');
-		if (n == 1 && text[at] == '\n')
-			buf_str(out, "\\n");
-		else if (n)
-			buf_add(out, text + at, n);
-		else
-			buf_str(out, UTF8_REPLACEMENT);
-		at += n ? n : 1;
-	}
-}
 
 static void put_truncated(void *arg, const struct target *target)
 {
@@ -32,7 +13,7 @@ static void put_truncated(void *arg, const struct target *target)
 			continue;
 		buf_printf(out, "stackprobe_process_stack_truncated_total{pid=\"%d\",comm=\"",
 			   (int)target->pid);
-		put_label(out, target->comm, strnlen(target->comm, sizeof(target->comm)));
+		metrics_label(out, target->comm, strnlen(target->comm, sizeof(target->comm)));
 		buf_printf(out, "\",cause=\"%s\"} %llu\n", truncation_name(i),
 			   (unsigned long long)target->truncated[i]);
 	}

@@ -2,15 +2,26 @@
 #include "api/param.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "scheduler.h"
 
 #define NUMBER(field) .type = PARAM_NUMBER, .offset = offsetof(struct params, field)
 #define TEXT(kind, field)                                                                          \
 	.type = kind, .offset = offsetof(struct params, field),                                    \
 	.bytes = sizeof(((struct params *)NULL)->field)
-#define SVG_DIR	  "/var/log/stackprobe/stacktrace"
-#define FLAME_DIR "/var/log/stackprobe/flamegraph"
+#define CHOICE(field, texts)                                                                       \
+	.type = PARAM_CHOICE, .offset = offsetof(struct params, field), .choices = (texts)
+#define SVG_DIR	      "/var/log/stackprobe/stacktrace"
+#define FLAME_DIR     "/var/log/stackprobe/flamegraph"
+#define MEM_BYTES_MAX (1LL << 32)
+
+/* By enum offcpu_state. */
+static const char *const offcpu_states[] = {"sd", "d", "all", NULL};
+
+/* By enum group_by. */
+static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "cpu", NULL};
 
 /* clang-format off */
 static const struct param table[] = {
@@ -18,7 +29,8 @@ static const struct param table[] = {
 	 .zero_is_default = true},
 	{"perf_sample_period", NUMBER(perf_sample_period_ms), .min = 10, .max = 1000, .number = 10,
 	 .zero_is_default = true},
-	{"frequency", NUMBER(frequency_hz), .min = 1, .max = 1000},
+	{"frequency", NUMBER(frequency_hz), .min = 1, .max = 1000,
+	 .instead_of = "perf_sample_period"},
 	{"multi_instance", NUMBER(multi_instance), .max = 1},
 	{"native_stack", NUMBER(native_stack), .max = 1},
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
@@ -28,25 +40,30 @@ static const struct param table[] = {
 	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR},
 	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},
 	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR},
-	{"offcpu_depth", .missing = true},
-	{"offcpu_state", .missing = true},
-	{"offcpu_split", .missing = true},
-	{"minblock", .missing = true},
-	{"maxblock", .missing = true},
-	{"aggregate_by_cpu", .missing = true},
-	{"mem_fault_bytes", .missing = true},
-	{"mem_sample_bytes", .missing = true},
+	{"minblock", NUMBER(minblock_us), .max = UINT32_MAX - 1, .number = 50},
+	{"maxblock", NUMBER(maxblock_us), .min = 1, .max = INT64_MAX, .number = 3600000000},
+	{"offcpu_state", CHOICE(offcpu_state, offcpu_states), .number = OFFCPU_SD},
+	{"offcpu_split", NUMBER(offcpu_split), .max = 1},
+	{"offcpu_depth", NUMBER(offcpu_depth), .min = 16, .max = 1000, .number = 256},
+	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1},
+	{"mem_fault_bytes", NUMBER(mem_fault_bytes), .max = MEM_BYTES_MAX, .number = 65536},
+	{"mem_sample_bytes", NUMBER(mem_sample_bytes), .max = MEM_BYTES_MAX, .number = 524288},
 	{"java_symbol_refresh_interval", .missing = true},
 	{"frame_detail", .missing = true},
 	{"pyroscope_api", .missing = true},
 };
+
+static const struct param sched_table[] = {
+	{"min_us", NUMBER(sched.min_us), .max = UINT32_MAX, .number = 10000},
+	{"latency_thr", NUMBER(sched.latency_thr_ms), .max = UINT32_MAX / 1000,
+	 .number = SCHED_THR_UNSET, .instead_of = "min_us"},
+	{"group_by", CHOICE(sched.group_by, groups), .number = GROUP_NONE},
+	{"report_period", NUMBER(sched.report_period_s), .min = 5, .max = 600, .number = 60},
+};
 /* clang-format on */
 
-size_t params_table(const struct param **rows)
-{
-	*rows = table;
-	return ARRAY_SIZE(table);
-}
+const struct param_table flamegraph_params = {table, ARRAY_SIZE(table)};
+const struct param_table sched_params = {sched_table, ARRAY_SIZE(sched_table)};
 
 int64_t *param_number(const struct param *param, const struct params *params)
 {
@@ -58,17 +75,34 @@ char *param_text(const struct param *param, const struct params *params)
 	return (char *)params + param->offset;
 }
 
-void params_default(struct params *params)
+void params_default(const struct param_table *of, struct params *params)
 {
 	*params = (struct params){0};
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		const struct param *param = &table[i];
+	for (size_t i = 0; i < of->count; i++) {
+		const struct param *param = &of->rows[i];
 
 		if (param->missing)
 			continue;
-		if (param->type == PARAM_NUMBER)
+		if (param->type == PARAM_NUMBER || param->type == PARAM_CHOICE)
 			*param_number(param, params) = param->number;
 		else
 			snprintf(param_text(param, params), param->bytes, "%s", param->text);
 	}
+}
+
+bool param_shown(const struct param_table *of, const struct param *param,
+		 const struct params *params)
+{
+	if (param->missing || param->alias)
+		return false;
+	if (param->instead_of)
+		return *param_number(param, params) != param->number;
+	for (size_t i = 0; i < of->count; i++) {
+		const struct param *other = &of->rows[i];
+
+		if (other->instead_of && strcmp(other->instead_of, param->name) == 0 &&
+		    *param_number(other, params) != other->number)
+			return false;
+	}
+	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * THE TABLE of parameters: name, type, range, default and where it lies in struct params. Checking,
- * merging and showing all go by it; a new parameter is a new row (and its line in doc/api.md).
+ * THE TABLES of parameters, one for each feature: name, type, range, default and where it lies in
+ * struct params. Checking, merging and showing all go by them; a new parameter is a new row (and
+ * its line in the feature's document).
  */
 #pragma once
 
@@ -14,6 +15,7 @@ enum param_type {
 	PARAM_NUMBER, /* int64_t */
 	PARAM_TEXT,   /* char[bytes] */
 	PARAM_FOLDER, /* char[bytes], a folder for output */
+	PARAM_CHOICE, /* int64_t: which of `choices`; in bodies its text */
 };
 
 struct param {
@@ -24,15 +26,28 @@ struct param {
 	int64_t min, max;
 	int64_t number; /* default */
 	const char *text;
+	const char *const *choices; /* up to a NULL */
+	/* The name of another row that this one takes the place of: one body may have one of them,
+	 * the one that was set last counts, only that one is shown. At its default this one is
+	 * unset. */
+	const char *instead_of;
 	bool zero_is_default;
 	bool alias;   /* of another row: taken, not shown */
 	bool missing; /* of a later version */
 };
 
-/* All rows; the count. */
-size_t params_table(const struct param **rows);
+struct param_table {
+	const struct param *rows;
+	size_t count;
+};
 
-void params_default(struct params *params);
+extern const struct param_table flamegraph_params, sched_params;
+
+void params_default(const struct param_table *table, struct params *params);
+
+/* Whether its number is shown: neither unset, nor taken the place of. */
+bool param_shown(const struct param_table *table, const struct param *param,
+		 const struct params *params);
 
 int64_t *param_number(const struct param *param, const struct params *params);
 char *param_text(const struct param *param, const struct params *params);

@@ -10,10 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/param.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "profile/kind.h"
 
 #define PIDS_MAX    16384
 #define NAMES_MAX   100
@@ -21,11 +19,10 @@
 #define CMDLINE_MAX 4096
 
 struct request {
-	const char *feature;
+	const struct rules *rules;
 	const struct store_roots *roots;
 	char *message;
 	struct spec *spec;
-	bool period_set, frequency_set; /* in this body */
 	const struct param *folders[4]; /* of this body: made when all else holds */
 	size_t folders_count;
 };
@@ -95,7 +92,7 @@ static int take_probes(struct request *request, const cJSON *list, uint32_t *pro
 	cJSON_ArrayForEach (name, list) {
 		if (!cJSON_IsString(name))
 			return refuse(request, "Invalid probe range: must be string.");
-		int probe = kind_find(name->valuestring);
+		int probe = request->rules->probe_find(name->valuestring);
 		if (probe < 0)
 			return refuse(request, "unsupported probe range: %.200s.",
 				      name->valuestring);
@@ -167,6 +164,10 @@ static int take_name(struct request *request, const cJSON *entry)
 				   "cmdline must be a text of at most 4096 bytes");
 	if (!debugging_dir || (debugging_dir[0] && debugging_dir[0] != '/'))
 		return bad_snooper(request, "proc_name", "debugging_dir must be an absolute path");
+	if (list && request->rules->probes_share)
+		return bad_snooper(request, "proc_name",
+				   "all probes of this feature have the same processes, an entry "
+				   "can't have probes of its own");
 	if (list) {
 		int r = take_probes(request, list, &probes);
 		if (r < 0)
@@ -252,8 +253,30 @@ static int take_number(struct request *request, const struct param *param, const
 		return refuse(request, "params.%s invalid value %.15g, must be in [%lld, %lld]",
 			      param->name, value->valuedouble, (long long)param->min,
 			      (long long)param->max);
-	*param_number(param, &request->spec->params) = (int64_t)number;
+	/* JSON's numbers are doubles: the one next to the largest one is beyond it. */
+	*param_number(param, &request->spec->params) =
+		number < (double)INT64_MAX ? (int64_t)number : INT64_MAX;
 	return 0;
+}
+
+static int take_choice(struct request *request, const struct param *param, const cJSON *value)
+{
+	char all[256] = "";
+	size_t len = 0;
+
+	if (!cJSON_IsString(value))
+		return refuse(request, "params.%s invalid data type", param->name);
+	for (int i = 0; param->choices[i]; i++) {
+		if (strcasecmp(value->valuestring, param->choices[i]) == 0) {
+			*param_number(param, &request->spec->params) = i;
+			return 0;
+		}
+		if (len < sizeof(all))
+			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "",
+						param->choices[i]);
+	}
+	return refuse(request, "params.%s invalid value %.64s, must be one of %s", param->name,
+		      value->valuestring, all);
 }
 
 static int check_folder(const struct request *request, const struct param *param, const char *path)
@@ -308,43 +331,47 @@ static int take_text(struct request *request, const struct param *param, const c
 
 static int take_param(struct request *request, const struct param *param, const cJSON *value)
 {
-	struct params *params = &request->spec->params;
-	int r;
-
 	if (param->missing)
 		return refuse_later(request, param->name);
-	if (param->type != PARAM_NUMBER)
+	switch (param->type) {
+	case PARAM_NUMBER:
+		return take_number(request, param, value);
+	case PARAM_CHOICE:
+		return take_choice(request, param, value);
+	default:
 		return take_text(request, param, value);
-	r = take_number(request, param, value);
-	if (r < 0)
-		return r;
-	int64_t *number = param_number(param, params);
-	request->frequency_set |= number == &params->frequency_hz;
-	if (number == &params->perf_sample_period_ms) {
-		request->period_set = true;
-		params->frequency_hz = 0;
 	}
+}
+
+/* Of two that exclude each other one may be given, and that one counts. */
+static int settle(struct request *request, const struct param *param, const cJSON *values)
+{
+	if (!member(values, param->instead_of))
+		return 0;
+	if (member(values, param->name))
+		return refuse(request, "params.%s and params.%s exclude each other", param->name,
+			      param->instead_of);
+	*param_number(param, &request->spec->params) = param->number;
 	return 0;
 }
 
 static int take_params(struct request *request, const cJSON *values)
 {
-	const struct param *rows;
-	size_t count = params_table(&rows);
+	const struct param_table *table = request->rules->params;
+	int r = 0;
 
 	if (!cJSON_IsObject(values))
 		return refuse(request, "Bad request");
-	for (size_t i = 0; i < count; i++) {
-		const cJSON *value = member(values, rows[i].name);
-		int r = value ? take_param(request, &rows[i], value) : 0;
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		const cJSON *value = member(values, table->rows[i].name);
 
-		if (r < 0)
-			return r;
+		r = value ? take_param(request, &table->rows[i], value) : 0;
 	}
-	if (request->period_set && request->frequency_set)
-		return refuse(request,
-			      "params.frequency and params.perf_sample_period exclude each other");
-	return 0;
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		if (table->rows[i].instead_of)
+			r = settle(request, &table->rows[i], values);
+	}
+	return r;
 }
 
 /* ---- the whole ---- */
@@ -377,8 +404,9 @@ static int take_all(struct request *request, const cJSON *root)
 		r = take_cmd(request, cmd);
 	if (r == 0 && snoopers)
 		r = take_snoopers(request, snoopers);
-	if (r == 0 && snoopers_empty(request->spec->snoopers))
-		return refuse(request, "the snooper for %s cannot be empty", request->feature);
+	if (r == 0 && !request->rules->everybody && snoopers_empty(request->spec->snoopers))
+		return refuse(request, "the snooper for %s cannot be empty",
+			      request->rules->feature);
 	if (r == 0 && params)
 		r = take_params(request, params);
 	if (r == 0 && state)
@@ -462,13 +490,13 @@ static void free_json(cJSON **json)
 	cJSON_Delete(*json);
 }
 
-int request_parse(char *data, size_t bytes, const char *feature, const struct spec *before,
+int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct store_roots *roots, struct spec *spec,
 		  char message[REQUEST_MESSAGE_MAX])
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
 	struct request request = {
-		.feature = feature, .roots = roots, .message = message, .spec = &fresh};
+		.rules = rules, .roots = roots, .message = message, .spec = &fresh};
 	struct params defaults;
 	char *text = find_json(data, bytes);
 
@@ -478,7 +506,7 @@ int request_parse(char *data, size_t bytes, const char *feature, const struct sp
 	_cleanup_(free_json) cJSON *root = cJSON_Parse(text);
 	if (!cJSON_IsObject(root))
 		return refuse(&request, root ? "Bad request" : "invalid json format");
-	params_default(&defaults);
+	params_default(rules->params, &defaults);
 	if (before)
 		spec_copy(&fresh, before);
 	else if (spec_init(&fresh, &defaults) < 0)

@@ -4,17 +4,29 @@
 
 #include <stddef.h>
 
+#include "api/param.h"
 #include "output/store.h"
 #include "profile/spec.h"
 
 #define REQUEST_BODY_MAX    (1024 * 1024)
 #define REQUEST_MESSAGE_MAX 1024
 
+/* What the bodies of a feature may say. */
+struct rules {
+	const char *feature; /* as in its URL */
+	const struct param_table *params;
+	unsigned probes_count;
+	const char *(*probe_name)(unsigned probe);
+	int (*probe_find)(const char *name); /* its number, or -ENOENT */
+	bool everybody;	   /* without a snooper it means all processes; else that is refused */
+	bool probes_share; /* one choice of processes for all probes: no `probe` in an entry */
+};
+
 /*
- * Reads a body (`json=<JSON>` raw or URL-encoded, or plain JSON) of the feature `feature` on top of
- * `before` (NULL: the defaults) into `spec`. `data` is changed. On -EINVAL `message` has one
- * sentence for people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise.
+ * Reads a body (`json=<JSON>` raw or URL-encoded, or plain JSON) of a feature on top of `before`
+ * (NULL: the defaults) into `spec`. `data` is changed. On -EINVAL `message` has one sentence for
+ * people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise.
  */
-int request_parse(char *data, size_t bytes, const char *feature, const struct spec *before,
+int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct store_roots *roots, struct spec *spec,
 		  char message[REQUEST_MESSAGE_MAX]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "api/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #include "api/connection.h"
 #include "api/dispatch.h"
+#include "api/listen.h"
 #include "api/request.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -25,7 +26,7 @@
 /* More than we keep open: those that are being closed count as well. */
 #define MHD_CONNECTIONS (CONNECTIONS_MAX * 2)
 
-#define STARVED_NS	(100 * NS_PER_MS)
+#define STREAM_BYTES	4096
 
 struct server {
 	struct loop *loop;
@@ -36,6 +37,7 @@ struct server {
 	struct connections connections;
 	struct http_request *suspended; /* requests that wait for their answer */
 	bool stopping;
+	bool woken;		/* a stream was, since the library was run */
 	bool starved;		/* no descriptor is left for a connection */
 	uint64_t poll_until_ns; /* see check_descriptors() */
 };
@@ -50,7 +52,7 @@ struct http_request {
 	struct answer answer;
 	bool dispatched;
 	bool suspended;
-	struct ondemand *session; /* that the answer waits for */
+	bool gone;		  /* the client: its stream ends */
 	struct loop_watch hangup; /* of the client, while it waits; fd -1: none */
 };
 
@@ -91,6 +93,7 @@ static void run(void *arg)
 	struct server *server = arg;
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	server->woken = false;
 	MHD_run(server->daemon);
 	check_descriptors(server);
 	uint64_t now = loop_now_ns(), next = UINT64_MAX;
@@ -98,6 +101,8 @@ static void run(void *arg)
 		next = now + ms * NS_PER_MS;
 	if (now < server->poll_until_ns && now + POLL_EVERY_NS < next)
 		next = now + POLL_EVERY_NS;
+	if (server->woken)
+		next = now;
 	if (next != UINT64_MAX)
 		loop_timer_set(server->loop, &server->timer, next);
 	else
@@ -106,16 +111,43 @@ static void run(void *arg)
 
 /* ---- a request's way ---- */
 
+static void suspend(struct http_request *request);
+
+/* Puts what there is of a stream; as long as there is nothing the library leaves it alone. */
+static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
+{
+	struct http_request *request = arg;
+	struct stream *stream = request->answer.stream;
+
+	(void)position;
+	if (request->gone || request->server->stopping)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	ssize_t got = stream->read(stream, to, bytes);
+	if (got == 0)
+		suspend(request);
+	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+static struct MHD_Response *make_response(struct http_request *request)
+{
+	struct answer *answer = &request->answer;
+	size_t len = answer->body.len;
+
+	if (answer->stream)
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+							 read_stream, request, NULL);
+	return MHD_create_response_from_buffer(len, len ? TAKE_PTR(answer->body.data) : (void *)"",
+					       len ? MHD_RESPMEM_MUST_FREE
+						   : MHD_RESPMEM_PERSISTENT);
+}
+
 static enum MHD_Result send_answer(struct http_request *request)
 {
 	struct answer *answer = &request->answer;
 
 	if (buf_error(&answer->body))
 		answer_failed(answer, 503, "no memory for the answer");
-	size_t len = answer->body.len;
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		len, len ? TAKE_PTR(answer->body.data) : (void *)"",
-		len ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = make_response(request);
 	if (!response)
 		return MHD_NO;
 	if (answer->content_type)
@@ -153,7 +185,7 @@ static void ready(void *arg)
 {
 	struct http_request *request = arg;
 
-	request->session = NULL;
+	request->answer.cancel = NULL;
 	if (!request->answer.status)
 		request->answer.status = request->answer.later;
 	stop_hangup_watch(request);
@@ -163,16 +195,34 @@ static void ready(void *arg)
 	run(request->server);
 }
 
-/* The client said something, or has gone. */
+/* A stream has more, or its end. The library may be what calls this: it is run later. */
+static void wake_stream(void *arg)
+{
+	struct http_request *request = arg;
+	struct server *server = request->server;
+
+	stop_hangup_watch(request);
+	if (!request->suspended)
+		return;
+	resume(request);
+	server->woken = true;
+	loop_timer_set(server->loop, &server->timer, loop_now_ns());
+}
+
+/* The client said something, or has gone. Who reads a stream has nothing more to say. */
 static void on_hangup(void *arg)
 {
 	struct http_request *request = arg;
 	char next;
 
-	bool gone = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	ssize_t got = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
 	stop_hangup_watch(request); /* a next request on this connection has to wait */
-	if (gone && request->session)
-		ondemand_cancel(request->server->services->ondemands, request->session);
+	if (request->answer.stream) {
+		request->gone = true;
+		wake_stream(request);
+	} else if (got == 0 && request->answer.cancel) {
+		request->answer.cancel(request->answer.cancel_arg);
+	}
 }
 
 static void suspend(struct http_request *request)
@@ -181,7 +231,7 @@ static void suspend(struct http_request *request)
 	request->next = request->server->suspended;
 	request->server->suspended = request;
 	MHD_suspend_connection(request->mhd);
-	if (!request->session)
+	if (!request->answer.cancel && !request->answer.stream)
 		return;
 	request->hangup = (struct loop_watch){
 		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
@@ -191,16 +241,34 @@ static void suspend(struct http_request *request)
 	}
 }
 
+/* A client that is cut off without a word is told by nothing else while there is nothing to send.
+ */
+static void begin_stream(struct http_request *request)
+{
+	int fd = request->connection->fd, yes = 1, every_s = ANSWER_TIMEOUT_S;
+
+	request->answer.stream->wake = wake_stream;
+	request->answer.stream->arg = request;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(every_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+}
+
+static const char *query_text(struct MHD_Connection *mhd, const char *key)
+{
+	return MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, key);
+}
+
 static long long query_number(struct MHD_Connection *mhd, const char *key)
 {
-	const char *text = MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, key);
+	const char *text = query_text(mhd, key);
 	char *end;
 
 	if (!text)
-		return -1;
+		return QUERY_NONE;
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
-	return errno || end == text || *end || value < 0 ? -2 : value;
+	return errno || end == text || *end || value < 0 ? QUERY_NONSENSE : value;
 }
 
 static void dispatch(struct http_request *request, const char *path, const char *method)
@@ -209,16 +277,22 @@ static void dispatch(struct http_request *request, const char *path, const char 
 		.services = request->server->services,
 		.path = path,
 		.method = method,
-		.query = {query_number(request->mhd, "pid"), query_number(request->mhd, "seconds"),
-			  query_number(request->mhd, "icicle")},
+		.query = {.pid = query_number(request->mhd, "pid"),
+			  .seconds = query_number(request->mhd, "seconds"),
+			  .icicle = query_number(request->mhd, "icicle"),
+			  .follow = query_number(request->mhd, "follow"),
+			  .min_age = query_number(request->mhd, "min_age"),
+			  .value = query_text(request->mhd, "value"),
+			  .view = query_text(request->mhd, "view")},
 		.body = &request->body,
 		.answer = &request->answer,
 		.ready = ready,
 		.arg = request,
-		.session = &request->session,
 	};
 
 	call_dispatch(&call);
+	if (request->answer.stream)
+		begin_stream(request);
 }
 
 static void too_large(struct http_request *request)
@@ -301,6 +375,8 @@ static void completed(void *arg, struct MHD_Connection *mhd, void **context,
 	stop_hangup_watch(request);
 	buf_done(&request->body);
 	buf_done(&request->answer.body);
+	if (request->answer.stream)
+		request->answer.stream->free(request->answer.stream);
 	free(request);
 	*context = NULL;
 }
@@ -341,37 +417,6 @@ static void log_mhd(void *arg, const char *format, va_list args)
 }
 
 /* ---- listening ---- */
-
-static int listen_on(const char *address, int *port)
-{
-	struct sockaddr_storage name = {0};
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&name;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&name;
-	socklen_t len;
-	int one = 1;
-
-	if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons((uint16_t)*port);
-		len = sizeof(*v4);
-	} else if (inet_pton(AF_INET6, address, &v6->sin6_addr) == 1) {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons((uint16_t)*port);
-		len = sizeof(*v6);
-	} else {
-		return -EINVAL;
-	}
-	_cleanup_close_ int fd =
-		socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&name, len) < 0 || listen(fd, 256) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&name, &len) < 0)
-		return -errno;
-	*port = ntohs(name.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
-	return TAKE_FD(fd);
-}
 
 static struct MHD_Daemon *start(struct server *server, int fd)
 {
@@ -431,7 +476,8 @@ void server_free(struct server *server)
 
 		stop_hangup_watch(request);
 		engine_forget(server->services->engine, request);
-		answer_failed(&request->answer, 503, "the daemon is stopping");
+		if (!request->answer.stream)
+			answer_failed(&request->answer, 503, "the daemon is stopping");
 		resume(request);
 	}
 	MHD_run(server->daemon);

@@ -6,20 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/param.h"
-#include "base/utf8.h"
+#include "api/flamegraph.h"
+#include "api/status_memory.h"
+#include "base/cleanup.h"
+#include "output/json_string.h"
 #include "profile/cause.h"
 #include "profile/kind.h"
 
-static void add_probe_names(cJSON *array, uint32_t probes)
+#define TEXT_JSON_MAX (1 << 16)
+
+static void add_probe_names(cJSON *array, const struct rules *rules, uint32_t probes)
 {
-	for (int i = 0; i < PROBE_COUNT; i++) {
+	for (unsigned i = 0; i < rules->probes_count; i++) {
 		if (probes & 1u << i)
-			cJSON_AddItemToArray(array, cJSON_CreateString(kind_get(i)->name));
+			cJSON_AddItemToArray(array, cJSON_CreateString(rules->probe_name(i)));
 	}
 }
 
-static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
+static void add_snoopers(cJSON *to, const struct rules *rules, const struct snoopers *snoopers)
 {
 	static const char *const empty[] = {"pod_id", "container_id", "container_name"};
 	const struct id_snooper *ids;
@@ -38,33 +42,42 @@ static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
 		cJSON_AddStringToObject(entry, "cmdline", names[i].cmdline);
 		cJSON_AddStringToObject(entry, "debugging_dir", names[i].debugging_dir);
 		if (names[i].probes_given)
-			add_probe_names(cJSON_AddArrayToObject(entry, "probe"), names[i].probes);
+			add_probe_names(cJSON_AddArrayToObject(entry, "probe"), rules,
+					names[i].probes);
 		cJSON_AddItemToArray(list, entry);
 	}
 	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++)
 		cJSON_AddArrayToObject(to, empty[i]);
 }
 
-static void add_params(cJSON *to, const struct params *params)
+#define EXACT_MAX (INT64_C(1) << 53) /* of a double */
+
+static void add_number(cJSON *to, const char *name, int64_t number)
 {
-	const struct param *rows;
-	size_t count = params_table(&rows);
+	char text[32];
 
-	for (size_t i = 0; i < count; i++) {
-		const struct param *param = &rows[i];
+	if (number <= EXACT_MAX) {
+		cJSON_AddNumberToObject(to, name, (double)number);
+		return;
+	}
+	snprintf(text, sizeof(text), "%lld", (long long)number);
+	cJSON_AddRawToObject(to, name, text);
+}
 
-		if (param->missing || param->alias)
+static void add_params(cJSON *to, const struct param_table *table, const struct params *params)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct param *param = &table->rows[i];
+
+		if (!param_shown(table, param, params))
 			continue;
-		if (param->type != PARAM_NUMBER) {
+		if (param->type == PARAM_NUMBER)
+			add_number(to, param->name, *param_number(param, params));
+		else if (param->type == PARAM_CHOICE)
+			cJSON_AddStringToObject(to, param->name,
+						param->choices[*param_number(param, params)]);
+		else
 			cJSON_AddStringToObject(to, param->name, param_text(param, params));
-			continue;
-		}
-		const int64_t *number = param_number(param, params);
-		/* Of the two that exclude each other the one that was set. */
-		if ((number == &params->frequency_hz && !params->frequency_hz) ||
-		    (number == &params->perf_sample_period_ms && params->frequency_hz))
-			continue;
-		cJSON_AddNumberToObject(to, param->name, (double)*number);
 	}
 }
 
@@ -85,48 +98,49 @@ static void add_probe(cJSON *to, const struct services *services, enum probe pro
 		return;
 	cJSON_AddNumberToObject(entry, "samples", (double)stats->samples[probe]);
 	cJSON_AddNumberToObject(entry, "thinned", stats->thinned[probe]);
+	if (probe == PROBE_OFFCPU) {
+		cJSON_AddNumberToObject(entry, "waits_over_maxblock",
+					(double)stats->waits_over_maxblock);
+		cJSON_AddNumberToObject(entry, "unseen_waits", (double)stats->unseen_waits);
+	}
+	status_memory(entry, services, probe, stats);
 	cJSON *causes = cJSON_AddObjectToObject(entry, "lost");
 	for (int i = 0; i < LOST_COUNT; i++)
-		cJSON_AddNumberToObject(causes, loss_name(i), (double)stats->lost[i]);
+		cJSON_AddNumberToObject(causes, loss_name(i),
+					(double)engine_stats_lost(stats, probe, i));
 	causes = cJSON_AddObjectToObject(entry, "truncated");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++)
 		cJSON_AddNumberToObject(causes, truncation_name(i),
-					(double)stats->drain.truncated[i]);
+					(double)stats->drain.truncated[probe][i]);
 }
 
-/* A process's name may hold any bytes; JSON is UTF-8. */
-static void add_name(cJSON *to, const char *key, const char *name)
+void status_add_text(cJSON *to, const char *key, const char *text, size_t len)
 {
-	char clean[COMM_BYTES * sizeof(UTF8_REPLACEMENT)];
-	size_t len = strnlen(name, COMM_BYTES), used = 0;
+	_cleanup_buf_ struct buf json = BUF_INIT(TEXT_JSON_MAX);
 
-	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(name + at, len - at);
-
-		if (n) {
-			memcpy(clean + used, name + at, n);
-			used += n;
-		} else {
-			memcpy(clean + used, UTF8_REPLACEMENT, sizeof(UTF8_REPLACEMENT) - 1);
-			used += sizeof(UTF8_REPLACEMENT) - 1;
-		}
-		at += n ? n : 1;
-	}
-	clean[used] = '\0';
-	cJSON_AddStringToObject(to, key, clean);
+	json_string(&json, text, len);
+	buf_char(&json, '\0');
+	if (buf_error(&json))
+		cJSON_AddStringToObject(to, key, "");
+	else
+		cJSON_AddRawToObject(to, key, json.data);
 }
+
+struct process_list {
+	const struct services *services;
+	cJSON *list;
+};
 
 static void add_process(void *arg, const struct target *target)
 {
-	cJSON *entry = cJSON_CreateObject();
+	const struct process_list *processes = arg;
 
 	/* Processes that a session on demand brought along aren't the feature's. */
-	if (!target->probes) {
-		cJSON_Delete(entry);
+	if (!(target->probes & WANTED_STACKS))
 		return;
-	}
+	cJSON *entry = cJSON_CreateObject();
 	cJSON_AddNumberToObject(entry, "pid", target->pid);
-	add_name(entry, "comm", target->comm);
+	status_add_text(entry, "comm", target->comm, strnlen(target->comm, COMM_BYTES));
 	cJSON_AddStringToObject(entry, "runtime", "native");
 	cJSON_AddStringToObject(entry, "container", "");
 	cJSON *causes = cJSON_AddObjectToObject(entry, "truncated");
@@ -135,7 +149,8 @@ static void add_process(void *arg, const struct target *target)
 			cJSON_AddNumberToObject(causes, truncation_name(i),
 						(double)target->truncated[i]);
 	}
-	cJSON_AddItemToArray(arg, entry);
+	status_allocator(entry, processes->services, target);
+	cJSON_AddItemToArray(processes->list, entry);
 }
 
 static void add_files(cJSON *to, const struct services *services)
@@ -167,6 +182,19 @@ static void add_unwind(cJSON *to, const struct tables_stats *stats)
 	cJSON_AddNumberToObject(unwind, "bytes_max", (double)stats->arena.bytes_max);
 }
 
+/* The series of /metrics by process: whether they are there, or why not. */
+static const char *process_counters(const struct times_state *state)
+{
+	if (state->why[0])
+		return state->why;
+	if (!state->is_on)
+		return "off: they come with offcpu and with /sched";
+	if (!state->has_delays)
+		return "running without process_runq_wait_seconds_total: the kernel doesn't count "
+		       "it (CONFIG_SCHED_INFO)";
+	return "running";
+}
+
 static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
 {
 	struct engine_stats stats;
@@ -178,25 +206,27 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 			add_probe(probes, services, i, &stats);
 	}
 	add_unwind(to, &stats.targets.tables);
+	cJSON_AddStringToObject(to, "process_counters", process_counters(&stats.times_state));
 	add_files(to, services);
 	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);
-	engine_targets(services->engine, add_process, cJSON_AddArrayToObject(to, "processes"));
+	struct process_list processes = {services, cJSON_AddArrayToObject(to, "processes")};
+	engine_targets(services->engine, add_process, &processes);
 	cJSON_AddStringToObject(to, "upload",
 				spec->params.pyroscope_server[0]
 					? "upload not available in this version"
 					: "off: pyroscope_server is empty");
 }
 
-cJSON *status_config(const struct spec *spec)
+cJSON *status_config(const struct rules *rules, const struct spec *spec)
 {
 	cJSON *root = cJSON_CreateObject();
 	cJSON *cmd = cJSON_AddObjectToObject(root, "cmd");
 
-	add_probe_names(cJSON_AddArrayToObject(cmd, "probe"), spec->probes);
-	add_params(cJSON_AddObjectToObject(root, "params"), &spec->params);
-	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), spec->snoopers);
+	add_probe_names(cJSON_AddArrayToObject(cmd, "probe"), rules, spec->probes);
+	add_params(cJSON_AddObjectToObject(root, "params"), rules->params, &spec->params);
+	add_snoopers(cJSON_AddObjectToObject(root, "snoopers"), rules, spec->snoopers);
 	cJSON_AddStringToObject(root, "state", spec->running ? "running" : "stopped");
 	return root;
 }
@@ -204,7 +234,7 @@ cJSON *status_config(const struct spec *spec)
 int status_write(const struct services *services, struct buf *out)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
-	cJSON *root = status_config(spec);
+	cJSON *root = status_config(&flamegraph_rules, spec);
 
 	add_status(cJSON_AddObjectToObject(root, "status"), services, spec);
 	char *text = cJSON_PrintUnformatted(root);

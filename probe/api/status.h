@@ -4,10 +4,14 @@
 #include <cjson/cJSON.h>
 
 #include "api/feature.h"
+#include "api/request.h"
 
 /* What a feature was told, in the shape of a PUT: { "cmd", "params", "snoopers", "state" }. The
  * caller's to delete; NULL: no memory. */
-cJSON *status_config(const struct spec *spec);
+cJSON *status_config(const struct rules *rules, const struct spec *spec);
+
+/* Adds a name or a path, whatever bytes it has, as text. */
+void status_add_text(cJSON *to, const char *key, const char *text, size_t len);
 
 /*
  * Adds what GET /flamegraph shows: the configuration in the shape of a PUT, and

@@ -182,14 +182,27 @@ static void give_up(struct worker *worker)
 	pthread_cond_broadcast(&worker->changed);
 }
 
+void job_extend(struct job *job, uint64_t limit_ns)
+{
+	__atomic_store_n(&job->limit_ns, limit_ns, __ATOMIC_RELAXED);
+}
+
+static bool is_late(const struct worker *worker, const struct thread *thread)
+{
+	uint64_t limit_ns = __atomic_load_n(&thread->job->limit_ns, __ATOMIC_RELAXED);
+
+	if (limit_ns < worker->limit_ns)
+		limit_ns = worker->limit_ns;
+	return !thread->job->unlimited && loop_now_ns() - thread->started_ns > limit_ns;
+}
+
 static void watch(void *arg)
 {
 	struct worker *worker = arg;
 
 	pthread_mutex_lock(&worker->lock);
 	struct thread *thread = worker->thread;
-	if (thread && thread->job && !thread->job->unlimited &&
-	    loop_now_ns() - thread->started_ns > worker->limit_ns)
+	if (thread && thread->job && is_late(worker, thread))
 		give_up(worker);
 	worker->watched = worker->queue || (worker->thread && worker->thread->job);
 	if (worker->watched)

@@ -31,12 +31,19 @@ struct job {
 
 	bool unlimited; /* it can't hang: never give it up */
 
+	/* The time that it may take, where that is more than the worker's limit. run() may raise
+	 * it by job_extend(), once it is past what hangs. */
+	uint64_t limit_ns;
+
 	/* the worker's own */
 	struct worker *worker;
 	struct job *next;
 	struct loop_call call;
 	bool finished;
 };
+
+/* In run(): from now on the job may take so long, from its beginning. */
+void job_extend(struct job *job, uint64_t limit_ns);
 
 /* `name` is the thread's, at most 15 bytes. -ENOMEM */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);

@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "api/param.h"
 #include "api/server.h"
 #include "api/state.h"
 #include "base/cleanup.h"
@@ -143,6 +144,16 @@ static int watch_signals(struct daemon *daemon)
 	return daemon->signals.fd < 0 ? -errno : loop_watch(daemon->core.loop, &daemon->signals);
 }
 
+static int make_sched(struct daemon *daemon)
+{
+	struct sched_setup setup = {.loop = daemon->core.loop, .engine = daemon->core.engine};
+	struct params defaults;
+
+	params_default(&sched_params, &defaults);
+	setup.defaults = defaults.sched;
+	return sched_new(&daemon->services.sched, &setup);
+}
+
 static int build(struct daemon *daemon)
 {
 	struct services *services = &daemon->services;
@@ -166,7 +177,11 @@ static int build(struct daemon *daemon)
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	r = session_new(&services->flamegraph, &session);
-	return r < 0 ? r : ondemands_new(&services->ondemands, &ondemand);
+	if (r == 0)
+		r = ondemands_new(&services->ondemands, &ondemand);
+	if (r == 0)
+		r = make_sched(daemon);
+	return r;
 }
 
 static void tear_down(struct daemon *daemon)
@@ -174,10 +189,13 @@ static void tear_down(struct daemon *daemon)
 	core_quiet(&daemon->core);
 	/* Who waits for a profile is answered before the server goes. */
 	ondemands_free(daemon->services.ondemands);
+	if (daemon->services.sched)
+		sched_cancel_waits(daemon->services.sched);
 	if (daemon->services.flamegraph)
 		session_cancel_fetches(daemon->services.flamegraph);
 	server_free(daemon->server);
 	session_free(daemon->services.flamegraph);
+	sched_free(daemon->services.sched);
 	if (daemon->signals.fd > 0)
 		close(daemon->signals.fd);
 	core_done(&daemon->core);

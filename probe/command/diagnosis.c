@@ -94,6 +94,9 @@ void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned widt
 		if (!kind_get(i)->built)
 			put_hooks(&writer, &diagnosis->hooks[i]);
 	}
+	fputs("\nprobes of /sched\n", out);
+	for (int i = 0; i < SCHED_COUNT; i++)
+		put_row(&writer, sched_kind_get(i)->name, "", &diagnosis->sched[i]);
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++) {
 		const struct capability_row *row = capability_row(i);
 
@@ -114,6 +117,14 @@ static void add_finding(cJSON *to, const struct finding *finding)
 	cJSON_AddStringToObject(to, "remedy", finding->remedy);
 }
 
+static void add_needs(cJSON *to, const struct kind_need *all)
+{
+	cJSON *needs = cJSON_AddArrayToObject(to, "needs");
+
+	for (int i = 0; i < KIND_NEEDS_MAX && all[i].what; i++)
+		cJSON_AddItemToArray(needs, cJSON_CreateString(capability_row(all[i].what)->name));
+}
+
 static void add_probe(cJSON *list, const struct diagnosis *diagnosis, enum probe probe)
 {
 	const struct kind *kind = kind_get(probe);
@@ -123,10 +134,18 @@ static void add_probe(cJSON *list, const struct diagnosis *diagnosis, enum probe
 	add_finding(entry, &diagnosis->probes[probe]);
 	cJSON_AddBoolToObject(entry, "built", kind->built);
 	add_finding(cJSON_AddObjectToObject(entry, "kernel"), &diagnosis->hooks[probe]);
-	cJSON *needs = cJSON_AddArrayToObject(entry, "needs");
-	for (int i = 0; i < KIND_NEEDS_MAX && kind->needs[i].what; i++)
-		cJSON_AddItemToArray(needs,
-				     cJSON_CreateString(capability_row(kind->needs[i].what)->name));
+	add_needs(entry, kind->needs);
+	cJSON_AddItemToArray(list, entry);
+}
+
+static void add_sched_probe(cJSON *list, const struct diagnosis *diagnosis, enum sched_probe probe)
+{
+	const struct sched_kind *kind = sched_kind_get(probe);
+	cJSON *entry = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(entry, "name", kind->name);
+	add_finding(entry, &diagnosis->sched[probe]);
+	add_needs(entry, kind->needs);
 	cJSON_AddItemToArray(list, entry);
 }
 
@@ -154,6 +173,9 @@ int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out)
 	cJSON *list = cJSON_AddArrayToObject(root, "probes");
 	for (int i = 0; i < PROBE_COUNT; i++)
 		add_probe(list, diagnosis, i);
+	list = cJSON_AddArrayToObject(root, "sched");
+	for (int i = 0; i < SCHED_COUNT; i++)
+		add_sched_probe(list, diagnosis, i);
 	list = cJSON_AddArrayToObject(root, "capabilities");
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++)
 		add_capability(list, diagnosis, i);

@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
-#include "profile/kind.h"
+#include "profile/sched_kind.h"
 
 struct diagnosis {
 	struct utsname host;
 	struct finding probes[PROBE_COUNT];
 	struct finding hooks[PROBE_COUNT]; /* the same by the capabilities alone, for probes that
 					      are not built yet: what this kernel would allow */
+	struct finding sched[SCHED_COUNT]; /* probes of /sched, by the capabilities */
 	struct finding capabilities[CAPABILITY_COUNT]; /* from 1 on */
 	bool ok; /* every built probe runs, with limits perhaps */
 };

@@ -148,6 +148,15 @@ static void judge_built(struct diagnosis *diagnosis, enum probe probe)
 	memcpy(finding->remedy, hooks->remedy, sizeof(finding->remedy));
 }
 
+/* Of what isn't profiled here: by what it needs, each tried. */
+static void judge_needs(const struct kind_need *needs, const struct diagnosis *diagnosis,
+			struct finding *finding)
+{
+	needs_judge(needs, diagnosis->capabilities, finding);
+	if (finding->state == FINDING_YES)
+		snprintf(finding->reason, sizeof(finding->reason), "all that it needs is allowed");
+}
+
 static void judge(struct diagnosis *diagnosis)
 {
 	diagnosis->ok = true;
@@ -156,12 +165,25 @@ static void judge(struct diagnosis *diagnosis)
 
 		kind_judge(kind_get(i), diagnosis->capabilities, &diagnosis->hooks[i]);
 		if (kind_get(i)->built) {
-			judge_built(diagnosis, i);
+			if (i == PROBE_ONCPU)
+				judge_built(diagnosis, i);
+			else
+				judge_needs(kind_get(i)->needs, diagnosis, finding);
 			diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
 		} else {
 			*finding = (struct finding){.state = FINDING_NO,
 						    .reason = "not available in this version"};
 		}
+	}
+}
+
+static void judge_sched(struct diagnosis *diagnosis)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		struct finding *finding = &diagnosis->sched[i];
+
+		judge_needs(sched_kind_get(i)->needs, diagnosis, finding);
+		diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
 	}
 }
 
@@ -180,6 +202,7 @@ static void examine(struct diagnosis *diagnosis)
 			collect(&children[i], &diagnosis->capabilities[from + i]);
 	}
 	judge(diagnosis);
+	judge_sched(diagnosis);
 }
 
 static unsigned columns(void)

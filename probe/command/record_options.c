@@ -23,6 +23,7 @@
 #define SECONDS_MAX  1e9
 #define DEFAULT_PATH "stackprobe.svg"
 #define GO_ON	     (-1)
+#define OPTION_VIEW  256
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]...\n"
@@ -32,9 +33,12 @@ static const char usage[] =
 	"  -p, --pid PID[,PID]...   these processes and what they start meanwhile; may be "
 	"repeated\n"
 	"  -e, --event PROBE,...    what is recorded (default oncpu)\n"
+	"      --view VIEW          of mem_glibc: alloc (default); inuse, mmap: what the processes "
+	"hold\n"
+	"                           at the end of what they got since the begin\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
-	"  -o, --output FILE        .svg, .folded or .json (default " DEFAULT_PATH
+	"  -o, --output FILE        .svg, .folded, .json or .jsonl (default " DEFAULT_PATH
 	"); an existing\n"
 	"                           file is replaced; - is folded text on standard output, where "
 	"a\n"
@@ -104,6 +108,16 @@ static int take_probe(struct record_options *options, char *part)
 	return GO_ON;
 }
 
+static int take_view(struct record_options *options, const char *name)
+{
+	int view = view_find(PROBE_MEM_GLIBC, name);
+
+	if (view < 0)
+		return usage_error("no such view (there are alloc, inuse, mmap)", name);
+	options->view = (enum view)view;
+	return GO_ON;
+}
+
 static int take_duration(struct record_options *options, const char *text)
 {
 	char *end;
@@ -134,6 +148,8 @@ static int take_option(struct record_options *options, int c)
 		return each_part(options, optarg, take_pid);
 	case 'e':
 		return each_part(options, optarg, take_probe);
+	case OPTION_VIEW:
+		return take_view(options, optarg);
 	case 'd':
 		return take_duration(options, optarg);
 	case 'F':
@@ -172,10 +188,11 @@ static int choose_output(struct record_options *options)
 		return EXIT_FAILED;
 	}
 	options->output = output_find(strcmp(path, "-") == 0 ? "folded" : extension_of(path));
-	return options->output ? GO_ON
-			       : usage_error("a file's name must end in .svg, .folded or .json "
-					     "(or be -)",
-					     path);
+	return options->output
+		       ? GO_ON
+		       : usage_error("a file's name must end in .svg, .folded, .json or .jsonl "
+				     "(or be -)",
+				     path);
 }
 
 static int check(struct record_options *options)
@@ -184,6 +201,11 @@ static int check(struct record_options *options)
 		return usage_error("either -p or a command, not both", NULL);
 	if (!options->ids_count && !options->command)
 		return usage_error("what is to be recorded? -p PID, or a command", NULL);
+	if (options->view != VIEW_ALL && !(options->probes & 1u << PROBE_MEM_GLIBC))
+		return usage_error("--view is of the probe mem_glibc", NULL);
+	if (options->view != VIEW_ALL && options->command)
+		return usage_error("what a command holds is gone when it ends: --view with -p",
+				   NULL);
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		if (options->probes & 1u << i && !kind_get(i)->built) {
 			fprintf(stderr, "stackprobe: not available in this version: %s\n",
@@ -221,6 +243,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	static const struct option known[] = {
 		{"pid", required_argument, NULL, 'p'},
 		{"event", required_argument, NULL, 'e'},
+		{"view", required_argument, NULL, OPTION_VIEW},
 		{"duration", required_argument, NULL, 'd'},
 		{"frequency", required_argument, NULL, 'F'},
 		{"output", required_argument, NULL, 'o'},
@@ -255,9 +278,11 @@ int record_options_path(const struct record_options *options, enum probe probe, 
 			size_t bytes)
 {
 	bool several = (options->probes & (options->probes - 1)) != 0;
+	const struct view_row *view = view_get(probe, options->view);
 	int stem = (int)(extension_of(options->path) - options->path);
 	int len = several ? snprintf(path, bytes, "%.*s%s.%s", stem, options->path,
-				     kind_get(probe)->name, options->path + stem)
+				     view ? view->folder : kind_get(probe)->name,
+				     options->path + stem)
 			  : snprintf(path, bytes, "%s", options->path);
 
 	return len >= 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;

@@ -8,6 +8,7 @@
 
 #include "output/output.h"
 #include "profile/target.h"
+#include "profile/view.h"
 
 #define RECORD_PIDS_MAX 1024
 
@@ -16,6 +17,7 @@ struct record_options {
 	size_t ids_count;
 	char **command; /* NULL, or its arguments */
 	uint32_t probes;
+	enum view view;	      /* of PROBE_MEM_GLIBC; others than VIEW_ALL: of processes only */
 	uint64_t duration_ns; /* 0: until it is ended */
 	uint64_t period_ns;
 	const char *path; /* "-": standard output */

@@ -33,10 +33,15 @@ static void report(const struct record_writer *writer, const struct render *rend
 			meta.processes, meta.processes == 1 ? "" : "es");
 	else
 		fprintf(stderr, "an empty profile, no %s", meta.count_name);
-	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 " truncated",
-		(double)writer->took_ns / (double)NS_PER_S, meta.lost, meta.truncated);
+	if (meta.event_name)
+		fprintf(stderr, ", %" PRIu64 " %s,", meta.events, meta.event_name);
+	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
+		(double)writer->took_ns / (double)NS_PER_S, meta.lost, meta.truncated,
+		meta.event_name ? " " : "", meta.event_name ? meta.count_name : "");
 	if (meta.samples < meta.events)
-		fprintf(stderr, ", thinned by the guard to %" PRIu64 " stacks", meta.samples);
+		fprintf(stderr, ", %s %" PRIu64 " stacks",
+			meta.by_bytes && !meta.left_out ? "from" : "thinned by the guard to",
+			meta.samples);
 	fputc('\n', stderr);
 }
 
@@ -58,6 +63,52 @@ static void rendered(void *arg, struct render *render)
 	write_next(writer);
 }
 
+static void submit(struct record_writer *writer, struct profile *profile)
+{
+	struct render question = {
+		.profile = profile,
+		.node = TREE_ROOT,
+		.host = writer->core->host,
+		.outputs = {writer->options->output},
+		.done = rendered,
+		.arg = writer,
+	};
+	int r = render_submit(writer->core->bulk, &question);
+
+	if (r < 0) {
+		fail(writer, r);
+		writer->done(writer->arg);
+	}
+}
+
+static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
+{
+	struct record_writer *writer = arg;
+
+	if (error < 0) {
+		fail(writer, error);
+		writer->done(writer->arg);
+		return;
+	}
+	submit(writer, profiles[writer->options->view]);
+}
+
+static void read_held(struct record_writer *writer)
+{
+	struct heaps_request request = {
+		.views = 1u << writer->options->view,
+		.filter = {.before_ns = UINT64_MAX},
+		.done = held_read,
+		.arg = writer,
+	};
+	int r = engine_read_held(writer->core->engine, writer->subscriber, &request);
+
+	if (r < 0) {
+		fail(writer, r);
+		writer->done(writer->arg);
+	}
+}
+
 static void write_next(struct record_writer *writer)
 {
 	while (writer->probe < PROBE_COUNT && !(writer->options->probes & 1u << writer->probe))
@@ -66,19 +117,10 @@ static void write_next(struct record_writer *writer)
 		writer->done(writer->arg);
 		return;
 	}
-	struct render question = {
-		.profile = subscriber_profile(writer->subscriber, writer->probe),
-		.node = TREE_ROOT,
-		.host = writer->core->host,
-		.outputs = {writer->options->output},
-		.done = rendered,
-		.arg = writer,
-	};
-	int r = render_submit(writer->core->bulk, &question);
-	if (r < 0) {
-		fail(writer, r);
-		writer->done(writer->arg);
-	}
+	if (writer->probe == PROBE_MEM_GLIBC && writer->options->view != VIEW_ALL)
+		read_held(writer);
+	else
+		submit(writer, subscriber_profile(writer->subscriber, writer->probe));
 }
 
 static void drained(void *arg)

@@ -185,8 +185,12 @@ static void every_second(void *arg)
 	engine_stats(recording->core.engine, &stats);
 	for (int i = 0; i < PROBE_COUNT; i++)
 		samples += stats.samples[i];
-	for (int i = 0; i < LOST_COUNT; i++)
-		lost += i == LOST_LIFE_FULL || i == LOST_TARGETS_FULL ? 0 : stats.lost[i];
+	for (int i = 0; i < LOSERS_COUNT * LOST_COUNT; i++) {
+		enum loss where = i % LOST_COUNT;
+
+		if (where != LOST_LIFE_FULL && where != LOST_TARGETS_FULL)
+			lost += stats.lost[i / LOST_COUNT][where];
+	}
 	if (!recording->options->quiet)
 		progress_draw(&recording->progress, (now - recording->began_ns) / NS_PER_S, samples,
 			      lost);
@@ -264,7 +268,8 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 	const struct record_options *options = recording->options;
 	struct engine *engine = recording->core.engine;
 	struct process_id own = {.pid = recording->workload.pid};
-	struct subscription subscription = {.probes = options->probes, .thread_frame = true};
+	struct subscription subscription = {
+		.probes = options->probes, .all = true, .thread_frame = true};
 	struct proc_stat stat = {0};
 	int r = own.pid ? proc_stat(own.pid, &stat) : 0;
 
@@ -289,16 +294,32 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 	return r;
 }
 
-/* From here on its time counts. */
-static void armed(void *arg)
+/* All that is to be recorded is sampled, and a command may begin: from here on its time counts.
+ * -ECHILD: it has ended already. */
+static int go(struct recording *recording)
 {
-	struct recording *recording = arg;
-
+	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
+		workload_wait(&recording->workload); /* a signal has ended it before it began */
+		return -ECHILD;
+	}
+	if (recording->ending)
+		return 0;
 	recording->began_ns = loop_now_ns();
 	if (recording->options->duration_ns)
 		loop_timer_set(recording->core.loop, &recording->end,
 			       recording->began_ns + recording->options->duration_ns);
 	every_second(recording);
+	return 0;
+}
+
+static void armed(void *arg)
+{
+	struct recording *recording = arg;
+
+	if (go(recording) == 0)
+		return;
+	recording->ending = true; /* there is nothing to write */
+	loop_stop(recording->core.loop);
 }
 
 static int begin(struct recording *recording)
@@ -323,13 +344,8 @@ static int begin(struct recording *recording)
 		fail(recording, "can't record", why);
 		return r;
 	}
-	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
-		workload_wait(&recording->workload); /* a signal has ended it before it began */
-		return -ECHILD;
-	}
-	if (recording->workload.pid || !engine_when_armed(recording->core.engine, armed, recording))
-		armed(recording);
-	return 0;
+	recording->began_ns = loop_now_ns();
+	return engine_when_armed(recording->core.engine, armed, recording) ? 0 : go(recording);
 }
 
 static void tear_down(struct recording *recording)

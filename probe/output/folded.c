@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "output/escape.h"
 
 struct folded {
@@ -19,33 +18,11 @@ static void folded_done(struct folded *folded)
 	buf_done(&folded->path);
 }
 
-/*
- * What stands in the text instead of the character at `text`, which is *bytes long; NULL: itself.
- * U+0085, U+2028 and U+2029 end a line for many a reader, so they are blanks like the other ones.
- */
-static const char *replacement(const char *text, size_t len, size_t *bytes)
-{
-	const unsigned char *p = (const unsigned char *)text;
-
-	*bytes = 1;
-	if (p[0] < 0x80)
-		return p[0] == ';' ? ":" : p[0] < 0x20 || p[0] == 0x7f ? " " : NULL;
-	size_t n = utf8_sequence(text, len);
-	if (!n)
-		return UTF8_REPLACEMENT;
-	*bytes = n;
-	if (p[0] == 0xc2 && p[1] < 0xa0)
-		return " ";
-	if (p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9))
-		return " ";
-	return NULL;
-}
-
 static void push_frame(struct folded *folded, enum frame_type type, const char *name, size_t len)
 {
 	if (folded->depth++ > 0)
 		buf_char(&folded->path, ';');
-	escape_text(&folded->path, name, len, replacement);
+	folded_name(&folded->path, name, len);
 	buf_str(&folded->path, frame_type_suffix(type));
 }
 

@@ -9,6 +9,7 @@ static const struct output outputs[] = {
 	{"svg", "image/svg+xml", svg_write},
 	{"folded", "text/plain; charset=utf-8", folded_write},
 	{"json", "application/json", json_write},
+	{"jsonl", "application/x-ndjson", jsonl_write},
 };
 
 const struct output *output_find(const char *extension)

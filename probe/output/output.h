@@ -10,20 +10,27 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "probe.h"
+#include "stack/records.h"
 #include "stack/tree.h"
 
 /* What a profile is about: the words around the numbers. Strings are borrowed. */
 struct profile_meta {
 	const char *title;	/* "On-CPU Time Flame Graph" */
 	const char *count_name; /* unit of the weights: "samples" */
+	const char *event_name; /* of the events, where they are something else than the weight */
 	const char *host;
 	time_t from, until;	  /* 0 = unknown */
 	uint64_t period_ns;	  /* of the sampling, 0 = not sampled by time */
-	uint64_t events, samples; /* fewer samples than events: stacks were thinned */
+	uint64_t events, samples; /* fewer samples than events: stacks were thinned … */
+	bool by_bytes;		  /* … or, of memory, drawn by their bytes: then … */
+	uint64_t left_out;	  /* … so many of those drawn were left out, for others to tell */
 	uint64_t lost;		  /* samples that were lost */
 	uint64_t truncated;	  /* weight of stacks that don't reach their root */
 	uint32_t processes;	  /* how many processes are in it */
 	bool icicle;		  /* the picture has its root on top */
+	enum probe probe;
+	const struct records *records; /* whose the stacks are; NULL: not known */
 };
 
 /*
@@ -55,3 +62,8 @@ int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta
 /* json: {"name","kind","self","total","children"}, names as they are (valid UTF-8). */
 int json_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 	       struct buf *out);
+
+/* jsonl: DeepFlow's record, a JSON object a line for each of meta->records (doc/deepflow.md). Only
+ * on the thread that stack_id() is for. */
+int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		struct buf *out);

@@ -86,19 +86,38 @@ static void add_rate(struct buf *out, size_t begin, uint64_t period_ns)
 	buf_str(out, " Hz");
 }
 
-/* "thinned to 1 in 6.2": the guard let so many events pass for each stack that it took. */
+/* "thinned to 1 in 6.2": the guard let so many events pass for each stack that it took. "from 660
+ * samples": so many tell of all. */
 static void add_thinning(struct buf *out, const struct profile_meta *meta)
 {
+	uint64_t drawn = meta->by_bytes ? meta->samples + meta->left_out : meta->events;
 	char text[NUMBER_MAX];
 
-	if (!meta->samples || meta->samples >= meta->events)
+	if (meta->by_bytes && meta->samples && meta->samples < meta->events) {
+		buf_str(out, " · from ");
+		add_grouped(out, meta->samples);
+		buf_str(out, meta->samples == 1 ? " sample" : " samples");
+	}
+	if (!meta->samples || meta->samples >= drawn)
 		return;
-	uint64_t tenths = number_share(meta->events, 10, meta->samples);
+	uint64_t tenths = number_share(drawn, 10, meta->samples);
 	buf_str(out, " · thinned to 1 in ");
 	buf_add(out, text, (size_t)(number_put_fixed(text, tenths, 1, true) - text));
 }
 
-/* Host, processes, period, rate, samples, thinning, lost, truncated: what is unknown is left out.
+/* "56 waits", for those whose weight is time or bytes. */
+static void add_events(struct buf *out, const struct profile_meta *meta)
+{
+	if (!meta->event_name)
+		return;
+	buf_str(out, " · ");
+	add_grouped(out, meta->events);
+	buf_char(out, ' ');
+	xml_add(out, meta->event_name);
+}
+
+/* Host, processes, period, rate, samples, events, thinning, lost, truncated: what is unknown is
+ * left out.
  */
 static void add_facts(const struct picture *picture)
 {
@@ -124,6 +143,7 @@ static void add_facts(const struct picture *picture)
 		buf_str(out, " · before ");
 		add_weight(picture, picture->setup.total_before);
 	}
+	add_events(out, meta);
 	add_thinning(out, meta);
 	if (meta->lost) {
 		buf_str(out, " · ");
@@ -132,7 +152,10 @@ static void add_facts(const struct picture *picture)
 	}
 	if (meta->truncated) {
 		buf_str(out, " · ");
-		add_grouped(out, meta->truncated);
+		if (meta->event_name) /* it is no number of events */
+			add_weight(picture, meta->truncated);
+		else
+			add_grouped(out, meta->truncated);
 		buf_str(out, " truncated");
 	}
 }

@@ -71,6 +71,8 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 		mapping->kind = MAPPING_VDSO;
 	} else if (strcmp(name, "[vsyscall]") == 0) {
 		mapping->kind = MAPPING_VSYSCALL;
+	} else if (strcmp(name, "[uprobes]") == 0) {
+		mapping->kind = MAPPING_UPROBES;
 	} else if (inode == 0 || name[0] != '/' || strncmp(name, "/dev/zero", 9) == 0 ||
 		   strncmp(name, "/SYSV", 5) == 0) {
 		mapping->kind = MAPPING_JIT;
@@ -85,6 +87,10 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 
 static int add(struct maps *maps, size_t *capacity, const struct mapping *mapping)
 {
+	if (!mapping->writable && mapping->kind != MAPPING_VSYSCALL)
+		maps->exec_pages += (uint32_t)((mapping->end - mapping->start) / PAGE_BYTES);
+	if (mapping->kind == MAPPING_UPROBES)
+		return 0;
 	if (maps->count == MAPPINGS_MAX)
 		return -EFBIG;
 	if (maps->count == *capacity) {
@@ -97,8 +103,6 @@ static int add(struct maps *maps, size_t *capacity, const struct mapping *mappin
 		*capacity = more;
 	}
 	maps->mappings[maps->count++] = *mapping;
-	if (!mapping->writable && mapping->kind != MAPPING_VSYSCALL)
-		maps->exec_pages += (uint32_t)((mapping->end - mapping->start) / PAGE_BYTES);
 	return 0;
 }
 

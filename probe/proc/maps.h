@@ -12,6 +12,7 @@ enum mapping_kind {
 	MAPPING_JIT, /* anonymous memory: code made at run time */
 	MAPPING_VDSO,
 	MAPPING_VSYSCALL,
+	MAPPING_UPROBES, /* the kernel's page for probes: what runs there stands for other code */
 };
 
 struct mapping {
@@ -24,7 +25,7 @@ struct mapping {
 };
 
 struct maps {
-	struct mapping *mappings; /* by address */
+	struct mapping *mappings; /* by address; but MAPPING_UPROBES */
 	size_t count;
 	uint32_t
 		exec_pages; /* as the kernel counts them in mm->exec_vm: executable, not writable */

@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -98,6 +100,25 @@ int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES])
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns)
 {
 	return start_boottime_ns / (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int64_t clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks)
+{
+	static atomic_int_fast64_t boot_ms; /* since 1970, by the wall clock; 0: not yet */
+	int64_t known = atomic_load(&boot_ms);
+	int64_t now = clock_ms(CLOCK_REALTIME) - clock_ms(CLOCK_BOOTTIME);
+
+	if (!known || llabs(now - known) > 500)
+		atomic_store(&boot_ms, known = now);
+	return (uint64_t)known + start_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)

@@ -33,6 +33,10 @@ int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES]);
 /* A start time in ns since boot (task->start_boottime) as start_ticks has it. */
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 
+/* The same as ms since 1970, by the wall clock; the answer for one tick stays the same as long as
+ * that clock isn't set by more than half a second. */
+uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks);
+
 /* Whether `needle` occurs in the command line (arguments joined by blanks, at most 128 KiB). */
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found);
 

@@ -1,51 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "profile/batch.h"
+#include "profile/batch_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/map.h"
-
-#define UNKNOWN	  "[unknown]"
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
 #define TEXT_MAX  (64 * 1024 * 1024)
-
-struct batch_stack {
-	pid_t pid;
-	char comm[COMM_BYTES], thread[COMM_BYTES];
-	uint32_t probe;
-	uint32_t subscribers;
-	uint32_t frames_count; /* leaf first, behind those of the stack before */
-	enum truncation truncated;
-	struct stack_count count;
-};
-
-/* A place in code that frames of the batch have: named once for all of them. */
-struct spot {
-	struct code code; /* with a reference to its file */
-	struct named named;
-	size_t name, len; /* in the batch's text */
-};
-
-struct spot_key {
-	uint64_t file, address, place;
-};
-
-struct batch {
-	struct batch_stack *stacks;
-	size_t count, capacity;
-	uint32_t *frames; /* numbers of spots */
-	size_t frames_count, frames_capacity;
-	struct spot *spots;
-	size_t spots_count, spots_capacity;
-	struct map *spot_numbers; /* struct spot_key -> uint32_t */
-	struct buf text;	  /* names of spots */
-	struct sink *sinks;
-	size_t sinks_count;
-};
 
 int batch_new(struct batch **ret)
 {
@@ -197,7 +158,7 @@ static int place(struct batch *batch, struct batch_stack *to, const struct stack
 }
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
-	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
+	      const struct target *target, uint32_t subscribers, const struct counted *counted,
 	      struct symbol_files *files, enum truncation *truncated)
 {
 	int r = reserve(batch, stack->words_count);
@@ -206,13 +167,18 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		return r;
 	struct batch_stack *to = &batch->stacks[batch->count];
 	*to = (struct batch_stack){
-		.pid = target->pid,
-		.probe = stack->key.probe,
+		.who = {target->pid, target->start_ticks, target->netns_id},
+		.tid = counted->key.tid,
+		.part = counted->key.part,
+		.cpu = counted->key.cpu,
+		.time_ns = stack->time_ns,
+		.program = space_program(target->space),
+		.key = stack->key,
 		.subscribers = subscribers,
-		.count = *count,
+		.count = counted->count,
 	};
-	memcpy(to->comm, target->comm, sizeof(to->comm));
-	memcpy(to->thread, stack->comm, sizeof(to->thread));
+	memcpy(to->who.process, target->comm, sizeof(to->who.process));
+	memcpy(to->who.thread, stack->comm, sizeof(to->who.thread));
 	r = place(batch, to, stack, words, target, files);
 	if (r < 0)
 		return r;
@@ -222,104 +188,8 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	return 0;
 }
 
-uint64_t batch_weight(const struct batch *batch)
+void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT])
 {
-	uint64_t sum = 0;
-
 	for (size_t i = 0; i < batch->count; i++)
-		sum += batch->stacks[i].count.weight;
-	return sum;
-}
-
-static void name_spots(struct batch *batch, struct symbolizer *symbolizer)
-{
-	for (size_t i = 0; i < batch->spots_count; i++) {
-		struct spot *spot = &batch->spots[i];
-
-		spot->name = batch->text.len;
-		spot->named = symbolizer_name(symbolizer, &spot->code, &batch->text);
-		spot->len = batch->text.len - spot->name;
-	}
-}
-
-static int64_t below(struct tree *tree, int64_t parent, enum frame_type type, const char *name,
-		     size_t len)
-{
-	return parent < 0 ? parent : tree_child(tree, (uint32_t)parent, type, name, len);
-}
-
-static int64_t below_marker(struct tree *tree, int64_t parent, const char *name)
-{
-	return below(tree, parent, FRAME_TYPE_MARKER, name, strlen(name));
-}
-
-/* root; [pid]comm; thread; [truncated]; frames … */
-static int64_t graft(const struct sink *sink, const struct batch *batch,
-		     const struct batch_stack *stack, const uint32_t *frames)
-{
-	struct tree *tree = sink->profile->tree;
-	char process[COMM_BYTES + 16];
-	int len = snprintf(process, sizeof(process), "[%d]%s", (int)stack->pid, stack->comm);
-	int64_t node = below(tree, TREE_ROOT, FRAME_TYPE_PROCESS, process, (size_t)len);
-
-	if (sink->thread_frame)
-		node = below(tree, node, FRAME_TYPE_THREAD, stack->thread,
-			     strnlen(stack->thread, sizeof(stack->thread)));
-	if (stack->truncated != TRUNCATED_NOT)
-		node = below_marker(tree, node, FRAME_TRUNCATED);
-	if (stack->frames_count == 0 || stack->truncated == TRUNCATED_UNMAPPED)
-		node = below_marker(tree, node, UNKNOWN);
-	for (size_t i = stack->frames_count; i > 0; i--) {
-		const struct spot *spot = &batch->spots[frames[i - 1]];
-
-		node = below(tree, node, spot->named.type, batch->text.data + spot->name,
-			     spot->len);
-	}
-	return node;
-}
-
-static void add_to_sinks(struct batch *batch, const struct batch_stack *stack,
-			 const uint32_t *frames, struct batch_result *result)
-{
-	for (size_t s = 0; s < batch->sinks_count; s++) {
-		const struct sink *sink = &batch->sinks[s];
-
-		if (!(stack->subscribers & sink->bit) || sink->profile->probe != stack->probe)
-			continue;
-		int64_t node = buf_error(&batch->text) ? buf_error(&batch->text)
-						       : graft(sink, batch, stack, frames);
-		if (node >= 0) {
-			tree_add(sink->profile->tree, (uint32_t)node, stack->count.weight);
-			sink->profile->events += stack->count.weight;
-			sink->profile->samples += stack->count.samples;
-		} else {
-			sink->profile->refused += stack->count.weight;
-			result->refused += stack->count.weight;
-		}
-	}
-}
-
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until,
-		struct batch_result *result)
-{
-	const uint32_t *frames = batch->frames;
-	uint64_t unnamed = 0;
-
-	symbolizer_begin(symbolizer);
-	name_spots(batch, symbolizer);
-	for (size_t i = 0; i < batch->count; i++) {
-		struct batch_stack *stack = &batch->stacks[i];
-		size_t count = stack->frames_count;
-
-		for (size_t f = 0; f < count; f++)
-			unnamed += batch->spots[frames[f]].named.unnamed;
-		result->truncated[stack->truncated] += stack->count.weight;
-		add_to_sinks(batch, stack, frames, result);
-		frames += count;
-	}
-	symbolizer_count_unnamed(symbolizer, unnamed);
-	for (size_t s = 0; s < batch->sinks_count; s++) {
-		profile_set_until(batch->sinks[s].profile, until);
-		batch->sinks[s].profile->lost += batch->sinks[s].lost;
-	}
+		events[batch->stacks[i].key.probe] += batch->stacks[i].count.events;
 }

@@ -9,11 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/ledger.h"
 #include "profile/profile.h"
 #include "profile/target.h"
 #include "symbol/symbol.h"
 
 struct batch;
+
+/* A line of a window's counts. */
+struct counted {
+	struct count_key key;
+	struct stack_count count;
+};
 
 /* Who gets stacks: those whose subscribers have the bit. */
 struct sink {
@@ -21,30 +28,35 @@ struct sink {
 	bool thread_frame;
 	struct profile *profile; /* a reference */
 	uint64_t lost;		 /* samples lost in this window */
+	uint64_t left_out;	 /* events that the guard left out in it */
 };
 
 /* -ENOMEM */
 int batch_new(struct batch **ret);
 void batch_free(struct batch *batch);
 
-/* Adds one stack with its count, for `subscribers`. Functions of files that it needs are asked
- * for. *truncated: why it doesn't reach its root. -ENOMEM: nothing was added. */
+/* Adds one stack with one of its counts, for `subscribers` (0: for the ledger only). Functions of
+ * files that it needs are asked for. *truncated: why it doesn't reach its root. -ENOMEM: nothing
+ * was added. */
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
-	      const struct target *target, uint32_t subscribers, const struct stack_count *count,
+	      const struct target *target, uint32_t subscribers, const struct counted *counted,
 	      struct symbol_files *files, enum truncation *truncated);
 
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);
 
-/* Sum of the weights. */
-uint64_t batch_weight(const struct batch *batch);
+/* Adds all events to those of their probes. */
+void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT]);
 
 /* What naming found out. */
 struct batch_result {
-	uint64_t truncated[TRUNCATED_COUNT]; /* weight by cause; TRUNCATED_NOT: whole stacks */
-	uint64_t refused;		     /* weight that found no room in a profile */
+	/* events by cause; TRUNCATED_NOT: whole stacks */
+	uint64_t truncated[PROBE_COUNT][TRUNCATED_COUNT];
+	uint64_t refused;    /* events that found no room in a profile */
+	uint64_t unrecorded; /* events that found no room in its records */
 };
 
-/* On the bulk worker: names all stacks into the sinks' profiles. */
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, time_t until,
-		struct batch_result *result);
+/* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the
+ * ledger as well. What a program mapped itself is in the ledger alone. */
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
+		time_t until, struct batch_result *result);

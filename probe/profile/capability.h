@@ -39,6 +39,7 @@ enum capability {
 	CAN_CPU_CLOCK,
 	CAN_CPU_CYCLES,
 	CAN_PAGE_FAULTS,
+	CAN_FAULT_CODES, /* what a fault is about, before it is handled */
 	CAN_RAW_TRACEPOINT,
 	CAN_TYPED_TRACEPOINT,
 	CAN_TRACEPOINT,
@@ -46,6 +47,7 @@ enum capability {
 	CAN_FENTRY,
 	CAN_UPROBE,
 	CAN_URETPROBE,
+	CAN_UPROBE_SESSION,
 	CAN_ITERATE_TASKS,
 	CAN_ITERATE_SLEEPABLE,
 	/* what programs use */

@@ -2,10 +2,14 @@
 #include "profile/cause.h"
 
 static const char *const losses[LOST_COUNT] = {
-	[LOST_RING_FULL] = "ring_full",		[LOST_COUNTS_FULL] = "counts_full",
-	[LOST_WALK_BUSY] = "walk_busy",		[LOST_LIFE_FULL] = "life_ring_full",
-	[LOST_TARGETS_FULL] = "targets_full",	[LOST_PROCESS_UNKNOWN] = "process_unknown",
-	[LOST_STACK_MISSING] = "stack_missing", [LOST_READ_FAILED] = "read_failed",
+	[LOST_RING_FULL] = "ring_full",	      [LOST_COUNTS_FULL] = "counts_full",
+	[LOST_WALK_BUSY] = "walk_busy",	      [LOST_LIFE_FULL] = "life_ring_full",
+	[LOST_TARGETS_FULL] = "targets_full", [LOST_PROCESS_UNKNOWN] = "process_unknown",
+	[LOST_SENT_FULL] = "stacks_full",     [LOST_RECORDS_FULL] = "records_full",
+	[LOST_GONE_FULL] = "ended_full",      [LOST_STACK_MISSING] = "stack_missing",
+	[LOST_READ_FAILED] = "read_failed",   [LOST_HELD_FULL] = "held_full",
+	[LOST_MAPPED_FULL] = "mapped_full",   [LOST_PENDING_FULL] = "pending_full",
+	[LOST_UNMEASURED] = "unmeasured",
 };
 
 static const char *const truncations[TRUNCATED_COUNT] = {

@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "profile/kind.h"
 #include "profile/spec.h"
+#include "profile/view.h"
 
 #define SLICE_NS (100 * NS_PER_MS)
 #define HOUR_S	 3600
@@ -160,17 +160,32 @@ static bool watch_clock(struct cleaner *cleaner)
 	return boot_s >= cleaner->ageless_until_s;
 }
 
+/* Of all probes and their views; returns their number. */
+static size_t list_folders(const char *folders[PROBE_COUNT * VIEWS])
+{
+	size_t count = 0;
+
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		for (int view = 0; view < VIEWS; view++) {
+			const struct view_row *row = view_get(probe, view);
+
+			if (row)
+				folders[count++] = row->folder;
+		}
+	}
+	return count;
+}
+
 static void begin(void *arg)
 {
 	struct cleaner *cleaner = arg;
-	static const char *probes[PROBE_COUNT];
+	static const char *folders[PROBE_COUNT * VIEWS];
 	struct retention *retention;
 	struct retention_setup setup = {
 		.roots = cleaner->setup.roots,
 		.svg_dir = cleaner->svg_dir,
 		.flame_dir = cleaner->flame_dir,
-		.probes = probes,
-		.probes_count = PROBE_COUNT,
+		.probes = folders,
 		.limits = cleaner->setup.limits,
 		.now = time(NULL),
 	};
@@ -178,8 +193,7 @@ static void begin(void *arg)
 	cleaner->again = cleaner->running;
 	if (cleaner->running || !cleaner->svg_dir[0])
 		return;
-	for (int i = 0; i < PROBE_COUNT; i++)
-		probes[i] = kind_get(i)->name;
+	setup.probes_count = list_folders(folders);
 	cleaner->begun_ns = loop_now_ns();
 	cleaner->seen = (struct retention_result){0};
 	cleaner->running = true;

@@ -8,6 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/kind.h"
+#include "profile/waiting.h"
 #include "profile/window.h"
 
 #define WINDOW_NS	 (30 * NS_PER_S)
@@ -19,11 +21,6 @@ struct waiter {
 	struct loop_call call;
 	void (*done)(void *arg);
 	void *arg;
-};
-
-struct counted {
-	struct stack_key key;
-	struct stack_count count;
 };
 
 struct drain {
@@ -158,6 +155,11 @@ time_t drain_time(const struct drain *drain)
 	return drain->time;
 }
 
+uint64_t drain_ended_ns(const struct drain *drain)
+{
+	return drain->swapped_ns;
+}
+
 const struct drain_stats *drain_stats(const struct drain *drain)
 {
 	return &drain->stats;
@@ -213,7 +215,23 @@ static void naming_run(struct job *job)
 {
 	struct naming *naming = (struct naming *)job;
 
-	batch_name(naming->batch, naming->drain->setup.symbolizer, naming->until, &naming->result);
+	const struct drain_setup *setup = &naming->drain->setup;
+
+	batch_name(naming->batch, setup->symbolizer, setup->ledger, naming->until, &naming->result);
+}
+
+static void lose(struct drain *drain, uint32_t of, enum loss where, uint64_t events)
+{
+	drain->stats.lost[of < PROBE_COUNT ? of : LOSERS_ALL][where] += events;
+}
+
+static void lose_batch(struct drain *drain, const struct batch *batch)
+{
+	uint64_t events[PROBE_COUNT] = {0};
+
+	batch_events(batch, events);
+	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++)
+		lose(drain, probe, LOST_READ_FAILED, events[probe]);
 }
 
 static void naming_done(struct job *job, bool finished)
@@ -222,10 +240,13 @@ static void naming_done(struct job *job, bool finished)
 	struct drain *drain = naming->drain;
 
 	if (!finished) /* no thread could be started */
-		drain->stats.lost[LOST_READ_FAILED] += batch_weight(naming->batch);
-	for (int i = 0; i < TRUNCATED_COUNT; i++)
-		drain->stats.truncated[i] += naming->result.truncated[i];
+		lose_batch(drain, naming->batch);
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		for (int i = 0; i < TRUNCATED_COUNT; i++)
+			drain->stats.truncated[probe][i] += naming->result.truncated[probe][i];
+	}
 	drain->stats.refused += naming->result.refused;
+	drain->stats.unrecorded += naming->result.unrecorded;
 	end(drain);
 }
 
@@ -237,19 +258,20 @@ static void name_batch(void *arg)
 	worker_submit(drain->setup.bulk, &TAKE_PTR(drain->naming)->job);
 }
 
+/* `wanting`: by probe. */
 static void join_one(struct drain *drain, struct batch *batch, const struct counted *counted,
-		     uint32_t wanting)
+		     const uint32_t *wanting)
 {
 	const struct target_table *table = targets_table(drain->setup.targets);
-	const struct stack_key *key = &counted->key;
-	uint64_t weight = counted->count.weight;
+	const struct stack_key *key = &counted->key.stack;
+	uint64_t events = counted->count.events;
 	const struct stack *stack = window_find(drain->window, drain->ended_window, key);
 	struct target *target =
 		stack ? target_table_find(table, key->tgid, stack->target_id) : NULL;
 	enum truncation truncated = TRUNCATED_NOT;
 
 	if (key->probe >= PROBE_COUNT || !stack) {
-		drain->stats.lost[LOST_STACK_MISSING] += weight;
+		lose(drain, key->probe, LOST_STACK_MISSING, events);
 		return;
 	}
 	if (!target && target_table_was_rejected(table, key->tgid, stack->target_id)) {
@@ -257,17 +279,27 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	}
 	if (!target) {
-		drain->stats.lost[LOST_PROCESS_UNKNOWN] += weight;
+		lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
 		return;
 	}
-	uint32_t bits = wanting & targets_subscribers(drain->setup.targets, target, key->probe);
+	uint32_t bits =
+		wanting[key->probe] & targets_subscribers(drain->setup.targets, target, key->probe);
+	/* Whoever still waits there is counted in the next window as well. */
+	if (counted->count.waiting &&
+	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
+		lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
+	if (!counted->count.weight)
+		return;
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
-	else if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits,
-			   &counted->count, drain->setup.files, &truncated) < 0)
-		drain->stats.lost[LOST_READ_FAILED] += weight;
-	else
-		target->truncated[truncated] += weight;
+	/* Who began to collect in the middle of the window may ask what is held of it. */
+	if (!bits && key->probe != PROBE_MEM_GLIBC)
+		return;
+	if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, counted,
+		      drain->setup.files, &truncated) < 0)
+		lose(drain, key->probe, LOST_READ_FAILED, events);
+	else if (bits)
+		target->truncated[truncated] += events;
 }
 
 static size_t counted_count(const struct drain *drain, const struct counted **counted)
@@ -280,8 +312,10 @@ static void join(struct drain *drain, struct batch *batch)
 {
 	const struct counted *counted;
 	size_t count = counted_count(drain, &counted);
-	uint32_t wanting = drain->setup.wanting(drain->setup.arg, drain->ended_window);
+	uint32_t wanting[PROBE_COUNT];
 
+	for (int probe = 0; probe < PROBE_COUNT; probe++)
+		wanting[probe] = drain->setup.wanting(drain->setup.arg, drain->ended_window, probe);
 	for (size_t i = 0; i < count; i++)
 		join_one(drain, batch, &counted[i], wanting);
 	drain->stats.windows++;
@@ -295,7 +329,7 @@ static void lose_counted(struct drain *drain)
 
 	log_error("no memory to read a window: its samples are lost");
 	for (size_t i = 0; i < count; i++)
-		drain->stats.lost[LOST_READ_FAILED] += counted[i].count.weight;
+		lose(drain, counted[i].key.stack.probe, LOST_READ_FAILED, counted[i].count.events);
 }
 
 /* All processes are known that could be: stacks and counts come together. */
@@ -324,14 +358,16 @@ static void join_window(void *arg)
 	symbol_files_read(drain->setup.files, name_batch, drain);
 }
 
-static void keep_count(void *arg, const struct stack_key *key, const struct stack_count *count)
+static void keep_count(void *arg, const struct count_key *key, const struct stack_count *count)
 {
 	struct drain *drain = arg;
 	struct counted counted = {*key, *count};
 
+	if (key->stack.probe < PROBE_COUNT) /* else it will have no stack */
+		counted.count.weight = kind_weight(key->stack.probe, count->weight);
 	buf_add(&drain->counted, &counted, sizeof(counted));
 	if (buf_error(&drain->counted))
-		drain->stats.lost[LOST_READ_FAILED] += count->weight;
+		lose(drain, key->stack.probe, LOST_READ_FAILED, count->events);
 }
 
 static void look_again(void *arg, const struct stack *stack, const uint64_t *words)
@@ -341,17 +377,17 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 	targets_on_stack(drain->setup.targets, stack, words, true);
 }
 
-static void begin(struct drain *drain)
+static void swap(void *arg)
 {
-	drain->busy = true;
-	drain->serving = TAKE_PTR(drain->waiting);
+	struct drain *drain = arg;
+
 	drain->ended_window = tracer_window(drain->setup.tracer);
 	drain->swapped_ns = loop_now_ns(); /* who ends after this may be in the next window */
 	int r = tracer_swap(drain->setup.tracer, keep_count, drain);
 	if (r < 0) {
 		log_error("a window's counts can't be read and are lost: %s", strerror(-r));
-		drain->stats.lost[LOST_READ_FAILED] +=
-			window_count(drain->window, drain->ended_window);
+		lose(drain, LOSERS_ALL, LOST_READ_FAILED,
+		     window_count(drain->window, drain->ended_window));
 	}
 	drain->time = time(NULL);
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
@@ -360,4 +396,12 @@ static void begin(struct drain *drain)
 	window_each(drain->window, drain->ended_window, look_again, drain);
 	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
 		join_window(drain);
+}
+
+static void begin(struct drain *drain)
+{
+	drain->busy = true;
+	drain->serving = TAKE_PTR(drain->waiting);
+	if (!waiting_look(drain->setup.waiting, swap, drain))
+		swap(drain);
 }

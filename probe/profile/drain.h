@@ -2,8 +2,8 @@
 /*
  * Reading a window ("drain"), every 30 s, when somebody asks, and before it fills up:
  *
- *	swap windows -> wait until new processes are known -> join counts and stacks -> have files
- *	read -> name, on the bulk worker -> tell who asked
+ *	have waiting threads walked -> swap windows -> wait until new processes are known -> join
+ *	counts and stacks -> have files read -> name, on the bulk worker -> tell who asked
  *
  * One at a time; who asks while one goes on gets the next one. On the loop's thread.
  */
@@ -15,20 +15,23 @@
 #include "profile/tracer.h"
 
 struct drain;
+struct waiting;
 
 struct drain_setup {
 	struct loop *loop;
 	struct worker *urgent, *bulk;
 	struct tracer *tracer;
+	struct waiting *waiting;
 	struct targets *targets;
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
+	struct ledger *ledger;
 	uint32_t stacks_max; /* of a window */
 
 	/* A window begins. */
 	void (*began)(void *arg, uint64_t window);
-	/* The subscribers that want what was sampled in a window. */
-	uint32_t (*wanting)(void *arg, uint64_t window);
+	/* The subscribers that want what was sampled for a probe in a window. */
+	uint32_t (*wanting)(void *arg, uint64_t window, enum probe probe);
 	/* Adds their sinks. */
 	void (*add_sinks)(void *arg, struct batch *batch, uint64_t window);
 	/* A drain has ended; true: one more is wanted. */
@@ -57,11 +60,15 @@ void drain_soon(struct drain *drain);
 /* When the window read last ended. */
 time_t drain_time(const struct drain *drain);
 
+/* The same, CLOCK_MONOTONIC ns; 0: none was read. */
+uint64_t drain_ended_ns(const struct drain *drain);
+
 struct drain_stats {
 	uint64_t unwanted[PROBE_COUNT]; /* samples of processes that did not match after all */
-	uint64_t lost[LOST_COUNT];	/* by the daemon */
-	uint64_t truncated[TRUNCATED_COUNT];
-	uint64_t refused; /* weight that found no room in a profile */
+	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* by the daemon */
+	uint64_t truncated[PROBE_COUNT][TRUNCATED_COUNT];
+	uint64_t refused;    /* weight that found no room in a profile */
+	uint64_t unrecorded; /* events that found no room in a profile's records */
 	uint64_t windows, window_stacks;
 };
 const struct drain_stats *drain_stats(const struct drain *drain);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "profile/engine.h"
+#include "profile/engine_state.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -8,153 +8,52 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "profile/drain.h"
+#include "profile/kind.h"
+#include "profile/waiting.h"
 
-#define DEFAULT_PERIOD_NS    (10 * NS_PER_MS)
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
-#define NOT_YET		     UINT64_MAX
 
-struct subscriber {
-	struct engine *engine;
-	struct subscription subscription;
-	struct process_id *ids; /* those that it chose */
-	unsigned number;	/* its bit */
-	uint64_t since_window;	/* its first; NOT_YET: the next one */
-	struct profile *profiles[PROBE_COUNT];
-};
-
-struct engine {
-	struct engine_setup setup;
-	struct tracer *tracer;
-	struct symbol_files *files;
-	struct symbolizer *symbolizer;
-	struct targets *targets;
-	struct drain *drain;
-	struct snoopers *snoopers;
-	uint64_t period_ns;
-	struct subscriber *subscribers[SUBSCRIBERS_MAX];
-	bool running;
-	struct arming arming;
-	uint64_t lost_before; /* samples lost until the last drain */
-};
-
-/* ---- what the tracer and the drain tell and ask ---- */
-
-static void on_life(void *arg, const struct life_event *event)
+static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
 	struct engine *engine = arg;
 
-	targets_on_life(engine->targets, event);
-	if (target_table_is_crowded(targets_table(engine->targets)))
-		drain_soon(engine->drain);
+	if (engine->slow)
+		engine->slow(engine->slow_arg, event, slices);
 }
 
-static void on_stack(void *arg, const struct stack *stack, const uint64_t *words)
+static void on_waits(void *arg)
 {
 	struct engine *engine = arg;
 
-	drain_on_stack(engine->drain, stack, words);
-	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
-		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
-	targets_on_stack(engine->targets, stack, words, false);
+	waiting_look_soon(engine->waiting);
 }
-
-static void window_began(void *arg, uint64_t window)
-{
-	struct engine *engine = arg;
-
-	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
-		struct subscriber *subscriber = engine->subscribers[i];
-
-		if (subscriber && subscriber->since_window == NOT_YET)
-			subscriber->since_window = window;
-	}
-}
-
-static uint32_t wanting(void *arg, uint64_t window)
-{
-	const struct engine *engine = arg;
-	uint32_t bits = 0;
-
-	for (unsigned i = 0; i < SUBSCRIBERS_MAX; i++) {
-		const struct subscriber *subscriber = engine->subscribers[i];
-
-		if (subscriber && subscriber->since_window <= window)
-			bits |= 1u << i;
-	}
-	return bits;
-}
-
-/* Samples (not events) lost since the start. */
-static uint64_t lost_samples(const struct engine *engine)
-{
-	struct engine_stats stats;
-	uint64_t sum = 0;
-
-	engine_stats(engine, &stats);
-	for (int i = 0; i < LOST_COUNT; i++) {
-		if (i != LOST_LIFE_FULL && i != LOST_TARGETS_FULL)
-			sum += stats.lost[i];
-	}
-	return sum;
-}
-
-static void add_sinks(void *arg, struct batch *batch, uint64_t window)
-{
-	struct engine *engine = arg;
-	uint64_t lost = lost_samples(engine), newly = lost - engine->lost_before;
-
-	engine->lost_before = lost;
-	for (unsigned i = 0; i < SUBSCRIBERS_MAX; i++) {
-		const struct subscriber *subscriber = engine->subscribers[i];
-
-		if (!subscriber || subscriber->since_window > window)
-			continue;
-		for (int probe = 0; probe < PROBE_COUNT; probe++) {
-			struct sink sink = {
-				.bit = 1u << i,
-				.thread_frame = subscriber->subscription.thread_frame,
-				.profile = profile_ref(subscriber->profiles[probe]),
-				.lost = newly,
-			};
-
-			if (sink.profile && batch_add_sink(batch, &sink) < 0)
-				log_error("no memory for a window's profile");
-		}
-	}
-}
-
-/* Who subscribed in the middle of a drain has to get a window of its own. */
-static bool drain_ended(void *arg)
-{
-	const struct engine *engine = arg;
-
-	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
-		if (engine->subscribers[i] && engine->subscribers[i]->since_window == NOT_YET)
-			return true;
-	}
-	return false;
-}
-
-/* ---- the engine ---- */
 
 static bool is_arming(void *arg)
 {
 	const struct engine *engine = arg;
 
-	return engine->running && targets_are_arming(engine->targets);
+	return engine->running &&
+	       (targets_are_arming(engine->targets) || allocators_are_arming(engine->allocators));
 }
 
 static int engine_init(struct engine *engine)
 {
 	const struct engine_setup *setup = &engine->setup;
-	struct tracer_events events = {.stack = on_stack, .life = on_life, .arg = engine};
+	struct tracer_events events = {
+		.stack = engine_on_stack,
+		.life = engine_on_life,
+		.slow = on_slow,
+		.mapped = engine_on_mapped,
+		.waits = on_waits,
+		.arg = engine,
+	};
 	int r = tracer_new(&engine->tracer, setup->loop, &setup->sizes, &events);
 
 	arming_init(&engine->arming, setup->loop, is_arming, engine);
-	if (r == 0)
+	if (r == 0) {
 		tracer_set_budget(engine->tracer, DEFAULT_MAX_OVERHEAD);
+		sampling_init(&engine->sampling, engine->tracer);
+	}
 	if (r == 0)
 		r = symbolizer_new(&engine->symbolizer);
 	if (r == 0)
@@ -162,6 +61,17 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
 				setup->urgent, setup->sizes.targets);
+	if (r == 0)
+		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
+				   engine->targets);
+	engine->sampling.allocators = engine->allocators;
+	if (r == 0)
+		r = times_new(&engine->times, setup->sizes.targets);
+	if (r == 0)
+		r = waiting_new(&engine->waiting, setup->loop, engine->tracer, setup->urgent);
+	struct heaps_setup heaps = {setup->bulk, engine->tracer, engine->targets};
+	if (r == 0)
+		r = heaps_new(&engine->heaps, &heaps);
 	if (r < 0)
 		return r;
 	struct drain_setup drain = {
@@ -169,14 +79,16 @@ static int engine_init(struct engine *engine)
 		.urgent = setup->urgent,
 		.bulk = setup->bulk,
 		.tracer = engine->tracer,
+		.waiting = engine->waiting,
 		.targets = engine->targets,
 		.files = engine->files,
 		.symbolizer = engine->symbolizer,
+		.ledger = heaps_ledger(engine->heaps),
 		.stacks_max = setup->sizes.stacks,
-		.began = window_began,
-		.wanting = wanting,
-		.add_sinks = add_sinks,
-		.ended = drain_ended,
+		.began = engine_window_began,
+		.wanting = engine_wanting,
+		.add_sinks = engine_add_sinks,
+		.ended = engine_drain_ended,
 		.arg = engine,
 	};
 	return drain_new(&engine->drain, &drain);
@@ -189,7 +101,6 @@ int engine_new(struct engine **ret, const struct engine_setup *setup)
 	if (!engine)
 		return -ENOMEM;
 	engine->setup = *setup;
-	engine->period_ns = DEFAULT_PERIOD_NS;
 	int r = engine_init(engine);
 	if (r < 0) {
 		engine_free(engine);
@@ -209,39 +120,45 @@ void engine_free(struct engine *engine)
 	}
 	arming_done(&engine->arming);
 	drain_free(engine->drain);
+	waiting_free(engine->waiting);
+	allocators_free(engine->allocators);
+	heaps_free(engine->heaps);
 	targets_free(engine->targets);
+	times_free(engine->times);
 	tracer_free(engine->tracer);
 	symbol_files_free(engine->files);
 	symbolizer_free(engine->symbolizer);
-	snoopers_unref(engine->snoopers);
+	snoopers_unref(engine->joined);
+	for (int i = 0; i < FEATURES; i++) {
+		snoopers_unref(engine->joined_of[i]);
+		snoopers_unref(engine->snoopers[i]);
+	}
 	free(engine);
 }
 
-static int reselect(struct engine *engine)
+/* Makes exactly these sample; what was held is forgotten where nobody looks at it any more. */
+static void sample(struct engine *engine, uint32_t probes)
 {
-	struct selection selection = {.snoopers = engine->snoopers};
+	const uint32_t calls = 1u << PROBE_MEM_GLIBC;
+	bool ran = engine->sampling.running & calls;
+	uint64_t now_ns = loop_now_ns();
 
-	for (unsigned i = 0; i < SUBSCRIBERS_MAX; i++) {
-		const struct subscriber *subscriber = engine->subscribers[i];
-
-		if (!subscriber)
-			continue;
-		if (subscriber->subscription.chosen.count)
-			selection.chosen[i] = subscriber->subscription.chosen;
-		else
-			selection.followers |= 1u << i;
-	}
-	return targets_select(engine->targets, &selection);
+	sampling_set(&engine->sampling, probes);
+	if (!ran && engine->sampling.running & calls)
+		heaps_start(engine->heaps, now_ns);
+	else if (ran && !(engine->sampling.running & calls))
+		heaps_stop(engine->heaps);
 }
 
 /* The last subscriber has gone: nothing stays attached, nothing wakes us. */
 static void stop(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
+	sample(engine, 0);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);
 	engine->running = false;
-	reselect(engine);
+	engine_reselect(engine);
 	targets_sweep(engine->targets, UINT64_MAX);
 	symbol_files_trim(engine->files, 0);
 	malloc_trim(0);
@@ -262,7 +179,9 @@ static int start(struct engine *engine, char *why, size_t why_bytes)
 static int new_profile(struct subscriber *subscriber, enum probe probe)
 {
 	struct profile *profile;
-	int r = profile_new(&profile, probe, time(NULL), subscriber->engine->period_ns);
+	const struct engine *engine = subscriber->engine;
+	bool by_clock = kind_get(probe)->hooks == HOOKS_CLOCK;
+	int r = profile_new(&profile, probe, time(NULL), by_clock ? engine->sampling.period_ns : 0);
 
 	if (r == 0)
 		subscriber->profiles[probe] = profile;
@@ -321,19 +240,87 @@ static int free_number(const struct engine *engine)
 	return -EBUSY;
 }
 
+/* All that subscribers want. */
+static uint32_t wanted_probes(const struct engine *engine)
+{
+	uint32_t probes = 0;
+
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		if (engine->subscribers[i])
+			probes |= engine->subscribers[i]->subscription.probes;
+	}
+	return probes & WANTED_STACKS;
+}
+
 /* Targets first, so that the first sample finds them. */
 static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
 {
-	int r = tracer_load(engine->tracer, why, why_bytes);
+	uint32_t probes = wanted_probes(engine);
 
-	if (r < 0)
-		return r;
-	r = reselect(engine);
+	sampling_prepare(&engine->sampling, probes);
+	int r = engine_reselect(engine);
 	if (r < 0) {
 		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
-	return tracer_sample(engine->tracer, engine->period_ns, why, why_bytes);
+	sample(engine, probes);
+	return 0;
+}
+
+static void drop_profiles(struct subscriber *subscriber, uint32_t probes)
+{
+	subscriber->subscription.probes &= ~probes;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			profile_unref(TAKE_PTR(subscriber->profiles[i]));
+	}
+}
+
+/* Those that sampled before have stacks in this window that aren't for the subscriber. */
+static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t ran)
+{
+	struct engine *engine = subscriber->engine;
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			subscriber->since_window[i] =
+				ran & 1u << i ? NOT_YET : tracer_window(engine->tracer);
+	}
+	if (probes & 1u << PROBE_MEM_GLIBC)
+		engine_unheld(engine, subscriber->unheld);
+	if (probes & ran)
+		drain_soon(engine->drain); /* from there on they count */
+}
+
+/* Starts what a subscriber wants of `probes`, and leaves out what can't run. */
+static int collect(struct subscriber *subscriber, uint32_t probes, char *why, size_t why_bytes)
+{
+	struct engine *engine = subscriber->engine;
+	uint32_t ran = engine->sampling.running;
+	int r = begin_sampling(engine, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	uint32_t missing = probes & WANTED_STACKS & ~engine->sampling.running;
+	set_since(subscriber, probes & ~missing, ran);
+	if (!missing)
+		return 0;
+	drop_profiles(subscriber, missing);
+	return engine_reselect(engine);
+}
+
+/* Whether it got enough of what it wished; else `why` is the first one's that it lacks. */
+static int check_wish(const struct subscriber *subscriber, const struct subscription *wish,
+		      char *why, size_t why_bytes)
+{
+	uint32_t missing = wish->probes & ~subscriber->subscription.probes;
+
+	if (!missing || (!wish->all && subscriber->subscription.probes))
+		return 0;
+	const struct sampling_failure *failure =
+		&subscriber->engine->sampling.failures[__builtin_ctz(missing)];
+	snprintf(why, why_bytes, "%s", failure->why);
+	return failure->error ? failure->error : -ENOTSUP;
 }
 
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
@@ -347,25 +334,62 @@ int engine_subscribe(struct engine *engine, const struct subscription *subscript
 		snprintf(why, why_bytes, "%s", strerror(-r));
 		return r;
 	}
-	bool first = !engine->running;
-	if (first)
+	if (!engine->running)
 		r = start(engine, why, why_bytes);
 	if (r < 0) {
 		subscriber_free(subscriber);
 		return r;
 	}
 	subscriber->number = (unsigned)number;
-	subscriber->since_window = first ? tracer_window(engine->tracer) : NOT_YET;
 	engine->subscribers[number] = subscriber;
-	r = begin_sampling(engine, why, why_bytes);
+	r = collect(subscriber, subscription->probes, why, why_bytes);
+	if (r == 0)
+		r = check_wish(subscriber, subscription, why, why_bytes);
 	if (r < 0) {
 		engine_unsubscribe(engine, subscriber);
 		return r;
 	}
-	if (!first)
-		drain_soon(engine->drain); /* from there on it counts */
 	*ret = subscriber;
 	return 0;
+}
+
+int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)
+{
+	char why[256];
+	int r = 0;
+
+	probes &= WANTED_STACKS & ~subscriber->subscription.probes;
+	for (int i = 0; r == 0 && i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			r = new_profile(subscriber, i);
+	}
+	if (r == 0) {
+		subscriber->subscription.probes |= probes;
+		r = collect(subscriber, probes, why, sizeof(why));
+	}
+	if (r < 0)
+		subscriber_remove_probes(subscriber, probes);
+	return r;
+}
+
+void subscriber_remove_probes(struct subscriber *subscriber, uint32_t probes)
+{
+	struct engine *engine = subscriber->engine;
+
+	drop_profiles(subscriber, probes);
+	sample(engine, wanted_probes(engine));
+	engine_reselect(engine);
+}
+
+uint32_t subscriber_probes(const struct subscriber *subscriber)
+{
+	return subscriber->subscription.probes & WANTED_STACKS;
+}
+
+int engine_failure(const struct engine *engine, enum probe probe, const char **why)
+{
+	*why = engine->sampling.failures[probe].why;
+	return engine->sampling.failures[probe].error;
 }
 
 bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg)
@@ -385,10 +409,12 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	engine->subscribers[subscriber->number] = NULL;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];
-	if (last && engine->running)
+	if (last && engine->running) {
 		stop(engine);
-	else
-		reselect(engine);
+	} else {
+		sample(engine, wanted_probes(engine));
+		engine_reselect(engine);
+	}
 	subscriber_free(subscriber); /* after the selection that had its ids */
 }
 
@@ -397,21 +423,18 @@ void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_fram
 	subscriber->subscription.thread_frame = thread_frame;
 }
 
-int engine_set_snoopers(struct engine *engine, struct snoopers *snoopers)
+struct tracer *engine_tracer(const struct engine *engine)
 {
-	struct snoopers *before = engine->snoopers;
-
-	if (snoopers == before)
-		return 0;
-	engine->snoopers = snoopers_ref(snoopers);
-	snoopers_unref(before);
-	return engine->running ? reselect(engine) : 0;
+	return engine->tracer;
 }
 
-int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes)
+void engine_on_slow(struct engine *engine,
+		    void (*slow)(void *arg, const struct slow_event *event,
+				 const struct slice *slices),
+		    void *arg)
 {
-	engine->period_ns = period_ns;
-	return engine->running ? tracer_sample(engine->tracer, period_ns, why, why_bytes) : 0;
+	engine->slow = slow;
+	engine->slow_arg = arg;
 }
 
 void engine_set_max_overhead(struct engine *engine, unsigned percent)
@@ -440,35 +463,10 @@ struct profile *subscriber_take_profile(struct subscriber *subscriber, enum prob
 	return old;
 }
 
-void engine_refresh(struct engine *engine)
+void engine_allocator(const struct engine *engine, const struct target *target,
+		      struct allocator_view *view)
 {
-	tracer_read_life(engine->tracer);
-}
-
-void engine_stats(const struct engine *engine, struct engine_stats *stats)
-{
-	const struct drain_stats *drain = drain_stats(engine->drain);
-	struct counters counters;
-
-	*stats = (struct engine_stats){.drain = *drain};
-	tracer_counters(engine->tracer, &counters);
-	for (int i = 0; i < LOST_COUNT; i++)
-		stats->lost[i] = drain->lost[i] + counters.lost[i];
-	for (int i = 0; i < PROBE_COUNT; i++)
-		stats->thinned[i] = tracer_thinned(engine->tracer, i);
-	for (int i = 0; i < PROBE_COUNT; i++)
-		stats->samples[i] = counters.samples[i] > drain->unwanted[i]
-					    ? counters.samples[i] - drain->unwanted[i]
-					    : 0;
-	stats->kernel_names_error = symbolizer_kernel_error(engine->symbolizer);
-	stats->unnamed_frames = symbolizer_unnamed(engine->symbolizer);
-	stats->given_up =
-		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);
-	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
-	stats->cpus = tracer_cpus(engine->tracer);
-	targets_stats(engine->targets, &stats->targets);
-	symbol_files_stats(engine->files, &stats->files);
-	stats->arming = engine->running && stats->targets.unread > 0;
+	allocators_of(engine->allocators, target, view);
 }
 
 void engine_targets(const struct engine *engine,

@@ -11,14 +11,18 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "profile/allocator_view.h"
 #include "profile/arming.h"
 #include "profile/drain.h"
+#include "profile/heaps.h"
 #include "profile/profile.h"
 #include "profile/snooper.h"
 #include "profile/target.h"
-#include "profile/tracer.h"
+#include "profile/tracer_sched.h"
+#include "profile/tracer_times.h"
 
 struct engine;
+struct memory_settings; /* profile/tracer_memory.h */
 struct subscriber;
 
 struct engine_setup {
@@ -29,19 +33,31 @@ struct engine_setup {
 	struct tracer_sizes sizes;
 };
 
+/* Each has snoopers of its own, which count while it has a subscriber that follows them. */
+enum engine_feature {
+	FEATURE_FLAMEGRAPH, /* stacks */
+	FEATURE_SCHED,	    /* WANTED_SCHED */
+	FEATURES
+};
+
 /* -ENOMEM */
 int engine_new(struct engine **ret, const struct engine_setup *setup);
 void engine_free(struct engine *engine);
 
 struct subscription {
+	enum engine_feature feature; /* whose snoopers it follows */
+	/* 1 << enum probe: it gets a profile of each. WANTED_SCHED: the tracer runs and follows
+	 * processes, what is measured of them is the subscriber's matter. */
 	uint32_t probes;
+	bool all; /* all of these can run, or it fails; else one is enough */
 	bool thread_frame;
 	struct chosen chosen; /* ids are copied; count 0: what the snoopers choose */
 };
 
 /*
- * Begins to collect for one more subscriber; loads and attaches what is missing. Negative errno,
- * and `why` has a sentence for people; -EBUSY: SUBSCRIBERS_MAX are there.
+ * Begins to collect for one more subscriber; loads and attaches what is missing. Probes that can't
+ * run are left out (engine_failure()). Negative errno, and `why` has a sentence for people; -EBUSY:
+ * SUBSCRIBERS_MAX are there.
  */
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
 		     struct subscriber **ret, char *why, size_t why_bytes);
@@ -54,14 +70,39 @@ void engine_forget(struct engine *engine, const void *arg);
 /* What isn't read yet is lost to it: drain first. The last one out stops and unloads all. */
 void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber);
 
+/* One more or less, without touching the others. What isn't read yet of those that go is lost:
+ * drain first. Adding: -ENOMEM, or 0; those that can't run are left out. */
+int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes);
+void subscriber_remove_probes(struct subscriber *subscriber, uint32_t probes);
+
+/* Those that it collects. */
+uint32_t subscriber_probes(const struct subscriber *subscriber);
+
+/* Why a probe could not be started when it was wanted last: the negative errno; 0: it could, or
+ * wasn't wanted. The sentence is borrowed. */
+int engine_failure(const struct engine *engine, enum probe probe, const char **why);
+
 /* Changes that take effect at once; windows are not cut. */
 void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame);
 
-/* The snoopers that all subscribers who chose no process follow. -errno of reading /proc. */
-int engine_set_snoopers(struct engine *engine, struct snoopers *snoopers);
+/* The snoopers that all subscribers of a feature who chose no process follow; NULL: none. -errno of
+ * reading /proc, -ENOMEM. */
+int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
+			struct snoopers *snoopers);
 
 /* The period of the sampling timer, now or when it starts. Errors as engine_subscribe(). */
 int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes);
+
+/* What off-CPU shows, of all subscribers. Errors as engine_subscribe(). */
+int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings, char *why,
+		      size_t why_bytes);
+
+/* How page faults and allocations are drawn. Errors as engine_subscribe(). */
+int engine_set_memory(struct engine *engine, const struct memory_settings *settings, char *why,
+		      size_t why_bytes);
+
+/* Whose counts are apart for each CPU: 1 << enum probe. */
+void engine_set_by_cpu(struct engine *engine, uint32_t probes);
 
 /* What all probes together may use, percent of one CPU; 0: no guard. */
 void engine_set_max_overhead(struct engine *engine, unsigned percent);
@@ -78,13 +119,34 @@ struct profile *subscriber_profile(const struct subscriber *subscriber, enum pro
  * memory, the old one goes on. */
 struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe);
 
+/* For what is measured of WANTED_SCHED; borrowed. It has started while there is a subscriber. */
+struct tracer *engine_tracer(const struct engine *engine);
+
+/* Who is told of long waits for a CPU (struct tracer_events.slow); NULL: nobody. */
+void engine_on_slow(struct engine *engine,
+		    void (*slow)(void *arg, const struct slow_event *event,
+				 const struct slice *slices),
+		    void *arg);
+
 /* Reads what the kernel has told of processes meanwhile; to be called before what is below. */
 void engine_refresh(struct engine *engine);
 
+/*
+ * Profiles of what the subscriber's processes hold (profile/heaps.h), of PROBE_MEM_GLIBC; drain
+ * first: what came after that, of stacks that weren't seen before, is left out. Of the request
+ * count views, filter, from (not earlier than the probe's start), done and arg. -ENOENT: the
+ * subscriber or the kernel doesn't collect it; errors as heaps_read().
+ */
+int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
+		     const struct heaps_request *request);
+
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
-	uint32_t thinned[PROBE_COUNT]; /* now, the stack of one event in so many is taken */
-	uint64_t lost[LOST_COUNT];
+	uint32_t thinned[PROBE_COUNT];	/* now, the stack of one event in so many is taken */
+	uint64_t left_out[PROBE_COUNT]; /* events by the guard, since the start */
+	uint64_t lost[LOSERS_COUNT][LOST_COUNT];
+	uint64_t waits_over_maxblock; /* off-CPU left them out */
+	uint64_t unseen_waits; /* threads that waited at the last window's end, without a stack */
 	uint64_t unnamed_frames;
 	int kernel_names_error; /* symbolizer_kernel_error() */
 	uint64_t given_up;	/* jobs */
@@ -94,9 +156,25 @@ struct engine_stats {
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;
+	struct times_stats times;
+	struct heaps_stats heaps;
+	struct allocators_stats allocators;
+	struct times_state times_state;
 };
 void engine_stats(const struct engine *engine, struct engine_stats *stats);
+
+/* What a probe lost at a place, with what all probes lost there. */
+uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, enum loss where);
 
 /* Calls each for the processes that match now. */
 void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg);
+
+/* What is known of a target's allocator; mem_glibc samples. */
+void engine_allocator(const struct engine *engine, const struct target *target,
+		      struct allocator_view *view);
+
+/* Reads what processes have had of their CPUs, and calls each for those that are wanted for off-CPU
+ * or /sched, and those that have ended not long ago. */
+void engine_times(struct engine *engine,
+		  void (*each)(void *arg, const struct process_times *process), void *arg);

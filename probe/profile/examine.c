@@ -60,6 +60,18 @@ static int open_root(struct examination *e)
 	return TAKE_FD(fd);
 }
 
+/* Which file is the program's own, which network it sees. */
+static void read_facts(struct examination *e)
+{
+	struct stat netns;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)e->pid);
+	e->has_program = stat(path, &e->program) == 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)e->pid);
+	e->netns_id = stat(path, &netns) == 0 ? netns.st_ino : 0;
+}
+
 static int read_maps(struct examination *e)
 {
 	_cleanup_close_ int root_fd = open_root(e);
@@ -92,6 +104,8 @@ static void run(struct job *job)
 		snoopers_match_cmdline(e->snoopers, &who, e->pid, &e->match);
 	e->began_ns = loop_now_ns();
 	e->error = read_maps(e);
+	if (e->error == 0)
+		read_facts(e);
 	e->ended_ns = loop_now_ns();
 	/* Last, so that all of it was read from this very process; another name tells of an exec
 	 * whose event is on its way. */

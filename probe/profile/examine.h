@@ -37,6 +37,9 @@ struct examination {
 		struct stat stat;
 		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;
+	uint64_t netns_id; /* 0: unknown */
+	bool has_program;  /* `program` describes the file that it executes */
+	struct stat program;
 	bool other_root; /* it has another root than we, which root_stat describes */
 	struct stat root_stat;
 	int root_fd; /* O_PATH of such a root, with its place, or -1: none was left */

@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "profile/kind.h"
 #include "profile/render.h"
 
 struct files {
@@ -40,6 +39,12 @@ const char *files_cause_name(enum files_cause cause)
 	};
 
 	return names[cause];
+}
+
+/* What its files and messages are called by. */
+static const char *folder_of(const struct files *files)
+{
+	return view_get(files->profile->probe, files->profile->view)->folder;
 }
 
 static enum files_cause cause_of(int error)
@@ -104,15 +109,15 @@ __attribute__((format(printf, 3, 4))) static void fail_rest(struct files *files,
 							    const char *format, ...)
 {
 	uint64_t count = files->count > files->next ? files->count - files->next + 1 : 1;
-	uint64_t weight = files->profile->events - files->settled;
+	uint64_t weight = files->profile->weight - files->settled;
 	char why[256];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	fail(files, count, weight, error, "%s: %s; this period's files are lost",
-	     kind_get(files->profile->probe)->name, why);
+	fail(files, count, weight, error, "%s: %s; this period's files are lost", folder_of(files),
+	     why);
 	finish(files);
 }
 
@@ -210,8 +215,8 @@ static void rendered(void *arg, struct render *render)
 		files->settled += render->total;
 		if (render->error || render->total)
 			fail(files, 1, render->total, error,
-			     "%s: a profile can't be rendered and is lost: %s",
-			     kind_get(files->profile->probe)->name, strerror(-error));
+			     "%s: a profile can't be rendered and is lost: %s", folder_of(files),
+			     strerror(-error));
 		step(files);
 		return;
 	}
@@ -219,7 +224,7 @@ static void rendered(void *arg, struct render *render)
 	writing->files = files;
 	writing->roots = files->setup->roots;
 	writing->params = files->params;
-	writing->probe = kind_get(files->profile->probe)->name;
+	writing->probe = folder_of(files);
 	writing->until = files->profile->until;
 	writing->weight = render->total;
 	writing->of_all = !files->params.multi_instance;

@@ -6,64 +6,97 @@
 #include <string.h>
 #include <strings.h>
 
-#define NO_NAMES "kernel functions have no names"
-#define NO_FILES "code of other users' processes has no names"
+#define NO_NAMES    "kernel functions have no names"
+#define NO_FILES    "code of other users' processes has no names"
+#define ALL_RETURNS "each return of a probed function costs a trap as well"
+#define NO_WAITING  "threads that wait already when it starts have no stack"
+#define NO_COPIES   "copies of anonymous pages at a write aren't told"
 
 static const struct kind kinds[PROBE_COUNT] = {
-	[PROBE_ONCPU] = {"oncpu",
-			 "On-CPU Time Flame Graph",
-			 "samples",
-			 true,
-			 {{CAN_KNOW_TYPES},
-			  {CAN_LOCK_MEMORY},
-			  {CAN_RAW_TRACEPOINT},
-			  {CAN_CPU_CLOCK},
-			  {CAN_READ_KERNEL},
-			  {CAN_RING_BUFFER},
-			  {CAN_MAP_IN_MAP},
-			  {CAN_SHARE_MAP},
-			  {CAN_READ_BATCH},
-			  {CAN_SEE_PIDS},
-			  {CAN_NAME_KERNEL, .limit = NO_NAMES},
-			  {CAN_READ_MAPS, .limit = NO_FILES},
-			  {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
-	[PROBE_OFFCPU] = {"offcpu",
-			  "Off-CPU Time Flame Graph",
-			  "us",
-			  false,
-			  {{CAN_KNOW_TYPES},
-			   {CAN_LOCK_MEMORY},
-			   {CAN_TYPED_TRACEPOINT, CAN_RAW_TRACEPOINT},
-			   {CAN_RING_BUFFER},
-			   {CAN_SEE_PIDS},
-			   {CAN_ITERATE_SLEEPABLE,
-			    .limit = "threads that wait already when it starts have no stack"},
-			   {CAN_NAME_KERNEL, .limit = NO_NAMES},
-			   {CAN_READ_MAPS, .limit = NO_FILES},
-			   {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
-	[PROBE_MEM] = {"mem",
-		       "Resident Memory Growth",
-		       "bytes",
-		       false,
-		       {{CAN_KNOW_TYPES},
-			{CAN_LOCK_MEMORY},
-			{CAN_PAGE_FAULTS},
-			{CAN_RING_BUFFER},
-			{CAN_SEE_PIDS},
-			{CAN_READ_MAPS, .limit = NO_FILES},
-			{CAN_OPEN_MAPPED, .limit = NO_FILES}}},
-	[PROBE_MEM_GLIBC] = {"mem_glibc",
-			     "Memory Allocation",
-			     "bytes",
-			     false,
-			     {{CAN_KNOW_TYPES},
-			      {CAN_LOCK_MEMORY},
-			      {CAN_UPROBE},
-			      {CAN_URETPROBE},
-			      {CAN_RING_BUFFER},
-			      {CAN_SEE_PIDS},
-			      {CAN_READ_MAPS, .limit = NO_FILES},
-			      {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
+	[PROBE_ONCPU] = {.name = "oncpu",
+			 .title = "On-CPU Time Flame Graph",
+			 .count_name = "samples",
+			 .built = true,
+			 .hooks = HOOKS_CLOCK,
+			 .needs = {{CAN_KNOW_TYPES},
+				   {CAN_LOCK_MEMORY},
+				   {CAN_RAW_TRACEPOINT},
+				   {CAN_CPU_CLOCK},
+				   {CAN_READ_KERNEL},
+				   {CAN_RING_BUFFER},
+				   {CAN_MAP_IN_MAP},
+				   {CAN_SHARE_MAP},
+				   {CAN_READ_BATCH},
+				   {CAN_SEE_PIDS},
+				   {CAN_NAME_KERNEL, .limit = NO_NAMES},
+				   {CAN_READ_MAPS, .limit = NO_FILES},
+				   {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
+	[PROBE_OFFCPU] = {.name = "offcpu",
+			  .title = "Off-CPU Time Flame Graph",
+			  .count_name = "us",
+			  .built = true,
+			  .hooks = HOOKS_SWITCHES,
+			  .unit = 1000, /* ns */
+			  .event_name = "waits",
+			  .event_title = "Off-CPU Waits Flame Graph",
+			  .needs = {{CAN_KNOW_TYPES},
+				    {CAN_LOCK_MEMORY},
+				    {CAN_RAW_TRACEPOINT},
+				    {CAN_TYPED_TRACEPOINT},
+				    {CAN_READ_KERNEL},
+				    {CAN_RING_BUFFER},
+				    {CAN_MAP_IN_MAP},
+				    {CAN_SHARE_MAP},
+				    {CAN_READ_BATCH},
+				    {CAN_SEE_PIDS},
+				    {CAN_ITERATE_SLEEPABLE, .limit = NO_WAITING},
+				    {CAN_NAME_KERNEL, .limit = NO_NAMES},
+				    {CAN_READ_MAPS, .limit = NO_FILES},
+				    {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
+	[PROBE_MEM] = {.name = "mem",
+		       .title = "Resident Memory Growth",
+		       .count_name = "bytes",
+		       .by_bytes = true,
+		       .built = true,
+		       .hooks = HOOKS_FAULTS,
+		       .event_name = "faults",
+		       .event_title = "Page Faults",
+		       .needs = {{CAN_KNOW_TYPES},
+				 {CAN_LOCK_MEMORY},
+				 {CAN_RAW_TRACEPOINT},
+				 {CAN_TYPED_TRACEPOINT},
+				 {CAN_PAGE_FAULTS},
+				 {CAN_FAULT_CODES, .limit = NO_COPIES},
+				 {CAN_READ_KERNEL},
+				 {CAN_RING_BUFFER},
+				 {CAN_MAP_IN_MAP},
+				 {CAN_SHARE_MAP},
+				 {CAN_READ_BATCH},
+				 {CAN_SEE_PIDS},
+				 {CAN_NAME_KERNEL, .limit = NO_NAMES},
+				 {CAN_READ_MAPS, .limit = NO_FILES},
+				 {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
+	[PROBE_MEM_GLIBC] = {.name = "mem_glibc",
+			     .title = "Memory Allocation",
+			     .count_name = "bytes",
+			     .by_bytes = true,
+			     .built = true,
+			     .hooks = HOOKS_CALLS,
+			     .event_name = "objects",
+			     .event_title = "Allocated Objects",
+			     .needs = {{CAN_KNOW_TYPES},
+				       {CAN_LOCK_MEMORY},
+				       {CAN_RAW_TRACEPOINT},
+				       {CAN_UPROBE_SESSION, .instead = CAN_URETPROBE,
+					.limit = ALL_RETURNS},
+				       {CAN_READ_KERNEL},
+				       {CAN_RING_BUFFER},
+				       {CAN_MAP_IN_MAP},
+				       {CAN_SHARE_MAP},
+				       {CAN_READ_BATCH},
+				       {CAN_SEE_PIDS},
+				       {CAN_READ_MAPS, .limit = NO_FILES},
+				       {CAN_OPEN_MAPPED, .limit = NO_FILES}}},
 };
 
 const struct kind *kind_get(enum probe probe)
@@ -78,6 +111,13 @@ int kind_find(const char *name)
 			return i;
 	}
 	return -ENOENT;
+}
+
+uint64_t kind_weight(enum probe probe, uint64_t weight)
+{
+	uint64_t unit = kinds[probe].unit;
+
+	return unit ? weight / unit + (weight % unit != 0) : weight;
 }
 
 uint32_t kinds_built(void)
@@ -106,15 +146,21 @@ static void add_remedy(const struct finding *found, struct finding *finding)
 }
 
 /* What stops it is said without the limits; their remedies stay, for one may be the cause. */
-static void add_lack(const struct kind_need *need, const struct finding *found,
+static void add_lack(const struct kind_need *need, const struct finding findings[CAPABILITY_COUNT],
 		     struct finding *finding)
 {
+	char words[80];
+
 	if (finding->state != FINDING_NO)
 		finding->reason[0] = '\0';
 	finding->state = FINDING_NO;
-	add_words(finding->reason, sizeof(finding->reason), "it needs ",
-		  capability_row(need->what)->name);
-	add_remedy(found, finding);
+	snprintf(words, sizeof(words), "%s%s%s", capability_row(need->what)->name,
+		 need->instead ? " or " : "",
+		 need->instead ? capability_row(need->instead)->name : "");
+	add_words(finding->reason, sizeof(finding->reason), "it needs ", words);
+	add_remedy(&findings[need->what], finding);
+	if (need->instead)
+		add_remedy(&findings[need->instead], finding);
 }
 
 static void add_limit(const struct kind_need *need, const struct finding *found,
@@ -130,20 +176,27 @@ static void add_limit(const struct kind_need *need, const struct finding *found,
 	add_remedy(found, finding);
 }
 
-void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
-		struct finding *finding)
+void needs_judge(const struct kind_need *needs, const struct finding findings[CAPABILITY_COUNT],
+		 struct finding *finding)
 {
 	*finding = (struct finding){.state = FINDING_YES};
-	for (int i = 0; i < KIND_NEEDS_MAX && kind->needs[i].what; i++) {
-		const struct kind_need *need = &kind->needs[i];
+	for (int i = 0; i < KIND_NEEDS_MAX && needs[i].what; i++) {
+		const struct kind_need *need = &needs[i];
 		const struct finding *found = &findings[need->what];
 		bool met = need->instead && findings[need->instead].state != FINDING_NO;
+		bool must = need->instead || !need->limit;
 
-		if (found->state == FINDING_NO && !met && !need->limit)
-			add_lack(need, found, finding);
+		if (found->state == FINDING_NO && !met && must)
+			add_lack(need, findings, finding);
 		else if (found->state != FINDING_YES)
 			add_limit(need, found, finding);
 	}
 	if (finding->state == FINDING_NO && !finding->remedy[0])
 		snprintf(finding->remedy, sizeof(finding->remedy), "none is known");
+}
+
+void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
+		struct finding *finding)
+{
+	needs_judge(kind->needs, findings, finding);
 }

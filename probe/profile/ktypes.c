@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,17 +14,59 @@
 
 #define NESTING_MAX 8
 
-/* What bpf/kernel.h declares. A field that the kernel lacks is left out: the programs ask. */
+/* What bpf/kernel.h declares. What the kernel lacks is left out: the programs ask. */
 static const struct {
 	const char *type;
-	const char *fields[12];
+	const char *fields[28];
 } wanted[] = {
 	{"task_struct",
-	 {"flags", "pid", "tgid", "comm", "stack", "mm", "group_leader", "signal", "start_boottime",
-	  "in_execve"}},
-	{"mm_struct", {"exec_vm"}},
-	{"signal_struct", {"live"}},
+	 {"flags",
+	  "pid",
+	  "tgid",
+	  "comm",
+	  "stack",
+	  "mm",
+	  "group_leader",
+	  "signal",
+	  "start_boottime",
+	  "in_execve",
+	  "state",
+	  "__state",
+	  "exit_state",
+	  "nvcsw",
+	  "nivcsw",
+	  "on_cpu",
+	  "bpf_storage",
+	  "thread_pid",
+	  "cgroups",
+	  "se",
+	  "sched_info",
+	  "rss_stat",
+	  "pagefault_disabled",
+	  "min_flt",
+	  "maj_flt",
+	  "utask"}},
+	{"mm_struct",
+	 {"exec_vm", "total_vm", "data_vm", "map_count", "start_code", "end_code", "uprobes_state",
+	  "rss_stat"}},
+	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
+	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},
+	{"xol_area", {"vaddr"}},
+	{"rlimit", {"rlim_cur"}},
+	{"signal_struct", {"rlim", "live", "nr_threads", "nvcsw", "nivcsw", "sum_sched_runtime"}},
+	{"pid", {"level", "numbers"}},
+	{"upid", {"ns"}},
+	{"pid_namespace", {"ns"}},
+	{"css_set", {"dfl_cgrp"}},
+	{"cgroup", {"kn"}},
+	{"kernfs_node", {"id"}},
+	{"cfs_rq", {"rq"}},
+	{"rq", {"nr_running", "cfs"}},
 };
+
+/* … and the enumerators. */
+static const char *const wanted_events[] = {"PGREUSE", "PGALLOC_DMA32", "PGALLOC_NORMAL",
+					    "PGALLOC_MOVABLE"};
 
 struct excerpt {
 	const struct btf *from;
@@ -55,22 +98,38 @@ static int add_integer(struct excerpt *excerpt, uint32_t bytes)
 	return btf__add_int(excerpt->to, names[bytes], bytes, 0);
 }
 
-/* A struct within a struct, as atomic_t is one: its integers. */
+/* A struct within a struct, as atomic_t is one: its integers and pointers. */
 static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 {
 	const struct btf_member *member = btf_members(type);
-	int integer = add_integer(excerpt, 4);
+	int narrow = add_integer(excerpt, 4), wide = add_integer(excerpt, 8);
 	int id = btf__add_struct(excerpt->to, "", type->size);
 
-	for (int i = 0; i < btf_vlen(type) && id > 0; i++) {
+	for (uint32_t i = 0; i < btf_vlen(type) && id > 0; i++) {
 		const struct btf_type *inner = resolve(excerpt->from, member[i].type);
+		int its = 0;
 
-		if (inner && btf_is_int(inner) && inner->size == 4)
+		if (inner && btf_is_ptr(inner))
+			its = excerpt->pointer;
+		else if (inner && btf_is_int(inner) && !btf_member_bitfield_size(type, i))
+			its = inner->size == 4 ? narrow : inner->size == 8 ? wide : 0;
+		if (its > 0)
 			btf__add_field(excerpt->to,
-				       btf__name_by_offset(excerpt->from, member[i].name_off),
-				       integer, btf_member_bit_offset(type, (uint32_t)i), 0);
+				       btf__name_by_offset(excerpt->from, member[i].name_off), its,
+				       btf_member_bit_offset(type, i), 0);
 	}
 	return id;
+}
+
+/* Of integers, structs or, whatever else it may be, bytes. */
+static int add_array(struct excerpt *excerpt, const struct btf_array *array)
+{
+	const struct btf_type *type = resolve(excerpt->from, array->type);
+	int of = type && btf_is_struct(type)
+			 ? add_inner(excerpt, type)
+			 : add_integer(excerpt, type && btf_is_int(type) ? type->size : 1);
+
+	return btf__add_array(excerpt->to, add_integer(excerpt, 4), of, array->nelems);
 }
 
 static int add_field_type(struct excerpt *excerpt, const struct btf_type *type)
@@ -80,8 +139,7 @@ static int add_field_type(struct excerpt *excerpt, const struct btf_type *type)
 	if (btf_is_int(type) || btf_is_any_enum(type))
 		return add_integer(excerpt, type->size);
 	if (btf_is_array(type))
-		return btf__add_array(excerpt->to, add_integer(excerpt, 4), add_integer(excerpt, 1),
-				      btf_array(type)->nelems);
+		return add_array(excerpt, btf_array(type));
 	if (btf_is_struct(type))
 		return add_inner(excerpt, type);
 	return -EINVAL;
@@ -116,6 +174,20 @@ static bool find_field(const struct btf *btf, const struct btf_type *within, con
 	return false;
 }
 
+static bool field_of(const struct btf *btf, const char *type, const char *name, struct found *found)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+
+	return id > 0 && find_field(btf, btf__type_by_id(btf, (uint32_t)id), name, 0, 0, found);
+}
+
+static bool has_field(const struct btf *btf, const char *type, const char *name)
+{
+	struct found found;
+
+	return field_of(btf, type, name, &found);
+}
+
 /* Types of the fields first: a struct is open for fields only until the next type is added. */
 static int add_struct(struct excerpt *excerpt, const char *name, const char *const *fields)
 {
@@ -142,6 +214,52 @@ static int add_struct(struct excerpt *excerpt, const char *name, const char *con
 	return id < 0 ? id : 0;
 }
 
+/* The values of an enum that are wanted; without them the programs do without. */
+static int add_events(struct excerpt *excerpt)
+{
+	int id = btf__find_by_name_kind(excerpt->from, "vm_event_item", BTF_KIND_ENUM);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(excerpt->from, (uint32_t)id) : NULL;
+
+	if (!type)
+		return 0;
+	const struct btf_enum *value = btf_enum(type);
+	int r = btf__add_enum(excerpt->to, "vm_event_item", type->size);
+	for (uint32_t i = 0; i < btf_vlen(type) && r >= 0; i++) {
+		const char *name = btf__name_by_offset(excerpt->from, value[i].name_off);
+
+		for (size_t j = 0; j < ARRAY_SIZE(wanted_events) && r >= 0; j++) {
+			if (strcmp(name, wanted_events[j]) == 0)
+				r = btf__add_enum_value(excerpt->to, name, value[i].val);
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Where in a CPU's own memory a variable of the kernel lies, or -ENOENT. */
+static int64_t percpu_offset(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *section = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *variable = &btf_var_secinfos(section)[i];
+		const struct btf_type *its = btf__type_by_id(btf, variable->type);
+
+		if (its && strcmp(btf__name_by_offset(btf, its->name_off), name) == 0)
+			return variable->offset;
+	}
+	return -ENOENT;
+}
+
+/* How far behind a CPU's queue of tasks its vm_event_states lies. */
+static void find_vm_events(const struct btf *btf, struct ktypes *ktypes)
+{
+	int64_t queue = percpu_offset(btf, "runqueues"), at = percpu_offset(btf, "vm_event_states");
+
+	ktypes->has_vm_events = queue >= 0 && at >= 0 && ktypes->has_group_queues;
+	ktypes->vm_events_behind_queue = at - queue;
+}
+
 static int write_excerpt(const struct btf *btf)
 {
 	uint32_t bytes;
@@ -155,7 +273,55 @@ static int write_excerpt(const struct btf *btf)
 	return write(fd, data, bytes) == (ssize_t)bytes ? TAKE_FD(fd) : -EIO;
 }
 
-int ktypes_open(void)
+/* How many arguments a program on that tracepoint has. */
+static int count_arguments(const struct btf *btf, const char *tracepoint)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
+	if (type && btf_is_ptr(type))
+		type = resolve(btf, type->type);
+	if (!type || !btf_is_func_proto(type) || !btf_vlen(type))
+		return 0;
+	return btf_vlen(type) - 1; /* the first one is the tracepoint's own */
+}
+
+/* 0: the kernel has none of that name. */
+static int enum_value(const struct btf *btf, const char *type, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_enum *values = found ? btf_enum(found) : NULL;
+
+	for (uint32_t i = 0; found && i < btf_vlen(found); i++) {
+		const char *its_name = btf__name_by_offset(btf, values[i].name_off);
+
+		if (its_name && strcmp(its_name, name) == 0)
+			return values[i].val;
+	}
+	return 0;
+}
+
+/* How page faults can be measured. */
+static void find_resident(const struct btf *btf, struct ktypes *ktypes)
+{
+	struct found counters, values, events, own, sums;
+
+	ktypes->has_rss_counters =
+		field_of(btf, "mm_struct", "rss_stat", &counters) && btf_is_array(counters.type);
+	ktypes->has_task_rss = has_field(btf, "task_struct", "rss_stat") &&
+			       field_of(btf, "task_rss_stat", "events", &events) &&
+			       field_of(btf, "task_rss_stat", "count", &own) &&
+			       field_of(btf, "mm_rss_stat", "count", &sums) &&
+			       events.bit_offset == 0 && own.bit_offset == 32 &&
+			       sums.bit_offset == 0;
+	ktypes->cpu_values_at =
+		field_of(btf, "bpf_array", "pptrs", &values) ? values.bit_offset / 8 : 0;
+}
+
+int ktypes_open(struct ktypes *ktypes)
 {
 	_cleanup_(free_btf) struct btf *from = btf__load_vmlinux_btf();
 	_cleanup_(free_btf) struct btf *to = btf__new_empty();
@@ -166,8 +332,22 @@ int ktypes_open(void)
 		return errno ? -errno : -ENOENT;
 	if (!to)
 		return -ENOMEM;
+	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
+	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");
+	ktypes->has_group_queues = has_field(from, "cfs_rq", "rq");
+	ktypes->has_memory = btf__find_by_name_kind(from, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
+	ktypes->uprobe_session = enum_value(from, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
+	ktypes->has_fault_tracepoints = count_arguments(from, "page_fault_user") >= 3 &&
+					count_arguments(from, "page_fault_kernel") >= 3;
+	find_vm_events(from, ktypes);
+	find_resident(from, ktypes);
 	excerpt.pointer = btf__add_ptr(to, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++) {
 		r = add_struct(&excerpt, wanted[i].type, wanted[i].fields);
+		if (r == -ENOENT && i > 0) /* all kernels have tasks; not all have, say, cgroups */
+			r = 0;
+	}
+	if (r == 0)
+		r = add_events(&excerpt);
 	return r < 0 ? r : write_excerpt(to);
 }

@@ -14,7 +14,9 @@ struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
 	struct subscriber *subscriber;
-	bool armed; /* its time counts */
+	bool armed; /* its time counts, since then */
+	time_t began;
+	uint64_t began_ns;
 	struct loop_timer end;
 };
 
@@ -71,23 +73,63 @@ static void rendered(void *arg, struct render *render)
 	finish(arg, render->error, &render->content[0]);
 }
 
-static void drained(void *arg)
+static void show(struct ondemand *ondemand, struct profile *profile)
 {
-	struct ondemand *ondemand = arg;
 	const struct ondemand_setup *setup = &ondemand->all->setup;
 	struct render question = {
-		.profile = subscriber_profile(ondemand->subscriber, ondemand->request.probe),
+		.profile = profile,
 		.node = TREE_ROOT,
 		.icicle = ondemand->request.icicle,
+		.events = ondemand->request.events,
 		.host = setup->host,
 		.outputs = {ondemand->request.output},
 		.done = rendered,
 		.arg = ondemand,
 	};
+
 	int r = render_submit(setup->bulk, &question);
 
 	if (r < 0)
 		finish(ondemand, r, NULL);
+}
+
+static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
+{
+	struct ondemand *ondemand = arg;
+
+	if (error < 0)
+		finish(ondemand, error, NULL);
+	else
+		show(ondemand, profiles[ondemand->request.view]);
+}
+
+/* What came since it began, and is held still. */
+static void read_held(struct ondemand *ondemand)
+{
+	const struct ondemand_request *request = &ondemand->request;
+	struct heaps_request reading = {
+		.views = 1u << request->view,
+		.filter = {.since_ns = ondemand->began_ns,
+			   .before_ns = holding_before(loop_now_ns(), request->min_age_ns)},
+		.from = ondemand->began,
+		.done = held_read,
+		.arg = ondemand,
+	};
+
+	int r = engine_read_held(ondemand->all->setup.engine, ondemand->subscriber, &reading);
+	if (r < 0)
+		finish(ondemand, r, NULL);
+}
+
+static void drained(void *arg)
+{
+	struct ondemand *ondemand = arg;
+	enum probe probe = ondemand->request.probe;
+
+	if (ondemand->request.view == VIEW_ALL)
+		show(ondemand, subscriber_profile(ondemand->subscriber, probe));
+	else
+		read_held(ondemand);
 }
 
 static void time_is_over(void *arg)
@@ -103,6 +145,8 @@ static void armed(void *arg)
 	struct ondemand *ondemand = arg;
 
 	ondemand->armed = true;
+	ondemand->began = time(NULL);
+	ondemand->began_ns = loop_now_ns();
 	loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
 		       loop_now_ns() + ondemand->request.seconds * NS_PER_S);
 }
@@ -160,13 +204,10 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	return 0;
 }
 
-void ondemand_cancel(struct ondemands *ondemands, struct ondemand *ondemand)
+void ondemand_cancel(struct ondemand *ondemand)
 {
-	for (int i = 0; i < ONDEMAND_MAX; i++) {
-		/* Once its time is over, its end is on its way anyway. */
-		if (ondemands->running[i] == ondemand && (ondemand->end.active || !ondemand->armed))
-			finish(ondemand, -ECANCELED, NULL);
-	}
+	if (ondemand->end.active || !ondemand->armed)
+		finish(ondemand, -ECANCELED, NULL);
 }
 
 unsigned ondemands_count(const struct ondemands *ondemands)

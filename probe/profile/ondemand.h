@@ -7,6 +7,7 @@
 
 #include "profile/engine.h"
 #include "profile/files.h"
+#include "profile/view.h"
 
 #define ONDEMAND_MAX 8
 
@@ -28,10 +29,13 @@ void ondemands_free(struct ondemands *ondemands);
 
 struct ondemand_request {
 	enum probe probe;
+	enum view view;	     /* what is held: of what came since the session began */
+	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: what is younger is left out */
 	unsigned seconds;
 	int pid; /* 0: the processes that the snoopers choose */
 	bool thread_frame;
 	bool icicle; /* the picture has its root on top */
+	bool events; /* these instead of the weights */
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);
@@ -43,7 +47,8 @@ struct ondemand_request {
 int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
 		   struct ondemand **ret, char *why, size_t why_bytes);
 
-/* Ends it before its time, if done() wasn't called yet: done() gets -ECANCELED. */
-void ondemand_cancel(struct ondemands *ondemands, struct ondemand *ondemand);
+/* Ends it before its time: done(), which wasn't called yet, gets -ECANCELED. Once its time is over
+ * its end is on its way anyway. */
+void ondemand_cancel(struct ondemand *ondemand);
 
 unsigned ondemands_count(const struct ondemands *ondemands);

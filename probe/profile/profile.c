@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #define NODES_MAX      (2u * 1024 * 1024)
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
+#define RECORDS_MAX    (256u * 1024)
 
 int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t period_ns)
 {
@@ -20,6 +22,8 @@ int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t pe
 		return -ENOMEM;
 	profile->refs = 1;
 	int r = tree_new(&profile->tree, NODES_MAX, NAME_BYTES_MAX);
+	if (r == 0)
+		r = records_new(&profile->records, RECORDS_MAX);
 	if (r < 0)
 		return r;
 	profile->probe = probe;
@@ -42,7 +46,22 @@ void profile_unref(struct profile *profile)
 	if (!profile || --profile->refs > 0)
 		return;
 	tree_free(profile->tree);
+	records_free(profile->records);
 	free(profile);
+}
+
+int64_t profile_thread(struct profile *profile, const struct record_who *who, bool thread_frame)
+{
+	char process[COMM_BYTES + 16];
+	int len = snprintf(process, sizeof(process), "[%d]%.*s", (int)who->pid, COMM_BYTES,
+			   who->process);
+	int64_t node =
+		tree_child(profile->tree, TREE_ROOT, FRAME_TYPE_PROCESS, process, (size_t)len);
+
+	if (node < 0 || !thread_frame)
+		return node;
+	return tree_child(profile->tree, (uint32_t)node, FRAME_TYPE_THREAD, who->thread,
+			  strnlen(who->thread, sizeof(who->thread)));
 }
 
 void profile_set_until(struct profile *profile, time_t until)
@@ -52,17 +71,28 @@ void profile_set_until(struct profile *profile, time_t until)
 		profile->from = until - (time_t)((loop_now_ns() - profile->from_ns) / NS_PER_S);
 }
 
+/* Adds a process's node, or all (TREE_ROOT), with its records. */
+static int add_part(struct profile *profile, const struct profile *from, uint32_t node)
+{
+	_cleanup_free_ uint32_t *numbers = NULL;
+	int r = tree_merge_numbered(profile->tree, from->tree, node, &numbers);
+
+	return r < 0 ? r : records_merge(profile->records, from->records, numbers);
+}
+
 int profile_merge(struct profile *profile, const struct profile *more)
 {
 	if (more->from < profile->from)
 		profile->from = more->from;
 	if (more->until > profile->until)
 		profile->until = more->until;
+	profile->weight += more->weight;
 	profile->events += more->events;
 	profile->samples += more->samples;
+	profile->left_out += more->left_out;
 	profile->lost += more->lost;
 	profile->refused += more->refused;
-	return tree_merge(profile->tree, more->tree, TREE_ROOT);
+	return add_part(profile, more, TREE_ROOT);
 }
 
 struct process_list {
@@ -121,15 +151,18 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 	int r = profile_new(&selected, from->probe, from->from, from->period_ns);
 	if (r < 0)
 		return r;
+	selected->view = from->view;
 	selected->until = from->until;
+	selected->weight = from->weight;
 	selected->events = from->events;
 	selected->samples = from->samples;
+	selected->left_out = from->left_out;
 	selected->lost = from->lost;
 	selected->refused = from->refused;
 	for (int64_t i = 0; i < count; i++) {
 		if (processes[i].pid != pid)
 			continue;
-		r = tree_merge(selected->tree, from->tree, processes[i].node);
+		r = add_part(selected, from, processes[i].node);
 		if (r < 0)
 			return r;
 	}
@@ -156,24 +189,36 @@ static uint64_t truncated_weight(const struct tree *tree, uint32_t start)
 	return tree_walk(tree, start, &visitor, &sum) < 0 ? 0 : sum;
 }
 
+void profile_show_events(struct profile *profile)
+{
+	tree_show_events(profile->tree);
+	profile->shows_events = true;
+}
+
 void profile_describe(const struct profile *profile, uint32_t start, const char *host,
 		      struct profile_meta *meta)
 {
-	const struct kind *kind = kind_get(profile->probe);
+	const struct view_row *row = view_get(profile->probe, profile->view);
 	_cleanup_free_ struct profile_process *processes = NULL;
 	int64_t count = start == TREE_ROOT ? profile_processes(profile, &processes) : 1;
 
 	*meta = (struct profile_meta){
-		.title = kind->title,
-		.count_name = kind->count_name,
+		.title = profile->shows_events ? row->event_title : row->title,
+		.count_name = profile->shows_events ? row->event_name
+						    : kind_get(profile->probe)->count_name,
+		.event_name = profile->shows_events ? NULL : row->event_name,
 		.host = host,
 		.from = profile->from,
 		.until = profile->until,
 		.period_ns = profile->period_ns,
 		.events = profile->events,
 		.samples = profile->samples,
+		.left_out = profile->left_out,
+		.by_bytes = kind_get(profile->probe)->by_bytes,
 		.lost = profile->lost + profile->refused,
 		.truncated = truncated_weight(profile->tree, start),
 		.processes = count > 0 ? (uint32_t)count : 0,
+		.probe = profile->probe,
+		.records = profile->records,
 	};
 }

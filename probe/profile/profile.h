@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A profile: what one subscriber has of one probe since a time, as a tree with processes below its
- * root. References are counted on the loop's thread; the tree is touched by the bulk worker's jobs
- * alone, which run one after the other.
+ * root, and by thread. References are counted on the loop's thread; the tree and the records are
+ * touched by the bulk worker's jobs alone, which run one after the other.
  */
 #pragma once
 
@@ -12,22 +12,30 @@
 
 #include "output/output.h"
 #include "probe.h"
+#include "profile/view.h"
 #include "sample.h"
+#include "stack/records.h"
 #include "stack/tree.h"
 
 #define FRAME_TRUNCATED "[truncated]"
+#define FRAME_UNKNOWN	"[unknown]"
 
 struct profile {
 	unsigned refs; /* of the loop's thread */
 	struct tree *tree;
+	struct records *records; /* whose the tree's stacks are */
 	enum probe probe;
+	enum view view; /* VIEW_ALL, unless it is set */
 	time_t from, until;
 	uint64_t from_ns; /* of loop_now_ns(), about: `from` is by a clock that may be set */
 	uint64_t period_ns;
+	uint64_t weight;	  /* in the probe's unit, of the whole tree */
 	uint64_t events, samples; /* what was to be sampled, and the stacks taken for it: fewer
 				     where the guard thinned them */
+	bool shows_events;	  /* the tree's weights are events */
+	uint64_t left_out;	  /* events by the guard: those that were taken stand for them */
 	uint64_t lost;		  /* samples lost meanwhile */
-	uint64_t refused;	  /* weight that found no room in the tree */
+	uint64_t refused;	  /* events that found no room in the tree */
 };
 
 /* With one reference. -ENOMEM */
@@ -39,6 +47,10 @@ static inline void profile_unrefp(struct profile **profile)
 	profile_unref(*profile);
 }
 #define _cleanup_profile_ _cleanup_(profile_unrefp)
+
+/* The node of a thread's stacks: its process's or, with a frame for it, its own. -ENOSPC, -ENOMEM
+ */
+int64_t profile_thread(struct profile *profile, const struct record_who *who, bool thread_frame);
 
 /* It has what was until then. Where the clock was set back meanwhile, `from` follows it. */
 void profile_set_until(struct profile *profile, time_t until);
@@ -58,6 +70,9 @@ int64_t profile_processes(const struct profile *profile, struct profile_process 
 
 /* A profile of just the processes with that pid. -ENOMEM, -ENOSPC */
 int profile_select(struct profile **ret, const struct profile *from, int pid);
+
+/* Its events take the place of its weights. */
+void profile_show_events(struct profile *profile);
 
 /* The words for a picture of all (TREE_ROOT) or of one process's node. `host` is borrowed. */
 void profile_describe(const struct profile *profile, uint32_t start, const char *host,

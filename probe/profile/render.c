@@ -8,6 +8,21 @@
 
 #define CONTENT_MAX (256u * 1024 * 1024)
 
+/* A copy, for a profile is shared. */
+static int copy(const struct profile *from, struct profile **ret)
+{
+	_cleanup_profile_ struct profile *made = NULL;
+	int r = profile_new(&made, from->probe, from->from, from->period_ns);
+
+	if (r == 0) {
+		made->view = from->view;
+		r = profile_merge(made, from);
+	}
+	if (r == 0)
+		*ret = TAKE_PTR(made);
+	return r;
+}
+
 static int prepare(const struct render *render, struct profile **made)
 {
 	const struct profile *from = render->profile;
@@ -15,9 +30,7 @@ static int prepare(const struct render *render, struct profile **made)
 	int r = 0;
 
 	if (render->before) {
-		r = profile_new(&merged, from->probe, from->from, from->period_ns);
-		if (r == 0)
-			r = profile_merge(merged, from);
+		r = copy(from, &merged);
 		if (r == 0)
 			r = profile_merge(merged, render->before);
 		if (r == 0) { /* one after the other, by the newer one's clock */
@@ -30,6 +43,10 @@ static int prepare(const struct render *render, struct profile **made)
 		r = profile_select(made, from, render->pid);
 	else if (r == 0)
 		*made = TAKE_PTR(merged);
+	if (r == 0 && render->events && !*made)
+		r = copy(from, made);
+	if (r == 0 && render->events)
+		profile_show_events(*made);
 	return r;
 }
 

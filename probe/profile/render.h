@@ -19,6 +19,7 @@ struct render {
 	int pid;		 /* only this process; 0: all */
 	uint32_t node;		 /* only what is below it; TREE_ROOT: all */
 	bool icicle;		 /* the picture has its root on top */
+	bool events;		 /* these instead of the weights (`node` is TREE_ROOT) */
 	const char *host;
 	const struct output *outputs[RENDER_OUTPUTS_MAX]; /* NULL: none */
 	void (*done)(void *arg, struct render *render);

@@ -1,36 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "profile/session.h"
+#include "profile/session_state.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/kind.h"
-#include "profile/render.h"
-
-#define SHORT_PERIOD_S 30 /* GET shows the period before as well */
-
-struct session {
-	struct session_setup setup;
-	struct spec wanted;
-	bool told;
-
-	struct subscriber *subscriber; /* NULL: not collecting */
-	struct params applied;	       /* while collecting */
-	bool closing;
-	char failure[256]; /* why it can't run; "": it can */
-	struct loop_timer period;
-	struct profile *previous[PROBE_COUNT];
-	struct session_stats stats;
-	struct cleaner *cleaner;
-	struct fetch *fetches; /* that are under way */
-	unsigned writing;      /* profiles whose files aren't written yet */
-	void (*closed)(void *arg);
-	void *closed_arg;
-};
+#include "profile/tracer_memory.h"
 
 static int reconcile(struct session *session, char *why, size_t why_bytes);
 static void period_ends(void *arg);
@@ -42,6 +20,7 @@ int session_new(struct session **ret, const struct session_setup *setup)
 	if (!session)
 		return -ENOMEM;
 	session->setup = *setup;
+	session->minblock_said_us = -1;
 	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
 	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
 					setup->retention};
@@ -79,73 +58,12 @@ const struct spec *session_spec(const struct session *session)
 	return session->told ? &session->wanted : NULL;
 }
 
-/* ---- files ---- */
-
-static void check_closed(struct session *session)
-{
-	if (!session->closed || session->writing || session->closing || session->subscriber)
-		return;
-	void (*closed)(void *arg) = TAKE_PTR(session->closed);
-	closed(session->closed_arg);
-}
-
-static void written(void *arg, const struct files_result *result)
-{
-	struct session *session = arg;
-
-	session->stats.files_written += result->written;
-	session->stats.files_failed += result->failed;
-	for (int i = 0; i < FILES_CAUSES; i++)
-		session->stats.files_causes[i] += result->causes[i];
-	session->stats.unwritten += result->unwritten;
-	if (result->last[0])
-		memcpy(session->stats.last_failure, result->last, sizeof(result->last));
-	session->writing--;
-	cleaner_wake(session->cleaner);
-	check_closed(session);
-}
-
-/* Where there is no memory even to begin. */
-static void lose_period(struct session *session, const struct profile *profile)
-{
-	struct files_result result = {.failed = 1, .unwritten = profile->events};
-
-	result.causes[FILES_NO_MEMORY] = 1;
-	snprintf(result.last, sizeof(result.last), "%s: no memory to write a period's files",
-		 kind_get(profile->probe)->name);
-	log_error("%s", result.last);
-	session->writing++;
-	written(session, &result);
-}
-
-/* The period has been read: its profiles go to files, new ones begin. */
-static void rotate(struct session *session)
-{
-	for (int probe = 0; probe < PROBE_COUNT; probe++) {
-		if (!subscriber_profile(session->subscriber, probe))
-			continue;
-		struct profile *profile = subscriber_take_profile(session->subscriber, probe);
-		if (!profile) {
-			log_error("no memory for a new period of %s; it goes on in the old one",
-				  kind_get(probe)->name);
-			continue;
-		}
-		profile_unref(session->previous[probe]);
-		session->previous[probe] = profile;
-		if (files_write(&session->setup.files, profile, &session->applied, written,
-				session) == 0)
-			session->writing++;
-		else
-			lose_period(session, profile);
-	}
-}
-
 static void period_read(void *arg)
 {
 	struct session *session = arg;
 
-	if (session->subscriber && !session->closing)
-		rotate(session);
+	if (session->subscriber && session->period.active) /* else all is being closed */
+		session_rotate(session, UINT32_MAX);
 }
 
 static void arm_period(struct session *session, uint64_t from_ns)
@@ -162,61 +80,129 @@ static void period_ends(void *arg)
 	engine_drain(session->setup.engine, period_read, session);
 }
 
-/* ---- to what was told ---- */
-
-static bool should_run(const struct session *session)
+static uint32_t wanted_probes(const struct session *session)
 {
-	return session->wanted.running && (session->wanted.probes & kinds_built());
+	return session->wanted.running ? session->wanted.probes & kinds_built() : 0;
 }
 
+/* The engine's settings, as the params say; nothing else is told them. */
+static int tell_engine(struct session *session, const struct params *params, char *why,
+		       size_t why_bytes)
+{
+	struct engine *engine = session->setup.engine;
+	struct offcpu_settings offcpu;
+	struct memory_settings memory;
+	int r = engine_set_period(engine, params_period_ns(params), why, why_bytes);
+
+	params_offcpu(params, &offcpu);
+	params_memory(params, &memory);
+	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
+	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
+	if (r == 0)
+		r = engine_set_offcpu(engine, &offcpu, why, why_bytes);
+	return r < 0 ? r : engine_set_memory(engine, &memory, why, why_bytes);
+}
+
+static void log_probes(uint32_t probes, const char *what)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			log_info("%s %s", kind_get(i)->name, what);
+	}
+}
+
+/* From which length on waits are in the profile. */
+static void log_minblock(struct session *session)
+{
+	int64_t minblock_us = session->applied.minblock_us;
+
+	if (!(subscriber_probes(session->subscriber) & 1u << PROBE_OFFCPU) ||
+	    session->minblock_said_us == minblock_us)
+		return;
+	session->minblock_said_us = minblock_us;
+	log_info("offcpu minblock %lld us", (long long)minblock_us);
+}
+
+/* What lacks isn't in the graphs; it is said once, and in GET. */
+static void log_missing(const struct session *session, uint32_t probes)
+{
+	const char *why;
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i && engine_failure(session->setup.engine, i, &why) < 0)
+			log_error("%s can't run: %s", kind_get(i)->name, why);
+	}
+}
+
+static void stop(struct session *session)
+{
+	loop_timer_cancel(session->setup.loop, &session->period);
+	log_probes(subscriber_probes(session->subscriber), "disabled");
+	engine_unsubscribe(session->setup.engine, session->subscriber);
+	session->subscriber = NULL;
+	log_info("flamegraph stopped");
+}
+
+/* The params that were waited with. */
+static void change_params(struct session *session)
+{
+	char why[256] = "";
+
+	session->failure[0] = '\0';
+	session->applied = session->wanted.params;
+	subscriber_set_thread_frame(session->subscriber, session->applied.thread_frame);
+	arm_period(session, loop_now_ns());
+	if (tell_engine(session, &session->applied, why, sizeof(why)) < 0) {
+		log_error("the sampling can't be changed: %s", why);
+		snprintf(session->failure, sizeof(session->failure), "%s", why);
+	}
+	log_minblock(session);
+}
+
+/* The window is read: whatever goes, or has other params from now on, gets its files. */
 static void closed_window(void *arg)
 {
 	struct session *session = arg;
 	char why[256] = "";
+	uint32_t leaving = subscriber_probes(session->subscriber) & ~wanted_probes(session);
 
-	rotate(session);
 	session->closing = false;
-	if (!should_run(session)) {
-		engine_unsubscribe(session->setup.engine, session->subscriber);
-		session->subscriber = NULL;
-		log_info("flamegraph stopped");
-	} else {
-		/* The params that were waited with; the rest is reconciled below. */
-		session->applied = session->wanted.params;
-		subscriber_set_thread_frame(session->subscriber, session->applied.thread_frame);
-		engine_set_max_overhead(session->setup.engine,
-					(unsigned)session->applied.max_overhead);
+	if (!wanted_probes(session)) {
+		session_rotate(session, UINT32_MAX);
+		stop(session);
+	} else if (!params_equal(&session->applied, &session->wanted.params)) {
+		session_rotate(session, UINT32_MAX);
+		change_params(session);
+	} else if (!session->period.active) { /* it was to stop, and goes on after all */
+		session_rotate(session, UINT32_MAX);
 		arm_period(session, loop_now_ns());
-		if (engine_set_period(session->setup.engine, params_period_ns(&session->applied),
-				      why, sizeof(why)) < 0) {
-			log_error("the sampling period can't be changed: %s", why);
-			snprintf(session->failure, sizeof(session->failure), "%s", why);
-		}
+	} else {
+		session_rotate(session, leaving);
+	}
+	if (session->subscriber && leaving) {
+		subscriber_remove_probes(session->subscriber, leaving);
+		log_probes(leaving, "disabled");
 	}
 	if (reconcile(session, why, sizeof(why)) < 0)
 		log_error("flamegraph can't run: %s", why);
-	check_closed(session);
+	session_check_closed(session);
 }
 
 static void close_window(struct session *session)
 {
 	session->closing = true;
-	loop_timer_cancel(session->setup.loop, &session->period);
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
 static int start(struct session *session, char *why, size_t why_bytes)
 {
 	struct subscription subscription = {
-		.probes = session->wanted.probes & kinds_built(),
+		.probes = wanted_probes(session),
 		.thread_frame = session->wanted.params.thread_frame,
 	};
-	int r = engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params),
-				  why, why_bytes);
+	int r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber, why,
+				 why_bytes);
 
-	if (r == 0)
-		r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber,
-				     why, why_bytes);
 	if (r < 0) {
 		session->subscriber = NULL;
 		snprintf(session->failure, sizeof(session->failure), "%s", why);
@@ -224,16 +210,39 @@ static int start(struct session *session, char *why, size_t why_bytes)
 	}
 	session->failure[0] = '\0';
 	session->applied = session->wanted.params;
-	engine_set_max_overhead(session->setup.engine, (unsigned)session->applied.max_overhead);
 	arm_period(session, loop_now_ns());
 	log_info("flamegraph started, a sample each %.3f ms",
 		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);
+	log_probes(subscriber_probes(session->subscriber), "enabled");
+	log_minblock(session);
+	log_missing(session, subscription.probes & ~subscriber_probes(session->subscriber));
 	return 0;
+}
+
+/* More probes begin beside those that run. It fails where none that is wanted can. */
+static int add_probes(struct session *session, uint32_t more, char *why, size_t why_bytes)
+{
+	const char *failure = "no memory";
+	int r = subscriber_add_probes(session->subscriber, more);
+	uint32_t runs = subscriber_probes(session->subscriber);
+
+	log_probes(more & runs, "enabled");
+	log_minblock(session);
+	if (r == 0 && runs & wanted_probes(session)) {
+		log_missing(session, more & ~runs);
+		return 0;
+	}
+	if (r == 0)
+		r = engine_failure(session->setup.engine, __builtin_ctz(more), &failure);
+	snprintf(why, why_bytes, "%s", failure);
+	return r < 0 ? r : -ENOTSUP;
 }
 
 static int reconcile(struct session *session, char *why, size_t why_bytes)
 {
-	int r = engine_set_snoopers(session->setup.engine, session->wanted.snoopers);
+	struct engine *engine = session->setup.engine;
+	uint32_t wanted = wanted_probes(session);
+	int r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, session->wanted.snoopers);
 
 	if (r < 0) {
 		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
@@ -241,9 +250,19 @@ static int reconcile(struct session *session, char *why, size_t why_bytes)
 	}
 	if (session->closing)
 		return 0; /* comes back here when it is closed */
-	if (!session->subscriber)
-		return should_run(session) ? start(session, why, why_bytes) : 0;
-	if (!should_run(session) || !params_equal(&session->applied, &session->wanted.params))
+	if (!session->subscriber) {
+		r = tell_engine(session, &session->wanted.params, why, why_bytes);
+		return r < 0 || !wanted ? r : start(session, why, why_bytes);
+	}
+	uint32_t runs = subscriber_probes(session->subscriber);
+	bool same = params_equal(&session->applied, &session->wanted.params);
+	if (same && wanted & ~runs)
+		r = add_probes(session, wanted & ~runs, why, why_bytes);
+	if (r < 0)
+		return r;
+	if (!wanted || !same)
+		loop_timer_cancel(session->setup.loop, &session->period);
+	if (!same || runs & ~wanted)
 		close_window(session);
 	return 0;
 }
@@ -253,9 +272,10 @@ static void undo(struct session *session)
 {
 	char why[256];
 
-	if (engine_set_snoopers(session->setup.engine, session->wanted.snoopers) < 0 ||
-	    engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params), why,
-			      sizeof(why)) < 0)
+	if (engine_set_snoopers(session->setup.engine, FEATURE_FLAMEGRAPH,
+				session->wanted.snoopers) < 0 ||
+	    (!session->subscriber &&
+	     tell_engine(session, &session->wanted.params, why, sizeof(why)) < 0))
 		log_error("the configuration before can't be restored");
 }
 
@@ -291,6 +311,13 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 	return 0;
 }
 
+/* What passes by itself is no trait of this machine. */
+static bool is_passing(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN ||
+	       error == -EBUSY || error == -EINTR || error == -ENOSPC;
+}
+
 const char *session_state(const struct session *session, enum probe probe, const char **why)
 {
 	struct engine_stats stats;
@@ -304,90 +331,17 @@ const char *session_state(const struct session *session, enum probe probe, const
 		*why = session->failure;
 		return "failed";
 	}
-	if (!session->subscriber || !should_run(session))
+	if (!session->subscriber || !(wanted_probes(session) & 1u << probe))
 		return "stopped";
+	if (!subscriber_profile(session->subscriber, probe)) {
+		int error = engine_failure(session->setup.engine, probe, why);
+
+		return is_passing(error) ? "failed" : "unsupported";
+	}
 	engine_stats(session->setup.engine, &stats);
+	if (probe == PROBE_MEM_GLIBC && stats.allocators.arming)
+		return "arming";
 	return stats.arming ? "arming" : "running";
-}
-
-/* ---- GET ---- */
-
-struct fetch {
-	struct fetch *next;
-	struct session *session;
-	enum probe probe;
-	int pid;
-	bool icicle;
-	const struct output *output;
-	void (*done)(void *arg, int error, struct buf *content);
-	void *arg;
-};
-
-static void fetch_finish(struct fetch *fetch, int error, struct buf *content)
-{
-	struct fetch **at = &fetch->session->fetches;
-
-	while (*at != fetch)
-		at = &(*at)->next;
-	*at = fetch->next;
-	fetch->done(fetch->arg, error, content);
-	free(fetch);
-}
-
-static void fetch_rendered(void *arg, struct render *render)
-{
-	fetch_finish(arg, render->error, &render->content[0]);
-}
-
-void session_cancel_fetches(struct session *session)
-{
-	while (session->fetches)
-		fetch_finish(session->fetches, -ECANCELED, NULL);
-}
-
-static void fetch_drained(void *arg)
-{
-	struct fetch *fetch = arg;
-	struct session *session = fetch->session;
-	struct profile *current =
-		session->subscriber ? subscriber_profile(session->subscriber, fetch->probe) : NULL;
-	struct profile *previous = session->previous[fetch->probe];
-	struct render question = {
-		.profile = current ? current : previous,
-		.pid = fetch->pid,
-		.node = TREE_ROOT,
-		.icicle = fetch->icicle,
-		.host = session->setup.files.host,
-		.outputs = {fetch->output},
-		.done = fetch_rendered,
-		.arg = fetch,
-	};
-
-	if (current && loop_now_ns() - current->from_ns < SHORT_PERIOD_S * NS_PER_S)
-		question.before = previous;
-	int r = question.profile ? render_submit(session->setup.files.bulk, &question) : -ENOENT;
-	if (r < 0)
-		fetch_finish(fetch, r, NULL);
-}
-
-int session_fetch(struct session *session, enum probe probe, int pid, bool icicle,
-		  const struct output *output,
-		  void (*done)(void *arg, int error, struct buf *content), void *arg)
-{
-	bool collecting = session->subscriber && subscriber_profile(session->subscriber, probe);
-
-	if (!collecting && !session->previous[probe])
-		return -ENOENT;
-	struct fetch *fetch = malloc(sizeof(*fetch));
-	if (!fetch)
-		return -ENOMEM;
-	*fetch = (struct fetch){session->fetches, session, probe, pid, icicle, output, done, arg};
-	session->fetches = fetch;
-	if (collecting)
-		engine_drain(session->setup.engine, fetch_drained, fetch);
-	else
-		fetch_drained(fetch);
-	return 0;
 }
 
 void session_close(struct session *session, void (*done)(void *arg), void *arg)
@@ -395,9 +349,10 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg)
 	session->closed = done;
 	session->closed_arg = arg;
 	session->wanted.running = false;
+	loop_timer_cancel(session->setup.loop, &session->period);
 	if (session->subscriber && !session->closing)
 		close_window(session);
-	check_closed(session);
+	session_check_closed(session);
 }
 
 void session_set_retention(struct session *session, const struct retention_limits *limits)

@@ -12,6 +12,7 @@
 #include "profile/engine.h"
 #include "profile/files.h"
 #include "profile/spec.h"
+#include "profile/view.h"
 
 struct session;
 
@@ -42,15 +43,23 @@ const struct spec *session_spec(const struct session *session);
  * say). */
 const char *session_state(const struct session *session, enum probe probe, const char **why);
 
-/*
- * The profile so far as `output`: since the last file, and where that is less than 30 s the period
- * before as well. done() gets 0 or a negative errno, and the content, which it may take over.
- * -ENOENT: there is none (done() isn't called). pid 0: all. `icicle`: the picture has its root on
- * top.
- */
-int session_fetch(struct session *session, enum probe probe, int pid, bool icicle,
-		  const struct output *output,
-		  void (*done)(void *arg, int error, struct buf *content), void *arg);
+struct session_question {
+	enum probe probe;
+	enum view view;
+	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: what is younger is left out */
+	int pid;	     /* 0: all */
+	bool icicle;	     /* the picture has its root on top */
+	bool events;	     /* these instead of the weights */
+	const struct output *output;
+	/* Gets 0 or a negative errno, and the content, which it may take over. */
+	void (*done)(void *arg, int error, struct buf *content);
+	void *arg;
+};
+
+/* The profile so far as `output`: since the last file, and where that is less than 30 s the period
+ * before as well; of other views than VIEW_ALL what is held now. -ENOENT: there is none; -ENOMEM:
+ * then done() isn't called. */
+int session_fetch(struct session *session, const struct session_question *question);
 
 /* At the end, when no job is done any more: fetches under way get -ECANCELED. */
 void session_cancel_fetches(struct session *session);

@@ -26,6 +26,8 @@ struct snoopers {
 	size_t ids_count;
 	struct name_snooper *names;
 	size_t names_count;
+	struct snoopers **parts; /* of a union: whose texts and patterns the names have */
+	size_t parts_count;
 };
 
 uint64_t snoopers_serial(const struct snoopers *snoopers)
@@ -63,11 +65,57 @@ void snoopers_unref(struct snoopers *snoopers)
 {
 	if (!snoopers || atomic_fetch_sub(&snoopers->refs, 1) > 1)
 		return;
-	for (size_t i = 0; i < snoopers->names_count; i++)
+	for (size_t i = 0; !snoopers->parts && i < snoopers->names_count; i++)
 		name_done(&snoopers->names[i]);
+	for (size_t i = 0; snoopers->parts && i < snoopers->parts_count; i++)
+		snoopers_unref(snoopers->parts[i]);
+	free(snoopers->parts);
 	free(snoopers->names);
 	free(snoopers->ids);
 	free(snoopers);
+}
+
+static void add_part(struct snoopers *to, const struct snoopers_part *part)
+{
+	struct snoopers *from = part->snoopers;
+
+	to->parts[to->parts_count++] = snoopers_ref(from);
+	for (size_t i = 0; i < from->ids_count; i++) {
+		to->ids[to->ids_count] = from->ids[i];
+		to->ids[to->ids_count++].probes &= part->probes;
+	}
+	for (size_t i = 0; i < from->names_count; i++) {
+		struct name_snooper *name = &to->names[to->names_count];
+
+		*name = from->names[i];
+		name->probes &= part->probes;
+		to->names_count += name->probes != 0;
+	}
+}
+
+int snoopers_join(struct snoopers **ret, const struct snoopers_part *parts, size_t count)
+{
+	_cleanup_snoopers_ struct snoopers *joined = NULL;
+	size_t ids = 0, names = 0;
+	int r = snoopers_new(&joined);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < count; i++) {
+		ids += parts[i].snoopers ? parts[i].snoopers->ids_count : 0;
+		names += parts[i].snoopers ? parts[i].snoopers->names_count : 0;
+	}
+	joined->parts = calloc(count + 1, sizeof(struct snoopers *));
+	joined->ids = calloc(ids + 1, sizeof(*joined->ids));
+	joined->names = calloc(names + 1, sizeof(*joined->names));
+	if (!joined->parts || !joined->ids || !joined->names)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].snoopers)
+			add_part(joined, &parts[i]);
+	}
+	*ret = TAKE_PTR(joined);
+	return 0;
 }
 
 int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
@@ -82,7 +130,7 @@ int snoopers_add_id(struct snoopers *snoopers, pid_t pid)
 		return -ENOMEM;
 	snoopers->ids = ids;
 	struct id_snooper *id = &ids[snoopers->ids_count++];
-	*id = (struct id_snooper){.pid = pid, .existed = r == 0};
+	*id = (struct id_snooper){.pid = pid, .existed = r == 0, .probes = ALL_PROBES};
 	if (id->existed)
 		id->start_ticks = stat.start_ticks;
 	return 0;
@@ -241,7 +289,7 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 
 		if (id->pid == who->line_pid && id->existed &&
 		    id->start_ticks == who->line_start_ticks)
-			match->probes = ALL_PROBES;
+			match->probes |= id->probes;
 	}
 	for (size_t i = 0; i < snoopers->names_count; i++) {
 		struct name_snooper *name = &snoopers->names[i];

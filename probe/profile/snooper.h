@@ -18,6 +18,7 @@ struct id_snooper {
 	pid_t pid;
 	uint64_t start_ticks; /* of the process that had the pid when it was named … */
 	bool existed;	      /* … if there was one */
+	uint32_t probes;      /* counts for these only */
 };
 
 /* All processes whose name and command line match. */
@@ -42,6 +43,15 @@ static inline void snoopers_unrefp(struct snoopers **snoopers)
 	snoopers_unref(*snoopers);
 }
 #define _cleanup_snoopers_ _cleanup_(snoopers_unrefp)
+
+/* One of the sets that are joined: what it chooses counts for `probes` only. */
+struct snoopers_part {
+	struct snoopers *snoopers; /* NULL: none; a reference is taken */
+	uint32_t probes;
+};
+
+/* The union of some sets, with a serial of its own. -ENOMEM */
+int snoopers_join(struct snoopers **ret, const struct snoopers_part *parts, size_t count);
 
 /* Adding, before the set is shared. The start time is looked up: -errno of that, but for -ESRCH (no
  * such process now). -ENOMEM */

@@ -25,6 +25,7 @@ struct space {
 	size_t gone_count;
 	uint64_t read_ns;
 	uint32_t exec_pages;
+	struct symbol_file *program;
 };
 
 int space_new(struct space **ret)
@@ -46,6 +47,7 @@ void space_free(struct space *space)
 		return;
 	regions_free(space->regions, space->count);
 	regions_free(space->gone, space->gone_count);
+	symbol_file_unref(space->program);
 	free(space);
 }
 
@@ -79,8 +81,22 @@ int space_copy(struct space **ret, const struct space *from)
 	space->count = from->count;
 	space->read_ns = from->read_ns;
 	space->exec_pages = from->exec_pages;
+	space_set_program(space, from->program);
 	*ret = TAKE_PTR(space);
 	return 0;
+}
+
+void space_set_program(struct space *space, struct symbol_file *file)
+{
+	struct symbol_file *before = space->program;
+
+	space->program = file ? symbol_file_ref(file) : NULL;
+	symbol_file_unref(before);
+}
+
+const struct symbol_file *space_program(const struct space *space)
+{
+	return space->program;
 }
 
 static bool same(const struct region *a, const struct region *b)
@@ -230,6 +246,14 @@ void space_each(const struct space *space,
 
 		each(arg, &view);
 	}
+}
+
+struct symbol_file *space_file_at(const struct space *space, uint64_t start, uint64_t file_offset)
+{
+	const struct region *region = region_at(space, start);
+
+	return region && region->start == start && region->file_offset == file_offset ? region->file
+										      : NULL;
 }
 
 uint64_t space_read_ns(const struct space *space)

@@ -27,6 +27,10 @@ void space_free(struct space *space);
 int space_update(struct space *space, const struct maps *maps, struct symbol_file **files,
 		 uint64_t began_ns);
 
+/* The file of the program itself, of which what else it has mapped are libraries. NULL: unknown. */
+void space_set_program(struct space *space, struct symbol_file *file);
+const struct symbol_file *space_program(const struct space *space);
+
 /* Forgets what was unmapped before `ns`. */
 void space_forget(struct space *space, uint64_t ns);
 
@@ -44,6 +48,10 @@ struct region_view {
 /* By address. */
 void space_each(const struct space *space,
 		void (*each)(void *arg, const struct region_view *region), void *arg);
+
+/* The file of the mapping that begins there, if it is there now and of that place in its file.
+ * Borrowed; NULL: none. */
+struct symbol_file *space_file_at(const struct space *space, uint64_t start, uint64_t file_offset);
 
 /* When the maps were read last; 0: never. */
 uint64_t space_read_ns(const struct space *space);

@@ -10,8 +10,27 @@
 
 #include "profile/snooper.h"
 
+struct memory_settings;
+struct offcpu_settings;
+
 #define SPEC_PATH_MAX	1024
 #define SPEC_SERVER_MAX 256
+
+/* The waits that off-CPU shows. */
+enum offcpu_state {
+	OFFCPU_SD,  /* interruptible or not */
+	OFFCPU_D,   /* uninterruptible */
+	OFFCPU_ALL, /* whatever the state: preempted and stopped too */
+};
+
+/* Of the feature /sched. */
+struct sched_params {
+	int64_t min_us;
+	int64_t latency_thr_ms; /* SCHED_THR_UNSET: min_us counts */
+	int64_t group_by;	/* enum group_by */
+	int64_t report_period_s;
+};
+#define SCHED_THR_UNSET (-1)
 
 struct params {
 	int64_t svg_period_s;
@@ -22,13 +41,20 @@ struct params {
 	int64_t thread_frame;
 	int64_t max_overhead;
 	int64_t icicle; /* pictures have their root on top */
+	int64_t minblock_us, maxblock_us;
+	int64_t offcpu_state; /* enum offcpu_state */
+	int64_t offcpu_split; /* the time after the wake-up apart */
+	int64_t offcpu_depth; /* frames */
+	int64_t aggregate_by_cpu;
+	int64_t mem_fault_bytes, mem_sample_bytes; /* of so many one is taken; 0: each */
 	char pyroscope_server[SPEC_SERVER_MAX];
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];
+	struct sched_params sched;
 };
 
 struct spec {
-	uint32_t probes;	   /* 1 << enum probe, as they were asked for */
+	uint32_t probes;	   /* 1 << the feature's number of each, as they were asked for */
 	struct snoopers *snoopers; /* a reference; never NULL */
 	struct params params;
 	bool running;
@@ -41,6 +67,12 @@ void spec_done(struct spec *spec);
 
 /* ns between samples on each busy CPU. */
 uint64_t params_period_ns(const struct params *params);
+
+/* What off-CPU is to show. Times that ns have no room for are as long as can be. */
+void params_offcpu(const struct params *params, struct offcpu_settings *settings);
+
+/* How page faults and allocations are drawn. */
+void params_memory(const struct params *params, struct memory_settings *settings);
 
 /* Whether two sets of params make the same profiles and files. */
 bool params_equal(const struct params *a, const struct params *b);

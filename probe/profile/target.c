@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "proc/proc.h"
-#include "profile/kind.h"
 #include "profile/target_state.h"
+#include "thread_times.h"
 
 #define HUNG_MAX 1024
 /* Processes that are looked at as soon as they begin; of the others the first stack is waited for.
@@ -39,6 +39,13 @@ static void tables_changed(void *arg)
 	targets->publishing_posted = true;
 }
 
+static void log_end(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	target_log_probes(&targets->log, target, 0);
+}
+
 int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		struct symbol_files *files, struct worker *urgent, size_t max)
 {
@@ -54,7 +61,10 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
+	target_log_init(&targets->log);
 	int r = target_table_new(&targets->table, max);
+	if (r == 0)
+		target_table_on_end(targets->table, log_end, targets);
 	if (r == 0)
 		r = tables_new(&targets->tables, urgent, tables_changed, targets);
 	if (r == 0)
@@ -100,7 +110,12 @@ static bool is_same(const struct target_value *a, const struct target_value *b)
 	       a->spans_count == b->spans_count;
 }
 
-static void tell_kernel(struct targets *targets, const struct target *target, bool may_add)
+uint32_t target_wanted_early(uint32_t wanted)
+{
+	return (wanted & WANTED_STACKS) | (wanted & WANTED_SCHED ? MAYBE_SCHED : 0);
+}
+
+static void tell_kernel(struct targets *targets, struct target *target, bool may_add)
 {
 	const struct spans *spans = target->spans;
 	struct target_value now = {0}, wanted = {.id = target->id};
@@ -109,41 +124,83 @@ static void tell_kernel(struct targets *targets, const struct target *target, bo
 		wanted.spans = spans->start;
 		wanted.spans_count = spans->count;
 	}
-	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
-		if (target->undecided || targets_subscribers(targets, target, probe))
-			wanted.probes |= kinds_built() & 1u << probe;
+	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
+		if (targets_subscribers(targets, target, bit))
+			wanted.probes |= 1u << bit;
 	}
+	if (target->undecided)
+		wanted.probes |= target_wanted_early(target->maybe);
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there ? now.id > target->id : !may_add)
 		return;
 	wanted.unread = there ? now.unread : !space_read_ns(target->space);
-	bool nobodys = !wanted.probes && !target->waiting;
+	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
+	uint32_t probes = wanted.probes;
 	if (target->arming)
 		wanted.probes = 0;
-	if (nobodys)
+	if (nobodys) {
 		target_forget_in_kernel(targets, target->pid, target->id);
-	else if ((!there || !is_same(&now, &wanted)) &&
-		 tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC)
+	} else if ((!there || !is_same(&now, &wanted)) &&
+		   tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC) {
 		targets->stats.refused++;
+		return;
+	}
+	if (!target->undecided)
+		target_log_probes(&targets->log, target, probes);
 }
 
-void target_tell_kernel(struct targets *targets, const struct target *target)
+void target_tell_kernel(struct targets *targets, struct target *target)
 {
 	tell_kernel(targets, target, true);
 }
 
-void target_correct_kernel(struct targets *targets, const struct target *target)
+void target_correct_kernel(struct targets *targets, struct target *target)
 {
 	tell_kernel(targets, target, false);
 }
 
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
-			     uint32_t probe)
+			     uint32_t bit)
 {
+	const struct selection *selection = &targets->selection;
+
 	if (target->rejected)
 		return 0;
-	uint32_t followers = target->probes & 1u << probe ? targets->selection.followers : 0;
-	return followers | (target->subscribers & ~target->waiting);
+	uint32_t followers = target->probes & 1u << bit ? selection->followers : 0;
+	return selection->wanting[bit] & (followers | (target->subscribers & ~target->waiting));
+}
+
+bool targets_want_times(const struct targets *targets, const struct target *target)
+{
+	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
+		if (TIMES_WANTED & 1u << bit && targets_subscribers(targets, target, bit))
+			return true;
+	}
+	return false;
+}
+
+uint32_t selection_wanted(const struct selection *selection)
+{
+	uint32_t wanted = 0;
+
+	for (int bit = 0; bit < WANTED_COUNT; bit++)
+		wanted |= selection->wanting[bit] ? 1u << bit : 0;
+	return wanted;
+}
+
+bool targets_will_want(const struct targets *targets, const struct target *target, uint32_t probe)
+{
+	return targets_subscribers(targets, target, probe) ||
+	       (!target->rejected && target->waiting & targets->selection.wanting[probe]);
+}
+
+bool target_is_walked(const struct targets *targets, const struct target *target)
+{
+	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
+		if (targets_will_want(targets, target, probe))
+			return true;
+	}
+	return target->undecided && target->maybe & WANTED_STACKS;
 }
 
 void target_deselect(struct targets *targets, struct target *target)
@@ -188,16 +245,18 @@ bool target_evaluate(const struct targets *targets, struct target *target)
 {
 	struct identity who = {target->line_pid, target->line_start_ticks, target->comm};
 	const struct selection *selection = &targets->selection;
+	uint32_t wanted = selection_wanted(selection);
 	struct match match = {0};
 
 	if (selection->snoopers && selection->followers)
 		snoopers_match(selection->snoopers, &who, &match);
 	if (!target->undecided)
 		target->probes_before = target->alive ? target->probes : 0;
-	target->probes = match.probes;
-	target->undecided = match.maybe != 0;
+	target->probes = match.probes & wanted;
+	target->maybe = match.maybe & wanted;
+	target->undecided = target->maybe != 0;
 	if (target->undecided && target->judged_by == snoopers_serial(selection->snoopers)) {
-		target->probes |= target->judged_probes;
+		target->probes |= target->judged_probes & wanted;
 		target->undecided = false;
 	}
 	find_choosers(selection, target);
@@ -213,15 +272,16 @@ static bool is_own_line(const struct target *target)
 static void judge(struct targets *targets, const struct life_event *event)
 {
 	const struct selection *selection = &targets->selection;
+	uint32_t wanted = selection_wanted(selection);
 	struct match match;
 
 	if (event->kind != LIFE_EXEC || event->verdict || targets->scanning ||
 	    !selection->snoopers || !selection->followers)
 		return;
 	snoopers_match(selection->snoopers, &(struct identity){.comm = event->comm}, &match);
-	if (!match.probes && !match.maybe)
+	if (!((match.probes | match.maybe) & wanted))
 		tracer_judge(targets->tracer, event->comm, VERDICT_DOES_NOT);
-	else if (!match.maybe)
+	else if (!(match.maybe & wanted))
 		tracer_judge(targets->tracer, event->comm, VERDICT_MATCHES);
 }
 
@@ -249,6 +309,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
 	fresh.inherited = before ? before->subscribers : 0;
+	fresh.netns_id = before ? before->netns_id : 0;
 	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {
 		fresh.line_pid = before->line_pid;
 		fresh.line_start_ticks = before->line_start_ticks;
@@ -266,9 +327,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	if (!target)
 		return;
 	target_correct_kernel(targets, target);
-	if (target->undecided ||
-	    (!space_read_ns(target->space) && rate_take(&targets->eager, loop_now_ns())))
-		target_look_at(targets, target);
+	target_meet(targets, target);
 }
 
 void targets_on_life(struct targets *targets, const struct life_event *event)

@@ -16,6 +16,10 @@
 /* Subscribers are told apart by a bit. */
 #define SUBSCRIBERS_MAX 16
 
+/* What a process may be wanted for: stacks of each probe, and WANTED_SCHED; as bits. */
+#define WANTED_COUNT  (PROBE_COUNT + 1)
+#define WANTED_STACKS ((1u << PROBE_COUNT) - 1)
+
 /* A process, told from another that gets its pid later. */
 struct process_id {
 	pid_t pid;
@@ -32,8 +36,9 @@ struct chosen {
 
 /* What is wanted now. */
 struct selection {
-	struct snoopers *snoopers; /* borrowed by targets_select(), which takes a reference */
-	uint32_t followers;	   /* subscribers that want what the snoopers choose */
+	struct snoopers *snoopers;	/* borrowed by targets_select(), which takes a reference */
+	uint32_t followers;		/* subscribers that want what the snoopers choose */
+	uint32_t wanting[WANTED_COUNT]; /* subscribers, by the bit that they want */
 	struct chosen chosen[SUBSCRIBERS_MAX]; /* ids borrowed until the next targets_select() */
 };
 
@@ -62,9 +67,21 @@ void targets_kernel_gone(struct targets *targets);
 /* Who there is and was: for look-ups. */
 const struct target_table *targets_table(const struct targets *targets);
 
-/* The subscribers that want this target's stacks of a probe. */
+/* The subscribers that want this target's stacks of a probe, or it for WANTED_SCHED. */
 uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
-			     uint32_t probe);
+			     uint32_t bit);
+
+/* Whether somebody wants its stacks of a probe, now or from its next exec on. */
+bool targets_will_want(const struct targets *targets, const struct target *target, uint32_t probe);
+
+/* Whether somebody wants it for one of TIMES_WANTED; of one that ended, too. */
+bool targets_want_times(const struct targets *targets, const struct target *target);
+
+/* Calls read(arg) whenever a target's mappings were read. */
+void targets_on_maps(struct targets *targets, void (*read)(void *arg), void *arg);
+
+/* Has a target's mappings read (again). */
+void targets_look_at(struct targets *targets, const struct target *target);
 
 /* After a window was read: forgets who ended before `ns`, finds those whose end was not told. */
 void targets_sweep(struct targets *targets, uint64_t ns);

@@ -28,7 +28,7 @@ static void keep(struct targets *targets, struct examination *e, size_t i)
 {
 	const struct mapping *mapping = &e->maps.mappings[i];
 	struct symbol_place place = {e->pid, mapping->start, mapping->end};
-	struct symbol_file *file = target_file_of(targets, e, i, NULL, NULL);
+	struct symbol_file *file = target_file_of(targets, e, i, NULL, NULL, NULL);
 	struct table *table = file ? tables_get(targets->tables, file, &place) : NULL;
 
 	symbol_file_unref(file);

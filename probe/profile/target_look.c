@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
@@ -14,7 +15,8 @@
 #define EXEC_NS (50 * NS_PER_MS)
 
 struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
-				   struct symbol_root *root, struct symbol_file *before)
+				   struct symbol_root *root, struct symbol_file *before,
+				   const struct space *space)
 {
 	const struct mapping *mapping = &e->maps.mappings[i];
 	struct opened *opened = &e->opened[i];
@@ -27,8 +29,28 @@ struct symbol_file *target_file_of(struct targets *targets, struct examination *
 		return symbol_file_ref(before);
 	if (!opened->known)
 		return symbol_file_nameless(mapping->path);
+	struct symbol_file *known =
+		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
+	struct symbol_file *same = known ? symbol_files_again(known, &opened->fd, &opened->stat,
+							      root, e->match.debugging_dir)
+					 : NULL;
+	if (same)
+		return same;
 	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, root,
 				e->match.debugging_dir);
+}
+
+/* Which of the files is the program itself. */
+static struct symbol_file *program_of(const struct examination *e, struct symbol_file **files)
+{
+	for (size_t i = 0; e->has_program && i < e->maps.count; i++) {
+		const struct opened *opened = &e->opened[i];
+
+		if (opened->known && opened->stat.st_dev == e->program.st_dev &&
+		    opened->stat.st_ino == e->program.st_ino)
+			return files[i];
+	}
+	return NULL;
 }
 
 static void take_maps(struct targets *targets, struct target *target, struct examination *e)
@@ -40,8 +62,14 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 	if (e->other_root)
 		root = symbol_root_new(&e->root_fd, &e->root_stat);
 	for (size_t i = 0; opened && i < count; i++)
-		opened[i] = target_file_of(targets, e, i, root, i ? opened[i - 1] : NULL);
+		opened[i] = target_file_of(targets, e, i, root, i ? opened[i - 1] : NULL,
+					   target->space);
 	symbol_root_unref(root);
+	target->netns_id = e->netns_id;
+	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
+		  COMM_BYTES, target->comm, count);
+	if (opened)
+		space_set_program(target->space, program_of(e, opened));
 	if (opened && space_update(target->space, &e->maps, opened, e->began_ns) == 0)
 		return;
 	for (size_t i = 0; opened && i < count; i++)
@@ -72,7 +100,7 @@ static void decide(struct targets *targets, struct target *target, const struct 
 	if (finished) {
 		target->judged_by = snoopers_serial(e->snoopers);
 		target->judged_probes = e->match.probes;
-		target->probes |= e->match.probes;
+		target->probes |= e->match.probes & selection_wanted(&targets->selection);
 	} else if (target->probes_before) {
 		target->probes |= target->judged_probes; /* nothing better is known */
 	}
@@ -118,6 +146,8 @@ static void examined(void *arg, struct examination *e, bool finished)
 		if (space_read_ns(target->space) >= target->uncovered_ns)
 			target->uncovered_ns = 0;
 		target_publish(targets, target);
+		if (targets->maps_read)
+			targets->maps_read(targets->maps_arg);
 	} else if (!target->examining) {
 		target_give_up_arming(targets, target);
 	}
@@ -152,10 +182,25 @@ void target_look_at(struct targets *targets, struct target *target)
 	target->retry_ns = loop_now_ns() + RETRY_NS;
 }
 
+void targets_on_maps(struct targets *targets, void (*read)(void *arg), void *arg)
+{
+	targets->maps_read = read;
+	targets->maps_arg = arg;
+}
+
+void targets_look_at(struct targets *targets, const struct target *target)
+{
+	struct target *its = target_table_find(targets->table, (uint32_t)target->pid, target->id);
+
+	if (its)
+		target_look_at(targets, its);
+}
+
 void target_meet(struct targets *targets, struct target *target)
 {
 	if (target->undecided || target->arming ||
-	    (!space_read_ns(target->space) && rate_take(&targets->eager, loop_now_ns())))
+	    (target_is_walked(targets, target) && !space_read_ns(target->space) &&
+	     rate_take(&targets->eager, loop_now_ns())))
 		target_look_at(targets, target);
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "proc/proc.h"
-#include "profile/kind.h"
 #include "profile/target_state.h"
 
 /* Targets whose end was not told are looked for no more often than this. */
@@ -15,14 +14,35 @@
  * others get them with their first stack. */
 #define ARMING_MAX 1024
 
-/* Who is sampled already. */
+/* It is sampled when it has its tables, unless too many wait for theirs. */
+static void begin_arming(struct targets *targets, struct target *target)
+{
+	target->arming = targets->armed++ < ARMING_MAX;
+	target->arming_ns = loop_now_ns();
+	if (target->arming)
+		targets_begin_arming(targets);
+}
+
+/* Whether its stacks are taken now. */
+static bool is_sampled(const struct targets *targets, const struct target *target)
+{
+	struct target_value value;
+
+	return tracer_target_get(targets->tracer, target->pid, &value) == 0 &&
+	       value.probes & WANTED_STACKS;
+}
+
+/* Who is known already. */
 static void scan_known(struct targets *targets, struct target *known)
 {
 	uint32_t probes = known->probes, subscribers = known->subscribers;
 
 	if (target_evaluate(targets, known)) {
+		if (!known->arming && target_is_walked(targets, known) &&
+		    !is_sampled(targets, known))
+			begin_arming(targets, known);
 		target_tell_kernel(targets, known);
-		if (known->undecided)
+		if (known->undecided || known->arming)
 			target_look_at(targets, known);
 		return;
 	}
@@ -55,7 +75,7 @@ static bool may_be_wanted(const struct targets *targets, pid_t pid)
 	if (proc_comm(pid, comm) < 0)
 		return false;
 	snoopers_match(selection->snoopers, &(struct identity){.comm = comm}, &match);
-	return match.probes || match.maybe;
+	return (match.probes | match.maybe) & selection_wanted(selection);
 }
 
 /* Whether the kernel has an incarnation that is newer than what is known. */
@@ -71,11 +91,9 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 }
 
 static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
-		     bool is_sampled)
+		     bool is_there)
 {
 	struct target fresh = {
-		.arming = !is_sampled && targets->armed++ < ARMING_MAX,
-		.arming_ns = loop_now_ns(),
 		.pid = pid,
 		.id = id,
 		.start_ticks = stat->start_ticks,
@@ -91,8 +109,8 @@ static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
-	if (target->arming)
-		targets_begin_arming(targets);
+	if (!is_there && target_is_walked(targets, target))
+		begin_arming(targets, target);
 	target_tell_kernel(targets, target);
 	target_meet(targets, target);
 }
@@ -161,13 +179,15 @@ int targets_select(struct targets *targets, const struct selection *selection)
 	targets->selection = *selection;
 	if (selection->snoopers)
 		snoopers_ref(selection->snoopers);
+	uint32_t wanted = selection_wanted(selection);
 	bool few = !has_followers(selection) ||
-		   (has_followers(&before) && before.snoopers == selection->snoopers);
+		   (has_followers(&before) && before.snoopers == selection->snoopers &&
+		    !(wanted & ~selection_wanted(&before)));
 	snoopers_unref(before.snoopers);
 	/* First, so that whoever starts or becomes another during the scan is told of. */
 	targets->scanning = true;
 	targets->armed = 0;
-	tracer_follow_new(targets->tracer, true, kinds_built());
+	tracer_follow_new(targets->tracer, true, target_wanted_early(wanted));
 	tracer_read_life(targets->tracer);
 	if (few)
 		scan_few(targets);
@@ -176,7 +196,7 @@ int targets_select(struct targets *targets, const struct selection *selection)
 	tracer_read_life(targets->tracer);
 	targets->scanning = false;
 	if (!has_names(selection))
-		tracer_follow_new(targets->tracer, false, kinds_built());
+		tracer_follow_new(targets->tracer, false, target_wanted_early(wanted));
 	return r;
 }
 
@@ -208,7 +228,7 @@ static void repair(struct targets *targets)
 	struct counters counters;
 
 	tracer_counters(targets->tracer, &counters);
-	uint64_t lost = counters.lost[LOST_LIFE_FULL];
+	uint64_t lost = counters.lost[LOSERS_ALL][LOST_LIFE_FULL];
 	if (lost == targets->events_lost)
 		return;
 	targets->events_lost = lost;
@@ -221,6 +241,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 {
 	uint64_t now_ns = loop_now_ns();
 
+	target_log_rest(&targets->log);
 	target_table_sweep(targets->table, ns);
 	tables_sweep(targets->tables);
 	targets_publish(targets);

@@ -7,6 +7,7 @@
 #include "base/rate.h"
 #include "profile/examine.h"
 #include "profile/target.h"
+#include "profile/target_log.h"
 
 #define COMMON_MAX 16
 
@@ -23,6 +24,7 @@ struct targets {
 	struct target_table *table;
 	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
 	struct rate eager;
+	struct target_log log;
 	bool scanning;		/* the selection has changed, and not all were looked at yet */
 	unsigned armed;		/* processes that wait for their tables, in this scan */
 	struct loop_timer late; /* those that waited too long are sampled as they are */
@@ -37,20 +39,33 @@ struct targets {
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
-	bool evicted;		 /* during targets_publish() */
-	uint64_t evicted_before; /* tables, until the last one */
+	bool evicted;		      /* during targets_publish() */
+	uint64_t evicted_before;      /* tables, until the last one */
+	void (*maps_read)(void *arg); /* NULL: nobody is told */
+	void *maps_arg;
 };
+
+/* All that is wanted of any process. */
+uint32_t selection_wanted(const struct selection *selection);
+
+/* Whether anybody wants its stacks: else it needs neither mappings nor tables. */
+bool target_is_walked(const struct targets *targets, const struct target *target);
 
 /* Fills in who wants a process that goes by this identity; false: nobody does. */
 bool target_evaluate(const struct targets *targets, struct target *target);
 
+/* What a process is sampled for that may be wanted for this: what can be dropped when it isn't
+ * after all. Stacks can, and what the kernel counts of each process; sums of many processes can't.
+ */
+uint32_t target_wanted_early(uint32_t wanted);
+
 /* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
  * the target stays: its event is on its way. */
-void target_tell_kernel(struct targets *targets, const struct target *target);
+void target_tell_kernel(struct targets *targets, struct target *target);
 
 /* The same for what the kernel told of itself: if it isn't there any more, it has ended or found no
  * room. */
-void target_correct_kernel(struct targets *targets, const struct target *target);
+void target_correct_kernel(struct targets *targets, struct target *target);
 
 void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
 
@@ -69,9 +84,11 @@ void targets_publish(struct targets *targets);
 /* It is no longer wanted; what was sampled of it until now was. */
 void target_deselect(struct targets *targets, struct target *target);
 
-/* The file of mapping number `i`, `before` that of the mapping before it; a reference, or NULL. */
+/* The file of mapping number `i`, `before` that of the mapping before it; a reference, or NULL.
+ * What is still mapped as `space` has it stays the same one; NULL: nothing was known. */
 struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
-				   struct symbol_root *root, struct symbol_file *before);
+				   struct symbol_root *root, struct symbol_file *before,
+				   const struct space *space);
 
 void targets_keep_common(struct targets *targets);
 void targets_drop_common(struct targets *targets);

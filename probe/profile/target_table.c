@@ -20,6 +20,8 @@ struct target_table {
 	struct map *rejected; /* target_key -> uint64_t ns */
 	size_t max;
 	struct target_table_stats stats;
+	void (*ended)(void *arg, struct target *target); /* NULL: nobody is told */
+	void *ended_arg;
 };
 
 static void target_free(struct target *target)
@@ -89,6 +91,8 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 	uint32_t pid = (uint32_t)target->pid;
 	uint64_t *id = map_get(table->current, &pid);
 
+	if (table->ended)
+		table->ended(table->ended_arg, target);
 	target->alive = false;
 	target->ended_ns = ns;
 	spans_unref(target->spans);
@@ -216,6 +220,13 @@ void target_table_each_ever(const struct target_table *table,
 
 	map_each (table->all, pos, key, target)
 		each(arg, *target);
+}
+
+void target_table_on_end(struct target_table *table, void (*ended)(void *arg, struct target *),
+			 void *arg)
+{
+	table->ended = ended;
+	table->ended_arg = arg;
 }
 
 void target_table_stats(const struct target_table *table, struct target_table_stats *stats)

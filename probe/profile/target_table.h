@@ -22,7 +22,8 @@ struct target {
 	uint64_t id;
 	char comm[COMM_BYTES];
 	uint64_t start_ticks;
-	pid_t line_pid; /* struct identity */
+	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
+	pid_t line_pid;	   /* struct identity */
 	uint64_t line_start_ticks;
 	bool alive; /* still runs, under this id */
 	bool ended_by_exec;
@@ -31,6 +32,8 @@ struct target {
 	bool examining;
 	bool hangs;		/* looking at it took too long: it isn't looked at again */
 	uint32_t probes;	/* wanted by the snoopers */
+	uint32_t maybe;		/* while undecided: those that its command line decides on */
+	uint32_t probes_said;	/* it is sampled for these, the log said */
 	uint32_t subscribers;	/* that chose this process, or one it descends from */
 	uint32_t inherited;	/* of these: because they chose its parent or predecessor */
 	uint32_t waiting;	/* of these: they want it from its next exec on */
@@ -86,6 +89,10 @@ void target_table_each(const struct target_table *table, void (*each)(void *arg,
 /* The same for those that have ended, too. */
 void target_table_each_ever(const struct target_table *table,
 			    void (*each)(void *arg, struct target *), void *arg);
+
+/* Calls ended(arg) for each that ends from now on, before it does. */
+void target_table_on_end(struct target_table *table, void (*ended)(void *arg, struct target *),
+			 void *arg);
 
 struct target_table_stats {
 	uint64_t ended;	  /* since the start */

@@ -31,7 +31,7 @@ void target_publish(struct targets *targets, struct target *target)
 	struct spans *written, *before = target->spans;
 
 	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
-	    !space_read_ns(target->space))
+	    !space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
 	int r = write_spans(targets, target, &written);
 	target->unpublished = r < 0;

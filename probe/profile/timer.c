@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,21 +17,23 @@
 
 struct timer {
 	struct loop *loop;
-	struct bpf_program *program;
-	uint64_t period_ns;
+	int program_fd;
+	uint32_t event;
+	uint64_t period;
+	bool idle;
 	int cpus_max;
-	struct bpf_link **links; /* one a CPU; NULL: not sampled */
+	int *events; /* one a CPU; -1: not sampled */
 	struct loop_watch uevents;
 };
 
-static int open_clock(int cpu, uint64_t period_ns)
+static int open_event(const struct timer *timer, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period_ns,
-		.exclude_idle = 1,
+		.config = timer->event,
+		.sample_period = timer->period,
+		.exclude_idle = !timer->idle,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -39,21 +42,21 @@ static int open_clock(int cpu, uint64_t period_ns)
 
 static int attach(struct timer *timer, int cpu)
 {
-	_cleanup_close_ int fd = open_clock(cpu, timer->period_ns);
+	_cleanup_close_ int fd = open_event(timer, cpu);
 
 	if (fd < 0)
 		return fd;
-	timer->links[cpu] = bpf_program__attach_perf_event(timer->program, fd);
-	if (!timer->links[cpu])
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, timer->program_fd) < 0)
 		return -errno;
-	(void)TAKE_FD(fd); /* the link's now */
+	timer->events[cpu] = TAKE_FD(fd);
 	return 0;
 }
 
 static void detach(struct timer *timer, int cpu)
 {
-	bpf_link__destroy(timer->links[cpu]);
-	timer->links[cpu] = NULL;
+	if (timer->events[cpu] >= 0)
+		close(timer->events[cpu]);
+	timer->events[cpu] = -1;
 }
 
 /* Attaches to each CPU that is there and isn't sampled. An error (but for CPUs that are off-line)
@@ -63,7 +66,7 @@ static int attach_all(struct timer *timer)
 	int error = 0;
 
 	for (int cpu = 0; cpu < timer->cpus_max; cpu++) {
-		int r = timer->links[cpu] ? 0 : attach(timer, cpu);
+		int r = timer->events[cpu] >= 0 ? 0 : attach(timer, cpu);
 
 		if (r < 0 && r != -ENODEV)
 			error = r;
@@ -114,21 +117,25 @@ static void watch_uevents(struct timer *timer)
 		(void)TAKE_FD(fd);
 }
 
-int timer_new(struct timer **ret, struct loop *loop, struct bpf_program *program)
+int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t event, bool idle)
 {
 	_cleanup_free_ struct timer *timer = calloc(1, sizeof(*timer));
 
 	if (!timer)
 		return -ENOMEM;
 	timer->loop = loop;
-	timer->program = program;
+	timer->program_fd = program_fd;
+	timer->event = event;
+	timer->idle = idle;
 	timer->uevents = (struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer};
 	timer->cpus_max = libbpf_num_possible_cpus();
 	if (timer->cpus_max < 0)
 		return timer->cpus_max;
-	timer->links = calloc((size_t)timer->cpus_max, sizeof(struct bpf_link *));
-	if (!timer->links)
+	timer->events = calloc((size_t)timer->cpus_max, sizeof(*timer->events));
+	if (!timer->events)
 		return -ENOMEM;
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		timer->events[cpu] = -1;
 	*ret = TAKE_PTR(timer);
 	return 0;
 }
@@ -143,17 +150,17 @@ void timer_free(struct timer *timer)
 	}
 	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
 		detach(timer, cpu);
-	free(timer->links);
+	free(timer->events);
 	free(timer);
 }
 
-int timer_start(struct timer *timer, uint64_t period_ns)
+int timer_start(struct timer *timer, uint64_t period)
 {
-	if (timer->period_ns != period_ns) {
+	if (timer->period != period) {
 		for (int cpu = 0; cpu < timer->cpus_max; cpu++)
 			detach(timer, cpu);
 	}
-	timer->period_ns = period_ns;
+	timer->period = period;
 	watch_uevents(timer);
 	return attach_all(timer);
 }
@@ -163,6 +170,6 @@ unsigned timer_cpus(const struct timer *timer)
 	unsigned count = 0;
 
 	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
-		count += timer->links[cpu] != NULL;
+		count += timer->events[cpu] >= 0;
 	return count;
 }

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,27 +13,32 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "life.skel.h"
 #include "profile/arena_map.h"
-#include "profile/ktypes.h"
 #include "profile/timer.h"
+#include "profile/tracer_memory.h"
 #include "sample.skel.h"
 #include "packed.h"
 
-#define GUARDS_BYTES (PROBE_COUNT * sizeof(struct guard))
+#define LIBBPF_WORDS 4096 /* of one message */
 
-/* libbpf's own words at debug level only: what fails is said once, by us. */
+/* libbpf's own words at debug level only: what fails is said once, by us. The verifier's log may be
+ * long; its end says why. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[512];
+	_cleanup_free_ char *text = NULL;
 
-	vsnprintf(line, sizeof(line), format, args);
-	line[strcspn(line, "\n")] = '\0';
-	if (level != LIBBPF_DEBUG)
-		log_debug("libbpf: %s", line);
+	if (level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
+		return 0;
+	size_t len = strlen(text);
+	for (char *line = text + (len > LIBBPF_WORDS ? len - LIBBPF_WORDS : 0); *line;) {
+		size_t bytes = strcspn(line, "\n");
+
+		log_debug("libbpf: %.*s", (int)bytes, line);
+		line += bytes + (line[bytes] == '\n');
+	}
 	return 0;
 }
 
@@ -49,7 +55,9 @@ int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes
 	tracer->events = *events;
 	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
 	tracer->barrier_fd = -1;
+	tracer->sample_fd = -1;
 	tracer->types_fd = -1;
+	tracer->groups_fd = -1;
 	*ret = tracer;
 	return 0;
 }
@@ -64,25 +72,6 @@ void tracer_free(struct tracer *tracer)
 	free(tracer);
 }
 
-/* Maps of the same name are one map. */
-static int share_maps(const struct bpf_object *from, struct bpf_object *to)
-{
-	struct bpf_map *map;
-
-	bpf_object__for_each_map(map, to)
-	{
-		const struct bpf_map *shared =
-			bpf_object__find_map_by_name(from, bpf_map__name(map));
-
-		if (!shared || bpf_map__is_internal(map))
-			continue;
-		int r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* An array of maps with one map in it: updating it waits until no program runs that began before
  * (the kernel promises it for maps in maps), which is what a swap of windows needs. */
 static int open_barrier(struct tracer *tracer)
@@ -93,19 +82,6 @@ static int open_barrier(struct tracer *tracer)
 	tracer->barrier_fd =
 		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "stackprobe_wait", 4, 4, 1, &options);
 	return tracer->barrier_fd < 0 ? -errno : 0;
-}
-
-/* Tells libbpf where it finds the kernel's types. */
-static int set_types(struct tracer *tracer, struct bpf_object_open_opts *options)
-{
-	if (tracer->types_fd < 0)
-		tracer->types_fd = ktypes_open();
-	if (tracer->types_fd < 0)
-		return tracer->types_fd;
-	snprintf(tracer->types_path, sizeof(tracer->types_path), "/proc/self/fd/%d",
-		 tracer->types_fd);
-	options->btf_custom_path = tracer->types_path;
-	return 0;
 }
 
 /* How many chunks the arena may have. */
@@ -126,10 +102,29 @@ static int make_arena(struct tracer *tracer)
 	return arena_new(&tracer->arena, &memory, tracer->sizes.tables_bytes);
 }
 
+static void set_stack_sizes(const struct tracer *tracer)
+{
+	const struct life_bpf *life = tracer->life;
+
+	bpf_map__set_max_entries(life->maps.counts_even, tracer_counts_max(tracer));
+	bpf_map__set_max_entries(life->maps.counts_odd, tracer_counts_max(tracer));
+	bpf_map__set_max_entries(life->maps.sent_even, tracer->sizes.stacks);
+	bpf_map__set_max_entries(life->maps.sent_odd, tracer->sizes.stacks);
+	bpf_map__set_max_entries(life->maps.stacks, tracer->sizes.stack_ring);
+}
+
+/* To read a window. */
+static int make_room(struct tracer *tracer)
+{
+	tracer->keys = calloc(tracer_counts_max(tracer), sizeof(*tracer->keys));
+	tracer->counts = calloc(tracer_counts_max(tracer), sizeof(*tracer->counts));
+	return tracer->keys && tracer->counts ? 0 : -ENOMEM;
+}
+
 static int load_life(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = set_types(tracer, &options);
+	int r = tracer_set_types(tracer, &options);
 
 	if (r < 0)
 		return r;
@@ -139,7 +134,10 @@ static int load_life(struct tracer *tracer)
 	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
 	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
 	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
+	set_stack_sizes(tracer);
 	r = life_bpf__load(tracer->life);
+	if (r == 0)
+		r = make_room(tracer);
 	if (r < 0)
 		return r;
 	int control_fd = bpf_map__fd(tracer->life->maps.control);
@@ -151,24 +149,16 @@ static int load_life(struct tracer *tracer)
 	tracer->control->hash_seed = hash_seed();
 	tracer->control->window = tracer->next_window;
 	tracer->control->budget_ppm = tracer->budget_ppm;
+	tracer->control->by_cpu = tracer->by_cpu;
 	r = make_arena(tracer);
 	if (r == 0)
 		r = open_barrier(tracer);
 	if (r < 0)
 		return r;
 	r = tracer_watch_life(tracer, bpf_map__fd(tracer->life->maps.life));
+	if (r == 0)
+		r = tracer_watch_stacks(tracer, bpf_map__fd(tracer->life->maps.stacks));
 	return r < 0 ? r : life_bpf__attach(tracer->life);
-}
-
-static void explain(char *why, size_t bytes, int error, const char *what)
-{
-	const char *remedy = "";
-
-	if (error == -EPERM || error == -EACCES)
-		remedy = " (it needs root, or CAP_BPF and CAP_PERFMON)";
-	else if (error == -ENOENT || error == -ESRCH)
-		remedy = " (the kernel needs BTF: CONFIG_DEBUG_INFO_BTF)";
-	snprintf(why, bytes, "%s: %s%s", what, strerror(-error), remedy);
 }
 
 int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
@@ -177,7 +167,8 @@ int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
 		return 0;
 	int r = load_life(tracer);
 	if (r < 0) {
-		explain(why, why_bytes, r, "the programs that follow processes can't be loaded");
+		tracer_explain(why, why_bytes, r,
+			       "the programs that follow processes can't be loaded");
 		tracer_stop(tracer);
 	}
 	return r;
@@ -185,22 +176,30 @@ int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
 
 static void unload_sample(struct tracer *tracer)
 {
+	timer_free(tracer->timer);
+	tracer->timer = NULL;
+	if (tracer->sample_fd >= 0)
+		close(tracer->sample_fd);
+	tracer->sample_fd = -1;
+}
+
+static void unload_life(struct tracer *tracer)
+{
+	tracer_unwatch_life(tracer);
 	tracer_unwatch_stacks(tracer);
-	if (tracer->guards)
-		munmap((void *)tracer->guards, GUARDS_BYTES);
-	tracer->guards = NULL;
-	sample_bpf__destroy(tracer->sample);
-	tracer->sample = NULL;
 	free(TAKE_PTR(tracer->keys));
 	free(TAKE_PTR(tracer->counts));
+	life_bpf__destroy(tracer->life);
+	tracer->life = NULL;
 }
 
 void tracer_stop(struct tracer *tracer)
 {
 	tracer_counters(tracer, &tracer->before);
-	timer_free(tracer->timer);
-	tracer->timer = NULL;
-	tracer_unwatch_life(tracer);
+	tracer_lengths_stop(tracer);
+	tracer_sched_unload(tracer);
+	tracer_calls_stop(tracer);
+	tracer_faults_stop(tracer);
 	unload_sample(tracer);
 	if (tracer->control) {
 		/* Two on, so that the first new window doesn't lie where the last one may still be
@@ -216,77 +215,49 @@ void tracer_stop(struct tracer *tracer)
 	tracer->arena = NULL;
 	arena_map_free(tracer->arena_map);
 	tracer->arena_map = NULL;
-	life_bpf__destroy(tracer->life);
-	tracer->life = NULL;
+	unload_life(tracer);
 }
 
-static bool has_task_pt_regs(void)
+static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
 {
-	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
-}
-
-/* How many frames of its own the kernel's walk gives at most. */
-static uint32_t kernel_frames_max(void)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT(32);
-
-	if (file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", &text) < 0)
-		return KERNEL_FRAMES_MAX;
-	buf_char(&text, '\0');
-	unsigned long max = buf_error(&text) ? 0 : strtoul(text.data, NULL, 10);
-	return max && max < KERNEL_FRAMES_MAX ? (uint32_t)max : KERNEL_FRAMES_MAX;
-}
-
-static int map_guards(struct tracer *tracer)
-{
-	void *guards = mmap(NULL, GUARDS_BYTES, PROT_READ, MAP_SHARED,
-			    bpf_map__fd(tracer->sample->maps.guards), 0);
-
-	if (guards == MAP_FAILED)
+	sample->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	sample->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	int r = tracer_share_maps(tracer->life->obj, sample->obj);
+	if (r == 0)
+		r = sample_bpf__load(sample);
+	if (r < 0)
+		return r;
+	tracer->sample_fd = fcntl(bpf_program__fd(sample->progs.sample), F_DUPFD_CLOEXEC, 0);
+	if (tracer->sample_fd < 0)
 		return -errno;
-	tracer->guards = guards;
-	return 0;
+	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_COUNT_SW_CPU_CLOCK,
+			 false);
 }
 
+/* Of the object only the program is kept, which has the maps that it needs: each one that stays
+ * open would be a descriptor more, of which there may be few. */
 static int load_sample(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = set_types(tracer, &options);
+	int r = tracer_set_types(tracer, &options);
 
 	if (r < 0)
 		return r;
 	struct sample_bpf *sample = sample_bpf__open_opts(&options);
-	tracer->sample = sample;
 	if (!sample)
 		return -errno;
-	bpf_map__set_max_entries(sample->maps.counts_even, tracer->sizes.stacks);
-	bpf_map__set_max_entries(sample->maps.counts_odd, tracer->sizes.stacks);
-	bpf_map__set_max_entries(sample->maps.stacks, tracer->sizes.stack_ring);
-	sample->rodata->kernel_frames_max = kernel_frames_max();
-	sample->rodata->has_task_pt_regs = has_task_pt_regs();
-	tracer->keys = calloc(tracer->sizes.stacks, sizeof(*tracer->keys));
-	tracer->counts = calloc(tracer->sizes.stacks, sizeof(*tracer->counts));
-	if (!tracer->keys || !tracer->counts)
-		return -ENOMEM;
-	r = share_maps(tracer->life->obj, sample->obj);
-	if (r == 0)
-		r = sample_bpf__load(sample);
-	if (r == 0)
-		r = map_guards(tracer);
-	if (r == 0)
-		r = tracer_watch_stacks(tracer, bpf_map__fd(sample->maps.stacks));
-	if (r == 0)
-		r = timer_new(&tracer->timer, tracer->loop, sample->progs.sample);
+	r = load_sample_from(tracer, sample);
+	sample_bpf__destroy(sample);
 	return r;
 }
 
 int tracer_load(struct tracer *tracer, char *why, size_t why_bytes)
 {
-	if (tracer->sample)
+	if (tracer->sample_fd >= 0)
 		return 0;
 	int r = load_sample(tracer);
 	if (r < 0) {
-		explain(why, why_bytes, r, "the sampling program can't be loaded");
+		tracer_explain(why, why_bytes, r, "the sampling program can't be loaded");
 		unload_sample(tracer);
 	}
 	return r;
@@ -304,8 +275,13 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
 			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");
 	else if (r < 0)
-		explain(why, why_bytes, r, "the CPU clock event can't be opened");
+		tracer_explain(why, why_bytes, r, "the CPU clock event can't be opened");
 	return r;
+}
+
+void tracer_sample_stop(struct tracer *tracer)
+{
+	unload_sample(tracer);
 }
 
 void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
@@ -325,9 +301,16 @@ void tracer_set_budget(struct tracer *tracer, unsigned percent)
 		tracer->control->budget_ppm = tracer->budget_ppm;
 }
 
+void tracer_set_by_cpu(struct tracer *tracer, uint32_t probes)
+{
+	tracer->by_cpu = probes;
+	if (tracer->control)
+		tracer->control->by_cpu = probes;
+}
+
 uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
 {
-	uint32_t interval = tracer->guards ? tracer->guards[probe].interval : 0;
+	uint32_t interval = tracer->control ? tracer->control->guards[probe].interval : 0;
 
 	return interval && tracer->budget_ppm ? interval : 1;
 }
@@ -352,6 +335,8 @@ int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_val
 		return -ENOENT;
 	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value,
 				    fresh ? BPF_NOEXIST : BPF_EXIST);
+	if (r == 0 && value->probes & 1u << PROBE_OFFCPU && tracer->events.waits)
+		tracer->events.waits(tracer->events.arg);
 	return r == -E2BIG ? -ENOSPC : r;
 }
 

@@ -16,6 +16,9 @@
 #include "unwind/arena.h"
 
 struct tracer;
+struct mapped_event;
+struct slice;
+struct slow_event;
 
 /* Sizes of BPF maps, from the conf file. */
 struct tracer_sizes {
@@ -24,6 +27,7 @@ struct tracer_sizes {
 	uint32_t stack_ring; /* bytes, a power of two */
 	uint32_t life_ring;
 	uint32_t tables_bytes; /* of unwind tables and mappings at most, a multiple of a chunk's */
+	uint32_t allocations;  /* held at a time (bpf/allocations.h) */
 };
 
 /* Called on the loop's thread. */
@@ -31,6 +35,13 @@ struct tracer_events {
 	/* A stack that is new in its window; `words` are stack->words_count. */
 	void (*stack)(void *arg, const struct stack *stack, const uint64_t *words);
 	void (*life)(void *arg, const struct life_event *event);
+	/* A task waited long for its CPU (bpf/scheduler.h); `slices` are event->slices_count. */
+	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);
+	/* A target's program mapped a range, or gave one back (bpf/allocations.h). Those from
+	 * before a life event come before it. May be NULL. */
+	void (*mapped)(void *arg, const struct mapped_event *event);
+	/* A process is a target of off-CPU: threads of it may wait already. May be NULL. */
+	void (*waits)(void *arg);
 	void *arg;
 };
 
@@ -56,6 +67,9 @@ int tracer_load(struct tracer *tracer, char *why, size_t why_bytes);
  * it. Errors as tracer_start(). */
 int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes);
 
+/* Stops that, and unloads what samples; nothing else is touched. */
+void tracer_sample_stop(struct tracer *tracer);
+
 /* Whether programs and names that are new may match, and what they are sampled for until that is
  * decided. All verdicts are void from then on. */
 void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes);
@@ -63,6 +77,9 @@ void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes);
 /* What all programs together may use, percent of one CPU (bpf/guard.h); 0: as much as they need.
  * Holds for every start from now on. */
 void tracer_set_budget(struct tracer *tracer, unsigned percent);
+
+/* Whose counts are apart for each CPU: 1 << enum probe. Holds for every start from now on. */
+void tracer_set_by_cpu(struct tracer *tracer, uint32_t probes);
 
 /* The stack of one event in how many is taken now; 1: of each. */
 uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe);
@@ -93,7 +110,7 @@ uint64_t tracer_window(const struct tracer *tracer);
  * lost by the caller.
  */
 int tracer_swap(struct tracer *tracer,
-		void (*each)(void *arg, const struct stack_key *key,
+		void (*each)(void *arg, const struct count_key *key,
 			     const struct stack_count *count),
 		void *arg);
 

@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "allocations.h"
+#include "profile/tracer_memory.h"
+#include "profile/tracer_sched.h"
 #include "profile/tracer_state.h"
+#include "scheduler.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#define LATE_NS (21 * NS_PER_MS) /* bpf/stack.h: WAKE_EVERY_NS, and a bit */
+#define LATE_NS (21 * NS_PER_MS) /* bpf/stack.h, bpf/slow.h: WAKE_EVERY_NS, and a bit */
 
+static int on_mapped(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (tracer->events.mapped && bytes >= sizeof(struct mapped_event))
+		tracer->events.mapped(tracer->events.arg, data);
+	return 0;
+}
+
+void tracer_read_mapped(struct tracer *tracer)
+{
+	if (tracer->mapped_ring)
+		ring_buffer__consume(tracer->mapped_ring);
+}
+
+static void mapped_ready(void *arg)
+{
+	tracer_read_mapped(arg);
+}
+
+/* What a program did before it ended, or another one began, comes first. */
 static int on_life(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 
+	tracer_read_mapped(tracer);
 	if (bytes >= sizeof(struct life_event))
 		tracer->events.life(tracer->events.arg, data);
 	return 0;
@@ -26,6 +52,17 @@ static int on_stack(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
+static int on_slow(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct slow_event *event = data;
+
+	if (tracer->events.slow && bytes >= sizeof(*event) &&
+	    bytes >= sizeof(*event) + event->slices_count * sizeof(struct slice))
+		tracer->events.slow(tracer->events.arg, event, (const struct slice *)(event + 1));
+	return 0;
+}
+
 void tracer_read_life(struct tracer *tracer)
 {
 	if (tracer->life_ring)
@@ -37,6 +74,7 @@ void tracer_read_stacks(struct tracer *tracer)
 	tracer_read_life(tracer);
 	if (tracer->stack_ring)
 		ring_buffer__consume(tracer->stack_ring);
+	tracer_read_mapped(tracer);
 }
 
 void tracer_read_late(void *arg)
@@ -57,6 +95,25 @@ static void stacks_ready(void *arg)
 
 	tracer_read_stacks(tracer);
 	loop_timer_set(tracer->loop, &tracer->late, loop_now_ns() + LATE_NS);
+}
+
+void tracer_read_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring)
+		ring_buffer__consume(tracer->slow_ring);
+}
+
+static void read_slow(void *arg)
+{
+	tracer_read_slow(arg);
+}
+
+static void slow_ready(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer_read_slow(tracer);
+	loop_timer_set(tracer->loop, &tracer->slow_late, loop_now_ns() + LATE_NS);
 }
 
 static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
@@ -93,6 +150,33 @@ int tracer_watch_stacks(struct tracer *tracer, int map_fd)
 {
 	return watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch, map_fd, on_stack,
 			  stacks_ready);
+}
+
+int tracer_watch_slow(struct tracer *tracer, int map_fd)
+{
+	if (tracer->slow_ring)
+		return 0;
+	tracer->slow_late = (struct loop_timer){.expired = read_slow, .arg = tracer};
+	return watch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch, map_fd, on_slow,
+			  slow_ready);
+}
+
+int tracer_watch_mapped(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch, map_fd, on_mapped,
+			  mapped_ready);
+}
+
+void tracer_unwatch_mapped(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch);
+}
+
+void tracer_unwatch_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring)
+		loop_timer_cancel(tracer->loop, &tracer->slow_late);
+	unwatch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch);
 }
 
 void tracer_unwatch_life(struct tracer *tracer)

@@ -7,7 +7,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "profile/ktypes.h"
+#include "profile/own_code.h"
 #include "profile/trial.h"
 #include "trial.skel.h"
 
@@ -30,12 +30,14 @@
 #define CLOCK_PERIOD_NS 1000000
 #define CYCLES_PERIOD	100000
 #define TOUCHED_PAGES	16
+#define UPROBE_SESSION	57		    /* enum bpf_attach_type: since Linux 6.13 */
 #define KERNEL_FUNCTION "hrtimer_nanosleep" /* what provoke_switch() ends in */
 
 /* The kernel refuses while the program is attached: which words to say. */
 struct attached {
 	struct bpf_link *link;
-	int cpu; /* that we are on */
+	int link_fd; /* of one that libbpf doesn't know; -1: none */
+	int cpu;     /* that we are on */
 };
 
 /* ---- attaching: 0 or negative errno ---- */
@@ -156,40 +158,39 @@ __attribute__((noinline, used)) static void probed(void)
 	__asm__ volatile("");
 }
 
-struct search {
-	uintptr_t address;
-	uint64_t offset;
-	bool found;
-};
-
-static int find_segment(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-	struct search *search = arg;
-
-	(void)bytes;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type != PT_LOAD || search->address < start ||
-		    search->address >= start + segment->p_filesz)
-			continue;
-		search->offset = search->address - start + segment->p_offset;
-		search->found = true;
-	}
-	return search->found;
-}
-
 static int attach_user_probe(const struct bpf_program *program, struct attached *attached,
 			     bool at_return)
 {
-	struct search search = {.address = (uintptr_t)probed};
+	uint64_t offset;
+	int r = own_code_offset((uintptr_t)probed, &offset);
 
-	dl_iterate_phdr(find_segment, &search);
-	if (!search.found)
-		return -ENOEXEC;
-	return attach_probe(program, attached, "uprobe", "/proc/self/exe", search.offset, at_return,
-			    getpid());
+	return r < 0 ? r
+		     : attach_probe(program, attached, "uprobe", "/proc/self/exe", offset,
+				    at_return, getpid());
+}
+
+/* Source: Linux's include/uapi/linux/bpf.h, BPF_LINK_CREATE with uprobe_multi. */
+static int attach_session(const struct bpf_program *program, struct attached *attached)
+{
+	uint64_t offset;
+	struct {
+		uint32_t program_fd, target_fd, attach_type, flags;
+		uint64_t path, offsets, counters, cookies;
+		uint32_t count, multi_flags, pid, pad;
+	} attr = {
+		.program_fd = (uint32_t)bpf_program__fd(program),
+		.attach_type = UPROBE_SESSION,
+		.path = (uintptr_t) "/proc/self/exe",
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+		.pid = (uint32_t)getpid(),
+	};
+	int r = own_code_offset((uintptr_t)probed, &offset);
+
+	if (r < 0)
+		return r;
+	attached->link_fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return attached->link_fd < 0 ? -errno : 0;
 }
 
 static int attach_uprobe(const struct bpf_program *program, struct attached *attached)
@@ -263,6 +264,8 @@ static const struct {
 			    NULL},
 	[CAN_PAGE_FAULTS] = {"on_event", "the software event minor-faults", attach_faults,
 			     provoke_faults, NULL},
+	[CAN_FAULT_CODES] = {"on_fault", "tp_btf/page_fault_user", attach_by_type, provoke_faults,
+			     NULL},
 	[CAN_RAW_TRACEPOINT] = {"on_raw_tracepoint", "raw tracepoint sched_switch",
 				attach_raw_tracepoint, provoke_switch, NULL},
 	[CAN_TYPED_TRACEPOINT] = {"on_typed_tracepoint", "tp_btf/sched_switch", attach_by_type,
@@ -276,6 +279,8 @@ static const struct {
 	[CAN_UPROBE] = {"on_probe", "uprobe on a function of ours", attach_uprobe, probed, NULL},
 	[CAN_URETPROBE] = {"on_probe", "uretprobe on a function of ours", attach_uretprobe, probed,
 			   NULL},
+	[CAN_UPROBE_SESSION] = {"on_probe", "a uprobe session on a function of ours",
+				attach_session, probed, NULL},
 	[CAN_ITERATE_TASKS] = {"on_task", "iter/task", attach_iterator, probed, NULL},
 	[CAN_ITERATE_SLEEPABLE] = {"on_task_sleepable", "iter.s/task, bpf_copy_from_user_task",
 				   attach_iterator, probed, NULL},
@@ -357,7 +362,7 @@ static void try_program(enum capability which, struct finding *finding, char *lo
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	const char *hook = trials[which].hook;
-	struct attached attached = {.cpu = cpu};
+	struct attached attached = {.link_fd = -1, .cpu = cpu};
 
 	options.kernel_log_buf = log;
 	options.kernel_log_size = LOG_BYTES;
@@ -366,7 +371,9 @@ static void try_program(enum capability which, struct finding *finding, char *lo
 		refused(finding, hook, "opened", errno, NULL);
 		return;
 	}
-	const struct bpf_program *program = choose(trial, which);
+	struct bpf_program *program = choose(trial, which);
+	if (program && which == CAN_UPROBE_SESSION)
+		bpf_program__set_expected_attach_type(program, UPROBE_SESSION);
 	trial->rodata->task_word = (uint64_t)(uintptr_t)&trials;
 	int r = program ? trial_bpf__load(trial) : -ENOENT;
 	if (r < 0) {
@@ -381,6 +388,8 @@ static void try_program(enum capability which, struct finding *finding, char *lo
 	else
 		finding_set(finding, FINDING_YES, "%s was loaded, attached and hit", hook);
 	bpf_link__destroy(attached.link);
+	if (attached.link_fd >= 0)
+		close(attached.link_fd);
 }
 
 /* On one CPU, which the events are opened on. */
@@ -406,7 +415,8 @@ void trial_program(enum capability which, struct finding *finding)
 void trial_types(enum capability which, struct finding *finding)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
-	_cleanup_close_ int fd = ktypes_open();
+	struct ktypes ktypes;
+	_cleanup_close_ int fd = ktypes_open(&ktypes);
 
 	(void)which;
 	libbpf_set_print(print);

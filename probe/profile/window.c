@@ -56,9 +56,8 @@ static struct half *half_of(const struct window *window, uint64_t number)
 	return (struct half *)&window->halves[number & 1];
 }
 
-int window_add(struct window *window, const struct stack *stack, const uint64_t *words)
+static int add(struct half *half, const struct stack *stack, const uint64_t *words)
 {
-	struct half *half = half_of(window, stack->window);
 	size_t at = half->data.len, *offset;
 	int r = map_put(half->offsets, &stack->key, (void **)&offset);
 
@@ -74,6 +73,16 @@ int window_add(struct window *window, const struct stack *stack, const uint64_t 
 		half->data.error = 0;
 	}
 	return r;
+}
+
+int window_add(struct window *window, const struct stack *stack, const uint64_t *words)
+{
+	return add(half_of(window, stack->window), stack, words);
+}
+
+int window_carry(struct window *window, const struct stack *stack, uint64_t number)
+{
+	return add(half_of(window, number), stack, (const uint64_t *)(stack + 1));
 }
 
 size_t window_count(const struct window *window, uint64_t number)

@@ -19,6 +19,9 @@ void window_free(struct window *window);
 /* Keeps a copy. 0, or -ENOSPC, -ENOMEM: its counts will find no stack and be lost. */
 int window_add(struct window *window, const struct stack *stack, const uint64_t *words);
 
+/* The same, of one that the window before had, in the window `number`. */
+int window_carry(struct window *window, const struct stack *stack, uint64_t number);
+
 /* How many stacks the window `number` has. */
 size_t window_count(const struct window *window, uint64_t number);
 

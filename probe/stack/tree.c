@@ -12,9 +12,11 @@
 struct node {
 	uint32_t name;
 	uint32_t parent; /* always smaller than the node's own number */
-	uint8_t type;
 	uint64_t self;
+	uint64_t type : 8, events : 56;
 };
+
+#define EVENTS_MAX ((UINT64_C(1) << 56) - 1)
 
 struct child_key {
 	uint32_t parent;
@@ -60,6 +62,11 @@ void tree_free(struct tree *tree)
 	free(tree);
 }
 
+size_t tree_count(const struct tree *tree)
+{
+	return tree->count;
+}
+
 static int reserve_node(struct tree *tree)
 {
 	if (tree->count >= tree->max_nodes)
@@ -102,21 +109,40 @@ void tree_add(struct tree *tree, uint32_t node, uint64_t weight)
 	tree->nodes[node].self += weight;
 }
 
+void tree_add_events(struct tree *tree, uint32_t node, uint64_t events)
+{
+	uint64_t room = EVENTS_MAX - tree->nodes[node].events;
+
+	tree->nodes[node].events += events < room ? events : room;
+}
+
+void tree_show_events(struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		tree->nodes[i].self = tree->nodes[i].events;
+}
+
+/* Both values. */
+static void add_both(struct tree *into, uint32_t to, const struct node *from)
+{
+	tree_add(into, to, from->self);
+	tree_add_events(into, to, from->events);
+}
+
 /* What of a node is copied. */
 enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
 
-int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
+static int merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t *same)
 {
-	_cleanup_free_ uint32_t *same = calloc(from->count, sizeof(*same));
 	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
 
-	if (!same || !parts)
+	if (!parts)
 		return -ENOMEM;
 	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
 		parts[i] = PART_FRAME;
 	parts[start] = PART_WEIGHT;
 	if (start == TREE_ROOT)
-		tree_add(into, TREE_ROOT, from->nodes[TREE_ROOT].self);
+		add_both(into, TREE_ROOT, &from->nodes[TREE_ROOT]);
 	for (uint32_t i = 1; i < from->count; i++) {
 		const struct node *node = &from->nodes[i];
 		size_t len;
@@ -131,9 +157,23 @@ int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
 			return (int)id;
 		same[i] = (uint32_t)id;
 		if (parts[i] == PART_WEIGHT)
-			tree_add(into, same[i], node->self);
+			add_both(into, same[i], node);
 	}
 	return 0;
+}
+
+int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
+{
+	_cleanup_free_ uint32_t *numbers = NULL;
+
+	return tree_merge_numbered(into, from, start, &numbers);
+}
+
+int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t start,
+			uint32_t **numbers)
+{
+	*numbers = calloc(from->count, sizeof(**numbers));
+	return *numbers ? merge(into, from, start, *numbers) : -ENOMEM;
 }
 
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len)

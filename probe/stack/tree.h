@@ -28,6 +28,9 @@ static inline void tree_freep(struct tree **tree)
 
 #define TREE_ROOT      0u
 
+/* Nodes, the root included: their numbers are below. */
+size_t tree_count(const struct tree *tree);
+
 /* The child of `parent` with that frame, made when missing. -ENOSPC at a bound, -ENOMEM. */
 int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
 		   size_t len);
@@ -35,9 +38,20 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 /* Weight of stacks that end at the node. */
 void tree_add(struct tree *tree, uint32_t node, uint64_t weight);
 
+/* A second value beside the weight: events that end there, 2^56 - 1 at most. */
+void tree_add_events(struct tree *tree, uint32_t node, uint64_t events);
+
+/* The events take the place of the weights. */
+void tree_show_events(struct tree *tree);
+
 /* Adds `node` of `from` (TREE_ROOT: all of it), with all below it and with the frames that lead to
  * it, into `into`. -ENOSPC, -ENOMEM: a part was added. */
 int tree_merge(struct tree *into, const struct tree *from, uint32_t node);
+
+/* The same. (*numbers)[n]: the number in `into` of what was node n in `from`; TREE_ROOT: it was not
+ * added, or is the root. The caller's to free, also after -ENOSPC; NULL after -ENOMEM. */
+int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t node,
+			uint32_t **numbers);
 
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len);
 enum frame_type tree_type(const struct tree *tree, uint32_t node);

@@ -42,6 +42,14 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 				     const char *path, struct symbol_root *root,
 				     const char *debugging_dir);
 
+/*
+ * The same file again, of which `before` was mapped all the while: so its inode is still its own,
+ * and only its time of change may be another one: that of its last new name, or of losing one (a
+ * library is replaced). NULL: it isn't. *fd as above. The caller gets a reference.
+ */
+struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, const struct stat *stat,
+				       const struct symbol_root *root, const char *debugging_dir);
+
 /* A file that could not be looked at: it has a name and no functions. */
 struct symbol_file *symbol_file_nameless(const char *path);
 

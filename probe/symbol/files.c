@@ -129,6 +129,21 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 	return TAKE_PTR(file);
 }
 
+struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, const struct stat *stat,
+				       const struct symbol_root *root, const char *debugging_dir)
+{
+	struct file_id was, is;
+
+	identify(&was, &before->stat, before->root, before->debugging_dir);
+	identify(&is, stat, root, debugging_dir);
+	was.content.changed_s = is.content.changed_s;
+	was.content.changed_ns = is.content.changed_ns;
+	if (memcmp(&was, &is, sizeof(is)) != 0)
+		return NULL;
+	hold(before, fd);
+	return symbol_file_ref(before);
+}
+
 /* The vDSO lies in our own memory as in everyone's; how long it is, its section table tells, which
  * every linker puts last. */
 static struct symbol_file *make_vdso(struct worker *worker)

@@ -253,6 +253,19 @@ static const struct function *find(const struct table *table, uint64_t address)
 	return low ? &table->functions[low - 1] : NULL;
 }
 
+/*
+ * Whether a BPF function begins there. An indirect jump that is guarded against speculation puts
+ * its target where a return address lies: the byte before it is another function's. (Between
+ * functions of BPF is room, so no call and no instruction ends right there.)
+ */
+static bool is_jumped_to(const struct table *table, uint64_t address)
+{
+	const struct function *function = find(table, address);
+
+	return function && table->names.data && function->address == address &&
+	       strncmp(table->names.data + function->name, "bpf_prog_", 9) == 0;
+}
+
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address)
 {
 	bool own = address >= symbols->text && address < symbols->text_end;
@@ -262,6 +275,8 @@ const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 		symbols->error = refresh(symbols);
 	}
 	const struct function *function = find(&symbols->table, address);
+	if (!own && is_jumped_to(&symbols->table, address + 1))
+		return symbols->table.names.data + find(&symbols->table, address + 1)->name;
 	if (!function || address - function->address > FUNCTION_MAX)
 		return NULL;
 	return symbols->table.names.data + function->name;

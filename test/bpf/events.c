@@ -54,7 +54,7 @@ static uint64_t run_time_ns(const struct bpf_program *program)
 
 static void add_counts(const struct bpf_map *map, struct stack_count *sum)
 {
-	struct stack_key key, *last = NULL;
+	struct count_key key, *last = NULL;
 	struct stack_count count;
 
 	for (; bpf_map_get_next_key(bpf_map__fd(map), last, &key) == 0; last = &key) {
@@ -73,8 +73,9 @@ static uint64_t lost(const struct bpf_map *map)
 	uint64_t sum = 0;
 
 	if (each && bpf_map_lookup_elem(bpf_map__fd(map), &zero, each) == 0) {
-		for (int i = 0; i < cpus * LOST_COUNT; i++)
-			sum += each[i / LOST_COUNT].lost[i % LOST_COUNT];
+		for (int i = 0; i < cpus * LOSERS_COUNT * LOST_COUNT; i++)
+			sum += each[i / (LOSERS_COUNT * LOST_COUNT)]
+				       .lost[i / LOST_COUNT % LOSERS_COUNT][i % LOST_COUNT];
 	}
 	free(each);
 	return sum;
@@ -90,6 +91,7 @@ static struct events_bpf *load(unsigned percent)
 		return NULL;
 	object->rodata->wanted_tgid = (uint32_t)getpid();
 	object->rodata->wanted_syscall = SYS_getppid;
+	bpf_map__set_max_entries(object->maps.sent_even, STACKS);
 	bpf_map__set_max_entries(object->maps.counts_even, STACKS);
 	bpf_map__set_max_entries(object->maps.counts_odd, STACKS);
 	bpf_map__set_max_entries(object->maps.stacks, 1 << 20);

@@ -233,13 +233,14 @@ class Daemon:
             "state": state,
         }
 
-    def profile(self, *entries, **kwargs):
-        """PUTs wanting(…) and waits until on-CPU sampling is armed."""
-        self.put_ok(self.wanting(*entries, **kwargs))
-        self.wait_running()
+    def profile(self, *entries, probes=("oncpu",), **kwargs):
+        """PUTs wanting(…) and waits until the probes are armed."""
+        self.put_ok(self.wanting(*entries, probes=probes, **kwargs))
+        for probe in probes:
+            self.wait_running(probe)
 
-    def wait_running(self):
-        wait_for(lambda: self.probe()["state"] == "running", why="oncpu running")
+    def wait_running(self, probe="oncpu"):
+        wait_for(lambda: self.probe(probe)["state"] == "running", why=f"{probe} running")
 
     def probe(self, name="oncpu"):
         """Status of a probe: state, reason, samples, lost by place, truncated by cause."""
@@ -249,8 +250,8 @@ class Daemon:
         """Matched processes: {pid: {pid, comm, …}}."""
         return {p["pid"]: p for p in self.config()["status"]["processes"]}
 
-    def folded(self, **query):
-        answer = self.get("/flamegraph/oncpu.folded?" + urllib.parse.urlencode(query))
+    def folded(self, probe="oncpu", **query):
+        answer = self.get(f"/flamegraph/{probe}.folded?" + urllib.parse.urlencode(query))
         assert answer.status == 200, answer.text
         return Profile(answer.text)
 

@@ -118,7 +118,21 @@ def test_json_has_its_shape(needs_bpf):
     for probe in found.probes.values():
         assert set(probe["needs"]) <= set(found.rows)
         assert probe["kernel"]["state"] in STATES
-        assert probe["built"] or probe["reason"] == "not available in this version"
+        assert probe["built"]
+
+
+def test_probes_of_sched_have_a_row_each(needs_bpf):
+    found = report()
+    assert [row["name"] for row in found.doc["sched"]] == [
+        "runqlat", "runqlen", "runqslower", "cpudist", "offcpudist"
+    ]  # fmt: skip
+    for row in found.doc["sched"]:
+        assert row["state"] in STATES and row["reason"]
+        assert set(row["needs"]) <= set(found.rows)
+        missing = [name for name in row["needs"] if found.rows[name]["state"] == "no"]
+        assert (row["state"] == "no") == bool(missing)
+    assert "tp_btf" in found.doc["sched"][0]["needs"]
+    assert "cpu_clock" in found.doc["sched"][1]["needs"]
 
 
 def test_what_it_says_of_oncpu_is_what_the_daemon_does(profiler, start):
@@ -206,12 +220,12 @@ def test_without_a_capability_for_bpf_that_one_is_named(missing, needs_bpf):
 
 def test_without_sys_admin_all_runs_but_what_needs_it(needs_bpf):
     usual, found = report(), report(*without("sys_admin"))
-    assert found.status == 0
-    assert found.probes["oncpu"]["state"] == usual.probes["oncpu"]["state"]
+    for name in ("oncpu", "offcpu", "mem"):
+        assert found.probes[name]["state"] == usual.probes[name]["state"], name
     assert found.state("cap_bpf") == found.state("cap_perfmon") == "yes"
     if usual.state("uprobe") == "yes" and found.state("uprobe") == "no":
         assert "CAP_SYS_ADMIN" in found.rows["uprobe"]["remedy"]
-        assert found.probes["mem_glibc"]["kernel"]["state"] == "no"
+    assert found.status == int(any(row["state"] == "no" for row in found.probes.values()))
     assert found.state("bpf_statistics") == "no"
 
 
@@ -241,7 +255,7 @@ def test_without_syslog_the_kernel_hides_its_names(needs_bpf):
     assert found.state("kernel_names") == "no"
     assert found.rows["kernel_names"]["remedy"] == "add CAP_SYSLOG"
     assert found.probes["oncpu"]["state"] == "limited"
-    assert found.status == 0
+    assert found.status == int(found.probes["mem_glibc"]["state"] == "no")
 
 
 def test_without_kallsyms_oncpu_is_limited(needs_bpf, work):

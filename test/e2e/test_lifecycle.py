@@ -115,8 +115,9 @@ def test_a_repeated_put_and_one_more_process_disturb_nothing_that_runs(profiler,
     other = start("thirds", 60)
     doc = {"snoopers": {"proc_id": [other.pid], "proc_name": [{"comm": "^spin$"}]}}
     profiler.put_ok(doc)
-    profiler.put_ok({"cmd": {"probe": ["oncpu", "mem"]}})
     assert bpf_fds(profiler.pid) == links
+    profiler.put_ok({"cmd": {"probe": ["oncpu", "mem"]}})
+    assert bpf_fds(profiler.pid) > links
     time.sleep(2)
     target.kill()
     profile = profiler.folded()

@@ -56,6 +56,34 @@ REFUSED = [
     (with_params(native_stack=2), "params.native_stack invalid value 2, must be in [0, 1]"),
     (with_params(thread_frame=2), "params.thread_frame invalid value 2, must be in [0, 1]"),
     (with_params(icicle=2), "params.icicle invalid value 2, must be in [0, 1]"),
+    (
+        with_params(minblock=2**32 - 1),
+        "params.minblock invalid value 4294967295, must be in [0, 4294967294]",
+    ),
+    (
+        with_params(maxblock=0),
+        "params.maxblock invalid value 0, must be in [1, 9223372036854775807]",
+    ),
+    (
+        with_params(offcpu_state="s"),
+        "params.offcpu_state invalid value s, must be one of sd, d, all",
+    ),
+    (with_params(offcpu_state=0), "params.offcpu_state invalid data type"),
+    (with_params(offcpu_depth=1001), "params.offcpu_depth invalid value 1001, must be in [16, 1000]"),
+    (
+        with_params(mem_fault_bytes=-1),
+        "params.mem_fault_bytes invalid value -1, must be in [0, 4294967296]",
+    ),
+    (
+        with_params(mem_sample_bytes=2**32 + 1),
+        "params.mem_sample_bytes invalid value 4294967297, must be in [0, 4294967296]",
+    ),
+    (with_params(mem_sample_bytes="512K"), "params.mem_sample_bytes invalid data type"),
+    (with_params(offcpu_split=-1), "params.offcpu_split invalid value -1, must be in [0, 1]"),
+    (
+        with_params(aggregate_by_cpu=2),
+        "params.aggregate_by_cpu invalid value 2, must be in [0, 1]",
+    ),
     (with_params(pyroscope_server=4040), "params.pyroscope_server invalid data type"),
     (with_params(svg_dir=1), "params.svg_dir invalid data type"),
 ]
@@ -138,15 +166,7 @@ def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
     assert daemon.get("/flamegraph").json() == {}
 
 
-@pytest.mark.parametrize("probe", ["offcpu", "mem", "mem_glibc"])
-def test_a_probe_of_a_later_version_is_503_where_no_other_runs(daemon, probe):
-    answer = daemon.put({**stopped(), "cmd": {"probe": [probe]}})
-    assert answer.status == 503
-    assert f"{LATER}: {probe}" in answer.message
-    assert daemon.get("/flamegraph").json() == {}
-
-
-@pytest.mark.parametrize("param", ["minblock", "offcpu_depth"])
+@pytest.mark.parametrize("param", ["frame_detail", "java_symbol_refresh_interval"])
 def test_a_param_of_a_later_version_is_refused(daemon, param):
     answer = daemon.put(stopped(**{param: 20}))
     assert answer.status == 400
@@ -172,7 +192,7 @@ def test_a_snooper_of_a_later_version_is_refused_unless_empty(daemon, snooper, v
 
 
 @pytest.mark.parametrize(
-    "path", ["/sched", "/proc", "/flamegraph/offcpu.svg", "/flamegraph/oncpu.pb.gz"]
+    "path", ["/proc", "/flamegraph/oncpu.pb.gz", "/flamegraph/mem_glibc.pb.gz"]
 )
 def test_a_url_of_a_later_version_is_503(daemon, path):
     answer = daemon.get(path)

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/flamegraph.h"
 #include "api/param.h"
-#include "api/request.h"
+#include "api/sched.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "profile/kind.h"
@@ -26,7 +27,8 @@ static void demand(bool holds)
 }
 
 /* The parser may write one byte behind the body and no further. */
-static int parse(const void *body, size_t bytes, const struct spec *before, struct spec *spec)
+static int parse(const struct rules *rules, const void *body, size_t bytes,
+		 const struct spec *before, struct spec *spec)
 {
 	struct store_roots roots = {(const char *const[]){ROOT}, 1};
 	char message[REQUEST_MESSAGE_MAX] = "";
@@ -35,7 +37,7 @@ static int parse(const void *body, size_t bytes, const struct spec *before, stru
 	demand(copy != NULL);
 	if (bytes)
 		memcpy(copy, body, bytes);
-	int r = request_parse(copy, bytes, "flamegraph", before, &roots, spec, message);
+	int r = request_parse(copy, bytes, rules, before, &roots, spec, message);
 	if (r == 0)
 		return 0;
 	demand(r == -EINVAL || r == -ENOMEM);
@@ -83,21 +85,17 @@ static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
 
 static void add_params(cJSON *to, const struct params *params)
 {
-	const struct param *rows;
-	size_t count = params_table(&rows);
+	for (size_t i = 0; i < flamegraph_params.count; i++) {
+		const struct param *param = &flamegraph_params.rows[i];
 
-	for (size_t i = 0; i < count; i++) {
-		const struct param *param = &rows[i];
-
-		if (param->missing || param->alias)
+		if (!param_shown(&flamegraph_params, param, params))
 			continue;
 		if (param->type == PARAM_NUMBER) {
-			const int64_t *number = param_number(param, params);
-
-			if (number == (params->frequency_hz ? &params->perf_sample_period_ms
-							    : &params->frequency_hz))
-				continue;
-			cJSON_AddNumberToObject(to, param->name, (double)*number);
+			cJSON_AddNumberToObject(to, param->name,
+						(double)*param_number(param, params));
+		} else if (param->type == PARAM_CHOICE) {
+			cJSON_AddStringToObject(to, param->name,
+						param->choices[*param_number(param, params)]);
 		} else if (param->type == PARAM_TEXT ||
 			   strncmp(param_text(param, params), ROOT, strlen(ROOT)) == 0) {
 			cJSON_AddStringToObject(to, param->name, param_text(param, params));
@@ -140,18 +138,35 @@ static void demand_equal(const struct spec *a, const struct spec *b)
 	}
 }
 
+/* The same body to the other feature. */
+static void use_sched(const uint8_t *data, size_t bytes)
+{
+	struct spec spec, again;
+
+	if (parse(&sched_rules, data, bytes, NULL, &spec) < 0)
+		return;
+	demand(parse(&sched_rules, data, bytes, &spec, &again) == 0);
+	demand(spec.probes == again.probes && spec.running == again.running);
+	demand(memcmp(&spec.params.sched, &again.params.sched, sizeof(spec.params.sched)) == 0);
+	spec_done(&spec);
+	spec_done(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct spec spec, again, back;
 	struct match match;
 
-	if (bytes > REQUEST_BODY_MAX || parse(data, bytes, NULL, &spec) < 0)
+	if (bytes > REQUEST_BODY_MAX)
+		return 0;
+	use_sched(data, bytes);
+	if (parse(&flamegraph_rules, data, bytes, NULL, &spec) < 0)
 		return 0;
 	snoopers_match(spec.snoopers, &(struct identity){1, 0, "aaaaaaaaaaaaaab"}, &match);
-	demand(parse(data, bytes, &spec, &again) == 0);
+	demand(parse(&flamegraph_rules, data, bytes, &spec, &again) == 0);
 	demand_equal(&spec, &again);
 	char *text = print(&spec);
-	demand(parse(text, strlen(text), &spec, &back) == 0);
+	demand(parse(&flamegraph_rules, text, strlen(text), &spec, &back) == 0);
 	demand_equal(&spec, &back);
 	cJSON_free(text);
 	spec_done(&spec);

@@ -224,6 +224,23 @@ static void take_memory(void)
 	}
 }
 
+/* What probes hide: return addresses, the first frame. */
+static void take_probes(void)
+{
+	uint64_t how = take(1);
+
+	for (size_t i = 0; i < (how & 3); i++) {
+		maker.returns[i][0] = take_address();
+		maker.returns[i][1] = take_address();
+	}
+	if (how & 4)
+		maker.page = how & 8 ? maker.regs.pc - (how >> 4) : take_address();
+	if (how & 64 && maker.page) {
+		maker.place[0] = maker.page;
+		maker.place[1] = take_address();
+	}
+}
+
 static void take_process(void)
 {
 	maker_begin();
@@ -235,6 +252,7 @@ static void take_process(void)
 		maker.regs.gpr[i] = take_address();
 	take_spans();
 	take_memory();
+	take_probes();
 }
 
 /* ---- what must hold ---- */
@@ -245,8 +263,8 @@ static void check_frames(void)
 	uint32_t count = walk->head.words_count;
 
 	demand(count >= 1 && count <= USER_FRAMES_MAX + 1); /* the interrupted one, its callers */
-	demand(walk->words[0] ==
-	       ((uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT | (maker.regs.pc & FRAME_ADDRESS)));
+	demand(maker.page || walk->words[0] == ((uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT |
+						(maker.regs.pc & FRAME_ADDRESS)));
 	for (uint32_t i = 1; i < count; i++) {
 		uint64_t kind = walk->words[i] >> FRAME_KIND_SHIFT;
 

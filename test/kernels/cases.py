@@ -12,7 +12,8 @@ SECONDS_EACH = 6
 LEAST = 100  # samples; 600 are asked for
 CUT_MAX = 0.01
 SHARE_MIN = 0.98
-PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands']
+PROGRAMS = ['chain', 'frames', 'altstack', 'syscalls', 'strands', 'naps', 'hang',
+            'allocations', 'grow']
 FOREVER = 1000
 DEPTHS = [20, 150, 250, 996]
 
@@ -158,6 +159,98 @@ def check_served(results, name, depth):
     return said
 
 
+def check_waits(results):
+    """Sleeps through their whole stack; a thread that hung already, where iterators may sleep."""
+    profile = profile_of(results['waits'])
+    known = json.loads(results['waits-known'].text)['nap_10ms']
+    slept = sum(s.value for s in profile.stacks if s.has('main', *['dig'] * 20, 'nap_10ms'))
+    own = known['sum_ns'] / 1e3
+    need(known['switches'] == 200, '%d sleeps' % known['switches'])
+    need(0.9 * own <= slept <= 1.1 * own, 'slept %d us, the program says %d' % (slept, own))
+    hung = sum(s.value for s in profile.stacks if s.has('main') and not s.has('nap_10ms'))
+    return '%.3f of the time slept, %.1f s hung' % (slept / own, hung / 1e6)
+
+
+def check_allocations(results):
+    """Each site of a program has what it was given and what is left of it, all four figures."""
+    name = 'allocations'
+    status = results[name + '-status']
+    need(status.status == 0, 'the daemon ended with %d' % status.status)
+    known = [line for line in results[name + '-known'].text.splitlines() if line.startswith('{')]
+    need(known, 'the program told nothing: %s' % results[name + '-answer'].text)
+    sites = json.loads(known[0])['sites']
+    profiles = [profile_of_view(results[name + view]) for view in
+                ('', '-count', '-inuse', '-inuse-count')]
+    wrong = {}
+    for site, figures in sites.items():
+        seen = [profile.total(site) for profile in profiles]
+        if seen != figures:
+            wrong[site] = '%s, not %s' % (seen, figures)
+    need(not wrong, 'of %d sites: %s' % (len(sites), wrong))
+    cut = profiles[0].total('[truncated]')
+    need(not cut, '%d bytes are cut' % cut)
+    return '%d sites exact, %d bytes' % (len(sites), profiles[0].total())
+
+
+def profile_of_view(result):
+    need(result.status == 0, 'status %d: %s' % (result.status, result.text[:100]))
+    return Profile(result.text.strip('\n') + '\n')
+
+
+def check_histograms(result):
+    lines = result.text.strip().splitlines()
+    need(result.status == 0 and lines[-2].startswith('{'), lines[0])
+    refused = re.findall(r"failed to load object '(\w+)'", result.text)
+    need(not refused, 'the kernel refuses %s' % ', '.join(refused))
+    seen = json.loads(lines[-2])
+    namespace = int(re.search(r'pid:\[(\d+)\]', lines[-1])[1])
+    waits = {row['group']: sum(row['slots']) for row in seen['runqlat']}
+    need(waits.get(namespace, 0) > 100, 'waits by namespace: %s' % waits)
+    need(seen['cpudist'] and all(row['group'] for row in seen['cpudist']), 'no slices by cgroup')
+    need(len(seen['offcpudist']) > 5 and all(row['group'] for row in seen['offcpudist']),
+         'no sleeps by thread')
+    need(len(seen['runqlen']) == 2, '%d CPUs have run-queue lengths' % len(seen['runqlen']))
+    waiting = [sum(row['slots'][1:]) / sum(row['slots']) for row in seen['runqlen']]
+    need(max(waiting) > 0.5, 'nobody waits: %s' % waiting)
+    slow = [event for event in seen['runqslower'] if event['before']]
+    need(len(slow) > 10 and any(event['most_us'] > 500 for event in slow), '%d waits' % len(slow))
+    need(not seen['refused'] and not seen['records_full'], 'refused: %s' % lines[-2][-100:])
+    return '%d waits, %d above 1 ms' % (sum(waits.values()), len(slow))
+
+
+# Function in which memory grows, its kinds, the program's name for it.
+GROWN = [('grow_anon', ['anon'], 'anon'), ('grow_huge', ['thp', 'anon'], 'huge'),
+         ('grow_pipe', ['anon'], 'pipe'), ('grow_file', ['file', 'shmem'], 'file'),
+         ('grow_zeroed', ['anon'], 'zeroed'), ('grow_shared', ['shmem'], 'shared'),
+         ('grow_part', ['anon'], 'threads')]
+
+
+def check_faults(results):
+    """Each function's memory is there, of its kind, within 2 %; copies where the kernel tells them."""
+    answer = results['faults-answer']
+    need(answer.status == 0 and '"success"' in answer.text, 'PUT: %s' % (answer.text or 'no answer'))
+    profile = profile_of(results['faults'])
+    known = json.loads(results['faults-known'].text)
+    lost = json.loads(results['faults-status'].text)['status']['probes']['mem']['lost']
+
+    def grown(function, *kinds):
+        return sum(s.value for s in profile.stacks
+                   if function in s.frames and s.frames[-1] in ['[%s]' % kind for kind in kinds])
+
+    for function, kinds, name in GROWN:
+        seen, own = grown(function, *kinds), known[name]['touched']
+        need(0.98 * own <= seen <= 1.02 * own, '%s: %d bytes, not %d (lost: %s)'
+             % (name, seen, own, {place: n for place, n in lost.items() if n}))
+    need(grown('grow_private', 'cow') == known['private']['touched'], 'copies of a file\'s pages')
+    # (The kernel copies a page of which somebody else has a reference still.)
+    again = grown('grow_reuse', 'anon', 'cow')
+    need(again <= 0.01 * known['reuse']['touched'], '%d bytes that were used again' % again)
+    copied, own = grown('touch_all', 'cow'), known['cow']['touched']
+    need(copied in (0, own), '%d bytes copied, not %d' % (copied, own))
+    need(lost['unmeasured'] <= 5, '%d faults unmeasured' % lost['unmeasured'])
+    return '%d bytes, %d of them copies; %d unmeasured' % (profile.total(), copied, lost['unmeasured'])
+
+
 def cases():
     """Name, the guest's command, and the check of all results."""
     def one(name, command, check, *more):
@@ -175,6 +268,10 @@ def cases():
         recorded('altstack', 'altstack fault %d' % FOREVER, check_altstack),
         recorded('syscalls', 'syscalls %d' % FOREVER, check_syscalls),
         recorded('strands', 'strands %d' % FOREVER, check_strands),
+        ('waits', 'waits waits', check_waits),
+        ('allocations', 'allocated allocations', check_allocations),
+        one('histograms', 'histograms histograms', check_histograms),
+        ('faults', 'faults faults', check_faults),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),
     ]

@@ -4,8 +4,8 @@
 
 #include "unit.h"
 
+#include "api/flamegraph.h"
 #include "api/param.h"
-#include "api/request.h"
 #include "base/utf8.h"
 
 /* A root that is there always and in which nothing can be made. */
@@ -37,8 +37,8 @@ static inline void request_bytes(struct outcome *outcome, const struct spec *bef
 	memset(outcome, 0x55, sizeof(*outcome));
 	struct spec untouched = outcome->spec;
 	outcome->message[0] = '\0';
-	outcome->result = request_parse(data, bytes, "flamegraph", before, &roots, &outcome->spec,
-					outcome->message);
+	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &roots,
+					&outcome->spec, outcome->message);
 	if (outcome->result == 0)
 		return;
 	assert_int_equal(outcome->result, -EINVAL);

@@ -20,7 +20,10 @@
 #include "output/stacks_svg.h"
 #include "output/retention.h"
 #include "proc/maps.h"
+#include "profile/mapped.h"
+#include "profile/ledger.h"
 #include "profile/profile.h"
+#include "profile/sched_data.h"
 #include "profile/space.h"
 #include "profile/window.h"
 #include "symbol/debugfile.h"
@@ -291,12 +294,23 @@ static int use_request(void)
 	struct spec spec = {.probes = 77};
 
 	memcpy(data, body, sizeof(body));
-	int r = request_parse(data, sizeof(body) - 1, "flamegraph", NULL, &roots, &spec, message);
+	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &roots, &spec,
+			      message);
 	if (r == 0)
 		spec_done(&spec);
 	else
 		assert_true(spec.probes == 77 && !spec.snoopers && message[0]);
 	return r;
+}
+
+static int use_sched_data(void)
+{
+	static struct slow_log log;
+	_cleanup_sched_data_ struct sched_data data = {.probe = SCHED_RUNQSLOWER};
+
+	for (log.next = 0; log.next < 40;)
+		slow_log_add(&log, &(struct slow_entry){.tid = 1});
+	return sched_data_add_events(&data, &log, 0);
 }
 
 static int resolve_two(int fd, int debug_fd)
@@ -437,6 +451,54 @@ static int use_profile(void)
 	return r;
 }
 
+/* Until nothing is refused: what found no memory is tried again. */
+static int use_ledger(void)
+{
+	static const struct ledger_limits limits = {10000, 10000, 1 << 20};
+	struct ledger *ledger;
+	int r = ledger_new(&ledger, &limits);
+
+	if (r < 0)
+		return r;
+	ledger_begin(ledger);
+	for (uint64_t i = 0; i < 1500 && r == 0; i++) {
+		struct stack_key key = {.hash = i, .probe = PROBE_MEM_GLIBC};
+		struct ledger_stack stack = {.who = {.pid = (pid_t)i}};
+		int64_t node = tree_child(ledger_tree(ledger), TREE_ROOT, FRAME_TYPE_NATIVE,
+					  (const char *)&i, sizeof(i));
+
+		stack.node = node < 0 ? 0 : (uint32_t)node;
+		r = node < 0 ? (int)node : ledger_put(ledger, &key, &stack);
+	}
+	ledger_begin(ledger);
+	ledger_purge(ledger); /* it does with the memory that it gets */
+	ledger_clear(ledger);
+	ledger_free(ledger);
+	return r;
+}
+
+static int use_records(void)
+{
+	_cleanup_profile_ struct profile *profile = NULL, *other = NULL;
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+	struct record_who who = {.pid = 1};
+	struct record record = {{.node = 1}, 7, 1, &who, {0}};
+	int r = profile_new(&profile, PROBE_ONCPU, 1, 2);
+
+	if (r == 0)
+		r = profile_new(&other, PROBE_ONCPU, 1, 2);
+	if (r == 0)
+		r = fill(profile->tree);
+	for (record.key.tid = 0; r == 0 && record.key.tid < 100; record.key.tid++)
+		r = records_add(profile->records, &record);
+	if (r == 0)
+		r = profile_merge(other, profile);
+	if (r < 0)
+		return r;
+	struct profile_meta meta = {.records = other->records};
+	return jsonl_write(other->tree, TREE_ROOT, &meta, &out);
+}
+
 static int use_window(void)
 {
 	struct window *window;
@@ -518,6 +580,38 @@ static int add_chunk(void *arg, unsigned chunk)
 static void remove_chunk(void *arg, unsigned chunk)
 {
 	(void)arg, (void)chunk;
+}
+
+/* What finds no memory is refused, and what is left stays as it was. */
+static int use_mapped(void)
+{
+	struct mapped_event event = {.kind = MAPPED_CAME, .time_ns = 1};
+	struct mapped *mapped;
+	struct mapped_stats stats;
+	struct holding *holdings = NULL;
+	int64_t r = mapped_new(&mapped, 1000);
+
+	if (r < 0)
+		return (int)r;
+	for (uint32_t i = 0; i < 20; i++) {
+		event.stack.tgid = i % 4;
+		event.start = i * 0x10000;
+		event.end = event.start + 0x8000;
+		mapped_on_event(mapped, &event);
+	}
+	event.kind = MAPPED_GONE;
+	event.time_ns = 2;
+	event.start += 0x1000; /* a hole */
+	event.end -= 0x1000;
+	mapped_on_event(mapped, &event);
+	mapped_stats(mapped, &stats);
+	assert_true(stats.refused ? plan.failed : stats.ranges == 21);
+	r = mapped_list(mapped, &holdings);
+	if (r >= 0)
+		assert_int_equal(r, stats.ranges);
+	free(holdings);
+	mapped_free(mapped);
+	return r < 0 || stats.refused ? -ENOMEM : 0;
 }
 
 static int use_arena(void)
@@ -621,6 +715,7 @@ SCENARIO(json_bears_it, use_json, false)
 SCENARIO(stacks_bear_it, use_stacks, false)
 SCENARIO(snoopers_bear_it, use_snoopers, false)
 SCENARIO(a_request_bears_it, use_request, false)
+SCENARIO(events_of_sched_bear_it, use_sched_data, false)
 SCENARIO(resolving_bears_it, use_native, false)
 SCENARIO(known_functions_bear_it, use_ranges, true)
 SCENARIO(resolving_in_a_real_file_bears_it, use_real_native, true)
@@ -629,8 +724,11 @@ SCENARIO(the_search_for_a_debug_file_bears_it, use_debugfile, true)
 SCENARIO(reading_maps_bears_it, use_maps, false)
 SCENARIO(a_space_bears_it, use_space, false)
 SCENARIO(a_profile_bears_it, use_profile, false)
+SCENARIO(a_ledger_bears_it, use_ledger, true)
+SCENARIO(records_bear_it, use_records, false)
 SCENARIO(a_window_bears_it, use_window, false)
 SCENARIO(loop_and_worker_bear_it, use_loop_and_worker, false)
+SCENARIO(what_is_mapped_bears_it, use_mapped, false)
 SCENARIO(the_arena_bears_it, use_arena, false)
 SCENARIO(tables_bear_it, use_tables, true)
 SCENARIO(the_conf_bears_it, use_conf, false)
@@ -649,6 +747,7 @@ int main(void)
 		cmocka_unit_test(stacks_bear_it),
 		cmocka_unit_test(snoopers_bear_it),
 		cmocka_unit_test(a_request_bears_it),
+		cmocka_unit_test(events_of_sched_bear_it),
 		cmocka_unit_test(resolving_bears_it),
 		cmocka_unit_test(known_functions_bear_it),
 		cmocka_unit_test(resolving_in_a_real_file_bears_it),
@@ -657,8 +756,11 @@ int main(void)
 		cmocka_unit_test(reading_maps_bears_it),
 		cmocka_unit_test(a_space_bears_it),
 		cmocka_unit_test(a_profile_bears_it),
+		cmocka_unit_test(a_ledger_bears_it),
+		cmocka_unit_test(records_bear_it),
 		cmocka_unit_test(a_window_bears_it),
 		cmocka_unit_test(loop_and_worker_bear_it),
+		cmocka_unit_test(what_is_mapped_bears_it),
 		cmocka_unit_test(the_arena_bears_it),
 		cmocka_unit_test(tables_bear_it),
 		cmocka_unit_test(the_conf_bears_it),

@@ -95,18 +95,24 @@ static void wait_removed(const struct bench *bench, uint64_t count)
 }
 
 /* A picture of so many days ago (by the clock as it is meant to be), 100 bytes. */
-static void put_aged(const struct bench *bench, int days)
+static void put_aged_in(const struct bench *bench, const char *folder, int days)
 {
 	char name[64], path[256];
 
 	store_time_name(time(NULL) - days * DAY_S, name, sizeof(name));
 	mkdirat(bench->folder.fd, "svg", 0750);
-	mkdirat(bench->folder.fd, "svg/oncpu", 0750);
-	snprintf(path, sizeof(path), "svg/oncpu/%.10s", name);
+	snprintf(path, sizeof(path), "svg/%s", folder);
 	mkdirat(bench->folder.fd, path, 0750);
-	snprintf(path, sizeof(path), "svg/oncpu/%.10s/%s.svg", name, name);
+	snprintf(path, sizeof(path), "svg/%s/%.10s", folder, name);
+	mkdirat(bench->folder.fd, path, 0750);
+	snprintf(path, sizeof(path), "svg/%s/%.10s/%s.svg", folder, name, name);
 	static const char content[100];
 	folder_put(&bench->folder, path, content, sizeof(content));
+}
+
+static void put_aged(const struct bench *bench, int days)
+{
+	put_aged_in(bench, "oncpu", days);
 }
 
 static void the_folders_are_cleaned_when_they_are_told(void **state)
@@ -124,6 +130,23 @@ static void the_folders_are_cleaned_when_they_are_told(void **state)
 	wait_removed(&bench, 1);
 	assert_int_equal(cleaner_stats(bench.cleaner)->removed_bytes, 100);
 	assert_int_equal(cleaner_stats(bench.cleaner)->failed, 0);
+}
+
+static void each_view_has_its_folder_cleaned(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 0, 300);
+	put_aged_in(&bench, "mem_glibc", 8);
+	put_aged_in(&bench, "mem_glibc-inuse", 8);
+	put_aged_in(&bench, "mem_glibc-mmap", 8);
+	put_aged_in(&bench, "mem_glibc-mmap", 1);
+	put_aged_in(&bench, "mem_glibc-other", 8); /* not ours */
+	cleaner_set_folders(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	wait_removed(&bench, 3);
+	run_for(&bench, 50);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 3);
 }
 
 static void within_the_interval_a_run_is_put_off_and_not_forgotten(void **state)
@@ -199,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_folders_are_cleaned_when_they_are_told),
+		cmocka_unit_test(each_view_has_its_folder_cleaned),
 		cmocka_unit_test(within_the_interval_a_run_is_put_off_and_not_forgotten),
 		cmocka_unit_test(other_limits_count_at_once),
 		cmocka_unit_test(a_clock_that_jumps_ahead_makes_no_file_old),

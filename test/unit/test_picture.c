@@ -169,6 +169,25 @@ static void the_second_line_says_what_is_known_and_only_that(void **state)
 			 "100 us</text>");
 	_cleanup_free_ char *bare = write_with("svg", tree, TREE_ROOT, &plain_meta);
 	assert_has(bare, "class=\"quiet\">100 samples</text>");
+	meta = (struct profile_meta){.count_name = "us",
+				     .event_name = "waits",
+				     .events = 5000,
+				     .samples = 2500,
+				     .lost = 3,
+				     .truncated = 4321};
+	_cleanup_free_ char *waits = write_with("svg", tree, TREE_ROOT, &meta);
+	assert_has(waits, ">100 us · 5,000 waits · thinned to 1 in 2 · 3 lost · "
+			  "4,321 us truncated</text>");
+	meta = (struct profile_meta){.count_name = "bytes",
+				     .event_name = "objects",
+				     .events = 5000,
+				     .samples = 2500,
+				     .by_bytes = true};
+	_cleanup_free_ char *drawn = write_with("svg", tree, TREE_ROOT, &meta);
+	assert_has(drawn, ">100 bytes · 5,000 objects · from 2,500 samples</text>");
+	meta.left_out = 1250;
+	_cleanup_free_ char *thinned = write_with("svg", tree, TREE_ROOT, &meta);
+	assert_has(thinned, " · from 2,500 samples · thinned to 1 in 1.5</text>");
 }
 
 static void the_legend_names_the_kinds_that_are_seen(void **state)

@@ -28,6 +28,8 @@ static void every_kind_of_line_is_told(void **state)
 		{"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 ", 1, MAPPING_JIT, NULL},
 		{"7f0000000000-7f0000001000 rwxp 00000000 00:00 0", 1, MAPPING_JIT, NULL},
 		{"7ffd1000-7ffd3000 r-xp 00000000 00:00 0           [vdso]", 1, MAPPING_VDSO, NULL},
+		{"7fffffffe000-7ffffffff000 --xp 00000000 00:00 0    [uprobes]", 1, MAPPING_UPROBES,
+		 NULL},
 		{"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]", 1,
 		 MAPPING_VSYSCALL, NULL},
 		{"1000-2000 r-xp 00000000 00:01 1024                /memfd:jit (deleted)", 1,

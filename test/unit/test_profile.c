@@ -120,6 +120,53 @@ static void the_description_counts_processes_losses_and_truncated_weight(void **
 	assert_int_equal(meta.truncated, 4);
 }
 
+static void a_profile_of_waits_has_time_and_their_number(void **state)
+{
+	_cleanup_profile_ struct profile *profile = NULL;
+	struct profile_meta meta;
+
+	(void)state;
+	assert_int_equal(profile_new(&profile, PROBE_OFFCPU, 100, 0), 0);
+	add(profile, "[1]a", "x", FRAME_TYPE_NATIVE, 3000);
+	tree_add_events(profile->tree, 2, 7);
+	profile->events = 7;
+	profile_describe(profile, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.title, "Off-CPU Time Flame Graph");
+	assert_string_equal(meta.count_name, "us");
+	assert_string_equal(meta.event_name, "waits");
+	assert_int_equal(meta.events, 7);
+	assert_int_equal(meta.period_ns, 0);
+	profile_show_events(profile);
+	assert_int_equal(weight_of(profile->tree), 7);
+	profile_describe(profile, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.title, "Off-CPU Waits Flame Graph");
+	assert_string_equal(meta.count_name, "waits");
+	assert_null(meta.event_name);
+}
+
+static void a_view_has_titles_of_its_own_and_a_copy_has_them_too(void **state)
+{
+	_cleanup_profile_ struct profile *profile = NULL, *selected = NULL;
+	struct profile_meta meta;
+
+	(void)state;
+	assert_int_equal(profile_new(&profile, PROBE_MEM_GLIBC, 100, 0), 0);
+	profile_describe(profile, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.title, "Memory Allocation");
+	profile->view = VIEW_INUSE;
+	add(profile, "[1]a", "x", FRAME_TYPE_NATIVE, 3000);
+	assert_int_equal(profile_select(&selected, profile, 1), 0);
+	profile_describe(selected, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.title, "Memory In Use");
+	assert_string_equal(meta.count_name, "bytes");
+	assert_string_equal(meta.event_name, "objects");
+	profile->view = VIEW_MMAP;
+	profile_show_events(profile);
+	profile_describe(profile, TREE_ROOT, "host", &meta);
+	assert_string_equal(meta.title, "Mappings");
+	assert_string_equal(meta.count_name, "mappings");
+}
+
 /* ---- window ---- */
 
 static struct stack stack_of(uint64_t window, uint64_t hash, uint16_t words)
@@ -233,6 +280,8 @@ int main(void)
 		cmocka_unit_test(selecting_takes_all_incarnations_of_a_pid_and_no_other),
 		cmocka_unit_test(merging_covers_both_times_and_adds_losses),
 		cmocka_unit_test(the_description_counts_processes_losses_and_truncated_weight),
+		cmocka_unit_test(a_profile_of_waits_has_time_and_their_number),
+		cmocka_unit_test(a_view_has_titles_of_its_own_and_a_copy_has_them_too),
 		cmocka_unit_test(stacks_are_found_in_their_window_once),
 		cmocka_unit_test(a_full_window_refuses_and_stays_whole),
 		cmocka_unit_test(the_number_of_stacks_is_bounded_too),

@@ -44,6 +44,41 @@ static void several_probes_have_their_names_before_the_extension(void **state)
 	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, 18), -ENAMETOOLONG);
 }
 
+static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
+{
+	struct record_options options = {
+		.probes = BOTH | 1u << PROBE_MEM_GLIBC, .view = VIEW_INUSE, .path = "out.svg"};
+	char path[32];
+
+	(void)state;
+	assert_int_equal(record_options_path(&options, PROBE_MEM_GLIBC, path, sizeof(path)), 0);
+	assert_string_equal(path, "out.mem_glibc-inuse.svg");
+	assert_int_equal(record_options_path(&options, PROBE_ONCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "out.oncpu.svg");
+}
+
+static void a_view_is_of_mem_glibc_and_of_processes(void **state)
+{
+	static const char *const wrong[][5] = {
+		{"-e", "oncpu", "--view", "inuse", "-p1"},
+		{"-e", "mem_glibc", "--view", "leak", "-p1"},
+		{"-e", "mem_glibc", "--view", "inuse", "true"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct record_options options;
+		char *argv[7] = {(char[]){"record"}};
+
+		for (size_t k = 0; k < ARRAY_SIZE(wrong[i]); k++)
+			argv[k + 1] = strdup(wrong[i][k]);
+		assert_int_equal(parse(&options, argv), 2);
+		record_options_done(&options);
+		for (size_t k = 0; k < ARRAY_SIZE(wrong[i]); k++)
+			free(argv[k + 1]);
+	}
+}
+
 static void defaults_are_100_hz_of_oncpu_without_an_end(void **state)
 {
 	char *argv[] = {(char[]){"record"}, (char[]){"true"}, (char[]){"-d"}, NULL};
@@ -106,6 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_probe_is_written_to_the_path_as_it_is),
 		cmocka_unit_test(several_probes_have_their_names_before_the_extension),
+		cmocka_unit_test(a_view_of_held_memory_has_a_file_of_its_own),
+		cmocka_unit_test(a_view_is_of_mem_glibc_and_of_processes),
 		cmocka_unit_test(defaults_are_100_hz_of_oncpu_without_an_end),
 		cmocka_unit_test(times_and_rates_are_taken_exactly),
 		cmocka_unit_test(a_pid_that_is_named_twice_is_taken_once),

@@ -2,6 +2,7 @@
 #include "requests.h"
 
 #include "probe.h"
+#include "profile/tracer_sched.h"
 
 #define BODY(rest)  "{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\"}]}" rest "}"
 #define PARAMS(p)   BODY(",\"params\":{" p "}")
@@ -24,7 +25,29 @@ static void messages_are_those_of_the_contract(void **state)
 		 "params.frequency invalid value 0, must be in [1, 1000]"},
 		{PARAMS("\"perf_sample_period\":20,\"frequency\":99"),
 		 "params.frequency and params.perf_sample_period exclude each other"},
-		{PARAMS("\"minblock\":3"), "not available in this version: minblock"},
+		{PARAMS("\"frame_detail\":1"), "not available in this version: frame_detail"},
+		{PARAMS("\"mem_fault_bytes\":-1"),
+		 "params.mem_fault_bytes invalid value -1, must be in [0, 4294967296]"},
+		{PARAMS("\"mem_sample_bytes\":4294967297"),
+		 "params.mem_sample_bytes invalid value 4294967297, must be in [0, "
+		 "4294967296]"},
+		{PARAMS("\"minblock\":-1"),
+		 "params.minblock invalid value -1, must be in [0, 4294967294]"},
+		{PARAMS("\"minblock\":4294967295"),
+		 "params.minblock invalid value 4294967295, must be in [0, 4294967294]"},
+		{PARAMS("\"maxblock\":0"),
+		 "params.maxblock invalid value 0, must be in [1, 9223372036854775807]"},
+		{PARAMS("\"maxblock\":1e19"),
+		 "params.maxblock invalid value 1e+19, must be in [1, 9223372036854775807]"},
+		{PARAMS("\"offcpu_depth\":15"),
+		 "params.offcpu_depth invalid value 15, must be in [16, 1000]"},
+		{PARAMS("\"offcpu_split\":2"),
+		 "params.offcpu_split invalid value 2, must be in [0, 1]"},
+		{PARAMS("\"offcpu_state\":\"x\""),
+		 "params.offcpu_state invalid value x, must be one of sd, d, all"},
+		{PARAMS("\"offcpu_state\":\"\""),
+		 "params.offcpu_state invalid value , must be one of sd, d, all"},
+		{PARAMS("\"offcpu_state\":1"), "params.offcpu_state invalid data type"},
 		{"{\"cmd\":{\"probe\":[\"io\"]}}", "unsupported probe range: io."},
 		{"{\"cmd\":{\"probe\":[]}}", "invalid probe ranges: at least one must be set"},
 		{"{\"cmd\":{\"probe\":[1]}}", "Invalid probe range: must be string."},
@@ -84,6 +107,61 @@ static void messages_are_those_of_the_contract(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_refused(NULL, cases[i][0], cases[i][1]);
+}
+
+static void waits_have_limits_up_to_the_largest_number(void **state)
+{
+	static const struct {
+		const char *body;
+		int64_t us;
+	} cases[] = {
+		{PARAMS("\"maxblock\":1"), 1},
+		{PARAMS("\"maxblock\":9007199254740992"), INT64_C(1) << 53},
+		{PARAMS("\"maxblock\":9223372036854775807"), INT64_MAX},
+		{PARAMS("\"maxblock\":9.2233720368547758e18"), INT64_MAX},
+	};
+	struct offcpu_settings settings;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_outcome_ struct outcome outcome;
+
+		request_text(&outcome, NULL, cases[i].body);
+		assert_int_equal(outcome.result, 0);
+		assert_int_equal(outcome.spec.params.maxblock_us, cases[i].us);
+		params_offcpu(&outcome.spec.params, &settings);
+		assert_true(settings.maxblock_ns / 1000 == (uint64_t)cases[i].us ||
+			    settings.maxblock_ns == UINT64_MAX);
+	}
+}
+
+static void the_states_of_waits_are_chosen_by_name(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t states;
+	} cases[] = {
+		{"sd", 1u << WAIT_SLEEP | 1u << WAIT_DISK},
+		{"D", 1u << WAIT_DISK},
+		{"all",
+		 1u << WAIT_RUNNABLE | 1u << WAIT_SLEEP | 1u << WAIT_DISK | 1u << WAIT_OTHER},
+	};
+	struct offcpu_settings settings;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_outcome_ struct outcome outcome;
+		char body[256];
+
+		snprintf(body, sizeof(body), PARAMS("\"offcpu_state\":\"%s\""), cases[i].name);
+		request_text(&outcome, NULL, body);
+		assert_int_equal(outcome.result, 0);
+		params_offcpu(&outcome.spec.params, &settings);
+		assert_int_equal(settings.states, cases[i].states);
+		assert_int_equal(settings.minblock_ns, 50000);
+		assert_int_equal(settings.maxblock_ns, UINT64_C(3600000000000));
+		assert_int_equal(settings.depth, 256);
+	}
 }
 
 static void the_first_put_stands_on_the_defaults(void **state)
@@ -293,6 +371,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_are_those_of_the_contract),
+		cmocka_unit_test(waits_have_limits_up_to_the_largest_number),
+		cmocka_unit_test(the_states_of_waits_are_chosen_by_name),
 		cmocka_unit_test(the_first_put_stands_on_the_defaults),
 		cmocka_unit_test(later_puts_replace_cmd_and_snoopers_and_merge_params),
 		cmocka_unit_test(on_an_error_nothing_has_changed),

@@ -312,6 +312,40 @@ static void a_shared_set_lives_until_its_last_reference(void **state)
 	snoopers_unref(NULL);
 }
 
+static void sets_that_are_joined_count_for_their_own_probes(void **state)
+{
+	_cleanup_snoopers_ struct snoopers *one = new_set(), *other = new_set(), *joined = NULL;
+	struct identity who = {.comm = "both"};
+	const struct name_snooper *names;
+	struct match match;
+
+	(void)state;
+	assert_int_equal(snoopers_add_name(one, "^both$", "", "/debug", 0), 0);
+	assert_int_equal(snoopers_add_name(one, "^one$", "", "", 2), 0);
+	assert_int_equal(snoopers_add_name(other, "^both$", "x", "", 0), 0);
+	assert_int_equal(snoopers_add_name(other, "^none$", "", "", 2), 0);
+	assert_int_equal(snoopers_add_id(other, getpid()), 0);
+	const struct snoopers_part parts[] = {{one, 3}, {NULL, 8}, {other, 4}};
+	assert_int_equal(snoopers_join(&joined, parts, ARRAY_SIZE(parts)), 0);
+	assert_int_equal(snoopers_names(joined, &names), 3); /* one counts for nothing */
+	snoopers_unref(one);				     /* it lives on in the union */
+	one = NULL;
+	snoopers_match(joined, &who, &match);
+	assert_int_equal(match.probes, 3);
+	assert_int_equal(match.maybe, 4);
+	assert_string_equal(match.debugging_dir, "/debug");
+	snoopers_match(joined, &(struct identity){.comm = "one"}, &match);
+	assert_int_equal(match.probes, 2);
+	snoopers_match(joined, &(struct identity){.comm = "none"}, &match);
+	assert_int_equal(match.probes | match.maybe, 0);
+	const struct id_snooper *ids;
+	assert_int_equal(snoopers_ids(joined, &ids), 1);
+	who = (struct identity){getpid(), ids[0].start_ticks, "me"};
+	snoopers_match(joined, &who, &match);
+	assert_int_equal(match.probes, 4);
+	assert_true(snoopers_serial(joined) != snoopers_serial(other));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +360,7 @@ int main(void)
 		cmocka_unit_test(a_pid_that_was_free_when_named_matches_nobody),
 		cmocka_unit_test(sets_are_equal_when_they_choose_the_same),
 		cmocka_unit_test(a_shared_set_lives_until_its_last_reference),
+		cmocka_unit_test(sets_that_are_joined_count_for_their_own_probes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

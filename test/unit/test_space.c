@@ -228,6 +228,21 @@ static void a_copy_has_what_is_there_now(void **state)
 	space_free(NULL);
 }
 
+static void a_mapping_that_is_there_has_its_file(void **state)
+{
+	_cleanup_space_ struct space *space = new_space();
+
+	(void)state;
+	READ_AT(space, 10, {0x1000, 0x2000, 0x500, 'a'}, {0x3000, 0x4000, 0, '-'});
+	READ_AT(space, 20, {0x1000, 0x2800, 0x500, 'a'}, {0x3000, 0x4000, 0, '-'});
+	assert_ptr_equal(space_file_at(space, 0x1000, 0x500), files['a' - 'a']);
+	assert_null(space_file_at(space, 0x1000, 0));
+	assert_null(space_file_at(space, 0x1800, 0x500));
+	assert_null(space_file_at(space, 0x3000, 0));
+	READ_AT(space, 30, {0x3000, 0x4000, 0, '-'});
+	assert_null(space_file_at(space, 0x1000, 0x500));
+}
+
 static void many_changes_are_bounded_and_keep_their_files(void **state)
 {
 	_cleanup_space_ struct space *space = new_space();
@@ -253,6 +268,7 @@ int main(void)
 		cmocka_unit_test(a_mapping_that_grew_has_still_one_answer),
 		cmocka_unit_test(what_went_before_a_time_is_forgotten),
 		cmocka_unit_test(a_copy_has_what_is_there_now),
+		cmocka_unit_test(a_mapping_that_is_there_has_its_file),
 		cmocka_unit_test(many_changes_are_bounded_and_keep_their_files),
 	};
 

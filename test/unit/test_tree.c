@@ -202,6 +202,24 @@ static void merging_adds_weights_and_keeps_what_is_there(void **state)
 	assert_folded(from, TREE_ROOT, "[unknown] 6\na 5\na;b 4\nx;y 3\n");
 }
 
+static void a_second_value_goes_with_the_weight_and_can_take_its_place(void **state)
+{
+	_cleanup_tree_ struct tree *into = new_tree(), *from = new_tree();
+
+	(void)state;
+	tree_add_events(into, add(into, "a;b", 100), 1);
+	tree_add_events(from, add(from, "a;b", 200), 2);
+	uint32_t most = add(from, "a;c", 1);
+	tree_add_events(from, most, UINT64_MAX);
+	tree_add_events(from, most, 1);
+	add(from, "a", 50);
+	assert_int_equal(tree_merge(into, from, TREE_ROOT), 0);
+	assert_folded(into, TREE_ROOT, "a 50\na;b 300\na;c 1\n");
+	tree_show_events(into);
+	assert_folded(into, TREE_ROOT, "a;b 3\na;c 72057594037927935\n");
+	assert_folded(from, TREE_ROOT, "a 50\na;b 200\na;c 1\n");
+}
+
 static void merging_a_subtree_brings_the_way_to_it_without_its_weights(void **state)
 {
 	_cleanup_tree_ struct tree *into = new_tree(), *from = new_tree();
@@ -232,6 +250,21 @@ static void a_leaf_and_a_weightless_node_can_be_merged(void **state)
 	assert_int_equal(weight_of(into), 7);
 	assert_folded(into, TREE_ROOT, "a;b 7\n");
 	assert_folded(from, empty, "");
+}
+
+static void merging_tells_which_node_became_which(void **state)
+{
+	_cleanup_tree_ struct tree *tree = new_tree(), *into = new_tree();
+	_cleanup_free_ uint32_t *numbers = NULL;
+	uint32_t left = child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "left");
+	uint32_t right = child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "right");
+
+	(void)state;
+	child(into, TREE_ROOT, FRAME_TYPE_NATIVE, "first");
+	assert_int_equal(tree_merge_numbered(into, tree, right, &numbers), 0);
+	assert_int_equal(numbers[right], child(into, TREE_ROOT, FRAME_TYPE_NATIVE, "right"));
+	assert_int_equal(numbers[left], TREE_ROOT); /* not asked for */
+	assert_int_equal(numbers[TREE_ROOT], TREE_ROOT);
 }
 
 static void the_bound_of_nodes_is_kept(void **state)
@@ -293,8 +326,10 @@ int main(void)
 		cmocka_unit_test(siblings_are_sorted_by_bytes_then_length_then_kind),
 		cmocka_unit_test(random_trees_have_the_totals_of_a_simple_sum),
 		cmocka_unit_test(merging_adds_weights_and_keeps_what_is_there),
+		cmocka_unit_test(a_second_value_goes_with_the_weight_and_can_take_its_place),
 		cmocka_unit_test(merging_a_subtree_brings_the_way_to_it_without_its_weights),
 		cmocka_unit_test(a_leaf_and_a_weightless_node_can_be_merged),
+		cmocka_unit_test(merging_tells_which_node_became_which),
 		cmocka_unit_test(the_bound_of_nodes_is_kept),
 		cmocka_unit_test(the_bound_of_name_bytes_is_kept),
 		cmocka_unit_test(a_hundred_thousand_frames_deep_is_no_recursion),

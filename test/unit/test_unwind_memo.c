@@ -55,21 +55,54 @@ static void each_word_that_was_read_counts_and_no_other(void **state)
 	}
 }
 
-static void each_register_that_walks_begin_with_counts(void **state)
+static void expect_counting(int one)
 {
-	(void)state;
-	walk_it();
 	for (int reg = 0; reg < ARCH_REGS; reg++) {
-		bool counts = reg == ARCH_SP || reg == ARCH_FP || reg == ARCH_BX;
-
 		maker.regs.gpr[reg] += 8;
-		assert_int_equal(maker_is_known(), !counts);
+		assert_int_equal(maker_is_known(), reg != ARCH_SP && reg != one);
 		maker.regs.gpr[reg] -= 8;
 	}
+	assert_true(maker_is_known());
+}
+
+static void each_register_that_the_walk_looked_at_counts_and_no_other(void **state)
+{
+	static const int used[] = {ARCH_FP, ARCH_BX};
+
+	(void)state;
+	walk_it();
+	expect_counting(ARCH_SP);
 	maker.regs.pc++;
 	assert_false(maker_is_known());
-	maker.regs.pc--;
-	assert_true(maker_is_known());
+	for (size_t i = 0; i < ARRAY_SIZE(used); i++) {
+		process_end(state);
+		make_process({CODE, cfa(used[i], 16)});
+		maker.regs.pc = HELPER;
+		maker.regs.gpr[used[i]] = STACK;
+		maker_put(STACK + 8, ROOT_AT);
+		expect_walk(TRUNCATED_NOT, HELPER, ROOT_AT);
+		expect_counting(used[i]);
+	}
+}
+
+static void each_word_of_a_deep_stack_counts(void **state)
+{
+	const int frames = 40;
+
+	(void)state;
+	make_process({CODE, cfa(7, 16)});
+	maker.regs.pc = HELPER;
+	for (int i = 0; i < frames; i++)
+		maker_put(STACK + 16 * i + 8, i < frames - 1 ? HELPER : ROOT_AT);
+	maker_walk();
+	assert_int_equal(maker.walk->head.truncated, TRUNCATED_NOT);
+	assert_int_equal(maker.walk->head.words_count, frames + 1);
+	for (int i = 0; i < frames; i++) {
+		maker_put(STACK + 16 * i + 8, HELPER + 4);
+		assert_false(maker_is_known());
+		maker_put(STACK + 16 * i + 8, i < frames - 1 ? HELPER : ROOT_AT);
+		assert_true(maker_is_known());
+	}
 }
 
 static void a_helper_called_from_another_function_is_another_stack(void **state)
@@ -151,7 +184,7 @@ static void a_walk_after_a_comparison_that_failed_reads_for_itself(void **state)
 	maker.pieces[0].start += STACK_BYTES;
 	assert_false(maker_is_known());
 	walk->head.words_count = 0;
-	unwind_user(walk);
+	unwind_user(walk->level);
 	assert_int_equal(walk->head.truncated, TRUNCATED_MEMORY);
 	assert_int_equal(walk->head.words_count, 1);
 }
@@ -312,7 +345,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WALK(the_same_registers_and_words_are_the_same_stack),
 		WALK(each_word_that_was_read_counts_and_no_other),
-		WALK(each_register_that_walks_begin_with_counts),
+		WALK(each_word_of_a_deep_stack_counts),
+		WALK(each_register_that_the_walk_looked_at_counts_and_no_other),
 		WALK(a_helper_called_from_another_function_is_another_stack),
 		WALK(a_stack_is_a_threads_a_processs_and_a_windows_own),
 		WALK(a_later_thread_takes_an_earlier_ones_place),

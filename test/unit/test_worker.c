@@ -196,6 +196,40 @@ static void a_hanging_job_is_given_up_and_the_queue_goes_on(void **state)
 	sem_destroy(&never);
 }
 
+static void extend_and_run(struct job *job)
+{
+	job_extend(job, 4 * LIMIT_NS);
+	task_run(job);
+}
+
+static void a_job_that_is_past_what_hangs_may_take_longer(void **state)
+{
+	struct scene scene;
+	sem_t late, never;
+
+	(void)state;
+	sem_init(&late, 0, 0);
+	sem_init(&never, 0, 0);
+	scene_make(&scene, LIMIT_NS);
+	struct task *extended = new_task(&scene, 'e', &late),
+		    *hanging = new_task(&scene, 'h', &never);
+	extended->job.run = hanging->job.run = extend_and_run;
+	worker_submit(scene.worker, &extended->job);
+	worker_submit(scene.worker, &hanging->job);
+	loop_timer_set(scene.loop, &scene.alarm, loop_now_ns() + 2 * LIMIT_NS);
+	assert_int_equal(loop_run(scene.loop), 0);
+	assert_int_equal(scene.len, 0);
+	assert_int_equal(worker_given_up(scene.worker), 0);
+	sem_post(&late);
+	run_until(&scene, 2, "eH");
+	assert_int_equal(worker_given_up(scene.worker), 1);
+	sem_post(&never);
+	wait_for(&freed, 2);
+	scene_done(&scene);
+	sem_destroy(&late);
+	sem_destroy(&never);
+}
+
 static void a_job_without_limit_is_not_given_up(void **state)
 {
 	struct scene scene;
@@ -421,6 +455,7 @@ int main(void)
 		cmocka_unit_test(jobs_run_in_the_order_of_submission),
 		cmocka_unit_test(done_is_never_called_inside_submit),
 		cmocka_unit_test(a_hanging_job_is_given_up_and_the_queue_goes_on),
+		cmocka_unit_test(a_job_that_is_past_what_hangs_may_take_longer),
 		cmocka_unit_test(a_job_without_limit_is_not_given_up),
 		cmocka_unit_test(a_job_after_a_long_rest_is_watched_too),
 		cmocka_unit_test(with_too_many_hanging_threads_jobs_fail_until_one_returns),

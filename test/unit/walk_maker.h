@@ -19,6 +19,7 @@
 #define MAKER_SPANS   16 /* word of the arena where the spans begin */
 #define MAKER_TABLE   4096
 #define MAKER_MACHINE 62 /* EM_X86_64 */
+#define MAKER_RETURNS 4
 
 struct maker_piece {
 	uint64_t start, bytes;
@@ -39,6 +40,9 @@ static struct {
 	size_t pieces_count;
 	uint32_t spans_count;
 	uint64_t reads; /* of memory */
+	/* What the task's probes hide: true return addresses by sp at the entry; the kernel's page;
+	 * the instruction that is executed at place[0] in it and stands at place[1]. */
+	uint64_t returns[MAKER_RETURNS][2], page, place[2];
 	struct user_regs regs;
 } maker;
 
@@ -80,6 +84,29 @@ long read_user(void *to, uint32_t bytes, uint64_t from)
 		return -1;
 	memcpy(to, memory, bytes);
 	return 0;
+}
+
+uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack)
+{
+	for (size_t i = 0; i < MAKER_RETURNS; i++) {
+		const uint64_t *one = maker.returns[i];
+
+		if (!one[0] || one[0] - stack > slack)
+			continue;
+		walk_at(level)->probed_stack = one[0];
+		return one[1];
+	}
+	return 0;
+}
+
+uint64_t probed_place(uint32_t level, uint64_t pc)
+{
+	uint64_t offset = pc - maker.place[0];
+
+	(void)level;
+	if (!maker.page || pc - maker.page >= 4096)
+		return 0;
+	return maker.place[0] && offset < 16 ? maker.place[1] + offset : PROBES_PAGE;
 }
 
 static inline void *maker_new(size_t bytes)
@@ -220,9 +247,10 @@ static inline unsigned maker_walk(void)
 
 	walk->head.key.hash = 0;
 	walk->head.words_count = 0;
+	walk->frames_max = USER_FRAMES_MAX;
 	walk->head.truncated = TRUNCATED_NOT;
 	if (unwind_begin(walk, &maker.regs))
-		unwind_user(walk);
+		unwind_user(walk->level);
 	return walk->head.truncated;
 }
 

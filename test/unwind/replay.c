@@ -41,6 +41,22 @@ long read_user(void *to, uint32_t bytes, uint64_t from)
 	return now->read(now->arg, to, bytes, from);
 }
 
+/* What is recorded has no probes. */
+uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack)
+{
+	(void)level;
+	(void)stack;
+	(void)slack;
+	return 0;
+}
+
+uint64_t probed_place(uint32_t level, uint64_t pc)
+{
+	(void)level;
+	(void)pc;
+	return 0;
+}
+
 void replay_forget(void)
 {
 	placed_count = 0;
@@ -127,8 +143,9 @@ size_t replay_walk(const struct replay *replay, uint64_t *frames, size_t max, un
 	memset(&walk, 0, sizeof(walk));
 	memcpy(regs.gpr, replay->regs, sizeof(regs.gpr));
 	set_spans(replay);
+	walk.frames_max = USER_FRAMES_MAX;
 	unwind_begin(&walk, &regs);
-	unwind_user(&walk);
+	unwind_user(walk.level);
 	*why = walk.head.truncated;
 	count = walk.head.words_count < max ? walk.head.words_count : max;
 	for (size_t i = 0; i < count; i++)

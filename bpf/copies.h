@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * User memory of a task that isn't the current one: only the iterator itself can read it, with its
+ * task at hand. A step of the walk that needs what isn't here yet fails and says what; then that is
+ * copied, and the step is done again (bpf/waiting.bpf.c).
+ */
+#pragma once
+
+#define COPIES	       8			  /* one step reads less; a power of two */
+#define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what unwind.h reads at once */
+
+struct copy {
+	uint64_t from;
+	uint32_t bytes; /* as it was asked for; 0: nothing */
+	int32_t error;
+	uint8_t data[COPY_BYTES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, COPIES);
+	__type(key, uint32_t);
+	__type(value, struct copy);
+} copies SEC(".maps");
+
+/* The first that was missing; bytes 0: nothing. */
+struct {
+	uint64_t from;
+	uint32_t bytes;
+} missing;
+
+static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
+{
+	for (uint32_t i = 0; i < COPIES; i++) {
+		uint32_t number = i;
+		const struct copy *copy = bpf_map_lookup_elem(&copies, &number);
+
+		if (!copy || copy->from != from || copy->bytes != bytes)
+			continue;
+		if (copy->error || bytes > COPY_BYTES_MAX)
+			return -1;
+		return bpf_probe_read_kernel(to, bytes, copy->data);
+	}
+	if (!missing.bytes) {
+		missing.from = from;
+		missing.bytes = bytes;
+	}
+	return -1;
+}

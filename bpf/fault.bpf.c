@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Page faults, before and after.
+ *
+ *	before: a target? notes its counters and what the fault is, for this CPU
+ *	after:  the same thread? the difference is what the fault added (faults.h) -> drawn by its
+ *	        size -> admitted by the guard -> its stack, with its bytes
+ *
+ * A thread may sleep in between, for a file's pages above all, other threads fault there, and it
+ * may wake up on another CPU: at the switch away what it has added so far is kept in `away`, and at
+ * the switch back the counters are noted anew. What nothing is known of is counted
+ * (LOST_UNMEASURED).
+ */
+#include "guard.h"
+#include "resident.h"
+
+#define FAULT_COPY    3U /* a write to a page that is there; arch/x86/include/asm/trap_pf.h */
+
+#define AWAY_MAX      4096
+
+#define PAGES_OF_SIZE 16 /* the guard lets large faults pass, for few stand for much */
+
+/* What is known of a fault so far. */
+struct fault {
+	uint64_t faults;   /* that the thread had before */
+	uint32_t may_copy; /* it writes to a page that is there: vm_events counts */
+	uint32_t cpu;	   /* in `away`: that it left */
+	uint32_t pad;
+	int32_t carried[RSS_KINDS]; /* pages that it added before it slept */
+	struct resident before;
+	struct vm_events vm_events;
+};
+
+/* The fault that goes on on a CPU. */
+struct fault_slot {
+	uint64_t offset;    /* cpu_offset(); 0: not read yet */
+	uint64_t events_at; /* vm_events_at() */
+	uint64_t draw;	    /* the CPU's random numbers (guard.h) */
+	uint32_t tid;	    /* 0: none */
+	uint32_t pad;
+	struct fault fault;
+	char head[MAP_BYTES]; /* for cpu_offset() */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct fault_slot);
+} fault_slots SEC(".maps");
+
+/* Threads that sleep in a fault. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, AWAY_MAX);
+	__type(key, uint32_t);
+	__type(value, struct fault);
+} away SEC(".maps");
+
+int64_t away_count;
+
+struct fault_settings faults;
+
+const volatile uint32_t page_bytes = 4096;
+
+static __always_inline struct fault_slot *fault_slot(void)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(&fault_slots, &zero);
+}
+
+/* The one before has not come to its end on this CPU. It may have failed: then the same thread has
+ * ended no fault since. */
+static __always_inline void drop_noted(const struct fault_slot *slot, const struct faulting *who)
+{
+	if (slot->tid != who->tid || slot->fault.faults != who->faults)
+		count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
+}
+
+static __always_inline bool drop_away(uint32_t tid)
+{
+	if (!away_count || bpf_map_delete_elem(&away, &tid))
+		return false;
+	__sync_fetch_and_add(&away_count, -1);
+	return true;
+}
+
+/* For the first fault on a CPU. */
+static __always_inline void find_cpu(struct fault_slot *slot, struct task_struct *task)
+{
+	if (slot->offset)
+		return;
+	slot->offset = cpu_offset(&fault_slots, slot, slot->head);
+	slot->events_at = vm_events_at(task);
+}
+
+static __always_inline int before(uint64_t error_code)
+{
+	struct faulting who;
+	struct target_value *target;
+	struct fault_slot *slot;
+	struct fault *fault;
+
+	look_at_faulting(&who);
+	target = bpf_map_lookup_elem(&targets, &who.tgid);
+	if (!target || !(target->probes & 1U << PROBE_MEM) || who.disabled)
+		return 0;
+	slot = fault_slot();
+	if (!slot)
+		return 0;
+	if (slot->tid)
+		drop_noted(slot, &who);
+	slot->tid = 0;
+	find_cpu(slot, who.task);
+	fault = &slot->fault;
+	if (!read_resident(who.task, slot->offset, &fault->before))
+		return 0;
+	fault->may_copy = (error_code & FAULT_COPY) == FAULT_COPY &&
+			  read_vm_events(slot->events_at, &fault->vm_events);
+	__builtin_memset(fault->carried, 0, sizeof(fault->carried));
+	fault->faults = who.faults;
+	slot->tid = who.tid;
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int before_user(uint64_t *ctx)
+{
+	return before(ctx[2]);
+}
+
+SEC("tp_btf/page_fault_kernel")
+int before_kernel(uint64_t *ctx)
+{
+	return before(ctx[2]);
+}
+
+/* Where there are no such tracepoints: the software event page-faults. */
+SEC("perf_event")
+int before_any(struct bpf_perf_event_data *ctx)
+{
+	return before(0);
+}
+
+static __always_inline void add_grown(const struct fault *fault, const struct resident *now,
+				      int32_t grown[RSS_KINDS])
+{
+	grown[RSS_FILE] = fault->carried[RSS_FILE] + grown_of(RSS_FILE, &fault->before, now);
+	grown[RSS_ANON] = fault->carried[RSS_ANON] + grown_of(RSS_ANON, &fault->before, now);
+	grown[RSS_SHMEM] = fault->carried[RSS_SHMEM] + grown_of(RSS_SHMEM, &fault->before, now);
+}
+
+/* A write to a page that was there, which needed a new one. */
+static __always_inline bool is_copied(const struct fault_slot *slot)
+{
+	const struct fault *fault = &slot->fault;
+	struct vm_events now;
+
+	return fault->may_copy && read_vm_events(slot->events_at, &now) &&
+	       now.reused == fault->vm_events.reused && now.allocated != fault->vm_events.allocated;
+}
+
+/* PART_ALL: it added nothing. */
+static __always_inline enum count_part measure(const struct fault_slot *slot,
+					       struct task_struct *task, uint32_t *pages)
+{
+	const struct fault_sizes sizes = {huge_pages, batch_pages};
+	int32_t grown[RSS_KINDS] = {0};
+	struct resident now;
+	enum count_part part;
+
+	if (!read_resident(task, slot->offset, &now))
+		return PART_ALL;
+	add_grown(&slot->fault, &now, grown);
+	part = fault_part(grown, &sizes, pages);
+	if (part == PART_ALL && is_copied(slot)) {
+		*pages = 1;
+		return PART_COW;
+	}
+	return part;
+}
+
+/* What a fault of that size stands for: bytes, and faults. False: it isn't drawn. */
+static __always_inline bool draw_fault(struct fault_slot *slot, uint32_t pages,
+				       struct taking *taking)
+{
+	const struct fault_chance *chance;
+	uint64_t bytes = (uint64_t)pages * page_bytes, rest;
+
+	taking->weight = bytes;
+	taking->events = 1;
+	if (pages > FAULT_PAGES_MAX)
+		return true;
+	chance = &faults.chances[faults.table & 1][pages];
+	if (chance->last == ~0U)
+		return true;
+	if (draw_from(&slot->draw) > chance->last)
+		return false;
+	taking->weight = chance->bytes;
+	taking->events = chance->bytes / bytes;
+	rest = chance->bytes % bytes;
+	taking->events += (uint64_t)draw_from(&slot->draw) * bytes >> 32 < rest;
+	return true;
+}
+
+static __always_inline void take_fault(struct bpf_perf_event_data *ctx, uint32_t tgid,
+				       struct taking *taking)
+{
+	uint64_t began_ns = bpf_ktime_get_ns();
+	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+	struct target_value wanted;
+	struct stack_key key;
+
+	if (!target)
+		return;
+	wanted = *target;
+	take_stack_as(ctx, (const struct pt_regs *)&ctx->regs, &wanted, PROBE_MEM, taking, &key);
+	guard_account(PROBE_MEM, taking->events > ~0U ? ~0U : taking->events, began_ns);
+}
+
+/*
+ * The slot isn't this thread's. It may be back without having been seen to: while others attach to
+ * the tracepoint of switches, or detach, the kernel lets one out now and then. On the CPU that it
+ * left, its counters go on from there (of other threads that ran there meanwhile, too). False: the
+ * fault isn't measured, or there was none.
+ */
+static __always_inline bool find_away(struct fault_slot *slot, uint32_t tid)
+{
+	const struct fault *kept = away_count ? bpf_map_lookup_elem(&away, &tid) : NULL;
+
+	if (!kept)
+		return false;
+	if (slot->tid) /* who left without having been seen to */
+		count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
+	slot->fault = *kept;
+	slot->fault.may_copy = 0;
+	drop_away(tid);
+	if (!has_own_by_cpu() || slot->fault.cpu == bpf_get_smp_processor_id())
+		return true;
+	count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
+	return false;
+}
+
+SEC("perf_event")
+int after(struct bpf_perf_event_data *ctx)
+{
+	struct fault_slot *slot = fault_slot();
+	struct taking taking = {0};
+	struct faulting who;
+	uint32_t pages, interval;
+	bool second;
+
+	if (!slot || (!slot->tid && !away_count))
+		return 0;
+	look_at_faulting(&who);
+	if (slot->tid != who.tid && !find_away(slot, who.tid))
+		return 0;
+	slot->tid = 0;
+	taking.part = measure(slot, who.task, &pages);
+	if (taking.part == PART_ALL || !draw_fault(slot, pages, &taking))
+		return 0;
+	interval = guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second);
+	if (!interval)
+		return 0;
+	taking.weight *= interval;
+	taking.events *= interval;
+	take_fault(ctx, who.tgid, &taking);
+	return 0;
+}
+
+/* `prev` sleeps in its fault, or is preempted. */
+static __always_inline void leave(struct fault_slot *slot, struct task_struct *prev)
+{
+	struct fault *fault = &slot->fault;
+	struct vm_events now;
+	struct resident after;
+	uint32_t tid = slot->tid;
+
+	slot->tid = 0;
+	if (has_own_by_cpu()) {
+		if (!read_resident(prev, slot->offset, &after))
+			return;
+		add_grown(fault, &after, fault->carried);
+		fault->before = after;
+	}
+	fault->cpu = bpf_get_smp_processor_id();
+	if (fault->may_copy && read_vm_events(slot->events_at, &now)) {
+		fault->vm_events.reused -= now.reused;
+		fault->vm_events.allocated -= now.allocated;
+	}
+	if (bpf_map_update_elem(&away, &tid, fault, BPF_NOEXIST))
+		count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
+	else
+		__sync_fetch_and_add(&away_count, 1);
+}
+
+/* `next` may go on with a fault, on this CPU now. */
+static __always_inline void come_back(struct fault_slot *slot, struct task_struct *next)
+{
+	uint32_t tid = next->pid;
+	const struct fault *kept = bpf_map_lookup_elem(&away, &tid);
+	struct fault *fault = &slot->fault;
+	struct vm_events now;
+
+	if (!kept)
+		return;
+	*fault = *kept;
+	drop_away(tid);
+	find_cpu(slot, next);
+	if (has_own_by_cpu() && !read_resident(next, slot->offset, &fault->before))
+		return;
+	if (fault->may_copy && read_vm_events(slot->events_at, &now)) {
+		fault->vm_events.reused += now.reused;
+		fault->vm_events.allocated += now.allocated;
+	}
+	slot->tid = tid;
+}
+
+SEC("tp_btf/sched_switch")
+int on_fault_switch(uint64_t *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct fault_slot *slot = fault_slot();
+
+	if (!slot)
+		return 0;
+	if (slot->tid && slot->tid == (uint32_t)prev->pid)
+		leave(slot, prev);
+	if (away_count)
+		come_back(slot, next);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * At a window's end: waits that go on are counted until then, and handed to the window that begins
+ * (bpf/wait.h). Those that have no stack are counted.
+ */
+#include "task.h"
+#include "wait.h"
+
+#define END_LOOKS 1000 /* until a switch back has counted: a microsecond, if nothing goes wrong */
+
+struct sched_settings sched;
+
+uint64_t unseen_waits; /* threads that wait and have no stack */
+
+/* Whether the part until the window's end is to be counted here; `from_ns` is where it begins. */
+static __always_inline bool is_ours(struct thread_record *record, uint64_t from_ns)
+{
+	volatile struct thread_record *now = record;
+	uint64_t ends = now->ends;
+
+	if (now->ended != ends || !now->left_ns)
+		return false;
+	now->shown_ns = sched.cut_ns;
+	__sync_fetch_and_add(&record->looks, 1); /* a barrier */
+	if (now->ends == ends)
+		return true;
+	for (int i = 0; i < END_LOOKS; i++) {
+		if (now->ended == now->ends)
+			return now->counted_from_ns != from_ns;
+	}
+	return false;
+}
+
+static __always_inline void show(struct task_struct *task, struct thread_record *record)
+{
+	struct part part = {.until_ns = sched.cut_ns, .waiting = 1};
+	uint64_t whole_ns = sched.cut_ns - record->left_ns;
+	uint64_t ended = record->window;
+
+	part.from_ns = shown_until(record);
+	if (whole_ns < sched.minblock_ns || whole_ns > sched.maxblock_ns ||
+	    sched.maxblock_ns < SHOWN_EARLY_NS || task->on_cpu) { /* (it came unseen) */
+		part.until_ns = part.from_ns; /* not yet, or no more: it only goes on */
+	} else {
+		if (!record->shown_ns) {
+			if (sched.all_seen)
+				record->weight = 1;
+			part.events = record->weight;
+		}
+		if (!is_ours(record, part.from_ns))
+			return;
+	}
+	if (part.events)
+		count_sample(PROBE_OFFCPU);
+	count_part(record, task->pid, ended, PART_ALL, &part);
+	record->window = sched.closing;
+}
+
+SEC("iter/task")
+int flush_waits(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_record *record;
+
+	if (!task)
+		return 0;
+	record = record_find(task);
+	if (!record || record->session != sched.session || !record->left_ns ||
+	    record->switches != task_switches(task) || !has_stack(record)) {
+		unseen_waits += waiting_target(task, &sched) != NULL;
+		return 0;
+	}
+	if (!sched.closing || record->left_ns >= sched.cut_ns)
+		return 0;
+	if (record->window + 1 == sched.closing) {
+		show(task, record);
+	} else if (record->window + 1 < sched.closing) { /* nobody has that stack any more */
+		record->weight = 0;
+		mark_open(task->pid, -1);
+		unseen_waits++;
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

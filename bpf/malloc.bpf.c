@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls of allocators, a program for each kind (enum call):
+ *
+ *	entry    size -> drawn? (countdown.h; most aren't: done) -> a target's? -> pending.h
+ *	return   an address? -> stack as right after the call (stack.h), counted -> held.h
+ *	free     out of held.h
+ *
+ * Points are shared by all processes, so all of them count down: whose bytes are drawn that isn't a
+ * target has lost nothing. From Linux 6.13 a program is a session: it is called at the entry and
+ * says whether at the return as well. Before, on_return() is at every return.
+ *
+ * At a point all arguments are in their registers, and the return address is on top of the stack.
+ */
+#include "countdown.h"
+#include "held.h"
+#include "pending.h"
+#include "stack.h"
+
+uint64_t sample_bytes; /* of so many one is taken, in the mean; 0: each allocation */
+
+/* Told before loading: these programs are sessions. */
+const volatile bool has_sessions = true;
+
+/* … the kernel gives each point's cookie (bpf/allocations.h). */
+const volatile bool has_cookies = true;
+
+/* … the machine has so much memory, swap included; 0: the kernel may refuse any (strict
+ * overcommit). */
+const volatile uint64_t memory_bytes = 0;
+
+/* What a session's program says at an entry. Of others the kernel wants a 0. */
+#define NO_RETURN   (has_sessions ? 1 : 0)
+#define SIZE_LIMIT  (1ULL << 53) /* nobody gets as much */
+
+#define RLIMIT_DATA 2 /* include/uapi/asm-generic/resource.h */
+#define RLIMIT_AS   9
+#define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than was asked of them */
+#define PAGE_BYTES  4096
+#define NEW_MAPS    60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
+
+/* The kernel's name of a program's registers: functions that take them are verified once. */
+struct bpf_user_pt_regs_t {
+};
+
+int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, uint32_t drawn,
+		uint64_t mean);
+
+/* SIZE_LIMIT: too large. */
+static __always_inline uint64_t product(uint64_t count, uint64_t size)
+{
+	if ((count | size) >> 32 && count && size > SIZE_LIMIT / count)
+		return SIZE_LIMIT;
+	return count * size;
+}
+
+static __always_inline uint64_t size_asked(const struct pt_regs *regs, uint32_t call)
+{
+	switch (call) {
+	case CALL_SIZE:
+	case CALL_NEW:
+		return PT_REGS_PARM1(regs);
+	case CALL_COUNT:
+		return product(PT_REGS_PARM1(regs), PT_REGS_PARM2(regs));
+	case CALL_REALLOC_COUNT:
+		return product(PT_REGS_PARM2(regs), PT_REGS_PARM3(regs));
+	case CALL_POSIX_MEMALIGN:
+		return PT_REGS_PARM3(regs);
+	default:
+		return PT_REGS_PARM2(regs);
+	}
+}
+
+static __always_inline bool reallocates(uint32_t call)
+{
+	return call == CALL_REALLOC || call == CALL_REALLOC_COUNT;
+}
+
+static __always_inline bool is_wanted(const struct target_value *target)
+{
+	return target && target->probes & 1U << PROBE_MEM_GLIBC;
+}
+
+/* It calls malloc, which is probed. */
+static __always_inline bool is_malloc(struct pt_regs *regs, uint32_t call)
+{
+	return call == CALL_REALLOC && has_cookies && !PT_REGS_PARM1(regs) &&
+	       bpf_get_attach_cookie(regs) & COOKIE_NULL_IS_MALLOC;
+}
+
+/* A part of another function's call, which is probed as well. */
+static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
+{
+	uint64_t cookie, address = 0;
+
+	if (!has_sessions || !has_cookies || reallocates(call))
+		return false;
+	cookie = bpf_get_attach_cookie(regs);
+	if (!(cookie >> 32))
+		return false;
+	bpf_probe_read_user(&address, sizeof(address), (const void *)PT_REGS_SP(regs));
+	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < cookie >> 32;
+}
+
+/* The guard's weight of a call that was drawn; 0: it isn't taken. One of many means stands for
+ * nothing but itself, so it isn't for chance whether it is there. */
+static __always_inline uint32_t admits(uint32_t tgid, uint64_t size, uint64_t mean)
+{
+	uint64_t means = mean ? size / mean : 0;
+	bool second;
+
+	if (!is_wanted(bpf_map_lookup_elem(&targets, &tgid)))
+		return 0;
+	if (means > GUARD_SIZE_MAX)
+		means = GUARD_SIZE_MAX;
+	return guard_draws(PROBE_MEM_GLIBC, means, &second);
+}
+
+/* The call takes the place of those before it that it isn't a part of. A session's program is
+ * called at their returns all the same. */
+static __always_inline void await(struct pending *pending, uint64_t sp, bool lets_go)
+{
+	bool keeps_old = !lets_go && pending->old_sp > sp;
+
+	if (!has_sessions && pending->sp && !(keeps_old && pending->sp == pending->old_sp))
+		count_under_way(pending->sp, -1);
+	if (!has_sessions && pending->old_sp && !keeps_old && pending->old_sp != pending->sp)
+		count_under_way(pending->old_sp, -1);
+	if (!keeps_old)
+		pending->old_sp = lets_go ? sp : 0;
+	pending->sp = sp;
+	count_under_way(sp, 1);
+}
+
+/* What a call stands for that was drawn. */
+static __always_inline void weigh(struct pending *pending, uint64_t size, uint64_t mean)
+{
+	uint64_t worth = countdown_weight(size, mean);
+
+	pending->bytes = rounded(worth, COUNTDOWN_PLACES, draw()) * pending->weight;
+	pending->objects = countdown_objects(worth, size, draw()) * pending->weight;
+}
+
+/* A call of that size begins, which was drawn (of so many bytes one) or may let go what is held.
+ * Whether its return is wanted. */
+__noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size,
+			   uint32_t drawn, uint64_t mean)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx;
+	uint32_t tgid = bpf_get_current_pid_tgid() >> 32, weight;
+	struct allocation old;
+	struct pending *pending;
+	bool lets_go;
+
+	lets_go =
+		reallocates(call) && PT_REGS_PARM1(regs) && let_go(PT_REGS_PARM1(regs), tgid, &old);
+	weight = drawn ? admits(tgid, size, mean) : 0;
+	if (!size || (!weight && !lets_go))
+		return 0;
+	pending = pending_make();
+	if (!pending) {
+		if (weight)
+			count_loss(LOST_PENDING_FULL, PROBE_MEM_GLIBC,
+				   countdown_objects(countdown_weight(size, mean), size, draw()) *
+					   weight);
+		return 0;
+	}
+	await(pending, PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD, lets_go);
+	if (lets_go) {
+		pending->old = old;
+		pending->old_address = PT_REGS_PARM1(regs);
+	}
+	pending->place = call == CALL_POSIX_MEMALIGN ? PT_REGS_PARM1(regs) : 0;
+	pending->entry = PT_REGS_IP(regs);
+	pending->call = call;
+	pending->weight = weight;
+	pending->bytes = size * weight;
+	pending->objects = weight;
+	if (weight && mean)
+		weigh(pending, size, mean);
+	return 1;
+}
+
+/* What the call that returns has given; 0: it failed. */
+static __always_inline uint64_t address_given(const struct pt_regs *regs,
+					      const struct pending *pending, bool is_its)
+{
+	uint64_t address = 0, result = PT_REGS_RC(regs);
+
+	__asm__ volatile("" : "+r"(result)); /* one load: the verifier wants it at its offset */
+	if (!is_its || pending->call != CALL_POSIX_MEMALIGN)
+		return result;
+	if ((uint32_t)result == 0)
+		bpf_probe_read_user(&address, sizeof(address), (const void *)pending->place);
+	return address;
+}
+
+/* Without a budget the time isn't even asked for. */
+static __always_inline void account(uint32_t weight, uint64_t began_ns)
+{
+	uint32_t zero = 0;
+	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct guard *guard = guard_of(PROBE_MEM_GLIBC);
+
+	if (settings && settings->budget_ppm)
+		guard_account(PROBE_MEM_GLIBC, weight, began_ns);
+	else if (guard && guard->interval > 1)
+		guard->interval = 1;
+}
+
+/* Takes the stack of what was allocated, and holds it. */
+static __always_inline void take_allocation(struct pt_regs *regs, const struct pending *pending,
+					    uint64_t address)
+{
+	struct taking taking = {.weight = pending->bytes,
+				.events = pending->objects,
+				.part = PART_ALL,
+				.leaf = pending->entry};
+	struct allocation given = {.time_ns = bpf_ktime_get_ns(),
+				   .bytes = pending->bytes,
+				   .objects = pending->objects};
+	uint64_t id = bpf_get_current_pid_tgid();
+	uint32_t tgid = id >> 32, weight = pending->weight;
+	const struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+	struct target_value wanted;
+
+	if (!is_wanted(target))
+		return;
+	wanted = *target;
+	given.tid = id;
+	if (take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &given.stack))
+		hold(address, tgid, &given);
+	account(weight, given.time_ns);
+}
+
+/* One that may be awaited returns. Before sessions all do, also those of others. */
+static __always_inline void call_returns(struct pt_regs *regs)
+{
+	struct pending *pending = pending_find();
+	uint64_t sp = PT_REGS_SP(regs), address;
+	bool is_its = pending && pending->sp == sp;
+	bool lets_go = pending && pending->old_sp == sp;
+
+	if (has_sessions || is_its || lets_go)
+		count_under_way(sp, -1);
+	if (!is_its && !lets_go)
+		return;
+	address = address_given(regs, pending, is_its);
+	if (lets_go && !address)
+		hold(pending->old_address, bpf_get_current_pid_tgid() >> 32, &pending->old);
+	if (is_its && address && pending->bytes)
+		take_allocation(regs, pending, address);
+	if (is_its)
+		pending->sp = 0;
+	if (lets_go)
+		pending->old_sp = 0;
+	pending_end(pending);
+}
+
+SEC("uprobe")
+int on_return(struct pt_regs *ctx)
+{
+	if (*under_way_of(PT_REGS_SP(ctx)))
+		call_returns(ctx);
+	return 0;
+}
+
+/* on_return(), for sessions' programs: so each of them is small, and the walk is verified once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__array(values, int(void *));
+} returning SEC(".maps") = {
+	.values = {(void *)&on_return},
+};
+
+/* Of a session's program: whether it is a return. Its function's address is the probe's. */
+static __always_inline bool is_return(struct pt_regs *regs)
+{
+	return *under_way_of(PT_REGS_SP(regs)) && bpf_get_func_ip(regs) != PT_REGS_IP(regs);
+}
+
+/* That limit leaves it no room, or little. */
+static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages, uint64_t size)
+{
+	uint64_t most = BPF_CORE_READ(limit, rlim_cur);
+
+	return size + NEW_ROOM > most || pages * PAGE_BYTES > most - size - NEW_ROOM;
+}
+
+/*
+ * Whether operator new may find no memory. It throws then, and the exception would not find its way
+ * through a return that is probed: it would end the program. So such a call isn't awaited.
+ */
+static __always_inline bool may_throw(uint64_t size)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	const struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	return size + NEW_ROOM > memory_bytes || BPF_CORE_READ(mm, map_count) > NEW_MAPS ||
+	       is_beyond(&signal->rlim[RLIMIT_AS], BPF_CORE_READ(mm, total_vm), size) ||
+	       is_beyond(&signal->rlim[RLIMIT_DATA], BPF_CORE_READ(mm, data_vm), size);
+}
+
+static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
+{
+	struct bpf_user_pt_regs_t *regs = (struct bpf_user_pt_regs_t *)ctx;
+	uint64_t size, mean = *(volatile uint64_t *)&sample_bytes;
+	bool drawn;
+
+	if (has_sessions && is_return(ctx)) {
+		bpf_tail_call(ctx, &returning, 0);
+		return 0;
+	}
+	size = size_asked(ctx, call);
+	if (size >= SIZE_LIMIT || is_malloc(ctx, call))
+		return NO_RETURN;
+	drawn = !mean || countdown_takes(size, mean);
+	if (call == CALL_NEW && drawn && may_throw(size))
+		return NO_RETURN;
+	if (!drawn && !(reallocates(call) && PT_REGS_PARM1(ctx)))
+		return NO_RETURN;
+	if (is_inner(ctx, call))
+		return NO_RETURN;
+	return call_begins(regs, call, size, drawn, mean) ? 0 : NO_RETURN;
+}
+
+SEC("uprobe")
+int on_size(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_SIZE);
+}
+
+SEC("uprobe")
+int on_new(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_NEW);
+}
+
+SEC("uprobe")
+int on_count(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_COUNT);
+}
+
+SEC("uprobe")
+int on_aligned(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_ALIGNED);
+}
+
+SEC("uprobe")
+int on_realloc(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_REALLOC);
+}
+
+/* … whose points have no cookies: where it is malloc without an address. */
+SEC("uprobe")
+int on_realloc_alone(struct pt_regs *ctx)
+{
+	return PT_REGS_PARM1(ctx) ? on_call(ctx, CALL_REALLOC) : NO_RETURN;
+}
+
+SEC("uprobe")
+int on_realloc_count(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_REALLOC_COUNT);
+}
+
+SEC("uprobe")
+int on_posix_memalign(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_POSIX_MEMALIGN);
+}
+
+SEC("uprobe")
+int on_free(struct pt_regs *ctx)
+{
+	struct allocation_key key = {.address = PT_REGS_PARM1(ctx)};
+
+	if (!key.address)
+		return NO_RETURN;
+	key.tgid = bpf_get_current_pid_tgid() >> 32;
+	if (!sample_bytes || bpf_map_lookup_elem(&held, &key))
+		bpf_map_delete_elem(&held, &key);
+	return NO_RETURN;
+}
+
+char LICENSE[] SEC("license") = "GPL";

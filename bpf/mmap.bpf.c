@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls of mmap(), munmap() and mremap() by programs themselves (enum call): what came and went is
+ * told range by range (struct mapped_event), and counted with its stack.
+ *
+ *	entry    a target's? by the library itself? (done) -> pending
+ *	return   done as asked? -> stack as right after the call (stack.h), counted -> event
+ *
+ * All are taken: ranges have to be exact. From Linux 6.13 each program is a session, called at the
+ * entry and at the return; before, on_return() is at every return. Points are where the return
+ *address is on top of the stack.
+ */
+#include "guard.h"
+#include "stack.h"
+#include "allocations.h"
+
+#define PENDING_MAX	 8192
+#define MAPPED_RING	 (256 * 1024)
+#define MREMAP_DONTUNMAP 4	 /* include/uapi/linux/mman.h */
+#define MAP_HUGETLB	 0x40000 /* include/uapi/asm-generic/hugetlb_encode.h has the sizes */
+#define HUGE_SHIFT	 21	 /* of the usual ones */
+#define FAILED_FROM	 (-4095ULL)
+
+/* Told before loading, as to malloc.bpf.c. */
+const volatile bool has_sessions = true;
+const volatile uint64_t page_bytes = 4096;
+
+/* What a session's program says at an entry. Of others the kernel wants a 0. */
+#define NO_RETURN (has_sessions ? 1 : 0)
+
+/* A call under way. */
+struct mapping_call {
+	uint64_t entry; /* the probed instruction */
+	uint64_t sp;	/* right after its return */
+	uint64_t began_ns;
+	uint64_t start, end; /* munmap, mremap: what is given back */
+	uint64_t length;     /* mmap, mremap: what is wanted */
+	uint64_t round;	     /* … to multiples of that */
+	uint32_t call, pad;  /* enum call */
+};
+
+/* By thread. One that ends in a call leaves its entry behind: those make room when it is needed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PENDING_MAX);
+	__type(key, uint32_t);
+	__type(value, struct mapping_call);
+} mapping_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, MAPPED_RING);
+} mapped SEC(".maps");
+
+/* The kernel's name of a program's registers: functions that take them are verified once. */
+struct bpf_user_pt_regs_t {
+};
+
+int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call);
+int mapping_returns(struct bpf_user_pt_regs_t *ctx);
+
+static __always_inline bool is_wanted(const struct target_value *target)
+{
+	return target && target->probes & 1U << PROBE_MEM_GLIBC;
+}
+
+static __always_inline void tell(const struct mapped_event *event)
+{
+	/* Who asks what is mapped reads the ring before. */
+	uint64_t flag = bpf_ringbuf_query(&mapped, BPF_RB_AVAIL_DATA) > MAPPED_RING / 4
+				? BPF_RB_FORCE_WAKEUP
+				: BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_output(&mapped, (void *)event, sizeof(*event), flag))
+		count_loss(LOST_MAPPED_FULL, PROBE_MEM_GLIBC, 1);
+}
+
+/* ---- the entry ---- */
+
+/* Whether the program's own code is there: a static one has its C library in the same mapping. */
+static __always_inline bool is_of_program(uint64_t address)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return address - BPF_CORE_READ(mm, start_code) <
+	       BPF_CORE_READ(mm, end_code) - BPF_CORE_READ(mm, start_code);
+}
+
+/* Whether code of the mapping that has the function called it, and that is a library's: the C
+ * library and its allocator map what they need for themselves. */
+static __always_inline bool is_librarys_own(struct walk *walk, uint64_t ip, uint64_t stack,
+					    uint64_t address)
+{
+	if (!span_search(walk->level, ip) || is_of_program(ip))
+		return false;
+	if (span_holds(&walk->span, address))
+		return true;
+	address = arch_code_address(probed_return(walk->level, stack, false));
+	return address && span_holds(&walk->span, address);
+}
+
+static __always_inline bool is_librarys(struct pt_regs *regs, const struct target_value *target)
+{
+	uint64_t stack = PT_REGS_SP(regs), address = 0;
+	struct walk *walk = walk_for(PROBE_MEM_GLIBC, 1);
+	bool own;
+
+	if (!walk)
+		return false;
+	if (ARCH_RETURN_REG < ARCH_REGS)
+		address = arch_code_address(PT_REGS_RET(regs));
+	else
+		read_user(&address, sizeof(address), stack);
+	walk->spans = target->spans;
+	walk->spans_count = target->spans_count;
+	own = is_librarys_own(walk, PT_REGS_IP(regs), stack, address);
+	walk_give_back(walk);
+	return own;
+}
+
+static __always_inline uint64_t rounded_up(uint64_t bytes, uint64_t to)
+{
+	return (bytes + to - 1) & ~(to - 1);
+}
+
+static __always_inline void set_call(struct mapping_call *call, struct pt_regs *regs)
+{
+	uint64_t address = PT_REGS_PARM1(regs), length = PT_REGS_PARM2(regs);
+	uint32_t flags = PT_REGS_PARM4(regs), shift = flags >> 26 & 63;
+
+	call->round = page_bytes;
+	if (call->call == CALL_MMAP) {
+		call->length = length;
+		if (flags & MAP_HUGETLB)
+			call->round = 1ULL << (shift ? shift : HUGE_SHIFT);
+		return;
+	}
+	call->start = address;
+	call->end = rounded_up(address + length, page_bytes);
+	if (call->call == CALL_MUNMAP)
+		return;
+	call->length = PT_REGS_PARM3(regs);
+	if (flags & MREMAP_DONTUNMAP || !length)
+		call->end = call->start;
+}
+
+/* Whether its return is wanted. */
+__noinline int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t number)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx;
+	uint64_t id = bpf_get_current_pid_tgid();
+	uint32_t tid = id, tgid = id >> 32;
+	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+	struct mapping_call call = {.call = number};
+
+	if (!is_wanted(target) || is_librarys(regs, target))
+		return 0;
+	call.entry = PT_REGS_IP(regs);
+	call.sp = PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD;
+	call.began_ns = bpf_ktime_get_ns();
+	set_call(&call, regs);
+	if (bpf_map_update_elem(&mapping_calls, &tid, &call, BPF_ANY)) {
+		count_loss(LOST_PENDING_FULL, PROBE_MEM_GLIBC, 1);
+		return 0;
+	}
+	return 1;
+}
+
+/* ---- the return ---- */
+
+static __always_inline void tell_gone(const struct mapping_call *call, uint32_t tgid)
+{
+	struct mapped_event event = {.kind = MAPPED_GONE,
+				     .stack.tgid = tgid,
+				     .start = call->start,
+				     .end = call->end,
+				     .time_ns = call->began_ns};
+
+	if (event.start < event.end)
+		tell(&event);
+}
+
+/* What was given is taken with its stack; without one, what lay there is gone all the same. */
+static __always_inline void tell_came(struct pt_regs *regs, const struct mapping_call *call,
+				      const struct target_value *target, uint64_t address)
+{
+	struct taking taking = {.weight = rounded_up(call->length, call->round),
+				.events = 1,
+				.part = PART_MAPPED,
+				.leaf = call->entry};
+	uint64_t id = bpf_get_current_pid_tgid();
+	struct mapped_event event = {.kind = MAPPED_CAME,
+				     .tid = id,
+				     .start = address,
+				     .end = address + taking.weight,
+				     .time_ns = bpf_ktime_get_ns()};
+	struct target_value wanted = *target;
+
+	if (!taking.weight)
+		return;
+	if (!take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &event.stack)) {
+		event.kind = MAPPED_GONE;
+		event.stack = (struct stack_key){.tgid = id >> 32};
+	}
+	tell(&event);
+	guard_account(PROBE_MEM_GLIBC, 1, event.time_ns);
+}
+
+/* A session's program is at one, or on_return(): maybe of a call that wasn't noted. */
+__noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
+{
+	struct pt_regs *regs = (struct pt_regs *)ctx;
+	uint64_t id = bpf_get_current_pid_tgid(), result = PT_REGS_RC(regs);
+	uint32_t tid = id, tgid = id >> 32;
+	struct mapping_call *found = bpf_map_lookup_elem(&mapping_calls, &tid), call;
+	struct target_value *target;
+
+	if (!found || found->sp != PT_REGS_SP(regs))
+		return 0;
+	call = *found;
+	bpf_map_delete_elem(&mapping_calls, &tid);
+	target = bpf_map_lookup_elem(&targets, &tgid);
+	if (!is_wanted(target))
+		return 0;
+	if (call.call == CALL_MUNMAP ? (uint32_t)result != 0 : result >= FAILED_FROM)
+		return 0;
+	tell_gone(&call, tgid);
+	if (call.call != CALL_MUNMAP)
+		tell_came(regs, &call, target, result);
+	return 0;
+}
+
+static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
+{
+	struct bpf_user_pt_regs_t *regs = (struct bpf_user_pt_regs_t *)ctx;
+
+	if (has_sessions && bpf_get_func_ip(ctx) != PT_REGS_IP(ctx))
+		return mapping_returns(regs);
+	return mapping_begins(regs, call) ? 0 : NO_RETURN;
+}
+
+SEC("uprobe")
+int on_mmap(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_MMAP);
+}
+
+SEC("uprobe")
+int on_munmap(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_MUNMAP);
+}
+
+SEC("uprobe")
+int on_mremap(struct pt_regs *ctx)
+{
+	return on_call(ctx, CALL_MREMAP);
+}
+
+SEC("uprobe")
+int on_return(struct pt_regs *ctx)
+{
+	return mapping_returns((struct bpf_user_pt_regs_t *)ctx);
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The scheduler's switches and wake-ups, each seen once: where threads wait (offcpu.h), how long
+ * for a CPU, how long they have it (hists.h). Off-CPU and the histograms are switched by `sched`.
+ *
+ *	runnable --switch--> on its CPU --switch--> waits --wake-up--> runnable
+ *	                               \--switch--> runnable (preempted)
+ *
+ * At a switch the current task is still the one that leaves.
+ */
+#include "gone.h"
+#include "offcpu.h"
+#include "hists.h"
+#include "task.h"
+
+struct sched_settings sched;
+
+int came_unseen(uint64_t now_ns);
+
+/* Told before loading: the tracepoint has the state as a fourth argument (since 5.18). */
+const volatile bool has_switch_state = true;
+
+/*
+ * A task that is preempted may be in any state, it is still queued. One that has a signal pending
+ * stays runnable: then its own state says so, the argument doesn't. On another CPU it may be being
+ * woken already: then its own state is TASK_WAKING, and the argument says what it was.
+ */
+static __always_inline uint32_t wait_state(uint64_t *ctx, struct task_struct *prev)
+{
+	uint64_t state = task_state(prev);
+
+	if (ctx[0] || !state) /* preempt */
+		return WAIT_RUNNABLE;
+	if (has_switch_state)
+		state = (uint32_t)ctx[3];
+	else if (state == TASK_WAKING)
+		state = TASK_INTERRUPTIBLE; /* most are; it isn't kept */
+	return wait_state_of(state);
+}
+
+/* The target that a task belongs to; NULL: nobody wants to know of it. */
+static __always_inline struct target_value *target_of(struct task_struct *task)
+{
+	uint32_t tgid = task->tgid;
+
+	return bpf_map_lookup_elem(&targets, &tgid);
+}
+
+static __always_inline bool hists_want(const struct target_value *target)
+{
+	return sched.everybody || (target && target->probes & WANTED_SCHED);
+}
+
+static __always_inline bool offcpu_wants(const struct target_value *target,
+					 const struct task_struct *task)
+{
+	return target && target->probes & 1U << PROBE_OFFCPU && !(task->flags & PF_KTHREAD);
+}
+
+static __always_inline bool is_marked(const struct task_struct *task)
+{
+	const struct marks *all = marks_get();
+
+	return !all || all->open[task->pid & (MARKS - 1)];
+}
+
+/* A thread that is of interest leaves its CPU: `weight` if its stack is to be taken, else 0.
+ * Returns the time; 0: that was a while ago. */
+static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,
+					   const struct target_value *target, uint32_t state,
+					   uint32_t weight, bool of_hists)
+{
+	struct thread_record *record = record_make(prev);
+	uint64_t now_ns = bpf_ktime_get_ns(), came_ns;
+
+	if (!record) {
+		count_loss(LOST_RECORDS_FULL,
+			   offcpu_wants(target, prev) ? PROBE_OFFCPU : LOSERS_SCHED, 1);
+		return now_ns;
+	}
+	record_begin(record, &sched);
+	if (record->left_ns)
+		came_unseen(now_ns);
+	came_ns = record->came_ns;
+	record->came_ns = 0;
+	record->left_ns = now_ns;
+	record->queued_ns = state == WAIT_RUNNABLE ? now_ns : 0;
+	record->switches = task_switches(prev);
+	record->state = state;
+	record->shown_ns = 0;
+	record->lost = 0;
+	record->of_hists = of_hists;
+	if (weight)
+		wait_begins(ctx, target, record, weight);
+	if (of_hists && is_seen(came_ns))
+		slice_ended(prev, now_ns - came_ns);
+	if (state == WAIT_DEAD)
+		record_drop(prev);
+	return weight ? 0 : now_ns;
+}
+
+/* A process's last thread is no target's any more when it leaves its CPU for good. */
+static __always_inline bool is_last(struct task_struct *task, uint32_t state)
+{
+	const struct thread_record *record = state == WAIT_DEAD ? record_find(task) : NULL;
+
+	return record && record->session == sched.session && record->of_hists;
+}
+
+/* Returns the time, if it was asked for. */
+static __always_inline uint64_t leave(uint64_t *ctx, struct task_struct *prev)
+{
+	uint32_t state = wait_state(ctx, prev), weight = 0;
+	struct target_value *target;
+	bool of_hists, timed = false;
+
+	if (state == WAIT_DEAD)
+		gone_add(prev, target_of(prev), record_find(prev));
+	if (!sched.hists && is_marked(prev))
+		came_unseen(bpf_ktime_get_ns());
+	/* What costs nothing first: most waits may not be drawn. */
+	if (sched.wait_states & 1U << state)
+		weight = wait_draw(prev, &timed);
+	if (timed && offcpu_wants(target_of(prev), prev))
+		after_time(prev);
+	if (!weight && !sched.hists)
+		return 0;
+	target = weight || !sched.everybody ? target_of(prev) : NULL;
+	of_hists = sched.hists && (hists_want(target) || is_last(prev, state));
+	if (weight && !offcpu_wants(target, prev))
+		weight = 0;
+	if (of_hists || weight)
+		return leave_seen(ctx, prev, target, state, weight, of_hists);
+	return 0;
+}
+
+/* A thread that is wanted for histograms comes to its CPU. */
+static __always_inline void enter_hists(struct task_struct *next, struct thread_record *record,
+					uint64_t now_ns)
+{
+	if (is_seen(record->left_ns) && record->state < WAIT_STATES)
+		absence_ended(next, now_ns - record->left_ns, record->state);
+	if (is_seen(record->queued_ns))
+		runq_ended(next, now_ns - record->queued_ns, now_ns);
+}
+
+/* Its sum has the wait, which stands for so many, after the record says that there is none: who
+ * reads the sum first (times.bpf.c) never has it twice. */
+static __always_inline void end_wait(struct task_struct *next, struct thread_record *record,
+				     uint64_t waits, uint64_t now_ns)
+{
+	uint64_t left_ns = record->left_ns;
+
+	*(volatile uint64_t *)&record->left_ns = 0;
+	if (left_ns && record->switches == task_switches(next) && record->state < WAIT_STATES)
+		record->waited_ns[record->state] += (now_ns - left_ns) * waits;
+}
+
+static __always_inline void came(struct task_struct *task, struct thread_record *record,
+				 uint64_t came_ns)
+{
+	bool of_hists = sched.hists && (sched.everybody || hists_want(target_of(task)));
+	uint64_t waits = of_hists ? 1 : record->weight;
+
+	if (of_hists)
+		enter_hists(task, record, came_ns);
+	if (record->weight)
+		wait_ends(task, record, came_ns);
+	end_wait(task, record, waits, came_ns);
+	record->queued_ns = 0;
+	record->came_ns = came_ns;
+}
+
+static __always_inline void enter(struct task_struct *next, uint64_t now_ns)
+{
+	struct thread_record *record;
+
+	if (sched.wait_states)
+		after_timed(next);
+	if (!sched.hists && !is_marked(next))
+		return;
+	record = record_find(next);
+	if (record && record->session == sched.session)
+		came(next, record, now_ns ? now_ns : bpf_ktime_get_ns());
+}
+
+/*
+ * The current thread leaves its CPU, and nobody saw how it came: the kernel tells programs nothing
+ * of a switch away from some tasks (seen in virtual machines whose agent is shielded from tracing).
+ * How long it ran says the fair scheduler; of other classes it is taken that it came as soon as it
+ * could. (A global function, that the verifier looks at once.)
+ */
+__noinline int came_unseen(uint64_t now_ns)
+{
+	struct task_struct *task;
+	struct thread_record *record;
+	uint64_t ran_ns, least_ns;
+
+	if (!has_task_storage) /* as old as the next one */
+		return 0;
+	task = bpf_get_current_task_btf();
+	record = record_find(task);
+	if (!record || record->session != sched.session || !record->left_ns)
+		return 0;
+	ran_ns = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	least_ns = record->queued_ns ? record->queued_ns : record->left_ns;
+	record->switches++; /* the one that happens now */
+	came(task, record, now_ns - least_ns > ran_ns ? now_ns - ran_ns : least_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(uint64_t *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	uint64_t now_ns = 0; /* the clock is read once, where nothing takes long */
+
+	if (prev->pid)
+		now_ns = leave(ctx, prev);
+	if (sched.hists & 1U << SCHED_RUNQSLOWER) {
+		if (!now_ns)
+			now_ns = bpf_ktime_get_ns();
+		slice_keep(prev, now_ns);
+	}
+	if (next->pid)
+		enter(next, now_ns);
+	return 0;
+}
+
+/* Woken, or new: it is runnable from now on. */
+static __always_inline void queued(struct task_struct *task)
+{
+	bool of_hists = sched.hists && (sched.everybody || hists_want(target_of(task)));
+	struct thread_record *record = of_hists ? record_make(task) : record_find(task);
+
+	if (!record) {
+		if (of_hists)
+			count_loss(LOST_RECORDS_FULL, LOSERS_SCHED, 1);
+		return;
+	}
+	record_begin(record, &sched);
+	/* It may be queued already: it was preempted on its way to sleep. */
+	if (!record->left_ns || !record->queued_ns)
+		record->queued_ns = bpf_ktime_get_ns();
+	record->of_hists = of_hists;
+	record->wakeups++;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(uint64_t *ctx)
+{
+	queued((struct task_struct *)ctx[0]);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int on_wakeup_new(uint64_t *ctx)
+{
+	queued((struct task_struct *)ctx[0]);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads that wait and have no stack: they left their CPU before anybody looked, or were not drawn
+ * (bpf/guard.h). Their stacks are taken here, from outside. Needs sleepable iterators (Linux 5.18).
+ */
+#define WALKS_OTHERS
+#include "task.h"
+#include "stack.h"
+
+struct sched_settings sched;
+
+#define STEPS_MAX (USER_FRAMES_MAX * 2)
+
+/* A step changes these; and the last word may be named anew. */
+struct {
+	uint64_t pc, sp, fp, bx, context, unsure_hash, hash, word;
+	uint32_t known, unsure, words_count, truncated;
+} before;
+
+uint32_t next_copy;
+
+int step_save(uint32_t level);
+int step_undo(uint32_t level);
+int copies_forget(uint32_t level);
+
+__noinline int step_save(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t last;
+
+	if (!walk)
+		return 0;
+	before.pc = walk->pc;
+	before.sp = walk->sp;
+	before.fp = walk->fp;
+	before.bx = walk->bx;
+	before.context = walk->context;
+	before.unsure_hash = walk->unsure_hash;
+	before.hash = walk->head.key.hash;
+	before.known = walk->known;
+	before.unsure = walk->unsure;
+	before.words_count = walk->head.words_count;
+	before.truncated = walk->head.truncated;
+	last = walk->head.words_count - 1;
+	if (last < WORDS_MAX)
+		before.word = walk->words[last];
+	return 0;
+}
+
+__noinline int step_undo(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t last;
+
+	if (!walk)
+		return 0;
+	walk->pc = before.pc;
+	walk->sp = before.sp;
+	walk->fp = before.fp;
+	walk->bx = before.bx;
+	walk->context = before.context;
+	walk->unsure_hash = before.unsure_hash;
+	walk->head.key.hash = before.hash;
+	walk->known = before.known;
+	walk->unsure = before.unsure;
+	walk->head.words_count = before.words_count;
+	walk->head.truncated = before.truncated;
+	last = before.words_count - 1;
+	if (last < WORDS_MAX)
+		walk->words[last] = before.word;
+	walk->span.start = walk->span.end = 0;
+	return 0;
+}
+
+__noinline int copies_forget(uint32_t level)
+{
+	for (uint32_t i = 0; i < COPIES; i++) {
+		uint32_t number = i;
+		struct copy *copy = bpf_map_lookup_elem(&copies, &number);
+
+		if (copy)
+			copy->bytes = 0;
+	}
+	return level;
+}
+
+/* What the step asked for. */
+static __always_inline void copy_missing(struct task_struct *task)
+{
+	uint32_t number = next_copy++ & (COPIES - 1);
+	struct copy *copy = bpf_map_lookup_elem(&copies, &number);
+	uint32_t bytes = missing.bytes;
+
+	if (!copy || !bytes || bytes > COPY_BYTES_MAX)
+		return;
+	copy->from = missing.from;
+	copy->bytes = bytes;
+	copy->error =
+		bpf_copy_from_user_task(copy->data, bytes, (const void *)missing.from, task, 0);
+}
+
+struct stepping {
+	struct task_struct *task;
+};
+
+/* 1: the walk has ended. */
+static long step(uint32_t number, void *arg)
+{
+	const struct stepping *stepping = arg;
+	struct walk *walk = walk_at(0);
+	int ended;
+
+	if (!walk)
+		return 1;
+	step_save(0);
+	missing.bytes = 0;
+	ended = unwind_step(0);
+	if (missing.bytes) {
+		step_undo(0);
+		copy_missing(stepping->task);
+		return 0;
+	}
+	return ended || --walk->frames_max == 0;
+}
+
+/* The frames of a walk that has begun. */
+static __always_inline void walk_on(struct walk *walk, struct task_struct *task)
+{
+	struct stepping stepping = {.task = task};
+
+	if (unwind_leaf(walk))
+		bpf_loop(STEPS_MAX, step, &stepping, 0);
+}
+
+static __always_inline bool user_regs_of(struct walk *walk, struct task_struct *task)
+{
+	const void *at;
+
+	if (!task->mm) {
+		walk->head.truncated = TRUNCATED_EXITING;
+		return false;
+	}
+	if (bpf_core_field_exists(task->in_execve) &&
+	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve)) {
+		walk->head.truncated = TRUNCATED_EXEC;
+		return false;
+	}
+	at = (const void *)bpf_task_pt_regs(task);
+	if (bpf_probe_read_kernel(walk->saved, sizeof(struct pt_regs), at)) {
+		walk->head.truncated = TRUNCATED_MEMORY;
+		return false;
+	}
+	regs_take(&walk->user, (const struct pt_regs *)walk->saved);
+	return true;
+}
+
+static __always_inline void walk_task(struct walk *walk, struct task_struct *task, uint64_t seed)
+{
+	long bytes = bpf_get_task_stack(task, walk->kernel, sizeof(walk->kernel), 0);
+	uint64_t kernel_hash;
+
+	push_kernel_frames(walk, bytes);
+	kernel_hash = walk->head.key.hash;
+	if (walk->head.truncated == TRUNCATED_NOT && user_regs_of(walk, task)) {
+		if (unwind_begin(walk, &walk->user)) {
+			walk->head.key.hash = seed;
+			walk_on(walk, task);
+		} else {
+			walk->head.truncated = TRUNCATED_NARROW;
+			walk_push(walk, FRAME_NATIVE, walk->user.pc);
+		}
+	}
+	hash_stack(walk, kernel_hash, walk->head.key.hash);
+}
+
+/* Whether that wait has a stack already that will stay, or had one that was lost. */
+static __always_inline bool is_seen(struct task_struct *task, uint64_t switches)
+{
+	const struct thread_record *record = record_find(task);
+
+	return record && record->session == sched.session && record->switches == switches &&
+	       record->left_ns >= sched.wait_since_ns &&
+	       ((record->weight && !record->pending) || record->lost);
+}
+
+static __always_inline void set_record(struct task_struct *task, const struct walk *walk,
+				       const struct control *settings, uint64_t switches)
+{
+	struct thread_record *record = record_make(task);
+
+	if (!record)
+		return;
+	record_begin(record, &sched);
+	if (record->left_ns < sched.wait_since_ns || record->switches != switches) {
+		record->left_ns = walk->head.time_ns;
+		record->queued_ns = 0;
+		record->shown_ns = 0;
+		record->state = wait_state_of(task_state(task));
+	}
+	if (!record->weight)
+		mark_open(walk->tid, 1);
+	record->key = walk->head.key;
+	record->window = walk->head.window;
+	record->cpu = CPU_ANY;
+	record->switches = switches;
+	record->lost = 0;
+	record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
+	if (!record->weight)
+		record->weight = 1;
+}
+
+SEC("iter.s/task")
+int walk_waiting(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct taking taking = {.events = 1, .cpu = CPU_ANY};
+	const struct target_value *target;
+	const struct control *settings;
+	struct walk *walk = walk_at(0);
+	uint32_t zero = 0;
+	uint64_t switches, state;
+
+	if (!task || !walk)
+		return 0;
+	target = waiting_target(task, &sched);
+	settings = bpf_map_lookup_elem(&control, &zero);
+	if (!target || !settings)
+		return 0;
+	switches = task_switches(task);
+	state = task_state(task);
+	if (is_seen(task, switches))
+		return 0;
+	walk->level = 0;
+	walk->frames_max = USER_FRAMES_MAX;
+	taking.unread = target->unread;
+	walk->task = (uint64_t)task;
+	walk->tid = task->pid;
+	walk->head.key.tgid = task->tgid;
+	bpf_probe_read_kernel(walk->head.comm, sizeof(walk->head.comm), task->comm);
+	walk_begin(walk, settings, target, PROBE_OFFCPU, BPF_CORE_READ(task, mm, exec_vm));
+	walk->head.time_ns = bpf_ktime_get_ns();
+	copies_forget(0);
+	walk_task(walk, task, settings->hash_seed);
+	/* It may have gone on meanwhile: then what was read is no stack. */
+	if (task->on_cpu || task_switches(task) != switches || task_state(task) != state)
+		return 0;
+	if ((take_known(walk, &taking) || take_new(walk, &taking)) &&
+	    settings->window == walk->head.window)
+		set_record(task, walk, settings, switches);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

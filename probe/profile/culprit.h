@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who had the CPU that a task waited for. */
+#pragma once
+
+#include "scheduler.h"
+
+struct culprit {
+	/* Who ran there right before: tid 0 and comm "swapper/N" if nobody did. An empty comm: it
+	 * isn't known. */
+	struct slice before;
+	/* The task that had the CPU longest while the other one waited, and how long; idle isn't a
+	 * task. tid 0: none was seen. */
+	uint32_t most_tid, most_tgid;
+	uint64_t most_ns;
+	char most_comm[COMM_BYTES];
+	uint64_t known_ns; /* of the wait, what the slices tell: they may be too many to remember */
+};
+
+/* `slices` are event->slices_count, newest first (struct slow_event). */
+void culprit_find(struct culprit *culprit, const struct slow_event *event,
+		  const struct slice *slices);

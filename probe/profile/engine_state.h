@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What profile/engine.c (subscribers), engine_select.c (whom and what they want) and
+ * engine_windows.c (what comes of it) share. Nobody else includes it. */
+#pragma once
+
+#include "profile/allocators.h"
+#include "profile/engine.h"
+#include "profile/sampling.h"
+
+#define NOT_YET UINT64_MAX
+
+struct mapped_event;
+
+struct subscriber {
+	struct engine *engine;
+	struct subscription subscription;
+	struct process_id *ids; /* those that it chose */
+	unsigned number;	/* its bit */
+	struct profile *profiles[PROBE_COUNT];
+	uint64_t since_window[PROBE_COUNT]; /* its first; NOT_YET: the next one */
+	uint64_t unheld[VIEWS];		    /* engine_unheld() when it began with mem_glibc */
+};
+
+struct engine {
+	struct engine_setup setup;
+	struct tracer *tracer;
+	struct symbol_files *files;
+	struct symbolizer *symbolizer;
+	struct targets *targets;
+	struct allocators *allocators;
+	struct waiting *waiting;
+	struct drain *drain;
+	struct times_table *times;
+	struct heaps *heaps;
+	struct snoopers *snoopers[FEATURES];
+	struct snoopers *joined;	      /* of those that are followed */
+	struct snoopers *joined_of[FEATURES]; /* which these were; references */
+	struct sampling sampling;
+	struct subscriber *subscribers[SUBSCRIBERS_MAX];
+	bool running;
+	struct arming arming;
+	/* Until the last drain: samples lost, events left out by the guard, allocations that found
+	 * no room among those held. */
+	uint64_t lost_before[PROBE_COUNT], left_out_before[PROBE_COUNT], unheld_before;
+	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);
+	void *slow_arg;
+};
+
+/* Tells targets what all subscribers want. -errno of reading /proc, -ENOMEM */
+int engine_reselect(struct engine *engine);
+
+/* What processes have had of their CPUs, if it wasn't read just before. */
+void engine_read_times(struct engine *engine);
+
+/* What found no room among what is held, by view, since the start. */
+void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
+
+/* What the tracer and the drain tell and ask; `arg` is the engine. */
+void engine_on_life(void *arg, const struct life_event *event);
+void engine_on_mapped(void *arg, const struct mapped_event *event);
+void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words);
+void engine_window_began(void *arg, uint64_t window);
+uint32_t engine_wanting(void *arg, uint64_t window, enum probe probe);
+void engine_add_sinks(void *arg, struct batch *batch, uint64_t window);
+bool engine_drain_ended(void *arg);

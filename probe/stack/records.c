@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stack/records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map.h"
+
+#define WHO_MAX		    65536
+#define LIBRARIES_MAX	    (UINT16_MAX + 1)
+#define LIBRARIES_BYTES_MAX (1u << 20)
+
+struct sum {
+	uint64_t weight, first_ns;
+};
+
+/* What tells two apart: the network namespace may change. Without padding. */
+struct who_key {
+	uint64_t pid, start_ticks;
+	char process[RECORD_NAME_BYTES], thread[RECORD_NAME_BYTES];
+};
+
+struct records {
+	struct map *sums;	 /* struct record_key -> struct sum */
+	struct map *who_numbers; /* struct who_key -> uint32_t */
+	struct record_who *who;
+	size_t who_count, who_capacity;
+	struct intern *libraries;
+	size_t max;
+};
+
+int records_new(struct records **ret, size_t max)
+{
+	struct records *records = calloc(1, sizeof(*records));
+
+	if (!records)
+		return -ENOMEM;
+	records->max = max;
+	int r = map_new(&records->sums, sizeof(struct record_key), sizeof(struct sum), max * 2);
+	if (r == 0)
+		r = map_new(&records->who_numbers, sizeof(struct who_key), sizeof(uint32_t),
+			    WHO_MAX * 2);
+	if (r == 0)
+		r = intern_new(&records->libraries, LIBRARIES_BYTES_MAX);
+	if (r < 0) {
+		records_free(records);
+		return r;
+	}
+	*ret = records;
+	return 0;
+}
+
+void records_free(struct records *records)
+{
+	if (!records)
+		return;
+	map_free(records->sums);
+	map_free(records->who_numbers);
+	intern_free(records->libraries);
+	free(records->who);
+	free(records);
+}
+
+static int reserve_who(struct records *records)
+{
+	if (records->who_count < records->who_capacity)
+		return 0;
+	size_t capacity = records->who_capacity ? records->who_capacity * 2 : 16;
+	struct record_who *grown = reallocarray(records->who, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	records->who = grown;
+	records->who_capacity = capacity;
+	return 0;
+}
+
+static int64_t number_of(struct records *records, const struct record_who *who, size_t max)
+{
+	struct who_key key = {.pid = (uint64_t)who->pid, .start_ticks = who->start_ticks};
+	uint32_t *number;
+	int r = reserve_who(records);
+
+	if (r < 0)
+		return r;
+	/* What lies behind the NUL doesn't tell two apart. */
+	memcpy(key.process, who->process, strnlen(who->process, sizeof(key.process)));
+	memcpy(key.thread, who->thread, strnlen(who->thread, sizeof(key.thread)));
+	if (records->who_count >= max && !map_get(records->who_numbers, &key))
+		return -ENOSPC;
+	r = map_put(records->who_numbers, &key, (void **)&number);
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		*number = (uint32_t)records->who_count++;
+		records->who[*number] = *who;
+	}
+	if (who->netns_id)
+		records->who[*number].netns_id = who->netns_id;
+	return *number;
+}
+
+static int64_t number_of_libraries(struct records *records,
+				   const struct record_libraries *libraries)
+{
+	const char *bits = libraries->bytes ? (const char *)libraries->bits : "";
+	int64_t number = intern_add(records->libraries, bits, libraries->bytes);
+
+	return number < LIBRARIES_MAX ? number : -ENOSPC;
+}
+
+/* In as many places as `share` times the maximum. */
+static int add(struct records *records, const struct record *record, size_t share)
+{
+	int64_t number = number_of(records, record->who, WHO_MAX * share);
+	int64_t libraries = number_of_libraries(records, &record->libraries);
+	struct record_key key = record->key;
+	struct sum *sum;
+
+	if (number < 0 || libraries < 0)
+		return (int)(number < 0 ? number : libraries);
+	key.who = (uint32_t)number;
+	key.libraries = (uint16_t)libraries;
+	if (map_count(records->sums) >= records->max * share && !map_get(records->sums, &key))
+		return -ENOSPC;
+	int r = map_put(records->sums, &key, (void **)&sum);
+	if (r < 0)
+		return r;
+	sum->weight += record->weight;
+	if (r == 1 || record->first_ns < sum->first_ns)
+		sum->first_ns = record->first_ns;
+	return 0;
+}
+
+static struct record record_of(const struct records *records, const struct record_key *key,
+			       const struct sum *sum)
+{
+	struct record record = {
+		.key = *key,
+		.weight = sum->weight,
+		.first_ns = sum->first_ns,
+		.who = &records->who[key->who],
+	};
+
+	record.libraries.bits = (const uint8_t *)intern_get(records->libraries, key->libraries,
+							    &record.libraries.bytes);
+	return record;
+}
+
+int records_add(struct records *records, const struct record *record)
+{
+	return add(records, record, 1);
+}
+
+int records_merge(struct records *into, const struct records *from, const uint32_t *numbers)
+{
+	const struct record_key *key;
+	const struct sum *sum;
+	int r = 0;
+
+	map_each (from->sums, pos, key, sum) {
+		struct record record = record_of(from, key, sum);
+
+		record.key.node = numbers[key->node];
+		if (record.key.node)
+			r = add(into, &record, 2);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct record_key *left = a, *right = b; /* the first member of struct record */
+	int r = compare_u32(left->who, right->who);
+
+	if (!r)
+		r = compare_u32(left->node, right->node);
+	if (!r)
+		r = compare_u32(left->libraries, right->libraries);
+	if (!r)
+		r = compare_u32(left->tid, right->tid);
+	return r ? r : compare_u32(left->cpu, right->cpu);
+}
+
+int64_t records_list(const struct records *records, struct record **ret)
+{
+	size_t count = 0;
+	struct record *list = calloc(map_count(records->sums) + 1, sizeof(*list));
+	const struct record_key *key;
+	const struct sum *sum;
+
+	if (!list)
+		return -ENOMEM;
+	map_each (records->sums, pos, key, sum)
+		list[count++] = record_of(records, key, sum);
+	qsort(list, count, sizeof(*list), compare);
+	*ret = list;
+	return (int64_t)count;
+}

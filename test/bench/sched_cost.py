@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""What a switch costs: off-CPU time and the run queue's histogram beside bcc's offcputime and runqlat
+(libbpf-tools) and beside programs that do nothing on the same hooks.
+
+cost	BPF time a switch, by the kernel's statistics, and how long the load takes for one. Loads: perf
+	bench sched pipe on one CPU; the same under SCHED_BATCH, where each switch is a wait (otherwise
+	two in five are preemptions by who was woken, which off-CPU leaves out and offcputime doesn't);
+	handoff, which waits in 50 stacks in turn. All in turn, ROUNDS times; medians. No guard.
+flood	handoff on each CPU for SECONDS, under the default max_overhead: switches a second, stacks taken,
+	losses, totals beside the program's own clock, BPF time beside an empty program's.
+
+Prints lines and judges nothing. Usage: sched_cost.py [cost|flood ...] [SECONDS=n] [ROUNDS=n]
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from folded import Profile  # noqa: E402
+from helpers import PROGRAMS, missing_privilege, program, wait_for  # noqa: E402
+from sample_cost import BPFTOOL  # noqa: E402
+from scale import Bench, bpf_stats  # noqa: E402
+
+CPUS = sorted(os.sched_getaffinity(0))
+CPU = str(CPUS[0])
+PATH = os.environ["PATH"] + ":/usr/sbin:/usr/share/bcc/tools"
+OPS_A_SECOND = 150000  # of perf bench sched pipe, about
+NOBODY = "^no such process$"
+LOAD_NAMES = ("^perf$", "^sched-pipe$", "^handoff$")
+
+
+class Stats:
+    """Runs and ns of a process's BPF programs on switches and on wake-ups since it was made."""
+
+    def __init__(self, owner):
+        self.owner = owner
+        self.before = bpf_stats(owner)
+
+    def ns(self, hook):
+        """(runs, ns a run) of the programs with that word in their name."""
+        runs = spent = 0
+        for name, (n, ns) in bpf_stats(self.owner).items():
+            if hook in name:
+                before = self.before.get(name, (0, 0))
+                runs, spent = runs + n - before[0], spent + ns - before[1]
+        return runs, spent / max(runs, 1)
+
+
+# Loads: run for about so many seconds, return (switches, us for one).
+
+
+def pipe(length, *scheduling):
+    loops = int(length * OPS_A_SECOND)
+    argv = ["taskset", "-c", CPU, *scheduling, "perf", "bench", "sched", "pipe", "-l", str(loops)]
+    out = subprocess.check_output(argv, text=True)
+    return 2 * loops, float(re.search(r"([\d.]+) usecs/op", out)[1]) / 2
+
+
+def batch_pipe(length):
+    return pipe(length, "chrt", "-b", "0")
+
+
+def handoff(length):
+    told = json.loads(subprocess.check_output([program("handoff"), str(length), CPU]))
+    return told["waits"], told["wall_ns"] / 1e3 / told["waits"]
+
+
+LOADS = {"pipe": pipe, "pipe, batch": batch_pipe, "50 stacks": handoff}
+
+
+# Subjects: what is attached while a load runs. As context managers: the owner of the BPF programs.
+
+
+class Nothing:
+    pid = "self"
+    missing = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+class Tool(Nothing):
+    """A program that has BPF programs attached until it is killed."""
+
+    def __init__(self, *argv):
+        self.path = shutil.which(argv[0], path=PATH)
+        self.argv = argv
+        if not self.path:
+            self.missing = f"{argv[0]} is not installed"
+
+    def __enter__(self):
+        self.popen = subprocess.Popen([self.path, *self.argv[1:]], stdin=subprocess.PIPE,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        self.pid = self.popen.pid
+        if len(self.argv) > 1:
+            try:
+                wait_for(self.runs, why=self.argv[0])
+            except AssertionError:
+                self.__exit__()
+                raise
+        return self
+
+    def runs(self):
+        return any(runs for runs, _ in bpf_stats(self).values())
+
+    def __exit__(self, *_):
+        self.popen.kill()
+        self.popen.wait()
+
+
+class Ours(Nothing):
+    """The daemon with one probe of one feature on."""
+
+    def __init__(self, daemon, feature, probe, *entries, **params):
+        self.daemon = daemon
+        self.pid = daemon.pid
+        self.feature = feature
+        self.doc = daemon.wanting(*entries, probes=(probe,), **params)
+        self.probe = probe
+        if feature != "flamegraph":
+            for name in ("svg_dir", "flame_dir"):
+                del self.doc["params"][name]
+            if not entries:
+                del self.doc["snoopers"]
+        answer = self.put("stopped")
+        if answer.status != 200:
+            self.missing = answer.text.strip()
+
+    def put(self, state):
+        body = b"json=" + json.dumps({**self.doc, "state": state}).encode()
+        return self.daemon.request("PUT", f"/{self.feature}", body)
+
+    def __enter__(self):
+        answer = self.put("running")
+        assert answer.status == 200, answer.text
+        wait_for(lambda: any("switch" in name and runs
+                             for name, (runs, _) in bpf_stats(self).items()), why=self.probe)  # fmt: skip
+        return self
+
+    def __exit__(self, *_):
+        assert self.put("stopped").status == 200
+
+
+def peer(*argv):
+    """A program of Debian's libbpf-tools."""
+    tool = Tool(*argv)
+    try:
+        if not tool.missing:
+            with tool:
+                pass
+    except (AssertionError, OSError) as error:
+        tool.missing = f"{argv[0]} does not run here: {error}"
+    return tool
+
+
+def empty(*hooks):
+    return Tool(str(PROGRAMS.parent / "bpf/hooks"), *hooks)
+
+
+def subjects_of(daemon):
+    """Name -> (subject, name of its reference)."""
+    target = Ours(daemon, "flamegraph", "offcpu", *LOAD_NAMES, minblock=0, max_overhead=0)
+    others = Ours(daemon, "flamegraph", "offcpu", NOBODY, minblock=0)
+    return {
+        "nothing": (Nothing(), None),
+        "empty sched_switch": (empty("switch"), None),
+        "empty sched_switch + sched_wakeup": (empty("switch", "wakeup"), None),
+        "offcputime -u": (peer("offcputime", "-u", "-m", "1"), None),
+        "offcpu of the load": (target, "offcputime -u"),
+        "offcpu of others": (others, "empty sched_switch"),
+        "runqlat": (peer("runqlat", "3600"), "empty sched_switch + sched_wakeup"),
+        "/sched runqlat, everybody": (
+            Ours(daemon, "sched", "runqlat"), "empty sched_switch + sched_wakeup"),
+    }  # fmt: skip
+
+
+class Figures:
+    """Of one subject under one load, a list of each round's."""
+
+    def __init__(self):
+        self.switch_ns, self.wakeup_ns, self.us, self.foreign = [], [], [], []
+
+    def add(self, stats, switches, us):
+        runs, switch_ns = stats.ns("switch")
+        _, wakeup_ns = stats.ns("wakeup")
+        self.switch_ns.append(switch_ns)
+        self.wakeup_ns.append(wakeup_ns)
+        self.us.append(us)
+        self.foreign.append(runs / switches - 1 if runs else 0)
+
+    @property
+    def ns(self):
+        return median(a + b for a, b in zip(self.switch_ns, self.wakeup_ns))
+
+
+def measure(subjects, length, rounds):
+    """{(subject, load): Figures}"""
+    figures = {}
+    for _ in range(rounds):
+        for name, (subject, _) in subjects.items():
+            if subject.missing:
+                continue
+            with subject:
+                for load_name, load in LOADS.items():
+                    stats = Stats(subject)
+                    switches, us = load(length)
+                    figures.setdefault((name, load_name), Figures()).add(stats, switches, us)
+    return figures
+
+
+def print_table(subjects, figures):
+    print("sched_cost: BPF ns a switch + a wake-up = both; us the load takes for a switch")
+    for load in LOADS:
+        for name, (subject, reference) in subjects.items():
+            mine, other = figures.get((name, load)), figures.get((reference, load))
+            if not mine:
+                print(f"sched_cost: {load:12} {name:34} not measured: {subject.missing}")
+                continue
+            beside = f"  {mine.ns / other.ns:.2f} x {reference}" if other else ""
+            foreign = max(mine.foreign)
+            disturbed = f"  ({foreign:.0%} of other programs' switches)" if foreign > 0.05 else ""
+            print(f"sched_cost: {load:12} {name:34} {median(mine.switch_ns):6.0f} + "
+                  f"{median(mine.wakeup_ns):4.0f} = {mine.ns:6.0f} ns  {median(mine.us):.2f} us"
+                  f"{beside}{disturbed}")  # fmt: skip
+
+
+def cost(length, rounds):
+    with Bench() as bench:
+        subjects = subjects_of(bench.daemon)
+        print_table(subjects, measure(subjects, length, rounds))
+
+
+def loss(probe):
+    return {where: count for where, count in probe["lost"].items() if count}
+
+
+def flood(length, _):
+    """As many waits a second as there are, in both threads of a program on each CPU."""
+    with Bench() as bench, empty("switch") as nothing:
+        ours = Ours(bench.daemon, "flamegraph", "offcpu", "^handoff$", minblock=0)
+        if ours.missing:
+            print(f"sched_cost: flood: not measured: {ours.missing}")
+            return
+        with ours:
+            mine, bare = Stats(ours), Stats(nothing)
+            argv = [program("handoff"), str(length)]
+            loads = [subprocess.Popen([*argv, str(cpu)], stdout=subprocess.PIPE) for cpu in CPUS]
+            time.sleep(length / 2)
+            thinned = bench.daemon.probe("offcpu")["thinned"]
+            told = [json.loads(load.communicate()[0]) for load in loads]
+            runs, ns = mine.ns("switch")
+            bare_ns = bare.ns("switch")[1]
+            profile = Profile(bench.daemon.get("/flamegraph/offcpu.folded").text)
+            probe = bench.daemon.probe("offcpu")
+    waits, wall = sum(t["waits"] for t in told), told[0]["wall_ns"] / 1e9
+    own_us = sum(t["off_ns"] for t in told) / 1e3
+    # What else is in the profile: main(), which waits for the two.
+    seen_us = profile.total("hand_over_and_wait")
+    print(f"sched_cost: flood: {runs / wall:.0f} switches/s on {len(CPUS)} CPUs over {wall:.0f} s, "
+          f"{waits / wall:.0f} waits/s; one in {thinned} taken: {probe['samples']} stacks, lost "
+          f"{loss(probe)}; off-CPU {seen_us / 1e6:.2f} s, the program's own clock {own_us / 1e6:.2f} s: "
+          f"{seen_us / own_us - 1:+.2%}")
+    print(f"sched_cost: flood: sched_switch {ns:.0f} ns, {runs * ns / wall / 1e7:.2f} % of a CPU; an empty "
+          f"program beside it {bare_ns:.0f} ns, {runs * bare_ns / wall / 1e7:.2f} %: more than that "
+          f"{runs * (ns - bare_ns) / wall / 1e7:.2f} %")  # fmt: skip
+
+
+def main():
+    reason = missing_privilege()
+    if not reason and not BPFTOOL:
+        reason = "no bpftool"
+    if not reason and not shutil.which("perf"):
+        reason = "no perf"
+    if reason:
+        sys.exit(f"sched_cost: {reason}")
+    parts = {"cost": (cost, 1, 5), "flood": (flood, 60, 1)}
+    chosen = [arg for arg in sys.argv[1:] if "=" not in arg] or list(parts)
+    options = dict(arg.split("=") for arg in sys.argv[1:] if "=" in arg)
+    with empty():  # which keeps the kernel's statistics on
+        time.sleep(0.2)
+        for part in chosen:
+            call, length, rounds = parts[part]
+            call(float(options.get("SECONDS", length)), int(options.get("ROUNDS", rounds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Test programs that know what they allocated (test/programs/heap.h), and what the views of mem_glibc
+say of them. The shape of GET's "allocator" is known here only."""
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+
+from folded import Profile
+from helpers import PROGRAMS, wait_for
+from waiting import answer, let_go, ready
+
+PROBE = "mem_glibc"
+
+# Every allocation, nothing thinned: what there was is what there has to be.
+EXACT = {"mem_sample_bytes": 0, "max_overhead": 0}
+
+# What `allocations` is built with, and what that takes.
+NEEDS = {"musl": "musl-gcc", "musl_static": "musl-gcc", "jemalloc": "jemalloc", "tcmalloc": "tcmalloc"}
+
+
+class Truth(NamedTuple):
+    """Of a site: all that it was given, and what of it is left."""
+
+    bytes: int
+    objects: int
+    held_bytes: int
+    held_objects: int
+
+
+def built_with(name, program="allocations"):
+    """A program with that allocator, or a skip where it isn't installed."""
+    path = PROGRAMS / f"{program}_{name}"
+    if not path.exists() and name in NEEDS:
+        pytest.skip(f"{path.name} was not built: no {NEEDS[name]}")
+    return path.name
+
+
+def library(name):
+    """Path of a shared library, or a skip."""
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], text=True, capture_output=True, check=True)
+    paths = [line.split()[-1] for line in listed.stdout.splitlines() if line.split()[0] == name]
+    if not paths:
+        pytest.skip(f"{name} is not installed")
+    return paths[0]
+
+
+def profile_allocations(profiler, *entries, probes=(PROBE,), **kwargs):
+    """PUTs a profile of them, exact where nothing else is said, and waits until it is armed."""
+    kwargs = {"thread_frame": 0, **EXACT, **kwargs}
+    profiler.put_ok(profiler.wanting(*entries, probes=probes, **kwargs))
+    wait_armed(profiler, probes)
+
+
+def wait_armed(profiler, probes=(PROBE,)):
+    for probe in probes:
+        profiler.wait_running(probe)
+    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, why="unwind tables")
+
+
+def allocator(profiler, pid):
+    """What GET says of a target's allocator: file, kind, state, points, …; {}: not looked at yet."""
+    return profiler.processes().get(pid, {}).get("allocator") or {}
+
+
+def is_clone(frame):
+    """Where a thread begins. (The C library's own names are in a package of their own.)"""
+    return "clone" in frame or frame.startswith("[libc.so.6+")
+
+
+def wait_probed(profiler, *targets):
+    for target in targets:
+        wait_for(lambda pid=target.pid: allocator(profiler, pid).get("state") == "probed",
+                 why=f"the allocator of {target.pid} is probed")  # fmt: skip
+    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, why="unwind tables")
+
+
+def standing_by(profiler, start, name, *args, entry=None, **kwargs):
+    """A program before its first allocation, and all points are there. let() goes on."""
+    target = ready(start, name, *args)
+    profile_allocations(profiler, entry or f"^{Path(name).name[:15]}$", **kwargs)
+    wait_probed(profiler, target)
+    return target
+
+
+def let(target):
+    """Lets it work; returns {site: Truth}."""
+    return truth_of(let_tell(target))
+
+
+def let_tell(target):
+    """Lets it work; returns all that it tells."""
+    let_go(target)
+    return answer(target)
+
+
+def truth_of(told):
+    return {name: Truth(*figures) for name, figures in told["sites"].items()}
+
+
+def view(profiler, name=None, probe=PROBE, **query):
+    """A view's folded text: bytes, or with value="count" objects."""
+    if name:
+        query["view"] = name
+    got = profiler.get(f"/flamegraph/{probe}.folded?" + urlencode(query))
+    assert got.status == 200, got.text
+    return Profile(got.text)
+
+
+class Views:
+    """What was allocated and what is in use, taken while nothing changes."""
+
+    def __init__(self, profiler, **query):
+        self.bytes = view(profiler, **query)
+        self.objects = view(profiler, value="count", **query)
+        self.held_bytes = view(profiler, "inuse", **query)
+        self.held_objects = view(profiler, "inuse", value="count", **query)
+
+    def of(self, *frames):
+        """Truth as the profiles have it."""
+        return Truth(*(profile.total(*frames) for profile in self.all()))
+
+    def all(self):
+        return self.bytes, self.objects, self.held_bytes, self.held_objects
+
+    def sites(self, truth):
+        """{site: Truth} for these sites. A site is one frame."""
+        return {name: self.of(name) for name in truth}
+
+    def assert_exact(self, truth):
+        seen = self.sites(truth)
+        wrong = {name: {"seen": seen[name], "is": truth[name]} for name in truth
+                 if seen[name] != truth[name]}  # fmt: skip
+        assert not wrong, wrong
+
+    def assert_whole(self):
+        for profile in self.all():
+            cut = [s for s in profile.stacks if s.has("[truncated]")]
+            assert not cut, cut[:3]
+
+    def stacks(self, *frames):
+        return [s for s in self.bytes.stacks if s.has(*frames)]
+
+
+def assert_nothing_lost(profiler, probe=PROBE):
+    lost = profiler.probe(probe)["lost"]
+    assert not any(lost.values()), lost
+
+
+# What a probed process's code looks like
+
+
+def changed_code(pid):
+    """Parts of a process's mapped code that aren't as in their files: (file, offset, bytes there)."""
+    changed = []
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split(maxsplit=5)
+            if fields[1] != "r-xp" or len(fields) < 6 or not fields[5].startswith("/"):
+                continue
+            start, end = (int(number, 16) for number in fields[0].split("-"))
+            memory.seek(start)
+            have = memory.read(end - start)
+            with Path(f"/proc/{pid}/map_files/{start:x}-{end:x}").open("rb") as file:
+                file.seek(int(fields[2], 16))
+                want = file.read(end - start)
+            if have == want:
+                continue
+            changed += [(fields[5], hex(i), have[i : i + 4]) for i, (a, b) in
+                        enumerate(zip(have, want)) if a != b]  # fmt: skip
+    return changed

@@ -1,0 +1,44 @@
+"""What the kernel itself counts of a process: /proc/PID/task/*/schedstat and status."""
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Counts(NamedTuple):
+    """Of a thread, or of all threads of a process that live."""
+
+    run_ns: int = 0  # on a CPU
+    delay_ns: int = 0  # runnable, without one
+    slices: int = 0  # how often it came to a CPU
+    voluntary: int = 0  # switches: it blocked, stopped or ended
+    involuntary: int = 0  # … it would have gone on
+
+    def __add__(self, other):
+        return Counts(*(a + b for a, b in zip(self, other)))
+
+    def __sub__(self, other):
+        return Counts(*(a - b for a, b in zip(self, other)))
+
+
+def thread(folder):
+    status = (folder / "status").read_text()
+    switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
+    return Counts(*map(int, (folder / "schedstat").read_text().split()), *map(int, switches))
+
+
+def threads(pid):
+    """{tid: Counts}. Of threads that are off their CPU all figures are exact."""
+    return {int(path.name): thread(path) for path in Path(f"/proc/{pid}/task").iterdir()}
+
+
+def process(pid):
+    return sum(threads(pid).values(), Counts())
+
+
+def states(pid):
+    """The states of its threads, as letters: {"S", "D"}; nothing when it has ended."""
+    try:
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+    return {text.rpartition(")")[2].split()[0] for text in stats}

@@ -1,0 +1,201 @@
+"""Off-CPU: which waits count: minblock, maxblock, states, processes; and the run queue apart."""
+import os
+import time
+
+import pytest
+
+import oracle
+from helpers import wait_for
+from waiting import (Seen, answer, assert_time, go, let_go, offcpu, profile_offcpu,
+                     ready)  # fmt: skip
+
+MIX = ("1s:1", "100ms:3", "10ms:10", "2ms:20", "100us:100")
+NAPS = ("nap_1s", "nap_100ms", "nap_10ms", "nap_2ms", "nap_100us")
+
+
+def between(truth, least_us, most_us):
+    """How many of a program's waits lie surely, and how many possibly, between the two: the
+    program's clock has a few us more than the wait itself, and all that passed while it was not on
+    a CPU afterwards."""
+    unsure_ns = 20_000 + truth["slack_ns"]
+    surely = sum(least_us * 1000 + unsure_ns <= ns <= most_us * 1000 for ns in truth["each_ns"])
+    maybe = sum(least_us * 1000 <= ns <= most_us * 1000 + unsure_ns for ns in truth["each_ns"])
+    return surely, maybe
+
+
+def assert_between(seen, truth, least_us=0, most_us=2**63):
+    for name in NAPS:
+        surely, maybe = between(truth[name], least_us, most_us)
+        assert surely <= seen.waits(name) <= maybe, (name, least_us, most_us)
+
+
+def test_counts_fall_as_minblock_rises_and_are_right_at_each(profiler, start):
+    counts = []
+    for minblock in (10, 1000, 5000, 50_000, 500_000):
+        target = ready(start, "naps_bare", *MIX[1:])
+        profile_offcpu(profiler, pids=[target.pid], minblock=minblock)
+        truth = go(target)
+        seen = Seen(profiler, pid=target.pid)
+        assert_between(seen, truth, least_us=minblock)
+        counts.append(seen.waits("main"))
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] >= 133 and counts[-1] == 0
+
+
+@pytest.mark.parametrize("minblock", (3_000_000, 2**32 - 2))
+def test_a_minblock_above_all_sleeps_leaves_none(profiler, start, minblock):
+    target = ready(start, "naps", "100ms:1", "10ms:10", "100us:100")
+    profile_offcpu(profiler, "^naps$", minblock=minblock)
+    go(target)
+    profile_offcpu(profiler, "^naps$", minblock=minblock)
+    assert offcpu(profiler).total("main") == 0
+    assert profiler.probe("offcpu")["waits_over_maxblock"] == 0
+
+
+def test_what_is_longer_than_maxblock_is_left_out_and_counted(profiler, start):
+    target = ready(start, "naps", *MIX)
+    profile_offcpu(profiler, "^naps$", maxblock=50_000)
+    truth = go(target)
+    seen = Seen(profiler)
+    assert_between(seen, truth, most_us=50_000)
+    assert seen.waits("nap_1s") == seen.waits("nap_100ms") == 0
+    left_out = sum(truth[name]["switches"] for name in NAPS) - seen.waits("main")
+    assert profiler.probe("offcpu")["waits_over_maxblock"] == left_out >= 4
+
+
+def test_a_wait_longer_than_maxblock_is_in_no_graph_while_it_goes_on(profiler, start):
+    target = ready(start, "naps", "1s:1", "10ms:5")
+    profile_offcpu(profiler, "^naps$", maxblock=300_000)
+    let_go(target)
+    time.sleep(0.7)
+    assert offcpu(profiler).total("nap_1s") <= 300_000
+    truth = answer(target)
+    Seen(profiler).assert_holds(truth["nap_10ms"], "main", "nap_10ms")
+    assert profiler.probe("offcpu")["waits_over_maxblock"] == 1
+
+
+def test_state_d_leaves_sleeps_out(profiler, start):
+    target = ready(start, "dstate", "vfork", 10)
+    profile_offcpu(profiler, "^dstate$", offcpu_state="d")
+    truth = go(target)
+    seen = Seen(profiler)
+    Seen(profiler, pid=target.pid).assert_holds(truth["waits"], "main", "vfork_wait")
+    assert seen.waits("child_nap") == 0
+    assert seen.waits() == truth["waits"]["switches"]
+
+
+def test_state_all_has_every_switch_and_the_time_without_a_cpu(profiler, start):
+    """Two that share a CPU: what they wait for it is all that they wait."""
+    target = ready(start, "contend", 2, 1, cpu=0)
+    profile_offcpu(profiler, "^contend$", offcpu_state="all")
+    before = oracle.process(target.pid)
+    go(target)
+    counts = oracle.process(target.pid) - before
+    seen = Seen(profiler)
+    # The stop before it began, which it was in when the probe came, was a switch before that.
+    switches = counts.voluntary + counts.involuntary
+    assert switches <= seen.waits() <= switches + 1
+    assert seen.waits("contend_run") >= 0.9 * counts.involuntary > 20
+    # Some of it is before they run there, and after they are woken: much, where others are busy.
+    assert 0.5 <= seen.ns("contend_run") / counts.delay_ns <= 1.001
+
+
+def test_without_it_two_that_share_a_cpu_do_not_wait(profiler, start):
+    target = ready(start, "contend", 2, 0.5, cpu=0)
+    profile_offcpu(profiler, "^contend$")
+    go(target)
+    assert Seen(profiler).waits("contend_run") == 0
+
+
+def test_split_puts_the_time_after_the_wake_up_apart(profiler, start):
+    """A sleeper that others keep from its CPU for milliseconds after each sleep."""
+    rivals = ready(start, "contend", 2, 2.5, cpu=0)
+    target = ready(start, "naps_bare", "2ms:60", cpu=0)
+    os.setpriority(os.PRIO_PROCESS, target.pid, 10)
+    profile_offcpu(profiler, "^naps", offcpu_split=1)
+    before = oracle.process(target.pid)
+    let_go(rivals)
+    truth = go(target)["nap_2ms"]
+    delay_ns = (oracle.process(target.pid) - before).delay_ns
+    seen = Seen(profiler)
+    queued = [s for s in seen.stacks("nap_2ms") if s.frames[-1] == "[runqueue]"]
+    assert queued
+    assert all("[runqueue]" not in s.frames[:-1] for s in seen.times.stacks)
+    queued_ns = 1000 * sum(s.value for s in queued)
+    # Both parts together are the wait; the part before the wake-up is the sleep.
+    assert_time(seen.ns("nap_2ms"), truth, len(seen.stacks("nap_2ms")))
+    slept_ns = (seen.ns("nap_2ms") - queued_ns) / truth["switches"]
+    assert 1.99e6 <= slept_ns <= 2.5e6
+    assert 5e6 <= queued_ns <= 1.01 * delay_ns + 20_000 * truth["switches"]
+    blocked = [s for s in seen.counts.stacks if s.has("nap_2ms") and s.frames[-1] != "[runqueue]"]
+    assert sum(s.value for s in blocked) == truth["switches"]
+
+
+def test_without_split_there_is_no_run_queue_frame(profiler, start):
+    target = ready(start, "naps", "10ms:10")
+    profile_offcpu(profiler, "^naps$")
+    go(target)
+    assert "[runqueue]" not in offcpu(profiler).frames()
+
+
+def test_of_twins_only_the_one_that_matches_appears(profiler, start, copy):
+    alpha = ready(start, copy("naps", "alpha"), "10ms:20")
+    beta = ready(start, copy("naps", "beta"), "10ms:20")
+    profile_offcpu(profiler, "^alpha$")
+    truth = go(alpha)
+    go(beta)
+    seen = Seen(profiler)
+    assert seen.times.pids == {alpha.pid}
+    seen.assert_holds(truth["nap_10ms"], "main", "nap_10ms")
+
+
+def test_a_twin_that_is_chosen_later_is_there_from_then_on(profiler, start, copy):
+    alpha = ready(start, copy("naps", "alpha"), "10ms:20")
+    beta = ready(start, copy("naps", "beta"), "10ms:20")
+    profile_offcpu(profiler, "^alpha$")
+    first = go(alpha)
+    profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^beta$"}]}})
+    wait_for(lambda: set(profiler.processes()) == {beta.pid}, seconds=2, why="beta is chosen")
+    second = go(beta)
+    seen = Seen(profiler)
+    for target, truth in ((alpha, first), (beta, second)):
+        mine = Seen(profiler, pid=target.pid)
+        mine.assert_holds(truth["nap_10ms"], "main", "nap_10ms")
+    assert seen.times.pids == {alpha.pid, beta.pid}
+
+
+def test_each_probe_has_the_processes_of_its_own_expression(profiler, start, copy):
+    alpha = ready(start, copy("naps", "alpha"), "-r", 5000, "10ms:40")
+    beta = ready(start, copy("naps", "beta"), "-r", 5000, "10ms:40")
+    profile_offcpu(
+        profiler,
+        {"comm": "^alpha$", "probe": ["offcpu"]},
+        {"comm": "^beta$", "probe": ["oncpu"]},
+        probes=("oncpu", "offcpu"),
+        frequency=1000,
+    )
+    truth = go(alpha)
+    go(beta)
+    seen = Seen(profiler)
+    assert seen.times.pids == {alpha.pid}
+    seen.assert_holds(truth["nap_10ms"], "main", "nap_10ms")
+    assert profiler.folded().pids == {beta.pid}
+    assert profiler.folded().total("main", "run") >= 150
+
+
+def test_a_depth_that_is_too_small_cuts_the_stack_and_keeps_its_weight(profiler, start):
+    target = ready(start, "naps_bare", "-d", 100, "10ms:20")
+    profile_offcpu(profiler, "^naps", offcpu_depth=16)
+    truth = go(target)["nap_10ms"]
+    seen = Seen(profiler)
+    seen.assert_holds(truth, "dig", "nap_10ms")
+    assert seen.waits("[truncated]") == truth["switches"]
+    assert {s.frames.count("dig") for s in seen.stacks("nap_10ms")} <= set(range(10, 16))
+
+
+def test_a_depth_that_is_enough_has_all_of_it(profiler, start):
+    target = ready(start, "naps_bare", "-d", 200, "10ms:20")
+    profile_offcpu(profiler, "^naps")
+    truth = go(target)["nap_10ms"]
+    seen = Seen(profiler)
+    seen.assert_holds(truth, "main", *["dig"] * 200, "nap_10ms")

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Bytes as an ELF file with an allocator, and as the code of a function. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proc/allocator.h"
+#include "proc/straight.h"
+
+#define FILE_MAX (1024 * 1024)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_functions(const struct allocator *allocator, size_t bytes)
+{
+	demand(allocator->kind < ALLOCATOR_COUNT && allocator->count <= ALLOCATOR_FUNCTIONS_MAX);
+	demand(allocator->kind != ALLOCATOR_NONE || !allocator->count);
+	for (size_t i = 0; i < allocator->count; i++) {
+		const struct allocator_function *function = &allocator->functions[i];
+
+		demand(function->call < CALL_COUNT_OF && function->arguments <= 6);
+		demand(function->file_offset < bytes);
+		for (size_t k = 0; k < i; k++)
+			demand(allocator->functions[k].address != function->address);
+	}
+}
+
+static void take_leap(void *arg, const struct straight_leap *leap)
+{
+	size_t *count = arg;
+
+	(void)leap;
+	++*count;
+}
+
+static void read_code(const uint8_t *data, size_t bytes)
+{
+	struct straight straight;
+	size_t leaps = 0;
+
+	for (unsigned arguments = 0; arguments <= 6; arguments += 3) {
+		straight_find(data, bytes, arguments, &straight);
+		demand(straight.offset < 64);
+		demand(straight.emulated ? straight.offset < bytes
+					 : !straight.offset && !straight.pushed);
+	}
+	straight_leaps(data, bytes < 4096 ? bytes : 4096, 0x1000, take_leap, &leaps);
+	demand(leaps <= bytes / 2);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static int fd = -1;
+	struct allocator allocator;
+	struct elf_image image;
+
+	if (fd < 0)
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (bytes > FILE_MAX)
+		return 0;
+	read_code(data, bytes);
+	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	if (elf_read(fd, &image) == 0 && allocator_read(fd, &image, &allocator) == 0)
+		check_functions(&allocator, bytes);
+	return 0;
+}

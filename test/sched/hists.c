@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tracer's histograms without the daemon: of all tasks, or of the processes TGID... only. Says
+ * "ready", and reads commands: "by PROBE GROUP_BY" (numbers) regroups a probe, "only MASK" leaves
+ * these probes on, "read" prints all that is known as one line of JSON. Ends with its input.
+ * usage: hists GROUP_BY SLOW_US [TGID...]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "profile/culprit.h"
+#include "profile/tracer_sched.h"
+
+#define ALL ((1U << SCHED_COUNT) - 1)
+
+static const char *const names[SCHED_COUNT] = {"runqlat", "runqlen", "runqslower", "cpudist",
+					       "offcpudist"};
+
+struct test {
+	struct loop *loop;
+	struct tracer *tracer;
+	struct sched_hists_settings settings;
+	struct loop_watch input;
+	bool comma;
+	char slow[1 << 20]; /* events so far, as JSON */
+	size_t slow_bytes;
+};
+
+static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
+{
+	struct test *test = arg;
+	struct culprit culprit;
+	size_t left = sizeof(test->slow) - test->slow_bytes;
+
+	culprit_find(&culprit, event, slices);
+	int bytes = snprintf(test->slow + test->slow_bytes, left,
+			     "%s{\"tgid\": %u, \"tid\": %u, \"cpu\": %u, \"us\": %.3f, "
+			     "\"before\": \"%.16s\", \"before_tid\": %u, "
+			     "\"most_tid\": %u, \"most_us\": %.3f, \"slices\": %u}",
+			     test->slow_bytes ? ", " : "", event->tgid, event->tid, event->cpu,
+			     (double)event->delay_ns / 1e3, culprit.before.comm, culprit.before.tid,
+			     culprit.most_tid, (double)culprit.most_ns / 1e3, event->slices_count);
+	if (bytes > 0 && (size_t)bytes < left)
+		test->slow_bytes += (size_t)bytes;
+}
+
+static void print_slots(const uint64_t *slots, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		printf("%s%llu", i ? ", " : "", (unsigned long long)slots[i]);
+	printf("]}");
+}
+
+static void print_row(void *arg, const struct hist_row *row)
+{
+	struct test *test = arg;
+
+	printf("%s{\"group\": %llu, \"comm\": \"%.16s\", \"ns\": %llu, \"slots\": [",
+	       test->comma ? ", " : "", (unsigned long long)row->group, row->hist.comm,
+	       (unsigned long long)row->hist.sum_ns);
+	print_slots(row->hist.slots, HIST_SLOTS);
+	test->comma = true;
+}
+
+static void print_lengths(void *arg, unsigned cpu, const struct lengths *lengths)
+{
+	struct test *test = arg;
+
+	printf("%s{\"cpu\": %u, \"slots\": [", test->comma ? ", " : "", cpu);
+	print_slots(lengths->slots, LENGTH_SLOTS);
+	test->comma = true;
+}
+
+static void print_all(struct test *test)
+{
+	struct counters counters;
+
+	putchar('{');
+	for (enum sched_probe i = 0; i < SCHED_COUNT; i++) {
+		test->comma = false;
+		printf("\"%s\": [", names[i]);
+		if (i == SCHED_RUNQLEN)
+			tracer_lengths_read(test->tracer, print_lengths, test);
+		else if (i == SCHED_RUNQSLOWER)
+			fputs(test->slow, stdout);
+		else
+			tracer_hists_read(test->tracer, i, print_row, test);
+		printf("], ");
+	}
+	tracer_counters(test->tracer, &counters);
+	printf("\"now_ns\": %llu, ", (unsigned long long)loop_now_ns());
+	printf("\"slow_waits\": %llu, \"slow_lost\": %llu, \"refused\": %llu, \"records_full\": "
+	       "%llu}\n",
+	       (unsigned long long)counters.slow_waits, (unsigned long long)counters.slow_lost,
+	       (unsigned long long)counters.hists_refused,
+	       (unsigned long long)counters.lost[LOSERS_SCHED][LOST_RECORDS_FULL]);
+	fflush(stdout);
+}
+
+static void apply(struct test *test)
+{
+	char why[256];
+
+	if (tracer_hists(test->tracer, &test->settings, why, sizeof(why)) < 0)
+		fprintf(stderr, "%s\n", why);
+	puts("ready");
+	fflush(stdout);
+}
+
+static void obey(struct test *test, const char *line)
+{
+	unsigned number, group_by;
+
+	if (sscanf(line, "by %u %u", &number, &group_by) == 2 && number < SCHED_COUNT) {
+		test->settings.group_by[number] = group_by;
+		apply(test);
+	} else if (sscanf(line, "only %u", &number) == 1) {
+		test->settings.probes = number;
+		apply(test);
+	} else {
+		print_all(test);
+	}
+}
+
+static void on_input(void *arg)
+{
+	struct test *test = arg;
+	char lines[1024] = "";
+
+	if (read(STDIN_FILENO, lines, sizeof(lines) - 1) <= 0)
+		loop_stop(test->loop);
+	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"))
+		obey(test, line);
+}
+
+static int begin(struct test *test, int argc, char **argv)
+{
+	static const struct tracer_sizes sizes = {1024, 1024, 1 << 20, 1 << 18, 16 << 20, 1};
+	struct tracer_events events = {.slow = on_slow, .arg = test};
+	char why[256] = "no memory";
+	int r = loop_new(&test->loop);
+
+	if (r == 0)
+		r = tracer_new(&test->tracer, test->loop, &sizes, &events);
+	if (r == 0)
+		r = tracer_start(test->tracer, why, sizeof(why));
+	for (int i = 3; i < argc && r == 0; i++) {
+		struct target_value target = {.id = (uint64_t)i, .probes = WANTED_SCHED};
+
+		r = tracer_target_set(test->tracer, atoi(argv[i]), &target, true);
+	}
+	if (r == 0)
+		r = tracer_hists(test->tracer, &test->settings, why, sizeof(why));
+	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
+	if (r == 0)
+		r = loop_watch(test->loop, &test->input);
+	if (r < 0)
+		fprintf(stderr, "hists: %s\n", why);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static struct test test;
+
+	if (argc < 3)
+		return 2;
+	log_set_level(LOG_DEBUG); /* what the verifier says */
+	test.settings = (struct sched_hists_settings){
+		.probes = ALL,
+		.everybody = argc == 3,
+		.slow_ns = (uint64_t)atoll(argv[2]) * 1000,
+		.groups_max = HISTS_MAX,
+	};
+	for (int i = 0; i < SCHED_COUNT; i++)
+		test.settings.group_by[i] = (enum group_by)atoi(argv[1]);
+	int r = begin(&test, argc, argv);
+	if (r == 0) {
+		puts("ready");
+		fflush(stdout);
+		r = loop_run(test.loop);
+		tracer_hists_stop(test.tracer);
+	}
+	tracer_free(test.tracer);
+	loop_free(test.loop);
+	return r < 0;
+}

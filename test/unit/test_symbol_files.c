@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "folder.h"
+
+#include "symbol/file.h"
+
+#define DEBUGGING "/usr/lib/debug"
+
+static void look_at(const struct folder *folder, const char *name, struct stat *stat)
+{
+	assert_int_equal(fstatat(folder->fd, name, stat, 0), 0);
+}
+
+/* The file as one that is mapped again. */
+static struct symbol_file *again(struct symbol_file *before, const struct stat *stat,
+				 const char *debugging_dir)
+{
+	int fd = -1;
+
+	return symbol_files_again(before, &fd, stat, NULL, debugging_dir);
+}
+
+static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	struct symbol_files *files;
+	struct stat before, after, other;
+	int fd = -1;
+
+	(void)state;
+	folder_make(&folder);
+	folder_put(&folder, "lib.so", "one", 3);
+	assert_int_equal(linkat(folder.fd, "lib.so", folder.fd, "held", 0), 0);
+	look_at(&folder, "held", &before);
+	assert_int_equal(symbol_files_new(&files, NULL), 0);
+	struct symbol_file *file =
+		symbol_files_get(files, &fd, &before, "/lib.so", NULL, DEBUGGING);
+	assert_non_null(file);
+
+	usleep(20000); /* the file system's clock is a coarse one */
+	folder_put(&folder, "new.so", "two", 3);
+	assert_int_equal(renameat(folder.fd, "new.so", folder.fd, "lib.so"), 0);
+	look_at(&folder, "held", &after);
+	look_at(&folder, "lib.so", &other);
+	assert_true(after.st_ctim.tv_nsec != before.st_ctim.tv_nsec ||
+		    after.st_ctim.tv_sec != before.st_ctim.tv_sec);
+	struct symbol_file *same = again(file, &after, DEBUGGING);
+	assert_ptr_equal(same, file);
+	symbol_file_unref(same);
+	assert_null(again(file, &other, DEBUGGING));
+	assert_null(again(file, &after, "/elsewhere"));
+
+	after.st_mtim.tv_nsec ^= 1;
+	assert_null(again(file, &after, DEBUGGING));
+	after.st_mtim.tv_nsec ^= 1;
+	after.st_size++;
+	assert_null(again(file, &after, DEBUGGING));
+	struct symbol_file *nameless = symbol_file_nameless("/lib.so");
+	assert_null(again(nameless, &before, DEBUGGING));
+	symbol_file_unref(nameless);
+	symbol_file_unref(file);
+	symbol_files_free(files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mapped_file_that_loses_its_name_is_the_same_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
