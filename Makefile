@@ -19,7 +19,7 @@ PACKAGES := libbpf libelf libmicrohttpd libcjson libconfig libpcre2-8 zlib liblz
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 CFLAGS   ?= -O2 -g
 ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLAGS) $(SANFLAGS) \
-            -fstack-protector-strong -Iprobe -Ibpf -isystem $(BUILD)/bpf \
+            -fstack-protector-strong -Iprobe -Ibpf -I. -isystem $(BUILD)/bpf \
             $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lZydis -lm -lpthread
 
@@ -31,7 +31,7 @@ BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
             -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null) \
             -Wall -Wextra -Werror -Wno-unused-parameter
 
-SOURCES  := $(sort $(wildcard probe/*/*.c)) probe/main.c
+SOURCES  := $(sort $(wildcard probe/*/*.c pystack/*.c)) probe/main.c
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/probe/output/svg_assets.o
 # All but main: what unit tests and fuzz targets link.
 LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
@@ -112,7 +112,7 @@ clean: ## remove what was built
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-CFILES := $(wildcard probe/*.c probe/*/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
+CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
             test/cfi/*.c test/bpf/*.c test/memory/*.c test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))

@@ -9,15 +9,17 @@
 #include <stdint.h>
 #endif
 
+#include "cpython.h"
 #include "probe.h"
 
 #define COMM_BYTES	  16
 #define KERNEL_FRAMES_MAX 127 /* kernel.perf_event_max_stack's default; deeper ones are marked */
 #define USER_FRAMES_MAX	  1024
-#define WORDS_MAX	  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
+#define NATIVE_WORDS_MAX  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
+#define WORDS_MAX	  (NATIVE_WORDS_MAX + PYTHON_WORDS_MAX)
 
 /*
- * A frame is one word (later kinds may take more):
+ * A frame is one word (Python's take two: bpf/cpython.h):
  *
  *	 63      56 55                                             0
  *	+----------+------------------------------------------------+
@@ -31,6 +33,8 @@ enum frame_kind {
 	FRAME_NATIVE_RETURN = 2, /* user code, a return address: look up the byte before it */
 	FRAME_KERNEL = 3,
 	FRAME_KERNEL_RETURN = 4,
+	FRAME_PYTHON = 5,	/* bpf/cpython.h */
+	FRAME_PYTHON_ENTRY = 6, /* … for which the interpreter's loop was entered */
 };
 
 #define FRAME_KIND_SHIFT 56
@@ -52,6 +56,8 @@ enum truncation {
 	TRUNCATED_REGISTER,	 /* its rule needs a register that isn't known any more */
 	TRUNCATED_ADDRESS,	 /* a return address lies in no executable mapping that is known */
 	TRUNCATED_ORDER,	 /* the caller's frame would lie below: the stack is damaged */
+	TRUNCATED_PYTHON_DEPTH,	 /* more Python frames than are walked */
+	TRUNCATED_PYTHON,	 /* its Python frames could not all be read */
 	TRUNCATED_COUNT
 };
 
@@ -136,7 +142,7 @@ struct stack_count {
 
 /*
  * A stack that is new in its window: sent once, before it is counted. Behind it lie `words_count`
- * words, the frames, leaf first: the kernel's, then the user's.
+ * words, the frames, leaf first: the kernel's, then the user's, then Python's.
  */
 struct stack {
 	struct stack_key key;
@@ -148,7 +154,7 @@ struct stack {
 				that its maps have to be read again */
 	uint16_t words_count;
 	uint8_t truncated; /* enum truncation */
-	uint8_t pad;
+	uint8_t python;	   /* enum python_end */
 };
 
 /* A process that is sampled. Map `targets`, key tgid. */
@@ -157,6 +163,8 @@ struct target_value {
 	uint32_t probes; /* 1 << probe, WANTED_SCHED: what this process is wanted for */
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
 	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
+	uint32_t python;	     /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
+	uint32_t pad;
 };
 
 /* What the daemon found of programs of one name, by the name alone. */
@@ -220,5 +228,5 @@ _Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
-_Static_assert(sizeof(struct target_value) == 24, "a map value without padding");
+_Static_assert(sizeof(struct target_value) == 32, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

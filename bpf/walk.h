@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arch.h"
+#include "hash.h"
 #include "sample.h"
 #include "packed.h"
 
@@ -101,17 +102,6 @@ struct walk {
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };
-
-/* MurmurHash3's mixing of one word, by Austin Appleby (public domain algorithm). */
-static __always_inline uint64_t hash_word(uint64_t hash, uint64_t word)
-{
-	word *= 0x87c37b91114253d5ULL;
-	word = word << 31 | word >> 33;
-	word *= 0x4cf5ad432745937fULL;
-	hash ^= word;
-	hash = hash << 27 | hash >> 37;
-	return hash * 5 + 0x52dce729;
-}
 
 static __always_inline uint64_t frame_word(enum frame_kind kind, uint64_t address)
 {

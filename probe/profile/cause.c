@@ -27,6 +27,8 @@ static const char *const truncations[TRUNCATED_COUNT] = {
 	[TRUNCATED_REGISTER] = "register",
 	[TRUNCATED_ADDRESS] = "address",
 	[TRUNCATED_ORDER] = "order",
+	[TRUNCATED_PYTHON_DEPTH] = "python_depth",
+	[TRUNCATED_PYTHON] = "python",
 };
 
 const char *loss_name(enum loss loss)

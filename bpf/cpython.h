@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the walker has to know of a process's CPython: plain data that the daemon writes and
+ * bpf/python.h reads. It lies in the arena behind the process's spans, in the same chunk; struct
+ * target_value.python is its first word.
+ *
+ * Where the chain of frames begins, from the runtime down to the sampled thread (all are offsets in
+ * the struct named before the arrow):
+ *
+ *	_PyRuntime.interpreters_head -> PyInterpreterState (.interpreter_next -> …)
+ *	  .interpreter_threads -> PyThreadState (.thread_next -> …), its own where .thread_id is
+ *				  pthread_self() of the thread, which is the TLS register's value
+ *	    .thread_frame -> a frame, or (cframe != CPYTHON_NO) a CFrame whose .cframe -> a frame
+ *	      .frame_previous -> the frame that called it
+ *
+ * A frame is a PyFrameObject (3.8 to 3.10) or an _PyInterpreterFrame. All its fields that are
+ * wanted lie in its first CPYTHON_FRAME_WORDS words, those of a code object that are summed up in
+ * CPYTHON_CODE_WORDS from `code_sum_at` on.
+ */
+#pragma once
+
+#ifndef __bpf__
+#include <stdint.h>
+#endif
+
+#include "hash.h"
+
+#define PYTHON_FRAMES_MAX   1000
+#define PYTHON_WORDS_MAX    (2 * PYTHON_FRAMES_MAX)
+
+#define CPYTHON_FRAME_WORDS 16 /* a power of two */
+#define CPYTHON_CODE_WORDS  16
+#define CPYTHON_NO	    0xffff
+
+/* How a frame tells that the interpreter's loop (_PyEval_EvalFrameDefault) was entered for it. */
+enum cpython_entry {
+	CPYTHON_ENTRY_EACH, /* it is for each frame (3.8 to 3.10) */
+	CPYTHON_ENTRY_FLAG, /* the byte at frame_owner isn't 0 (3.11) */
+	CPYTHON_ENTRY_SHIM, /* behind it comes a frame without code, on the C stack, of which the
+			       byte at frame_owner is shim_owner or more (3.12 and later) */
+};
+
+struct cpython {
+	uint64_t runtime;   /* address of _PyRuntime in the process */
+	uint64_t code_type; /* of PyCode_Type; what has another type is no code object */
+	uint32_t version;   /* PY_VERSION_HEX */
+	uint32_t interpreter_threads;
+	uint16_t interpreters_head; /* the word behind it is the main interpreter: if both are equal
+				       there is one only */
+	uint16_t interpreter_next;
+	uint16_t thread_next, thread_id, thread_frame;
+	uint16_t cframe;
+	uint16_t frame_previous, frame_code, frame_instr, frame_owner;
+	uint16_t frame_words; /* to be read of a frame */
+	uint16_t code_sum_at, code_sum_words;
+	uint16_t code_name;    /* a str, whose hash is summed up as well */
+	uint16_t unicode_hash; /* PyASCIIObject.hash */
+	uint16_t object_type;  /* PyObject.ob_type */
+	uint8_t entry;	       /* enum cpython_entry */
+	uint8_t shim_owner;
+	uint8_t code_tag;     /* bits of the word at frame_code that are no part of the address */
+	uint8_t instr_is_int; /* frame_instr is f_lasti, 32 bits; else an address in the code object
+			       */
+	uint32_t pad;
+};
+
+#define CPYTHON_WORDS 16 /* of the arena */
+
+_Static_assert(sizeof(struct cpython) == CPYTHON_WORDS * 4, "it lies in words");
+
+/*
+ * A Python frame takes two words of a stack (bpf/sample.h):
+ *
+ *	 63      56 55                                             0
+ *	+----------+------------------------------------------------+
+ *	|   kind   |  address of the code object                    |
+ *	+----------+------------------------+-----------------------+
+ *	|     sum of the code object        |  instruction          |
+ *	+-----------------------------------+-----------------------+
+ *	 63                               32 31                    0
+ *
+ * instruction: f_lasti as it is (-1: none yet), or the address of the instruction less that of the
+ * code object. FRAME_PYTHON_ENTRY: the interpreter's loop was entered for this frame, and what
+ * called it is native code. A frame whose address is 0 stands for a loop that has no frame yet.
+ * They come leaf first, behind all of the native frames.
+ */
+
+/* Why a thread's chain of Python frames ended. struct stack.python. */
+enum python_end {
+	PYTHON_NONE,	 /* no interpreter, or the thread has no Python frame */
+	PYTHON_WHOLE,	 /* at its root */
+	PYTHON_DEPTH,	 /* it has more than PYTHON_FRAMES_MAX */
+	PYTHON_MEMORY,	 /* a frame or a code object could not be read */
+	PYTHON_DAMAGED,	 /* what should be a code object is none, or a frame comes twice */
+	PYTHON_SEARCHED, /* too many threads: its state wasn't found among those looked at */
+	PYTHON_END_COUNT
+};
+
+/* The sum of a code object: tells whether another one has taken its address. `words` are those from
+ * code_sum_at on. */
+static inline __attribute__((always_inline)) uint64_t cpython_sum_word(uint64_t sum, uint64_t word)
+{
+	return hash_word(sum, word);
+}
+
+static inline __attribute__((always_inline)) uint64_t cpython_frame_word(uint64_t sum, uint32_t at)
+{
+	return (sum & 0xffffffff00000000ULL) | at;
+}

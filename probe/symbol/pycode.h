@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A code object of a Python process: its names and its table of lines, copied from the process's
+ * memory, which is hostile: bounded in bytes and time, checked against the sum that the stack has.
+ * Immutable once read; references belong to the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "pystack/layout.h"
+
+/* Reads memory of a process: 0, or a negative errno when not all of it is there. */
+struct pycode_memory {
+	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
+	void *arg;
+};
+
+struct pycode;
+
+/*
+ * The code object at `address`, if its sum is still `sum` (upper 32 bits, as in a stack). *ret has
+ * one reference. -ESTALE: another one is there now; -EFAULT …: its memory can't be read; -EBADMSG:
+ * what is there is no code object (names that aren't str, sizes out of bounds); -ENOMEM.
+ */
+int pycode_read(struct pycode **ret, const struct python_layout *layout,
+		const struct pycode_memory *memory, uint64_t address, uint32_t sum);
+
+/* The memory of a process by process_vm_readv(). */
+struct pycode_memory pycode_memory_of(const pid_t *pid);
+
+struct pycode *pycode_ref(struct pycode *code);
+void pycode_unref(struct pycode *code);
+
+/* UTF-8, valid. `name` is the qualified one where the version has it. */
+const char *pycode_name(const struct pycode *code, size_t *len);
+/* As it was compiled: `/usr/lib/python3.11/json/decoder.py`, `<string>`. */
+const char *pycode_file(const struct pycode *code, size_t *len);
+
+/* The line of an instruction (the lower half of a Python frame's second word); 0: it has none. */
+uint32_t pycode_line(const struct pycode *code, uint32_t instruction);
+
+/* Bytes of memory that it takes. */
+size_t pycode_bytes(const struct pycode *code);
