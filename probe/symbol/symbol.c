@@ -73,6 +73,13 @@ static void name_jit(struct named *named, struct buf *name)
 	buf_str(name, "[jit]");
 }
 
+static void name_python(const struct code *code, struct named *named, struct buf *name)
+{
+	(void)code;
+	named->type = FRAME_TYPE_PYTHON;
+	without_symbol(named, name, "python", NULL);
+}
+
 static void name_in_file(const struct symbol_file *file, uint64_t offset, struct named *named,
 			 struct buf *name)
 {
@@ -97,6 +104,7 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 			     struct buf *name)
 {
 	struct named named = {.type = FRAME_TYPE_NATIVE};
+	size_t before = name->len;
 
 	switch (code->place) {
 	case CODE_KERNEL:
@@ -111,7 +119,11 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 	case CODE_JIT:
 		name_jit(&named, name);
 		break;
+	case CODE_PYTHON:
+		name_python(code, &named, name);
+		break;
 	}
+	named.name_len = name->len - before - named.file_len;
 	return named;
 }
 
