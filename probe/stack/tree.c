@@ -326,15 +326,10 @@ static int order_init(struct order *order, const struct tree *tree)
 static struct tree_frame frame_of(const struct tree *tree, const struct order *order, uint32_t node,
 				  uint32_t depth)
 {
-	struct frame frame = tree_frame_of(tree, node);
-
 	return (struct tree_frame){
 		.node = node,
 		.depth = depth,
-		.type = frame.type,
-		.name = frame.name,
-		.name_len = frame.name_len,
-		.source = frame.source,
+		.frame = tree_frame_of(tree, node),
 		.self = tree->nodes[node].self,
 		.total = order->totals[node],
 	};

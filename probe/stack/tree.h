@@ -83,10 +83,7 @@ int tree_height(const struct tree *tree, uint32_t node, uint64_t least, uint32_t
 struct tree_frame {
 	uint32_t node;
 	uint32_t depth; /* 0 = the node where the walk began */
-	enum frame_type type;
-	const char *name;
-	size_t name_len;
-	struct frame_source source;
+	struct frame frame;
 	uint64_t self, total;
 };
 

@@ -86,21 +86,21 @@ struct walk {
 	const char *skip;
 };
 
-static bool note_open(void *arg, const struct tree_frame *frame)
+static bool note_open(void *arg, const struct tree_frame *node)
 {
 	struct walk *walk = arg;
 
 	walk->len += (size_t)snprintf(walk->text + walk->len, sizeof(walk->text) - walk->len,
-				      "%.*s%u:%d/%d(", (int)frame->name_len, frame->name,
-				      frame->depth, (int)frame->self, (int)frame->total);
-	return !walk->skip || strcmp(frame->name, walk->skip) != 0;
+				      "%.*s%u:%d/%d(", (int)node->frame.name_len, node->frame.name,
+				      node->depth, (int)node->self, (int)node->total);
+	return !walk->skip || strcmp(node->frame.name, walk->skip) != 0;
 }
 
-static void note_close(void *arg, const struct tree_frame *frame)
+static void note_close(void *arg, const struct tree_frame *node)
 {
 	struct walk *walk = arg;
 
-	(void)frame;
+	(void)node;
 	walk->text[walk->len++] = ')';
 }
 
@@ -147,13 +147,13 @@ static void another_file_or_line_is_another_node(void **state)
 	assert_int_equal(frame.source.line, 3);
 }
 
-static bool note_source(void *arg, const struct tree_frame *frame)
+static bool note_source(void *arg, const struct tree_frame *node)
 {
 	struct walk *walk = arg;
 
-	walk->len +=
-		(size_t)snprintf(walk->text + walk->len, sizeof(walk->text) - walk->len,
-				 "%s %s %u\n", frame->name, frame->source.file, frame->source.line);
+	walk->len += (size_t)snprintf(walk->text + walk->len, sizeof(walk->text) - walk->len,
+				      "%s %s %u\n", node->frame.name, node->frame.source.file,
+				      node->frame.source.line);
 	return true;
 }
 
