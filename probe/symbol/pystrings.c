@@ -115,6 +115,8 @@ static int find_characters(const struct python_layout *layout, uint64_t address,
 			   const uint8_t *begin, struct characters *found)
 {
 	uint32_t state = (uint32_t)word_at(begin, layout->unicode_state);
+	if (!(state >> layout->unicode_kind_shift & 7))
+		state >>= layout->unicode_further_shift;
 	bool compact = state >> layout->unicode_compact_shift & 1;
 	bool ascii = state >> layout->unicode_ascii_shift & 1;
 
