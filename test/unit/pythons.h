@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,7 +24,7 @@ struct python {
 	int to, from; /* its stdin and stdout */
 	struct cpython_file file;
 	uint64_t bias;
-	char path[PATH_MAX]; /* of the file that has the interpreter, by way of /proc */
+	char path[PATH_MAX]; /* of the file that has the interpreter, while it runs */
 };
 
 static inline void python_exec(const char *program, const char *script)
@@ -69,8 +70,10 @@ static inline void python_find(struct python *python)
 
 		if (mapping->kind != MAPPING_FILE || mapping->writable)
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/root%.3000s", (int)python->pid,
-			 mapping->path);
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+			 (int)python->pid, mapping->start, mapping->end);
+		if (access(path, R_OK) < 0) /* it takes privileges */
+			snprintf(path, sizeof(path), "%.3000s", mapping->path);
 		_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 || elf_read(fd, &image) < 0 ||
 		    cpython_find(fd, &image, -1, &python->file) < 0)
