@@ -23,7 +23,9 @@ def python_frames(stack):
 class Truth:
     """The stacks that there can be. judge() says what is wrong with one, or ''."""
 
-    def __init__(self, told):
+    def __init__(self, told, qualified=True):
+        """Not `qualified`: for profilers that know a function's name only."""
+        self.qualified = qualified
         self.path0, self.stdlib = told["path0"] + "/", told["stdlib"] + "/"
         self.serial, self.walk = told.get("serial"), told.get("walk")
         self.codes = [(self.plain(name), self.short(file), set(lines))
@@ -45,6 +47,7 @@ class Truth:
 
     def plain(self, text):
         """Without the number of code that is made in a loop."""
+        text = text if self.qualified or "/" in text else text.rsplit(".", 1)[-1]
         return re.sub(r"_\d+", "_N", text) if self.serial else text
 
     def short(self, file):

@@ -112,9 +112,15 @@ class Running:
     def clocks(self, truth):
         """{name: seconds} that the program has counted itself."""
         names = truth.get("clocks", [])
-        page = self.path.with_name(f"{self.path.name}.{self.target.pid}.clocks")
-        counted = struct.unpack_from(f"{len(names)}d", page.read_bytes()) if names else ()
-        return dict(zip(names, counted))
+        return dict(zip(names, self.page("clocks", len(names)) if names else ()))
+
+    def turns(self):
+        """How often the threads' turns were done."""
+        return sum(self.page("turns", 64))
+
+    def page(self, name, count):
+        path = self.path.with_name(f"{self.path.name}.{self.target.pid}.{name}")
+        return struct.unpack_from(f"{count}d", path.read_bytes())
 
     def kill(self):
         self.target.kill()

@@ -10,6 +10,7 @@ For Python 3.8 and later. PATH is the program's first argument.
 """
 import ctypes
 import dis
+import itertools
 import json
 import mmap
 import os
@@ -98,19 +99,32 @@ def write():
 
 def forget():
     """In a child: its truth is its own, and it ends when its parent is killed."""
-    global threads_left
+    global threads_left, done
+    done = page("turns")
     ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
     threads_left = 1
     written.clear()
 
 
+def page(name):
+    """Numbers that others may read while it runs: PATH.PID.NAME."""
+    with open("%s.%d.%s" % (PATH, os.getpid(), name), "w+b") as file:
+        file.truncate(mmap.PAGESIZE)
+        return memoryview(mmap.mmap(file.fileno(), mmap.PAGESIZE)).cast("d")
+
+
+done = page("turns")  # of each thread
+slots = itertools.count()
+
+
 def loop(turn):
     """turn() for ever. Recorded or not, it is called from the same line."""
-    turns = 0
+    turns, slot = 0, next(slots)
     begin()
     while True:
         turn()
         turns += 1
+        done[slot] = turns
         if turns == TURNS:
             end()
 
@@ -127,8 +141,6 @@ def loop_in_threads(*turns):
 
 
 def clocks(*names):
-    """Seconds that the program counts itself, in a page that the test reads: PATH.PID.clocks."""
+    """Seconds that the program counts itself, in a page that the test reads."""
     extra["clocks"] = names
-    with open("%s.%d.clocks" % (PATH, os.getpid()), "w+b") as file:
-        file.truncate(mmap.PAGESIZE)
-        return memoryview(mmap.mmap(file.fileno(), mmap.PAGESIZE)).cast("d")
+    return page("clocks")
