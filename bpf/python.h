@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The Python half of a stack: python_user() finds the sampled thread's own state (python_state.h)
+ * and pushes its frames, leaf first, as bpf/cpython.h says. They are put at walk->words + PYTHON_AT
+ * until the stack is sent, and have a hash of their own.
+ *
+ * Each step reads first and changes the walk then: where it can't read yet (bpf/copies.h) it is
+ * simply done again.
+ */
+#pragma once
+
+#include "python_state.h"
+
+/* Each frame may have a shim behind it, each list of threads an end. */
+#define PYTHON_STEPS_MAX (2 * PYTHON_FRAMES_MAX + PYTHON_THREADS_MAX + 2 * PYTHON_INTERPRETERS_MAX)
+
+/* What a thread that runs no Python has, is a frame too from then on. */
+#define PYTHON_BASE_FRAME 0x030f0000U
+
+int python_frame(uint32_t level);
+int python_step(uint32_t level);
+int python_user(uint32_t level);
+
+/* ---- what is pushed ---- */
+
+/* False: there is no room. */
+static __always_inline bool python_push(struct walk *walk, enum frame_kind kind, uint64_t code,
+					uint64_t word)
+{
+	struct python_walk *python = &walk->python;
+	uint32_t n = python->words_count;
+	uint64_t first = frame_word(kind, code);
+
+	if (n > PYTHON_WORDS_MAX - 2)
+		return false;
+	walk->words[PYTHON_AT + n] = first;
+	walk->words[PYTHON_AT + n + 1] = word;
+	python->words_count = n + 2;
+	python->hash = hash_word(hash_word(python->hash, first), word);
+	return true;
+}
+
+/* The last frame is the one for which the loop was entered. */
+static __always_inline void python_enter(struct walk *walk)
+{
+	struct python_walk *python = &walk->python;
+	uint32_t last = python->words_count - 2;
+
+	if (last <= PYTHON_WORDS_MAX - 2)
+		walk->words[PYTHON_AT + last] += (uint64_t)(FRAME_PYTHON_ENTRY - FRAME_PYTHON)
+						 << FRAME_KIND_SHIFT;
+	python->hash = hash_word(python->hash, FRAME_PYTHON_ENTRY);
+	python->flags &= ~PYTHON_OPEN;
+}
+
+/* ---- its frames ---- */
+
+/* A frame of the C stack: the loop was entered here. The oldest one of a thread is no loop's in
+ * versions where each thread has one. */
+static __always_inline int python_shim(struct walk *walk, uint64_t previous)
+{
+	if (walk->python.flags & PYTHON_OPEN)
+		python_enter(walk);
+	else if ((previous || walk->python.at.version < PYTHON_BASE_FRAME) &&
+		 !python_push(walk, FRAME_PYTHON_ENTRY, 0, 0))
+		return PYTHON_DEPTH;
+	return PYTHON_ON;
+}
+
+static __always_inline int python_push_code(struct walk *walk, uint32_t entry, uint32_t owner)
+{
+	struct python_walk *python = &walk->python;
+	uint64_t code = python_word(python, python->at.frame_code) & ~(uint64_t)python->at.code_tag;
+	uint64_t instr = python_word(python, python->at.frame_instr);
+	bool entered = entry == CPYTHON_ENTRY_EACH || (entry == CPYTHON_ENTRY_FLAG && owner);
+	int r;
+
+	if (python->at.instr_is_int)
+		instr >>= python->at.frame_instr % 8 * 8;
+	else
+		instr -= code;
+	if (python->words_count >= PYTHON_WORDS_MAX)
+		return PYTHON_DEPTH;
+	r = python_code(walk->level, code);
+	if (r != PYTHON_ON)
+		return r;
+	python_push(walk, entered ? FRAME_PYTHON_ENTRY : FRAME_PYTHON, code,
+		    cpython_frame_word(python->sum, instr));
+	python->flags = entered ? python->flags & ~PYTHON_OPEN : python->flags | PYTHON_OPEN;
+	return PYTHON_ON;
+}
+
+__noinline int python_frame(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	uint32_t entry, owner;
+	uint64_t previous;
+	int r;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	if (python->frame == python->behind)
+		return PYTHON_DAMAGED;
+	if (!python_read(python, python->at.frame_words, python->frame))
+		return PYTHON_MEMORY;
+	previous = python_word(python, python->at.frame_previous);
+	owner = python_byte(python, python->at.frame_owner);
+	entry = python->at.entry;
+	if (entry == CPYTHON_ENTRY_SHIM && owner >= python->at.shim_owner)
+		r = python_shim(walk, previous);
+	else
+		r = python_push_code(walk, entry, owner);
+	if (r != PYTHON_ON)
+		return r;
+	if (!(++python->frames &
+	      (python->frames - 1))) /* a circle is met again, whatever its size */
+		python->behind = python->frame;
+	python->frame = previous;
+	if (!previous && python->flags & PYTHON_OPEN)
+		python_enter(walk);
+	return PYTHON_ON;
+}
+
+/* ---- the walk ---- */
+
+/* PYTHON_ON: it goes on; else it ends. */
+__noinline int python_step(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	if (!(walk->python.flags & PYTHON_STARTED))
+		return python_start(level);
+	if (walk->python.frame)
+		return python_frame(level);
+	if (walk->python.state)
+		return python_state(level);
+	if (walk->python.interpreter)
+		return python_interpreter(level);
+	return walk->python.words_count ? PYTHON_WHOLE : PYTHON_NONE;
+}
+
+/* Walks the thread's Python frames. A function of its own, that the verifier looks at once. */
+__noinline int python_user(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	int r = PYTHON_ON;
+
+	if (!walk || !python_begin(level))
+		return 0;
+	for (uint32_t i = 0; i < PYTHON_STEPS_MAX; i++) {
+		r = python_step(level);
+		if (r != PYTHON_ON)
+			break;
+	}
+	walk->head.python = r == PYTHON_ON ? PYTHON_SEARCHED : r;
+	return 0;
+}
