@@ -96,11 +96,22 @@ enum python_end {
 	PYTHON_END_COUNT
 };
 
-/* The sum of a code object: tells whether another one has taken its address. `words` are those from
- * code_sum_at on. */
-static inline __attribute__((always_inline)) uint64_t cpython_sum_word(uint64_t sum, uint64_t word)
+/*
+ * The sum of a code object: tells whether another one has taken its address. `words` are those from
+ * code_sum_at on, code_sum_words of them; `name_hash` the word at unicode_hash of the str at
+ * code_name. Of it a stack has the upper half.
+ */
+static inline __attribute__((always_inline)) uint64_t
+cpython_code_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count, uint64_t name_hash)
 {
-	return hash_word(sum, word);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < CPYTHON_CODE_WORDS; i++) {
+		if (i >= count)
+			break;
+		sum = hash_word(sum, words[i]);
+	}
+	return hash_word(sum, name_hash);
 }
 
 static inline __attribute__((always_inline)) uint64_t cpython_frame_word(uint64_t sum, uint32_t at)

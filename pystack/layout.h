@@ -26,10 +26,17 @@ struct python_layout {
 	/* Offsets in a PyCodeObject; CPYTHON_NO: this version hasn't got it. */
 	uint16_t code_name, code_qualname, code_filename, code_lines, code_first_line;
 	uint16_t code_instructions; /* the first one; CPYTHON_NO where instructions are f_lasti */
+	/* Builds without the GIL, from 3.14 on: a pointer to {int64 count; address copies[count]}
+	 * of the instructions, one for each thread's index; copies[0] is code_instructions itself.
+	 * An instruction that lies outside of the code object is in one of the others. */
+	uint16_t code_copies;
 
 	/* In a str: PyASCIIObject, PyCompactUnicodeObject. */
 	uint16_t unicode_length, unicode_state, ascii_data, compact_data;
 	uint8_t unicode_kind_shift, unicode_compact_shift, unicode_ascii_shift; /* in the state */
+	/* Not 0: where the kind is 0 by its shift, all three are so much further (the interned
+	 * state has 16 bits then; a kind is never 0, and bits 2 to 15 of such a state are). */
+	uint8_t unicode_further_shift;
 
 	uint16_t bytes_length, bytes_data; /* in a bytes */
 };
@@ -38,7 +45,8 @@ struct python_layout {
 #define PYTHON_DEBUG_OFFSETS_BYTES 1024
 
 /*
- * The layout of a version (PY_VERSION_HEX). `debug_offsets`: from 3.13 on, the first bytes of
+ * The layout of a version (PY_VERSION_HEX; alphas and betas have none, for layouts change until the
+ * first candidate). `debug_offsets`: from 3.13 on, the first bytes of
  * _PyRuntime as the process has them; hostile. -ENOTSUP: no such layout is known; -EBADMSG: the
  * debug offsets make no sense.
  */

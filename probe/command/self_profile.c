@@ -46,15 +46,16 @@ struct seen {
 	uint64_t samples, named;
 };
 
-static bool look(void *arg, const struct tree_frame *frame)
+static bool look(void *arg, const struct tree_frame *node)
 {
 	static const char name[] = "stackprobe_doctor_burns";
 	struct seen *seen = arg;
 
-	if (frame->depth == 0)
-		seen->samples = frame->total;
-	if (frame->name_len == sizeof(name) - 1 && memcmp(frame->name, name, frame->name_len) == 0)
-		seen->named += frame->total;
+	if (node->depth == 0)
+		seen->samples = node->total;
+	if (node->frame.name_len == sizeof(name) - 1 &&
+	    memcmp(node->frame.name, name, node->frame.name_len) == 0)
+		seen->named += node->total;
 	return true;
 }
 

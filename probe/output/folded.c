@@ -6,24 +6,30 @@
 
 #include "base/cleanup.h"
 #include "output/escape.h"
+#include "output/frame_text.h"
 
 struct folded {
 	struct buf path; /* the frames that are open, `;` between them */
 	size_t depth;	 /* how many these are */
+	struct buf text; /* of one of them */
 	struct buf *out;
 };
 
 static void folded_done(struct folded *folded)
 {
 	buf_done(&folded->path);
+	buf_done(&folded->text);
 }
 
-static void push_frame(struct folded *folded, enum frame_type type, const char *name, size_t len)
+static void push_frame(struct folded *folded, const struct frame *frame)
 {
+	size_t len;
+	const char *text = frame_text(&folded->text, frame, &len);
+
 	if (folded->depth++ > 0)
 		buf_char(&folded->path, ';');
-	folded_name(&folded->path, name, len);
-	buf_str(&folded->path, frame_type_suffix(type));
+	folded_name(&folded->path, text, len);
+	buf_str(&folded->path, frame_type_suffix(frame->type));
 }
 
 /* No name in the path has a `;`, so the last one is where the last frame begins. */
@@ -36,27 +42,28 @@ static void pop_frame(struct folded *folded)
 	folded->depth--;
 }
 
-static bool open_frame(void *arg, const struct tree_frame *frame)
+static bool open_frame(void *arg, const struct tree_frame *node)
 {
 	struct folded *folded = arg;
+	const struct frame *frame = &node->frame;
 	bool is_root = frame->type == FRAME_TYPE_ROOT;
 
 	if (!is_root)
-		push_frame(folded, frame->type, frame->name, frame->name_len);
-	if (frame->self) {
+		push_frame(folded, frame);
+	if (node->self) {
 		if (is_root)
 			buf_str(folded->out, "[unknown]"); /* stacks without any frame */
 		buf_add(folded->out, folded->path.data, folded->path.len);
 		buf_char(folded->out, ' ');
-		buf_u64(folded->out, frame->self);
+		buf_u64(folded->out, node->self);
 		buf_char(folded->out, '\n');
 	}
-	return !buf_error(folded->out) && !buf_error(&folded->path);
+	return !buf_error(folded->out) && !buf_error(&folded->path) && !buf_error(&folded->text);
 }
 
-static void close_frame(void *arg, const struct tree_frame *frame)
+static void close_frame(void *arg, const struct tree_frame *node)
 {
-	if (frame->type != FRAME_TYPE_ROOT)
+	if (node->frame.type != FRAME_TYPE_ROOT)
 		pop_frame(arg);
 }
 
@@ -76,10 +83,9 @@ static int push_leading(struct folded *folded, const struct tree *tree, uint32_t
 	for (uint32_t node = start; (node = tree_parent(tree, node)) != TREE_ROOT;)
 		nodes[--i] = node;
 	for (; i < count; i++) {
-		size_t len;
-		const char *name = tree_name(tree, nodes[i], &len);
+		struct frame frame = tree_frame_of(tree, nodes[i]);
 
-		push_frame(folded, tree_type(tree, nodes[i]), name, len);
+		push_frame(folded, &frame);
 	}
 	return 0;
 }
@@ -89,6 +95,7 @@ int folded_write(const struct tree *tree, uint32_t start, const struct profile_m
 {
 	_cleanup_(folded_done) struct folded folded = {
 		.path = BUF_INIT(SIZE_MAX),
+		.text = BUF_INIT(SIZE_MAX),
 		.out = out,
 	};
 	static const struct tree_visitor visitor = {open_frame, close_frame};
@@ -99,5 +106,7 @@ int folded_write(const struct tree *tree, uint32_t start, const struct profile_m
 		r = tree_walk(tree, start, &visitor, &folded);
 	if (r == 0)
 		r = buf_error(&folded.path);
+	if (r == 0)
+		r = buf_error(&folded.text);
 	return r < 0 ? r : buf_error(out);
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "output/escape.h"
+#include "output/frame_text.h"
 #include "output/json_string.h"
 #include "output/stack_ids.h"
 #include "proc/proc.h"
@@ -22,13 +23,15 @@ struct stack_text {
 	bool is_wanted;	       /* it lies below the start */
 	int64_t user_id, kernel_id;
 	struct buf text;
-	uint32_t *path; /* from the leaf */
+	struct buf frame; /* one of its frames */
+	uint32_t *path;	  /* from the leaf */
 	size_t path_count, path_capacity;
 };
 
 static void stack_text_done(struct stack_text *stack)
 {
 	buf_done(&stack->text);
+	buf_done(&stack->frame);
 	free(stack->path);
 }
 
@@ -68,20 +71,20 @@ static bool is_same_stack(const struct record_key *a, const struct record_key *b
 	return a->who == b->who && a->node == b->node && a->libraries == b->libraries;
 }
 
-static void add_frame(struct buf *text, const struct tree *tree, uint32_t node, bool in_library)
+static void add_frame(struct stack_text *stack, const struct frame *frame, bool in_library)
 {
-	enum frame_type type = tree_type(tree, node);
+	struct buf *text = &stack->text;
 	size_t len;
-	const char *name = tree_name(tree, node, &len);
+	const char *shown = frame_text(&stack->frame, frame, &len);
 
 	buf_char(text, ';');
-	if (type == FRAME_TYPE_KERNEL)
+	if (frame->type == FRAME_TYPE_KERNEL)
 		buf_str(text, "[k] ");
 	else if (in_library)
 		buf_str(text, "[l] ");
-	folded_name(text, name, len);
-	if (type != FRAME_TYPE_KERNEL)
-		buf_str(text, frame_type_suffix(type));
+	folded_name(text, shown, len);
+	if (frame->type != FRAME_TYPE_KERNEL)
+		buf_str(text, frame_type_suffix(frame->type));
 }
 
 /* "[p] name;user;…;kernel;…". The kernel's half begins with its first frame. */
@@ -99,17 +102,16 @@ static int make_stack(struct stack_text *stack, const struct tree *tree,
 	folded_name(text, record->who->process, name_len(record->who->process));
 	size_t user = text->len, kernel = 0, frame = 0;
 	for (size_t i = stack->path_count; i > 0; i--) {
-		uint32_t node = stack->path[i - 1];
-		enum frame_type type = tree_type(tree, node);
+		struct frame shown = tree_frame_of(tree, stack->path[i - 1]);
 
-		if (type == FRAME_TYPE_PROCESS || type == FRAME_TYPE_THREAD)
+		if (shown.type == FRAME_TYPE_PROCESS || shown.type == FRAME_TYPE_THREAD)
 			continue;
-		if (type == FRAME_TYPE_KERNEL && !kernel)
+		if (shown.type == FRAME_TYPE_KERNEL && !kernel)
 			kernel = text->len;
-		add_frame(text, tree, node, is_set(&record->libraries, frame++));
+		add_frame(stack, &shown, is_set(&record->libraries, frame++));
 	}
-	if (buf_error(text))
-		return buf_error(text);
+	if (buf_error(text) || buf_error(&stack->frame))
+		return buf_error(text) ? buf_error(text) : buf_error(&stack->frame);
 	if (!kernel)
 		kernel = text->len;
 	stack->user_id = stack_id(text->data + user, kernel - user);
@@ -155,7 +157,8 @@ static void add_record(struct buf *out, const struct record *record, const struc
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out)
 {
-	_cleanup_(stack_text_done) struct stack_text stack = {.text = BUF_INIT(SIZE_MAX)};
+	_cleanup_(stack_text_done) struct stack_text stack = {.text = BUF_INIT(SIZE_MAX),
+							      .frame = BUF_INIT(SIZE_MAX)};
 	_cleanup_free_ struct record *records = NULL;
 	int64_t count = meta->records ? records_list(meta->records, &records) : 0;
 	int r = 0;

@@ -2,6 +2,8 @@
 /* A tree as a picture: the walk feeds the writer. */
 #include "output/output.h"
 
+#include "base/cleanup.h"
+#include "output/frame_text.h"
 #include "output/picture.h"
 
 struct svg {
@@ -9,7 +11,20 @@ struct svg {
 	uint32_t base;	 /* the row of the node where the walk begins */
 	uint64_t least;	 /* frames that weigh less are left out */
 	uint64_t cursor; /* where the next frame of the walk begins */
+	struct buf text; /* of a frame */
 };
+
+static void svg_done(struct svg *svg)
+{
+	buf_done(&svg->text);
+}
+
+static void draw(struct svg *svg, const struct frame *frame, struct picture_frame *drawn)
+{
+	drawn->type = frame->type;
+	drawn->name = frame_text(&svg->text, frame, &drawn->name_len);
+	picture_frame(&svg->picture, drawn);
+}
 
 /* `all` and the frames that lead to the start: all as wide as the picture. */
 static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t start)
@@ -18,13 +33,12 @@ static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t star
 	uint32_t node = start;
 
 	for (uint32_t row = svg->base; row-- > 0;) {
-		struct picture_frame frame = {.row = row, .weight = total};
+		struct picture_frame drawn = {.row = row, .weight = total};
 
 		node = tree_parent(tree, node);
-		frame.type = tree_type(tree, node);
-		frame.name = tree_name(tree, node, &frame.name_len);
+		struct frame frame = tree_frame_of(tree, node);
 		if (row == 0 || total)
-			picture_frame(&svg->picture, &frame);
+			draw(svg, &frame, &drawn);
 	}
 }
 
@@ -32,22 +46,19 @@ static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t star
 static bool draw_frame(void *arg, const struct tree_frame *node)
 {
 	struct svg *svg = arg;
-	struct picture_frame frame = {
-		.name = node->name,
-		.name_len = node->name_len,
-		.type = node->type,
+	struct picture_frame drawn = {
 		.row = svg->base + node->depth,
 		.offset = svg->cursor,
 		.weight = node->total,
 	};
 
-	if (frame.row > 0 && node->total < svg->least) {
+	if (drawn.row > 0 && node->total < svg->least) {
 		svg->cursor += node->total;
 		return false;
 	}
-	picture_frame(&svg->picture, &frame);
+	draw(svg, &node->frame, &drawn);
 	svg->cursor += node->self;
-	return !buf_error(svg->picture.out);
+	return !buf_error(svg->picture.out) && !buf_error(&svg->text);
 }
 
 int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
@@ -55,7 +66,7 @@ int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta
 {
 	static const struct tree_visitor visitor = {draw_frame, NULL};
 	struct picture_setup setup = {.meta = meta, .width = PICTURE_WIDTH};
-	struct svg svg = {.base = 0};
+	_cleanup_(svg_done) struct svg svg = {.text = BUF_INIT(SIZE_MAX)};
 	int r = tree_weigh(tree, start, &setup.total);
 
 	for (uint32_t node = start; node != TREE_ROOT; svg.base++)
@@ -69,6 +80,8 @@ int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta
 	picture_begin(&svg.picture, &setup, out);
 	draw_leading(&svg, tree, start);
 	r = tree_walk(tree, start, &visitor, &svg);
+	if (r == 0)
+		r = buf_error(&svg.text);
 	if (r < 0)
 		return r;
 	picture_end(&svg.picture);

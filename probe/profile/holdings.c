@@ -91,10 +91,9 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from, u
 	for (; leaf != TREE_ROOT && depth < PATH_MAX_NODES; leaf = tree_parent(from, leaf))
 		path[depth++] = leaf;
 	while (depth > 0 && node >= 0) {
-		size_t len;
-		const char *name = tree_name(from, path[--depth], &len);
+		struct frame frame = tree_frame_of(from, path[--depth]);
 
-		node = tree_child(into, (uint32_t)node, tree_type(from, path[depth]), name, len);
+		node = tree_child_with(into, (uint32_t)node, &frame);
 	}
 	return node;
 }

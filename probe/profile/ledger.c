@@ -229,13 +229,10 @@ static int copy_live(struct tree *into, const struct tree *from, const bool *liv
 		     uint32_t *numbers)
 {
 	for (uint32_t node = 1; node < tree_count(from); node++) {
-		size_t len;
-		const char *name = tree_name(from, node, &len);
-
 		if (!live[node])
 			continue;
-		int64_t made = tree_child(into, numbers[tree_parent(from, node)],
-					  tree_type(from, node), name, len);
+		struct frame frame = tree_frame_of(from, node);
+		int64_t made = tree_child_with(into, numbers[tree_parent(from, node)], &frame);
 		if (made < 0)
 			return (int)made;
 		numbers[node] = (uint32_t)made;

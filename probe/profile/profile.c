@@ -101,13 +101,13 @@ struct process_list {
 	bool failed;
 };
 
-static bool take_process(void *arg, const struct tree_frame *frame)
+static bool take_process(void *arg, const struct tree_frame *node)
 {
 	struct process_list *list = arg;
 	char *end;
 
-	if (frame->type != FRAME_TYPE_PROCESS)
-		return frame->type == FRAME_TYPE_ROOT;
+	if (node->frame.type != FRAME_TYPE_PROCESS)
+		return node->frame.type == FRAME_TYPE_ROOT;
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 16;
 		struct profile_process *grown =
@@ -121,8 +121,8 @@ static bool take_process(void *arg, const struct tree_frame *frame)
 		list->capacity = capacity;
 	}
 	/* "[pid]comm" */
-	int pid = (int)strtol(frame->name + 1, &end, 10);
-	list->processes[list->count++] = (struct profile_process){frame->node, pid, end + 1};
+	int pid = (int)strtol(node->frame.name + 1, &end, 10);
+	list->processes[list->count++] = (struct profile_process){node->node, pid, end + 1};
 	return false;
 }
 
@@ -170,14 +170,14 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 	return 0;
 }
 
-static bool add_truncated(void *arg, const struct tree_frame *frame)
+static bool add_truncated(void *arg, const struct tree_frame *node)
 {
 	uint64_t *sum = arg;
 
-	if (frame->type != FRAME_TYPE_MARKER || strcmp(frame->name, FRAME_TRUNCATED) != 0)
-		return frame->type <
+	if (node->frame.type != FRAME_TYPE_MARKER || strcmp(node->frame.name, FRAME_TRUNCATED) != 0)
+		return node->frame.type <
 		       FRAME_TYPE_MARKER; /* it stands right below process or thread */
-	*sum += frame->total;
+	*sum += node->total;
 	return false;
 }
 

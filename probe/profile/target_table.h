@@ -17,6 +17,9 @@
 #include "profile/spans.h"
 #include "sample.h"
 
+struct codebook;
+struct interpreter;
+
 struct target {
 	pid_t pid;
 	uint64_t id;
@@ -47,6 +50,8 @@ struct target {
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
 	struct spans *spans;		     /* of it, as the kernel has them; NULL: none yet */
+	struct interpreter *interpreter;     /* CPython; NULL: none, or not known yet */
+	struct codebook *codebook;	     /* profile/codes.h; NULL: nothing was asked yet */
 	bool unpublished;		     /* they found no room */
 	bool arming;			     /* not sampled before it has them with all tables */
 	uint64_t arming_ns;		     /* since then */

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/intern.h"
 #include "base/map.h"
 
 struct node {
-	uint32_t name;
+	uint32_t frame;
 	uint32_t parent; /* always smaller than the node's own number */
 	uint64_t self;
 	uint64_t type : 8, events : 56;
@@ -19,15 +18,13 @@ struct node {
 #define EVENTS_MAX ((UINT64_C(1) << 56) - 1)
 
 struct child_key {
-	uint32_t parent;
-	uint32_t name;
-	uint64_t type;
+	uint32_t parent, frame;
 };
 
 struct tree {
 	struct node *nodes;
 	size_t count, capacity, max_nodes;
-	struct intern *names;
+	struct frames *frames;
 	struct map *children; /* child_key -> uint32_t node */
 };
 
@@ -42,7 +39,8 @@ int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
 	tree->nodes = calloc(tree->capacity, sizeof(*tree->nodes));
 	if (!tree->nodes)
 		return -ENOMEM;
-	if (intern_new(&tree->names, max_name_bytes) < 0 || intern_add(tree->names, "", 0) < 0)
+	if (frames_new(&tree->frames, max_nodes, max_name_bytes) < 0 ||
+	    frames_add(tree->frames, &(struct frame){.type = FRAME_TYPE_ROOT, .name = ""}) < 0)
 		return -ENOMEM;
 	if (map_new(&tree->children, sizeof(struct child_key), sizeof(uint32_t), max_nodes) < 0)
 		return -ENOMEM;
@@ -57,7 +55,7 @@ void tree_free(struct tree *tree)
 	if (!tree)
 		return;
 	free(tree->nodes);
-	intern_free(tree->names);
+	frames_free(tree->frames);
 	map_free(tree->children);
 	free(tree);
 }
@@ -81,15 +79,16 @@ static int reserve_node(struct tree *tree)
 	return 0;
 }
 
-int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
-		   size_t len)
+int64_t tree_frame(struct tree *tree, const struct frame *frame)
 {
-	int64_t id = intern_add(tree->names, name, len);
+	return frames_add(tree->frames, frame);
+}
 
-	if (id < 0)
-		return id;
-	struct child_key key = {parent, (uint32_t)id, type};
+int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
+{
+	struct child_key key = {parent, frame};
 	uint32_t *node = map_get(tree->children, &key);
+
 	if (node)
 		return *node;
 	int r = reserve_node(tree);
@@ -99,9 +98,25 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 	if (r < 0)
 		return r;
 	*node = (uint32_t)tree->count++;
-	tree->nodes[*node] =
-		(struct node){.name = (uint32_t)id, .parent = parent, .type = (uint8_t)type};
+	tree->nodes[*node] = (struct node){.frame = frame,
+					   .parent = parent,
+					   .type = (uint8_t)frames_get(tree->frames, frame).type};
 	return *node;
+}
+
+int64_t tree_child_with(struct tree *tree, uint32_t parent, const struct frame *frame)
+{
+	int64_t number = tree_frame(tree, frame);
+
+	return number < 0 ? number : tree_child_of(tree, parent, (uint32_t)number);
+}
+
+int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
+		   size_t len)
+{
+	struct frame frame = {.type = type, .name = name, .name_len = len};
+
+	return tree_child_with(tree, parent, &frame);
 }
 
 void tree_add(struct tree *tree, uint32_t node, uint64_t weight)
@@ -132,11 +147,27 @@ static void add_both(struct tree *into, uint32_t to, const struct node *from)
 /* What of a node is copied. */
 enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
 
+/* The number in `into` of a frame of `from`; known[]: those that were asked for, and one more. */
+static int64_t same_frame(struct tree *into, const struct tree *from, uint32_t number,
+			  uint32_t *known)
+{
+	if (!known[number]) {
+		struct frame frame = frames_get(from->frames, number);
+		int64_t added = tree_frame(into, &frame);
+
+		if (added < 0)
+			return added;
+		known[number] = (uint32_t)added + 1;
+	}
+	return known[number] - 1;
+}
+
 static int merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t *same)
 {
 	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
+	_cleanup_free_ uint32_t *known = calloc(frames_count(from->frames), sizeof(*known));
 
-	if (!parts)
+	if (!parts || !known)
 		return -ENOMEM;
 	for (uint32_t i = start; i != TREE_ROOT; i = from->nodes[i].parent)
 		parts[i] = PART_FRAME;
@@ -145,14 +176,14 @@ static int merge(struct tree *into, const struct tree *from, uint32_t start, uin
 		add_both(into, TREE_ROOT, &from->nodes[TREE_ROOT]);
 	for (uint32_t i = 1; i < from->count; i++) {
 		const struct node *node = &from->nodes[i];
-		size_t len;
 
 		if (parts[node->parent] == PART_WEIGHT)
 			parts[i] = PART_WEIGHT;
 		if (parts[i] == PART_NONE)
 			continue;
-		const char *name = intern_get(from->names, node->name, &len);
-		int64_t id = tree_child(into, same[node->parent], node->type, name, len);
+		int64_t id = same_frame(into, from, node->frame, known);
+		if (id >= 0)
+			id = tree_child_of(into, same[node->parent], (uint32_t)id);
 		if (id < 0)
 			return (int)id;
 		same[i] = (uint32_t)id;
@@ -176,9 +207,17 @@ int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t sta
 	return *numbers ? merge(into, from, start, *numbers) : -ENOMEM;
 }
 
+struct frame tree_frame_of(const struct tree *tree, uint32_t node)
+{
+	return frames_get(tree->frames, tree->nodes[node].frame);
+}
+
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len)
 {
-	return intern_get(tree->names, tree->nodes[node].name, len);
+	struct frame frame = tree_frame_of(tree, node);
+
+	*len = frame.name_len;
+	return frame.name;
 }
 
 enum frame_type tree_type(const struct tree *tree, uint32_t node)
@@ -254,17 +293,10 @@ static void order_done(struct order *order)
 static int compare_siblings(const void *a, const void *b, void *arg)
 {
 	const struct tree *tree = arg;
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-	size_t left_len, right_len;
-	const char *left_name = tree_name(tree, left, &left_len);
-	const char *right_name = tree_name(tree, right, &right_len);
-	int r = memcmp(left_name, right_name, left_len < right_len ? left_len : right_len);
+	struct frame left = tree_frame_of(tree, *(const uint32_t *)a);
+	struct frame right = tree_frame_of(tree, *(const uint32_t *)b);
 
-	if (r)
-		return r;
-	if (left_len != right_len)
-		return left_len < right_len ? -1 : 1;
-	return (int)tree->nodes[left].type - (int)tree->nodes[right].type;
+	return frames_compare(&left, &right);
 }
 
 static int order_init(struct order *order, const struct tree *tree)
@@ -294,16 +326,13 @@ static int order_init(struct order *order, const struct tree *tree)
 static struct tree_frame frame_of(const struct tree *tree, const struct order *order, uint32_t node,
 				  uint32_t depth)
 {
-	struct tree_frame frame = {
+	return (struct tree_frame){
 		.node = node,
 		.depth = depth,
-		.type = tree->nodes[node].type,
+		.frame = tree_frame_of(tree, node),
 		.self = tree->nodes[node].self,
 		.total = order->totals[node],
 	};
-
-	frame.name = tree_name(tree, node, &frame.name_len);
-	return frame;
 }
 
 /* The way from the start to the frame that is open now. */

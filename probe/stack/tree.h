@@ -3,9 +3,9 @@
  * A call tree: frames and the weights of the stacks that end at them. The one shape between
  * symbolized stacks and every output.
  *
- * A node is known by its number; node 0 is the root and has no frame. A frame is a name and a kind;
- * the same name with another kind is another node. The tree owns its names. Bounded in nodes and
- * in bytes of names. Not safe for two threads at once.
+ * A node is known by its number; node 0 is the root and has no frame. A frame is a name and a kind,
+ * and for some the file and the line; where one of these differs it is another node. The tree owns
+ * its names. Bounded in nodes and in bytes of names. Not safe for two threads at once.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/frame.h"
+#include "stack/frames.h"
 
 struct tree;
 
@@ -34,6 +34,12 @@ size_t tree_count(const struct tree *tree);
 /* The child of `parent` with that frame, made when missing. -ENOSPC at a bound, -ENOMEM. */
 int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
 		   size_t len);
+int64_t tree_child_with(struct tree *tree, uint32_t parent, const struct frame *frame);
+
+/* The same in two steps, for frames that come often: the frame's number in this tree, and the child
+ * with the frame of that number. */
+int64_t tree_frame(struct tree *tree, const struct frame *frame);
+int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame);
 
 /* Weight of stacks that end at the node. */
 void tree_add(struct tree *tree, uint32_t node, uint64_t weight);
@@ -53,6 +59,8 @@ int tree_merge(struct tree *into, const struct tree *from, uint32_t node);
 int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t node,
 			uint32_t **numbers);
 
+/* Its texts are borrowed. */
+struct frame tree_frame_of(const struct tree *tree, uint32_t node);
 const char *tree_name(const struct tree *tree, uint32_t node, size_t *len);
 enum frame_type tree_type(const struct tree *tree, uint32_t node);
 
@@ -69,15 +77,13 @@ int tree_weigh(const struct tree *tree, uint32_t node, uint64_t *weight);
 int tree_height(const struct tree *tree, uint32_t node, uint64_t least, uint32_t *height);
 
 /*
- * Frames in order, as every output wants them: parents before children, siblings sorted by name
- * (bytes), then kind. `weight.total` is the node's own and all below it.
+ * Frames in order, as every output wants them: parents before children, siblings as
+ * frames_compare() has them. `total` is the node's own and all below it.
  */
 struct tree_frame {
 	uint32_t node;
 	uint32_t depth; /* 0 = the node where the walk began */
-	enum frame_type type;
-	const char *name;
-	size_t name_len;
+	struct frame frame;
 	uint64_t self, total;
 };
 

@@ -35,12 +35,15 @@ struct pycode_memory pycode_memory_of(const pid_t *pid);
 struct pycode *pycode_ref(struct pycode *code);
 void pycode_unref(struct pycode *code);
 
-/* UTF-8, valid. `name` is the qualified one where the version has it. */
+/* UTF-8, valid, without NUL (symbol/pystrings.h says what stands for what isn't), up to 4 KiB.
+ * `name` is the qualified one where the version has it. */
 const char *pycode_name(const struct pycode *code, size_t *len);
 /* As it was compiled: `/usr/lib/python3.11/json/decoder.py`, `<string>`. */
 const char *pycode_file(const struct pycode *code, size_t *len);
 
-/* The line of an instruction (the lower half of a Python frame's second word); 0: it has none. */
+/* The line of an instruction (the lower half of a Python frame's second word), as the interpreter
+ * says it; 0: it has none, or isn't known: f_lineno would be None, and tracebacks have no other
+ * either. */
 uint32_t pycode_line(const struct pycode *code, uint32_t instruction);
 
 /* Bytes of memory that it takes. */

@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "symbol/demangle.h"
 #include "symbol/kernel.h"
+#include "symbol/pycode.h"
+#include "symbol/pypath.h"
 
 struct symbolizer {
 	struct kernel_symbols *kernel;
@@ -73,6 +75,24 @@ static void name_jit(struct named *named, struct buf *name)
 	buf_str(name, "[jit]");
 }
 
+static void name_python(const struct code *code, struct named *named, struct buf *name)
+{
+	size_t len;
+
+	named->type = FRAME_TYPE_PYTHON;
+	if (!code->python) {
+		without_symbol(named, name, "python", NULL);
+		return;
+	}
+	const char *text = pycode_name(code->python, &len);
+	buf_add(name, text, len);
+	text = pycode_file(code->python, &len);
+	text = pypath_shorten(text, &len, code->script_dir);
+	buf_add(name, text, len);
+	named->file_len = len;
+	named->line = pycode_line(code->python, code->instruction);
+}
+
 static void name_in_file(const struct symbol_file *file, uint64_t offset, struct named *named,
 			 struct buf *name)
 {
@@ -97,6 +117,7 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 			     struct buf *name)
 {
 	struct named named = {.type = FRAME_TYPE_NATIVE};
+	size_t before = name->len;
 
 	switch (code->place) {
 	case CODE_KERNEL:
@@ -111,7 +132,14 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 	case CODE_JIT:
 		name_jit(&named, name);
 		break;
+	case CODE_PYTHON:
+		name_python(code, &named, name);
+		break;
 	}
+	if (buf_error(name))
+		named.file_len = 0;
+	else
+		named.name_len = name->len - before - named.file_len;
 	return named;
 }
 

@@ -9,12 +9,15 @@
 #include "symbol/file.h"
 #include "symbol/frame.h"
 
+struct pycode;
+
 /* Where a frame's instruction lies. */
 enum code_place {
 	CODE_KERNEL, /* address: in the kernel */
 	CODE_FILE,   /* address: offset in `file` */
 	CODE_JIT,    /* in memory without a file */
 	CODE_VSYSCALL,
+	CODE_PYTHON, /* `instruction` of the code object `python` */
 };
 
 struct code {
@@ -22,6 +25,9 @@ struct code {
 	struct symbol_file *file;
 	uint64_t address; /* of a return address the byte before it, where the call is */
 	uint64_t mapped_from, mapped_to; /* the mapping of `file`; 0: it isn't there any more */
+	const struct pycode *python;	 /* borrowed; NULL: it could not be read */
+	const char *script_dir;		 /* sys.path[0] of its process; NULL: not known */
+	uint32_t instruction;
 };
 
 struct symbolizer;
@@ -36,13 +42,18 @@ void symbolizer_begin(struct symbolizer *symbolizer);
 /* What a name doesn't tell. */
 struct named {
 	enum frame_type type;
-	bool unnamed; /* it has no symbol */
+	bool unnamed;	 /* it has no symbol */
+	uint32_t line;	 /* CODE_PYTHON: of `instruction`; 0: it has none */
+	size_t name_len; /* what was added to `name`: so much of the function's name … */
+	size_t file_len; /* … and behind it, without anything between, of its file's; 0: none */
 };
 
 /*
  * Adds the frame's name to `name`, without its kind's suffix. Without a symbol: `[module+0x1a2b]`
- * (where its function starts), `[module]` when the file could not be read, `[jit]`, `[kernel]`.
- * What of a file is to be named has been read before (symbol/file.h).
+ * (where its function starts), `[module]` when the file could not be read, `[jit]`, `[kernel]`,
+ * `[python]` for a code object that could not be read. What of a file is to be named has been read
+ * before (symbol/file.h). Behind the name of Python's code comes its file's, shortened
+ * (symbol/pypath.h).
  */
 struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
 			     struct buf *name);

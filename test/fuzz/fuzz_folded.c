@@ -68,10 +68,11 @@ static void plant(struct tree *tree, char *stack, uint64_t weight)
 	tree_add(tree, (uint32_t)node, weight);
 }
 
-static bool add_node(void *arg, const struct tree_frame *frame)
+static bool add_node(void *arg, const struct tree_frame *node)
 {
-	if (frame->depth)
-		*(uint64_t *)arg += mix(frame->depth, frame->total, frame->name, frame->name_len);
+	if (node->depth)
+		*(uint64_t *)arg +=
+			mix(node->depth, node->total, node->frame.name, node->frame.name_len);
 	return true;
 }
 

@@ -181,12 +181,14 @@ static void other_kinds_of_frames_keep_the_suffix_of_folded_text(void **state)
 
 	(void)state;
 	node = add_child(fixture.tree, node, FRAME_TYPE_MARKER, "[truncated]");
+	node = add_python(fixture.tree, node, "C.run", "pkg/a.py", 12);
 	node = add_child(fixture.tree, node, FRAME_TYPE_JIT, "compiled");
 	node = add_child(fixture.tree, node, FRAME_TYPE_KERNEL, "schedule");
 	node = add_child(fixture.tree, node, FRAME_TYPE_MARKER, "[runqueue]");
 	add(&fixture, "app", node, 7, 1);
 	_cleanup_free_ char *text = write_lines(&fixture, PROBE_OFFCPU, TREE_ROOT);
-	assert_has(text, "\"[p] app;[truncated];compiled_[j];[k] schedule;[runqueue]\"");
+	assert_has(text, "\"[p] app;[truncated];C.run (pkg/a.py:12)_[p];compiled_[j];[k] "
+			 "schedule;[runqueue]\"");
 	assert_int_equal(number(text, 0, "\"k_stack_id\":"),
 			 stack_id(";[k] schedule;[runqueue]", 24));
 }

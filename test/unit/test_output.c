@@ -44,6 +44,66 @@ static void folded_lines_of_a_subtree_begin_with_the_frames_that_lead_to_it(void
 	assert_int_equal(tree_parent(tree, TREE_ROOT), TREE_ROOT);
 }
 
+/* `[7]app;C.run (pkg/a.py:12)_[p];C.run (pkg/a.py)_[p];[python]_[p]` with 5. */
+static struct tree *new_python_tree(uint32_t *first)
+{
+	struct tree *tree = new_tree();
+	uint32_t node = add_child(tree, TREE_ROOT, FRAME_TYPE_PROCESS, "[7]app");
+
+	*first = node = add_python(tree, node, "C.run", "pkg/a.py", 12);
+	node = add_python(tree, node, "C.run", "pkg/a.py", 0);
+	node = add_python(tree, node, "[python]", "", 0);
+	tree_add(tree, node, 5);
+	return tree;
+}
+
+static void a_frame_with_a_source_shows_its_file_and_its_line(void **state)
+{
+	uint32_t first;
+	_cleanup_tree_ struct tree *tree = new_python_tree(&first);
+
+	(void)state;
+	_cleanup_free_ char *folded = write_with("folded", tree, TREE_ROOT, &plain_meta);
+	assert_string_equal(folded, "[7]app;C.run (pkg/a.py:12)_[p];C.run (pkg/a.py)_[p];"
+				    "[python]_[p] 5\n");
+	_cleanup_free_ char *part =
+		write_with("folded", tree, tree_parent(tree, first) + 2, &plain_meta);
+	assert_string_equal(part, folded);
+	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &plain_meta);
+	check_xml(svg);
+	assert_has(svg, "<title>C.run (pkg/a.py:12)_[p] (5 samples, 100.00%)</title>");
+	assert_has(svg, ">C.run (pkg/a.py:12)</text>");
+	assert_has(svg, "<title>C.run (pkg/a.py)_[p] (5 samples, 100.00%)</title>");
+	assert_has(svg, "<path class=\"y");
+}
+
+static void json_has_file_and_line_in_fields_of_their_own(void **state)
+{
+	uint32_t first;
+	_cleanup_tree_ struct tree *tree = new_python_tree(&first);
+	_cleanup_free_ char *text = write_with("json", tree, first, &plain_meta);
+
+	(void)state;
+	assert_string_equal(text, "{\"name\":\"C.run\",\"kind\":\"python\",\"file\":\"pkg/a.py\","
+				  "\"line\":12,\"self\":0,\"total\":5,\"children\":["
+				  "{\"name\":\"C.run\",\"kind\":\"python\",\"file\":\"pkg/a.py\","
+				  "\"self\":0,\"total\":5,\"children\":["
+				  "{\"name\":\"[python]\",\"kind\":\"python\","
+				  "\"self\":5,\"total\":5,\"children\":[]}]}]}\n");
+}
+
+static void hostile_files_stay_one_frame(void **state)
+{
+	_cleanup_tree_ struct tree *tree = new_tree();
+
+	(void)state;
+	tree_add(tree, add_python(tree, TREE_ROOT, "f;g", "a;b\n<\xff>.py", 4294967295), 1);
+	_cleanup_free_ char *folded = write_with("folded", tree, TREE_ROOT, &plain_meta);
+	assert_string_equal(folded, "f:g (a:b <" UTF8_REPLACEMENT ">.py:4294967295)_[p] 1\n");
+	_cleanup_free_ char *svg = write_with("svg", tree, TREE_ROOT, &plain_meta);
+	check_xml(svg);
+}
+
 static void hostile_names_stay_one_frame_in_folded_text(void **state)
 {
 	static const char *const names[][2] = {
@@ -209,6 +269,9 @@ int main(void)
 		cmocka_unit_test(every_extension_has_its_output_and_an_unknown_one_has_none),
 		cmocka_unit_test(a_folded_line_has_the_path_with_suffixes_and_the_own_weight),
 		cmocka_unit_test(folded_lines_of_a_subtree_begin_with_the_frames_that_lead_to_it),
+		cmocka_unit_test(a_frame_with_a_source_shows_its_file_and_its_line),
+		cmocka_unit_test(json_has_file_and_line_in_fields_of_their_own),
+		cmocka_unit_test(hostile_files_stay_one_frame),
 		cmocka_unit_test(hostile_names_stay_one_frame_in_folded_text),
 		cmocka_unit_test(stacks_without_a_frame_are_not_lost_in_folded_text),
 		cmocka_unit_test(json_is_the_tree_with_names_as_they_are),

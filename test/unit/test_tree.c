@@ -86,21 +86,21 @@ struct walk {
 	const char *skip;
 };
 
-static bool note_open(void *arg, const struct tree_frame *frame)
+static bool note_open(void *arg, const struct tree_frame *node)
 {
 	struct walk *walk = arg;
 
 	walk->len += (size_t)snprintf(walk->text + walk->len, sizeof(walk->text) - walk->len,
-				      "%.*s%u:%d/%d(", (int)frame->name_len, frame->name,
-				      frame->depth, (int)frame->self, (int)frame->total);
-	return !walk->skip || strcmp(frame->name, walk->skip) != 0;
+				      "%.*s%u:%d/%d(", (int)node->frame.name_len, node->frame.name,
+				      node->depth, (int)node->self, (int)node->total);
+	return !walk->skip || strcmp(node->frame.name, walk->skip) != 0;
 }
 
-static void note_close(void *arg, const struct tree_frame *frame)
+static void note_close(void *arg, const struct tree_frame *node)
 {
 	struct walk *walk = arg;
 
-	(void)frame;
+	(void)node;
 	walk->text[walk->len++] = ')';
 }
 
@@ -112,6 +112,71 @@ static void assert_walk(const struct tree *tree, uint32_t start, const char *ski
 
 	assert_int_equal(tree_walk(tree, start, &visitor, &walk), 0);
 	assert_string_equal(walk.text, expected);
+}
+
+static uint32_t child_with(struct tree *tree, uint32_t parent, const char *name, const char *file,
+			   uint32_t line)
+{
+	struct frame frame = {FRAME_TYPE_PYTHON, name, strlen(name), {file, strlen(file), line}};
+	int64_t number = tree_frame(tree, &frame);
+
+	assert_true(number > 0);
+	assert_int_equal(tree_frame(tree, &frame), number);
+	int64_t node = tree_child_of(tree, parent, (uint32_t)number);
+	assert_int_equal(tree_child_of(tree, parent, (uint32_t)number), node);
+	return (uint32_t)node;
+}
+
+static void another_file_or_line_is_another_node(void **state)
+{
+	_cleanup_tree_ struct tree *tree = new_tree();
+	uint32_t f = child_with(tree, TREE_ROOT, "f", "a.py", 3);
+
+	(void)state;
+	assert_int_not_equal(child_with(tree, TREE_ROOT, "f", "a.py", 4), f);
+	assert_int_not_equal(child_with(tree, TREE_ROOT, "f", "b.py", 3), f);
+	assert_int_not_equal(child_with(tree, TREE_ROOT, "f", "", 3), f);
+	assert_int_not_equal(child(tree, TREE_ROOT, FRAME_TYPE_PYTHON, "f"), f);
+	assert_int_equal(child_with(tree, TREE_ROOT, "f", "a.py", 3), f);
+	assert_int_equal(node_count(tree), 6);
+	struct frame frame = tree_frame_of(tree, f);
+	assert_int_equal(frame.type, FRAME_TYPE_PYTHON);
+	assert_string_equal(frame.name, "f");
+	assert_string_equal(frame.source.file, "a.py");
+	assert_int_equal(frame.source.file_len, 4);
+	assert_int_equal(frame.source.line, 3);
+}
+
+static bool note_source(void *arg, const struct tree_frame *node)
+{
+	struct walk *walk = arg;
+
+	walk->len += (size_t)snprintf(walk->text + walk->len, sizeof(walk->text) - walk->len,
+				      "%s %s %u\n", node->frame.name, node->frame.source.file,
+				      node->frame.source.line);
+	return true;
+}
+
+static void siblings_of_one_name_are_in_order_of_file_and_line(void **state)
+{
+	static const struct tree_visitor visitor = {note_source, NULL};
+	_cleanup_tree_ struct tree *tree = new_tree(), *other = new_tree();
+	struct walk walk = {.len = 0};
+
+	(void)state;
+	child_with(tree, TREE_ROOT, "f", "b.py", 1);
+	child_with(tree, TREE_ROOT, "f", "a.py", 20);
+	child_with(tree, child_with(tree, TREE_ROOT, "f", "a.py", 3), "g", "a.py", 7);
+	child_with(tree, TREE_ROOT, "e", "c.py", 1);
+	/* Sources are kept where trees are merged. */
+	assert_int_equal(tree_merge(other, tree, TREE_ROOT), 0);
+	assert_int_equal(tree_walk(other, TREE_ROOT, &visitor, &walk), 0);
+	assert_string_equal(walk.text, "  0\n"
+				       "e c.py 1\n"
+				       "f a.py 3\n"
+				       "g a.py 7\n"
+				       "f a.py 20\n"
+				       "f b.py 1\n");
 }
 
 static void a_walk_goes_in_order_with_totals_and_may_skip(void **state)
@@ -322,6 +387,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_frame_below_the_same_parent_is_one_node),
 		cmocka_unit_test(weights_add_up),
+		cmocka_unit_test(another_file_or_line_is_another_node),
+		cmocka_unit_test(siblings_of_one_name_are_in_order_of_file_and_line),
 		cmocka_unit_test(a_walk_goes_in_order_with_totals_and_may_skip),
 		cmocka_unit_test(siblings_are_sorted_by_bytes_then_length_then_kind),
 		cmocka_unit_test(random_trees_have_the_totals_of_a_simple_sum),

@@ -27,6 +27,17 @@ static inline uint32_t add_child(struct tree *tree, uint32_t parent, enum frame_
 	return (uint32_t)node;
 }
 
+/* A Python frame. */
+static inline uint32_t add_python(struct tree *tree, uint32_t parent, const char *name,
+				  const char *file, uint32_t line)
+{
+	struct frame frame = {FRAME_TYPE_PYTHON, name, strlen(name), {file, strlen(file), line}};
+	int64_t node = tree_child_with(tree, parent, &frame);
+
+	assert_true(node > 0);
+	return (uint32_t)node;
+}
+
 /* `[7]app;main;work` with 60, `…;main;read_[k]` with 30, `…;main;java_[j]` with 10. */
 static inline struct tree *new_small_tree(uint32_t *main_node)
 {

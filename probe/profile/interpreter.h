@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The CPython that a process has mapped: where, which version, what its walker and the readers of
+ * its code objects have to know. Immutable once it is a target's; shared with processes that it
+ * forks, dropped at an exec. References belong to the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/symbol.h"
+#include "unwind/cpython.h"
+
+struct interpreter {
+	unsigned refs;
+	struct symbol_file *file; /* the program or libpython; with a reference */
+	uint64_t bias;		  /* where that lies: linked addresses plus this */
+	struct cpython_file found;
+	/* 0: `layout` is valid. -ENOTSUP: a version that isn't known, -EBADMSG: what it says of
+	 * itself makes no sense, -ETIMEDOUT: its memory hangs; or the errno of reading it. */
+	int error;
+	struct python_layout layout;
+	char *script_dir; /* sys.path[0], as the command line tells it; NULL: unknown */
+};
+
+struct interpreter *interpreter_ref(struct interpreter *interpreter);
+void interpreter_unref(struct interpreter *interpreter);
+
+/* All three: false where there is no interpreter (NULL). */
+
+/* Its frames are walked and named. */
+bool interpreter_is_supported(const struct interpreter *interpreter);
+
+/* Whether a frame is one of _PyEval_EvalFrameDefault. */
+bool interpreter_is_loop(const struct interpreter *interpreter, const struct code *code);
+
+/* Whether a frame is code of the file that the interpreter is in. */
+bool interpreter_owns(const struct interpreter *interpreter, const struct code *code);

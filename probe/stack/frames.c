@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "stack/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map.h"
+
+#define NO_FILE 0 /* the number of the empty text */
+
+/* Without padding: it is a key. */
+struct entry {
+	uint32_t name, file;
+	uint32_t line, type;
+};
+
+struct frames {
+	struct entry *entries;
+	size_t count, capacity;
+	struct intern *texts;
+	struct map *numbers; /* struct entry -> uint32_t */
+};
+
+static void frames_freep(struct frames **frames)
+{
+	frames_free(*frames);
+}
+
+int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
+{
+	_cleanup_(frames_freep) struct frames *frames = calloc(1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	int r = intern_new(&frames->texts, max_name_bytes);
+	if (r == 0)
+		r = intern_add(frames->texts, "", 0) == NO_FILE ? 0 : -ENOMEM;
+	if (r == 0)
+		r = map_new(&frames->numbers, sizeof(struct entry), sizeof(uint32_t), max);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(frames);
+	return 0;
+}
+
+void frames_free(struct frames *frames)
+{
+	if (!frames)
+		return;
+	intern_free(frames->texts);
+	map_free(frames->numbers);
+	free(frames->entries);
+	free(frames);
+}
+
+size_t frames_count(const struct frames *frames)
+{
+	return frames->count;
+}
+
+static int reserve(struct frames *frames)
+{
+	if (frames->count < frames->capacity)
+		return 0;
+	size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
+	struct entry *grown = reallocarray(frames->entries, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	frames->entries = grown;
+	frames->capacity = capacity;
+	return 0;
+}
+
+int64_t frames_add(struct frames *frames, const struct frame *frame)
+{
+	const struct frame_source *source = &frame->source;
+	int64_t name = intern_add(frames->texts, frame->name, frame->name_len);
+	int64_t file = NO_FILE;
+	uint32_t *number;
+
+	if (source->file_len)
+		file = intern_add(frames->texts, source->file, source->file_len);
+	if (name < 0 || file < 0)
+		return name < 0 ? name : file;
+	struct entry entry = {(uint32_t)name, (uint32_t)file, source->line, frame->type};
+	int r = reserve(frames);
+	if (r == 0)
+		r = map_put(frames->numbers, &entry, (void **)&number);
+	if (r < 0)
+		return r;
+	if (r > 0) {
+		frames->entries[frames->count] = entry;
+		*number = (uint32_t)frames->count++;
+	}
+	return *number;
+}
+
+struct frame frames_get(const struct frames *frames, uint32_t number)
+{
+	const struct entry *entry = &frames->entries[number];
+	struct frame frame = {.type = (enum frame_type)entry->type, .source.line = entry->line};
+
+	frame.name = intern_get(frames->texts, entry->name, &frame.name_len);
+	frame.source.file = intern_get(frames->texts, entry->file, &frame.source.file_len);
+	return frame;
+}
+
+static int compare_texts(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	int r = memcmp(a, b, a_len < b_len ? a_len : b_len);
+
+	return r ? r : (a_len > b_len) - (a_len < b_len);
+}
+
+int frames_compare(const struct frame *a, const struct frame *b)
+{
+	const struct frame_source *left = &a->source, *right = &b->source;
+	int r = compare_texts(a->name, a->name_len, b->name, b->name_len);
+
+	if (!r)
+		r = (int)a->type - (int)b->type;
+	if (!r)
+		r = compare_texts(left->file, left->file_len, right->file, right->file_len);
+	return r ? r : (left->line > right->line) - (left->line < right->line);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "symbol/pycode_state.h"
+
+static int process_read(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	struct iovec local = {.iov_base = to, .iov_len = bytes};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+
+	ssize_t n = process_vm_readv(*(const pid_t *)arg, &local, 1, &remote, 1, 0);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == bytes ? 0 : -EFAULT;
+}
+
+struct pycode_memory pycode_memory_of(const pid_t *pid)
+{
+	return (struct pycode_memory){.read = process_read, .arg = (void *)pid};
+}
+
+struct pycode *pycode_ref(struct pycode *code)
+{
+	code->refs++;
+	return code;
+}
+
+void pycode_unref(struct pycode *code)
+{
+	if (code && --code->refs == 0)
+		free(code);
+}
+
+const char *pycode_name(const struct pycode *code, size_t *len)
+{
+	*len = code->name_len;
+	return (const char *)code->lines.table + code->lines.bytes;
+}
+
+const char *pycode_file(const struct pycode *code, size_t *len)
+{
+	*len = code->file_len;
+	return (const char *)code->lines.table + code->lines.bytes + code->name_len;
+}
+
+uint32_t pycode_line(const struct pycode *code, uint32_t instruction)
+{
+	int64_t offset = (int32_t)(instruction - code->first_instruction);
+
+	offset *= code->unit_bytes;
+	if (!code->lines_known)
+		return 0;
+	if (offset == code->not_begun) /* as the interpreter says: where it is defined */
+		return code->lines.first_line > 0 ? (uint32_t)code->lines.first_line : 0;
+	if (offset < 0)
+		return 0;
+	return pylines_line(&code->lines, (uint32_t)offset);
+}
+
+size_t pycode_bytes(const struct pycode *code)
+{
+	return code->bytes;
+}

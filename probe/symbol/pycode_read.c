@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/pycode_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbol/pystrings.h"
+
+#define SPAN_BYTES_MAX	  1024 /* of a code object */
+#define INSTRUCTION_BYTES 2    /* 3.11 and later: the least */
+#define TABLE_GUESS_BYTES 1024 /* most tables of lines end before */
+
+/* The part of a code object that has all fields wanted. */
+struct span {
+	uint32_t from, bytes; /* in the object */
+	uint8_t data[SPAN_BYTES_MAX];
+};
+
+/* All that is wanted of one, while it is read. */
+struct reading {
+	const struct python_layout *layout;
+	const struct pycode_memory *memory;
+	uint64_t address;
+	struct span span;
+	struct pystring name, file;
+	uint64_t table; /* address of its first byte */
+	uint32_t table_bytes;
+	bool table_known;
+	/* The first bytes of the table, where they came with its length. */
+	uint8_t begin[TABLE_GUESS_BYTES];
+	uint32_t begin_bytes;
+};
+
+static void span_add(struct span *span, uint32_t at, uint32_t bytes)
+{
+	uint32_t to = span->from + span->bytes;
+
+	if (at == CPYTHON_NO)
+		return;
+	if (!span->bytes) {
+		span->from = at;
+		to = at;
+	}
+	if (at + bytes > to)
+		to = at + bytes;
+	if (at < span->from)
+		span->from = at;
+	span->bytes = to - span->from;
+}
+
+static int span_of(struct span *span, const struct python_layout *layout)
+{
+	const struct cpython *walk = &layout->walk;
+
+	span->bytes = 0;
+	span_add(span, walk->object_type, sizeof(uint64_t));
+	span_add(span, walk->code_sum_at, walk->code_sum_words * sizeof(uint64_t));
+	span_add(span, layout->code_name, sizeof(uint64_t));
+	span_add(span, layout->code_qualname, sizeof(uint64_t));
+	span_add(span, layout->code_filename, sizeof(uint64_t));
+	span_add(span, layout->code_lines, sizeof(uint64_t));
+	span_add(span, layout->code_first_line, sizeof(uint32_t));
+	if (walk->object_type == CPYTHON_NO || walk->code_sum_at == CPYTHON_NO ||
+	    layout->code_name == CPYTHON_NO || layout->code_filename == CPYTHON_NO ||
+	    layout->code_lines == CPYTHON_NO || layout->code_first_line == CPYTHON_NO)
+		return -EBADMSG;
+	if (walk->code_sum_words > CPYTHON_CODE_WORDS || span->bytes > SPAN_BYTES_MAX)
+		return -EBADMSG;
+	return 0;
+}
+
+static int span_read(struct span *span, const struct reading *reading)
+{
+	int r = span_of(span, reading->layout);
+
+	if (r < 0)
+		return r;
+	return reading->memory->read(reading->memory->arg, reading->address + span->from,
+				     span->data, span->bytes);
+}
+
+static uint64_t span_word(const struct span *span, uint32_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, span->data + (at - span->from), sizeof(word));
+	return word;
+}
+
+/* As the kernel's side sums it up (bpf/python.h). */
+static uint32_t sum_of(const struct span *span, const struct cpython *walk, uint64_t name_hash)
+{
+	uint64_t words[CPYTHON_CODE_WORDS] = {0};
+
+	memcpy(words, span->data + (walk->code_sum_at - span->from),
+	       walk->code_sum_words * sizeof(words[0]));
+	return (uint32_t)(cpython_code_sum(words, walk->code_sum_words, name_hash) >> 32);
+}
+
+static int read_names(struct reading *reading, uint32_t sum)
+{
+	const struct python_layout *layout = reading->layout;
+	uint64_t name = span_word(&reading->span, layout->code_name);
+	uint64_t type = span_word(&reading->span, layout->walk.object_type);
+
+	int r = pystring_read(&reading->name, layout, reading->memory, name);
+	if (r < 0)
+		return r;
+	if (sum_of(&reading->span, &layout->walk, reading->name.hash) != sum)
+		return -ESTALE;
+	if (layout->walk.code_type && type != layout->walk.code_type)
+		return -EBADMSG;
+	if (layout->code_qualname != CPYTHON_NO) {
+		uint64_t qualified = span_word(&reading->span, layout->code_qualname);
+
+		if (qualified != name)
+			r = pystring_read(&reading->name, layout, reading->memory, qualified);
+		if (r < 0)
+			return r;
+	}
+	return pystring_read(&reading->file, layout, reading->memory,
+			     span_word(&reading->span, layout->code_filename));
+}
+
+/* The table's length, and its begin. */
+static int find_table(struct reading *reading)
+{
+	const struct python_layout *layout = reading->layout;
+	uint64_t object = span_word(&reading->span, layout->code_lines), bytes;
+	size_t header = layout->bytes_data;
+
+	if (layout->bytes_length + sizeof(bytes) > header || header > sizeof(reading->begin) / 2)
+		return -EBADMSG;
+	long got = pystring_begin(reading->memory, object, reading->begin, header,
+				  sizeof(reading->begin));
+	if (got < 0)
+		return (int)got;
+	memcpy(&bytes, reading->begin + layout->bytes_length, sizeof(bytes));
+	if (bytes > INT64_MAX)
+		return -EBADMSG;
+	reading->table = object + header;
+	reading->table_known = bytes <= PYLINES_BYTES_MAX;
+	reading->table_bytes = reading->table_known ? (uint32_t)bytes : 0;
+	reading->begin_bytes = (uint32_t)((size_t)got - header);
+	memmove(reading->begin, reading->begin + header, reading->begin_bytes);
+	return 0;
+}
+
+static int read_table(const struct reading *reading, uint8_t *to)
+{
+	uint32_t have = reading->begin_bytes;
+
+	if (have > reading->table_bytes)
+		have = reading->table_bytes;
+	memcpy(to, reading->begin, have);
+	if (have == reading->table_bytes)
+		return 0;
+	return reading->memory->read(reading->memory->arg, reading->table + have, to + have,
+				     reading->table_bytes - have);
+}
+
+static void fill_lines(struct pycode *code, const struct reading *reading, const uint8_t *table)
+{
+	const struct python_layout *layout = reading->layout;
+
+	code->lines = (struct pylines){
+		.table = table,
+		.bytes = reading->table_bytes,
+		.form = layout->lines,
+		.marks = code->marks,
+	};
+	memcpy(&code->lines.first_line,
+	       reading->span.data + (layout->code_first_line - reading->span.from),
+	       sizeof(code->lines.first_line));
+	code->lines_known = reading->table_known;
+	pylines_index(&code->lines);
+}
+
+static void fill_instructions(struct pycode *code, const struct python_layout *layout)
+{
+	if (layout->code_instructions == CPYTHON_NO) { /* f_lasti: -1 */
+		code->unit_bytes = layout->instruction_bytes;
+		code->not_begun = (int8_t)-layout->instruction_bytes;
+		return;
+	}
+	code->unit_bytes = 1;
+	code->first_instruction = layout->code_instructions;
+	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: the one before the first */
+}
+
+static int make(struct pycode **ret, const struct reading *reading)
+{
+	size_t marks = pylines_marks_max(reading->table_bytes) * sizeof(struct pylines_mark);
+	size_t bytes = sizeof(struct pycode) + marks + reading->table_bytes + reading->name.len +
+		       reading->file.len;
+	_cleanup_free_ struct pycode *code = calloc(1, bytes);
+
+	if (!code)
+		return -ENOMEM;
+	uint8_t *table = (uint8_t *)code->marks + marks;
+	int r = read_table(reading, table);
+	if (r < 0)
+		return r;
+	fill_lines(code, reading, table);
+	fill_instructions(code, reading->layout);
+	memcpy(table + reading->table_bytes, reading->name.text, reading->name.len);
+	memcpy(table + reading->table_bytes + reading->name.len, reading->file.text,
+	       reading->file.len);
+	code->name_len = (uint32_t)reading->name.len;
+	code->file_len = (uint32_t)reading->file.len;
+	code->bytes = (uint32_t)bytes;
+	code->refs = 1;
+	*ret = TAKE_PTR(code);
+	return 0;
+}
+
+/* Is it the same still, with the same parts? */
+static int check_again(const struct reading *reading, uint32_t sum)
+{
+	const struct python_layout *layout = reading->layout;
+	const uint16_t fields[] = {layout->code_name, layout->code_qualname, layout->code_filename,
+				   layout->code_lines};
+	uint64_t name_hash;
+	struct span span;
+
+	int r = span_read(&span, reading);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i] != CPYTHON_NO &&
+		    span_word(&span, fields[i]) != span_word(&reading->span, fields[i]))
+			return -ESTALE;
+	r = reading->memory->read(reading->memory->arg,
+				  span_word(&span, layout->code_name) + layout->walk.unicode_hash,
+				  &name_hash, sizeof(name_hash));
+	if (r < 0)
+		return r;
+	return sum_of(&span, &layout->walk, name_hash) == sum ? 0 : -ESTALE;
+}
+
+int pycode_read(struct pycode **ret, const struct python_layout *layout,
+		const struct pycode_memory *memory, uint64_t address, uint32_t sum)
+{
+	_cleanup_free_ struct reading *reading = malloc(sizeof(*reading));
+	struct pycode *code = NULL;
+
+	if (!reading)
+		return -ENOMEM;
+	reading->layout = layout;
+	reading->memory = memory;
+	reading->address = address;
+	int r = span_read(&reading->span, reading);
+	if (r == 0)
+		r = read_names(reading, sum);
+	if (r == 0)
+		r = find_table(reading);
+	if (r == 0)
+		r = make(&code, reading);
+	if (r < 0)
+		return r;
+	r = check_again(reading, sum);
+	if (r < 0) {
+		pycode_unref(code);
+		return r;
+	}
+	*ret = code;
+	return 0;
+}

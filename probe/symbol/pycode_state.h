@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What pycode.c and pycode_read.c share. */
+#pragma once
+
+#include "symbol/pycode.h"
+#include "symbol/pylines.h"
+
+struct pycode {
+	unsigned int refs;
+	uint32_t bytes;
+	uint32_t name_len, file_len;
+	uint32_t first_instruction; /* a stack's instruction less this is … */
+	uint8_t unit_bytes;	    /* … counted in so many bytes of code */
+	int8_t not_begun;	    /* such an offset in bytes has what has not begun yet */
+	bool lines_known;
+	struct pylines lines;
+	struct pylines_mark marks[]; /* then the table, the name, the file */
+};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pystack/layout.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "pystack/layouts.h"
+
+#define MINOR_MASK 0xffff0000u
+
+/* PY_VERSION_HEX ends with the level (10 alpha, 11 beta, 12 candidate, 15 final) and its number. */
+static bool is_early(uint32_t version)
+{
+	return (version >> 4 & 0xf) < 0xc;
+}
+
+int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
+		     struct python_layout *layout)
+{
+	if (is_early(version))
+		return -ENOTSUP;
+	for (size_t i = 0; i < python_layouts_count; i++) {
+		if (((python_layouts[i].walk.version ^ version) & MINOR_MASK) != 0)
+			continue;
+		*layout = python_layouts[i];
+		layout->walk.version = version;
+		return 0;
+	}
+	for (size_t i = 0; i < python_debugs_count; i++) {
+		if (((python_debugs[i].version ^ version) & MINOR_MASK) == 0)
+			return python_debug_read(&python_debugs[i], version, debug_offsets, bytes,
+						 layout);
+	}
+	return -ENOTSUP;
+}
