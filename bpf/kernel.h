@@ -133,6 +133,10 @@ struct sched_entity {
 	uint64_t prev_sum_exec_runtime; /* … when it came to its CPU */
 } RELOCATED;
 
+struct thread_struct {
+	unsigned long fsbase; /* x86-64 */
+} RELOCATED;
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -157,6 +161,7 @@ struct task_struct {
 	unsigned long min_flt, maj_flt;
 	int pagefault_disabled;
 	struct task_rss_stat rss_stat; /* before 6.2 */
+	struct thread_struct thread;
 } RELOCATED;
 
 /* Before 5.14. (What follows three underscores isn't part of the name.) */

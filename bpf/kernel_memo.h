@@ -24,7 +24,7 @@
 #define BELOW	  3		    /* frames that lie below: the program's two, and their caller */
 #define REBUILD	  8		    /* one in so many walks to other frames makes a new memo */
 
-_Static_assert(RAW_AT + RAW_WORDS <= WORDS_MAX, "there is room for them");
+_Static_assert(RAW_AT + RAW_WORDS <= NATIVE_WORDS_MAX, "there is room for them");
 
 int kernel_is_known(uint32_t level);
 int kernel_places(uint32_t level);

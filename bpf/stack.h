@@ -2,7 +2,7 @@
 /*
  * From an event to a counted stack:
  *
- *	walk the kernel and the user -> hash -> known in this window? add to its count
+ *	walk kernel, Python and user -> hash -> known in this window? add to its count
  *				     -> new: send the frames; accepted? begin its count
  *
  * "Known" is that its frames were sent; counts are apart for each thread.
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "count.h"
+#include "python.h"
 #include "unwind.h"
 #ifdef WALKS_AT_SWITCHES
 #include "kernel_memo.h"
@@ -17,20 +18,20 @@
 
 /* The daemon is woken for new stacks, but not more often than this, and when a quarter of the ring
  * is full. It has to read the maps of a young process before that ends, above all where it hasn't
- * read any. (An id is the time of the exec.) */
+ * read any; and code objects before they are gone. (An id is the time of the exec.) */
 #define WAKE_EVERY_NS	     20000000ULL
 #define WAKE_EVERY_YOUNG_NS  2000000ULL
-#define WAKE_EVERY_UNREAD_NS 500000ULL
+#define WAKE_EVERY_URGENT_NS 500000ULL
 #define YOUNG_NS	     200000000ULL
 
 uint64_t last_wake_ns; /* a lost race costs one wake-up more */
 
-static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id, bool unread)
+static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id, bool urgent)
 {
 	uint64_t every = now_ns - target_id < YOUNG_NS ? WAKE_EVERY_YOUNG_NS : WAKE_EVERY_NS;
 
-	if (unread)
-		every = WAKE_EVERY_UNREAD_NS;
+	if (urgent)
+		every = WAKE_EVERY_URGENT_NS;
 	if (now_ns - last_wake_ns < every &&
 	    bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) <
 		    bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 4)
@@ -44,10 +45,28 @@ static __always_inline void set_read(const struct walk *walk)
 {
 	uint32_t tgid = walk->head.key.tgid, last = walk->head.words_count - 1;
 	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
+	uint64_t kind;
 
-	if (target && target->id == walk->head.target_id && last < WORDS_MAX &&
-	    walk->words[last] >> FRAME_KIND_SHIFT < FRAME_KERNEL)
+	if (!target || target->id != walk->head.target_id || last >= WORDS_MAX)
+		return;
+	kind = walk->words[last] >> FRAME_KIND_SHIFT;
+	if (walk->python.words_count || (kind != FRAME_KERNEL && kind != FRAME_KERNEL_RETURN))
 		target->unread = 0;
+}
+
+/* Python's words, from where they wait. (The kernel copies upwards: they may overlap.) */
+static __always_inline bool append_python(struct walk *walk)
+{
+	uint32_t native = walk->head.words_count, count = walk->python.words_count;
+
+	if (!count)
+		return true;
+	if (native > NATIVE_WORDS_MAX || count > PYTHON_WORDS_MAX ||
+	    bpf_probe_read_kernel(&walk->words[native], count * sizeof(uint64_t),
+				  &walk->words[PYTHON_AT]))
+		return false;
+	walk->head.words_count = native + count;
+	return true;
 }
 
 static __always_inline bool send_stack(struct walk *walk, bool unread)
@@ -56,10 +75,13 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 	uint64_t bytes, flag;
 
 	walk->head.time_ns = now_ns;
+	if (!append_python(walk))
+		return false;
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
 		return false;
-	flag = wake_flag(now_ns, walk->head.target_id, unread);
+	flag = wake_flag(now_ns, walk->head.target_id,
+			 unread || walk->python.flags & PYTHON_UNSEEN);
 	if (bpf_ringbuf_output(&stacks, &walk->head, bytes, flag))
 		return false;
 	if (unread && flag == BPF_RB_FORCE_WAKEUP)
@@ -289,11 +311,13 @@ static __always_inline bool begin_stack(void *ctx, struct walk *walk, const stru
 	return walk->head.truncated == TRUNCATED_NOT && has_user;
 }
 
-/* The hash of the whole stack, of its two halves' and the rest. */
+/* The hash of the whole stack, of its parts' and the rest. */
 static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, uint64_t user_hash)
 {
 	uint64_t hash = hash_word(kernel_hash, user_hash);
 
+	hash = hash_word(hash, walk->python.hash);
+	hash = hash_word(hash, walk->head.python);
 	hash = hash_word(hash, walk->head.target_id);
 	hash = hash_word(hash, walk->head.truncated);
 	/* One that is cut where the same was cut before, with other mappings known, is sent again:
@@ -328,6 +352,8 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 	if (has_user && unwind_begin(walk, user)) {
 		if (taking->leaf)
 			walk->known &= ~WALK_EXACT;
+		if (walk->python_at)
+			python_user(walk->level);
 		if (take_again(walk, kernel_hash, taking))
 			return true;
 		walk->head.key.hash = seed;
@@ -354,12 +380,15 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 {
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
+	walk->python_at = target->python;
+	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
 	walk->head.key.hash = settings->hash_seed;
 	walk->head.key.probe = probe;
 	walk->head.target_id = target->id;
 	walk->head.window = settings->window;
 	walk->head.words_count = 0;
 	walk->head.truncated = TRUNCATED_NOT;
+	walk->head.python = PYTHON_NONE;
 	walk->head.exec_pages = exec_pages;
 }
 

@@ -9,7 +9,8 @@
 
 struct sched_settings sched;
 
-#define STEPS_MAX (USER_FRAMES_MAX * 2)
+#define STEPS_MAX    (USER_FRAMES_MAX * 2)
+#define PYTHON_READS 4 /* in one step, and the step */
 
 /* A step changes these; and the last word may be named anew. */
 struct {
@@ -42,7 +43,7 @@ __noinline int step_save(uint32_t level)
 	before.words_count = walk->head.words_count;
 	before.truncated = walk->head.truncated;
 	last = walk->head.words_count - 1;
-	if (last < WORDS_MAX)
+	if (last < NATIVE_WORDS_MAX)
 		before.word = walk->words[last];
 	return 0;
 }
@@ -66,7 +67,7 @@ __noinline int step_undo(uint32_t level)
 	walk->head.words_count = before.words_count;
 	walk->head.truncated = before.truncated;
 	last = before.words_count - 1;
-	if (last < WORDS_MAX)
+	if (last < NATIVE_WORDS_MAX)
 		walk->words[last] = before.word;
 	walk->span.start = walk->span.end = 0;
 	return 0;
@@ -123,6 +124,33 @@ static long step(uint32_t number, void *arg)
 	return ended || --walk->frames_max == 0;
 }
 
+/* 1: the walk of Python's frames has ended. */
+static long python_next(uint32_t number, void *arg)
+{
+	const struct stepping *stepping = arg;
+	struct walk *walk = walk_at(0);
+	int r;
+
+	if (!walk)
+		return 1;
+	missing.bytes = 0;
+	r = python_step(0);
+	if (missing.bytes) {
+		copy_missing(stepping->task);
+		return 0;
+	}
+	walk->head.python = r == PYTHON_ON ? PYTHON_SEARCHED : r;
+	return r != PYTHON_ON;
+}
+
+static __always_inline void walk_python(struct task_struct *task)
+{
+	struct stepping stepping = {.task = task};
+
+	if (python_begin(0))
+		bpf_loop(PYTHON_STEPS_MAX * PYTHON_READS, python_next, &stepping, 0);
+}
+
 /* The frames of a walk that has begun. */
 static __always_inline void walk_on(struct walk *walk, struct task_struct *task)
 {
@@ -164,6 +192,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	if (walk->head.truncated == TRUNCATED_NOT && user_regs_of(walk, task)) {
 		if (unwind_begin(walk, &walk->user)) {
 			walk->head.key.hash = seed;
+			walk_python(task);
 			walk_on(walk, task);
 		} else {
 			walk->head.truncated = TRUNCATED_NARROW;

@@ -42,6 +42,11 @@ struct memo {
 	uint32_t exact;		 /* WALK_EXACT, of its first frame */
 	uint32_t used;		 /* WALK_FP, WALK_BX: registers that the walk looked at */
 	uint16_t at[MEMO_WORDS]; /* each word's distance from sp, in words */
+
+	/* Whatever else the memo says (bpf/python.h): */
+	uint64_t python_target, python_state;
+	uint32_t python_tid;
+	uint32_t pad;
 };
 
 #define KERNEL_MEMOS	   64 /* a power of two */
@@ -62,6 +67,33 @@ struct kernel_memo {
 	uint8_t which[KERNEL_PLACES];	/* … and whose it is */
 };
 
+#define PYTHON_AT	   NATIVE_WORDS_MAX /* Python's words in walk->words, until it is sent */
+#define PYTHON_STATE_WORDS 64		    /* of a thread's state, up to what is wanted */
+#define PYTHON_CODE_WORDS  32		    /* of a code object; powers of two */
+#define PYTHON_SUMS	   128		    /* a power of two */
+
+/* The sum of a code object, in its upper half; in its lower one the walk's number. */
+struct python_sum {
+	uint64_t code, sum;
+};
+
+/* A walk of Python's frames (bpf/python.h). */
+struct python_walk {
+	struct cpython at;
+	uint64_t self;			    /* pthread_self() of the thread */
+	uint64_t interpreter, state, frame; /* what is looked at next; 0: none */
+	uint64_t behind;		    /* a frame that was passed */
+	uint64_t hash;
+	uint64_t sum;	 /* of the code object that was looked at last */
+	uint32_t number; /* of the walk, in this buffer */
+	uint32_t words_count;
+	uint32_t flags;				/* bpf/python.h */
+	uint32_t interpreters, threads, frames; /* looked at so far */
+	uint32_t state_words, code_words;	/* to be read of each */
+	uint64_t words[PYTHON_STATE_WORDS];	/* of what was read last */
+	struct python_sum sums[PYTHON_SUMS];	/* by address */
+};
+
 struct walk {
 	uint32_t busy;	 /* who have it, or try to */
 	uint32_t level;	 /* its own number, which global functions take */
@@ -73,6 +105,7 @@ struct walk {
 	uint64_t gpr[ARCH_REGS];
 	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
+	uint32_t python_at;	     /* its struct cpython, in the arena; 0: none */
 	uint32_t low, high;	     /* of the search that goes on (lookup.h) */
 	struct span span;	     /* that holds pc */
 	struct table_rule rule;	     /* of that frame, where its row names one */
@@ -96,12 +129,17 @@ struct walk {
 	uint64_t window_bytes;
 	uint64_t window[WINDOW_WORDS];
 
+	struct python_walk python;
+
 	uint64_t kernel_from, kernel_to; /* of the kernel's stack that is looked at */
 	uint64_t raw_count;		 /* words of it that are in words, behind RAW_AT */
 	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };
+
+/* The kernel: PCPU_MIN_UNIT_SIZE. */
+_Static_assert(sizeof(struct walk) <= 32768, "it is a value of a map of each CPU's");
 
 static __always_inline uint64_t frame_word(enum frame_kind kind, uint64_t address)
 {
@@ -113,17 +151,17 @@ static __always_inline void walk_name_exactly(struct walk *walk)
 {
 	uint32_t last = walk->head.words_count - 1;
 
-	if (last < WORDS_MAX)
+	if (last < NATIVE_WORDS_MAX)
 		walk->words[last] = frame_word(FRAME_NATIVE, walk->pc);
 }
 
-/* False when the buffer is full. */
+/* False when there is no room for more native ones. */
 static __always_inline bool walk_push(struct walk *walk, enum frame_kind kind, uint64_t address)
 {
 	uint32_t n = walk->head.words_count;
 	uint64_t word = frame_word(kind, address);
 
-	if (n >= WORDS_MAX)
+	if (n >= NATIVE_WORDS_MAX)
 		return false;
 	walk->words[n] = word;
 	walk->head.words_count = n + 1;

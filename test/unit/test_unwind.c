@@ -385,12 +385,12 @@ static void a_buffer_that_the_kernel_filled_cuts_the_walk(void **state)
 	make_process(LEAF_ROW);
 	for (uint64_t i = 0; i < STACK_BYTES / 8; i++)
 		maker_put(STACK + i * 8, CODE + 1);
-	maker.walk->head.words_count = WORDS_MAX - 2;
+	maker.walk->head.words_count = NATIVE_WORDS_MAX - 2;
 	maker.walk->frames_max = USER_FRAMES_MAX;
 	assert_true(unwind_begin(maker.walk, &maker.regs));
 	unwind_user(maker.walk->level);
 	assert_int_equal(maker.walk->head.truncated, TRUNCATED_DEPTH);
-	assert_int_equal(maker.walk->head.words_count, WORDS_MAX);
+	assert_int_equal(maker.walk->head.words_count, NATIVE_WORDS_MAX);
 }
 
 static void code_that_is_not_64_bit_is_not_walked(void **state)

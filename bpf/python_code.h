@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Code objects that a walk comes to: their sums, each read once in a walk, for functions recur.
+ *
+ * Names are read by the daemon, from the process. Code that was made by exec() may be gone within
+ * milliseconds: a stack with a code object that none had in this window wakes the daemon at once.
+ * Which those are is remembered in a table of hashes; who comes later takes the place.
+ */
+#pragma once
+
+#include "reach.h"
+
+#define PYTHON_SEEN 4096 /* a power of two */
+
+/* struct python_walk.flags */
+#define PYTHON_STARTED 1U
+#define PYTHON_ALONE   2U /* the process has one interpreter */
+#define PYTHON_MEMO    4U /* the state that is looked at is the memo's */
+#define PYTHON_OPEN    8U /* what called the last frame isn't known yet */
+#define PYTHON_UNSEEN  16U
+
+/* What a step says besides an end (enum python_end). */
+#define PYTHON_ON PYTHON_END_COUNT
+
+int python_code(uint32_t level, uint64_t code);
+
+uint64_t python_seen[PYTHON_SEEN];
+
+/* Fields of what was read last. Offsets are masked: what the daemon told needs no proof. */
+static __always_inline uint64_t python_word(const struct python_walk *python, uint32_t offset)
+{
+	return python->words[offset / 8 & (PYTHON_STATE_WORDS - 1)];
+}
+
+static __always_inline uint8_t python_byte(const struct python_walk *python, uint32_t offset)
+{
+	return python_word(python, offset) >> offset % 8 * 8;
+}
+
+/* Reads so many words into python->words. */
+static __always_inline bool python_read(struct python_walk *python, uint32_t words, uint64_t from)
+{
+	if (words > PYTHON_STATE_WORDS)
+		return false;
+	return read_user(python->words, words * sizeof(uint64_t), from) == 0;
+}
+
+static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_t sum)
+{
+	uint64_t hash = hash_word(walk->head.target_id ^ walk->head.window << 48, code);
+	uint64_t *seen;
+
+	hash = hash_word(hash, sum);
+	seen = &python_seen[hash & (PYTHON_SEEN - 1)];
+	if (*seen == hash)
+		return;
+	*seen = hash;
+	walk->python.flags |= PYTHON_UNSEEN;
+}
+
+/* Makes python.sum that of the code object. Else why the walk ends. */
+__noinline int python_code(uint32_t level, uint64_t code)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	struct python_sum *known;
+	uint64_t sum = 0, name_hash;
+	uint32_t first, count;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+	if (known->code == code && (uint32_t)known->sum == python->number) {
+		python->sum = known->sum;
+		return PYTHON_ON;
+	}
+	if (!python_read(python, python->code_words, code))
+		return PYTHON_MEMORY;
+	if (python_word(python, python->at.object_type) != python->at.code_type)
+		return PYTHON_DAMAGED;
+	first = python->at.code_sum_at / 8;
+	count = python->at.code_sum_words;
+	for (uint32_t i = 0; i < CPYTHON_CODE_WORDS && i < count; i++)
+		sum = cpython_sum_word(sum, python->words[(first + i) & (PYTHON_STATE_WORDS - 1)]);
+	if (read_user(&name_hash, sizeof(name_hash),
+		      python_word(python, python->at.code_name) + python->at.unicode_hash))
+		return PYTHON_MEMORY;
+	sum = cpython_sum_word(sum, name_hash);
+	python->sum = cpython_frame_word(sum, python->number);
+	known->code = code;
+	known->sum = python->sum;
+	python_see(walk, code, sum);
+	return PYTHON_ON;
+}
