@@ -225,10 +225,10 @@ check-unwind: $(COMPARER) $(RECORDED) ## our unwinder beside elfutils' over reco
 FUZZBUILD   := build/fuzz
 FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
-FUZZOBJECTS := $(patsubst probe/%.c,$(FUZZBUILD)/probe/%.o,$(filter-out probe/main.c,$(SOURCES))) \
+FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
                $(BUILD)/probe/output/svg_assets.o
 FUZZ_SECONDS ?= 15
-$(FUZZBUILD)/probe/%.o: probe/%.c $(SKELETONS)
+$(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
 	$(Q)$(CLANG) $(filter-out -Werror,$(ALLFLAGS)) $(FUZZFLAGS) -MMD -MP -c -o $@ $<

@@ -13,6 +13,7 @@
 #include "base/worker.h"
 #include "profile/allocator_view.h"
 #include "profile/arming.h"
+#include "profile/codes.h"
 #include "profile/drain.h"
 #include "profile/heaps.h"
 #include "profile/profile.h"
@@ -156,6 +157,7 @@ struct engine_stats {
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;
+	struct codes_stats codes;
 	struct times_stats times;
 	struct heaps_stats heaps;
 	struct allocators_stats allocators;
