@@ -22,6 +22,8 @@
 /* What a step says besides an end (enum python_end). */
 #define PYTHON_ON PYTHON_END_COUNT
 
+_Static_assert(PYTHON_CODE_WORDS + CPYTHON_CODE_WORDS <= PYTHON_STATE_WORDS, "a sum stays inside");
+
 int python_code(uint32_t level, uint64_t code);
 
 uint64_t python_seen[PYTHON_SEEN];
@@ -64,8 +66,8 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	struct python_sum *known;
-	uint64_t sum = 0, name_hash;
-	uint32_t first, count;
+	uint64_t sum, name_hash;
+	uint32_t first;
 
 	if (!walk)
 		return PYTHON_MEMORY;
@@ -79,14 +81,11 @@ __noinline int python_code(uint32_t level, uint64_t code)
 		return PYTHON_MEMORY;
 	if (python_word(python, python->at.object_type) != python->at.code_type)
 		return PYTHON_DAMAGED;
-	first = python->at.code_sum_at / 8;
-	count = python->at.code_sum_words;
-	for (uint32_t i = 0; i < CPYTHON_CODE_WORDS && i < count; i++)
-		sum = cpython_sum_word(sum, python->words[(first + i) & (PYTHON_STATE_WORDS - 1)]);
 	if (read_user(&name_hash, sizeof(name_hash),
 		      python_word(python, python->at.code_name) + python->at.unicode_hash))
 		return PYTHON_MEMORY;
-	sum = cpython_sum_word(sum, name_hash);
+	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
+	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
 	python->sum = cpython_frame_word(sum, python->number);
 	known->code = code;
 	known->sum = python->sum;

@@ -64,6 +64,7 @@ int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
 	codes->urgent = urgent;
 	codes->table = table;
 	codes->bytes_max = bytes_max;
+	codes->window = 1;
 	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
 	*ret = codes;
 	return 0;

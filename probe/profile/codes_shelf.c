@@ -145,11 +145,10 @@ static bool is_much(const struct codes *codes)
 	return codes->stats.bytes > codes->bytes_max / 4 * 3;
 }
 
-/* What is in use stays. Shelves that are shared stay shared where they have nothing else. */
-static void thin_out(struct codebook *book)
+/* What was used since that window stays. Shelves that are shared stay so. */
+static void thin_out(struct codebook *book, uint64_t since)
 {
 	struct codes *codes = book->codes;
-	uint64_t since = codes->window ? codes->window - 1 : 0;
 	struct shelf *thin = copy(book->shelf, since);
 
 	if (!thin)
@@ -192,10 +191,12 @@ void shelves_sweep(struct codes *codes)
 {
 	struct shelf *least;
 
-	for (struct codebook *book = codes->books; book; book = book->next) {
-		if (book->shelf &&
-		    (is_much(codes) || map_count(book->shelf->slots) > SHELF_MAX / 4 * 3))
-			thin_out(book);
+	for (uint64_t back = 2; back-- > 0;) { /* windows before the one that ends */
+		for (struct codebook *book = codes->books; book; book = book->next) {
+			if (book->shelf &&
+			    (is_much(codes) || map_count(book->shelf->slots) > SHELF_MAX / 4 * 3))
+				thin_out(book, codes->window - back);
+		}
 	}
 	while (is_much(codes) && (least = oldest(codes)))
 		drop(codes, least);

@@ -274,7 +274,7 @@ static void check_all_ends(const char *natives, const char *pythons)
 
 static void no_frame_is_lost_or_moved_in_any_two_chains(void **state)
 {
-	static const char natives_all[] = "xxxxxx", pythons_all[] = "fffff";
+	static const char natives_all[] = "xxxxx", pythons_all[] = "ffff";
 	char natives[sizeof(natives_all)], pythons[sizeof(pythons_all)];
 
 	(void)state;
