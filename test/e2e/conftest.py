@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from pythons import Place, each_python
+from waiting import ready
 
 TEST_SECONDS = 120
 
@@ -86,3 +88,37 @@ def copy(work):
         return path
 
     return make
+
+
+@pytest.fixture(params=each_python())
+def python(request):
+    """Each CPython that is here (pythons.py)."""
+    return request.param
+
+
+@pytest.fixture
+def place(python, work):
+    """The programs of test/programs/python, where that Python sees them."""
+    made = Place(python, work)
+    try:
+        shutil.copy(program("foreign.so"), made.real)
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def run_python(start, place):
+    """run_python("blocked.py", "ever"): one of these programs. standing(…): one that has stopped itself
+    before its work."""
+
+    def run(name, *args, how=start):
+        command, *rest = place.python.argv(name, *args, folder=place.folder)
+        return how(Path(command), *rest)
+
+    return run
+
+
+@pytest.fixture
+def standing(start, run_python):
+    return lambda *args: run_python(*args, how=lambda *argv: ready(start, *argv))

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import oracle
-from helpers import program, wait_for
-from pyframes import assert_share, functions, known, python_frames, share, source, wrong
-from waiting import ended, go, let_go, ready, stands_by, told
+from helpers import wait_for
+from pyframes import assert_share, functions, known, python_frames, share
+from waiting import ended, go, let_go, stands_by, told
 
 HZ = 999
 MEMORY_KIB = 96 << 10  # what the daemon may grow by
@@ -51,14 +51,10 @@ class Bounds:
         assert used <= CPU
 
 
-def standing(start, python, name, *args):
-    return ready(start, Path(python), source(name), *args)
-
-
 @pytest.fixture
-def honest(start, python):
+def honest(standing):
     """A program whose stack is known, and which goes on meanwhile."""
-    return standing(start, python, "depth.py", 20, 110)
+    return standing("depth.py", 20, 110)
 
 
 def profile(profiler, *targets, **params):
@@ -78,8 +74,8 @@ LIES_US = 3000
 SEEDS = 1000
 
 
-def test_an_interpreter_that_lies_harms_nobody_else(profiler, start, python, honest):
-    liar = standing(start, python, "liar.py", program("foreign.so"), LIES_US, SEEDS)
+def test_an_interpreter_that_lies_harms_nobody_else(profiler, standing, honest):
+    liar = standing("liar.py", "./foreign.so", LIES_US, SEEDS)
     profile(profiler, liar, honest)
     let_go(honest)
     with Bounds(profiler):
@@ -94,9 +90,9 @@ def test_an_interpreter_that_lies_harms_nobody_else(profiler, start, python, hon
     assert_honest(profiler, honest)
 
 
-def test_a_liar_that_waits_harms_nobody_else(profiler, start, python, honest):
+def test_a_liar_that_waits_harms_nobody_else(profiler, standing, honest):
     """The same when it is off the CPU, grows, and allocates: other readers of the same state."""
-    liar = standing(start, python, "liar.py", program("foreign.so"), 1000, 300)
+    liar = standing("liar.py", "./foreign.so", 1000, 300)
     profiler.profile(pids=[liar.pid, honest.pid], probes=("oncpu", "offcpu", "mem"), frequency=HZ,
                      minblock=0, mem_fault_bytes=0, max_overhead=0)  # fmt: skip
     let_go(honest)
@@ -108,9 +104,9 @@ def test_a_liar_that_waits_harms_nobody_else(profiler, start, python, honest):
 MADE = re.compile(r"made_(\d+)")
 
 
-def test_functions_that_are_new_each_time_have_their_own_names(profiler, start, python):
+def test_functions_that_are_new_each_time_have_their_own_names(profiler, standing):
     """The same addresses have other code objects all the time."""
-    target = standing(start, python, "codes.py", "made", 8)
+    target = standing("codes.py", "made", 8)
     profile(profiler, target)
     with Bounds(profiler):
         truth = go(target)
@@ -129,8 +125,8 @@ def test_functions_that_are_new_each_time_have_their_own_names(profiler, start, 
 
 
 @pytest.mark.parametrize("depth", (900, 1500))
-def test_a_chain_of_a_thousand_is_whole_and_a_longer_one_is_counted(profiler, start, python, depth):
-    target = standing(start, python, "depth.py", depth, 2)
+def test_a_chain_of_a_thousand_is_whole_and_a_longer_one_is_counted(profiler, standing, depth):
+    target = standing("depth.py", depth, 2)
     profile(profiler, target)
     go(target)
     profile_ = profiler.folded(pid=target.pid)
@@ -149,18 +145,14 @@ def test_a_chain_of_a_thousand_is_whole_and_a_longer_one_is_counted(profiler, st
         assert cut["python_depth"] >= 0.9 * sum(s.value for s in deep)
 
 
-def comm_of(python):
-    return f"^{Path(python).resolve().name[:15]}$|^{Path(python).name[:15]}$"
-
-
-def test_a_storm_of_execs(profiler, start, python, honest):
+def test_a_storm_of_execs(profiler, run_python, place, honest):
     profile(profiler, honest)
     let_go(honest)
     with Bounds(profiler):
-        target = start(Path(python), source("storms.py"), "exec", 60)
+        target = run_python(place.folder / "storms.py", "exec", 60)
         profiler.put_ok({"snoopers": {"proc_id": [honest.pid, target.pid],
-                                      "proc_name": [{"comm": comm_of(python),
-                                                     "cmdline": "storms.py"}]}})  # fmt: skip
+                                      "proc_name": [{"comm": "^python",
+                                                     "cmdline": f"{place.folder}/storms.py"}]}})  # fmt: skip
         wait_for(lambda: stands_by(target) or ended(target), seconds=60, why="its end")
         assert stands_by(target)
         assert_honest(profiler, honest)
@@ -169,8 +161,8 @@ def test_a_storm_of_execs(profiler, start, python, honest):
     assert sum(s.value for s in mine) * 1e9 / HZ >= 0.8 * 60 * 20e6
 
 
-def test_children_that_have_ended_keep_their_names(profiler, start, python):
-    parent = standing(start, python, "storms.py", "fork", 150)
+def test_children_that_have_ended_keep_their_names(profiler, standing):
+    parent = standing("storms.py", "fork", 150)
     profile(profiler, parent)
     with Bounds(profiler):
         go(parent)
@@ -183,12 +175,12 @@ def test_children_that_have_ended_keep_their_names(profiler, start, python):
     assert_share(in_python, lambda s: None not in functions(s), 0.99)
 
 
-def test_processes_that_are_killed_while_they_are_read(profiler, start, python, honest):
+def test_processes_that_are_killed_while_they_are_read(profiler, standing, honest):
     profile(profiler, honest)
     let_go(honest)
     with Bounds(profiler):
         for turn in range(20):
-            target = standing(start, python, "codes.py", "made", 60)
+            target = standing("codes.py", "made", 60)
             profiler.put_ok({"snoopers": {"proc_id": [honest.pid, target.pid]}})
             let_go(target)
             time.sleep(random.Random(turn).uniform(0, 0.25))
@@ -196,8 +188,8 @@ def test_processes_that_are_killed_while_they_are_read(profiler, start, python, 
         assert_honest(profiler, honest)
 
 
-def test_a_process_that_is_stopped_keeps_its_names(profiler, start, python):
-    target = standing(start, python, "codes.py", "stopped", 4)
+def test_a_process_that_is_stopped_keeps_its_names(profiler, standing):
+    target = standing("codes.py", "stopped", 4)
     profile(profiler, target)
     for number in range(4):
         os.kill(target.pid, signal.SIGCONT)
@@ -220,8 +212,8 @@ def watched(target):
     return states, tracers, looks
 
 
-def test_nobody_is_stopped_to_be_looked_at(profiler, start, python):
-    target = standing(start, python, "pauses.py", 3)
+def test_nobody_is_stopped_to_be_looked_at(profiler, standing):
+    target = standing("pauses.py", 3)
     profile(profiler, target)
     let_go(target)
     wait_for(lambda: oracle.states(target.pid) != {"T"}, why="it runs")

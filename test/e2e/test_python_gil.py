@@ -1,12 +1,10 @@
 """Python's threads: samples are CPU time, and each thread's stack is its own, whoever has the GIL,
 whatever interpreter it is in, and whether it has a state of Python at all."""
-from pathlib import Path
-
 import pytest
 
-from helpers import program, same_time
-from pyframes import assert_share, functions, is_python, known, of_thread, shows, source
-from waiting import go, ready
+from helpers import same_time
+from pyframes import assert_share, functions, is_python, known, of_thread, shows
+from waiting import go
 
 HZ = 1000
 RIGHT = 0.99
@@ -14,9 +12,9 @@ LOOPS = ("first", "second", "third", "fourth")
 SHARING = "sharing.py"
 
 
-def profiled(profiler, start, python, name, *args, **params):
+def profiled(profiler, standing, name, *args, **params):
     """What a program tells, and its profile on the CPU."""
-    target = ready(start, Path(python), source(name), *args)
+    target = standing(name, *args)
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=1, max_overhead=0, **params)
     truth = go(target)
     return truth, profiler.folded(pid=target.pid), target
@@ -35,8 +33,8 @@ def assert_own_time(profile, truth):
     same_time(named, HZ, sum(truth.values()), within=0.04)
 
 
-def test_threads_that_wait_for_the_gil_have_no_samples(profiler, start, python):
-    truth, profile, target = profiled(profiler, start, python, SHARING, "fight", 4)
+def test_threads_that_wait_for_the_gil_have_no_samples(profiler, standing):
+    truth, profile, target = profiled(profiler, standing, SHARING, "fight", 4)
     assert_own_time(profile, truth)
     # One at a time: all together have no more than the process had, and the main thread waits.
     same_time(profile.total(pid=target.pid), HZ, sum(truth.values()), within=0.05)
@@ -44,8 +42,8 @@ def test_threads_that_wait_for_the_gil_have_no_samples(profiler, start, python):
     assert sum(s.value for s in waiting) <= 0.03 * profile.total(), waiting[:5]
 
 
-def test_shares_with_the_gil_released_are_the_threads_own(profiler, start, python):
-    truth, profile, _ = profiled(profiler, start, python, SHARING, "release", 5)
+def test_shares_with_the_gil_released_are_the_threads_own(profiler, standing):
+    truth, profile, _ = profiled(profiler, standing, SHARING, "release", 5)
     counts = {name: samples(profile, name) for name in truth}
     total, burned = sum(counts.values()), sum(truth.values())
     assert total >= 3000
@@ -57,8 +55,8 @@ def test_shares_with_the_gil_released_are_the_threads_own(profiler, start, pytho
 
 
 @pytest.mark.parametrize("mode", ("fight", "release", "mixed"))
-def test_a_thread_has_its_own_frames(profiler, start, python, mode):
-    truth, profile, target = profiled(profiler, start, python, SHARING, mode, 2)
+def test_a_thread_has_its_own_frames(profiler, standing, mode):
+    truth, profile, target = profiled(profiler, standing, SHARING, mode, 2)
     for name in truth:
         mine = of_thread(profile, target.pid, name)
         others = set(LOOPS) - {name}
@@ -75,8 +73,8 @@ def follows(stack, *wanted):
     return all(name in mine for name in wanted)
 
 
-def test_a_sub_interpreter_stands_above_who_runs_it(profiler, start, python):
-    _, profile, target = profiled(profiler, start, python, "interpreters.py", "nested", 1)
+def test_a_sub_interpreter_stands_above_who_runs_it(profiler, standing):
+    _, profile, target = profiled(profiler, standing, "interpreters.py", "nested", 1)
     for chain in (("outer", "<module>", "inner"),
                   ("outer", "<module>", "middle", "<module>", "innermost")):  # fmt: skip
         mine = [s for s in profile.of(target.pid) if chain[-1] in functions(s)]
@@ -86,8 +84,8 @@ def test_a_sub_interpreter_stands_above_who_runs_it(profiler, start, python):
         assert_share(mine, lambda s: shows(s, at), RIGHT)  # noqa: B023
 
 
-def test_interpreters_beside_each_other_are_not_mixed(profiler, start, python):
-    _, profile, target = profiled(profiler, start, python, "interpreters.py", "beside", 2)
+def test_interpreters_beside_each_other_are_not_mixed(profiler, standing):
+    _, profile, target = profiled(profiler, standing, "interpreters.py", "beside", 2)
     for own, other in (("left", "right"), ("right", "left")):
         mine = [s for s in of_thread(profile, target.pid, own) if own in functions(s)]
         assert sum(s.value for s in mine) >= 0.5 * HZ, own
@@ -98,9 +96,8 @@ def test_interpreters_beside_each_other_are_not_mixed(profiler, start, python):
 # Threads of C
 
 
-def test_threads_that_c_made(profiler, start, python):
-    library = program("foreign.so")
-    _, profile, target = profiled(profiler, start, python, "foreign.py", library, 2)
+def test_threads_that_c_made(profiler, standing):
+    _, profile, target = profiled(profiler, standing, "foreign.py", "./foreign.so", 2)
     lone = of_thread(profile, target.pid, "lone")
     assert sum(s.value for s in lone) >= 0.5 * HZ
     assert not [s for s in lone if any(map(is_python, s.frames))], "it has no state of Python"

@@ -1,16 +1,11 @@
 """What Python waits for, and what makes it grow: off-CPU, mem and mem_glibc name the function."""
-from pathlib import Path
-
-import pytest
-
 import oracle
 from allocating import Views, assert_nothing_lost, let_tell, profile_allocations, wait_probed
 from helpers import wait_for
-from pyframes import (assert_share, functions, known, of_thread, share, shows, source,
-                      wrong)  # fmt: skip
+from pyframes import (assert_share, functions, known, of_thread, share, shows, wrong)
 from test_mem import KINDS, Seen as SeenMem, profile_mem
 from test_offcpu_waits import may_see_them
-from waiting import Seen, go, lost_waits, offcpu, profile_offcpu, ready
+from waiting import Seen, go, lost_waits, offcpu, profile_offcpu
 
 RIGHT = 0.99
 BLOCKED = "blocked.py"
@@ -18,11 +13,6 @@ WAITERS = ("sleeper", "locker", "timed", "getter", "simplest", "receiver", "read
            "eventer")  # fmt: skip
 # What Python code of the standard library such a call is in, root first.
 INSIDE = {"getter": ["get", "wait"], "eventer": ["wait", "wait"]}
-
-
-def standing(start, python, name, *args):
-    """A program of ours that has stopped itself before its work."""
-    return ready(start, Path(python), source(name), *args)
 
 
 def waits_right(name):
@@ -37,8 +27,8 @@ def waits_right(name):
     return right
 
 
-def test_waits_name_the_function_and_the_line(profiler, start, python):
-    target = standing(start, python, BLOCKED, "for", 2)
+def test_waits_name_the_function_and_the_line(profiler, standing):
+    target = standing(BLOCKED, "for", 2)
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)
     truth = go(target)
     seen = Seen(profiler)
@@ -55,8 +45,8 @@ def test_waits_name_the_function_and_the_line(profiler, start, python):
     assert lost_waits(profiler) == {}
 
 
-def test_each_wait_begins_at_the_root_of_its_thread(profiler, start, python):
-    target = standing(start, python, BLOCKED, "for", 1)
+def test_each_wait_begins_at_the_root_of_its_thread(profiler, standing):
+    target = standing(BLOCKED, "for", 1)
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)
     go(target)
     profile = offcpu(profiler)
@@ -67,8 +57,8 @@ def test_each_wait_begins_at_the_root_of_its_thread(profiler, start, python):
         assert_share(stacks, lambda s: "[truncated]" not in s.frames, RIGHT)
 
 
-def test_threads_that_blocked_before_the_probe_show_where(profiler, start, python):
-    target = start(Path(python), source(BLOCKED), "ever")
+def test_threads_that_blocked_before_the_probe_show_where(profiler, run_python):
+    target = run_python(BLOCKED, "ever")
     target.first_line()
     wait_for(lambda: oracle.states(target.pid) == {"S"}, why="they block")
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)
@@ -81,8 +71,8 @@ def test_threads_that_blocked_before_the_probe_show_where(profiler, start, pytho
     assert_share(main, lambda s: shows(s, known(BLOCKED, "for_ever")), RIGHT)
 
 
-def test_who_waits_for_the_gil_shows_his_own_function(profiler, start, python):
-    target = standing(start, python, BLOCKED, "gil", 2)
+def test_who_waits_for_the_gil_shows_his_own_function(profiler, standing):
+    target = standing(BLOCKED, "gil", 2)
     profile_offcpu(profiler, pids=[target.pid], thread_frame=1)
     go(target)
     profile = offcpu(profiler)
@@ -101,8 +91,8 @@ GROWS = "grows.py"
 LINES = ("arrays", "extended", "objects", "methods")
 
 
-def test_what_makes_it_grow_is_named(profiler, start, python):
-    target = standing(start, python, GROWS)
+def test_what_makes_it_grow_is_named(profiler, standing):
+    target = standing(GROWS)
     profile_mem(profiler, target)
     truth = go(target)
     seen = SeenMem(profiler)
@@ -119,8 +109,8 @@ def test_what_makes_it_grow_is_named(profiler, start, python):
     assert_share(stacks, lambda s: "main" in functions(s), RIGHT)
 
 
-def test_what_is_asked_of_malloc_is_named(profiler, start, python):
-    target = standing(start, python, GROWS)
+def test_what_is_asked_of_malloc_is_named(profiler, standing):
+    target = standing(GROWS)
     profile_allocations(profiler, pids=[target.pid])
     wait_probed(profiler, target)
     truth = let_tell(target)
