@@ -23,6 +23,9 @@ struct cfi_machine {
 	bool negates_ra; /* has DW_CFA_AARCH64_negate_ra_state */
 };
 
+/* NULL: of a processor that isn't known. */
+const struct cfi_machine *cfi_machine_of(const struct elf_image *image);
+
 enum cfi_how {
 	CFI_UNSPECIFIED,
 	CFI_UNDEFINED,
