@@ -1,4 +1,5 @@
 """Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test."""
+import functools
 import shutil
 import signal
 import tempfile
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
-from pythons import Place, each_python
+from pythons import Place, missing_versions, pythons
 from waiting import ready
 
 TEST_SECONDS = 120
@@ -90,10 +91,18 @@ def copy(work):
     return make
 
 
-@pytest.fixture(params=each_python())
-def python(request):
-    """Each CPython that is here (pythons.py)."""
-    return request.param
+@functools.cache
+def each_python():
+    """Those that are here, and a skip for each version that isn't."""
+    return [*(pytest.param(python, id=python.name) for python in pythons()),
+            *(pytest.param(None, id=f"3.{minor}", marks=pytest.mark.skip(f"no Python 3.{minor}"))
+              for minor in missing_versions())]  # fmt: skip
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for `python` runs with each (pythons.py)."""
+    if "python" in metafunc.fixturenames:
+        metafunc.parametrize("python", each_python())
 
 
 @pytest.fixture
