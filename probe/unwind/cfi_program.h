@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "proc/elf.h"
 #include "unwind/cfi_expression.h"
 #include "unwind/dwarf_reader.h"
 #include "unwind/rule.h"
