@@ -426,9 +426,9 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	subscriber_free(subscriber); /* after the selection that had its ids */
 }
 
-void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame)
+void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail)
 {
-	subscriber->subscription.thread_frame = thread_frame;
+	subscriber->subscription.detail = *detail;
 }
 
 struct tracer *engine_tracer(const struct engine *engine)
