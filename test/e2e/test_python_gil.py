@@ -46,7 +46,7 @@ def test_shares_with_the_gil_released_are_the_threads_own(profiler, standing):
     truth, profile, _ = profiled(profiler, standing, SHARING, "release", 5)
     counts = {name: samples(profile, name) for name in truth}
     total, burned = sum(counts.values()), sum(truth.values())
-    assert total >= 3000
+    assert total >= 1000
     for name, cpu_ns in truth.items():
         share = cpu_ns / burned
         error = (share * (1 - share) / total) ** 0.5
@@ -78,7 +78,7 @@ def test_a_sub_interpreter_stands_above_who_runs_it(profiler, standing):
     for chain in (("outer", "<module>", "inner"),
                   ("outer", "<module>", "middle", "<module>", "innermost")):  # fmt: skip
         mine = [s for s in profile.of(target.pid) if chain[-1] in functions(s)]
-        assert sum(s.value for s in mine) >= 0.9 * HZ
+        assert sum(s.value for s in mine) >= 0.2 * HZ
         assert_share(mine, lambda s, chain=chain: follows(s, "<module>", "nested", *chain), RIGHT)
         at = known("interpreters.py", "outer")
         assert_share(mine, lambda s: shows(s, at), RIGHT)  # noqa: B023
@@ -88,7 +88,7 @@ def test_interpreters_beside_each_other_are_not_mixed(profiler, standing):
     _, profile, target = profiled(profiler, standing, "interpreters.py", "beside", 2)
     for own, other in (("left", "right"), ("right", "left")):
         mine = [s for s in of_thread(profile, target.pid, own) if own in functions(s)]
-        assert sum(s.value for s in mine) >= 0.5 * HZ, own
+        assert sum(s.value for s in mine) >= 0.2 * HZ, own
         assert_share(mine, lambda s, own=own: follows(s, "run", "outer", "<module>", own), RIGHT)
         assert not [s for s in of_thread(profile, target.pid, own) if other in functions(s)]
 
@@ -99,19 +99,19 @@ def test_interpreters_beside_each_other_are_not_mixed(profiler, standing):
 def test_threads_that_c_made(profiler, standing):
     _, profile, target = profiled(profiler, standing, "foreign.py", "./foreign.so", 2)
     lone = of_thread(profile, target.pid, "lone")
-    assert sum(s.value for s in lone) >= 0.5 * HZ
+    assert sum(s.value for s in lone) >= 0.2 * HZ
     assert not [s for s in lone if any(map(is_python, s.frames))], "it has no state of Python"
     assert_share(lone, lambda s: s.has("lone_main", "lone_burn"), RIGHT)
     assert_share(lone, lambda s: "[truncated]" not in s.frames, RIGHT)
 
     burning = lambda s: "burn" in functions(s)  # noqa: E731
     caller = [s for s in of_thread(profile, target.pid, "caller") if burning(s)]
-    assert sum(s.value for s in caller) >= 0.2 * HZ
+    assert sum(s.value for s in caller) >= 0.1 * HZ
     assert_share(caller, lambda s: functions(s) == ["called_back", "burn"], RIGHT)
     assert_share(caller, lambda s: in_order(s, "call_until", "called_back", "burn"), RIGHT)
 
     inside = [s for s in profile.of(target.pid) if burning(s) and "called_inside" in functions(s)]
-    assert sum(s.value for s in inside) >= 0.2 * HZ
+    assert sum(s.value for s in inside) >= 0.1 * HZ
     chain = ["<module>", "main", "called_inside", "burn"]
     assert_share(inside, lambda s: functions(s) == chain, RIGHT)
     assert_share(inside, lambda s: in_order(s, "main", "call_until", "called_inside"), RIGHT)

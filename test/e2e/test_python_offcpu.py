@@ -81,14 +81,16 @@ def test_who_waits_for_the_gil_shows_his_own_function(profiler, standing):
     assert_share(waiter, lambda s: shows(s, known(BLOCKED, "waiter")), RIGHT)
     computer = of_thread(profile, target.pid, "computer")
     assert sum(s.value for s in computer) >= 0.5e6
-    assert_share(computer, lambda s: "computer" in functions(s), RIGHT)
+    own = {"computer", "name_thread"}  # (it waits there before it begins, too)
+    assert_share(computer, lambda s: own & set(functions(s)), RIGHT)
     assert_share(computer, lambda s: not {"waiter", "holder"} & set(functions(s)), RIGHT)
 
 
 # Memory
 
 GROWS = "grows.py"
-LINES = ("arrays", "extended", "objects", "methods")
+LINES = {"arrays": ["arrays"], "extended": ["extended"], "objects": ["objects", "numbers"],
+         "methods": ["methods"]}  # fmt: skip
 
 
 def test_what_makes_it_grow_is_named(profiler, standing):
@@ -102,7 +104,8 @@ def test_what_makes_it_grow_is_named(profiler, standing):
         grown = sum(s.value for s in mine)
         # (What it gave back meanwhile is counted as well: a list that moves.)
         assert 0.97 * truth[name]["grown"] <= grown <= 1.25 * truth[name]["grown"], name
-        assert_share(mine, lambda s, at=name: shows(s, known(GROWS, at)), 0.98)
+        lines = [known(GROWS, at, name) for at in LINES[name]]
+        assert_share(mine, lambda s, lines=lines: any(shows(s, at) for at in lines), 0.98)
     below = [s for s in stacks if shows(s, known(GROWS, "below"))]
     assert sum(s.value for s in below) >= 8 << 20
     assert all(functions(s).count("below") == 11 for s in below)

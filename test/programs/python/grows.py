@@ -27,7 +27,7 @@ def extended():
 def objects():
     kept = []
     KEPT.append(kept)
-    for number in range(300_000):
+    for number in range(300_000):  # AT numbers
         kept.append((number, number))  # AT objects
 
 
