@@ -118,6 +118,8 @@ class Target:
 class Daemon:
     """stackprobe, on a port of its own, with folders of its own."""
 
+    crashes = []  # of all daemons: those that ended with an error, and reports of a sanitizer
+
     def __init__(self, work):
         self.work = work
         self.svg_dir = work / "svg"
@@ -172,7 +174,14 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self.kill()
             pytest.fail(f"SIGTERM did not end it within 10 s\n{self.log}")
+        if status != 0:
+            self.crashed(f"ended with {status}")
         assert status == 0, f"ended with {status}\n{self.log}"
+
+    def crashed(self, how):
+        """No clock has a part in that: it counts even if the test's next run goes well."""
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        self.crashes.append(f"{test}: {how}")
 
     def kill(self):
         self.killed = True
@@ -184,6 +193,8 @@ class Daemon:
         if not self.killed:
             self.stop()
         report = SANITIZER_REPORT.search(self.log)
+        if report:
+            self.crashed(self.log[report.start() :].split("\n", maxsplit=1)[0])
         assert not report, self.log[report.start() :]
 
     # HTTP
