@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from observer import Observer
 
 TEST_SECONDS = 120
 
@@ -107,6 +108,20 @@ def start(work):
     yield run
     for target in targets:
         target.kill()
+
+
+@pytest.fixture
+def observe(needs_bpf):
+    """observe(1000): an Observer at that frequency, from then on."""
+    observers = []
+
+    def begin(hz):
+        observers.append(Observer(hz))
+        return observers[-1]
+
+    yield begin
+    for observer in observers:
+        observer.close()
 
 
 @pytest.fixture
