@@ -1,8 +1,8 @@
 """A second observer: what a clock of the same period, read by the kernel alone, finds on each CPU.
 
-Where the host takes a processor away, a guest's timers come late or are lost, and its CPU clocks may
-leave the stolen time out: samples × period is then not CPU time, for any observer. This one tells by
-how much. It is perf's own event and ring, and has nothing of the daemon in it.
+Where the host takes a processor away, a guest's timers come late or are lost, and its CPU clocks
+may leave the stolen time out: samples × period is then not CPU time, for any observer. This one
+tells by how much. It is perf's own event and ring, and has nothing of the daemon in it.
 """
 import ctypes
 import mmap
@@ -26,8 +26,9 @@ class Clock:
     """One CPU's."""
 
     def __init__(self, cpu, period_ns):
-        attr = struct.pack("IIQQQQQIIQ", SOFTWARE, 64, CPU_CLOCK, period_ns, SAMPLE_TID, 0, 0, 0, 0, 0)
-        self.fd = libc.syscall(PERF_EVENT_OPEN[platform.machine()], attr, -1, cpu, -1, CLOSE_ON_EXEC)
+        attr = struct.pack("IIQQQ32x", SOFTWARE, 64, CPU_CLOCK, period_ns, SAMPLE_TID)
+        number = PERF_EVENT_OPEN[platform.machine()]
+        self.fd = libc.syscall(number, attr, -1, cpu, -1, CLOSE_ON_EXEC)
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), f"perf_event_open on cpu {cpu}")
         self.ring = mmap.mmap(self.fd, mmap.PAGESIZE + RING_BYTES)
@@ -58,9 +59,16 @@ class Observer:
         found = sum(pid in pids for clock in self.clocks.values() for pid, _ in clock.ticks())
         return found * self.period_ns
 
+    def samples(self, *pids):
+        """How often it found these processes. At least one: who asks knows that they ran."""
+        found = self.ns(*pids) // self.period_ns
+        assert found > 0, f"the clock did not tick in {pids}"
+        return found
+
     def threads_ns(self, pid):
         """{tid: CPU time} of the process's threads that it met."""
-        found = Counter(tid for clock in self.clocks.values() for of, tid in clock.ticks() if of == pid)
+        all_ticks = (tick for clock in self.clocks.values() for tick in clock.ticks())
+        found = Counter(tid for of, tid in all_ticks if of == pid)
         return {tid: ticks * self.period_ns for tid, ticks in found.items()}
 
     def ticks(self, cpu):
