@@ -121,8 +121,10 @@ def test_sleeps_are_in_offcpudist_with_their_length(profiler, start):
     away = histograms(profiler, "offcpudist")[target.pid]
     short = sum(n for low, n in away.slots.items() if 64 <= low < 1024)
     long = sum(n for low, n in away.slots.items() if 8192 <= low < 65536)
-    assert short >= 0.95 * truth["nap_100us"]["switches"]
-    assert long >= 0.95 * truth["nap_10ms"]["switches"]
+    # (Timers come late where the host has the CPU; then the program saw it as well.)
+    for seen, name, most_us in ((short, "nap_100us", 1024), (long, "nap_10ms", 65536)):
+        in_time = sum(ns < 1000 * most_us for ns in truth[name]["each_ns"])
+        assert seen >= 0.95 * in_time >= 0.5 * truth[name]["switches"]
     assert away.count >= truth["nap_100us"]["switches"] + truth["nap_10ms"]["switches"]
 
 
@@ -143,7 +145,8 @@ def test_slow_ones_are_the_spinners_that_wait_for_each_other(profiler, start):
     assert len({event["tid"] for event in slow}) >= 2
     assert surely >= 20
     counts = oracle.process(target.pid) - before
-    assert sum(event["lat_us"] for event in slow) <= counts.delay_ns / 1000
+    near_us = counts.delay_ns / 1000 + 20 * len(slow)
+    assert sum(event["lat_us"] for event in slow) <= near_us
     known = [event for event in slow if event["most"]]
     assert len(known) >= 0.8 * len(slow)
     assert all(event["most"]["tid"] != event["tid"] for event in known)
