@@ -116,11 +116,14 @@ def test_changing_params_in_the_middle_loses_nothing(profiler, start, observe):
     observer = observe(HZ)
     target = start("spin", 4)
     for turn in range(6):
+        least_ns = target.cpu_ns_now() + 1e8  # a window without a sample has no file
         time.sleep(0.3)
+        wait_for(lambda least_ns=least_ns: target.cpu_ns_now() > least_ns, seconds=30, why="it ran")
         profiler.put_ok({"params": {"thread_frame": turn % 2}})
     cpu_ns = target.finish()["cpu_ns"]
     profiler.put_ok({"state": "stopped"})
-    wait_for(lambda: len(profiler.written()) >= 7, why="a file for each change and the rest")
+    wait_for(lambda: len(profiler.written()) >= 7, seconds=30,
+             why="a file for each change and the rest")
     profiles = profiler.written()
     sampled = sum(p.total(pid=target.pid) for p in profiles)
     same_time(sampled, HZ, cpu_ns, observer.ns(target.pid), within=0.05)
