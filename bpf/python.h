@@ -115,8 +115,8 @@ __noinline int python_frame(uint32_t level)
 		r = python_push_code(walk, entry, owner);
 	if (r != PYTHON_ON)
 		return r;
-	if (!(++python->frames &
-	      (python->frames - 1))) /* a circle is met again, whatever its size */
+	python->frames++; /* a circle is met again, whatever its size */
+	if (!(python->frames & (python->frames - 1)))
 		python->behind = python->frame;
 	python->frame = previous;
 	if (!previous && python->flags & PYTHON_OPEN)
