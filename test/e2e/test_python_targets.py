@@ -20,8 +20,8 @@ def inner():
 def outer():
     inner()
 def run(seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         outer()
 """
 FOR_LONG = PROGRAM + "run(60)\n"
@@ -100,7 +100,7 @@ def test_started_afterwards(profiler, copy, start, python, script):
     wait_runtime(profiler, target.pid, version_text(python))
     time.sleep(1)
     share, total = python_share(profiler.folded(), target.pid)
-    assert total >= 10 and share > 0.98, (share, total)
+    assert total >= 10 and share > 0.9, (share, total)  # but for the first moment
 
 
 def test_forked_and_execed(profiler, start, python, script):
@@ -155,10 +155,11 @@ time.sleep(60)
 
 def test_one_that_exits_keeps_its_names(profiler, start, python, script):
     target = start(Path(python.path), script(PROGRAM + "time.sleep(1.5)\nrun(0.5)\n"))
+    wait_for(lambda: target.cpu_ns_now() > 1e7)
     profiler.profile(pids=[target.pid])
     target.reap()
     share, total = python_share(profiler.folded(), target.pid)
-    assert total >= 10 and share > 0.9, (share, total)
+    assert total >= 10 and share > 0.8, (share, total)  # its begin and its end are native
     assert profiler.folded().total("outer (prog.py:6)_[p]", pid=target.pid) > 0
 
 
