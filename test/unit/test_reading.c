@@ -200,9 +200,7 @@ static void test_stacks_are_shown_in_the_detail_that_is_asked_for(void **state)
 		const char *expected;
 		uint8_t libraries;
 	} cases[] = {
-		{{.lines = true},
-		 "[7]app;main;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n",
-		 1 << 2},
+		{{.lines = true}, "[7]app;main;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n", 1 << 2},
 		{{.lines = true, .native_stack = true},
 		 "[7]app;main;loop;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n",
 		 1 << 1 | 1 << 3},
@@ -427,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_is_held_is_summed_by_stack),
 		TEST(test_the_thread_has_a_frame_where_it_is_wanted),
+		TEST(test_stacks_are_shown_in_the_detail_that_is_asked_for),
 		TEST(test_dead_entries_go_and_are_not_shown),
 		TEST(test_only_what_is_asked_for_is_shown_and_all_stays),
 		TEST(test_a_stack_that_is_not_known_is_shown_as_that),

@@ -60,9 +60,8 @@ static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
 static void options_say_what_is_to_be_seen_of_stacks(void **state)
 {
 	char *plain[] = {(char[]){"record"}, (char[]){"true"}, NULL};
-	char *all[] = {(char[]){"record"},	   (char[]){"--native-stack"},
-		       (char[]){"--frame-detail"}, (char[]){"name"},
-		       (char[]){"true"},	   NULL};
+	char *all[] = {(char[]){"record"}, (char[]){"--native-stack"}, (char[]){"--frame-detail"},
+		       (char[]){"name"},   (char[]){"true"},	       NULL};
 	char *wrong[] = {(char[]){"record"}, (char[]){"--frame-detail=file"}, (char[]){"true"},
 			 NULL};
 	struct record_options options;

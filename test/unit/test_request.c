@@ -2,6 +2,7 @@
 #include "requests.h"
 
 #include "probe.h"
+#include "profile/detail.h"
 #include "profile/tracer_sched.h"
 
 #define BODY(rest)  "{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\"}]}" rest "}"
