@@ -2,7 +2,7 @@
 /* Code objects of running Pythons: names, files and the lines of all instructions. */
 #include <inttypes.h>
 
-#include "pythons.h"
+#include "python_process.h"
 
 #include "symbol/pycode.h"
 
