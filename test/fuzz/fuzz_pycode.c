@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Bytes as the memory of a Python process: a code object anywhere in it, by the layout of each
- * version. The first 16 bytes tell which layout, where the object is, and whether the sum is right;
- * from 3.13 on a layout comes from debug offsets, which may be the bytes' own.
+ * version. The first 16 bytes tell which layout, where the object is, whether the sum is right, and
+ * whether there are copies of the code; from 3.13 on a layout comes from debug offsets, which may
+ * be the bytes' own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static void check_code(struct pycode *code, const struct python_layout *layout)
 
 		demand(pycode_line(code, layout->code_instructions + at) <= INT32_MAX);
 		demand(pycode_line(code, at - 1) <= INT32_MAX);
+		demand(pycode_has(code, at) || layout->code_copies != CPYTHON_NO);
 	}
 	demand(pycode_bytes(code) < (2 << 20));
 	pycode_unref(code);
@@ -129,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memcpy(&address, data + 8, sizeof(address));
 	if (!find_layout(data[0], &memory, &layout))
 		return 0;
+	if (data[1] & 2)
+		layout.code_copies = layout.code_lines + 8;
 	uint32_t sum = sum_of(&layout, &reader, address);
 	memory.reads = 0;
 	memory.read_bytes = 0;
