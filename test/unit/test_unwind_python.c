@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Python's half of a stack, of interpreters made by hand. */
-#include "python_maker.h"
+#include "interpreter_maker.h"
 
 #define ENTRY(code) (code), true
 #define FRAME(code) (code), false
