@@ -62,6 +62,8 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
 				setup->urgent, setup->sizes.targets);
+	if (r == 0 && !setup->sizes.python)
+		targets_leave_python(engine->targets);
 	if (r == 0)
 		r = codes_new(&engine->codes, setup->loop, setup->urgent,
 			      targets_table(engine->targets), CODES_BYTES);
