@@ -62,6 +62,8 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
 				setup->urgent, setup->sizes.targets);
+	if (r == 0 && !setup->sizes.python)
+		targets_leave_python(engine->targets);
 	if (r == 0)
 		r = codes_new(&engine->codes, setup->loop, setup->urgent,
 			      targets_table(engine->targets), CODES_BYTES);
@@ -424,9 +426,9 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	subscriber_free(subscriber); /* after the selection that had its ids */
 }
 
-void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame)
+void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail)
 {
-	subscriber->subscription.thread_frame = thread_frame;
+	subscriber->subscription.detail = *detail;
 }
 
 struct tracer *engine_tracer(const struct engine *engine)

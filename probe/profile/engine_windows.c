@@ -120,7 +120,7 @@ static void add_sink(void *arg, struct subscriber *subscriber, enum probe probe)
 	const struct sinking *sinking = arg;
 	struct sink sink = {
 		.bit = 1u << subscriber->number,
-		.thread_frame = subscriber->subscription.thread_frame,
+		.detail = subscriber->subscription.detail,
 		.lost = sinking->lost[probe],
 		.left_out = sinking->left_out[probe],
 	};
@@ -244,7 +244,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 	if (!subscriber->profiles[PROBE_MEM_GLIBC])
 		return -ENOENT;
 	asked.subscribers = 1u << subscriber->number;
-	asked.thread_frame = subscriber->subscription.thread_frame;
+	asked.detail = subscriber->subscription.detail;
 	asked.named_ns = drain_ended_ns(engine->drain);
 	if (asked.from < since)
 		asked.from = since;

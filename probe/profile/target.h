@@ -50,6 +50,9 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		struct symbol_files *files, struct worker *urgent, size_t max);
 void targets_free(struct targets *targets);
 
+/* Without Python's frames: its processes are as any others. Before the first one is looked at. */
+void targets_leave_python(struct targets *targets);
+
 /* Makes the selection true: looks at all processes of the host, tells the kernel whom to sample.
  * -ENOMEM, errno of reading /proc. */
 int targets_select(struct targets *targets, const struct selection *selection);

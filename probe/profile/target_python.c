@@ -54,6 +54,11 @@ static bool may_ask(const struct target *target, uint64_t now_ns)
 		(target->interpreter_tries < TRIES_MAX && now_ns >= target->interpreter_ns));
 }
 
+void targets_leave_python(struct targets *targets)
+{
+	targets->without_python = true;
+}
+
 void target_interpret(struct targets *targets, struct target *target,
 		      const struct spans_python *python)
 {
@@ -67,7 +72,7 @@ void target_interpret(struct targets *targets, struct target *target,
 	};
 	uint64_t now_ns = loop_now_ns();
 
-	if (!python->found)
+	if (!python->found || targets->without_python)
 		return;
 	if (!is_same(target->interpreter, python)) {
 		if (target->interpreter && !target->interpreting)
@@ -95,6 +100,8 @@ void target_ask_interpreter(struct targets *targets, struct target *target)
 {
 	const struct interpreter *known = target->interpreter;
 
+	if (targets->without_python)
+		return;
 	if (known ? is_passing(known) : target->spans && target->spans->has_python) {
 		if (may_ask(target, loop_now_ns()))
 			target_publish(targets, target);

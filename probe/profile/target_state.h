@@ -40,6 +40,7 @@ struct targets {
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
+	bool without_python;	      /* bpf.python is false */
 	bool evicted;		      /* during targets_publish() */
 	uint64_t evicted_before;      /* tables, until the last one */
 	void (*maps_read)(void *arg); /* NULL: nobody is told */

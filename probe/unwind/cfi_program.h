@@ -24,6 +24,8 @@ struct cfi_machine {
 	bool negates_ra; /* has DW_CFA_AARCH64_negate_ra_state */
 };
 
+struct elf_image;
+
 /* NULL: of a processor that isn't known. */
 const struct cfi_machine *cfi_machine_of(const struct elf_image *image);
 

@@ -60,31 +60,47 @@ static uint32_t parse(const char *text)
 	return *at ? 0 : 3u << 24 | minor << 16 | micro << 8 | level << 4 | serial;
 }
 
-/* All that are in it have to agree on the minor version; the first one counts. */
-static bool search(const char *text, size_t bytes, uint32_t *version)
+/* What was found: all have to agree on the minor version, the first one counts. */
+struct versions {
+	uint32_t version;
+	bool mixed;
+};
+
+static void add(struct versions *versions, uint32_t version)
+{
+	if (!versions->version)
+		versions->version = version;
+	versions->mixed |= ((versions->version ^ version) & 0xffff0000) != 0;
+}
+
+/* A linker lets a text be the end of another one: that of a path, `/opt/python/3.9.1`. */
+static bool may_begin(char before)
+{
+	return before == '/' || before == '-' || before == ' ';
+}
+
+static void search(const char *text, size_t bytes, struct versions *whole, struct versions *tails)
 {
 	const char *at = text, *end = text + bytes;
 
-	while ((at = memmem(at, (size_t)(end - at), "\0003.", 3))) {
-		const char *begin = ++at;
+	while ((at = memmem(at, (size_t)(end - at), "3.", 2))) {
+		const char *begin = at++;
 		size_t len = strnlen(begin, (size_t)(end - begin));
 		uint32_t found = 0;
 
-		if (begin + len < end && len < TEXT_MAX - 1)
+		if (begin > text && begin + len < end && len < TEXT_MAX - 1 &&
+		    (!begin[-1] || may_begin(begin[-1])))
 			found = parse(begin);
-		if (found && *version && (found ^ *version) & 0xffff0000)
-			return false;
-		if (found && !*version)
-			*version = found;
+		if (found)
+			add(begin[-1] ? tails : whole, found);
 	}
-	return true;
 }
 
 static uint32_t find_text(int fd, const struct elf_segment *segments, size_t count)
 {
 	_cleanup_free_ char *text = malloc(PIECE);
 	uint64_t left = SEARCH_MAX;
-	uint32_t version = 0;
+	struct versions whole = {0}, tails = {0};
 
 	if (!text)
 		return 0;
@@ -95,13 +111,15 @@ static uint32_t find_text(int fd, const struct elf_segment *segments, size_t cou
 		for (uint64_t at = 0; at < bytes; at += PIECE - TEXT_MAX) {
 			size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
 
-			if (elf_pread(fd, text, n, segments[i].file_offset + at) < 0 ||
-			    !search(text, n, &version))
+			if (elf_pread(fd, text, n, segments[i].file_offset + at) < 0)
 				return 0;
+			search(text, n, &whole, &tails);
 		}
 		left -= bytes;
 	}
-	return version;
+	if (whole.version)
+		return whole.mixed ? 0 : whole.version;
+	return tails.mixed ? 0 : tails.version;
 }
 
 uint32_t cpython_version(int fd, const struct elf_image *image, uint64_t symbol)

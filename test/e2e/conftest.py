@@ -1,4 +1,5 @@
 """Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test."""
+import functools
 import shutil
 import signal
 import tempfile
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from pythons import Place, missing_versions, pythons
+from waiting import ready
 
 TEST_SECONDS = 120
 
@@ -86,3 +89,45 @@ def copy(work):
         return path
 
     return make
+
+
+@functools.cache
+def each_python():
+    """Those that are here, and a skip for each version that isn't."""
+    return [*(pytest.param(python, id=python.name) for python in pythons()),
+            *(pytest.param(None, id=f"3.{minor}", marks=pytest.mark.skip(f"no Python 3.{minor}"))
+              for minor in missing_versions())]  # fmt: skip
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for `python` runs with each (pythons.py)."""
+    if "python" in metafunc.fixturenames:
+        metafunc.parametrize("python", each_python())
+
+
+@pytest.fixture
+def place(python, work):
+    """The programs of test/programs/python, where that Python sees them."""
+    made = Place(python, work)
+    try:
+        shutil.copy(program("foreign.so"), made.real)
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def run_python(start, place):
+    """run_python("blocked.py", "ever"): one of these programs. standing(…): one that has stopped itself
+    before its work."""
+
+    def run(name, *args, how=start):
+        command, *rest = place.python.argv(name, *args, folder=place.folder)
+        return how(Path(command), *rest)
+
+    return run
+
+
+@pytest.fixture
+def standing(start, run_python):
+    return lambda *args: run_python(*args, how=lambda *argv: ready(start, *argv))
