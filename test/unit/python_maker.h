@@ -38,6 +38,7 @@ static const struct python_layout made_layout = {
 	.code_lines = MADE_CODE_LINES,
 	.code_first_line = MADE_CODE_LINE,
 	.code_instructions = MADE_CODE_BYTES,
+	.code_copies = CPYTHON_NO,
 	.unicode_length = 16,
 	.unicode_state = 32,
 	.ascii_data = 40,
