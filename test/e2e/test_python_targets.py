@@ -129,19 +129,23 @@ run(60)
 
 
 def test_a_fork_while_it_runs_is_walked_from_its_first_sample(profiler, start, python, script, work):
+    go = work / "go"
     target = start(Path(python.path), script(PROGRAM + """
-time.sleep(1.5)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
 for _ in range(20):
     if os.fork() == 0:
         run(0.1)
         os._exit(0)
     os.wait()
+print("{}", flush=True)
 time.sleep(60)
-"""))
+"""), go)
     comm = Path(f"/proc/{target.pid}/comm").read_text().strip()
     profiler.profile({"comm": f"^{comm}$", "cmdline": str(work)})
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(5)
+    go.touch()
+    wait_for(lambda: target.log.read_text(), 60)
     profile = profiler.folded()
     children = profile.pids - {target.pid}
     assert len(children) > 15, children
