@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c and
- * batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
+/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c,
+ * batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
@@ -36,10 +36,21 @@ struct spot_key {
 	uint64_t file, address, place;
 };
 
-/* For one stack, while it is placed. */
+/* A Python frame that was placed in this batch, and where. */
+struct placed_python {
+	const struct target *target;
+	uint64_t words[2];
+	uint32_t spot;
+};
+
+#define PLACED_BITS 10
+
+/* For one stack, while it is placed; and the Python frames that were placed last, for a program's
+ * stacks are made of few. */
 struct place_room {
 	uint8_t natives[NATIVE_WORDS_MAX], pythons[PYTHON_FRAMES_MAX];
 	uint32_t spots[NATIVE_WORDS_MAX + PYTHON_FRAMES_MAX];
+	struct placed_python placed[1 << PLACED_BITS];
 };
 
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
@@ -81,6 +92,9 @@ struct grafted {
 	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
 	size_t frames;
 };
+
+/* Names each spot; the texts are in the batch's, whose error stays. */
+void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);
 
 /* Puts a stack's frames below a node: [truncated]; frames …; its part's. Returns the leaf's node,
  * -ENOSPC, -ENOMEM. */

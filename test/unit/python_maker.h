@@ -29,6 +29,9 @@ static const struct python_layout made_layout = {
 			.code_name = MADE_CODE_NAME,
 			.unicode_hash = 24,
 			.object_type = 8,
+			.code_file = MADE_CODE_FILENAME,
+			.ascii_data = 40,
+			.ascii_shift = 6,
 		},
 	.lines = PYTHON_LINES_LOCATIONS,
 	.instruction_bytes = 1,
@@ -176,13 +179,16 @@ static inline uint64_t put_code(struct python_memory *memory)
 /* As the kernel's side sums it up. */
 static inline uint32_t code_sum_now(struct python_memory *memory)
 {
-	uint64_t words[CPYTHON_CODE_WORDS] = {0};
+	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
 	uint64_t name = word_of(memory, memory->code + MADE_CODE_NAME);
+	uint64_t text = word_of(memory, memory->code + MADE_CODE_FILENAME);
 
 	memcpy(words, python_at(memory, memory->code + MADE_CODE_SUM), sizeof(words[0]) * 7);
-	return (uint32_t)(cpython_code_sum(words, MADE_CODE_SUM_WORDS,
-					   word_of(memory, name + made_layout.walk.unicode_hash)) >>
-			  32);
+	sum = cpython_code_sum(words, MADE_CODE_SUM_WORDS,
+			       word_of(memory, name + made_layout.walk.unicode_hash));
+	if (python_memory_read(memory, text + made_layout.unicode_length, file, sizeof(file)) == 0)
+		sum = cpython_file_sum(sum, file, &made_layout.walk);
+	return (uint32_t)(sum >> 32);
 }
 
 static inline int read_code(struct pycode **code, struct python_memory *memory, uint32_t sum)
