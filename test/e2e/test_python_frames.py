@@ -181,8 +181,6 @@ def test_trampolines_of_perf_maps_make_no_second_frame(profiler, start, interpre
         pytest.skip("no Python that has -X perf")
     target = start_shown(start, interpreter, "-X", "perf")
     profile = profiled(profiler, target, native_stack=native_stack)
-    wanted = known(interpreter)
-    hit = sum(s.value for s in profile.stacks if names(s) in wanted)
-    assert hit >= RIGHT * profile.total()
+    assert right(profile, interpreter) >= RIGHT, sorted((s.value, s.frames) for s in profile.stacks)[-5:]
     jit = sum(s.value for s in profile.stacks if any("_[j]" in frame for frame in s.frames))
     assert jit <= (1 - RIGHT) * profile.total(), [s for s in profile.stacks if "_[j]" in str(s)][:3]
