@@ -31,14 +31,25 @@ struct reading {
 	uint32_t copies_count;
 };
 
-/* As the kernel's side sums it up (bpf/python.h). */
-static uint32_t sum_of(const struct span *span, const struct cpython *walk, uint64_t name_hash)
+/* Whether it is `sum`, as the kernel's side sums it up (bpf/python.h): 0, or -ESTALE. */
+static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		     uint32_t wanted)
 {
-	uint64_t words[CPYTHON_CODE_WORDS] = {0};
+	const struct cpython *walk = &reading->layout->walk;
+	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
 
 	memcpy(words, span->data + (walk->code_sum_at - span->from),
 	       walk->code_sum_words * sizeof(words[0]));
-	return (uint32_t)(cpython_code_sum(words, walk->code_sum_words, name_hash) >> 32);
+	sum = cpython_code_sum(words, walk->code_sum_words, name_hash);
+	if (walk->code_file) {
+		uint64_t at = span_word(span, reading->layout->code_filename);
+		int r = reading->memory->read(reading->memory->arg, at + walk->unicode_hash - 8,
+					      file, sizeof(file));
+		if (r < 0)
+			return r;
+		sum = cpython_file_sum(sum, file, walk);
+	}
+	return sum >> 32 == wanted ? 0 : -ESTALE;
 }
 
 static int read_names(struct reading *reading, uint32_t sum)
@@ -50,8 +61,9 @@ static int read_names(struct reading *reading, uint32_t sum)
 	int r = pystring_read(&reading->name, layout, reading->memory, name);
 	if (r < 0)
 		return r;
-	if (sum_of(&reading->span, &layout->walk, reading->name.hash) != sum)
-		return -ESTALE;
+	r = check_sum(reading, &reading->span, reading->name.hash, sum);
+	if (r < 0)
+		return r;
 	if (layout->walk.code_type && type != layout->walk.code_type)
 		return -EBADMSG;
 	if (layout->code_qualname != CPYTHON_NO) {
@@ -209,7 +221,7 @@ static int check_again(const struct reading *reading, uint32_t sum)
 				  &name_hash, sizeof(name_hash));
 	if (r < 0)
 		return r;
-	return sum_of(&span, &layout->walk, name_hash) == sum ? 0 : -ESTALE;
+	return check_sum(reading, &span, name_hash, sum);
 }
 
 int pycode_read(struct pycode **ret, const struct python_layout *layout,

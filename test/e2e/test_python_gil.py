@@ -75,8 +75,8 @@ def follows(stack, *wanted):
 
 def test_a_sub_interpreter_stands_above_who_runs_it(profiler, standing):
     _, profile, target = profiled(profiler, standing, "interpreters.py", "nested", 1)
-    for chain in (("outer", "<module>", "inner"),
-                  ("outer", "<module>", "middle", "<module>", "innermost")):  # fmt: skip
+    for chain in (("outer", "<module>", "works_inside"),
+                  ("outer", "<module>", "middle", "<module>", "works_innermost")):  # fmt: skip
         mine = [s for s in profile.of(target.pid) if chain[-1] in functions(s)]
         assert sum(s.value for s in mine) >= 0.2 * HZ
         assert_share(mine, lambda s, chain=chain: follows(s, "<module>", "nested", *chain), RIGHT)

@@ -36,7 +36,7 @@ static uint32_t sum_of(const struct tested *tested, uint64_t address)
 {
 	const struct cpython *walk = &tested->layout.walk;
 	const struct pycode_memory *memory = &tested->memory;
-	uint64_t words[CPYTHON_CODE_WORDS], name, hash;
+	uint64_t words[CPYTHON_CODE_WORDS], name, hash, file[CPYTHON_FILE_WORDS];
 
 	assert_in_range(walk->code_sum_words, 1, CPYTHON_CODE_WORDS);
 	assert_int_equal(memory->read(memory->arg, address + walk->code_sum_at, words,
@@ -46,7 +46,12 @@ static uint32_t sum_of(const struct tested *tested, uint64_t address)
 			 0);
 	assert_int_equal(memory->read(memory->arg, name + walk->unicode_hash, &hash, sizeof(hash)),
 			 0);
-	return (uint32_t)(cpython_code_sum(words, walk->code_sum_words, hash) >> 32);
+	hash = cpython_code_sum(words, walk->code_sum_words, hash);
+	assert_int_equal(memory->read(memory->arg, address + walk->code_file, &name, sizeof(name)),
+			 0);
+	assert_int_equal(
+		memory->read(memory->arg, name + walk->unicode_hash - 8, file, sizeof(file)), 0);
+	return (uint32_t)(cpython_file_sum(hash, file, walk) >> 32);
 }
 
 static void assert_told(const char *hex, const char *text, size_t len)

@@ -52,8 +52,8 @@ def outer(source):
 
 
 def nested(seconds):
-    outer(INNER.format(name="inner", seconds=seconds))
-    outer(MIDDLE.format(inner=INNER.format(name="innermost", seconds=seconds)))
+    outer(INNER.format(name="works_inside", seconds=seconds))
+    outer(MIDDLE.format(inner=INNER.format(name="works_innermost", seconds=seconds)))
 
 
 def beside(seconds):
