@@ -36,6 +36,7 @@ static __always_inline bool python_push(struct walk *walk, enum frame_kind kind,
 	walk->words[PYTHON_AT + n] = first;
 	walk->words[PYTHON_AT + n + 1] = word;
 	python->words_count = n + 2;
+	python->last = n;
 	python->hash = hash_word(hash_word(python->hash, first), word);
 	return true;
 }
@@ -44,9 +45,9 @@ static __always_inline bool python_push(struct walk *walk, enum frame_kind kind,
 static __always_inline void python_enter(struct walk *walk)
 {
 	struct python_walk *python = &walk->python;
-	uint32_t last = python->words_count - 2;
+	uint32_t last = python->last;
 
-	if (last <= PYTHON_WORDS_MAX - 2)
+	if (last < PYTHON_WORDS_MAX)
 		walk->words[PYTHON_AT + last] += (uint64_t)(FRAME_PYTHON_ENTRY - FRAME_PYTHON)
 						 << FRAME_KIND_SHIFT;
 	python->hash = hash_word(python->hash, FRAME_PYTHON_ENTRY);
@@ -114,8 +115,8 @@ __noinline int python_frame(uint32_t level)
 		r = python_push_code(walk, entry, owner);
 	if (r != PYTHON_ON)
 		return r;
-	if (!(++python->frames &
-	      (python->frames - 1))) /* a circle is met again, whatever its size */
+	python->frames++; /* a circle is met again, whatever its size */
+	if (!(python->frames & (python->frames - 1)))
 		python->behind = python->frame;
 	python->frame = previous;
 	if (!previous && python->flags & PYTHON_OPEN)

@@ -84,9 +84,9 @@ struct python_walk {
 	uint64_t interpreter, state, frame; /* what is looked at next; 0: none */
 	uint64_t behind;		    /* a frame that was passed */
 	uint64_t hash;
-	uint64_t sum;	 /* of the code object that was looked at last */
-	uint32_t number; /* of the walk, in this buffer */
-	uint32_t words_count;
+	uint64_t sum;				/* of the code object that was looked at last */
+	uint32_t number;			/* of the walk, in this buffer */
+	uint32_t words_count, last;		/* … where the last frame is */
 	uint32_t flags;				/* bpf/python.h */
 	uint32_t interpreters, threads, frames; /* looked at so far */
 	uint32_t state_words, code_words;	/* to be read of each */

@@ -256,10 +256,15 @@ check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test wi
 unit: $(UNITS) ## run the unit tests
 	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
 
+# How often a failing test may run again, where pytest-rerunfailures is installed (doc/testing.md).
+RERUNS ?= 2
+
 .PHONY: e2e
 e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end tests (needs root)
-	@STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
-		$(PYTEST) -q -p no:cacheprovider test/e2e $(PYTESTFLAGS)
+	@if $(PYTEST) --help | grep -e --reruns >/dev/null; then reruns='--reruns $(RERUNS)'; \
+	else echo 'e2e: no pytest-rerunfailures, each test has one run'; fi; \
+	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
+		$(PYTEST) -q -p no:cacheprovider $$reruns test/e2e $(PYTESTFLAGS)
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)

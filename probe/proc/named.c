@@ -14,7 +14,7 @@
 #define NAMES_MAX   (8u * 1024 * 1024) /* in the strings; each is compared with ours */
 #define PLACES_MAX  65536	       /* a program with OpenSSL has thousands of *_free */
 #define BATCH	    512
-#define PIECE	    4096
+#define PIECE	    65536
 
 /* A name's place in the strings. */
 struct place {

@@ -6,19 +6,6 @@
 #include <string.h>
 
 #include "profile/allocating.h"
-#include "profile/python_call.h"
-
-static void name_spots(struct batch *batch, struct symbolizer *symbolizer)
-{
-	for (size_t i = 0; i < batch->spots_count; i++) {
-		struct spot *spot = &batch->spots[i];
-
-		spot->name = batch->text.len;
-		spot->named = symbolizer_name(symbolizer, &spot->code, &batch->text);
-		spot->calls = spot->may_call && !buf_error(&batch->text) &&
-			      python_call(batch->text.data + spot->name, spot->named.name_len);
-	}
-}
 
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
 			  const struct detail *detail)
@@ -213,7 +200,7 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledge
 {
 	symbolizer_begin(symbolizer);
 	ledger_begin(ledger);
-	name_spots(batch, symbolizer);
+	batch_name_spots(batch, symbolizer);
 	name_stacks(batch, ledger, result);
 	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {

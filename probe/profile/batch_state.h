@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c and
- * batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
+/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c,
+ * batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
@@ -81,6 +81,9 @@ struct grafted {
 	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
 	size_t frames;
 };
+
+/* Names each spot; the texts are in the batch's, whose error stays. */
+void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);
 
 /* Puts a stack's frames below a node: [truncated]; frames …; its part's. Returns the leaf's node,
  * -ENOSPC, -ENOMEM. */

@@ -134,12 +134,14 @@ static int ask(struct codes *codes, const struct target *target, const struct co
 	return reading_add(codes, target, key);
 }
 
-static void want(struct codes *codes, struct target *target, const struct code_key *key)
+static void want(struct codes *codes, struct target *target, const struct code_key *key,
+		 uint32_t instruction)
 {
 	struct codebook *book = target->codebook;
+	const struct known_code *known = shelf_find(book->shelf, key);
 	struct asked_code *asked;
 
-	if (shelf_find(book->shelf, key))
+	if (known && pycode_has(known->code, instruction))
 		return;
 	if (!book->asked && map_new(&book->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
 		return; /* the next time */
@@ -148,6 +150,7 @@ static void want(struct codes *codes, struct target *target, const struct code_k
 		codes->stats.lost[CODE_LOST_NO_ROOM]++;
 	if (r != 1)
 		return;
+	asked->instruction = instruction;
 	r = ask(codes, target, key);
 	if (r < 0)
 		fail(codes, asked, r);
@@ -180,7 +183,7 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 		/* Recursion: the same one again. */
 		if (!key.address || (key.address == before.address && key.sum == before.sum))
 			continue;
-		want(codes, target, &key);
+		want(codes, target, &key, (uint32_t)words[i + 1]);
 		before = key;
 	}
 	if (codes->open && !codes->flushing_posted) {
@@ -193,14 +196,18 @@ void codes_learn(struct codes *codes, struct target *target, const struct code_k
 		 struct pycode *code, int error)
 {
 	struct codebook *book = target->codebook;
-	int r = code ? shelf_add(book, key, code) : error;
 	struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
+	/* Where its copy isn't, it won't come by reading on. */
+	bool in_vain = code && asked && !pycode_has(code, asked->instruction);
+	int r = code ? shelf_add(book, key, code) : error;
 
 	codes->stats.read += code != NULL;
 	if (r < 0 && asked)
 		fail(codes, asked, r);
 	else if (r < 0)
 		codes->stats.lost[loss_of(r)]++; /* the window has ended meanwhile */
+	else if (in_vain)
+		asked->failed = true;
 	else if (asked)
 		map_del(book->asked, key);
 }

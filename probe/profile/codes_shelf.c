@@ -67,11 +67,14 @@ static int put(struct shelf *shelf, const struct code_key *key, struct known_cod
 	struct shelf_slot *slot = NULL;
 	int r = map_put(shelf->slots, key, (void **)&slot);
 
-	if (r != 1 || !slot)
-		return r < 0 ? r : -EEXIST;
-	*slot = (struct shelf_slot){known, used};
+	if (r < 0 || !slot)
+		return r < 0 ? r : -ENOMEM;
 	known->refs++;
-	shelf->codes->stats.bytes += SLOT_BYTES;
+	if (r == 0) /* read again */
+		known_unref(shelf->codes, slot->known);
+	else
+		shelf->codes->stats.bytes += SLOT_BYTES;
+	*slot = (struct shelf_slot){known, used};
 	return 0;
 }
 
@@ -137,7 +140,7 @@ int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *
 	r = put(book->shelf, key, known, codes->window);
 	book->shelf->used = ++codes->uses;
 	known_unref(codes, known);
-	return r == -EEXIST ? 0 : r;
+	return r;
 }
 
 static bool is_much(const struct codes *codes)

@@ -36,6 +36,7 @@ struct shelf {
 /* What was asked for in this window and isn't known. */
 struct asked_code {
 	bool failed; /* else it is being read */
+	uint32_t instruction;
 };
 
 struct codebook {
@@ -68,7 +69,8 @@ struct codes {
 /* NULL: unknown. */
 struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key);
 
-/* Puts it on the book's own shelf; takes over the code's reference. -ENOSPC, -ENOMEM */
+/* Puts it on the book's own shelf, in the place of an older one; takes over the code's reference.
+ * -ENOSPC, -ENOMEM */
 int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code);
 
 bool shelf_is_full(const struct codebook *book);

@@ -3,7 +3,8 @@
  * Reading a window ("drain"), every 30 s, when somebody asks, and before it fills up:
  *
  *	have waiting threads walked -> swap windows -> wait until new processes and code objects are
- *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who asked
+ *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who
+ *asked
  *
  * One at a time; who asks while one goes on gets the next one. On the loop's thread.
  */

@@ -42,6 +42,15 @@ static bool is_inside(const struct cpython_range *pieces, size_t count, uint64_t
 	return false;
 }
 
+static bool overlaps(const struct search *search, const struct cfi_piece *piece)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		if (piece->from < search->pieces[i].to && search->pieces[i].from < piece->to)
+			return true;
+	}
+	return false;
+}
+
 static void meet_leap(void *arg, const struct straight_leap *leap)
 {
 	struct leaps *leaps = arg;
@@ -73,8 +82,7 @@ static int meet_piece(void *arg, const struct cfi_piece *piece)
 	struct search *search = arg;
 
 	if (search->count == CPYTHON_RANGES_MAX || piece->to - piece->from > CODE_MAX ||
-	    is_inside(search->pieces, search->count, piece->from) ||
-	    (piece->callable && !leads_into(&search->leaps, piece)))
+	    overlaps(search, piece) || (piece->callable && !leads_into(&search->leaps, piece)))
 		return 0;
 	search->pieces[search->count++] = (struct cpython_range){piece->from, piece->to};
 	return 0;

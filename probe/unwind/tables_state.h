@@ -46,7 +46,7 @@ struct table {
 	struct elf_segment *segments;
 	size_t segments_count;
 	struct cpython_file *python; /* NULL: there is none, or it isn't known */
-	size_t words; /* TABLE_HOMELESS: what it needs */
+	size_t words;		     /* TABLE_HOMELESS: what it needs */
 
 	unsigned others; /* in this window: other processes that were asked */
 

@@ -27,6 +27,8 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 
 static atomic_int reads;
 static size_t code_bytes = 100;
+static uint32_t
+	copies_until; /* instructions up to there are in copies that it knows; 0: no copies */
 static sem_t may_go_on;
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
@@ -55,6 +57,9 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 	*ret = calloc(1, sizeof(**ret));
 	(*ret)->refs = 1;
 	(*ret)->bytes = (uint32_t)code_bytes;
+	(*ret)->unit_bytes = 1;
+	(*ret)->has_copies = copies_until > 0;
+	(*ret)->lines.code_bytes = copies_until;
 	return 0;
 }
 
@@ -90,6 +95,7 @@ static void begin(size_t bytes_max)
 	w.target = add_target(PARENT, NULL);
 	atomic_store(&reads, 0);
 	code_bytes = 100;
+	copies_until = 0;
 }
 
 static void end(void)
@@ -196,6 +202,31 @@ static void a_deep_recursion_costs_one_reading(void **state)
 	codes_want(w.codes, w.target, words, 1000);
 	settle();
 	assert_int_equal(atomic_load(&reads), 1);
+	end();
+}
+
+static void a_new_copy_of_the_code_has_it_read_again(void **state)
+{
+	(void)state;
+	begin(1 << 20);
+	copies_until = 7; /* 7 isn't */
+	want(w.target, 0x1000, 1);
+	settle();
+	want(w.target, 0x1000, 1);
+	settle();
+	assert_int_equal(atomic_load(&reads), 1); /* in vain: not again in this window */
+	assert_non_null(codes_find(w.target, 0x1000, 1));
+	codes_sweep(w.codes);
+	copies_until = 8;
+	want(w.target, 0x1000, 1);
+	settle();
+	want(w.target, 0x1000, 1);
+	settle();
+	assert_int_equal(atomic_load(&reads), 2);
+	assert_true(pycode_has(codes_find(w.target, 0x1000, 1), 7));
+	assert_int_equal(figures().known, 1);
+	for (int loss = 0; loss < CODE_LOST_COUNT; loss++)
+		assert_int_equal(lost((enum code_loss)loss), 0);
 	end();
 }
 
@@ -352,6 +383,7 @@ int main(void)
 		cmocka_unit_test(what_a_stack_has_is_read_once),
 		cmocka_unit_test(it_is_read_soon_without_a_drain),
 		cmocka_unit_test(a_deep_recursion_costs_one_reading),
+		cmocka_unit_test(a_new_copy_of_the_code_has_it_read_again),
 		cmocka_unit_test(failures_are_counted_once_a_window),
 		cmocka_unit_test(a_fork_has_its_parents),
 		cmocka_unit_test(what_a_child_had_of_its_parent_is_read_there),

@@ -359,6 +359,46 @@ static void a_table_that_is_too_long_is_not_read(void **state)
 	assert_int_equal(read_code(&code, memory, code_sum_now(memory)), -EFAULT);
 }
 
+static void instructions_may_lie_in_copies_of_the_code(void **state)
+{
+	_cleanup_memory_ struct python_memory *memory = python_memory_new();
+	struct pycode_memory reader = {.read = python_memory_read, .arg = memory};
+	struct python_layout layout = made_layout;
+	struct pycode *code;
+
+	(void)state;
+	layout.code_copies = 160;
+	uint64_t object = put_code(memory), array = put_object(memory, 32);
+	put_word(memory, object + 160, array);
+	put_word(memory, array, 3);
+	put_word(memory, array + 8, object + MADE_CODE_BYTES);
+	put_word(memory, array + 16, 0);
+	put_word(memory, array + 24, object - (3ULL << 32) - 4096);
+	uint32_t sum = code_sum_now(memory);
+	assert_int_equal(pycode_read(&code, &layout, &reader, object, sum), 0);
+	assert_int_equal(pycode_line(code, MADE_CODE_BYTES + 4), 8);
+	assert_int_equal(pycode_line(code, (uint32_t)-4096 + 4), 8);
+	assert_int_equal(pycode_line(code, (uint32_t)-4096 + 6), 9);
+	assert_int_equal(pycode_line(code, (uint32_t)-4096 + 12), 0);
+	assert_int_equal(pycode_line(code, 100000), 0);
+	assert_true(pycode_has(code, MADE_CODE_BYTES));
+	assert_true(pycode_has(code, (uint32_t)-4096 + 11));
+	assert_false(pycode_has(code, (uint32_t)-4096 + 12));
+	assert_false(pycode_has(code, 100000));
+	pycode_unref(code);
+
+	put_word(memory, array, UINT64_MAX); /* so many are not looked at */
+	assert_int_equal(pycode_read(&code, &layout, &reader, object, sum), 0);
+	pycode_unref(code);
+	put_word(memory, object + 160, 0); /* none yet */
+	assert_int_equal(pycode_read(&code, &layout, &reader, object, sum), 0);
+	assert_true(pycode_has(code, MADE_CODE_BYTES));
+	assert_false(pycode_has(code, 100000));
+	pycode_unref(code);
+	put_word(memory, object + 160, 8);
+	assert_int_equal(pycode_read(&code, &layout, &reader, object, sum), -EFAULT);
+}
+
 static void layouts_without_sense_are_refused(void **state)
 {
 	_cleanup_memory_ struct python_memory *memory = python_memory_new();
@@ -402,6 +442,7 @@ int main(void)
 		cmocka_unit_test(another_file_at_the_same_address_is_told),
 		cmocka_unit_test(what_changes_while_it_is_read_is_not_taken),
 		cmocka_unit_test(a_table_that_is_too_long_is_not_read),
+		cmocka_unit_test(instructions_may_lie_in_copies_of_the_code),
 		cmocka_unit_test(layouts_without_sense_are_refused),
 	};
 
