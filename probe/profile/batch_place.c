@@ -70,7 +70,7 @@ static int64_t native_spot(const struct placing *placing, const struct code *cod
 	return number;
 }
 
-static int64_t python_spot(const struct placing *placing, const uint64_t words[2])
+static int64_t find_python_spot(const struct placing *placing, const uint64_t words[2])
 {
 	const struct target *target = placing->target;
 	struct pycode *python =
@@ -92,6 +92,21 @@ static int64_t python_spot(const struct placing *placing, const uint64_t words[2
 		.instruction = instruction,
 	};
 	return number;
+}
+
+static int64_t python_spot(const struct placing *placing, const uint64_t words[2])
+{
+	uint64_t hash = (words[0] ^ words[1]) * UINT64_C(0x9e3779b97f4a7c15);
+	struct placed_python *placed = &placing->room->placed[hash >> (64 - PLACED_BITS)];
+
+	if (placed->target == placing->target && placed->words[0] == words[0] &&
+	    placed->words[1] == words[1])
+		return placed->spot;
+	int64_t spot = find_python_spot(placing, words);
+	if (spot >= 0)
+		*placed = (struct placed_python){
+			placing->target, {words[0], words[1]}, (uint32_t)spot};
+	return spot;
 }
 
 static uint64_t kernel_address(uint64_t word)

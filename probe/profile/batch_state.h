@@ -36,10 +36,21 @@ struct spot_key {
 	uint64_t file, address, place;
 };
 
-/* For one stack, while it is placed. */
+/* A Python frame that was placed in this batch, and where. */
+struct placed_python {
+	const struct target *target;
+	uint64_t words[2];
+	uint32_t spot;
+};
+
+#define PLACED_BITS 10
+
+/* For one stack, while it is placed; and the Python frames that were placed last, for a program's
+ * stacks are made of few. */
 struct place_room {
 	uint8_t natives[NATIVE_WORDS_MAX], pythons[PYTHON_FRAMES_MAX];
 	uint32_t spots[NATIVE_WORDS_MAX + PYTHON_FRAMES_MAX];
+	struct placed_python placed[1 << PLACED_BITS];
 };
 
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */

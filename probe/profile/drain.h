@@ -4,7 +4,7 @@
  *
  *	have waiting threads walked -> swap windows -> wait until new processes and code objects are
  *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who
- *asked
+ *	asked
  *
  * One at a time; who asks while one goes on gets the next one. On the loop's thread.
  */

@@ -20,6 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+from asking import Asked  # noqa: E402
+from folded import Profile  # noqa: E402
 from helpers import Target, missing_privilege  # noqa: E402
 from python_truth import Frame, Truth, python_frames  # noqa: E402
 from pythons import Place, Running, python_at, pythons  # noqa: E402
@@ -33,27 +35,27 @@ PROGRAMS = {"deep20": ["deep.py", 20], "deep500": ["deep.py", 500], "threads": [
 
 
 class Stackprobe:
-    """The daemon, running or stopped."""
+    """The daemon, in a session of the pid's own."""
 
     name, qualified = "stackprobe", True
 
-    def __init__(self, bench):
-        self.daemon = bench.daemon
+    def __init__(self, bench, seconds):
+        self.daemon, self.seconds = bench.daemon, round(seconds + 1.5)
+        # Its programs stay loaded between the sessions, and with them their times.
+        self.daemon.profile("^no such process$", frequency=HZ, thread_frame=0)
 
     def start(self, pid):
-        self.pid = pid
-        self.daemon.profile(pids=[pid], frequency=HZ, thread_frame=0)
         self.before = self.cpu()
+        self.session = Asked(self.daemon, seconds=self.seconds, pid=pid)
 
     def cpu(self):
         return task_seconds(self.daemon.pid) + bpf_seconds(self.daemon)
 
     def stop(self):
         """(CPU seconds since start, [(Python frames, weight)])"""
-        profile = self.daemon.folded(pid=self.pid)
-        cpu = self.cpu() - self.before
-        self.daemon.put_ok({"state": "stopped"})
-        return cpu, [(python_frames(stack), stack.value) for stack in profile.stacks]
+        profile = Profile(self.session.result().text)
+        return (self.cpu() - self.before,
+                [(python_frames(stack), stack.value) for stack in profile.stacks])
 
 
 class Peer:
@@ -61,7 +63,7 @@ class Peer:
 
     qualified = False
 
-    def __init__(self, bench):
+    def __init__(self, bench, _seconds):
         self.work = bench.work
 
     def start(self, pid):
@@ -124,10 +126,10 @@ def compare(bench, python, name, seconds, pairs):
     program = Running(place, name, PROGRAMS[name])
     try:
         ((pid, told),) = program.ready().items()
-        tools = [Stackprobe(bench)]
+        tools = [Stackprobe(bench, seconds)]
         for peer in (PySpy, Austin):
             if peer.path:
-                tools.append(peer(bench))
+                tools.append(peer(bench, seconds))
             else:
                 print(f"python_peers: {peer.name} is not installed")
         for tool in tools:

@@ -3,21 +3,21 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-FRAME = re.compile(r"(.*) \((.*):(\d+)\)_\[p\]")
+FRAME = re.compile(r"(.*) \((.*?)(?::(\d+))?\)_\[p\]")
 PACKAGES = re.compile(r".*/(?:site|dist)-packages/")
 
 
 class Frame(NamedTuple):
     name: str
     file: str
-    line: int
+    line: int  # 0: it has none
 
 
 def python_frames(stack):
     """Root first. What has no name or no line is in it as it is."""
-    texts = [text for text in stack.frames if text.endswith("_[p]") or text == "[python]"]
+    texts = [text for text in stack.frames if text.endswith("_[p]")]
     matches = [(FRAME.fullmatch(text), text) for text in texts]
-    return [Frame(m[1], m[2], int(m[3])) if m else Frame(text, "", 0) for m, text in matches]
+    return [Frame(m[1], m[2], int(m[3] or 0)) if m else Frame(text, "", 0) for m, text in matches]
 
 
 class Truth:
@@ -28,12 +28,13 @@ class Truth:
         self.qualified = qualified
         self.path0, self.stdlib = told["path0"] + "/", told["stdlib"] + "/"
         self.serial, self.walk = told.get("serial"), told.get("walk")
-        self.codes = [(self.plain(name), self.short(file), set(lines))
-                      for name, file, lines in told["codes"]]  # fmt: skip
+        self.codes = [(self.plain(name), self.short(file), set(lines), born)
+                      for name, file, lines, born in told["codes"]]  # fmt: skip
+        self.born = {code[:2]: code[2] for code in self.codes if code[3]}
         self.children = {}  # node: {(line in it, name, file): [node]}
         self.lines = {}
         for number, (caller, line, code) in enumerate(told["nodes"]):
-            name, file, self.lines[number] = self.codes[code]
+            name, file, self.lines[number], _ = self.codes[code]
             if self.serial and "<made_" in told["codes"][code][1]:
                 blank = int(re.search(r"\d+", told["codes"][code][1])[0]) % self.serial
                 self.lines[number] = {at - blank for at in self.lines[number]}
@@ -69,6 +70,16 @@ class Truth:
                       f.line - (blank if "<made_" in f.file else 0)) for f in frames], ""  # fmt: skip
 
     def judge(self, frames):
+        why = self.placed(frames)
+        # A generator that is just made: it is in its first line, or in none. Its caller may be another
+        # one than that of its later turns.
+        if why and frames and frames[-1].line in (self.born.get(frames[-1][:2]) or ()):
+            first = min(self.born[frames[-1][:2]] - {0})
+            if frames[-1].line in (0, first) and not self.placed(frames[:-1]):
+                return ""
+        return why
+
+    def placed(self, frames):
         if not frames:
             return "no Python frame"
         if self.walk:

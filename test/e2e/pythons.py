@@ -56,8 +56,7 @@ def pythons():
     for root in filter(None, os.environ.get("PYTHON_ROOTS", "").split(":")):
         inside = [path for minor in MINORS for path in Path(root).glob(f"usr/bin/python3.{minor}")]
         found += [python_at("/" + str(path.relative_to(root)), Path(root)) for path in inside]
-    each = {(p.root, os.path.realpath(p.path) if p.root == Path("/") else p.path): p
-            for p in found if p}  # fmt: skip
+    each = {os.path.realpath(p.path) if p.root == Path("/") else p.version: p for p in found if p}
     return sorted(each.values(), key=lambda p: (p.version, p.path))
 
 
@@ -82,8 +81,10 @@ class Place:
         include = self.python.root / Path(self.python.include).relative_to("/")
         if not (include / "Python.h").exists():
             return False
-        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-g", "-I", include, "-o",
-                        self.real / "callback.so", SOURCES / "callback.c"], check=True)  # fmt: skip
+        # Debian's pyconfig.h includes the architecture's, below its own /usr/include.
+        folders = ["-I", include, "-idirafter", self.python.root / "usr/include"]
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-g", *folders, "-o", self.real / "callback.so",
+                        SOURCES / "callback.c"], check=True)  # fmt: skip
         return True
 
 

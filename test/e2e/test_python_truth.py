@@ -34,7 +34,8 @@ ON_CPU = {
     "released": (["released.py"], 1),
     "methods": (["methods.py"], 1),
     "names": (["names.py"], 1),
-    "made": (["made.py"], 1),
+    "kept": (["made.py", 64], 1),
+    "made": (["made.py", 0], 1),
     "churn": (["churn.py"], 1),
     "walk": (["walk.py"], 1),
     "lines": (["lines.py"], 1),
@@ -155,7 +156,7 @@ def measured(session, python, name, which="oncpu"):
 
 
 HERE = pythons()
-each_version = pytest.mark.parametrize("python", HERE, ids=[python.name for python in HERE])
+each_version = pytest.mark.parametrize("cpython", HERE, ids=[python.name for python in HERE])
 
 
 @pytest.mark.parametrize("minor", missing_versions())
@@ -165,24 +166,24 @@ def test_a_version_that_is_not_here(minor):
 
 @each_version
 @pytest.mark.parametrize("name", ON_CPU)
-def test_stacks_are_those_that_the_program_knows(session, python, name):
-    found = measured(session, python, name).judged
-    print(f"python_truth: {python.name} {name} {found.text()}")
+def test_stacks_are_those_that_the_program_knows(session, cpython, name):
+    found = measured(session, cpython, name).judged
+    print(f"python_truth: {cpython.name} {name} {found.text()}")
     assert found.total >= ENOUGH
     assert found.share >= RIGHT, found.text()
 
 
 @each_version
-def test_all_stacks_of_a_version_together(session, python):
-    parts = [found.judged for found in session.of(python, "oncpu").values()]
+def test_all_stacks_of_a_version_together(session, cpython):
+    parts = [found.judged for found in session.of(cpython, "oncpu").values()]
     found = sum(parts[1:], parts[0])
     assert found.share >= ALL_RIGHT, found.text()
 
 
 @each_version
-def test_waits_have_the_stack_that_waits(session, python):
-    found = measured(session, python, "waits", "offcpu")
-    print(f"python_truth: {python.name} waits {found.judged.text()}")
+def test_waits_have_the_stack_that_waits(session, cpython):
+    found = measured(session, cpython, "waits", "offcpu")
+    print(f"python_truth: {cpython.name} waits {found.judged.text()}")
     assert found.judged.share >= RIGHT, found.judged.text()
     leaves = {frame.name for stack in found.stacks for frame in python_frames(stack)}
     assert {"sleeping", "locking", "getting", "reading"} <= leaves
@@ -190,9 +191,9 @@ def test_waits_have_the_stack_that_waits(session, python):
 
 @each_version
 @pytest.mark.parametrize("name", ["threads", "released", "deep20"])
-def test_samples_are_cpu_time(session, python, name):
+def test_samples_are_cpu_time(session, cpython, name):
     """Who waits for the GIL, or for a thread, has none."""
-    found = measured(session, python, name)
+    found = measured(session, cpython, name)
     sampled_ns = found.judged.total * 1e9 / HZ
     assert sampled_ns == pytest.approx(found.cpu_ns, rel=0.03)
 
@@ -217,15 +218,15 @@ def assert_shares(counts, clocks):
 
 
 @each_version
-def test_shares_without_the_gil_are_the_threads_own_clocks(session, python):
-    found = measured(session, python, "released")
+def test_shares_without_the_gil_are_the_threads_own_clocks(session, cpython):
+    found = measured(session, cpython, "released")
     counts = by_leaf(found.stacks, lambda frames: frames[-1].name if frames else None)
     assert_shares({name: counts.get(name, 0) for name in found.clocks}, found.clocks)
 
 
 @each_version
-def test_shares_of_lines_are_those_of_the_programs_clock(session, python):
-    found = measured(session, python, "lines")
+def test_shares_of_lines_are_those_of_the_programs_clock(session, cpython):
+    found = measured(session, cpython, "lines")
     source = (Path(__file__).parents[1] / "programs/python/lines.py").read_text().split("\n")
     part = {}  # line: name. From the clock's reading before it to the next.
     names = iter(found.clocks)
@@ -241,8 +242,8 @@ def test_shares_of_lines_are_those_of_the_programs_clock(session, python):
 
 
 @each_version
-def test_shares_of_a_walk_are_those_of_the_programs_clock(session, python):
-    found = measured(session, python, "walk")
+def test_shares_of_a_walk_are_those_of_the_programs_clock(session, cpython):
+    found = measured(session, cpython, "walk")
     clocks = {name: spent for name, spent in found.clocks.items() if name != "page"}
 
     def branch(frames):
@@ -252,9 +253,9 @@ def test_shares_of_a_walk_are_those_of_the_programs_clock(session, python):
 
 
 @each_version
-def test_c_that_calls_back_stands_between_the_frames_of_python(session, python):
+def test_c_that_calls_back_stands_between_the_frames_of_python(session, cpython):
     """Each of them where it is on the stack; the names of the extension's functions say where."""
-    found = measured(session, python, "extension")
+    found = measured(session, cpython, "extension")
     below = {"again": 2, "back": 1}
     total = sum(stack.value for stack in found.stacks)
     wrong = {}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A C extension that calls Python back: call(function, levels) through so many C functions, released()
- * from where the GIL was released, burn(n) works in C. */
+/* A C extension that calls Python back: call(function, levels) through so many C functions,
+ * released() from where the GIL was released, burn(n) works in C. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -48,13 +48,11 @@ static PyObject *released(PyObject *self, PyObject *function)
 	PyObject *got;
 
 	(void)self;
-	Py_BEGIN_ALLOW_THREADS
-	c_burn(2000);
+	Py_BEGIN_ALLOW_THREADS c_burn(2000);
 	state = PyGILState_Ensure();
 	got = c_level(function, 1);
 	PyGILState_Release(state);
-	Py_END_ALLOW_THREADS
-	return got;
+	Py_END_ALLOW_THREADS return got;
 }
 
 static PyMethodDef methods[] = {
@@ -64,8 +62,8 @@ static PyMethodDef methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "callback", NULL, -1, methods,
-				    NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+	PyModuleDef_HEAD_INIT, "callback", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_callback(void)
 {

@@ -16,6 +16,7 @@ import mmap
 import os
 import sys
 import threading
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 
 PATH = sys.argv[1]
 TURNS = 3  # that are recorded, in each thread
@@ -75,16 +76,25 @@ def end():
 
 
 def lines_of(code):
+    """Those that its instructions have; 0: that some have none."""
     if hasattr(code, "co_lines"):
-        return sorted({line for _, _, line in code.co_lines() if line} | {code.co_firstlineno})
+        return sorted({line or 0 for _, _, line in code.co_lines()} | {code.co_firstlineno})
     return sorted({line for _, line in dis.findlinestarts(code)} | {code.co_firstlineno})
+
+
+def told(code):
+    """Name, file, lines, and whether calling it makes a generator in a frame of its own (3.11 and later),
+    of which no event tells."""
+    generator = code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)
+    return [getattr(code, "co_qualname", code.co_name), code.co_filename, lines_of(code),
+            bool(generator) and sys.version_info >= (3, 11)]  # fmt: skip
 
 
 def write():
     text = json.dumps({
         "path0": sys.path[0] or os.getcwd(),
         "stdlib": os.path.dirname(os.__file__),
-        "codes": [[getattr(c, "co_qualname", c.co_name), c.co_filename, lines_of(c)] for c in codes],
+        "codes": [told(code) for code in codes],
         "nodes": list(nodes),
         **extra,
     })  # fmt: skip
@@ -129,13 +139,15 @@ def loop(turn):
             end()
 
 
-def loop_in_threads(*turns):
-    """One thread for each; the main thread waits for them."""
+def loop_in_threads(*turns, main=False):
+    """One thread for each. The main thread waits for them; `main`: and its stack is told as well."""
     global threads_left
     threads_left = len(turns)
     threads = [threading.Thread(target=loop, args=(turn,), daemon=True) for turn in turns]
     for thread in threads:
         thread.start()
+    if main:
+        begin()
     for thread in threads:
         thread.join()
 

@@ -42,4 +42,4 @@ def feeding():
     theirs.send(b"x")
 
 
-truth.loop_in_threads(sleeping, locking, holding, getting, reading, feeding)
+truth.loop_in_threads(sleeping, locking, holding, getting, reading, feeding, main=True)
