@@ -178,6 +178,8 @@ static int place_pythons(struct placing *placing, const uint64_t *words, size_t 
 
 		if (spot < 0)
 			return (int)spot;
+		const struct pycode *python = is_empty ? NULL : placing->batch->spots[spot].python;
+		is_empty |= python && pycode_is_shim(python);
 		placing->room->spots[placing->natives + placing->pythons] = (uint32_t)spot;
 		placing->room->pythons[placing->pythons++] =
 			(is_entry ? PYTHON_ENTRY : 0) | (is_empty ? PYTHON_EMPTY : 0);
