@@ -61,7 +61,9 @@ struct cpython {
 	uint8_t code_tag;     /* bits of the word at frame_code that are no part of the address */
 	uint8_t instr_is_int; /* frame_instr is f_lasti, 32 bits; else an address in the code object
 			       */
-	uint32_t pad;
+	uint16_t code_file;   /* a str, the begin of whose text is summed up as well; 0: it isn't */
+	uint8_t ascii_data;   /* where an ASCII str has its text */
+	uint8_t ascii_shift;  /* … the bit of its state that says so */
 };
 
 #define CPYTHON_WORDS 16 /* of the arena */
@@ -112,6 +114,33 @@ cpython_code_sum(const uint64_t words[CPYTHON_CODE_WORDS], uint32_t count, uint6
 		sum = hash_word(sum, words[i]);
 	}
 	return hash_word(sum, name_hash);
+}
+
+/* Of a str, from its length on: length, hash, state, perhaps one more, text. */
+#define CPYTHON_FILE_WORDS 8
+
+/*
+ * … and with code_file of the file's name as well: modules that are made and thrown away are all
+ * called <module>. Only what never changes: not its hash, and of other text than ASCII the length.
+ */
+static inline __attribute__((always_inline)) uint64_t
+cpython_file_sum(uint64_t sum, const uint64_t words[CPYTHON_FILE_WORDS], const struct cpython *at)
+{
+	uint32_t header = (at->ascii_data - (at->unicode_hash - 8U)) / 8;
+	uint64_t bytes = words[0];
+
+	sum = hash_word(sum, bytes);
+	if (!(words[2] >> (at->ascii_shift & 63) & 1))
+		return sum;
+	for (uint32_t i = 3; i < CPYTHON_FILE_WORDS; i++) {
+		if (i < header)
+			continue;
+		if (bytes < 8)
+			return hash_word(sum, words[i] & ((1ULL << 8 * bytes) - 1));
+		sum = hash_word(sum, words[i]);
+		bytes -= 8;
+	}
+	return sum;
 }
 
 static inline __attribute__((always_inline)) uint64_t cpython_frame_word(uint64_t sum, uint32_t at)

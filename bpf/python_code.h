@@ -66,7 +66,7 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	struct python_sum *known;
-	uint64_t sum, name_hash;
+	uint64_t sum, name_hash, file;
 	uint32_t first;
 
 	if (!walk)
@@ -86,6 +86,12 @@ __noinline int python_code(uint32_t level, uint64_t code)
 		return PYTHON_MEMORY;
 	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
 	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
+	if (python->at.code_file) {
+		file = python_word(python, python->at.code_file);
+		if (!python_read(python, CPYTHON_FILE_WORDS, file + python->at.unicode_hash - 8))
+			return PYTHON_MEMORY;
+		sum = cpython_file_sum(sum, python->words, &python->at);
+	}
 	python->sum = cpython_frame_word(sum, python->number);
 	known->code = code;
 	known->sum = python->sum;

@@ -53,6 +53,7 @@ static __always_inline void python_measure(struct python_walk *python)
 	python->state_words = words_up_to(words, python->at.thread_frame);
 	words = words_up_to(python->at.code_sum_at / 8 + python->at.code_sum_words,
 			    python->at.object_type);
+	words = words_up_to(words, python->at.code_file);
 	python->code_words = words_up_to(words, python->at.code_name);
 }
 

@@ -14,11 +14,10 @@
 
 #define WORD	    8
 #define FRAME_BYTES (CPYTHON_FRAME_WORDS * WORD)
-#define OBJECT_MAX  4096 /* offsets in objects and in a thread's state: under 400 in all versions  \
-			  */
-#define RUNTIME_MAX  32768
-#define INTERP_MAX   (1u << 20) /* an interpreter's state: 300 KiB in 3.14 */
-#define WORDS_AT_END 2		/* of the list's head: that of the main interpreter follows */
+#define OBJECT_MAX  4096 /* in objects and in a thread's state: under 400 in all versions */
+#define RUNTIME_MAX 32768
+#define INTERP_MAX  (1u << 20) /* in an interpreter's state: 300 KiB in 3.14 */
+#define HEAD_BYTES  (2 * WORD) /* of the list of interpreters, the main one is the second */
 
 struct reader {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / WORD];
@@ -58,7 +57,7 @@ static void read_walk(struct reader *reader, const struct python_debug *debug,
 	uint16_t locals = take_object(reader, debug->word.code_locals);
 
 	walk->interpreters_head = (uint16_t)take(reader, debug->word.interpreters_head, WORD,
-						 RUNTIME_MAX - WORDS_AT_END * WORD);
+						 RUNTIME_MAX - HEAD_BYTES);
 	walk->interpreter_threads = take(reader, debug->word.interpreter_threads, WORD, INTERP_MAX);
 	walk->interpreter_next =
 		(uint16_t)take(reader, debug->word.interpreter_next, WORD, RUNTIME_MAX);

@@ -14,8 +14,8 @@ static bool is_early(uint32_t version)
 	return (version >> 4 & 0xf) < 0xc;
 }
 
-int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
-		     struct python_layout *layout)
+static int find(uint32_t version, const void *debug_offsets, size_t bytes,
+		struct python_layout *layout)
 {
 	if (is_early(version))
 		return -ENOTSUP;
@@ -32,4 +32,17 @@ int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 						 layout);
 	}
 	return -ENOTSUP;
+}
+
+int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
+		     struct python_layout *layout)
+{
+	int r = find(version, debug_offsets, bytes, layout);
+
+	if (r < 0)
+		return r;
+	layout->walk.code_file = layout->code_filename;
+	layout->walk.ascii_data = (uint8_t)layout->ascii_data;
+	layout->walk.ascii_shift = layout->unicode_ascii_shift;
+	return 0;
 }

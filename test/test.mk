@@ -160,9 +160,10 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
-# test_cleaner has a clock of its own, test_tables makes its tables up.
+# test_cleaner has a clock of its own, test_tables and test_codes make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
+UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
@@ -255,10 +256,15 @@ check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test wi
 unit: $(UNITS) ## run the unit tests
 	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
 
+# How often a failing test may run again, where pytest-rerunfailures is installed (doc/testing.md).
+RERUNS ?= 2
+
 .PHONY: e2e
 e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end tests (needs root)
-	@STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
-		$(PYTEST) -q -p no:cacheprovider test/e2e $(PYTESTFLAGS)
+	@if $(PYTEST) --help | grep -e --reruns >/dev/null; then reruns='--reruns $(RERUNS)'; \
+	else echo 'e2e: no pytest-rerunfailures, each test has one run'; fi; \
+	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
+		$(PYTEST) -q -p no:cacheprovider $$reruns test/e2e $(PYTESTFLAGS)
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)

@@ -201,6 +201,14 @@ static int take_allocations(struct reader *reader, const config_setting_t *setti
 	return take_size(reader, setting, &reader->conf->sizes.allocations, 1024, 1 << 24);
 }
 
+static int take_python(struct reader *reader, const config_setting_t *setting)
+{
+	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+		return refuse(reader, setting, "true or false");
+	reader->conf->sizes.python = (uint32_t)config_setting_get_bool(setting);
+	return 0;
+}
+
 /* A number that may be larger than 32 bits hold (written with an L, then). */
 static int take_long(struct reader *reader, const config_setting_t *setting, int64_t *number,
 		     int64_t min, int64_t max)
@@ -250,6 +258,7 @@ static const struct key keys[] = {
 	{"bpf.life_ring_bytes", take_life_ring},
 	{"bpf.tables_bytes", take_tables},
 	{"bpf.allocations", take_allocations},
+	{"bpf.python", take_python},
 	{"retention.days", take_retention_days},
 	{"retention.bytes", take_retention_bytes},
 	{"retention.interval", take_retention_interval},
@@ -267,7 +276,8 @@ int conf_init(struct conf *conf)
 			  .stack_ring = 1 << 20,
 			  .life_ring = 1 << 18,
 			  .tables_bytes = 32 << 20,
-			  .allocations = 1 << 18},
+			  .allocations = 1 << 18,
+			  .python = 1},
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
 	conf->roots[0] = strdup("/var/log");

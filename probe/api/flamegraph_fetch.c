@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "profile/detail.h"
 #include "profile/kind.h"
 #include "profile/view.h"
 
@@ -215,7 +216,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.min_age_ns = choice->min_age_ns,
 		.seconds = (unsigned)query->seconds,
 		.pid = query->pid > 0 ? (int)query->pid : 0,
-		.thread_frame = !spec || spec->params.thread_frame,
+		.detail = {.thread_frame = true, .lines = true},
 		.icicle = is_icicle(spec, query),
 		.events = query->value != NULL,
 		.output = waiting->output,
@@ -224,6 +225,8 @@ static void start_ondemand(const struct services *services, enum probe probe,
 	};
 	char why[256] = "";
 
+	if (spec)
+		params_detail(&spec->params, &request.detail);
 	if (!request.pid && !spec) {
 		answer_failed(answer, 400,
 			      "no process is selected: give pid=N, or PUT snoopers first");

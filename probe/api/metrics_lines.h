@@ -21,6 +21,10 @@ void metrics_unwind(struct buf *out, const struct services *services,
 void metrics_memory(struct buf *out, const struct services *services,
 		    const struct engine_stats *stats);
 
+/* Python's processes and code objects (api/metrics_python.c). */
+void metrics_python(struct buf *out, const struct services *services,
+		    const struct codes_stats *codes);
+
 /* What /sched counts, and which of its probes run: lines of probe_up (api/metrics_sched.c). */
 void metrics_sched(struct buf *out, const struct services *services);
 void metrics_sched_up(struct buf *out, const struct services *services);

@@ -20,6 +20,9 @@
 /* By enum offcpu_state. */
 static const char *const offcpu_states[] = {"sd", "d", "all", NULL};
 
+/* By enum frame_detail. */
+static const char *const frame_details[] = {"line", "name", NULL};
+
 /* By enum group_by. */
 static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "cpu", NULL};
 
@@ -34,6 +37,7 @@ static const struct param table[] = {
 	{"multi_instance", NUMBER(multi_instance), .max = 1},
 	{"native_stack", NUMBER(native_stack), .max = 1},
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
+	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
 	{"icicle", NUMBER(icicle), .max = 1},
 	{"pyroscope_server", TEXT(PARAM_TEXT, pyroscope_server), .text = ""},
@@ -49,7 +53,6 @@ static const struct param table[] = {
 	{"mem_fault_bytes", NUMBER(mem_fault_bytes), .max = MEM_BYTES_MAX, .number = 65536},
 	{"mem_sample_bytes", NUMBER(mem_sample_bytes), .max = MEM_BYTES_MAX, .number = 524288},
 	{"java_symbol_refresh_interval", .missing = true},
-	{"frame_detail", .missing = true},
 	{"pyroscope_api", .missing = true},
 };
 

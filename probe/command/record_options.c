@@ -18,12 +18,14 @@
 #include "proc/proc.h"
 #include "profile/kind.h"
 
-#define DEFAULT_HZ   100
-#define HZ_MAX	     1000
-#define SECONDS_MAX  1e9
-#define DEFAULT_PATH "stackprobe.svg"
-#define GO_ON	     (-1)
-#define OPTION_VIEW  256
+#define DEFAULT_HZ	    100
+#define HZ_MAX		    1000
+#define SECONDS_MAX	    1e9
+#define DEFAULT_PATH	    "stackprobe.svg"
+#define GO_ON		    (-1)
+#define OPTION_VIEW	    256
+#define OPTION_NATIVE_STACK 257
+#define OPTION_FRAME_DETAIL 258
 
 static const char usage[] =
 	"Usage: stackprobe record [OPTION]... -p PID[,PID]...\n"
@@ -43,6 +45,9 @@ static const char usage[] =
 	"                           file is replaced; - is folded text on standard output, where "
 	"a\n"
 	"                           command's own goes to standard error\n"
+	"      --frame-detail line|name\n"
+	"                           Python's frames by line (default), or by function only\n"
+	"      --native-stack       the Python interpreter's own frames too\n"
 	"  -q, --quiet              neither a progress line nor a last line\n"
 	"  -h, --help               say this\n"
 	"\n"
@@ -118,6 +123,16 @@ static int take_view(struct record_options *options, const char *name)
 	return GO_ON;
 }
 
+static int take_detail(struct record_options *options, const char *name)
+{
+	bool lines = strcmp(name, "line") == 0;
+
+	if (!lines && strcmp(name, "name") != 0)
+		return usage_error("no such frame detail (there are line, name)", name);
+	options->detail.lines = lines;
+	return GO_ON;
+}
+
 static int take_duration(struct record_options *options, const char *text)
 {
 	char *end;
@@ -150,6 +165,11 @@ static int take_option(struct record_options *options, int c)
 		return each_part(options, optarg, take_probe);
 	case OPTION_VIEW:
 		return take_view(options, optarg);
+	case OPTION_FRAME_DETAIL:
+		return take_detail(options, optarg);
+	case OPTION_NATIVE_STACK:
+		options->detail.native_stack = true;
+		return GO_ON;
 	case 'd':
 		return take_duration(options, optarg);
 	case 'F':
@@ -244,6 +264,8 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		{"pid", required_argument, NULL, 'p'},
 		{"event", required_argument, NULL, 'e'},
 		{"view", required_argument, NULL, OPTION_VIEW},
+		{"frame-detail", required_argument, NULL, OPTION_FRAME_DETAIL},
+		{"native-stack", no_argument, NULL, OPTION_NATIVE_STACK},
 		{"duration", required_argument, NULL, 'd'},
 		{"frequency", required_argument, NULL, 'F'},
 		{"output", required_argument, NULL, 'o'},
@@ -253,8 +275,9 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	};
 	int r = GO_ON;
 
-	*options =
-		(struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ, .path = DEFAULT_PATH};
+	*options = (struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ,
+					   .path = DEFAULT_PATH,
+					   .detail = {.thread_frame = true, .lines = true}};
 	/* "+": what follows the command's name is the command's. */
 	for (int c;
 	     r == GO_ON && (c = getopt_long(argc, argv, "+p:e:d:F:o:qh", known, NULL)) != -1;)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "output/output.h"
+#include "profile/detail.h"
 #include "profile/target.h"
 #include "profile/view.h"
 
@@ -22,6 +23,7 @@ struct record_options {
 	uint64_t period_ns;
 	const char *path; /* "-": standard output */
 	const struct output *output;
+	struct detail detail;
 	bool quiet;
 };
 

@@ -269,7 +269,7 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 	struct engine *engine = recording->core.engine;
 	struct process_id own = {.pid = recording->workload.pid};
 	struct subscription subscription = {
-		.probes = options->probes, .all = true, .thread_frame = true};
+		.probes = options->probes, .all = true, .detail = options->detail};
 	struct proc_stat stat = {0};
 	int r = own.pid ? proc_stat(own.pid, &stat) : 0;
 

@@ -132,8 +132,8 @@ static void read_segments(int fd, Elf *elf, struct elf_image *image)
 		}
 		if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_X) &&
 		    image->data_count < ELF_SEGMENTS_MAX)
-			image->data[image->data_count++] =
-				(struct elf_extent){segment.p_offset, segment.p_filesz};
+			image->data[image->data_count++] = (struct elf_segment){
+				segment.p_offset, segment.p_filesz, segment.p_vaddr};
 		if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) &&
 		    image->segments_count < ELF_SEGMENTS_MAX)
 			image->segments[image->segments_count++] = (struct elf_segment){

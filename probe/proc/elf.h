@@ -21,7 +21,7 @@ struct elf_extent {
 	uint64_t offset, bytes;
 };
 
-/* An executable PT_LOAD segment. */
+/* A PT_LOAD segment. */
 struct elf_segment {
 	uint64_t file_offset, file_bytes;
 	uint64_t address; /* the address that the file was linked for */
@@ -50,7 +50,7 @@ struct elf_image {
 	uint64_t file_bytes;
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_count;
-	struct elf_extent data[ELF_SEGMENTS_MAX]; /* PT_LOAD segments that aren't executable */
+	struct elf_segment data[ELF_SEGMENTS_MAX]; /* PT_LOAD segments that aren't executable */
 	size_t data_count;
 	struct elf_symbols symtab, dynsym;
 	struct elf_extent eh_frame_hdr;

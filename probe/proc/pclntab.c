@@ -231,13 +231,14 @@ static int search_table(struct pclntab *table)
 	unsigned magics = 0;
 
 	for (size_t i = 0; i < image->data_count; i++) {
-		const struct elf_extent *data = &image->data[i];
-		uint64_t end = data->offset + (data->bytes < left ? data->bytes : left);
-		uint64_t at = (data->offset + 7) & ~7ULL;
+		const struct elf_segment *data = &image->data[i];
+		uint64_t end =
+			data->file_offset + (data->file_bytes < left ? data->file_bytes : left);
+		uint64_t at = (data->file_offset + 7) & ~7ULL;
 
-		left -= end - data->offset;
+		left -= end - data->file_offset;
 		while ((at = find_magic(table, at, end)) < end && magics++ < MAGICS_MAX) {
-			struct elf_extent rest = {at, data->offset + data->bytes - at};
+			struct elf_extent rest = {at, data->file_offset + data->file_bytes - at};
 
 			if (read_header(table, &rest) == 0)
 				return 0;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/detail.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
 #include "profile/target.h"
@@ -25,7 +26,7 @@ struct counted {
 /* Who gets stacks: those whose subscribers have the bit. */
 struct sink {
 	uint32_t bit;
-	bool thread_frame;
+	struct detail detail;
 	struct profile *profile; /* a reference */
 	uint64_t lost;		 /* samples lost in this window */
 	uint64_t left_out;	 /* events that the guard left out in it */

@@ -1,132 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "profile/batch_state.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "profile/allocating.h"
 
-#define MARKERS 3 /* that a stack may have beside its frames */
+static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
+			  const struct detail *detail)
+{
+	*grafting = (struct grafting){.tree = tree, .detail = *detail};
+	if (batch->spots_count)
+		grafting->numbers = calloc(batch->spots_count, sizeof(*grafting->numbers));
+}
 
-/* The leaf frames of parts that have one. */
-static const char *const part_frames[PART_COUNT] = {
-	[PART_RUNQUEUE] = "[runqueue]", /* woken, but not on a CPU yet */
-	[PART_ANON] = "[anon]",		[PART_THP] = "[thp]", [PART_FILE] = "[file]",
-	[PART_SHMEM] = "[shmem]",	[PART_COW] = "[cow]",
+static void grafting_done(struct grafting *grafting)
+{
+	free(grafting->numbers);
+}
+
+/* Whom the batch's stacks are for. */
+struct destinations {
+	struct ledger *ledger;
+	struct grafting of_ledger;
+	struct grafting *of_sinks; /* one for each */
 };
-
-static void name_spots(struct batch *batch, struct symbolizer *symbolizer)
-{
-	for (size_t i = 0; i < batch->spots_count; i++) {
-		struct spot *spot = &batch->spots[i];
-
-		spot->name = batch->text.len;
-		spot->named = symbolizer_name(symbolizer, &spot->code, &batch->text);
-		spot->len = batch->text.len - spot->name;
-	}
-}
-
-static int64_t below(struct tree *tree, int64_t parent, enum frame_type type, const char *name,
-		     size_t len)
-{
-	return parent < 0 ? parent : tree_child(tree, (uint32_t)parent, type, name, len);
-}
-
-static int64_t below_marker(struct tree *tree, int64_t parent, const char *name)
-{
-	return below(tree, parent, FRAME_TYPE_MARKER, name, strlen(name));
-}
-
-/* What runs between the scheduler and the walk of a stack is no part of the wait. */
-static bool is_ours(const struct batch *batch, const struct spot *spot)
-{
-	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
-					    "__traceiter_"};
-	const char *name = batch->text.data + spot->name;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		size_t len = strlen(names[i]);
-
-		if (spot->len > len && memcmp(name, names[i], len) == 0)
-			return spot->code.place == CODE_KERNEL;
-	}
-	return false;
-}
-
-/* The first frame of the stack, but for those. */
-static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack,
-		      const uint32_t *frames)
-{
-	size_t leaf = 0;
-
-	while (stack->key.probe == PROBE_OFFCPU && leaf < stack->frames_count &&
-	       is_ours(batch, &batch->spots[frames[leaf]]))
-		leaf++;
-	return leaf;
-}
-
-/* Its code is of a file that isn't the program's own. */
-static bool is_in_library(const struct batch_stack *stack, const struct spot *spot)
-{
-	return stack->program && spot->code.place == CODE_FILE &&
-	       spot->code.file != stack->program && spot->named.type != FRAME_TYPE_JIT;
-}
-
-/* struct record_libraries of a stack. */
-struct libraries {
-	uint8_t bits[(WORDS_MAX + MARKERS + 7) / 8];
-	size_t frames, bytes;
-};
-
-static void next_frame(struct libraries *libraries, bool in_library)
-{
-	size_t frame = libraries->frames++;
-
-	if (!in_library)
-		return;
-	libraries->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
-	libraries->bytes = frame / 8 + 1;
-}
-
-/* [truncated]; frames … */
-static int64_t graft_frames(struct tree *tree, int64_t node, const struct batch *batch,
-			    const struct batch_stack *stack, const uint32_t *frames,
-			    struct libraries *libraries)
-{
-	if (stack->truncated != TRUNCATED_NOT) {
-		node = below_marker(tree, node, FRAME_TRUNCATED);
-		next_frame(libraries, false);
-	}
-	if (stack->frames_count == 0 || stack->truncated == TRUNCATED_UNMAPPED) {
-		node = below_marker(tree, node, FRAME_UNKNOWN);
-		next_frame(libraries, false);
-	}
-	for (size_t i = stack->frames_count, leaf = leaf_of(batch, stack, frames); i > leaf; i--) {
-		const struct spot *spot = &batch->spots[frames[i - 1]];
-
-		node = below(tree, node, spot->named.type, batch->text.data + spot->name,
-			     spot->len);
-		next_frame(libraries, is_in_library(stack, spot));
-	}
-	if (stack->part < PART_COUNT && part_frames[stack->part])
-		node = below_marker(tree, node, part_frames[stack->part]);
-	return node;
-}
-
-/* root; [pid]comm; thread; [truncated]; frames … */
-static int64_t graft(const struct sink *sink, const struct batch *batch,
-		     const struct batch_stack *stack, const uint32_t *frames,
-		     struct libraries *libraries)
-{
-	struct tree *tree = sink->profile->tree;
-	int64_t node = profile_thread(sink->profile, &stack->who, sink->thread_frame);
-
-	return graft_frames(tree, node, batch, stack, frames, libraries);
-}
 
 static void add_weight(struct profile *profile, const struct batch_stack *stack, uint32_t node,
-		       const struct libraries *libraries, struct batch_result *result)
+		       const struct frame_bits *libraries, struct batch_result *result)
 {
 	struct record record = {
 		.key = {.node = node, .tid = stack->tid, .cpu = (uint16_t)stack->cpu},
@@ -145,41 +47,51 @@ static void add_weight(struct profile *profile, const struct batch_stack *stack,
 		result->unrecorded += stack->count.events;
 }
 
-static void add_to_sinks(struct batch *batch, const struct batch_stack *stack,
-			 const uint32_t *frames, struct batch_result *result)
+static void add_to_sink(const struct batch *batch, const struct sink *sink,
+			struct grafting *grafting, const struct batch_stack *stack,
+			const struct merged *frames, struct batch_result *result)
+{
+	struct grafted grafted = {0};
+	int64_t node = buf_error(&batch->text);
+
+	if (node == 0)
+		node = profile_thread(sink->profile, &stack->who, sink->detail.thread_frame);
+	if (node >= 0)
+		node = batch_graft(grafting, node, batch, stack, frames, &grafted);
+	if (node >= 0) {
+		add_weight(sink->profile, stack, (uint32_t)node, &grafted.in_library, result);
+	} else {
+		sink->profile->refused += stack->count.events;
+		result->refused += stack->count.events;
+	}
+}
+
+static void add_to_sinks(const struct batch *batch, struct destinations *to,
+			 const struct batch_stack *stack, const struct merged *frames,
+			 struct batch_result *result)
 {
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		const struct sink *sink = &batch->sinks[s];
 
-		if (!(stack->subscribers & sink->bit) || sink->profile->probe != stack->key.probe)
-			continue;
-		struct libraries libraries = {0};
-		int64_t node = buf_error(&batch->text)
-				       ? buf_error(&batch->text)
-				       : graft(sink, batch, stack, frames, &libraries);
-		if (node >= 0) {
-			add_weight(sink->profile, stack, (uint32_t)node, &libraries, result);
-		} else {
-			sink->profile->refused += stack->count.events;
-			result->refused += stack->count.events;
-		}
+		if (stack->subscribers & sink->bit && sink->profile->probe == stack->key.probe)
+			add_to_sink(batch, sink, &to->of_sinks[s], stack, frames, result);
 	}
 }
 
-static struct allocating_frame frame_of(const struct batch *batch, uint32_t number)
+static struct allocating_frame frame_of(const struct batch *batch, struct merged frame)
 {
-	const struct spot *spot = &batch->spots[number];
+	const struct spot *spot = &batch->spots[frame.frame];
 	const struct symbol_file *file = spot->code.file;
 
 	return (struct allocating_frame){.name = batch->text.data + spot->name,
-					 .len = spot->len,
+					 .len = spot->named.name_len,
 					 .file = file,
 					 .module = file ? symbol_file_module(file) : NULL};
 }
 
 /* Whether an allocator, or the C library, mapped it for itself. */
 static bool is_own_mapping(const struct batch *batch, const struct batch_stack *stack,
-			   const uint32_t *frames)
+			   const struct merged *frames)
 {
 	if (stack->part != PART_MAPPED || !stack->frames_count)
 		return false;
@@ -187,26 +99,27 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 	for (size_t i = 1; i < stack->frames_count; i++) {
 		struct allocating_frame frame = frame_of(batch, frames[i]);
 
-		if (allocating_above(&leaf, &frame, i, stack->program))
+		/* The name of Python's code says nothing of that kind. */
+		if (batch->spots[frames[i].frame].code.place != CODE_PYTHON &&
+		    allocating_above(&leaf, &frame, i, stack->program))
 			return true;
 	}
 	return false;
 }
 
 /* What it holds may be asked for in later windows. */
-static void note(const struct batch *batch, const struct batch_stack *stack, const uint32_t *frames,
-		 struct ledger *ledger)
+static void note(const struct batch *batch, struct destinations *to,
+		 const struct batch_stack *stack, const struct merged *frames)
 {
-	struct libraries libraries = {0};
-	int64_t node;
+	struct grafted grafted = {0};
+	int64_t node = buf_error(&batch->text);
 
-	if (stack->key.probe != PROBE_MEM_GLIBC || ledger_see(ledger, &stack->key))
+	if (stack->key.probe != PROBE_MEM_GLIBC || ledger_see(to->ledger, &stack->key))
 		return;
-	node = buf_error(&batch->text) ? buf_error(&batch->text)
-				       : graft_frames(ledger_tree(ledger), TREE_ROOT, batch, stack,
-						      frames, &libraries);
+	if (node == 0)
+		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);
 	if (node < 0) {
-		ledger_refuse(ledger);
+		ledger_refuse(to->ledger);
 		return;
 	}
 	struct ledger_stack noted = {
@@ -215,35 +128,81 @@ static void note(const struct batch *batch, const struct batch_stack *stack, con
 		.partial = stack->truncated == TRUNCATED_UNMAPPED ||
 			   stack->truncated == TRUNCATED_ADDRESS,
 		.who = stack->who,
-		.libraries = {libraries.bits, libraries.bytes},
+		.libraries = {grafted.in_library.bits, grafted.in_library.bytes},
+		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
 	};
-	ledger_put(ledger, &stack->key, &noted); /* it counts what it refuses */
+	ledger_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
+}
+
+static void name_stack(const struct batch *batch, struct destinations *to,
+		       const struct batch_stack *stack, const struct merged *frames,
+		       struct batch_result *result)
+{
+	if (stack->subscribers)
+		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
+	note(batch, to, stack, frames);
+	if (stack->part != PART_MAPPED)
+		add_to_sinks(batch, to, stack, frames, result);
+}
+
+static uint64_t count_unnamed(const struct batch *batch)
+{
+	uint64_t unnamed = 0;
+
+	for (size_t i = 0; i < batch->frames_count; i++)
+		unnamed += batch->spots[batch->frames[i].frame].named.unnamed;
+	return unnamed;
+}
+
+static int destinations_init(struct destinations *to, const struct batch *batch,
+			     struct ledger *ledger)
+{
+	static const struct detail all = {.native_stack = true, .lines = true};
+
+	*to = (struct destinations){.ledger = ledger};
+	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
+	if (!to->of_sinks)
+		return -ENOMEM;
+	grafting_init(&to->of_ledger, batch, ledger_tree(ledger), &all);
+	for (size_t s = 0; s < batch->sinks_count; s++)
+		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
+			      &batch->sinks[s].detail);
+	return 0;
+}
+
+static void destinations_done(struct destinations *to, const struct batch *batch)
+{
+	grafting_done(&to->of_ledger);
+	for (size_t s = 0; to->of_sinks && s < batch->sinks_count; s++)
+		grafting_done(&to->of_sinks[s]);
+	free(to->of_sinks);
+}
+
+static void name_stacks(struct batch *batch, struct ledger *ledger, struct batch_result *result)
+{
+	const struct merged *frames = batch->frames;
+	struct destinations to;
+
+	if (destinations_init(&to, batch, ledger) < 0) {
+		for (size_t i = 0; i < batch->count; i++)
+			result->refused += batch->stacks[i].count.events;
+		return;
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		name_stack(batch, &to, &batch->stacks[i], frames, result);
+		frames += batch->stacks[i].frames_count;
+	}
+	destinations_done(&to, batch);
 }
 
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
 		time_t until, struct batch_result *result)
 {
-	const uint32_t *frames = batch->frames;
-	uint64_t unnamed = 0;
-
 	symbolizer_begin(symbolizer);
 	ledger_begin(ledger);
-	name_spots(batch, symbolizer);
-	for (size_t i = 0; i < batch->count; i++) {
-		struct batch_stack *stack = &batch->stacks[i];
-		size_t count = stack->frames_count;
-
-		for (size_t f = 0; f < count; f++)
-			unnamed += batch->spots[frames[f]].named.unnamed;
-		if (stack->subscribers)
-			result->truncated[stack->key.probe][stack->truncated] +=
-				stack->count.events;
-		note(batch, stack, frames, ledger);
-		if (stack->part != PART_MAPPED)
-			add_to_sinks(batch, stack, frames, result);
-		frames += count;
-	}
-	symbolizer_count_unnamed(symbolizer, unnamed);
+	batch_name_spots(batch, symbolizer);
+	name_stacks(batch, ledger, result);
+	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		profile_set_until(batch->sinks[s].profile, until);
 		batch->sinks[s].profile->lost += batch->sinks[s].lost;

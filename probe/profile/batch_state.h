@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/batch.c (collects, on the loop's thread) and batch_name.c (names, on the bulk
- * worker) share. Nobody else includes it. */
+/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c,
+ * batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
 #include "profile/batch.h"
+#include "profile/merge.h"
 
 struct batch_stack {
 	struct record_who who;
@@ -15,6 +16,7 @@ struct batch_stack {
 	struct stack_key key;
 	uint32_t subscribers;  /* 0: it is for the ledger only */
 	uint32_t frames_count; /* leaf first, behind those of the stack before */
+	bool has_python;
 	enum truncation truncated;
 	struct stack_count count;
 };
@@ -22,18 +24,43 @@ struct batch_stack {
 /* A place in code that frames of the batch have: named once for all of them. */
 struct spot {
 	struct code code; /* with a reference to its file */
+	/* References of a Python frame: what `code` has borrowed. */
+	struct pycode *python;
+	struct interpreter *interpreter;
 	struct named named;
-	size_t name, len; /* in the batch's text */
+	size_t name;	      /* in the batch's text */
+	bool may_call, calls; /* a frame of it is SHOWN_UNLESS_CALL; it is a call */
 };
 
 struct spot_key {
 	uint64_t file, address, place;
 };
 
+/* A Python frame that was placed in this batch, and where. */
+struct placed_python {
+	const struct target *target;
+	uint64_t words[2];
+	uint32_t spot;
+};
+
+#define PLACED_BITS 10
+
+/* For one stack, while it is placed; and the Python frames that were placed last, for a program's
+ * stacks are made of few. */
+struct place_room {
+	uint8_t natives[NATIVE_WORDS_MAX], pythons[PYTHON_FRAMES_MAX];
+	uint32_t spots[NATIVE_WORDS_MAX + PYTHON_FRAMES_MAX];
+	struct placed_python placed[1 << PLACED_BITS];
+};
+
+#define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
+
+_Static_assert(SPOTS_MAX <= 1 << 24, "struct merged has room for their numbers");
+
 struct batch {
 	struct batch_stack *stacks;
 	size_t count, capacity;
-	uint32_t *frames; /* numbers of spots */
+	struct merged *frames; /* `frame` is the number of a spot */
 	size_t frames_count, frames_capacity;
 	struct spot *spots;
 	size_t spots_count, spots_capacity;
@@ -41,4 +68,40 @@ struct batch {
 	struct buf text;	  /* names of spots */
 	struct sink *sinks;
 	size_t sinks_count;
+	struct place_room room;
 };
+
+/* A tree that the batch's stacks are put into. */
+struct grafting {
+	struct tree *tree;
+	struct detail detail;
+	uint32_t *numbers; /* of each spot its frame's number in the tree, and one more; 0: it was
+			      not asked for. NULL: no memory */
+};
+
+#define MARKERS 3 /* that a stack may have beside its frames */
+
+/* Bits of frames, as struct record_libraries has them. */
+struct frame_bits {
+	uint8_t bits[(WORDS_MAX + MARKERS + 7) / 8];
+	size_t bytes;
+};
+
+/* Of the frames that were put in, from the root. */
+struct grafted {
+	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
+	size_t frames;
+};
+
+/* Names each spot; the texts are in the batch's, whose error stays. */
+void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);
+
+/* Puts a stack's frames below a node: [truncated]; frames …; its part's. Returns the leaf's node,
+ * -ENOSPC, -ENOMEM. */
+int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
+		    const struct batch_stack *stack, const struct merged *frames,
+		    struct grafted *grafted);
+
+/* The frames of a stack, behind those that the batch has, where they have room. -ENOSPC, -ENOMEM */
+int batch_place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
+		const uint64_t *words, const struct target *target, struct symbol_files *files);

@@ -54,8 +54,8 @@ struct pycode *codes_find(const struct target *target, uint64_t address, uint32_
  * room. */
 void codes_sweep(struct codes *codes);
 
-/* For a process that was forked. NULL: nothing is known of the parent. */
-struct codebook *codebook_fork(struct codebook *parent);
+/* For a process that was forked. NULL: nothing is known of the parent, or no memory. */
+struct codebook *codebook_fork(const struct codebook *parent);
 void codebook_free(struct codebook *book);
 
 struct codes_stats {

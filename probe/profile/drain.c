@@ -195,6 +195,7 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 static void end(struct drain *drain)
 {
 	window_clear(drain->window, drain->ended_window);
+	codes_sweep(drain->setup.codes);
 	if (drain->started) {
 		targets_sweep(drain->setup.targets, drain->swapped_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
@@ -394,6 +395,7 @@ static void swap(void *arg)
 	if (drain->started)
 		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);
 	window_each(drain->window, drain->ended_window, look_again, drain);
+	codes_flush(drain->setup.codes);
 	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
 		join_window(drain);
 }

@@ -2,8 +2,9 @@
 /*
  * Reading a window ("drain"), every 30 s, when somebody asks, and before it fills up:
  *
- *	have waiting threads walked -> swap windows -> wait until new processes are known -> join
- *	counts and stacks -> have files read -> name, on the bulk worker -> tell who asked
+ *	have waiting threads walked -> swap windows -> wait until new processes and code objects are
+ *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who
+ *	asked
  *
  * One at a time; who asks while one goes on gets the next one. On the loop's thread.
  */
@@ -11,6 +12,7 @@
 
 #include "base/worker.h"
 #include "profile/batch.h"
+#include "profile/codes.h"
 #include "profile/target.h"
 #include "profile/tracer.h"
 
@@ -23,6 +25,7 @@ struct drain_setup {
 	struct tracer *tracer;
 	struct waiting *waiting;
 	struct targets *targets;
+	struct codes *codes;
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
 	struct ledger *ledger;

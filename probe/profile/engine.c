@@ -12,6 +12,7 @@
 #include "profile/waiting.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
+#define CODES_BYTES	     (32u * 1024 * 1024)
 
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
@@ -61,6 +62,11 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
 				setup->urgent, setup->sizes.targets);
+	if (r == 0 && !setup->sizes.python)
+		targets_leave_python(engine->targets);
+	if (r == 0)
+		r = codes_new(&engine->codes, setup->loop, setup->urgent,
+			      targets_table(engine->targets), CODES_BYTES);
 	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
@@ -81,6 +87,7 @@ static int engine_init(struct engine *engine)
 		.tracer = engine->tracer,
 		.waiting = engine->waiting,
 		.targets = engine->targets,
+		.codes = engine->codes,
 		.files = engine->files,
 		.symbolizer = engine->symbolizer,
 		.ledger = heaps_ledger(engine->heaps),
@@ -124,6 +131,7 @@ void engine_free(struct engine *engine)
 	allocators_free(engine->allocators);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
+	codes_free(engine->codes);
 	times_free(engine->times);
 	tracer_free(engine->tracer);
 	symbol_files_free(engine->files);
@@ -418,9 +426,9 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	subscriber_free(subscriber); /* after the selection that had its ids */
 }
 
-void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame)
+void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail)
 {
-	subscriber->subscription.thread_frame = thread_frame;
+	subscriber->subscription.detail = *detail;
 }
 
 struct tracer *engine_tracer(const struct engine *engine)

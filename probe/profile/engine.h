@@ -13,6 +13,8 @@
 #include "base/worker.h"
 #include "profile/allocator_view.h"
 #include "profile/arming.h"
+#include "profile/codes.h"
+#include "profile/detail.h"
 #include "profile/drain.h"
 #include "profile/heaps.h"
 #include "profile/profile.h"
@@ -50,7 +52,7 @@ struct subscription {
 	 * processes, what is measured of them is the subscriber's matter. */
 	uint32_t probes;
 	bool all; /* all of these can run, or it fails; else one is enough */
-	bool thread_frame;
+	struct detail detail;
 	struct chosen chosen; /* ids are copied; count 0: what the snoopers choose */
 };
 
@@ -83,7 +85,7 @@ uint32_t subscriber_probes(const struct subscriber *subscriber);
 int engine_failure(const struct engine *engine, enum probe probe, const char **why);
 
 /* Changes that take effect at once; windows are not cut. */
-void subscriber_set_thread_frame(struct subscriber *subscriber, bool thread_frame);
+void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail);
 
 /* The snoopers that all subscribers of a feature who chose no process follow; NULL: none. -errno of
  * reading /proc, -ENOMEM. */
@@ -156,6 +158,7 @@ struct engine_stats {
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;
+	struct codes_stats codes;
 	struct times_stats times;
 	struct heaps_stats heaps;
 	struct allocators_stats allocators;

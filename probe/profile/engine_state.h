@@ -4,6 +4,7 @@
 #pragma once
 
 #include "profile/allocators.h"
+#include "profile/codes.h"
 #include "profile/engine.h"
 #include "profile/sampling.h"
 
@@ -27,6 +28,7 @@ struct engine {
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
 	struct targets *targets;
+	struct codes *codes;
 	struct allocators *allocators;
 	struct waiting *waiting;
 	struct drain *drain;

@@ -35,6 +35,7 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
+	targets_want_codes(engine->targets, engine->codes, stack, words);
 }
 
 /* Calls each for what subscribers collect. */
@@ -119,7 +120,7 @@ static void add_sink(void *arg, struct subscriber *subscriber, enum probe probe)
 	const struct sinking *sinking = arg;
 	struct sink sink = {
 		.bit = 1u << subscriber->number,
-		.thread_frame = subscriber->subscription.thread_frame,
+		.detail = subscriber->subscription.detail,
 		.lost = sinking->lost[probe],
 		.left_out = sinking->left_out[probe],
 	};
@@ -216,6 +217,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	stats->cpus = tracer_cpus(engine->tracer);
 	targets_stats(engine->targets, &stats->targets);
 	symbol_files_stats(engine->files, &stats->files);
+	codes_stats(engine->codes, &stats->codes);
 	stats->times = *times_stats(engine->times);
 	tracer_times_state(engine->tracer, &stats->times_state);
 	heaps_stats(engine->heaps, &stats->heaps);
@@ -242,7 +244,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 	if (!subscriber->profiles[PROBE_MEM_GLIBC])
 		return -ENOENT;
 	asked.subscribers = 1u << subscriber->number;
-	asked.thread_frame = subscriber->subscription.thread_frame;
+	asked.detail = subscriber->subscription.detail;
 	asked.named_ns = drain_ended_ns(engine->drain);
 	if (asked.from < since)
 		asked.from = since;

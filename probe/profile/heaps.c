@@ -348,7 +348,7 @@ int heaps_read(struct heaps *heaps, const struct heaps_request *request)
 	read->reading = (struct reading){
 		.fd = tracer_held_fd(heaps->setup.tracer),
 		.views = request->views,
-		.thread_frame = request->thread_frame,
+		.detail = request->detail,
 		.filter = request->filter,
 		.named_ns = request->named_ns,
 		.from = request->from,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/worker.h"
+#include "profile/detail.h"
 #include "profile/holding.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -44,7 +45,7 @@ void heaps_on_mapped(struct heaps *heaps, const struct mapped_event *event);
 struct heaps_request {
 	uint32_t views;	      /* 1 << VIEW_INUSE, VIEW_MMAP; 0: only what is dead is removed */
 	uint32_t subscribers; /* processes that these want */
-	bool thread_frame;
+	struct detail detail;
 	struct holding_filter filter;
 	uint64_t named_ns;  /* what came later is left out where its stack has no names yet */
 	time_t from, until; /* of the profiles */

@@ -82,17 +82,45 @@ const struct holder *holder_find(const struct holder *holders, size_t count, uin
 	return NULL;
 }
 
-/* Puts the frames that lead to `leaf` in the ledger's tree below `node`. */
-static int64_t graft(struct tree *into, int64_t node, const struct tree *from, uint32_t leaf)
+/* Bits of frames that are shown: struct record_libraries without those that aren't. */
+struct shown_bits {
+	uint8_t bits[PATH_MAX_NODES / 8 + 1];
+	size_t frames, bytes;
+};
+
+static bool is_set(const struct record_libraries *bits, size_t frame)
 {
-	uint32_t path[PATH_MAX_NODES];
+	return frame / 8 < bits->bytes && bits->bits[frame / 8] & 1u << frame % 8;
+}
+
+static void add_bit(struct shown_bits *bits, bool set)
+{
+	size_t frame = bits->frames++;
+
+	if (!set)
+		return;
+	bits->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
+	bits->bytes = frame / 8 + 1;
+}
+
+/* Puts the frames that lead to a stack's leaf in the ledger's tree below `node`. */
+static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
+		     const struct ledger_stack *stack, const struct detail *detail,
+		     struct shown_bits *libraries)
+{
+	uint32_t path[PATH_MAX_NODES], leaf = stack->node;
 	size_t depth = 0;
 
 	for (; leaf != TREE_ROOT && depth < PATH_MAX_NODES; leaf = tree_parent(from, leaf))
 		path[depth++] = leaf;
-	while (depth > 0 && node >= 0) {
-		struct frame frame = tree_frame_of(from, path[--depth]);
+	for (size_t i = 0; i < depth && node >= 0; i++) {
+		struct frame frame = tree_frame_of(from, path[depth - 1 - i]);
 
+		if (!detail->native_stack && is_set(&stack->native_only, i))
+			continue;
+		add_bit(libraries, is_set(&stack->libraries, i));
+		if (!detail->lines)
+			frame.source.line = 0;
 		node = tree_child_with(into, (uint32_t)node, &frame);
 	}
 	return node;
@@ -132,7 +160,7 @@ static void add_sum(struct profile *profile, const struct sum_key *key, const st
 }
 
 void holdings_show(const struct holdings *holdings, struct ledger *ledger,
-		   const struct holder *holders, size_t count, bool thread_frame,
+		   const struct holder *holders, size_t count, const struct detail *detail,
 		   struct profile *profile, struct holdings_result *result)
 {
 	const struct sum_key *key;
@@ -142,6 +170,7 @@ void holdings_show(const struct holdings *holdings, struct ledger *ledger,
 	map_each (holdings->sums, at, key, sum) {
 		const struct holder *holder = holder_find(holders, count, key->stack.tgid);
 		struct ledger_stack stack = {0};
+		struct shown_bits libraries = {0};
 		int64_t node;
 
 		if (!holder)
@@ -153,8 +182,11 @@ void holdings_show(const struct holdings *holdings, struct ledger *ledger,
 		} else if (stack.own) {
 			continue;
 		} else {
-			node = profile_thread(profile, &stack.who, thread_frame);
-			node = graft(profile->tree, node, ledger_tree(ledger), stack.node);
+			node = profile_thread(profile, &stack.who, detail->thread_frame);
+			node = graft(profile->tree, node, ledger_tree(ledger), &stack, detail,
+				     &libraries);
+			stack.libraries =
+				(struct record_libraries){libraries.bits, libraries.bytes};
 		}
 		add_sum(profile, key, sum, node, &stack, result);
 	}

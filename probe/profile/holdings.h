@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "profile/detail.h"
 #include "profile/holding.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -40,7 +41,7 @@ struct holdings_result {
 /* Adds their sums to the profile, whose view's titles it has; those of stacks that are an
  * allocator's own are left out. `holders` are in the order of their pids. */
 void holdings_show(const struct holdings *holdings, struct ledger *ledger,
-		   const struct holder *holders, size_t count, bool thread_frame,
+		   const struct holder *holders, size_t count, const struct detail *detail,
 		   struct profile *profile, struct holdings_result *result);
 
 /* NULL: no holder has that pid. */

@@ -28,10 +28,14 @@ struct interpreter {
 struct interpreter *interpreter_ref(struct interpreter *interpreter);
 void interpreter_unref(struct interpreter *interpreter);
 
-/* All three: false where there is no interpreter (NULL). */
-
-/* Its frames are walked and named. */
+/* Its frames are walked and named. False for NULL, as all of these are. */
 bool interpreter_is_supported(const struct interpreter *interpreter);
+
+/* "3.11.7", "3.14.0rc1"; "": unknown. */
+void interpreter_version(const struct interpreter *interpreter, char *to, size_t bytes);
+
+/* Why its frames are not walked, a few words; "": they are. */
+const char *interpreter_problem(const struct interpreter *interpreter);
 
 /* Whether a frame is one of _PyEval_EvalFrameDefault. */
 bool interpreter_is_loop(const struct interpreter *interpreter, const struct code *code);

@@ -13,17 +13,17 @@
 
 struct entry {
 	uint32_t node;
-	uint32_t who, libraries; /* numbers of their bytes */
-	uint32_t window;	 /* it came in last */
+	uint32_t who, libraries, native_only; /* numbers of their bytes */
+	uint32_t window;		      /* it came in last */
 	bool own, partial, holds;
 };
 
 /* What is made anew when most of it is dead. */
 struct contents {
 	struct tree *tree;
-	struct intern *who; /* struct record_who, as bytes */
-	struct intern *libraries;
-	size_t names; /* that there are in the larger one of these two */
+	struct intern *who;  /* struct record_who, as bytes */
+	struct intern *bits; /* of struct record_libraries */
+	size_t names;	     /* that there are in the larger one of these two */
 };
 
 struct ledger {
@@ -38,7 +38,7 @@ static void contents_done(struct contents *contents)
 {
 	tree_free(contents->tree);
 	intern_free(contents->who);
-	intern_free(contents->libraries);
+	intern_free(contents->bits);
 }
 
 static int contents_init(struct contents *contents, const struct ledger_limits *limits)
@@ -49,7 +49,7 @@ static int contents_init(struct contents *contents, const struct ledger_limits *
 	if (r == 0)
 		r = intern_new(&made.who, limits->name_bytes);
 	if (r == 0)
-		r = intern_new(&made.libraries, limits->name_bytes);
+		r = intern_new(&made.bits, limits->name_bytes);
 	if (r < 0)
 		contents_done(&made);
 	else
@@ -146,21 +146,22 @@ static int64_t intern_who(struct contents *contents, const struct record_who *wh
 	return intern(contents, contents->who, (const char *)&bytes, sizeof(bytes));
 }
 
-static int64_t intern_libraries(struct contents *contents, const struct record_libraries *libraries)
+static int64_t intern_bits(struct contents *contents, const struct record_libraries *bits)
 {
-	return intern(contents, contents->libraries,
-		      libraries->bytes ? (const char *)libraries->bits : "", libraries->bytes);
+	return intern(contents, contents->bits, bits->bytes ? (const char *)bits->bits : "",
+		      bits->bytes);
 }
 
 int ledger_put(struct ledger *ledger, const struct stack_key *key, const struct ledger_stack *stack)
 {
 	int64_t who = intern_who(&ledger->contents, &stack->who);
-	int64_t libraries = intern_libraries(&ledger->contents, &stack->libraries);
+	int64_t libraries = intern_bits(&ledger->contents, &stack->libraries);
+	int64_t native_only = intern_bits(&ledger->contents, &stack->native_only);
 	struct entry *entry;
 	int r = who < 0 ? (int)who : 0;
 
-	if (r == 0 && libraries < 0)
-		r = (int)libraries;
+	if (r == 0 && (libraries < 0 || native_only < 0))
+		r = (int)(libraries < 0 ? libraries : native_only);
 	if (r == 0)
 		r = map_put(ledger->entries, key, (void **)&entry);
 	if (r < 0) {
@@ -170,11 +171,20 @@ int ledger_put(struct ledger *ledger, const struct stack_key *key, const struct 
 	entry->node = stack->node;
 	entry->who = (uint32_t)who;
 	entry->libraries = (uint32_t)libraries;
+	entry->native_only = (uint32_t)native_only;
 	entry->window = ledger->window;
 	entry->own = stack->own;
 	entry->partial = stack->partial;
 	set_sizes(ledger);
 	return 0;
+}
+
+static struct record_libraries get_bits(const struct contents *contents, uint32_t number)
+{
+	struct record_libraries bits;
+
+	bits.bits = (const uint8_t *)intern_get(contents->bits, number, &bits.bytes);
+	return bits;
 }
 
 bool ledger_get(const struct ledger *ledger, const struct stack_key *key,
@@ -188,8 +198,8 @@ bool ledger_get(const struct ledger *ledger, const struct stack_key *key,
 	stack->own = entry->own;
 	stack->partial = entry->partial;
 	memcpy(&stack->who, intern_get(ledger->contents.who, entry->who, NULL), sizeof(stack->who));
-	stack->libraries.bits = (const uint8_t *)intern_get(
-		ledger->contents.libraries, entry->libraries, &stack->libraries.bytes);
+	stack->libraries = get_bits(&ledger->contents, entry->libraries);
+	stack->native_only = get_bits(&ledger->contents, entry->native_only);
 	return true;
 }
 
@@ -246,13 +256,16 @@ static int move_entry(struct contents *into, const struct contents *from, struct
 	size_t len;
 	const char *bytes = intern_get(from->who, moved->who, &len);
 	int64_t who = intern(into, into->who, bytes, len);
-	bytes = intern_get(from->libraries, moved->libraries, &len);
-	int64_t libraries = intern(into, into->libraries, bytes, len);
+	bytes = intern_get(from->bits, moved->libraries, &len);
+	int64_t libraries = intern(into, into->bits, bytes, len);
+	bytes = intern_get(from->bits, moved->native_only, &len);
+	int64_t native_only = intern(into, into->bits, bytes, len);
 
-	if (who < 0 || libraries < 0)
-		return who < 0 ? (int)who : (int)libraries;
+	if (who < 0 || libraries < 0 || native_only < 0)
+		return (int)(who < 0 ? who : libraries < 0 ? libraries : native_only);
 	moved->who = (uint32_t)who;
 	moved->libraries = (uint32_t)libraries;
+	moved->native_only = (uint32_t)native_only;
 	return 0;
 }
 

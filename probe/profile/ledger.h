@@ -31,7 +31,9 @@ struct ledger_stack {
 	bool own;      /* an allocator mapped for itself: it is never shown */
 	bool partial;  /* the daemon knew too little of it: the next time it may be better */
 	struct record_who who;
-	struct record_libraries libraries; /* borrowed until something is put or purged */
+	/* Borrowed until something is put or purged: which frames lie in a library, and which ones
+	 * only who wants an interpreter's own stack sees (struct detail). */
+	struct record_libraries libraries, native_only;
 };
 
 /* -ENOMEM */

@@ -165,7 +165,7 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 {
 	struct subscription subscription = {
 		.probes = 1u << request->probe,
-		.thread_frame = request->thread_frame,
+		.detail = request->detail,
 	};
 	int place = free_place(ondemands);
 	struct process_id id = {.pid = request->pid};

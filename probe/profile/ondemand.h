@@ -33,7 +33,7 @@ struct ondemand_request {
 	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: what is younger is left out */
 	unsigned seconds;
 	int pid; /* 0: the processes that the snoopers choose */
-	bool thread_frame;
+	struct detail detail;
 	bool icicle; /* the picture has its root on top */
 	bool events; /* these instead of the weights */
 	const struct output *output;

@@ -94,7 +94,7 @@ static int show(struct reading *reading, enum view view, const struct holdings *
 	profile->until = reading->until;
 	profile->lost = reading->lost[view];
 	holdings_show(holdings, reading->ledger, reading->holders, reading->holders_count,
-		      reading->thread_frame, profile, &result);
+		      &reading->detail, profile, &result);
 	reading->result.unknown += result.unknown;
 	reading->result.refused += result.refused;
 	reading->result.unrecorded += result.unrecorded;

@@ -18,7 +18,7 @@ struct reading {
 	uint64_t listed_ns; /* when these were listed: what came later is of anybody */
 	uint64_t named_ns;  /* what came later may be of stacks that have no names yet */
 	uint32_t views;	    /* 1 << enum view */
-	bool thread_frame;
+	struct detail detail;
 	struct holding_filter filter; /* its pid is in holder.shown */
 	time_t from, until;
 	uint64_t lost[VIEWS]; /* objects that found no room among what is held */

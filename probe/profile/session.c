@@ -147,10 +147,12 @@ static void stop(struct session *session)
 static void change_params(struct session *session)
 {
 	char why[256] = "";
+	struct detail detail;
 
 	session->failure[0] = '\0';
 	session->applied = session->wanted.params;
-	subscriber_set_thread_frame(session->subscriber, session->applied.thread_frame);
+	params_detail(&session->applied, &detail);
+	subscriber_set_detail(session->subscriber, &detail);
 	arm_period(session, loop_now_ns());
 	if (tell_engine(session, &session->applied, why, sizeof(why)) < 0) {
 		log_error("the sampling can't be changed: %s", why);
@@ -196,10 +198,9 @@ static void close_window(struct session *session)
 
 static int start(struct session *session, char *why, size_t why_bytes)
 {
-	struct subscription subscription = {
-		.probes = wanted_probes(session),
-		.thread_frame = session->wanted.params.thread_frame,
-	};
+	struct subscription subscription = {.probes = wanted_probes(session)};
+
+	params_detail(&session->wanted.params, &subscription.detail);
 	int r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber, why,
 				 why_bytes);
 

@@ -2,7 +2,8 @@
 /*
  * A process's mappings as the unwinder has them (struct span, bpf/packed.h): a run of the arena,
  * never changed once it is told to the kernel; shared with processes that it forks. It keeps the
- * tables of the files that are mapped.
+ * tables of the files that are mapped. Behind the mappings lies what the walker has to know of the
+ * process's CPython (bpf/cpython.h), where it has one.
  */
 #pragma once
 
@@ -21,12 +22,27 @@ struct spans {
 	struct arena *arena;
 	struct table **tables; /* of its files, NULL where there is none */
 	size_t tables_count;
+	uint32_t python; /* struct target_value; 0: it has none, or that isn't known yet */
+	bool has_python; /* one of its files has a CPython */
 };
 
-/* Writes the mappings that a space has now; asks for tables that aren't there. `pid` has them.
- * -ENOMEM, -ENOSPC: the arena has no room. */
+/* A mapping of a file that has a CPython, which was found meanwhile. */
+struct spans_python {
+	const struct cpython_file *found; /* borrowed from the table; NULL: there is none */
+	struct symbol_file *file;	  /* borrowed from the space */
+	uint64_t bias;
+};
+
+struct spans_of {
+	const struct space *space;
+	pid_t pid;		      /* has these mappings */
+	const struct cpython *python; /* of the process; NULL: none is known */
+};
+
+/* Writes the mappings that a space has now; asks for tables that aren't there. *python tells what
+ * was found. -ENOMEM, -ENOSPC: the arena has no room. */
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
-		const struct space *space, pid_t pid);
+		const struct spans_of *of, struct spans_python *python);
 
 struct spans *spans_ref(struct spans *spans);
 void spans_unref(struct spans *spans);

@@ -10,6 +10,7 @@
 
 #include "profile/snooper.h"
 
+struct detail;
 struct memory_settings;
 struct offcpu_settings;
 
@@ -21,6 +22,12 @@ enum offcpu_state {
 	OFFCPU_SD,  /* interruptible or not */
 	OFFCPU_D,   /* uninterruptible */
 	OFFCPU_ALL, /* whatever the state: preempted and stopped too */
+};
+
+/* What tells two frames of a Python function apart. */
+enum frame_detail {
+	FRAME_DETAIL_LINE, /* the line that runs */
+	FRAME_DETAIL_NAME, /* nothing */
 };
 
 /* Of the feature /sched. */
@@ -39,6 +46,7 @@ struct params {
 	int64_t multi_instance;
 	int64_t native_stack;
 	int64_t thread_frame;
+	int64_t frame_detail; /* enum frame_detail */
 	int64_t max_overhead;
 	int64_t icicle; /* pictures have their root on top */
 	int64_t minblock_us, maxblock_us;
@@ -67,6 +75,9 @@ void spec_done(struct spec *spec);
 
 /* ns between samples on each busy CPU. */
 uint64_t params_period_ns(const struct params *params);
+
+/* What is to be seen of stacks. */
+void params_detail(const struct params *params, struct detail *detail);
 
 /* What off-CPU is to show. Times that ns have no room for are as long as can be. */
 void params_offcpu(const struct params *params, struct offcpu_settings *settings);

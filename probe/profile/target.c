@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "proc/proc.h"
+#include "profile/codes.h"
 #include "profile/target_state.h"
 #include "thread_times.h"
 
@@ -107,7 +108,7 @@ void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 static bool is_same(const struct target_value *a, const struct target_value *b)
 {
 	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
-	       a->spans_count == b->spans_count;
+	       a->spans_count == b->spans_count && a->python == b->python;
 }
 
 uint32_t target_wanted_early(uint32_t wanted)
@@ -123,6 +124,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 	if (spans) {
 		wanted.spans = spans->start;
 		wanted.spans_count = spans->count;
+		wanted.python = spans->python;
 	}
 	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
 		if (targets_subscribers(targets, target, bit))
@@ -296,6 +298,15 @@ static void refuse(struct targets *targets, const struct target *fresh)
 		target_table_end(targets->table, current, fresh->id); /* ids are times */
 }
 
+/* What it has in its memory is as its parent (or it itself under another name) had it. */
+static void inherit_memory(struct target *fresh, const struct target *before)
+{
+	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
+	fresh->spans = spans_ref(before->spans);
+	fresh->interpreter = interpreter_ref(before->interpreter);
+	fresh->codebook = codebook_fork(before->codebook);
+}
+
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
 static void begin(struct targets *targets, const struct life_event *event, struct target *before)
 {
@@ -322,7 +333,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
 		fresh.space = NULL;
 	if (before && event->kind != LIFE_EXEC && fresh.space)
-		fresh.spans = spans_ref(before->spans);
+		inherit_memory(&fresh, before);
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;

@@ -42,12 +42,16 @@ struct selection {
 	struct chosen chosen[SUBSCRIBERS_MAX]; /* ids borrowed until the next targets_select() */
 };
 
+struct codes;
 struct targets;
 
 /* -ENOMEM. `urgent` looks at processes. */
 int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		struct symbol_files *files, struct worker *urgent, size_t max);
 void targets_free(struct targets *targets);
+
+/* Without Python's frames: its processes are as any others. Before the first one is looked at. */
+void targets_leave_python(struct targets *targets);
 
 /* Makes the selection true: looks at all processes of the host, tells the kernel whom to sample.
  * -ENOMEM, errno of reading /proc. */
@@ -58,6 +62,10 @@ int targets_select(struct targets *targets, const struct selection *selection);
 void targets_on_life(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
+
+/* Has the code objects read that a stack has and that aren't known. */
+void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
+			const uint64_t *words);
 
 /* The kernel's side has been loaded; or is about to be unloaded: what it was told of mappings is
  * void. */

@@ -217,6 +217,8 @@ static bool is_covered(const struct target *target, const struct stack *stack,
 	    target->read_for_pages != stack->exec_pages)
 		return false;
 	for (size_t i = 0; i < stack->words_count; i++) {
+		if (words[i] >> FRAME_KIND_SHIFT >= FRAME_PYTHON)
+			break; /* nothing of what follows is native */
 		if (words[i] >> FRAME_KIND_SHIFT == FRAME_NATIVE &&
 		    space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns, &code) ==
 			    -ENOENT)
@@ -231,7 +233,10 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	struct target *target =
 		target_table_find(targets->table, stack->key.tgid, stack->target_id);
 
-	if (!target || !target->alive || target->rejected || is_covered(target, stack, words))
+	if (!target || !target->alive || target->rejected)
+		return;
+	target_ask_interpreter(targets, target);
+	if (is_covered(target, stack, words))
 		return;
 	target->read_for_pages = stack->exec_pages;
 	if (!target->examining && (urgent || loop_now_ns() >= target->retry_ns)) {

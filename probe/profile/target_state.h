@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/rate.h"
 #include "profile/examine.h"
+#include "profile/interpreter.h"
 #include "profile/target.h"
 #include "profile/target_log.h"
 
@@ -39,6 +40,7 @@ struct targets {
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
+	bool without_python;	      /* bpf.python is false */
 	bool evicted;		      /* during targets_publish() */
 	uint64_t evicted_before;      /* tables, until the last one */
 	void (*maps_read)(void *arg); /* NULL: nobody is told */
@@ -98,6 +100,17 @@ void target_look_at(struct targets *targets, struct target *target);
 
 /* The same for one that is new, unless that can wait: most never have a stack that needs maps. */
 void target_meet(struct targets *targets, struct target *target);
+
+/* Asks about a CPython that was found in what it has mapped, unless that is known. */
+void target_interpret(struct targets *targets, struct target *target,
+		      const struct spans_python *python);
+
+/* A stack came: asks again, where the process could not be read when it had just begun, or was
+ * forked before its parent's was known. */
+void target_ask_interpreter(struct targets *targets, struct target *target);
+
+/* What the kernel's side has to know of it; NULL: nothing (yet). */
+const struct cpython *target_walk(const struct target *target);
 
 /* The expiry of targets->retry. */
 void target_retry(void *arg);

@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "profile/codes.h"
+#include "profile/interpreter.h"
 
 #define REJECTED_MAX 32768
 
@@ -28,6 +30,8 @@ static void target_free(struct target *target)
 {
 	space_free(target->space);
 	spans_unref(target->spans);
+	interpreter_unref(target->interpreter);
+	codebook_free(target->codebook);
 	free(target);
 }
 
@@ -113,6 +117,8 @@ struct target *target_table_add(struct target_table *table, const struct target 
 	if (!target) {
 		space_free(like->space);
 		spans_unref(like->spans);
+		interpreter_unref(like->interpreter);
+		codebook_free(like->codebook);
 		return NULL;
 	}
 	*target = *like;

@@ -51,6 +51,10 @@ struct target {
 	struct space *space;
 	struct spans *spans;		     /* of it, as the kernel has them; NULL: none yet */
 	struct interpreter *interpreter;     /* CPython; NULL: none, or not known yet */
+	bool interpreting;		     /* a job asks about it */
+	unsigned interpreter_tries;	     /* in vain */
+	uint64_t interpreter_ns;	     /* not asked about again before */
+	pid_t forked_from;		     /* a target as well; 0: none, or it has execed */
 	struct codebook *codebook;	     /* profile/codes.h; NULL: nothing was asked yet */
 	bool unpublished;		     /* they found no room */
 	bool arming;			     /* not sampled before it has them with all tables */
@@ -71,7 +75,7 @@ struct target *target_table_find(const struct target_table *table, uint32_t pid,
 struct target *target_table_current(const struct target_table *table, pid_t pid);
 
 /* Copies `like`, with its space (NULL: an empty one), as the one who has its pid from now on; who
- * had it before has ended. NULL: the table is full, or no memory; the space is freed. */
+ * had it before has ended. NULL: the table is full, or no memory; what it refers to is freed. */
 struct target *target_table_add(struct target_table *table, const struct target *like);
 
 /* It has ended at that time, or is no longer of interest. */

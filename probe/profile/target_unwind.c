@@ -16,10 +16,12 @@ static void arm(struct targets *targets, struct target *target)
 	target_correct_kernel(targets, target);
 }
 
-static int write_spans(struct targets *targets, const struct target *target, struct spans **ret)
+static int write_spans(struct targets *targets, const struct target *target, struct spans **ret,
+		       struct spans_python *python)
 {
+	struct spans_of of = {target->space, target->pid, target_walk(target)};
 	struct arena *arena = tracer_arena(targets->tracer);
-	int r = spans_write(ret, arena, targets->tables, target->space, target->pid);
+	int r = spans_write(ret, arena, targets->tables, &of, python);
 
 	if (r == -ENOSPC) /* there will be at the next look */
 		tables_evict(targets->tables, SPANS_MAX * SPAN_WORDS);
@@ -29,11 +31,12 @@ static int write_spans(struct targets *targets, const struct target *target, str
 void target_publish(struct targets *targets, struct target *target)
 {
 	struct spans *written, *before = target->spans;
+	struct spans_python python;
 
 	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
 	    !space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
-	int r = write_spans(targets, target, &written);
+	int r = write_spans(targets, target, &written, &python);
 	target->unpublished = r < 0;
 	if (r < 0) {
 		arm(targets, target);
@@ -46,7 +49,8 @@ void target_publish(struct targets *targets, struct target *target)
 		target_correct_kernel(targets, target);
 		spans_unref(before); /* after the kernel was told */
 	}
-	if (!target->spans->pending)
+	target_interpret(targets, target, &python);
+	if (!target->spans->pending && !target->interpreting)
 		arm(targets, target);
 }
 

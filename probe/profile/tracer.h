@@ -28,6 +28,7 @@ struct tracer_sizes {
 	uint32_t life_ring;
 	uint32_t tables_bytes; /* of unwind tables and mappings at most, a multiple of a chunk's */
 	uint32_t allocations;  /* held at a time (bpf/allocations.h) */
+	uint32_t python;       /* 1: Python's frames are walked */
 };
 
 /* Called on the loop's thread. */

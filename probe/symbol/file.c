@@ -107,6 +107,11 @@ const char *symbol_file_module(const struct symbol_file *file)
 	return slash && slash[1] ? slash + 1 : file->path;
 }
 
+const char *symbol_file_debugging_dir(const struct symbol_file *file)
+{
+	return file->debugging_dir;
+}
+
 bool symbol_file_is_jit(const struct symbol_file *file)
 {
 	return file->error == -ENOEXEC && strncmp(file->path, "/memfd:", 7) == 0;

@@ -64,6 +64,9 @@ void symbol_file_unref(struct symbol_file *file);
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
 			struct opening *opening);
 
+/* The folder with debug files that the user named for its process; NULL: none. On any thread. */
+const char *symbol_file_debugging_dir(const struct symbol_file *file);
+
 /* Keeps open what such a job opened. */
 void symbol_file_hold(struct symbol_file *file, struct opening *opening);
 

@@ -45,11 +45,30 @@ const char *pycode_file(const struct pycode *code, size_t *len)
 	return (const char *)code->lines.table + code->lines.bytes + code->name_len;
 }
 
-uint32_t pycode_line(const struct pycode *code, uint32_t instruction)
+static bool is_inside(const struct pycode *code, int64_t offset)
+{
+	return offset >= code->not_begun && offset < code->lines.code_bytes;
+}
+
+/* In bytes; of one that lies nowhere, anything outside. */
+static int64_t offset_of(const struct pycode *code, uint32_t instruction)
 {
 	int64_t offset = (int32_t)(instruction - code->first_instruction);
 
-	offset *= code->unit_bytes;
+	for (uint32_t i = 0; i < code->copies_count && !is_inside(code, offset); i++)
+		offset = (int32_t)(instruction - code->copies[i]);
+	return offset * code->unit_bytes;
+}
+
+bool pycode_has(const struct pycode *code, uint32_t instruction)
+{
+	return !code->has_copies || is_inside(code, offset_of(code, instruction));
+}
+
+uint32_t pycode_line(const struct pycode *code, uint32_t instruction)
+{
+	int64_t offset = offset_of(code, instruction);
+
 	if (!code->lines_known)
 		return 0;
 	if (offset == code->not_begun) /* as the interpreter says: where it is defined */

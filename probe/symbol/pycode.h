@@ -46,5 +46,9 @@ const char *pycode_file(const struct pycode *code, size_t *len);
  * either. */
 uint32_t pycode_line(const struct pycode *code, uint32_t instruction);
 
+/* False: the instruction lies in a copy of the code that wasn't there yet when it was read (builds
+ * without the GIL make one for each thread): it is to be read again. */
+bool pycode_has(const struct pycode *code, uint32_t instruction);
+
 /* Bytes of memory that it takes. */
 size_t pycode_bytes(const struct pycode *code);

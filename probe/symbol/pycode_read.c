@@ -6,17 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbol/pycode_span.h"
 #include "symbol/pystrings.h"
 
-#define SPAN_BYTES_MAX	  1024 /* of a code object */
 #define INSTRUCTION_BYTES 2    /* 3.11 and later: the least */
 #define TABLE_GUESS_BYTES 1024 /* most tables of lines end before */
 
-/* The part of a code object that has all fields wanted. */
-struct span {
-	uint32_t from, bytes; /* in the object */
-	uint8_t data[SPAN_BYTES_MAX];
-};
+#define COPIES_MAX	  256 /* of the instructions */
 
 /* All that is wanted of one, while it is read. */
 struct reading {
@@ -31,72 +27,29 @@ struct reading {
 	/* The first bytes of the table, where they came with its length. */
 	uint8_t begin[TABLE_GUESS_BYTES];
 	uint32_t begin_bytes;
+	uint32_t copies[COPIES_MAX];
+	uint32_t copies_count;
 };
 
-static void span_add(struct span *span, uint32_t at, uint32_t bytes)
+/* Whether it is `sum`, as the kernel's side sums it up (bpf/python.h): 0, or -ESTALE. */
+static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		     uint32_t wanted)
 {
-	uint32_t to = span->from + span->bytes;
-
-	if (at == CPYTHON_NO)
-		return;
-	if (!span->bytes) {
-		span->from = at;
-		to = at;
-	}
-	if (at + bytes > to)
-		to = at + bytes;
-	if (at < span->from)
-		span->from = at;
-	span->bytes = to - span->from;
-}
-
-static int span_of(struct span *span, const struct python_layout *layout)
-{
-	const struct cpython *walk = &layout->walk;
-
-	span->bytes = 0;
-	span_add(span, walk->object_type, sizeof(uint64_t));
-	span_add(span, walk->code_sum_at, walk->code_sum_words * sizeof(uint64_t));
-	span_add(span, layout->code_name, sizeof(uint64_t));
-	span_add(span, layout->code_qualname, sizeof(uint64_t));
-	span_add(span, layout->code_filename, sizeof(uint64_t));
-	span_add(span, layout->code_lines, sizeof(uint64_t));
-	span_add(span, layout->code_first_line, sizeof(uint32_t));
-	if (walk->object_type == CPYTHON_NO || walk->code_sum_at == CPYTHON_NO ||
-	    layout->code_name == CPYTHON_NO || layout->code_filename == CPYTHON_NO ||
-	    layout->code_lines == CPYTHON_NO || layout->code_first_line == CPYTHON_NO)
-		return -EBADMSG;
-	if (walk->code_sum_words > CPYTHON_CODE_WORDS || span->bytes > SPAN_BYTES_MAX)
-		return -EBADMSG;
-	return 0;
-}
-
-static int span_read(struct span *span, const struct reading *reading)
-{
-	int r = span_of(span, reading->layout);
-
-	if (r < 0)
-		return r;
-	return reading->memory->read(reading->memory->arg, reading->address + span->from,
-				     span->data, span->bytes);
-}
-
-static uint64_t span_word(const struct span *span, uint32_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, span->data + (at - span->from), sizeof(word));
-	return word;
-}
-
-/* As the kernel's side sums it up (bpf/python.h). */
-static uint32_t sum_of(const struct span *span, const struct cpython *walk, uint64_t name_hash)
-{
-	uint64_t words[CPYTHON_CODE_WORDS] = {0};
+	const struct cpython *walk = &reading->layout->walk;
+	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
 
 	memcpy(words, span->data + (walk->code_sum_at - span->from),
 	       walk->code_sum_words * sizeof(words[0]));
-	return (uint32_t)(cpython_code_sum(words, walk->code_sum_words, name_hash) >> 32);
+	sum = cpython_code_sum(words, walk->code_sum_words, name_hash);
+	if (walk->code_file) {
+		uint64_t at = span_word(span, reading->layout->code_filename);
+		int r = reading->memory->read(reading->memory->arg, at + walk->unicode_hash - 8,
+					      file, sizeof(file));
+		if (r < 0)
+			return r;
+		sum = cpython_file_sum(sum, file, walk);
+	}
+	return sum >> 32 == wanted ? 0 : -ESTALE;
 }
 
 static int read_names(struct reading *reading, uint32_t sum)
@@ -108,8 +61,9 @@ static int read_names(struct reading *reading, uint32_t sum)
 	int r = pystring_read(&reading->name, layout, reading->memory, name);
 	if (r < 0)
 		return r;
-	if (sum_of(&reading->span, &layout->walk, reading->name.hash) != sum)
-		return -ESTALE;
+	r = check_sum(reading, &reading->span, reading->name.hash, sum);
+	if (r < 0)
+		return r;
 	if (layout->walk.code_type && type != layout->walk.code_type)
 		return -EBADMSG;
 	if (layout->code_qualname != CPYTHON_NO) {
@@ -161,6 +115,32 @@ static int read_table(const struct reading *reading, uint8_t *to)
 				     reading->table_bytes - have);
 }
 
+/* {int64 count; address copies[count]}, which grows with the threads. */
+static int read_copies(struct reading *reading)
+{
+	const struct pycode_memory *memory = reading->memory;
+	uint64_t object, count, copies[COPIES_MAX];
+
+	reading->copies_count = 0;
+	if (reading->layout->code_copies == CPYTHON_NO)
+		return 0;
+	object = span_word(&reading->span, reading->layout->code_copies);
+	if (!object)
+		return 0;
+	int r = memory->read(memory->arg, object, &count, sizeof(count));
+	if (r < 0)
+		return r;
+	if (count > COPIES_MAX)
+		count = COPIES_MAX;
+	r = memory->read(memory->arg, object + sizeof(count), copies, count * sizeof(copies[0]));
+	for (uint64_t i = 0; r == 0 && i < count; i++) {
+		if (copies[i])
+			reading->copies[reading->copies_count++] =
+				(uint32_t)(copies[i] - reading->address);
+	}
+	return r;
+}
+
 static void fill_lines(struct pycode *code, const struct reading *reading, const uint8_t *table)
 {
 	const struct python_layout *layout = reading->layout;
@@ -193,13 +173,17 @@ static void fill_instructions(struct pycode *code, const struct python_layout *l
 static int make(struct pycode **ret, const struct reading *reading)
 {
 	size_t marks = pylines_marks_max(reading->table_bytes) * sizeof(struct pylines_mark);
-	size_t bytes = sizeof(struct pycode) + marks + reading->table_bytes + reading->name.len +
-		       reading->file.len;
+	size_t copies = reading->copies_count * sizeof(reading->copies[0]);
+	size_t bytes = sizeof(struct pycode) + marks + copies + reading->table_bytes +
+		       reading->name.len + reading->file.len;
 	_cleanup_free_ struct pycode *code = calloc(1, bytes);
 
 	if (!code)
 		return -ENOMEM;
-	uint8_t *table = (uint8_t *)code->marks + marks;
+	uint8_t *table = (uint8_t *)code->marks + marks + copies;
+	code->has_copies = reading->layout->code_copies != CPYTHON_NO;
+	code->copies_count = reading->copies_count;
+	code->copies = memcpy((uint8_t *)code->marks + marks, reading->copies, copies);
 	int r = read_table(reading, table);
 	if (r < 0)
 		return r;
@@ -225,7 +209,7 @@ static int check_again(const struct reading *reading, uint32_t sum)
 	uint64_t name_hash;
 	struct span span;
 
-	int r = span_read(&span, reading);
+	int r = span_read(&span, layout, reading->memory, reading->address);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
@@ -237,7 +221,7 @@ static int check_again(const struct reading *reading, uint32_t sum)
 				  &name_hash, sizeof(name_hash));
 	if (r < 0)
 		return r;
-	return sum_of(&span, &layout->walk, name_hash) == sum ? 0 : -ESTALE;
+	return check_sum(reading, &span, name_hash, sum);
 }
 
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
@@ -251,11 +235,13 @@ int pycode_read(struct pycode **ret, const struct python_layout *layout,
 	reading->layout = layout;
 	reading->memory = memory;
 	reading->address = address;
-	int r = span_read(&reading->span, reading);
+	int r = span_read(&reading->span, layout, memory, address);
 	if (r == 0)
 		r = read_names(reading, sum);
 	if (r == 0)
 		r = find_table(reading);
+	if (r == 0)
+		r = read_copies(reading);
 	if (r == 0)
 		r = make(&code, reading);
 	if (r < 0)

@@ -13,6 +13,9 @@ struct pycode {
 	uint8_t unit_bytes;	    /* … counted in so many bytes of code */
 	int8_t not_begun;	    /* such an offset in bytes has what has not begun yet */
 	bool lines_known;
+	bool has_copies;
+	uint32_t copies_count;
+	const uint32_t *copies; /* where its instructions lie, too, less its own address */
 	struct pylines lines;
-	struct pylines_mark marks[]; /* then the table, the name, the file */
+	struct pylines_mark marks[]; /* then the copies, the table, the name, the file */
 };

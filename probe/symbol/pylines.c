@@ -99,10 +99,11 @@ void pylines_index(struct pylines *lines)
 	size_t max = pylines_marks_max(lines->bytes);
 
 	lines->marks_count = 0;
-	while (lines->marks_count < max && step(lines, &mark, &range)) {
-		if (mark.at / PYLINES_MARK_BYTES > lines->marks_count)
+	while (step(lines, &mark, &range)) {
+		if (lines->marks_count < max && mark.at / PYLINES_MARK_BYTES > lines->marks_count)
 			lines->marks[lines->marks_count++] = mark;
 	}
+	lines->code_bytes = mark.offset;
 }
 
 /* The last mark that isn't behind `offset`. */

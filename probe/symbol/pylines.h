@@ -30,6 +30,7 @@ struct pylines {
 	enum python_lines form;
 	uint32_t marks_count;
 	struct pylines_mark *marks; /* pylines_marks_max(bytes) of them, the caller's */
+	uint32_t code_bytes;	    /* that the table tells of */
 };
 
 static inline size_t pylines_marks_max(size_t table_bytes)
@@ -37,7 +38,7 @@ static inline size_t pylines_marks_max(size_t table_bytes)
 	return table_bytes / PYLINES_MARK_BYTES;
 }
 
-/* Goes once over the table and sets marks, so that no question has to do it again. */
+/* Goes once over the table, for marks, so that no question has to do it again, and code_bytes. */
 void pylines_index(struct pylines *lines);
 
 /* The line of the instruction at `offset` bytes in the code; 0: it has none. */

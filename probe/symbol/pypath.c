@@ -73,9 +73,8 @@ static struct roots find_roots(const char *path, size_t len)
 		size_t behind = from + part.len + 1;
 		if (is_part(&part, "site-packages") || is_part(&part, "dist-packages"))
 			roots.packages = behind;
-		else if (is_library_zip(part))
-			roots.library = behind;
-		else if (is_library(part) && (is_part(&before, "lib") || is_part(&before, "lib64")))
+		else if (is_library_zip(part) || (is_library(part) && (is_part(&before, "lib") ||
+								       is_part(&before, "lib64"))))
 			roots.library = behind;
 	}
 	return roots;

@@ -110,11 +110,13 @@ static void decode(struct pystring *string, const uint8_t *data, size_t count, u
 	memcpy(string->text + room, utf8, string->len - room);
 }
 
-/* What the begin of a str says, of which `got` bytes are in `begin`. */
+/* What the begin of a str says; for one of a class derived from str, address is 0. */
 static int find_characters(const struct python_layout *layout, uint64_t address,
 			   const uint8_t *begin, struct characters *found)
 {
 	uint32_t state = (uint32_t)word_at(begin, layout->unicode_state);
+	if (!(state >> layout->unicode_kind_shift & 7))
+		state >>= layout->unicode_further_shift;
 	bool compact = state >> layout->unicode_compact_shift & 1;
 	bool ascii = state >> layout->unicode_ascii_shift & 1;
 
@@ -124,9 +126,8 @@ static int find_characters(const struct python_layout *layout, uint64_t address,
 		return -EBADMSG;
 	if ((ascii && found->kind != 1) || found->length > LENGTH_MAX)
 		return -EBADMSG;
-	if (!compact) /* of a class derived from str: a pointer to them lies there */
-		found->address = word_at(begin, layout->compact_data);
-	else
+	found->address = 0;
+	if (compact)
 		found->address = address + (ascii ? layout->ascii_data : layout->compact_data);
 	return 0;
 }
@@ -136,13 +137,11 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Bytes of a str before its characters, whatever its form; 0: the layout makes no sense. */
+/* Bytes that each str has, and that tell its form; 0: the layout makes no sense. */
 static size_t header_bytes(const struct python_layout *layout)
 {
-	size_t bytes = larger(layout->compact_data, layout->ascii_data);
+	size_t bytes = larger(layout->unicode_length, layout->unicode_state);
 
-	bytes = larger(bytes, layout->unicode_length);
-	bytes = larger(bytes, layout->unicode_state);
 	bytes = larger(bytes, layout->walk.unicode_hash) + sizeof(uint64_t);
 	return bytes <= GUESS_BYTES ? bytes : 0;
 }
@@ -162,6 +161,11 @@ int pystring_read(struct pystring *string, const struct python_layout *layout,
 		return (int)got;
 	string->hash = word_at(begin, layout->walk.unicode_hash);
 	int r = find_characters(layout, address, begin, &characters);
+	if (r < 0)
+		return r;
+	if (!characters.address) /* a pointer to them lies there */
+		r = memory->read(memory->arg, address + layout->compact_data, &characters.address,
+				 sizeof(characters.address));
 	if (r < 0)
 		return r;
 	size_t count = characters.length < PYSTRING_BYTES_MAX ? (size_t)characters.length

@@ -213,7 +213,7 @@ static int read_one(struct cfi_reading *reading, int fd, bool debug)
 	return reading->count ? 0 : -ENOENT;
 }
 
-static const struct cfi_machine *machine_of(const struct elf_image *image)
+const struct cfi_machine *cfi_machine_of(const struct elf_image *image)
 {
 	if (!image->wide)
 		return NULL;
@@ -244,7 +244,7 @@ static int find_low(struct cfi_reading *reading)
 int cfi_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	     struct cfi_stats *stats)
 {
-	const struct cfi_machine *machine = machine_of(image);
+	const struct cfi_machine *machine = cfi_machine_of(image);
 
 	*stats = (struct cfi_stats){0};
 	if (!machine || !image->segments_count)

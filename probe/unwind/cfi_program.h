@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "proc/elf.h"
 #include "unwind/cfi_expression.h"
 #include "unwind/dwarf_reader.h"
 #include "unwind/rule.h"
@@ -22,6 +23,11 @@ struct cfi_machine {
 	uint8_t registers;
 	bool negates_ra; /* has DW_CFA_AARCH64_negate_ra_state */
 };
+
+struct elf_image;
+
+/* NULL: of a processor that isn't known. */
+const struct cfi_machine *cfi_machine_of(const struct elf_image *image);
 
 enum cfi_how {
 	CFI_UNSPECIFIED,

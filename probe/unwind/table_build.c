@@ -29,6 +29,7 @@ struct build {
 	struct symbol_file *file; /* whose path `opening` has */
 	struct opening opening;
 	struct table_image image;
+	struct cpython_file *python;
 	int error;
 
 	/* of one that was given up */
@@ -58,6 +59,8 @@ static int read_file(struct build *build)
 	if (fd < 0)
 		return fd;
 	int r = image_build(fd, &build->image);
+	if (r == 0 || r == -ENOENT)
+		python_look(fd, symbol_file_debugging_dir(build->file), &build->python);
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)
@@ -83,6 +86,7 @@ static void build_free(struct job *job)
 	struct build *mine = (struct build *)job;
 
 	image_done(&mine->image);
+	free(mine->python);
 	opening_done(&mine->opening);
 	symbol_file_unref(mine->file);
 	atomic_store(&mine->over, true);
@@ -227,6 +231,14 @@ static void take(struct tables *tables, struct table *table, const struct build 
 	}
 }
 
+static void take_python(struct table *table, struct build *mine)
+{
+	if (mine->error)
+		return;
+	free(table->python);
+	table->python = TAKE_PTR(mine->python);
+}
+
 /* ---- one after the other ---- */
 
 static void begin_next(struct tables *tables);
@@ -242,8 +254,10 @@ static void build_done(struct job *job, bool finished)
 	tables->building = NULL;
 	if (finished) {
 		symbol_file_hold(mine->file, &mine->opening);
-		if (expected)
+		if (expected) {
 			take(tables, table, mine);
+			take_python(table, mine);
+		}
 	} else {
 		add_hanging(tables, mine);
 		if (expected)

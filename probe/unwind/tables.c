@@ -35,6 +35,7 @@ static void table_free(struct table *table)
 {
 	symbol_file_unref(table->file);
 	free(table->segments);
+	free(table->python);
 	free(table);
 }
 
@@ -192,10 +193,10 @@ struct table *tables_get(struct tables *tables, struct symbol_file *file,
 
 /* ---- what the kernel's side is told ---- */
 
-/* The linked address of the mapping's first byte. Mappings begin with a page, segments anywhere in
- * it, so that two may have bytes in the same one: the mapping is that of which it has most. */
-static bool linked_address(const struct table *table, uint64_t file_offset, uint64_t bytes,
-			   uint64_t *address)
+/* Mappings begin with a page, segments anywhere in it, so that two may have bytes in the same one:
+ * the mapping is that of which it has most. */
+bool table_address(const struct table *table, uint64_t file_offset, uint64_t bytes,
+		   uint64_t *address)
 {
 	uint64_t most = 0;
 
@@ -242,7 +243,7 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 	if (kind != SPAN_TABLE)
 		return;
 	table->content->last_used = ++tables->uses;
-	if (!linked_address(table, file_offset, span->end - span->start, &address)) {
+	if (!table_address(table, file_offset, span->end - span->start, &address)) {
 		span->what = (uint32_t)SPAN_BARE << SPAN_KIND_SHIFT;
 		return;
 	}

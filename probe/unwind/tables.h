@@ -9,6 +9,7 @@
 
 #include "symbol/file.h"
 #include "unwind/arena.h"
+#include "unwind/cpython.h"
 #include "unwind/image.h"
 
 struct tables;
@@ -38,6 +39,12 @@ bool table_is_pending(const struct table *table);
  * with the file's byte `file_offset`. Counts as use. */
 void table_span(struct tables *tables, struct table *table, uint64_t file_offset,
 		struct span *span);
+
+/* The CPython in that file, and where its linked addresses lie (that plus *bias) by a mapping as
+ * above. Borrowed as long as the table isn't built anew; NULL: there is none, or it isn't known
+ * yet. */
+const struct cpython_file *table_python(const struct table *table, uint64_t file_offset,
+					const struct span *span, uint64_t *bias);
 
 /* A stack went through code of that file; nothing where the table is another's. */
 void table_used_by(struct table *table, const struct symbol_file *file);

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "symbol/opening.h"
+#include "unwind/cpython.h"
 #include "unwind/tables.h"
 
 /* A table in the arena, which files of equal content share. */
@@ -44,7 +45,8 @@ struct table {
 	struct content *content; /* TABLE_THERE */
 	struct elf_segment *segments;
 	size_t segments_count;
-	size_t words; /* TABLE_HOMELESS: what it needs */
+	struct cpython_file *python; /* NULL: there is none, or it isn't known */
+	size_t words;		     /* TABLE_HOMELESS: what it needs */
 
 	unsigned others; /* in this window: other processes that were asked */
 
@@ -71,6 +73,10 @@ struct tables {
 	struct tables_stats stats; /* what is counted since the start */
 };
 
+/* The linked address of a mapping's first byte; false: none of its code is there. */
+bool table_address(const struct table *table, uint64_t file_offset, uint64_t bytes,
+		   uint64_t *address);
+
 /* ---- unwind/table_build.c ---- */
 
 /* It is wanted; nothing where it is already under way. */
@@ -79,6 +85,11 @@ void table_ask(struct tables *tables, struct table *table);
 void table_fail(struct table *table, enum table_state state, uint64_t *counter);
 void queue_clear(struct tables *tables);
 void hanging_forget(struct tables *tables);
+
+/* ---- unwind/table_python.c ---- */
+
+/* In a job: *ret is allocated; NULL: there is none. */
+void python_look(int fd, const char *debugging_dir, struct cpython_file **ret);
 
 /* ---- unwind/content.c ---- */
 

@@ -1,4 +1,6 @@
-"""Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test."""
+"""Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test; and
+what is told of tests that ran again."""
+import functools
 import shutil
 import signal
 import tempfile
@@ -7,8 +9,45 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from observer import Observer
+from pythons import Place, missing_versions, pythons
+from waiting import ready
 
 TEST_SECONDS = 120
+
+
+# `make e2e` has pytest-rerunfailures run a failing test again.
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """A test that runs again measures again: its module's fixtures are made anew as well. (The
+    plugin would leave them, and forget to end them where no later test uses them.)"""
+    if getattr(item, "execution_count", 1) > 1:
+        known = item.session._fixturemanager._arg2fixturedefs
+        for fixture in [one for same_name in known.values() for one in same_name]:
+            if fixture.scope == "module":
+                fixture.finish(item._request)
+
+
+def pytest_sessionfinish(session):
+    """A daemon that crashed fails the run, whatever the test's next run said."""
+    if Daemon.crashes and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    again = terminalreporter.stats.get("rerun", [])
+    if again:
+        terminalreporter.section("failed, and ran again: look at each")
+    for report in again:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        why = (crash.message if crash else str(report.longrepr)).split("\n", maxsplit=1)[0]
+        terminalreporter.line(f"AGAIN {report.nodeid} ({report.when}): {why[:300]}")
+    if Daemon.crashes:
+        terminalreporter.section("the daemon crashed: this run has failed")
+    for crash in Daemon.crashes:
+        terminalreporter.line(f"CRASH {crash}")
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +114,20 @@ def start(work):
 
 
 @pytest.fixture
+def observe(needs_bpf):
+    """observe(1000): an Observer at that frequency, from then on."""
+    observers = []
+
+    def begin(hz):
+        observers.append(Observer(hz))
+        return observers[-1]
+
+    yield begin
+    for observer in observers:
+        observer.close()
+
+
+@pytest.fixture
 def copy(work):
     """copy("spin", "alpha"): a test program under another name, and so another comm."""
 
@@ -86,3 +139,45 @@ def copy(work):
         return path
 
     return make
+
+
+@functools.cache
+def each_python():
+    """Those that are here, and a skip for each version that isn't."""
+    return [*(pytest.param(python, id=python.name) for python in pythons()),
+            *(pytest.param(None, id=f"3.{minor}", marks=pytest.mark.skip(f"no Python 3.{minor}"))
+              for minor in missing_versions())]  # fmt: skip
+
+
+def pytest_generate_tests(metafunc):
+    """A test that asks for `python` runs with each (pythons.py)."""
+    if "python" in metafunc.fixturenames:
+        metafunc.parametrize("python", each_python())
+
+
+@pytest.fixture
+def place(python, work):
+    """The programs of test/programs/python, where that Python sees them."""
+    made = Place(python, work)
+    try:
+        shutil.copy(program("foreign.so"), made.real)
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def run_python(start, place):
+    """run_python("blocked.py", "ever"): one of these programs. standing(…): one that has stopped itself
+    before its work."""
+
+    def run(name, *args, how=start):
+        command, *rest = place.python.argv(name, *args, folder=place.folder)
+        return how(Path(command), *rest)
+
+    return run
+
+
+@pytest.fixture
+def standing(start, run_python):
+    return lambda *args: run_python(*args, how=lambda *argv: ready(start, *argv))

@@ -96,6 +96,7 @@ def test_a_first_put_sets_the_defaults_and_zero_is_the_default(daemon):
         "multi_instance": 0,
         "native_stack": 0,
         "thread_frame": 1,
+        "frame_detail": "line",
         "max_overhead": 3,
         "icicle": 0,
         "mem_fault_bytes": 65536,

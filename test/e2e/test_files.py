@@ -97,16 +97,18 @@ def test_folders_are_0750_and_files_0640_whatever_the_umask(profiler, start, uma
                 assert mode == (0o750 if path.is_dir() else 0o640), (path, oct(mode))
 
 
-def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start):
+def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start, observe):
     profiler.profile("^spin$", frequency=500)
+    observer, pids = observe(500), []
     for expected in (1, 2, 3):  # quickly, perhaps within one second
-        start("spin", 0.2).finish()
+        pids.append((target := start("spin", 0.2)).pid)
+        target.finish()
         svgs, _ = stop_and_list(profiler, expected)
         newest = max(svgs, key=lambda p: (profiler.svg_dir / p).stat().st_mtime_ns)
         assert (profiler.svg_dir / "oncpu/latest.svg").resolve() == profiler.svg_dir / newest
         profiler.put_ok({"state": "running"})
         profiler.wait_running()
-    assert sum(p.total() for p in profiler.written()) >= 0.9 * 3 * 0.2 * 500
+    assert sum(p.total() for p in profiler.written()) >= 0.9 * observer.samples(*pids)
 
 
 def test_changed_params_close_the_window_before(profiler, start):
@@ -117,13 +119,14 @@ def test_changed_params_close_the_window_before(profiler, start):
     assert profiler.probe()["state"] == "running"
 
 
-def test_sigterm_writes_the_last_partial_window(profiler, start):
+def test_sigterm_writes_the_last_partial_window(profiler, start, observe):
     profiler.profile("^spin$", frequency=500)
+    observer = observe(500)
     target = start("spin", 0.5)
     target.finish()
     profiler.stop()
     (profile,) = profiler.written()
-    assert profile.total("inner_spin", pid=target.pid) >= 200
+    assert profile.total("inner_spin", pid=target.pid) >= 0.8 * observer.samples(target.pid)
 
 
 def test_the_svg_has_the_frames_and_the_weights_of_the_folded_text(profiler, start):
@@ -132,7 +135,7 @@ def test_the_svg_has_the_frames_and_the_weights_of_the_folded_text(profiler, sta
     answer = profiler.get("/flamegraph/oncpu.svg")
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
     frames, profile = read_svg(answer.text), profiler.folded()
-    assert frames["all"] == profile.total() > 900
+    assert frames["all"] == profile.total() > 500
     for name in ("main", "outer", "middle", "inner_spin"):
         assert frames[name] == profile.total(name)
     stop_and_list(profiler, 1)

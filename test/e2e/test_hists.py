@@ -151,7 +151,7 @@ def test_an_absence_is_a_sleep_and_its_time_the_sleepers_own(started):
     # in some hundred the tracepoint isn't hit, for a program that does nothing but count as well.)
     assert truth["slept"] - 4 <= sum(seen["slots"]) <= truth["slept"]
     assert sum(seen["slots"][:13]) <= 3, "a sleep of 5 ms is shorter than 4"
-    near(seen["ns"], truth["own"], 0.03)
+    near(seen["ns"], truth["own"], 0.03, truth["waited"])  # woken, it may wait for its CPU
 
 
 def test_a_task_that_would_go_on_is_not_absent(started):
@@ -258,21 +258,21 @@ def test_who_had_the_cpu_is_told_of_a_wait_above_the_threshold(started):
     near(sum(event["most_us"] for event in theirs), sum(event["us"] for event in theirs), 0.05)
 
 
-def test_run_queue_lengths_are_the_cpus_whatever_groups_its_tasks_are_in(started):
+def test_run_queue_lengths_are_the_cpus_whatever_groups_its_tasks_are_in(started, observe):
     hogs = [started(Child, SPIN % 60, CPU_USED, start_new_session=True) for _ in range(3)]
     for hog in hogs:
         hog.tell()
     time.sleep(0.5)
     hists = started(Hists, NONE, 1000000, [])
-    before = hists.read()
+    before, observer = hists.read(), observe(99)
     time.sleep(2)
-    after = hists.read()
+    after, ticks = hists.read(), {cpu: observer.ticks(cpu) for cpu in observer.clocks}
     for hog in hogs:
         hog.popen.kill()
-    seconds = (after["now_ns"] - before["now_ns"]) / 1e9
     for cpu in (CPU_USED, min(os.sched_getaffinity(0))):
         slots = [then - now for then, now in zip(lengths(after, cpu), lengths(before, cpu))]
-        near(sum(slots), 99 * seconds, 0.02, 3)
+        near(sum(slots), ticks[cpu], 0.02, 3)
+        assert sum(slots) >= 99, "nearly 198, where the host takes nothing away"
         if cpu == CPU_USED:
             assert sum(slots[2:]) >= 0.95 * sum(slots), "three are there, one of them runs"
 

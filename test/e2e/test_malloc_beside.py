@@ -7,7 +7,7 @@ import pytest
 from allocating import (EXACT, PROBE, Views, allocator, is_clone, let, profile_allocations,
                         standing_by, view, wait_probed)  # fmt: skip
 from bpf_objects import held
-from helpers import same_time, wait_for
+from helpers import HZ, same_time, wait_for
 from waiting import EXACT as EXACT_WAITS
 from whole import cut
 
@@ -74,16 +74,17 @@ def test_a_second_target_comes_and_goes_beside_its_links(profiler, start):
     Views(profiler, pid=target.pid).assert_exact(truth)
 
 
-def test_all_four_probes_tell_what_each_tells_alone(profiler, start):
+def test_all_four_probes_tell_what_each_tells_alone(profiler, start, observe):
     every = ("oncpu", "offcpu", "mem", PROBE)
     target = standing_by(profiler, start, "allocations", entry="^(allocations|spin)$", probes=every,
-                         frequency=1000, **EXACT_WAITS)  # fmt: skip
+                         frequency=HZ, **EXACT_WAITS)  # fmt: skip
     truth = let(target)
     Views(profiler, pid=target.pid).assert_exact(truth)
+    observer = observe(HZ)
     spinner = start("spin", 2)
     cpu_ns = spinner.finish()["cpu_ns"]
-    # A host that takes the CPU away makes the samples more, not its CPU time.
-    same_time(profiler.folded(pid=spinner.pid).total(), 1000, cpu_ns, within=0.15)
+    sampled, beside_ns = profiler.folded(pid=spinner.pid).total(), observer.ns(spinner.pid)
+    same_time(sampled, HZ, cpu_ns, beside_ns, within=0.06)
     for probe in every:
         profiler.wait_running(probe)  # not arming any more: the spinner's files were looked at
         lost = {where: n for where, n in profiler.probe(probe)["lost"].items() if n}
@@ -91,7 +92,7 @@ def test_all_four_probes_tell_what_each_tells_alone(profiler, start):
 
 
 def test_profiles_of_several_probes_have_equal_roots(profiler, churn):
-    profile_allocations(profiler, pids=[churn.pid], probes=("oncpu", PROBE), frequency=1000)
+    profile_allocations(profiler, pids=[churn.pid], probes=("oncpu", PROBE), frequency=HZ)
     wait_probed(profiler, churn)
     wait_for(lambda: profiler.folded().total("level_1") > 100 and view(profiler).total("level_1"))
     for profile in (profiler.folded(), view(profiler)):

@@ -97,7 +97,8 @@ def test_state_all_has_every_switch_and_the_time_without_a_cpu(profiler, start):
     assert switches <= seen.waits() <= switches + 1
     assert seen.waits("contend_run") >= 0.9 * counts.involuntary > 20
     # Some of it is before they run there, and after they are woken: much, where others are busy.
-    assert 0.5 <= seen.ns("contend_run") / counts.delay_ns <= 1.001
+    waited_ns = seen.ns("contend_run")
+    assert 0.5 * counts.delay_ns <= waited_ns <= 1.001 * counts.delay_ns + 5000 * switches
 
 
 def test_without_it_two_that_share_a_cpu_do_not_wait(profiler, start):
@@ -125,7 +126,10 @@ def test_split_puts_the_time_after_the_wake_up_apart(profiler, start):
     # Both parts together are the wait; the part before the wake-up is the sleep.
     assert_time(seen.ns("nap_2ms"), truth, len(seen.stacks("nap_2ms")))
     slept_ns = (seen.ns("nap_2ms") - queued_ns) / truth["switches"]
-    assert 1.99e6 <= slept_ns <= 2.5e6
+    # (Timers come late where the host has the CPU; the program's clock without what the kernel says
+    # that it waited for its own is that sleep too.)
+    late_ns = (truth["sum_ns"] - 0.98 * delay_ns) / truth["switches"]
+    assert 1.99e6 <= slept_ns <= max(2.5e6, late_ns + 50_000)
     assert 5e6 <= queued_ns <= 1.01 * delay_ns + 20_000 * truth["switches"]
     blocked = [s for s in seen.counts.stacks if s.has("nap_2ms") and s.frames[-1] != "[runqueue]"]
     assert sum(s.value for s in blocked) == truth["switches"]

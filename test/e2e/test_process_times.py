@@ -20,6 +20,10 @@ SERIES = re.compile(
 def counters(daemon):
     """Of each process, after a reading of its own (one a second): {pid: {name or (name, label): …}}."""
     time.sleep(1.1)
+    return counters_now(daemon)
+
+
+def counters_now(daemon):
     processes = {}
     for name, pid, comm, label, value in SERIES.findall(daemon.get("/metrics").text):
         values = processes.setdefault(int(pid), {"comm": comm})
@@ -159,8 +163,8 @@ def test_run_time_grows_while_a_thread_never_leaves_its_cpu(profiler, start):
         text = profiler.get("/metrics").text
         after = cpu_clock(target.pid)
         values = {int(s[1]): float(s[4]) for s in SERIES.findall(text) if s[0] == "cpu_seconds"}
-        # The kernel's sum is as of the last tick.
-        assert before - 0.011 <= values[target.pid] <= after
+        # The kernel's sum is as of the last tick; a virtual machine's may come late.
+        assert before - 0.1 <= values[target.pid] <= after
 
 
 def test_time_asleep_is_that_of_the_programs_own_clock(profiler, start):
@@ -170,19 +174,29 @@ def test_time_asleep_is_that_of_the_programs_own_clock(profiler, start):
     own = target.finish()
     values = counters(profiler)[target.pid]
     slept = (own["slept_ns"] + own["joined_ns"]) / 1e9
-    # The program's clock starts before the wait and ends after it, and on its CPU.
+    # The program's clock starts before the wait and ends after it, and on its CPU: for that it waits
+    # where others are busy.
     allowed = 0.01 * slept + 50e-6 * threads * turns
-    assert abs(values["offcpu_seconds", "sleep"] - slept) < allowed, (values, own)
+    short = slept - values["offcpu_seconds", "sleep"]
+    assert -allowed < short < allowed + values["runq_wait_seconds"], (values, own)
 
 
 def test_a_wait_that_goes_on_grows(profiler, start):
     choose(profiler, "^turns$")
     target = start("turns", 0, 0, 0, 0, "hold")
     target.first_line()
-    first = counters(profiler)[target.pid]["offcpu_seconds", "sleep"]
-    began = time.monotonic()
-    second = counters(profiler)[target.pid]["offcpu_seconds", "sleep"]
-    assert abs(second - first - (time.monotonic() - began)) < 0.2
+
+    def read():
+        """(what it was, a time before that, a time after it)"""
+        time.sleep(1.1)
+        before = time.monotonic()
+        waited = counters_now(profiler)[target.pid]["offcpu_seconds", "sleep"]
+        return waited, before, time.monotonic()
+
+    first, before_first, after_first = read()
+    second, before_second, after_second = read()
+    longest, shortest = after_second - before_first, before_second - after_first
+    assert shortest - 0.05 <= second - first <= longest + 0.05
 
 
 def test_without_off_cpu_there_is_no_series(profiler, start):

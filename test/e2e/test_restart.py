@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from helpers import BIN, wait_for
+from helpers import BIN, HZ, same_time, wait_for
 
 
 @pytest.fixture
@@ -171,14 +171,15 @@ def test_what_was_in_force_at_the_stop_wins_over_probes_init(keeping):
     assert keeping.settings()["params"]["svg_period"] == 120
 
 
-def test_sighup_loses_no_sample(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+def test_sighup_loses_no_sample(profiler, start, observe):
+    profiler.profile("^spin$", frequency=HZ)
+    observer = observe(HZ)
     target = start("spin", 3)
     for _ in range(5):
         time.sleep(0.4)
         reload(profiler)
     cpu_ns = target.finish()["cpu_ns"]
-    assert abs(profiler.folded().total(pid=target.pid) * 1e6 / cpu_ns - 1) < 0.03
+    same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, observer.ns(target.pid))
     assert profiler.written() == []  # the period goes on
 
 

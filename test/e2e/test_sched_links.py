@@ -6,7 +6,7 @@ import pytest
 
 import oracle
 from bpf_objects import attached, held, living, maps_of
-from helpers import same_time, wait_for
+from helpers import HZ, same_time, wait_for
 from schedule import profile_sched, put_sched, switches_metric
 from waiting import (EXACT, Seen, go, go_while, let_go, lost_waits, profile_offcpu,
                      ready)  # fmt: skip
@@ -53,9 +53,10 @@ def test_off_cpu_loses_no_wait_while_on_cpu_comes_and_goes(profiler, start):
     assert lost_waits(profiler) == {}
 
 
-def test_on_cpu_loses_no_sample_while_off_cpu_comes_and_goes(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+def test_on_cpu_loses_no_sample_while_off_cpu_comes_and_goes(profiler, start, observe):
+    profiler.profile("^spin$", frequency=HZ)
     alone = links(profiler)
+    observer = observe(HZ)
     target = start("spin", 2)
     for _ in range(4):
         probes(profiler, "oncpu", "offcpu")
@@ -64,7 +65,8 @@ def test_on_cpu_loses_no_sample_while_off_cpu_comes_and_goes(profiler, start):
         probes(profiler, "oncpu")
         time.sleep(0.15)
     cpu_ns = target.finish()["cpu_ns"]
-    same_time(profiler.folded().total(pid=target.pid), 1000, cpu_ns, within=0.04)
+    beside_ns = observer.ns(target.pid)
+    same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, beside_ns, within=0.04)
 
 
 def test_off_cpu_loses_no_wait_while_the_histograms_come_and_go(profiler, start):

@@ -19,9 +19,15 @@ from waiting import assert_time, go, let_go, ready
 CPU_CGROUPS = Path("/sys/fs/cgroup/cpu")
 
 
+STALL_NS = 1_000_000
+
+
 def near(got_ns, kernel_ns, switches):
-    """The kernel books the way out of idle as run time, 10 to 20 us a wake-up; BPF as a wait."""
-    assert abs(got_ns - kernel_ns) <= 0.01 * kernel_ns + 20_000 * switches, (got_ns, kernel_ns)
+    """The kernel books the way out of idle as run time, 10 to 20 us a wake-up; BPF as a wait. The two
+    read their clocks at different points of a switch, and a virtual machine may stand still between
+    them: where there are few switches, one such time is more than the usual."""
+    unsure_ns = max(20_000 * switches, STALL_NS)
+    assert abs(got_ns - kernel_ns) <= 0.01 * kernel_ns + unsure_ns, (got_ns, kernel_ns)
 
 
 def measured(target):
@@ -115,8 +121,10 @@ def test_sleeps_are_in_offcpudist_with_their_length(profiler, start):
     away = histograms(profiler, "offcpudist")[target.pid]
     short = sum(n for low, n in away.slots.items() if 64 <= low < 1024)
     long = sum(n for low, n in away.slots.items() if 8192 <= low < 65536)
-    assert short >= 0.95 * truth["nap_100us"]["switches"]
-    assert long >= 0.95 * truth["nap_10ms"]["switches"]
+    # (Timers come late where the host has the CPU; then the program saw it as well.)
+    for seen, name, most_us in ((short, "nap_100us", 1024), (long, "nap_10ms", 65536)):
+        in_time = sum(ns < 1000 * most_us for ns in truth[name]["each_ns"])
+        assert seen >= 0.95 * in_time >= 0.5 * truth[name]["switches"]
     assert away.count >= truth["nap_100us"]["switches"] + truth["nap_10ms"]["switches"]
 
 
@@ -137,7 +145,8 @@ def test_slow_ones_are_the_spinners_that_wait_for_each_other(profiler, start):
     assert len({event["tid"] for event in slow}) >= 2
     assert surely >= 20
     counts = oracle.process(target.pid) - before
-    assert sum(event["lat_us"] for event in slow) <= counts.delay_ns / 1000
+    near_us = counts.delay_ns / 1000 + 20 * len(slow)
+    assert sum(event["lat_us"] for event in slow) <= near_us
     known = [event for event in slow if event["most"]]
     assert len(known) >= 0.8 * len(slow)
     assert all(event["most"]["tid"] != event["tid"] for event in known)
@@ -181,7 +190,7 @@ def cgroups():
         folder.rmdir()
 
 
-def assert_two_wait(profiler, start, *options, groups=()):
+def assert_two_wait(profiler, start, observe, *options, groups=()):
     """Three spinners on CPU 1: two of them wait. Others may come and wait as well."""
     targets = [ready(start, "contend", *options, 1, 60, cpu=1) for _ in range(3)]
     for target, group in zip(targets, groups):
@@ -190,15 +199,14 @@ def assert_two_wait(profiler, start, *options, groups=()):
         let_go(target)
     profile_sched(profiler, probes=("runqlen",))
     wait_for(lambda: all(target.cpu_ns_now() > 5e6 for target in targets), why="they run")
-    before, least_s = lengths_of_cpu_1(profiler), -time.monotonic()
-    time.sleep(1.2)
-    least_s += time.monotonic()
-    seen = lengths_of_cpu_1(profiler)
+    before, observer = lengths_of_cpu_1(profiler), observe(99)
+    time.sleep(2)
+    ticks, seen = observer.ticks(1), lengths_of_cpu_1(profiler)
     for target in targets:
         target.kill()
     lengths = {length: n - before.get(length, 0) for length, n in seen.items()}
     samples = sum(lengths.values())
-    assert samples >= 0.97 * 99 * least_s - 2, "99 times a second"
+    assert samples >= 0.97 * ticks - 2 > 50, "99 times a second"
     assert sum(n for length, n in lengths.items() if length >= 2) >= 0.95 * samples, lengths
 
 
@@ -207,16 +215,16 @@ def lengths_of_cpu_1(profiler):
     return found.slots if found else {}
 
 
-def test_of_three_that_want_one_cpu_two_wait(profiler, start):
-    assert_two_wait(profiler, start)
+def test_of_three_that_want_one_cpu_two_wait(profiler, start, observe):
+    assert_two_wait(profiler, start, observe)
 
 
-def test_of_three_sessions_that_want_one_cpu_two_wait(profiler, start):
-    assert_two_wait(profiler, start, "-s")
+def test_of_three_sessions_that_want_one_cpu_two_wait(profiler, start, observe):
+    assert_two_wait(profiler, start, observe, "-s")
 
 
-def test_of_three_cgroups_that_want_one_cpu_two_wait(profiler, cgroups, start):
-    assert_two_wait(profiler, start, groups=cgroups)
+def test_of_three_cgroups_that_want_one_cpu_two_wait(profiler, cgroups, start, observe):
+    assert_two_wait(profiler, start, observe, groups=cgroups)
 
 
 def test_a_process_that_spins_alone_has_its_run_time_in_metrics(profiler, start):

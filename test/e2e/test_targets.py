@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers import program, same_time, wait_for
+from helpers import HZ, program, same_time, wait_for
 
-HZ = 1000
+SPUN_NS = 1_000_000_000  # by `spin 1`
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
@@ -34,23 +34,25 @@ def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profil
         assert last.total(pid=beta.pid) > moved.total(pid=beta.pid) > 0
 
 
-def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start):
+def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start, observe):
     profiler.put_ok(profiler.wanting("^short_lived$", frequency=HZ))
     time.sleep(1)
+    observer = observe(HZ)
     target = start("short_lived", 1)
     target.finish()
-    same_time(profiler.folded().total(pid=target.pid), HZ, target.cpu_ns, within=0.04)
+    beside_ns = observer.ns(target.pid)
+    same_time(profiler.folded().total(pid=target.pid), HZ, target.cpu_ns, beside_ns, within=0.04)
 
 
-def test_a_process_that_runs_at_the_put_is_profiled_from_then_on(profiler, start):
+def test_a_process_that_runs_at_the_put_is_profiled_from_then_on(profiler, start, observe):
     target = start("spin", 60)
     wait_for(lambda: target.cpu_ns_now() > 2e8, why="it burns")
     profiler.profile(pids=[target.pid], frequency=HZ)
-    before_ns = target.cpu_ns_now()
+    before_ns, observer = target.cpu_ns_now(), observe(HZ)
     time.sleep(2)
     target.kill()
-    profile = profiler.folded()
-    same_time(profile.total(pid=target.pid), HZ, target.cpu_ns - before_ns, within=0.06)
+    profile, beside_ns = profiler.folded(), observer.ns(target.pid)
+    same_time(profile.total(pid=target.pid), HZ, target.cpu_ns - before_ns, beside_ns, within=0.06)
     assert profile.total("main", "outer", "middle", "inner_spin") >= 0.97 * profile.total()
 
 
@@ -71,52 +73,63 @@ def waiting_forker(start, *args):
     return target
 
 
-def test_a_child_inherits_from_a_proc_id_until_it_execs(profiler, start):
+def test_a_child_inherits_from_a_proc_id_until_it_execs(profiler, start, observe):
     target = waiting_forker(start, 1, program("spin"), 1)
     profiler.profile(pids=[target.pid], frequency=HZ)
+    observer = observe(HZ)
     os.kill(target.pid, signal.SIGCONT)
     burned = target.finish()
     child = target.first_line()["child"]
     profile = profiler.folded()
-    same_time(profile.total("be_child", "child_work"), HZ, burned["child_cpu_ns"], within=0.05)
-    same_time(profile.total("main", "parent_work"), HZ, burned["cpu_ns"], within=0.05)
+    by_child, by_parent = profile.total("be_child", "child_work"), profile.total("main", "parent_work")
+    beside_ns = observer.ns(child) - SPUN_NS
+    same_time(by_child, HZ, burned["child_cpu_ns"], beside_ns, within=0.05)
+    same_time(by_parent, HZ, burned["cpu_ns"], observer.ns(target.pid), within=0.05)
     assert profile.pids == {target.pid, child}
     assert profile.total("inner_spin") == 0
 
 
-def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profiler, start):
+def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profiler, start, observe):
     profiler.profile("^forker$", frequency=HZ)
+    observer = observe(HZ)
     burned = (target := start("forker", 1, program("spin"), 1)).finish()
     profile = profiler.folded()
-    same_time(profile.total("child_work"), HZ, burned["child_cpu_ns"], within=0.05)
+    beside_ns = observer.ns(target.first_line()["child"]) - SPUN_NS
+    same_time(profile.total("child_work"), HZ, burned["child_cpu_ns"], beside_ns, within=0.05)
     assert profile.total("inner_spin") == 0
     assert profile.pids == {target.pid, target.first_line()["child"]}
 
 
-def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start):
+def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start, observe):
     profiler.profile("^spin$", frequency=HZ)
+    observer = observe(HZ)
     target = start("forker", 0.5, program("spin"), 1)
-    target.finish()
-    profile = profiler.folded()
-    same_time(profile.total("inner_spin"), HZ, 1e9, within=0.05)
-    assert profile.pids == {target.first_line()["child"]}
+    burned = target.finish()
+    profile, child = profiler.folded(), target.first_line()["child"]
+    beside_ns = observer.ns(child) - burned["child_cpu_ns"]
+    same_time(profile.total("inner_spin"), HZ, SPUN_NS, beside_ns, within=0.05)
+    assert profile.pids == {child}
     assert profile.total("child_work") == profile.total("parent_work") == 0
 
 
-def test_a_process_that_takes_a_matching_name_is_profiled_from_then_on(profiler, start):
+def test_a_process_that_takes_a_matching_name_is_profiled_from_then_on(profiler, start, observe):
     profiler.profile("^butterfly$", frequency=HZ)
-    burned = start("renamer", 1, 1, "butterfly").finish()
+    observer = observe(HZ)
+    burned = (target := start("renamer", 1, 1, "butterfly")).finish()
     profile = profiler.folded()
-    same_time(profile.total("after_rename"), HZ, burned["after_ns"], within=0.05)
+    beside_ns = observer.ns(target.pid) - burned["before_ns"]
+    same_time(profile.total("after_rename"), HZ, burned["after_ns"], beside_ns, within=0.05)
     assert profile.total("before_rename") == 0
     assert profile.names == {"butterfly"}
 
 
-def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, start):
+def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, start, observe):
     profiler.profile("^renamer$", frequency=HZ)
-    burned = start("renamer", 1, 1, "butterfly").finish()
+    observer = observe(HZ)
+    burned = (target := start("renamer", 1, 1, "butterfly")).finish()
     profile = profiler.folded()
-    same_time(profile.total("before_rename"), HZ, burned["before_ns"], within=0.05)
+    beside_ns = observer.ns(target.pid) - burned["after_ns"]
+    same_time(profile.total("before_rename"), HZ, burned["before_ns"], beside_ns, within=0.05)
     assert profile.total("after_rename") <= 0.02 * profile.total()
     assert profile.names == {"renamer"}
 

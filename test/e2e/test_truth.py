@@ -3,32 +3,39 @@ import sys
 import time
 from pathlib import Path
 
-from helpers import lost, program, same_time, wait_for
+from helpers import HZ, lost, program, same_time, wait_for, weather_ns
 
 
-def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, observe):
+    profiler.profile("^spin$", frequency=HZ)
+    observer = observe(HZ)
     target = start("spin", 5)
     cpu_ns = target.finish()["cpu_ns"]
-    same_time(profiler.folded().total(pid=target.pid), 1000, cpu_ns)
+    same_time(profiler.folded().total(pid=target.pid), HZ, cpu_ns, observer.ns(target.pid))
 
 
-def test_the_default_period_is_ten_milliseconds(profiler, start):
+def test_the_default_period_is_ten_milliseconds(profiler, start, observe):
     profiler.profile("^spin$")
+    observer = observe(100)
     target = start("spin", 5)
     cpu_ns = target.finish()["cpu_ns"]
-    same_time(profiler.folded().total(pid=target.pid), 100, cpu_ns)
+    # (It keeps step with the scheduler's ticks, and so does the next one.)
+    sampled, beside_ns = profiler.folded().total(pid=target.pid), observer.ns(target.pid)
+    same_time(sampled, 100, cpu_ns, beside_ns, within=0.1)
 
 
-def test_perf_sample_period_is_in_milliseconds(profiler, start):
+def test_perf_sample_period_is_in_milliseconds(profiler, start, observe):
     profiler.profile("^spin$", perf_sample_period=20)
+    observer = observe(50)
     target = start("spin", 5)
     cpu_ns = target.finish()["cpu_ns"]
-    same_time(profiler.folded().total(pid=target.pid), 50, cpu_ns)
+    sampled, beside_ns = profiler.folded().total(pid=target.pid), observer.ns(target.pid)
+    same_time(sampled, 50, cpu_ns, beside_ns, within=0.1)
 
 
-def test_three_functions_have_the_shares_they_burned(profiler, start):
-    profiler.profile("^thirds$", frequency=1000)
+def test_three_functions_have_the_shares_they_burned(profiler, start, observe):
+    profiler.profile("^thirds$", frequency=HZ)
+    observer = observe(HZ)
     target = start("thirds", 11)
     burned = target.finish()
     profile = profiler.folded()
@@ -37,53 +44,65 @@ def test_three_functions_have_the_shares_they_burned(profiler, start):
     assert total >= 10_000
     for name, percent in (("sixty", 60), ("thirty", 30), ("ten", 10)):
         assert abs(100 * samples[name] / total - percent) < 2, (samples, burned)
-    same_time(profile.total(pid=target.pid), 1000, burned["cpu_ns"])
+    same_time(profile.total(pid=target.pid), HZ, burned["cpu_ns"], observer.ns(target.pid))
 
 
-def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(profiler, start):
-    profiler.profile("^short_lived$", frequency=1000)
+def test_processes_of_fifty_milliseconds_are_in_the_graph_under_their_functions(
+    profiler, start, observe
+):
+    profiler.profile("^short_lived$", frequency=HZ)
+    observer = observe(HZ)
     spawner = start("spawner", 100, 2, program("short_lived"))
     children_us = spawner.finish()["children_cpu_us"]
     profile = profiler.folded()
-    assert profile.total("main", "short_work") * 1000 >= 0.9 * children_us
-    assert profile.total() * 1000 <= 1.03 * children_us
+    unsure_us = weather_ns(1000 * children_us, observer.ns(*profile.pids)) / 1000
+    assert profile.total("main", "short_work") * 1e6 / HZ >= 0.9 * children_us - unsure_us
+    assert profile.total() * 1e6 / HZ <= 1.03 * children_us + unsure_us
     assert profile.names == {"short_lived"}
     assert len(profile.pids) == 100
 
 
-def test_each_thread_has_the_time_of_its_own_clock(profiler, start):
-    profiler.profile("^threads$", frequency=1000)
+def test_each_thread_has_the_time_of_its_own_clock(profiler, start, observe):
+    profiler.profile("^threads$", frequency=HZ)
+    observer = observe(HZ)
     target = start("threads", 2)
     burned = target.finish()
     profile = profiler.folded(pid=target.pid)
-    for name, cpu_ns in burned.items():
+    # (The observer knows tids; the program makes its threads in the order of its answer.)
+    beside = observer.threads_ns(target.pid)
+    beside.pop(target.pid, None)
+    assert len(beside) == len(burned)
+    for (name, cpu_ns), (_, beside_ns) in zip(burned.items(), sorted(beside.items())):
         mine = [s for s in profile.stacks if s.has(f"{name}_work")]
         assert {s.frames[1] for s in mine} == {name}
-        same_time(sum(s.value for s in mine), 1000, cpu_ns, within=0.05)
+        same_time(sum(s.value for s in mine), HZ, cpu_ns, beside_ns, within=0.05)
 
 
-def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+def test_more_busy_processes_than_cpus_have_the_time_they_got(profiler, start, observe):
+    profiler.profile("^spin$", frequency=HZ)
+    observer = observe(HZ)
     targets = [start("spin", 1.5) for _ in range(4)]
     for target in targets:
         target.finish()
     profile = profiler.folded()
     for target in targets:
-        same_time(profile.total(pid=target.pid), 1000, target.cpu_ns, within=0.06)
-    same_time(profile.total(), 1000, sum(target.cpu_ns for target in targets))
+        beside_ns = observer.ns(target.pid)
+        same_time(profile.total(pid=target.pid), HZ, target.cpu_ns, beside_ns, within=0.06)
+    beside_ns = observer.ns(*(target.pid for target in targets))
+    same_time(profile.total(), HZ, sum(target.cpu_ns for target in targets), beside_ns)
 
 
 def test_a_process_that_sleeps_is_not_in_an_on_cpu_profile(profiler, start):
     sleeper = start(Path(sys.executable), "-c", "import time; print(1, flush=True); time.sleep(60)")
     sleeper.first_line()
-    profiler.profile(pids=[sleeper.pid], frequency=1000)
+    profiler.profile(pids=[sleeper.pid], frequency=HZ)
     assert sleeper.pid in profiler.processes()
     start("spin", 1).finish()
     assert profiler.folded().total() <= 5
 
 
 def test_status_counts_the_samples_and_no_loss(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+    profiler.profile("^spin$", frequency=HZ)
     start("spin", 1).finish()
     # Samples of programs that aren't decided on yet count until the next window is read.
     wait_for(lambda: profiler.folded().total() == profiler.probe()["samples"])
@@ -92,14 +111,19 @@ def test_status_counts_the_samples_and_no_loss(profiler, start):
     assert lost(status) == 0
 
 
-def test_changing_params_in_the_middle_loses_nothing(profiler, start):
-    profiler.profile("^spin$", frequency=1000)
+def test_changing_params_in_the_middle_loses_nothing(profiler, start, observe):
+    profiler.profile("^spin$", frequency=HZ)
+    observer = observe(HZ)
     target = start("spin", 4)
     for turn in range(6):
+        least_ns = target.cpu_ns_now() + 1e8  # a window without a sample has no file
         time.sleep(0.3)
+        wait_for(lambda least_ns=least_ns: target.cpu_ns_now() > least_ns, seconds=30, why="it ran")
         profiler.put_ok({"params": {"thread_frame": turn % 2}})
     cpu_ns = target.finish()["cpu_ns"]
     profiler.put_ok({"state": "stopped"})
-    wait_for(lambda: len(profiler.written()) >= 7, why="a file for each change and the rest")
+    wait_for(lambda: len(profiler.written()) >= 7, seconds=30,
+             why="a file for each change and the rest")
     profiles = profiler.written()
-    same_time(sum(p.total(pid=target.pid) for p in profiles), 1000, cpu_ns, within=0.05)
+    sampled = sum(p.total(pid=target.pid) for p in profiles)
+    same_time(sampled, HZ, cpu_ns, observer.ns(target.pid), within=0.05)

@@ -222,17 +222,19 @@ def ruin(path, how):
 
 
 @pytest.mark.parametrize("how", ["noise", "zeros", "endless", "index", "cut"])
-def test_a_file_with_broken_cfi_is_profiled_on_and_others_are_whole(profiler, start, copy, how):
+def test_a_file_with_broken_cfi_is_profiled_on_and_others_are_whole(
+    profiler, start, copy, observe, how
+):
     path = copy("chain", "broken")
     ruin(path, how)
     good, bad = burning(start, "chain", 20, 3), burning(start, path, 20, 3)
     profiler.profile(pids=[good.pid, bad.pid], frequency=HZ, thread_frame=0)
-    before_ns = bad.cpu_ns_now()
+    before_ns, observer = bad.cpu_ns_now(), observe(HZ)
     for target in (good, bad):
         target.finish()
     assert whole(profiler.folded(pid=good.pid)) >= WHOLE
     profile = profiler.folded(pid=bad.pid)
-    same_time(profile.total(), HZ, bad.cpu_ns - before_ns, within=0.06)
+    same_time(profile.total(), HZ, bad.cpu_ns - before_ns, observer.ns(bad.pid), within=0.06)
     if how == "cut":
         assert whole(profile) >= WHOLE, "program headers tell where the CFI is"
     else:

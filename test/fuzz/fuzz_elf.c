@@ -38,7 +38,8 @@ static void check_image(const struct elf_image *image)
 	demand(image->segments_count <= ELF_SEGMENTS_MAX);
 	demand(image->data_count <= ELF_SEGMENTS_MAX);
 	for (size_t i = 0; i < image->data_count; i++)
-		check_extent(image, &image->data[i]);
+		check_extent(image, &(struct elf_extent){image->data[i].file_offset,
+							 image->data[i].file_bytes});
 	demand(image->build_id_bytes <= BUILD_ID_MAX);
 	demand(memchr(image->debuglink, '\0', sizeof(image->debuglink)) != NULL);
 	demand(strchr(image->debuglink, '/') == NULL);

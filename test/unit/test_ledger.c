@@ -20,12 +20,13 @@ static struct stack_key key_of(uint64_t number)
 
 static struct ledger_stack a_stack(uint32_t node)
 {
-	static const uint8_t bits[] = {5};
+	static const uint8_t bits[] = {5}, native_only[] = {2, 1};
 
 	return (struct ledger_stack){
 		.node = node,
 		.who = {.pid = 7, .start_ticks = 9, .process = "app", .thread = "worker"},
 		.libraries = {bits, sizeof(bits)},
+		.native_only = {native_only, sizeof(native_only)},
 	};
 }
 
@@ -76,6 +77,8 @@ static bool knows(struct ledger *ledger, uint64_t number)
 	assert_int_equal(stack.who.start_ticks, 9);
 	assert_int_equal(stack.libraries.bytes, 1);
 	assert_int_equal(stack.libraries.bits[0], 5);
+	assert_int_equal(stack.native_only.bytes, 2);
+	assert_memory_equal(stack.native_only.bits, ((uint8_t[]){2, 1}), 2);
 	return true;
 }
 

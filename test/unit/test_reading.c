@@ -165,10 +165,68 @@ static void test_the_thread_has_a_frame_where_it_is_wanted(void **state)
 	know(7, 1, "keep", false);
 	allocate(7, 0x10, 1, 100, 10);
 	struct reading reading = question(&app, 1, 1u << VIEW_INUSE);
-	reading.thread_frame = true;
+	reading.detail.thread_frame = true;
 	reading_run(&reading);
 	assert_folded(reading.profiles[VIEW_INUSE], "[7]app;worker;main;keep 100\n");
 	reading_done(&reading);
+}
+
+/* main;(loop);f (a.py:7);libx;f (a.py:9), where (…) is an interpreter's own. */
+static void know_python(uint32_t pid, uint64_t stack)
+{
+	static const uint8_t native_only[] = {1 << 1}, libraries[] = {1 << 1 | 1 << 3};
+	struct stack_key key = key_of(pid, stack);
+	struct tree *tree = ledger_tree(ledger);
+	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, {"a.py", 4, 7}};
+	struct ledger_stack known = {
+		.who = {.pid = (pid_t)pid, .process = "app", .thread = "worker"},
+		.libraries = {libraries, 1},
+		.native_only = {native_only, 1},
+	};
+	int64_t node = tree_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "main", 4);
+
+	node = tree_child(tree, (uint32_t)node, FRAME_TYPE_NATIVE, "loop", 4);
+	node = tree_child_with(tree, (uint32_t)node, &python);
+	node = tree_child(tree, (uint32_t)node, FRAME_TYPE_NATIVE, "libx", 4);
+	python.source.line = 9;
+	known.node = (uint32_t)tree_child_with(tree, (uint32_t)node, &python);
+	assert_int_equal(ledger_put(ledger, &key, &known), 0);
+}
+
+static void test_stacks_are_shown_in_the_detail_that_is_asked_for(void **state)
+{
+	static const struct {
+		struct detail detail;
+		const char *expected;
+		uint8_t libraries;
+	} cases[] = {
+		{{.lines = true}, "[7]app;main;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n", 1 << 2},
+		{{.lines = true, .native_stack = true},
+		 "[7]app;main;loop;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n",
+		 1 << 1 | 1 << 3},
+		{{.native_stack = true},
+		 "[7]app;main;loop;f (a.py)_[p];libx;f (a.py)_[p] 100\n",
+		 1 << 1 | 1 << 3},
+		{{.lines = false}, "[7]app;main;f (a.py)_[p];libx;f (a.py)_[p] 100\n", 1 << 2},
+	};
+	const struct holder app = holder(7, true, 0);
+
+	(void)state;
+	map_fd = new_map(100);
+	know_python(7, 1);
+	allocate(7, 0x10, 1, 100, 10);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ struct record *records = NULL;
+		struct reading reading = question(&app, 1, 1u << VIEW_INUSE);
+
+		reading.detail = cases[i].detail;
+		reading_run(&reading);
+		assert_folded(reading.profiles[VIEW_INUSE], cases[i].expected);
+		assert_int_equal(records_list(reading.profiles[VIEW_INUSE]->records, &records), 1);
+		assert_int_equal(records[0].libraries.bytes, 1);
+		assert_int_equal(records[0].libraries.bits[0], cases[i].libraries);
+		reading_done(&reading);
+	}
 }
 
 static void test_dead_entries_go_and_are_not_shown(void **state)
@@ -367,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_is_held_is_summed_by_stack),
 		TEST(test_the_thread_has_a_frame_where_it_is_wanted),
+		TEST(test_stacks_are_shown_in_the_detail_that_is_asked_for),
 		TEST(test_dead_entries_go_and_are_not_shown),
 		TEST(test_only_what_is_asked_for_is_shown_and_all_stays),
 		TEST(test_a_stack_that_is_not_known_is_shown_as_that),

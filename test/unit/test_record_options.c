@@ -57,6 +57,28 @@ static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
 	assert_string_equal(path, "out.oncpu.svg");
 }
 
+static void options_say_what_is_to_be_seen_of_stacks(void **state)
+{
+	char *plain[] = {(char[]){"record"}, (char[]){"true"}, NULL};
+	char *all[] = {(char[]){"record"}, (char[]){"--native-stack"}, (char[]){"--frame-detail"},
+		       (char[]){"name"},   (char[]){"true"},	       NULL};
+	char *wrong[] = {(char[]){"record"}, (char[]){"--frame-detail=file"}, (char[]){"true"},
+			 NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, plain), -1);
+	assert_true(options.detail.thread_frame && options.detail.lines);
+	assert_false(options.detail.native_stack);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, all), -1);
+	assert_true(options.detail.thread_frame && options.detail.native_stack);
+	assert_false(options.detail.lines);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, wrong), 2);
+	record_options_done(&options);
+}
+
 static void a_view_is_of_mem_glibc_and_of_processes(void **state)
 {
 	static const char *const wrong[][5] = {
@@ -142,6 +164,7 @@ int main(void)
 		cmocka_unit_test(one_probe_is_written_to_the_path_as_it_is),
 		cmocka_unit_test(several_probes_have_their_names_before_the_extension),
 		cmocka_unit_test(a_view_of_held_memory_has_a_file_of_its_own),
+		cmocka_unit_test(options_say_what_is_to_be_seen_of_stacks),
 		cmocka_unit_test(a_view_is_of_mem_glibc_and_of_processes),
 		cmocka_unit_test(defaults_are_100_hz_of_oncpu_without_an_end),
 		cmocka_unit_test(times_and_rates_are_taken_exactly),

@@ -2,6 +2,7 @@
 #include "requests.h"
 
 #include "probe.h"
+#include "profile/detail.h"
 #include "profile/tracer_sched.h"
 
 #define BODY(rest)  "{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\"}]}" rest "}"
@@ -25,7 +26,11 @@ static void messages_are_those_of_the_contract(void **state)
 		 "params.frequency invalid value 0, must be in [1, 1000]"},
 		{PARAMS("\"perf_sample_period\":20,\"frequency\":99"),
 		 "params.frequency and params.perf_sample_period exclude each other"},
-		{PARAMS("\"frame_detail\":1"), "not available in this version: frame_detail"},
+		{PARAMS("\"java_symbol_refresh_interval\":1"),
+		 "not available in this version: java_symbol_refresh_interval"},
+		{PARAMS("\"frame_detail\":\"x\""),
+		 "params.frame_detail invalid value x, must be one of line, name"},
+		{PARAMS("\"frame_detail\":1"), "params.frame_detail invalid data type"},
 		{PARAMS("\"mem_fault_bytes\":-1"),
 		 "params.mem_fault_bytes invalid value -1, must be in [0, 4294967296]"},
 		{PARAMS("\"mem_sample_bytes\":4294967297"),
@@ -164,6 +169,35 @@ static void the_states_of_waits_are_chosen_by_name(void **state)
 	}
 }
 
+static void detail_says_what_is_to_be_seen_of_stacks(void **state)
+{
+	static const struct {
+		const char *params;
+		bool thread_frame, native_stack, lines;
+	} cases[] = {
+		{"{}", true, false, true},
+		{"{\"thread_frame\":0}", false, false, true},
+		{"{\"native_stack\":1}", true, true, true},
+		{"{\"frame_detail\":\"NAME\"}", true, false, false},
+		{"{\"frame_detail\":\"line\"}", true, false, true},
+	};
+	struct detail detail;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_outcome_ struct outcome outcome;
+		char body[256];
+
+		snprintf(body, sizeof(body), BODY(",\"params\":%s"), cases[i].params);
+		request_text(&outcome, NULL, body);
+		assert_int_equal(outcome.result, 0);
+		params_detail(&outcome.spec.params, &detail);
+		assert_int_equal(detail.thread_frame, cases[i].thread_frame);
+		assert_int_equal(detail.native_stack, cases[i].native_stack);
+		assert_int_equal(detail.lines, cases[i].lines);
+	}
+}
+
 static void the_first_put_stands_on_the_defaults(void **state)
 {
 	_cleanup_outcome_ struct outcome outcome;
@@ -183,6 +217,7 @@ static void the_first_put_stands_on_the_defaults(void **state)
 	assert_int_equal(params->perf_sample_period_ms, 10);
 	assert_int_equal(params->frequency_hz, 0);
 	assert_int_equal(params->thread_frame, 1);
+	assert_int_equal(params->frame_detail, FRAME_DETAIL_LINE);
 	assert_int_equal(params->icicle, 0);
 	assert_string_equal(params->svg_dir, "/var/log/stackprobe/stacktrace");
 	assert_int_equal(snoopers_names(outcome.spec.snoopers, &names), 1);
@@ -373,6 +408,7 @@ int main(void)
 		cmocka_unit_test(messages_are_those_of_the_contract),
 		cmocka_unit_test(waits_have_limits_up_to_the_largest_number),
 		cmocka_unit_test(the_states_of_waits_are_chosen_by_name),
+		cmocka_unit_test(detail_says_what_is_to_be_seen_of_stacks),
 		cmocka_unit_test(the_first_put_stands_on_the_defaults),
 		cmocka_unit_test(later_puts_replace_cmd_and_snoopers_and_merge_params),
 		cmocka_unit_test(on_an_error_nothing_has_changed),

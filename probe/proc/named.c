@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two passes: where in the strings the names stand (a name may be the end of a longer one), then
+ * which symbols have these. */
+#include "proc/named.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define SYMBOLS_MAX (4u * 1024 * 1024)
+#define STRINGS_MAX (512u * 1024 * 1024)
+#define NAMES_MAX   (8u * 1024 * 1024) /* in the strings; each is compared with ours */
+#define PLACES_MAX  65536	       /* a program with OpenSSL has thousands of *_free */
+#define BATCH	    512
+#define PIECE	    65536
+
+/* A name's place in the strings. */
+struct place {
+	uint32_t offset;
+	uint32_t name;
+};
+
+struct reading {
+	int fd;
+	const char *const *names;
+	size_t count;
+	struct place places[PLACES_MAX];
+	size_t places_count;
+	uint32_t names_seen;
+	uint8_t lengths[NAMED_MAX];
+	bool is_last[256]; /* one of the names ends so */
+	char text[NAMED_NAME_MAX + PIECE];
+	Elf64_Sym symbols[BATCH];
+};
+
+/* Those names that end before the NUL at text[at], of which `known` bytes before are there;
+ * `offset` is the NUL's in the strings. -EFBIG: too many. */
+static int find_names(struct reading *reading, size_t at, size_t known, uint64_t offset)
+{
+	if (++reading->names_seen > NAMES_MAX)
+		return -EFBIG;
+	for (size_t i = 0; i < reading->count; i++) {
+		const char *name = reading->names[i];
+		size_t len = reading->lengths[i];
+
+		if (len > known || name[len - 1] != reading->text[at - 1] ||
+		    memcmp(reading->text + at - len, name, len) != 0)
+			continue;
+		if (reading->places_count == PLACES_MAX)
+			return -EFBIG;
+		reading->places[reading->places_count++] =
+			(struct place){(uint32_t)(offset - len), (uint32_t)i};
+	}
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+static int find_places(struct reading *reading, const struct elf_extent *strings)
+{
+	const size_t front = NAMED_NAME_MAX;
+
+	for (uint64_t done = 0; done < strings->bytes;) {
+		size_t n = strings->bytes - done < PIECE ? (size_t)(strings->bytes - done) : PIECE;
+		int r = elf_pread(reading->fd, reading->text + front, n, strings->offset + done);
+		const char *at = reading->text + front, *end = at + n;
+
+		while (r == 0 && (at = memchr(at, '\0', (size_t)(end - at)))) {
+			size_t in_text = (size_t)(at - reading->text);
+			uint64_t offset = done + in_text - front;
+
+			if (reading->is_last[(uint8_t)at[-1]])
+				r = find_names(reading, in_text,
+					       offset < in_text ? (size_t)offset : in_text, offset);
+			at++;
+		}
+		if (r < 0)
+			return r;
+		memmove(reading->text, reading->text + n, front);
+		done += n;
+	}
+	qsort(reading->places, reading->places_count, sizeof(struct place), by_offset);
+	return 0;
+}
+
+/* NULL: none of the names. */
+static const struct place *place_of(const struct reading *reading, const Elf64_Sym *symbol)
+{
+	struct place key = {.offset = symbol->st_name};
+
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || !symbol->st_value)
+		return NULL;
+	return bsearch(&key, reading->places, reading->places_count, sizeof(key), by_offset);
+}
+
+static int meet_symbols(struct reading *reading, const struct elf_extent *from,
+			int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg)
+{
+	uint64_t total = from->bytes / sizeof(Elf64_Sym);
+	int r = 0;
+
+	for (uint64_t at = 0; r == 0 && at < total; at += BATCH) {
+		size_t n = total - at < BATCH ? (size_t)(total - at) : BATCH;
+
+		r = elf_pread(reading->fd, reading->symbols, n * sizeof(Elf64_Sym),
+			      from->offset + at * sizeof(Elf64_Sym));
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			const struct place *place = place_of(reading, &reading->symbols[i]);
+
+			if (place)
+				r = each(arg, place->name, &reading->symbols[i]);
+		}
+	}
+	return r;
+}
+
+int named_symbols(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
+		  int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg)
+{
+	uint64_t total = from->symbols.bytes / sizeof(Elf64_Sym);
+
+	if (!total)
+		return 0;
+	if (total > SYMBOLS_MAX || from->strings.bytes > STRINGS_MAX || count > NAMED_MAX)
+		return -EFBIG;
+	_cleanup_free_ struct reading *reading = calloc(1, sizeof(*reading));
+	if (!reading)
+		return -ENOMEM;
+	reading->fd = fd;
+	reading->names = names;
+	reading->count = count;
+	for (size_t i = 0; i < count; i++) {
+		reading->lengths[i] = (uint8_t)strlen(names[i]);
+		reading->is_last[(uint8_t)names[i][reading->lengths[i] - 1]] = true;
+	}
+	int r = find_places(reading, &from->strings);
+	if (r < 0 || !reading->places_count)
+		return r;
+	return meet_symbols(reading, &from->symbols, each, arg);
+}
+
+bool named_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	for (size_t i = 0; i < image->segments_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (address - segment->address < segment->file_bytes) {
+			*offset = address - segment->address + segment->file_offset;
+			return true;
+		}
+	}
+	return false;
+}

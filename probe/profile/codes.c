@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/codes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "profile/codes_state.h"
+#include "profile/interpreter.h"
+#include "sample.h"
+
+#define ASKED_MAX   65536 /* of one process in one window */
+#define PENDING_MAX 65536
+
+const char *code_loss_name(enum code_loss loss)
+{
+	static const char *const names[] = {
+		[CODE_LOST_GONE] = "gone",
+		[CODE_LOST_CHANGED] = "changed",
+		[CODE_LOST_UNREADABLE] = "unreadable",
+		[CODE_LOST_ODD] = "odd",
+		[CODE_LOST_HUNG] = "hung",
+		[CODE_LOST_NO_ROOM] = "no_room",
+	};
+
+	return names[loss];
+}
+
+static enum code_loss loss_of(int error)
+{
+	switch (error) {
+	case -ESRCH:
+		return CODE_LOST_GONE;
+	case -ESTALE:
+		return CODE_LOST_CHANGED;
+	case -EBADMSG:
+		return CODE_LOST_ODD;
+	case -ETIMEDOUT:
+		return CODE_LOST_HUNG;
+	case -ENOMEM:
+	case -ENOSPC:
+		return CODE_LOST_NO_ROOM;
+	default:
+		return CODE_LOST_UNREADABLE;
+	}
+}
+
+static void flush(void *arg)
+{
+	struct codes *codes = arg;
+
+	codes->flushing_posted = false;
+	codes_flush(codes);
+}
+
+int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
+	      const struct target_table *table, size_t bytes_max)
+{
+	struct codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return -ENOMEM;
+	codes->loop = loop;
+	codes->urgent = urgent;
+	codes->table = table;
+	codes->bytes_max = bytes_max;
+	codes->window = 1;
+	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
+	*ret = codes;
+	return 0;
+}
+
+void codes_free(struct codes *codes)
+{
+	if (!codes)
+		return;
+	loop_unpost(codes->loop, &codes->flushing);
+	free(codes);
+}
+
+/* ---- books ---- */
+
+static struct codebook *book_new(struct codes *codes)
+{
+	struct codebook *book = calloc(1, sizeof(*book));
+
+	if (!book)
+		return NULL;
+	book->codes = codes;
+	book->next = codes->books;
+	book->link = &codes->books;
+	if (book->next)
+		book->next->link = &book->next;
+	codes->books = book;
+	return book;
+}
+
+struct codebook *codebook_fork(const struct codebook *parent)
+{
+	struct codebook *book = parent && parent->shelf ? book_new(parent->codes) : NULL;
+
+	if (book)
+		book->shelf = shelf_ref(parent->shelf);
+	return book;
+}
+
+void codebook_free(struct codebook *book)
+{
+	if (!book)
+		return;
+	*book->link = book->next;
+	if (book->next)
+		book->next->link = book->link;
+	reading_drop(book->codes, book);
+	shelf_unref(book->shelf);
+	map_free(book->asked);
+	free(book);
+}
+
+/* ---- what stacks have ---- */
+
+static void fail(struct codes *codes, struct asked_code *asked, int error)
+{
+	asked->failed = true;
+	codes->stats.lost[loss_of(error)]++;
+}
+
+static int ask(struct codes *codes, const struct target *target, const struct code_key *key)
+{
+	if (target->hangs)
+		return -ETIMEDOUT;
+	if (codes->pending >= PENDING_MAX || shelf_is_full(target->codebook))
+		return -ENOSPC;
+	return reading_add(codes, target, key);
+}
+
+static void want(struct codes *codes, struct target *target, const struct code_key *key,
+		 uint32_t instruction)
+{
+	struct codebook *book = target->codebook;
+	const struct known_code *known = shelf_find(book->shelf, key);
+	struct asked_code *asked;
+
+	if (known && pycode_has(known->code, instruction))
+		return;
+	if (!book->asked && map_new(&book->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
+		return; /* the next time */
+	int r = map_put(book->asked, key, (void **)&asked);
+	if (r == -ENOSPC)
+		codes->stats.lost[CODE_LOST_NO_ROOM]++;
+	if (r != 1)
+		return;
+	asked->instruction = instruction;
+	r = ask(codes, target, key);
+	if (r < 0)
+		fail(codes, asked, r);
+}
+
+/* Where Python's words begin: behind all of the native ones. */
+static size_t skip_native(const uint64_t *words, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && words[i] >> FRAME_KIND_SHIFT < FRAME_PYTHON)
+		i++;
+	return i;
+}
+
+void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count)
+{
+	size_t i = skip_native(words, count);
+	struct code_key before = {0};
+
+	if (i == count || !interpreter_is_supported(target->interpreter))
+		return;
+	if (!target->codebook)
+		target->codebook = book_new(codes);
+	if (!target->codebook)
+		return;
+	for (; i + 1 < count; i += 2) {
+		struct code_key key = {words[i] & FRAME_ADDRESS, words[i + 1] >> 32};
+
+		/* Recursion: the same one again. */
+		if (!key.address || (key.address == before.address && key.sum == before.sum))
+			continue;
+		want(codes, target, &key, (uint32_t)words[i + 1]);
+		before = key;
+	}
+	if (codes->open && !codes->flushing_posted) {
+		codes->flushing_posted = true;
+		loop_post(codes->loop, &codes->flushing);
+	}
+}
+
+void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,
+		 struct pycode *code, int error)
+{
+	struct codebook *book = target->codebook;
+	struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
+	/* Where its copy isn't, it won't come by reading on. */
+	bool in_vain = code && asked && !pycode_has(code, asked->instruction);
+	int r = code ? shelf_add(book, key, code) : error;
+
+	codes->stats.read += code != NULL;
+	if (r < 0 && asked)
+		fail(codes, asked, r);
+	else if (r < 0)
+		codes->stats.lost[loss_of(r)]++; /* the window has ended meanwhile */
+	else if (in_vain)
+		asked->failed = true;
+	else if (asked)
+		map_del(book->asked, key);
+}
+
+struct pycode *codes_find(const struct target *target, uint64_t address, uint32_t sum)
+{
+	struct code_key key = {address, sum};
+	struct known_code *known =
+		target->codebook ? shelf_find(target->codebook->shelf, &key) : NULL;
+
+	return known ? known->code : NULL;
+}
+
+/* ---- after a window ---- */
+
+void codes_sweep(struct codes *codes)
+{
+	for (struct codebook *book = codes->books; book; book = book->next)
+		map_free(TAKE_PTR(book->asked));
+	shelves_sweep(codes);
+}
+
+void codes_stats(const struct codes *codes, struct codes_stats *stats)
+{
+	*stats = codes->stats;
+}

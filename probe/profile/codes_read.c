@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading code objects from a process, on the urgent worker. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/codes_state.h"
+#include "profile/interpreter.h"
+
+#define READING_MAX 1024 /* in one job */
+
+struct reading_item {
+	struct code_key key;
+	struct pycode *code;
+	int error;
+};
+
+struct code_reading {
+	struct job job;
+	struct codes *codes;
+	struct codebook *book; /* while it is open */
+	pid_t pid, parent;     /* parent 0: it wasn't forked by a target */
+	uint64_t id;
+	struct python_layout layout;
+	struct reading_item *items;
+	size_t count, capacity;
+	struct code_reading *next, **link; /* while it is open */
+};
+
+/* A process that has ended may have had it from its parent; the sum tells. */
+static void read_one(struct code_reading *mine, struct reading_item *item)
+{
+	struct pycode_memory memory = pycode_memory_of(&mine->pid);
+	uint32_t sum = (uint32_t)item->key.sum;
+
+	item->error = pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum);
+	if (item->error != -ESRCH || !mine->parent)
+		return;
+	memory = pycode_memory_of(&mine->parent);
+	if (pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum) == 0)
+		item->error = 0;
+}
+
+static void run(struct job *job)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+
+	for (size_t i = 0; i < mine->count; i++)
+		read_one(mine, &mine->items[i]);
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+	struct codes *codes = mine->codes;
+	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
+
+	codes->pending -= mine->count;
+	if (!finished && target)
+		target->hangs = true;
+	for (size_t i = 0; target && i < mine->count; i++) {
+		struct reading_item *item = &mine->items[i];
+
+		if (finished)
+			codes_learn(codes, target, &item->key, TAKE_PTR(item->code), item->error);
+		else
+			codes_learn(codes, target, &item->key, NULL, -ETIMEDOUT);
+	}
+}
+
+static void free_reading(struct job *job)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+
+	for (size_t i = 0; i < mine->count; i++) {
+		if (mine->items[i].code)
+			pycode_unref(mine->items[i].code);
+	}
+	free(mine->items);
+	free(mine);
+}
+
+static struct code_reading *reading_new(struct codes *codes, const struct target *target)
+{
+	struct code_reading *mine = calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return NULL;
+	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
+	mine->codes = codes;
+	mine->book = target->codebook;
+	mine->pid = target->pid;
+	mine->parent = target->forked_from;
+	mine->id = target->id;
+	mine->layout = target->interpreter->layout;
+	mine->next = codes->open;
+	mine->link = &codes->open;
+	if (mine->next)
+		mine->next->link = &mine->next;
+	codes->open = mine;
+	return mine;
+}
+
+/* It is no longer open. */
+static void close_reading(struct code_reading *mine)
+{
+	*mine->link = mine->next;
+	if (mine->next)
+		mine->next->link = mine->link;
+	mine->book->open = NULL;
+	mine->book = NULL;
+}
+
+static void submit(struct code_reading *mine)
+{
+	close_reading(mine);
+	worker_submit(mine->codes->urgent, &mine->job);
+}
+
+int reading_add(struct codes *codes, const struct target *target, const struct code_key *key)
+{
+	struct codebook *book = target->codebook;
+	struct code_reading *mine = book->open;
+
+	if (!mine)
+		mine = book->open = reading_new(codes, target);
+	if (!mine)
+		return -ENOMEM;
+	if (mine->count == mine->capacity) {
+		size_t capacity = mine->capacity ? mine->capacity * 2 : 16;
+		struct reading_item *grown = reallocarray(mine->items, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		mine->items = grown;
+		mine->capacity = capacity;
+	}
+	mine->items[mine->count++] = (struct reading_item){.key = *key};
+	codes->pending++;
+	if (mine->count == READING_MAX)
+		submit(mine);
+	return 0;
+}
+
+void reading_drop(struct codes *codes, struct codebook *book)
+{
+	struct code_reading *mine = book->open;
+
+	if (!mine)
+		return;
+	close_reading(mine);
+	codes->pending -= mine->count;
+	free_reading(&mine->job);
+}
+
+void codes_flush(struct codes *codes)
+{
+	while (codes->open)
+		submit(codes->open);
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "profile/codes_state.h"
+
+#define SLOT_BYTES 64 /* of the map, about */
+
+static void known_unref(struct codes *codes, struct known_code *known)
+{
+	if (--known->refs)
+		return;
+	codes->stats.known--;
+	codes->stats.bytes -= known->bytes;
+	pycode_unref(known->code);
+	free(known);
+}
+
+static struct shelf *shelf_new(struct codes *codes)
+{
+	_cleanup_free_ struct shelf *shelf = calloc(1, sizeof(*shelf));
+
+	if (!shelf || map_new(&shelf->slots, sizeof(struct code_key), sizeof(struct shelf_slot),
+			      SHELF_MAX) < 0)
+		return NULL;
+	shelf->refs = 1;
+	shelf->codes = codes;
+	return TAKE_PTR(shelf);
+}
+
+struct shelf *shelf_ref(struct shelf *shelf)
+{
+	if (shelf)
+		shelf->refs++;
+	return shelf;
+}
+
+void shelf_unref(struct shelf *shelf)
+{
+	const struct code_key *key;
+	struct shelf_slot *slot;
+
+	if (!shelf || --shelf->refs)
+		return;
+	map_each (shelf->slots, pos, key, slot)
+		known_unref(shelf->codes, slot->known);
+	shelf->codes->stats.bytes -= map_count(shelf->slots) * SLOT_BYTES;
+	map_free(shelf->slots);
+	free(shelf);
+}
+
+struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key)
+{
+	struct shelf_slot *slot = shelf ? map_get(shelf->slots, key) : NULL;
+
+	if (!slot)
+		return NULL;
+	slot->used = shelf->codes->window;
+	shelf->used = ++shelf->codes->uses;
+	return slot->known;
+}
+
+static int put(struct shelf *shelf, const struct code_key *key, struct known_code *known,
+	       uint64_t used)
+{
+	struct shelf_slot *slot = NULL;
+	int r = map_put(shelf->slots, key, (void **)&slot);
+
+	if (r < 0 || !slot)
+		return r < 0 ? r : -ENOMEM;
+	known->refs++;
+	if (r == 0) /* read again */
+		known_unref(shelf->codes, slot->known);
+	else
+		shelf->codes->stats.bytes += SLOT_BYTES;
+	*slot = (struct shelf_slot){known, used};
+	return 0;
+}
+
+/* A copy with what was used since the window `since`. */
+static struct shelf *copy(const struct shelf *from, uint64_t since)
+{
+	struct shelf *shelf = shelf_new(from->codes);
+	const struct code_key *key;
+	const struct shelf_slot *slot;
+	int r = shelf ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		shelf->used = from->used;
+		map_each (from->slots, pos, key, slot) {
+			if (r == 0 && slot->used >= since)
+				r = put(shelf, key, slot->known, slot->used);
+		}
+	}
+	if (r == 0)
+		return shelf;
+	shelf_unref(shelf);
+	return NULL;
+}
+
+/* One that is nobody else's. */
+static int make_own(struct codebook *book)
+{
+	struct shelf *own;
+
+	if (book->shelf && book->shelf->refs == 1)
+		return 0;
+	own = book->shelf ? copy(book->shelf, 0) : shelf_new(book->codes);
+	if (!own)
+		return -ENOMEM;
+	shelf_unref(book->shelf);
+	book->shelf = own;
+	return 0;
+}
+
+bool shelf_is_full(const struct codebook *book)
+{
+	return book->codes->stats.bytes >= book->codes->bytes_max ||
+	       (book->shelf && map_count(book->shelf->slots) >= SHELF_MAX);
+}
+
+int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code)
+{
+	struct codes *codes = book->codes;
+	struct known_code *known = calloc(1, sizeof(*known));
+	int r = known ? make_own(book) : -ENOMEM;
+
+	if (r == 0 && shelf_is_full(book))
+		r = -ENOSPC;
+	if (r < 0) {
+		free(known);
+		pycode_unref(code);
+		return r;
+	}
+	*known = (struct known_code){
+		.refs = 1, .code = code, .bytes = pycode_bytes(code) + sizeof(*known)};
+	codes->stats.known++;
+	codes->stats.bytes += known->bytes;
+	r = put(book->shelf, key, known, codes->window);
+	book->shelf->used = ++codes->uses;
+	known_unref(codes, known);
+	return r;
+}
+
+static bool is_much(const struct codes *codes)
+{
+	return codes->stats.bytes > codes->bytes_max / 4 * 3;
+}
+
+/* What was used since that window stays. Shelves that are shared stay so. */
+static void thin_out(struct codebook *book, uint64_t since)
+{
+	struct codes *codes = book->codes;
+	struct shelf *thin = copy(book->shelf, since);
+
+	if (!thin)
+		return;
+	if (map_count(thin->slots) == map_count(book->shelf->slots)) {
+		shelf_unref(thin);
+		return;
+	}
+	for (struct codebook *other = codes->books; other; other = other->next) {
+		if (other == book || other->shelf != book->shelf)
+			continue;
+		shelf_unref(other->shelf);
+		other->shelf = shelf_ref(thin);
+	}
+	shelf_unref(book->shelf);
+	book->shelf = thin;
+}
+
+/* The shelf that wasn't used for longest; NULL: there is none. */
+static struct shelf *oldest(const struct codes *codes)
+{
+	struct shelf *found = NULL;
+
+	for (struct codebook *book = codes->books; book; book = book->next) {
+		if (book->shelf && (!found || book->shelf->used < found->used))
+			found = book->shelf;
+	}
+	return found;
+}
+
+static void drop(struct codes *codes, const struct shelf *shelf)
+{
+	for (struct codebook *book = codes->books; book; book = book->next) {
+		if (book->shelf == shelf)
+			shelf_unref(TAKE_PTR(book->shelf));
+	}
+}
+
+void shelves_sweep(struct codes *codes)
+{
+	struct shelf *least;
+
+	for (uint64_t back = 2; back-- > 0;) { /* windows before the one that ends */
+		for (struct codebook *book = codes->books; book; book = book->next) {
+			if (book->shelf &&
+			    (is_much(codes) || map_count(book->shelf->slots) > SHELF_MAX / 4 * 3))
+				thin_out(book, codes->window - back);
+		}
+	}
+	while (is_much(codes) && (least = oldest(codes)))
+		drop(codes, least);
+	codes->window++;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What profile/codes.c (who asks for what), codes_shelf.c (what is known) and codes_read.c (the
+ * jobs) share. Nobody else includes it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/map.h"
+#include "profile/codes.h"
+
+struct code_key {
+	uint64_t address;
+	uint64_t sum; /* 32 bits */
+};
+
+/* A code object, on one or several shelves. */
+struct known_code {
+	unsigned refs;
+	struct pycode *code;
+	size_t bytes;
+};
+
+struct shelf_slot {
+	struct known_code *known;
+	uint64_t used; /* struct codes.window */
+};
+
+/* What is known of a process, and of those that it forked as long as none of them learns more. */
+struct shelf {
+	unsigned refs;
+	struct codes *codes;
+	struct map *slots; /* struct code_key -> struct shelf_slot */
+	uint64_t used;	   /* when it was asked for anything: struct codes.uses */
+};
+
+/* What was asked for in this window and isn't known. */
+struct asked_code {
+	bool failed; /* else it is being read */
+	uint32_t instruction;
+};
+
+struct codebook {
+	struct codes *codes;
+	struct shelf *shelf;	   /* NULL: nothing is known */
+	struct map *asked;	   /* struct code_key -> struct asked_code; NULL: nothing */
+	struct code_reading *open; /* not submitted yet; NULL: none */
+	struct codebook *next, **link;
+};
+
+struct codes {
+	struct loop *loop;
+	struct worker *urgent;
+	const struct target_table *table;
+	size_t bytes_max;
+	struct codebook *books;
+	struct code_reading *open; /* of all books */
+	struct loop_call flushing; /* posted when something was asked for */
+	bool flushing_posted;
+	size_t pending;	 /* that are being read */
+	uint64_t window; /* number of sweeps */
+	uint64_t uses;
+	struct codes_stats stats;
+};
+
+#define SHELF_MAX 65536 /* code objects of one process */
+
+/* ---- profile/codes_shelf.c ---- */
+
+/* NULL: unknown. */
+struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key);
+
+/* Puts it on the book's own shelf, in the place of an older one; takes over the code's reference.
+ * -ENOSPC, -ENOMEM */
+int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code);
+
+bool shelf_is_full(const struct codebook *book);
+struct shelf *shelf_ref(struct shelf *shelf);
+void shelf_unref(struct shelf *shelf);
+
+/* What wasn't used in this window and the one before goes, where there are many; then those of the
+ * processes that were not asked for longest. */
+void shelves_sweep(struct codes *codes);
+
+/* ---- profile/codes_read.c ---- */
+
+/* Adds it to the target's open reading. -ENOMEM */
+int reading_add(struct codes *codes, const struct target *target, const struct code_key *key);
+
+/* The book goes: its open reading is dropped. */
+void reading_drop(struct codes *codes, struct codebook *book);
+
+/* ---- profile/codes.c ---- */
+
+/* A reading's answer; takes over the code's reference. `code` NULL: why not. */
+void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,
+		 struct pycode *code, int error);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/merge.h"
+
+#include <stdbool.h>
+
+struct state {
+	const struct merging *in;
+	struct merged *out;
+	size_t count;
+	size_t python;		 /* the next Python frame */
+	bool any;		 /* there are Python frames … */
+	bool below;		 /* … and one is leafward of what comes next */
+	size_t loops_without;	 /* loops, from the leaf, that have no segment */
+	size_t segments_at_loop; /* that the next loop has */
+};
+
+static size_t count_loops(const struct merging *in)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < in->natives_count; i++)
+		count += (in->natives[i] & NATIVE_LOOP) != 0;
+	return count;
+}
+
+/* The last one may be cut off. */
+static size_t count_segments(const struct merging *in)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < in->pythons_count; i++)
+		count += in->pythons[i] & PYTHON_ENTRY || i + 1 == in->pythons_count;
+	return count;
+}
+
+static bool has_frames(const struct merging *in)
+{
+	for (size_t i = 0; i < in->pythons_count; i++) {
+		if (!(in->pythons[i] & PYTHON_EMPTY))
+			return true;
+	}
+	return false;
+}
+
+static void put(struct state *state, size_t frame, enum merged_shown shown)
+{
+	state->out[state->count++] = (struct merged){(uint32_t)frame & 0xffffff, shown};
+}
+
+static void put_native(struct state *state, size_t i)
+{
+	uint8_t what = state->in->natives[i];
+	bool own = what & (NATIVE_LOOP | NATIVE_OWN);
+	bool caller = i > 0 && state->in->natives[i - 1] & NATIVE_LOOP;
+
+	if (!state->any)
+		put(state, i, SHOWN_ALWAYS);
+	else if (what & NATIVE_JIT && caller)
+		return; /* the trampoline of what the loop runs */
+	else if (what & NATIVE_LOOP || (own && state->below))
+		put(state, i, SHOWN_NATIVE);
+	else
+		put(state, i, own ? SHOWN_UNLESS_CALL : SHOWN_ALWAYS);
+}
+
+static void put_segments(struct state *state, size_t segments)
+{
+	const struct merging *in = state->in;
+
+	while (segments > 0 && state->python < in->pythons_count) {
+		uint8_t what = in->pythons[state->python];
+
+		if (!(what & PYTHON_EMPTY)) {
+			put(state, in->natives_count + state->python, SHOWN_ALWAYS);
+			state->below = true;
+		}
+		segments -= what & PYTHON_ENTRY;
+		state->python++;
+	}
+}
+
+/* Which segments the leaf-most loops have; from there on each has one. */
+static void lay_side_by_side(struct state *state)
+{
+	const struct merging *in = state->in;
+	size_t loops = count_loops(in), segments = count_segments(in);
+	/* A whole chain that has fewer segments than there are loops hasn't one for the leaf's,
+	 * wherever the native one ends. */
+	bool from_root =
+		in->end == PYTHON_WHOLE && (in->truncated == TRUNCATED_NOT || loops > segments);
+
+	state->segments_at_loop = 1;
+	if (from_root && loops > segments)
+		state->loops_without = loops - segments;
+	else if (from_root)
+		state->segments_at_loop += segments - loops;
+}
+
+static enum truncation cause_of(const struct merging *in, bool any)
+{
+	if (in->truncated == TRUNCATED_DEPTH && in->end == PYTHON_WHOLE && any)
+		return TRUNCATED_NOT;
+	if (in->truncated != TRUNCATED_NOT)
+		return in->truncated;
+	switch (in->end) {
+	case PYTHON_DEPTH:
+		return TRUNCATED_PYTHON_DEPTH;
+	case PYTHON_MEMORY:
+	case PYTHON_DAMAGED:
+	case PYTHON_SEARCHED:
+		return TRUNCATED_PYTHON;
+	default:
+		return TRUNCATED_NOT;
+	}
+}
+
+size_t merge_frames(const struct merging *merging, struct merged *merged,
+		    enum truncation *truncated)
+{
+	struct state state = {.in = merging, .out = merged, .any = has_frames(merging)};
+
+	lay_side_by_side(&state);
+	for (size_t i = 0; i < merging->natives_count; i++) {
+		if (merging->natives[i] & NATIVE_LOOP && state.loops_without > 0) {
+			state.loops_without--;
+		} else if (merging->natives[i] & NATIVE_LOOP) {
+			put_segments(&state, state.segments_at_loop);
+			state.segments_at_loop = 1;
+		}
+		put_native(&state, i);
+	}
+	put_segments(&state, SIZE_MAX);
+	*truncated = cause_of(merging, state.any);
+	return state.count;
+}

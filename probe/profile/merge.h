@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One stack from two chains: its native frames and Python's (doc/decisions/0013-python.md). Pure:
+ *it knows neither names nor processes.
+ *
+ * Python's chain is cut into segments: each is what one entry into the interpreter's loop has run,
+ * and its last frame is the one for which the loop was entered. A segment stands leafward of its
+ * loop's native frame:
+ *
+ *	native   [long_mul] [loop] [vectorcall, ffi …] [loop] [main …]
+ *	Python              [f g h|                    [i j|
+ *	merged   [long_mul] f g h [loop] [vectorcall, ffi …] i j [loop] [main …]
+ *
+ * Where both chains reach their root they are laid side by side there: at the leaf a loop may be on
+ * its way in or out. Else at the leaf, and Python frames beyond the last loop are without native
+ *ones.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sample.h"
+
+/* What a native frame is. */
+enum merge_native {
+	NATIVE_LOOP = 1, /* the interpreter's loop */
+	NATIVE_OWN = 2,	 /* code of the interpreter's file; a loop is that too */
+	NATIVE_JIT = 4,	 /* code made at run time */
+};
+
+/* What a Python frame is. */
+enum merge_python {
+	PYTHON_ENTRY = 1, /* the loop was entered for it */
+	PYTHON_EMPTY = 2, /* none: it stands for a loop that has no frame yet */
+};
+
+struct merging {
+	const uint8_t *natives, *pythons; /* leaf first; flags as above */
+	size_t natives_count, pythons_count;
+	enum truncation truncated; /* of the native chain */
+	enum python_end end;
+};
+
+/* Who sees a frame. */
+enum merged_shown {
+	SHOWN_ALWAYS,	   /* everybody */
+	SHOWN_NATIVE,	   /* who wants the interpreter's own stack (native_stack) */
+	SHOWN_UNLESS_CALL, /* the others too, unless it only calls what is leafward of it; its name
+			    * tells that (profile/python_call.h) */
+};
+
+struct merged {
+	uint32_t frame : 24; /* natives by their number, Python's behind all natives */
+	uint32_t shown : 8;  /* enum merged_shown */
+};
+
+/*
+ * All frames leaf first, without empty ones and without the trampolines of -X perf: these name a
+ * Python frame that is there. `merged` has room for all. Returns how many these are; *truncated:
+ * why the whole doesn't reach its root.
+ */
+size_t merge_frames(const struct merging *merging, struct merged *merged,
+		    enum truncation *truncated);

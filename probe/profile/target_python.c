@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The CPython of a target: its table says which file has one, the process what else the walker has
+ * to know. What is known goes to the kernel with the mappings. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "profile/codes.h"
+#include "profile/interpreting.h"
+#include "profile/target_state.h"
+
+/* A process that has just begun may not have mapped all of it yet. */
+#define TRY_AGAIN_NS (10 * NS_PER_MS) /* twice as long each time */
+#define TRIES_MAX    12
+
+static bool is_same(const struct interpreter *known, const struct spans_python *python)
+{
+	return known && known->file == python->file && known->bias == python->bias &&
+	       known->found.version == python->found->version &&
+	       known->found.runtime == python->found->runtime;
+}
+
+/* Whether asking again may have a better answer. */
+static bool is_passing(const struct interpreter *known)
+{
+	return known->error && known->error != -ENOTSUP && known->error != -ETIMEDOUT;
+}
+
+static void answered(void *arg, const struct interpreting *question, struct interpreter *answer)
+{
+	struct targets *targets = arg;
+	struct target *target =
+		target_table_find(targets->table, (uint32_t)question->pid, question->id);
+
+	if (!target || !target->alive || !answer) {
+		if (target)
+			target->interpreting = false;
+		interpreter_unref(answer);
+		return;
+	}
+	target->interpreting = false;
+	target->hangs |= answer->error == -ETIMEDOUT;
+	interpreter_unref(target->interpreter);
+	target->interpreter = answer;
+	log_debug("target %d (%.*s): CPython %x, %d", (int)target->pid, COMM_BYTES, target->comm,
+		  answer->found.version, answer->error);
+	target_publish(targets, target);
+}
+
+static bool may_ask(const struct target *target, uint64_t now_ns)
+{
+	return !target->interpreting && !target->hangs &&
+	       (!target->interpreter ||
+		(target->interpreter_tries < TRIES_MAX && now_ns >= target->interpreter_ns));
+}
+
+void targets_leave_python(struct targets *targets)
+{
+	targets->without_python = true;
+}
+
+void target_interpret(struct targets *targets, struct target *target,
+		      const struct spans_python *python)
+{
+	struct interpreting question = {
+		.pid = target->pid,
+		.id = target->id,
+		.file = python->file,
+		.bias = python->bias,
+		.done = answered,
+		.arg = targets,
+	};
+	uint64_t now_ns = loop_now_ns();
+
+	if (!python->found || targets->without_python)
+		return;
+	if (!is_same(target->interpreter, python)) {
+		if (target->interpreter && !target->interpreting)
+			target->interpreter_tries = 0;
+	} else if (!is_passing(target->interpreter)) {
+		return;
+	}
+	if (!may_ask(target, now_ns))
+		return;
+	question.found = *python->found;
+	if (interpreter_ask(targets->urgent, &question) < 0)
+		return; /* the next time */
+	target->interpreting = true;
+	target->interpreter_ns = now_ns + (TRY_AGAIN_NS << target->interpreter_tries++);
+}
+
+const struct cpython *target_walk(const struct target *target)
+{
+	const struct interpreter *known = target->interpreter;
+
+	return interpreter_is_supported(known) ? &known->layout.walk : NULL;
+}
+
+void target_ask_interpreter(struct targets *targets, struct target *target)
+{
+	const struct interpreter *known = target->interpreter;
+
+	if (targets->without_python)
+		return;
+	if (known ? is_passing(known) : target->spans && target->spans->has_python) {
+		if (may_ask(target, loop_now_ns()))
+			target_publish(targets, target);
+	}
+}
+
+void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
+			const uint64_t *words)
+{
+	struct target *target;
+
+	if (stack->python == PYTHON_NONE)
+		return;
+	target = target_table_find(targets->table, stack->key.tgid, stack->target_id);
+	if (target && !target->rejected)
+		codes_want(codes, target, words, stack->words_count);
+}

@@ -1,0 +1,212 @@
+"""Python's frames between native ones: their order, what native_stack and frame_detail show, and how
+each output has them."""
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from helpers import wait_for
+from pythons import SOURCES, pythons
+
+HZ = 997
+ENOUGH = 400  # samples
+RIGHT = 0.99
+PROGRAM = SOURCES / "shown.py"
+LOOP = "_PyEval_EvalFrameDefault"
+HELD = SOURCES / "held.py"
+PYTHON = re.compile(r"(.*) \((.*?)(?::(\d+))?\)_\[p\]")
+
+# By the leaf-most functions, where each is from: what stands above `main`.
+STACKS = {
+    ("Sorter.run", "Sorter.key", "work"),
+    ("by_libc", "compare", "work"),
+    ("recursive",) * 6 + ("work",),
+}
+
+
+def each():
+    """The oldest, the newest, and the first that has one loop for many calls."""
+    here = [python for python in pythons() if python.root == Path("/")]
+    later = [python for python in here if python.version >= (3, 11)]
+    chosen = {python.path: python for python in [*here[:1], *later[:1], *later[-1:]]}
+    return [pytest.param(python, id=python.name) for python in chosen.values()] or [
+        pytest.param(None, id="none", marks=pytest.mark.skip("no Python"))
+    ]
+
+
+def start_shown(start, interpreter, *options):
+    target = start(Path(interpreter.path), *options, "-B", PROGRAM)
+    wait_for(lambda: target.cpu_ns_now() > 3e8, 30, why="it runs")
+    return target
+
+
+def profiled(profiler, target, **params):
+    """Its profile once it has ENOUGH samples; it stands still from then on."""
+    os.kill(target.pid, signal.SIGCONT)
+    profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0, **params)
+    wait_for(lambda: profiler.folded(pid=target.pid).total() >= ENOUGH, 60, 0.5, "enough samples")
+    os.kill(target.pid, signal.SIGSTOP)
+    return profiler.folded(pid=target.pid)
+
+
+def names(stack):
+    """Its Python functions, root first."""
+    found = [PYTHON.fullmatch(frame) for frame in stack.frames]
+    return tuple(match[1] for match in found if match)
+
+
+def known(interpreter):
+    def name(qualified):
+        return qualified if interpreter.version >= (3, 11) else qualified.split(".")[-1]
+
+    whole = [("<module>", "main", *(name(function) for function in stack)) for stack in STACKS]
+    return {stack[:length] for stack in whole for length in range(1, len(stack) + 1)}
+
+
+def right(profile, interpreter):
+    """The part of the weight whose Python frames are those of one of the stacks, whole."""
+    wanted = known(interpreter)
+    hit = sum(s.value for s in profile.stacks if names(s) in wanted and not s.has("[truncated]"))
+    return hit / profile.total()
+
+
+def between(stack, root, leaf):
+    """The frames between the two Python functions; None: they aren't in it."""
+    at = [PYTHON.fullmatch(frame) and PYTHON.fullmatch(frame)[1] for frame in stack.frames]
+    if root not in at or leaf not in at:
+        return None
+    return stack.frames[at.index(root) + 1 : at.index(leaf)]
+
+
+@pytest.mark.parametrize("interpreter", each())
+def test_python_frames_stand_between_the_native_ones_that_call_them(profiler, start, interpreter):
+    target = start_shown(start, interpreter)
+    profile = profiled(profiler, target)
+    assert right(profile, interpreter) >= RIGHT, sorted((s.value, s.frames) for s in profile.stacks)[-5:]
+    assert not any(LOOP in frame for frame in profile.frames()), "the interpreter's loop is hidden"
+    found = [between(stack, "by_libc", "compare") for stack in profile.stacks]
+    found = [frames for frames in found if frames is not None]
+    assert found, "libc's qsort calls back"
+    for frames in found:
+        assert any("qsort" in frame for frame in frames), frames
+        assert not any(PYTHON.fullmatch(frame) for frame in frames), frames
+    lines = PROGRAM.read_text().split("\n")
+    for frame in profile.frames():
+        match = PYTHON.fullmatch(frame)
+        if match and match[2] == "shown.py":
+            text = lines[int(match[3]) - 1]
+            assert text.strip(), (frame, text)
+            if match[1] == "by_libc":
+                assert "numbers" in text or "def " in text, (frame, text)
+
+
+@pytest.mark.parametrize("interpreter", each())
+def test_native_stack_shows_the_interpreters_own_frames_below_each_entry(profiler, start, interpreter):
+    target = start_shown(start, interpreter)
+    profile = profiled(profiler, target, native_stack=1)
+    assert right(profile, interpreter) >= RIGHT, sorted((s.value, s.frames) for s in profile.stacks)[-5:]
+    key, run = ("key", "run") if interpreter.version < (3, 11) else ("Sorter.key", "Sorter.run")
+    called = [(between(s, run, key), s.value) for s in profile.stacks]
+    called = [(frames, value) for frames, value in called if frames is not None]
+    entered = sum(value for frames, value in called if frames and frames[-1] == LOOP)
+    assert called and entered >= RIGHT * sum(value for _, value in called), called
+    recursive = [(between(s, "main", "recursive"), s.value) for s in profile.stacks]
+    recursive = [(frames, value) for frames, value in recursive if frames is not None]
+    loops = sum(value for frames, value in recursive if LOOP in frames)
+    total = sum(value for _, value in recursive)
+    if interpreter.version >= (3, 11):  # one loop for all of them
+        assert loops <= (1 - RIGHT) * total, recursive
+    else:
+        assert loops >= RIGHT * total, recursive
+
+
+def python_weights(node, above=(), found=None):
+    """{(name, file, line): own weight} of JSON's Python frames."""
+    found = {} if found is None else found
+    if node["kind"] == "python":
+        key = (node["name"], node.get("file"), node.get("line"))
+        found[key] = found.get(key, 0) + node["total"]
+    for child in node["children"]:
+        python_weights(child, above, found)
+    return found
+
+
+def folded_weights(profile):
+    found = {}
+    for stack in profile.stacks:
+        for frame in stack.frames:
+            match = PYTHON.fullmatch(frame)
+            if match:
+                key = (match[1], match[2], int(match[3]) if match[3] else None)
+                found[key] = found.get(key, 0) + stack.value
+    return found
+
+
+def recursive_names(profile, name):
+    return {frame for frame in profile.frames() if frame.startswith(f"{name} (")}
+
+
+@pytest.mark.parametrize("interpreter", each()[-1:])
+def test_all_outputs_have_function_file_and_line(profiler, start, interpreter):
+    target = start_shown(start, interpreter)
+    profile = profiled(profiler, target)
+    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
+    assert python_weights(tree) == folded_weights(profile)
+    assert tree["total"] == profile.total()
+    svg = profiler.get(f"/flamegraph/oncpu.svg?pid={target.pid}").text
+    assert re.search(r'<path class="y\d"[^>]*><title>work \(shown.py:\d+\)_\[p\] \(', svg)
+    lines = profiler.get(f"/flamegraph/oncpu.jsonl?pid={target.pid}").text
+    assert re.search(r";Sorter.key \(shown.py:\d+\)_\[p\]", lines)
+    assert len(recursive_names(profile, "work")) > 1, "several of its lines run"
+
+
+@pytest.mark.parametrize("interpreter", each()[-1:])
+def test_by_name_a_function_is_one_frame_whatever_its_lines(profiler, start, interpreter):
+    target = start_shown(start, interpreter)
+    profile = profiled(profiler, target, frame_detail="name")
+    assert right(profile, interpreter) >= RIGHT
+    assert recursive_names(profile, "work") == {"work (shown.py)_[p]"}
+    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
+    weights = python_weights(tree)
+    assert weights == folded_weights(profile)
+    assert all(line is None for _, _, line in weights)
+    assert profiler.settings()["params"]["frame_detail"] == "name"
+
+
+@pytest.mark.parametrize("native_stack", [0, 1])
+@pytest.mark.parametrize("interpreter", each()[-1:])
+def test_trampolines_of_perf_maps_make_no_second_frame(profiler, start, interpreter, native_stack):
+    if interpreter.version < (3, 12):
+        pytest.skip("no Python that has -X perf")
+    target = start_shown(start, interpreter, "-X", "perf")
+    profile = profiled(profiler, target, native_stack=native_stack)
+    assert right(profile, interpreter) >= RIGHT, sorted((s.value, s.frames) for s in profile.stacks)[-5:]
+    jit = sum(s.value for s in profile.stacks if any("_[j]" in frame for frame in s.frames))
+    assert jit <= (1 - RIGHT) * profile.total(), [s for s in profile.stacks if "_[j]" in str(s)][:3]
+
+
+@pytest.mark.parametrize("interpreter", each()[-1:])
+def test_what_is_held_is_shown_in_the_detail_that_is_asked_for(profiler, start, interpreter):
+    target = start(Path(interpreter.path), "-B", HELD)
+    profiler.profile(pids=[target.pid], probes=("mem_glibc",), thread_frame=0, mem_sample_bytes=0)
+    wait_for(lambda: profiler.folded("mem_glibc", pid=target.pid).total("main (held.py:14)_[p]"), 30, 0.5)
+    os.kill(target.pid, signal.SIGSTOP)
+
+    def held(**params):
+        profiler.put_ok({"params": params})
+        profile = profiler.folded("mem_glibc", view="inuse", pid=target.pid)
+        return profile, {frame for frame in profile.frames() if frame.startswith("keep (")}
+
+    plain, lines = held(native_stack=0, frame_detail="line")
+    assert lines == {"keep (held.py:8)_[p]", "keep (held.py:9)_[p]"}
+    assert not any(LOOP in frame for frame in plain.frames())
+    first, second = (plain.total(f"keep (held.py:{line})_[p]") for line in (8, 9))
+    assert second == pytest.approx(2 * first, rel=0.05)
+    native, lines = held(native_stack=1)
+    assert len(lines) == 2 and native.total(LOOP) == native.total("main (held.py:14)_[p]")
+    named, functions = held(native_stack=0, frame_detail="name")
+    assert functions == {"keep (held.py)_[p]"}
+    assert named.total() == native.total() == plain.total()
+    assert named.total("keep (held.py)_[p]") == first + second

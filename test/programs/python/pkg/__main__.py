@@ -1,0 +1,5 @@
+import truth
+
+from pkg.inner import run
+
+truth.loop(run.turn)
