@@ -37,8 +37,9 @@ static int64_t spot_of(struct batch *batch, const struct spot_key *key, bool *is
 	uint32_t *number;
 	int r = reserve_spot(batch);
 
-	if (r == 0)
-		r = map_put(batch->spot_numbers, key, (void **)&number);
+	if (r < 0)
+		return r;
+	r = map_put(batch->spot_numbers, key, (void **)&number);
 	if (r < 0)
 		return r;
 	*is_new = r > 0;
