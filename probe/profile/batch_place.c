@@ -145,6 +145,8 @@ static uint8_t native_flags(const struct interpreter *interpreter, const struct 
 		flags |= NATIVE_LOOP;
 	if (code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file)))
 		flags |= NATIVE_JIT;
+	if (code->place == CODE_KERNEL)
+		flags |= NATIVE_KERNEL;
 	return flags;
 }
 
