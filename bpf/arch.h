@@ -123,6 +123,15 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	return PLACE_BODY;
 }
 
+/* Whether an instruction and the one behind it are a function's last: it gives up *words of the
+ * stack, and returns. */
+static __always_inline bool arch_leaves(const uint8_t code[ARCH_CALL_BYTES], uint32_t *words)
+{
+	*words = code[3] / ARCH_WORD;
+	return code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && /* add $8, %rsp; ret */
+	       code[3] < 0x80 && code[3] % ARCH_WORD == 0 && code[4] == 0xc3;
+}
+
 /* A probed return's code pushes so many words before it calls the kernel; then it pops them, but
  * the last one, in whose place the kernel puts the return address (arch/x86/kernel/uprobes.c:
  * uretprobe_trampoline_entry; since 6.11, before it is a breakpoint). */

@@ -91,6 +91,13 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	return PLACE_BODY;
 }
 
+static __always_inline bool arch_leaves(const uint8_t code[ARCH_CALL_BYTES], uint32_t *words)
+{
+	(void)code;
+	*words = 0;
+	return false;
+}
+
 /* A probed return comes to a breakpoint. */
 #define ARCH_PROBE_WORDS 0
 

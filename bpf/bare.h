@@ -119,6 +119,22 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 	return read_word(walk, at, &caller->pc) && is_returned_to(walk, caller);
 }
 
+/* What a call returns to is the end of its function, whatever fp is: such are the trampolines that
+ * CPython 3.12 and later make for each function under -X perf. */
+static __always_inline bool caller_of_end(struct walk *walk, struct caller *caller)
+{
+	uint32_t words;
+
+	memo_void(walk);
+	if (!sp_is_known(walk) || read_user(walk->code, sizeof(walk->code), walk->pc) ||
+	    !arch_leaves(walk->code, &words))
+		return false;
+	caller->fp = walk->fp;
+	caller->known = walk->known & WALK_FP;
+	caller->sp = walk->sp + (words + 1) * ARCH_WORD;
+	return read_word(walk, caller->sp - ARCH_WORD, &caller->pc) && is_returned_to(walk, caller);
+}
+
 /* Code without CFI. In a file that has CFI elsewhere it is mostly hand-written and a leaf; in one
  * that has none, or made at run time, it keeps frame pointers or can't be walked. A chain of frame
  * pointers ends with 0, but a leaf may have that in a register for any reason. */
@@ -138,6 +154,8 @@ __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 	if (exact && !keeps_frames && caller_on_top(walk, caller))
 		return STEP_ON;
 	caller->unsure = false;
+	if (!exact && keeps_frames && caller_of_end(walk, caller))
+		return STEP_ON;
 	if (!exact && walk->known & WALK_FP && !walk->fp)
 		return STEP_END;
 	if (walk->known & WALK_FP && caller_by_frame(walk, keeps_frames, caller))

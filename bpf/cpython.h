@@ -63,7 +63,7 @@ struct cpython {
 			       */
 	uint16_t code_file;   /* a str, the begin of whose text is summed up as well; 0: it isn't */
 	uint8_t ascii_data;   /* where an ASCII str has its text */
-	uint8_t ascii_shift;  /* … the bit of its state that says so */
+	uint8_t ascii_shift;  /* … the bit of its state that says so; the one below: compact */
 };
 
 #define CPYTHON_WORDS 16 /* of the arena */
@@ -130,7 +130,7 @@ cpython_file_sum(uint64_t sum, const uint64_t words[CPYTHON_FILE_WORDS], const s
 	uint64_t bytes = words[0];
 
 	sum = hash_word(sum, bytes);
-	if (!(words[2] >> (at->ascii_shift & 63) & 1))
+	if ((words[2] >> ((at->ascii_shift - 1U) & 63) & 3) != 3) /* compact and ASCII */
 		return sum;
 	for (uint32_t i = 3; i < CPYTHON_FILE_WORDS; i++) {
 		if (i < header)

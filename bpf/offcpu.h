@@ -64,6 +64,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 		record->cpu = counted_cpu(settings, PROBE_OFFCPU);
 		record->lost = 0;
 		record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
+		record->python = walk->python_at;
 		record->weight = weight;
 		mark_open(walk->tid, 1);
 	}

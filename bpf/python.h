@@ -12,13 +12,16 @@
 #include "python_state.h"
 
 /* Each frame may have a shim behind it, each list of threads an end. */
-#define PYTHON_STEPS_MAX (2 * PYTHON_FRAMES_MAX + PYTHON_THREADS_MAX + 2 * PYTHON_INTERPRETERS_MAX)
+#define PYTHON_STEPS_MAX (2 * PYTHON_FRAMES_MAX + PYTHON_THREADS_MAX + 4 * PYTHON_INTERPRETERS_MAX)
+
+#define PYTHON_STEPS	 64 /* at a time */
 
 /* What a thread that runs no Python has, is a frame too from then on. */
 #define PYTHON_BASE_FRAME 0x030f0000U
 
 int python_frame(uint32_t level);
 int python_step(uint32_t level);
+int python_steps(uint32_t level);
 int python_user(uint32_t level);
 
 /* ---- what is pushed ---- */
@@ -144,6 +147,18 @@ __noinline int python_step(uint32_t level)
 	return walk->python.words_count ? PYTHON_WHOLE : PYTHON_NONE;
 }
 
+/* Several of them: so the verifier looks at two short loops and not at a long one. */
+__noinline int python_steps(uint32_t level)
+{
+	for (uint32_t i = 0; i < PYTHON_STEPS; i++) {
+		int r = python_step(level);
+
+		if (r != PYTHON_ON)
+			return r;
+	}
+	return PYTHON_ON;
+}
+
 /* Walks the thread's Python frames. A function of its own, that the verifier looks at once. */
 __noinline int python_user(uint32_t level)
 {
@@ -152,8 +167,8 @@ __noinline int python_user(uint32_t level)
 
 	if (!walk || !python_begin(level))
 		return 0;
-	for (uint32_t i = 0; i < PYTHON_STEPS_MAX; i++) {
-		r = python_step(level);
+	for (uint32_t i = 0; i < PYTHON_STEPS_MAX / PYTHON_STEPS; i++) {
+		r = python_steps(level);
 		if (r != PYTHON_ON)
 			break;
 	}

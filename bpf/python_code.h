@@ -88,9 +88,9 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
 	if (python->at.code_file) {
 		file = python_word(python, python->at.code_file);
-		if (!python_read(python, CPYTHON_FILE_WORDS, file + python->at.unicode_hash - 8))
-			return PYTHON_MEMORY;
-		sum = cpython_file_sum(sum, python->words, &python->at);
+		/* A short one may lie at the end of what is mapped: then the rest has to do. */
+		if (python_read(python, CPYTHON_FILE_WORDS, file + python->at.unicode_hash - 8))
+			sum = cpython_file_sum(sum, python->words, &python->at);
 	}
 	python->sum = cpython_frame_word(sum, python->number);
 	known->code = code;

@@ -58,7 +58,10 @@ struct thread_record {
 	uint32_t lost;	      /* that wait's stack was lost: no iterator takes it again */
 	uint32_t pending;     /* its stack is cut where a table is on its way: to be taken again */
 	uint32_t of_hists;    /* it is wanted for histograms */
-	uint64_t looks;	      /* of the iterator */
+	uint32_t python;      /* struct target_value.python at that stack: with another one it is
+				 taken again */
+	uint32_t pad;
+	uint64_t looks; /* of the iterator */
 	/* Waits whose end has begun to be counted, was counted (bpf/wait.h). */
 	uint64_t ends, ended;
 	uint64_t counted_from_ns;	 /* the last of these */

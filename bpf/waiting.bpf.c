@@ -202,14 +202,18 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	hash_stack(walk, kernel_hash, walk->head.key.hash);
 }
 
-/* Whether that wait has a stack already that will stay, or had one that was lost. */
-static __always_inline bool is_seen(struct task_struct *task, uint64_t switches)
+/* Whether that wait has a stack already that will stay, or had one that was lost. One that was
+ * taken before its Python was found won't. */
+static __always_inline bool is_seen(struct task_struct *task, const struct target_value *target,
+				    uint64_t switches)
 {
 	const struct thread_record *record = record_find(task);
 
 	return record && record->session == sched.session && record->switches == switches &&
 	       record->left_ns >= sched.wait_since_ns &&
-	       ((record->weight && !record->pending) || record->lost);
+	       ((record->weight && !record->pending &&
+		 (!target->python || record->python == target->python)) ||
+		record->lost);
 }
 
 static __always_inline void set_record(struct task_struct *task, const struct walk *walk,
@@ -234,6 +238,7 @@ static __always_inline void set_record(struct task_struct *task, const struct wa
 	record->switches = switches;
 	record->lost = 0;
 	record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
+	record->python = walk->python_at;
 	if (!record->weight)
 		record->weight = 1;
 }
@@ -257,7 +262,7 @@ int walk_waiting(struct bpf_iter__task *ctx)
 		return 0;
 	switches = task_switches(task);
 	state = task_state(task);
-	if (is_seen(task, switches))
+	if (is_seen(task, target, switches))
 		return 0;
 	walk->level = 0;
 	walk->frames_max = USER_FRAMES_MAX;

@@ -9,6 +9,8 @@
 #define MINOR_MASK 0xffff0000u
 
 /* PY_VERSION_HEX ends with the level (10 alpha, 11 beta, 12 candidate, 15 final) and its number. */
+#define HAS_CODE_VERSIONS 0x030c0000
+
 static bool is_early(uint32_t version)
 {
 	return (version >> 4 & 0xf) < 0xc;
@@ -41,7 +43,8 @@ int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 
 	if (r < 0)
 		return r;
-	layout->walk.code_file = layout->code_filename;
+	if (version < HAS_CODE_VERSIONS) /* else each code object's number is summed up */
+		layout->walk.code_file = layout->code_filename;
 	layout->walk.ascii_data = (uint8_t)layout->ascii_data;
 	layout->walk.ascii_shift = layout->unicode_ascii_shift;
 	return 0;

@@ -18,7 +18,8 @@ void status_add_text(cJSON *to, const char *key, const char *text, size_t len);
  *
  *	"status": { "probes": { "oncpu": { "state", "reason", "samples", "lost": {cause: n},
  *	            "truncated": {cause: n} } }, "processes": [{ "pid", "comm", "runtime",
- *	            "container" }], "python": { … }, "files": { "written", "failed", "removed", "remove_failed" },
+ *	            "container" }], "python": { … },
+ *	            "files": { "written", "failed", "removed", "remove_failed" },
  *	  "upload": "…" }
  *
  * -ENOMEM

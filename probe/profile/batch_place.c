@@ -37,8 +37,9 @@ static int64_t spot_of(struct batch *batch, const struct spot_key *key, bool *is
 	uint32_t *number;
 	int r = reserve_spot(batch);
 
-	if (r == 0)
-		r = map_put(batch->spot_numbers, key, (void **)&number);
+	if (r < 0)
+		return r;
+	r = map_put(batch->spot_numbers, key, (void **)&number);
 	if (r < 0)
 		return r;
 	*is_new = r > 0;
@@ -144,6 +145,8 @@ static uint8_t native_flags(const struct interpreter *interpreter, const struct 
 		flags |= NATIVE_LOOP;
 	if (code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file)))
 		flags |= NATIVE_JIT;
+	if (code->place == CODE_KERNEL)
+		flags |= NATIVE_KERNEL;
 	return flags;
 }
 
@@ -178,6 +181,8 @@ static int place_pythons(struct placing *placing, const uint64_t *words, size_t 
 
 		if (spot < 0)
 			return (int)spot;
+		const struct pycode *python = is_empty ? NULL : placing->batch->spots[spot].python;
+		is_empty |= python && pycode_is_shim(python);
 		placing->room->spots[placing->natives + placing->pythons] = (uint32_t)spot;
 		placing->room->pythons[placing->pythons++] =
 			(is_entry ? PYTHON_ENTRY : 0) | (is_empty ? PYTHON_EMPTY : 0);

@@ -124,10 +124,12 @@ int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *
 {
 	struct codes *codes = book->codes;
 	struct known_code *known = calloc(1, sizeof(*known));
-	int r = known ? make_own(book) : -ENOMEM;
+	int r = known ? 0 : -ENOMEM;
 
-	if (r == 0 && shelf_is_full(book))
+	if (r == 0 && shelf_is_full(book)) /* a shelf of its own takes room, too */
 		r = -ENOSPC;
+	if (r == 0)
+		r = make_own(book);
 	if (r < 0) {
 		free(known);
 		pycode_unref(code);
@@ -148,18 +150,32 @@ static bool is_much(const struct codes *codes)
 	return codes->stats.bytes > codes->bytes_max / 4 * 3;
 }
 
-/* What was used since that window stays. Shelves that are shared stay so. */
+static bool has_older(const struct shelf *shelf, uint64_t since)
+{
+	const struct code_key *key;
+	const struct shelf_slot *slot;
+
+	map_each (shelf->slots, pos, key, slot) {
+		if (slot->used < since)
+			return true;
+	}
+	return false;
+}
+
+/* What was used since that window stays. Shelves that are shared stay so, and are looked at once.
+ */
 static void thin_out(struct codebook *book, uint64_t since)
 {
 	struct codes *codes = book->codes;
-	struct shelf *thin = copy(book->shelf, since);
+	struct shelf *shelf = book->shelf, *thin;
 
+	if (shelf->thinned >= since)
+		return;
+	shelf->thinned = since;
+	thin = has_older(shelf, since) ? copy(shelf, since) : NULL;
 	if (!thin)
 		return;
-	if (map_count(thin->slots) == map_count(book->shelf->slots)) {
-		shelf_unref(thin);
-		return;
-	}
+	thin->thinned = since;
 	for (struct codebook *other = codes->books; other; other = other->next) {
 		if (other == book || other->shelf != book->shelf)
 			continue;

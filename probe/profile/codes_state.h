@@ -31,6 +31,7 @@ struct shelf {
 	struct codes *codes;
 	struct map *slots; /* struct code_key -> struct shelf_slot */
 	uint64_t used;	   /* when it was asked for anything: struct codes.uses */
+	uint64_t thinned;  /* what it has was used since that window */
 };
 
 /* What was asked for in this window and isn't known. */

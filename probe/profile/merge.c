@@ -79,20 +79,37 @@ static void put_segments(struct state *state, size_t segments)
 	}
 }
 
+/* Where each frame has a loop (until 3.10) it looks at its result when the frame is gone:
+ * _Py_CheckFunctionResult, PyErr_Occurred. */
+#define CALLS_ON_THE_WAY 2
+
+/* Whether the leaf-most loop may be on its way in or out: else what it calls would be its
+ * segment's. */
+static bool is_on_its_way(const struct merging *in, size_t segments)
+{
+	size_t calls = segments == in->pythons_count ? CALLS_ON_THE_WAY : 0, i = 0;
+
+	while (i < in->natives_count && in->natives[i] & NATIVE_KERNEL)
+		i++;
+	while (i < in->natives_count && calls > 0 && in->natives[i] == NATIVE_OWN) {
+		calls--;
+		i++;
+	}
+	return i < in->natives_count && in->natives[i] & NATIVE_LOOP;
+}
+
 /* Which segments the leaf-most loops have; from there on each has one. */
 static void lay_side_by_side(struct state *state)
 {
 	const struct merging *in = state->in;
 	size_t loops = count_loops(in), segments = count_segments(in);
-	/* A whole chain that has fewer segments than there are loops hasn't one for the leaf's,
-	 * wherever the native one ends. */
-	bool from_root =
-		in->end == PYTHON_WHOLE && (in->truncated == TRUNCATED_NOT || loops > segments);
 
 	state->segments_at_loop = 1;
-	if (from_root && loops > segments)
-		state->loops_without = loops - segments;
-	else if (from_root)
+	if (in->end != PYTHON_WHOLE)
+		return;
+	if (loops == segments + 1 && is_on_its_way(in, segments))
+		state->loops_without = 1;
+	else if (in->truncated == TRUNCATED_NOT && segments > loops)
 		state->segments_at_loop += segments - loops;
 }
 

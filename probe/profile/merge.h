@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One stack from two chains: its native frames and Python's (doc/decisions/0013-python.md). Pure:
- *it knows neither names nor processes.
+ * it knows neither names nor processes.
  *
  * Python's chain is cut into segments: each is what one entry into the interpreter's loop has run,
  * and its last frame is the one for which the loop was entered. A segment stands leafward of its
@@ -11,9 +11,11 @@
  *	Python              [f g h|                    [i j|
  *	merged   [long_mul] f g h [loop] [vectorcall, ffi …] i j [loop] [main …]
  *
- * Where both chains reach their root they are laid side by side there: at the leaf a loop may be on
- * its way in or out. Else at the leaf, and Python frames beyond the last loop are without native
- *ones.
+ * Where Python's reaches its root there may be a loop more than segments: the leaf's, on its way in
+ *or out. Where there are more of them, or the leaf is elsewhere, the thread has put away the chain
+ *of what called it (greenlet, PyThreadState_Swap): both are laid side by side at the leaf, and
+ *loops beyond have no segment. So are chains that don't reach their root; Python frames beyond the
+ *last loop are without native ones.
  */
 #pragma once
 
@@ -27,6 +29,7 @@ enum merge_native {
 	NATIVE_LOOP = 1, /* the interpreter's loop */
 	NATIVE_OWN = 2,	 /* code of the interpreter's file; a loop is that too */
 	NATIVE_JIT = 4,	 /* code made at run time */
+	NATIVE_KERNEL = 8,
 };
 
 /* What a Python frame is. */

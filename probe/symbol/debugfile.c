@@ -14,7 +14,6 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
-#include "proc/elf.h"
 
 #define SYSTEM_DEBUG   "/usr/lib/debug"
 #define DEBUG_FILE_MAX (4LL << 30) /* read whole to check it against its link */
@@ -172,6 +171,28 @@ int debugfile_open(int fd, const struct debug_search *search, struct debug_found
 	if (found < 0 && search->root_fd >= 0)
 		found = by_build_id(-1, SYSTEM_DEBUG, wanted);
 	return found;
+}
+
+int debugfile_of_build_id(const struct elf_image *image, const char *debugging_dir)
+{
+	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
+	struct debug_found found = {0};
+	char below[PATH_MAX];
+	int fd = -ENOENT;
+
+	if (!wanted)
+		return -ENOMEM;
+	wanted->image = *image;
+	wanted->found = &found;
+	if (debugging_dir)
+		fd = by_build_id(-1, debugging_dir, wanted);
+	if (fd < 0 && debugging_dir &&
+	    snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, debugging_dir) < PATH_MAX)
+		fd = by_build_id(-1, below, wanted);
+	if (fd < 0)
+		fd = by_build_id(-1, SYSTEM_DEBUG, wanted);
+	free(found.path);
+	return fd;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "proc/elf.h"
+
 /* Where a debug file was found, so that the next time it need not be searched and checked again
  * (which may mean to read all of it). Begin with zeroes. */
 struct debug_found {
@@ -27,6 +29,10 @@ struct debug_search {
 /* The debug file of the open file `fd`, checked to belong to it; -ENOENT. In a job. `found` learns
  * where it is. */
 int debugfile_open(int fd, const struct debug_search *search, struct debug_found *found);
+
+/* By build id alone, and on this host only (`debugging_dir` as above): where nothing of a target
+ * can make it take long. -ENOENT */
+int debugfile_of_build_id(const struct elf_image *image, const char *debugging_dir);
 
 /* The debug file found before, if it is still the same: else a negative errno. In a job. */
 int debugfile_open_again(const struct debug_search *search, const struct debug_found *found);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include "symbol/pycode_state.h"
@@ -63,6 +64,15 @@ static int64_t offset_of(const struct pycode *code, uint32_t instruction)
 bool pycode_has(const struct pycode *code, uint32_t instruction)
 {
 	return !code->has_copies || is_inside(code, offset_of(code, instruction));
+}
+
+bool pycode_is_shim(const struct pycode *code)
+{
+	size_t name_len, file_len;
+	const char *name = pycode_name(code, &name_len), *file = pycode_file(code, &file_len);
+
+	return code->lines.first_line == 0 && name_len == file_len &&
+	       memcmp(name, file, name_len) == 0;
 }
 
 uint32_t pycode_line(const struct pycode *code, uint32_t instruction)

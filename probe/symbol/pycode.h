@@ -41,6 +41,10 @@ const char *pycode_name(const struct pycode *code, size_t *len);
 /* As it was compiled: `/usr/lib/python3.11/json/decoder.py`, `<string>`. */
 const char *pycode_file(const struct pycode *code, size_t *len);
 
+/* The interpreter's own, which no source was compiled to: between a class that is called and its
+ * __init__ (3.13 and later). */
+bool pycode_is_shim(const struct pycode *code);
+
 /* The line of an instruction (the lower half of a Python frame's second word), as the interpreter
  * says it; 0: it has none, or isn't known: f_lineno would be None, and tracebacks have no other
  * either. */

@@ -31,9 +31,9 @@ struct reading {
 	uint32_t copies_count;
 };
 
-/* Whether it is `sum`, as the kernel's side sums it up (bpf/python.h): 0, or -ESTALE. */
-static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
-		     uint32_t wanted)
+/* With its file's name summed up or without, which the kernel's side may not have read. */
+static bool is_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		   uint32_t wanted)
 {
 	const struct cpython *walk = &reading->layout->walk;
 	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
@@ -41,15 +41,27 @@ static int check_sum(const struct reading *reading, const struct span *span, uin
 	memcpy(words, span->data + (walk->code_sum_at - span->from),
 	       walk->code_sum_words * sizeof(words[0]));
 	sum = cpython_code_sum(words, walk->code_sum_words, name_hash);
-	if (walk->code_file) {
-		uint64_t at = span_word(span, reading->layout->code_filename);
-		int r = reading->memory->read(reading->memory->arg, at + walk->unicode_hash - 8,
-					      file, sizeof(file));
-		if (r < 0)
-			return r;
-		sum = cpython_file_sum(sum, file, walk);
-	}
-	return sum >> 32 == wanted ? 0 : -ESTALE;
+	if (sum >> 32 == wanted)
+		return true;
+	if (!walk->code_file)
+		return false;
+	uint64_t at = span_word(span, reading->layout->code_filename);
+	if (reading->memory->read(reading->memory->arg, at + walk->unicode_hash - 8, file,
+				  sizeof(file)) < 0)
+		return false;
+	return cpython_file_sum(sum, file, walk) >> 32 == wanted;
+}
+
+#define NO_HASH UINT64_MAX /* nobody has asked for it yet */
+
+/* Whether it is `wanted`, as the kernel's side sums it up (bpf/python_code.h): 0, or -ESTALE. The
+ * name may have got its hash since. */
+static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		     uint32_t wanted)
+{
+	return is_sum(reading, span, name_hash, wanted) || is_sum(reading, span, NO_HASH, wanted)
+		       ? 0
+		       : -ESTALE;
 }
 
 static int read_names(struct reading *reading, uint32_t sum)

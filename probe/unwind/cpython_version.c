@@ -85,7 +85,8 @@ static void search(const char *text, size_t bytes, struct versions *whole, struc
 
 	while ((at = memmem(at, (size_t)(end - at), "3.", 2))) {
 		const char *begin = at++;
-		size_t len = strnlen(begin, (size_t)(end - begin));
+		size_t left = (size_t)(end - begin);
+		size_t len = strnlen(begin, left < TEXT_MAX ? left : TEXT_MAX);
 		uint32_t found = 0;
 
 		if (begin > text && begin + len < end && len < TEXT_MAX - 1 &&

@@ -60,8 +60,7 @@ static int read_file(struct build *build)
 		return fd;
 	int r = image_build(fd, &build->image);
 	if (r == 0 || r == -ENOENT)
-		python_look(fd, &build->opening, root_fd, symbol_file_debugging_dir(build->file),
-			    &build->python);
+		python_look(fd, symbol_file_debugging_dir(build->file), &build->python);
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)

@@ -8,6 +8,8 @@
 #include "unwind/tables_state.h"
 
 #define PYTHON_CODE_MIN (512u * 1024) /* no interpreter has less; most libraries do */
+/* Much more than any interpreter has: it is for haste, others wait for their tables behind it. */
+#define STRINGS_MAX (32u * 1024 * 1024)
 
 static bool is_large_enough(const struct elf_image *image)
 {
@@ -19,27 +21,20 @@ static bool is_large_enough(const struct elf_image *image)
 	return bytes >= PYTHON_CODE_MIN;
 }
 
-static int open_debug(int fd, const struct opening *opening, int root_fd, const char *debugging_dir)
+/* What isn't exported is named there. */
+static int open_debug(const struct elf_image *image, const char *debugging_dir)
 {
-	struct debug_found found = {0};
-	struct debug_search search = {
-		.root_fd = opening->root ? root_fd : -1,
-		.path = opening->path,
-		.debugging_dir = debugging_dir,
-	};
-	int debug_fd = debugfile_open(fd, &search, &found);
+	struct elf_image debug;
 
-	free(found.path);
-	return debug_fd;
+	if (image->symtab.symbols.bytes)
+		return -ENOENT;
+	_cleanup_close_ int fd = debugfile_of_build_id(image, debugging_dir);
+	if (fd < 0 || elf_read(fd, &debug) < 0 || debug.symtab.strings.bytes > STRINGS_MAX)
+		return -ENOENT;
+	return TAKE_FD(fd);
 }
 
-static bool is_stripped(const struct elf_image *image)
-{
-	return !image->symtab.symbols.bytes;
-}
-
-void python_look(int fd, const struct opening *opening, int root_fd, const char *debugging_dir,
-		 struct cpython_file **ret)
+void python_look(int fd, const char *debugging_dir, struct cpython_file **ret)
 {
 	_cleanup_free_ struct cpython_file *file = NULL;
 	struct elf_image image;
@@ -47,9 +42,9 @@ void python_look(int fd, const struct opening *opening, int root_fd, const char 
 	*ret = NULL;
 	if (elf_read(fd, &image) < 0 || !image.wide || !is_large_enough(&image))
 		return;
-	_cleanup_close_ int debug_fd = -1;
-	if (is_stripped(&image)) /* what isn't exported is named there */
-		debug_fd = open_debug(fd, opening, root_fd, debugging_dir);
+	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
+	if (image.symtab.strings.bytes > STRINGS_MAX)
+		image.symtab = (struct elf_symbols){0};
 	file = calloc(1, sizeof(*file));
 	if (file && cpython_find(fd, &image, debug_fd, file) == 0)
 		*ret = TAKE_PTR(file);

@@ -89,8 +89,7 @@ void hanging_forget(struct tables *tables);
 /* ---- unwind/table_python.c ---- */
 
 /* In a job: *ret is allocated; NULL: there is none. */
-void python_look(int fd, const struct opening *opening, int root_fd, const char *debugging_dir,
-		 struct cpython_file **ret);
+void python_look(int fd, const char *debugging_dir, struct cpython_file **ret);
 
 /* ---- unwind/content.c ---- */
 

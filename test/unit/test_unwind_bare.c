@@ -53,6 +53,31 @@ static void a_frame_pointer_that_may_be_a_callers_is_not_followed(void **state)
 	expect_walk(TRUNCATED_NOT, HOLE + 100, CALLER, ROOT_AT);
 }
 
+/* CODE + 0x100 is called from made code, which ends behind that call: fp is somebody else's. */
+static void a_call_that_a_function_ends_behind_needs_no_frame_pointer(void **state)
+{
+	static const uint8_t leaves[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}; /* add $8, %rsp; ret */
+	static const uint8_t stays[] = {0x48, 0x83, 0xc4, 0x08, 0x90};
+
+	(void)state;
+	make_bare();
+	maker.regs.pc = CODE + 0x104;
+	maker.regs.gpr[ARCH_FP] = 7;
+	maker_put(maker.regs.gpr[ARCH_SP] + 120, JIT);
+	maker_call(JIT, CODE + 0x100);
+	maker_poke(JIT, leaves, sizeof(leaves));
+	maker_put(maker.regs.gpr[ARCH_SP] + 128 + 8, CALLER);
+	maker_call(CALLER, BARE);
+	maker_put(maker.regs.gpr[ARCH_SP] + 128 + 16 + 120, ROOT_AT);
+	expect_walk(TRUNCATED_NOT, CODE + 0x104, JIT, CALLER, ROOT_AT);
+	assert_int_equal(maker.walk->fp, 7);
+	maker_poke(JIT, stays, sizeof(stays));
+	expect_walk(TRUNCATED_FRAME_POINTER, CODE + 0x104, JIT);
+	maker_poke(JIT, leaves, sizeof(leaves));
+	maker_put(maker.regs.gpr[ARCH_SP] + 128 + 8, CALLER + 1); /* no call is before that */
+	expect_walk(TRUNCATED_FRAME_POINTER, CODE + 0x104, JIT);
+}
+
 static void the_first_frame_has_fp_0_or_returns_to_0(void **state)
 {
 	(void)state;
@@ -311,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WALK(code_without_cfi_is_walked_by_its_frame_pointer),
 		WALK(a_frame_pointer_that_may_be_a_callers_is_not_followed),
+		WALK(a_call_that_a_function_ends_behind_needs_no_frame_pointer),
 		WALK(the_first_frame_has_fp_0_or_returns_to_0),
 		WALK(an_implausible_frame_pointer_is_not_followed),
 		WALK(a_return_address_is_behind_a_call_in_executable_memory),
