@@ -146,19 +146,32 @@ static ssize_t read_line(pid_t pid, char *line, size_t bytes)
 	return sum;
 }
 
+/* Its working folder, as it names it itself: below its own root, where that is another. */
+static const char *read_cwd(pid_t pid, char cwd[PATH_MAX])
+{
+	char path[64], root[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+	ssize_t len = readlink(path, cwd, PATH_MAX - 1);
+	if (len <= 0 || cwd[0] != '/')
+		return NULL;
+	cwd[len] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	ssize_t above = readlink(path, root, sizeof(root));
+	if (above > 1 && above < len && !memcmp(root, cwd, (size_t)above) && cwd[above] == '/')
+		return cwd + above;
+	return cwd;
+}
+
 char *python_script_dir(pid_t pid)
 {
 	_cleanup_free_ char *line = malloc(LINE_BYTES);
-	char path[64], cwd[PATH_MAX];
+	char cwd[PATH_MAX];
 
 	if (!line)
 		return NULL;
 	ssize_t bytes = read_line(pid, line, LINE_BYTES);
 	if (bytes <= 0)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-	ssize_t len = readlink(path, cwd, sizeof(cwd) - 1);
-	bool known = len > 0 && cwd[0] == '/';
-	cwd[known ? len : 0] = '\0';
-	return python_line_dir(line, (size_t)bytes, known ? cwd : NULL);
+	return python_line_dir(line, (size_t)bytes, read_cwd(pid, cwd));
 }

@@ -212,7 +212,25 @@ static int make(struct pycode **ret, const struct reading *reading)
 	return 0;
 }
 
-/* Is it the same still, with the same parts? */
+/*
+ * An object that has been freed looks as before, but for the allocator's links in its first words:
+ * its count of references and, where libc allocated it, its type. The count is 32 bits at most
+ * (immortal: all of them); 3.14 has flags in the word's upper 16. Free-threaded builds count
+ * elsewhere.
+ */
+static bool is_freed(const struct reading *reading, const struct span *span)
+{
+	const struct cpython *walk = &reading->layout->walk;
+
+	if (span_word(span, walk->object_type) != span_word(&reading->span, walk->object_type))
+		return true;
+	if (walk->object_type != sizeof(uint64_t))
+		return false;
+	uint64_t count = span_word(span, 0) & UINT64_MAX >> 16;
+	return !count || count > UINT32_MAX;
+}
+
+/* Is it the same still, with the same parts? What it refers to lives as long as it does. */
 static int check_again(const struct reading *reading, uint32_t sum)
 {
 	const struct python_layout *layout = reading->layout;
@@ -228,6 +246,8 @@ static int check_again(const struct reading *reading, uint32_t sum)
 		if (fields[i] != CPYTHON_NO &&
 		    span_word(&span, fields[i]) != span_word(&reading->span, fields[i]))
 			return -ESTALE;
+	if (is_freed(reading, &span))
+		return -ESTALE;
 	r = reading->memory->read(reading->memory->arg,
 				  span_word(&span, layout->code_name) + layout->walk.unicode_hash,
 				  &name_hash, sizeof(name_hash));

@@ -19,7 +19,8 @@ from pythons import Place, Running, missing_versions, pythons
 
 HZ = 997
 ENOUGH = 1000
-LONGEST = 60  # seconds
+LONGEST = 40  # seconds; on a busy machine there are fewer, but
+LEAST = 300
 RIGHT = 0.99  # of a program's samples; of all programs' of a version:
 ALL_RIGHT = 0.995
 
@@ -82,7 +83,9 @@ class Session:
     def of(self, python, which):
         """{name: Measured} of the programs on a CPU, or of the one that waits."""
         if (python, which) not in self.known:
+            self.known[python, which] = {}  # unless it can be measured, once
             self.known[python, which] = self.measure(python, which)
+        assert self.known[python, which], "not measured"
         return self.known[python, which]
 
     def measure(self, python, which):
@@ -169,7 +172,7 @@ def test_a_version_that_is_not_here(minor):
 def test_stacks_are_those_that_the_program_knows(session, cpython, name):
     found = measured(session, cpython, name).judged
     print(f"python_truth: {cpython.name} {name} {found.text()}")
-    assert found.total >= ENOUGH
+    assert found.total >= LEAST
     assert found.share >= RIGHT, found.text()
 
 

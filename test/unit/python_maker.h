@@ -41,6 +41,7 @@ static const struct python_layout made_layout = {
 	.code_lines = MADE_CODE_LINES,
 	.code_first_line = MADE_CODE_LINE,
 	.code_instructions = MADE_CODE_BYTES,
+	.code_copies = CPYTHON_NO,
 	.unicode_length = 16,
 	.unicode_state = 32,
 	.ascii_data = 40,
@@ -166,6 +167,7 @@ static inline uint64_t put_code(struct python_memory *memory)
 
 	for (uint64_t at = 16; at < MADE_CODE_BYTES; at += 8)
 		put_word(memory, code + at, 0x5555000000000000 + at);
+	put_word(memory, code, 1); /* of references */
 	put_word(memory, code + 8, MADE_CODE_TYPE);
 	put_word(memory, code + MADE_CODE_NAME, name);
 	put_word(memory, code + MADE_CODE_QUALNAME, qualified);

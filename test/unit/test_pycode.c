@@ -304,6 +304,27 @@ static void replace(struct python_memory *memory, unsigned int reads)
 			put_word(memory, memory->code + fields[i], becomes[i]);
 }
 
+static void what_is_freed_is_not_taken(void **state)
+{
+	static const uint64_t counts[] = {0, 0x7f1234567890};
+	static const uint64_t alive[] = {1, UINT32_MAX, 1ULL << 50 | 1};
+	_cleanup_memory_ struct python_memory *memory = python_memory_new();
+	struct pycode *code;
+
+	(void)state;
+	put_code(memory);
+	uint32_t sum = code_sum_now(memory);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		put_word(memory, memory->code, counts[i]);
+		assert_int_equal(read_code(&code, memory, sum), -ESTALE);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(alive); i++) {
+		put_word(memory, memory->code, alive[i]);
+		assert_int_equal(read_code(&code, memory, sum), 0);
+		pycode_unref(code);
+	}
+}
+
 static void what_changes_while_it_is_read_is_not_taken(void **state)
 {
 	struct pycode *code;
@@ -440,6 +461,7 @@ int main(void)
 		cmocka_unit_test(pointers_may_lead_nowhere),
 		cmocka_unit_test(another_code_object_is_told),
 		cmocka_unit_test(another_file_at_the_same_address_is_told),
+		cmocka_unit_test(what_is_freed_is_not_taken),
 		cmocka_unit_test(what_changes_while_it_is_read_is_not_taken),
 		cmocka_unit_test(a_table_that_is_too_long_is_not_read),
 		cmocka_unit_test(instructions_may_lie_in_copies_of_the_code),
