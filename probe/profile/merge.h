@@ -11,11 +11,11 @@
  *	Python              [f g h|                    [i j|
  *	merged   [long_mul] f g h [loop] [vectorcall, ffi …] i j [loop] [main …]
  *
- * Where Python's reaches its root there may be a loop more than segments: the leaf's, on its way in or
- * out. Where there are more of them, or the leaf is elsewhere, the thread has put away the chain of
- * what called it (greenlet, PyThreadState_Swap): both are laid side by side at the leaf, and loops
- * beyond have no segment. So are chains that don't reach their root; Python frames beyond the last
- * loop are without native ones.
+ * Where Python's reaches its root there may be a loop more than segments: the leaf's, on its way in
+ *or out. Where there are more of them, or the leaf is elsewhere, the thread has put away the chain
+ *of what called it (greenlet, PyThreadState_Swap): both are laid side by side at the leaf, and
+ *loops beyond have no segment. So are chains that don't reach their root; Python frames beyond the
+ *last loop are without native ones.
  */
 #pragma once
 
