@@ -37,6 +37,30 @@ static bool is_arming(void *arg)
 	       (targets_are_arming(engine->targets) || allocators_are_arming(engine->allocators));
 }
 
+static int engine_init_drain(struct engine *engine)
+{
+	const struct engine_setup *setup = &engine->setup;
+	struct drain_setup drain = {
+		.loop = setup->loop,
+		.urgent = setup->urgent,
+		.bulk = setup->bulk,
+		.tracer = engine->tracer,
+		.waiting = engine->waiting,
+		.targets = engine->targets,
+		.codes = engine->codes,
+		.files = engine->files,
+		.symbolizer = engine->symbolizer,
+		.ledger = heaps_ledger(engine->heaps),
+		.stacks_max = setup->sizes.stacks,
+		.began = engine_window_began,
+		.wanting = engine_wanting,
+		.add_sinks = engine_add_sinks,
+		.ended = engine_drain_ended,
+		.arg = engine,
+	};
+	return drain_new(&engine->drain, &drain);
+}
+
 static int engine_init(struct engine *engine)
 {
 	const struct engine_setup *setup = &engine->setup;
@@ -78,27 +102,7 @@ static int engine_init(struct engine *engine)
 	struct heaps_setup heaps = {setup->bulk, engine->tracer, engine->targets};
 	if (r == 0)
 		r = heaps_new(&engine->heaps, &heaps);
-	if (r < 0)
-		return r;
-	struct drain_setup drain = {
-		.loop = setup->loop,
-		.urgent = setup->urgent,
-		.bulk = setup->bulk,
-		.tracer = engine->tracer,
-		.waiting = engine->waiting,
-		.targets = engine->targets,
-		.codes = engine->codes,
-		.files = engine->files,
-		.symbolizer = engine->symbolizer,
-		.ledger = heaps_ledger(engine->heaps),
-		.stacks_max = setup->sizes.stacks,
-		.began = engine_window_began,
-		.wanting = engine_wanting,
-		.add_sinks = engine_add_sinks,
-		.ended = engine_drain_ended,
-		.arg = engine,
-	};
-	return drain_new(&engine->drain, &drain);
+	return r < 0 ? r : engine_init_drain(engine);
 }
 
 int engine_new(struct engine **ret, const struct engine_setup *setup)
