@@ -259,16 +259,24 @@ unit: $(UNITS) ## run the unit tests
 # How often a failing test may run again, where pytest-rerunfailures is installed (doc/testing.md).
 RERUNS ?= 2
 
+# Debian's, unless PYTHONS names others (programs, colons between) or is empty: all that are found.
+PYTHONS ?= /usr/bin/python3
+E2E_TESTS ?= test/e2e
+
 .PHONY: e2e
 e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end tests (needs root)
 	@if $(PYTEST) --help | grep -e --reruns >/dev/null; then reruns='--reruns $(RERUNS)'; \
 	else echo 'e2e: no pytest-rerunfailures, each test has one run'; fi; \
 	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
-		$(PYTEST) -q -p no:cacheprovider $$reruns test/e2e $(PYTESTFLAGS)
+		PYTHONS=$(PYTHONS) $(PYTEST) -q -p no:cacheprovider $$reruns $(E2E_TESTS) $(PYTESTFLAGS)
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
 	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
+
+.PHONY: check-pythons
+check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (half an hour)
+	$(MAKE) e2e PYTHONS= E2E_TESTS="$(wildcard test/e2e/test_python_*.py)"
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)
