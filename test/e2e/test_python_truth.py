@@ -35,7 +35,7 @@ ON_CPU = {
     "released": (["released.py"], 1),
     "methods": (["methods.py"], 1),
     "names": (["names.py"], 1),
-    "kept": (["made.py", 64], 1),
+    "kept": (["made.py", 1000], 1),
     "made": (["made.py", 0], 1),
     "churn": (["churn.py"], 1),
     "walk": (["walk.py"], 1),
@@ -46,6 +46,9 @@ ON_CPU = {
     "module": (["pkg.inner.run"], 1),
     "extension": (["extension.py", "."], 1),
 }
+# Its code is thrown away some 100 us after it was made, so many a name is gone when it is read; but none
+# may be another's.
+GONE = "made"
 WAITING = (["waits.py"], 1)
 
 
@@ -173,12 +176,14 @@ def test_stacks_are_those_that_the_program_knows(session, cpython, name):
     found = measured(session, cpython, name).judged
     print(f"python_truth: {cpython.name} {name} {found.text()}")
     assert found.total >= LEAST
-    assert found.share >= RIGHT, found.text()
+    nameless = found.nameless if name == GONE else 0
+    assert found.share + nameless >= RIGHT, found.text()
 
 
 @each_version
 def test_all_stacks_of_a_version_together(session, cpython):
-    parts = [found.judged for found in session.of(cpython, "oncpu").values()]
+    found = session.of(cpython, "oncpu").items()
+    parts = [measured.judged for name, measured in found if name != GONE]
     found = sum(parts[1:], parts[0])
     assert found.share >= ALL_RIGHT, found.text()
 
