@@ -10,7 +10,7 @@
 struct sched_settings sched;
 
 #define STEPS_MAX    (USER_FRAMES_MAX * 2)
-#define PYTHON_READS 4 /* in one step, and the step */
+#define PYTHON_READS 5 /* in one step (a frame, its code, two names), and the step */
 
 /* A step changes these; and the last word may be named anew. */
 struct {

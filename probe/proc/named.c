@@ -11,7 +11,7 @@
 
 #define SYMBOLS_MAX (4u * 1024 * 1024)
 #define STRINGS_MAX (512u * 1024 * 1024)
-#define NAMES_MAX   (8u * 1024 * 1024) /* in the strings; each is compared with ours */
+#define NAMES_MAX   (8u * 1024 * 1024) /* in the strings */
 #define PLACES_MAX  65536	       /* a program with OpenSSL has thousands of *_free */
 #define BATCH	    512
 #define PIECE	    65536
@@ -39,8 +39,6 @@ struct reading {
  * `offset` is the NUL's in the strings. -EFBIG: too many. */
 static int find_names(struct reading *reading, size_t at, size_t known, uint64_t offset)
 {
-	if (++reading->names_seen > NAMES_MAX)
-		return -EFBIG;
 	for (size_t i = 0; i < reading->count; i++) {
 		const char *name = reading->names[i];
 		size_t len = reading->lengths[i];
@@ -76,7 +74,9 @@ static int find_places(struct reading *reading, const struct elf_extent *strings
 			size_t in_text = (size_t)(at - reading->text);
 			uint64_t offset = done + in_text - front;
 
-			if (reading->is_last[(uint8_t)at[-1]])
+			if (++reading->names_seen > NAMES_MAX)
+				r = -EFBIG;
+			else if (reading->is_last[(uint8_t)at[-1]])
 				r = find_names(reading, in_text,
 					       offset < in_text ? (size_t)offset : in_text, offset);
 			at++;

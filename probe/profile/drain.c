@@ -143,10 +143,12 @@ void drain_soon(struct drain *drain)
 
 void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64_t *words)
 {
+	uint64_t window = tracer_window(drain->setup.tracer);
+
 	/* What finds no room is counted when its counts come: "stack_missing". */
 	window_add(drain->window, stack, words);
-	if (window_count(drain->window, tracer_window(drain->setup.tracer)) >
-	    drain->setup.stacks_max / 4 * 3)
+	if (window_count(drain->window, window) > drain->setup.stacks_max / 4 * 3 ||
+	    window_bytes(drain->window, window) > WINDOW_BYTES_MAX / 2)
 		drain_soon(drain);
 }
 

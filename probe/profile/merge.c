@@ -115,9 +115,8 @@ static void lay_side_by_side(struct state *state)
 
 static enum truncation cause_of(const struct merging *in, bool any)
 {
-	if (in->truncated == TRUNCATED_DEPTH && in->end == PYTHON_WHOLE && any)
-		return TRUNCATED_NOT;
-	if (in->truncated != TRUNCATED_NOT)
+	/* Past the native depth it is Python's chain that goes on, and that may be cut. */
+	if (in->truncated != TRUNCATED_NOT && !(in->truncated == TRUNCATED_DEPTH && any))
 		return in->truncated;
 	switch (in->end) {
 	case PYTHON_DEPTH:
@@ -126,8 +125,10 @@ static enum truncation cause_of(const struct merging *in, bool any)
 	case PYTHON_DAMAGED:
 	case PYTHON_SEARCHED:
 		return TRUNCATED_PYTHON;
-	default:
+	case PYTHON_WHOLE:
 		return TRUNCATED_NOT;
+	default:
+		return in->truncated;
 	}
 }
 

@@ -90,6 +90,11 @@ size_t window_count(const struct window *window, uint64_t number)
 	return map_count(half_of(window, number)->offsets);
 }
 
+size_t window_bytes(const struct window *window, uint64_t number)
+{
+	return half_of(window, number)->data.len;
+}
+
 const struct stack *window_find(const struct window *window, uint64_t number,
 				const struct stack_key *key)
 {

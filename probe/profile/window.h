@@ -25,6 +25,9 @@ int window_carry(struct window *window, const struct stack *stack, uint64_t numb
 /* How many stacks the window `number` has. */
 size_t window_count(const struct window *window, uint64_t number);
 
+/* How many bytes they take. */
+size_t window_bytes(const struct window *window, uint64_t number);
+
 /* NULL: unknown. Valid until window_clear(). */
 const struct stack *window_find(const struct window *window, uint64_t number,
 				const struct stack_key *key);

@@ -218,6 +218,10 @@ static void take(struct tables *tables, struct table *table, const struct build 
 		take_image(tables, table, &mine->image);
 		break;
 	case -ENOENT:
+		keep_segments(table, &mine->image); /* it may have a CPython all the same */
+		table->state = TABLE_BARE;
+		tables->stats.bare++;
+		break;
 	case -ENOEXEC:
 		table->state = TABLE_BARE;
 		tables->stats.bare++;
@@ -233,7 +237,7 @@ static void take(struct tables *tables, struct table *table, const struct build 
 
 static void take_python(struct table *table, struct build *mine)
 {
-	if (mine->error)
+	if (mine->error && mine->error != -ENOENT)
 		return;
 	free(table->python);
 	table->python = TAKE_PTR(mine->python);

@@ -43,6 +43,8 @@ void python_look(int fd, const char *debugging_dir, struct cpython_file **ret)
 	if (elf_read(fd, &image) < 0 || !image.wide || !is_large_enough(&image))
 		return;
 	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
+	if (image.dynsym.strings.bytes > STRINGS_MAX)
+		image.dynsym = (struct elf_symbols){0};
 	if (image.symtab.strings.bytes > STRINGS_MAX)
 		image.symtab = (struct elf_symbols){0};
 	file = calloc(1, sizeof(*file));

@@ -131,7 +131,7 @@ def test_a_chain_of_a_thousand_is_whole_and_a_longer_one_is_counted(profiler, st
     go(target)
     profile_ = profiler.folded(pid=target.pid)
     deep = [s for s in profile_.of(target.pid) if functions(s).count("descend") > 500]
-    assert sum(s.value for s in deep) > 100
+    assert sum(s.value for s in deep) > 20
     cut = profiler.probe()["truncated"]
     if depth < 1000:
         root = ["_bootstrap", "_bootstrap_inner", "run", "main"]

@@ -249,6 +249,22 @@ def test_a_library_of_another_name(profiler, python, script, work):
         target.kill()
 
 
+def test_an_interpreter_without_unwind_tables(profiler, start, python, script, work):
+    if is_shared(python):
+        pytest.skip("the interpreter is in a library")
+    bare = work / "bare"
+    sections = ("--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr")
+    subprocess.run(["objcopy", *sections, linked(python), bare], check=True)
+    target = start(bare, script(FOR_LONG))
+    wait_for(lambda: target.cpu_ns_now() > 2e8)
+    profiler.profile(pids=[target.pid])
+    wait_runtime(profiler, target.pid, version_text(python))
+    time.sleep(1)
+    share, total = python_share(profiler.folded(), target.pid)
+    assert total >= 10 and share > 0.9, (share, total)
+    assert profiler.folded().total("outer (prog.py:6)_[p]", pid=target.pid) > 0
+
+
 EMBEDS = r"""
 #include <Python.h>
 int main(int argc, char **argv)

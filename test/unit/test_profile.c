@@ -241,6 +241,8 @@ static void a_full_window_refuses_and_stays_whole(void **state)
 		assert_int_equal(window_add(window, &stack, words), hash < 10 ? 0 : -ENOSPC);
 	}
 	assert_int_equal(window_count(window, 0), 10);
+	assert_int_equal(window_bytes(window, 0), 10 * (sizeof(struct stack) + 16));
+	assert_int_equal(window_bytes(window, 1), 0);
 	window_each(window, 0, note, &seen);
 	assert_int_equal(seen.count, 10);
 	assert_int_equal(seen.sum, 20);

@@ -129,7 +129,7 @@ def for_a_while():
     helper.start()
     for thread in threads:
         thread.join()  # AT for_a_while
-    helper.join()
+    helper.join()  # AT helper
     stand_by(TOLD)
 
 
