@@ -216,13 +216,13 @@ def by_leaf(stacks, of):
     return counts
 
 
-def assert_shares(counts, clocks):
-    """Within two standard errors of the program's own clocks, each."""
+def assert_shares(counts, clocks, errors=2):
+    """Within two standard errors of the program's own clocks, each; more where there are more of them."""
     samples, seconds = sum(counts.values()), sum(clocks.values())
     for name, spent in clocks.items():
         share = spent / seconds
         error = (share * (1 - share) / samples) ** 0.5
-        assert counts.get(name, 0) / samples == pytest.approx(share, abs=2 * error), (counts, clocks)
+        assert counts.get(name, 0) / samples == pytest.approx(share, abs=errors * error), (counts, clocks)
 
 
 @each_version
@@ -237,16 +237,14 @@ def test_shares_of_lines_are_those_of_the_programs_clock(session, cpython):
     found = measured(session, cpython, "lines")
     source = (Path(__file__).parents[1] / "programs/python/lines.py").read_text().split("\n")
     part = {}  # line: name. From the clock's reading before it to the next.
-    names = iter(found.clocks)
+    names, name = iter(found.clocks), None
     for number, text in enumerate(source, 1):
         if "began = thread_time()" in text:
             name = next(names)
-        elif "checksum(" in text and "def" not in text and "=" not in text:
-            part[number] = name
-        elif "for _ in" in text:
+        elif name and ("checksum(" in text or "for _ in" in text):
             part[number] = name
     counts = by_leaf(found.stacks, lambda frames: frames and part.get(frames[-1].line) or None)
-    assert_shares(counts, found.clocks)
+    assert_shares(counts, found.clocks, errors=3)
 
 
 @each_version
@@ -257,7 +255,7 @@ def test_shares_of_a_walk_are_those_of_the_programs_clock(session, cpython):
     def branch(frames):
         return next((frame.name for frame in frames if frame.name.startswith("n_")), None)
 
-    assert_shares(by_leaf(found.stacks, branch), clocks)
+    assert_shares(by_leaf(found.stacks, branch), clocks, errors=3.5)
 
 
 @each_version
