@@ -31,7 +31,7 @@ from unwind_cost import bpf_seconds, task_seconds  # noqa: E402
 
 HZ = 99
 PROGRAMS = {"deep20": ["deep.py", 20], "deep500": ["deep.py", 500], "threads": ["threads.py"],
-            "names": ["names.py"], "churn": ["churn.py"]}  # fmt: skip
+            "names": ["names.py"], "churn": ["churn.py"], "made": ["made.py", 0]}  # fmt: skip
 
 
 class Stackprobe:

@@ -20,6 +20,11 @@ def python_frames(stack):
     return [Frame(m[1], m[2], int(m[3] or 0)) if m else Frame(text, "", 0) for m, text in matches]
 
 
+def shifted(line, blank):
+    """A line of made code as if it had no blank lines before it. A module begins in line 0 or 1 always."""
+    return line - blank if line > 1 else line
+
+
 class Truth:
     """The stacks that there can be. judge() says what is wrong with one, or ''."""
 
@@ -37,9 +42,10 @@ class Truth:
             name, file, self.lines[number], _ = self.codes[code]
             if self.serial and "<made_" in told["codes"][code][1]:
                 blank = int(re.search(r"\d+", told["codes"][code][1])[0]) % self.serial
-                self.lines[number] = {at - blank for at in self.lines[number]}
+                self.lines[number] = {shifted(at, blank) for at in self.lines[number]}
             if self.serial and caller >= 0 and "<made_" in self.file_of(told, caller):
-                line -= int(re.search(r"\d+", self.file_of(told, caller))[0]) % self.serial
+                number_of_it = int(re.search(r"\d+", self.file_of(told, caller))[0])
+                line = shifted(line, number_of_it % self.serial)
             self.children.setdefault(caller, {}).setdefault((line, name, file), []).append(number)
 
     @staticmethod
@@ -67,7 +73,7 @@ class Truth:
             return frames, "two pieces of made code in one stack"
         blank = int(numbers.pop()) % self.serial if numbers else 0
         return [Frame(self.plain(f.name), self.plain(f.file),
-                      f.line - (blank if "<made_" in f.file else 0)) for f in frames], ""  # fmt: skip
+                      shifted(f.line, blank) if "<made_" in f.file else f.line) for f in frames], ""
 
     def judge(self, frames):
         why = self.placed(frames)
@@ -122,10 +128,18 @@ class Truth:
         return frames[:begin], ""
 
 
+NAMELESS = "a frame's name could not be read"
+
+
 class Judged(NamedTuple):
     right: int
     total: int
     wrong: Counter
+
+    @property
+    def nameless(self):
+        """Part of them that isn't wrong, but has a frame without its name."""
+        return self.wrong[NAMELESS] / max(self.total, 1)
 
     @property
     def share(self):
@@ -142,7 +156,10 @@ class Judged(NamedTuple):
 def judged(truth, stacks):
     wrong = Counter()
     for stack in stacks:
-        why = truth.judge(python_frames(stack))
+        frames = python_frames(stack)
+        why = truth.judge(frames)
+        if why and any(frame.name == "[python]_[p]" for frame in frames):
+            why = NAMELESS
         if why:
             wrong[why] += stack.value
     total = sum(stack.value for stack in stacks)

@@ -24,14 +24,18 @@ made = 0
 truth.extra["serial"] = BLANK
 
 
+def run(code):
+    names = {}
+    kept.append((code, names))
+    exec(code, names)
+
+
 def turn():
     global made
     made += 1
     text = "\n" * (made % BLANK) + SOURCE.format(n=made)
-    code = compile(text, "<made_%d>" % made, "exec")
-    kept.append((code, {}))
-    exec(code, kept[-1][1] if kept else {})
-    eval("sum(range(%d))" % (made % 1000))
+    run(compile(text, "<made_%d>" % made, "exec"))
+    run(compile("sum(range(%d))" % (made % 1000), "<string>", "eval"))
 
 
 truth.loop(turn)
