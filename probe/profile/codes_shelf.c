@@ -6,6 +6,7 @@
 #include "profile/codes_state.h"
 
 #define SLOT_BYTES 64 /* of the map, about */
+#define DEPTH_MAX  4  /* shelves behind one another: then they become one */
 
 static void known_unref(struct codes *codes, struct known_code *known)
 {
@@ -47,18 +48,22 @@ void shelf_unref(struct shelf *shelf)
 		known_unref(shelf->codes, slot->known);
 	shelf->codes->stats.bytes -= map_count(shelf->slots) * SLOT_BYTES;
 	map_free(shelf->slots);
+	shelf_unref(shelf->behind); /* DEPTH_MAX at most */
 	free(shelf);
 }
 
 struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key)
 {
-	struct shelf_slot *slot = shelf ? map_get(shelf->slots, key) : NULL;
+	for (; shelf; shelf = shelf->behind) {
+		struct shelf_slot *slot = map_get(shelf->slots, key);
 
-	if (!slot)
-		return NULL;
-	slot->used = shelf->codes->window;
-	shelf->used = ++shelf->codes->uses;
-	return slot->known;
+		shelf->used = ++shelf->codes->uses;
+		if (!slot)
+			continue;
+		slot->used = shelf->codes->window;
+		return slot->known;
+	}
+	return NULL;
 }
 
 static int put(struct shelf *shelf, const struct code_key *key, struct known_code *known,
@@ -74,29 +79,63 @@ static int put(struct shelf *shelf, const struct code_key *key, struct known_cod
 		known_unref(shelf->codes, slot->known);
 	else
 		shelf->codes->stats.bytes += SLOT_BYTES;
+	shelf->known += (size_t)r;
 	*slot = (struct shelf_slot){known, used};
 	return 0;
 }
 
-/* A copy with what was used since the window `since`. */
-static struct shelf *copy(const struct shelf *from, uint64_t since)
+/* Puts all there that `from` and those behind it have, the foremost last. */
+static int put_all(struct shelf *shelf, const struct shelf *from)
 {
-	struct shelf *shelf = shelf_new(from->codes);
 	const struct code_key *key;
 	const struct shelf_slot *slot;
-	int r = shelf ? 0 : -ENOMEM;
+	int r = from->behind ? put_all(shelf, from->behind) : 0;
+
+	map_each (from->slots, pos, key, slot) {
+		if (r >= 0)
+			r = put(shelf, key, slot->known, slot->used);
+	}
+	return r < 0 ? r : 0;
+}
+
+static void swap_slots(struct shelf *a, struct shelf *b)
+{
+	struct map *slots = a->slots;
+
+	a->slots = b->slots;
+	b->slots = slots;
+}
+
+/* All in one, for all that have it. */
+static int flatten(struct shelf *shelf)
+{
+	struct shelf *flat = shelf_new(shelf->codes);
+	int r = flat ? put_all(flat, shelf) : -ENOMEM;
 
 	if (r == 0) {
-		shelf->used = from->used;
-		map_each (from->slots, pos, key, slot) {
-			if (r == 0 && slot->used >= since)
-				r = put(shelf, key, slot->known, slot->used);
-		}
+		swap_slots(shelf, flat);
+		shelf_unref(TAKE_PTR(shelf->behind));
+		shelf->depth = 0;
+		shelf->known = map_count(shelf->slots);
 	}
-	if (r == 0)
-		return shelf;
-	shelf_unref(shelf);
-	return NULL;
+	shelf_unref(flat);
+	return r;
+}
+
+/* NULL: no memory. */
+static struct shelf *in_front_of(struct shelf *behind)
+{
+	struct shelf *shelf;
+
+	if (behind->depth == DEPTH_MAX && flatten(behind) < 0)
+		return NULL;
+	shelf = shelf_new(behind->codes);
+	if (!shelf)
+		return NULL;
+	shelf->behind = shelf_ref(behind);
+	shelf->depth = behind->depth + 1;
+	shelf->known = behind->known;
+	return shelf;
 }
 
 /* One that is nobody else's. */
@@ -106,7 +145,7 @@ static int make_own(struct codebook *book)
 
 	if (book->shelf && book->shelf->refs == 1)
 		return 0;
-	own = book->shelf ? copy(book->shelf, 0) : shelf_new(book->codes);
+	own = book->shelf ? in_front_of(book->shelf) : shelf_new(book->codes);
 	if (!own)
 		return -ENOMEM;
 	shelf_unref(book->shelf);
@@ -117,7 +156,7 @@ static int make_own(struct codebook *book)
 bool shelf_is_full(const struct codebook *book)
 {
 	return book->codes->stats.bytes >= book->codes->bytes_max ||
-	       (book->shelf && map_count(book->shelf->slots) >= SHELF_MAX);
+	       (book->shelf && book->shelf->known >= SHELF_MAX);
 }
 
 int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code)
@@ -150,40 +189,41 @@ static bool is_much(const struct codes *codes)
 	return codes->stats.bytes > codes->bytes_max / 4 * 3;
 }
 
-static bool has_older(const struct shelf *shelf, uint64_t since)
+static size_t count_older(const struct shelf *shelf, uint64_t since)
 {
 	const struct code_key *key;
 	const struct shelf_slot *slot;
+	size_t count = 0;
 
-	map_each (shelf->slots, pos, key, slot) {
-		if (slot->used < since)
-			return true;
-	}
-	return false;
+	map_each (shelf->slots, pos, key, slot)
+		count += slot->used < since;
+	return count;
 }
 
-/* What was used since that window stays. Shelves that are shared stay so, and are looked at once.
- */
-static void thin_out(struct codebook *book, uint64_t since)
+/* What was used since that window stays, for all that have the shelf. */
+static void thin_out(struct shelf *shelf, uint64_t since)
 {
-	struct codes *codes = book->codes;
-	struct shelf *shelf = book->shelf, *thin;
+	struct shelf *thin;
+	const struct code_key *key;
+	const struct shelf_slot *slot;
+	int r = 0;
 
-	if (shelf->thinned >= since)
+	if (!shelf || shelf->thinned >= since)
 		return;
 	shelf->thinned = since;
-	thin = has_older(shelf, since) ? copy(shelf, since) : NULL;
-	if (!thin)
+	thin_out(shelf->behind, since);
+	shelf->known = map_count(shelf->slots) + (shelf->behind ? shelf->behind->known : 0);
+	if (!count_older(shelf, since) || !(thin = shelf_new(shelf->codes)))
 		return;
-	thin->thinned = since;
-	for (struct codebook *other = codes->books; other; other = other->next) {
-		if (other == book || other->shelf != book->shelf)
-			continue;
-		shelf_unref(other->shelf);
-		other->shelf = shelf_ref(thin);
+	map_each (shelf->slots, pos, key, slot) {
+		if (r >= 0 && slot->used >= since)
+			r = put(thin, key, slot->known, slot->used);
 	}
-	shelf_unref(book->shelf);
-	book->shelf = thin;
+	if (r >= 0) {
+		swap_slots(shelf, thin);
+		shelf->known -= map_count(thin->slots) - map_count(shelf->slots);
+	}
+	shelf_unref(thin);
 }
 
 /* The shelf that wasn't used for longest; NULL: there is none. */
@@ -213,8 +253,8 @@ void shelves_sweep(struct codes *codes)
 	for (uint64_t back = 2; back-- > 0;) { /* windows before the one that ends */
 		for (struct codebook *book = codes->books; book; book = book->next) {
 			if (book->shelf &&
-			    (is_much(codes) || map_count(book->shelf->slots) > SHELF_MAX / 4 * 3))
-				thin_out(book, codes->window - back);
+			    (is_much(codes) || book->shelf->known > SHELF_MAX / 4 * 3))
+				thin_out(book->shelf, codes->window - back);
 		}
 	}
 	while (is_much(codes) && (least = oldest(codes)))

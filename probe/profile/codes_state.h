@@ -25,13 +25,17 @@ struct shelf_slot {
 	uint64_t used; /* struct codes.window */
 };
 
-/* What is known of a process, and of those that it forked as long as none of them learns more. */
+/* What is known of a process, and of those that it forked as long as none of them learns more. Who
+ * learns more has a shelf in front of it. */
 struct shelf {
 	unsigned refs;
 	struct codes *codes;
-	struct map *slots; /* struct code_key -> struct shelf_slot */
-	uint64_t used;	   /* when it was asked for anything: struct codes.uses */
-	uint64_t thinned;  /* what it has was used since that window */
+	struct shelf *behind; /* NULL: none. What is there doesn't grow any more */
+	unsigned depth;	      /* how many are behind */
+	size_t known;	      /* with those behind */
+	struct map *slots;    /* struct code_key -> struct shelf_slot */
+	uint64_t used;	      /* when it was asked for anything: struct codes.uses */
+	uint64_t thinned;     /* what it has was used since that window */
 };
 
 /* What was asked for in this window and isn't known. */

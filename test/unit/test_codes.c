@@ -273,6 +273,31 @@ static void a_fork_has_its_parents(void **state)
 	end();
 }
 
+static void who_forks_and_learns_again_and_again_knows_all(void **state)
+{
+	struct target *children[20];
+
+	(void)state;
+	begin(1 << 20);
+	for (uint64_t i = 0; i < 20; i++) {
+		want(w.target, (i + 1) << 12, 1);
+		settle();
+		children[i] = add_target(CHILD + (pid_t)i, w.target);
+	}
+	for (uint64_t i = 0; i < 20; i++) {
+		want(children[i], 0x99000, 1);
+		settle();
+		for (uint64_t k = 0; k < 20; k++) {
+			assert_non_null(codes_find(w.target, (k + 1) << 12, 1));
+			assert_true(!codes_find(children[i], (k + 1) << 12, 1) == (k > i));
+		}
+	}
+	assert_int_equal(figures().known, 40);
+	assert_int_equal(atomic_load(&reads), 40);
+	codes_sweep(w.codes);
+	end();
+}
+
 static void what_a_child_had_of_its_parent_is_read_there(void **state)
 {
 	(void)state;
@@ -408,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_new_copy_of_the_code_has_it_read_again),
 		cmocka_unit_test(failures_are_counted_once_a_window),
 		cmocka_unit_test(a_fork_has_its_parents),
+		cmocka_unit_test(who_forks_and_learns_again_and_again_knows_all),
 		cmocka_unit_test(what_a_child_had_of_its_parent_is_read_there),
 		cmocka_unit_test(who_ended_keeps_its_own_until_its_window_was_named),
 		cmocka_unit_test(what_is_not_used_makes_room),
