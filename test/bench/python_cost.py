@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 from helpers import Target, missing_privilege, wait_for  # noqa: E402
 from pyframes import functions  # noqa: E402
 from pythons import Place, pythons  # noqa: E402
-from sample_cost import BPFTOOL, STATS  # noqa: E402
-from scale import Bench, bpf_stats  # noqa: E402
+from sample_cost import BPFTOOL  # noqa: E402
+from scale import Bench, bpf_stats, run_parts  # noqa: E402
 from unwind_cost import share_of_a_core  # noqa: E402
 from waiting import answer, let_go, stands_by  # noqa: E402
 
@@ -156,16 +156,7 @@ def main():
         sys.exit(f"python_cost: {reason}")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parts = {"sample": (sample, 15), "busy": (busy, 20), "shares": (shares, 8)}
-    chosen = [arg for arg in sys.argv[1:] if "=" not in arg] or list(parts)
-    length = next((int(arg.split("=")[1]) for arg in sys.argv[1:] if "=" in arg), 0)
-    before = STATS.read_text()
-    try:
-        STATS.write_text("1")
-        for part in chosen:
-            call, default = parts[part]
-            call(length or default)
-    finally:
-        STATS.write_text(before)
+    run_parts(parts)
 
 
 if __name__ == "__main__":

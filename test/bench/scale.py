@@ -198,14 +198,9 @@ def targets(length):
         )
 
 
-def main():
-    reason = missing_privilege()
-    if not reason and not BPFTOOL:
-        reason = "no bpftool"
-    if reason:
-        sys.exit(f"scale: {reason}")
-    # The crowd last: that many processes take their time to end.
-    parts = {"storm": (storm, 10), "targets": (targets, 35), "crowd": (crowd, 60)}
+def run_parts(parts):
+    """Those of {name: (function, seconds)} that the command line names, else all, while the kernel
+    keeps BPF statistics. SECONDS=n: for each."""
     chosen = [arg for arg in sys.argv[1:] if "=" not in arg] or list(parts)
     length = next((int(arg.split("=")[1]) for arg in sys.argv[1:] if "=" in arg), 0)
     before = STATS.read_text()
@@ -216,6 +211,17 @@ def main():
             call(length or default)
     finally:
         STATS.write_text(before)
+
+
+def main():
+    reason = missing_privilege()
+    if not reason and not BPFTOOL:
+        reason = "no bpftool"
+    if reason:
+        sys.exit(f"scale: {reason}")
+    # The crowd last: that many processes take their time to end.
+    parts = {"storm": (storm, 10), "targets": (targets, 35), "crowd": (crowd, 60)}
+    run_parts(parts)
 
 
 if __name__ == "__main__":

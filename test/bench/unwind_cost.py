@@ -21,8 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from helpers import Target, missing_privilege, program, wait_for  # noqa: E402
-from sample_cost import BPFTOOL, STATS, cost  # noqa: E402
-from scale import Bench, bpf_stats, resident_kib  # noqa: E402
+from sample_cost import BPFTOOL, cost  # noqa: E402
+from scale import Bench, bpf_stats, resident_kib, run_parts  # noqa: E402
 
 HZ = 99
 SLEEPING = 500
@@ -247,16 +247,7 @@ def main():
         sys.exit(f"unwind_cost: {reason}")
     parts = {"sample": (sample, 9), "busy": (busy, 65), "idle": (idle, 60), "memory": (memory, 5),
              "perf": (perf, 15)}  # fmt: skip
-    chosen = [arg for arg in sys.argv[1:] if "=" not in arg] or list(parts)
-    length = next((int(arg.split("=")[1]) for arg in sys.argv[1:] if "=" in arg), 0)
-    before = STATS.read_text()
-    try:
-        STATS.write_text("1")
-        for part in chosen:
-            call, default = parts[part]
-            call(length or default)
-    finally:
-        STATS.write_text(before)
+    run_parts(parts)
 
 
 if __name__ == "__main__":
