@@ -82,7 +82,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 """
 
 
-def test_native_frames_of_python(profiler, start):
+def test_lines_of_python(profiler, start):
     target = start(Path("/usr/bin/python3"), "-c", PYTHON)
     wait_for(lambda: stands_by(target), why="it stands by")
     profile_allocations(profiler, pids=[target.pid])
@@ -91,7 +91,10 @@ def test_native_frames_of_python(profiler, start):
     wait_for(lambda: stands_by(target) and target.log.read_text(), why="told")
     views = Views(profiler)
     views.assert_whole()
-    assert {s.frames[1] for s in views.bytes.stacks} == {"_start"}
+    lines = [n for n, text in enumerate(PYTHON.splitlines(), 1) if "kept" in text or "extend" in text]
+    kept, grown = (views.bytes.total(f"<module> (<string>:{line})_[p]") for line in lines)
+    assert kept >= 50_000_000 and grown >= 5_000_000
+    assert kept + grown >= 0.99 * views.bytes.total()
     held = sum(s.value for s in views.held_bytes.stacks if s.frames[-1] in ("malloc", "realloc"))
     assert 55_000_000 <= held <= 65_000_000
     assert 50 <= sum(s.value for s in views.held_objects.stacks) <= 5000
