@@ -16,8 +16,9 @@ SOFTWARE, CPU_CLOCK = 1, 0
 SAMPLE_TID, CLOSE_ON_EXEC = 2, 8
 RING_BYTES = 1 << 20  # 65 s at 1000 Hz
 HEAD = 1024  # where the ring's first page has the count of bytes written
-RECORD = struct.Struct("IHHII")  # type, misc, size; pid, tid
-SAMPLE = 9
+HEADER = struct.Struct("IHH")  # type, misc, size
+WHO = struct.Struct("II")  # pid, tid
+SAMPLE = 9  # others: an idle CPU without ticks is throttled until its next one
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,10 +38,13 @@ class Clock:
         """(pid, tid) of each: whom it found there, 0 for nobody."""
         (head,) = struct.unpack_from("Q", self.ring, HEAD)
         records = self.ring[mmap.PAGESIZE : mmap.PAGESIZE + head]
-        assert head + RECORD.size <= RING_BYTES and head % RECORD.size == 0, "the ring is too small"
-        for kind, _, _, pid, tid in RECORD.iter_unpack(records):
-            assert kind == SAMPLE, f"record {kind}: the kernel throttles"
-            yield pid, tid
+        assert head + mmap.PAGESIZE <= RING_BYTES, "the ring is too small"
+        at = 0
+        while at < head:
+            kind, _, size = HEADER.unpack_from(records, at)
+            if kind == SAMPLE:
+                yield WHO.unpack_from(records, at + HEADER.size)
+            at += size
 
     def close(self):
         self.ring.close()

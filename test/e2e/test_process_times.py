@@ -115,15 +115,16 @@ def test_delays_and_run_time_of_one_thread_are_those_of_schedstat(profiler, star
     time.sleep(1)
     for spinner in spinners:
         stop(spinner.pid)
-    processes = counters(profiler)
+    processes, delays = counters(profiler), []
     for spinner in spinners:
         threads = [int(p.name) for p in Path(f"/proc/{spinner.pid}/task").iterdir()]
         ran, delayed = map(sum, zip(*(schedstat(spinner.pid, tid) for tid in threads)))
         values = processes[spinner.pid]
-        assert delayed > 0.05
+        delays.append(delayed)
         assert same(values["runq_wait_seconds"], delayed)
         assert same(values["cpu_seconds"], ran)
         os.kill(spinner.pid, signal.SIGCONT)
+    assert max(delays) > 0.05  # the scheduler may let one of them wait only
 
 
 def test_a_zombie_is_read_as_what_is_there(profiler):
