@@ -20,7 +20,6 @@
 #define PYTHON_BASE_FRAME 0x030f0000U
 
 int python_frame(uint32_t level);
-int python_step(uint32_t level);
 int python_steps(uint32_t level);
 int python_user(uint32_t level);
 
@@ -129,8 +128,9 @@ __noinline int python_frame(uint32_t level)
 
 /* ---- the walk ---- */
 
-/* PYTHON_ON: it goes on; else it ends. */
-__noinline int python_step(uint32_t level)
+/* PYTHON_ON: it goes on; else it ends. (No function of its own: kernels that have but 512 bytes of
+ * stack for all that call each other count 32 for each.) */
+static __always_inline int python_step(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 
