@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 typedef __u8 uint8_t;
+typedef __s8 int8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;

@@ -127,6 +127,7 @@ enum span_kind {
 	SPAN_BARE,     /* no unwind tables: made at run time, or the file has none */
 	SPAN_PENDING,  /* its table is on its way */
 	SPAN_NO_TABLE, /* there is one, but not here: no room, broken, or its file can't be read */
+	SPAN_HOTSPOT,  /* a Java VM's code cache (bpf/hotspot.h) */
 };
 
 #define SPAN_KIND_SHIFT 24

@@ -10,6 +10,7 @@
 #endif
 
 #include "cpython.h"
+#include "hotspot.h"
 #include "probe.h"
 
 #define COMM_BYTES	  16
@@ -35,6 +36,10 @@ enum frame_kind {
 	FRAME_KERNEL_RETURN = 4,
 	FRAME_PYTHON = 5,	/* bpf/cpython.h */
 	FRAME_PYTHON_ENTRY = 6, /* … for which the interpreter's loop was entered */
+	FRAME_JAVA = 7,		/* code of a Java VM's code cache: bpf/hotspot.h */
+	FRAME_JAVA_RETURN = 8,	/* … a return address */
+	FRAME_JAVA_METHOD = 9,	/* … an interpreted method */
+	FRAME_JAVA_DETAIL = 10, /* … the second word of each of these */
 };
 
 #define FRAME_KIND_SHIFT 56
@@ -58,6 +63,8 @@ enum truncation {
 	TRUNCATED_ORDER,	 /* the caller's frame would lie below: the stack is damaged */
 	TRUNCATED_PYTHON_DEPTH,	 /* more Python frames than are walked */
 	TRUNCATED_PYTHON,	 /* its Python frames could not all be read */
+	TRUNCATED_JAVA,		 /* the caller of Java code could not be told */
+	TRUNCATED_FROZEN,	 /* a virtual thread's older frames lie in the Java heap */
 	TRUNCATED_COUNT
 };
 
@@ -142,7 +149,8 @@ struct stack_count {
 
 /*
  * A stack that is new in its window: sent once, before it is counted. Behind it lie `words_count`
- * words, the frames, leaf first: the kernel's, then the user's, then Python's.
+ * words, the frames, leaf first: the kernel's, then the user's, then Python's or what details
+ * Java's have (a process with both has Java's).
  */
 struct stack {
 	struct stack_key key;
@@ -164,7 +172,7 @@ struct target_value {
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
 	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
 	uint32_t python;	     /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
-	uint32_t pad;
+	uint32_t hotspot;	     /* its struct hotspot, in the arena (bpf/hotspot.h); 0: none */
 };
 
 /* What the daemon found of programs of one name, by the name alone. */

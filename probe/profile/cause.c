@@ -29,6 +29,8 @@ static const char *const truncations[TRUNCATED_COUNT] = {
 	[TRUNCATED_ORDER] = "order",
 	[TRUNCATED_PYTHON_DEPTH] = "python_depth",
 	[TRUNCATED_PYTHON] = "python",
+	[TRUNCATED_JAVA] = "java",
+	[TRUNCATED_FROZEN] = "frozen",
 };
 
 const char *loss_name(enum loss loss)
