@@ -20,7 +20,7 @@ struct characters {
 	unsigned int kind; /* bytes of one */
 };
 
-long pystring_begin(const struct pycode_memory *memory, uint64_t address, void *to, size_t least,
+long pystring_begin(const struct process_memory *memory, uint64_t address, void *to, size_t least,
 		    size_t most)
 {
 	size_t bytes = PAGE_BYTES - address % PAGE_BYTES;
@@ -147,7 +147,7 @@ static size_t header_bytes(const struct python_layout *layout)
 }
 
 int pystring_read(struct pystring *string, const struct python_layout *layout,
-		  const struct pycode_memory *memory, uint64_t address)
+		  const struct process_memory *memory, uint64_t address)
 {
 	uint8_t begin[GUESS_BYTES];
 	uint8_t data[4 * PYSTRING_BYTES_MAX];
