@@ -6,13 +6,12 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "proc/elf.h"
 #include "symbol/jvmlayout.h"
-#include "symbol/pycode.h"
+#include "proc/memory.h"
 
 /* The tables' symbols, in the file's .dynsym. */
 enum hotspot_symbol {
@@ -51,11 +50,5 @@ int hotspot_of_process(pid_t pid, const struct hotspot_file *file, uint64_t bias
 		       struct jvm_layout *layout, const char **missing);
 
 /* The same of any memory. */
-int hotspot_of_memory(const struct pycode_memory *memory, const struct hotspot_file *file,
+int hotspot_of_memory(const struct process_memory *memory, const struct hotspot_file *file,
 		      uint64_t bias, struct jvm_layout *layout, const char **missing);
-
-/* Whether the VM has not made all of it yet: the first virtual thread brings the carrier's
- * boundary. Then hotspot_complete() looks again, which reads next to nothing. 0, -EAGAIN: it still
- * has not; or the errno of reading. In a job. */
-bool hotspot_is_unfinished(const struct jvm_layout *layout);
-int hotspot_complete(const struct pycode_memory *memory, struct jvm_layout *layout);
