@@ -172,9 +172,9 @@ static void assert_shown(const struct detail *detail, const char *expected)
 	assert_string_equal(text ? text : "", expected);
 }
 
-static const struct detail plain = {.lines = true};
-static const struct detail native = {.lines = true, .native_stack = true};
-static const struct detail by_name = {.lines = false};
+static const struct detail plain = {0};
+static const struct detail native = {.native_stack = true};
+static const struct detail by_name = {.frames = FRAME_DETAIL_NAME};
 
 static void the_interpreters_own_frames_are_for_native_stack(void **state)
 {
