@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/pycode.h"
+#include "proc/memory.h"
 
 struct target;
 
@@ -44,7 +44,7 @@ struct code_kind {
 	size_t layout_bytes;
 
 	/* On a worker. *piece has one reference. Errors as pycode_read() has them. */
-	int (*read)(void **piece, const void *layout, const struct pycode_memory *memory,
+	int (*read)(void **piece, const void *layout, const struct process_memory *memory,
 		    const uint64_t pair[2]);
 
 	/* Whether the piece has what that pair asks for; else it is to be read again. */

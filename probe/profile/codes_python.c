@@ -35,7 +35,7 @@ static const void *layout(const struct target *target)
 	return interpreter_is_supported(target->interpreter) ? &target->interpreter->layout : NULL;
 }
 
-static int read_piece(void **piece, const void *layout_of, const struct pycode_memory *memory,
+static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,
 		      const uint64_t pair[2])
 {
 	struct pycode *code = NULL;

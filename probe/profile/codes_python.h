@@ -4,6 +4,7 @@
 
 #include "profile/code_kind.h"
 #include "profile/target_table.h"
+#include "symbol/pycode.h"
 
 extern const struct code_kind codes_python;
 

@@ -32,12 +32,12 @@ struct code_reading {
 /* A process that has ended may have had it from its parent; its key tells. */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
-	struct pycode_memory memory = pycode_memory_of(&mine->pid);
+	struct process_memory memory = process_memory_of(&mine->pid);
 
 	item->error = mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
 	if (item->error != -ESRCH || !mine->parent)
 		return;
-	memory = pycode_memory_of(&mine->parent);
+	memory = process_memory_of(&mine->parent);
 	if (mine->kind->read(&item->piece, mine->layout, &memory, item->pair) == 0)
 		item->error = 0;
 }
