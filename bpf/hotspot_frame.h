@@ -55,25 +55,30 @@ static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind
 }
 
 /* Whether fp is an interpreted frame that is complete: sp, which what it calls begins at, lies
- * below all of its parts. hotspot.found is its method then, hotspot.bcp what it has saved. */
+ * below all of its parts. hotspot.method, .bcp and .sender are what it has then; that it is a
+ * method is to be looked up. */
 __noinline int hotspot_interpreted(uint32_t level, uint64_t fp, uint64_t sp)
 {
 	struct walk *walk = walk_at(level);
-	uint64_t sender, method, parts;
-	const struct hotspot *at;
+	struct hotspot_walk *java;
 
 	if (!walk)
 		return 0;
-	at = &walk->hotspot.at;
-	parts = hotspot_slot(fp, at->frame_bcp);
-	if (fp & (ARCH_WORD - 1) || parts < sp || parts > fp || fp - sp > HOTSPOT_FRAME_BYTES ||
-	    !read_word(walk, parts, &walk->hotspot.bcp) ||
-	    !read_word(walk, hotspot_slot(fp, at->frame_method), &method) ||
-	    !read_word(walk, hotspot_slot(fp, at->frame_sender), &sender))
+	java = &walk->hotspot;
+	if (fp & (ARCH_WORD - 1) || hotspot_slot(fp, java->at.frame_bcp) < sp ||
+	    hotspot_slot(fp, java->at.frame_bcp) > fp || fp - sp > HOTSPOT_FRAME_BYTES ||
+	    !read_word(walk, hotspot_slot(fp, java->at.frame_bcp), &java->bcp) ||
+	    !read_word(walk, hotspot_slot(fp, java->at.frame_method), &java->method) ||
+	    !read_word(walk, hotspot_slot(fp, java->at.frame_sender), &java->sender))
 		return 0;
-	if (sender <= fp || sender - fp > HOTSPOT_FRAME_BYTES || sender & (ARCH_WORD - 1))
-		return 0;
-	return hotspot_method_find(level, method);
+	return java->sender > fp && java->sender - fp < HOTSPOT_FRAME_BYTES &&
+	       !(java->sender & (ARCH_WORD - 1));
+}
+
+static __always_inline bool hotspot_is_interpreted(struct walk *walk, uint64_t fp, uint64_t sp)
+{
+	return hotspot_interpreted(walk->level, fp, sp) &&
+	       hotspot_method_find(walk->level, walk->hotspot.method);
 }
 
 static __always_inline uint32_t hotspot_bci(const struct hotspot_blob *method, uint64_t bcp)
@@ -89,7 +94,7 @@ static __always_inline int hotspot_arrive_interpreted(struct walk *walk, bool ex
 	uint64_t bcp;
 	uint32_t bci = HOTSPOT_BCI_NONE;
 
-	if (!(walk->known & WALK_FP) || !hotspot_interpreted(walk->level, walk->fp, walk->sp)) {
+	if (!(walk->known & WALK_FP) || !hotspot_is_interpreted(walk, walk->fp, walk->sp)) {
 		if (!exact)
 			return TRUNCATED_JAVA;
 		java->blob = (struct hotspot_blob){.kind = HOTSPOT_INTERPRETER};

@@ -39,7 +39,7 @@ static __always_inline bool hotspot_is_caller(struct walk *walk, struct caller *
 		return true;
 	if (hotspot_in_interpreter(walk, caller->pc))
 		return caller->known & WALK_FP &&
-		       hotspot_interpreted(walk->level, caller->fp, caller->sp);
+		       hotspot_is_interpreted(walk, caller->fp, caller->sp);
 	if (is_returned_to(walk, caller))
 		return true;
 	return hotspot_blob_find(walk->level, caller->pc - 1) && walk->hotspot.found.deopt &&

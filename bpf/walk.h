@@ -125,7 +125,7 @@ struct hotspot_walk {
 	struct hotspot_blob known[HOTSPOT_KNOWN]; /* … and before, by what was asked for */
 	uint64_t asked;				  /* a pc of which the block is looked for … */
 	uint64_t segment;			  /* … and the segment that this has come to */
-	uint64_t bcp;				  /* of an interpreted frame */
+	uint64_t bcp, method, sender;		  /* of an interpreted frame */
 	uint32_t details;			  /* words that wait at PYTHON_AT */
 	uint32_t push_at; /* where in its bytes a prologue changes sp (hotspot_code.h) */
 };
