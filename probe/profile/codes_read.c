@@ -31,13 +31,13 @@ struct code_reading {
 /* A process that has ended may have had it from its parent; the sum tells. */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
-	struct pycode_memory memory = pycode_memory_of(&mine->pid);
+	struct process_memory memory = process_memory_of(&mine->pid);
 	uint32_t sum = (uint32_t)item->key.sum;
 
 	item->error = pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum);
 	if (item->error != -ESRCH || !mine->parent)
 		return;
-	memory = pycode_memory_of(&mine->parent);
+	memory = process_memory_of(&mine->parent);
 	if (pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum) == 0)
 		item->error = 0;
 }

@@ -23,7 +23,7 @@
 #define WHAT	    0xf000000000
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
-		       const struct pycode_memory *memory, uint64_t address, uint32_t sum);
+		       const struct process_memory *memory, uint64_t address, uint32_t sum);
 
 static atomic_int reads;
 static size_t code_bytes = 100;
@@ -32,7 +32,7 @@ static uint32_t
 static sem_t may_go_on;
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
-		       const struct pycode_memory *memory, uint64_t address, uint32_t sum)
+		       const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
 	pid_t pid = *(const pid_t *)memory->arg;
 
