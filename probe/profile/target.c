@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "proc/proc.h"
 #include "profile/codes.h"
+#include "profile/jvm.h"
 #include "profile/target_state.h"
 #include "thread_times.h"
 
@@ -304,6 +305,7 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
 	fresh->interpreter = interpreter_ref(before->interpreter);
+	fresh->jvm = jvm_ref(before->jvm);
 	codebooks_fork(fresh->codebooks, before->codebooks);
 }
 

@@ -20,6 +20,7 @@
 
 struct codebook;
 struct interpreter;
+struct jvm;
 
 struct target {
 	pid_t pid;
@@ -57,6 +58,7 @@ struct target {
 	uint64_t interpreter_ns;		 /* not asked about again before */
 	pid_t forked_from;			 /* a target as well; 0: none, or it has execed */
 	struct codebook *codebooks[CODES_KINDS]; /* profile/codes.h; NULL: nothing was asked yet */
+	struct jvm *jvm;			 /* a Java VM; NULL: none, or not known yet */
 	bool unpublished;			 /* they found no room */
 	bool arming;			     /* not sampled before it has them with all tables */
 	uint64_t arming_ns;		     /* since then */
