@@ -110,6 +110,8 @@ static int engine_init(struct engine *engine)
 				setup->urgent, setup->sizes.targets);
 	if (r == 0 && !setup->sizes.python)
 		targets_leave_python(engine->targets);
+	if (r == 0 && !setup->sizes.java)
+		targets_leave_java(engine->targets);
 	if (r == 0)
 		r = engine_init_codes(engine);
 	if (r == 0)

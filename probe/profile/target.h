@@ -53,6 +53,9 @@ void targets_free(struct targets *targets);
 /* Without Python's frames: its processes are as any others. Before the first one is looked at. */
 void targets_leave_python(struct targets *targets);
 
+/* Without Java's, in the same way. */
+void targets_leave_java(struct targets *targets);
+
 /* Makes the selection true: looks at all processes of the host, tells the kernel whom to sample.
  * -ENOMEM, errno of reading /proc. */
 int targets_select(struct targets *targets, const struct selection *selection);

@@ -13,7 +13,11 @@
 struct jvm_layout {
 	struct hotspot walk;
 	uint32_t version;      /* feature release: 8, 11, 17, 25 */
-	uint32_t minor, patch; /* 17.0.15 */
+	uint32_t minor, patch; /* 17.0.15: 0, 15; 8u402: 0, 402 */
+
+	/* Not 0: the VM has virtual threads and had none yet: walk.carrier is 0 and has to be asked
+	 * for again. */
+	uint8_t unfinished;
 
 	/* CodeBlob: blob_code_end is an int from the blob on where flags has
 	 * HOTSPOT_CODE_IS_OFFSET (_data_offset: where the code ends), else an address. blob_name
@@ -38,6 +42,9 @@ struct jvm_layout {
 	 * (offset from the blob; in the mutable data where there is one: its _relocation_size) to
 	 * nmethod_metadata_end (HOTSPOT_NO: to the end of the mutable data, or to scopes_data). */
 	uint16_t nmethod_metadata, nmethod_metadata_end;
+	/* Not HOTSPOT_NO (23, 24): nmethod_metadata is a u2, from the blob's data on, to which the
+	 * int at blob_data is the offset from the blob; they end with the blob at the latest. */
+	uint16_t blob_data;
 	uint16_t nmethod_mutable, nmethod_mutable_size; /* address, int; HOTSPOT_NO: to 24 */
 	uint8_t nmethod_scopes_data_is_address;
 	uint8_t const_flags_bytes; /* 2 or 4 */
