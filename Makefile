@@ -66,6 +66,17 @@ $(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flame
 	$(call say,as)
 	$(Q)$(CC) -c -o $@ $<
 
+# The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
+AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
+              -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables \
+              -Wno-cast-function-type
+AGENTSOURCES := $(sort $(wildcard jvm_agent/*.c))
+$(BUILD)/stackprobe-agent.so: $(AGENTSOURCES) $(wildcard jvm_agent/*.h)
+	@mkdir -p $(@D)
+	$(call say,agent)
+	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack -s \
+		-o $@ $(AGENTSOURCES)
+
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
 	$(call say,bpf)
