@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The agent that a Java VM is asked to load: it writes what the VM compiles to java-symbols.bin, for the
- * daemon. README.md tells how; nothing here allocates on the VM's heap or waits for anybody.
+ * The agent that a Java VM is asked to load: it writes what the VM compiles to java-symbols.bin,
+ * for the daemon. README.md tells how; nothing here allocates on the VM's heap or waits for
+ * anybody.
  *
  * Its options: `start,MAX,FOLDER` and `stop,FOLDER`. When it is loaded again it is the same one; on
  * musl it may be another one, for which the first makes room when it sees that its file has gone.
@@ -35,7 +36,7 @@ static void events_off(void)
 {
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		VM_CALL(agent.jvmti, JVMTI_SET_EVENT_NOTIFICATION_MODE, mode_call)
-		(agent.jvmti, 0, events[i], NULL);
+	(agent.jvmti, 0, events[i], NULL);
 	VM_CALL(agent.jvmti, JVMTI_RELINQUISH_CAPABILITIES, capabilities_call)
 	(agent.jvmti, &wanted);
 }
@@ -120,7 +121,12 @@ static bool is_wanted(void)
 static void on_compiled(jvmti_env *jvmti, jmethodID method, int32_t size, const void *address,
 			int32_t map_count, const struct jvmti_address *map, const void *info)
 {
-	struct compiled code = {method, (uint64_t)address, (uint32_t)size, map_count, map, info,
+	struct compiled code = {method,
+				(uint64_t)address,
+				(uint32_t)size,
+				map_count,
+				map,
+				info,
 				agent.generating == (uint32_t)sys_gettid()};
 	struct bytes record = {0};
 	uint32_t rewrites;
@@ -183,8 +189,8 @@ static bool find_vm(java_vm *vm)
 	struct jvmti_callbacks callbacks = {0};
 
 	agent.vm = vm;
-	if (!agent.jvmti && VM_CALL(vm, JAVA_VM_GET_ENV, env_call)(vm, &agent.jvmti,
-								   JVMTI_VERSION_1) != JNI_OK)
+	if (!agent.jvmti &&
+	    VM_CALL(vm, JAVA_VM_GET_ENV, env_call)(vm, &agent.jvmti, JVMTI_VERSION_1) != JNI_OK)
 		return false;
 	callbacks.each[JVMTI_VM_DEATH - JVMTI_EVENT_FIRST] = (jvm_function)on_death;
 	callbacks.each[JVMTI_COMPILED_METHOD_LOAD - JVMTI_EVENT_FIRST] = (jvm_function)on_compiled;
@@ -192,8 +198,8 @@ static bool find_vm(java_vm *vm)
 		(jvm_function)on_unloaded;
 	callbacks.each[JVMTI_DYNAMIC_CODE_GENERATED - JVMTI_EVENT_FIRST] =
 		(jvm_function)on_generated;
-	return VM_CALL(agent.jvmti, JVMTI_SET_EVENT_CALLBACKS, callbacks_call)(
-		       agent.jvmti, &callbacks, sizeof(callbacks)) == 0;
+	return VM_CALL(agent.jvmti, JVMTI_SET_EVENT_CALLBACKS,
+		       callbacks_call)(agent.jvmti, &callbacks, sizeof(callbacks)) == 0;
 }
 
 /* What was there before; on this thread. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the agent's parts share. Callbacks come on any thread of the VM, several at a time. The lock is
- * held for the file and the tables alone, never while the VM is asked something.
+ * What the agent's parts share. Callbacks come on any thread of the VM, several at a time. The lock
+ * is held for the file and the tables alone, never while the VM is asked something.
  */
 #pragma once
 

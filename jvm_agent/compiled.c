@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The record of a compiled method: which methods at which lines its places stand for. Places that
- * follow each other share most of their callers, so these are written as a tree: a chain begins with
- * as many nodes of the one before as are the same.
+ * follow each other share most of their callers, so these are written as a tree: a chain begins
+ * with as many nodes of the one before as are the same.
  */
 #include "agent.h"
 

@@ -4,8 +4,8 @@
  * daemon (probe/symbol/jvmfile.h). README.md draws it. Numbers are the machine's own; records begin
  * at multiples of 8.
  *
- * The file only grows. Past its maximum a new one with what is still alive takes its place. A record
- * whose check is wrong is not whole yet: the reader stops there and comes back later.
+ * The file only grows. Past its maximum a new one with what is still alive takes its place. A
+ * record whose check is wrong is not whole yet: the reader stops there and comes back later.
  */
 #pragma once
 
@@ -40,7 +40,8 @@ enum java_record_kind {
 };
 
 /* struct java_record.flags of JAVA_CODE */
-#define JAVA_CODE_BEFORE 1U /* compiled before the agent asked: debug information is for safepoints */
+#define JAVA_CODE_BEFORE                                                                           \
+	1U /* compiled before the agent asked: debug information is for safepoints */
 
 struct java_record {
 	uint32_t bytes; /* of all of it: a multiple of 8 */

@@ -41,9 +41,9 @@ int journal_begin(const struct journal *journal)
 	};
 
 	sys_unlink(journal->folder, NEW_NAME, 0);
-	long fd = sys_open(journal->folder, NEW_NAME,
-			   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND,
-			   FILE_MODE);
+	long fd =
+		sys_open(journal->folder, NEW_NAME,
+			 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, FILE_MODE);
 	if (fd < 0)
 		return (int)fd;
 	int r = journal_write((int)fd, &header, sizeof(header));

@@ -15,7 +15,7 @@ struct journal {
 	char folder_path[JOURNAL_FOLDER_MAX];
 	int folder, fd; /* -1: closed */
 	uint64_t len, max;
-	uint64_t dead;	    /* bytes of what isn't alive any more */
+	uint64_t dead; /* bytes of what isn't alive any more */
 	uint32_t rewrites;
 	uint32_t methods_made;
 	uint64_t began_ns, looked_ns;

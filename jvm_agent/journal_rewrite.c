@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The file read back, and what is alive in it written into a new one: code whose record the table
- * has at that very place, and the methods that it names. Others may write into the file: each record
- * is checked as a reader does.
+ * has at that very place, and the methods that it names. Others may write into the file: each
+ * record is checked as a reader does.
  */
 #include "journal.h"
 

@@ -29,8 +29,8 @@ static bool ask_class(struct agent *agent, jmethodID method, struct names *names
 		return false;
 	if (VM_CALL(jvmti, JVMTI_GET_METHOD_DECLARING_CLASS, class_call)(jvmti, method, &class))
 		return false;
-	bool known = VM_CALL(jvmti, JVMTI_GET_CLASS_SIGNATURE, signature_call)(
-			     jvmti, class, &names->class, NULL) == 0;
+	bool known = VM_CALL(jvmti, JVMTI_GET_CLASS_SIGNATURE,
+			     signature_call)(jvmti, class, &names->class, NULL) == 0;
 	/* Many have none. */
 	if (VM_CALL(jvmti, JVMTI_GET_SOURCE_FILE_NAME, file_call)(jvmti, class, &names->file))
 		names->file = NULL;
@@ -41,8 +41,8 @@ static bool ask_class(struct agent *agent, jmethodID method, struct names *names
 
 static bool ask_names(struct agent *agent, jmethodID method, struct names *names)
 {
-	if (VM_CALL(agent->jvmti, JVMTI_GET_METHOD_NAME, name_call)(
-		    agent->jvmti, method, &names->name, &names->signature, NULL))
+	if (VM_CALL(agent->jvmti, JVMTI_GET_METHOD_NAME,
+		    name_call)(agent->jvmti, method, &names->name, &names->signature, NULL))
 		return false;
 	return ask_class(agent, method, names);
 }
