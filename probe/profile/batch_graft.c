@@ -29,14 +29,16 @@ static int64_t below_spot(struct grafting *grafting, int64_t node, const struct 
 		.type = spot->named.type,
 		.name = name,
 		.name_len = spot->named.name_len,
-		.source = {name + spot->named.name_len, spot->named.file_len,
-			   grafting->detail.lines ? spot->named.line : 0},
+		.signature_len = spot->named.signature_len,
+		.source = {name + spot->named.name_len, spot->named.file_len, spot->named.line},
 	};
 
 	if (node < 0)
 		return node;
 	if (known && *known)
 		return tree_child_of(grafting->tree, (uint32_t)node, *known - 1);
+	if (!grafting->whole)
+		detail_apply(grafting->detail.frames, &frame);
 	int64_t added = tree_frame(grafting->tree, &frame);
 	if (added < 0)
 		return added;

@@ -157,13 +157,14 @@ static uint64_t count_unnamed(const struct batch *batch)
 static int destinations_init(struct destinations *to, const struct batch *batch,
 			     struct ledger *ledger)
 {
-	static const struct detail all = {.native_stack = true, .lines = true};
+	static const struct detail all = {.native_stack = true};
 
 	*to = (struct destinations){.ledger = ledger};
 	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
 	if (!to->of_sinks)
 		return -ENOMEM;
 	grafting_init(&to->of_ledger, batch, ledger_tree(ledger), &all);
+	to->of_ledger.whole = true;
 	for (size_t s = 0; s < batch->sinks_count; s++)
 		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
 			      &batch->sinks[s].detail);

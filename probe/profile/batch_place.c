@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "profile/codes.h"
+#include "profile/codes_python.h"
 #include "profile/interpreter.h"
 
 struct placing {
@@ -75,7 +75,7 @@ static int64_t find_python_spot(const struct placing *placing, const uint64_t wo
 {
 	const struct target *target = placing->target;
 	struct pycode *python =
-		codes_find(target, words[0] & FRAME_ADDRESS, (uint32_t)(words[1] >> 32));
+		codes_find_python(target, words[0] & FRAME_ADDRESS, (uint32_t)(words[1] >> 32));
 	uint32_t instruction = python ? (uint32_t)words[1] : 0;
 	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction, CODE_PYTHON};
 	bool is_new;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "profile/codes_python.h"
 #include "profile/kind.h"
 #include "profile/waiting.h"
 
@@ -90,7 +91,7 @@ static int engine_init(struct engine *engine)
 		targets_leave_python(engine->targets);
 	if (r == 0)
 		r = codes_new(&engine->codes, setup->loop, setup->urgent,
-			      targets_table(engine->targets), CODES_BYTES);
+			      targets_table(engine->targets), &codes_python, CODES_BYTES);
 	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);

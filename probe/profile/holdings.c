@@ -119,8 +119,7 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 		if (!detail->native_stack && is_set(&stack->native_only, i))
 			continue;
 		add_bit(libraries, is_set(&stack->libraries, i));
-		if (!detail->lines)
-			frame.source.line = 0;
+		detail_apply(detail->frames, &frame);
 		node = tree_child_with(into, (uint32_t)node, &frame);
 	}
 	return node;

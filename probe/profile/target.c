@@ -304,7 +304,7 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
 	fresh->interpreter = interpreter_ref(before->interpreter);
-	fresh->codebook = codebook_fork(before->codebook);
+	codebooks_fork(fresh->codebooks, before->codebooks);
 }
 
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */

@@ -31,7 +31,7 @@ static void target_free(struct target *target)
 	space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
-	codebook_free(target->codebook);
+	codebooks_free(target->codebooks);
 	free(target);
 }
 
@@ -118,7 +118,7 @@ struct target *target_table_add(struct target_table *table, const struct target 
 		space_free(like->space);
 		spans_unref(like->spans);
 		interpreter_unref(like->interpreter);
-		codebook_free(like->codebook);
+		codebooks_free(like->codebooks);
 		return NULL;
 	}
 	*target = *like;

@@ -42,9 +42,10 @@ void symbolizer_begin(struct symbolizer *symbolizer);
 /* What a name doesn't tell. */
 struct named {
 	enum frame_type type;
-	bool unnamed;	 /* it has no symbol */
-	uint32_t line;	 /* CODE_PYTHON: of `instruction`; 0: it has none */
-	size_t name_len; /* what was added to `name`: so much of the function's name … */
+	bool unnamed;	      /* it has no symbol */
+	uint32_t line;	      /* CODE_PYTHON: of `instruction`; 0: it has none */
+	size_t name_len;      /* what was added to `name`: so much of the function's name … */
+	size_t signature_len; /* … of which this, at its end, is its parameters (Java) … */
 	size_t file_len; /* … and behind it, without anything between, of its file's; 0: none */
 };
 
