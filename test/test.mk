@@ -173,6 +173,13 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
+# Attaches to Java VMs, without the daemon.
+PROGRAMS += $(BUILD)/test/java/attach
+$(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
 # test_cleaner has a clock of its own, test_tables and test_codes make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
@@ -243,7 +250,7 @@ FUZZBUILD   := build/fuzz
 FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
-               $(BUILD)/probe/output/svg_assets.o
+               $(ASSETS)
 FUZZ_SECONDS ?= 15
 $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
