@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "profile/codes.h"
 #include "profile/interpreting.h"
 #include "profile/target_state.h"
 
@@ -96,16 +95,4 @@ void target_ask_interpreter(struct targets *targets, struct target *target)
 		if (may_ask(target))
 			target_publish(targets, target);
 	}
-}
-
-void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
-			const uint64_t *words)
-{
-	struct target *target;
-
-	if (stack->python == PYTHON_NONE)
-		return;
-	target = target_table_find(targets->table, stack->key.tgid, stack->target_id);
-	if (target && !target->rejected)
-		codes_want(codes, target, words, stack->words_count);
 }
