@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 JNIEXPORT jlong JNICALL Java_truth_Native_burn(JNIEnv *env, jclass class, jlong amount);
-JNIEXPORT jlong JNICALL Java_truth_Native_call(JNIEnv *env, jclass class, jobject back, jlong amount,
-					       jobject worker);
+JNIEXPORT jlong JNICALL Java_truth_Native_call(JNIEnv *env, jclass class, jobject back,
+					       jlong amount, jobject worker);
 
 static __attribute__((noinline)) uint64_t burned_in_c(uint64_t amount)
 {
@@ -32,8 +32,8 @@ static __attribute__((noinline)) jlong called_from_c(JNIEnv *env, jobject back, 
 	return method ? (*env)->CallLongMethod(env, back, method, amount, worker) + 1 : 0;
 }
 
-JNIEXPORT jlong JNICALL Java_truth_Native_call(JNIEnv *env, jclass class, jobject back, jlong amount,
-					       jobject worker)
+JNIEXPORT jlong JNICALL Java_truth_Native_call(JNIEnv *env, jclass class, jobject back,
+					       jlong amount, jobject worker)
 {
 	(void)class;
 	return called_from_c(env, back, amount, worker) + 1;
