@@ -105,12 +105,13 @@ class Leaves:
         """What it knows of its stacks, once it has told."""
         return wait_for(self.written, 100, every=0.1, why=f"Java {self.java.name} tells its stacks")
 
-    def clocks(self, told):
-        """{leaf: ns of CPU time, in all threads that have a clock}"""
+    def clocks(self, told, done=False):
+        """{leaf: ns of CPU time, in all threads that have a clock}; or how much was done."""
         found = {}
         data = Path(f"{self.path}.clocks").read_bytes()
+        first = len(data) // 2 if done else 0
         for worker, leaves in enumerate(told["clocks"]):
-            spent = struct.unpack_from(f"{told['width']}q", data, 8 * worker * told["width"])
+            spent = struct.unpack_from(f"{told['width']}q", data, first + 8 * worker * told["width"])
             for name, ns in zip(leaves, spent):
                 found[name] = found.get(name, 0) + ns
         return found

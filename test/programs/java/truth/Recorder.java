@@ -23,7 +23,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Writes PATH.json, the stacks that there can be, and PATH.clocks: ns of CPU time by worker and leaf. */
+/** Writes PATH.json, the stacks that there can be, and PATH.clocks: ns of CPU time by worker and leaf, and
+ * then in the same order how much was done. */
 final class Recorder {
 	static final int LEAVES = 64; // of a worker, in PATH.clocks
 	private static final int WORKERS = 8;
@@ -42,7 +43,7 @@ final class Recorder {
 		this.path = path;
 		String clocks = path + ".clocks";
 		try (RandomAccessFile file = new RandomAccessFile(clocks, "rw")) {
-			page = file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, 8L * LEAVES * WORKERS);
+			page = file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, 16L * LEAVES * WORKERS);
 		}
 		page.order(ByteOrder.nativeOrder());
 	}
@@ -71,9 +72,10 @@ final class Recorder {
 		}
 	}
 
-	void spent(Worker worker, int leaf, long ns) {
-		int at = 8 * (workers.indexOf(worker) * LEAVES + leaf);
+	void spent(Worker worker, int leaf, long ns, long amount) {
+		int at = 8 * (workers.indexOf(worker) * LEAVES + leaf), done = at + 8 * LEAVES * WORKERS;
 		page.putLong(at, page.getLong(at) + ns);
+		page.putLong(done, page.getLong(done) + amount);
 	}
 
 	/** Below the caller's caller, which is Worker.record(). */

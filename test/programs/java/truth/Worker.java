@@ -47,11 +47,11 @@ public final class Worker implements Runnable {
 
 	private void one(ThreadLocalRandom random) throws Throwable {
 		asked = turns[number] < RECORDED || turns[number] % SELDOM == 0;
-		long amount = amounts[number], wall = System.nanoTime();
-		long began = recorder.cpu();
-		leaves[number].turn(amount / 2 + random.nextLong(amount + 1), this);
+		long amount = amounts[number] / 2 + random.nextLong(amounts[number] + 1);
+		long wall = System.nanoTime(), began = recorder.cpu();
+		leaves[number].turn(amount, this);
 		long took = recorder.cpu() - began;
-		recorder.spent(this, number, took);
+		recorder.spent(this, number, took, amount);
 		turns[number]++;
 		fit(took > 0 ? took : System.nanoTime() - wall);
 	}
