@@ -36,7 +36,7 @@ struct hotspot_heap {
 
 /* struct hotspot.flags */
 #define HOTSPOT_CODE_IS_OFFSET	  1U /* blob_code is an int, from the blob on (23 and later) */
-#define HOTSPOT_DEOPT_IS_OFFSET	  2U /* blob_deopt is an int, from the blob on; else an address */
+#define HOTSPOT_DEOPT_IS_OFFSET	  2U /* nmethod_deopt…: ints, from the blob on; else addresses */
 #define HOTSPOT_HEADER_IS_SHORT	  4U /* blob_header is a u2 (else an int) */
 #define HOTSPOT_COMPLETE_IS_SHORT 8U /* blob_complete is an int16_t (else an int) */
 
@@ -55,9 +55,12 @@ struct hotspot {
 	uint8_t blob_words;	 /* to be read of a CodeBlob: all that is below lies in them */
 	uint16_t nmethod_header; /* value at blob_header that only nmethods have */
 	uint16_t blob_header, blob_size, blob_complete, blob_frame_size, blob_code;
-	uint16_t nmethod_id, nmethod_deopt, nmethod_orig_pc; /* _compile_id, deopt handler's begin
-								(JDK 8 and 17 …), _orig_pc_offset */
-	uint16_t method_const;				     /* Method._constMethod */
+	uint16_t nmethod_id, nmethod_orig_pc; /* _compile_id, _orig_pc_offset */
+	/* Where a frame that is to be deoptimized returns to: the handler for most calls, that for
+	 * calls by a method handle (HOTSPOT_NO: this VM has one for all). An nmethod without the
+	 * latter has 0, or -1 where it is an offset. */
+	uint16_t nmethod_deopt, nmethod_deopt_mh;
+	uint16_t method_const;	  /* Method._constMethod */
 	uint16_t const_bytes;	  /* sizeof(ConstMethod): the bytecodes begin behind it */
 	uint16_t const_pool;	  /* ConstMethod._constants */
 	uint16_t const_code_size; /* …_code_size, u2 */
@@ -66,7 +69,7 @@ struct hotspot {
 	int8_t frame_sender;	  /* interpreted frames: words from fp: the sender's sp, … */
 	int8_t frame_method;	  /* … the Method, … */
 	int8_t frame_bcp;	  /* … where the bytecode pointer is saved */
-	uint8_t pad[5];
+	uint8_t pad[3];
 };
 
 #define HOTSPOT_WORDS (sizeof(struct hotspot) / 4) /* of the arena */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "profile/detail.h"
 #include "scheduler.h"
 
 #define NUMBER(field) .type = PARAM_NUMBER, .offset = offsetof(struct params, field)
@@ -21,7 +22,10 @@
 static const char *const offcpu_states[] = {"sd", "d", "all", NULL};
 
 /* By enum frame_detail. */
-static const char *const frame_details[] = {"line", "name", NULL};
+static const char *const frame_details[] = {"line", "name", "signature", NULL};
+
+/* By enum java_source. */
+static const char *const java_sources[] = {"auto", "native", "agent", "jfr", NULL};
 
 /* By enum group_by. */
 static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "cpu", NULL};
@@ -38,6 +42,10 @@ static const struct param table[] = {
 	{"native_stack", NUMBER(native_stack), .max = 1},
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
 	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
+	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO,
+	 .later_choices = 1u << JAVA_AGENT | 1u << JAVA_JFR},
+	{"java_symbol_refresh_interval", NUMBER(java_symbol_refresh_interval_s), .min = 5,
+	 .max = 3600, .number = 600},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
 	{"icicle", NUMBER(icicle), .max = 1},
 	{"pyroscope_server", TEXT(PARAM_TEXT, pyroscope_server), .text = ""},
@@ -52,7 +60,6 @@ static const struct param table[] = {
 	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1},
 	{"mem_fault_bytes", NUMBER(mem_fault_bytes), .max = MEM_BYTES_MAX, .number = 65536},
 	{"mem_sample_bytes", NUMBER(mem_sample_bytes), .max = MEM_BYTES_MAX, .number = 524288},
-	{"java_symbol_refresh_interval", .missing = true},
 	{"pyroscope_api", .missing = true},
 };
 

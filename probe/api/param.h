@@ -27,6 +27,7 @@ struct param {
 	int64_t number; /* default */
 	const char *text;
 	const char *const *choices; /* up to a NULL */
+	uint32_t later_choices;	    /* 1 << number: of a later version */
 	/* The name of another row that this one takes the place of: one body may have one of them,
 	 * the one that was set last counts, only that one is shown. At its default this one is
 	 * unset. */

@@ -2,7 +2,7 @@
 /* Unicode 15, table 3-7: well-formed UTF-8 byte sequences. */
 #include "base/utf8.h"
 
-#include <stdbool.h>
+static const uint32_t character_max = 0x10ffff;
 
 static bool continues(const unsigned char *p, size_t n)
 {
@@ -36,4 +36,33 @@ size_t utf8_sequence(const char *text, size_t len)
 		return 4;
 	}
 	return 0;
+}
+
+bool utf8_is_character(uint32_t c)
+{
+	return c && c <= character_max && (c < 0xd800 || c > 0xdfff);
+}
+
+size_t utf8_put(char to[UTF8_MAX], uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
 }

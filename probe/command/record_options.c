@@ -45,9 +45,11 @@ static const char usage[] =
 	"                           file is replaced; - is folded text on standard output, where "
 	"a\n"
 	"                           command's own goes to standard error\n"
-	"      --frame-detail line|name\n"
-	"                           Python's frames by line (default), or by function only\n"
-	"      --native-stack       the Python interpreter's own frames too\n"
+	"      --frame-detail line|name|signature\n"
+	"                           Python's and Java's frames by line (default), by function "
+	"only,\n"
+	"                           or Java's methods with their parameters' types\n"
+	"      --native-stack       the Python interpreter's and the Java VM's own frames too\n"
 	"  -q, --quiet              neither a progress line nor a last line\n"
 	"  -h, --help               say this\n"
 	"\n"
@@ -125,12 +127,19 @@ static int take_view(struct record_options *options, const char *name)
 
 static int take_detail(struct record_options *options, const char *name)
 {
-	bool lines = strcmp(name, "line") == 0;
+	static const char *const details[] = {
+		[FRAME_DETAIL_LINE] = "line",
+		[FRAME_DETAIL_NAME] = "name",
+		[FRAME_DETAIL_SIGNATURE] = "signature",
+	};
 
-	if (!lines && strcmp(name, "name") != 0)
-		return usage_error("no such frame detail (there are line, name)", name);
-	options->detail.lines = lines;
-	return GO_ON;
+	for (size_t i = 0; i < ARRAY_SIZE(details); i++) {
+		if (strcmp(name, details[i]) == 0) {
+			options->detail.frames = (enum frame_detail)i;
+			return GO_ON;
+		}
+	}
+	return usage_error("no such frame detail (there are line, name, signature)", name);
 }
 
 static int take_duration(struct record_options *options, const char *text)
@@ -277,7 +286,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 
 	*options = (struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ,
 					   .path = DEFAULT_PATH,
-					   .detail = {.thread_frame = true, .lines = true}};
+					   .detail = {.thread_frame = true}};
 	/* "+": what follows the command's name is the command's. */
 	for (int c;
 	     r == GO_ON && (c = getopt_long(argc, argv, "+p:e:d:F:o:qh", known, NULL)) != -1;)

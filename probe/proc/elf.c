@@ -19,6 +19,16 @@ static void end_elf(Elf **elf)
 	elf_end(*elf);
 }
 
+uint64_t elf_code_bytes(const struct elf_image *image)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < image->segments_count; i++)
+		bytes = image->segments[i].file_bytes > bytes ? image->segments[i].file_bytes
+							      : bytes;
+	return bytes;
+}
+
 int elf_pread(int fd, void *to, size_t bytes, uint64_t offset)
 {
 	char *at = to;

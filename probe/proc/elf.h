@@ -72,5 +72,8 @@ int elf_read(int fd, struct elf_image *image);
 bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
 		    uint64_t *address);
 
+/* Of its largest executable segment. */
+uint64_t elf_code_bytes(const struct elf_image *image);
+
 /* pread() of all bytes: -EIO when the file ends before. */
 int elf_pread(int fd, void *to, size_t bytes, uint64_t offset);

@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "profile/codes_state.h"
-#include "profile/interpreter.h"
-#include "sample.h"
 
 #define ASKED_MAX   65536 /* of one process in one window */
 #define PENDING_MAX 65536
@@ -54,7 +53,7 @@ static void flush(void *arg)
 }
 
 int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
-	      const struct target_table *table, size_t bytes_max)
+	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max)
 {
 	struct codes *codes = calloc(1, sizeof(*codes));
 
@@ -63,6 +62,7 @@ int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
 	codes->loop = loop;
 	codes->urgent = urgent;
 	codes->table = table;
+	codes->kind = kind;
 	codes->bytes_max = bytes_max;
 	codes->window = 1;
 	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
@@ -95,7 +95,7 @@ static struct codebook *book_new(struct codes *codes)
 	return book;
 }
 
-struct codebook *codebook_fork(const struct codebook *parent)
+static struct codebook *book_fork(const struct codebook *parent)
 {
 	struct codebook *book = parent && parent->shelf ? book_new(parent->codes) : NULL;
 
@@ -104,7 +104,7 @@ struct codebook *codebook_fork(const struct codebook *parent)
 	return book;
 }
 
-void codebook_free(struct codebook *book)
+static void book_free(struct codebook *book)
 {
 	if (!book)
 		return;
@@ -117,6 +117,18 @@ void codebook_free(struct codebook *book)
 	free(book);
 }
 
+void codebooks_fork(struct codebook *books[CODES_KINDS], struct codebook *const of[CODES_KINDS])
+{
+	for (int i = 0; i < CODES_KINDS; i++)
+		books[i] = book_fork(of[i]);
+}
+
+void codebooks_free(struct codebook *const books[CODES_KINDS])
+{
+	for (int i = 0; i < CODES_KINDS; i++)
+		book_free(books[i]);
+}
+
 /* ---- what stacks have ---- */
 
 static void fail(struct codes *codes, struct asked_code *asked, int error)
@@ -125,23 +137,24 @@ static void fail(struct codes *codes, struct asked_code *asked, int error)
 	codes->stats.lost[loss_of(error)]++;
 }
 
-static int ask(struct codes *codes, const struct target *target, const struct code_key *key)
+static int ask(struct codes *codes, const struct target *target, const struct code_key *key,
+	       const uint64_t pair[2])
 {
 	if (target->hangs)
 		return -ETIMEDOUT;
-	if (codes->pending >= PENDING_MAX || shelf_is_full(target->codebook))
+	if (codes->pending >= PENDING_MAX || shelf_is_full(codes_book(codes, target)))
 		return -ENOSPC;
-	return reading_add(codes, target, key);
+	return reading_add(codes, target, key, pair);
 }
 
 static void want(struct codes *codes, struct target *target, const struct code_key *key,
-		 uint32_t instruction)
+		 const uint64_t pair[2])
 {
-	struct codebook *book = target->codebook;
+	struct codebook *book = codes_book(codes, target);
 	const struct known_code *known = shelf_find(book->shelf, key);
 	struct asked_code *asked;
 
-	if (known && pycode_has(known->code, instruction))
+	if (known && codes->kind->has(known->piece, pair))
 		return;
 	if (!book->asked && map_new(&book->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
 		return; /* the next time */
@@ -150,40 +163,30 @@ static void want(struct codes *codes, struct target *target, const struct code_k
 		codes->stats.lost[CODE_LOST_NO_ROOM]++;
 	if (r != 1)
 		return;
-	asked->instruction = instruction;
-	r = ask(codes, target, key);
+	memcpy(asked->pair, pair, sizeof(asked->pair));
+	r = ask(codes, target, key, pair);
 	if (r < 0)
 		fail(codes, asked, r);
 }
 
-/* Where Python's words begin: behind all of the native ones. */
-static size_t skip_native(const uint64_t *words, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && words[i] >> FRAME_KIND_SHIFT < FRAME_PYTHON)
-		i++;
-	return i;
-}
-
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count)
 {
-	size_t i = skip_native(words, count);
-	struct code_key before = {0};
+	struct codebook **book = &target->codebooks[codes->kind->number];
+	struct code_cursor cursor = {.words = words, .count = count};
+	struct code_key key, before = {0};
+	uint64_t pair[2];
 
-	if (i == count || !interpreter_is_supported(target->interpreter))
+	if (!codes->kind->layout(target))
 		return;
-	if (!target->codebook)
-		target->codebook = book_new(codes);
-	if (!target->codebook)
-		return;
-	for (; i + 1 < count; i += 2) {
-		struct code_key key = {words[i] & FRAME_ADDRESS, words[i + 1] >> 32};
-
+	while (codes->kind->next(&cursor, pair, &key)) {
 		/* Recursion: the same one again. */
-		if (!key.address || (key.address == before.address && key.sum == before.sum))
+		if (key.address == before.address && key.sum == before.sum)
 			continue;
-		want(codes, target, &key, (uint32_t)words[i + 1]);
+		if (!*book)
+			*book = book_new(codes);
+		if (!*book)
+			return;
+		want(codes, target, &key, pair);
 		before = key;
 	}
 	if (codes->open && !codes->flushing_posted) {
@@ -193,15 +196,15 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 }
 
 void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,
-		 struct pycode *code, int error)
+		 void *piece, int error)
 {
-	struct codebook *book = target->codebook;
+	struct codebook *book = codes_book(codes, target);
 	struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
 	/* Where its copy isn't, it won't come by reading on. */
-	bool in_vain = code && asked && !pycode_has(code, asked->instruction);
-	int r = code ? shelf_add(book, key, code) : error;
+	bool in_vain = piece && asked && !codes->kind->has(piece, asked->pair);
+	int r = piece ? shelf_add(book, key, piece) : error;
 
-	codes->stats.read += code != NULL;
+	codes->stats.read += piece != NULL;
 	if (r < 0 && asked)
 		fail(codes, asked, r);
 	else if (r < 0)
@@ -212,13 +215,13 @@ void codes_learn(struct codes *codes, struct target *target, const struct code_k
 		map_del(book->asked, key);
 }
 
-struct pycode *codes_find(const struct target *target, uint64_t address, uint32_t sum)
+void *codes_find(const struct target *target, const struct code_kind *kind,
+		 const struct code_key *key)
 {
-	struct code_key key = {address, sum};
-	struct known_code *known =
-		target->codebook ? shelf_find(target->codebook->shelf, &key) : NULL;
+	const struct codebook *book = target->codebooks[kind->number];
+	struct known_code *known = book ? shelf_find(book->shelf, key) : NULL;
 
-	return known ? known->code : NULL;
+	return known ? known->piece : NULL;
 }
 
 /* ---- after a window ---- */

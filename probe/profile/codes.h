@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code objects of Python processes (symbol/pycode.h), by process, address and sum. What a stack has
- * that isn't known is read from the process by an urgent job; the drain's fence is behind it, so a
- * window is joined when its code objects are there.
+ * Code of processes whose names lie in their memory, one kind of it (profile/code_kind.h), by
+ * process and key. What a stack has that isn't known is read from the process by an urgent job; the
+ * drain's fence is behind it, so a window is joined when its pieces are there.
  *
  * A process that is forked has what its parent had, without a copy until one of both learns more.
  * One that ended keeps its own until its last window was named. What can't be read is remembered
@@ -16,18 +16,18 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "profile/code_kind.h"
 #include "profile/target_table.h"
-#include "symbol/pycode.h"
 
 struct codes;
-struct codebook; /* what is known of one target's code objects; struct target.codebook */
+struct codebook; /* what is known of one target's code of a kind; struct target.codebooks */
 
-/* Why a code object has no name. */
+/* Why a piece is not known. */
 enum code_loss {
 	CODE_LOST_GONE,	      /* its process had ended before it was read */
-	CODE_LOST_CHANGED,    /* another one was at its address by then */
+	CODE_LOST_CHANGED,    /* something else was at its address by then */
 	CODE_LOST_UNREADABLE, /* its memory can't be read */
-	CODE_LOST_ODD,	      /* what is there is no code object */
+	CODE_LOST_ODD,	      /* what is there makes no sense */
 	CODE_LOST_HUNG,	      /* reading the process took too long */
 	CODE_LOST_NO_ROOM,    /* too many are known, or no memory */
 	CODE_LOST_COUNT
@@ -36,27 +36,28 @@ const char *code_loss_name(enum code_loss loss);
 
 /* `urgent` reads; `bytes_max` bounds all that is known. -ENOMEM */
 int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
-	      const struct target_table *table, size_t bytes_max);
+	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max);
 /* After the targets; when its worker was stopped. */
 void codes_free(struct codes *codes);
 
-/* Asks for those code objects of a target's stack that aren't known; they are read soon, in one job
+/* Asks for those pieces of a target's stack that aren't known; they are read soon, in one job
  * with those of other stacks that come just then. */
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count);
 
 /* Begins to read all that was asked for: now. */
 void codes_flush(struct codes *codes);
 
-/* The code object; borrowed. NULL: it isn't known. */
-struct pycode *codes_find(const struct target *target, uint64_t address, uint32_t sum);
+/* The piece of that key; borrowed. NULL: it isn't known. */
+void *codes_find(const struct target *target, const struct code_kind *kind,
+		 const struct code_key *key);
 
 /* After a window was joined: what failed may be asked for again, what was used least recently makes
  * room. */
 void codes_sweep(struct codes *codes);
 
-/* For a process that was forked. NULL: nothing is known of the parent, or no memory. */
-struct codebook *codebook_fork(const struct codebook *parent);
-void codebook_free(struct codebook *book);
+/* The books of a process that was forked. NULL: nothing is known of the parent, or no memory. */
+void codebooks_fork(struct codebook *books[CODES_KINDS], struct codebook *const of[CODES_KINDS]);
+void codebooks_free(struct codebook *const books[CODES_KINDS]);
 
 struct codes_stats {
 	uint64_t known, bytes;		/* there are now; what they take */

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading code objects from a process, on the urgent worker. */
+/* Reading pieces from a process, on the urgent worker. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "profile/codes_state.h"
-#include "profile/interpreter.h"
 
 #define READING_MAX 1024 /* in one job */
 
 struct reading_item {
 	struct code_key key;
-	struct pycode *code;
+	uint64_t pair[2];
+	void *piece;
 	int error;
 };
 
 struct code_reading {
 	struct job job;
+	const struct code_kind *kind; /* codes may have gone when a hanging job ends */
 	struct codes *codes;
 	struct codebook *book; /* while it is open */
 	pid_t pid, parent;     /* parent 0: it wasn't forked by a target */
 	uint64_t id;
-	struct python_layout layout;
+	void *layout;
 	struct reading_item *items;
 	size_t count, capacity;
 	struct code_reading *next, **link; /* while it is open */
 };
 
-/* A process that has ended may have had it from its parent; the sum tells. */
+/* A process that has ended may have had it from its parent; its key tells. */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
-	struct pycode_memory memory = pycode_memory_of(&mine->pid);
-	uint32_t sum = (uint32_t)item->key.sum;
+	struct process_memory memory = process_memory_of(&mine->pid);
 
-	item->error = pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum);
+	item->error = mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
 	if (item->error != -ESRCH || !mine->parent)
 		return;
-	memory = pycode_memory_of(&mine->parent);
-	if (pycode_read(&item->code, &mine->layout, &memory, item->key.address, sum) == 0)
+	memory = process_memory_of(&mine->parent);
+	if (mine->kind->read(&item->piece, mine->layout, &memory, item->pair) == 0)
 		item->error = 0;
 }
 
@@ -63,7 +63,7 @@ static void done(struct job *job, bool finished)
 		struct reading_item *item = &mine->items[i];
 
 		if (finished)
-			codes_learn(codes, target, &item->key, TAKE_PTR(item->code), item->error);
+			codes_learn(codes, target, &item->key, TAKE_PTR(item->piece), item->error);
 		else
 			codes_learn(codes, target, &item->key, NULL, -ETIMEDOUT);
 	}
@@ -74,26 +74,34 @@ static void free_reading(struct job *job)
 	struct code_reading *mine = (struct code_reading *)job;
 
 	for (size_t i = 0; i < mine->count; i++) {
-		if (mine->items[i].code)
-			pycode_unref(mine->items[i].code);
+		if (mine->items[i].piece)
+			mine->kind->unref(mine->items[i].piece);
 	}
 	free(mine->items);
+	free(mine->layout);
 	free(mine);
 }
 
 static struct code_reading *reading_new(struct codes *codes, const struct target *target)
 {
-	struct code_reading *mine = calloc(1, sizeof(*mine));
+	const void *layout = codes->kind->layout(target);
+	struct code_reading *mine = layout ? calloc(1, sizeof(*mine)) : NULL;
 
 	if (!mine)
 		return NULL;
+	mine->kind = codes->kind;
+	mine->layout = malloc(mine->kind->layout_bytes);
+	if (!mine->layout) {
+		free(mine);
+		return NULL;
+	}
+	memcpy(mine->layout, layout, mine->kind->layout_bytes);
 	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
 	mine->codes = codes;
-	mine->book = target->codebook;
+	mine->book = codes_book(codes, target);
 	mine->pid = target->pid;
 	mine->parent = target->forked_from;
 	mine->id = target->id;
-	mine->layout = target->interpreter->layout;
 	mine->next = codes->open;
 	mine->link = &codes->open;
 	if (mine->next)
@@ -118,9 +126,10 @@ static void submit(struct code_reading *mine)
 	worker_submit(mine->codes->urgent, &mine->job);
 }
 
-int reading_add(struct codes *codes, const struct target *target, const struct code_key *key)
+int reading_add(struct codes *codes, const struct target *target, const struct code_key *key,
+		const uint64_t pair[2])
 {
-	struct codebook *book = target->codebook;
+	struct codebook *book = codes_book(codes, target);
 	struct code_reading *mine = book->open;
 
 	if (!mine)
@@ -136,7 +145,7 @@ int reading_add(struct codes *codes, const struct target *target, const struct c
 		mine->items = grown;
 		mine->capacity = capacity;
 	}
-	mine->items[mine->count++] = (struct reading_item){.key = *key};
+	mine->items[mine->count++] = (struct reading_item){.key = *key, .pair = {pair[0], pair[1]}};
 	codes->pending++;
 	if (mine->count == READING_MAX)
 		submit(mine);

@@ -14,7 +14,7 @@ static void known_unref(struct codes *codes, struct known_code *known)
 		return;
 	codes->stats.known--;
 	codes->stats.bytes -= known->bytes;
-	pycode_unref(known->code);
+	codes->kind->unref(known->piece);
 	free(known);
 }
 
@@ -159,7 +159,7 @@ bool shelf_is_full(const struct codebook *book)
 	       (book->shelf && book->shelf->known >= SHELF_MAX);
 }
 
-int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code)
+int shelf_add(struct codebook *book, const struct code_key *key, void *piece)
 {
 	struct codes *codes = book->codes;
 	struct known_code *known = calloc(1, sizeof(*known));
@@ -171,11 +171,11 @@ int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *
 		r = make_own(book);
 	if (r < 0) {
 		free(known);
-		pycode_unref(code);
+		codes->kind->unref(piece);
 		return r;
 	}
 	*known = (struct known_code){
-		.refs = 1, .code = code, .bytes = pycode_bytes(code) + sizeof(*known)};
+		.refs = 1, .piece = piece, .bytes = codes->kind->bytes(piece) + sizeof(*known)};
 	codes->stats.known++;
 	codes->stats.bytes += known->bytes;
 	r = put(book->shelf, key, known, codes->window);

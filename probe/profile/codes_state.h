@@ -8,15 +8,10 @@
 #include "base/map.h"
 #include "profile/codes.h"
 
-struct code_key {
-	uint64_t address;
-	uint64_t sum; /* 32 bits */
-};
-
-/* A code object, on one or several shelves. */
+/* A piece, on one or several shelves. */
 struct known_code {
 	unsigned refs;
-	struct pycode *code;
+	void *piece;
 	size_t bytes;
 };
 
@@ -41,7 +36,7 @@ struct shelf {
 /* What was asked for in this window and isn't known. */
 struct asked_code {
 	bool failed; /* else it is being read */
-	uint32_t instruction;
+	uint64_t pair[2];
 };
 
 struct codebook {
@@ -56,6 +51,7 @@ struct codes {
 	struct loop *loop;
 	struct worker *urgent;
 	const struct target_table *table;
+	const struct code_kind *kind;
 	size_t bytes_max;
 	struct codebook *books;
 	struct code_reading *open; /* of all books */
@@ -67,16 +63,16 @@ struct codes {
 	struct codes_stats stats;
 };
 
-#define SHELF_MAX 65536 /* code objects of one process */
+#define SHELF_MAX 65536 /* pieces of one process */
 
 /* ---- profile/codes_shelf.c ---- */
 
 /* NULL: unknown. */
 struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key);
 
-/* Puts it on the book's own shelf, in the place of an older one; takes over the code's reference.
+/* Puts it on the book's own shelf, in the place of an older one; takes over the piece's reference.
  * -ENOSPC, -ENOMEM */
-int shelf_add(struct codebook *book, const struct code_key *key, struct pycode *code);
+int shelf_add(struct codebook *book, const struct code_key *key, void *piece);
 
 bool shelf_is_full(const struct codebook *book);
 struct shelf *shelf_ref(struct shelf *shelf);
@@ -89,13 +85,19 @@ void shelves_sweep(struct codes *codes);
 /* ---- profile/codes_read.c ---- */
 
 /* Adds it to the target's open reading. -ENOMEM */
-int reading_add(struct codes *codes, const struct target *target, const struct code_key *key);
+int reading_add(struct codes *codes, const struct target *target, const struct code_key *key,
+		const uint64_t pair[2]);
 
 /* The book goes: its open reading is dropped. */
 void reading_drop(struct codes *codes, struct codebook *book);
 
 /* ---- profile/codes.c ---- */
 
-/* A reading's answer; takes over the code's reference. `code` NULL: why not. */
+/* A reading's answer; takes over the piece's reference. `piece` NULL: why not. */
 void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,
-		 struct pycode *code, int error);
+		 void *piece, int error);
+
+static inline struct codebook *codes_book(const struct codes *codes, const struct target *target)
+{
+	return target->codebooks[codes->kind->number];
+}

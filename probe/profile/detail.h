@@ -4,8 +4,20 @@
 
 #include <stdbool.h>
 
+#include "stack/frames.h"
+
+/* What tells two frames of one Python or Java function apart. */
+enum frame_detail {
+	FRAME_DETAIL_LINE,	/* the line that runs */
+	FRAME_DETAIL_NAME,	/* nothing */
+	FRAME_DETAIL_SIGNATURE, /* Java: its parameters' types; Python: the line */
+};
+
 struct detail {
 	bool thread_frame; /* the thread's name, below its process */
-	bool native_stack; /* an interpreter's own frames too */
-	bool lines;	   /* Python's lines, not only its functions */
+	bool native_stack; /* a runtime's own frames too */
+	enum frame_detail frames;
 };
+
+/* Makes of a frame with all that is known of it the one that is seen. */
+void detail_apply(enum frame_detail detail, struct frame *frame);

@@ -38,7 +38,7 @@ void params_detail(const struct params *params, struct detail *detail)
 	*detail = (struct detail){
 		.thread_frame = params->thread_frame,
 		.native_stack = params->native_stack,
-		.lines = params->frame_detail == FRAME_DETAIL_LINE,
+		.frames = (enum frame_detail)params->frame_detail,
 	};
 }
 
@@ -79,11 +79,11 @@ bool params_equal(const struct params *a, const struct params *b)
 	       a->perf_sample_period_ms == b->perf_sample_period_ms &&
 	       a->frequency_hz == b->frequency_hz && a->multi_instance == b->multi_instance &&
 	       a->native_stack == b->native_stack && a->thread_frame == b->thread_frame &&
-	       a->frame_detail == b->frame_detail && a->max_overhead == b->max_overhead &&
-	       a->icicle == b->icicle && a->minblock_us == b->minblock_us &&
-	       a->maxblock_us == b->maxblock_us && a->offcpu_state == b->offcpu_state &&
-	       a->offcpu_split == b->offcpu_split && a->offcpu_depth == b->offcpu_depth &&
-	       a->aggregate_by_cpu == b->aggregate_by_cpu &&
+	       a->frame_detail == b->frame_detail && a->java_source == b->java_source &&
+	       a->max_overhead == b->max_overhead && a->icicle == b->icicle &&
+	       a->minblock_us == b->minblock_us && a->maxblock_us == b->maxblock_us &&
+	       a->offcpu_state == b->offcpu_state && a->offcpu_split == b->offcpu_split &&
+	       a->offcpu_depth == b->offcpu_depth && a->aggregate_by_cpu == b->aggregate_by_cpu &&
 	       a->mem_fault_bytes == b->mem_fault_bytes &&
 	       a->mem_sample_bytes == b->mem_sample_bytes &&
 	       strcmp(a->pyroscope_server, b->pyroscope_server) == 0 &&

@@ -24,10 +24,12 @@ enum offcpu_state {
 	OFFCPU_ALL, /* whatever the state: preempted and stopped too */
 };
 
-/* What tells two frames of a Python function apart. */
-enum frame_detail {
-	FRAME_DETAIL_LINE, /* the line that runs */
-	FRAME_DETAIL_NAME, /* nothing */
+/* Where Java's frames come from. */
+enum java_source {
+	JAVA_AUTO,   /* the first of these that the VM allows */
+	JAVA_NATIVE, /* the kernel's side walks them */
+	JAVA_AGENT,
+	JAVA_JFR,
 };
 
 /* Of the feature /sched. */
@@ -47,6 +49,8 @@ struct params {
 	int64_t native_stack;
 	int64_t thread_frame;
 	int64_t frame_detail; /* enum frame_detail */
+	int64_t java_source;  /* enum java_source */
+	int64_t java_symbol_refresh_interval_s;
 	int64_t max_overhead;
 	int64_t icicle; /* pictures have their root on top */
 	int64_t minblock_us, maxblock_us;

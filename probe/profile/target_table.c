@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "profile/codes.h"
 #include "profile/interpreter.h"
+#include "profile/jvm.h"
 
 #define REJECTED_MAX 32768
 
@@ -31,7 +32,8 @@ static void target_free(struct target *target)
 	space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
-	codebook_free(target->codebook);
+	jvm_unref(target->jvm);
+	codebooks_free(target->codebooks);
 	free(target);
 }
 
@@ -118,7 +120,8 @@ struct target *target_table_add(struct target_table *table, const struct target 
 		space_free(like->space);
 		spans_unref(like->spans);
 		interpreter_unref(like->interpreter);
-		codebook_free(like->codebook);
+		jvm_unref(like->jvm);
+		codebooks_free(like->codebooks);
 		return NULL;
 	}
 	*target = *like;

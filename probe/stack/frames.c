@@ -14,7 +14,8 @@
 /* Without padding: it is a key. */
 struct entry {
 	uint32_t name, file;
-	uint32_t line, type;
+	uint32_t line;
+	uint16_t type, signature_len;
 };
 
 struct frames {
@@ -85,7 +86,13 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		file = intern_add(frames->texts, source->file, source->file_len);
 	if (name < 0 || file < 0)
 		return name < 0 ? name : file;
-	struct entry entry = {(uint32_t)name, (uint32_t)file, source->line, frame->type};
+	struct entry entry = {
+		.name = (uint32_t)name,
+		.file = (uint32_t)file,
+		.line = source->line,
+		.type = (uint16_t)frame->type,
+		.signature_len = (uint16_t)frame->signature_len,
+	};
 	int r = reserve(frames);
 	if (r == 0)
 		r = map_put(frames->numbers, &entry, (void **)&number);
@@ -101,7 +108,11 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 struct frame frames_get(const struct frames *frames, uint32_t number)
 {
 	const struct entry *entry = &frames->entries[number];
-	struct frame frame = {.type = (enum frame_type)entry->type, .source.line = entry->line};
+	struct frame frame = {
+		.type = (enum frame_type)entry->type,
+		.signature_len = entry->signature_len,
+		.source.line = entry->line,
+	};
 
 	frame.name = intern_get(frames->texts, entry->name, &frame.name_len);
 	frame.source.file = intern_get(frames->texts, entry->file, &frame.source.file_len);

@@ -21,6 +21,7 @@ struct frame {
 	enum frame_type type;
 	const char *name; /* the same */
 	size_t name_len;
+	size_t signature_len; /* so much of its end may be left out: a Java method's parameters */
 	struct frame_source source;
 };
 

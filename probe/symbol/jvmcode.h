@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/memory.h"
 #include "symbol/jvmlayout.h"
-#include "symbol/pycode.h"
 
 struct jvmcode;
 
@@ -22,7 +22,7 @@ struct jvmcode;
  * what is there makes no sense; -ENOMEM.
  */
 int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
-		 const struct pycode_memory *memory, uint64_t word, uint64_t detail);
+		 const struct process_memory *memory, uint64_t word, uint64_t detail);
 
 struct jvmcode *jvmcode_ref(struct jvmcode *code);
 void jvmcode_unref(struct jvmcode *code);

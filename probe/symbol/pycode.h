@@ -9,15 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "proc/memory.h"
 #include "pystack/layout.h"
-
-/* Reads memory of a process: 0, or a negative errno when not all of it is there. */
-struct pycode_memory {
-	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
-	void *arg;
-};
 
 struct pycode;
 
@@ -27,10 +21,7 @@ struct pycode;
  * what is there is no code object (names that aren't str, sizes out of bounds); -ENOMEM.
  */
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
-		const struct pycode_memory *memory, uint64_t address, uint32_t sum);
-
-/* The memory of a process by process_vm_readv(). */
-struct pycode_memory pycode_memory_of(const pid_t *pid);
+		const struct process_memory *memory, uint64_t address, uint32_t sum);
 
 struct pycode *pycode_ref(struct pycode *code);
 void pycode_unref(struct pycode *code);

@@ -17,7 +17,7 @@
 /* All that is wanted of one, while it is read. */
 struct reading {
 	const struct python_layout *layout;
-	const struct pycode_memory *memory;
+	const struct process_memory *memory;
 	uint64_t address;
 	struct span span;
 	struct pystring name, file;
@@ -130,7 +130,7 @@ static int read_table(const struct reading *reading, uint8_t *to)
 /* {int64 count; address copies[count]}, which grows with the threads. */
 static int read_copies(struct reading *reading)
 {
-	const struct pycode_memory *memory = reading->memory;
+	const struct process_memory *memory = reading->memory;
 	uint64_t object, count, copies[COPIES_MAX];
 
 	reading->copies_count = 0;
@@ -257,7 +257,7 @@ static int check_again(const struct reading *reading, uint32_t sum)
 }
 
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
-		const struct pycode_memory *memory, uint64_t address, uint32_t sum)
+		const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
 	_cleanup_free_ struct reading *reading = malloc(sizeof(*reading));
 	struct pycode *code = NULL;

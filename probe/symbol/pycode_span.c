@@ -46,7 +46,7 @@ static int span_of(struct span *span, const struct python_layout *layout)
 }
 
 int span_read(struct span *span, const struct python_layout *layout,
-	      const struct pycode_memory *memory, uint64_t address)
+	      const struct process_memory *memory, uint64_t address)
 {
 	int r = span_of(span, layout);
 

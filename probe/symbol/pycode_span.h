@@ -13,7 +13,7 @@ struct span {
 
 /* -EBADMSG: the layout makes no sense; or what memory->read() says. */
 int span_read(struct span *span, const struct python_layout *layout,
-	      const struct pycode_memory *memory, uint64_t address);
+	      const struct process_memory *memory, uint64_t address);
 
 /* The word of a field that the layout has. */
 uint64_t span_word(const struct span *span, uint32_t at);

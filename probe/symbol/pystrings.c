@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define PAGE_BYTES  4096 /* the smallest that there are */
 #define GUESS_BYTES 256	 /* most strings end before */
 #define LENGTH_MAX  (1ULL << 40)
 #define REPLACEMENT 0xfffd
 #define ELLIPSIS    0x2026
-#define UTF8_MAX    4
-
-static const uint32_t character_max = 0x10ffff;
 
 /* Where the characters are. */
 struct characters {
@@ -20,7 +19,7 @@ struct characters {
 	unsigned int kind; /* bytes of one */
 };
 
-long pystring_begin(const struct pycode_memory *memory, uint64_t address, void *to, size_t least,
+long pystring_begin(const struct process_memory *memory, uint64_t address, void *to, size_t least,
 		    size_t most)
 {
 	size_t bytes = PAGE_BYTES - address % PAGE_BYTES;
@@ -41,30 +40,6 @@ static uint64_t word_at(const uint8_t *from, size_t at)
 	return word;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 static uint32_t character_at(const uint8_t *data, size_t i, unsigned int kind)
 {
 	uint16_t two;
@@ -80,11 +55,6 @@ static uint32_t character_at(const uint8_t *data, size_t i, unsigned int kind)
 	return four;
 }
 
-static bool is_character(uint32_t c)
-{
-	return c && c <= character_max && (c < 0xd800 || c > 0xdfff);
-}
-
 /* `count` characters, of `length`. */
 static void decode(struct pystring *string, const uint8_t *data, size_t count, uint64_t length,
 		   unsigned int kind)
@@ -95,7 +65,7 @@ static void decode(struct pystring *string, const uint8_t *data, size_t count, u
 	string->len = 0;
 	for (i = 0; i < count; i++) {
 		uint32_t c = character_at(data, i, kind);
-		size_t bytes = put_utf8(utf8, is_character(c) ? c : REPLACEMENT);
+		size_t bytes = utf8_put(utf8, utf8_is_character(c) ? c : REPLACEMENT);
 
 		if (string->len + bytes > sizeof(string->text))
 			break;
@@ -106,7 +76,7 @@ static void decode(struct pystring *string, const uint8_t *data, size_t count, u
 	}
 	if (i == length)
 		return;
-	string->len = room + put_utf8(utf8, ELLIPSIS);
+	string->len = room + utf8_put(utf8, ELLIPSIS);
 	memcpy(string->text + room, utf8, string->len - room);
 }
 
@@ -147,7 +117,7 @@ static size_t header_bytes(const struct python_layout *layout)
 }
 
 int pystring_read(struct pystring *string, const struct python_layout *layout,
-		  const struct pycode_memory *memory, uint64_t address)
+		  const struct process_memory *memory, uint64_t address)
 {
 	uint8_t begin[GUESS_BYTES];
 	uint8_t data[4 * PYSTRING_BYTES_MAX];

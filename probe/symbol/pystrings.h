@@ -23,11 +23,11 @@ struct pystring {
 /* In most cases one read, two for long ones. -EBADMSG: it is no str; or what memory->read() says.
  */
 int pystring_read(struct pystring *string, const struct python_layout *layout,
-		  const struct pycode_memory *memory, uint64_t address);
+		  const struct process_memory *memory, uint64_t address);
 
 /*
  * Reads the begin of an object: `least` bytes, and up to `most` of them where that costs no second
  * page, for what lies behind may not be there. Returns how many, or what memory->read() says.
  */
-long pystring_begin(const struct pycode_memory *memory, uint64_t address, void *to, size_t least,
+long pystring_begin(const struct process_memory *memory, uint64_t address, void *to, size_t least,
 		    size_t most);

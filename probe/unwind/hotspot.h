@@ -11,6 +11,7 @@
 
 #include "proc/elf.h"
 #include "symbol/jvmlayout.h"
+#include "proc/memory.h"
 
 /* The tables' symbols, in the file's .dynsym. */
 enum hotspot_symbol {
@@ -20,6 +21,7 @@ enum hotspot_symbol {
 	HOTSPOT_STRUCT_STRIDE, /* gHotSpotVMStructEntryArrayStride, … and where in an entry */
 	HOTSPOT_STRUCT_TYPE_NAME,
 	HOTSPOT_STRUCT_FIELD_NAME,
+	HOTSPOT_STRUCT_TYPE_STRING,
 	HOTSPOT_STRUCT_IS_STATIC,
 	HOTSPOT_STRUCT_OFFSET,
 	HOTSPOT_STRUCT_ADDRESS,
@@ -46,3 +48,7 @@ int hotspot_find(int fd, const struct elf_image *image, struct hotspot_file *fil
  */
 int hotspot_of_process(pid_t pid, const struct hotspot_file *file, uint64_t bias,
 		       struct jvm_layout *layout, const char **missing);
+
+/* The same of any memory. */
+int hotspot_of_memory(const struct process_memory *memory, const struct hotspot_file *file,
+		      uint64_t bias, struct jvm_layout *layout, const char **missing);

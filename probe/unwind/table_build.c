@@ -30,6 +30,7 @@ struct build {
 	struct opening opening;
 	struct table_image image;
 	struct cpython_file *python;
+	struct hotspot_file *hotspot;
 	int error;
 
 	/* of one that was given up */
@@ -59,8 +60,10 @@ static int read_file(struct build *build)
 	if (fd < 0)
 		return fd;
 	int r = image_build(fd, &build->image);
-	if (r == 0 || r == -ENOENT)
+	if (r == 0 || r == -ENOENT) {
 		python_look(fd, symbol_file_debugging_dir(build->file), &build->python);
+		hotspot_look(fd, &build->hotspot);
+	}
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)
@@ -87,6 +90,7 @@ static void build_free(struct job *job)
 
 	image_done(&mine->image);
 	free(mine->python);
+	free(mine->hotspot);
 	opening_done(&mine->opening);
 	symbol_file_unref(mine->file);
 	atomic_store(&mine->over, true);
@@ -218,7 +222,7 @@ static void take(struct tables *tables, struct table *table, const struct build 
 		take_image(tables, table, &mine->image);
 		break;
 	case -ENOENT:
-		keep_segments(table, &mine->image); /* it may have a CPython all the same */
+		keep_segments(table, &mine->image); /* it may have a runtime all the same */
 		table->state = TABLE_BARE;
 		tables->stats.bare++;
 		break;
@@ -235,12 +239,14 @@ static void take(struct tables *tables, struct table *table, const struct build 
 	}
 }
 
-static void take_python(struct table *table, struct build *mine)
+static void take_runtimes(struct table *table, struct build *mine)
 {
 	if (mine->error && mine->error != -ENOENT)
 		return;
 	free(table->python);
 	table->python = TAKE_PTR(mine->python);
+	free(table->hotspot);
+	table->hotspot = TAKE_PTR(mine->hotspot);
 }
 
 /* ---- one after the other ---- */
@@ -260,7 +266,7 @@ static void build_done(struct job *job, bool finished)
 		symbol_file_hold(mine->file, &mine->opening);
 		if (expected) {
 			take(tables, table, mine);
-			take_python(table, mine);
+			take_runtimes(table, mine);
 		}
 	} else {
 		add_hanging(tables, mine);

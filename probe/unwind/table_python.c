@@ -11,16 +11,6 @@
 /* Much more than any interpreter has: it is for haste, others wait for their tables behind it. */
 #define STRINGS_MAX (32u * 1024 * 1024)
 
-static bool is_large_enough(const struct elf_image *image)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < image->segments_count; i++)
-		bytes = image->segments[i].file_bytes > bytes ? image->segments[i].file_bytes
-							      : bytes;
-	return bytes >= PYTHON_CODE_MIN;
-}
-
 /* What isn't exported is named there. */
 static int open_debug(const struct elf_image *image, const char *debugging_dir)
 {
@@ -40,7 +30,7 @@ void python_look(int fd, const char *debugging_dir, struct cpython_file **ret)
 	struct elf_image image;
 
 	*ret = NULL;
-	if (elf_read(fd, &image) < 0 || !image.wide || !is_large_enough(&image))
+	if (elf_read(fd, &image) < 0 || !image.wide || elf_code_bytes(&image) < PYTHON_CODE_MIN)
 		return;
 	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
 	if (image.dynsym.strings.bytes > STRINGS_MAX)

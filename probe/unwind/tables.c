@@ -36,6 +36,7 @@ static void table_free(struct table *table)
 	symbol_file_unref(table->file);
 	free(table->segments);
 	free(table->python);
+	free(table->hotspot);
 	free(table);
 }
 

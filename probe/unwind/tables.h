@@ -10,6 +10,7 @@
 #include "symbol/file.h"
 #include "unwind/arena.h"
 #include "unwind/cpython.h"
+#include "unwind/hotspot.h"
 #include "unwind/image.h"
 
 struct tables;
@@ -45,6 +46,10 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
  * yet. */
 const struct cpython_file *table_python(const struct table *table, uint64_t file_offset,
 					const struct span *span, uint64_t *bias);
+
+/* The same of a Java VM. */
+const struct hotspot_file *table_hotspot(const struct table *table, uint64_t file_offset,
+					 const struct span *span, uint64_t *bias);
 
 /* A stack went through code of that file; nothing where the table is another's. */
 void table_used_by(struct table *table, const struct symbol_file *file);

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "symbol/opening.h"
 #include "unwind/cpython.h"
+#include "unwind/hotspot.h"
 #include "unwind/tables.h"
 
 /* A table in the arena, which files of equal content share. */
@@ -45,8 +46,9 @@ struct table {
 	struct content *content; /* TABLE_THERE */
 	struct elf_segment *segments;
 	size_t segments_count;
-	struct cpython_file *python; /* NULL: there is none, or it isn't known */
-	size_t words;		     /* TABLE_HOMELESS: what it needs */
+	struct cpython_file *python;  /* NULL: there is none, or it isn't known */
+	struct hotspot_file *hotspot; /* the same */
+	size_t words;		      /* TABLE_HOMELESS: what it needs */
 
 	unsigned others; /* in this window: other processes that were asked */
 
@@ -90,6 +92,11 @@ void hanging_forget(struct tables *tables);
 
 /* In a job: *ret is allocated; NULL: there is none. */
 void python_look(int fd, const char *debugging_dir, struct cpython_file **ret);
+
+/* ---- unwind/table_hotspot.c ---- */
+
+/* In a job: *ret is allocated; NULL: there is none. */
+void hotspot_look(int fd, struct hotspot_file **ret);
 
 /* ---- unwind/content.c ---- */
 

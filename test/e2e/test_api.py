@@ -97,6 +97,8 @@ def test_a_first_put_sets_the_defaults_and_zero_is_the_default(daemon):
         "native_stack": 0,
         "thread_frame": 1,
         "frame_detail": "line",
+        "java_source": "auto",
+        "java_symbol_refresh_interval": 600,
         "max_overhead": 3,
         "icicle": 0,
         "mem_fault_bytes": 65536,

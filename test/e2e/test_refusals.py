@@ -68,7 +68,7 @@ REFUSED = [
         with_params(offcpu_state="s"),
         "params.offcpu_state invalid value s, must be one of sd, d, all",
     ),
-    (with_params(frame_detail="file"), "params.frame_detail invalid value file, must be one of line, name"),
+    (with_params(frame_detail="file"), "params.frame_detail invalid value file, must be one of line, name, signature"),
     (with_params(frame_detail=0), "params.frame_detail invalid data type"),
     (with_params(offcpu_state=0), "params.offcpu_state invalid data type"),
     (with_params(offcpu_depth=1001), "params.offcpu_depth invalid value 1001, must be in [16, 1000]"),
@@ -168,11 +168,11 @@ def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
     assert daemon.get("/flamegraph").json() == {}
 
 
-@pytest.mark.parametrize("param", ["java_symbol_refresh_interval"])
-def test_a_param_of_a_later_version_is_refused(daemon, param):
-    answer = daemon.put(stopped(**{param: 20}))
+@pytest.mark.parametrize("source", ["agent", "jfr"])
+def test_a_choice_of_a_later_version_is_refused(daemon, source):
+    answer = daemon.put(stopped(java_source=source))
     assert answer.status == 400
-    assert LATER in answer.message and param in answer.message
+    assert f"{LATER}: java_source {source}" in answer.message
 
 
 @pytest.mark.parametrize(

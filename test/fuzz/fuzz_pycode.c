@@ -104,7 +104,7 @@ static bool find_layout(uint8_t which, const struct memory *memory, struct pytho
 }
 
 /* As the kernel's side does. */
-static uint32_t sum_of(const struct python_layout *layout, const struct pycode_memory *reader,
+static uint32_t sum_of(const struct python_layout *layout, const struct process_memory *reader,
 		       uint64_t address)
 {
 	const struct cpython *walk = &layout->walk;
@@ -121,7 +121,7 @@ static uint32_t sum_of(const struct python_layout *layout, const struct pycode_m
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct memory memory = {.data = data + HEADER_BYTES, .bytes = bytes - HEADER_BYTES};
-	struct pycode_memory reader = {.read = read_memory, .arg = &memory};
+	struct process_memory reader = {.read = read_memory, .arg = &memory};
 	struct python_layout layout;
 	struct pycode *code;
 	uint64_t address;

@@ -195,7 +195,7 @@ static inline uint32_t code_sum_now(struct python_memory *memory)
 
 static inline int read_code(struct pycode **code, struct python_memory *memory, uint32_t sum)
 {
-	struct pycode_memory reader = {.read = python_memory_read, .arg = memory};
+	struct process_memory reader = {.read = python_memory_read, .arg = memory};
 
 	memory->reads = 0;
 	return pycode_read(code, &made_layout, &reader, memory->code, sum);

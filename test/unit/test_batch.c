@@ -8,6 +8,7 @@
 #include "buf_text.h"
 #include "output/output.h"
 #include "profile/batch.h"
+#include "profile/codes_python.h"
 #include "profile/codes_state.h"
 #include "profile/interpreter.h"
 #include "profile/space.h"
@@ -87,9 +88,9 @@ static int set_up(void **state)
 	test.codes[1] = make_code("f", "a.py", 10);
 	test.codes[2] = make_code("C.g", "a.py", 20);
 	test.codes[3] = make_code("<module>", "b.py", 1);
-	test.known = (struct codes){.bytes_max = 1 << 20, .window = 1};
+	test.known = (struct codes){.kind = &codes_python, .bytes_max = 1 << 20, .window = 1};
 	test.book = (struct codebook){.codes = &test.known};
-	test.target.codebook = &test.book;
+	test.target.codebooks[CODES_PYTHON] = &test.book;
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
 		struct code_key key = {i, i};
 
@@ -171,9 +172,9 @@ static void assert_shown(const struct detail *detail, const char *expected)
 	assert_string_equal(text ? text : "", expected);
 }
 
-static const struct detail plain = {.lines = true};
-static const struct detail native = {.lines = true, .native_stack = true};
-static const struct detail by_name = {.lines = false};
+static const struct detail plain = {0};
+static const struct detail native = {.native_stack = true};
+static const struct detail by_name = {.frames = FRAME_DETAIL_NAME};
 
 static void the_interpreters_own_frames_are_for_native_stack(void **state)
 {

@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "profile/codes.h"
+#include "profile/codes_python.h"
 #include "profile/interpreter.h"
 #include "symbol/pycode_state.h"
 
@@ -23,7 +24,7 @@
 #define WHAT	    0xf000000000
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
-		       const struct pycode_memory *memory, uint64_t address, uint32_t sum);
+		       const struct process_memory *memory, uint64_t address, uint32_t sum);
 
 static atomic_int reads;
 static size_t code_bytes = 100;
@@ -32,7 +33,7 @@ static uint32_t
 static sem_t may_go_on;
 
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
-		       const struct pycode_memory *memory, uint64_t address, uint32_t sum)
+		       const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
 	pid_t pid = *(const pid_t *)memory->arg;
 
@@ -78,7 +79,7 @@ static struct target *add_target(pid_t pid, const struct target *parent)
 	like.interpreter = parent ? interpreter_ref(parent->interpreter)
 				  : calloc(1, sizeof(*like.interpreter));
 	if (parent) {
-		like.codebook = codebook_fork(parent->codebook);
+		codebooks_fork(like.codebooks, parent->codebooks);
 		like.forked_from = parent->pid;
 	} else {
 		like.interpreter->refs = 1;
@@ -91,7 +92,8 @@ static void begin(size_t bytes_max)
 	assert_int_equal(loop_new(&w.loop), 0);
 	assert_int_equal(worker_new(&w.worker, w.loop, "test", LIMIT_NS), 0);
 	assert_int_equal(target_table_new(&w.table, 64), 0);
-	assert_int_equal(codes_new(&w.codes, w.loop, w.worker, w.table, bytes_max), 0);
+	assert_int_equal(codes_new(&w.codes, w.loop, w.worker, w.table, &codes_python, bytes_max),
+			 0);
 	w.target = add_target(PARENT, NULL);
 	atomic_store(&reads, 0);
 	code_bytes = 100;
@@ -160,10 +162,10 @@ static void what_a_stack_has_is_read_once(void **state)
 	begin(1 << 20);
 	want(w.target, 0x1000, 1);
 	want(w.target, 0x1000, 1);
-	assert_null(codes_find(w.target, 0x1000, 1));
+	assert_null(codes_find_python(w.target, 0x1000, 1));
 	settle();
-	assert_non_null(codes_find(w.target, 0x1000, 1));
-	assert_null(codes_find(w.target, 0x1000, 2));
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
+	assert_null(codes_find_python(w.target, 0x1000, 2));
 	want(w.target, 0x1000, 1);
 	codes_sweep(w.codes);
 	want(w.target, 0x1000, 1);
@@ -181,7 +183,7 @@ static void it_is_read_soon_without_a_drain(void **state)
 	(void)state;
 	begin(1 << 20);
 	want(w.target, 0x1000, 1);
-	while (!codes_find(w.target, 0x1000, 1)) {
+	while (!codes_find_python(w.target, 0x1000, 1)) {
 		assert_int_equal(worker_fence(w.worker, stop, w.loop), 0);
 		assert_int_equal(loop_run(w.loop), 0);
 	}
@@ -215,7 +217,7 @@ static void a_new_copy_of_the_code_has_it_read_again(void **state)
 	want(w.target, 0x1000, 1);
 	settle();
 	assert_int_equal(atomic_load(&reads), 1); /* in vain: not again in this window */
-	assert_non_null(codes_find(w.target, 0x1000, 1));
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
 	codes_sweep(w.codes);
 	copies_until = 8;
 	want(w.target, 0x1000, 1);
@@ -223,7 +225,7 @@ static void a_new_copy_of_the_code_has_it_read_again(void **state)
 	want(w.target, 0x1000, 1);
 	settle();
 	assert_int_equal(atomic_load(&reads), 2);
-	assert_true(pycode_has(codes_find(w.target, 0x1000, 1), 7));
+	assert_true(pycode_has(codes_find_python(w.target, 0x1000, 1), 7));
 	assert_int_equal(figures().known, 1);
 	for (int loss = 0; loss < CODE_LOST_COUNT; loss++)
 		assert_int_equal(lost((enum code_loss)loss), 0);
@@ -261,15 +263,17 @@ static void a_fork_has_its_parents(void **state)
 	settle();
 	struct codes_stats before = figures();
 	struct target *child = add_target(CHILD, w.target);
-	assert_ptr_equal(codes_find(child, 0x1000, 1), codes_find(w.target, 0x1000, 1));
+	assert_ptr_equal(codes_find_python(child, 0x1000, 1),
+			 codes_find_python(w.target, 0x1000, 1));
 	assert_int_equal(figures().bytes, before.bytes); /* shared */
 	want(w.target, 0x2000, 1);
 	want(child, 0x3000, 1);
 	settle();
-	assert_null(codes_find(child, 0x2000, 1));
-	assert_null(codes_find(w.target, 0x3000, 1));
-	assert_non_null(codes_find(child, 0x3000, 1));
-	assert_ptr_equal(codes_find(child, 0x1000, 1), codes_find(w.target, 0x1000, 1));
+	assert_null(codes_find_python(child, 0x2000, 1));
+	assert_null(codes_find_python(w.target, 0x3000, 1));
+	assert_non_null(codes_find_python(child, 0x3000, 1));
+	assert_ptr_equal(codes_find_python(child, 0x1000, 1),
+			 codes_find_python(w.target, 0x1000, 1));
 	end();
 }
 
@@ -288,8 +292,8 @@ static void who_forks_and_learns_again_and_again_knows_all(void **state)
 		want(children[i], 0x99000, 1);
 		settle();
 		for (uint64_t k = 0; k < 20; k++) {
-			assert_non_null(codes_find(w.target, (k + 1) << 12, 1));
-			assert_true(!codes_find(children[i], (k + 1) << 12, 1) == (k > i));
+			assert_non_null(codes_find_python(w.target, (k + 1) << 12, 1));
+			assert_true(!codes_find_python(children[i], (k + 1) << 12, 1) == (k > i));
 		}
 	}
 	assert_int_equal(figures().known, 40);
@@ -305,11 +309,11 @@ static void what_a_child_had_of_its_parent_is_read_there(void **state)
 	struct target *child = add_target(CHILD, w.target);
 	want(child, ONLY_PARENT | 1, 1);
 	settle();
-	assert_non_null(codes_find(child, ONLY_PARENT | 1, 1));
+	assert_non_null(codes_find_python(child, ONLY_PARENT | 1, 1));
 	child->forked_from = 0;
 	want(child, ONLY_PARENT | 2, 1);
 	settle();
-	assert_null(codes_find(child, ONLY_PARENT | 2, 1));
+	assert_null(codes_find_python(child, ONLY_PARENT | 2, 1));
 	assert_int_equal(lost(CODE_LOST_GONE), 1);
 	end();
 }
@@ -321,9 +325,9 @@ static void who_ended_keeps_its_own_until_its_window_was_named(void **state)
 	want(w.target, 0x1000, 1);
 	settle();
 	target_table_end(w.table, w.target, 5);
-	assert_non_null(codes_find(w.target, 0x1000, 1));
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
 	codes_sweep(w.codes);
-	assert_non_null(codes_find(w.target, 0x1000, 1));
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
 	want(w.target, 0x2000, 1); /* a late stack, and the process goes while it is read */
 	codes_flush(w.codes);
 	target_table_sweep(w.table, 6);
@@ -351,15 +355,15 @@ static void what_is_not_used_makes_room(void **state)
 	assert_true(figures().bytes <= bytes_max + 2000);
 	assert_true(lost(CODE_LOST_NO_ROOM) > 0);
 	for (uint64_t i = 1; i <= 10; i++)
-		assert_non_null(codes_find(w.target, i << 12, 1));
+		assert_non_null(codes_find_python(w.target, i << 12, 1));
 	codes_sweep(w.codes);
-	assert_non_null(codes_find(w.target, 1 << 12, 1));
-	assert_non_null(codes_find(w.target, 101 << 12, 1));
-	assert_null(codes_find(w.target, 20 << 12, 1));
+	assert_non_null(codes_find_python(w.target, 1 << 12, 1));
+	assert_non_null(codes_find_python(w.target, 101 << 12, 1));
+	assert_null(codes_find_python(w.target, 20 << 12, 1));
 	uint64_t refused = lost(CODE_LOST_NO_ROOM);
 	want(w.target, 300 << 12, 1);
 	settle();
-	assert_non_null(codes_find(w.target, 300 << 12, 1));
+	assert_non_null(codes_find_python(w.target, 300 << 12, 1));
 	assert_int_equal(lost(CODE_LOST_NO_ROOM), refused);
 	end();
 }
@@ -377,8 +381,8 @@ static void the_process_used_least_makes_room_for_others(void **state)
 		want(other, i << 12, 1);
 	settle();
 	codes_sweep(w.codes);
-	assert_null(codes_find(w.target, 1 << 12, 1));
-	assert_non_null(codes_find(other, 31 << 12, 1));
+	assert_null(codes_find_python(w.target, 1 << 12, 1));
+	assert_non_null(codes_find_python(other, 31 << 12, 1));
 	end();
 }
 
@@ -417,8 +421,8 @@ static void a_process_that_hangs_is_not_asked_again(void **state)
 	want(w.target, 0x2000, 1);
 	settle();
 	assert_int_equal(lost(CODE_LOST_HUNG), 2);
-	assert_null(codes_find(w.target, 0x2000, 1));
-	assert_non_null(codes_find(w.target, 0x1000, 1));
+	assert_null(codes_find_python(w.target, 0x2000, 1));
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
 	sem_post(&may_go_on);
 	end();
 	usleep(10000);

@@ -55,7 +55,7 @@ static void without_a_qualified_name_it_has_the_functions(void **state)
 {
 	_cleanup_memory_ struct python_memory *memory = python_memory_new();
 	struct python_layout layout = made_layout;
-	struct pycode_memory reader = {.read = python_memory_read, .arg = memory};
+	struct process_memory reader = {.read = python_memory_read, .arg = memory};
 	struct pycode *code;
 
 	(void)state;
@@ -383,7 +383,7 @@ static void a_table_that_is_too_long_is_not_read(void **state)
 static void instructions_may_lie_in_copies_of_the_code(void **state)
 {
 	_cleanup_memory_ struct python_memory *memory = python_memory_new();
-	struct pycode_memory reader = {.read = python_memory_read, .arg = memory};
+	struct process_memory reader = {.read = python_memory_read, .arg = memory};
 	struct python_layout layout = made_layout;
 	struct pycode *code;
 
@@ -423,7 +423,7 @@ static void instructions_may_lie_in_copies_of_the_code(void **state)
 static void layouts_without_sense_are_refused(void **state)
 {
 	_cleanup_memory_ struct python_memory *memory = python_memory_new();
-	struct pycode_memory reader = {.read = python_memory_read, .arg = memory};
+	struct process_memory reader = {.read = python_memory_read, .arg = memory};
 	struct python_layout layout;
 	struct pycode *code;
 

@@ -11,7 +11,7 @@
 struct tested {
 	struct python_process process;
 	struct python_layout layout;
-	struct pycode_memory memory;
+	struct process_memory memory;
 	unsigned int objects, instructions;
 };
 
@@ -23,7 +23,7 @@ static void learn_layout(struct tested *tested, const char *line)
 
 	assert_int_equal(
 		sscanf(line, "version %x %" SCNx64 " %" SCNx64, &version, &runtime, &code_type), 3);
-	tested->memory = pycode_memory_of(&tested->process.pid);
+	tested->memory = process_memory_of(&tested->process.pid);
 	assert_int_equal(tested->memory.read(tested->memory.arg, runtime, offsets, sizeof(offsets)),
 			 0);
 	assert_int_equal(python_layout_of(version, offsets, sizeof(offsets), &tested->layout), 0);
@@ -35,7 +35,7 @@ static void learn_layout(struct tested *tested, const char *line)
 static uint32_t sum_of(const struct tested *tested, uint64_t address)
 {
 	const struct cpython *walk = &tested->layout.walk;
-	const struct pycode_memory *memory = &tested->memory;
+	const struct process_memory *memory = &tested->memory;
 	uint64_t words[CPYTHON_CODE_WORDS], name, hash, file[CPYTHON_FILE_WORDS];
 
 	assert_in_range(walk->code_sum_words, 1, CPYTHON_CODE_WORDS);

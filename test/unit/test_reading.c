@@ -177,7 +177,7 @@ static void know_python(uint32_t pid, uint64_t stack)
 	static const uint8_t native_only[] = {1 << 1}, libraries[] = {1 << 1 | 1 << 3};
 	struct stack_key key = key_of(pid, stack);
 	struct tree *tree = ledger_tree(ledger);
-	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, {"a.py", 4, 7}};
+	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, 0, {"a.py", 4, 7}};
 	struct ledger_stack known = {
 		.who = {.pid = (pid_t)pid, .process = "app", .thread = "worker"},
 		.libraries = {libraries, 1},
@@ -200,14 +200,16 @@ static void test_stacks_are_shown_in_the_detail_that_is_asked_for(void **state)
 		const char *expected;
 		uint8_t libraries;
 	} cases[] = {
-		{{.lines = true}, "[7]app;main;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n", 1 << 2},
-		{{.lines = true, .native_stack = true},
+		{{0}, "[7]app;main;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n", 1 << 2},
+		{{.native_stack = true},
 		 "[7]app;main;loop;f (a.py:7)_[p];libx;f (a.py:9)_[p] 100\n",
 		 1 << 1 | 1 << 3},
-		{{.native_stack = true},
+		{{.native_stack = true, .frames = FRAME_DETAIL_NAME},
 		 "[7]app;main;loop;f (a.py)_[p];libx;f (a.py)_[p] 100\n",
 		 1 << 1 | 1 << 3},
-		{{.lines = false}, "[7]app;main;f (a.py)_[p];libx;f (a.py)_[p] 100\n", 1 << 2},
+		{{.frames = FRAME_DETAIL_NAME},
+		 "[7]app;main;f (a.py)_[p];libx;f (a.py)_[p] 100\n",
+		 1 << 2},
 	};
 	const struct holder app = holder(7, true, 0);
 

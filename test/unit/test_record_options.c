@@ -68,12 +68,13 @@ static void options_say_what_is_to_be_seen_of_stacks(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&options, plain), -1);
-	assert_true(options.detail.thread_frame && options.detail.lines);
+	assert_true(options.detail.thread_frame);
+	assert_int_equal(options.detail.frames, FRAME_DETAIL_LINE);
 	assert_false(options.detail.native_stack);
 	record_options_done(&options);
 	assert_int_equal(parse(&options, all), -1);
 	assert_true(options.detail.thread_frame && options.detail.native_stack);
-	assert_false(options.detail.lines);
+	assert_int_equal(options.detail.frames, FRAME_DETAIL_NAME);
 	record_options_done(&options);
 	assert_int_equal(parse(&options, wrong), 2);
 	record_options_done(&options);

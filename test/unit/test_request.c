@@ -26,10 +26,14 @@ static void messages_are_those_of_the_contract(void **state)
 		 "params.frequency invalid value 0, must be in [1, 1000]"},
 		{PARAMS("\"perf_sample_period\":20,\"frequency\":99"),
 		 "params.frequency and params.perf_sample_period exclude each other"},
-		{PARAMS("\"java_symbol_refresh_interval\":1"),
-		 "not available in this version: java_symbol_refresh_interval"},
+		{PARAMS("\"java_symbol_refresh_interval\":4"),
+		 "params.java_symbol_refresh_interval invalid value 4, must be in [5, 3600]"},
+		{PARAMS("\"java_source\":\"jfr\""),
+		 "not available in this version: java_source jfr"},
+		{PARAMS("\"java_source\":\"x\""),
+		 "params.java_source invalid value x, must be one of auto, native, agent, jfr"},
 		{PARAMS("\"frame_detail\":\"x\""),
-		 "params.frame_detail invalid value x, must be one of line, name"},
+		 "params.frame_detail invalid value x, must be one of line, name, signature"},
 		{PARAMS("\"frame_detail\":1"), "params.frame_detail invalid data type"},
 		{PARAMS("\"mem_fault_bytes\":-1"),
 		 "params.mem_fault_bytes invalid value -1, must be in [0, 4294967296]"},
@@ -173,13 +177,15 @@ static void detail_says_what_is_to_be_seen_of_stacks(void **state)
 {
 	static const struct {
 		const char *params;
-		bool thread_frame, native_stack, lines;
+		bool thread_frame, native_stack;
+		enum frame_detail frames;
 	} cases[] = {
-		{"{}", true, false, true},
-		{"{\"thread_frame\":0}", false, false, true},
-		{"{\"native_stack\":1}", true, true, true},
-		{"{\"frame_detail\":\"NAME\"}", true, false, false},
-		{"{\"frame_detail\":\"line\"}", true, false, true},
+		{"{}", true, false, FRAME_DETAIL_LINE},
+		{"{\"thread_frame\":0}", false, false, FRAME_DETAIL_LINE},
+		{"{\"native_stack\":1}", true, true, FRAME_DETAIL_LINE},
+		{"{\"frame_detail\":\"NAME\"}", true, false, FRAME_DETAIL_NAME},
+		{"{\"frame_detail\":\"line\"}", true, false, FRAME_DETAIL_LINE},
+		{"{\"frame_detail\":\"signature\"}", true, false, FRAME_DETAIL_SIGNATURE},
 	};
 	struct detail detail;
 
@@ -194,7 +200,7 @@ static void detail_says_what_is_to_be_seen_of_stacks(void **state)
 		params_detail(&outcome.spec.params, &detail);
 		assert_int_equal(detail.thread_frame, cases[i].thread_frame);
 		assert_int_equal(detail.native_stack, cases[i].native_stack);
-		assert_int_equal(detail.lines, cases[i].lines);
+		assert_int_equal(detail.frames, cases[i].frames);
 	}
 }
 
