@@ -110,6 +110,35 @@ static const struct jvmplace *place_of(const struct jvmcode *code, uint32_t pc, 
 	return place_from(code, pc + 1);
 }
 
+static bool is_same(const struct jvmcode *code, uint32_t a, uint32_t b)
+{
+	while (a && b && a != b) {
+		const struct jvmscope *at_a = &code->scopes[a - 1], *at_b = &code->scopes[b - 1];
+
+		if (at_a->method != at_b->method || at_a->line != at_b->line)
+			return false;
+		a = at_a->caller;
+		b = at_b->caller;
+	}
+	return a == b;
+}
+
+/* Where it isn't known which compiler it was, nor where its frame is made: only what is the same
+ * either way. */
+static const struct jvmplace *place_of_any(const struct jvmcode *code, uint32_t pc, bool is_return)
+{
+	const struct jvmplace *place = place_from(code, pc), *behind;
+
+	if (is_return || !place)
+		return place;
+	if (place == code->places && place->scope && code->scopes[place->scope - 1].caller)
+		return NULL;
+	if (place->pc != pc)
+		return place;
+	behind = place_from(code, pc + 1);
+	return behind && is_same(code, place->scope, behind->scope) ? place : NULL;
+}
+
 static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct jvm_frame *frames,
 			      bool *unsure)
 {
@@ -118,8 +147,10 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 	const struct jvmplace *place = NULL;
 	size_t count = 0;
 
-	if (!code->scopes_count) /* a native method's */
+	if (!code->scopes_count) { /* a native method's, or the agent was told of nothing in it */
+		*unsure = code->is_told && !code->calls_nothing && !code->is_known_everywhere;
 		return outermost(code, 0, frames);
+	}
 	if (is_return) {
 		place = place_from(code, pc);
 		if (place && place->pc != pc)
@@ -128,7 +159,8 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 		return outermost(code, 0, frames);
 	}
 	if (!place && code->is_known_everywhere)
-		place = place_of(code, pc, is_return);
+		place = code->is_told ? place_of_any(code, pc, is_return)
+				      : place_of(code, pc, is_return);
 	if (place)
 		count = chain(code, place->scope, frames);
 	if (count)
