@@ -75,6 +75,20 @@ build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%:
 ifneq ($(shell command -v javac 2>/dev/null),)
 PROGRAMS += build/test/programs/Natively.class
 endif
+# What a VM tells of its compiled code, and a program that has much of it; for all VMs from 8 on.
+JVMTI := $(patsubst %/bin/javac,%/include,$(realpath $(shell command -v javac 2>/dev/null)))
+ifneq ($(wildcard $(JVMTI)/jvmti.h),)
+TOLD := build/test/programs/told.so build/test/programs/Works.class
+PROGRAMS += $(TOLD)
+endif
+build/test/programs/told.so: test/programs/jvmti/told.c
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -isystem $(JVMTI) -isystem $(JVMTI)/linux -o $@ $<
+build/test/programs/Works.class: test/programs/jvmti/Works.java
+	@mkdir -p $(@D)
+	$(call say,javac)
+	$(Q)javac -Xlint:-options --release 8 -d $(@D) $<
 build/test/programs/%.class: test/programs/%.java
 	@mkdir -p $(@D)
 	$(call say,javac)
@@ -169,9 +183,11 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
 # test_cleaner has a clock of its own, test_tables and test_codes make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
+$(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	@mkdir -p $(@D)

@@ -54,6 +54,7 @@ struct jvm_layout {
 	uint16_t const_flags, const_method_bytes; /* _flags, _constMethod_size (in words) */
 	uint32_t const_has_lines;	  /* the flag that a table of lines is behind the code */
 	uint16_t pool_holder, pool_bytes; /* its entries begin at pool_bytes */
+	uint16_t pool_length;		  /* int: so many entries */
 	uint16_t pool_source_file;	  /* u2, index of a Symbol; HOTSPOT_NO: …  */
 	uint16_t klass_source_file;	  /* … InstanceKlass has it (8 to 12) */
 	uint16_t klass_name;

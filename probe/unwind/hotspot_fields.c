@@ -98,6 +98,7 @@ static const struct field_row field_rows[] = {
 	OF(CONST_NAME, "ConstMethod", "_name_index"),
 	OF(CONST_SIGNATURE, "ConstMethod", "_signature_index"),
 	OF(POOL_HOLDER, "ConstantPool", "_pool_holder"),
+	OF(POOL_LENGTH, "ConstantPool", "_length"),
 	OF(POOL_SOURCE, "ConstantPool", "_source_file_name_index"),
 	OF(KLASS_SOURCE, "InstanceKlass", "_source_file_name_index"),
 	OF(KLASS_NAME, "Klass", "_name"),
