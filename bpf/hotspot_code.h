@@ -28,18 +28,28 @@
 /* Where the caller's pc, sp and fp are. */
 enum hotspot_place {
 	PLACE_NOWHERE,
-	PLACE_FRAME,	     /* the frame is complete */
-	PLACE_HAS_FP,	     /* the same, but fp, which is the caller's still */
-	PLACE_TOP,	     /* the return address lies at sp */
-	PLACE_TOP_NEAR,	     /* … and its call went to this blob, or it is the interpreter's */
-	PLACE_ON_FP,	     /* the caller's fp lies at sp, then the return address */
-	PLACE_BY_FP,	     /* fp points to such a pair */
-	PLACE_IN_A_REGISTER, /* the return address is in one */
-	PLACE_UNTOLD,	     /* the code doesn't tell */
+	PLACE_FRAME,	/* the frame is complete */
+	PLACE_HAS_FP,	/* the same, but fp, which is the caller's still */
+	PLACE_TOP,	/* the return address lies at sp */
+	PLACE_TOP_NEAR, /* … and its call went to this blob, or it is the interpreter's */
+	PLACE_ON_FP,	/* the caller's fp lies at sp, then the return address */
+	PLACE_BY_FP,	/* fp points to such a pair */
+	PLACE_AX,	/* the return address is in rax, and sp is the caller's */
+	PLACE_CALLED,	/* the same, of the interpreter, and fp is its frame */
+	/* Where the interpreter begins or ends a frame, for which sp is another one. */
+	PLACE_ENTRY_TOP,
+	PLACE_ENTRY_ON_FP,
+	PLACE_ENTRY_BY_FP,
+	PLACE_ENTRY_AX, /* the return address is in that register */
+	PLACE_ENTRY_R13,
+	PLACE_ENTRY_SI,
+	PLACE_ENTRY_DI,
+	PLACE_UNTOLD, /* the code doesn't tell */
 };
 
 int hotspot_prologue(uint32_t level);
 int hotspot_place(uint32_t level);
+int hotspot_adapter(uint32_t level);
 
 #if ARCH_REGS == 16
 
@@ -191,6 +201,55 @@ static __always_inline uint32_t code_place(struct walk *walk)
 	if (before == 0xc9 && (code_is(walk, at, 0x49, 0x81) || code_is(walk, at, 0x49, 0x83)))
 		return PLACE_TOP; /* leave; cmpq $0, off(%r15) */
 	return PLACE_UNTOLD;
+}
+
+#define ADAPTER_BYTES 120 /* of one that are looked at, before pc */
+
+/*
+ * How far an adapter from compiled code to the interpreter has come at a place where its first
+ * instructions may end: 3: it has taken the return address, 1: and told the caller's sp, 2: and it
+ * made room for the parameters. (JDK 25 tells sp first.)
+ *
+ *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
+ *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
+ */
+static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at)
+{
+	if (code_byte(walk, at) == 0x58)
+		return code_is(walk, at + 1, 0x4c, 0x8b) && code_byte(walk, at + 3) == 0xec &&
+		       code_sub_sp(walk, at + 4);
+	return code_is(walk, at, 0x4c, 0x8d) && code_is(walk, at + 2, 0x6c, 0x24) &&
+	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
+}
+
+/* Where the walk stands in such an adapter; PLACE_UNTOLD: in none. */
+__noinline int hotspot_adapter(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t begin = CODE_BYTES, at = ADAPTER_BYTES - 8, after;
+
+	if (!walk || read_user(walk->python.words, CODE_BYTES, walk->pc - at))
+		return PLACE_UNTOLD;
+	for (uint32_t i = 0; i < ADAPTER_BYTES; i++) {
+		if (i < at && code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
+			begin = CODE_BYTES;
+		if (i <= at && code_is_adapter(walk, i))
+			begin = i;
+	}
+	if (begin >= at)
+		return PLACE_UNTOLD;
+	if (code_byte(walk, begin) == 0x58) {
+		if (at == begin + 1)
+			return PLACE_AX;
+		after = begin + 4;
+		after += code_sub_sp(walk, after) + 4;
+		return at < after ? PLACE_ENTRY_AX : PLACE_ENTRY_TOP;
+	}
+	if (at == begin + 5)
+		return PLACE_TOP;
+	after = begin + 6;
+	after += code_sub_sp(walk, after) + 1;
+	return at < after ? PLACE_ENTRY_AX : PLACE_ENTRY_TOP;
 }
 
 /* Where the interrupted frame that the walk has come to stands; PLACE_UNTOLD: mostly in its body.
