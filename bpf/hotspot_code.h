@@ -203,12 +203,11 @@ static __always_inline uint32_t code_place(struct walk *walk)
 	return PLACE_UNTOLD;
 }
 
-#define ADAPTER_BYTES 120 /* of one that are looked at, before pc */
+#define ADAPTER_AT 112 /* bytes before pc that are looked at */
 
 /*
- * How far an adapter from compiled code to the interpreter has come at a place where its first
- * instructions may end: 3: it has taken the return address, 1: and told the caller's sp, 2: and it
- * made room for the parameters. (JDK 25 tells sp first.)
+ * How an adapter from compiled code to the interpreter begins: it takes the return address, tells
+ * the caller's sp and makes room for the parameters.
  *
  *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
  *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
@@ -222,34 +221,37 @@ static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at
 	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
 }
 
+/* Where it has come to that begins there. */
+static __always_inline uint32_t adapter_place(const struct walk *walk, uint32_t begin, uint32_t at)
+{
+	uint32_t sub = begin + (code_byte(walk, begin) == 0x58 ? 4 : 6);
+
+	if (at == begin + 1) /* after the pop */
+		return PLACE_AX;
+	if (sub == begin + 6 && at == begin + 5) /* before it */
+		return PLACE_TOP;
+	if (at < sub + code_sub_sp(walk, sub) + (sub == begin + 6 ? 1 : 4))
+		return PLACE_ENTRY_AX;
+	return PLACE_ENTRY_TOP;
+}
+
 /* Where the walk stands in such an adapter; PLACE_UNTOLD: in none. */
 __noinline int hotspot_adapter(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
-	uint32_t begin = CODE_BYTES, at = ADAPTER_BYTES - 8, after;
+	uint32_t begin;
 
-	if (!walk || read_user(walk->python.words, CODE_BYTES, walk->pc - at))
+	if (!walk || read_user(walk->python.words, CODE_BYTES, walk->pc - ADAPTER_AT))
 		return PLACE_UNTOLD;
-	for (uint32_t i = 0; i < ADAPTER_BYTES; i++) {
-		if (i < at && code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
-			begin = CODE_BYTES;
-		if (i <= at && code_is_adapter(walk, i))
-			begin = i;
+	BOUND(walk->hotspot.begin) = CODE_BYTES;
+	for (uint32_t i = 0; i < ADAPTER_AT; i++) {
+		if (code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
+			BOUND(walk->hotspot.begin) = CODE_BYTES;
+		if (code_is_adapter(walk, i))
+			BOUND(walk->hotspot.begin) = i;
 	}
-	if (begin >= at)
-		return PLACE_UNTOLD;
-	if (code_byte(walk, begin) == 0x58) {
-		if (at == begin + 1)
-			return PLACE_AX;
-		after = begin + 4;
-		after += code_sub_sp(walk, after) + 4;
-		return at < after ? PLACE_ENTRY_AX : PLACE_ENTRY_TOP;
-	}
-	if (at == begin + 5)
-		return PLACE_TOP;
-	after = begin + 6;
-	after += code_sub_sp(walk, after) + 1;
-	return at < after ? PLACE_ENTRY_AX : PLACE_ENTRY_TOP;
+	begin = BOUND(walk->hotspot.begin);
+	return begin < CODE_BYTES ? adapter_place(walk, begin, ADAPTER_AT) : PLACE_UNTOLD;
 }
 
 /* Where the interrupted frame that the walk has come to stands; PLACE_UNTOLD: mostly in its body.
