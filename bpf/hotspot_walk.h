@@ -263,7 +263,7 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return caller_interpreted(walk->level);
 	if (walk->known & WALK_EXACT)
 		return caller_of_java_leaf(walk);
-	if (walk->pc == walk->hotspot.at.carrier)
+	if (hotspot_in(walk->pc, walk->hotspot.at.carrier_from, walk->hotspot.at.carrier_to))
 		return STEP_END;
 	if (blob->frame_words)
 		return caller_by_size(walk, caller);

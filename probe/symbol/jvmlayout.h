@@ -15,7 +15,7 @@ struct jvm_layout {
 	uint32_t version;      /* feature release: 8, 11, 17, 25 */
 	uint32_t minor, patch; /* 17.0.15: 0, 15; 8u402: 0, 402 */
 
-	/* Not 0: the VM has virtual threads and had none yet: walk.carrier is 0 and has to be asked
+	/* Not 0: the VM has virtual threads, but had none yet: what they end with has to be asked
 	 * for again. */
 	uint8_t unfinished;
 
@@ -54,6 +54,7 @@ struct jvm_layout {
 	uint16_t const_flags, const_method_bytes; /* _flags, _constMethod_size (in words) */
 	uint32_t const_has_lines;	  /* the flag that a table of lines is behind the code */
 	uint16_t pool_holder, pool_bytes; /* its entries begin at pool_bytes */
+	uint16_t pool_length;		  /* int: so many entries */
 	uint16_t pool_source_file;	  /* u2, index of a Symbol; HOTSPOT_NO: …  */
 	uint16_t klass_source_file;	  /* … InstanceKlass has it (8 to 12) */
 	uint16_t klass_name;

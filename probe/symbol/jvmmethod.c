@@ -127,6 +127,7 @@ static int read_class(struct jvm_reader *reader, uint64_t pool, struct buf *text
 	struct jvmname name;
 
 	jvm_span_want(&head, layout->pool_holder);
+	jvm_span_want(&head, layout->pool_length);
 	jvm_span_want(&head, layout->pool_source_file);
 	int r = jvm_span_read(&head, reader, pool);
 	if (r < 0)
@@ -143,7 +144,8 @@ static int read_class(struct jvm_reader *reader, uint64_t pool, struct buf *text
 	uint16_t file = layout->pool_source_file == HOTSPOT_NO
 				? jvm_u2(&holder, layout->klass_source_file)
 				: jvm_u2(&head, layout->pool_source_file);
-	if (!file)
+	/* A method handle's wrapper has the number of another pool. */
+	if (!file || file >= jvm_int(&head, layout->pool_length))
 		return 0;
 	r = read_entry(reader, pool, file, &name);
 	if (r == 0)

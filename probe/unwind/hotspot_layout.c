@@ -66,6 +66,7 @@ static const struct layout_row rows[] = {
 	OBJECT(CONST_NAME, 2, walk.const_name),
 	OBJECT(CONST_SIGNATURE, 2, walk.const_signature),
 	OBJECT(POOL_HOLDER, 8, pool_holder),
+	OBJECT(POOL_LENGTH, 4, pool_length),
 	PERHAPS(POOL_SOURCE, 2, pool_source_file),
 	PERHAPS(KLASS_SOURCE, 2, klass_source_file),
 	OBJECT(KLASS_NAME, 8, klass_name),
