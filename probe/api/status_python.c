@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/status_codes.h"
 #include "profile/interpreter.h"
 #include "profile/jvm.h"
 
@@ -69,10 +70,5 @@ void status_python(cJSON *to, const struct services *services, const struct code
 	engine_targets(services->engine, count, &counts);
 	cJSON_AddNumberToObject(python, "processes", counts.processes);
 	cJSON_AddNumberToObject(python, "unsupported", counts.unsupported);
-	cJSON_AddNumberToObject(python, "code_objects", (double)codes->known);
-	cJSON_AddNumberToObject(python, "bytes", (double)codes->bytes);
-	cJSON_AddNumberToObject(python, "read", (double)codes->read);
-	cJSON *causes = cJSON_AddObjectToObject(python, "lost");
-	for (int i = 0; i < CODE_LOST_COUNT; i++)
-		cJSON_AddNumberToObject(causes, code_loss_name(i), (double)codes->lost[i]);
+	status_codes(python, "code_objects", codes);
 }

@@ -94,22 +94,6 @@ static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc
 	return from < code->places_count ? &code->places[from] : NULL;
 }
 
-/*
- * Where the compiler kept places for all of the code, one tells of what lies before it, from the
- * place before it on. C1's tells of instructions that end there. C2's tells of those that begin
- * there, too, but for a call's: that is where it returns to.
- */
-static const struct jvmplace *place_of(const struct jvmcode *code, uint32_t pc, bool is_return)
-{
-	const struct jvmplace *place = place_from(code, pc);
-
-	if (is_return || !place || place->pc != pc)
-		return place;
-	if (code->level == JVMCODE_LEVEL_C2 && !place->can_stop)
-		return place;
-	return place_from(code, pc + 1);
-}
-
 static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct jvm_frame *frames,
 			      bool *unsure)
 {
@@ -120,15 +104,13 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 
 	if (!code->scopes_count) /* a native method's */
 		return outermost(code, 0, frames);
-	if (is_return) {
-		place = place_from(code, pc);
-		if (place && place->pc != pc)
-			place = NULL;
-	} else if (pc < code->complete) {
+	if (!is_return && pc < code->complete)
 		return outermost(code, 0, frames);
-	}
-	if (!place && code->is_known_everywhere)
-		place = place_of(code, pc, is_return);
+	/* A place tells of the instructions that end there, from the place before it on; what a
+	 * frame was interrupted at ends behind its pc. */
+	place = place_from(code, is_return ? pc : pc + 1);
+	if (place && place->pc != pc && !code->is_known_everywhere)
+		place = NULL;
 	if (place)
 		count = chain(code, place->scope, frames);
 	if (count)
