@@ -32,7 +32,8 @@ BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
             -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES  := $(sort $(wildcard probe/*/*.c pystack/*.c)) probe/main.c
-OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/probe/output/svg_assets.o
+ASSETS   := $(BUILD)/probe/output/svg_assets.o $(BUILD)/probe/proc/attach_agent.o
+OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 # All but main: what unit tests and fuzz targets link.
 LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
 BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
@@ -65,6 +66,22 @@ $(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flame
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) -c -o $@ $<
+
+$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so
+	@mkdir -p $(@D)
+	$(call say,as)
+	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -c -o $@ $<
+
+# The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
+AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
+              -fno-stack-protector -fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables \
+              -Wno-cast-function-type
+AGENTSOURCES := $(sort $(wildcard jvm_agent/*.c))
+$(BUILD)/stackprobe-agent.so: $(AGENTSOURCES) $(wildcard jvm_agent/*.h)
+	@mkdir -p $(@D)
+	$(call say,agent)
+	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack -s \
+		-o $@ $(AGENTSOURCES)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
@@ -113,7 +130,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
-            test/cfi/*.c test/bpf/*.c test/memory/*.c test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c test/programs/python/*.c \
+            test/cfi/*.c test/bpf/*.c test/memory/*.c test/java/*.c jvm_agent/*.[ch] test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c test/programs/python/*.c test/programs/java/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
 SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run) \

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define COPIES	       8			  /* one step reads less; a power of two */
+#define COPIES	       16			  /* one step reads less; a power of two */
 #define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what unwind.h reads at once */
 
 struct copy {

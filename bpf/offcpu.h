@@ -65,6 +65,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 		record->lost = 0;
 		record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
 		record->python = walk->python_at;
+		record->hotspot = walk->hotspot_at;
 		record->weight = weight;
 		mark_open(walk->tid, 1);
 	}

@@ -58,9 +58,8 @@ struct thread_record {
 	uint32_t lost;	      /* that wait's stack was lost: no iterator takes it again */
 	uint32_t pending;     /* its stack is cut where a table is on its way: to be taken again */
 	uint32_t of_hists;    /* it is wanted for histograms */
-	uint32_t python;      /* struct target_value.python at that stack: with another one it is
-				 taken again */
-	uint32_t pad;
+	/* struct target_value's at that stack: with another one it is taken again. */
+	uint32_t python, hotspot;
 	uint64_t looks; /* of the iterator */
 	/* Waits whose end has begun to be counted, was counted (bpf/wait.h). */
 	uint64_t ends, ended;

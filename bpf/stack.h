@@ -54,11 +54,14 @@ static __always_inline void set_read(const struct walk *walk)
 		target->unread = 0;
 }
 
-/* Python's words, from where they wait. (The kernel copies upwards: they may overlap.) */
-static __always_inline bool append_python(struct walk *walk)
+/* Python's words, or Java's details, from where they wait. (The kernel copies upwards: they may
+ * overlap.) */
+static __always_inline bool append_words(struct walk *walk)
 {
 	uint32_t native = walk->head.words_count, count = walk->python.words_count;
 
+	if (walk->hotspot_at)
+		count = walk->hotspot.details;
 	if (!count)
 		return true;
 	if (native > NATIVE_WORDS_MAX || count > PYTHON_WORDS_MAX ||
@@ -75,7 +78,7 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 	uint64_t bytes, flag;
 
 	walk->head.time_ns = now_ns;
-	if (!append_python(walk))
+	if (!append_words(walk))
 		return false;
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
@@ -352,7 +355,7 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 	if (has_user && unwind_begin(walk, user)) {
 		if (taking->leaf)
 			walk->known &= ~WALK_EXACT;
-		if (walk->python_at)
+		if (walk->python_at && !walk->hotspot_at)
 			python_user(walk->level);
 		if (take_again(walk, kernel_hash, taking))
 			return true;
@@ -381,6 +384,8 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
 	walk->python_at = target->python;
+	walk->hotspot_at = target->hotspot;
+	walk->hotspot.details = 0;
 	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
 	walk->head.key.hash = settings->hash_seed;
 	walk->head.key.probe = probe;

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "bare.h"
+#include "hotspot_walk.h"
 
 int caller_by_rule(uint32_t level, uint32_t number);
 int is_made_root(uint32_t level);
@@ -182,6 +182,8 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 		return TRUNCATED_TABLE_PENDING;
 	case SPAN_BARE:
 		return caller_bare(walk->level, true);
+	case SPAN_HOTSPOT:
+		return caller_hotspot(walk, caller);
 	default:
 		return TRUNCATED_NO_TABLE;
 	}
@@ -249,10 +251,23 @@ static __always_inline int walk_end(struct walk *walk, int why)
 	if (walk->unsure && why != STEP_END) {
 		walk->head.words_count = walk->unsure - 1;
 		walk->head.key.hash = walk->unsure_hash;
+		walk->hotspot.details = walk->unsure_details;
 		why = TRUNCATED_FRAME_POINTER;
 	}
 	walk->head.truncated = why == STEP_END ? TRUNCATED_NOT : why;
 	return 1;
+}
+
+/* Pushes the frame that the walk has come to, which lies in walk->span. Else why the walk ends. */
+static __always_inline int push_frame(struct walk *walk)
+{
+	bool exact = walk->known & WALK_EXACT;
+
+	if (span_kind(&walk->span) == SPAN_HOTSPOT)
+		return hotspot_arrive(walk->level);
+	return walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc)
+		       ? 0
+		       : TRUNCATED_DEPTH;
 }
 
 /* Goes on to the caller. 1: the walk has ended. */
@@ -260,7 +275,6 @@ __noinline int unwind_step(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 	struct caller *caller;
-	bool exact;
 	int r;
 
 	if (!walk)
@@ -274,16 +288,15 @@ __noinline int unwind_step(uint32_t level)
 		return walk_end(walk, r != STEP_END && is_made_root(level) ? STEP_END : r);
 	walk->unsure = caller->unsure ? walk->head.words_count + 1 : 0;
 	walk->unsure_hash = walk->head.key.hash;
-	exact = caller->known & WALK_EXACT;
-	if (!walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, caller->pc))
-		return walk_end(walk, TRUNCATED_DEPTH);
+	walk->unsure_details = walk->hotspot.details;
 	walk->known = caller->known;
 	walk->pc = caller->pc;
 	walk->sp = caller->sp;
 	walk->fp = caller->fp;
 	walk->bx = caller->bx;
 	walk->context = caller->context;
-	return 0;
+	r = push_frame(walk);
+	return r ? walk_end(walk, r) : 0;
 }
 
 /* The walk begins at these registers. False: that is no code that can be walked. */
@@ -386,7 +399,14 @@ static __always_inline bool unwind_leaf(struct walk *walk)
 
 	if (!found && exact && leave_probe(walk))
 		found = span_find(walk, walk->pc);
-	walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc);
+	hotspot_begin(walk);
+	if (found) {
+		walk->head.truncated = push_frame(walk);
+		if (walk->head.truncated)
+			return false;
+	} else {
+		walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc);
+	}
 	walk->head.truncated = TRUNCATED_DEPTH;
 	if (!found)
 		walk->head.truncated =

@@ -9,13 +9,14 @@
 
 struct sched_settings sched;
 
-#define STEPS_MAX    (USER_FRAMES_MAX * 2)
+#define STEPS_MAX    (USER_FRAMES_MAX * 4)
 #define PYTHON_READS 5 /* in one step (a frame, its code, two names), and the step */
 
 /* A step changes these; and the last word may be named anew. */
 struct {
 	uint64_t pc, sp, fp, bx, context, unsure_hash, hash, word;
-	uint32_t known, unsure, words_count, truncated;
+	uint32_t known, unsure, words_count, truncated, unsure_details, details;
+	uint64_t blob[sizeof(struct hotspot_blob) / 8];
 } before;
 
 uint32_t next_copy;
@@ -42,6 +43,9 @@ __noinline int step_save(uint32_t level)
 	before.unsure = walk->unsure;
 	before.words_count = walk->head.words_count;
 	before.truncated = walk->head.truncated;
+	before.unsure_details = walk->unsure_details;
+	before.details = walk->hotspot.details;
+	__builtin_memcpy(before.blob, &walk->hotspot.blob, sizeof(before.blob));
 	last = walk->head.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)
 		before.word = walk->words[last];
@@ -66,6 +70,9 @@ __noinline int step_undo(uint32_t level)
 	walk->unsure = before.unsure;
 	walk->head.words_count = before.words_count;
 	walk->head.truncated = before.truncated;
+	walk->unsure_details = before.unsure_details;
+	walk->hotspot.details = before.details;
+	__builtin_memcpy(&walk->hotspot.blob, before.blob, sizeof(before.blob));
 	last = before.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)
 		walk->words[last] = before.word;
@@ -102,7 +109,26 @@ static __always_inline void copy_missing(struct task_struct *task)
 
 struct stepping {
 	struct task_struct *task;
+	bool goes_on;
 };
+
+/* 1: the first frame is there. */
+static long first_step(uint32_t number, void *arg)
+{
+	struct stepping *stepping = arg;
+	struct walk *walk = walk_at(0);
+
+	if (!walk)
+		return 1;
+	step_save(0);
+	missing.bytes = 0;
+	stepping->goes_on = unwind_leaf(walk);
+	if (!missing.bytes)
+		return 1;
+	step_undo(0);
+	copy_missing(stepping->task);
+	return 0;
+}
 
 /* 1: the walk has ended. */
 static long step(uint32_t number, void *arg)
@@ -156,7 +182,8 @@ static __always_inline void walk_on(struct walk *walk, struct task_struct *task)
 {
 	struct stepping stepping = {.task = task};
 
-	if (unwind_leaf(walk))
+	bpf_loop(STEPS_MAX, first_step, &stepping, 0);
+	if (stepping.goes_on)
 		bpf_loop(STEPS_MAX, step, &stepping, 0);
 }
 
@@ -192,7 +219,8 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	if (walk->head.truncated == TRUNCATED_NOT && user_regs_of(walk, task)) {
 		if (unwind_begin(walk, &walk->user)) {
 			walk->head.key.hash = seed;
-			walk_python(task);
+			if (!walk->hotspot_at)
+				walk_python(task);
 			walk_on(walk, task);
 		} else {
 			walk->head.truncated = TRUNCATED_NARROW;
@@ -203,7 +231,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 }
 
 /* Whether that wait has a stack already that will stay, or had one that was lost. One that was
- * taken before its Python was found won't. */
+ * taken before its Python or its Java was found won't. */
 static __always_inline bool is_seen(struct task_struct *task, const struct target_value *target,
 				    uint64_t switches)
 {
@@ -212,7 +240,8 @@ static __always_inline bool is_seen(struct task_struct *task, const struct targe
 	return record && record->session == sched.session && record->switches == switches &&
 	       record->left_ns >= sched.wait_since_ns &&
 	       ((record->weight && !record->pending &&
-		 (!target->python || record->python == target->python)) ||
+		 (!target->python || record->python == target->python) &&
+		 (!target->hotspot || record->hotspot == target->hotspot)) ||
 		record->lost);
 }
 
@@ -239,6 +268,7 @@ static __always_inline void set_record(struct task_struct *task, const struct wa
 	record->lost = 0;
 	record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
 	record->python = walk->python_at;
+	record->hotspot = walk->hotspot_at;
 	if (!record->weight)
 		record->weight = 1;
 }

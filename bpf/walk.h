@@ -94,6 +94,42 @@ struct python_walk {
 	struct python_sum sums[PYTHON_SUMS];	/* by address */
 };
 
+/* What holds a pc of a Java VM's code cache, or an interpreted method (bpf/hotspot_blob.h). */
+enum hotspot_kind {
+	HOTSPOT_NONE,
+	HOTSPOT_NMETHOD,
+	HOTSPOT_STUB,
+	HOTSPOT_INTERPRETER,
+	HOTSPOT_METHOD
+};
+
+struct hotspot_blob {
+	uint64_t from, to;    /* the CodeBlob; HOTSPOT_METHOD: the Method's address, and one more */
+	uint64_t code;	      /* where its code begins; HOTSPOT_METHOD: its bytecodes */
+	uint64_t deopt[2];    /* HOTSPOT_NMETHOD: the deopt handlers; 0: it has none */
+	uint32_t kind;	      /* enum hotspot_kind */
+	uint32_t id;	      /* bpf/hotspot.h; 0: a stub */
+	uint32_t frame_words; /* HOTSPOT_METHOD: bytes of its bytecodes */
+	int32_t complete;     /* offset in the code from which on the frame is there */
+	uint32_t orig_pc;     /* where a deoptimized frame has its pc, in bytes from sp */
+	uint32_t pad;
+};
+
+#define HOTSPOT_KNOWN 8 /* a power of two */
+
+/* What a walk through Java's frames knows (bpf/hotspot_walk.h). */
+struct hotspot_walk {
+	struct hotspot at;
+	struct hotspot_blob blob;		  /* of the frame that the walk has come to */
+	struct hotspot_blob found;		  /* that was looked up last … */
+	struct hotspot_blob known[HOTSPOT_KNOWN]; /* … and before, by what was asked for */
+	uint64_t asked;				  /* a pc of which the block is looked for … */
+	uint64_t segment;			  /* … and the segment that this has come to */
+	uint64_t bcp, method, sender;		  /* of an interpreted frame */
+	uint32_t details;			  /* words that wait at PYTHON_AT */
+	uint32_t push_at; /* where in its bytes a prologue changes sp (hotspot_code.h) */
+};
+
 struct walk {
 	uint32_t busy;	 /* who have it, or try to */
 	uint32_t level;	 /* its own number, which global functions take */
@@ -106,6 +142,7 @@ struct walk {
 	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
 	uint32_t python_at;	     /* its struct cpython, in the arena; 0: none */
+	uint32_t hotspot_at;	     /* its struct hotspot, the same */
 	uint32_t low, high;	     /* of the search that goes on (lookup.h) */
 	struct span span;	     /* that holds pc */
 	struct table_rule rule;	     /* of that frame, where its row names one */
@@ -115,7 +152,8 @@ struct walk {
 
 	/* pc was found in a way that the frame after it has to confirm: where the walk goes back to
 	 * if it doesn't. */
-	uint64_t unsure_hash; /* (unsure: words_count before, plus one; 0: no) */
+	uint64_t unsure_hash;	 /* (unsure: words_count before, plus one; 0: no) */
+	uint32_t unsure_details; /* hotspot.details before */
 
 	uint32_t tid;
 	uint64_t task;	       /* that isn't the current one (bpf/waiting.bpf.c) */
@@ -130,6 +168,7 @@ struct walk {
 	uint64_t window[WINDOW_WORDS];
 
 	struct python_walk python;
+	struct hotspot_walk hotspot;
 
 	uint64_t kernel_from, kernel_to; /* of the kernel's stack that is looked at */
 	uint64_t raw_count;		 /* words of it that are in words, behind RAW_AT */

@@ -94,6 +94,26 @@ build/test/programs/%.class: test/programs/%.java
 	$(call say,javac)
 	$(Q)javac -d $(@D) $<
 
+# Java's programs with known stacks, for JDK 8 and later, and their native methods.
+JAVASOURCES := $(wildcard test/programs/java/truth/*.java)
+ifneq ($(shell command -v javac 2>/dev/null),)
+JAVAC_HOME := $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
+PROGRAMS += build/test/programs/java/truth/Leaves.class
+ifneq ($(wildcard $(JAVAC_HOME)/include/jni.h),)
+PROGRAMS += build/test/programs/java/libnative.so
+endif
+endif
+build/test/programs/java/truth/Leaves.class: $(JAVASOURCES)
+	@mkdir -p build/test/programs/java
+	$(call say,javac)
+	$(Q)rm -rf build/test/programs/java/truth
+	$(Q)javac --release 8 -Xlint:all,-options -Werror -d build/test/programs/java $(JAVASOURCES)
+build/test/programs/java/libnative.so: test/programs/java/native.c
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -fPIC -shared -I$(JAVAC_HOME)/include \
+		-I$(JAVAC_HOME)/include/linux -o $@ $<
+
 # As Fedora builds its programs: stripped, its symbols inside it, packed.
 PROGRAMS += build/test/programs/thirds_mini
 build/test/programs/thirds_mini: build/test/programs/thirds
@@ -173,9 +193,17 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
+# Attaches to Java VMs, without the daemon.
+PROGRAMS += $(BUILD)/test/java/attach
+$(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
 # Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
 # test_cleaner has a clock of its own, test_tables and test_codes make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
@@ -242,7 +270,7 @@ FUZZBUILD   := build/fuzz
 FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
-               $(BUILD)/probe/output/svg_assets.o
+               $(ASSETS)
 FUZZ_SECONDS ?= 15
 $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
@@ -292,6 +320,10 @@ fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_
 .PHONY: check-pythons
 check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (half an hour)
 	$(MAKE) e2e PYTHONS= E2E_TESTS="$(wildcard test/e2e/test_python_*.py)"
+
+.PHONY: check-javas
+check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21, 25 (half an hour)
+	$(MAKE) e2e E2E_TESTS="$(wildcard test/e2e/test_java_*.py)"
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)

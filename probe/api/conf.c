@@ -201,12 +201,22 @@ static int take_allocations(struct reader *reader, const config_setting_t *setti
 	return take_size(reader, setting, &reader->conf->sizes.allocations, 1024, 1 << 24);
 }
 
-static int take_python(struct reader *reader, const config_setting_t *setting)
+static int take_bool(struct reader *reader, const config_setting_t *setting, uint32_t *to)
 {
 	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
 		return refuse(reader, setting, "true or false");
-	reader->conf->sizes.python = (uint32_t)config_setting_get_bool(setting);
+	*to = (uint32_t)config_setting_get_bool(setting);
 	return 0;
+}
+
+static int take_python(struct reader *reader, const config_setting_t *setting)
+{
+	return take_bool(reader, setting, &reader->conf->sizes.python);
+}
+
+static int take_java(struct reader *reader, const config_setting_t *setting)
+{
+	return take_bool(reader, setting, &reader->conf->sizes.java);
 }
 
 /* A number that may be larger than 32 bits hold (written with an L, then). */
@@ -259,6 +269,7 @@ static const struct key keys[] = {
 	{"bpf.tables_bytes", take_tables},
 	{"bpf.allocations", take_allocations},
 	{"bpf.python", take_python},
+	{"bpf.java", take_java},
 	{"retention.days", take_retention_days},
 	{"retention.bytes", take_retention_bytes},
 	{"retention.interval", take_retention_interval},
@@ -277,7 +288,8 @@ int conf_init(struct conf *conf)
 			  .life_ring = 1 << 18,
 			  .tables_bytes = 32 << 20,
 			  .allocations = 1 << 18,
-			  .python = 1},
+			  .python = 1,
+			  .java = 1},
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
 	conf->roots[0] = strdup("/var/log");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/interpreter.h"
+#include "symbol/jvmcode.h"
 #include "symbol/pycode.h"
 
 #define TEXT_MAX (64 * 1024 * 1024)
@@ -35,6 +36,8 @@ void batch_free(struct batch *batch)
 		interpreter_unref(batch->spots[i].interpreter);
 		if (batch->spots[i].python)
 			pycode_unref(batch->spots[i].python);
+		if (batch->spots[i].java)
+			jvmcode_unref(batch->spots[i].java);
 	}
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);
@@ -87,7 +90,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	      const struct target *target, uint32_t subscribers, const struct counted *counted,
 	      struct symbol_files *files, enum truncation *truncated)
 {
-	int r = reserve(batch, stack->words_count);
+	int r = reserve(batch, WORDS_MAX);
 
 	if (r < 0)
 		return r;

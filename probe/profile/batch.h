@@ -55,6 +55,8 @@ struct batch_result {
 	uint64_t truncated[PROBE_COUNT][TRUNCATED_COUNT];
 	uint64_t refused;    /* events that found no room in a profile */
 	uint64_t unrecorded; /* events that found no room in its records */
+	/* events of Java stacks in which it isn't known which inlined methods are there */
+	uint64_t inline_unknown;
 };
 
 /* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the

@@ -108,7 +108,7 @@ static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch
 			     struct grafted *grafted)
 {
 	bool unknown = stack->frames_count == 0 ||
-		       (stack->truncated == TRUNCATED_UNMAPPED && !stack->has_python);
+		       (stack->truncated == TRUNCATED_UNMAPPED && !stack->has_names);
 
 	if (stack->truncated != TRUNCATED_NOT) {
 		node = below_marker(tree, node, FRAME_TRUNCATED);
@@ -121,11 +121,10 @@ static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch
 	return node;
 }
 
-int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
-		    const struct batch_stack *stack, const struct merged *frames,
-		    struct grafted *grafted)
+static int64_t graft_frames(struct grafting *grafting, int64_t node, const struct batch *batch,
+			    const struct batch_stack *stack, const struct merged *frames,
+			    struct grafted *grafted)
 {
-	node = graft_markers(grafting->tree, node, stack, grafted);
 	for (size_t i = stack->frames_count, leaf = leaf_of(batch, stack, frames); i > leaf; i--) {
 		struct merged frame = frames[i - 1];
 		const struct spot *spot = &batch->spots[frame.frame];
@@ -135,6 +134,20 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 			continue;
 		node = below_spot(grafting, node, batch, frame.frame);
 		count_frame(grafted, is_in_library(stack, spot), native_only);
+	}
+	return node;
+}
+
+int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
+		    const struct batch_stack *stack, const struct merged *frames,
+		    struct grafted *grafted)
+{
+	node = graft_markers(grafting->tree, node, stack, grafted);
+	if (stack->is_vms_own && !grafting->detail.native_stack) {
+		node = below_marker(grafting->tree, node, FRAME_JVM);
+		count_frame(grafted, false, false);
+	} else {
+		node = graft_frames(grafting, node, batch, stack, frames, grafted);
 	}
 	if (stack->part < PART_COUNT && part_frames[stack->part])
 		node = below_marker(grafting->tree, node, part_frames[stack->part]);

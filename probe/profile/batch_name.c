@@ -89,6 +89,11 @@ static struct allocating_frame frame_of(const struct batch *batch, struct merged
 					 .module = file ? symbol_file_module(file) : NULL};
 }
 
+static bool is_managed(const struct code *code)
+{
+	return code->place == CODE_PYTHON || code->place == CODE_JAVA;
+}
+
 /* Whether an allocator, or the C library, mapped it for itself. */
 static bool is_own_mapping(const struct batch *batch, const struct batch_stack *stack,
 			   const struct merged *frames)
@@ -99,8 +104,8 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 	for (size_t i = 1; i < stack->frames_count; i++) {
 		struct allocating_frame frame = frame_of(batch, frames[i]);
 
-		/* The name of Python's code says nothing of that kind. */
-		if (batch->spots[frames[i].frame].code.place != CODE_PYTHON &&
+		/* The name of Python's and Java's code says nothing of that kind. */
+		if (!is_managed(&batch->spots[frames[i].frame].code) &&
 		    allocating_above(&leaf, &frame, i, stack->program))
 			return true;
 	}
@@ -130,6 +135,7 @@ static void note(const struct batch *batch, struct destinations *to,
 		.who = stack->who,
 		.libraries = {grafted.in_library.bits, grafted.in_library.bytes},
 		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
+		.vms_own = stack->is_vms_own,
 	};
 	ledger_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
 }
@@ -140,6 +146,8 @@ static void name_stack(const struct batch *batch, struct destinations *to,
 {
 	if (stack->subscribers)
 		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
+	if (stack->subscribers && stack->inline_unknown)
+		result->inline_unknown += stack->count.events;
 	note(batch, to, stack, frames);
 	if (stack->part != PART_MAPPED)
 		add_to_sinks(batch, to, stack, frames, result);

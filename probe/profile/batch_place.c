@@ -5,22 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "profile/codes_java.h"
 #include "profile/codes_python.h"
 #include "profile/interpreter.h"
+#include "profile/jvm.h"
 
-struct placing {
-	struct batch *batch;
-	const struct stack *stack;
-	const struct target *target;
-	struct symbol_files *files;
-	enum truncation truncated;
-	struct place_room *room;
-	size_t natives, pythons;
-};
-
-static int reserve_spot(struct batch *batch)
+int batch_reserve_spots(struct batch *batch, size_t more)
 {
-	if (batch->spots_count < batch->spots_capacity)
+	if (batch->spots_count + more > SPOTS_MAX)
+		return -ENOSPC;
+	if (batch->spots_count + more <= batch->spots_capacity)
 		return 0;
 	size_t capacity = batch->spots_capacity ? batch->spots_capacity * 2 : 256;
 	struct spot *grown = reallocarray(batch->spots, capacity, sizeof(*grown));
@@ -31,11 +25,10 @@ static int reserve_spot(struct batch *batch)
 	return 0;
 }
 
-/* The spot of that key. *is_new: it is to be filled. */
-static int64_t spot_of(struct batch *batch, const struct spot_key *key, bool *is_new)
+int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_new)
 {
 	uint32_t *number;
-	int r = reserve_spot(batch);
+	int r = batch_reserve_spots(batch, 1);
 
 	if (r < 0)
 		return r;
@@ -45,7 +38,7 @@ static int64_t spot_of(struct batch *batch, const struct spot_key *key, bool *is
 	*is_new = r > 0;
 	if (*is_new) {
 		*number = (uint32_t)batch->spots_count++;
-		batch->spots[*number] = (struct spot){0};
+		batch->spots[*number] = (struct spot){.places = 1};
 	}
 	return *number;
 }
@@ -58,7 +51,7 @@ static int64_t native_spot(const struct placing *placing, const struct code *cod
 	struct symbol_place place = {code->mapped_from ? target->pid : 0, code->mapped_from,
 				     code->mapped_to};
 	bool is_new;
-	int64_t number = spot_of(placing->batch, &key, &is_new);
+	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
 
 	if (number < 0 || !is_new)
 		return number;
@@ -69,45 +62,6 @@ static int64_t native_spot(const struct placing *placing, const struct code *cod
 		spans_used(target->spans, code->file);
 	}
 	return number;
-}
-
-static int64_t find_python_spot(const struct placing *placing, const uint64_t words[2])
-{
-	const struct target *target = placing->target;
-	struct pycode *python =
-		codes_find_python(target, words[0] & FRAME_ADDRESS, (uint32_t)(words[1] >> 32));
-	uint32_t instruction = python ? (uint32_t)words[1] : 0;
-	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction, CODE_PYTHON};
-	bool is_new;
-	int64_t number = spot_of(placing->batch, &key, &is_new);
-
-	if (number < 0 || !is_new)
-		return number;
-	struct spot *spot = &placing->batch->spots[number];
-	spot->python = python ? pycode_ref(python) : NULL;
-	spot->interpreter = interpreter_ref(target->interpreter);
-	spot->code = (struct code){
-		.place = CODE_PYTHON,
-		.python = python,
-		.script_dir = target->interpreter ? target->interpreter->script_dir : NULL,
-		.instruction = instruction,
-	};
-	return number;
-}
-
-static int64_t python_spot(const struct placing *placing, const uint64_t words[2])
-{
-	uint64_t hash = (words[0] ^ words[1]) * UINT64_C(0x9e3779b97f4a7c15);
-	struct placed_python *placed = &placing->room->placed[hash >> (64 - PLACED_BITS)];
-
-	if (placed->target == placing->target && placed->words[0] == words[0] &&
-	    placed->words[1] == words[1])
-		return placed->spot;
-	int64_t spot = find_python_spot(placing, words);
-	if (spot >= 0)
-		*placed = (struct placed_python){
-			placing->target, {words[0], words[1]}, (uint32_t)spot};
-	return spot;
 }
 
 static uint64_t kernel_address(uint64_t word)
@@ -129,47 +83,95 @@ static int code_of(const struct space *space, uint64_t word, uint64_t time_ns, s
 	return r;
 }
 
-static bool is_python(uint64_t word)
+/* No native word: those come first. */
+static bool is_behind(uint64_t word)
 {
 	uint64_t kind = word >> FRAME_KIND_SHIFT;
 
-	return kind == FRAME_PYTHON || kind == FRAME_PYTHON_ENTRY;
+	return kind == FRAME_PYTHON || kind == FRAME_PYTHON_ENTRY || kind == FRAME_JAVA_DETAIL;
 }
 
 /* What merging has to know of it. */
-static uint8_t native_flags(const struct interpreter *interpreter, const struct code *code)
+static uint8_t native_flags(const struct target *target, const struct code *code)
 {
-	uint8_t flags = interpreter_owns(interpreter, code) ? NATIVE_OWN : 0;
+	uint8_t flags = interpreter_owns(target->interpreter, code) ? NATIVE_OWN : 0;
 
-	if (flags && interpreter_is_loop(interpreter, code))
+	if (flags && interpreter_is_loop(target->interpreter, code))
 		flags |= NATIVE_LOOP;
 	if (code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file)))
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
+	if (jvm_is_supported(target->jvm) && jvm_owns(target->jvm, code))
+		flags |= NATIVE_VM;
 	return flags;
 }
 
-/* Until one that lies nowhere. */
-static int place_natives(struct placing *placing, const uint64_t *words, size_t count)
+static bool put_native(struct placing *placing, uint32_t spot, uint8_t flags)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct code code;
+	if (placing->natives == NATIVE_PLACES_MAX) {
+		placing->truncated = TRUNCATED_DEPTH;
+		return false;
+	}
+	placing->room->spots[placing->natives] = spot;
+	placing->room->natives[placing->natives++] = flags;
+	return true;
+}
 
-		if (code_of(placing->target->space, words[i], placing->stack->time_ns, &code) < 0) {
-			placing->truncated = words[i] >> FRAME_KIND_SHIFT == FRAME_NATIVE
-						     ? TRUNCATED_UNMAPPED
-						     : TRUNCATED_ADDRESS;
-			break;
-		}
-		int64_t spot = native_spot(placing, &code);
-		if (spot < 0)
-			return (int)spot;
-		placing->room->spots[i] = (uint32_t)spot;
-		placing->room->natives[i] = native_flags(placing->target->interpreter, &code);
-		placing->natives++;
+/* 1: the stack ends there, for it lies nowhere or there is no room. */
+static int place_native(struct placing *placing, uint64_t word)
+{
+	struct code code;
+
+	if (code_of(placing->target->space, word, placing->stack->time_ns, &code) < 0) {
+		placing->truncated = word >> FRAME_KIND_SHIFT == FRAME_NATIVE ? TRUNCATED_UNMAPPED
+									      : TRUNCATED_ADDRESS;
+		return 1;
+	}
+	int64_t spot = native_spot(placing, &code);
+	if (spot < 0)
+		return (int)spot;
+	return put_native(placing, (uint32_t)spot, native_flags(placing->target, &code)) ? 0 : 1;
+}
+
+/* The same of a Java frame, with what was inlined into it. */
+static int place_java(struct placing *placing, const uint64_t pair[2])
+{
+	uint8_t flags = java_is_stub(pair) ? NATIVE_VM : NATIVE_JAVA;
+	int64_t spot = batch_java_spot(placing, pair);
+
+	if (spot < 0)
+		return (int)spot;
+	const struct spot *first = &placing->batch->spots[spot];
+	placing->inline_unknown |= first->inline_unknown;
+	for (unsigned i = 0; i < first->places; i++) {
+		if (!put_native(placing, (uint32_t)spot + i, flags))
+			return 1;
 	}
 	return 0;
+}
+
+/* Until one that lies nowhere. Java's details are at `details`. */
+static int place_natives(struct placing *placing, const uint64_t *words, size_t count,
+			 const uint64_t *details, size_t details_count)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++) {
+		uint64_t pair[2] = {words[i], 0};
+
+		if (!java_is_frame(words[i])) {
+			r = place_native(placing, words[i]);
+			continue;
+		}
+		if (!details_count--) { /* the kernel's side tells them all */
+			placing->truncated = TRUNCATED_JAVA;
+			return 0;
+		}
+		pair[1] = *details++;
+		r = place_java(placing, pair);
+	}
+	return r < 0 ? r : 0;
 }
 
 static int place_pythons(struct placing *placing, const uint64_t *words, size_t count)
@@ -177,7 +179,7 @@ static int place_pythons(struct placing *placing, const uint64_t *words, size_t 
 	for (size_t i = 0; i + 1 < count && placing->pythons < PYTHON_FRAMES_MAX; i += 2) {
 		bool is_empty = !(words[i] & FRAME_ADDRESS);
 		bool is_entry = words[i] >> FRAME_KIND_SHIFT == FRAME_PYTHON_ENTRY;
-		int64_t spot = is_empty ? 0 : python_spot(placing, &words[i]);
+		int64_t spot = is_empty ? 0 : batch_python_spot(placing, &words[i]);
 
 		if (spot < 0)
 			return (int)spot;
@@ -206,11 +208,14 @@ static void join_chains(struct placing *placing, struct batch_stack *to)
 			       : PYTHON_DAMAGED,
 	};
 
+	to->is_vms_own = merge_is_vms_own(&merging);
+	to->inline_unknown = placing->inline_unknown;
 	to->frames_count = (uint32_t)merge_frames(&merging, frames, &to->truncated);
 	for (size_t i = 0; i < to->frames_count; i++) {
 		uint32_t spot = placing->room->spots[frames[i].frame];
 
-		to->has_python |= frames[i].frame >= placing->natives;
+		to->has_names |= frames[i].frame >= placing->natives ||
+				 batch->spots[spot].code.place == CODE_JAVA;
 		batch->spots[spot].may_call |= frames[i].shown == SHOWN_UNLESS_CALL;
 		frames[i].frame = spot & 0xffffff;
 	}
@@ -230,12 +235,16 @@ int batch_place(struct batch *batch, struct batch_stack *to, const struct stack 
 	};
 	size_t natives = 0;
 
-	while (natives < stack->words_count && !is_python(words[natives]))
+	while (natives < stack->words_count && !is_behind(words[natives]))
 		natives++;
+	const uint64_t *behind = words + natives;
+	size_t behind_count = stack->words_count - natives;
+	bool is_java = behind_count && behind[0] >> FRAME_KIND_SHIFT == FRAME_JAVA_DETAIL;
 	int r = place_natives(&placing, words,
-			      natives < NATIVE_WORDS_MAX ? natives : NATIVE_WORDS_MAX);
-	if (r == 0)
-		r = place_pythons(&placing, words + natives, stack->words_count - natives);
+			      natives < NATIVE_WORDS_MAX ? natives : NATIVE_WORDS_MAX, behind,
+			      is_java ? behind_count : 0);
+	if (r == 0 && !is_java)
+		r = place_pythons(&placing, behind, behind_count);
 	if (r == 0)
 		join_chains(&placing, to);
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/batch.c and batch_place.c (collect, on the loop's thread) and batch_name.c,
- * batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else includes it. */
+/* What profile/batch.c and batch_place.c, batch_pairs.c (collect, on the loop's thread) and
+ * batch_name.c, batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else
+ * includes it. */
 #pragma once
 
 #include "base/map.h"
@@ -16,7 +17,9 @@ struct batch_stack {
 	struct stack_key key;
 	uint32_t subscribers;  /* 0: it is for the ledger only */
 	uint32_t frames_count; /* leaf first, behind those of the stack before */
-	bool has_python;
+	bool has_names;	       /* some frames have names without its maps: Python's, Java's */
+	bool is_vms_own;       /* merge_is_vms_own() */
+	bool inline_unknown;   /* which inlined methods a Java frame has is not known */
 	enum truncation truncated;
 	struct stack_count count;
 };
@@ -24,20 +27,23 @@ struct batch_stack {
 /* A place in code that frames of the batch have: named once for all of them. */
 struct spot {
 	struct code code; /* with a reference to its file */
-	/* References of a Python frame: what `code` has borrowed. */
+	/* References of a Python or Java frame: what `code` has borrowed. */
 	struct pycode *python;
 	struct interpreter *interpreter;
+	struct jvmcode *java;
 	struct named named;
 	size_t name;	      /* in the batch's text */
 	bool may_call, calls; /* a frame of it is SHOWN_UNLESS_CALL; it is a call */
+	bool inline_unknown;
+	uint8_t places; /* this and the next spots are of one place in Java's code, leaf first */
 };
 
 struct spot_key {
 	uint64_t file, address, place;
 };
 
-/* A Python frame that was placed in this batch, and where. */
-struct placed_python {
+/* A pair of words, a Python or Java frame, that was placed in this batch, and where. */
+struct placed_pair {
 	const struct target *target;
 	uint64_t words[2];
 	uint32_t spot;
@@ -45,12 +51,17 @@ struct placed_python {
 
 #define PLACED_BITS 10
 
-/* For one stack, while it is placed; and the Python frames that were placed last, for a program's
- * stacks are made of few. */
+/* What a stack may have with Java's inlined methods, of which a native word may have many. */
+#define NATIVE_PLACES_MAX (WORDS_MAX - PYTHON_FRAMES_MAX)
+
+_Static_assert(NATIVE_PLACES_MAX > NATIVE_WORDS_MAX, "each word has a place");
+
+/* For one stack, while it is placed; and the pairs that were placed last, for a program's stacks
+ * are made of few. */
 struct place_room {
-	uint8_t natives[NATIVE_WORDS_MAX], pythons[PYTHON_FRAMES_MAX];
-	uint32_t spots[NATIVE_WORDS_MAX + PYTHON_FRAMES_MAX];
-	struct placed_python placed[1 << PLACED_BITS];
+	uint8_t natives[NATIVE_PLACES_MAX], pythons[PYTHON_FRAMES_MAX];
+	uint32_t spots[WORDS_MAX];
+	struct placed_pair placed[1 << PLACED_BITS];
 };
 
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
@@ -106,3 +117,25 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 /* The frames of a stack, behind those that the batch has, where they have room. -ENOSPC, -ENOMEM */
 int batch_place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
 		const uint64_t *words, const struct target *target, struct symbol_files *files);
+
+/* A stack on its way into the batch. */
+struct placing {
+	struct batch *batch;
+	const struct stack *stack;
+	const struct target *target;
+	struct symbol_files *files;
+	enum truncation truncated;
+	struct place_room *room;
+	size_t natives, pythons;
+	bool inline_unknown;
+};
+
+/* The spot of that key. *is_new: it is to be filled. */
+int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_new);
+
+/* Room for so many more, at most 256 at a time. -ENOSPC, -ENOMEM */
+int batch_reserve_spots(struct batch *batch, size_t more);
+
+/* The spot of a pair of words; of a Java frame the leaf-most one of its place. */
+int64_t batch_python_spot(const struct placing *placing, const uint64_t pair[2]);
+int64_t batch_java_spot(const struct placing *placing, const uint64_t pair[2]);

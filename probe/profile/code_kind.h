@@ -16,6 +16,7 @@ struct target;
 
 enum code_kind_number {
 	CODES_PYTHON, /* code objects: profile/codes_python.c */
+	CODES_JAVA,   /* code of Java VMs: profile/codes_java.c */
 	CODES_KINDS
 };
 

@@ -197,7 +197,8 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 static void end(struct drain *drain)
 {
 	window_clear(drain->window, drain->ended_window);
-	codes_sweep(drain->setup.codes);
+	for (int i = 0; i < CODES_KINDS; i++)
+		codes_sweep(drain->setup.codes[i]);
 	if (drain->started) {
 		targets_sweep(drain->setup.targets, drain->swapped_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
@@ -250,6 +251,7 @@ static void naming_done(struct job *job, bool finished)
 	}
 	drain->stats.refused += naming->result.refused;
 	drain->stats.unrecorded += naming->result.unrecorded;
+	drain->stats.inline_unknown += naming->result.inline_unknown;
 	end(drain);
 }
 
@@ -397,7 +399,8 @@ static void swap(void *arg)
 	if (drain->started)
 		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);
 	window_each(drain->window, drain->ended_window, look_again, drain);
-	codes_flush(drain->setup.codes);
+	for (int i = 0; i < CODES_KINDS; i++)
+		codes_flush(drain->setup.codes[i]);
 	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
 		join_window(drain);
 }

@@ -2,7 +2,7 @@
 /*
  * Reading a window ("drain"), every 30 s, when somebody asks, and before it fills up:
  *
- *	have waiting threads walked -> swap windows -> wait until new processes and code objects are
+ *	have waiting threads walked -> swap windows -> wait until new processes and their code are
  *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who
  *	asked
  *
@@ -25,7 +25,7 @@ struct drain_setup {
 	struct tracer *tracer;
 	struct waiting *waiting;
 	struct targets *targets;
-	struct codes *codes;
+	struct codes *codes[CODES_KINDS];
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
 	struct ledger *ledger;
@@ -70,8 +70,9 @@ struct drain_stats {
 	uint64_t unwanted[PROBE_COUNT]; /* samples of processes that did not match after all */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* by the daemon */
 	uint64_t truncated[PROBE_COUNT][TRUNCATED_COUNT];
-	uint64_t refused;    /* weight that found no room in a profile */
-	uint64_t unrecorded; /* events that found no room in a profile's records */
+	uint64_t refused;	 /* weight that found no room in a profile */
+	uint64_t unrecorded;	 /* events that found no room in a profile's records */
+	uint64_t inline_unknown; /* events of Java stacks with an inlined method that isn't known */
 	uint64_t windows, window_stacks;
 };
 const struct drain_stats *drain_stats(const struct drain *drain);

@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "profile/codes_java.h"
 #include "profile/codes_python.h"
 #include "profile/kind.h"
 #include "profile/waiting.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
-#define CODES_BYTES	     (32u * 1024 * 1024)
+#define PYTHON_BYTES	     (32u * 1024 * 1024)
+#define JAVA_BYTES	     (64u * 1024 * 1024)
 
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
@@ -48,7 +50,6 @@ static int engine_init_drain(struct engine *engine)
 		.tracer = engine->tracer,
 		.waiting = engine->waiting,
 		.targets = engine->targets,
-		.codes = engine->codes,
 		.files = engine->files,
 		.symbolizer = engine->symbolizer,
 		.ledger = heaps_ledger(engine->heaps),
@@ -59,7 +60,27 @@ static int engine_init_drain(struct engine *engine)
 		.ended = engine_drain_ended,
 		.arg = engine,
 	};
+	for (int i = 0; i < CODES_KINDS; i++)
+		drain.codes[i] = engine->codes[i];
 	return drain_new(&engine->drain, &drain);
+}
+
+static int engine_init_codes(struct engine *engine)
+{
+	static const struct {
+		const struct code_kind *kind;
+		size_t bytes_max;
+	} kinds[CODES_KINDS] = {
+		[CODES_PYTHON] = {&codes_python, PYTHON_BYTES},
+		[CODES_JAVA] = {&codes_java, JAVA_BYTES},
+	};
+	const struct engine_setup *setup = &engine->setup;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < CODES_KINDS; i++)
+		r = codes_new(&engine->codes[i], setup->loop, setup->urgent,
+			      targets_table(engine->targets), kinds[i].kind, kinds[i].bytes_max);
+	return r;
 }
 
 static int engine_init(struct engine *engine)
@@ -89,9 +110,10 @@ static int engine_init(struct engine *engine)
 				setup->urgent, setup->sizes.targets);
 	if (r == 0 && !setup->sizes.python)
 		targets_leave_python(engine->targets);
+	if (r == 0 && !setup->sizes.java)
+		targets_leave_java(engine->targets);
 	if (r == 0)
-		r = codes_new(&engine->codes, setup->loop, setup->urgent,
-			      targets_table(engine->targets), &codes_python, CODES_BYTES);
+		r = engine_init_codes(engine);
 	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
@@ -136,7 +158,8 @@ void engine_free(struct engine *engine)
 	allocators_free(engine->allocators);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
-	codes_free(engine->codes);
+	for (int i = 0; i < CODES_KINDS; i++)
+		codes_free(engine->codes[i]);
 	times_free(engine->times);
 	tracer_free(engine->tracer);
 	symbol_files_free(engine->files);

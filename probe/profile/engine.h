@@ -158,7 +158,7 @@ struct engine_stats {
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;
-	struct codes_stats codes;
+	struct codes_stats codes[CODES_KINDS];
 	struct times_stats times;
 	struct heaps_stats heaps;
 	struct allocators_stats allocators;

@@ -28,7 +28,7 @@ struct engine {
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
 	struct targets *targets;
-	struct codes *codes;
+	struct codes *codes[CODES_KINDS];
 	struct allocators *allocators;
 	struct waiting *waiting;
 	struct drain *drain;

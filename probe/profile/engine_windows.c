@@ -217,7 +217,8 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	stats->cpus = tracer_cpus(engine->tracer);
 	targets_stats(engine->targets, &stats->targets);
 	symbol_files_stats(engine->files, &stats->files);
-	codes_stats(engine->codes, &stats->codes);
+	for (int i = 0; i < CODES_KINDS; i++)
+		codes_stats(engine->codes[i], &stats->codes[i]);
 	stats->times = *times_stats(engine->times);
 	tracer_times_state(engine->tracer, &stats->times_state);
 	heaps_stats(engine->heaps, &stats->heaps);

@@ -103,6 +103,12 @@ static void add_bit(struct shown_bits *bits, bool set)
 	bits->bytes = frame / 8 + 1;
 }
 
+static int64_t graft_marker(struct tree *into, int64_t node, const char *name)
+{
+	return node < 0 ? node
+			: tree_child(into, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
+}
+
 /* Puts the frames that lead to a stack's leaf in the ledger's tree below `node`. */
 static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 		     const struct ledger_stack *stack, const struct detail *detail,
@@ -111,6 +117,8 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 	uint32_t path[PATH_MAX_NODES], leaf = stack->node;
 	size_t depth = 0;
 
+	if (stack->vms_own && !detail->native_stack)
+		return graft_marker(into, node, FRAME_JVM);
 	for (; leaf != TREE_ROOT && depth < PATH_MAX_NODES; leaf = tree_parent(from, leaf))
 		path[depth++] = leaf;
 	for (size_t i = 0; i < depth && node >= 0; i++) {
@@ -128,11 +136,7 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 /* Where its names aren't known: its process, `[unknown]`. */
 static int64_t graft_unknown(struct profile *profile, const struct record_who *who)
 {
-	int64_t node = profile_thread(profile, who, false);
-
-	return node < 0 ? node
-			: tree_child(profile->tree, (uint32_t)node, FRAME_TYPE_MARKER,
-				     FRAME_UNKNOWN, strlen(FRAME_UNKNOWN));
+	return graft_marker(profile->tree, profile_thread(profile, who, false), FRAME_UNKNOWN);
 }
 
 static void add_sum(struct profile *profile, const struct sum_key *key, const struct sum *sum,

@@ -15,7 +15,7 @@ struct entry {
 	uint32_t node;
 	uint32_t who, libraries, native_only; /* numbers of their bytes */
 	uint32_t window;		      /* it came in last */
-	bool own, partial, holds;
+	bool own, vms_own, partial, holds;
 };
 
 /* What is made anew when most of it is dead. */
@@ -174,6 +174,7 @@ int ledger_put(struct ledger *ledger, const struct stack_key *key, const struct 
 	entry->native_only = (uint32_t)native_only;
 	entry->window = ledger->window;
 	entry->own = stack->own;
+	entry->vms_own = stack->vms_own;
 	entry->partial = stack->partial;
 	set_sizes(ledger);
 	return 0;
@@ -196,6 +197,7 @@ bool ledger_get(const struct ledger *ledger, const struct stack_key *key,
 		return false;
 	stack->node = entry->node;
 	stack->own = entry->own;
+	stack->vms_own = entry->vms_own;
 	stack->partial = entry->partial;
 	memcpy(&stack->who, intern_get(ledger->contents.who, entry->who, NULL), sizeof(stack->who));
 	stack->libraries = get_bits(&ledger->contents, entry->libraries);

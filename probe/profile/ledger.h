@@ -29,6 +29,7 @@ struct ledger_limits {
 struct ledger_stack {
 	uint32_t node; /* where its frames end, in ledger_tree() */
 	bool own;      /* an allocator mapped for itself: it is never shown */
+	bool vms_own;  /* all of it is a Java VM's: without native_stack, [jvm] */
 	bool partial;  /* the daemon knew too little of it: the next time it may be better */
 	struct record_who who;
 	/* Borrowed until something is put or purged: which frames lie in a library, and which ones

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "profile/merge.h"
 
-#include <stdbool.h>
-
 struct state {
 	const struct merging *in;
 	struct merged *out;
@@ -10,6 +8,7 @@ struct state {
 	size_t python;		 /* the next Python frame */
 	bool any;		 /* there are Python frames … */
 	bool below;		 /* … and one is leafward of what comes next */
+	bool java_below;	 /* a Java method is */
 	size_t loops_without;	 /* loops, from the leaf, that have no segment */
 	size_t segments_at_loop; /* that the next loop has */
 };
@@ -53,7 +52,10 @@ static void put_native(struct state *state, size_t i)
 	bool own = what & (NATIVE_LOOP | NATIVE_OWN);
 	bool caller = i > 0 && state->in->natives[i - 1] & NATIVE_LOOP;
 
-	if (!state->any)
+	state->java_below |= what & NATIVE_JAVA;
+	if (what & NATIVE_VM && state->java_below)
+		put(state, i, SHOWN_NATIVE);
+	else if (!state->any)
 		put(state, i, SHOWN_ALWAYS);
 	else if (what & NATIVE_JIT && caller)
 		return; /* the trampoline of what the loop runs */
@@ -150,4 +152,15 @@ size_t merge_frames(const struct merging *merging, struct merged *merged,
 	put_segments(&state, SIZE_MAX);
 	*truncated = cause_of(merging, state.any);
 	return state.count;
+}
+
+bool merge_is_vms_own(const struct merging *merging)
+{
+	uint8_t all = 0;
+
+	for (size_t i = 0; i < merging->natives_count; i++)
+		all |= merging->natives[i];
+	/* Made code that the walker didn't take for Java's may be Java's all the same. */
+	return merging->truncated == TRUNCATED_NOT && all & NATIVE_VM &&
+	       !(all & (NATIVE_JAVA | NATIVE_JIT));
 }

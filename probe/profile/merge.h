@@ -16,9 +16,13 @@
  *of what called it (greenlet, PyThreadState_Swap): both are laid side by side at the leaf, and
  *loops beyond have no segment. So are chains that don't reach their root; Python frames beyond the
  *last loop are without native ones.
+ *
+ * Java's frames are native ones (doc/decisions/0014-java.md): the VM's own code is for native_stack
+ * only where a Java method is leafward of it.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +34,8 @@ enum merge_native {
 	NATIVE_OWN = 2,	 /* code of the interpreter's file; a loop is that too */
 	NATIVE_JIT = 4,	 /* code made at run time */
 	NATIVE_KERNEL = 8,
+	NATIVE_JAVA = 16, /* a Java method */
+	NATIVE_VM = 32,	  /* code of the Java VM, or made by it for itself */
 };
 
 /* What a Python frame is. */
@@ -48,7 +54,7 @@ struct merging {
 /* Who sees a frame. */
 enum merged_shown {
 	SHOWN_ALWAYS,	   /* everybody */
-	SHOWN_NATIVE,	   /* who wants the interpreter's own stack (native_stack) */
+	SHOWN_NATIVE,	   /* who wants the runtime's own stack (native_stack) */
 	SHOWN_UNLESS_CALL, /* the others too, unless it only calls what is leafward of it; its name
 			    * tells that (profile/python_call.h) */
 };
@@ -65,3 +71,7 @@ struct merged {
  */
 size_t merge_frames(const struct merging *merging, struct merged *merged,
 		    enum truncation *truncated);
+
+/* Whether a stack is the Java VM's own, that of a thread which collects garbage or compiles: some
+ * of it is the VM's, and there is no Java method. Of one that is cut off that isn't known. */
+bool merge_is_vms_own(const struct merging *merging);

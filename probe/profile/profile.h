@@ -19,6 +19,7 @@
 
 #define FRAME_TRUNCATED "[truncated]"
 #define FRAME_UNKNOWN	"[unknown]"
+#define FRAME_JVM	"[jvm]" /* all of a stack of the Java VM's own */
 
 struct profile {
 	unsigned refs; /* of the loop's thread */

@@ -3,7 +3,9 @@
  * A process's mappings as the unwinder has them (struct span, bpf/packed.h): a run of the arena,
  * never changed once it is told to the kernel; shared with processes that it forks. It keeps the
  * tables of the files that are mapped. Behind the mappings lies what the walker has to know of the
- * process's CPython (bpf/cpython.h), where it has one.
+ * process's Java VM (bpf/hotspot.h) and of its CPython (bpf/cpython.h), where it has them.
+ *
+ * A Java VM's code cache is one span for all that is reserved for it in a row: it grows in there.
  */
 #pragma once
 
@@ -22,8 +24,10 @@ struct spans {
 	struct arena *arena;
 	struct table **tables; /* of its files, NULL where there is none */
 	size_t tables_count;
-	uint32_t python; /* struct target_value; 0: it has none, or that isn't known yet */
-	bool has_python; /* one of its files has a CPython */
+	uint32_t python;  /* struct target_value; 0: it has none, or that isn't known yet */
+	bool has_python;  /* one of its files has a CPython */
+	uint32_t hotspot; /* the same of a Java VM */
+	bool has_hotspot;
 };
 
 /* A mapping of a file that has a CPython, which was found meanwhile. */
@@ -33,16 +37,29 @@ struct spans_python {
 	uint64_t bias;
 };
 
-struct spans_of {
-	const struct space *space;
-	pid_t pid;		      /* has these mappings */
-	const struct cpython *python; /* of the process; NULL: none is known */
+/* The same of a Java VM. */
+struct spans_hotspot {
+	const struct hotspot_file *found;
+	struct symbol_file *file;
+	uint64_t bias;
 };
 
-/* Writes the mappings that a space has now; asks for tables that aren't there. *python tells what
- * was found. -ENOMEM, -ENOSPC: the arena has no room. */
+struct spans_found {
+	struct spans_python python;
+	struct spans_hotspot hotspot;
+};
+
+struct spans_of {
+	const struct space *space;
+	pid_t pid;		       /* has these mappings */
+	const struct cpython *python;  /* of the process; NULL: none is known */
+	const struct hotspot *hotspot; /* the same */
+};
+
+/* Writes the mappings that a space has now; asks for tables that aren't there. *found tells which
+ * runtimes were found. -ENOMEM, -ENOSPC: the arena has no room. */
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
-		const struct spans_of *of, struct spans_python *python);
+		const struct spans_of *of, struct spans_found *found);
 
 struct spans *spans_ref(struct spans *spans);
 void spans_unref(struct spans *spans);

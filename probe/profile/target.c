@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "proc/proc.h"
 #include "profile/codes.h"
+#include "profile/jvm.h"
 #include "profile/target_state.h"
 #include "thread_times.h"
 
@@ -61,6 +62,7 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
 	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
+	targets->begun = (struct loop_timer){.expired = targets_ask_begun, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	target_log_init(&targets->log);
 	int r = target_table_new(&targets->table, max);
@@ -85,6 +87,7 @@ void targets_free(struct targets *targets)
 	loop_unpost(targets->loop, &targets->publishing);
 	loop_timer_cancel(targets->loop, &targets->late);
 	loop_timer_cancel(targets->loop, &targets->retry);
+	loop_timer_cancel(targets->loop, &targets->begun);
 	target_table_free(targets->table);
 	tables_free(targets->tables);
 	map_free(targets->hung);
@@ -108,7 +111,8 @@ void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 static bool is_same(const struct target_value *a, const struct target_value *b)
 {
 	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
-	       a->spans_count == b->spans_count && a->python == b->python;
+	       a->spans_count == b->spans_count && a->python == b->python &&
+	       a->hotspot == b->hotspot;
 }
 
 uint32_t target_wanted_early(uint32_t wanted)
@@ -125,6 +129,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 		wanted.spans = spans->start;
 		wanted.spans_count = spans->count;
 		wanted.python = spans->python;
+		wanted.hotspot = spans->hotspot;
 	}
 	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
 		if (targets_subscribers(targets, target, bit))
@@ -304,6 +309,7 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
 	fresh->interpreter = interpreter_ref(before->interpreter);
+	fresh->jvm = jvm_ref(before->jvm);
 	codebooks_fork(fresh->codebooks, before->codebooks);
 }
 

@@ -53,6 +53,9 @@ void targets_free(struct targets *targets);
 /* Without Python's frames: its processes are as any others. Before the first one is looked at. */
 void targets_leave_python(struct targets *targets);
 
+/* Without Java's, in the same way. */
+void targets_leave_java(struct targets *targets);
+
 /* Makes the selection true: looks at all processes of the host, tells the kernel whom to sample.
  * -ENOMEM, errno of reading /proc. */
 int targets_select(struct targets *targets, const struct selection *selection);
@@ -63,9 +66,9 @@ void targets_on_life(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
-/* Has the code objects read that a stack has and that aren't known. */
-void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
-			const uint64_t *words);
+/* Has the code read that a stack has and that isn't known, of each kind. */
+void targets_want_codes(struct targets *targets, struct codes *const codes[CODES_KINDS],
+			const struct stack *stack, const uint64_t *words);
 
 /* The kernel's side has been loaded; or is about to be unloaded: what it was told of mappings is
  * void. */

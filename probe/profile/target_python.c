@@ -5,13 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "profile/codes.h"
 #include "profile/interpreting.h"
 #include "profile/target_state.h"
-
-/* A process that has just begun may not have mapped all of it yet. */
-#define TRY_AGAIN_NS (10 * NS_PER_MS) /* twice as long each time */
-#define TRIES_MAX    12
 
 static bool is_same(const struct interpreter *known, const struct spans_python *python)
 {
@@ -32,13 +27,12 @@ static void answered(void *arg, const struct interpreting *question, struct inte
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
+	if (target)
+		asked_end(&target->interpreter_asked);
 	if (!target || !target->alive || !answer) {
-		if (target)
-			target->interpreting = false;
 		interpreter_unref(answer);
 		return;
 	}
-	target->interpreting = false;
 	target->hangs |= answer->error == -ETIMEDOUT;
 	interpreter_unref(target->interpreter);
 	target->interpreter = answer;
@@ -47,11 +41,9 @@ static void answered(void *arg, const struct interpreting *question, struct inte
 	target_publish(targets, target);
 }
 
-static bool may_ask(const struct target *target, uint64_t now_ns)
+static bool may_ask(const struct target *target)
 {
-	return !target->interpreting && !target->hangs &&
-	       (!target->interpreter ||
-		(target->interpreter_tries < TRIES_MAX && now_ns >= target->interpreter_ns));
+	return !target->hangs && asked_may(&target->interpreter_asked, loop_now_ns());
 }
 
 void targets_leave_python(struct targets *targets)
@@ -70,23 +62,20 @@ void target_interpret(struct targets *targets, struct target *target,
 		.done = answered,
 		.arg = targets,
 	};
-	uint64_t now_ns = loop_now_ns();
 
 	if (!python->found || targets->without_python)
 		return;
 	if (!is_same(target->interpreter, python)) {
-		if (target->interpreter && !target->interpreting)
-			target->interpreter_tries = 0;
+		if (target->interpreter && !target->interpreter_asked.asking)
+			asked_forget(&target->interpreter_asked);
 	} else if (!is_passing(target->interpreter)) {
 		return;
 	}
-	if (!may_ask(target, now_ns))
+	if (!may_ask(target))
 		return;
 	question.found = *python->found;
-	if (interpreter_ask(targets->urgent, &question) < 0)
-		return; /* the next time */
-	target->interpreting = true;
-	target->interpreter_ns = now_ns + (TRY_AGAIN_NS << target->interpreter_tries++);
+	if (interpreter_ask(targets->urgent, &question) == 0) /* else the next time */
+		asked_begin(&target->interpreter_asked, loop_now_ns());
 }
 
 const struct cpython *target_walk(const struct target *target)
@@ -103,19 +92,7 @@ void target_ask_interpreter(struct targets *targets, struct target *target)
 	if (targets->without_python)
 		return;
 	if (known ? is_passing(known) : target->spans && target->spans->has_python) {
-		if (may_ask(target, loop_now_ns()))
+		if (may_ask(target))
 			target_publish(targets, target);
 	}
-}
-
-void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
-			const uint64_t *words)
-{
-	struct target *target;
-
-	if (stack->python == PYTHON_NONE)
-		return;
-	target = target_table_find(targets->table, stack->key.tgid, stack->target_id);
-	if (target && !target->rejected)
-		codes_want(codes, target, words, stack->words_count);
 }

@@ -38,9 +38,11 @@ struct targets {
 	size_t common_count;
 	struct loop *loop;
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
+	struct loop_timer begun;     /* for Java VMs that had not begun yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
 	bool without_python;	      /* bpf.python is false */
+	bool without_java;	      /* bpf.java is false */
 	bool evicted;		      /* during targets_publish() */
 	uint64_t evicted_before;      /* tables, until the last one */
 	void (*maps_read)(void *arg); /* NULL: nobody is told */
@@ -111,6 +113,14 @@ void target_ask_interpreter(struct targets *targets, struct target *target);
 
 /* What the kernel's side has to know of it; NULL: nothing (yet). */
 const struct cpython *target_walk(const struct target *target);
+
+/* The same three for a Java VM. */
+void target_meet_java(struct targets *targets, struct target *target,
+		      const struct spans_hotspot *hotspot);
+void target_ask_java(struct targets *targets, struct target *target);
+const struct hotspot *target_hotspot(const struct target *target);
+/* The expiry of targets->begun. */
+void targets_ask_begun(void *arg);
 
 /* The expiry of targets->retry. */
 void target_retry(void *arg);

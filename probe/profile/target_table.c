@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "profile/codes.h"
 #include "profile/interpreter.h"
+#include "profile/jvm.h"
 
 #define REJECTED_MAX 32768
 
@@ -31,6 +32,7 @@ static void target_free(struct target *target)
 	space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
+	jvm_unref(target->jvm);
 	codebooks_free(target->codebooks);
 	free(target);
 }
@@ -118,6 +120,7 @@ struct target *target_table_add(struct target_table *table, const struct target 
 		space_free(like->space);
 		spans_unref(like->spans);
 		interpreter_unref(like->interpreter);
+		jvm_unref(like->jvm);
 		codebooks_free(like->codebooks);
 		return NULL;
 	}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile/asked.h"
 #include "profile/code_kind.h"
 #include "profile/space.h"
 #include "profile/spans.h"
@@ -20,6 +21,7 @@
 
 struct codebook;
 struct interpreter;
+struct jvm;
 
 struct target {
 	pid_t pid;
@@ -50,11 +52,11 @@ struct target {
 	uint64_t uncovered_ns;	 /* a stack of that time needs newer maps; 0: none does */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
-	struct spans *spans;			 /* of it, as the kernel has them; NULL: none yet */
-	struct interpreter *interpreter;	 /* CPython; NULL: none, or not known yet */
-	bool interpreting;			 /* a job asks about it */
-	unsigned interpreter_tries;		 /* in vain */
-	uint64_t interpreter_ns;		 /* not asked about again before */
+	struct spans *spans;		 /* of it, as the kernel has them; NULL: none yet */
+	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
+	struct asked interpreter_asked;
+	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
+	struct asked jvm_asked;
 	pid_t forked_from;			 /* a target as well; 0: none, or it has execed */
 	struct codebook *codebooks[CODES_KINDS]; /* profile/codes.h; NULL: nothing was asked yet */
 	bool unpublished;			 /* they found no room */

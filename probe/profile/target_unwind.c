@@ -17,11 +17,12 @@ static void arm(struct targets *targets, struct target *target)
 }
 
 static int write_spans(struct targets *targets, const struct target *target, struct spans **ret,
-		       struct spans_python *python)
+		       struct spans_found *found)
 {
-	struct spans_of of = {target->space, target->pid, target_walk(target)};
+	struct spans_of of = {target->space, target->pid, target_walk(target),
+			      target_hotspot(target)};
 	struct arena *arena = tracer_arena(targets->tracer);
-	int r = spans_write(ret, arena, targets->tables, &of, python);
+	int r = spans_write(ret, arena, targets->tables, &of, found);
 
 	if (r == -ENOSPC) /* there will be at the next look */
 		tables_evict(targets->tables, SPANS_MAX * SPAN_WORDS);
@@ -31,12 +32,12 @@ static int write_spans(struct targets *targets, const struct target *target, str
 void target_publish(struct targets *targets, struct target *target)
 {
 	struct spans *written, *before = target->spans;
-	struct spans_python python;
+	struct spans_found found;
 
 	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
 	    !space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
-	int r = write_spans(targets, target, &written, &python);
+	int r = write_spans(targets, target, &written, &found);
 	target->unpublished = r < 0;
 	if (r < 0) {
 		arm(targets, target);
@@ -49,8 +50,10 @@ void target_publish(struct targets *targets, struct target *target)
 		target_correct_kernel(targets, target);
 		spans_unref(before); /* after the kernel was told */
 	}
-	target_interpret(targets, target, &python);
-	if (!target->spans->pending && !target->interpreting)
+	target_interpret(targets, target, &found.python);
+	target_meet_java(targets, target, &found.hotspot);
+	if (!target->spans->pending && !target->interpreter_asked.asking &&
+	    !target->jvm_asked.asking)
 		arm(targets, target);
 }
 

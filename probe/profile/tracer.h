@@ -29,6 +29,7 @@ struct tracer_sizes {
 	uint32_t tables_bytes; /* of unwind tables and mappings at most, a multiple of a chunk's */
 	uint32_t allocations;  /* held at a time (bpf/allocations.h) */
 	uint32_t python;       /* 1: Python's frames are walked */
+	uint32_t java;	       /* 1: Java's */
 };
 
 /* Called on the loop's thread. */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/demangle.h"
+#include "symbol/java_name.h"
 #include "symbol/kernel.h"
 #include "symbol/pycode.h"
 #include "symbol/pypath.h"
@@ -15,6 +16,7 @@ struct symbolizer {
 	struct kernel_symbols *kernel;
 	atomic_uint_fast64_t unnamed; /* read by the loop, as is */
 	atomic_int kernel_error;
+	struct java_place java;
 };
 
 int symbolizer_new(struct symbolizer **ret)
@@ -41,6 +43,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 void symbolizer_begin(struct symbolizer *symbolizer)
 {
 	kernel_symbols_begin(symbolizer->kernel);
+	symbolizer->java.code = NULL;
 }
 
 static void without_symbol(struct named *named, struct buf *name, const char *module,
@@ -93,6 +96,14 @@ static void name_python(const struct code *code, struct named *named, struct buf
 	named->line = pycode_line(code->python, code->instruction);
 }
 
+static void name_java(struct symbolizer *symbolizer, const struct code *code, struct named *named,
+		      struct buf *name)
+{
+	named->type = java_unknown_type(code->java_pair);
+	if (!code->java || !java_name(&symbolizer->java, code, named, name))
+		without_symbol(named, name, "java", NULL);
+}
+
 static void name_in_file(const struct symbol_file *file, uint64_t offset, struct named *named,
 			 struct buf *name)
 {
@@ -134,6 +145,9 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 		break;
 	case CODE_PYTHON:
 		name_python(code, &named, name);
+		break;
+	case CODE_JAVA:
+		name_java(symbolizer, code, &named, name);
 		break;
 	}
 	if (buf_error(name))

@@ -9,6 +9,7 @@
 #include "symbol/file.h"
 #include "symbol/frame.h"
 
+struct jvmcode;
 struct pycode;
 
 /* Where a frame's instruction lies. */
@@ -18,6 +19,7 @@ enum code_place {
 	CODE_JIT,    /* in memory without a file */
 	CODE_VSYSCALL,
 	CODE_PYTHON, /* `instruction` of the code object `python` */
+	CODE_JAVA,   /* one of the frames at the place `java_pair` of `java` */
 };
 
 struct code {
@@ -28,6 +30,9 @@ struct code {
 	const struct pycode *python;	 /* borrowed; NULL: it could not be read */
 	const char *script_dir;		 /* sys.path[0] of its process; NULL: not known */
 	uint32_t instruction;
+	const struct jvmcode *java; /* borrowed; NULL: it could not be read */
+	uint64_t java_pair[2];	    /* as in a stack: bpf/hotspot.h */
+	uint32_t java_depth;	    /* which frame, from the leaf; others are inlined there */
 };
 
 struct symbolizer;
@@ -43,7 +48,7 @@ void symbolizer_begin(struct symbolizer *symbolizer);
 struct named {
 	enum frame_type type;
 	bool unnamed;	      /* it has no symbol */
-	uint32_t line;	      /* CODE_PYTHON: of `instruction`; 0: it has none */
+	uint32_t line;	      /* CODE_PYTHON, CODE_JAVA: the one that runs; 0: none */
 	size_t name_len;      /* what was added to `name`: so much of the function's name … */
 	size_t signature_len; /* … of which this, at its end, is its parameters (Java) … */
 	size_t file_len; /* … and behind it, without anything between, of its file's; 0: none */
@@ -52,9 +57,9 @@ struct named {
 /*
  * Adds the frame's name to `name`, without its kind's suffix. Without a symbol: `[module+0x1a2b]`
  * (where its function starts), `[module]` when the file could not be read, `[jit]`, `[kernel]`,
- * `[python]` for a code object that could not be read. What of a file is to be named has been read
+ * `[python]`, `[java]` for code that could not be read. What of a file is to be named has been read
  * before (symbol/file.h). Behind the name of Python's code comes its file's, shortened
- * (symbol/pypath.h).
+ * (symbol/pypath.h); Java's is `package.Class.method(types)` and its file's.
  */
 struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *code,
 			     struct buf *name);

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from javas import javas, missing_releases
 from observer import Observer
 from pythons import Place, missing_versions, pythons
 from waiting import ready
@@ -149,8 +150,20 @@ def each_python():
               for minor in missing_versions())]  # fmt: skip
 
 
+@functools.cache
+def each_java():
+    """Those that are here, and a skip for each release that isn't."""
+    return [*(pytest.param(java, id=java.name) for java in javas()),
+            *(pytest.param(None, id=str(release), marks=pytest.mark.skip(f"no Java {release} here"))
+              for release in missing_releases())]  # fmt: skip
+
+
 def pytest_generate_tests(metafunc):
-    """A test that asks for `python` runs with each (pythons.py)."""
+    """A test that asks for `python` or `java` runs with each (pythons.py, javas.py), unless it says
+    itself with which."""
+    asked = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "java" in metafunc.fixturenames and "java" not in asked:
+        metafunc.parametrize("java", each_java())
     if "python" in metafunc.fixturenames:
         metafunc.parametrize("python", each_python())
 

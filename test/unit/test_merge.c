@@ -8,9 +8,9 @@
 
 /*
  * Chains as text, leaf first. Native: `L` the loop, `o` the interpreter's own, `j` JIT, `k` the
- * kernel, other letters are others' code. Python: `f` a frame, `F` one for which the loop was
- * entered, `E` an empty one. In the answer Python's are digits, by their number; `(x)` is for
- * native_stack only,
+ * kernel, `J` a Java method, `v` the VM's, other letters are others' code. Python: `f` a frame, `F`
+ * one for which the loop was entered, `E` an empty one. In the answer Python's are digits, by their
+ * number; `(x)` is for native_stack only,
  * `{x}` shown unless it is a call.
  */
 static size_t read_natives(const char *text, uint8_t *flags)
@@ -22,6 +22,8 @@ static size_t read_natives(const char *text, uint8_t *flags)
 			   : text[i] == 'o' ? NATIVE_OWN
 			   : text[i] == 'j' ? NATIVE_JIT
 			   : text[i] == 'k' ? NATIVE_KERNEL
+			   : text[i] == 'J' ? NATIVE_JAVA
+			   : text[i] == 'v' ? NATIVE_VM
 					    : 0;
 	return count;
 }
@@ -339,10 +341,42 @@ static void functions_that_only_call_are_told_by_name(void **state)
 		assert_false(python_call(others[i], strlen(others[i])));
 }
 
+static void the_vms_own_code_is_hidden_rootward_of_java(void **state)
+{
+	(void)state;
+	assert_merged("kcvJJvcJvvc", "", TRUNCATED_NOT, PYTHON_NONE, "kcvJJ(v)cJ(v)(v)c");
+	assert_merged("vcJ", "", TRUNCATED_JAVA, PYTHON_NONE, "vcJ");
+	assert_merged("kvvc", "", TRUNCATED_NOT, PYTHON_NONE, "kvvc");
+}
+
+static bool is_vms_own(const char *natives, enum truncation truncated)
+{
+	uint8_t flags[FRAMES_MAX];
+	struct merging merging = {
+		.natives = flags,
+		.natives_count = read_natives(natives, flags),
+		.truncated = truncated,
+	};
+
+	return merge_is_vms_own(&merging);
+}
+
+static void a_whole_stack_without_java_is_the_vms_own(void **state)
+{
+	(void)state;
+	assert_true(is_vms_own("kcvvc", TRUNCATED_NOT));
+	assert_false(is_vms_own("kcc", TRUNCATED_NOT));
+	assert_false(is_vms_own("kvJvc", TRUNCATED_NOT));
+	assert_false(is_vms_own("kvjvc", TRUNCATED_NOT));
+	assert_false(is_vms_own("kv", TRUNCATED_MEMORY));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_without_python_frames_stays_as_it_is),
+		cmocka_unit_test(the_vms_own_code_is_hidden_rootward_of_java),
+		cmocka_unit_test(a_whole_stack_without_java_is_the_vms_own),
 		cmocka_unit_test(python_frames_stand_leafward_of_their_loop),
 		cmocka_unit_test(each_segment_stands_at_its_own_loop),
 		cmocka_unit_test(whole_chains_lie_side_by_side_at_the_root),

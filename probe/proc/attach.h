@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Asks a Java VM (HotSpot) to load the agent (jvm_agent/), as the JDK's own tools do: a file
+ * `.attach_pidN` in its working folder or /tmp, SIGQUIT, a socket `/tmp/.java_pidN`, a request and
+ * its answer. N is the process's pid as it sees itself.
+ *
+ * All of it is done by a process of ours, forked for it, which has the target's user and group, no
+ * capability, no file of ours, and a time limit. It goes by the target's root folder as the
+ * kernel has it open, so it needs to enter no namespace. What the target laid in its way (links,
+ * FIFOs, sockets and folders of others) can harm nobody but the target: nothing is followed below
+ * /tmp, files are made new, and whatever hangs costs that one process.
+ *
+ * attach_look() reads /proc and may hang: in a job. The rest doesn't wait.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ATTACH_TEXT_BYTES 160
+
+enum attach_result {
+	ATTACH_DONE,
+	ATTACH_GONE,	 /* there is no such process any more */
+	ATTACH_NO_VM,	 /* it has no HotSpot */
+	ATTACH_SIGNALS,	 /* it doesn't catch SIGQUIT: it starts, or has -Xrs */
+	ATTACH_DISABLED, /* -XX:+DisableAttachMechanism */
+	ATTACH_STOPPED,	 /* it is stopped, so it can't answer */
+	ATTACH_FOLDER,	 /* its data folder can't be made, or is somebody else's */
+	ATTACH_FILE,	 /* the agent can't be written there */
+	ATTACH_SOCKET,	 /* what is at the socket's name isn't the VM's */
+	ATTACH_SILENT,	 /* the VM didn't answer in time */
+	ATTACH_REFUSED,	 /* the VM said no: its text */
+	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
+	ATTACH_RESULT_COUNT
+};
+/* `stopped`, `disabled` … */
+const char *attach_result_name(enum attach_result result);
+
+/* A process as it was looked at. Its descriptors are O_PATH (root, working folder) and a pidfd. */
+struct attach_process {
+	pid_t pid, inner_pid; /* inner_pid: as it sees itself */
+	uid_t uid;	      /* effective ones, as our namespace has them */
+	gid_t gid;
+	int pidfd, root_fd, cwd_fd; /* -1: none */
+};
+#define ATTACH_PROCESS_NONE                                                                        \
+	{                                                                                          \
+		.pidfd = -1, .root_fd = -1, .cwd_fd = -1                                           \
+	}
+
+/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer. */
+enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64_t start_ticks);
+void attach_process_done(struct attach_process *process);
+
+enum attach_task {
+	/* The agent writes what is compiled. The answer's folder_fd is the data folder with a
+	 * shared lock, tmp_fd where it lies: to be kept open, so that the agent knows that it has a
+	 * reader. One that writes already goes on. */
+	ATTACH_START,
+	/* The file goes, and the agent is told to stop. With another reader nothing is done. */
+	ATTACH_STOP,
+	/* The process has gone: what it left in its data folder goes. Needs its uid, gid, inner_pid
+	 * and the two folders. */
+	ATTACH_CLEAN,
+};
+
+struct attach_order {
+	enum attach_task task;
+	uint32_t bytes_max;    /* START: of the file */
+	uint32_t limit_ms;     /* for all of it */
+	int folder_fd, tmp_fd; /* STOP, CLEAN: as START's answer had them; stay the caller's */
+};
+
+struct attach {
+	pid_t child; /* 0: none */
+	int fd;	     /* readable when it has answered or ended */
+};
+
+/* Forks; `process` stays the caller's and isn't needed any more. -EAGAIN, -ENOMEM, -EMFILE … */
+int attach_begin(struct attach *attach, const struct attach_process *process,
+		 const struct attach_order *order);
+
+struct attach_answer {
+	enum attach_result result;
+	int error;		      /* ATTACH_SYSTEM …: a positive errno, or 0 */
+	char text[ATTACH_TEXT_BYTES]; /* of the VM, printable ASCII */
+	int folder_fd, tmp_fd;	      /* START: the caller's from now on; else -1 */
+};
+
+/* Takes the answer when attach->fd is readable, and closes it; a child that ended without one has
+ * ATTACH_SILENT. The child may still have to be buried. */
+void attach_finish(struct attach *attach, struct attach_answer *answer);
+
+/* After its time limit: it is killed. */
+void attach_kill(struct attach *attach);
+
+/* True: the child has ended and is buried (or there is none). */
+bool attach_bury(struct attach *attach);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The target's /tmp, in the child: it has the target's user, so what it can't do the target could
+ * not have done. Still nothing is followed: not even the target's own files are to be taken. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "jvm_agent/format.h"
+#include "proc/attach_state.h"
+
+#define FOLDER_MODE 0700
+#define AGENT_MODE  0700
+
+static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
+{
+	mine->answer.result = result;
+	mine->answer.error = error;
+	return false;
+}
+
+void attach_name(char name[ATTACH_NAME_BYTES], const char *prefix, uint64_t number)
+{
+	char digits[24];
+	size_t count = 0, len = strlen(prefix);
+
+	do {
+		digits[count++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	if (len + count >= ATTACH_NAME_BYTES)
+		len = 0;
+	memcpy(name, prefix, len);
+	while (count)
+		name[len++] = digits[--count];
+	name[len] = '\0';
+}
+
+void attach_agent_name(char name[ATTACH_NAME_BYTES])
+{
+	uint64_t sum = 14695981039346656037ULL;
+
+	for (const char *at = jvm_agent_image; at < jvm_agent_image_end; at++)
+		sum = (sum ^ (uint8_t)*at) * 1099511628211ULL;
+	attach_name(name, "stackprobe-agent-", sum);
+	memcpy(name + strlen(name), ".so", sizeof(".so"));
+}
+
+/* /tmp itself may be a link of the system's, but one that stays in the target's root. */
+bool attach_open_tmp(struct attach_dialogue *mine)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	mine->tmp_fd = (int)syscall(SYS_openat2, mine->process.root_fd, "tmp", &how, sizeof(how));
+	return mine->tmp_fd >= 0 || fail(mine, ATTACH_FOLDER, errno);
+}
+
+/* One that is left from before will do, if it is the target's own and nobody else writes there. */
+bool attach_make_folder(struct attach_dialogue *mine)
+{
+	char name[ATTACH_NAME_BYTES];
+	struct stat stat;
+
+	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
+	if (mkdirat(mine->tmp_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
+		return fail(mine, ATTACH_FOLDER, errno);
+	mine->folder_fd =
+		openat(mine->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (mine->folder_fd < 0 || fstat(mine->folder_fd, &stat) < 0)
+		return fail(mine, ATTACH_FOLDER, errno);
+	if (stat.st_uid != mine->process.uid || (stat.st_mode & (S_IWGRP | S_IWOTH)))
+		return fail(mine, ATTACH_FOLDER, EPERM);
+	/* That there is a reader (jvm_agent/journal.h). */
+	if (flock(mine->folder_fd, LOCK_SH | LOCK_NB) < 0)
+		return fail(mine, ATTACH_FOLDER, errno);
+	return true;
+}
+
+bool attach_write_agent(struct attach_dialogue *mine)
+{
+	const char *at = jvm_agent_image;
+	char name[ATTACH_NAME_BYTES];
+
+	attach_agent_name(name);
+	unlinkat(mine->folder_fd, name, 0); /* left from before */
+	int fd = openat(mine->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			AGENT_MODE);
+	if (fd < 0)
+		return fail(mine, ATTACH_FILE, errno);
+	while (at < jvm_agent_image_end) {
+		ssize_t n = write(fd, at, (size_t)(jvm_agent_image_end - at));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += n;
+	}
+	int error = at < jvm_agent_image_end ? errno : 0;
+	close(fd);
+	return error == 0 || fail(mine, ATTACH_FILE, error);
+}
+
+void attach_remove_agent(const struct attach_dialogue *mine)
+{
+	char name[ATTACH_NAME_BYTES];
+
+	attach_agent_name(name);
+	unlinkat(mine->folder_fd, name, 0);
+}
+
+/* With what is ours in it; others' files keep it. */
+void attach_remove_folder(const struct attach_dialogue *mine)
+{
+	char name[ATTACH_NAME_BYTES];
+
+	attach_remove_agent(mine);
+	unlinkat(mine->folder_fd, JAVA_SYMBOLS_NAME, 0);
+	unlinkat(mine->folder_fd, JAVA_SYMBOLS_NAME ".new", 0);
+	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
+	unlinkat(mine->tmp_fd, name, AT_REMOVEDIR);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What proc/attach*.c share. Nobody else includes it, but tests. All but attach_look.c runs in the
+ * forked child of a process with threads: system calls alone, no allocation, no stdio. */
+#pragma once
+
+#include <stddef.h>
+
+#include "proc/attach.h"
+
+/* In the child: who asks what of whom. */
+struct attach_dialogue {
+	struct attach_process process;
+	struct attach_order order;
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	int tmp_fd, folder_fd;
+	struct attach_answer answer;
+};
+
+#define ATTACH_NAME_BYTES 64
+/* `prefix`, a number, and its NUL. */
+void attach_name(char name[ATTACH_NAME_BYTES], const char *prefix, uint64_t number);
+
+/* What the daemon has of the agent (attach_agent.S), and its name: another one for another agent.
+ */
+extern const char jvm_agent_image[], jvm_agent_image_end[];
+void attach_agent_name(char name[ATTACH_NAME_BYTES]);
+
+/* ---- attach_folder.c: false: answer.result says why ---- */
+
+bool attach_open_tmp(struct attach_dialogue *mine);
+bool attach_make_folder(struct attach_dialogue *mine);
+bool attach_write_agent(struct attach_dialogue *mine);
+void attach_remove_agent(const struct attach_dialogue *mine);
+void attach_remove_folder(const struct attach_dialogue *mine);
+
+/* ---- attach_vm.c ---- */
+
+/* Has the VM load the agent with these options. */
+bool attach_load(struct attach_dialogue *mine, const char *options);
+
+/* The request's bytes in `out`: the version, then four strings with their NULs. 0: no room. */
+size_t attach_request(char *out, size_t room, const char *path, const char *options);
+
+/* What the VM answered to it (`len` bytes): DONE, or REFUSED with its text in `text`. */
+enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES]);
+
+/* ---- attach_look.c ---- */
+
+struct attach_status {
+	uid_t uid;
+	gid_t gid;
+	pid_t inner_pid;
+	bool catches_quit, stopped;
+};
+/* From the text of /proc/PID/status (with a NUL); false: it isn't all there. */
+bool attach_parse_status(const char *text, struct attach_status *status);
+
+/* Whether the VM's options say -XX:+DisableAttachMechanism: NUL-separated arguments, or an
+ * environment. */
+bool attach_is_disabled(const char *arguments, size_t len);
+bool attach_is_disabled_by(const char *environment, size_t len);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/codes_java.h"
+
+#include "profile/codes.h"
+#include "profile/jvm.h"
+#include "sample.h"
+
+/* Upper halves of keys: what the lower half is an id of. */
+#define COMPILED    (1ULL << 32)
+#define INTERPRETED (2ULL << 32)
+
+static uint64_t kind_of(uint64_t word)
+{
+	return word >> FRAME_KIND_SHIFT;
+}
+
+bool java_is_frame(uint64_t word)
+{
+	return kind_of(word) >= FRAME_JAVA && kind_of(word) <= FRAME_JAVA_METHOD;
+}
+
+bool java_is_stub(const uint64_t pair[2])
+{
+	return kind_of(pair[0]) != FRAME_JAVA_METHOD && !(uint32_t)pair[1];
+}
+
+static struct code_key key_of(const uint64_t pair[2])
+{
+	uint32_t id = (uint32_t)pair[1];
+
+	if (kind_of(pair[0]) == FRAME_JAVA_METHOD)
+		return (struct code_key){pair[0] & FRAME_ADDRESS, INTERPRETED | id};
+	if (id)
+		return (struct code_key){0, COMPILED | id};
+	return (struct code_key){pair[0] & FRAME_ADDRESS, 0};
+}
+
+static bool is_detail(const struct code_cursor *cursor, size_t at)
+{
+	return at < cursor->count && kind_of(cursor->words[at]) == FRAME_JAVA_DETAIL;
+}
+
+/* Details lie behind all of the native words, in the order of their frames. */
+static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
+{
+	if (!cursor->at) {
+		while (cursor->behind < cursor->count && !is_detail(cursor, cursor->behind))
+			cursor->behind++;
+	}
+	while (cursor->at < cursor->count && !is_detail(cursor, cursor->at)) {
+		uint64_t word = cursor->words[cursor->at++];
+
+		if (!java_is_frame(word))
+			continue;
+		if (!is_detail(cursor, cursor->behind))
+			return false;
+		pair[0] = word;
+		pair[1] = cursor->words[cursor->behind++];
+		*key = key_of(pair);
+		return true;
+	}
+	return false;
+}
+
+static const void *layout(const struct target *target)
+{
+	return jvm_is_supported(target->jvm) ? &target->jvm->layout : NULL;
+}
+
+static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,
+		      const uint64_t pair[2])
+{
+	struct jvmcode *code = NULL;
+	int r = jvmcode_read(&code, layout_of, memory, pair[0], pair[1]);
+
+	*piece = code;
+	return r;
+}
+
+static bool has(const void *piece, const uint64_t pair[2])
+{
+	return jvmcode_is(piece, pair[0], pair[1]);
+}
+
+static size_t bytes(const void *piece)
+{
+	return jvmcode_bytes(piece);
+}
+
+static void unref(void *piece)
+{
+	jvmcode_unref(piece);
+}
+
+const struct code_kind codes_java = {
+	.number = CODES_JAVA,
+	.next = next,
+	.layout = layout,
+	.layout_bytes = sizeof(struct jvm_layout),
+	.read = read_piece,
+	.has = has,
+	.bytes = bytes,
+	.unref = unref,
+};
+
+struct jvmcode *codes_find_java(const struct target *target, const uint64_t pair[2])
+{
+	struct code_key key = key_of(pair);
+	struct jvmcode *code = codes_find(target, &codes_java, &key);
+
+	return code && jvmcode_is(code, pair[0], pair[1]) ? code : NULL;
+}

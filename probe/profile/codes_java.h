@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Code of Java VMs (symbol/jvmcode.h) as a kind of code. A pair is a word of a frame and its detail
+ * (bpf/hotspot.h). A compiled method is known by its compile id, which no other one of its process
+ * has; an interpreted one by its Method and what that is made of; a stub by its address.
+ */
+#pragma once
+
+#include "profile/code_kind.h"
+#include "profile/target_table.h"
+#include "symbol/jvmcode.h"
+
+extern const struct code_kind codes_java;
+
+/* The piece of code that has that frame; borrowed. NULL: it isn't known. */
+struct jvmcode *codes_find_java(const struct target *target, const uint64_t pair[2]);
+
+/* Whether a word of a stack is a Java frame's. */
+bool java_is_frame(uint64_t word);
+
+/* Of a pair: code that the VM made for itself, no method. */
+bool java_is_stub(const uint64_t pair[2]);

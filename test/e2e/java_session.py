@@ -1,0 +1,99 @@
+"""Runs truth.Leaves under a VM, profiles it, and keeps what was found: for the tests of a module.
+
+The program is stopped (SIGSTOP) before the first sample and before the last is read, so its clocks are
+those of the samples.
+"""
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from helpers import HZ, Daemon, wait_for
+from java_truth import Truth
+from javas import Leaves
+from observer import Observer
+
+ENOUGH = 300  # samples of each leaf
+LONGEST = 40  # seconds; on a busy machine there are fewer
+
+
+class Measured(NamedTuple):
+    judged: dict  # leaf: Judged
+    stacks: list
+    counts: dict  # leaf: samples in threads with a clock
+    clocks: dict  # leaf: ns
+    cpu_ns: int
+    beside_ns: int  # the same as another observer found it
+    probe: dict  # its status
+    process: dict
+
+
+class Session:
+    """A daemon, and what it said of the programs of each VM."""
+
+    def __init__(self):
+        self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+        self.daemon = Daemon(self.work).start()
+        self.known = {}
+
+    def done(self):
+        try:
+            self.daemon.done()
+        finally:
+            shutil.rmtree(self.work)
+
+    def of(self, java, mode="plain"):
+        if (java, mode) not in self.known:
+            self.known[java, mode] = None  # unless it can be measured, once
+            self.known[java, mode] = self.measure(java, mode)
+        assert self.known[java, mode], "not measured"
+        return self.known[java, mode]
+
+    def measure(self, java, mode):
+        program = Leaves(java, self.work, mode)
+        try:
+            return self.sampled(program)
+        finally:
+            program.kill()
+            self.daemon.put_ok({"state": "stopped"})
+
+    def sampled(self, program):
+        program.ready()
+        os.kill(program.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        told = program.written()
+        self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0)
+        clocks, cpu_ns = program.clocks(told), program.target.cpu_ns_now()
+        observer = Observer(HZ)
+        os.kill(program.pid, signal.SIGCONT)
+        self.wait_for_samples(program)
+        os.kill(program.pid, signal.SIGSTOP)
+        time.sleep(0.3)
+        beside_ns = observer.ns(program.pid)
+        observer.close()
+        told, after = program.written(), program.clocks(told)
+        truth, stacks = Truth(told), self.daemon.folded(pid=program.pid).stacks
+        clocked = [name for name in truth.threads if name not in ("virtual", "ForkJoinPool-1-")]
+        return Measured(
+            truth.judged(stacks), stacks, truth.counts(stacks, clocked),
+            {name: after[name] - clocks[name] for name in after},
+            program.target.cpu_ns_now() - cpu_ns, beside_ns,
+            self.daemon.probe(), self.daemon.processes().get(program.pid, {}))  # fmt: skip
+
+    def wait_for_samples(self, program):
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            time.sleep(2)
+            truth, profile = Truth(program.written()), self.daemon.folded(pid=program.pid)
+            judged = truth.judged(profile.stacks)
+            if all(one.total >= ENOUGH for name, one in judged.items() if name in truth.leaves):
+                return
+
+
+def wait_compiled(program, seconds=5):
+    """Lets it run for a while: what is compiled later than it was told."""
+    begun = program.target.cpu_ns_now()
+    wait_for(lambda: program.target.cpu_ns_now() - begun > seconds * 1e9, 60, why="it runs")

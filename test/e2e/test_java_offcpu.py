@@ -1,0 +1,91 @@
+"""What Java waits for: off-CPU names the method, from the thread's root on."""
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import wait_for
+from java_truth import java_frames, rooted
+from javas import need_classes
+from waiting import offcpu, profile_offcpu
+
+RIGHT = 0.95  # of the time blocked
+SECONDS = 4
+# The leaf-most frames of Java, root first, below the thread's turn; one of these. (Which of the
+# library's methods there are differs from release to release.)
+LEAVES = {
+    "Sleeping": {"java.lang.Thread.sleep"},
+    "Parking": {"java.util.concurrent.locks.LockSupport.parkNanos"},
+    "Waiting": {"java.lang.Object.wait"},
+    "Entering": {"truth.Waits$Entering.turn"},
+    "Locking": {"java.util.concurrent.locks.ReentrantLock.lock"},
+    "Taking": {"java.util.concurrent.ArrayBlockingQueue.take"},
+    "Putting": {"java.lang.Thread.sleep", "java.util.concurrent.ArrayBlockingQueue.put"},
+    "Reading": {"java.net.SocketInputStream.read", "java.net.Socket$SocketInputStream.read"},
+    "Writing": {"java.lang.Thread.sleep"},
+    "Holding": {"java.lang.Thread.sleep"},
+    "Deep": {"java.util.concurrent.locks.LockSupport.parkNanos"},
+}  # fmt: skip
+LIBRARY = ("java.", "jdk.", "sun.")
+
+
+@pytest.fixture
+def waits(java, start, work):
+    """truth.Waits, whose threads wait; and a function that tells ns by thread."""
+    need_classes()
+    target = start(Path(java.path), *java.argv("Waits", work / "waits")[1:])
+    names = wait_for(lambda: "waiters" in target.log.read_text() and target.first_line(), 60)["waiters"]
+
+    def clocks():
+        data = (work / "waits.clocks").read_bytes()
+        return dict(zip(names, struct.unpack_from(f"{len(names)}q", data)))
+
+    target.clocks = clocks
+    return target
+
+
+def right(name, stack):
+    frames = java_frames(stack)
+    if not rooted(stack, frames):
+        return False
+    names = [frame.name for frame in frames]
+    turn = f"truth.Waits${name}.turn"
+    if turn not in names or not LEAVES[name] & set(names):
+        return name == "Entering" and names[-1:] == ["java.lang.Thread.sleep"]
+    below = names[names.index(turn) + 1 :]
+    if name == "Deep":
+        assert below[:21] == ["truth.Waits$Deep.down"] * 21, below
+        below = below[21:]
+    return all(frame.startswith(LIBRARY) for frame in below)
+
+
+def test_waits_name_the_method_that_waits(profiler, waits):
+    profile_offcpu(profiler, pids=[waits.pid], thread_frame=1)
+    before = waits.clocks()
+    time.sleep(SECONDS)
+    profile, after = offcpu(profiler, pid=waits.pid), waits.clocks()
+    for name in LEAVES:
+        mine = [s for s in profile.stacks if s.frames[1] == name]
+        blocked = sum(s.value for s in mine)
+        wrong = [s for s in mine if not right(name, s)]
+        told = sum(s.value for s in wrong) / max(blocked, 1)
+        print(f"java_offcpu: {name} {1 - told:.2%} of {blocked / 1e6:.2f} s")
+        # Nearly all that the thread does is wait, by its own clock; one wait goes on at either end.
+        assert blocked >= RIGHT * (after[name] - before[name]) / 1000 - 100_000, name
+        assert told <= 1 - RIGHT, (name, sorted((s.value, s.frames) for s in wrong)[-3:])
+
+
+def test_threads_that_wait_since_before_the_probe_are_named_too(profiler, waits):
+    """main sleeps for a day, since it told that all wait."""
+    profile_offcpu(profiler, pids=[waits.pid], thread_frame=1)
+    if profiler.probe("offcpu")["unseen_waits"]:
+        pytest.skip("no sleepable task iterator here")
+
+    def seen():
+        stacks = [s for s in offcpu(profiler, pid=waits.pid).stacks
+                  if [f.name for f in java_frames(s)][:1] == ["truth.Waits.main"]]  # fmt: skip
+        return [s for s in stacks if s.value > 1e6]
+
+    for stack in wait_for(seen, 20, every=0.5, why="main is seen"):
+        assert "java.lang.Thread.sleep" in [f.name for f in java_frames(stack)], stack
