@@ -156,6 +156,8 @@ static void find_layout(const uint8_t *data, struct jvm_layout *layout)
 	};
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		*fields[i] = data[6 + i] == 0xff ? HOTSPOT_NO : (uint16_t)(2 * data[6 + i]);
+	if (data[59] & 1)
+		layout->maps_pointers = layout->maps_pairs;
 	layout->nmethod_scopes_data_is_address = data[5] & 1;
 	layout->const_flags_bytes = data[5] & 2 ? 2 : 4;
 	layout->const_has_lines = data[5] >> 4;
