@@ -227,8 +227,9 @@ static int read_methods(struct jvmcode_reading *reading, const struct part *part
 	if (!metadata || !reading->methods || !reading->pools)
 		return -ENOMEM;
 	int r = jvm_read(&reading->reader, part->from, metadata, count * sizeof(*metadata));
-	if (r == 0)
-		r = make_lists(&reading->scopes, count, &lists);
+	if (r < 0)
+		return r;
+	r = make_lists(&reading->scopes, count, &lists);
 	if (r < 0)
 		return r;
 	for (size_t i = 1; i <= count; i++)
