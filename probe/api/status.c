@@ -8,6 +8,7 @@
 
 #include "api/flamegraph.h"
 #include "api/status_memory.h"
+#include "api/status_java.h"
 #include "api/status_python.h"
 #include "base/cleanup.h"
 #include "output/json_string.h"
@@ -210,6 +211,7 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 	cJSON_AddStringToObject(to, "process_counters", process_counters(&stats.times_state));
 	add_files(to, services);
 	status_python(to, services, &stats.codes[CODES_PYTHON]);
+	status_java(to, services, &stats);
 	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);
