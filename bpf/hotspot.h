@@ -46,9 +46,11 @@ struct hotspot {
 	/* A return address there: the frames above it were put away in the heap (a virtual
 	 * thread's); from = to = 0: this VM has none. */
 	uint64_t frozen_from, frozen_to;
-	/* ContinuationEntry::_return_pc: where a virtual thread's oldest frame returns to; what
-	 * lies above is its carrier's. 0: this VM has none. */
-	uint64_t carrier;
+	/* The code of Continuation.enterSpecial, where a virtual thread's oldest frame returns to:
+	 * at one pc until it was put away for the first time, then at
+	 * ContinuationEntry::_return_pc. What lies above is its carrier's. from = to = 0: the VM
+	 * has none (yet). */
+	uint64_t carrier_from, carrier_to;
 	uint8_t segment_shift;
 	uint8_t block_bytes;
 	uint8_t flags;

@@ -147,6 +147,18 @@ static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 	return 0;
 }
 
+/* A deopt handler; 0: there is none. */
+static __always_inline uint64_t hotspot_handler(struct walk *walk, uint64_t from, uint32_t offset)
+{
+	uint32_t distance = hotspot_int(walk, offset);
+
+	if (offset == HOTSPOT_NO)
+		return 0;
+	if (!(walk->hotspot.at.flags & HOTSPOT_DEOPT_IS_OFFSET))
+		return hotspot_word(walk, offset);
+	return distance && distance < HOTSPOT_BLOB_BYTES ? from + distance : 0;
+}
+
 static __always_inline void hotspot_take_nmethod(struct walk *walk, struct hotspot_blob *blob)
 {
 	const struct hotspot *at = &walk->hotspot.at;
@@ -154,10 +166,8 @@ static __always_inline void hotspot_take_nmethod(struct walk *walk, struct hotsp
 	blob->kind = HOTSPOT_NMETHOD;
 	blob->id = hotspot_int(walk, at->nmethod_id);
 	blob->orig_pc = hotspot_int(walk, at->nmethod_orig_pc);
-	if (at->flags & HOTSPOT_DEOPT_IS_OFFSET)
-		blob->deopt = blob->from + hotspot_int(walk, at->nmethod_deopt);
-	else
-		blob->deopt = hotspot_word(walk, at->nmethod_deopt);
+	blob->deopt[0] = hotspot_handler(walk, blob->from, at->nmethod_deopt);
+	blob->deopt[1] = hotspot_handler(walk, blob->from, at->nmethod_deopt_mh);
 }
 
 /* What was read, of the blob at `from`. */
@@ -181,7 +191,7 @@ static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
 	blob->frame_words = hotspot_int(walk, at->blob_frame_size);
 	blob->kind = HOTSPOT_STUB;
 	blob->id = blob->orig_pc = 0;
-	blob->deopt = 0;
+	blob->deopt[0] = blob->deopt[1] = 0;
 	if (header == at->nmethod_header)
 		hotspot_take_nmethod(walk, blob);
 }

@@ -156,8 +156,9 @@ static __always_inline bool code_is_poll(const struct walk *walk, uint32_t at)
 		return code_byte(walk, at + 6) == 0xc3;
 	if (code_is(walk, at, 0x41, 0x85)) /* test %eax, (%r10) */
 		return code_byte(walk, at + 3) == 0xc3;
-	if (code_is(walk, at, 0x4d, 0x8b)) /* mov off(%r15), %r10; test … */
-		return code_is(walk, at + 7, 0x41, 0x85) || code_is(walk, at + 4, 0x41, 0x85);
+	if (code_is(walk, at, 0x4d, 0x8b)) /* mov off(%r15), %r10; test …; ret */
+		return (code_is(walk, at + 7, 0x41, 0x85) && code_byte(walk, at + 10) == 0xc3) ||
+		       (code_is(walk, at + 4, 0x41, 0x85) && code_byte(walk, at + 7) == 0xc3);
 	/* Where a stop is wanted: movabs $pc, %r10; mov %r10, off(%r15); jmp */
 	if (code_is(walk, at, 0x49, 0xba))
 		return code_is(walk, at + 10, 0x4d, 0x89) && code_byte(walk, at + 17) == 0xe9;
@@ -180,10 +181,12 @@ static __always_inline uint32_t code_place(struct walk *walk)
 	before = code_byte(walk, CODE_BEFORE - 1);
 	if (code_byte(walk, at) == 0x5d) /* pop %rbp */
 		return PLACE_ON_FP;
-	if (code_byte(walk, at) == 0xc3) /* ret */
+	if (before == 0x55 && code_is_mov_fp(walk, CODE_BEFORE))
+		return PLACE_ON_FP;
+	if (code_byte(walk, at) == 0xc3 || code_byte(walk, at) == 0x55) /* ret, push %rbp */
 		return PLACE_TOP;
-	if (at == CODE_BEFORE && (code_is_poll(walk, at) ||
-				  ((before == 0x5d || before == 0xc9) && code_is_jump(walk, at))))
+	if (at == CODE_BEFORE &&
+	    (code_is_poll(walk, at) || (before == 0x5d && code_is_jump(walk, at))))
 		return PLACE_TOP;
 	if (before == 0xc9 && (code_is(walk, at, 0x49, 0x81) || code_is(walk, at, 0x49, 0x83)))
 		return PLACE_TOP; /* leave; cmpq $0, off(%r15) */

@@ -112,6 +112,12 @@ static __always_inline int hotspot_arrive_interpreted(struct walk *walk, bool ex
 		       : TRUNCATED_DEPTH;
 }
 
+/* Whether an address in a blob is a handler of its, where frames return to that are deoptimized. */
+static __always_inline bool hotspot_is_deopt(const struct hotspot_blob *blob, uint64_t address)
+{
+	return address == blob->deopt[0] || address == blob->deopt[1];
+}
+
 /* The return address of a deoptimized frame is the deopt handler of its nmethod; the frame itself
  * has the one that was there before. */
 static __always_inline void hotspot_undo_deopt(struct walk *walk)
@@ -119,7 +125,7 @@ static __always_inline void hotspot_undo_deopt(struct walk *walk)
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
 	uint64_t pc;
 
-	if (blob->deopt && walk->pc == blob->deopt && blob->orig_pc < HOTSPOT_FRAME_BYTES &&
+	if (hotspot_is_deopt(blob, walk->pc) && blob->orig_pc < HOTSPOT_FRAME_BYTES &&
 	    read_word(walk, walk->sp + blob->orig_pc, &pc) && pc > blob->code && pc < blob->to)
 		walk->pc = pc;
 }

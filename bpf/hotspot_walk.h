@@ -42,8 +42,8 @@ static __always_inline bool hotspot_is_caller(struct walk *walk, struct caller *
 		       hotspot_is_interpreted(walk, caller->fp, caller->sp);
 	if (is_returned_to(walk, caller))
 		return true;
-	return hotspot_blob_find(walk->level, caller->pc - 1) && walk->hotspot.found.deopt &&
-	       walk->hotspot.found.deopt == caller->pc;
+	return hotspot_blob_find(walk->level, caller->pc - 1) &&
+	       hotspot_is_deopt(&walk->hotspot.found, caller->pc);
 }
 
 /* The same of one whose call went to this blob. */
@@ -151,8 +151,8 @@ static __always_inline uint32_t hotspot_places(struct walk *walk)
 	place = hotspot_place(walk->level);
 	if (place == PLACE_BY_FP)
 		return PLACE_BY_FP | PLACE_FRAME << 4 | PLACE_TOP << 8;
-	if (place != PLACE_UNTOLD)
-		return place;
+	if (place != PLACE_UNTOLD) /* else what it looks like is something else's end */
+		return place | PLACE_FRAME << 4;
 	if (walk->hotspot.blob.frame_words)
 		return PLACE_FRAME | PLACE_TOP << 4 | PLACE_BY_FP << 8;
 	return PLACE_TOP_NEAR | PLACE_BY_FP << 4 | PLACE_TOP << 8;
@@ -180,7 +180,7 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return caller_interpreted(walk->level);
 	if (walk->known & WALK_EXACT)
 		return caller_of_java_leaf(walk);
-	if (walk->pc == walk->hotspot.at.carrier)
+	if (hotspot_in(walk->pc, walk->hotspot.at.carrier_from, walk->hotspot.at.carrier_to))
 		return STEP_END;
 	if (blob->frame_words)
 		return caller_by_size(walk, caller);

@@ -106,7 +106,7 @@ enum hotspot_kind {
 struct hotspot_blob {
 	uint64_t from, to;    /* the CodeBlob; HOTSPOT_METHOD: the Method's address, and one more */
 	uint64_t code;	      /* where its code begins; HOTSPOT_METHOD: its bytecodes */
-	uint64_t deopt;	      /* HOTSPOT_NMETHOD: the deopt handler; else 0 */
+	uint64_t deopt[2];    /* HOTSPOT_NMETHOD: the deopt handlers; 0: it has none */
 	uint32_t kind;	      /* enum hotspot_kind */
 	uint32_t id;	      /* bpf/hotspot.h; 0: a stub */
 	uint32_t frame_words; /* HOTSPOT_METHOD: bytes of its bytecodes */

@@ -222,6 +222,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_unwind(out, services, &stats);
 	metrics_memory(out, services, &stats);
 	metrics_python(out, services, &stats.codes[CODES_PYTHON]);
+	metrics_java(out, services, &stats);
 	metrics_sched(out, services);
 	metrics_process(out, services, &stats);
 	write_daemon(out);

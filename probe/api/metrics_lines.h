@@ -25,6 +25,10 @@ void metrics_memory(struct buf *out, const struct services *services,
 void metrics_python(struct buf *out, const struct services *services,
 		    const struct codes_stats *codes);
 
+/* Java's processes and methods (api/metrics_java.c). */
+void metrics_java(struct buf *out, const struct services *services,
+		  const struct engine_stats *stats);
+
 /* What /sched counts, and which of its probes run: lines of probe_up (api/metrics_sched.c). */
 void metrics_sched(struct buf *out, const struct services *services);
 void metrics_sched_up(struct buf *out, const struct services *services);

@@ -8,6 +8,7 @@
 
 #include "api/flamegraph.h"
 #include "api/status_memory.h"
+#include "api/status_java.h"
 #include "api/status_python.h"
 #include "base/cleanup.h"
 #include "output/json_string.h"
@@ -143,6 +144,7 @@ static void add_process(void *arg, const struct target *target)
 	cJSON_AddNumberToObject(entry, "pid", target->pid);
 	status_add_text(entry, "comm", target->comm, strnlen(target->comm, COMM_BYTES));
 	status_runtime(entry, target);
+	status_agent(entry, processes->services, target);
 	cJSON_AddStringToObject(entry, "container", "");
 	cJSON *causes = cJSON_AddObjectToObject(entry, "truncated");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
@@ -210,6 +212,7 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 	cJSON_AddStringToObject(to, "process_counters", process_counters(&stats.times_state));
 	add_files(to, services);
 	status_python(to, services, &stats.codes[CODES_PYTHON]);
+	status_java(to, services, &stats);
 	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);

@@ -3,22 +3,49 @@
 
 #include <stdio.h>
 
+#include "api/status_codes.h"
 #include "profile/interpreter.h"
+#include "profile/jvm.h"
+
+#define RUNTIME_MAX 192
+
+static void tell(char text[RUNTIME_MAX], const char *name, const char *version, const char *problem)
+{
+	snprintf(text, RUNTIME_MAX, "%s%s%s%s%s", name, version[0] ? " " : "", version,
+		 problem[0] ? ": " : "", problem);
+}
+
+static void tell_java(const struct jvm *jvm, char text[RUNTIME_MAX])
+{
+	char version[32], problem[96];
+
+	text[0] = '\0';
+	if (!jvm)
+		return;
+	jvm_version(jvm, version, sizeof(version));
+	jvm_problem(jvm, problem, sizeof(problem));
+	tell(text, "java", version, problem);
+}
+
+static void tell_python(const struct interpreter *interpreter, char text[RUNTIME_MAX])
+{
+	char version[32];
+
+	text[0] = '\0';
+	if (!interpreter)
+		return;
+	interpreter_version(interpreter, version, sizeof(version));
+	tell(text, "python", version, interpreter_problem(interpreter));
+}
 
 void status_runtime(cJSON *to, const struct target *target)
 {
-	const struct interpreter *interpreter = target->interpreter;
-	char version[32], text[128];
+	char java[RUNTIME_MAX], python[RUNTIME_MAX], both[2 * RUNTIME_MAX];
 
-	if (!interpreter) {
-		cJSON_AddStringToObject(to, "runtime", "native");
-		return;
-	}
-	interpreter_version(interpreter, version, sizeof(version));
-	const char *problem = interpreter_problem(interpreter);
-	snprintf(text, sizeof(text), "python%s%s%s%s", version[0] ? " " : "", version,
-		 problem[0] ? ": " : "", problem);
-	cJSON_AddStringToObject(to, "runtime", text);
+	tell_java(target->jvm, java);
+	tell_python(target->interpreter, python);
+	snprintf(both, sizeof(both), "%s%s%s", java, java[0] && python[0] ? ", " : "", python);
+	cJSON_AddStringToObject(to, "runtime", both[0] ? both : "native");
 }
 
 struct python_counts {
@@ -43,10 +70,5 @@ void status_python(cJSON *to, const struct services *services, const struct code
 	engine_targets(services->engine, count, &counts);
 	cJSON_AddNumberToObject(python, "processes", counts.processes);
 	cJSON_AddNumberToObject(python, "unsupported", counts.unsupported);
-	cJSON_AddNumberToObject(python, "code_objects", (double)codes->known);
-	cJSON_AddNumberToObject(python, "bytes", (double)codes->bytes);
-	cJSON_AddNumberToObject(python, "read", (double)codes->read);
-	cJSON *causes = cJSON_AddObjectToObject(python, "lost");
-	for (int i = 0; i < CODE_LOST_COUNT; i++)
-		cJSON_AddNumberToObject(causes, code_loss_name(i), (double)codes->lost[i]);
+	status_codes(python, "code_objects", codes);
 }

@@ -94,49 +94,10 @@ static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc
 	return from < code->places_count ? &code->places[from] : NULL;
 }
 
-/*
- * Where the compiler kept places for all of the code, one tells of what lies before it, from the
- * place before it on. C1's tells of instructions that end there. C2's tells of those that begin
- * there, too, but for a call's: that is where it returns to.
- */
-static const struct jvmplace *place_of(const struct jvmcode *code, uint32_t pc, bool is_return)
+/* Where its frame is made isn't known, and what is inlined comes behind it. */
+static bool is_inlined_begin(const struct jvmcode *code, const struct jvmplace *place)
 {
-	const struct jvmplace *place = place_from(code, pc);
-
-	if (is_return || !place || place->pc != pc)
-		return place;
-	if (code->level == JVMCODE_LEVEL_C2 && !place->can_stop)
-		return place;
-	return place_from(code, pc + 1);
-}
-
-static bool is_same(const struct jvmcode *code, uint32_t a, uint32_t b)
-{
-	while (a && b && a != b) {
-		const struct jvmscope *at_a = &code->scopes[a - 1], *at_b = &code->scopes[b - 1];
-
-		if (at_a->method != at_b->method || at_a->line != at_b->line)
-			return false;
-		a = at_a->caller;
-		b = at_b->caller;
-	}
-	return a == b;
-}
-
-/* Where it isn't known which compiler it was, nor where its frame is made: only what is the same
- * either way. */
-static const struct jvmplace *place_of_any(const struct jvmcode *code, uint32_t pc, bool is_return)
-{
-	const struct jvmplace *place = place_from(code, pc), *behind;
-
-	if (is_return || !place)
-		return place;
-	if (place == code->places && place->scope && code->scopes[place->scope - 1].caller)
-		return NULL;
-	if (place->pc != pc)
-		return place;
-	behind = place_from(code, pc + 1);
-	return behind && is_same(code, place->scope, behind->scope) ? place : NULL;
+	return place == code->places && place->scope && code->scopes[place->scope - 1].caller;
 }
 
 static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct jvm_frame *frames,
@@ -151,16 +112,15 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 		*unsure = code->is_told && !code->calls_nothing && !code->is_known_everywhere;
 		return outermost(code, 0, frames);
 	}
-	if (is_return) {
-		place = place_from(code, pc);
-		if (place && place->pc != pc)
-			place = NULL;
-	} else if (pc < code->complete) {
+	if (!is_return && pc < code->complete)
 		return outermost(code, 0, frames);
-	}
-	if (!place && code->is_known_everywhere)
-		place = code->is_told ? place_of_any(code, pc, is_return)
-				      : place_of(code, pc, is_return);
+	/* A place tells of the instructions that end there, from the place before it on; what a
+	 * frame was interrupted at ends behind its pc. */
+	place = place_from(code, is_return ? pc : pc + 1);
+	if (place && place->pc != pc && !code->is_known_everywhere)
+		place = NULL;
+	if (place && code->is_told && !is_return && is_inlined_begin(code, place))
+		place = NULL;
 	if (place)
 		count = chain(code, place->scope, frames);
 	if (count)

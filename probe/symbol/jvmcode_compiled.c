@@ -279,7 +279,6 @@ int jvmcode_read_compiled(struct jvmcode_reading *reading)
 	int r = jvmmethod_begin(&reading->method, &reading->reader, method);
 	if (r < 0)
 		return r;
-	reading->code.level = (uint8_t)jvm_u2(head, layout->nmethod_comp_level);
 	reading->code.complete = complete_at(head, &layout->walk);
 	if (jvmmethod_is_native(&reading->method)) {
 		reading->methods_count = 1;

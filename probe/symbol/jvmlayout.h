@@ -15,7 +15,7 @@ struct jvm_layout {
 	uint32_t version;      /* feature release: 8, 11, 17, 25 */
 	uint32_t minor, patch; /* 17.0.15: 0, 15; 8u402: 0, 402 */
 
-	/* Not 0: the VM has virtual threads and had none yet: walk.carrier is 0 and has to be asked
+	/* Not 0: the VM has virtual threads, but had none yet: what they end with has to be asked
 	 * for again. */
 	uint8_t unfinished;
 

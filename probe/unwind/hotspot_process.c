@@ -68,7 +68,9 @@ int hotspot_of_memory(const struct process_memory *of, const struct hotspot_file
 	r = vm_layout(&tables, layout, missing);
 	if (r == 0)
 		r = vm_heaps(memory, &tables, layout, missing);
-	return r < 0 ? r : vm_virtual(memory, &tables, layout, missing);
+	if (r == 0)
+		vm_virtual(memory, &tables, layout);
+	return r;
 }
 
 int hotspot_of_process(pid_t pid, const struct hotspot_file *file, uint64_t bias,

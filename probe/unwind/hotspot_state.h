@@ -48,8 +48,12 @@ enum vm_field {
 	FIELD_INTERPRETER,
 	FIELD_QUEUE_BUFFER,
 	FIELD_QUEUE_BYTES,
-	FIELD_RETURN_PC,
 	FIELD_CONT_ENTRY,
+	FIELD_KLASSES, /* those that the VM knows itself; one of them */
+	FIELD_KLASS_METHODS,
+	FIELD_METHODS_COUNT,
+	FIELD_METHODS,
+	FIELD_METHOD_CODE,
 	FIELD_MAJOR,
 	FIELD_MINOR,
 	FIELD_SECURITY,
@@ -167,6 +171,16 @@ const struct hotspot_heap *vm_heap_of(const struct hotspot *walk, uint64_t addre
 
 /* ---- unwind/hotspot_virtual.c ---- */
 
-/* Where a virtual thread's stack ends. Errors as hotspot_of_process(). */
-int vm_virtual(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout,
-	       const char **missing);
+/* Where a virtual thread's stack ends, as far as that is found. */
+void vm_virtual(struct vm_memory *memory, const struct vm_tables *tables,
+		struct jvm_layout *layout);
+
+/* The code of a blob. */
+int vm_code_of(struct vm_memory *memory, const struct jvm_layout *layout, uint64_t blob,
+	       uint64_t *from, uint64_t *to);
+
+/* ---- unwind/hotspot_carrier.c ---- */
+
+/* The code of Continuation.enterSpecial. -ENOENT: it has none yet, or it isn't found. */
+int vm_carrier(struct vm_memory *memory, const struct vm_tables *tables,
+	       const struct jvm_layout *layout, uint64_t *from, uint64_t *to);

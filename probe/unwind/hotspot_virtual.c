@@ -14,8 +14,9 @@
 #include "base/cleanup.h"
 #include "unwind/hotspot_state.h"
 
-#define BLOCKS_MAX 16384 /* looked at for the stubs; they are among the first ten */
-#define STUBS_MAX  32768 /* bytes of that blob's code: 3,300 are usual */
+#define BLOCKS_MAX	 2048  /* looked at for the stubs; they are among the first ten */
+#define THREAD_BYTES_MAX 16384 /* of a JavaThread; 2 KiB are usual */
+#define STUBS_MAX	 32768 /* bytes of that blob's code: 3,300 are usual */
 
 static const char stubs_name[] = "StubRoutines (continuation";
 
@@ -25,21 +26,23 @@ struct looking {
 	struct jvm_layout *layout;
 };
 
-/* The code of a blob. */
-static int code_of(const struct looking *looking, uint64_t blob, uint64_t *from, uint64_t *to)
+int vm_code_of(struct vm_memory *memory, const struct jvm_layout *layout, uint64_t blob,
+	       uint64_t *from, uint64_t *to)
 {
-	const struct jvm_layout *layout = looking->layout;
 	bool is_offset = layout->walk.flags & HOTSPOT_CODE_IS_OFFSET;
+	const struct hotspot_heap *heap = vm_heap_of(&layout->walk, blob);
 	unsigned bytes = is_offset ? 4 : 8;
-	int r = vm_number(looking->memory, blob + layout->walk.blob_code, bytes, from);
+	int r = vm_number(memory, blob + layout->walk.blob_code, bytes, from);
 
 	if (r == 0)
-		r = vm_number(looking->memory, blob + layout->blob_code_end, bytes, to);
+		r = vm_number(memory, blob + layout->blob_code_end, bytes, to);
+	if (r < 0)
+		return r;
 	if (is_offset) {
 		*from += blob;
 		*to += blob;
 	}
-	return r;
+	return heap && *from > blob && *from < *to && *to <= heap->high ? 0 : -EBADMSG;
 }
 
 static bool are_the_stubs(const struct looking *looking, uint64_t blob)
@@ -53,17 +56,21 @@ static bool are_the_stubs(const struct looking *looking, uint64_t blob)
 }
 
 #if defined(__x86_64__)
-/* The barrier begins with a load of JavaThread::_cont_entry to rsp (mov offset(%r15), %rsp). */
+/* The barrier begins with a load of JavaThread::_cont_entry to rsp (mov offset(%r15), %rsp), behind
+ * the ret of the stub before it. 21 doesn't tell the offset. */
 static size_t barrier_in(const struct looking *looking, const uint8_t *code, size_t bytes)
 {
-	uint8_t load[7] = {0x49, 0x8b, 0xa7};
-	uint32_t offset = (uint32_t)looking->fields[FIELD_CONT_ENTRY].value;
-
-	if (!looking->fields[FIELD_CONT_ENTRY].known)
-		return 0;
-	memcpy(load + 3, &offset, sizeof(offset));
+	static const uint8_t load[] = {0xc3, 0x49, 0x8b, 0xa7};
+	const struct vm_value *entry = &looking->fields[FIELD_CONT_ENTRY];
 	const uint8_t *at = memmem(code, bytes, load, sizeof(load));
-	return at ? (size_t)(at - code) : 0;
+	uint32_t offset;
+
+	if (!at || (size_t)(at - code) > bytes - sizeof(load) - sizeof(offset))
+		return 0;
+	memcpy(&offset, at + sizeof(load), sizeof(offset));
+	if (entry->known ? offset != entry->value : offset >= THREAD_BYTES_MAX)
+		return 0;
+	return (size_t)(at - code) + 1;
 }
 #else
 static size_t barrier_in(const struct looking *looking, const uint8_t *code, size_t bytes)
@@ -76,14 +83,13 @@ static size_t barrier_in(const struct looking *looking, const uint8_t *code, siz
 #endif
 
 /* All of the stubs, where it can't be told which of them it is. */
-static void take_stubs(const struct looking *looking, const struct hotspot_heap *heap,
-		       uint64_t blob)
+static void take_stubs(const struct looking *looking, uint64_t blob)
 {
 	struct hotspot *walk = &looking->layout->walk;
 	uint8_t code[STUBS_MAX];
 	uint64_t from, to;
 
-	if (code_of(looking, blob, &from, &to) < 0 || from < blob || from >= to || to > heap->high)
+	if (vm_code_of(looking->memory, looking->layout, blob, &from, &to) < 0)
 		return;
 	if (to - from <= sizeof(code) && vm_read(looking->memory, from, code, to - from) == 0)
 		from += barrier_in(looking, code, to - from);
@@ -106,7 +112,7 @@ static void find_stubs(const struct looking *looking, const struct hotspot_heap 
 		    vm_number(looking->memory, at + is_used->value, 1, &used) < 0)
 			return; /* the end of what is used */
 		if (used && are_the_stubs(looking, blob)) {
-			take_stubs(looking, heap, blob);
+			take_stubs(looking, blob);
 			return;
 		}
 		if (!segments || segments > (heap->high - at) >> walk->segment_shift)
@@ -115,36 +121,20 @@ static void find_stubs(const struct looking *looking, const struct hotspot_heap 
 	}
 }
 
-/* The first virtual thread brings it. */
-static int read_carrier(const struct looking *looking)
-{
-	struct jvm_layout *layout = looking->layout;
-	uint64_t at;
-	int r = vm_word(looking->memory, looking->fields[FIELD_RETURN_PC].value, &at);
-
-	if (r < 0)
-		return r;
-	layout->unfinished = !at;
-	layout->walk.carrier = at;
-	return !at || vm_heap_of(&layout->walk, at) ? 0 : -EBADMSG;
-}
-
-/* All of it lies in the heap that has the interpreter: that of code which isn't a method's. */
-int vm_virtual(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout,
-	       const char **missing)
+void vm_virtual(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout)
 {
 	const struct looking looking = {memory, tables->fields, layout};
 	const struct vm_value *length = &tables->fields[FIELD_BLOCK_LENGTH];
 	const struct vm_value *used = &tables->fields[FIELD_BLOCK_USED];
+	struct hotspot *walk = &layout->walk;
 
-	if (!tables->fields[FIELD_RETURN_PC].known)
-		return 0; /* to 20: it has no virtual threads */
 	if (!length->known || (length->bytes != 4 && length->bytes != 8) ||
-	    length->value >= layout->walk.block_bytes || !used->known ||
-	    used->value >= layout->walk.block_bytes) {
-		*missing = vm_field_name(used->known ? FIELD_BLOCK_LENGTH : FIELD_BLOCK_USED);
-		return -ENOTSUP;
-	}
-	find_stubs(&looking, vm_heap_of(&layout->walk, layout->walk.interpreter_from));
-	return read_carrier(&looking);
+	    length->value >= walk->block_bytes || !used->known || used->value >= walk->block_bytes)
+		return;
+	/* In the heap of code that isn't a method's. */
+	find_stubs(&looking, vm_heap_of(walk, walk->interpreter_from));
+	if (!walk->frozen_from)
+		return; /* to 20: it has no virtual threads */
+	layout->unfinished =
+		vm_carrier(memory, tables, layout, &walk->carrier_from, &walk->carrier_to) < 0;
 }

@@ -16,8 +16,8 @@ from java_truth import Truth
 from javas import Leaves
 from observer import Observer
 
-ENOUGH = 400  # samples of each leaf
-LONGEST = 60  # seconds; on a busy machine there are fewer
+ENOUGH = 300  # samples of each leaf
+LONGEST = 40  # seconds; on a busy machine there are fewer
 
 
 class Measured(NamedTuple):

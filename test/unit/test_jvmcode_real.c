@@ -3,8 +3,7 @@
 #include "jvms.h"
 
 #include "bpf/sample.h"
-#include "symbol/jvmblob.h"
-#include "symbol/jvmcode.h"
+#include "symbol/jvmcode_state.h"
 #include "symbol/jvmnames.h"
 
 #define AGENT	    "build/test/programs/told.so"
@@ -23,7 +22,7 @@ struct tested {
 	struct jvm_layout layout;
 	struct record *records;
 	size_t count;
-	unsigned int codes, gone, places, frames, lines, inlined, wrong;
+	unsigned int codes, gone, places, frames, lines, inlined, wrong, everywhere;
 };
 
 static void add_record(struct tested *tested, uint64_t address, const char *text)
@@ -178,8 +177,9 @@ static void check_record(struct tested *tested, const struct record *record)
 		while ((line = strtok_r(NULL, "\n", &rest)))
 			check_place(tested, code, record->address, detail, line);
 	} else {
-		tested->gone++;
+		tested->gone++; /* or a method handle's: the VM tells the first one's name of all */
 	}
+	tested->everywhere += code->is_known_everywhere;
 	jvmcode_unref(code);
 }
 
@@ -212,10 +212,15 @@ static void check_jvm(const char *java, const char *flag)
 	python_end(&tested.process);
 	unlink(path);
 	print_message("%s %s: version %u, %u codes (%u gone), %u places, %u frames, %u inlined, "
-		      "%u lines, %u wrong\n",
+		      "%u lines, %u known everywhere, %u wrong\n",
 		      java, flag, tested.layout.version, tested.codes, tested.gone, tested.places,
-		      tested.frames, tested.inlined, tested.lines, tested.wrong);
+		      tested.frames, tested.inlined, tested.lines, tested.everywhere, tested.wrong);
 	assert_int_equal(tested.wrong, 0);
+	assert_true(tested.codes > 100 && tested.inlined > 1000);
+	if (strchr(flag, '-') != strrchr(flag, '-'))
+		assert_int_equal(tested.everywhere, 0);
+	else if (tested.layout.maps_pairs != HOTSPOT_NO)
+		assert_true(tested.everywhere > tested.codes / 2);
 	for (size_t i = 0; i < tested.count; i++)
 		free(tested.records[i].text);
 	free(tested.records);

@@ -26,6 +26,7 @@ final class Calls {
 		return left == 0 ? burn(amount, worker) : down(left - 1, amount, worker) + left;
 	}
 
+	@Leaf.Below(calls = 8)
 	static final class Deep50 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -33,6 +34,7 @@ final class Calls {
 		}
 	}
 
+	@Leaf.Below(calls = 8)
 	static final class Deep200 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -40,6 +42,7 @@ final class Calls {
 		}
 	}
 
+	@Leaf.Below(calls = 8)
 	static final class Deep500 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -47,6 +50,7 @@ final class Calls {
 		}
 	}
 
+	@Leaf.Below(calls = 20)
 	static final class Reflective implements Leaf {
 		private final Method method;
 
@@ -83,6 +87,7 @@ final class Calls {
 	}
 
 	/** Lambdas in the class library's own loops. */
+	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.Calls", partial = true, calls = 20)
 	static final class Streamed implements Leaf {
 		private final List<Long> parts = new ArrayList<>(Collections.nCopies(4, 1L));
 
@@ -92,6 +97,7 @@ final class Calls {
 		}
 	}
 
+	@Leaf.Below(calls = 50)
 	static final class Handle implements Leaf {
 		private final MethodHandle handle, bound; // not constant, so it is called by its form
 

@@ -4,7 +4,7 @@ package truth;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 
-/** A kind of code. Its turn burns CPU time in a stack that it has told before. */
+/** A kind of code. Its turns burn CPU time in stacks that were told before. */
 interface Leaf {
 	/** As long as `amount` says; asks `worker` to write down the stack, where it is deepest. */
 	void turn(long amount, Worker worker) throws Throwable;
@@ -23,5 +23,9 @@ interface Leaf {
 
 		/** It goes up and down: any part of a told stack, from its root on, is right. */
 		boolean partial() default false;
+
+		/** Calls of turn() in a row: many, so that it is compiled, unless what leads to the leaf
+		 * would be seen too often. */
+		int calls() default 200;
 	}
 }

@@ -15,10 +15,11 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -37,7 +38,8 @@ final class Recorder {
 	private final Map<String, Set<String>> stacks = new LinkedHashMap<>();
 	private final Map<String, Leaf.Below> below = new LinkedHashMap<>();
 	private final Walker walker = Walker.best();
-	private int known, written = -1;
+	private final AtomicInteger known = new AtomicInteger();
+	private int written = -1;
 
 	Recorder(Path path) throws IOException {
 		this.path = path;
@@ -53,7 +55,7 @@ final class Recorder {
 		workers.add(worker);
 		for (Leaf leaf : leaves) {
 			own.add(name(leaf));
-			stacks.putIfAbsent(name(leaf), new LinkedHashSet<>());
+			stacks.putIfAbsent(name(leaf), ConcurrentHashMap.newKeySet());
 			below.put(name(leaf), leaf.getClass().getAnnotation(Leaf.Below.class));
 		}
 		names.add(own);
@@ -86,10 +88,11 @@ final class Recorder {
 			own++;
 		frames = new ArrayList<>(frames.subList(own + 1, frames.size()));
 		Collections.reverse(frames);
-		synchronized (this) {
-			if (stacks.get(name(leaf)).add("[" + String.join(", ", frames) + "]"))
-				known++;
-		}
+		// (No lock: who waits for one on a virtual thread comes back without his older frames.)
+		String stack = "[" + String.join(", ", frames) + "]";
+		Set<String> told = stacks.get(name(leaf));
+		if (!told.contains(stack) && told.add(stack))
+			known.incrementAndGet();
 	}
 
 	/** Whenever there is more to tell, once all are warm; for ever. */
@@ -97,9 +100,10 @@ final class Recorder {
 		for (;;) {
 			Thread.sleep(100);
 			synchronized (this) {
-				if (known == written || !workers.stream().allMatch(worker -> worker.warm))
+				int now = known.get();
+				if (now == written || !workers.stream().allMatch(worker -> worker.warm))
 					continue;
-				written = known;
+				written = now;
 				Path made = path.resolveSibling(path.getFileName() + ".new");
 				Files.write(made, text().getBytes("UTF-8"));
 				Files.move(made, path.resolveSibling(path.getFileName() + ".json"),

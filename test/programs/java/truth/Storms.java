@@ -3,7 +3,6 @@ package truth;
 
 /** Code that is compiled, thrown away and compiled again, at addresses that others had before. Each turn
  * defines its class anew. */
-@Leaf.Below(partial = true)
 abstract class Storms implements Leaf {
 	/** What a fresh class does. */
 	public interface Body {
@@ -28,7 +27,8 @@ abstract class Storms implements Leaf {
 	}
 
 	/** A long loop in a method that is called once: replaced while it runs. */
-	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true)
+	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true,
+		    calls = 1)
 	static final class Replaced extends Storms {
 		@Override
 		public void turn(long amount, Worker worker) throws Throwable {
@@ -37,7 +37,8 @@ abstract class Storms implements Leaf {
 	}
 
 	/** What the compiler took for granted is true no more, again and again. */
-	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true)
+	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true,
+		    calls = 1)
 	static final class Trapped extends Storms {
 		@Override
 		public void turn(long amount, Worker worker) throws Throwable {

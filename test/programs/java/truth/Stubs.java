@@ -148,6 +148,7 @@ final class Stubs {
 		}
 	}
 
+	@Leaf.Below(calls = 20)
 	static final class Back implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {

@@ -5,17 +5,18 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /** Gives each leaf its turns, in random order and of random length, and counts their CPU time. */
 public final class Worker implements Runnable {
-	private static final int RECORDED = 24; // turns of each leaf, and then one of
+	private static final int RECORDED = 32; // turns of each leaf, and then one of
 	private static final int SELDOM = 64;
+	private static final int CALLS = 200, TOLD = 8;
 	private static final long WARM_NS = 1_000_000, TURN_NS = 6_000_000;
 
 	final String name;
 	private final Leaf[] leaves;
 	private final Recorder recorder;
-	private final int[] turns;
+	private final int[] turns, calls;
 	private final long[] amounts;
 	private int number; // of the leaf whose turn it is
-	private boolean asked;
+	private int asked; // how many more stacks shall be told
 	volatile boolean warm;
 	long sum; // what the leaves have computed
 
@@ -24,6 +25,11 @@ public final class Worker implements Runnable {
 		this.recorder = recorder;
 		this.leaves = leaves;
 		turns = new int[leaves.length];
+		calls = new int[leaves.length];
+		for (int i = 0; i < leaves.length; i++) {
+			Leaf.Below below = leaves[i].getClass().getAnnotation(Leaf.Below.class);
+			calls[i] = below == null ? CALLS : below.calls();
+		}
 		amounts = new long[leaves.length];
 		java.util.Arrays.fill(amounts, 64);
 		recorder.add(this, leaves);
@@ -46,26 +52,31 @@ public final class Worker implements Runnable {
 	}
 
 	private void one(ThreadLocalRandom random) throws Throwable {
-		asked = turns[number] < RECORDED || turns[number] % SELDOM == 0;
-		long amount = amounts[number] / 2 + random.nextLong(amounts[number] + 1);
+		boolean tells = turns[number] < RECORDED || turns[number] % SELDOM == 0;
+		asked = tells && turns[number] % 2 == 0 ? TOLD : 0;
+		long part = (amounts[number] / 2 + random.nextLong(amounts[number] + 1)) / calls[number] + 1;
+		long amount = part * calls[number];
 		long wall = System.nanoTime(), began = recorder.cpu();
-		leaves[number].turn(amount, this);
+		for (int i = 0; i < calls[number]; i++)
+			leaves[number].turn(part, this);
 		long took = recorder.cpu() - began;
 		recorder.spent(this, number, took, amount);
-		turns[number]++;
-		fit(took > 0 ? took : System.nanoTime() - wall);
+		if (turns[number]++ % 2 == 1) // the others may have told their stacks
+			fit(took > 0 ? took : System.nanoTime() - wall);
 	}
 
 	/** The next turn's amount, by how long this one took: what is compiled becomes faster. */
 	private void fit(long took) {
 		long wanted = warm ? TURN_NS : WARM_NS;
 		double factor = Math.max(0.25, Math.min(2, (double)wanted / Math.max(took, 1)));
-		amounts[number] = Math.max(1, (long)(amounts[number] * (factor + 1) / 2));
+		amounts[number] = Math.max(64, (long)(amounts[number] * (factor + 1) / 2));
 	}
 
 	/** Writes down the caller's stack, sometimes. */
 	public void record() {
-		if (asked)
+		if (asked > 0) {
+			asked--;
 			recorder.record(leaves[number]);
+		}
 	}
 }
