@@ -33,10 +33,19 @@ void status_java(cJSON *to, const struct services *services, const struct engine
 {
 	cJSON *java = cJSON_AddObjectToObject(to, "java");
 	struct java_counts counts = {0};
+	struct agents_stats agents;
 
 	engine_targets(services->engine, count, &counts);
 	cJSON_AddNumberToObject(java, "processes", counts.processes);
 	cJSON_AddNumberToObject(java, "unsupported", counts.unsupported);
 	status_codes(java, "methods", &stats->codes[CODES_JAVA]);
 	cJSON_AddNumberToObject(java, "inline_unknown", (double)stats->drain.inline_unknown);
+	engine_agents_stats(services->engine, &agents);
+	cJSON *told = cJSON_AddObjectToObject(java, "agents");
+	cJSON_AddNumberToObject(told, "attached", agents.attached);
+	cJSON_AddNumberToObject(told, "attaching", agents.attaching);
+	cJSON_AddNumberToObject(told, "failed", agents.failed);
+	cJSON_AddNumberToObject(told, "codes", (double)agents.codes);
+	cJSON_AddNumberToObject(told, "given", (double)agents.given);
+	cJSON_AddNumberToObject(told, "lost", (double)agents.lost);
 }

@@ -14,6 +14,10 @@
 #include "profile/agents_state.h"
 #include "profile/jvm.h"
 
+/* Whose VM is stopped; or begins, perhaps. */
+#define STOPPED_NS     NS_PER_S
+#define SIGNALS_NS     (5 * NS_PER_S)
+
 #define FILE_BYTES_MAX (11U << 20) /* the agent's own maximum is 10 MiB */
 
 int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
@@ -191,9 +195,16 @@ static struct agent *find_renamed(const struct agents *agents, const struct targ
 	return NULL;
 }
 
+/* What passes by itself is looked at again soon: nothing was asked of the VM. */
 static bool may_ask_again(const struct agent *agent)
 {
-	return loop_now_ns() - agent->asked_ns >= agent->agents->interval_ns;
+	uint64_t interval_ns = agent->agents->interval_ns;
+
+	if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_STOPPED)
+		interval_ns = STOPPED_NS;
+	else if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_SIGNALS)
+		interval_ns = SIGNALS_NS;
+	return loop_now_ns() - agent->asked_ns >= interval_ns;
 }
 
 void agents_meet(struct agents *agents, struct target *target)
@@ -247,6 +258,25 @@ void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct 
 		look_after(agent, agents->on && target && target->alive && wanted(arg, target));
 	}
 	next_one(agents);
+}
+
+void agents_stats(const struct agents *agents, struct agents_stats *stats)
+{
+	*stats = (struct agents_stats){0};
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		struct jvmfile_stats file = {0};
+
+		if (agent->stopping)
+			continue;
+		stats->attached += agent->step == AGENT_ATTACHED;
+		stats->failed += agent->step == AGENT_FAILED;
+		stats->attaching += agent->step == AGENT_ATTACHING || agent->step == AGENT_WAITING;
+		if (agent->file)
+			jvmfile_stats(agent->file, &file);
+		stats->codes += file.codes;
+		stats->given += file.given;
+		stats->lost += file.lost;
+	}
 }
 
 void agents_state(const struct agents *agents, const struct target *target, char *to, size_t bytes)

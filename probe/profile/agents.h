@@ -36,5 +36,13 @@ void agents_stop(struct agents *agents);
 void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct target *target),
 		  void *arg);
 
+struct agents_stats {
+	unsigned attached, attaching, failed; /* VMs */
+	uint64_t codes;			      /* that their agents told of, known now */
+	uint64_t given; /* pieces of code that were read out of what these wrote */
+	uint64_t lost;	/* codes that the agents had no room for */
+};
+void agents_stats(const struct agents *agents, struct agents_stats *stats);
+
 /* What is with a target's: "none", "waiting", "attaching", "attached", "failed: …". */
 void agents_state(const struct agents *agents, const struct target *target, char *to, size_t bytes);

@@ -13,6 +13,11 @@ void engine_agent_state(const struct engine *engine, const struct target *target
 	agents_state(engine->agents, target, to, bytes);
 }
 
+void engine_agents_stats(const struct engine *engine, struct agents_stats *stats)
+{
+	agents_stats(engine->agents, stats);
+}
+
 void engine_meet_agent(struct engine *engine, const struct stack *stack)
 {
 	struct target *target = target_table_find(targets_table(engine->targets), stack->key.tgid,
