@@ -89,7 +89,7 @@ static int64_t find_python_spot(const struct placing *placing, const uint64_t wo
 	spot->code = (struct code){
 		.place = CODE_PYTHON,
 		.python = python,
-		.script_dir = target->interpreter ? target->interpreter->script_dir : NULL,
+		.script = target->interpreter ? &target->interpreter->script : NULL,
 		.instruction = instruction,
 	};
 	return number;
