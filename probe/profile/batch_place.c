@@ -77,7 +77,9 @@ static int64_t find_python_spot(const struct placing *placing, const uint64_t wo
 	struct pycode *python =
 		codes_find(target, words[0] & FRAME_ADDRESS, (uint32_t)(words[1] >> 32));
 	uint32_t instruction = python ? (uint32_t)words[1] : 0;
-	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction, CODE_PYTHON};
+	/* Processes share code objects, but not the folder that makes a file's name shorter. */
+	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction,
+			       (uint64_t)(uintptr_t)target->interpreter};
 	bool is_new;
 	int64_t number = spot_of(placing->batch, &key, &is_new);
 

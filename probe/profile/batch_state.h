@@ -32,6 +32,7 @@ struct spot {
 	bool may_call, calls; /* a frame of it is SHOWN_UNLESS_CALL; it is a call */
 };
 
+/* Of a native frame; of Python's: code object, instruction, interpreter. */
 struct spot_key {
 	uint64_t file, address, place;
 };

@@ -12,7 +12,7 @@
 #include "profile/waiting.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
-#define CODES_BYTES	     (32u * 1024 * 1024)
+#define CODES_BYTES	     (64u * 1024 * 1024)
 
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {

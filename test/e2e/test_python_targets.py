@@ -183,6 +183,44 @@ def test_short_ones(profiler, python, script, work):
     assert unnamed <= 0.02 * sum(s.value for s in profile.stacks), status
 
 
+def test_a_script_called_by_a_link(profiler, start, python, work):
+    """Its own name is the link's; what it imports lies in the folder that the link leads to."""
+    for folder in "app", "bin":
+        (work / folder).mkdir()
+    (work / "app" / "helper.py").write_text(PROGRAM)
+    (work / "app" / "run.py").write_text("import helper\nhelper.run(60)\n")
+    (work / "bin" / "tool").symlink_to("../app/run.py")
+    target = start(Path(python.path), work / "bin" / "tool")
+    profiler.profile(pids=[target.pid])
+    wait_runtime(profiler, target.pid, version_text(python))
+    time.sleep(1)
+    frames = profiler.folded().frames(target.pid)
+    assert "outer (helper.py:6)_[p]" in frames, [f for f in frames if f.endswith("_[p]")]
+    assert "<module> (tool:2)_[p]" in frames, frames
+
+
+def test_processes_that_run_the_same_code(profiler, start, python, work):
+    """What it says is kept once; each has the file's name as its own script's folder makes it."""
+    for folder in "first", "second":
+        (work / folder).mkdir()
+        (work / folder / "run.py").write_text("import sys\nsys.path.append(sys.argv[1])\n"
+                                              "import helper\nhelper.run(60)\n")
+    (work / "first" / "helper.py").write_text(PROGRAM)
+    targets = [start(Path(python.path), work / folder / "run.py", work / "first")
+               for folder in ("first", "second")]
+    profiler.profile(pids=[target.pid for target in targets])
+    for target in targets:
+        wait_runtime(profiler, target.pid, version_text(python))
+    time.sleep(2)
+    profile = profiler.folded()
+    first, second = (profile.frames(target.pid) for target in targets)
+    assert "outer (helper.py:6)_[p]" in first, first
+    assert f"outer ({work}/first/helper.py:6)_[p]" in second, second
+    status = profiler.config()["status"]["python"]
+    # run, outer, inner and its generator are the same; the scripts are not.
+    assert status["read"] >= 10 and status["code_objects"] <= status["read"] - 4, status
+
+
 def patch(path, version, other):
     """The file's version bytes, as a text and as PY_VERSION_HEX."""
     data = path.read_bytes()
