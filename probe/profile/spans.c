@@ -40,7 +40,7 @@ static void write_file(struct writing *writing, const struct region_view *region
 	writing->spans->pending |= table_is_pending(table);
 	if (python->found)
 		return; /* the first one counts */
-	python->found = table_python(table, region->file_offset, span, &python->bias);
+	python->found = table_python(table, region->file, region->file_offset, span, &python->bias);
 	python->file = python->found ? region->file : NULL;
 }
 

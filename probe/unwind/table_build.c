@@ -30,6 +30,7 @@ struct build {
 	struct opening opening;
 	struct table_image image;
 	struct cpython_file *python;
+	bool python_elsewhere;
 	int error;
 
 	/* of one that was given up */
@@ -60,7 +61,8 @@ static int read_file(struct build *build)
 		return fd;
 	int r = image_build(fd, &build->image);
 	if (r == 0 || r == -ENOENT)
-		python_look(fd, symbol_file_debugging_dir(build->file), &build->python);
+		python_look(fd, symbol_file_debugging_dir(build->file), &build->python,
+			    &build->python_elsewhere);
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)
@@ -239,8 +241,14 @@ static void take_python(struct table *table, struct build *mine)
 {
 	if (mine->error && mine->error != -ENOENT)
 		return;
+	if (mine->python_elsewhere) { /* what a search found there before stays */
+		if (!table->python)
+			python_search(table->tables, table, mine->file);
+		return;
+	}
 	free(table->python);
 	table->python = TAKE_PTR(mine->python);
+	symbol_root_unref(TAKE_PTR(table->python_root));
 }
 
 /* ---- one after the other ---- */

@@ -36,6 +36,7 @@ static void table_free(struct table *table)
 	symbol_file_unref(table->file);
 	free(table->segments);
 	free(table->python);
+	symbol_root_unref(table->python_root);
 	free(table);
 }
 
@@ -58,7 +59,8 @@ static void drop(struct tables *tables, struct table *table)
 
 static bool is_free(const struct table *table)
 {
-	return !table->refs && !table->building && table->state != TABLE_QUEUED;
+	return !table->refs && !table->building && !table->searching &&
+	       table->state != TABLE_QUEUED;
 }
 
 struct table *table_ref(struct table *table)
