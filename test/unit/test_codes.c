@@ -92,7 +92,7 @@ static void begin(size_t bytes_max)
 {
 	assert_int_equal(loop_new(&w.loop), 0);
 	assert_int_equal(worker_new(&w.worker, w.loop, "test", LIMIT_NS), 0);
-	assert_int_equal(target_table_new(&w.table, 64), 0);
+	assert_int_equal(target_table_new(&w.table, 2048), 0);
 	assert_int_equal(codes_new(&w.codes, w.loop, w.worker, w.table, bytes_max), 0);
 	w.target = add_target(PARENT, NULL);
 	atomic_store(&reads, 0);
@@ -474,6 +474,26 @@ static void forks_that_all_learn_more_take_no_more_room(void **state)
 	end();
 }
 
+static void a_thousand_processes_of_one_program_have_room(void **state)
+{
+	struct target *targets[1000];
+
+	(void)state;
+	begin(64 << 20);
+	code_bytes = 400;
+	same = 0xffc00000;
+	for (uint64_t i = 0; i < 1000; i++) {
+		targets[i] = add_target((pid_t)(CHILD + i), NULL);
+		want_many(targets[i], i << 10 | 1, 400);
+	}
+	assert_int_equal(figures().known, 400);
+	assert_int_equal(lost(CODE_LOST_NO_ROOM), 0);
+	codes_sweep(w.codes);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_non_null(codes_find(targets[i], (i << 10 | 400) << 12, 1));
+	end();
+}
+
 static void a_process_that_hangs_is_not_asked_again(void **state)
 {
 	(void)state;
@@ -512,6 +532,7 @@ int main(void)
 		cmocka_unit_test(one_process_leaves_room_for_others),
 		cmocka_unit_test(what_is_equal_is_kept_once),
 		cmocka_unit_test(forks_that_all_learn_more_take_no_more_room),
+		cmocka_unit_test(a_thousand_processes_of_one_program_have_room),
 		cmocka_unit_test(a_process_that_hangs_is_not_asked_again),
 	};
 
