@@ -350,8 +350,9 @@ def embedded_static(python, work, build_id=True):
         pytest.skip("no libpython.a or no headers")
     (work / "embeds.c").write_text(EMBEDS)
     built = subprocess.run(
-        ["cc", "-O2", "-Wl,--build-id" + ("" if build_id else "=none"), "-I", python.include, work / "embeds.c", "-o", work / "embeds",
-         archive, *"-ldl -lm -lutil -lpthread -lz -lexpat".split()], capture_output=True)  # fmt: skip
+        ["cc", "-O2", "-Wl,--build-id" + ("" if build_id else "=none"), "-I", python.include,
+         work / "embeds.c", "-o", work / "embeds", archive,
+         *"-ldl -lm -lutil -lpthread -lz -lexpat".split()], capture_output=True)  # fmt: skip
     if built.returncode:
         pytest.skip("libpython.a wants libraries that aren't here")
     return work / "embeds"
