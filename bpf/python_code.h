@@ -60,7 +60,21 @@ static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_
 	walk->python.flags |= PYTHON_UNSEEN;
 }
 
-/* Makes python.sum that of the code object. Else why the walk ends. */
+/* Whether python.sum is that of the code object, or is known. */
+static __always_inline bool python_knows(struct python_walk *python, uint64_t code)
+{
+	const struct python_sum *known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+
+	if (python->code == code)
+		return true;
+	if (known->code != code || (uint32_t)known->sum != python->number)
+		return false;
+	python->code = code;
+	python->sum = known->sum;
+	return true;
+}
+
+/* Makes python.sum that of the code object, which it isn't yet. Else why the walk ends. */
 __noinline int python_code(uint32_t level, uint64_t code)
 {
 	struct walk *walk = walk_at(level);
@@ -72,11 +86,6 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	if (!walk)
 		return PYTHON_MEMORY;
 	python = &walk->python;
-	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
-	if (known->code == code && (uint32_t)known->sum == python->number) {
-		python->sum = known->sum;
-		return PYTHON_ON;
-	}
 	if (!python_read(python, python->code_words, code))
 		return PYTHON_MEMORY;
 	if (python_word(python, python->at.object_type) != python->at.code_type)
@@ -93,6 +102,8 @@ __noinline int python_code(uint32_t level, uint64_t code)
 			sum = cpython_file_sum(sum, python->words, &python->at);
 	}
 	python->sum = cpython_frame_word(sum, python->number);
+	python->code = code;
+	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
 	known->code = code;
 	known->sum = python->sum;
 	python_see(walk, code, sum);

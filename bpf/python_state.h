@@ -77,6 +77,7 @@ __noinline int python_begin(uint32_t level)
 	python->interpreter = python->state = python->frame = 0;
 	python->interpreters = python->threads = 0;
 	python->flags = 0;
+	python->code = python->block_bytes = 0;
 	python->number++;
 	python_measure(python);
 	return python->self != 0;
@@ -188,7 +189,7 @@ __noinline int python_state(uint32_t level)
 		return PYTHON_ON;
 	python->frame = frame;
 	python->frames = 0;
-	python->behind = 0;
+	python->behind = python->above = 0;
 	if (alone) {
 		python->interpreter = 0;
 		python_remember(walk, state);

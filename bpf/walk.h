@@ -70,6 +70,7 @@ struct kernel_memo {
 #define PYTHON_AT	   NATIVE_WORDS_MAX /* Python's words in walk->words, until it is sent */
 #define PYTHON_STATE_WORDS 64		    /* of a thread's state, up to what is wanted */
 #define PYTHON_CODE_WORDS  32		    /* of a code object; powers of two */
+#define PYTHON_BLOCK_WORDS 128		    /* of frames that lie side by side */
 #define PYTHON_SUMS	   128		    /* a power of two */
 
 /* The sum of a code object, in its upper half; in its lower one the walk's number. */
@@ -90,8 +91,14 @@ struct python_walk {
 	uint32_t flags;				/* bpf/python.h */
 	uint32_t interpreters, threads, frames; /* looked at so far */
 	uint32_t state_words, code_words;	/* to be read of each */
-	uint64_t words[PYTHON_STATE_WORDS];	/* of what was read last */
-	struct python_sum sums[PYTHON_SUMS];	/* by address */
+	uint64_t code;				/* that `sum` is of; 0: none */
+	uint64_t above;				/* the frame that `frame` called; 0: none */
+	uint64_t block_at; /* the frames whose words are in block: those that begin in
+			      [block_at, + block_bytes) */
+	uint64_t block_bytes;
+	uint64_t block[PYTHON_BLOCK_WORDS];
+	uint64_t words[PYTHON_STATE_WORDS];  /* of what was read last */
+	struct python_sum sums[PYTHON_SUMS]; /* by address */
 };
 
 struct walk {
