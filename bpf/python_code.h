@@ -47,6 +47,15 @@ static __always_inline bool python_read(struct python_walk *python, uint32_t wor
 	return read_user(python->words, words * sizeof(uint64_t), from) == 0;
 }
 
+/* Whether this buffer's last walks, of the same process in the same window, had that code object:
+ * python_seen is colder. */
+static __always_inline bool python_saw(const struct python_walk *python,
+				       const struct python_sum *known, uint64_t code)
+{
+	return known->code == code && !((known->sum ^ python->sum) >> 32) &&
+	       python->number - (uint32_t)known->sum <= python->number - python->since;
+}
+
 static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_t sum)
 {
 	uint64_t hash = hash_word(walk->head.target_id ^ walk->head.window << 48, code);
@@ -104,8 +113,9 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	python->sum = cpython_frame_word(sum, python->number);
 	python->code = code;
 	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+	if (!python_saw(python, known, code))
+		python_see(walk, code, sum);
 	known->code = code;
 	known->sum = python->sum;
-	python_see(walk, code, sum);
 	return PYTHON_ON;
 }

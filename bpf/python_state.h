@@ -63,6 +63,7 @@ __noinline int python_begin(uint32_t level)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	const struct chunk *chunk;
+	uint64_t context;
 	uint32_t first;
 
 	if (!walk || !walk->python_at)
@@ -79,6 +80,11 @@ __noinline int python_begin(uint32_t level)
 	python->flags = 0;
 	python->code = python->block_bytes = 0;
 	python->number++;
+	context = hash_word(walk->head.target_id, walk->head.window);
+	if (python->context != context) {
+		python->context = context;
+		python->since = python->number;
+	}
 	python_measure(python);
 	return python->self != 0;
 }
