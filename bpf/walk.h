@@ -71,7 +71,7 @@ struct kernel_memo {
 #define PYTHON_STATE_WORDS 64		    /* of a thread's state, up to what is wanted */
 #define PYTHON_CODE_WORDS  32		    /* of a code object; powers of two */
 #define PYTHON_BLOCK_WORDS 128		    /* of frames that lie side by side */
-#define PYTHON_SUMS	   128		    /* a power of two */
+#define PYTHON_SUMS	   64		    /* a power of two */
 
 /* The sum of a code object, in its upper half; in its lower one the walk's number. */
 struct python_sum {
@@ -103,9 +103,20 @@ struct python_walk {
 	struct cpython at;
 };
 
+#define PLACES 64 /* a power of two */
+
+/* What was found for an address (bpf/lookup.h). Spans of one number never change. */
+struct place {
+	uint64_t address;
+	uint32_t number;      /* struct walk.spans_number; 0: it says nothing */
+	uint32_t index, what; /* of its span */
+	uint32_t row;
+};
+
 /* What every walk needs lies side by side, before the frames: a sample finds cold caches. */
 struct walk {
-	uint64_t saved[64]; /* registers as the kernel saved them */
+	struct place places[PLACES]; /* by address */
+	uint64_t saved[64];	     /* registers as the kernel saved them */
 	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
 	uint64_t window[WINDOW_WORDS];
 	struct python_walk python;
@@ -138,9 +149,11 @@ struct walk {
 	uint32_t memo;		     /* number of the thread's */
 	uint32_t used;		     /* WALK_ flags of registers that were looked at */
 	uint32_t tid;
-	uint32_t level; /* its own number, which global functions take */
-	uint32_t busy;	/* who have it, or try to */
-	uint32_t pad;
+	uint32_t level;	       /* its own number, which global functions take */
+	uint32_t busy;	       /* who have it, or try to */
+	uint32_t spans_number; /* struct target_value */
+	uint32_t row;	       /* of pc, where row_known */
+	uint32_t row_known;
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };
