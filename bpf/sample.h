@@ -164,7 +164,7 @@ struct target_value {
 	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
 	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
 	uint32_t python;	     /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
-	uint32_t pad;
+	uint32_t spans_number;	     /* of those spans alone, which never change; 0: none */
 };
 
 /* What the daemon found of programs of one name, by the name alone. */

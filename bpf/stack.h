@@ -380,6 +380,9 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 {
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
+#ifndef WALKS_OTHERS /* its steps are undone */
+	walk->spans_number = target->spans_number;
+#endif
 	walk->python_at = target->python;
 	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
 	walk->head.key.hash = settings->hash_seed;

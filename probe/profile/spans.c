@@ -100,6 +100,17 @@ static int write_all(struct writing *writing)
 	return 0;
 }
 
+/* Not 0, and not one that a program may still know. Only the main thread writes spans. */
+static uint32_t next_number(void)
+{
+	static uint32_t number;
+
+	number++;
+	if (!number)
+		number++;
+	return number;
+}
+
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 		const struct spans_of *of, struct spans_python *python)
 {
@@ -110,6 +121,7 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 	if (!spans)
 		return -ENOMEM;
 	spans->refs = 1;
+	spans->number = next_number();
 	spans->arena = arena;
 	space_each(of->space, count_one, &writing);
 	int r = write_all(&writing);
