@@ -8,6 +8,7 @@
 
 #define SEEN_SLOTS 256 /* a power of two */
 
+typedef int32_t (*native_call)(jvmti_env *, jmethodID, uint8_t *);
 typedef int32_t (*lines_call)(jvmti_env *, jmethodID, int32_t *, struct jvmti_line **);
 
 /* Methods that this code has: their number and lines are asked for once, as a rule. */
@@ -146,12 +147,22 @@ static bool add_places(struct writing *mine)
 	return inlined || add_map(mine);
 }
 
+static uint16_t flags_of(struct agent *agent, const struct compiled *code)
+{
+	uint8_t native = 0;
+
+	if (VM_CALL(agent->jvmti, JVMTI_IS_METHOD_NATIVE, native_call)(agent->jvmti, code->method,
+								       &native))
+		native = 0;
+	return (uint16_t)((code->before ? JAVA_CODE_BEFORE : 0) | (native ? JAVA_CODE_NATIVE : 0));
+}
+
 static bool put_together(struct writing *mine, uint32_t number, struct bytes *record)
 {
 	const struct compiled *code = mine->code;
 	struct java_record head = {
 		.kind = JAVA_CODE,
-		.flags = code->before ? JAVA_CODE_BEFORE : 0,
+		.flags = flags_of(mine->agent, code),
 		.method = number,
 	};
 

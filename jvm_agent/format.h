@@ -40,8 +40,8 @@ enum java_record_kind {
 };
 
 /* struct java_record.flags of JAVA_CODE */
-#define JAVA_CODE_BEFORE                                                                           \
-	1U /* compiled before the agent asked: debug information is for safepoints */
+#define JAVA_CODE_BEFORE 1U /* it was there before the agent: known where the VM may stop */
+#define JAVA_CODE_NATIVE 2U /* it calls a function of a library; nothing is inlined */
 
 struct java_record {
 	uint32_t bytes; /* of all of it: a multiple of 8 */

@@ -63,7 +63,7 @@ static void want_fields(struct jvm_span *head, const struct jvm_layout *layout)
 		layout->nmethod_mutable,      layout->nmethod_mutable_size,
 		layout->nmethod_scopes_pcs,   layout->nmethod_scopes_pcs_end,
 		layout->nmethod_scopes_data,  layout->nmethod_metadata,
-		layout->nmethod_metadata_end,
+		layout->nmethod_metadata_end, layout->blob_data,
 	};
 
 	head->bytes = 0;

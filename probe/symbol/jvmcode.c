@@ -94,6 +94,17 @@ static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc
 	return from < code->places_count ? &code->places[from] : NULL;
 }
 
+/* The same where the agent told of the code, which doesn't know where its frame is made: an inlined
+ * method at the very begin may be that. */
+static const struct jvmplace *place_told(const struct jvmcode *code, uint32_t pc)
+{
+	const struct jvmplace *place = place_from(code, pc + 1);
+
+	if (place && place == code->places && place->scope && code->scopes[place->scope - 1].caller)
+		return NULL;
+	return place;
+}
+
 static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct jvm_frame *frames,
 			      bool *unsure)
 {
@@ -102,13 +113,18 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 	const struct jvmplace *place = NULL;
 	size_t count = 0;
 
-	if (!code->scopes_count) /* a native method's */
+	if (!code->scopes_count) { /* a native method's, or the agent was told of nothing in it */
+		*unsure = code->is_told && !code->calls_nothing && !code->is_known_everywhere;
 		return outermost(code, 0, frames);
+	}
 	if (!is_return && pc < code->complete)
 		return outermost(code, 0, frames);
 	/* A place tells of the instructions that end there, from the place before it on; what a
 	 * frame was interrupted at ends behind its pc. */
-	place = place_from(code, is_return ? pc : pc + 1);
+	if (is_return || !code->is_told)
+		place = place_from(code, is_return ? pc : pc + 1);
+	else
+		place = place_told(code, pc);
 	if (place && place->pc != pc && !code->is_known_everywhere)
 		place = NULL;
 	if (place)

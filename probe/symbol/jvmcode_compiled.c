@@ -32,6 +32,12 @@ static void find_metadata(const struct jvmblob *blob, const struct jvm_layout *l
 		base = jvm_word(head, layout->nmethod_mutable);
 		end = base + (uint32_t)jvm_int(head, layout->nmethod_mutable_size);
 	}
+	if (layout->blob_data != HOTSPOT_NO) {
+		base = blob->address + (uint32_t)jvm_int(head, layout->blob_data);
+		parts->metadata.from = base + jvm_u2(head, layout->nmethod_metadata);
+		parts->metadata.to = blob->end;
+		return;
+	}
 	parts->metadata.from = base + (uint32_t)jvm_int(head, layout->nmethod_metadata);
 	parts->metadata.to = end;
 	if (layout->nmethod_metadata_end != HOTSPOT_NO)

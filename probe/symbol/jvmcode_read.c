@@ -83,7 +83,7 @@ static void *put(uint8_t **to, const void *from, size_t bytes)
 	return at;
 }
 
-static int make(struct jvmcode **ret, const struct jvmcode_reading *reading)
+int jvmcode_make(struct jvmcode **ret, const struct jvmcode_reading *reading)
 {
 	const struct jvmscopes *scopes = &reading->scopes;
 	size_t places = scopes->places_count * sizeof(*scopes->places);
@@ -112,7 +112,7 @@ static int make(struct jvmcode **ret, const struct jvmcode_reading *reading)
 	return 0;
 }
 
-static void free_reading(struct jvmcode_reading *reading)
+void jvmcode_reading_done(struct jvmcode_reading *reading)
 {
 	free(reading->scopes.places);
 	free(reading->scopes.scopes);
@@ -126,7 +126,7 @@ static void free_reading(struct jvmcode_reading *reading)
 int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 		 const struct process_memory *memory, uint64_t word, uint64_t detail)
 {
-	_cleanup_(free_reading) struct jvmcode_reading reading = {
+	_cleanup_(jvmcode_reading_done) struct jvmcode_reading reading = {
 		.reader = {.layout = layout, .memory = memory, .left = READ_BYTES_MAX},
 		.texts = BUF_INIT(TEXTS_BYTES_MAX),
 	};
@@ -139,5 +139,5 @@ int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 	int r = word >> FRAME_KIND_SHIFT == FRAME_JAVA_METHOD
 			? read_interpreted(&reading, word, detail)
 			: read_blob(&reading, word, detail);
-	return r < 0 ? r : make(ret, &reading);
+	return r < 0 ? r : jvmcode_make(ret, &reading);
 }

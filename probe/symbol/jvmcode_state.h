@@ -20,7 +20,12 @@ struct jvmcode {
 	enum jvmcode_kind kind;
 	uint32_t id;
 	uint64_t from, to;
+<<<<<<< HEAD
 	uint32_t complete;	  /* before it, no bytecode has begun: where the frame is made */
+=======
+	uint32_t complete; /* before it, no bytecode has begun: where the frame is made */
+	bool is_told;	   /* by the agent: complete isn't known (symbol/jvmfile.h) */
+>>>>>>> java
 	bool is_known_everywhere; /* the compiler kept places for all of the code */
 	bool calls_nothing;	  /* the outermost method: nothing can be inlined */
 	uint32_t line;		  /* that all of it has; 0: it has several */
@@ -45,6 +50,10 @@ struct jvmcode_reading {
 	struct buf texts;
 	struct jvmcode code; /* but for what lies behind it */
 };
+
+/* A piece of what was read: `code`, scopes, methods, lines, texts. -ENOMEM */
+int jvmcode_make(struct jvmcode **ret, const struct jvmcode_reading *reading);
+void jvmcode_reading_done(struct jvmcode_reading *reading);
 
 /* A compiled method; the blob is known. */
 int jvmcode_read_compiled(struct jvmcode_reading *reading);

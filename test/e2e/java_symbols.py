@@ -2,6 +2,7 @@
 import struct
 from dataclasses import dataclass, field
 
+NAME = "java-symbols.bin"
 MAGIC = 0x736D79736176616A
 METHOD, CODE, STUB, UNLOAD, LOST, END = range(1, 7)
 BEFORE = 1

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/jvmfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "bpf/sample.h"
+#include "symbol/jvmfile_state.h"
+
+/* A sample is as old at most when its code is asked for, and the agent as late. */
+#define MOMENT_NS NS_PER_S
+
+int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max)
+{
+	_cleanup_close_ int folder = folder_fd;
+	struct jvmfile *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return -ENOMEM;
+	if (map_new(&file->alive, sizeof(uint64_t), sizeof(uint32_t), JVMFILE_CODES_MAX) < 0) {
+		free(file);
+		return -ENOMEM;
+	}
+	atomic_init(&file->refs, 1);
+	pthread_mutex_init(&file->lock, NULL);
+	file->folder_fd = TAKE_FD(folder);
+	file->fd = -1;
+	file->owner = owner;
+	file->bytes_max = bytes_max;
+	*ret = file;
+	return 0;
+}
+
+struct jvmfile *jvmfile_ref(struct jvmfile *file)
+{
+	if (file)
+		atomic_fetch_add(&file->refs, 1);
+	return file;
+}
+
+void jvmfile_unref(struct jvmfile *file)
+{
+	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
+		return;
+	cleanup_close(&file->fd);
+	cleanup_close(&file->folder_fd);
+	pthread_mutex_destroy(&file->lock);
+	map_free(file->alive);
+	free(file->codes);
+	free(file->methods);
+	free(file);
+}
+
+int jvmfile_load(const struct jvmfile *file, uint64_t offset, struct java_record *record,
+		 uint32_t max)
+{
+	ssize_t n = pread(file->fd, record, JAVA_RECORD_BYTES, (off_t)offset);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < JAVA_RECORD_BYTES)
+		return -EAGAIN;
+	uint32_t bytes = record->bytes;
+	if (bytes % 8 || bytes < JAVA_RECORD_BYTES || bytes > max)
+		return -EBADMSG;
+	n = pread(file->fd, record, bytes, (off_t)offset);
+	if (n < 0)
+		return -errno;
+	/* Another length by now: it isn't the same record. */
+	if ((size_t)n < bytes || record->bytes != bytes ||
+	    java_record_check(record, bytes) != record->check)
+		return -EAGAIN;
+	return 0;
+}
+
+/* The newest one that had the address and may have that id. NULL: none. */
+static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_t id,
+				 enum jvmfile_memory memory, bool *unsure)
+{
+	uint64_t now = loop_now_ns();
+	struct jvmfile_code *best = NULL;
+
+	*unsure = false;
+	for (uint32_t i = file->codes_count; i-- > 0;) {
+		struct jvmfile_code *code = &file->codes[i];
+
+		if (address < code->from || address > code->to)
+			continue;
+		/* A call may be the last instruction: then it returns behind it. */
+		if (address == code->to && best)
+			continue;
+		if (code->id && code->id == id)
+			return code;
+		if (code->id)
+			continue;
+		bool alive = !code->unloaded_ns;
+		if ((memory == JVMFILE_GONE && alive) || (memory == JVMFILE_THERE && !alive))
+			continue;
+		if (!alive && now - code->unloaded_ns > MOMENT_NS)
+			break; /* it had gone before the sample */
+		if (best) {
+			*unsure = now - best->loaded_ns < MOMENT_NS || best->unloaded_ns;
+			break;
+		}
+		best = code;
+	}
+	return best;
+}
+
+static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
+		     enum jvmfile_memory memory, struct jvmcode **ret)
+{
+	_cleanup_free_ struct java_record *record = NULL;
+	struct jvmfile_code *code;
+	bool unsure;
+
+	code = find(file, word & FRAME_ADDRESS, (uint32_t)detail, memory, &unsure);
+	if (!code)
+		return -ENOENT;
+	if (unsure)
+		return -ESTALE;
+	/* Stubs have no ids, and methods have. */
+	if (code->kind != ((uint32_t)detail ? JAVA_CODE : JAVA_STUB))
+		return -ENOENT;
+	record = malloc(JVMFILE_RECORD_MAX);
+	if (!record)
+		return -ENOMEM;
+	int r = jvmfile_load(file, code->offset, record, JVMFILE_RECORD_MAX);
+	if (r == -EAGAIN)
+		return -ESTALE; /* it was changed */
+	if (r < 0)
+		return r;
+	if (record->kind != code->kind || record->bytes < JAVA_CODE_BYTES ||
+	    record->code.address != code->from)
+		return -ESTALE;
+	uint32_t before = code->id;
+	code->id = (uint32_t)detail;
+	r = jvmfile_piece(file, code, record, ret);
+	if (r < 0)
+		code->id = before;
+	return r;
+}
+
+int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail, enum jvmfile_memory memory,
+		 struct jvmcode **ret)
+{
+	if (word >> FRAME_KIND_SHIFT == FRAME_JAVA_METHOD)
+		return -ENOENT; /* it is interpreted */
+	if (pthread_mutex_trylock(&file->lock))
+		return -EBUSY;
+	int r = file->fd < 0 ? -ENOENT : read_code(file, word, detail, memory, ret);
+	pthread_mutex_unlock(&file->lock);
+	return r;
+}
+
+void jvmfile_stats(struct jvmfile *file, struct jvmfile_stats *stats)
+{
+	*stats = (struct jvmfile_stats){0};
+	if (pthread_mutex_trylock(&file->lock))
+		return;
+	*stats = file->stats;
+	stats->codes = file->codes_count;
+	stats->bytes = file->at;
+	pthread_mutex_unlock(&file->lock);
+}

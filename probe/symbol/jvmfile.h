@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the agent in a Java VM wrote (jvm_agent/format.h): an index of it, brought up to date as the
+ * file grows, and pieces of code out of it. The file is the target's, hostile: bounded, checked,
+ * opened without following a link. It may hang: all but ref and unref in jobs. A job that finds
+ * another one in there (which may hang) gets -EBUSY.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/jvmcode.h"
+
+struct jvmfile;
+
+/* In the data folder `folder_fd` (taken over whatever is returned), whose files have to be
+ * `owner`'s. -ENOMEM */
+int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max);
+
+/* On any thread. The last one closes the folder and the file: by close(), so in a job. */
+struct jvmfile *jvmfile_ref(struct jvmfile *file);
+void jvmfile_unref(struct jvmfile *file);
+
+/* Reads what is new. -ENOENT: there is no file; -EACCES: it isn't a plain file of its owner's;
+ * -EBADMSG: what is there makes no sense; -EFBIG; or the errno of reading. What was known stays. */
+int jvmfile_update(struct jvmfile *file);
+
+/* Whether the code that a pair of words names is still in the VM, as far as its memory tells. */
+enum jvmfile_memory {
+	JVMFILE_UNKNOWN, /* its memory can't be read */
+	JVMFILE_THERE,	 /* that id is there now */
+	JVMFILE_GONE,	 /* another one is there */
+};
+
+/*
+ * The code that such a pair names; *ret has one reference. The file has no ids: what had an address
+ * once is never given for two of them. -ENOENT: nothing is known of that address; -ESTALE: it had
+ * several within a moment, and it can't be told which one it is.
+ */
+int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail, enum jvmfile_memory memory,
+		 struct jvmcode **ret);
+
+struct jvmfile_stats {
+	uint64_t codes;	   /* known, those that have gone included */
+	uint64_t lost;	   /* that the agent had no room for, since the file's begin */
+	uint64_t bytes;	   /* of the file that were read */
+	uint32_t rewrites; /* how often the agent began a new one */
+	bool ended;	   /* the agent has stopped */
+};
+void jvmfile_stats(struct jvmfile *file, struct jvmfile_stats *stats);

@@ -1,0 +1,416 @@
+"""Attaching to Java VMs, and the agent in them: what is theirs is respected, what they lay in the way
+harms nobody, and nothing stays behind."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import java_symbols
+from helpers import BIN, wait_for
+from javas import need_classes
+
+ATTACH = BIN.parent / "test/java/attach"
+BYTES = 10 << 20
+NOBODY = 65534
+OTHER = 31337  # a user that nobody has
+
+
+def inner_pid(pid):
+    return int(re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
+
+
+class Vm:
+    """A Java VM that runs truth.Attached. `before`: a command that runs it."""
+
+    def __init__(self, java, work, *flags, before=(), env=None):
+        need_classes()
+        self.log = work / f"vm-{time.monotonic_ns()}.log"
+        argv = [*before, *java.argv("Attached", flags=flags)]
+        with self.log.open("wb") as out:
+            self.popen = subprocess.Popen([str(arg) for arg in argv], stdout=out, stderr=out, env=env)
+        wait_for(lambda: "ready" in self.log.read_text(), 60, why="a VM")
+        self.pid = self.popen.pid
+        if before:
+            self.pid = wait_for(self.java_below)
+        self.inner = inner_pid(self.pid)
+        self.root = Path(f"/proc/{self.pid}/root")
+        self.tmp = self.root / "tmp"
+        self.data = self.tmp / f"java-data-{self.inner}"
+
+    def java_below(self):
+        pids = [self.popen.pid]
+        for pid in pids:
+            if Path(f"/proc/{pid}/comm").read_text() == "java\n":
+                return pid
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            pids += map(int, children)
+        return None
+
+    def symbols(self):
+        return java_symbols.read(self.data / java_symbols.NAME)
+
+    def has(self, name):
+        return any(c.name.name == name for c in self.symbols().codes if c.kind == java_symbols.CODE)
+
+    def left(self):
+        """What attaching may leave there. (The socket is the VM's own, as any attaching makes it.)"""
+        if not self.alive():
+            return [*Path("/tmp").glob(f"java-data-{self.inner}"),
+                    *Path("/tmp").glob(f".attach_pid{self.inner}")]  # fmt: skip
+        return [*self.tmp.glob(f"java-data-{self.inner}"), *self.tmp.glob(f".attach_pid{self.inner}"),
+                *Path(f"/proc/{self.pid}/cwd").glob(f".attach_pid{self.inner}")]  # fmt: skip
+
+    def alive(self):
+        return self.popen.poll() is None
+
+    def kill(self):
+        for pid in {self.pid, self.popen.pid}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.popen.wait()
+
+
+class Attaching:
+    """test/java/attach: those VMs, all at once."""
+
+    def __init__(self, *vms, limit_ms=10000, bytes_max=BYTES):
+        self.count = len(vms)
+        first, *rest = [str(vm.pid) for vm in vms]
+        self.popen = subprocess.Popen([ATTACH, first, str(limit_ms), str(bytes_max), *rest],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+
+    def answers(self):
+        return [json.loads(self.popen.stdout.readline()) for _ in range(self.count)]
+
+    def answer(self):
+        return self.answers()[0]
+
+    def say(self, command):
+        self.popen.stdin.write(command + "\n")
+        self.popen.stdin.flush()
+        said = []
+        while (line := json.loads(self.popen.stdout.readline())) != {}:
+            said.append(line)
+        return said
+
+    def done(self):
+        self.popen.stdin.close()
+        self.popen.wait()
+        self.popen.stdout.close()
+
+
+@pytest.fixture
+def vm(java, work):
+    """vm("-XX:…", before=(…)): a VM, killed in the end."""
+    made = []
+
+    def run(*flags, **how):
+        made.append(Vm(java, work, *flags, **how))
+        return made[-1]
+
+    yield run
+    for one in made:
+        one.kill()
+
+
+@pytest.fixture
+def attaching():
+    made = []
+
+    def run(*vms, **how):
+        made.append(Attaching(*vms, **how))
+        return made[-1]
+
+    yield run
+    for one in made:
+        one.done()
+
+
+def assert_attached(answer):
+    assert (answer["result"], answer["error"], answer["text"]) == ("done", 0, ""), answer
+
+
+def test_what_was_compiled_before_is_told_and_what_comes_later(vm, attaching):
+    one = vm()
+    time.sleep(1)
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    assert one.data.stat().st_mode & 0o777 == 0o700
+    names = [path.name for path in one.data.iterdir()]
+    assert names == [java_symbols.NAME]  # the agent's own file has gone
+    wait_for(lambda: one.has("turn"), 30)
+    symbols = one.symbols()
+    assert symbols.pid == one.inner
+    assert any(code.before for code in symbols.codes)
+    code = [c for c in symbols.codes if c.kind == java_symbols.CODE and c.name.name == "turn"][-1]
+    assert code.name.class_name == "Ltruth/Attached;" and code.name.signature == "(I)I"
+    assert code.name.file == "Attached.java"
+    chains = [[method.name for method, _ in chain] for _, chain in code.places]
+    assert all(chain[-1] == "turn" for chain in chains)
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+
+
+def test_attaching_twice_and_after_a_stop(vm, attaching):
+    one = vm()
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    before = (one.data / java_symbols.NAME).stat().st_ino
+    assert_attached(attached.say("again")[0])
+    assert (one.data / java_symbols.NAME).stat().st_ino == before
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+    assert_attached(attached.say("again")[0])
+    wait_for(lambda: one.has("turn"), 30)
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+    assert "SIGSEGV" not in one.log.read_text() and one.alive()
+
+
+def test_another_reader_keeps_the_agent(vm, attaching):
+    one = vm()
+    first, second = attaching(one), None
+    assert_attached(first.answer())
+    second = attaching(one)
+    assert_attached(second.answer())
+    assert_attached(first.say("stop")[0])
+    assert (one.data / java_symbols.NAME).exists()
+    assert_attached(second.say("stop")[0])
+    assert one.left() == []
+
+
+def test_another_user(vm, attaching, work):
+    work.chmod(0o777)
+    one = vm(before=("setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"))
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    for path in (one.data, one.data / java_symbols.NAME):
+        assert (path.stat().st_uid, path.stat().st_gid) == (OTHER, OTHER)
+    wait_for(lambda: one.has("turn"), 30)
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+
+
+def test_own_namespaces_and_another_user(vm, attaching, work):
+    work.chmod(0o777)
+    script = ("mount -t tmpfs -o mode=1777 none /tmp && exec setpriv "
+              f"--reuid={OTHER} --regid={OTHER} --clear-groups \"$@\"")  # fmt: skip
+    one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"))
+    assert one.inner < 100
+    attached = attaching(one)
+    answer = attached.answer()
+    assert_attached(answer)
+    assert answer["inner"] == one.inner
+    assert not Path(f"/tmp/java-data-{one.inner}").exists()
+    wait_for(lambda: one.has("turn"), 30)
+    assert one.symbols().pid == one.inner
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+
+
+def test_a_user_namespace(vm, attaching):
+    one = vm(before=("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"))
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    wait_for(lambda: one.has("turn"), 30)
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+
+
+@pytest.mark.parametrize("how", ("-XX:+DisableAttachMechanism", "JAVA_TOOL_OPTIONS"))
+def test_attaching_that_is_turned_off_is_said(vm, attaching, how):
+    option = "-XX:+DisableAttachMechanism"
+    one = vm(env={**os.environ, how: option}) if how[0] == "J" else vm(option)
+    answer = attaching(one).answer()
+    assert answer["result"] == "disabled"
+    time.sleep(0.2)
+    assert "Full thread dump" not in one.log.read_text() and one.left() == []
+
+
+def test_a_vm_that_does_not_catch_the_signal_is_not_killed_by_it(vm, attaching):
+    one = vm("-Xrs")
+    assert attaching(one).answer()["result"] == "signals"
+    time.sleep(0.2)
+    assert one.alive() and one.left() == []
+
+
+def test_what_is_no_vm_is_left_alone(start, attaching):
+    target = start("spin", 5)
+    assert attaching(target).answer()["result"] == "no_vm"
+    target.finish()
+
+
+def test_a_vm_that_allows_no_agents_says_so(vm, attaching, java):
+    if java.release < 9:
+        pytest.skip("JDK 8 has no -XX:-EnableDynamicAgentLoading")
+    one = vm("-XX:-EnableDynamicAgentLoading")
+    answer = attaching(one).answer()
+    assert answer["result"] == "refused" and "EnableDynamicAgentLoading" in answer["text"], answer
+    assert one.left() == []
+
+
+def test_a_vm_that_is_stopped_costs_its_time_only(vm, attaching):
+    hung, other = vm(), vm()
+    # Threads stop, but its state isn't "stopped" at once for who looks: both answers are right.
+    os.kill(hung.pid, signal.SIGSTOP)
+    answers = {a["pid"]: a for a in attaching(hung, other, limit_ms=3000).answers()}
+    assert_attached(answers[other.pid])
+    assert answers[other.pid]["ms"] < answers[hung.pid]["ms"] or answers[hung.pid]["result"] == "stopped"
+    assert answers[hung.pid]["result"] in ("stopped", "silent")
+    os.kill(hung.pid, signal.SIGCONT)
+    assert hung.left() == []
+
+
+def silent_socket(vm):
+    """Somebody listens there who never answers: the VM's own listener is stopped behind it."""
+    attached = Attaching(vm)
+    attached.answer()
+    attached.say("stop")
+    attached.done()
+
+
+def test_an_answer_that_never_comes(vm, attaching):
+    """It listens, accepts, and is stopped before it answers."""
+    hung, other = vm(), vm()
+    silent_socket(hung)
+    freezer = subprocess.Popen(["sh", "-c", f"sleep 0.05; kill -STOP {hung.pid}"])
+    attached = attaching(hung, other, limit_ms=2000)
+    answers = {a["pid"]: a for a in attached.answers()}
+    freezer.wait()
+    assert_attached(answers[other.pid])
+    assert answers[hung.pid]["result"] in ("done", "silent", "stopped")
+    os.kill(hung.pid, signal.SIGCONT)
+    attached.say("stop")
+    assert hung.left() == [] and other.left() == []
+
+
+def test_one_that_exits_meanwhile(vm, attaching):
+    for delay in (0, 0.005, 0.02, 0.05):
+        one = vm()
+        attached = attaching(one, limit_ms=3000)
+        time.sleep(delay)
+        one.kill()
+        answer = attached.answer()
+        assert answer["result"] in ("done", "gone", "silent", "refused", "no_vm", "signals", "system"), answer
+        attached.say("clean")
+        assert one.left() == [], (delay, answer)
+
+
+def test_one_that_is_killed_is_cleaned_up_after(vm, attaching):
+    one = vm()
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    one.kill()
+    assert one.left() != []
+    assert_attached(attached.say("clean")[0])
+    assert one.left() == []
+
+
+def test_one_that_ends_by_itself_leaves_nothing(vm, attaching):
+    one = vm()
+    assert_attached(attaching(one).answer())
+    os.kill(one.pid, signal.SIGTERM)
+    one.popen.wait(30)
+    assert one.left() == []
+
+
+def test_twenty_at_once(vm, attaching):
+    many = [vm("-Xmx16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1") for _ in range(20)]
+    attached = attaching(*many, limit_ms=60000)
+    for answer in attached.answers():
+        assert_attached(answer)
+    assert len(attached.say("stop")) == 20
+    assert [one.left() for one in many] == 20 * [[]]
+
+
+def tree(folder):
+    return {path: (path.lstat().st_ino, path.lstat().st_mtime_ns, path.lstat().st_size)
+            for path in folder.rglob("*")}  # fmt: skip
+
+
+TRAPS = ("link", "fifo", "folder", "file", "socket")
+
+
+def lay(trap, path, outside):
+    if trap == "link":
+        path.symlink_to(outside)
+    elif trap == "fifo":
+        os.mkfifo(path)
+    elif trap == "folder":
+        path.mkdir()
+        (path / "mine").touch()
+    elif trap == "file":
+        path.write_text("mine")
+    else:
+        subprocess.run(["python3", "-c", "import socket, sys;"
+                        "socket.socket(socket.AF_UNIX).bind(sys.argv[1])", path], check=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("name", ("java-data-{}", ".attach_pid{}", ".java_pid{}"))
+def test_what_the_target_laid_in_its_tmp(vm, attaching, work, name, trap):
+    """Nothing outside is written, nothing that was there is changed, and no time but its own is lost."""
+    outside = work / "outside"
+    outside.mkdir()
+    (outside / "file").write_text("untouched")
+    outside.chmod(0o777)
+    one, other = vm(), vm()
+    path = one.tmp / name.format(one.inner)
+    for part in (outside, outside / "file"):
+        os.chown(part, NOBODY, NOBODY)
+    lay(trap, path, outside)
+    before = tree(outside)
+    try:
+        attached = attaching(one, other, limit_ms=2000)
+        answers = {a["pid"]: a for a in attached.answers()}
+        assert_attached(answers[other.pid])
+        attached.say("stop")
+        assert tree(outside) == before
+        assert os.path.lexists(path) or trap == "folder" and answers[one.pid]["result"] == "done"
+        left = [p for p in one.left() if p != path]
+        assert left == [], answers
+        if trap == "folder" and name.startswith("java-data"):
+            assert [p.name for p in path.iterdir()] == ["mine"]
+    finally:
+        if path.is_dir() and not path.is_symlink():
+            for part in path.iterdir():
+                part.unlink()
+            path.rmdir()
+        elif os.path.lexists(path):
+            path.unlink()
+
+
+def test_a_file_of_somebody_elses_is_not_read_for_the_agents(vm, attaching):
+    """A folder that others may write into, or another user's, isn't taken."""
+    for how in ("mode", "owner"):
+        one = vm()
+        one.data.mkdir(mode=0o700)
+        if how == "mode":
+            one.data.chmod(0o777)
+        else:
+            os.chown(one.data, NOBODY, NOBODY)
+        try:
+            answer = attaching(one).answer()
+            assert answer["result"] == "folder", answer
+            assert list(one.data.iterdir()) == []
+        finally:
+            one.data.rmdir()
+
+
+def test_the_file_is_bounded_and_rewritten(vm, attaching):
+    one = vm()
+    attached = attaching(one, bytes_max=65536)
+    assert_attached(attached.answer())
+    for _ in range(40):
+        assert (one.data / java_symbols.NAME).stat().st_size <= 65536
+        assert one.symbols().whole
+        time.sleep(0.05)
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == [] and one.alive()
