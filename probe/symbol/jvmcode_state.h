@@ -20,12 +20,8 @@ struct jvmcode {
 	enum jvmcode_kind kind;
 	uint32_t id;
 	uint64_t from, to;
-<<<<<<< HEAD
 	uint32_t complete;	  /* before it, no bytecode has begun: where the frame is made */
-=======
-	uint32_t complete; /* before it, no bytecode has begun: where the frame is made */
-	bool is_told;	   /* by the agent: complete isn't known (symbol/jvmfile.h) */
->>>>>>> java
+	bool is_told;		  /* by the agent: complete isn't known (symbol/jvmfile.h) */
 	bool is_known_everywhere; /* the compiler kept places for all of the code */
 	bool calls_nothing;	  /* the outermost method: nothing can be inlined */
 	uint32_t line;		  /* that all of it has; 0: it has several */
