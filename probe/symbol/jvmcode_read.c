@@ -141,3 +141,15 @@ int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 			: read_blob(&reading, word, detail);
 	return r < 0 ? r : jvmcode_make(ret, &reading);
 }
+
+int jvmcode_check(const struct jvm_layout *layout, const struct process_memory *memory,
+		  uint64_t word, uint64_t detail)
+{
+	struct jvm_reader reader = {.layout = layout, .memory = memory, .left = READ_BYTES_MAX};
+	struct jvmblob blob = {0};
+	int r = jvmblob_find(&blob, &reader, word & FRAME_ADDRESS);
+
+	if (r < 0)
+		return r;
+	return blob.id == (uint32_t)detail ? 0 : -ESTALE;
+}
