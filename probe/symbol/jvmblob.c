@@ -19,7 +19,7 @@ static const struct hotspot_heap *heap_of(const struct hotspot *walk, uint64_t p
 /* The segment in which the block begins that has `segment`. */
 static int find_begin(struct jvm_reader *reader, uint64_t map, uint64_t *segment)
 {
-	uint8_t window[WINDOW_BYTES];
+	uint8_t window[WINDOW_BYTES] = {0};
 	uint64_t from = UINT64_MAX;
 
 	for (unsigned int i = 0; i < STEPS_MAX; i++) {
