@@ -136,6 +136,9 @@ struct hotspot_walk {
 	uint64_t segment;			  /* … and the segment that this has come to */
 	uint64_t bcp, method, sender;		  /* of an interpreted frame */
 	uint32_t details;			  /* words that wait at PYTHON_AT */
+	uint32_t slot;				  /* of `known`, that is looked at */
+	uint32_t left;				  /* bytes of a page */
+	uint32_t reg;				  /* a number of a register */
 	uint32_t begin;	 /* of an adapter, among the bytes that are looked at */
 	uint32_t places; /* that are tried still (hotspot_code.h), 4 bits each */
 };
