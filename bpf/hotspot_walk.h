@@ -19,8 +19,8 @@ int caller_interpreted(uint32_t level);
 static __always_inline void hotspot_begin(struct walk *walk)
 {
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
-	if (walk->hotspot_at)
-		hotspot_copy(walk->level);
+	if (walk->hotspot_at && !hotspot_copy(walk->level))
+		walk->hotspot_at = 0;
 }
 
 #if ARCH_REGS == 16
