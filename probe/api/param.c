@@ -43,7 +43,7 @@ static const struct param table[] = {
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
 	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
 	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO,
-	 .later_choices = 1u << JAVA_AGENT | 1u << JAVA_JFR},
+	 .later_choices = 1u << JAVA_JFR},
 	{"java_symbol_refresh_interval", NUMBER(java_symbol_refresh_interval_s), .min = 5,
 	 .max = 3600, .number = 600},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},

@@ -128,12 +128,11 @@ static void do_stop(struct attach_dialogue *mine)
 		return;
 	unlinkat(mine->folder_fd, JAVA_SYMBOLS_NAME, 0);
 	attach_name(options, "stop,/tmp/java-data-", (uint64_t)mine->process.inner_pid);
-	if (mine->process.pidfd >= 0)
-		attach_load(mine, options);
+	attach_load(mine, options);
 	attach_remove_folder(mine);
 }
 
-static void send_answer(const struct attach_dialogue *mine, int fd)
+static bool send_answer(const struct attach_dialogue *mine, int fd)
 {
 	bool with_fds = mine->order.task == ATTACH_START && mine->answer.result == ATTACH_DONE;
 	struct iovec data = {(void *)&mine->answer, sizeof(mine->answer)};
@@ -152,7 +151,7 @@ static void send_answer(const struct attach_dialogue *mine, int fd)
 		message.msg_control = &control;
 		message.msg_controllen = sizeof(control);
 	}
-	sendmsg(fd, &message, MSG_NOSIGNAL);
+	return sendmsg(fd, &message, MSG_NOSIGNAL) >= 0;
 }
 
 static void run_child(struct attach_dialogue *mine, int fds[FDS])
@@ -175,7 +174,10 @@ static void run_child(struct attach_dialogue *mine, int fds[FDS])
 		do_stop(mine);
 	else
 		attach_remove_folder(mine);
-	send_answer(mine, fds[0]);
+	/* Nobody waits for it any more: the daemon has ended. */
+	if (!send_answer(mine, fds[0]) && mine->order.task == ATTACH_START &&
+	    mine->answer.result == ATTACH_DONE)
+		do_stop(mine);
 }
 
 /* ---- in the daemon ---- */

@@ -50,7 +50,8 @@ struct attach_process {
 		.pidfd = -1, .root_fd = -1, .cwd_fd = -1                                           \
 	}
 
-/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer. */
+/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer; that
+ * closes its descriptors, and leaves the rest. */
 enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64_t start_ticks);
 void attach_process_done(struct attach_process *process);
 
@@ -59,10 +60,10 @@ enum attach_task {
 	 * shared lock, tmp_fd where it lies: to be kept open, so that the agent knows that it has a
 	 * reader. One that writes already goes on. */
 	ATTACH_START,
-	/* The file goes, and the agent is told to stop. With another reader nothing is done. */
+	/* The file goes, and the agent is told to stop, if the VM answers. With another reader
+	 * nothing is done. STOP and CLEAN need no descriptors of the process. */
 	ATTACH_STOP,
-	/* The process has gone: what it left in its data folder goes. Needs its uid, gid, inner_pid
-	 * and the two folders. */
+	/* The process has gone: what it left in its data folder goes. */
 	ATTACH_CLEAN,
 };
 

@@ -208,5 +208,5 @@ void attach_process_done(struct attach_process *process)
 	cleanup_close(&process->pidfd);
 	cleanup_close(&process->root_fd);
 	cleanup_close(&process->cwd_fd);
-	*process = (struct attach_process)ATTACH_PROCESS_NONE;
+	process->pidfd = process->root_fd = process->cwd_fd = -1;
 }

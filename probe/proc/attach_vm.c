@@ -115,7 +115,7 @@ static int reach_vm(struct attach_dialogue *mine)
 {
 	int fd = connect_vm(mine);
 
-	if (fd == -ENOENT)
+	if (fd == -ENOENT && mine->order.task == ATTACH_START)
 		fd = wake_vm(mine);
 	if (fd >= 0)
 		return fd;

@@ -39,10 +39,12 @@ struct code_kind {
 	/* The frame that comes next, and the key of its piece. False: there is none. */
 	bool (*next)(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key);
 
-	/* What `read` has to know of the process, so many bytes of plain data. NULL: its frames
-	 * aren't walked. */
-	const void *(*layout)(const struct target *target);
+	/* What `read` has to know of the process, so many bytes; NULL: only whether there is any.
+	 * False: its frames aren't walked. */
+	bool (*layout)(const struct target *target, void *to);
 	size_t layout_bytes;
+	/* Drops what it refers to, on either thread. NULL: that is nothing. */
+	void (*release)(void *layout);
 
 	/* On a worker. *piece has one reference. Errors as pycode_read() has them. */
 	int (*read)(void **piece, const void *layout, const struct process_memory *memory,

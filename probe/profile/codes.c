@@ -176,7 +176,7 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 	struct code_key key, before = {0};
 	uint64_t pair[2];
 
-	if (!codes->kind->layout(target))
+	if (!codes->kind->layout(target, NULL))
 		return;
 	while (codes->kind->next(&cursor, pair, &key)) {
 		/* Recursion: the same one again. */

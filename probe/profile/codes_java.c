@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "profile/codes_java.h"
 
+#include <errno.h>
+
 #include "profile/codes.h"
 #include "profile/jvm.h"
 #include "sample.h"
+#include "symbol/jvmfile.h"
 
 /* Upper halves of keys: what the lower half is an id of. */
 #define COMPILED    (1ULL << 32)
@@ -62,16 +65,58 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 	return false;
 }
 
-static const void *layout(const struct target *target)
+struct java_layout {
+	struct jvm_layout vm;
+	struct jvmfile *file; /* what the agent in it writes; NULL: it isn't asked */
+};
+
+static bool layout(const struct target *target, void *to)
 {
-	return jvm_is_supported(target->jvm) ? &target->jvm->layout : NULL;
+	struct java_layout *layout = to;
+
+	if (!jvm_is_supported(target->jvm))
+		return false;
+	if (to) {
+		layout->vm = target->jvm->layout;
+		layout->file = jvmfile_ref(target->jvmfile);
+	}
+	return true;
+}
+
+static void release(void *layout)
+{
+	jvmfile_unref(((struct java_layout *)layout)->file);
+}
+
+/* First out of the agent's file, where there is one: it still knows what has gone. */
+static int read_told(struct jvmcode **code, const struct java_layout *layout,
+		     const struct process_memory *memory, const uint64_t pair[2])
+{
+	enum jvmfile_memory there = JVMFILE_UNKNOWN;
+
+	if (!layout->file || kind_of(pair[0]) == FRAME_JAVA_METHOD)
+		return -ENOENT;
+	switch (jvmcode_check(&layout->vm, memory, pair[0], pair[1])) {
+	case 0:
+		there = JVMFILE_THERE;
+		break;
+	case -ESTALE:
+		there = JVMFILE_GONE;
+		break;
+	}
+	jvmfile_update(layout->file);
+	return jvmfile_read(layout->file, pair[0], pair[1], there, code);
 }
 
 static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,
 		      const uint64_t pair[2])
 {
+	const struct java_layout *layout = layout_of;
 	struct jvmcode *code = NULL;
-	int r = jvmcode_read(&code, layout_of, memory, pair[0], pair[1]);
+	int r = read_told(&code, layout, memory, pair);
+
+	if (r < 0)
+		r = jvmcode_read(&code, &layout->vm, memory, pair[0], pair[1]);
 
 	*piece = code;
 	return r;
@@ -96,7 +141,8 @@ const struct code_kind codes_java = {
 	.number = CODES_JAVA,
 	.next = next,
 	.layout = layout,
-	.layout_bytes = sizeof(struct jvm_layout),
+	.layout_bytes = sizeof(struct java_layout),
+	.release = release,
 	.read = read_piece,
 	.has = has,
 	.bytes = bytes,

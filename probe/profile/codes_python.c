@@ -30,9 +30,13 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 	return false;
 }
 
-static const void *layout(const struct target *target)
+static bool layout(const struct target *target, void *to)
 {
-	return interpreter_is_supported(target->interpreter) ? &target->interpreter->layout : NULL;
+	if (!interpreter_is_supported(target->interpreter))
+		return false;
+	if (to)
+		*(struct python_layout *)to = target->interpreter->layout;
+	return true;
 }
 
 static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,

@@ -78,24 +78,25 @@ static void free_reading(struct job *job)
 			mine->kind->unref(mine->items[i].piece);
 	}
 	free(mine->items);
+	if (mine->kind->release)
+		mine->kind->release(mine->layout);
 	free(mine->layout);
 	free(mine);
 }
 
 static struct code_reading *reading_new(struct codes *codes, const struct target *target)
 {
-	const void *layout = codes->kind->layout(target);
-	struct code_reading *mine = layout ? calloc(1, sizeof(*mine)) : NULL;
+	struct code_reading *mine = calloc(1, sizeof(*mine));
 
 	if (!mine)
 		return NULL;
 	mine->kind = codes->kind;
 	mine->layout = malloc(mine->kind->layout_bytes);
-	if (!mine->layout) {
+	if (!mine->layout || !mine->kind->layout(target, mine->layout)) {
+		free(mine->layout);
 		free(mine);
 		return NULL;
 	}
-	memcpy(mine->layout, layout, mine->kind->layout_bytes);
 	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
 	mine->codes = codes;
 	mine->book = codes_book(codes, target);

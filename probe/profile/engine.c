@@ -115,6 +115,9 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = engine_init_codes(engine);
 	if (r == 0)
+		r = agents_new(&engine->agents, setup->loop, setup->foreign,
+			       targets_table(engine->targets));
+	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
 	engine->sampling.allocators = engine->allocators;
@@ -156,6 +159,7 @@ void engine_free(struct engine *engine)
 	drain_free(engine->drain);
 	waiting_free(engine->waiting);
 	allocators_free(engine->allocators);
+	agents_free(engine->agents);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
 	for (int i = 0; i < CODES_KINDS; i++)
@@ -190,6 +194,7 @@ static void sample(struct engine *engine, uint32_t probes)
 static void stop(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
+	agents_stop(engine->agents);
 	sample(engine, 0);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "profile/agents.h"
 #include "profile/allocator_view.h"
 #include "profile/arming.h"
 #include "profile/codes.h"
@@ -108,6 +109,15 @@ void engine_set_by_cpu(struct engine *engine, uint32_t probes);
 
 /* What all probes together may use, percent of one CPU; 0: no guard. */
 void engine_set_max_overhead(struct engine *engine, unsigned percent);
+
+/* Whether Java VMs are asked for an agent, and how often one of them at most. */
+void engine_set_agents(struct engine *engine, bool on, uint64_t interval_ns);
+
+void engine_agents_stats(const struct engine *engine, struct agents_stats *stats);
+
+/* What is with a target's agent (agents_state()). */
+void engine_agent_state(const struct engine *engine, const struct target *target, char *to,
+			size_t bytes);
 
 /* Reads the window that runs now and calls done(arg) when its stacks are in the profiles. done is
  * called later, never inside, and even when there is no memory or nothing runs. */

@@ -3,6 +3,7 @@
  * engine_windows.c (what comes of it) share. Nobody else includes it. */
 #pragma once
 
+#include "profile/agents.h"
 #include "profile/allocators.h"
 #include "profile/codes.h"
 #include "profile/engine.h"
@@ -30,6 +31,7 @@ struct engine {
 	struct targets *targets;
 	struct codes *codes[CODES_KINDS];
 	struct allocators *allocators;
+	struct agents *agents;
 	struct waiting *waiting;
 	struct drain *drain;
 	struct times_table *times;
@@ -56,6 +58,11 @@ void engine_read_times(struct engine *engine);
 
 /* What found no room among what is held, by view, since the start. */
 void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
+
+/* ---- profile/engine_agents.c ---- */
+
+void engine_meet_agent(struct engine *engine, const struct stack *stack);
+void engine_sweep_agents(struct engine *engine);
 
 /* What the tracer and the drain tell and ask; `arg` is the engine. */
 void engine_on_life(void *arg, const struct life_event *event);

@@ -36,6 +36,7 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
 	targets_want_codes(engine->targets, engine->codes, stack, words);
+	engine_meet_agent(engine, stack);
 }
 
 /* Calls each for what subscribers collect. */
@@ -175,10 +176,11 @@ static void see_not_yet(void *arg, struct subscriber *subscriber, enum probe pro
 /* Who subscribed in the middle of a drain has to get a window of its own. */
 bool engine_drain_ended(void *arg)
 {
-	const struct engine *engine = arg;
+	struct engine *engine = arg;
 	bool any = false;
 
 	heaps_window_ended(engine->heaps);
+	engine_sweep_agents(engine);
 	each_collected(engine, see_not_yet, &any);
 	return any;
 }

@@ -98,6 +98,8 @@ static int tell_engine(struct session *session, const struct params *params, cha
 	params_memory(params, &memory);
 	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
 	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
+	engine_set_agents(engine, params->java_source == JAVA_AGENT,
+			  (uint64_t)params->java_symbol_refresh_interval_s * NS_PER_S);
 	if (r == 0)
 		r = engine_set_offcpu(engine, &offcpu, why, why_bytes);
 	return r < 0 ? r : engine_set_memory(engine, &memory, why, why_bytes);

@@ -22,6 +22,7 @@
 struct codebook;
 struct interpreter;
 struct jvm;
+struct jvmfile;
 
 struct target {
 	pid_t pid;
@@ -57,6 +58,7 @@ struct target {
 	struct asked interpreter_asked;
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
 	struct asked jvm_asked;
+	struct jvmfile *jvmfile; /* of the agent in it; profile/agents.h's; NULL: none */
 	pid_t forked_from;			 /* a target as well; 0: none, or it has execed */
 	struct codebook *codebooks[CODES_KINDS]; /* profile/codes.h; NULL: nothing was asked yet */
 	bool unpublished;			 /* they found no room */

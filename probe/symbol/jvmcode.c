@@ -94,15 +94,10 @@ static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc
 	return from < code->places_count ? &code->places[from] : NULL;
 }
 
-/* The same where the agent told of the code, which doesn't know where its frame is made: an inlined
- * method at the very begin may be that. */
-static const struct jvmplace *place_told(const struct jvmcode *code, uint32_t pc)
+/* Where its frame is made isn't known, and what is inlined comes behind it. */
+static bool is_inlined_begin(const struct jvmcode *code, const struct jvmplace *place)
 {
-	const struct jvmplace *place = place_from(code, pc + 1);
-
-	if (place && place == code->places && place->scope && code->scopes[place->scope - 1].caller)
-		return NULL;
-	return place;
+	return place == code->places && place->scope && code->scopes[place->scope - 1].caller;
 }
 
 static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct jvm_frame *frames,
@@ -121,11 +116,10 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 		return outermost(code, 0, frames);
 	/* A place tells of the instructions that end there, from the place before it on; what a
 	 * frame was interrupted at ends behind its pc. */
-	if (is_return || !code->is_told)
-		place = place_from(code, is_return ? pc : pc + 1);
-	else
-		place = place_told(code, pc);
+	place = place_from(code, is_return ? pc : pc + 1);
 	if (place && place->pc != pc && !code->is_known_everywhere)
+		place = NULL;
+	if (place && code->is_told && !is_return && is_inlined_begin(code, place))
 		place = NULL;
 	if (place)
 		count = chain(code, place->scope, frames);

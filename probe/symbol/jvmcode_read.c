@@ -20,7 +20,8 @@ static int read_stub(struct jvmcode_reading *reading)
 	jvmname_text(&name, text, (size_t)got);
 	reading->methods[0].name = (struct jvmtext){.len = (uint16_t)name.len};
 	reading->methods_count = 1;
-	buf_add(&reading->texts, name.text, name.len);
+	if (name.len)
+		buf_add(&reading->texts, name.text, name.len);
 	return buf_error(&reading->texts);
 }
 
@@ -139,4 +140,16 @@ int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 			? read_interpreted(&reading, word, detail)
 			: read_blob(&reading, word, detail);
 	return r < 0 ? r : jvmcode_make(ret, &reading);
+}
+
+int jvmcode_check(const struct jvm_layout *layout, const struct process_memory *memory,
+		  uint64_t word, uint64_t detail)
+{
+	struct jvm_reader reader = {.layout = layout, .memory = memory, .left = READ_BYTES_MAX};
+	struct jvmblob blob = {0};
+	int r = jvmblob_find(&blob, &reader, word & FRAME_ADDRESS);
+
+	if (r < 0)
+		return r;
+	return blob.id == (uint32_t)detail ? 0 : -ESTALE;
 }

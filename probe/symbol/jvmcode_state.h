@@ -20,11 +20,12 @@ struct jvmcode {
 	enum jvmcode_kind kind;
 	uint32_t id;
 	uint64_t from, to;
-	uint32_t complete; /* before it, no bytecode has begun: where the frame is made */
-	bool is_told;	   /* by the agent: complete isn't known (symbol/jvmfile.h) */
+	uint32_t complete;	  /* before it, no bytecode has begun: where the frame is made */
 	bool is_known_everywhere; /* the compiler kept places for all of the code */
-	bool calls_nothing;	  /* the outermost method: nothing can be inlined */
-	uint32_t line;		  /* that all of it has; 0: it has several */
+	bool is_told; /* by the agent: `complete` isn't known, nor is it native (symbol/jvmfile.h)
+		       */
+	bool calls_nothing; /* the outermost method: nothing can be inlined */
+	uint32_t line;	    /* that all of it has; 0: it has several */
 	uint32_t places_count, scopes_count, methods_count, lines_count;
 	/* In this block, behind one another. A scope's method is a number from 0 here. */
 	struct jvmplace *places;

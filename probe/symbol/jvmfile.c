@@ -142,6 +142,8 @@ static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
 	r = jvmfile_piece(file, code, record, ret);
 	if (r < 0)
 		code->id = before;
+	else
+		file->given++;
 	return r;
 }
 
@@ -164,6 +166,7 @@ void jvmfile_stats(struct jvmfile *file, struct jvmfile_stats *stats)
 		return;
 	*stats = file->stats;
 	stats->codes = file->codes_count;
+	stats->given = file->given;
 	stats->bytes = file->at;
 	pthread_mutex_unlock(&file->lock);
 }

@@ -45,6 +45,7 @@ int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail, enum jvmf
 
 struct jvmfile_stats {
 	uint64_t codes;	   /* known, those that have gone included */
+	uint64_t given;	   /* pieces that were read out of it, since it was opened */
 	uint64_t lost;	   /* that the agent had no room for, since the file's begin */
 	uint64_t bytes;	   /* of the file that were read */
 	uint32_t rewrites; /* how often the agent began a new one */

@@ -36,6 +36,7 @@ struct jvmfile {
 	struct map *alive; /* address -> its place in codes */
 	uint64_t *methods; /* by number: its record's offset; 0: none */
 	uint32_t methods_room;
+	uint64_t given;
 	struct jvmfile_stats stats;
 };
 

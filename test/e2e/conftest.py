@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers import Daemon, Target, missing_privilege, program
+from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
 from pythons import Place, missing_versions, pythons
@@ -194,3 +195,17 @@ def run_python(start, place):
 @pytest.fixture
 def standing(start, run_python):
     return lambda *args: run_python(*args, how=lambda *argv: ready(start, *argv))
+
+
+@pytest.fixture
+def vm(java, work):
+    """vm("-XX:…", before=(…)): a VM, killed in the end."""
+    made = []
+
+    def run(*flags, **how):
+        made.append(Vm(java, work, *flags, **how))
+        return made[-1]
+
+    yield run
+    for one in made:
+        one.kill()

@@ -2,7 +2,6 @@
 harms nobody, and nothing stays behind."""
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -12,69 +11,11 @@ import pytest
 
 import java_symbols
 from helpers import BIN, wait_for
-from javas import need_classes
 
 ATTACH = BIN.parent / "test/java/attach"
 BYTES = 10 << 20
 NOBODY = 65534
 OTHER = 31337  # a user that nobody has
-
-
-def inner_pid(pid):
-    return int(re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M)[1])
-
-
-class Vm:
-    """A Java VM that runs truth.Attached. `before`: a command that runs it."""
-
-    def __init__(self, java, work, *flags, before=(), env=None):
-        need_classes()
-        self.log = work / f"vm-{time.monotonic_ns()}.log"
-        argv = [*before, *java.argv("Attached", flags=flags)]
-        with self.log.open("wb") as out:
-            self.popen = subprocess.Popen([str(arg) for arg in argv], stdout=out, stderr=out, env=env)
-        wait_for(lambda: "ready" in self.log.read_text(), 60, why="a VM")
-        self.pid = self.popen.pid
-        if before:
-            self.pid = wait_for(self.java_below)
-        self.inner = inner_pid(self.pid)
-        self.root = Path(f"/proc/{self.pid}/root")
-        self.tmp = self.root / "tmp"
-        self.data = self.tmp / f"java-data-{self.inner}"
-
-    def java_below(self):
-        pids = [self.popen.pid]
-        for pid in pids:
-            if Path(f"/proc/{pid}/comm").read_text() == "java\n":
-                return pid
-            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            pids += map(int, children)
-        return None
-
-    def symbols(self):
-        return java_symbols.read(self.data / java_symbols.NAME)
-
-    def has(self, name):
-        return any(c.name.name == name for c in self.symbols().codes if c.kind == java_symbols.CODE)
-
-    def left(self):
-        """What attaching may leave there. (The socket is the VM's own, as any attaching makes it.)"""
-        if not self.alive():
-            return [*Path("/tmp").glob(f"java-data-{self.inner}"),
-                    *Path("/tmp").glob(f".attach_pid{self.inner}")]  # fmt: skip
-        return [*self.tmp.glob(f"java-data-{self.inner}"), *self.tmp.glob(f".attach_pid{self.inner}"),
-                *Path(f"/proc/{self.pid}/cwd").glob(f".attach_pid{self.inner}")]  # fmt: skip
-
-    def alive(self):
-        return self.popen.poll() is None
-
-    def kill(self):
-        for pid in {self.pid, self.popen.pid}:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.popen.wait()
 
 
 class Attaching:
@@ -104,20 +45,6 @@ class Attaching:
         self.popen.stdin.close()
         self.popen.wait()
         self.popen.stdout.close()
-
-
-@pytest.fixture
-def vm(java, work):
-    """vm("-XX:…", before=(…)): a VM, killed in the end."""
-    made = []
-
-    def run(*flags, **how):
-        made.append(Vm(java, work, *flags, **how))
-        return made[-1]
-
-    yield run
-    for one in made:
-        one.kill()
 
 
 @pytest.fixture

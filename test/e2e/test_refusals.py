@@ -168,7 +168,7 @@ def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
     assert daemon.get("/flamegraph").json() == {}
 
 
-@pytest.mark.parametrize("source", ["agent", "jfr"])
+@pytest.mark.parametrize("source", ["jfr"])
 def test_a_choice_of_a_later_version_is_refused(daemon, source):
     answer = daemon.put(stopped(java_source=source))
     assert answer.status == 400

@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	put(folder, file, len);
 	jvmfile_update(known);
 	for (uint32_t id = 0; id < 3; id++) {
-		uint64_t word = FRAME_JAVA << FRAME_KIND_SHIFT | address;
+		uint64_t word = (uint64_t)FRAME_JAVA << FRAME_KIND_SHIFT | address;
 
 		if (jvmfile_read(known, word, id, data[3] % 3, &code) == 0)
 			check_piece(code, address);

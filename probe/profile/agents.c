@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/agents.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/closer.h"
+#include "base/log.h"
+#include "profile/agents_state.h"
+#include "profile/jvm.h"
+
+/* Whose VM is stopped; or begins, perhaps. */
+#define STOPPED_NS     NS_PER_S
+#define SIGNALS_NS     (5 * NS_PER_S)
+
+#define FILE_BYTES_MAX (11U << 20) /* the agent's own maximum is 10 MiB */
+
+int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
+	       const struct target_table *table)
+{
+	struct agents *agents = calloc(1, sizeof(*agents));
+
+	if (!agents)
+		return -ENOMEM;
+	agents->loop = loop;
+	agents->foreign = foreign;
+	agents->table = table;
+	*ret = agents;
+	return 0;
+}
+
+void agent_remove(struct agent *agent)
+{
+	*agent->link = agent->next;
+	if (agent->next)
+		agent->next->link = agent->link;
+	free(agent);
+}
+
+static struct agent *find(const struct agents *agents, const struct target *target)
+{
+	for (struct agent *agent = agents->all; agent; agent = agent->next) {
+		if (agent->pid == target->pid && agent->id == target->id && !agent->stopping)
+			return agent;
+	}
+	return NULL;
+}
+
+static struct target *target_of(const struct agent *agent)
+{
+	return target_table_find(agent->agents->table, (uint32_t)agent->pid, agent->id);
+}
+
+static struct agent *add(struct agents *agents, const struct target *target)
+{
+	struct agent *agent = calloc(1, sizeof(*agent));
+
+	if (!agent)
+		return NULL;
+	agent->agents = agents;
+	agent->pid = target->pid;
+	agent->id = target->id;
+	agent->start_ticks = target->start_ticks;
+	agent->folder_fd = agent->tmp_fd = -1;
+	agent->attach.fd = -1;
+	agent->next = agents->all;
+	agent->link = &agents->all;
+	if (agent->next)
+		agent->next->link = &agent->next;
+	agents->all = agent;
+	return agent;
+}
+
+/* ---- answers ---- */
+
+static void next_one(struct agents *agents)
+{
+	for (struct agent *agent = agents->all; agent && agents->asking < AGENTS_AT_ONCE;
+	     agent = agent->next) {
+		if (agent->step == AGENT_WAITING && !agent->stopping)
+			agent_start(agent);
+	}
+}
+
+static void attached(struct agent *agent, const struct attach_answer *answer)
+{
+	struct agents *agents = agent->agents;
+	int before[] = {agent->folder_fd, agent->tmp_fd};
+	struct target *target = target_of(agent);
+	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
+
+	close_later(agents->foreign, before, ARRAY_SIZE(before));
+	agent->folder_fd = answer->folder_fd;
+	agent->tmp_fd = answer->tmp_fd;
+	agent->step = AGENT_ATTACHED;
+	if (agent->file && fd >= 0)
+		close(fd); /* the folder is the same */
+	else if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX) < 0)
+		agent->file = NULL;
+	if (target)
+		target->jvmfile = agent->file;
+	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
+}
+
+static void failed(struct agent *agent, const struct attach_answer *answer)
+{
+	agent->answer = *answer;
+	agent->step = AGENT_FAILED;
+	log_warn("target %d: its Java VM can't be asked: %s%s%s", (int)agent->pid,
+		 attach_result_name(answer->result), answer->text[0] ? ": " : "", answer->text);
+}
+
+/* ---- whom ---- */
+
+static void let_go(struct agent *agent)
+{
+	struct target *target = target_of(agent);
+
+	if (target)
+		target->jvmfile = NULL;
+	agent->unwanted = agent->step == AGENT_ATTACHING;
+	if (!agent->unwanted)
+		agent_stop(agent);
+}
+
+/* ---- answers of VMs ---- */
+
+void agent_answered(struct agent *agent, const struct attach_answer *answer)
+{
+	struct agents *agents = agent->agents;
+
+	if (agent->stopping) {
+		agent_remove(agent);
+	} else {
+		if (answer->result == ATTACH_DONE && answer->folder_fd >= 0)
+			attached(agent, answer);
+		else
+			failed(agent, answer);
+		if (agent->unwanted)
+			let_go(agent);
+	}
+	next_one(agents);
+}
+
+void agents_stop(struct agents *agents)
+{
+	for (struct agent *agent = agents->all, *next; agent; agent = next) {
+		next = agent->next;
+		if (!agent->stopping)
+			let_go(agent);
+	}
+}
+
+void agents_set(struct agents *agents, bool on, uint64_t interval_ns)
+{
+	agents->interval_ns = interval_ns;
+	agents->on = on;
+	if (!on)
+		agents_stop(agents);
+}
+
+void agents_free(struct agents *agents)
+{
+	if (!agents)
+		return;
+	agents_stop(agents);
+	while (agents->all) {
+		struct agent *agent = agents->all;
+
+		loop_timer_cancel(agents->loop, &agent->limit);
+		if (agent->attach.fd >= 0) {
+			loop_unwatch(agents->loop, &agent->watch);
+			close(agent->attach.fd); /* it ends by itself */
+		}
+		agent_remove(agent);
+	}
+	free(agents);
+}
+
+/* The same process under another name. */
+static struct agent *find_renamed(const struct agents *agents, const struct target *target)
+{
+	for (struct agent *agent = agents->all; agent; agent = agent->next) {
+		const struct target *before = agent->stopping ? NULL : target_of(agent);
+
+		if (agent->pid == target->pid && agent->start_ticks == target->start_ticks &&
+		    !agent->stopping && before && !before->alive && !before->ended_by_exec)
+			return agent;
+	}
+	return NULL;
+}
+
+/* What passes by itself is looked at again soon: nothing was asked of the VM. */
+static bool may_ask_again(const struct agent *agent)
+{
+	uint64_t interval_ns = agent->agents->interval_ns;
+
+	if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_STOPPED)
+		interval_ns = STOPPED_NS;
+	else if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_SIGNALS)
+		interval_ns = SIGNALS_NS;
+	return loop_now_ns() - agent->asked_ns >= interval_ns;
+}
+
+void agents_meet(struct agents *agents, struct target *target)
+{
+	struct agent *agent;
+
+	if (!agents->on || !target->jvm || !target->alive || target->hangs)
+		return;
+	agent = find(agents, target);
+	if (!agent) {
+		agent = find_renamed(agents, target);
+		if (agent) {
+			target_of(agent)->jvmfile = NULL;
+			agent->id = target->id;
+			target->jvmfile = agent->file;
+			return;
+		}
+		agent = add(agents, target);
+		if (agent)
+			next_one(agents);
+		return;
+	}
+	agent->unwanted = false;
+	if (agent->step == AGENT_FAILED && may_ask_again(agent)) {
+		agent->step = AGENT_WAITING;
+		next_one(agents);
+	}
+}
+
+static void look_after(struct agent *agent, bool wanted)
+{
+	if (!wanted) {
+		let_go(agent);
+		return;
+	}
+	if (agent->step != AGENT_ATTACHED || !may_ask_again(agent))
+		return;
+	/* It may have ended, or its file may have been taken away: asking is harmless. */
+	agent->step = AGENT_WAITING;
+}
+
+void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct target *target),
+		  void *arg)
+{
+	for (struct agent *agent = agents->all, *next; agent; agent = next) {
+		const struct target *target = target_of(agent);
+
+		next = agent->next;
+		if (agent->stopping)
+			continue;
+		look_after(agent, agents->on && target && target->alive && wanted(arg, target));
+	}
+	next_one(agents);
+}
+
+void agents_stats(const struct agents *agents, struct agents_stats *stats)
+{
+	*stats = (struct agents_stats){0};
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		struct jvmfile_stats file = {0};
+
+		if (agent->stopping)
+			continue;
+		stats->attached += agent->step == AGENT_ATTACHED;
+		stats->failed += agent->step == AGENT_FAILED;
+		stats->attaching += agent->step == AGENT_ATTACHING || agent->step == AGENT_WAITING;
+		if (agent->file)
+			jvmfile_stats(agent->file, &file);
+		stats->codes += file.codes;
+		stats->given += file.given;
+		stats->lost += file.lost;
+	}
+}
+
+void agents_state(const struct agents *agents, const struct target *target, char *to, size_t bytes)
+{
+	static const char *const names[] = {
+		[AGENT_WAITING] = "waiting",
+		[AGENT_ATTACHING] = "attaching",
+		[AGENT_ATTACHED] = "attached",
+		[AGENT_FAILED] = "failed",
+	};
+	const struct agent *agent = find(agents, target);
+
+	if (!agent)
+		snprintf(to, bytes, "none");
+	else if (agent->step != AGENT_FAILED)
+		snprintf(to, bytes, "%s", names[agent->step]);
+	else
+		snprintf(to, bytes, "failed: %s%s%s", attach_result_name(agent->answer.result),
+			 agent->answer.text[0] ? ": " : "", agent->answer.text);
+}

@@ -1,0 +1,185 @@
+"""java_source: agent, by the daemon: whom it asks, what GET says, what it takes names from, and that it
+leaves nothing."""
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import java_symbols
+from helpers import HZ, missing_privilege, wait_for
+from java_session import Session
+from java_truth import merged
+from javas import all_leaves, javas
+
+OTHER = 31337
+
+
+def agent_of(daemon, vm):
+    return daemon.processes().get(vm.pid, {}).get("java_agent", "")
+
+
+def profile(daemon, *vms, **params):
+    daemon.profile(pids=[vm.pid for vm in vms], frequency=HZ, max_overhead=0, java_source="agent", **params)
+
+
+def wait_attached(daemon, *vms, seconds=30):
+    wait_for(lambda: all(agent_of(daemon, vm) == "attached" for vm in vms), seconds,
+             why=lambda: [agent_of(daemon, vm) for vm in vms])  # fmt: skip
+
+
+def share(stacks, of):
+    total = sum(s.value for s in stacks)
+    return sum(s.value for s in stacks if of(s)) / total
+
+
+def in_turn(stack):
+    return any(frame.startswith("truth.Attached.turn ") for frame in stack.frames)
+
+
+def test_names_come_from_the_agent(profiler, vm):
+    one = vm()
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    wait_for(lambda: one.has("turn"), 30)
+    time.sleep(3)
+    stacks = [s for s in profiler.folded(pid=one.pid).of(one.pid)
+              if any("truth.Attached.main" in frame for frame in s.frames)]  # fmt: skip
+    assert sum(s.value for s in stacks) > 100, stacks
+    assert share(stacks, in_turn) > 0.5, stacks
+    agents = profiler.config()["status"]["java"]["agents"]
+    assert agents["given"] > 5 and agents["codes"] > 100 and agents["lost"] == 0, agents
+    assert (agents["attached"], agents["failed"]) == (1, 0)
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: one.left() == [], why="nothing is left")
+
+
+def test_all_stop_when_another_source_is_asked_for(profiler, vm):
+    one = vm()
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    profiler.put_ok({"params": {"java_source": "native"}})
+    wait_for(lambda: one.left() == [] and agent_of(profiler, one) == "none")
+    profiler.put_ok({"params": {"java_source": "agent"}})
+    wait_attached(profiler, one)
+    assert one.alive()
+
+
+def test_one_that_is_not_wanted_any_more_is_left(profiler, vm):
+    one, other = vm(), vm()
+    profile(profiler, one, other)
+    wait_attached(profiler, one, other)
+    profiler.put_ok({"snoopers": {"proc_id": [other.pid]}})
+    profiler.folded()  # a window ends
+    wait_for(lambda: one.left() == [], why="it is left")
+    assert (other.data / java_symbols.NAME).exists()
+
+
+def test_twenty_vms_of_which_some_cannot(profiler, vm):
+    small = ("-Xmx16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    good = [vm(*small) for _ in range(16)]
+    off = [vm(*small, "-XX:+DisableAttachMechanism") for _ in range(2)]
+    deaf = [vm(*small, "-Xrs") for _ in range(2)]
+    profile(profiler, *good, *off, *deaf)
+    wait_attached(profiler, *good, seconds=60)
+    for some, reason in ((off, "failed: disabled"), (deaf, "failed: signals")):
+        for one in some:
+            wait_for(lambda: agent_of(profiler, one) == reason, why=reason)  # noqa: B023
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: not any(one.left() for one in good + off + deaf), why="nothing is left")
+    assert all(one.alive() for one in good + off + deaf)
+
+
+def test_one_that_is_killed_leaves_nothing(profiler, vm):
+    one = vm()
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    one.kill()
+    assert Path(f"/tmp/java-data-{one.inner}").exists()
+
+    def gone():
+        profiler.folded()  # a window ends
+        return one.left() == []
+
+    wait_for(gone, every=0.5)
+
+
+def test_a_hanging_vm_costs_nobody_else(profiler, vm):
+    hung, other = vm(), vm()
+    profile(profiler, hung)
+    wait_for(lambda: profiler.probe()["samples"] > 0)
+    os.kill(hung.pid, signal.SIGSTOP)
+    profile(profiler, hung, other)
+    wait_attached(profiler, other)
+    os.kill(hung.pid, signal.SIGCONT)
+    assert profiler.alive()
+
+
+def test_a_daemon_that_ends_leaves_nothing(profiler, vm):
+    one = vm()
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    profiler.stop()
+    wait_for(lambda: one.left() == [], 20, why="nothing is left")
+
+
+def test_in_namespaces_under_another_user(profiler, vm, work):
+    work.chmod(0o777)
+    script = ("mount -t tmpfs -o mode=1777 none /tmp && exec setpriv "
+              f"--reuid={OTHER} --regid={OTHER} --clear-groups \"$@\"")  # fmt: skip
+    one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"))
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    wait_for(lambda: one.has("turn"), 30)
+    time.sleep(2)
+    stacks = [s for s in profiler.folded(pid=one.pid).of(one.pid)
+              if any("truth.Attached.main" in frame for frame in s.frames)]  # fmt: skip
+    assert share(stacks, in_turn) > 0.5
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: one.left() == [])
+
+
+# Against what the program wrote down (test_java_truth.py), the agent in it before its code was compiled.
+
+
+class ToldSession(Session):
+    def sampled(self, program):
+        wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
+        self.daemon.profile(pids=[program.pid], frequency=HZ, max_overhead=0, java_source="agent")
+        wait_for(lambda: self.daemon.processes()[program.pid].get("java_agent") == "attached", 60)
+        self.params = {"java_source": "agent"}
+        return super().sampled(program)
+
+
+@pytest.fixture(scope="module")
+def told_session():
+    reason = missing_privilege()
+    if reason:
+        pytest.skip(reason)
+    begun = ToldSession()
+    yield begun
+    begun.done()
+
+
+HERE = javas()
+each_java = pytest.mark.parametrize("java", HERE, ids=[java.name for java in HERE])
+
+
+@each_java
+@pytest.mark.parametrize("leaf", all_leaves())
+def test_stacks_are_those_that_the_program_knows(told_session, java, leaf):
+    found = told_session.of(java, "plain").judged
+    if leaf not in found:
+        pytest.skip(f"Java {java.name} has no {leaf}")
+    print(f"java_agent: {java.name} {leaf}: {found[leaf].text(1)}")
+    assert found[leaf].total >= 150
+    assert found[leaf].share("right") >= 0.95, found[leaf].text()
+
+
+@each_java
+def test_each_frame_has_a_name(told_session, java):
+    found = merged(told_session.of(java, "plain").judged.values())
+    agents = told_session.daemon.config()["status"]["java"]["agents"]
+    print(f"java_agent: {java.name} all: {found.text(0)}; {agents}")
+    assert found.nameless <= 0.001 * found.total, found.text()
