@@ -61,15 +61,12 @@ class Told:
         self.hidden = hidden
 
     def common(self, frames):
-        """How many of `frames` are its own, from the root on; and the lines that aren't."""
-        wrong_lines = []
-        for at, (told, frame) in enumerate(zip(self.frames, frames)):
-            if told[0] != frame.name:
-                return at, wrong_lines
-            inner = at + 1 < min(len(frames), len(self.frames))
-            if inner and frame.line and told[1] > 0 and frame.line != told[1]:
-                wrong_lines.append(f"{frame.name}: {frame.line}, not {told[1]}")
-        return min(len(self.frames), len(frames)), wrong_lines
+        """How many of `frames` are its own, from the root on; and the lines that aren't, of those that
+        call one of them."""
+        pairs = list(zip(self.frames, frames))
+        at = next((i for i, (told, frame) in enumerate(pairs) if told[0] != frame.name), len(pairs))
+        return at, [f"{frame.name}: {frame.line}, not {told[1]}" for told, frame in pairs[: max(at - 1, 0)]
+                    if frame.line and told[1] > 0 and frame.line != told[1]]  # fmt: skip
 
 
 def is_hidden(name):

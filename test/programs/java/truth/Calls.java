@@ -26,7 +26,7 @@ final class Calls {
 		return left == 0 ? burn(amount, worker) : down(left - 1, amount, worker) + left;
 	}
 
-	@Leaf.Below(calls = 8)
+	@Leaf.Below(calls = 4)
 	static final class Deep50 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -34,7 +34,7 @@ final class Calls {
 		}
 	}
 
-	@Leaf.Below(calls = 8)
+	@Leaf.Below(calls = 4)
 	static final class Deep200 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -42,7 +42,7 @@ final class Calls {
 		}
 	}
 
-	@Leaf.Below(calls = 8)
+	@Leaf.Below(calls = 4)
 	static final class Deep500 implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {
@@ -64,7 +64,7 @@ final class Calls {
 		}
 	}
 
-	@Leaf.Below(calls = 50)
+	@Leaf.Below(calls = 20)
 	static final class Lambda implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {

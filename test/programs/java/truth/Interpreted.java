@@ -2,7 +2,7 @@
 package truth;
 
 /** Never compiled. */
-@Leaf.Below(calls = 20)
+@Leaf.Below(calls = 8)
 final class Interpreted implements Leaf {
 	@Override
 	public void turn(long amount, Worker worker) {

@@ -27,7 +27,7 @@ abstract class Storms implements Leaf {
 	}
 
 	/** A long loop in a method that is called once: replaced while it runs. */
-	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true,
+	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)|<init>$", partial = true,
 		    calls = 1)
 	static final class Replaced extends Storms {
 		@Override
@@ -37,7 +37,7 @@ abstract class Storms implements Leaf {
 	}
 
 	/** What the compiler took for granted is true no more, again and again. */
-	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)", partial = true,
+	@Leaf.Below(value = Leaf.Below.LIBRARY + "|^truth\\.(Storms|Calls)|<init>$", partial = true,
 		    calls = 1)
 	static final class Trapped extends Storms {
 		@Override
