@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "jvm_agent/format.h"
 #include "proc/attach_state.h"
 
 #define REPLY_BYTES 4096
@@ -199,7 +200,7 @@ enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_
 {
 	static const char said[] = "return code: ";
 	const char *at = reply, *end = reply + len;
-	long code, returned;
+	long code, returned = 0;
 
 	text[0] = '\0';
 	if (len == 0)
@@ -212,6 +213,8 @@ enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_
 			at += sizeof(said) - 1;
 		if (read_number(&at, end, &returned) && returned == 0)
 			return ATTACH_DONE;
+		if (at != rest && returned == JAVA_AGENT_NOT_NOW)
+			return ATTACH_NOT_NOW;
 		at = rest;
 	}
 	keep_text(at, (size_t)(end - at), text);

@@ -16,7 +16,7 @@
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
-#define SIGNALS_NS     (5 * NS_PER_S)
+#define BEGINS_NS      (2 * NS_PER_S)
 
 #define FILE_BYTES_MAX (11U << 20) /* the agent's own maximum is 10 MiB */
 
@@ -202,8 +202,9 @@ static bool may_ask_again(const struct agent *agent)
 
 	if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_STOPPED)
 		interval_ns = STOPPED_NS;
-	else if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_SIGNALS)
-		interval_ns = SIGNALS_NS;
+	else if (agent->step == AGENT_FAILED &&
+		 (agent->answer.result == ATTACH_SIGNALS || agent->answer.result == ATTACH_NOT_NOW))
+		interval_ns = BEGINS_NS;
 	return loop_now_ns() - agent->asked_ns >= interval_ns;
 }
 
