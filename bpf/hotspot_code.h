@@ -28,31 +28,41 @@
 /* Where the caller's pc, sp and fp are. */
 enum hotspot_place {
 	PLACE_NOWHERE,
-	PLACE_FRAME,	     /* the frame is complete */
-	PLACE_HAS_FP,	     /* the same, but fp, which is the caller's still */
-	PLACE_TOP,	     /* the return address lies at sp */
-	PLACE_TOP_NEAR,	     /* … and its call went to this blob, or it is the interpreter's */
-	PLACE_ON_FP,	     /* the caller's fp lies at sp, then the return address */
-	PLACE_BY_FP,	     /* fp points to such a pair */
-	PLACE_IN_A_REGISTER, /* the return address is in one */
-	PLACE_UNTOLD,	     /* the code doesn't tell */
+	PLACE_FRAME,	/* the frame is complete */
+	PLACE_HAS_FP,	/* the same, but fp, which is the caller's still */
+	PLACE_TOP,	/* the return address lies at sp */
+	PLACE_TOP_NEAR, /* … and its call went to this blob, or it is the interpreter's */
+	PLACE_ON_FP,	/* the caller's fp lies at sp, then the return address */
+	PLACE_BY_FP,	/* fp points to such a pair */
+	PLACE_AX,	/* the return address is in rax, and sp is the caller's */
+	PLACE_CALLED,	/* the same, of the interpreter, and fp is its frame */
+	/* Where the interpreter begins or ends a frame, for which sp is another one. */
+	PLACE_ENTRY_TOP,
+	PLACE_ENTRY_ON_FP,
+	PLACE_ENTRY_BY_FP,
+	PLACE_ENTRY_AX, /* the return address is in that register */
+	PLACE_ENTRY_R13,
+	PLACE_ENTRY_SI,
+	PLACE_ENTRY_DI,
+	PLACE_UNTOLD, /* the code doesn't tell */
 };
 
 int hotspot_prologue(uint32_t level);
 int hotspot_place(uint32_t level);
+int hotspot_adapter(uint32_t level);
 
 #if ARCH_REGS == 16
 
-#define CODE_WORDS     16 /* read of the code; a power of two */
-#define CODE_BYTES     (CODE_WORDS * 8)
-#define CODE_BEFORE    8		 /* of them before pc */
-#define PROLOGUE_BYTES (CODE_BYTES - 16) /* its last ones are looked at */
+#define LOOK_WORDS     16 /* read of the code; a power of two */
+#define LOOK_BYTES     (LOOK_WORDS * 8)
+#define LOOK_BEFORE    8		 /* of them before pc */
+#define PROLOGUE_BYTES (LOOK_BYTES - 16) /* its last ones are looked at */
 #define PROLOGUE_NOT   0xffff
 
 /* A byte of what was read. */
 static __always_inline uint32_t code_byte(const struct walk *walk, uint32_t at)
 {
-	return ((const uint8_t *)walk->python.words)[at & (CODE_BYTES - 1)];
+	return ((const uint8_t *)walk->python.words)[at & (LOOK_BYTES - 1)];
 }
 
 /* Whether these bytes are there. */
@@ -110,7 +120,7 @@ __noinline int hotspot_prologue(uint32_t level)
 	if (blob->complete <= 0 || blob->complete > PROLOGUE_NOT)
 		return PROLOGUE_NOT;
 	from = blob->complete > PROLOGUE_BYTES ? blob->complete - PROLOGUE_BYTES : 0;
-	if (read_user(walk->python.words, CODE_BYTES, blob->code + from))
+	if (read_user(walk->python.words, LOOK_BYTES, blob->code + from))
 		return PROLOGUE_NOT;
 	for (uint32_t i = 0; i < PROLOGUE_BYTES; i++) {
 		if (code_is_first(walk, i))
@@ -172,25 +182,76 @@ static __always_inline bool code_is_poll(const struct walk *walk, uint32_t at)
 /* By the instruction itself, and the one before. */
 static __always_inline uint32_t code_place(struct walk *walk)
 {
-	uint32_t at = CODE_BEFORE, before;
+	uint32_t at = LOOK_BEFORE, before;
 
-	if (read_user(walk->python.words, CODE_BYTES, walk->pc - CODE_BEFORE))
+	if (read_user(walk->python.words, LOOK_BYTES, walk->pc - LOOK_BEFORE))
 		return PLACE_UNTOLD;
 	if (code_byte(walk, at) == 0xc5 && code_is(walk, at + 1, 0xf8, 0x77)) /* vzeroupper */
 		at += 3;
-	before = code_byte(walk, CODE_BEFORE - 1);
+	before = code_byte(walk, LOOK_BEFORE - 1);
 	if (code_byte(walk, at) == 0x5d) /* pop %rbp */
 		return PLACE_ON_FP;
-	if (before == 0x55 && code_is_mov_fp(walk, CODE_BEFORE))
+	if (before == 0x55 && code_is_mov_fp(walk, LOOK_BEFORE))
 		return PLACE_ON_FP;
 	if (code_byte(walk, at) == 0xc3 || code_byte(walk, at) == 0x55) /* ret, push %rbp */
 		return PLACE_TOP;
-	if (at == CODE_BEFORE &&
+	if (at == LOOK_BEFORE &&
 	    (code_is_poll(walk, at) || (before == 0x5d && code_is_jump(walk, at))))
 		return PLACE_TOP;
 	if (before == 0xc9 && (code_is(walk, at, 0x49, 0x81) || code_is(walk, at, 0x49, 0x83)))
 		return PLACE_TOP; /* leave; cmpq $0, off(%r15) */
 	return PLACE_UNTOLD;
+}
+
+#define ADAPTER_AT 112 /* bytes before pc that are looked at */
+
+/*
+ * How an adapter from compiled code to the interpreter begins: it takes the return address, tells
+ * the caller's sp and makes room for the parameters.
+ *
+ *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
+ *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
+ */
+static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at)
+{
+	if (code_byte(walk, at) == 0x58)
+		return code_is(walk, at + 1, 0x4c, 0x8b) && code_byte(walk, at + 3) == 0xec &&
+		       code_sub_sp(walk, at + 4);
+	return code_is(walk, at, 0x4c, 0x8d) && code_is(walk, at + 2, 0x6c, 0x24) &&
+	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
+}
+
+/* Where it has come to that begins there. */
+static __always_inline uint32_t adapter_place(const struct walk *walk, uint32_t begin, uint32_t at)
+{
+	uint32_t sub = begin + (code_byte(walk, begin) == 0x58 ? 4 : 6);
+
+	if (at == begin + 1) /* after the pop */
+		return PLACE_AX;
+	if (sub == begin + 6 && at == begin + 5) /* before it */
+		return PLACE_TOP;
+	if (at < sub + code_sub_sp(walk, sub) + (sub == begin + 6 ? 1 : 4))
+		return PLACE_ENTRY_AX;
+	return PLACE_ENTRY_TOP;
+}
+
+/* Where the walk stands in such an adapter; PLACE_UNTOLD: in none. */
+__noinline int hotspot_adapter(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t begin;
+
+	if (!walk || read_user(walk->python.words, LOOK_BYTES, walk->pc - ADAPTER_AT))
+		return PLACE_UNTOLD;
+	BOUND(walk->hotspot.begin) = LOOK_BYTES;
+	for (uint32_t i = 0; i < ADAPTER_AT; i++) {
+		if (code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
+			BOUND(walk->hotspot.begin) = LOOK_BYTES;
+		if (code_is_adapter(walk, i))
+			BOUND(walk->hotspot.begin) = i;
+	}
+	begin = BOUND(walk->hotspot.begin);
+	return begin < LOOK_BYTES ? adapter_place(walk, begin, ADAPTER_AT) : PLACE_UNTOLD;
 }
 
 /* Where the interrupted frame that the walk has come to stands; PLACE_UNTOLD: mostly in its body.

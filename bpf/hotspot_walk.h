@@ -13,13 +13,14 @@
 #include "hotspot_code.h"
 
 int hotspot_try(uint32_t level, uint32_t place);
+int hotspot_to_sender(uint32_t level, uint32_t place);
 int caller_interpreted(uint32_t level);
 
 static __always_inline void hotspot_begin(struct walk *walk)
 {
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
-	if (walk->hotspot_at)
-		hotspot_copy(walk->level);
+	if (walk->hotspot_at && !hotspot_copy(walk->level))
+		walk->hotspot_at = 0;
 }
 
 #if ARCH_REGS == 16
@@ -66,35 +67,84 @@ static __always_inline bool hotspot_sender(struct walk *walk, uint64_t *sp)
 	       (!reg_value(walk, HOTSPOT_R11, sp) && hotspot_is_sender(walk, *sp));
 }
 
+static __always_inline bool hotspot_fp_is_within(const struct walk *walk, uint64_t bytes)
+{
+	return walk->known & WALK_FP && walk->fp - walk->sp < bytes && walk->fp >= walk->sp;
+}
+
+/* The register that has the return address. */
+static __always_inline uint32_t hotspot_register(uint32_t place)
+{
+	switch (place) {
+	case PLACE_ENTRY_R13:
+		return 13;
+	case PLACE_ENTRY_SI:
+		return 4;
+	case PLACE_ENTRY_DI:
+		return 5;
+	default:
+		return 0;
+	}
+}
+
+static __always_inline bool hotspot_is_in_register(uint32_t place)
+{
+	return place == PLACE_AX || place == PLACE_CALLED || place >= PLACE_ENTRY_AX;
+}
+
+/* Where the return address lies; 0: nowhere. */
+static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t place)
+{
+	const struct hotspot_blob *blob = &walk->hotspot.blob;
+	uint32_t words = blob->frame_words;
+
+	switch (place) {
+	case PLACE_FRAME:
+	case PLACE_HAS_FP:
+		return words < 2 || words > HOTSPOT_FRAME_BYTES / ARCH_WORD
+			       ? 0
+			       : walk->sp + (words - 1) * ARCH_WORD;
+	case PLACE_BY_FP: /* it lies in the frame */
+		return hotspot_fp_is_within(walk, words ? words * ARCH_WORD : HOTSPOT_FRAME_BYTES)
+			       ? walk->fp + ARCH_WORD
+			       : 0;
+	case PLACE_ENTRY_BY_FP:
+		return hotspot_fp_is_within(walk, HOTSPOT_ENTRY_BYTES) ? walk->fp + ARCH_WORD : 0;
+	case PLACE_ON_FP:
+	case PLACE_ENTRY_ON_FP:
+		return walk->sp + ARCH_WORD;
+	default:
+		return walk->sp;
+	}
+}
+
+/* The caller's fp lies right below. */
+static __always_inline bool hotspot_is_on_fp(uint32_t place)
+{
+	return place == PLACE_FRAME || place == PLACE_BY_FP || place == PLACE_ON_FP ||
+	       place == PLACE_ENTRY_BY_FP || place == PLACE_ENTRY_ON_FP;
+}
+
 /* What lies at these places as the caller's pc, sp and fp. */
 static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *caller,
 					      uint32_t place)
 {
-	uint64_t at = walk->sp;
+	uint64_t at;
 
 	caller->fp = walk->fp;
 	caller->known = walk->known & WALK_FP;
-	if (place == PLACE_FRAME || place == PLACE_HAS_FP) {
-		if (walk->hotspot.blob.frame_words < 2 ||
-		    walk->hotspot.blob.frame_words > HOTSPOT_FRAME_BYTES / ARCH_WORD)
-			return false;
-		at += (walk->hotspot.blob.frame_words - 1) * ARCH_WORD;
+	if (hotspot_is_in_register(place)) {
+		caller->sp = walk->sp;
+		return !reg_value(walk, hotspot_register(place), &caller->pc);
 	}
-	if (place == PLACE_BY_FP) {
-		if (!(walk->known & WALK_FP) || walk->fp < walk->sp ||
-		    walk->fp - walk->sp > HOTSPOT_FRAME_BYTES)
-			return false;
-		at = walk->fp + ARCH_WORD;
-	}
-	if (place == PLACE_ON_FP)
-		at += ARCH_WORD;
-	if (place == PLACE_FRAME || place == PLACE_BY_FP || place == PLACE_ON_FP) {
-		if (!read_word(walk, at - ARCH_WORD, &caller->fp))
-			return false;
-		caller->known = WALK_FP;
-	}
+	at = hotspot_pc_at(walk, place);
 	caller->sp = at + ARCH_WORD;
-	return read_word(walk, at, &caller->pc);
+	if (!at || !read_word(walk, at, &caller->pc))
+		return false;
+	if (!hotspot_is_on_fp(place))
+		return true;
+	caller->known = WALK_FP;
+	return read_word(walk, at - ARCH_WORD, &caller->fp);
 }
 
 /* Whether the caller is at that place; then walk->caller is it. */
@@ -108,9 +158,27 @@ __noinline int hotspot_try(uint32_t level, uint32_t place)
 	caller = &walk->caller;
 	if (!hotspot_candidate(walk, caller, place) || !hotspot_is_caller(walk, caller))
 		return 0;
-	if (place == PLACE_TOP_NEAR && !hotspot_is_near(walk, caller))
+	if (place == PLACE_CALLED)
+		return hotspot_in_interpreter(walk, caller->pc);
+	/* A leaf would have left an interpreted frame's fp as it was. */
+	if (place == PLACE_BY_FP && !walk->hotspot.blob.frame_words)
+		return hotspot_is_near(walk, caller) ||
+		       !hotspot_is_interpreted(walk, walk->fp, walk->sp);
+	return place != PLACE_TOP_NEAR || hotspot_is_near(walk, caller);
+}
+
+/* Makes the caller's sp the one that the interpreter goes back to. 0: it isn't known. */
+__noinline int hotspot_to_sender(uint32_t level, uint32_t place)
+{
+	struct walk *walk = walk_at(level);
+	uint64_t *sp;
+
+	if (!walk)
 		return 0;
-	return 1;
+	sp = &walk->caller.sp;
+	if (place == PLACE_ENTRY_BY_FP && walk->fp > walk->sp)
+		return read_word(walk, walk->fp - ARCH_WORD, sp) && hotspot_is_sender(walk, *sp);
+	return hotspot_sender(walk, sp);
 }
 
 /* ---- interpreted frames ---- */
@@ -141,31 +209,46 @@ static __always_inline int caller_by_size(struct walk *walk, struct caller *call
 	return STEP_ON;
 }
 
-/* An interrupted frame's: the places that are tried, the first one first. */
+#define PLACES(first, second, third, fourth)                                                       \
+	(PLACE_##first | PLACE_##second << 4 | PLACE_##third << 8 | PLACE_##fourth << 12)
+
+/* Where an interrupted frame's caller may be, the first one first. */
 static __always_inline uint32_t hotspot_places(struct walk *walk)
 {
+	bool framed = walk->hotspot.blob.frame_words;
 	uint32_t place;
 
 	if (walk->hotspot.blob.kind == HOTSPOT_INTERPRETER)
-		return PLACE_TOP | PLACE_ON_FP << 4 | PLACE_BY_FP << 8;
+		return PLACES(ENTRY_TOP, ENTRY_ON_FP, ENTRY_BY_FP, ENTRY_AX) |
+		       PLACES(ENTRY_R13, ENTRY_SI, ENTRY_DI, NOWHERE) << 16;
 	place = hotspot_place(walk->level);
-	if (place == PLACE_BY_FP)
-		return PLACE_BY_FP | PLACE_FRAME << 4 | PLACE_TOP << 8;
-	if (place != PLACE_UNTOLD) /* else what it looks like is something else's end */
-		return place | PLACE_FRAME << 4;
-	if (walk->hotspot.blob.frame_words)
-		return PLACE_FRAME | PLACE_TOP << 4 | PLACE_BY_FP << 8;
-	return PLACE_TOP_NEAR | PLACE_BY_FP << 4 | PLACE_TOP << 8;
+	if (place == PLACE_UNTOLD && !framed)
+		place = hotspot_adapter(walk->level);
+	if (place != PLACE_UNTOLD && place != PLACE_BY_FP)
+		return place | PLACE_FRAME << 4; /* it may look like something else's end */
+	if (!framed)
+		return PLACES(TOP_NEAR, CALLED, BY_FP, TOP);
+	if (walk->hotspot.blob.kind == HOTSPOT_NMETHOD && place == PLACE_UNTOLD)
+		return PLACES(FRAME, TOP, BY_FP, NOWHERE);
+	return PLACES(BY_FP, FRAME, TOP, NOWHERE);
 }
+
+#define HOTSPOT_PLACES 7
 
 static __always_inline int caller_of_java_leaf(struct walk *walk)
 {
-	uint32_t places = hotspot_places(walk);
+	uint32_t place;
 
-	for (uint32_t i = 0; i < 3; i++) {
-		if (places & 15 && hotspot_try(walk->level, places & 15))
+	walk->hotspot.places = hotspot_places(walk);
+	for (uint32_t i = 0; i < HOTSPOT_PLACES; i++) {
+		place = walk->hotspot.places & 15;
+		if (!place)
+			break;
+		if (hotspot_try(walk->level, place) &&
+		    ((walk->hotspot.places & 15) < PLACE_ENTRY_TOP ||
+		     hotspot_to_sender(walk->level, walk->hotspot.places & 15)))
 			return STEP_ON;
-		places >>= 4;
+		walk->hotspot.places >>= 4;
 	}
 	return TRUNCATED_JAVA;
 }

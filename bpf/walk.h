@@ -127,7 +127,8 @@ struct hotspot_walk {
 	uint64_t segment;			  /* … and the segment that this has come to */
 	uint64_t bcp, method, sender;		  /* of an interpreted frame */
 	uint32_t details;			  /* words that wait at PYTHON_AT */
-	uint32_t push_at; /* where in its bytes a prologue changes sp (hotspot_code.h) */
+	uint32_t begin;	 /* of an adapter, among the bytes that are looked at */
+	uint32_t places; /* that are tried still (hotspot_code.h), 4 bits each */
 };
 
 struct walk {

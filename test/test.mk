@@ -98,7 +98,7 @@ build/test/programs/%.class: test/programs/%.java
 JAVASOURCES := $(wildcard test/programs/java/truth/*.java)
 ifneq ($(shell command -v javac 2>/dev/null),)
 JAVAC_HOME := $(patsubst %/bin/javac,%,$(realpath $(shell command -v javac)))
-PROGRAMS += build/test/programs/java/truth/Leaves.class
+PROGRAMS += build/test/programs/java/truth/Leaves.class build/test/programs/java/shown/Shown.class
 ifneq ($(wildcard $(JAVAC_HOME)/include/jni.h),)
 PROGRAMS += build/test/programs/java/libnative.so
 endif
@@ -108,6 +108,10 @@ build/test/programs/java/truth/Leaves.class: $(JAVASOURCES)
 	$(call say,javac)
 	$(Q)rm -rf build/test/programs/java/truth
 	$(Q)javac --release 8 -Xlint:all,-options -Werror -d build/test/programs/java $(JAVASOURCES)
+build/test/programs/java/shown/%.class: test/programs/java/shown/%.java
+	@mkdir -p build/test/programs/java
+	$(call say,javac)
+	$(Q)javac --release 8 -Xlint:all,-options -Werror -d build/test/programs/java $<
 build/test/programs/java/libnative.so: test/programs/java/native.c
 	@mkdir -p $(@D)
 	$(call say,cc)

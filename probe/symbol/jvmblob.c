@@ -19,7 +19,7 @@ static const struct hotspot_heap *heap_of(const struct hotspot *walk, uint64_t p
 /* The segment in which the block begins that has `segment`. */
 static int find_begin(struct jvm_reader *reader, uint64_t map, uint64_t *segment)
 {
-	uint8_t window[WINDOW_BYTES];
+	uint8_t window[WINDOW_BYTES] = {0};
 	uint64_t from = UINT64_MAX;
 
 	for (unsigned int i = 0; i < STEPS_MAX; i++) {
@@ -63,7 +63,7 @@ static void want_fields(struct jvm_span *head, const struct jvm_layout *layout)
 		layout->nmethod_mutable,      layout->nmethod_mutable_size,
 		layout->nmethod_scopes_pcs,   layout->nmethod_scopes_pcs_end,
 		layout->nmethod_scopes_data,  layout->nmethod_metadata,
-		layout->nmethod_metadata_end,
+		layout->nmethod_metadata_end, layout->blob_data,
 	};
 
 	head->bytes = 0;

@@ -61,6 +61,11 @@ struct jvm_frame {
  * The frames at a place, leaf first: at least one. *unsure: which inlined methods are there is not
  * known (the VM has no debug information for this very pc); then it is only the method that is
  * certain, the outermost one, and line 0.
+ *
+ * Known are: a call's return address; any pc where the compiler kept places for all of the code
+ * (DebugNonSafepoints, or a JVMTI agent that asked for CompiledMethodLoad before: there is a place
+ * where the VM can't stop); a pc before the frame is made, and any pc of a method that calls
+ * nothing, so that nothing can be inlined (with a line where it has only one).
  */
 size_t jvmcode_frames(const struct jvmcode *code, uint64_t word, uint64_t detail,
 		      struct jvm_frame frames[JVM_FRAMES_MAX], bool *unsure);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "symbol/jvmstops.h"
 #include "symbol/unsigned5.h"
 
 #define PCS_BYTES_MAX  (1 << 20)
 #define DATA_BYTES_MAX (1 << 19)
 #define METADATA_MAX   (1 << 14)
-#define STOPS_MAX      (1 << 16)
 #define METHODS_MAX    4096 /* in one nmethod */
 
 /* Of the VM's memory: [from, to). */
@@ -31,6 +31,12 @@ static void find_metadata(const struct jvmblob *blob, const struct jvm_layout *l
 	if (layout->nmethod_mutable != HOTSPOT_NO) {
 		base = jvm_word(head, layout->nmethod_mutable);
 		end = base + (uint32_t)jvm_int(head, layout->nmethod_mutable_size);
+	}
+	if (layout->blob_data != HOTSPOT_NO) {
+		base = blob->address + (uint32_t)jvm_int(head, layout->blob_data);
+		parts->metadata.from = base + jvm_u2(head, layout->nmethod_metadata);
+		parts->metadata.to = blob->end;
+		return;
 	}
 	parts->metadata.from = base + (uint32_t)jvm_int(head, layout->nmethod_metadata);
 	parts->metadata.to = end;
@@ -94,39 +100,19 @@ static int read_scopes(struct jvmcode_reading *reading, const struct parts *part
 	return jvmscopes_decode(&reading->scopes, reading->reader.layout, &input);
 }
 
-/* Where the VM may stop in it. */
+/* Where the VM may stop in it; where it stops only, the compiler kept no other places. */
 static int read_stops(struct jvmcode_reading *reading)
 {
-	struct jvm_reader *reader = &reading->reader;
-	const struct jvm_layout *layout = reader->layout;
-	_cleanup_free_ uint8_t *maps = NULL;
+	uint64_t maps = jvm_word(&reading->blob.head, reading->reader.layout->blob_oop_maps);
 	_cleanup_free_ uint32_t *pcs = NULL;
-	uint64_t address;
-	uint32_t count;
 
-	if (layout->blob_oop_maps == HOTSPOT_NO || layout->maps_pairs == HOTSPOT_NO)
-		return 0;
-	address = jvm_word(&reading->blob.head, layout->blob_oop_maps);
-	if (!address)
-		return 0;
-	int r = jvm_read(reader, address + layout->maps_count, &count, sizeof(count));
-	if (r < 0)
-		return r;
-	if (count > STOPS_MAX || layout->map_bytes > 64 ||
-	    layout->map_pc + sizeof(uint32_t) > layout->map_bytes)
-		return -EBADMSG;
-	maps = malloc((size_t)count * layout->map_bytes + 1);
-	pcs = calloc(count + 1, sizeof(*pcs));
-	if (!maps || !pcs)
-		return -ENOMEM;
-	r = jvm_read(reader, address + layout->maps_pairs, maps, (size_t)count * layout->map_bytes);
-	for (uint32_t i = 0; r == 0 && i < count; i++)
-		memcpy(&pcs[i], maps + (size_t)i * layout->map_bytes + layout->map_pc,
-		       sizeof(*pcs));
-	if (r == 0)
+	long count = jvmstops_read(&reading->reader, maps, &pcs);
+	if (count < 0)
+		return (int)count;
+	if (count)
 		reading->code.is_known_everywhere =
-			jvmscopes_mark_stops(&reading->scopes, pcs, count);
-	return r;
+			jvmscopes_mark_stops(&reading->scopes, pcs, (size_t)count);
+	return 0;
 }
 
 /* Scopes by method: the first of each, and the next one of each. */
@@ -247,8 +233,9 @@ static int read_methods(struct jvmcode_reading *reading, const struct part *part
 	if (!metadata || !reading->methods || !reading->pools)
 		return -ENOMEM;
 	int r = jvm_read(&reading->reader, part->from, metadata, count * sizeof(*metadata));
-	if (r == 0)
-		r = make_lists(&reading->scopes, count, &lists);
+	if (r < 0)
+		return r;
+	r = make_lists(&reading->scopes, count, &lists);
 	if (r < 0)
 		return r;
 	for (size_t i = 1; i <= count; i++)

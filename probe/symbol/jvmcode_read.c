@@ -20,7 +20,8 @@ static int read_stub(struct jvmcode_reading *reading)
 	jvmname_text(&name, text, (size_t)got);
 	reading->methods[0].name = (struct jvmtext){.len = (uint16_t)name.len};
 	reading->methods_count = 1;
-	buf_add(&reading->texts, name.text, name.len);
+	if (name.len)
+		buf_add(&reading->texts, name.text, name.len);
 	return buf_error(&reading->texts);
 }
 

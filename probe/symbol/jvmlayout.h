@@ -25,9 +25,11 @@ struct jvm_layout {
 	uint16_t blob_name, blob_code_end;
 	/* The places in the code where the VM may stop: {int count} and, `maps_pairs` bytes from it
 	 * on, so many structs of map_bytes, with an int at map_pc: ImmutableOopMapSet and
-	 * ImmutableOopMapPair. HOTSPOT_NO (8 has them otherwise): not known. */
+	 * ImmutableOopMapPair. Where maps_pointers isn't HOTSPOT_NO (8: OopMapSet), at it is the
+	 * address of so many addresses of structs instead, which lie behind one another.
+	 * blob_oop_maps HOTSPOT_NO: not known. */
 	uint16_t blob_oop_maps;
-	uint16_t maps_count, maps_pairs, map_bytes, map_pc;
+	uint16_t maps_count, maps_pairs, map_bytes, map_pc, maps_pointers;
 
 	/* nmethod. Its parts are ints: offsets from the blob (to 22), or in its immutable data
 	 * (from 23 on, where nmethod_immutable is an address). */

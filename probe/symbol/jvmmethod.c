@@ -115,7 +115,8 @@ static struct jvmtext add_text(struct buf *texts, const struct jvmname *name)
 {
 	struct jvmtext text = {.at = (uint32_t)texts->len, .len = (uint16_t)name->len};
 
-	buf_add(texts, name->text, name->len);
+	if (name->len)
+		buf_add(texts, name->text, name->len);
 	return text;
 }
 
@@ -164,8 +165,9 @@ int jvmmethod_read_names(const struct jvmmethod_reading *method, struct jvm_read
 		names->file = like->file;
 	}
 	int r = like ? 0 : read_class(reader, method->pool, texts, names);
-	if (r == 0)
-		r = read_entry(reader, method->pool, method->name, &name);
+	if (r < 0)
+		return r;
+	r = read_entry(reader, method->pool, method->name, &name);
 	if (r < 0)
 		return r;
 	names->name = add_text(texts, &name);

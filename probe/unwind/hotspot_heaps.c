@@ -121,7 +121,7 @@ static int read_heaps(const struct looking *looking)
 	int r = list_heaps(looking, &at, &count);
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		struct hotspot_heap heap;
+		struct hotspot_heap heap = {0};
 		uint64_t object, shift = 0;
 
 		r = vm_word(looking->memory, at + i * sizeof(object), &object);
@@ -148,7 +148,7 @@ const struct hotspot_heap *vm_heap_of(const struct hotspot *walk, uint64_t addre
 static int read_interpreter(const struct looking *looking)
 {
 	struct hotspot *walk = &looking->layout->walk;
-	uint64_t queue, from, bytes;
+	uint64_t queue = 0, from = 0, bytes = 0;
 	int r = vm_word(looking->memory, looking->fields[FIELD_INTERPRETER].value, &queue);
 
 	if (r == 0 && !queue)

@@ -57,6 +57,7 @@ static const struct layout_row rows[] = {
 	PERHAPS(PCDESC_FLAGS, 4, pcdesc_flags),
 	PERHAPS(MAPS_COUNT, 4, maps_count),
 	PERHAPS(MAP_PC, 4, map_pc),
+	PERHAPS(MAPS_POINTERS, 8, maps_pointers),
 	OBJECT(METHOD_CONST, 8, walk.method_const),
 	OBJECT(METHOD_ACCESS, 0, method_access),
 	OBJECT(CONST_POOL, 8, walk.const_pool),
@@ -155,20 +156,37 @@ static int fill_sizes(const struct filling *filling)
 		       : -EBADMSG;
 }
 
-/* Where the VM may stop: told from 9 on, and only of use as a whole. */
+static bool small(const struct vm_value *value)
+{
+	return value->known && value->value <= 64;
+}
+
+/* Where the VM may stop: only of use as a whole. */
 static void fill_maps(const struct filling *filling)
 {
-	const struct vm_value *maps = &filling->tables->sizes[SIZE_MAPS];
-	const struct vm_value *map = &filling->tables->sizes[SIZE_MAP];
+	const struct vm_tables *tables = filling->tables;
+	const struct vm_value *maps = &tables->sizes[SIZE_MAPS], *map = &tables->sizes[SIZE_MAP];
+	const struct vm_value *count = &tables->fields[FIELD_MAPS_COUNT_OF_8];
+	const struct vm_value *pc = &tables->fields[FIELD_MAP_PC_OF_8];
 	struct jvm_layout *layout = filling->layout;
 
-	layout->maps_pairs = maps->known ? (uint16_t)maps->value : 8; /* two ints */
-	layout->map_bytes = map->known ? (uint16_t)map->value : 8;
-	if (layout->maps_count == HOTSPOT_NO || layout->map_pc == HOTSPOT_NO ||
-	    layout->map_bytes < sizeof(uint32_t) || layout->map_bytes > 64 ||
-	    layout->map_pc > layout->map_bytes - sizeof(uint32_t) || layout->maps_pairs > 64)
-		layout->blob_oop_maps = layout->maps_count = layout->maps_pairs =
-			layout->map_bytes = layout->map_pc = HOTSPOT_NO;
+	layout->maps_pairs = layout->map_bytes = HOTSPOT_NO;
+	if (layout->maps_pointers != HOTSPOT_NO && layout->maps_count == HOTSPOT_NO &&
+	    small(count) && small(pc)) {
+		layout->maps_count = (uint16_t)count->value;
+		layout->map_pc = (uint16_t)pc->value;
+		return;
+	}
+	layout->maps_pointers = HOTSPOT_NO;
+	if (layout->maps_count != HOTSPOT_NO && layout->map_pc != HOTSPOT_NO &&
+	    (!maps->known || small(maps)) && (!map->known || small(map))) {
+		layout->maps_pairs = maps->known ? (uint16_t)maps->value : 8; /* two ints */
+		layout->map_bytes = map->known ? (uint16_t)map->value : 8;
+		if (layout->map_pc + sizeof(uint32_t) <= layout->map_bytes)
+			return;
+	}
+	layout->blob_oop_maps = layout->maps_count = layout->maps_pairs = layout->map_bytes =
+		layout->map_pc = HOTSPOT_NO;
 }
 
 /* Words from an interpreted frame's fp, which the tables say one of. The mirror came with 9 and has

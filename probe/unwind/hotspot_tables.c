@@ -133,7 +133,7 @@ static int read_entry(struct vm_memory *memory, const struct place *place, size_
 static int read_all(struct vm_memory *memory, const struct place *place,
 		    const struct listing *listing, struct vm_tables *tables)
 {
-	uint64_t values[MEMBERS_MAX];
+	uint64_t values[MEMBERS_MAX] = {0};
 
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
 		int r = read_entry(memory, place, i, listing->count, values);

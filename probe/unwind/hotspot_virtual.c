@@ -32,6 +32,8 @@ int vm_code_of(struct vm_memory *memory, const struct jvm_layout *layout, uint64
 	bool is_offset = layout->walk.flags & HOTSPOT_CODE_IS_OFFSET;
 	const struct hotspot_heap *heap = vm_heap_of(&layout->walk, blob);
 	unsigned bytes = is_offset ? 4 : 8;
+
+	*from = *to = 0;
 	int r = vm_number(memory, blob + layout->walk.blob_code, bytes, from);
 
 	if (r == 0)

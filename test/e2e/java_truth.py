@@ -15,7 +15,7 @@ SERIAL = re.compile(r"(GeneratedMethodAccessor|GeneratedConstructorAccessor)\d+"
 FORM = re.compile(r"(java\.lang\.invoke\.LambdaForm\$[A-Z]+)\d*")
 NAMELESS = re.compile(r"\[(?:jit|java|jvm|unknown|hotspot)[^\]]*\].*")
 
-ROOTS = {"java.lang.Thread.run", "truth.Leaves.main"}
+ROOTS = {"java.lang.Thread.run", "truth.Leaves.main", "java.util.concurrent.ForkJoinWorkerThread.run"}
 # Where a virtual thread begins on its carrier.
 BOUNDARY = ("jdk.internal.vm.Continuation.enterSpecial", "jdk.internal.vm.Continuation.enter")
 RECORDING = "truth.Worker.record"

@@ -10,7 +10,7 @@
 
 #define JVM_AT	       0x7f0000000000
 #define JVM_BYTES      (1 << 20)
-#define JVM_HEAP_BYTES (1 << 17) /* the code cache: its begin */
+#define JVM_HEAP_BYTES 0x2000 /* the code cache: its begin */
 #define JVM_SHIFT      7
 #define JVM_BLOB_BYTES 256 /* of an nmethod's header */
 #define JVM_CODE_BYTES 1024

@@ -57,6 +57,7 @@ static void without_a_file_the_defaults_count(void **state)
 	assert_int_equal(conf.retention.interval, 300);
 	assert_int_equal(conf.sizes.allocations, 1 << 18);
 	assert_int_equal(conf.sizes.python, 1);
+	assert_int_equal(conf.sizes.java, 1);
 }
 
 static void every_key_is_read(void **state)
@@ -72,7 +73,7 @@ static void every_key_is_read(void **state)
 		"rest_api_server = { bind_addr = \"::1\"; port = 0; ssl_auth = \"OFF\";"
 		" private_key = \"\"; cert_file = \"\"; ca_file = \"\"; };\n"
 		"bpf = { stacks = 256; targets = 64; stack_ring_bytes = 65536;"
-		" life_ring_bytes = 131072; allocations = 1024; python = false; };\n"
+		" life_ring_bytes = 131072; allocations = 1024; python = false; java = false; };\n"
 		"retention = { days = 30; bytes = 5000000000L; interval = 60; };\n",
 		why);
 	assert_string_equal(why, "");
@@ -88,6 +89,7 @@ static void every_key_is_read(void **state)
 	assert_int_equal(conf.sizes.life_ring, 131072);
 	assert_int_equal(conf.sizes.allocations, 1024);
 	assert_int_equal(conf.sizes.python, 0);
+	assert_int_equal(conf.sizes.java, 0);
 	assert_int_equal(conf.retention.days, 30);
 	assert_int_equal(conf.retention.bytes, 5000000000);
 	assert_int_equal(conf.retention.interval, 60);

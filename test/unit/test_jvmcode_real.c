@@ -219,7 +219,7 @@ static void check_jvm(const char *java, const char *flag)
 	assert_true(tested.codes > 100 && tested.inlined > 1000);
 	if (strchr(flag, '-') != strrchr(flag, '-'))
 		assert_int_equal(tested.everywhere, 0);
-	else if (tested.layout.maps_pairs != HOTSPOT_NO)
+	else if (tested.layout.blob_oop_maps != HOTSPOT_NO)
 		assert_true(tested.everywhere > tested.codes / 2);
 	for (size_t i = 0; i < tested.count; i++)
 		free(tested.records[i].text);

@@ -247,6 +247,7 @@ static inline unsigned maker_walk(void)
 
 	walk->head.key.hash = 0;
 	walk->head.words_count = 0;
+	walk->hotspot.details = 0;
 	walk->frames_max = USER_FRAMES_MAX;
 	walk->head.truncated = TRUNCATED_NOT;
 	if (unwind_begin(walk, &maker.regs))

@@ -1,17 +1,20 @@
 package shown;
 
 import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
 import java.util.Comparator;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A program whose frames are looked at: methods of one name, a call by reflection, a lambda; a thread
- * that waits, and one that makes garbage. Each of the first kind runs as long as the others.
+ * A program whose frames are looked at: two methods of one name, called by a lambda that the library
+ * calls, and by reflection; a thread that waits. With the argument "garbage" a thread that makes it,
+ * with "held" memory outside the heap that is kept.
  */
 final class Shown {
     static volatile long sum;
     private static Object[] kept = new Object[1 << 16];
+    private static ByteBuffer[] buffers = new ByteBuffer[64];
 
     private Shown() {
     }
@@ -52,15 +55,21 @@ final class Shown {
         }
     }
 
-    static void sleeper() {
+    static void sleep() {
         while (true) {
             LockSupport.parkNanos(20_000_000);
         }
     }
 
-    static void collect() {
+    static void litter() {
         for (int i = 0;; i++) {
             kept[i & 0xffff] = new Object[64];
+        }
+    }
+
+    static void keep() {
+        for (int i = 0; i < buffers.length; i++) {
+            buffers[i] = ByteBuffer.allocateDirect(1 << 16);
         }
     }
 
@@ -73,14 +82,19 @@ final class Shown {
 
     public static void main(String[] args) throws Exception {
         Method method = Shown.class.getMethod("work", long.class, String.class);
+        String what = args.length > 0 ? args[0] : "";
+        boolean holds = what.equals("held");
 
-        begin("sleeper", Shown::sleeper);
-        if (args.length > 0 && args[0].equals("garbage")) {
-            begin("collect", Shown::collect);
+        begin("sleeper", Shown::sleep);
+        if (what.equals("garbage")) {
+            begin("litter", Shown::litter);
         }
-        while (true) {
+        for (int turn = 0;; turn++) {
             byLambda();
             byReflection(method);
+            if (holds && turn % 1000 == 999) {
+                keep();
+            }
         }
     }
 }

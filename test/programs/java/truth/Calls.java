@@ -50,7 +50,7 @@ final class Calls {
 		}
 	}
 
-	@Leaf.Below(calls = 20)
+	@Leaf.Below(value = Leaf.Below.LIBRARY, partial = true, calls = 20)
 	static final class Reflective implements Leaf {
 		private final Method method;
 
@@ -64,6 +64,7 @@ final class Calls {
 		}
 	}
 
+	@Leaf.Below(calls = 50)
 	static final class Lambda implements Leaf {
 		@Override
 		public void turn(long amount, Worker worker) {

@@ -12,7 +12,7 @@ final class Stubs {
 	private Stubs() {
 	}
 
-	@Leaf.Below("^java\\.lang\\.System\\.arraycopy$")
+	@Leaf.Below(value = "^java\\.lang\\.System\\.arraycopy$", calls = 20)
 	static final class Copy implements Leaf {
 		private final byte[] from = new byte[1 << 20], to = new byte[1 << 20];
 
@@ -28,7 +28,7 @@ final class Stubs {
 		}
 	}
 
-	@Leaf.Below(Leaf.Below.LIBRARY)
+	@Leaf.Below(value = Leaf.Below.LIBRARY, calls = 20)
 	static final class Checksum implements Leaf {
 		private final byte[] bytes = new byte[1 << 18];
 
@@ -67,7 +67,7 @@ final class Stubs {
 		}
 	}
 
-	@Leaf.Below(Leaf.Below.LIBRARY)
+	@Leaf.Below(value = Leaf.Below.LIBRARY, calls = 20)
 	static final class Digest implements Leaf {
 		private final byte[] bytes = new byte[1 << 16];
 		private final MessageDigest digest;
@@ -86,7 +86,7 @@ final class Stubs {
 	}
 
 	/** C, called by JNI. */
-	@Leaf.Below(Leaf.Below.LIBRARY)
+	@Leaf.Below(value = Leaf.Below.LIBRARY, calls = 8)
 	static final class Deflate implements Leaf {
 		private final byte[] bytes = new byte[1 << 14], out = new byte[1 << 15];
 
@@ -108,7 +108,7 @@ final class Stubs {
 	}
 
 	/** Small and large, most of them thrown away at once. */
-	@Leaf.Below(Leaf.Below.LIBRARY)
+	@Leaf.Below(value = Leaf.Below.LIBRARY, calls = 50)
 	static final class Allocate implements Leaf {
 		private final Object[] kept = new Object[256];
 
@@ -124,7 +124,8 @@ final class Stubs {
 	}
 
 	/** Strings and maps: the library's own code, made as it likes. */
-	@Leaf.Below(value = "^(java|jdk|sun)\\.|^truth\\.Stubs.Texts\\$\\$", partial = true)
+	@Leaf.Below(value = "^(java|jdk|sun)\\.|^truth\\.Stubs.Texts\\$\\$", partial = true,
+		    calls = 50)
 	static final class Texts implements Leaf {
 		private final java.util.HashMap<String, Integer> counts = new java.util.HashMap<>();
 

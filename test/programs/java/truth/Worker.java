@@ -7,7 +7,7 @@ import java.util.concurrent.ThreadLocalRandom;
 public final class Worker implements Runnable {
 	private static final int RECORDED = 32; // turns of each leaf, and then one of
 	private static final int SELDOM = 64;
-	private static final int CALLS = 200, TOLD = 8;
+	private static final int CALLS = 200, TOLD = 8, FIRST = 5000;
 	private static final long WARM_NS = 1_000_000, TURN_NS = 6_000_000;
 
 	final String name;
@@ -31,7 +31,7 @@ public final class Worker implements Runnable {
 			calls[i] = below == null ? CALLS : below.calls();
 		}
 		amounts = new long[leaves.length];
-		java.util.Arrays.fill(amounts, 64);
+		java.util.Arrays.fill(amounts, FIRST);
 		recorder.add(this, leaves);
 	}
 
