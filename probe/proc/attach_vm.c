@@ -198,7 +198,7 @@ static bool read_number(const char **at, const char *end, long *number)
 /* The command's own code, then what the agent returned: a number (JDK 8), or `return code: N`. */
 enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES])
 {
-	static const char said[] = "return code: ";
+	static const char said[] = "return code: ", early[] = "only permitted in the live phase";
 	const char *at = reply, *end = reply + len;
 	long code, returned = 0;
 
@@ -217,6 +217,9 @@ enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_
 			return ATTACH_NOT_NOW;
 		at = rest;
 	}
+	/* JDK 21 and later say it themselves. */
+	if (memmem(at, (size_t)(end - at), early, sizeof(early) - 1))
+		return ATTACH_NOT_NOW;
 	keep_text(at, (size_t)(end - at), text);
 	return ATTACH_REFUSED;
 }

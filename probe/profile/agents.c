@@ -92,16 +92,18 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	struct agents *agents = agent->agents;
 	int before[] = {agent->folder_fd, agent->tmp_fd};
 	struct target *target = target_of(agent);
-	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
 
 	close_later(agents->foreign, before, ARRAY_SIZE(before));
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;
-	if (agent->file && fd >= 0)
-		close(fd); /* the folder is the same */
-	else if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX) < 0)
-		agent->file = NULL;
+	if (!agent->file) { /* else the folder is the same */
+		int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX,
+					  agents->foreign) < 0)
+			agent->file = NULL;
+	}
 	if (target)
 		target->jvmfile = agent->file;
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);

@@ -32,6 +32,8 @@ static void answers_of_each_release_are_understood(void **state)
 		{"-1\n", ATTACH_REFUSED, ""},
 		{"0\n/tmp/a.so was not loaded.\n/tmp/a.so: no \x1b[31m such\tfile\n",
 		 ATTACH_REFUSED, "/tmp/a.so was not loaded. /tmp/a.so: no ?[31m such file"},
+		{"0\nDynamic agent loading is only permitted in the live phase\n", ATTACH_NOT_NOW,
+		 ""},
 		{"101\nBad request", ATTACH_REFUSED, "Bad request"},
 		{"0\nreturn code: 00x\n", ATTACH_REFUSED, "return code: 00x"},
 		{"0\n", ATTACH_REFUSED, ""},
