@@ -109,10 +109,28 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
 }
 
+/* What passes by itself is looked at again soon: nothing was asked of the VM. 0: it doesn't. */
+static uint64_t passes_ns(const struct agent *agent)
+{
+	if (agent->step != AGENT_FAILED)
+		return 0;
+	switch (agent->answer.result) {
+	case ATTACH_STOPPED:
+		return STOPPED_NS;
+	case ATTACH_SIGNALS:
+	case ATTACH_NOT_NOW:
+		return BEGINS_NS;
+	default:
+		return 0;
+	}
+}
+
 static void failed(struct agent *agent, const struct attach_answer *answer)
 {
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
+	if (passes_ns(agent))
+		return;
 	log_warn("target %d: its Java VM can't be asked: %s%s%s", (int)agent->pid,
 		 attach_result_name(answer->result), answer->text[0] ? ": " : "", answer->text);
 }
@@ -197,17 +215,11 @@ static struct agent *find_renamed(const struct agents *agents, const struct targ
 	return NULL;
 }
 
-/* What passes by itself is looked at again soon: nothing was asked of the VM. */
 static bool may_ask_again(const struct agent *agent)
 {
-	uint64_t interval_ns = agent->agents->interval_ns;
+	uint64_t passes = passes_ns(agent);
 
-	if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_STOPPED)
-		interval_ns = STOPPED_NS;
-	else if (agent->step == AGENT_FAILED &&
-		 (agent->answer.result == ATTACH_SIGNALS || agent->answer.result == ATTACH_NOT_NOW))
-		interval_ns = BEGINS_NS;
-	return loop_now_ns() - agent->asked_ns >= interval_ns;
+	return loop_now_ns() - agent->asked_ns >= (passes ? passes : agent->agents->interval_ns);
 }
 
 void agents_meet(struct agents *agents, struct target *target)
