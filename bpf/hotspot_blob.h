@@ -62,44 +62,46 @@ static __always_inline uint32_t hotspot_short(const struct walk *walk, uint32_t 
 /* Reads so many words into python.words. What lies on the next page need not be there. */
 static __always_inline bool hotspot_read(struct walk *walk, uint32_t words, uint64_t from)
 {
-	uint64_t bytes = words * 8ULL, left = 4096 - (from & 4095);
+	uint32_t left;
 
 	if (!words || words > HOTSPOT_BLOB_WORDS_MAX)
 		return false;
-	if (read_user(walk->python.words, bytes, from) == 0)
+	if (read_user(walk->python.words, words * sizeof(uint64_t), from) == 0)
 		return true;
-	if (left >= bytes || left > sizeof(walk->python.words))
-		return false;
+	BOUND(walk->hotspot.left) = 4096 - (from & 4095);
 	__builtin_memset(walk->python.words, 0, sizeof(walk->python.words));
-	return left && read_user(walk->python.words, left, from) == 0;
+	if (BOUND(walk->hotspot.left) >= sizeof(walk->python.words))
+		return false;
+	left = BOUND(walk->hotspot.left) & (sizeof(walk->python.words) - 1); /* a bound for 5.10 */
+	return read_user(walk->python.words, left, from) == 0;
 }
 
 /* ---- what was found before ---- */
-
-static __always_inline struct hotspot_blob *hotspot_known(struct walk *walk, uint64_t asked)
-{
-	return &walk->hotspot.known[hash_word(0, asked) & (HOTSPOT_KNOWN - 1)];
-}
 
 static __always_inline bool hotspot_blob_holds(const struct hotspot_blob *blob, uint64_t address)
 {
 	return address - blob->from < blob->to - blob->from;
 }
 
-/* Makes `found` what is known, if it holds that. */
+/* Makes `found` what is known, if it holds that. (The number of its place is read from memory each
+ * time: kernels before 6.8 forget the bounds of what they spill.) */
 static __always_inline bool hotspot_is_known(struct walk *walk, uint64_t asked)
 {
-	const struct hotspot_blob *known = hotspot_known(walk, asked);
+	const struct hotspot_blob *known;
 
+	BOUND(walk->hotspot.slot) = hash_word(0, asked);
+	known = &walk->hotspot.known[BOUND(walk->hotspot.slot) & (HOTSPOT_KNOWN - 1)];
 	if (known->to <= known->from || !hotspot_blob_holds(known, asked))
 		return false;
 	walk->hotspot.found = *known;
 	return true;
 }
 
-static __always_inline int hotspot_found(struct walk *walk, uint64_t asked)
+static __always_inline int hotspot_found(struct walk *walk)
 {
-	*hotspot_known(walk, asked) = walk->hotspot.found;
+	uint32_t slot = BOUND(walk->hotspot.slot) & (HOTSPOT_KNOWN - 1);
+
+	walk->hotspot.known[slot] = walk->hotspot.found;
 	return 1;
 }
 
@@ -133,7 +135,7 @@ static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 	if (java->asked != pc)
 		java->segment = (pc - low) >> shift;
 	java->asked = pc;
-	for (uint32_t i = 0; i < HOTSPOT_HOPS; i++) {
+	for (uint64_t i = 0; i < HOTSPOT_HOPS; i++) {
 		uint64_t segment = *(volatile uint64_t *)&java->segment;
 		uint8_t tag;
 
@@ -216,7 +218,7 @@ __noinline int hotspot_blob_find(uint32_t level, uint64_t pc)
 	if (!hotspot_blob_holds(&walk->hotspot.found, walk->hotspot.found.code) ||
 	    pc < walk->hotspot.found.code || pc >= walk->hotspot.found.to)
 		return 0;
-	return hotspot_found(walk, pc);
+	return hotspot_found(walk);
 }
 
 /* ---- a method ---- */
@@ -249,5 +251,5 @@ __noinline int hotspot_method_find(uint32_t level, uint64_t method)
 	found->frame_words = hotspot_short(walk, at->const_code_size);
 	found->id = hotspot_method_id(constant, pool, hotspot_short(walk, at->const_name),
 				      hotspot_short(walk, at->const_signature), found->frame_words);
-	return hotspot_found(walk, method);
+	return hotspot_found(walk);
 }

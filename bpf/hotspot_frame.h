@@ -44,9 +44,12 @@ static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind
 					 uint32_t bci, uint32_t id)
 {
 	uint64_t detail = hotspot_detail(FRAME_JAVA_DETAIL, bci, id);
-	uint32_t n = walk->hotspot.details;
+	uint32_t n;
 
-	if (n >= PYTHON_WORDS_MAX || !walk_push(walk, kind, address))
+	if (!walk_push(walk, kind, address))
+		return false;
+	n = BOUND(walk->hotspot.details);
+	if (n >= PYTHON_WORDS_MAX) /* there are more than native ones */
 		return false;
 	walk->words[PYTHON_AT + n] = detail;
 	walk->hotspot.details = n + 1;

@@ -135,7 +135,8 @@ static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *
 	caller->known = walk->known & WALK_FP;
 	if (hotspot_is_in_register(place)) {
 		caller->sp = walk->sp;
-		return !reg_value(walk, hotspot_register(place), &caller->pc);
+		BOUND(walk->hotspot.reg) = hotspot_register(place); /* bounds for 5.10 */
+		return !reg_value(walk, BOUND(walk->hotspot.reg), &caller->pc);
 	}
 	at = hotspot_pc_at(walk, place);
 	caller->sp = at + ARCH_WORD;
@@ -240,7 +241,7 @@ static __always_inline int caller_of_java_leaf(struct walk *walk)
 	uint32_t place;
 
 	walk->hotspot.places = hotspot_places(walk);
-	for (uint32_t i = 0; i < HOTSPOT_PLACES; i++) {
+	for (uint64_t i = 0; i < HOTSPOT_PLACES; i++) {
 		place = walk->hotspot.places & 15;
 		if (!place)
 			break;

@@ -153,3 +153,38 @@ static __always_inline bool rule_read(const struct span *span, uint32_t number,
 	}
 	return true;
 }
+
+/* ---- what was found is known for the next walks ---- */
+
+static __always_inline struct place *place_of(struct walk *walk, uint64_t address)
+{
+	return &walk->places[hash_word(0, address) >> 32 & (PLACES_KNOWN - 1)];
+}
+
+/* Whether the address' row is known: makes it walk->row, and walk->span what is needed of its
+ * mapping, which isn't enough to look up anything else there. */
+static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
+{
+	const struct place *place = place_of(walk, address);
+
+	if (!walk->spans_number || place->number != walk->spans_number || place->address != address)
+		return false;
+	walk->span.start = walk->span.end = 0;
+	walk->span.index = place->index;
+	walk->span.what = place->what;
+	walk->row = place->row;
+	walk->row_known = 1;
+	return true;
+}
+
+/* The row of an address in walk->span, a table's, is known from now on. */
+static __always_inline void place_learn(struct walk *walk, uint64_t address, uint32_t row)
+{
+	struct place *place = place_of(walk, address);
+
+	place->address = address;
+	place->number = walk->spans_number;
+	place->index = walk->span.index;
+	place->what = walk->span.what;
+	place->row = row;
+}

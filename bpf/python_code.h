@@ -47,6 +47,15 @@ static __always_inline bool python_read(struct python_walk *python, uint32_t wor
 	return read_user(python->words, words * sizeof(uint64_t), from) == 0;
 }
 
+/* Whether this buffer's last walks, of the same process in the same window, had that code object:
+ * python_seen is colder. */
+static __always_inline bool python_saw(const struct python_walk *python,
+				       const struct python_sum *known, uint64_t code)
+{
+	return known->code == code && !((known->sum ^ python->sum) >> 32) &&
+	       python->number - (uint32_t)known->sum <= python->number - python->since;
+}
+
 static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_t sum)
 {
 	uint64_t hash = hash_word(walk->head.target_id ^ walk->head.window << 48, code);
@@ -60,7 +69,21 @@ static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_
 	walk->python.flags |= PYTHON_UNSEEN;
 }
 
-/* Makes python.sum that of the code object. Else why the walk ends. */
+/* Whether python.sum is that of the code object, or is known. */
+static __always_inline bool python_knows(struct python_walk *python, uint64_t code)
+{
+	const struct python_sum *known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+
+	if (python->code == code)
+		return true;
+	if (known->code != code || (uint32_t)known->sum != python->number)
+		return false;
+	python->code = code;
+	python->sum = known->sum;
+	return true;
+}
+
+/* Makes python.sum that of the code object, which it isn't yet. Else why the walk ends. */
 __noinline int python_code(uint32_t level, uint64_t code)
 {
 	struct walk *walk = walk_at(level);
@@ -72,11 +95,6 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	if (!walk)
 		return PYTHON_MEMORY;
 	python = &walk->python;
-	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
-	if (known->code == code && (uint32_t)known->sum == python->number) {
-		python->sum = known->sum;
-		return PYTHON_ON;
-	}
 	if (!python_read(python, python->code_words, code))
 		return PYTHON_MEMORY;
 	if (python_word(python, python->at.object_type) != python->at.code_type)
@@ -93,8 +111,11 @@ __noinline int python_code(uint32_t level, uint64_t code)
 			sum = cpython_file_sum(sum, python->words, &python->at);
 	}
 	python->sum = cpython_frame_word(sum, python->number);
+	python->code = code;
+	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+	if (!python_saw(python, known, code))
+		python_see(walk, code, sum);
 	known->code = code;
 	known->sum = python->sum;
-	python_see(walk, code, sum);
 	return PYTHON_ON;
 }

@@ -63,6 +63,7 @@ __noinline int python_begin(uint32_t level)
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	const struct chunk *chunk;
+	uint64_t context;
 	uint32_t first;
 
 	if (!walk || !walk->python_at)
@@ -77,7 +78,13 @@ __noinline int python_begin(uint32_t level)
 	python->interpreter = python->state = python->frame = 0;
 	python->interpreters = python->threads = 0;
 	python->flags = 0;
+	python->code = python->block_bytes = 0;
 	python->number++;
+	context = hash_word(walk->head.target_id, walk->head.window);
+	if (python->context != context) {
+		python->context = context;
+		python->since = python->number;
+	}
 	python_measure(python);
 	return python->self != 0;
 }
@@ -188,7 +195,7 @@ __noinline int python_state(uint32_t level)
 		return PYTHON_ON;
 	python->frame = frame;
 	python->frames = 0;
-	python->behind = 0;
+	python->behind = python->above = 0;
 	if (alone) {
 		python->interpreter = 0;
 		python_remember(walk, state);

@@ -173,6 +173,8 @@ struct target_value {
 	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
 	uint32_t python;	     /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
 	uint32_t hotspot;	     /* its struct hotspot, in the arena (bpf/hotspot.h); 0: none */
+	uint32_t spans_number;	     /* of those spans alone, which never change; 0: none */
+	uint32_t pad;
 };
 
 /* What the daemon found of programs of one name, by the name alone. */
@@ -236,5 +238,5 @@ _Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
-_Static_assert(sizeof(struct target_value) == 32, "a map value without padding");
+_Static_assert(sizeof(struct target_value) == 40, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

@@ -383,6 +383,9 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 {
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
+#ifndef WALKS_OTHERS /* its steps are undone */
+	walk->spans_number = target->spans_number;
+#endif
 	walk->python_at = target->python;
 	walk->hotspot_at = target->hotspot;
 	walk->hotspot.details = 0;

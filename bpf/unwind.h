@@ -173,6 +173,7 @@ static __always_inline int caller_by_special(struct walk *walk, uint32_t row, st
 
 static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 {
+	uint64_t address = walk->pc - !(walk->known & WALK_EXACT);
 	uint32_t row;
 
 	switch (span_kind(&walk->span)) {
@@ -187,7 +188,12 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	default:
 		return TRUNCATED_NO_TABLE;
 	}
-	row = row_find(walk->level, walk->pc - !(walk->known & WALK_EXACT));
+	row = walk->row;
+	if (!walk->row_known) {
+		row = row_find(walk->level, address);
+		if (!(walk->known & WALK_EXACT)) /* leaves are many */
+			place_learn(walk, address, row);
+	}
 	switch (row >> ROW_KIND_SHIFT & ROW_KIND_MASK) {
 	case ROW_SP:
 	case ROW_FP:
@@ -214,7 +220,8 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 		return STEP_END;
 	if (!caller->may_be_below && (caller->sp < walk->sp || (caller->sp == walk->sp && !leaf)))
 		return TRUNCATED_ORDER;
-	if (!span_find(walk, caller->pc - !exact)) {
+	walk->row_known = 0;
+	if (!place_is_known(walk, caller->pc - !exact) && !span_find(walk, caller->pc - !exact)) {
 		uint64_t address = true_return(walk, caller);
 
 		if (!address || !span_find(walk, address - !exact))
@@ -315,6 +322,7 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	walk->unsure = 0;
 	walk->window_bytes = 0;
 	walk->span.start = walk->span.end = 0;
+	walk->row_known = 0;
 	return regs->wide;
 }
 

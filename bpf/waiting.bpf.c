@@ -76,7 +76,8 @@ __noinline int step_undo(uint32_t level)
 	last = before.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)
 		walk->words[last] = before.word;
-	walk->span.start = walk->span.end = 0;
+	walk->span.start = walk->span.end = 0; /* the step may have come to its caller's */
+	span_search(level, walk->pc - !(walk->known & WALK_EXACT));
 	return 0;
 }
 

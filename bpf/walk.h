@@ -70,7 +70,8 @@ struct kernel_memo {
 #define PYTHON_AT	   NATIVE_WORDS_MAX /* Python's words in walk->words, until it is sent */
 #define PYTHON_STATE_WORDS 64		    /* of a thread's state, up to what is wanted */
 #define PYTHON_CODE_WORDS  32		    /* of a code object; powers of two */
-#define PYTHON_SUMS	   128		    /* a power of two */
+#define PYTHON_BLOCK_WORDS 128		    /* of frames that lie side by side */
+#define PYTHON_SUMS	   64		    /* a power of two */
 
 /* The sum of a code object, in its upper half; in its lower one the walk's number. */
 struct python_sum {
@@ -79,19 +80,27 @@ struct python_sum {
 
 /* A walk of Python's frames (bpf/python.h). */
 struct python_walk {
-	struct cpython at;
+	struct python_sum sums[PYTHON_SUMS]; /* by address */
+	uint64_t words[PYTHON_STATE_WORDS];  /* of what was read last */
+	uint64_t block[PYTHON_BLOCK_WORDS];
+	uint64_t block_at; /* the frames whose words are in block: those that begin in
+			      [block_at, + block_bytes) */
+	uint64_t block_bytes;
+	uint64_t context;		    /* target and window of this buffer's last walks … */
+	uint32_t since;			    /* … and the first of them */
+	uint32_t number;		    /* of the walk, in this buffer */
+	uint64_t sum;			    /* of the code object that was looked at last */
+	uint64_t code;			    /* … its address; 0: none */
 	uint64_t self;			    /* pthread_self() of the thread */
 	uint64_t interpreter, state, frame; /* what is looked at next; 0: none */
+	uint64_t above;			    /* the frame that `frame` called; 0: none */
 	uint64_t behind;		    /* a frame that was passed */
 	uint64_t hash;
-	uint64_t sum;				/* of the code object that was looked at last */
-	uint32_t number;			/* of the walk, in this buffer */
 	uint32_t words_count, last;		/* … where the last frame is */
 	uint32_t flags;				/* bpf/python.h */
 	uint32_t interpreters, threads, frames; /* looked at so far */
 	uint32_t state_words, code_words;	/* to be read of each */
-	uint64_t words[PYTHON_STATE_WORDS];	/* of what was read last */
-	struct python_sum sums[PYTHON_SUMS];	/* by address */
+	struct cpython at;
 };
 
 /* What holds a pc of a Java VM's code cache, or an interpreted method (bpf/hotspot_blob.h). */
@@ -127,53 +136,67 @@ struct hotspot_walk {
 	uint64_t segment;			  /* … and the segment that this has come to */
 	uint64_t bcp, method, sender;		  /* of an interpreted frame */
 	uint32_t details;			  /* words that wait at PYTHON_AT */
+	uint32_t slot;				  /* of `known`, that is looked at */
+	uint32_t left;				  /* bytes of a page */
+	uint32_t reg;				  /* a number of a register */
 	uint32_t begin;	 /* of an adapter, among the bytes that are looked at */
 	uint32_t places; /* that are tried still (hotspot_code.h), 4 bits each */
 };
 
+#define PLACES_KNOWN 32 /* a power of two */
+
+/* What was found for an address (bpf/lookup.h). Spans of one number never change. */
+struct place {
+	uint64_t address;
+	uint32_t number;      /* struct walk.spans_number; 0: it says nothing */
+	uint32_t index, what; /* of its span */
+	uint32_t row;
+};
+
+/* What every walk needs lies side by side, before the frames: a sample finds cold caches. */
 struct walk {
-	uint32_t busy;	 /* who have it, or try to */
-	uint32_t level;	 /* its own number, which global functions take */
-	uint32_t known;	 /* WALK_ flags */
-	uint32_t unsure; /* see below */
-	uint64_t pc, sp, fp, bx;
+	struct place places[PLACES_KNOWN]; /* by address */
+	uint64_t saved[48];		   /* registers as the kernel saved them */
+	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
+	uint64_t window[WINDOW_WORDS];
+	struct python_walk python;
+	struct hotspot_walk hotspot;
+
+	/* pc was found in a way that the frame after it has to confirm: where the walk goes back to
+	 * if it doesn't. */
+	uint64_t unsure_hash;		 /* (unsure: words_count before, plus one; 0: no) */
+	uint32_t unsure_details;	 /* hotspot.details before */
+	uint64_t task;			 /* that isn't the current one (bpf/waiting.bpf.c) */
+	uint64_t probed_stack;		 /* what probed_return() found */
+	uint64_t kernel_from, kernel_to; /* of the kernel's stack that is looked at */
+	uint64_t raw_count;		 /* words of it that are in words, behind RAW_AT */
+	struct table_rule rule;		 /* of that frame, where its row names one */
+	uint8_t code[ARCH_CALL_BYTES];	 /* before a return address, or at an instruction */
+
 	struct user_regs user; /* the interrupted registers; too many for the stack */
-	uint64_t saved[64];    /* as the kernel saved them */
 	uint64_t gpr[ARCH_REGS];
-	uint64_t context; /* where a signal frame has the registers of an exact frame, or 0 */
+	uint64_t context;    /* where a signal frame has the registers of an exact frame, or 0 */
+	uint64_t words_hash; /* of its words, as they are now */
+	uint64_t window_at;  /* user memory [window_at, + window_bytes) is in window */
+	uint64_t window_bytes;
+	struct caller caller;
+	struct span span; /* that holds pc */
+	uint64_t pc, sp, fp, bx;
+	uint32_t known;		     /* WALK_ flags */
+	uint32_t unsure;	     /* see unsure_hash */
 	uint32_t spans, spans_count; /* of the process (struct target_value) */
 	uint32_t python_at;	     /* its struct cpython, in the arena; 0: none */
 	uint32_t hotspot_at;	     /* its struct hotspot, the same */
 	uint32_t low, high;	     /* of the search that goes on (lookup.h) */
-	struct span span;	     /* that holds pc */
-	struct table_rule rule;	     /* of that frame, where its row names one */
-
-	struct caller caller;
-	uint8_t code[ARCH_CALL_BYTES]; /* before a return address, or at an instruction */
-
-	/* pc was found in a way that the frame after it has to confirm: where the walk goes back to
-	 * if it doesn't. */
-	uint64_t unsure_hash;	 /* (unsure: words_count before, plus one; 0: no) */
-	uint32_t unsure_details; /* hotspot.details before */
-
+	uint32_t frames_max;	     /* of the user's */
+	uint32_t memo;		     /* number of the thread's */
+	uint32_t used;		     /* WALK_ flags of registers that were looked at */
 	uint32_t tid;
-	uint64_t task;	       /* that isn't the current one (bpf/waiting.bpf.c) */
-	uint64_t probed_stack; /* what probed_return() found */
-	uint32_t frames_max;   /* of the user's */
-	uint32_t memo;	       /* number of the thread's */
-	uint32_t used;	       /* WALK_ flags of registers that were looked at */
-	uint64_t words_hash;   /* of its words, as they are now */
-
-	uint64_t window_at; /* user memory [window_at, + window_bytes) is in window */
-	uint64_t window_bytes;
-	uint64_t window[WINDOW_WORDS];
-
-	struct python_walk python;
-	struct hotspot_walk hotspot;
-
-	uint64_t kernel_from, kernel_to; /* of the kernel's stack that is looked at */
-	uint64_t raw_count;		 /* words of it that are in words, behind RAW_AT */
-	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
+	uint32_t level;	       /* its own number, which global functions take */
+	uint32_t busy;	       /* who have it, or try to */
+	uint32_t spans_number; /* struct target_value */
+	uint32_t row;	       /* of pc, where row_known */
+	uint32_t row_known;
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };

@@ -322,7 +322,7 @@ fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_
 	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
 
 .PHONY: check-pythons
-check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (half an hour)
+check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (an hour)
 	$(MAKE) e2e PYTHONS= E2E_TESTS="$(wildcard test/e2e/test_python_*.py)"
 
 .PHONY: check-javas

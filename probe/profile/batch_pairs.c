@@ -40,7 +40,9 @@ static int64_t find_python(const struct placing *placing, const uint64_t pair[2]
 	struct pycode *python =
 		codes_find_python(target, pair[0] & FRAME_ADDRESS, (uint32_t)(pair[1] >> 32));
 	uint32_t instruction = python ? (uint32_t)pair[1] : 0;
-	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction, CODE_PYTHON};
+	/* Processes share code objects, but not the folder that makes a file's name shorter. */
+	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction,
+			       (uint64_t)(uintptr_t)target->interpreter};
 	bool is_new;
 	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
 
@@ -52,7 +54,7 @@ static int64_t find_python(const struct placing *placing, const uint64_t pair[2]
 	spot->code = (struct code){
 		.place = CODE_PYTHON,
 		.python = python,
-		.script_dir = target->interpreter ? target->interpreter->script_dir : NULL,
+		.script = target->interpreter ? &target->interpreter->script : NULL,
 		.instruction = instruction,
 	};
 	return number;

@@ -12,7 +12,7 @@
  * long as their process likes. */
 struct named_code {
 	const struct pycode *python;
-	const struct interpreter *interpreter; /* whose script_dir makes the file shorter */
+	const struct interpreter *interpreter; /* whose script makes the file shorter */
 };
 
 /* Of a text that is there already. */

@@ -38,6 +38,7 @@ struct spot {
 	uint8_t places; /* this and the next spots are of one place in Java's code, leaf first */
 };
 
+/* Of a native frame; of Python's: code object, instruction, interpreter. */
 struct spot_key {
 	uint64_t file, address, place;
 };

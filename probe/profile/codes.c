@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "profile/codes_state.h"
 
-#define ASKED_MAX   65536 /* of one process in one window */
-#define PENDING_MAX 65536
+#define ASKED_MAX    65536 /* of one process in one window */
+#define PENDING_MAX  65536
+#define CONTENTS_MAX (1u << 20)
 
 const char *code_loss_name(enum code_loss loss)
 {
@@ -55,10 +57,15 @@ static void flush(void *arg)
 int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
 	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max)
 {
-	struct codes *codes = calloc(1, sizeof(*codes));
+	_cleanup_free_ struct codes *codes = calloc(1, sizeof(*codes));
 
 	if (!codes)
 		return -ENOMEM;
+	int r = map_new(&codes->contents, sizeof(uint64_t), sizeof(struct known_code *),
+			CONTENTS_MAX);
+	if (r < 0)
+		return r;
+	codes->seed = hash_seed();
 	codes->loop = loop;
 	codes->urgent = urgent;
 	codes->table = table;
@@ -66,7 +73,7 @@ int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
 	codes->bytes_max = bytes_max;
 	codes->window = 1;
 	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
-	*ret = codes;
+	*ret = TAKE_PTR(codes);
 	return 0;
 }
 
@@ -75,6 +82,7 @@ void codes_free(struct codes *codes)
 	if (!codes)
 		return;
 	loop_unpost(codes->loop, &codes->flushing);
+	map_free(codes->contents);
 	free(codes);
 }
 

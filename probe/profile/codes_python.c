@@ -55,6 +55,16 @@ static bool has(const void *piece, const uint64_t pair[2])
 	return pycode_has(piece, (uint32_t)pair[1]);
 }
 
+static uint64_t hash(const void *piece, uint64_t seed)
+{
+	return pycode_hash(piece, seed);
+}
+
+static bool is_equal(const void *a, const void *b)
+{
+	return pycode_is_equal(a, b);
+}
+
 static size_t bytes(const void *piece)
 {
 	return pycode_bytes(piece);
@@ -72,6 +82,8 @@ const struct code_kind codes_python = {
 	.layout_bytes = sizeof(struct python_layout),
 	.read = read_piece,
 	.has = has,
+	.hash = hash,
+	.is_equal = is_equal,
 	.bytes = bytes,
 	.unref = unref,
 };

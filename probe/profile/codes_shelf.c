@@ -8,16 +8,6 @@
 #define SLOT_BYTES 64 /* of the map, about */
 #define DEPTH_MAX  4  /* shelves behind one another: then they become one */
 
-static void known_unref(struct codes *codes, struct known_code *known)
-{
-	if (--known->refs)
-		return;
-	codes->stats.known--;
-	codes->stats.bytes -= known->bytes;
-	codes->kind->unref(known->piece);
-	free(known);
-}
-
 static struct shelf *shelf_new(struct codes *codes)
 {
 	_cleanup_free_ struct shelf *shelf = calloc(1, sizeof(*shelf));
@@ -75,11 +65,14 @@ static int put(struct shelf *shelf, const struct code_key *key, struct known_cod
 	if (r < 0 || !slot)
 		return r < 0 ? r : -ENOMEM;
 	known->refs++;
-	if (r == 0) /* read again */
+	if (r == 0) { /* read again */
+		shelf->bytes -= slot->known->bytes;
 		known_unref(shelf->codes, slot->known);
-	else
+	} else {
+		shelf->bytes += SLOT_BYTES;
 		shelf->codes->stats.bytes += SLOT_BYTES;
-	shelf->known += (size_t)r;
+	}
+	shelf->bytes += known->bytes;
 	*slot = (struct shelf_slot){known, used};
 	return 0;
 }
@@ -101,9 +94,12 @@ static int put_all(struct shelf *shelf, const struct shelf *from)
 static void swap_slots(struct shelf *a, struct shelf *b)
 {
 	struct map *slots = a->slots;
+	size_t bytes = a->bytes;
 
 	a->slots = b->slots;
+	a->bytes = b->bytes;
 	b->slots = slots;
+	b->bytes = bytes;
 }
 
 /* All in one, for all that have it. */
@@ -116,7 +112,6 @@ static int flatten(struct shelf *shelf)
 		swap_slots(shelf, flat);
 		shelf_unref(TAKE_PTR(shelf->behind));
 		shelf->depth = 0;
-		shelf->known = map_count(shelf->slots);
 	}
 	shelf_unref(flat);
 	return r;
@@ -134,7 +129,6 @@ static struct shelf *in_front_of(struct shelf *behind)
 		return NULL;
 	shelf->behind = shelf_ref(behind);
 	shelf->depth = behind->depth + 1;
-	shelf->known = behind->known;
 	return shelf;
 }
 
@@ -153,31 +147,37 @@ static int make_own(struct codebook *book)
 	return 0;
 }
 
+/* Whether it has, with those behind it, so many of 256 parts of what one may have. */
+static bool has_parts(const struct shelf *shelf, size_t parts)
+{
+	size_t known = 0, bytes = 0;
+	size_t bytes_max = shelf ? shelf->codes->bytes_max / SHELF_PART : 0;
+
+	for (const struct shelf *each = shelf; each; each = each->behind) {
+		known += map_count(each->slots);
+		bytes += each->bytes;
+	}
+	return shelf && (known >= SHELF_MAX / 256 * parts || bytes >= bytes_max / 256 * parts);
+}
+
 bool shelf_is_full(const struct codebook *book)
 {
-	return book->codes->stats.bytes >= book->codes->bytes_max ||
-	       (book->shelf && book->shelf->known >= SHELF_MAX);
+	return book->codes->stats.bytes >= book->codes->bytes_max || has_parts(book->shelf, 256);
 }
 
 int shelf_add(struct codebook *book, const struct code_key *key, void *piece)
 {
 	struct codes *codes = book->codes;
-	struct known_code *known = calloc(1, sizeof(*known));
-	int r = known ? 0 : -ENOMEM;
+	/* A shelf of its own takes room, too. */
+	int r = shelf_is_full(book) ? -ENOSPC : make_own(book);
 
-	if (r == 0 && shelf_is_full(book)) /* a shelf of its own takes room, too */
-		r = -ENOSPC;
-	if (r == 0)
-		r = make_own(book);
 	if (r < 0) {
-		free(known);
 		codes->kind->unref(piece);
 		return r;
 	}
-	*known = (struct known_code){
-		.refs = 1, .piece = piece, .bytes = codes->kind->bytes(piece) + sizeof(*known)};
-	codes->stats.known++;
-	codes->stats.bytes += known->bytes;
+	struct known_code *known = known_get(codes, piece);
+	if (!known)
+		return -ENOMEM;
 	r = put(book->shelf, key, known, codes->window);
 	book->shelf->used = ++codes->uses;
 	known_unref(codes, known);
@@ -212,27 +212,33 @@ static void thin_out(struct shelf *shelf, uint64_t since)
 		return;
 	shelf->thinned = since;
 	thin_out(shelf->behind, since);
-	shelf->known = map_count(shelf->slots) + (shelf->behind ? shelf->behind->known : 0);
 	if (!count_older(shelf, since) || !(thin = shelf_new(shelf->codes)))
 		return;
 	map_each (shelf->slots, pos, key, slot) {
 		if (r >= 0 && slot->used >= since)
 			r = put(thin, key, slot->known, slot->used);
 	}
-	if (r >= 0) {
+	if (r >= 0)
 		swap_slots(shelf, thin);
-		shelf->known -= map_count(thin->slots) - map_count(shelf->slots);
-	}
 	shelf_unref(thin);
 }
 
-/* The shelf that wasn't used for longest; NULL: there is none. */
-static struct shelf *oldest(const struct codes *codes)
+static bool goes_before(const struct shelf *a, const struct shelf *b)
+{
+	uint64_t swept = a->codes->uses_swept;
+
+	if (a->used <= swept || b->used <= swept || a->bytes == b->bytes)
+		return a->used < b->used;
+	return a->bytes > b->bytes;
+}
+
+/* The shelf that is to go first; NULL: there is none. */
+static struct shelf *find_least(const struct codes *codes)
 {
 	struct shelf *found = NULL;
 
 	for (struct codebook *book = codes->books; book; book = book->next) {
-		if (book->shelf && (!found || book->shelf->used < found->used))
+		if (book->shelf && (!found || goes_before(book->shelf, found)))
 			found = book->shelf;
 	}
 	return found;
@@ -252,12 +258,12 @@ void shelves_sweep(struct codes *codes)
 
 	for (uint64_t back = 2; back-- > 0;) { /* windows before the one that ends */
 		for (struct codebook *book = codes->books; book; book = book->next) {
-			if (book->shelf &&
-			    (is_much(codes) || book->shelf->known > SHELF_MAX / 4 * 3))
+			if (book->shelf && (is_much(codes) || has_parts(book->shelf, 192)))
 				thin_out(book->shelf, codes->window - back);
 		}
 	}
-	while (is_much(codes) && (least = oldest(codes)))
+	while (is_much(codes) && (least = find_least(codes)))
 		drop(codes, least);
+	codes->uses_swept = codes->uses;
 	codes->window++;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/codes.c (who asks for what), codes_shelf.c (what is known) and codes_read.c (the
- * jobs) share. Nobody else includes it. */
+/* What profile/codes.c (who asks for what), codes_shelf.c (what is known of whom), codes_content.c
+ * (what that is) and codes_read.c (the jobs) share. Nobody else includes it. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,9 @@
 /* A piece, on one or several shelves. */
 struct known_code {
 	unsigned refs;
+	bool is_shared; /* codes->contents has it */
 	void *piece;
+	uint64_t hash; /* of what it says */
 	size_t bytes;
 };
 
@@ -27,7 +29,7 @@ struct shelf {
 	struct codes *codes;
 	struct shelf *behind; /* NULL: none. What is there doesn't grow any more */
 	unsigned depth;	      /* how many are behind */
-	size_t known;	      /* with those behind */
+	size_t bytes;	      /* of its own, as if nobody shared them */
 	struct map *slots;    /* struct code_key -> struct shelf_slot */
 	uint64_t used;	      /* when it was asked for anything: struct codes.uses */
 	uint64_t thinned;     /* what it has was used since that window */
@@ -54,16 +56,26 @@ struct codes {
 	const struct code_kind *kind;
 	size_t bytes_max;
 	struct codebook *books;
+	struct map *contents;	   /* hash -> struct known_code *, without a reference */
+	uint64_t seed;		   /* of the hash */
 	struct code_reading *open; /* of all books */
 	struct loop_call flushing; /* posted when something was asked for */
 	bool flushing_posted;
-	size_t pending;	 /* that are being read */
-	uint64_t window; /* number of sweeps */
-	uint64_t uses;
+	size_t pending;		   /* that are being read */
+	uint64_t window;	   /* number of sweeps */
+	uint64_t uses, uses_swept; /* by now; at the last sweep */
 	struct codes_stats stats;
 };
 
-#define SHELF_MAX 65536 /* pieces of one process */
+#define SHELF_MAX  65536 /* pieces of one process … */
+#define SHELF_PART 4	 /* … and this part of all bytes, as if it shared none */
+
+/* ---- profile/codes_content.c ---- */
+
+/* That piece, or an equal one that is known; takes over the piece's reference, the caller gets one
+ * to the answer. NULL: no memory. */
+struct known_code *known_get(struct codes *codes, void *piece);
+void known_unref(struct codes *codes, struct known_code *known);
 
 /* ---- profile/codes_shelf.c ---- */
 
@@ -79,7 +91,7 @@ struct shelf *shelf_ref(struct shelf *shelf);
 void shelf_unref(struct shelf *shelf);
 
 /* What wasn't used in this window and the one before goes, where there are many; then those of the
- * processes that were not asked for longest. */
+ * processes that were not asked in this window, the longest ago first; then the largest. */
 void shelves_sweep(struct codes *codes);
 
 /* ---- profile/codes_read.c ---- */

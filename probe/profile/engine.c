@@ -14,7 +14,7 @@
 #include "profile/waiting.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
-#define PYTHON_BYTES	     (32u * 1024 * 1024)
+#define CODES_BYTES	     (64u * 1024 * 1024)
 #define JAVA_BYTES	     (64u * 1024 * 1024)
 
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
@@ -71,7 +71,7 @@ static int engine_init_codes(struct engine *engine)
 		const struct code_kind *kind;
 		size_t bytes_max;
 	} kinds[CODES_KINDS] = {
-		[CODES_PYTHON] = {&codes_python, PYTHON_BYTES},
+		[CODES_PYTHON] = {&codes_python, CODES_BYTES},
 		[CODES_JAVA] = {&codes_java, JAVA_BYTES},
 	};
 	const struct engine_setup *setup = &engine->setup;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profile/python_script.h"
+
 struct interpreter *interpreter_ref(struct interpreter *interpreter)
 {
 	if (interpreter)
@@ -17,7 +19,7 @@ void interpreter_unref(struct interpreter *interpreter)
 	if (!interpreter || --interpreter->refs)
 		return;
 	symbol_file_unref(interpreter->file);
-	free(interpreter->script_dir);
+	python_script_done(&interpreter->script);
 	free(interpreter);
 }
 

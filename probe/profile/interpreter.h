@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/pypath.h"
 #include "symbol/symbol.h"
 #include "unwind/cpython.h"
 
@@ -22,7 +23,8 @@ struct interpreter {
 	 * itself makes no sense, -ETIMEDOUT: its memory hangs; or the errno of reading it. */
 	int error;
 	struct python_layout layout;
-	char *script_dir; /* sys.path[0], as the command line tells it; NULL: unknown */
+	struct pypath_script script;
+	bool script_may_change; /* its links could not be resolved yet */
 };
 
 struct interpreter *interpreter_ref(struct interpreter *interpreter);

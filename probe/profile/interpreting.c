@@ -5,14 +5,15 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "profile/python_line.h"
+#include "profile/python_script.h"
 
 struct asking {
 	struct job job;
 	struct interpreting question; /* run() only reads it */
 	int error;
 	struct python_layout layout;
-	char *script_dir;
+	struct pypath_script script;
+	bool script_may_change;
 };
 
 static void run(struct job *job)
@@ -22,7 +23,7 @@ static void run(struct job *job)
 
 	mine->error =
 		cpython_of_process(question->pid, &question->found, question->bias, &mine->layout);
-	mine->script_dir = python_script_dir(question->pid);
+	mine->script_may_change = python_script(question->pid, &mine->script) == -EAGAIN;
 }
 
 static void done(struct job *job, bool finished)
@@ -41,7 +42,9 @@ static void done(struct job *job, bool finished)
 	if (answer && finished) {
 		answer->error = mine->error;
 		answer->layout = mine->layout;
-		answer->script_dir = TAKE_PTR(mine->script_dir);
+		answer->script = mine->script;
+		answer->script_may_change = mine->script_may_change;
+		mine->script = (struct pypath_script){0};
 	}
 	question->done(question->arg, question, answer);
 }
@@ -51,7 +54,7 @@ static void free_asking(struct job *job)
 	struct asking *mine = (struct asking *)job;
 
 	symbol_file_unref(mine->question.file);
-	free(mine->script_dir);
+	python_script_done(&mine->script);
 	free(mine);
 }
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "profile/python_line.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define LINE_BYTES 16384
 
 enum meaning {
 	OPTION,	 /* a further option may follow, in the same argument or the next one */
@@ -110,68 +105,32 @@ static size_t add_path(char *to, size_t len, const char *path)
 	return len;
 }
 
-char *python_line_dir(const char *line, size_t bytes, const char *cwd)
+char *python_line_script(const char *line, size_t bytes, const char *cwd)
 {
 	struct arguments arguments = {line, line + bytes};
 	const char *script;
+	char *path = NULL;
 
-	if (!find_script(&arguments, &script) || ((!script || script[0] != '/') && !cwd))
+	if (!find_script(&arguments, &script))
 		return NULL;
-	char *path = malloc((cwd ? strlen(cwd) : 0) + (script ? strlen(script) : 0) + 3);
+	if (script && script[0] == '/')
+		return strdup(script);
+	if (!cwd || asprintf(&path, "%s/%s", cwd, script ? script : "") < 0)
+		return NULL;
+	return path;
+}
+
+char *python_line_dir(const char *script)
+{
+	const char *slash = strrchr(script, '/');
+	_cleanup_free_ char *folder = strndup(script, slash ? (size_t)(slash - script) : 0);
+	char *path = folder ? malloc(strlen(folder) + 2) : NULL;
+
 	if (!path)
 		return NULL;
-	size_t len = script && script[0] == '/' ? 0 : add_path(path, 0, cwd);
-	if (script) {
-		len = add_path(path, len, script);
-		while (len && path[--len] != '/') /* its own name */
-			;
-	}
+	size_t len = add_path(path, 0, folder);
 	if (!len)
 		path[len++] = '/';
 	path[len] = '\0';
 	return path;
-}
-
-static ssize_t read_line(pid_t pid, char *line, size_t bytes)
-{
-	char path[64];
-	ssize_t sum = 0, got;
-
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	while ((got = read(fd, line + sum, bytes - (size_t)sum)) > 0)
-		sum += got;
-	return sum;
-}
-
-/* Its working folder, as it names it itself: below its own root, where that is another. */
-static const char *read_cwd(pid_t pid, char cwd[PATH_MAX])
-{
-	char path[64], root[PATH_MAX];
-
-	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
-	ssize_t len = readlink(path, cwd, PATH_MAX - 1);
-	if (len <= 0 || cwd[0] != '/')
-		return NULL;
-	cwd[len] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	ssize_t above = readlink(path, root, sizeof(root));
-	if (above > 1 && above < len && !memcmp(root, cwd, (size_t)above) && cwd[above] == '/')
-		return cwd + above;
-	return cwd;
-}
-
-char *python_script_dir(pid_t pid)
-{
-	_cleanup_free_ char *line = malloc(LINE_BYTES);
-	char cwd[PATH_MAX];
-
-	if (!line)
-		return NULL;
-	ssize_t bytes = read_line(pid, line, LINE_BYTES);
-	if (bytes <= 0)
-		return NULL;
-	return python_line_dir(line, (size_t)bytes, read_cwd(pid, cwd));
 }

@@ -83,7 +83,7 @@ static void write_file(struct writing *writing, const struct region_view *region
 	table_span(writing->tables, table, region->file_offset, span);
 	writing->spans->pending |= table_is_pending(table);
 	if (!python->found) { /* the first one counts */
-		python->found = table_python(table, region->file_offset, span, &python->bias);
+		python->found = table_python(table, region->file, region->file_offset, span, &python->bias);
 		python->file = python->found ? region->file : NULL;
 	}
 	if (!hotspot->found) {
@@ -191,6 +191,17 @@ static int write_all(struct writing *writing)
 	return 0;
 }
 
+/* Not 0, and not one that a program may still know. Only the main thread writes spans. */
+static uint32_t next_number(void)
+{
+	static uint32_t number;
+
+	number++;
+	if (!number)
+		number++;
+	return number;
+}
+
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 		const struct spans_of *of, struct spans_found *found)
 {
@@ -201,6 +212,7 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 	if (!spans)
 		return -ENOMEM;
 	spans->refs = 1;
+	spans->number = next_number();
 	spans->arena = arena;
 	find_caches(&writing);
 	space_each(of->space, count_one, &writing);

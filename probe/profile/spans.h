@@ -19,6 +19,7 @@
 struct spans {
 	unsigned refs;
 	uint32_t start, count; /* struct target_value; 0: it has none */
+	uint32_t number;       /* struct target_value */
 	bool pending;	       /* some of its tables are on their way */
 	uint32_t words;	       /* that it takes */
 	struct arena *arena;

@@ -111,8 +111,8 @@ void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
 static bool is_same(const struct target_value *a, const struct target_value *b)
 {
 	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
-	       a->spans_count == b->spans_count && a->python == b->python &&
-	       a->hotspot == b->hotspot;
+	       a->spans_count == b->spans_count && a->spans_number == b->spans_number &&
+	       a->python == b->python && a->hotspot == b->hotspot;
 }
 
 uint32_t target_wanted_early(uint32_t wanted)
@@ -128,6 +128,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 	if (spans) {
 		wanted.spans = spans->start;
 		wanted.spans_count = spans->count;
+		wanted.spans_number = spans->number;
 		wanted.python = spans->python;
 		wanted.hotspot = spans->hotspot;
 	}

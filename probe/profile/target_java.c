@@ -34,6 +34,16 @@ static bool is_worse(const struct jvm *answer, const struct jvm *known)
 	       known->bias == answer->bias;
 }
 
+/* A program may have libjvm from its start on, and begin its VM much later. */
+static bool may_ask_again(const struct target *target, uint64_t now_ns)
+{
+	const struct jvm *known = target->jvm;
+
+	if (known->error == -EAGAIN || is_unfinished(known))
+		return asked_may_again(&target->jvm_asked, now_ns);
+	return is_passing(known) && asked_may(&target->jvm_asked, now_ns);
+}
+
 static void come_back(struct targets *targets, const struct target *target)
 {
 	struct loop_timer *timer = &targets->begun;
@@ -119,8 +129,7 @@ void target_ask_java(struct targets *targets, struct target *target)
 			target_publish(targets, target);
 		return;
 	}
-	if (is_passing(known) ? asked_may(&target->jvm_asked, now_ns)
-			      : is_unfinished(known) && asked_may_again(&target->jvm_asked, now_ns))
+	if (may_ask_again(target, now_ns))
 		ask(targets, target,
 		    &(struct spans_hotspot){&known->found, known->file, known->bias});
 }

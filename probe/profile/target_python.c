@@ -18,7 +18,9 @@ static bool is_same(const struct interpreter *known, const struct spans_python *
 /* Whether asking again may have a better answer. */
 static bool is_passing(const struct interpreter *known)
 {
-	return known->error && known->error != -ENOTSUP && known->error != -ETIMEDOUT;
+	if (!known->error)
+		return known->script_may_change;
+	return known->error != -ENOTSUP && known->error != -ETIMEDOUT;
 }
 
 static void answered(void *arg, const struct interpreting *question, struct interpreter *answer)

@@ -43,8 +43,8 @@ struct targets {
 	bool publishing_posted;
 	bool without_python;	      /* bpf.python is false */
 	bool without_java;	      /* bpf.java is false */
-	bool evicted;		      /* during targets_publish() */
-	uint64_t evicted_before;      /* tables, until the last one */
+	bool all_change;	      /* during targets_publish(): tables of any may be others */
+	uint64_t changed_before;      /* such tables, until the last one */
 	void (*maps_read)(void *arg); /* NULL: nobody is told */
 	void *maps_arg;
 };

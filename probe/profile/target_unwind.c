@@ -62,12 +62,12 @@ void target_give_up_arming(struct targets *targets, struct target *target)
 	arm(targets, target);
 }
 
-/* Those that wait for tables, or all, when some were taken away. */
+/* Those that wait for tables, or all, when some were taken away or tell more. */
 static void publish_again(void *arg, struct target *target)
 {
 	struct targets *targets = arg;
 
-	if (targets->evicted || target->unpublished || (target->spans && target->spans->pending))
+	if (targets->all_change || target->unpublished || (target->spans && target->spans->pending))
 		target_publish(targets, target);
 	if (target->arming && loop_now_ns() > target->arming_ns + ARMING_NS)
 		arm(targets, target);
@@ -78,10 +78,11 @@ void targets_publish(struct targets *targets)
 	struct tables_stats stats;
 
 	tables_stats(targets->tables, &stats);
-	targets->evicted = stats.evicted != targets->evicted_before;
-	targets->evicted_before = stats.evicted;
+	uint64_t changed = stats.evicted + stats.pythons_late;
+	targets->all_change = changed != targets->changed_before;
+	targets->changed_before = changed;
 	target_table_each(targets->table, publish_again, targets);
-	targets->evicted = false;
+	targets->all_change = false;
 }
 
 void targets_begin_arming(struct targets *targets)

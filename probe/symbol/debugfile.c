@@ -15,13 +15,14 @@
 
 #include "base/cleanup.h"
 
-#define SYSTEM_DEBUG   "/usr/lib/debug"
-#define DEBUG_FILE_MAX (4LL << 30) /* read whole to check it against its link */
+#define SYSTEM_DEBUG "/usr/lib/debug"
+#define CHECKED_MAX  (4LL << 30) /* read whole to check it against its link */
 
 struct wanted {
 	struct elf_image image; /* of the file itself */
 	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
 	struct debug_found *found;
+	int64_t checked_max;
 };
 
 /* It was found: remembers where. */
@@ -60,7 +61,7 @@ static int open_in(int root_fd, const char *path)
 static bool same_build_id(int fd, const struct elf_image *image)
 {
 	struct elf_image *debug = malloc(sizeof(*debug));
-	bool same = debug && elf_read(fd, debug) == 0 &&
+	bool same = debug && image->build_id_bytes && elf_read(fd, debug) == 0 &&
 		    debug->build_id_bytes == image->build_id_bytes &&
 		    memcmp(debug->build_id, image->build_id, image->build_id_bytes) == 0;
 
@@ -68,13 +69,13 @@ static bool same_build_id(int fd, const struct elf_image *image)
 	return same;
 }
 
-static bool same_crc(int fd, uint32_t wanted)
+static bool same_crc(int fd, uint32_t wanted, int64_t bytes_max)
 {
 	unsigned char block[16384];
 	uLong crc = crc32(0, NULL, 0);
 	struct stat stat;
 
-	if (fstat(fd, &stat) < 0 || stat.st_size > DEBUG_FILE_MAX)
+	if (fstat(fd, &stat) < 0 || stat.st_size > bytes_max)
 		return false;
 
 	for (;;) {
@@ -116,7 +117,8 @@ static int by_name(int root_fd, struct wanted *wanted, const char *before, const
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s%s%s/%s", before, folder, after, wanted->image.debuglink);
 	_cleanup_close_ int fd = open_in(root_fd, path);
-	if (fd < 0 || !same_crc(fd, wanted->image.debuglink_crc))
+	if (fd < 0 || (!same_build_id(fd, &wanted->image) &&
+		       !same_crc(fd, wanted->image.debuglink_crc, wanted->checked_max)))
 		return -ENOENT;
 	return keep(wanted, TAKE_FD(fd), root_fd, path);
 }
@@ -148,6 +150,21 @@ static int in_folder(const char *folder, struct wanted *wanted)
 	return fd;
 }
 
+/* Of a process in a chroot the kernel tells paths as we see them, of one in a container as itself
+ * does. */
+static const char *path_in_root(const struct debug_search *search)
+{
+	char link[64], root[PATH_MAX];
+
+	if (search->root_fd < 0)
+		return search->path;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", search->root_fd);
+	ssize_t len = readlink(link, root, sizeof(root));
+	if (len <= 1 || strncmp(search->path, root, (size_t)len) != 0 || search->path[len] != '/')
+		return search->path;
+	return search->path + len;
+}
+
 int debugfile_open(int fd, const struct debug_search *search, struct debug_found *remembered)
 {
 	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
@@ -156,14 +173,15 @@ int debugfile_open(int fd, const struct debug_search *search, struct debug_found
 	if (!wanted)
 		return -ENOMEM;
 	wanted->found = remembered;
+	wanted->checked_max = search->checked_max ? search->checked_max : CHECKED_MAX;
 	remembered->searched = true;
 	int r = elf_read(fd, &wanted->image);
 	if (r < 0)
 		return r;
-	const char *slash = strrchr(search->path, '/');
-	if (!slash || slash - search->path >= PATH_MAX)
+	const char *path = path_in_root(search), *slash = strrchr(path, '/');
+	if (!slash || slash - path >= PATH_MAX)
 		return -ENOENT;
-	memcpy(wanted->folder, search->path, (size_t)(slash - search->path));
+	memcpy(wanted->folder, path, (size_t)(slash - path));
 	if (search->debugging_dir)
 		found = in_folder(search->debugging_dir, wanted);
 	if (found < 0)

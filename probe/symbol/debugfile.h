@@ -22,8 +22,10 @@ struct debug_found {
 
 struct debug_search {
 	int root_fd;		   /* O_PATH of the process's root; -1: the same as ours */
-	const char *path;	   /* of the file, in that root */
+	const char *path;	   /* of the file, in that root, or as we see it there */
 	const char *debugging_dir; /* a further root on this host, or NULL */
+	/* One without a build id is read whole to be checked, up to so many bytes; 0: to 4 GiB. */
+	int64_t checked_max;
 };
 
 /* The debug file of the open file `fd`, checked to belong to it; -ENOENT. In a job. `found` learns

@@ -112,6 +112,11 @@ const char *symbol_file_debugging_dir(const struct symbol_file *file)
 	return file->debugging_dir;
 }
 
+const struct symbol_root *symbol_file_root(const struct symbol_file *file)
+{
+	return file->root;
+}
+
 bool symbol_file_is_jit(const struct symbol_file *file)
 {
 	return file->error == -ENOEXEC && strncmp(file->path, "/memfd:", 7) == 0;

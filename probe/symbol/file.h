@@ -67,6 +67,9 @@ int symbol_file_opening(const struct symbol_file *file, const struct symbol_plac
 /* The folder with debug files that the user named for its process; NULL: none. On any thread. */
 const char *symbol_file_debugging_dir(const struct symbol_file *file);
 
+/* The root of its process; NULL: ours. Borrowed. */
+const struct symbol_root *symbol_file_root(const struct symbol_file *file);
+
 /* Keeps open what such a job opened. */
 void symbol_file_hold(struct symbol_file *file, struct opening *opening);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "symbol/pycode_state.h"
 
 struct pycode *pycode_ref(struct pycode *code)
@@ -68,6 +69,30 @@ uint32_t pycode_line(const struct pycode *code, uint32_t instruction)
 	if (offset < 0)
 		return 0;
 	return pylines_line(&code->lines, (uint32_t)offset);
+}
+
+/* What lies behind its fields: marks, copies, table, name, file. */
+static size_t data_bytes(const struct pycode *code)
+{
+	return code->bytes - sizeof(*code);
+}
+
+bool pycode_is_equal(const struct pycode *a, const struct pycode *b)
+{
+	const struct pylines *left = &a->lines, *right = &b->lines;
+
+	return a->bytes == b->bytes && a->name_len == b->name_len && a->file_len == b->file_len &&
+	       a->first_instruction == b->first_instruction && a->unit_bytes == b->unit_bytes &&
+	       a->not_begun == b->not_begun && a->lines_known == b->lines_known &&
+	       a->has_copies == b->has_copies && a->copies_count == b->copies_count &&
+	       left->bytes == right->bytes && left->first_line == right->first_line &&
+	       left->form == right->form && left->code_bytes == right->code_bytes &&
+	       memcmp(a->marks, b->marks, data_bytes(a)) == 0;
+}
+
+uint64_t pycode_hash(const struct pycode *code, uint64_t seed)
+{
+	return hash_bytes(seed ^ (uint32_t)code->lines.first_line, code->marks, data_bytes(code));
 }
 
 size_t pycode_bytes(const struct pycode *code)

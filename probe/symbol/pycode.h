@@ -45,5 +45,10 @@ uint32_t pycode_line(const struct pycode *code, uint32_t instruction);
  * without the GIL make one for each thread): it is to be read again. */
 bool pycode_has(const struct pycode *code, uint32_t instruction);
 
+/* Whether both say the same of every instruction: one may stand for the other. Equal ones have the
+ * same hash. */
+bool pycode_is_equal(const struct pycode *a, const struct pycode *b);
+uint64_t pycode_hash(const struct pycode *code, uint64_t seed);
+
 /* Bytes of memory that it takes. */
 size_t pycode_bytes(const struct pycode *code);

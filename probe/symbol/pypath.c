@@ -93,7 +93,15 @@ static size_t behind_folder(const char *path, size_t len, const char *folder)
 	return bytes + 1;
 }
 
-const char *pypath_shorten(const char *path, size_t *len, const char *script_dir)
+static size_t behind_script(const char *path, size_t len, const struct pypath_script *script)
+{
+	size_t dir = script ? behind_folder(path, len, script->dir) : 0;
+	size_t called = script ? behind_folder(path, len, script->called) : 0;
+
+	return called > dir ? called : dir;
+}
+
+const char *pypath_shorten(const char *path, size_t *len, const struct pypath_script *script)
 {
 	struct roots roots = find_roots(path, *len);
 	size_t from = roots.packages;
@@ -101,7 +109,7 @@ const char *pypath_shorten(const char *path, size_t *len, const char *script_dir
 	if (!from)
 		from = roots.library;
 	if (!from)
-		from = behind_folder(path, *len, script_dir);
+		from = behind_script(path, *len, script);
 	*len -= from;
 	return path + from;
 }

@@ -90,7 +90,7 @@ static void name_python(const struct code *code, struct named *named, struct buf
 	const char *text = pycode_name(code->python, &len);
 	buf_add(name, text, len);
 	text = pycode_file(code->python, &len);
-	text = pypath_shorten(text, &len, code->script_dir);
+	text = pypath_shorten(text, &len, code->script);
 	buf_add(name, text, len);
 	named->file_len = len;
 	named->line = pycode_line(code->python, code->instruction);

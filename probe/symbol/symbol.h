@@ -11,6 +11,7 @@
 
 struct jvmcode;
 struct pycode;
+struct pypath_script;
 
 /* Where a frame's instruction lies. */
 enum code_place {
@@ -26,9 +27,9 @@ struct code {
 	enum code_place place;
 	struct symbol_file *file;
 	uint64_t address; /* of a return address the byte before it, where the call is */
-	uint64_t mapped_from, mapped_to; /* the mapping of `file`; 0: it isn't there any more */
-	const struct pycode *python;	 /* borrowed; NULL: it could not be read */
-	const char *script_dir;		 /* sys.path[0] of its process; NULL: not known */
+	uint64_t mapped_from, mapped_to;    /* the mapping of `file`; 0: it isn't there any more */
+	const struct pycode *python;	    /* borrowed; NULL: it could not be read */
+	const struct pypath_script *script; /* of its process; borrowed, or NULL */
 	uint32_t instruction;
 	const struct jvmcode *java; /* borrowed; NULL: it could not be read */
 	uint64_t java_pair[2];	    /* as in a stack: bpf/hotspot.h */

@@ -31,6 +31,7 @@ struct build {
 	struct table_image image;
 	struct cpython_file *python;
 	struct hotspot_file *hotspot;
+	bool python_elsewhere;
 	int error;
 
 	/* of one that was given up */
@@ -61,7 +62,8 @@ static int read_file(struct build *build)
 		return fd;
 	int r = image_build(fd, &build->image);
 	if (r == 0 || r == -ENOENT) {
-		python_look(fd, symbol_file_debugging_dir(build->file), &build->python);
+		python_look(fd, symbol_file_debugging_dir(build->file), &build->python,
+			    &build->python_elsewhere);
 		hotspot_look(fd, &build->hotspot);
 	}
 	if (r < 0)
@@ -243,10 +245,16 @@ static void take_runtimes(struct table *table, struct build *mine)
 {
 	if (mine->error && mine->error != -ENOENT)
 		return;
-	free(table->python);
-	table->python = TAKE_PTR(mine->python);
 	free(table->hotspot);
 	table->hotspot = TAKE_PTR(mine->hotspot);
+	if (mine->python_elsewhere) { /* what a search found there before stays */
+		if (!table->python)
+			python_search(table->tables, table, mine->file);
+		return;
+	}
+	free(table->python);
+	table->python = TAKE_PTR(mine->python);
+	symbol_root_unref(TAKE_PTR(table->python_root));
 }
 
 /* ---- one after the other ---- */

@@ -11,43 +11,83 @@
 /* Much more than any interpreter has: it is for haste, others wait for their tables behind it. */
 #define STRINGS_MAX (32u * 1024 * 1024)
 
-/* What isn't exported is named there. */
-static int open_debug(const struct elf_image *image, const char *debugging_dir)
+bool python_is_brief(int debug_fd)
 {
 	struct elf_image debug;
 
+	return elf_read(debug_fd, &debug) == 0 && debug.symtab.strings.bytes <= STRINGS_MAX;
+}
+
+/* What isn't exported is named there. */
+static int open_debug(const struct elf_image *image, const char *debugging_dir)
+{
 	if (image->symtab.symbols.bytes)
 		return -ENOENT;
 	_cleanup_close_ int fd = debugfile_of_build_id(image, debugging_dir);
-	if (fd < 0 || elf_read(fd, &debug) < 0 || debug.symtab.strings.bytes > STRINGS_MAX)
-		return -ENOENT;
-	return TAKE_FD(fd);
+	return fd >= 0 && python_is_brief(fd) ? TAKE_FD(fd) : -ENOENT;
 }
 
-void python_look(int fd, const char *debugging_dir, struct cpython_file **ret)
+static int read_image(int fd, struct elf_image *image)
 {
-	_cleanup_free_ struct cpython_file *file = NULL;
-	struct elf_image image;
+	int r = elf_read(fd, image);
 
-	*ret = NULL;
-	if (elf_read(fd, &image) < 0 || !image.wide || elf_code_bytes(&image) < PYTHON_CODE_MIN)
-		return;
-	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
-	if (image.dynsym.strings.bytes > STRINGS_MAX)
-		image.dynsym = (struct elf_symbols){0};
-	if (image.symtab.strings.bytes > STRINGS_MAX)
-		image.symtab = (struct elf_symbols){0};
-	file = calloc(1, sizeof(*file));
-	if (file && cpython_find(fd, &image, debug_fd, file) == 0)
+	if (r < 0)
+		return r;
+	if (!image->wide || elf_code_bytes(image) < PYTHON_CODE_MIN)
+		return -ENOENT;
+	if (image->dynsym.strings.bytes > STRINGS_MAX)
+		image->dynsym = (struct elf_symbols){0};
+	if (image->symtab.strings.bytes > STRINGS_MAX)
+		image->symtab = (struct elf_symbols){0};
+	return 0;
+}
+
+static void find(int fd, const struct elf_image *image, int debug_fd, struct cpython_file **ret)
+{
+	_cleanup_free_ struct cpython_file *file = calloc(1, sizeof(*file));
+
+	if (file && cpython_find(fd, image, debug_fd, file) == 0)
 		*ret = TAKE_PTR(file);
 }
 
-const struct cpython_file *table_python(const struct table *table, uint64_t file_offset,
-					const struct span *span, uint64_t *bias)
+void python_read(int fd, int debug_fd, struct cpython_file **ret)
+{
+	struct elf_image image;
+
+	if (read_image(fd, &image) == 0)
+		find(fd, &image, debug_fd, ret);
+}
+
+void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, bool *elsewhere)
+{
+	struct elf_image image;
+
+	*ret = NULL;
+	*elsewhere = false;
+	if (read_image(fd, &image) < 0)
+		return;
+	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
+	find(fd, &image, debug_fd, ret);
+	*elsewhere = !*ret && debug_fd < 0 && !image.symtab.symbols.bytes &&
+		     (image.build_id_bytes || image.debuglink[0]);
+}
+
+/* What a debug file in a root says counts for the processes with that root. */
+static bool may_have(const struct table *table, const struct symbol_file *file)
+{
+	const struct symbol_root *said = table->python_root, *root = symbol_file_root(file);
+
+	return !said || (root && root->device == said->device && root->inode == said->inode);
+}
+
+const struct cpython_file *table_python(const struct table *table, const struct symbol_file *file,
+					uint64_t file_offset, const struct span *span,
+					uint64_t *bias)
 {
 	uint64_t address;
 
-	if (!table->python || !table_address(table, file_offset, span->end - span->start, &address))
+	if (!table->python || !may_have(table, file) ||
+	    !table_address(table, file_offset, span->end - span->start, &address))
 		return NULL;
 	*bias = span->start - address;
 	return table->python;

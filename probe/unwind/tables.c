@@ -37,6 +37,7 @@ static void table_free(struct table *table)
 	free(table->segments);
 	free(table->python);
 	free(table->hotspot);
+	symbol_root_unref(table->python_root);
 	free(table);
 }
 
@@ -59,7 +60,8 @@ static void drop(struct tables *tables, struct table *table)
 
 static bool is_free(const struct table *table)
 {
-	return !table->refs && !table->building && table->state != TABLE_QUEUED;
+	return !table->refs && !table->building && !table->searching &&
+	       table->state != TABLE_QUEUED;
 }
 
 struct table *table_ref(struct table *table)

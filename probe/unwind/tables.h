@@ -42,10 +42,11 @@ void table_span(struct tables *tables, struct table *table, uint64_t file_offset
 		struct span *span);
 
 /* The CPython in that file, and where its linked addresses lie (that plus *bias) by a mapping as
- * above. Borrowed as long as the table isn't built anew; NULL: there is none, or it isn't known
- * yet. */
-const struct cpython_file *table_python(const struct table *table, uint64_t file_offset,
-					const struct span *span, uint64_t *bias);
+ * above; `file` is the process's. Borrowed as long as the table isn't built anew; NULL: there is
+ * none, or it isn't known yet. */
+const struct cpython_file *table_python(const struct table *table, const struct symbol_file *file,
+					uint64_t file_offset, const struct span *span,
+					uint64_t *bias);
 
 /* The same of a Java VM. */
 const struct hotspot_file *table_hotspot(const struct table *table, uint64_t file_offset,
@@ -72,6 +73,7 @@ struct tables_stats {
 	uint64_t evicted, refused; /* since the start: let go for room; found no room */
 	uint64_t failed;	   /* since the start: can't be read, broken */
 	uint64_t bare;		   /* since the start: files without CFI */
+	uint64_t pythons_late;	   /* since the start: found when the table was there already */
 	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows there are now */
 	struct arena_stats arena;
 };

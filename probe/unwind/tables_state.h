@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What unwind/tables.c (files and their tables), unwind/table_build.c (the jobs) and
- * unwind/content.c (what lies in the arena) share. Nobody else includes it. */
+/* What unwind/tables.c (files and their tables), unwind/table_build.c, table_search.c (the jobs)
+ * and unwind/content.c (what lies in the arena) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
+#include "symbol/hung.h"
 #include "symbol/opening.h"
 #include "unwind/cpython.h"
 #include "unwind/hotspot.h"
@@ -46,9 +47,11 @@ struct table {
 	struct content *content; /* TABLE_THERE */
 	struct elf_segment *segments;
 	size_t segments_count;
-	struct cpython_file *python;  /* NULL: there is none, or it isn't known */
-	struct hotspot_file *hotspot; /* the same */
-	size_t words;		      /* TABLE_HOMELESS: what it needs */
+	struct cpython_file *python;	 /* NULL: there is none, or it isn't known */
+	struct symbol_root *python_root; /* whose debug file says so; NULL: it counts for all */
+	bool searching;			 /* a job has it (table_search.c) */
+	struct hotspot_file *hotspot;	 /* NULL: there is none, or it isn't known */
+	size_t words;			 /* TABLE_HOMELESS: what it needs */
 
 	unsigned others; /* in this window: other processes that were asked */
 
@@ -70,6 +73,7 @@ struct tables {
 	struct table *queue, **queue_end;
 	struct table *building; /* one at a time: so few descriptors and little memory are needed */
 	struct build *hanging;	/* that were given up, until they return */
+	struct hung search_hung;
 	uint64_t uses;
 	uint64_t told_ns;	   /* when changed() was called */
 	struct tables_stats stats; /* what is counted since the start */
@@ -90,8 +94,18 @@ void hanging_forget(struct tables *tables);
 
 /* ---- unwind/table_python.c ---- */
 
-/* In a job: *ret is allocated; NULL: there is none. */
-void python_look(int fd, const char *debugging_dir, struct cpython_file **ret);
+/* In a job: *ret is allocated; NULL: there is none. *elsewhere: a debug file that wasn't looked for
+ * might tell. */
+void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, bool *elsewhere);
+/* The same with that debug file; *ret stays if there is none. */
+void python_read(int fd, int debug_fd, struct cpython_file **ret);
+/* That debug file's names are read soon. */
+bool python_is_brief(int debug_fd);
+
+/* ---- unwind/table_search.c ---- */
+
+/* Looks for a debug file that tells of a CPython; `file` is the table's. */
+void python_search(struct tables *tables, struct table *table, struct symbol_file *file);
 
 /* ---- unwind/table_hotspot.c ---- */
 

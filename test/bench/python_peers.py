@@ -109,7 +109,7 @@ def judge(told, tool, stacks):
     """(right, all)"""
     truth = Truth(told, tool.qualified)
     if not tool.qualified:
-        stacks = [([Frame(truth.plain(f.name), truth.short(f.file), f.line) for f in frames], value)
+        stacks = [([Frame(truth.name(f.name), truth.short(f.file), f.line) for f in frames], value)
                   for frames, value in stacks]  # fmt: skip
     right = sum(value for frames, value in stacks if not truth.judge(frames))
     return right, sum(value for _, value in stacks)

@@ -33,7 +33,7 @@ class Truth:
         self.qualified = qualified
         self.path0, self.stdlib = told["path0"] + "/", told["stdlib"] + "/"
         self.serial, self.walk = told.get("serial"), told.get("walk")
-        self.codes = [(self.plain(name), self.short(file), set(lines), born)
+        self.codes = [(self.plain(self.name(name)), self.plain(self.short(file)), set(lines), born)
                       for name, file, lines, born in told["codes"]]  # fmt: skip
         self.born = {code[:2]: code[2] for code in self.codes if code[3]}
         self.children = {}  # node: {(line in it, name, file): [node]}
@@ -52,9 +52,12 @@ class Truth:
     def file_of(told, node):
         return told["codes"][told["nodes"][node][2]][1]
 
+    def name(self, name):
+        """As a profiler tells it that is not `qualified`."""
+        return name if self.qualified else name.rsplit(".", 1)[-1]
+
     def plain(self, text):
         """Without the number of code that is made in a loop."""
-        text = text if self.qualified or "/" in text else text.rsplit(".", 1)[-1]
         return re.sub(r"_\d+", "_N", text) if self.serial else text
 
     def short(self, file):
@@ -64,7 +67,7 @@ class Truth:
         for prefix in (self.stdlib, self.path0):
             if file.startswith(prefix):
                 return file[len(prefix) :]
-        return self.plain(file)
+        return file
 
     def unnumbered(self, frames):
         """(frames without their number, what is wrong). All of a stack have the same one."""

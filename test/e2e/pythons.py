@@ -19,6 +19,17 @@ ASKED = """import json, sys, sysconfig
 print(json.dumps([sys.executable, sys.version_info[:3], sysconfig.get_paths()["include"]]))"""
 
 
+def into(root):
+    """A command's begin that runs the rest in that root, which has a /proc then. exec() all the way: the
+    pid is the program's."""
+    if root == Path("/"):
+        return []
+    if (root / "proc/self").exists():
+        return ["chroot", root]
+    script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
+    return ["unshare", "-m", "sh", "-c", script, root]
+
+
 class Python(NamedTuple):
     path: str  # in its root
     root: Path
@@ -31,15 +42,13 @@ class Python(NamedTuple):
         return ".".join(map(str, self.version)) + where
 
     def argv(self, *args, folder="/"):
-        """In that folder of its root. exec() all the way: the pid is the program's."""
-        inside = [] if self.root == Path("/") else ["chroot", self.root]
-        return [*inside, "env", "-C", folder, self.path, "-B", *args]
+        """In that folder of its root."""
+        return [*into(self.root), "env", "-C", folder, self.path, "-B", *args]
 
 
 def python_at(path, root=Path("/")):
-    inside = [] if root == Path("/") else ["chroot", str(root)]
     try:
-        text = subprocess.run([*inside, path, "-c", ASKED], capture_output=True, check=True, timeout=20)
+        text = subprocess.run([*into(root), path, "-c", ASKED], capture_output=True, check=True, timeout=20)
         executable, version, include = json.loads(text.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

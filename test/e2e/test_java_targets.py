@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -114,6 +115,41 @@ def test_virtual_threads_come_later(profiler, java, turns, work):
     after = split()
     assert after[0] > known[0] >= before[0], (before, known, after)
     assert after[1] == known[1], (before, known, after)
+
+
+EMBEDS = """
+import ctypes, os, sys, time
+vm = ctypes.CDLL(sys.argv[1])
+print("[]", flush=True)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.01)
+class Arguments(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_int32), ("count", ctypes.c_int32),
+                ("options", ctypes.c_void_p), ("ignores", ctypes.c_uint8)]
+made, environment = ctypes.c_void_p(), ctypes.c_void_p()
+arguments = Arguments(0x00010008, 0, None, 1)
+assert vm.JNI_CreateJavaVM(ctypes.byref(made), ctypes.byref(environment), ctypes.byref(arguments)) == 0
+time.sleep(60)
+"""
+
+
+def library_of(java):
+    home = Path(os.path.realpath(java.path)).parent.parent
+    return next(home.rglob("server/libjvm.so"))
+
+
+def test_a_program_that_begins_its_vm_late(profiler, java, start, work):
+    """Python, which has the library for a while; and both are told."""
+    program = Path("/usr/bin/python3")
+    target = start(program, "-c", EMBEDS, library_of(java), work / "go")
+    target.first_line()
+    profiler.profile(pids=[target.pid])
+    python = "python " + subprocess.check_output(
+        [program, "-c", "import platform; print(platform.python_version())"], text=True).strip()
+    said = f"{version_text(java)}: the VM has not begun yet, {python}"
+    wait_runtime(profiler, target.pid, said)
+    (work / "go").touch()
+    wait_runtime(profiler, target.pid, f"{version_text(java)}, {python}")
 
 
 def vm_like(java, to):

@@ -183,6 +183,44 @@ def test_short_ones(profiler, python, script, work):
     assert unnamed <= 0.02 * sum(s.value for s in profile.stacks), status
 
 
+def test_a_script_called_by_a_link(profiler, start, python, work):
+    """Its own name is the link's; what it imports lies in the folder that the link leads to."""
+    for folder in "app", "bin":
+        (work / folder).mkdir()
+    (work / "app" / "helper.py").write_text(PROGRAM)
+    (work / "app" / "run.py").write_text("import helper\nhelper.run(60)\n")
+    (work / "bin" / "tool").symlink_to("../app/run.py")
+    target = start(Path(python.path), work / "bin" / "tool")
+    profiler.profile(pids=[target.pid])
+    wait_runtime(profiler, target.pid, version_text(python))
+    time.sleep(1)
+    frames = profiler.folded().frames(target.pid)
+    assert "outer (helper.py:6)_[p]" in frames, [f for f in frames if f.endswith("_[p]")]
+    assert "<module> (tool:2)_[p]" in frames, frames
+
+
+def test_processes_that_run_the_same_code(profiler, start, python, work):
+    """What it says is kept once; each has the file's name as its own script's folder makes it."""
+    for folder in "first", "second":
+        (work / folder).mkdir()
+        (work / folder / "run.py").write_text("import sys\nsys.path.append(sys.argv[1])\n"
+                                              "import helper\nhelper.run(60)\n")
+    (work / "first" / "helper.py").write_text(PROGRAM)
+    targets = [start(Path(python.path), work / folder / "run.py", work / "first")
+               for folder in ("first", "second")]
+    profiler.profile(pids=[target.pid for target in targets])
+    for target in targets:
+        wait_runtime(profiler, target.pid, version_text(python))
+    time.sleep(2)
+    profile = profiler.folded()
+    first, second = (profile.frames(target.pid) for target in targets)
+    assert "outer (helper.py:6)_[p]" in first, first
+    assert f"outer ({work}/first/helper.py:6)_[p]" in second, second
+    status = profiler.config()["status"]["python"]
+    # run, outer, inner and its generator are the same; the scripts are not.
+    assert status["read"] >= 10 and status["code_objects"] <= status["read"] - 4, status
+
+
 def patch(path, version, other):
     """The file's version bytes, as a text and as PY_VERSION_HEX."""
     data = path.read_bytes()
@@ -302,7 +340,7 @@ def test_an_embedded_one(profiler, python, work):
         popen.wait()
 
 
-def embedded_static(python, work):
+def embedded_static(python, work, build_id=True):
     """A program with the whole interpreter inside, which exports nothing."""
     asked = "import sysconfig as s; print(s.get_config_var('LIBPL'), s.get_config_var('LDVERSION'))"
     told = subprocess.run([python.path, "-c", asked], capture_output=True, text=True, check=True)
@@ -312,8 +350,9 @@ def embedded_static(python, work):
         pytest.skip("no libpython.a or no headers")
     (work / "embeds.c").write_text(EMBEDS)
     built = subprocess.run(
-        ["cc", "-O2", "-Wl,--build-id", "-I", python.include, work / "embeds.c", "-o", work / "embeds",
-         archive, *"-ldl -lm -lutil -lpthread -lz -lexpat".split()], capture_output=True)  # fmt: skip
+        ["cc", "-O2", "-Wl,--build-id" + ("" if build_id else "=none"), "-I", python.include,
+         work / "embeds.c", "-o", work / "embeds", archive,
+         *"-ldl -lm -lutil -lpthread -lz -lexpat".split()], capture_output=True)  # fmt: skip
     if built.returncode:
         pytest.skip("libpython.a wants libraries that aren't here")
     return work / "embeds"
@@ -349,6 +388,62 @@ def test_one_inside_a_program_that_exports_nothing(profiler, python, work, symbo
         profile = profiler.folded()
         seen = profile.total("outer (<string>:6)_[p]", pid=popen.pid)
         assert (seen == 0) == (symbols == "nowhere"), profile.frames(popen.pid)
+    finally:
+        popen.kill()
+        popen.wait()
+
+
+def strip_and_link(exe, debug):
+    """Its symbols into that file, of which it has the name and the checksum."""
+    subprocess.run(["objcopy", "--only-keep-debug", exe, debug], check=True)
+    subprocess.run(["strip", exe], check=True)
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={debug}", exe], check=True)
+
+
+def caged(folder, *argv):
+    """In a root of its own, with this system's folders and the test's program."""
+    if subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        pytest.skip("no mount namespace can be made here (a chroot whose / is no mount?)")
+    folders = [path for path in ("usr", "root", "home", "opt", "proc", "dev") if Path("/", path).is_dir()]
+    for path in folders:
+        (folder / path).mkdir()
+    for path in ("lib", "lib64", "bin"):
+        if Path("/", path).is_symlink():
+            (folder / path).symlink_to(f"usr/{path}")
+    mounts = " && ".join(f'mount --rbind "/{path}" "{folder}/{path}"' for path in folders)
+    return ["unshare", "-m", "sh", "-c", f'{mounts} && exec chroot "{folder}" "$@"', "sh", *argv]
+
+
+@pytest.mark.parametrize("where", ["beside", "another", "caged"])
+def test_one_whose_debug_file_is_named_by_a_link(profiler, python, work, where):
+    """The link's checksum tells whether it is the program's, also in a container's own folders."""
+    exe = embedded_static(python, work, build_id=False)
+    folder = work / "cage"
+    (folder / "srv" / ".debug").mkdir(parents=True)
+    shutil.move(exe, folder / "srv" / "embeds")
+    exe = folder / "srv" / "embeds"
+    debug = folder / "srv" / ".debug" / "embeds.debug"
+    strip_and_link(exe, debug)
+    if where == "another":
+        with debug.open("ab") as file:
+            file.write(b"more")
+    argv = caged(folder, "/srv/embeds", FOR_LONG) if where == "caged" else [exe, FOR_LONG]
+    environment = {**os.environ, "PYTHONHOME": str(Path(python.include).parent.parent)}
+    log = work / "embeds.log"
+    with log.open("wb") as out:
+        popen = subprocess.Popen(argv, env=environment, stdout=out, stderr=out)
+    try:
+        wait_for(lambda: Path(f"/proc/{popen.pid}/comm").read_text() == "embeds\n",
+                 why=log.read_text)  # fmt: skip
+        profiler.profile(pids=[popen.pid])
+        if where == "another":
+            time.sleep(3)
+            assert profiler.processes()[popen.pid]["runtime"] == "native"
+            return
+        wait_runtime(profiler, popen.pid, version_text(python))
+        time.sleep(1)
+        assert popen.poll() is None, log.read_text()
+        assert profiler.folded().total("outer (<string>:6)_[p]", pid=popen.pid) > 0
     finally:
         popen.kill()
         popen.wait()

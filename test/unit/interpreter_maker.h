@@ -32,6 +32,7 @@ enum {
 	CODE_SUM_WORDS = 5,
 	CODE_NAME = 0x78,
 	UNICODE_HASH = 0x18,
+	FRAME_BYTES = 0x48,
 	OBJECT_BYTES = 0x100,
 };
 
@@ -39,6 +40,7 @@ static struct {
 	struct cpython at;
 	uint64_t next; /* free */
 	uint64_t self;
+	uint64_t frame_bytes; /* from one frame to the next one */
 } python;
 
 uint64_t thread_self(const struct walk *walk)
@@ -47,14 +49,19 @@ uint64_t thread_self(const struct walk *walk)
 	return python.self;
 }
 
-static inline uint64_t python_object(void)
+static inline uint64_t python_place(uint64_t bytes)
 {
 	uint64_t at = python.next;
 
-	python.next += OBJECT_BYTES;
+	python.next += bytes;
 	if (python.next > HEAP + HEAP_BYTES)
 		abort();
 	return at;
+}
+
+static inline uint64_t python_object(void)
+{
+	return python_place(OBJECT_BYTES);
 }
 
 /* Tells the walker. */
@@ -77,6 +84,7 @@ static inline void python_make(enum cpython_entry entry)
 	maker_map(HEAP, HEAP_BYTES);
 	python.next = HEAP + 0x1000;
 	python.self = SELF;
+	python.frame_bytes = OBJECT_BYTES;
 	python.at = (struct cpython){
 		.runtime = RUNTIME,
 		.code_type = CODE_TYPE,
@@ -152,7 +160,7 @@ static inline uint64_t python_code_add(uint64_t name_hash)
 static inline uint64_t python_frame_add(uint64_t code, uint32_t at, uint64_t previous,
 					uint8_t owner)
 {
-	uint64_t frame = python_object();
+	uint64_t frame = python_place(python.frame_bytes);
 
 	maker_put(frame + FRAME_CODE, code | python.at.code_tag);
 	maker_put(frame + FRAME_PREVIOUS, previous);

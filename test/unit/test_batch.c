@@ -45,6 +45,7 @@ static struct pycode *make_code(const char *name, const char *file, int line)
 	snprintf(text, bytes, "%s%s", name, file);
 	*code = (struct pycode){
 		.refs = 1,
+		.bytes = sizeof(*code),
 		.name_len = (uint32_t)strlen(name),
 		.file_len = (uint32_t)strlen(file),
 		.unit_bytes = 1,
@@ -89,6 +90,9 @@ static int set_up(void **state)
 	test.codes[2] = make_code("C.g", "a.py", 20);
 	test.codes[3] = make_code("<module>", "b.py", 1);
 	test.known = (struct codes){.kind = &codes_python, .bytes_max = 1 << 20, .window = 1};
+	assert_int_equal(
+		map_new(&test.known.contents, sizeof(uint64_t), sizeof(struct known_code *), 16),
+		0);
 	test.book = (struct codebook){.codes = &test.known};
 	test.target.codebooks[CODES_PYTHON] = &test.book;
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
@@ -110,6 +114,7 @@ static int tear_down(void **state)
 	ledger_free(test.ledger);
 	space_free(test.target.space);
 	shelf_unref(test.book.shelf);
+	map_free(test.known.contents);
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
 		assert_int_equal(test.codes[i]->refs, 1); /* the batch's are given back */
 		free((void *)test.codes[i]->lines.table);

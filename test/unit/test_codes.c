@@ -27,7 +27,8 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum);
 
 static atomic_int reads;
-static size_t code_bytes = 100;
+static size_t code_bytes = 200; /* more than a struct pycode */
+static uint64_t same;		/* bits of an address that don't tell what is there */
 static uint32_t
 	copies_until; /* instructions up to there are in copies that it knows; 0: no copies */
 static sem_t may_go_on;
@@ -38,7 +39,6 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 	pid_t pid = *(const pid_t *)memory->arg;
 
 	(void)layout;
-	(void)sum;
 	atomic_fetch_add(&reads, 1);
 	switch (address & WHAT) {
 	case ONLY_PARENT:
@@ -55,9 +55,11 @@ int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		sem_wait(&may_go_on);
 		return -EFAULT;
 	}
-	*ret = calloc(1, sizeof(**ret));
+	*ret = calloc(1, code_bytes);
 	(*ret)->refs = 1;
 	(*ret)->bytes = (uint32_t)code_bytes;
+	(*ret)->lines.first_line = (int32_t)((address & ~same) >> 12);
+	(*ret)->name_len = sum;
 	(*ret)->unit_bytes = 1;
 	(*ret)->has_copies = copies_until > 0;
 	(*ret)->lines.code_bytes = copies_until;
@@ -91,13 +93,14 @@ static void begin(size_t bytes_max)
 {
 	assert_int_equal(loop_new(&w.loop), 0);
 	assert_int_equal(worker_new(&w.worker, w.loop, "test", LIMIT_NS), 0);
-	assert_int_equal(target_table_new(&w.table, 64), 0);
+	assert_int_equal(target_table_new(&w.table, 2048), 0);
 	assert_int_equal(codes_new(&w.codes, w.loop, w.worker, w.table, &codes_python, bytes_max),
 			 0);
 	w.target = add_target(PARENT, NULL);
 	atomic_store(&reads, 0);
-	code_bytes = 100;
+	code_bytes = 200;
 	copies_until = 0;
+	same = 0;
 }
 
 static void end(void)
@@ -296,7 +299,7 @@ static void who_forks_and_learns_again_and_again_knows_all(void **state)
 			assert_true(!codes_find_python(children[i], (k + 1) << 12, 1) == (k > i));
 		}
 	}
-	assert_int_equal(figures().known, 40);
+	assert_int_equal(figures().known, 21); /* what all children learned is the same */
 	assert_int_equal(atomic_load(&reads), 40);
 	codes_sweep(w.codes);
 	end();
@@ -342,17 +345,17 @@ static void what_is_not_used_makes_room(void **state)
 
 	(void)state;
 	begin(bytes_max);
-	code_bytes = 1000;
-	for (uint64_t i = 1; i <= 60; i++)
+	code_bytes = 250;
+	for (uint64_t i = 1; i <= 40; i++)
 		want(w.target, i << 12, 1);
 	settle();
 	codes_sweep(w.codes);
-	assert_int_equal(figures().known, 60); /* there is room */
+	assert_int_equal(figures().known, 40); /* there is room */
 	codes_sweep(w.codes);
 	for (uint64_t i = 101; i <= 200; i++)
 		want(w.target, i << 12, 1);
 	settle();
-	assert_true(figures().bytes <= bytes_max + 2000);
+	assert_true(figures().bytes <= bytes_max / 4 + 1000); /* no process has more */
 	assert_true(lost(CODE_LOST_NO_ROOM) > 0);
 	for (uint64_t i = 1; i <= 10; i++)
 		assert_non_null(codes_find_python(w.target, i << 12, 1));
@@ -368,21 +371,88 @@ static void what_is_not_used_makes_room(void **state)
 	end();
 }
 
-static void the_process_used_least_makes_room_for_others(void **state)
+/* Code objects of its own, all of them in this window. */
+static void want_many(struct target *target, uint64_t from, uint64_t count)
+{
+	for (uint64_t i = from; i < from + count; i++)
+		want(target, i << 12, 1);
+	settle();
+}
+
+static void the_process_that_was_not_asked_for_longest_makes_room_for_others(void **state)
+{
+	struct target *others[5];
+
+	(void)state;
+	begin(100000);
+	code_bytes = 1000;
+	want_many(w.target, 1, 15);
+	codes_sweep(w.codes);
+	for (pid_t i = 0; i < 5; i++) {
+		others[i] = add_target(CHILD + i, NULL);
+		want_many(others[i], 100 + 100 * (uint64_t)i, 12);
+	}
+	codes_sweep(w.codes);
+	assert_null(codes_find_python(w.target, 1 << 12, 1));
+	for (uint64_t i = 0; i < 5; i++)
+		assert_non_null(codes_find_python(others[i], (100 + 100 * i) << 12, 1));
+	end();
+}
+
+static void the_largest_makes_room_for_those_that_are_asked_as_well(void **state)
+{
+	struct target *others[6];
+
+	(void)state;
+	begin(100000);
+	code_bytes = 1000;
+	for (pid_t i = 0; i < 6; i++) {
+		others[i] = add_target(CHILD + i, NULL);
+		want_many(others[i], 100 + 100 * (uint64_t)i, i == 4 ? 20 : 11);
+	}
+	codes_sweep(w.codes);
+	for (uint64_t i = 0; i < 6; i++)
+		assert_true((i == 4) == !codes_find_python(others[i], (100 + 100 * i) << 12, 1));
+	end();
+}
+
+static void one_process_leaves_room_for_others(void **state)
 {
 	(void)state;
 	begin(100000);
 	code_bytes = 1000;
 	struct target *other = add_target(CHILD, NULL);
-	for (uint64_t i = 1; i <= 60; i++)
-		want(i <= 30 ? w.target : other, i << 12, 1);
+	want_many(w.target, 1, 60);
+	assert_in_range(figures().known, 20, 25);
+	assert_int_equal(lost(CODE_LOST_NO_ROOM), 60 - figures().known);
+	want_many(other, 100, 20);
+	for (uint64_t i = 100; i < 120; i++)
+		assert_non_null(codes_find_python(other, i << 12, 1));
+	end();
+}
+
+/* They run the same program, each at addresses of its own. */
+static void what_is_equal_is_kept_once(void **state)
+{
+	(void)state;
+	begin(1 << 20);
+	code_bytes = 1000;
+	same = 0xff0000000;
+	struct target *other = add_target(CHILD, NULL);
+	want_many(w.target, 1, 50);
+	struct codes_stats alone = figures();
+	want_many(other, 0x10001, 50);
+	assert_int_equal(figures().known, 50);
+	assert_int_equal(figures().read, 100);
+	assert_in_range(figures().bytes - alone.bytes, 1, 50 * 100);
+	assert_ptr_equal(codes_find_python(w.target, 1 << 12, 1), codes_find_python(other, 0x10001ULL << 12, 1));
+	want(other, 0x10001ULL << 12, 2); /* of another name */
 	settle();
-	for (uint64_t i = 61; i <= 85; i++)
-		want(other, i << 12, 1);
-	settle();
+	assert_int_equal(figures().known, 51);
 	codes_sweep(w.codes);
-	assert_null(codes_find_python(w.target, 1 << 12, 1));
-	assert_non_null(codes_find_python(other, 31 << 12, 1));
+	target_table_end(w.table, w.target, 5);
+	target_table_sweep(w.table, 10);
+	assert_non_null(codes_find_python(other, 0x10001ULL << 12, 1));
 	end();
 }
 
@@ -393,18 +463,38 @@ static void forks_that_all_learn_more_take_no_more_room(void **state)
 
 	(void)state;
 	begin(bytes_max);
-	code_bytes = 1000;
-	for (uint64_t i = 1; i <= 60; i++)
+	code_bytes = 2000;
+	for (uint64_t i = 1; i <= 8; i++)
 		want(w.target, i << 12, 1);
 	settle();
-	for (pid_t i = 0; i < 40; i++) /* all before the first answer */
-		want(add_target(CHILD + i, w.target), 100 << 12, 1);
+	for (pid_t i = 0; i < 50; i++) /* all before the first answer */
+		want(add_target(CHILD + i, w.target), (100 + (uint64_t)i) << 12, 1);
 	settle();
 	refused = lost(CODE_LOST_NO_ROOM);
-	assert_true(refused > 0 && refused < 40);
-	assert_true(figures().bytes <= bytes_max + 60 * 64 + 2000);
+	assert_true(refused > 0 && refused < 50);
+	assert_true(figures().bytes <= bytes_max + 50 * 64 + 3000);
 	codes_sweep(w.codes);
 	assert_true(figures().bytes <= bytes_max);
+	end();
+}
+
+static void a_thousand_processes_of_one_program_have_room(void **state)
+{
+	struct target *targets[1000];
+
+	(void)state;
+	begin(64 << 20);
+	code_bytes = 400;
+	same = 0xffc00000;
+	for (uint64_t i = 0; i < 1000; i++) {
+		targets[i] = add_target((pid_t)(CHILD + i), NULL);
+		want_many(targets[i], i << 10 | 1, 400);
+	}
+	assert_int_equal(figures().known, 400);
+	assert_int_equal(lost(CODE_LOST_NO_ROOM), 0);
+	codes_sweep(w.codes);
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_non_null(codes_find_python(targets[i], (i << 10 | 400) << 12, 1));
 	end();
 }
 
@@ -441,8 +531,12 @@ int main(void)
 		cmocka_unit_test(what_a_child_had_of_its_parent_is_read_there),
 		cmocka_unit_test(who_ended_keeps_its_own_until_its_window_was_named),
 		cmocka_unit_test(what_is_not_used_makes_room),
-		cmocka_unit_test(the_process_used_least_makes_room_for_others),
+		cmocka_unit_test(the_process_that_was_not_asked_for_longest_makes_room_for_others),
+		cmocka_unit_test(the_largest_makes_room_for_those_that_are_asked_as_well),
+		cmocka_unit_test(one_process_leaves_room_for_others),
+		cmocka_unit_test(what_is_equal_is_kept_once),
 		cmocka_unit_test(forks_that_all_learn_more_take_no_more_room),
+		cmocka_unit_test(a_thousand_processes_of_one_program_have_room),
 		cmocka_unit_test(a_process_that_hangs_is_not_asked_again),
 	};
 

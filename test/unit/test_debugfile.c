@@ -50,11 +50,9 @@ static int program(const char *build_id, const char *debuglink, uint32_t crc)
 	return elf_file(&plan);
 }
 
-static int search(int fd, const struct folder *root, const char *debugging_dir)
+static int search_for(int fd, const struct debug_search *search)
 {
-	struct debug_search where = {.root_fd = root ? root->fd : -1,
-				     .path = "/bin/prog",
-				     .debugging_dir = debugging_dir};
+	struct debug_search where = *search;
 	struct debug_found remembered = {0};
 	int found = debugfile_open(fd, &where, &remembered);
 
@@ -67,6 +65,66 @@ static int search(int fd, const struct folder *root, const char *debugging_dir)
 		close(found);
 	free(remembered.path);
 	return found >= 0 ? 0 : found;
+}
+
+static int search(int fd, const struct folder *root, const char *debugging_dir)
+{
+	struct debug_search where = {.root_fd = root ? root->fd : -1,
+				     .path = "/bin/prog",
+				     .debugging_dir = debugging_dir};
+
+	return search_for(fd, &where);
+}
+
+static void a_debuglink_with_the_same_build_id_needs_no_crc(void **state)
+{
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, "prog.debug", 1);
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "bin/prog.debug", maker.image, debug_bytes(&maker, NULL));
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+	folder_put(&root, "bin/prog.debug", maker.image, debug_bytes(&maker, BUILD_ID));
+	assert_int_equal(search(fd, &root, NULL), 0);
+}
+
+static void one_that_is_too_large_is_not_checked(void **state)
+{
+	static struct elf_maker maker;
+	size_t len = debug_bytes(&maker, NULL);
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd =
+		program(NULL, "prog.debug", (uint32_t)crc32(0, maker.image, (uInt)len));
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "bin/prog.debug", maker.image, len);
+	struct debug_search where = {
+		.root_fd = root.fd, .path = "/bin/prog", .checked_max = (int64_t)len};
+	assert_int_equal(search_for(fd, &where), 0);
+	where.checked_max--;
+	assert_int_equal(search_for(fd, &where), -ENOENT);
+}
+
+/* As the kernel tells it of a process in a chroot. */
+static void a_path_may_be_as_we_see_it(void **state)
+{
+	static struct elf_maker maker;
+	char link[64], path[PATH_MAX] = "";
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, "prog.debug", 0);
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "bin/prog.debug", maker.image, debug_bytes(&maker, BUILD_ID));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root.fd);
+	ssize_t bytes = readlink(link, path, sizeof(path) - 16);
+	assert_true(bytes > 0);
+	memcpy(path + bytes, "/bin/prog", sizeof("/bin/prog"));
+	struct debug_search where = {.root_fd = root.fd, .path = path};
+	assert_int_equal(search_for(fd, &where), 0);
 }
 
 static void a_debug_file_that_was_changed_since_is_not_taken_again(void **state)
@@ -222,6 +280,9 @@ int main(void)
 		cmocka_unit_test(a_debug_file_of_another_build_is_not_taken),
 		cmocka_unit_test(a_debug_file_that_was_changed_since_is_not_taken_again),
 		cmocka_unit_test(a_debuglink_counts_with_the_right_crc_only),
+		cmocka_unit_test(a_debuglink_with_the_same_build_id_needs_no_crc),
+		cmocka_unit_test(one_that_is_too_large_is_not_checked),
+		cmocka_unit_test(a_path_may_be_as_we_see_it),
 		cmocka_unit_test(the_named_folder_is_looked_in),
 		cmocka_unit_test(a_link_does_not_lead_out_of_the_process_root),
 		cmocka_unit_test(a_fifo_in_place_of_a_debug_file_does_not_hang),

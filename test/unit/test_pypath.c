@@ -5,14 +5,25 @@
 #include "symbol/pypath.h"
 #include "symbol/symbol.h"
 
-static void assert_short(const char *path, const char *script_dir, const char *expected)
+static void assert_short_of(const char *path, const char *dir, const char *called,
+			    const char *expected)
 {
+	struct pypath_script script = {(char *)(uintptr_t)dir, (char *)(uintptr_t)called};
 	size_t len = strlen(path);
-	const char *found = pypath_shorten(path, &len, script_dir);
+	const char *found = pypath_shorten(path, &len, &script);
 
 	assert_int_equal(len, strlen(expected));
 	assert_memory_equal(found, expected, len);
 	assert_ptr_equal(found + len, path + strlen(path));
+}
+
+static void assert_short(const char *path, const char *dir, const char *expected)
+{
+	size_t len = strlen(path);
+
+	assert_short_of(path, dir, NULL, expected);
+	if (!dir)
+		assert_ptr_equal(pypath_shorten(path, &len, NULL) + len, path + strlen(path));
 }
 
 static void packages_begin_behind_their_last_root(void **state)
@@ -55,6 +66,20 @@ static void the_scripts_own_files_begin_behind_its_folder(void **state)
 	assert_short("/srv/x.py", "", "/srv/x.py");
 	assert_short("/srv/x.py", NULL, "/srv/x.py");
 	assert_short("run.py", "/srv", "run.py");
+}
+
+static void a_script_is_called_otherwise_than_its_modules(void **state)
+{
+	(void)state;
+	assert_short_of("/srv/app/m.py", "/srv/app", "/usr/bin", "m.py");
+	assert_short_of("/usr/bin/tool", "/srv/app", "/usr/bin", "tool");
+	assert_short_of("/srv/app/m.py", "/srv/app", "/srv", "m.py");
+	assert_short_of("/srv/tool", "/srv/app", "/srv", "tool");
+	assert_short_of("/srv/./run.py", "/srv", "/srv/.", "run.py");
+	assert_short_of("/srv/bin/../run.py", "/srv", "/srv/bin/..", "run.py");
+	assert_short_of("/srv/bin/m.py", "/srv", "/srv/bin/..", "bin/m.py");
+	assert_short_of("/run.py", "/srv", "", "/run.py");
+	assert_short_of("/srv/run.py", NULL, "/srv", "run.py");
 }
 
 static void what_is_no_path_stays(void **state)
@@ -100,6 +125,7 @@ int main(void)
 		cmocka_unit_test(packages_begin_behind_their_last_root),
 		cmocka_unit_test(the_standard_library_begins_behind_its_root),
 		cmocka_unit_test(the_scripts_own_files_begin_behind_its_folder),
+		cmocka_unit_test(a_script_is_called_otherwise_than_its_modules),
 		cmocka_unit_test(what_is_no_path_stays),
 		cmocka_unit_test(code_that_could_not_be_read_is_unnamed),
 	};

@@ -7,7 +7,8 @@
 
 static void check(const char *line, size_t bytes, const char *cwd, const char *expected)
 {
-	_cleanup_free_ char *dir = python_line_dir(line, bytes, cwd);
+	_cleanup_free_ char *script = python_line_script(line, bytes, cwd);
+	_cleanup_free_ char *dir = script ? python_line_dir(script) : NULL;
 
 	if (!expected && dir)
 		fail_msg("\"%s\" instead of nothing", dir);
@@ -69,15 +70,24 @@ static void no_folder_or_no_python(void **state)
 	check("python3\0/srv/ru", 15, "/w", "/w"); /* the script was: none is seen */
 }
 
-static void our_own_line(void **state)
+static void the_scripts_path(void **state)
 {
-	(void)state;
-	_cleanup_free_ char *dir = python_script_dir(getpid());
-	_cleanup_free_ char *cwd = getcwd(NULL, 0);
+	static const struct {
+		const char *line;
+		size_t bytes;
+		const char *path;
+	} cases[] = {
+		{LINE("python3\0run.py"), "/w/run.py"},
+		{LINE("python3\0./bin/../run.py"), "/w/./bin/../run.py"},
+		{LINE("python3\0/srv/run.py"), "/srv/run.py"},
+		{LINE("python3\0-c\0x"), "/w/"},
+	};
 
-	assert_non_null(dir); /* as of an interactive one */
-	assert_string_equal(dir, cwd);
-	assert_null(python_script_dir(0));
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		_cleanup_free_ char *path = python_line_script(cases[i].line, cases[i].bytes, "/w");
+		assert_string_equal(path, cases[i].path);
+	}
 }
 
 int main(void)
@@ -85,7 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_scripts_folder), cmocka_unit_test(options_before_the_script),
 		cmocka_unit_test(the_working_folder), cmocka_unit_test(no_folder_or_no_python),
-		cmocka_unit_test(our_own_line),
+		cmocka_unit_test(the_scripts_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

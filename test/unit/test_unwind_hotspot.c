@@ -204,7 +204,8 @@ static void a_virtual_threads_stack_ends_at_its_carriers_boundary(void **state)
 {
 	(void)state;
 	make_two(16, STACK + 0x200);
-	vm.carrier = b + 0x80;
+	vm.carrier_from = b;
+	vm.carrier_to = b + 0x200;
 	vm_tell();
 	expect_java(TRUNCATED_NOT, 2, a + 0x100, b + 0x80);
 	maker.regs.pc = b + 0x80; /* interrupted there: the frame is the carrier's */

@@ -339,6 +339,90 @@ static void a_function_that_recurs_is_read_once(void **state)
 	assert_int_equal(maker.reads - reads, 2 + 500 + 2 * 2);
 }
 
+/* Reads of a chain's second walk. */
+static uint64_t reads_of(uint64_t leaf)
+{
+	uint64_t reads;
+
+	make_thread(leaf);
+	python_walk();
+	reads = maker.reads;
+	assert_int_equal(python_walk(), PYTHON_WHOLE);
+	return maker.reads - reads;
+}
+
+static void check_lasti(uint32_t frames, uint32_t words_count)
+{
+	const uint64_t *words = maker.walk->words + PYTHON_AT;
+
+	assert_int_equal(words_count, 2 * frames);
+	for (uint32_t i = 0; i < frames; i++) {
+		assert_int_equal(words[2 * i] & FRAME_ADDRESS, code[(frames - 1 - i) % 3]);
+		assert_int_equal((uint32_t)words[2 * i + 1], frames - 1 - i);
+	}
+}
+
+static void frames_side_by_side_are_read_together(void **state)
+{
+	(void)state;
+	for (uint64_t gap = OBJECT_BYTES; gap >= FRAME_BYTES; gap -= 8) {
+		uint64_t frame = 0, reads;
+
+		make(CPYTHON_ENTRY_FLAG);
+		python.frame_bytes = gap;
+		for (uint32_t i = 0; i < 300; i++)
+			frame = python_frame_add(code[i % 3], i, frame, i % 7 == 0);
+		reads = reads_of(frame);
+		check_lasti(300, maker.walk->python.words_count);
+		if (gap == OBJECT_BYTES)
+			assert_int_equal(reads, 3 + 300 + 2 * 3);
+		else
+			assert_in_range(reads, 3 + 300 * gap / 1024, 300 * gap / 1024 * 3 / 2 + 40);
+		maker_done();
+	}
+}
+
+static void no_read_leaves_the_page_of_its_frame(void **state)
+{
+	uint64_t frame = 0, free;
+
+	(void)state;
+	make(CPYTHON_ENTRY_FLAG);
+	maker_map(HEAP - 0x2000, 0x2000); /* before it is nothing */
+	free = python.next;
+	python.next = HEAP - 0x2000;
+	python.frame_bytes = FRAME_BYTES + 8;
+	for (uint32_t i = 0; i < 60; i++)
+		frame = python_frame_add(code[i % 3], i, frame, 0);
+	python.next = free;
+	make_thread(frame);
+	assert_int_equal(python_walk(), PYTHON_WHOLE);
+	check_lasti(60, maker.walk->python.words_count);
+}
+
+static void a_frame_elsewhere_is_read_there(void **state)
+{
+	uint64_t frame = 0, apart;
+
+	(void)state;
+	make(CPYTHON_ENTRY_SHIM);
+	python.frame_bytes = FRAME_BYTES + 16;
+	for (uint32_t i = 0; i < 60; i++) {
+		frame = python_frame_add(code[i % 3], i, frame, 0);
+		apart = python_frame_add(code[5], 77, 0, 0); /* one that has returned */
+		if (i % 11 == 5) {			     /* a generator's, on the heap */
+			apart = python_object();
+			maker_put(apart + FRAME_CODE, code[++i % 3]);
+			maker_put(apart + FRAME_INSTR, code[i % 3] + i);
+			maker_put(apart + FRAME_PREVIOUS, frame);
+			frame = apart;
+		}
+	}
+	make_thread(frame);
+	assert_int_equal(python_walk(), PYTHON_WHOLE);
+	check_lasti(60, maker.walk->python.words_count);
+}
+
 static void stacks_of_other_entries_have_other_hashes(void **state)
 {
 	uint64_t frame, entered;
@@ -384,6 +468,7 @@ static void nothing_of_a_process_is_believed(void **state)
 		uint64_t frame = 0;
 
 		make(round % 3);
+		python.frame_bytes = FRAME_BYTES + random_next(&seed) % 200;
 		for (uint32_t i = 0; i < 20; i++)
 			frame = python_frame_add(code[i % 7], i, frame, i % 4);
 		make_thread(frame);
@@ -428,6 +513,9 @@ int main(void)
 		WALK(a_state_that_was_remembered_may_be_gone),
 		WALK(another_code_object_at_the_same_address_has_another_sum),
 		WALK(a_function_that_recurs_is_read_once),
+		WALK(frames_side_by_side_are_read_together),
+		WALK(no_read_leaves_the_page_of_its_frame),
+		WALK(a_frame_elsewhere_is_read_there),
 		WALK(stacks_of_other_entries_have_other_hashes),
 		WALK(code_that_is_new_in_its_window_is_told),
 		WALK(nothing_of_a_process_is_believed),

@@ -240,8 +240,8 @@ static inline struct span maker_table(uint64_t start, uint64_t bytes, const stru
 	return span;
 }
 
-/* Walks from maker.regs. Returns the cause (enum truncation). */
-static inline unsigned maker_walk(void)
+/* Spans of that number (struct target_value); 0: nothing is known of them. */
+static inline void maker_walk_as(uint32_t number)
 {
 	struct walk *walk = maker.walk;
 
@@ -250,8 +250,32 @@ static inline unsigned maker_walk(void)
 	walk->hotspot.details = 0;
 	walk->frames_max = USER_FRAMES_MAX;
 	walk->head.truncated = TRUNCATED_NOT;
+	walk->spans_number = number;
 	if (unwind_begin(walk, &maker.regs))
 		unwind_user(walk->level);
+}
+
+/* Walks from maker.regs: what is known of places changes nothing. Returns the cause (enum
+ * truncation). */
+static inline unsigned maker_walk(void)
+{
+	static uint32_t number;
+	const struct walk *walk = maker.walk;
+	uint64_t hashes[2], reads = maker.reads;
+	unsigned causes[2];
+
+	number++;
+	for (int i = 0; i < 2; i++) {
+		maker_walk_as(number);
+		hashes[i] = walk->head.key.hash;
+		causes[i] = walk->head.truncated;
+	}
+	maker.reads = reads;
+	maker_walk_as(0);
+	for (int i = 0; i < 2; i++) {
+		if (hashes[i] != walk->head.key.hash || causes[i] != walk->head.truncated)
+			abort();
+	}
 	return walk->head.truncated;
 }
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A CPython that is named in a debug file only, where this isn't found by its build id on this
+ * host: one in the process's own root, or named by .gnu_debuglink. That lies wherever the target
+ * likes, so looking for it may hang or take its time: it is a job of its own, when the table is
+ * there already, and what hangs costs nothing else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "symbol/debugfile.h"
+#include "unwind/tables_state.h"
+
+#define CHECKED_MAX (128 << 20) /* a tenth of a second; others wait for their tables meanwhile */
+
+struct python_search {
+	struct job job;
+	struct tables *tables;
+	struct table *table;	  /* the loop's: run() doesn't touch it */
+	struct symbol_file *file; /* whose path `opening` has */
+	struct opening opening;
+	struct cpython_file *found;
+	bool in_root; /* it was named in the process's own root */
+};
+
+/* ---- on the worker's thread ---- */
+
+static int open_debug(const struct python_search *mine, int fd, int root_fd, bool *in_root)
+{
+	struct debug_search search = {
+		.root_fd = mine->opening.root ? root_fd : -1,
+		.path = mine->opening.path,
+		.debugging_dir = symbol_file_debugging_dir(mine->file),
+		.checked_max = CHECKED_MAX,
+	};
+	struct debug_found found = {0};
+
+	if (mine->opening.root && root_fd < 0)
+		return -ENOENT; /* ours would be another */
+	int debug_fd = debugfile_open(fd, &search, &found);
+	*in_root = found.in_root;
+	free(found.path);
+	return debug_fd;
+}
+
+static void run(struct job *job)
+{
+	struct python_search *mine = (struct python_search *)job;
+	_cleanup_close_ int root_fd = opening_open_root(&mine->opening);
+	_cleanup_close_ int own = -1;
+	int fd = opening_open(&mine->opening, root_fd, &own);
+
+	if (fd < 0)
+		return;
+	_cleanup_close_ int debug_fd = open_debug(mine, fd, root_fd, &mine->in_root);
+	if (debug_fd >= 0 && python_is_brief(debug_fd))
+		python_read(fd, debug_fd, &mine->found);
+	if (opening_check(&mine->opening, fd) < 0)
+		free(TAKE_PTR(mine->found));
+}
+
+/* ---- on the loop's ---- */
+
+static void done(struct job *job, bool finished)
+{
+	struct python_search *mine = (struct python_search *)job;
+	struct tables *tables = mine->tables;
+	struct table *table = mine->table;
+
+	table->searching = false;
+	if (!finished) {
+		hung_add(&tables->search_hung, mine->opening.stat.st_dev);
+		return;
+	}
+	symbol_file_hold(mine->file, &mine->opening);
+	if (!mine->found || table->python)
+		return;
+	table->python = TAKE_PTR(mine->found);
+	if (mine->in_root)
+		table->python_root = symbol_root_ref(mine->opening.root);
+	tables->stats.pythons_late++;
+	tables->changed(tables->arg);
+}
+
+static void free_search(struct job *job)
+{
+	struct python_search *mine = (struct python_search *)job;
+
+	free(mine->found);
+	opening_done(&mine->opening);
+	symbol_file_unref(mine->file);
+	free(mine);
+}
+
+void python_search(struct tables *tables, struct table *table, struct symbol_file *file)
+{
+	struct python_search *mine = table->searching ? NULL : calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return;
+	mine->job = (struct job){.run = run, .done = done, .free = free_search};
+	mine->tables = tables;
+	mine->table = table;
+	mine->file = symbol_file_ref(file);
+	if (symbol_file_opening(file, &table->place, &mine->opening) < 0 ||
+	    hung_has(&tables->search_hung, mine->opening.stat.st_dev)) {
+		free_search(&mine->job);
+		return;
+	}
+	table->searching = true;
+	worker_submit(tables->worker, &mine->job);
+}
