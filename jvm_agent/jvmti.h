@@ -47,7 +47,7 @@ enum jvmti_event {
 	JVMTI_DYNAMIC_CODE_GENERATED = 70,
 };
 #define JVMTI_EVENT_FIRST 50 /* the first of the table of callbacks */
-#define JVMTI_CALLBACKS	  37 /* JDK 8 knows 35; it takes as many as it knows */
+#define JVMTI_CALLBACKS	  37 /* JDK 8 knows 35, 25 knows more; a VM takes those that it knows */
 
 struct jvmti_callbacks {
 	jvm_function each[JVMTI_CALLBACKS];

@@ -148,6 +148,9 @@ class ToldSession(Session):
         wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
         self.daemon.profile(pids=[program.pid], frequency=HZ, max_overhead=0, java_source="agent")
         wait_for(lambda: self.daemon.processes()[program.pid].get("java_agent") == "attached", 60)
+        program.ready()
+        # What was sampled until now goes; the agent stays.
+        self.daemon.put_ok({"cmd": {"probe": ["mem"]}})
         self.params = {"java_source": "agent"}
         return super().sampled(program)
 
