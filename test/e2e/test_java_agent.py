@@ -184,8 +184,10 @@ def test_stacks_are_those_that_the_program_knows(told, java, leaf):
     if leaf not in found:
         pytest.skip(f"Java {java.name} has no {leaf}")
     print(f"java_agent: {java.name} {leaf}: {found[leaf].text(1)}")
-    assert found[leaf].total >= 100
-    assert found[leaf].share("right") >= 0.95, found[leaf].text()
+    total = found[leaf].total
+    assert total >= 20
+    # Of few samples one or two may be anything.
+    assert (1 - found[leaf].share("right")) * total <= max(0.05 * total, 2), found[leaf].text()
 
 
 @each_java
