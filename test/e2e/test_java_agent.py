@@ -45,7 +45,7 @@ def assert_named(daemon, vm):
     stacks = [s for s in stacks if not any("Thread.sleep" in frame for frame in s.frames)]
     assert sum(s.value for s in stacks) > 100, stacks
     inlined = "truth.Attached.latePart (Attached.java:"
-    assert share(stacks, lambda s: any(f.startswith(inlined) for f in s.frames)) > 0.9, stacks
+    assert share(stacks, lambda s: any(f.startswith(inlined) for f in s.frames)) > 0.7, stacks
     agents = daemon.config()["status"]["java"]["agents"]
     assert agents["given"] > 3 and agents["codes"] > 100 and agents["lost"] == 0, agents
     assert (agents["attached"], agents["failed"]) == (1, 0)
