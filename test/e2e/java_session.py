@@ -34,8 +34,6 @@ class Measured(NamedTuple):
 class Session:
     """A daemon, and what it said of the programs of each VM."""
 
-    params = {}  # more of them
-
     def __init__(self):
         self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
         self.daemon = Daemon(self.work).start()
@@ -67,7 +65,7 @@ class Session:
         os.kill(program.pid, signal.SIGSTOP)
         time.sleep(0.2)
         told = program.written()
-        self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0, **self.params)
+        self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0)
         clocks, cpu_ns = program.clocks(told), program.target.cpu_ns_now()
         observer = Observer(HZ)
         os.kill(program.pid, signal.SIGCONT)
