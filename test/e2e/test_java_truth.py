@@ -8,7 +8,7 @@ from java_session import Session
 from java_truth import OUTSIDE, Told, Truth, merged
 from javas import MODES, all_leaves, javas, missing_releases
 
-LEAST = 150  # samples of a leaf
+LEAST = 100  # samples of a leaf
 ROOTED = 0.98  # of a leaf's; of all together:
 ALL_ROOTED = 0.995
 RIGHT = 0.98  # with those that end on their way to where the leaf has told its stack:
