@@ -28,6 +28,7 @@ static __always_inline void hotspot_begin(struct walk *walk)
 #define HOTSPOT_ENTRY_BYTES 128	 /* an interpreted frame that isn't complete has fewer */
 #define HOTSPOT_SENDER_MAX  4096 /* between it and its caller's sp: parameters and locals */
 #define HOTSPOT_AX	    0
+#define HOTSPOT_COOKIE	    (~(uint64_t)0)
 #define HOTSPOT_BX	    3
 #define HOTSPOT_SI	    4
 #define HOTSPOT_DI	    5
@@ -145,7 +146,12 @@ static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *
 	if (!hotspot_is_on_fp(place))
 		return true;
 	caller->known = WALK_FP;
-	return read_word(walk, at - ARCH_WORD, &caller->fp);
+	if (!read_word(walk, at - ARCH_WORD, &caller->fp))
+		return false;
+	if (place != PLACE_BY_FP || caller->pc != HOTSPOT_COOKIE)
+		return true;
+	caller->sp += ARCH_WORD; /* the stub that a method's barrier calls has pushed it first */
+	return read_word(walk, at + ARCH_WORD, &caller->pc);
 }
 
 /* Whether the caller is at that place; then walk->caller is it. */
@@ -268,6 +274,8 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return STEP_END;
 	if (blob->frame_words)
 		return caller_by_size(walk, caller);
+	if (hotspot_try(walk->level, PLACE_BY_FP))
+		return STEP_ON;
 	return caller_bare(walk->level, true);
 }
 

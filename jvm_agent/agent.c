@@ -11,11 +11,8 @@
 
 #include <errno.h>
 
-#define EXPORT	    __attribute__((visibility("default")))
-#define TRIES	    3
-#define FAILED_FILE 2 /* what Agent_OnAttach returns where there is no file */
-#define FAILED_VM   3 /* … the VM lets it have no events */
-#define FAILED_SAY  4 /* … the options make no sense */
+#define EXPORT __attribute__((visibility("default")))
+#define TRIES  3
 
 typedef int32_t (*env_call)(java_vm *, jvmti_env **, int32_t);
 typedef int32_t (*capabilities_call)(jvmti_env *, const struct jvmti_capabilities *);
@@ -225,16 +222,16 @@ static int32_t start(java_vm *vm, const char *folder, uint64_t max)
 	if (running)
 		end(true); /* a new file may have its name by now */
 	if (!find_vm(vm))
-		return FAILED_VM;
+		return JAVA_AGENT_NOT_NOW;
 	lock_take(&agent.lock);
 	int r = journal_open(&agent.journal, folder, max);
 	agent.running = r == 0;
 	lock_give(&agent.lock);
 	if (r < 0)
-		return FAILED_FILE;
+		return JAVA_AGENT_NO_FILE;
 	if (!events_on()) {
 		end(false);
-		return FAILED_VM;
+		return JAVA_AGENT_NOT_NOW;
 	}
 	generate();
 	return 0;
@@ -262,6 +259,6 @@ int32_t Agent_OnAttach(java_vm *vm, char *options, void *reserved)
 	for (; at && *at >= '0' && *at <= '9' && max <= JAVA_SYMBOLS_BYTES_MAX; at++)
 		max = 10 * max + (uint64_t)(*at - '0');
 	if (!at || *at != ',' || max < JAVA_SYMBOLS_BYTES_MIN || max > JAVA_SYMBOLS_BYTES_MAX)
-		return FAILED_SAY;
+		return JAVA_AGENT_OPTIONS;
 	return start(vm, at + 1, max);
 }

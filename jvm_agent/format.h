@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What Agent_OnAttach returns where it can't begin. */
+#define JAVA_AGENT_NO_FILE	2
+#define JAVA_AGENT_NOT_NOW	3 /* the VM lets it have no events: it has not begun yet */
+#define JAVA_AGENT_OPTIONS	4 /* they make no sense */
+
 #define JAVA_SYMBOLS_NAME	"java-symbols.bin"
 #define JAVA_SYMBOLS_MAGIC	0x736d79736176616aULL /* "javasyms" */
 #define JAVA_SYMBOLS_VERSION	1

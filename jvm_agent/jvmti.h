@@ -3,7 +3,7 @@
  * The parts of the JVM Tool Interface and of JNI that the agent uses, by the numbers that their
  * specifications give them ("Function Index", "Event Index", "Capability"; positions in the tables
  * begin with 1 there, with 0 here). So no JDK is needed to build. They have been the same from JDK
- * 5 on; test/unit/test_jvmti.c compares them with a JDK's header where there is one.
+ * 5 on; test/e2e/test_java_attach.py compares them with a JDK's header where there is one.
  */
 #pragma once
 
@@ -47,7 +47,7 @@ enum jvmti_event {
 	JVMTI_DYNAMIC_CODE_GENERATED = 70,
 };
 #define JVMTI_EVENT_FIRST 50 /* the first of the table of callbacks */
-#define JVMTI_CALLBACKS	  37 /* JDK 8 knows 35; it takes as many as it knows */
+#define JVMTI_CALLBACKS	  37 /* JDK 8 knows 35, 25 knows more; a VM takes those that it knows */
 
 struct jvmti_callbacks {
 	jvm_function each[JVMTI_CALLBACKS];

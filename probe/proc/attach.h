@@ -32,6 +32,7 @@ enum attach_result {
 	ATTACH_SOCKET,	 /* what is at the socket's name isn't the VM's */
 	ATTACH_SILENT,	 /* the VM didn't answer in time */
 	ATTACH_REFUSED,	 /* the VM said no: its text */
+	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
 	ATTACH_RESULT_COUNT
 };
@@ -50,8 +51,8 @@ struct attach_process {
 		.pidfd = -1, .root_fd = -1, .cwd_fd = -1                                           \
 	}
 
-/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer; that
- * closes its descriptors, and leaves the rest. */
+/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer;
+ * that closes its descriptors, and leaves the rest. */
 enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64_t start_ticks);
 void attach_process_done(struct attach_process *process);
 

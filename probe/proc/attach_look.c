@@ -28,7 +28,8 @@ const char *attach_result_name(enum attach_result result)
 		[ATTACH_DISABLED] = "disabled", [ATTACH_STOPPED] = "stopped",
 		[ATTACH_FOLDER] = "folder",	[ATTACH_FILE] = "file",
 		[ATTACH_SOCKET] = "socket",	[ATTACH_SILENT] = "silent",
-		[ATTACH_REFUSED] = "refused",	[ATTACH_SYSTEM] = "system",
+		[ATTACH_REFUSED] = "refused",	[ATTACH_NOT_NOW] = "not_now",
+		[ATTACH_SYSTEM] = "system",
 	};
 
 	return names[result];

@@ -41,7 +41,8 @@ bool attach_load(struct attach_dialogue *mine, const char *options);
 /* The request's bytes in `out`: the version, then four strings with their NULs. 0: no room. */
 size_t attach_request(char *out, size_t room, const char *path, const char *options);
 
-/* What the VM answered to it (`len` bytes): DONE, or REFUSED with its text in `text`. */
+/* What the VM answered to it (`len` bytes): DONE, NOT_NOW, or REFUSED with its text
+ * in `text`. */
 enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES]);
 
 /* ---- attach_look.c ---- */

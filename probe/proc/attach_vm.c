@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "jvm_agent/format.h"
 #include "proc/attach_state.h"
 
 #define REPLY_BYTES 4096
@@ -197,9 +198,9 @@ static bool read_number(const char **at, const char *end, long *number)
 /* The command's own code, then what the agent returned: a number (JDK 8), or `return code: N`. */
 enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES])
 {
-	static const char said[] = "return code: ";
+	static const char said[] = "return code: ", early[] = "only permitted in the live phase";
 	const char *at = reply, *end = reply + len;
-	long code, returned;
+	long code, returned = 0;
 
 	text[0] = '\0';
 	if (len == 0)
@@ -212,8 +213,13 @@ enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_
 			at += sizeof(said) - 1;
 		if (read_number(&at, end, &returned) && returned == 0)
 			return ATTACH_DONE;
+		if (at != rest && returned == JAVA_AGENT_NOT_NOW)
+			return ATTACH_NOT_NOW;
 		at = rest;
 	}
+	/* JDK 21 and later say it themselves. */
+	if (memmem(at, (size_t)(end - at), early, sizeof(early) - 1))
+		return ATTACH_NOT_NOW;
 	keep_text(at, (size_t)(end - at), text);
 	return ATTACH_REFUSED;
 }

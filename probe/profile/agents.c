@@ -16,7 +16,7 @@
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
-#define SIGNALS_NS     (5 * NS_PER_S)
+#define BEGINS_NS      (2 * NS_PER_S)
 
 #define FILE_BYTES_MAX (11U << 20) /* the agent's own maximum is 10 MiB */
 
@@ -92,25 +92,45 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	struct agents *agents = agent->agents;
 	int before[] = {agent->folder_fd, agent->tmp_fd};
 	struct target *target = target_of(agent);
-	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
 
 	close_later(agents->foreign, before, ARRAY_SIZE(before));
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;
-	if (agent->file && fd >= 0)
-		close(fd); /* the folder is the same */
-	else if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX) < 0)
-		agent->file = NULL;
+	if (!agent->file) { /* else the folder is the same */
+		int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX,
+					  agents->foreign) < 0)
+			agent->file = NULL;
+	}
 	if (target)
 		target->jvmfile = agent->file;
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
+}
+
+/* What passes by itself is looked at again soon: nothing was asked of the VM. 0: it doesn't. */
+static uint64_t passes_ns(const struct agent *agent)
+{
+	if (agent->step != AGENT_FAILED)
+		return 0;
+	switch (agent->answer.result) {
+	case ATTACH_STOPPED:
+		return STOPPED_NS;
+	case ATTACH_SIGNALS:
+	case ATTACH_NOT_NOW:
+		return BEGINS_NS;
+	default:
+		return 0;
+	}
 }
 
 static void failed(struct agent *agent, const struct attach_answer *answer)
 {
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
+	if (passes_ns(agent))
+		return;
 	log_warn("target %d: its Java VM can't be asked: %s%s%s", (int)agent->pid,
 		 attach_result_name(answer->result), answer->text[0] ? ": " : "", answer->text);
 }
@@ -195,16 +215,11 @@ static struct agent *find_renamed(const struct agents *agents, const struct targ
 	return NULL;
 }
 
-/* What passes by itself is looked at again soon: nothing was asked of the VM. */
 static bool may_ask_again(const struct agent *agent)
 {
-	uint64_t interval_ns = agent->agents->interval_ns;
+	uint64_t passes = passes_ns(agent);
 
-	if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_STOPPED)
-		interval_ns = STOPPED_NS;
-	else if (agent->step == AGENT_FAILED && agent->answer.result == ATTACH_SIGNALS)
-		interval_ns = SIGNALS_NS;
-	return loop_now_ns() - agent->asked_ns >= interval_ns;
+	return loop_now_ns() - agent->asked_ns >= (passes ? passes : agent->agents->interval_ns);
 }
 
 void agents_meet(struct agents *agents, struct target *target)

@@ -164,43 +164,6 @@ void agent_start(struct agent *agent)
 	worker_submit(agents->foreign, &mine->job);
 }
 
-struct dropping {
-	struct job job;
-	struct jvmfile *file;
-};
-
-static void drop(struct job *job)
-{
-	struct dropping *mine = (struct dropping *)job;
-
-	jvmfile_unref(TAKE_PTR(mine->file));
-}
-
-static void dropped(struct job *job, bool finished)
-{
-	(void)job, (void)finished;
-}
-
-static void free_dropping(struct job *job)
-{
-	drop(job);
-	free(job);
-}
-
-/* Closing waits for the target's file system. */
-static void drop_later(struct worker *worker, struct jvmfile *file)
-{
-	struct dropping *mine = file ? calloc(1, sizeof(*mine)) : NULL;
-
-	if (!mine) {
-		jvmfile_unref(file);
-		return;
-	}
-	mine->job = (struct job){.run = drop, .done = dropped, .free = free_dropping};
-	mine->file = file;
-	worker_submit(worker, &mine->job);
-}
-
 void agent_stop(struct agent *agent)
 {
 	struct agents *agents = agent->agents;
@@ -212,7 +175,7 @@ void agent_stop(struct agent *agent)
 	bool there = agent->folder_fd >= 0;
 
 	agent->stopping = true;
-	drop_later(agents->foreign, TAKE_PTR(agent->file));
+	jvmfile_unref(TAKE_PTR(agent->file));
 	agent->folder_fd = agent->tmp_fd = -1;
 	int r = there ? attach_begin(&agent->attach, &agent->process, &order) : -ENOENT;
 	close_later(agents->foreign, fds, ARRAY_SIZE(fds));

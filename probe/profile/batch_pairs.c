@@ -101,7 +101,7 @@ static int64_t find_java(const struct placing *placing, const uint64_t pair[2])
 	struct jvmcode *java = codes_find_java(placing->target, pair);
 	struct spot_key key = java_key(java, pair);
 	struct jvm_frame frames[JVM_FRAMES_MAX];
-	bool is_new, unsure = false;
+	bool is_new = false, unsure = false;
 	int64_t number = batch_reserve_spots(batch, JVM_FRAMES_MAX);
 
 	if (number == 0)

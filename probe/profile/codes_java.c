@@ -92,20 +92,20 @@ static void release(void *layout)
 static int read_told(struct jvmcode **code, const struct java_layout *layout,
 		     const struct process_memory *memory, const uint64_t pair[2])
 {
-	enum jvmfile_memory there = JVMFILE_UNKNOWN;
+	struct jvmfile_memory there = {.what = JVMFILE_UNKNOWN};
 
 	if (!layout->file || kind_of(pair[0]) == FRAME_JAVA_METHOD)
 		return -ENOENT;
-	switch (jvmcode_check(&layout->vm, memory, pair[0], pair[1])) {
+	switch (jvmcode_check(&layout->vm, memory, pair[0], pair[1], &there.from, &there.to)) {
 	case 0:
-		there = JVMFILE_THERE;
+		there.what = JVMFILE_THERE;
 		break;
 	case -ESTALE:
-		there = JVMFILE_GONE;
+		there.what = JVMFILE_GONE;
 		break;
 	}
 	jvmfile_update(layout->file);
-	return jvmfile_read(layout->file, pair[0], pair[1], there, code);
+	return jvmfile_read(layout->file, pair[0], pair[1], &there, code);
 }
 
 static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,

@@ -46,6 +46,15 @@ static void put(struct state *state, size_t frame, enum merged_shown shown)
 	state->out[state->count++] = (struct merged){(uint32_t)frame & 0xffffff, shown};
 }
 
+/* A matter of course where Python's or Java's frames are leafward of it. */
+static bool is_runtimes(const struct state *state, uint8_t what)
+{
+	bool own = what & (NATIVE_LOOP | NATIVE_OWN);
+
+	return (what & NATIVE_VM && state->java_below) ||
+	       (state->any && (what & NATIVE_LOOP || (own && state->below)));
+}
+
 static void put_native(struct state *state, size_t i)
 {
 	uint8_t what = state->in->natives[i];
@@ -53,16 +62,12 @@ static void put_native(struct state *state, size_t i)
 	bool caller = i > 0 && state->in->natives[i - 1] & NATIVE_LOOP;
 
 	state->java_below |= what & NATIVE_JAVA;
-	if (what & NATIVE_VM && state->java_below)
-		put(state, i, SHOWN_NATIVE);
-	else if (!state->any)
-		put(state, i, SHOWN_ALWAYS);
-	else if (what & NATIVE_JIT && caller)
+	if (state->any && what & NATIVE_JIT && caller)
 		return; /* the trampoline of what the loop runs */
-	else if (what & NATIVE_LOOP || (own && state->below))
+	if (is_runtimes(state, what))
 		put(state, i, SHOWN_NATIVE);
 	else
-		put(state, i, own ? SHOWN_UNLESS_CALL : SHOWN_ALWAYS);
+		put(state, i, state->any && own ? SHOWN_UNLESS_CALL : SHOWN_ALWAYS);
 }
 
 static void put_segments(struct state *state, size_t segments)

@@ -24,9 +24,10 @@ struct jvmcode;
 int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 		 const struct process_memory *memory, uint64_t word, uint64_t detail);
 
-/* Whether that code is still there: 0, or as jvmcode_read() says. */
+/* Whether that code (no interpreted method) is still there, and where: 0, or as jvmcode_read()
+ * says. */
 int jvmcode_check(const struct jvm_layout *layout, const struct process_memory *memory,
-		  uint64_t word, uint64_t detail);
+		  uint64_t word, uint64_t detail, uint64_t *from, uint64_t *to);
 
 struct jvmcode *jvmcode_ref(struct jvmcode *code);
 void jvmcode_unref(struct jvmcode *code);

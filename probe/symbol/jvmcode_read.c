@@ -143,7 +143,7 @@ int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 }
 
 int jvmcode_check(const struct jvm_layout *layout, const struct process_memory *memory,
-		  uint64_t word, uint64_t detail)
+		  uint64_t word, uint64_t detail, uint64_t *from, uint64_t *to)
 {
 	struct jvm_reader reader = {.layout = layout, .memory = memory, .left = READ_BYTES_MAX};
 	struct jvmblob blob = {0};
@@ -151,5 +151,7 @@ int jvmcode_check(const struct jvm_layout *layout, const struct process_memory *
 
 	if (r < 0)
 		return r;
+	*from = blob.code;
+	*to = blob.code_end;
 	return blob.id == (uint32_t)detail ? 0 : -ESTALE;
 }

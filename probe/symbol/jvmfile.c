@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/loop.h"
 #include "bpf/sample.h"
 #include "symbol/jvmfile_state.h"
@@ -14,7 +15,8 @@
 /* A sample is as old at most when its code is asked for, and the agent as late. */
 #define MOMENT_NS NS_PER_S
 
-int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max)
+int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
+		struct worker *closer)
 {
 	_cleanup_close_ int folder = folder_fd;
 	struct jvmfile *file = calloc(1, sizeof(*file));
@@ -31,6 +33,7 @@ int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_m
 	file->fd = -1;
 	file->owner = owner;
 	file->bytes_max = bytes_max;
+	file->closer = closer;
 	*ret = file;
 	return 0;
 }
@@ -46,8 +49,13 @@ void jvmfile_unref(struct jvmfile *file)
 {
 	if (!file || atomic_fetch_sub(&file->refs, 1) != 1)
 		return;
-	cleanup_close(&file->fd);
-	cleanup_close(&file->folder_fd);
+	int fds[] = {file->fd, file->folder_fd};
+	if (file->closer) {
+		close_later(file->closer, fds, ARRAY_SIZE(fds));
+	} else {
+		cleanup_close(&fds[0]);
+		cleanup_close(&fds[1]);
+	}
 	pthread_mutex_destroy(&file->lock);
 	map_free(file->alive);
 	free(file->codes);
@@ -77,9 +85,19 @@ int jvmfile_load(const struct jvmfile *file, uint64_t offset, struct java_record
 	return 0;
 }
 
+/* The VM tells of its code some moments late: what is there now may not be in the file yet. */
+static bool may_be_there(const struct jvmfile_code *code, uint32_t id,
+			 const struct jvmfile_memory *memory)
+{
+	if (memory->what == JVMFILE_GONE)
+		return false;
+	return memory->what == JVMFILE_UNKNOWN || !id ||
+	       (code->from == memory->from && code->to == memory->to);
+}
+
 /* The newest one that had the address and may have that id. NULL: none. */
 static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_t id,
-				 enum jvmfile_memory memory, bool *unsure)
+				 const struct jvmfile_memory *memory, bool *unsure)
 {
 	uint64_t now = loop_now_ns();
 	struct jvmfile_code *best = NULL;
@@ -98,7 +116,7 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 		if (code->id)
 			continue;
 		bool alive = !code->unloaded_ns;
-		if ((memory == JVMFILE_GONE && alive) || (memory == JVMFILE_THERE && !alive))
+		if (alive ? !may_be_there(code, id, memory) : memory->what == JVMFILE_THERE)
 			continue;
 		if (!alive && now - code->unloaded_ns > MOMENT_NS)
 			break; /* it had gone before the sample */
@@ -112,7 +130,7 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 }
 
 static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
-		     enum jvmfile_memory memory, struct jvmcode **ret)
+		     const struct jvmfile_memory *memory, struct jvmcode **ret)
 {
 	_cleanup_free_ struct java_record *record = NULL;
 	struct jvmfile_code *code;
@@ -147,8 +165,8 @@ static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
 	return r;
 }
 
-int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail, enum jvmfile_memory memory,
-		 struct jvmcode **ret)
+int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
+		 const struct jvmfile_memory *memory, struct jvmcode **ret)
 {
 	if (word >> FRAME_KIND_SHIFT == FRAME_JAVA_METHOD)
 		return -ENOENT; /* it is interpreted */

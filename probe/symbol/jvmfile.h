@@ -16,11 +16,15 @@
 
 struct jvmfile;
 
-/* In the data folder `folder_fd` (taken over whatever is returned), whose files have to be
- * `owner`'s. -ENOMEM */
-int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max);
+struct worker;
 
-/* On any thread. The last one closes the folder and the file: by close(), so in a job. */
+/* In the data folder `folder_fd` (taken over whatever is returned), whose files have to be
+ * `owner`'s. `closer` closes what is open in the end; NULL: whoever has the last reference.
+ * -ENOMEM */
+int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
+		struct worker *closer);
+
+/* On any thread. */
 struct jvmfile *jvmfile_ref(struct jvmfile *file);
 void jvmfile_unref(struct jvmfile *file);
 
@@ -29,10 +33,13 @@ void jvmfile_unref(struct jvmfile *file);
 int jvmfile_update(struct jvmfile *file);
 
 /* Whether the code that a pair of words names is still in the VM, as far as its memory tells. */
-enum jvmfile_memory {
-	JVMFILE_UNKNOWN, /* its memory can't be read */
-	JVMFILE_THERE,	 /* that id is there now */
-	JVMFILE_GONE,	 /* another one is there */
+struct jvmfile_memory {
+	enum {
+		JVMFILE_UNKNOWN, /* its memory can't be read */
+		JVMFILE_THERE,	 /* that id is there now: at [from, to) */
+		JVMFILE_GONE,	 /* another one is there */
+	} what;
+	uint64_t from, to;
 };
 
 /*
@@ -40,8 +47,8 @@ enum jvmfile_memory {
  * once is never given for two of them. -ENOENT: nothing is known of that address; -ESTALE: it had
  * several within a moment, and it can't be told which one it is.
  */
-int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail, enum jvmfile_memory memory,
-		 struct jvmcode **ret);
+int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
+		 const struct jvmfile_memory *memory, struct jvmcode **ret);
 
 struct jvmfile_stats {
 	uint64_t codes;	   /* known, those that have gone included */

@@ -64,7 +64,7 @@ static int read_places(struct jvmcode_reading *reading, struct cursor *cursor, u
 	uint64_t pc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t distance, node;
+		uint32_t distance = 0, node = 0;
 		int r = varint(cursor, &distance);
 
 		if (r == 0)

@@ -29,6 +29,7 @@ struct jvmfile {
 	int folder_fd, fd;
 	uid_t owner;
 	size_t bytes_max;
+	struct worker *closer;
 	uint64_t device, inode, began_ns;
 	uint64_t at; /* what is before it was read */
 	struct jvmfile_code *codes;

@@ -60,7 +60,7 @@ static void unload(struct jvmfile *file, uint64_t address, uint64_t time_ns)
 static int add_code(struct jvmfile *file, const struct java_record *record, uint64_t offset)
 {
 	uint64_t from = record->code.address, to = from + record->code.size;
-	uint32_t *place;
+	uint32_t *place = NULL;
 
 	if (to < from || to > FRAME_ADDRESS)
 		return -EBADMSG;
@@ -68,7 +68,7 @@ static int add_code(struct jvmfile *file, const struct java_record *record, uint
 	int r = make_room(file);
 	if (r == 0)
 		r = map_put(file->alive, &from, (void **)&place);
-	if (r < 0)
+	if (r < 0 || !place)
 		return r == -ENOSPC ? 0 : r; /* it is lost */
 	*place = file->codes_count;
 	file->codes[file->codes_count++] = (struct jvmfile_code){
@@ -231,7 +231,7 @@ static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 
 static int update(struct jvmfile *file)
 {
-	struct stat stat;
+	struct stat stat = {0};
 	_cleanup_close_ int fd = open_file(file, &stat);
 
 	if (fd < 0)

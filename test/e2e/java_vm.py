@@ -18,10 +18,10 @@ def inner_pid(pid):
 class Vm:
     """A Java VM that runs truth.Attached. `before`: a command that runs it."""
 
-    def __init__(self, java, work, *flags, before=(), env=None):
+    def __init__(self, java, work, *flags, before=(), env=None, late=1000):
         need_classes()
         self.log = work / f"vm-{time.monotonic_ns()}.log"
-        argv = [*before, *java.argv("Attached", flags=flags)]
+        argv = [*before, *java.argv("Attached", late, flags=flags)]
         with self.log.open("wb") as out:
             self.popen = subprocess.Popen([str(arg) for arg in argv], stdout=out, stderr=out, env=env)
         wait_for(lambda: "ready" in self.log.read_text(), 60, why="a VM")

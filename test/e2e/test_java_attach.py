@@ -2,6 +2,7 @@
 harms nobody, and nothing stays behind."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import java_symbols
-from helpers import BIN, wait_for
+from helpers import BIN, ROOT, wait_for
 
 ATTACH = BIN.parent / "test/java/attach"
 BYTES = 10 << 20
@@ -341,3 +342,40 @@ def test_the_file_is_bounded_and_rewritten(vm, attaching):
         time.sleep(0.05)
     assert_attached(attached.say("stop")[0])
     assert one.left() == [] and one.alive()
+
+
+def camel(name):
+    """SET_EVENT_CALLBACKS: SetEventCallbacks"""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def test_the_numbers_are_those_of_the_interface(java, work):
+    """What jvm_agent/jvmti.h has by number a JDK's own header has by name."""
+    home = Path(java.path).resolve().parents[1]
+    includes = [home / "include", home / "include/linux"]
+    if not includes[0].joinpath("jvmti.h").exists():
+        pytest.skip(f"{java.name} has no jvmti.h")
+    ours = (ROOT / "jvm_agent/jvmti.h").read_text()
+    functions = re.findall(r"^\tJVMTI_(\w+) = (\d+),$", ours, re.M)
+    positions = {name: int(number) for name, number in functions
+                 if camel(name) not in ("VmDeath", "CompiledMethodLoad", "CompiledMethodUnload",
+                                        "DynamicCodeGenerated")}  # fmt: skip
+    events = {name: int(number) for name, number in functions if name not in positions}
+    assert len(positions) == 13 and len(events) == 4
+    lines = [f'offsetof(struct jvmtiInterface_1_, {camel(name)}) / 8 == {number}'
+             for name, number in positions.items()]  # fmt: skip
+    lines += [f"JVMTI_EVENT_{name} == {number}" for name, number in events.items()]
+    lines += [f"offsetof(jvmtiEventCallbacks, {camel(name).replace('VmDeath', 'VMDeath')}) / 8 == {number - 50}"
+              for name, number in events.items()]  # fmt: skip
+    lines += ["offsetof(struct JNINativeInterface_, DeleteLocalRef) / 8 == 23",
+              "offsetof(struct JNIInvokeInterface_, GetEnv) / 8 == 6",
+              "sizeof(jvmtiCapabilities) == 16", "sizeof(jvmtiEventCallbacks) >= 35 * 8",
+              "sizeof(jvmtiLineNumberEntry) == 16", "sizeof(jvmtiAddrLocationMap) == 16",
+              "offsetof(jvmtiCompiledMethodLoadInlineRecord, pcinfo) == 32", "sizeof(PCStackInfo) == 32",
+              "JVMTI_CMLR_INLINE_INFO == 2", "JNI_VERSION_1_6 == 0x10006"]  # fmt: skip
+    source = work / "numbers.c"
+    source.write_text("#include <stddef.h>\n#include <jvmti.h>\n#include <jvmticmlr.h>\n" +
+                      "".join(f'_Static_assert({line}, "{n}");\n' for n, line in enumerate(lines)))  # fmt: skip
+    flags = [f"-I{path}" for path in includes]
+    done = subprocess.run(["cc", *flags, "-fsyntax-only", source], capture_output=True, text=True)
+    assert done.returncode == 0, (done.stderr, lines)

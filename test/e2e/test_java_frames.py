@@ -11,6 +11,7 @@ import pytest
 
 from helpers import BIN, wait_for
 from javas import CLASSES, SOURCES, javas
+from waiting import stands_by
 
 HZ = 997
 ENOUGH = 400  # samples
@@ -69,6 +70,7 @@ def profiled(profiler, target, enough=ENOUGH, **params):
     profiler.profile(pids=[target.pid], **params)
     wait_for(lambda: profiler.folded(pid=target.pid).total() >= enough, 60, 0.5, "enough samples")
     os.kill(target.pid, signal.SIGSTOP)
+    wait_for(lambda: stands_by(target), why="all of its threads stand still")
     return profiler.folded(pid=target.pid)
 
 

@@ -125,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memcpy(file + sizeof(header), data + HEADER_BYTES, bytes - HEADER_BYTES);
 	if (data[0] & 1)
 		fix_checks(file, len);
-	demand(jvmfile_new(&known, dup(folder), geteuid(), FILE_BYTES) == 0);
+	demand(jvmfile_new(&known, dup(folder), geteuid(), FILE_BYTES, NULL) == 0);
 	put(folder, file, len < sizeof(header) + data[2] ? len : sizeof(header) + data[2]);
 	jvmfile_update(known);
 	put(folder, file, len);
@@ -133,7 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	for (uint32_t id = 0; id < 3; id++) {
 		uint64_t word = (uint64_t)FRAME_JAVA << FRAME_KIND_SHIFT | address;
 
-		if (jvmfile_read(known, word, id, data[3] % 3, &code) == 0)
+		struct jvmfile_memory memory = {data[3] % 3, CODE_AT, CODE_AT + data[4]};
+
+		if (jvmfile_read(known, word, id, &memory, &code) == 0)
 			check_piece(code, address);
 	}
 	jvmfile_unref(known);

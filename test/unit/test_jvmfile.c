@@ -13,13 +13,15 @@ struct scene {
 	struct folder folder;
 	struct buf out;
 	struct jvmfile *file;
+	bool short_now; /* what is there with the id 6 has 32 bytes */
 };
 
 static void scene_make(struct scene *scene)
 {
 	*scene = (struct scene){.out = BUF_INIT(BYTES_MAX)};
 	folder_make(&scene->folder);
-	assert_int_equal(jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX), 0);
+	assert_int_equal(
+		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX, NULL), 0);
 	maker_begin(&scene->out, 0);
 }
 
@@ -56,10 +58,13 @@ static uint64_t word_of(uint64_t kind, uint64_t address)
 	return kind << FRAME_KIND_SHIFT | address;
 }
 
-static int read_at(struct scene *scene, uint64_t address, uint32_t id, enum jvmfile_memory memory,
+static int read_at(struct scene *scene, uint64_t address, uint32_t id, int what,
 		   struct jvmcode **code)
 {
-	return jvmfile_read(scene->file, word_of(FRAME_JAVA, address), id, memory, code);
+	struct jvmfile_memory memory = {what, CODE,
+					CODE + (id == 6 && scene->short_now ? 32 : 0x40)};
+
+	return jvmfile_read(scene->file, word_of(FRAME_JAVA, address), id, &memory, code);
 }
 
 /* "turn:20 run:11", leaf first; "?" in front where it isn't sure. */
@@ -134,7 +139,7 @@ static void names_are_those_of_people(void **state)
 	maker_code(&scene.out, JAVA_CODE, JAVA_CODE_NATIVE, 3, LONG_AGO, CODE, 8, 0, 0, "", 0);
 	maker_code(&scene.out, JAVA_STUB, 0, 0, LONG_AGO, AT(64), 8, 4, 0, "stub", 4);
 	assert_int_equal(update(&scene), 0);
-	assert_int_equal(read_at(&scene, AT(1), 5, JVMFILE_THERE, &code), 0);
+	assert_int_equal(read_at(&scene, AT(1), 5, JVMFILE_UNKNOWN, &code), 0);
 	assert_int_equal(jvmcode_frames(code, word_of(FRAME_JAVA, AT(1)), 5, frames, &unsure), 1);
 	assert_false(unsure);
 	assert_memory_equal(frames[0].class_name, "Known$$Lambda", frames[0].class_len);
@@ -165,6 +170,9 @@ static void what_has_gone_is_not_given_for_another_id(void **state)
 	maker_unload(&scene.out, CODE, LONG_AGO + 1);
 	maker_code(&scene.out, JAVA_CODE, JAVA_CODE_NATIVE, 2, LONG_AGO + 2, CODE, 32, 0, 0, "", 0);
 	assert_int_equal(update(&scene), 0);
+	/* … nor while the VM has another one there, of which it hasn't told. */
+	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), -ENOENT);
+	scene.short_now = true;
 	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), 0);
 	assert_frames(code, word_of(FRAME_JAVA, AT(0x10)), 6, "turn:0");
 	jvmcode_unref(code);
@@ -312,7 +320,7 @@ static void circles_and_numbers_out_of_bounds_are_refused(void **state)
 		maker_code(&scene.out, JAVA_CODE, 0, 1, LONG_AGO, CODE, 32, cases[i].nodes, 1,
 			   cases[i].data, cases[i].bytes);
 		assert_int_equal(update(&scene), 0);
-		assert_int_equal(read_at(&scene, AT(4), 5, JVMFILE_THERE, &code), -EBADMSG);
+		assert_int_equal(read_at(&scene, AT(4), 5, JVMFILE_UNKNOWN, &code), -EBADMSG);
 		scene_done(&scene);
 	}
 }

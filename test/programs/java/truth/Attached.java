@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 package truth;
 
-// Burns in turn(), which has part() inlined into it once it is compiled, until it is killed. Says
+// Burns in turn(), which has part() inlined into it once it is compiled, and after some seconds (its
+// argument) in lateTurn() and latePart(), which weren't compiled until then. Until it is killed. Says
 // "ready" when it runs.
 final class Attached {
 	static volatile long sink;
@@ -17,12 +18,38 @@ final class Attached {
 		return part(x) + part(x + 1);
 	}
 
+	static int latePart(int x) {
+		int r = x;
+		for (int i = 0; i < 60; i++)
+			r += x * i ^ (r >>> 5);
+		return r;
+	}
+
+	static int lateTurn(int x) {
+		return latePart(x) + latePart(x + 1);
+	}
+
+	static void turns(int n) throws Exception {
+		for (int i = 0; i < 1000; i++)
+			sink += turn(n + i);
+		Thread.sleep(1);
+	}
+
+	static void lateTurns(int n) throws Exception {
+		for (int i = 0; i < 1000; i++)
+			sink += lateTurn(n + i);
+		Thread.sleep(1);
+	}
+
 	public static void main(String[] args) throws Exception {
+		long late = System.nanoTime() + Long.parseLong(args[0]) * 1000000000L;
+
 		System.out.println("ready");
 		for (int n = 0;; n++) {
-			for (int i = 0; i < 1000; i++)
-				sink += turn(n + i);
-			Thread.sleep(1);
+			if (System.nanoTime() < late)
+				turns(n);
+			else
+				lateTurns(n);
 		}
 	}
 }
