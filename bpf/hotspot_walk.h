@@ -18,8 +18,10 @@ int caller_interpreted(uint32_t level);
 
 static __always_inline void hotspot_begin(struct walk *walk)
 {
+	if (!walk->hotspot_at) /* what is Java's stays cold, then */
+		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
-	if (walk->hotspot_at && !hotspot_copy(walk->level))
+	if (!hotspot_copy(walk->level))
 		walk->hotspot_at = 0;
 }
 
@@ -78,13 +80,13 @@ static __always_inline uint32_t hotspot_register(uint32_t place)
 {
 	switch (place) {
 	case PLACE_ENTRY_R13:
-		return 13;
+		return HOTSPOT_BCP;
 	case PLACE_ENTRY_SI:
-		return 4;
+		return HOTSPOT_SI;
 	case PLACE_ENTRY_DI:
-		return 5;
+		return HOTSPOT_DI;
 	default:
-		return 0;
+		return HOTSPOT_AX;
 	}
 }
 
@@ -264,7 +266,7 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
 
-	if (blob->kind == HOTSPOT_NONE)
+	if (!walk->hotspot_at || blob->kind == HOTSPOT_NONE)
 		return TRUNCATED_JAVA;
 	if (blob->kind == HOTSPOT_METHOD)
 		return caller_interpreted(walk->level);
