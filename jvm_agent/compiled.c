@@ -79,9 +79,15 @@ static bool add_place(struct writing *mine, uint64_t pc, const jmethodID *method
 	uint64_t distance = pc - mine->code->address;
 	uint32_t shared = 0;
 
-	if (frames < 1 || frames > JAVA_SYMBOLS_FRAMES_MAX || distance > mine->code->size ||
-	    distance < mine->place_before || mine->place_count >= JAVA_SYMBOLS_PLACES_MAX)
+	if (frames < 1 || distance > mine->code->size || distance < mine->place_before ||
+	    mine->place_count >= JAVA_SYMBOLS_PLACES_MAX)
 		return true; /* this place is left out */
+	/* Left out, it would be the next one's; what calls the rest is certain. */
+	if (frames > JAVA_SYMBOLS_FRAMES_MAX) {
+		methods += frames - JAVA_SYMBOLS_FRAMES_MAX;
+		bcis += frames - JAVA_SYMBOLS_FRAMES_MAX;
+		frames = JAVA_SYMBOLS_FRAMES_MAX;
+	}
 	for (uint32_t i = 0; i < (uint32_t)frames; i++) {
 		const struct seen *seen = look_up(mine, methods[(uint32_t)frames - 1 - i]);
 		int64_t bci = bcis[(uint32_t)frames - 1 - i];

@@ -78,8 +78,12 @@ int journal_open(struct journal *journal, const char *folder, uint64_t max)
 
 void journal_close(struct journal *journal, bool keep)
 {
+	struct stat stat;
+
 	if (!keep && journal->folder >= 0) {
-		sys_unlink(journal->folder, JAVA_SYMBOLS_NAME, 0);
+		/* Else it has gone, or another agent's has its name. */
+		if (sys_stat(journal->fd, &stat) == 0 && stat.st_nlink)
+			sys_unlink(journal->folder, JAVA_SYMBOLS_NAME, 0);
 		sys_unlink(AT_FDCWD, journal->folder_path, AT_REMOVEDIR);
 	}
 	if (journal->fd >= 0)

@@ -86,9 +86,10 @@ int attach_begin(struct attach *attach, const struct attach_process *process,
 
 struct attach_answer {
 	enum attach_result result;
-	int error;		      /* ATTACH_SYSTEM …: a positive errno, or 0 */
-	char text[ATTACH_TEXT_BYTES]; /* of the VM, printable ASCII */
-	int folder_fd, tmp_fd;	      /* START: the caller's from now on; else -1 */
+	int error;			      /* ATTACH_SYSTEM …: a positive errno, or 0 */
+	char text[ATTACH_TEXT_BYTES];	      /* of the VM, printable ASCII */
+	int folder_fd, tmp_fd;		      /* START: the caller's from now on; else -1 */
+	uint64_t folder_device, folder_inode; /* START: which folder it is */
 };
 
 /* Takes the answer when attach->fd is readable, and closes it; a child that ended without one has

@@ -77,6 +77,8 @@ bool attach_make_folder(struct attach_dialogue *mine)
 		return fail(mine, ATTACH_FOLDER, errno);
 	if (stat.st_uid != mine->process.uid || (stat.st_mode & (S_IWGRP | S_IWOTH)))
 		return fail(mine, ATTACH_FOLDER, EPERM);
+	mine->answer.folder_device = stat.st_dev;
+	mine->answer.folder_inode = stat.st_ino;
 	/* That there is a reader (jvm_agent/journal.h). */
 	if (flock(mine->folder_fd, LOCK_SH | LOCK_NB) < 0)
 		return fail(mine, ATTACH_FOLDER, errno);
@@ -97,15 +99,17 @@ bool attach_write_agent(struct attach_dialogue *mine)
 	while (at < jvm_agent_image_end) {
 		ssize_t n = write(fd, at, (size_t)(jvm_agent_image_end - at));
 
-		if (n < 0 && errno == EINTR)
+		int error = n < 0 ? errno : ENOSPC;
+
+		if (n < 0 && error == EINTR)
 			continue;
-		if (n <= 0)
-			break;
+		if (n <= 0) {
+			close(fd);
+			return fail(mine, ATTACH_FILE, error);
+		}
 		at += n;
 	}
-	int error = at < jvm_agent_image_end ? errno : 0;
-	close(fd);
-	return error == 0 || fail(mine, ATTACH_FILE, error);
+	return close(fd) == 0 || fail(mine, ATTACH_FILE, errno);
 }
 
 void attach_remove_agent(const struct attach_dialogue *mine)

@@ -30,6 +30,7 @@ int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
 	agents->loop = loop;
 	agents->foreign = foreign;
 	agents->table = table;
+	agents->burial = (struct loop_timer){.expired = agents_bury, .arg = agents};
 	*ret = agents;
 	return 0;
 }
@@ -78,13 +79,39 @@ static struct agent *add(struct agents *agents, const struct target *target)
 
 /* ---- answers ---- */
 
+static struct agent *first_waiting(const struct agents *agents)
+{
+	struct agent *agent = agents->all;
+
+	while (agent && agent->step != AGENT_WAITING)
+		agent = agent->next;
+	return agent;
+}
+
+/* From the first one each time: others may have gone meanwhile. */
 static void next_one(struct agents *agents)
 {
-	for (struct agent *agent = agents->all; agent && agents->asking < AGENTS_AT_ONCE;
-	     agent = agent->next) {
-		if (agent->step == AGENT_WAITING && !agent->stopping)
+	struct agent *agent;
+
+	while (agents->asking < AGENTS_AT_ONCE && (agent = first_waiting(agents))) {
+		if (agent->stopping)
+			agent_tell(agent);
+		else
 			agent_start(agent);
 	}
+}
+
+/* In place of the one in a folder that was taken away, if it has one. */
+static void open_file(struct agent *agent, const struct attach_answer *answer)
+{
+	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
+
+	jvmfile_unref(TAKE_PTR(agent->file));
+	if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX,
+				  agent->agents->foreign) < 0)
+		agent->file = NULL;
+	agent->folder_device = answer->folder_device;
+	agent->folder_inode = answer->folder_inode;
 }
 
 static void attached(struct agent *agent, const struct attach_answer *answer)
@@ -97,13 +124,9 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;
-	if (!agent->file) { /* else the folder is the same */
-		int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
-
-		if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX,
-					  agents->foreign) < 0)
-			agent->file = NULL;
-	}
+	if (!agent->file || agent->folder_inode != answer->folder_inode ||
+	    agent->folder_device != answer->folder_device)
+		open_file(agent, answer);
 	if (target)
 		target->jvmfile = agent->file;
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
@@ -174,6 +197,7 @@ void agents_stop(struct agents *agents)
 		if (!agent->stopping)
 			let_go(agent);
 	}
+	next_one(agents);
 }
 
 void agents_set(struct agents *agents, bool on, uint64_t interval_ns)
@@ -189,9 +213,13 @@ void agents_free(struct agents *agents)
 	if (!agents)
 		return;
 	agents_stop(agents);
+	for (struct agent *agent; (agent = first_waiting(agents));)
+		agent_tell(agent); /* to stop, as all that wait now */
+	loop_timer_cancel(agents->loop, &agents->burial);
 	while (agents->all) {
 		struct agent *agent = agents->all;
 
+		jvmfile_unref(agent->file);
 		loop_timer_cancel(agents->loop, &agent->limit);
 		if (agent->attach.fd >= 0) {
 			loop_unwatch(agents->loop, &agent->watch);

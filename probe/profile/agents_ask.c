@@ -53,17 +53,29 @@ static struct agent *find(const struct agents *agents, pid_t pid, uint64_t id)
 	return NULL;
 }
 
-/* It has ended, or is soon buried with others. */
-static void bury(struct agents *agents, struct attach *attach)
+void agents_bury(void *arg)
 {
+	struct agents *agents = arg;
+	bool any = false;
+
 	for (int i = 0; i < AGENTS_AT_ONCE; i++) {
 		if (agents->unburied[i] && waitpid(agents->unburied[i], NULL, WNOHANG) != 0)
 			agents->unburied[i] = 0;
+		any |= agents->unburied[i] != 0;
 	}
+	if (any)
+		loop_timer_set(agents->loop, &agents->burial, loop_now_ns() + NS_PER_S);
+}
+
+/* It has ended, or is soon buried with others. */
+static void bury(struct agents *agents, struct attach *attach)
+{
+	agents_bury(agents);
 	for (int i = 0; i < AGENTS_AT_ONCE && !attach_bury(attach); i++) {
 		if (!agents->unburied[i]) {
 			agents->unburied[i] = attach->child;
 			attach->child = 0;
+			loop_timer_set(agents->loop, &agents->burial, loop_now_ns() + NS_PER_S);
 		}
 	}
 }
@@ -166,18 +178,25 @@ void agent_start(struct agent *agent)
 
 void agent_stop(struct agent *agent)
 {
+	agent->stopping = true;
+	agent->step = AGENT_WAITING;
+	jvmfile_unref(TAKE_PTR(agent->file));
+	if (agent->folder_fd < 0)
+		agent_remove(agent);
+}
+
+void agent_tell(struct agent *agent)
+{
 	struct agents *agents = agent->agents;
 	struct attach_order order = {.task = ATTACH_STOP,
 				     .limit_ms = STOP_LIMIT_MS,
 				     .folder_fd = agent->folder_fd,
 				     .tmp_fd = agent->tmp_fd};
 	int fds[] = {agent->folder_fd, agent->tmp_fd};
-	bool there = agent->folder_fd >= 0;
 
-	agent->stopping = true;
-	jvmfile_unref(TAKE_PTR(agent->file));
+	agent->step = AGENT_ATTACHING;
 	agent->folder_fd = agent->tmp_fd = -1;
-	int r = there ? attach_begin(&agent->attach, &agent->process, &order) : -ENOENT;
+	int r = attach_begin(&agent->attach, &agent->process, &order);
 	close_later(agents->foreign, fds, ARRAY_SIZE(fds));
 	if (r < 0)
 		agent_remove(agent);

@@ -10,7 +10,7 @@
 #define AGENTS_AT_ONCE 32
 
 enum agent_step {
-	AGENT_WAITING,	 /* others are asked */
+	AGENT_WAITING,	 /* others are asked; to stop, too */
 	AGENT_ATTACHING, /* it is looked at, or asked */
 	AGENT_ATTACHED,
 	AGENT_FAILED,
@@ -36,6 +36,7 @@ struct agent {
 	struct attach_answer answer; /* AGENT_FAILED: why */
 
 	int folder_fd, tmp_fd;
+	uint64_t folder_device, folder_inode; /* `file`'s */
 	struct jvmfile *file;
 };
 
@@ -47,8 +48,9 @@ struct agents {
 	uint64_t interval_ns;
 	struct agent *all;
 	unsigned asking;
-	/* Children that were killed and haven't ended yet. */
+	/* Children that have answered or were killed, and haven't ended yet. */
 	pid_t unburied[AGENTS_AT_ONCE];
+	struct loop_timer burial;
 };
 
 /* ---- profile/agents_ask.c ---- */
@@ -57,8 +59,13 @@ struct agents {
  * AGENT_FAILED. */
 void agent_start(struct agent *agent);
 
-/* Tells it to stop and forgets its files; the agent itself when that is done. */
+/* Forgets its file; it is told to stop when its turn comes, or is removed. */
 void agent_stop(struct agent *agent);
+/* Tells it; the agent goes when that is done. */
+void agent_tell(struct agent *agent);
+
+/* Buries children that have ended (`arg`: the agents); again later, where some haven't. */
+void agents_bury(void *arg);
 
 /* ---- profile/agents.c ---- */
 

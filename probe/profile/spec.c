@@ -80,6 +80,7 @@ bool params_equal(const struct params *a, const struct params *b)
 	       a->frequency_hz == b->frequency_hz && a->multi_instance == b->multi_instance &&
 	       a->native_stack == b->native_stack && a->thread_frame == b->thread_frame &&
 	       a->frame_detail == b->frame_detail && a->java_source == b->java_source &&
+	       a->java_symbol_refresh_interval_s == b->java_symbol_refresh_interval_s &&
 	       a->max_overhead == b->max_overhead && a->icicle == b->icicle &&
 	       a->minblock_us == b->minblock_us && a->maxblock_us == b->maxblock_us &&
 	       a->offcpu_state == b->offcpu_state && a->offcpu_split == b->offcpu_split &&

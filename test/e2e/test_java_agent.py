@@ -1,6 +1,7 @@
 """java_source: agent, by the daemon: whom it asks, what GET says, what it takes names from, and that it
 leaves nothing."""
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -71,6 +72,38 @@ def test_all_stop_when_another_source_is_asked_for(profiler, vm):
     assert one.alive()
 
 
+def children(daemon):
+    return "".join(path.read_text() for path in Path(f"/proc/{daemon.pid}/task").glob("*/children"))
+
+
+def open_files(daemon):
+    found = []
+    for fd in Path(f"/proc/{daemon.pid}/fd").iterdir():
+        try:
+            found.append(os.readlink(fd))
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def test_a_folder_that_was_taken_away_is_made_again(profiler, vm):
+    """As those do who clear /tmp. The interval alone is a change, too."""
+    one = vm(late=20)
+    profile(profiler, one)
+    wait_attached(profiler, one)
+    profiler.put_ok({"params": {"java_symbol_refresh_interval": 5}})
+    shutil.rmtree(one.data)
+    path = f"/tmp/java-data-{one.inner}/{java_symbols.NAME}"
+
+    def is_read():
+        profiler.folded()  # a window ends
+        return path in open_files(profiler)  # and not "… (deleted)"
+
+    wait_for(is_read, 60, every=0.5)
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: one.left() == [], why="nothing is left")
+
+
 def test_one_that_is_not_wanted_any_more_is_left(profiler, vm):
     one, other = vm(), vm()
     profile(profiler, one, other)
@@ -93,6 +126,7 @@ def test_twenty_vms_of_which_some_cannot(profiler, vm):
             wait_for(lambda: agent_of(profiler, one) == reason, why=reason)  # noqa: B023
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: not any(one.left() for one in good + off + deaf), why="nothing is left")
+    wait_for(lambda: not children(profiler), why="who asked is buried")
     assert all(one.alive() for one in good + off + deaf)
 
 
