@@ -265,6 +265,7 @@ static __always_inline int caller_of_java_leaf(struct walk *walk)
 static __always_inline int caller_hotspot(struct walk *walk, struct caller *caller)
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
+	int r;
 
 	if (!walk->hotspot_at || blob->kind == HOTSPOT_NONE)
 		return TRUNCATED_JAVA;
@@ -278,12 +279,22 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return caller_by_size(walk, caller);
 	if (hotspot_try(walk->level, PLACE_BY_FP))
 		return STEP_ON;
-	return caller_bare(walk->level, true);
+	r = caller_bare(walk->level, true);
+	return r == STEP_END ? TRUNCATED_JAVA : r;
+}
+
+/* Java's code is called by the VM: a 0 where its caller should be tells nothing but that the frame
+ * isn't where it was looked for, as behind a call for which sp was aligned. */
+static __always_inline int caller_of_java(struct walk *walk, struct caller *caller)
+{
+	int r = caller_hotspot(walk, caller);
+
+	return r == STEP_ON && !caller->pc ? TRUNCATED_JAVA : r;
 }
 
 #else
 
-static __always_inline int caller_hotspot(struct walk *walk, struct caller *caller)
+static __always_inline int caller_of_java(struct walk *walk, struct caller *caller)
 {
 	(void)walk;
 	(void)caller;
