@@ -66,6 +66,8 @@ void metrics_python(struct buf *out, const struct services *services,
 		    (double)codes->bytes);
 	metrics_one(out, "python_code_objects_read_total", "counter",
 		    "Code objects read from processes.", (double)codes->read);
+	metrics_one(out, "python_code_objects_copied_total", "counter",
+		    "Code objects that came as copies made at a sample.", (double)codes->copied);
 	metrics_head(out, "python_code_objects_lost_total", "counter",
 		     "Code objects that could not be read, of a window, by cause.");
 	for (int i = 0; i < CODE_LOST_COUNT; i++)

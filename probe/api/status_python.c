@@ -46,6 +46,7 @@ void status_python(cJSON *to, const struct services *services, const struct code
 	cJSON_AddNumberToObject(python, "code_objects", (double)codes->known);
 	cJSON_AddNumberToObject(python, "bytes", (double)codes->bytes);
 	cJSON_AddNumberToObject(python, "read", (double)codes->read);
+	cJSON_AddNumberToObject(python, "copied", (double)codes->copied);
 	cJSON *causes = cJSON_AddObjectToObject(python, "lost");
 	for (int i = 0; i < CODE_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, code_loss_name(i), (double)codes->lost[i]);

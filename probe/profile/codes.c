@@ -103,6 +103,13 @@ static struct codebook *book_new(struct codes *codes)
 	return book;
 }
 
+struct codebook *codes_book(struct codes *codes, struct target *target)
+{
+	if (!target->codebook)
+		target->codebook = book_new(codes);
+	return target->codebook;
+}
+
 struct codebook *codebook_fork(const struct codebook *parent)
 {
 	struct codebook *book = parent && parent->shelf ? book_new(parent->codes) : NULL;
@@ -119,7 +126,8 @@ void codebook_free(struct codebook *book)
 	*book->link = book->next;
 	if (book->next)
 		book->next->link = book->link;
-	reading_drop(book->codes, book);
+	reading_drop(book);
+	copies_drop(book);
 	shelf_unref(book->shelf);
 	map_free(book->asked);
 	free(book);
@@ -181,9 +189,7 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 
 	if (i == count || !interpreter_is_supported(target->interpreter))
 		return;
-	if (!target->codebook)
-		target->codebook = book_new(codes);
-	if (!target->codebook)
+	if (!codes_book(codes, target))
 		return;
 	for (; i + 1 < count; i += 2) {
 		struct code_key key = {words[i] & FRAME_ADDRESS, words[i + 1] >> 32};
@@ -233,8 +239,10 @@ struct pycode *codes_find(const struct target *target, uint64_t address, uint32_
 
 void codes_sweep(struct codes *codes)
 {
-	for (struct codebook *book = codes->books; book; book = book->next)
+	for (struct codebook *book = codes->books; book; book = book->next) {
 		map_free(TAKE_PTR(book->asked));
+		copies_drop(book);
+	}
 	shelves_sweep(codes);
 }
 

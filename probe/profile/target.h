@@ -63,6 +63,10 @@ void targets_on_life(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
+/* A copy of one of its code objects came (struct tracer_events.code). */
+void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
+			size_t bytes);
+
 /* Has the code objects read that a stack has and that aren't known. */
 void targets_want_codes(struct targets *targets, struct codes *codes, const struct stack *stack,
 			const uint64_t *words);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "code_copy.h"
 #include "profile/codes.h"
 #include "profile/interpreting.h"
 #include "profile/target_state.h"
@@ -120,4 +121,13 @@ void targets_want_codes(struct targets *targets, struct codes *codes, const stru
 	target = target_table_find(targets->table, stack->key.tgid, stack->target_id);
 	if (target && !target->rejected)
 		codes_want(codes, target, words, stack->words_count);
+}
+
+void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
+			size_t bytes)
+{
+	struct target *target = target_table_find(targets->table, copy->tgid, copy->target_id);
+
+	if (target && !target->rejected)
+		codes_offer(codes, target, copy, bytes);
 }
