@@ -169,6 +169,9 @@ __noinline int python_copies(uint32_t level)
 
 static __always_inline void python_note(const struct walk *walk, uint64_t code, uint64_t sum)
 {
+	(void)walk;
+	(void)code;
+	(void)sum;
 }
 
 #endif
