@@ -64,9 +64,15 @@ struct cpython {
 	uint16_t code_file;   /* a str, the begin of whose text is summed up as well; 0: it isn't */
 	uint8_t ascii_data;   /* where an ASCII str has its text */
 	uint8_t ascii_shift;  /* … the bit of its state that says so; the one below: compact */
+	/* What of a code object is copied (bpf/code_copy.h): two str and a bytes. */
+	uint16_t code_filename;
+	uint16_t code_qualname; /* CPYTHON_NO: there is none */
+	uint16_t code_lines;
+	uint16_t pad;
+	uint32_t bytes_length, bytes_data; /* in a bytes */
 };
 
-#define CPYTHON_WORDS 16 /* of the arena */
+#define CPYTHON_WORDS 20 /* of the arena */
 
 _Static_assert(sizeof(struct cpython) == CPYTHON_WORDS * 4, "it lies in words");
 

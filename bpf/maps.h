@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernel.h"
+#include "code_copy.h"
 #include "sample.h"
 #include "packed.h"
 #include "walk.h"
@@ -89,6 +90,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct memo);
 } memos SEC(".maps");
+
+/* Of the walk at each level (python_copy.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALK_LEVELS);
+	__type(key, uint32_t);
+	__type(value, struct code_copying);
+} code_copying SEC(".maps");
 
 /* `weight` samples of a probe (or LOSERS_…) are lost, or events. */
 static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t weight)

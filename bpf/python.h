@@ -241,5 +241,9 @@ __noinline int python_user(uint32_t level)
 			break;
 	}
 	walk->head.python = r == PYTHON_ON ? PYTHON_SEARCHED : r;
+#ifdef COPIES_CODE
+	if (walk->python.flags & PYTHON_UNSEEN)
+		python_copies(level);
+#endif
 	return 0;
 }

@@ -3,12 +3,13 @@
  * Code objects that a walk comes to: their sums, each read once in a walk, for functions recur.
  *
  * Names are read by the daemon, from the process. Code that was made by exec() may be gone within
- * milliseconds: a stack with a code object that none had in this window wakes the daemon at once.
- * Which those are is remembered in a table of hashes; who comes later takes the place.
+ * milliseconds: what no stack had in this window is copied (python_copy.h), and where it couldn't
+ * be, the stack wakes the daemon at once. Which those are is remembered in a table of hashes; who
+ * comes later takes the place.
  */
 #pragma once
 
-#include "reach.h"
+#include "python_copy.h"
 
 #define PYTHON_SEEN 4096 /* a power of two */
 
@@ -17,7 +18,6 @@
 #define PYTHON_ALONE   2U /* the process has one interpreter */
 #define PYTHON_MEMO    4U /* the state that is looked at is the memo's */
 #define PYTHON_OPEN    8U /* what called the last frame isn't known yet */
-#define PYTHON_UNSEEN  16U
 
 /* What a step says besides an end (enum python_end). */
 #define PYTHON_ON PYTHON_END_COUNT
@@ -67,6 +67,7 @@ static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_
 		return;
 	*seen = hash;
 	walk->python.flags |= PYTHON_UNSEEN;
+	python_note(walk, code, sum);
 }
 
 /* Whether python.sum is that of the code object, or is known. */

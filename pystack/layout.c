@@ -47,5 +47,10 @@ int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 		layout->walk.code_file = layout->code_filename;
 	layout->walk.ascii_data = (uint8_t)layout->ascii_data;
 	layout->walk.ascii_shift = layout->unicode_ascii_shift;
+	layout->walk.code_filename = layout->code_filename;
+	layout->walk.code_qualname = layout->code_qualname;
+	layout->walk.code_lines = layout->code_lines;
+	layout->walk.bytes_length = layout->bytes_length;
+	layout->walk.bytes_data = layout->bytes_data;
 	return 0;
 }

@@ -31,4 +31,6 @@ void metrics_python(struct buf *out, const struct services *services,
 			 "there are native frames.",
 			 &versions);
 	metrics_codes(out, &words, codes);
+	metrics_one(out, "python_code_objects_copied_total", "counter",
+		    "Code objects that came as copies made at a sample.", (double)codes->copied);
 }

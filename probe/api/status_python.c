@@ -71,4 +71,5 @@ void status_python(cJSON *to, const struct services *services, const struct code
 	cJSON_AddNumberToObject(python, "processes", counts.processes);
 	cJSON_AddNumberToObject(python, "unsupported", counts.unsupported);
 	status_codes(python, "code_objects", codes);
+	cJSON_AddNumberToObject(python, "copied", (double)codes->copied);
 }

@@ -2,6 +2,7 @@
 /* Memory of another process, by whatever reads it: the system's call, or a test's bytes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,6 +11,12 @@
 struct process_memory {
 	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	void *arg;
+	/* Where a part of it is a copy (symbol/pycode_copy.h); else NULL. How many bytes of the
+	 * copy there are from that address on. */
+	size_t (*held)(void *arg, uint64_t address);
+	/* Whether all that was read came from the copy, which doesn't change. From then on nothing
+	 * does. */
+	bool (*settle)(void *arg);
 };
 
 /* By process_vm_readv(); *pid is the caller's and stays. */

@@ -103,6 +103,15 @@ static struct codebook *book_new(struct codes *codes)
 	return book;
 }
 
+struct codebook *codes_make_book(struct codes *codes, struct target *target)
+{
+	struct codebook **book = &target->codebooks[codes->kind->number];
+
+	if (!*book)
+		*book = book_new(codes);
+	return *book;
+}
+
 static struct codebook *book_fork(const struct codebook *parent)
 {
 	struct codebook *book = parent && parent->shelf ? book_new(parent->codes) : NULL;
@@ -119,7 +128,8 @@ static void book_free(struct codebook *book)
 	*book->link = book->next;
 	if (book->next)
 		book->next->link = book->link;
-	reading_drop(book->codes, book);
+	reading_drop(book);
+	copies_drop(book);
 	shelf_unref(book->shelf);
 	map_free(book->asked);
 	free(book);
@@ -179,7 +189,6 @@ static void want(struct codes *codes, struct target *target, const struct code_k
 
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count)
 {
-	struct codebook **book = &target->codebooks[codes->kind->number];
 	struct code_cursor cursor = {.words = words, .count = count};
 	struct code_key key, before = {0};
 	uint64_t pair[2];
@@ -190,9 +199,7 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 		/* Recursion: the same one again. */
 		if (key.address == before.address && key.sum == before.sum)
 			continue;
-		if (!*book)
-			*book = book_new(codes);
-		if (!*book)
+		if (!codes_make_book(codes, target))
 			return;
 		want(codes, target, &key, pair);
 		before = key;
@@ -236,8 +243,10 @@ void *codes_find(const struct target *target, const struct code_kind *kind,
 
 void codes_sweep(struct codes *codes)
 {
-	for (struct codebook *book = codes->books; book; book = book->next)
+	for (struct codebook *book = codes->books; book; book = book->next) {
 		map_free(TAKE_PTR(book->asked));
+		copies_drop(book);
+	}
 	shelves_sweep(codes);
 }
 

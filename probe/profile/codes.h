@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Code of processes whose names lie in their memory, one kind of it (profile/code_kind.h), by
- * process and key. What a stack has that isn't known is read from the process by an urgent job; the
- * drain's fence is behind it, so a window is joined when its pieces are there.
+ * process and key. What a stack has that isn't known is read by an urgent job, from the copy that
+ * came with it or from the process; the drain's fence is behind it, so a window is joined when its
+ * pieces are there.
  *
  * A process that is forked has what its parent had, without a copy until one of both learns more.
  * One that ended keeps its own until its last window was named. What can't be read is remembered
@@ -40,6 +41,13 @@ int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
 /* After the targets; when its worker was stopped. */
 void codes_free(struct codes *codes);
 
+/* A copy of a Python code object of the target's, made before a stack that has it
+ * (bpf/code_copy.h): a record of so many bytes, which is kept until that is read, or until the
+ * window's end. */
+struct code_copy;
+void codes_offer(struct codes *codes, struct target *target, const struct code_copy *copy,
+		 size_t bytes);
+
 /* Asks for those pieces of a target's stack that aren't known; they are read soon, in one job
  * with those of other stacks that come just then. */
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count);
@@ -61,7 +69,7 @@ void codebooks_free(struct codebook *const books[CODES_KINDS]);
 
 struct codes_stats {
 	uint64_t known, bytes;		/* there are now; what they take */
-	uint64_t read;			/* since the start */
+	uint64_t read, copied;		/* since the start; copies that came */
 	uint64_t lost[CODE_LOST_COUNT]; /* of a window, since the start */
 };
 void codes_stats(const struct codes *codes, struct codes_stats *stats);

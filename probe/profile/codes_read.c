@@ -6,11 +6,13 @@
 
 #include "base/cleanup.h"
 #include "profile/codes_state.h"
+#include "symbol/pycode_copy.h"
 
 #define READING_MAX 1024 /* in one job */
 
 struct reading_item {
 	struct code_key key;
+	struct held_copy *copy; /* NULL: there is none */
 	uint64_t pair[2];
 	void *piece;
 	int error;
@@ -29,16 +31,25 @@ struct code_reading {
 	struct code_reading *next, **link; /* while it is open */
 };
 
+static int read_from(struct code_reading *mine, struct reading_item *item, const pid_t *pid)
+{
+	struct process_memory memory = process_memory_of(pid);
+	struct pycode_copy copy = {.behind = memory};
+
+	if (item->copy) {
+		copy.copy = &item->copy->copy;
+		memory = pycode_memory_with(&copy);
+	}
+	return mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
+}
+
 /* A process that has ended may have had it from its parent; its key tells. */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
-	struct process_memory memory = process_memory_of(&mine->pid);
-
-	item->error = mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
+	item->error = read_from(mine, item, &mine->pid);
 	if (item->error != -ESRCH || !mine->parent)
 		return;
-	memory = process_memory_of(&mine->parent);
-	if (mine->kind->read(&item->piece, mine->layout, &memory, item->pair) == 0)
+	if (read_from(mine, item, &mine->parent) == 0)
 		item->error = 0;
 }
 
@@ -50,13 +61,21 @@ static void run(struct job *job)
 		read_one(mine, &mine->items[i]);
 }
 
+/* They may still be in use: a job that hangs has them until it returns. */
+static void end_pending(struct code_reading *mine)
+{
+	mine->codes->pending -= mine->count;
+	for (size_t i = 0; i < mine->count; i++)
+		copy_forget(mine->codes, mine->items[i].copy);
+}
+
 static void done(struct job *job, bool finished)
 {
 	struct code_reading *mine = (struct code_reading *)job;
 	struct codes *codes = mine->codes;
 	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
 
-	codes->pending -= mine->count;
+	end_pending(mine);
 	if (!finished && target)
 		target->hangs = true;
 	for (size_t i = 0; target && i < mine->count; i++) {
@@ -76,6 +95,7 @@ static void free_reading(struct job *job)
 	for (size_t i = 0; i < mine->count; i++) {
 		if (mine->items[i].piece)
 			mine->kind->unref(mine->items[i].piece);
+		free(mine->items[i].copy);
 	}
 	free(mine->items);
 	if (mine->kind->release)
@@ -146,21 +166,22 @@ int reading_add(struct codes *codes, const struct target *target, const struct c
 		mine->items = grown;
 		mine->capacity = capacity;
 	}
-	mine->items[mine->count++] = (struct reading_item){.key = *key, .pair = {pair[0], pair[1]}};
+	mine->items[mine->count++] = (struct reading_item){
+		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(book, key)};
 	codes->pending++;
 	if (mine->count == READING_MAX)
 		submit(mine);
 	return 0;
 }
 
-void reading_drop(struct codes *codes, struct codebook *book)
+void reading_drop(struct codebook *book)
 {
 	struct code_reading *mine = book->open;
 
 	if (!mine)
 		return;
 	close_reading(mine);
-	codes->pending -= mine->count;
+	end_pending(mine);
 	free_reading(&mine->job);
 }
 

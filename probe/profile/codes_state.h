@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/map.h"
+#include "code_copy.h"
 #include "profile/codes.h"
 
 /* A piece, on one or several shelves. */
@@ -45,8 +46,15 @@ struct codebook {
 	struct codes *codes;
 	struct shelf *shelf;	   /* NULL: nothing is known */
 	struct map *asked;	   /* struct code_key -> struct asked_code; NULL: nothing */
+	struct map *copies;	   /* struct code_key -> what came before its stack; NULL: none */
 	struct code_reading *open; /* not submitted yet; NULL: none */
 	struct codebook *next, **link;
+};
+
+/* A copy that is kept until its code object was read, or the window ends. */
+struct held_copy {
+	size_t bytes; /* of the record */
+	struct code_copy copy;
 };
 
 struct codes {
@@ -61,7 +69,8 @@ struct codes {
 	struct code_reading *open; /* of all books */
 	struct loop_call flushing; /* posted when something was asked for */
 	bool flushing_posted;
-	size_t pending;		   /* that are being read */
+	size_t pending; /* that are being read */
+	size_t copies_bytes;
 	uint64_t window;	   /* number of sweeps */
 	uint64_t uses, uses_swept; /* by now; at the last sweep */
 	struct codes_stats stats;
@@ -96,19 +105,31 @@ void shelves_sweep(struct codes *codes);
 
 /* ---- profile/codes_read.c ---- */
 
-/* Adds it to the target's open reading. -ENOMEM */
+/* Adds it to the target's open reading, with its copy, if there is one. -ENOMEM */
 int reading_add(struct codes *codes, const struct target *target, const struct code_key *key,
 		const uint64_t pair[2]);
 
 /* The book goes: its open reading is dropped. */
-void reading_drop(struct codes *codes, struct codebook *book);
+void reading_drop(struct codebook *book);
+
+/* ---- profile/codes_copies.c ---- */
+
+/* The caller's from then on, who frees it and says before that it is gone; NULL: there is none. */
+struct held_copy *copies_take(struct codebook *book, const struct code_key *key);
+void copy_forget(struct codes *codes, const struct held_copy *held);
+/* Those that nobody took. */
+void copies_drop(struct codebook *book);
 
 /* ---- profile/codes.c ---- */
+
+/* The target's, made if there is none. NULL: no memory. */
+struct codebook *codes_make_book(struct codes *codes, struct target *target);
 
 /* A reading's answer; takes over the piece's reference. `piece` NULL: why not. */
 void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,
 		 void *piece, int error);
 
+/* NULL: it has none yet. */
 static inline struct codebook *codes_book(const struct codes *codes, const struct target *target)
 {
 	return target->codebooks[codes->kind->number];

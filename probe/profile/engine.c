@@ -88,6 +88,7 @@ static int engine_init(struct engine *engine)
 	const struct engine_setup *setup = &engine->setup;
 	struct tracer_events events = {
 		.stack = engine_on_stack,
+		.code = engine_on_code,
 		.life = engine_on_life,
 		.slow = on_slow,
 		.mapped = engine_on_mapped,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "code_copy.h"
 #include "profile/times_read.h"
 #include "profile/tracer_waits.h"
 
@@ -37,6 +38,15 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 	targets_on_stack(engine->targets, stack, words, false);
 	targets_want_codes(engine->targets, engine->codes, stack, words);
 	engine_meet_agent(engine, stack);
+}
+
+void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
+{
+	struct engine *engine = arg;
+
+	if (!target_table_find(targets_table(engine->targets), copy->tgid, copy->target_id))
+		tracer_read_life(engine->tracer);
+	targets_offer_code(engine->targets, engine->codes[CODES_PYTHON], copy, bytes);
 }
 
 /* Calls each for what subscribers collect. */

@@ -66,6 +66,10 @@ void targets_on_life(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
+/* A copy of one of its code objects came (struct tracer_events.code). */
+void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
+			size_t bytes);
+
 /* Has the code read that a stack has and that isn't known, of each kind. */
 void targets_want_codes(struct targets *targets, struct codes *const codes[CODES_KINDS],
 			const struct stack *stack, const uint64_t *words);

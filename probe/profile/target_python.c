@@ -5,6 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "code_copy.h"
+#include "profile/codes.h"
 #include "profile/interpreting.h"
 #include "profile/target_state.h"
 
@@ -97,4 +99,13 @@ void target_ask_interpreter(struct targets *targets, struct target *target)
 		if (may_ask(target))
 			target_publish(targets, target);
 	}
+}
+
+void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
+			size_t bytes)
+{
+	struct target *target = target_table_find(targets->table, copy->tgid, copy->target_id);
+
+	if (target && !target->rejected)
+		codes_offer(codes, target, copy, bytes);
 }

@@ -16,6 +16,7 @@
 #include "unwind/arena.h"
 
 struct tracer;
+struct code_copy;
 struct mapped_event;
 struct slice;
 struct slow_event;
@@ -36,6 +37,9 @@ struct tracer_sizes {
 struct tracer_events {
 	/* A stack that is new in its window; `words` are stack->words_count. */
 	void (*stack)(void *arg, const struct stack *stack, const uint64_t *words);
+	/* A copy of a code object, before the first stack that has it; a record of so many bytes,
+	 * CODE_COPY_LEAST at least. May be NULL. */
+	void (*code)(void *arg, const struct code_copy *copy, size_t bytes);
 	void (*life)(void *arg, const struct life_event *event);
 	/* A task waited long for its CPU (bpf/scheduler.h); `slices` are event->slices_count. */
 	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "allocations.h"
+#include "code_copy.h"
 #include "profile/tracer_memory.h"
 #include "profile/tracer_sched.h"
 #include "profile/tracer_state.h"
@@ -7,6 +8,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
 
 #define LATE_NS (21 * NS_PER_MS) /* bpf/stack.h, bpf/slow.h: WAKE_EVERY_NS, and a bit */
 
@@ -41,13 +43,24 @@ static int on_life(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
+_Static_assert(offsetof(struct code_copy, kind) == offsetof(struct stack, key.probe),
+	       "it tells what a record is");
+
+static void on_code(struct tracer *tracer, const struct code_copy *copy, size_t bytes)
+{
+	if (tracer->events.code && bytes >= CODE_COPY_LEAST)
+		tracer->events.code(tracer->events.arg, copy, bytes);
+}
+
 static int on_stack(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 	const struct stack *stack = data;
 
-	if (bytes >= sizeof(*stack) &&
-	    bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
+	if (bytes >= sizeof(*stack) && stack->key.probe == CODE_COPY_KIND)
+		on_code(tracer, data, bytes);
+	else if (bytes >= sizeof(*stack) &&
+		 bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
 		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
 	return 0;
 }

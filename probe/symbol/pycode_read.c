@@ -278,7 +278,8 @@ int pycode_read(struct pycode **ret, const struct python_layout *layout,
 		r = make(&code, reading);
 	if (r < 0)
 		return r;
-	r = check_again(reading, sum);
+	if (!memory->settle || !memory->settle(memory->arg))
+		r = check_again(reading, sum);
 	if (r < 0) {
 		pycode_unref(code);
 		return r;

@@ -22,8 +22,10 @@ struct characters {
 long pystring_begin(const struct process_memory *memory, uint64_t address, void *to, size_t least,
 		    size_t most)
 {
-	size_t bytes = PAGE_BYTES - address % PAGE_BYTES;
+	size_t bytes = memory->held ? memory->held(memory->arg, address) : 0;
 
+	if (bytes < least)
+		bytes = PAGE_BYTES - address % PAGE_BYTES;
 	if (bytes > most)
 		bytes = most;
 	if (bytes < least)

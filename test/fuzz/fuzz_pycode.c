@@ -2,14 +2,15 @@
 /*
  * Bytes as the memory of a Python process: a code object anywhere in it, by the layout of each
  * version. The first 16 bytes tell which layout, where the object is, whether the sum is right, and
- * whether there are copies of the code; from 3.13 on a layout comes from debug offsets, which may
- * be the bytes' own.
+ * whether there are copies of the code, or one that was made at the sample (the last bytes);
+ * from 3.13 on a layout comes from debug offsets, which may be the bytes' own.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbol/pycode.h"
+#include "symbol/pycode_copy.h"
 #include "symbol/pypath.h"
 
 #define MEMORY_AT    0x7f1234560000 /* pointers in the corpus lead there */
@@ -118,10 +119,21 @@ static uint32_t sum_of(const struct python_layout *layout, const struct process_
 	return (uint32_t)(cpython_code_sum(words, walk->code_sum_words, hash) >> 32);
 }
 
+/* As the kernel's side sends it: what it says of itself makes sense, nothing else does. */
+static bool take_copy(struct code_copy *copy, const struct memory *memory)
+{
+	if (memory->bytes < sizeof(*copy))
+		return false;
+	memcpy(copy, memory->data + memory->bytes - sizeof(*copy), sizeof(*copy));
+	return code_copy_is_valid(copy, sizeof(*copy));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct memory memory = {.data = data + HEADER_BYTES, .bytes = bytes - HEADER_BYTES};
 	struct process_memory reader = {.read = read_memory, .arg = &memory};
+	struct code_copy copy;
+	struct pycode_copy with = {.copy = &copy, .behind = reader};
 	struct python_layout layout;
 	struct pycode *code;
 	uint64_t address;
@@ -133,9 +145,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		return 0;
 	if (data[1] & 2)
 		layout.code_copies = layout.code_lines + 8;
+	if (data[1] & 4 && take_copy(&copy, &memory))
+		reader = pycode_memory_with(&with);
 	uint32_t sum = sum_of(&layout, &reader, address);
 	memory.reads = 0;
 	memory.read_bytes = 0;
+	with.read_on = false;
 	if (data[1] & 1)
 		sum ^= 1;
 	int r = pycode_read(&code, &layout, &reader, address, sum);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/loop.h"
+#include "code_copy.h"
 #include "profile/codes.h"
 #include "profile/codes_python.h"
 #include "profile/interpreter.h"
@@ -26,7 +27,7 @@
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum);
 
-static atomic_int reads;
+static atomic_int reads, copied_reads;
 static size_t code_bytes = 200; /* more than a struct pycode */
 static uint64_t same;		/* bits of an address that don't tell what is there */
 static uint32_t
@@ -36,10 +37,10 @@ static sem_t may_go_on;
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
-	pid_t pid = *(const pid_t *)memory->arg;
+	pid_t pid = memory->held ? 0 : *(const pid_t *)memory->arg;
 
 	(void)layout;
-	atomic_fetch_add(&reads, 1);
+	atomic_fetch_add(memory->held ? &copied_reads : &reads, 1);
 	switch (address & WHAT) {
 	case ONLY_PARENT:
 		if (pid != PARENT)
@@ -98,6 +99,7 @@ static void begin(size_t bytes_max)
 			 0);
 	w.target = add_target(PARENT, NULL);
 	atomic_store(&reads, 0);
+	atomic_store(&copied_reads, 0);
 	code_bytes = 200;
 	copies_until = 0;
 	same = 0;
@@ -339,6 +341,65 @@ static void who_ended_keeps_its_own_until_its_window_was_named(void **state)
 	end();
 }
 
+static void offer(uint64_t address, uint32_t sum)
+{
+	struct code_copy copy = {.address = address, .sum = sum};
+
+	codes_offer(w.codes, w.target, &copy, CODE_COPY_LEAST);
+}
+
+static void a_copy_is_for_the_stack_that_follows(void **state)
+{
+	(void)state;
+	begin(1 << 20);
+	offer(0x1000, 1);
+	offer(0x1000, 1); /* two CPUs came to it at once */
+	offer(0x2000, 1);
+	offer(0x3000, 1); /* nobody asks for it */
+	want(w.target, 0x1000, 1);
+	want(w.target, 0x2000, 2); /* another sum */
+	settle();
+	assert_int_equal(atomic_load(&copied_reads), 1);
+	assert_int_equal(atomic_load(&reads), 1);
+	assert_non_null(codes_find_python(w.target, 0x1000, 1));
+	offer(0x1000, 1);
+	assert_int_equal(figures().copied, 4); /* it is known */
+	codes_sweep(w.codes);
+	want(w.target, 0x3000, 1); /* it was kept until then */
+	settle();
+	assert_int_equal(atomic_load(&copied_reads), 1);
+	end();
+}
+
+static void a_copy_is_read_though_it_could_not_be_before(void **state)
+{
+	(void)state;
+	begin(1 << 20);
+	want(w.target, STALE | 0x1000, 1);
+	settle();
+	want(w.target, STALE | 0x1000, 1);
+	settle();
+	assert_int_equal(atomic_load(&reads), 1);
+	offer(STALE | 0x1000, 1);
+	want(w.target, STALE | 0x1000, 1);
+	settle();
+	assert_int_equal(atomic_load(&copied_reads), 1);
+	end();
+}
+
+static void copies_are_bounded(void **state)
+{
+	(void)state;
+	begin(1 << 20);
+	for (uint64_t i = 1; i <= 5000; i++)
+		offer(i << 12, 1);
+	assert_int_equal(figures().copied, 4096);
+	codes_sweep(w.codes);
+	offer(1 << 12, 1);
+	assert_int_equal(figures().copied, 4097);
+	end();
+}
+
 static void what_is_not_used_makes_room(void **state)
 {
 	const size_t bytes_max = 100000;
@@ -539,6 +600,9 @@ int main(void)
 		cmocka_unit_test(forks_that_all_learn_more_take_no_more_room),
 		cmocka_unit_test(a_thousand_processes_of_one_program_have_room),
 		cmocka_unit_test(a_process_that_hangs_is_not_asked_again),
+		cmocka_unit_test(a_copy_is_for_the_stack_that_follows),
+		cmocka_unit_test(a_copy_is_read_though_it_could_not_be_before),
+		cmocka_unit_test(copies_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
