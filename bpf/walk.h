@@ -156,9 +156,11 @@ struct place {
 /* What every walk needs lies side by side, before the frames: a sample finds cold caches. */
 struct walk {
 	struct place places[PLACES_KNOWN]; /* by address */
-	uint64_t saved[48];		   /* registers as the kernel saved them */
 	uint64_t kernel[KERNEL_FRAMES_MAX + 1];
-	uint64_t window[WINDOW_WORDS];
+	union {
+		uint64_t saved[48]; /* registers as the kernel saved them, until the walk begins */
+		uint64_t window[WINDOW_WORDS];
+	};
 	struct python_walk python;
 	struct hotspot_walk hotspot;
 
