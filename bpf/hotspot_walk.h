@@ -18,8 +18,10 @@ int caller_interpreted(uint32_t level);
 
 static __always_inline void hotspot_begin(struct walk *walk)
 {
+	if (!walk->hotspot_at) /* what is Java's stays cold, then */
+		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
-	if (walk->hotspot_at && !hotspot_copy(walk->level))
+	if (!hotspot_copy(walk->level))
 		walk->hotspot_at = 0;
 }
 
@@ -78,13 +80,13 @@ static __always_inline uint32_t hotspot_register(uint32_t place)
 {
 	switch (place) {
 	case PLACE_ENTRY_R13:
-		return 13;
+		return HOTSPOT_BCP;
 	case PLACE_ENTRY_SI:
-		return 4;
+		return HOTSPOT_SI;
 	case PLACE_ENTRY_DI:
-		return 5;
+		return HOTSPOT_DI;
 	default:
-		return 0;
+		return HOTSPOT_AX;
 	}
 }
 
@@ -263,8 +265,9 @@ static __always_inline int caller_of_java_leaf(struct walk *walk)
 static __always_inline int caller_hotspot(struct walk *walk, struct caller *caller)
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
+	int r;
 
-	if (blob->kind == HOTSPOT_NONE)
+	if (!walk->hotspot_at || blob->kind == HOTSPOT_NONE)
 		return TRUNCATED_JAVA;
 	if (blob->kind == HOTSPOT_METHOD)
 		return caller_interpreted(walk->level);
@@ -276,12 +279,22 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return caller_by_size(walk, caller);
 	if (hotspot_try(walk->level, PLACE_BY_FP))
 		return STEP_ON;
-	return caller_bare(walk->level, true);
+	r = caller_bare(walk->level, true);
+	return r == STEP_END ? TRUNCATED_JAVA : r;
+}
+
+/* Java's code is called by the VM: a 0 where its caller should be tells nothing but that the frame
+ * isn't where it was looked for, as behind a call for which sp was aligned. */
+static __always_inline int caller_of_java(struct walk *walk, struct caller *caller)
+{
+	int r = caller_hotspot(walk, caller);
+
+	return r == STEP_ON && !caller->pc ? TRUNCATED_JAVA : r;
 }
 
 #else
 
-static __always_inline int caller_hotspot(struct walk *walk, struct caller *caller)
+static __always_inline int caller_of_java(struct walk *walk, struct caller *caller)
 {
 	(void)walk;
 	(void)caller;

@@ -63,7 +63,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 		record->window = walk->head.window;
 		record->cpu = counted_cpu(settings, PROBE_OFFCPU);
 		record->lost = 0;
-		record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
+		record->pending = pending_of(walk->head.truncated, wanted.spans_number);
 		record->python = walk->python_at;
 		record->hotspot = walk->hotspot_at;
 		record->weight = weight;

@@ -62,6 +62,23 @@ static __always_inline struct thread_record *record_find(struct task_struct *tas
 	return bpf_map_lookup_elem(&records_by_tid, &tid);
 }
 
+#define PENDING_ALWAYS (~0U)
+
+/* struct thread_record.pending, of a wait's stack: where it is cut, a table that is on its way, or
+ * other spans than those numbered, may mend that; 0: it is whole. */
+static __always_inline uint32_t pending_of(uint32_t truncated, uint32_t spans_number)
+{
+	if (truncated == TRUNCATED_TABLE_PENDING)
+		return PENDING_ALWAYS;
+	return truncated == TRUNCATED_NOT ? 0 : spans_number + 1;
+}
+
+static __always_inline bool is_mendable(const struct thread_record *record,
+					const struct target_value *target)
+{
+	return record->pending && record->pending != target->spans_number + 1;
+}
+
 /* A new one is all zeros. NULL: there is no room. */
 static __always_inline struct thread_record *record_make(struct task_struct *task)
 {

@@ -56,7 +56,7 @@ struct thread_record {
 	uint32_t state;	      /* enum wait_state, in which it left */
 	uint32_t cpu;	      /* in the counts (struct count_key) */
 	uint32_t lost;	      /* that wait's stack was lost: no iterator takes it again */
-	uint32_t pending;     /* its stack is cut where a table is on its way: to be taken again */
+	uint32_t pending;     /* its stack is cut: to be taken again, when (bpf/record.h) */
 	uint32_t of_hists;    /* it is wanted for histograms */
 	/* struct target_value's at that stack: with another one it is taken again. */
 	uint32_t python, hotspot;

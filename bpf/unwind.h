@@ -184,7 +184,7 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 	case SPAN_BARE:
 		return caller_bare(walk->level, true);
 	case SPAN_HOTSPOT:
-		return caller_hotspot(walk, caller);
+		return caller_of_java(walk, caller);
 	default:
 		return TRUNCATED_NO_TABLE;
 	}

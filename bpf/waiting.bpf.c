@@ -232,7 +232,7 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 }
 
 /* Whether that wait has a stack already that will stay, or had one that was lost. One that was
- * taken before its Python or its Java was found won't. */
+ * taken before its Python or its Java was found won't, nor one that is cut and may be mended. */
 static __always_inline bool is_seen(struct task_struct *task, const struct target_value *target,
 				    uint64_t switches)
 {
@@ -240,14 +240,14 @@ static __always_inline bool is_seen(struct task_struct *task, const struct targe
 
 	return record && record->session == sched.session && record->switches == switches &&
 	       record->left_ns >= sched.wait_since_ns &&
-	       ((record->weight && !record->pending &&
+	       ((record->weight && !is_mendable(record, target) &&
 		 (!target->python || record->python == target->python) &&
 		 (!target->hotspot || record->hotspot == target->hotspot)) ||
 		record->lost);
 }
 
 static __always_inline void set_record(struct task_struct *task, const struct walk *walk,
-				       const struct control *settings, uint64_t switches)
+				       const struct target_value *target, uint64_t switches)
 {
 	struct thread_record *record = record_make(task);
 
@@ -267,7 +267,7 @@ static __always_inline void set_record(struct task_struct *task, const struct wa
 	record->cpu = CPU_ANY;
 	record->switches = switches;
 	record->lost = 0;
-	record->pending = walk->head.truncated == TRUNCATED_TABLE_PENDING;
+	record->pending = pending_of(walk->head.truncated, target->spans_number);
 	record->python = walk->python_at;
 	record->hotspot = walk->hotspot_at;
 	if (!record->weight)
@@ -311,7 +311,7 @@ int walk_waiting(struct bpf_iter__task *ctx)
 		return 0;
 	if ((take_known(walk, &taking) || take_new(walk, &taking)) &&
 	    settings->window == walk->head.window)
-		set_record(task, walk, settings, switches);
+		set_record(task, walk, target, switches);
 	return 0;
 }
 

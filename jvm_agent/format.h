@@ -22,6 +22,7 @@
 #define JAVA_SYMBOLS_VERSION	1
 #define JAVA_SYMBOLS_BYTES_MIN	65536
 #define JAVA_SYMBOLS_BYTES_MAX	(1U << 30)
+#define JAVA_SYMBOLS_RECORD_MAX (1U << 20)
 #define JAVA_SYMBOLS_FRAMES_MAX 64    /* of one place: inlined methods */
 #define JAVA_SYMBOLS_TEXT_MAX	4096  /* bytes of each text; longer ones are cut */
 #define JAVA_SYMBOLS_PLACES_MAX 65536 /* of one code */

@@ -6,11 +6,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define FILE_MODE  0600
-#define GRACE_NS   60000000000ULL /* a daemon has as long to take its lock */
-#define LOOK_NS	   1000000000ULL
-#define NEW_NAME   JAVA_SYMBOLS_NAME ".new"
-#define OFFSET_MAX (1ULL << 40)
+#define FILE_MODE 0600
+#define GRACE_NS  60000000000ULL /* a daemon has as long to take its lock */
+#define LOOK_NS	  1000000000ULL
+#define NEW_NAME  JAVA_SYMBOLS_NAME ".new"
 
 int journal_write(int fd, const void *data, size_t bytes)
 {
@@ -173,7 +172,7 @@ int journal_add(struct journal *journal, struct bytes *bytes)
 	struct java_record *record;
 
 	bytes_align(bytes);
-	if (bytes->failed || bytes->len > OFFSET_MAX >> 24)
+	if (bytes->failed || bytes->len > JAVA_SYMBOLS_RECORD_MAX)
 		return -ENOSPC;
 	record = (struct java_record *)bytes->data;
 	record->bytes = (uint32_t)bytes->len;

@@ -308,6 +308,8 @@ RERUNS ?= 2
 
 # Debian's, unless PYTHONS names others (programs, colons between) or is empty: all that are found.
 PYTHONS ?= /usr/bin/python3
+# The one in PATH, unless JAVAS names others.
+JAVAS_HERE := $(or $(JAVAS),$(shell command -v java 2>/dev/null))
 E2E_TESTS ?= test/e2e
 
 .PHONY: e2e
@@ -315,7 +317,7 @@ e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end 
 	@if $(PYTEST) --help | grep -e --reruns >/dev/null; then reruns='--reruns $(RERUNS)'; \
 	else echo 'e2e: no pytest-rerunfailures, each test has one run'; fi; \
 	STACKPROBE_BIN=$(BUILD)/stackprobe STACKPROBE_SAN=$(SAN) \
-		PYTHONS=$(PYTHONS) $(PYTEST) -q -p no:cacheprovider $$reruns $(E2E_TESTS) $(PYTESTFLAGS)
+		PYTHONS=$(PYTHONS) JAVAS=$(JAVAS_HERE) $(PYTEST) -q -p no:cacheprovider $$reruns $(E2E_TESTS) $(PYTESTFLAGS)
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
@@ -327,7 +329,7 @@ check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROO
 
 .PHONY: check-javas
 check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21, 25 (half an hour)
-	$(MAKE) e2e E2E_TESTS="$(wildcard test/e2e/test_java_*.py)"
+	$(MAKE) e2e JAVAS_HERE=$(JAVAS) E2E_TESTS="$(wildcard test/e2e/test_java_*.py)"
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)

@@ -84,7 +84,7 @@ static void answer_comes(void *arg)
 {
 	struct agent *agent = arg;
 	struct agents *agents = agent->agents;
-	struct attach_answer answer;
+	struct attach_answer answer = {0};
 
 	loop_unwatch(agents->loop, &agent->watch);
 	loop_timer_cancel(agents->loop, &agent->limit);

@@ -53,8 +53,8 @@ struct code_kind {
 	/* Whether the piece has what that pair asks for; else it is to be read again. */
 	bool (*has)(const void *piece, const uint64_t pair[2]);
 
-	/* Of what it says, and whether two say the same: then it is kept once for all processes. Both
-	 * NULL: each has its own. */
+	/* Of what it says, and whether two say the same: then it is kept once for all processes.
+	 * Both NULL: each has its own. */
 	uint64_t (*hash)(const void *piece, uint64_t seed);
 	bool (*is_equal)(const void *a, const void *b);
 

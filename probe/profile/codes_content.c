@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was read, once for each distinct content where its kind can tell: processes that run the same
- * program have the same code, each at addresses of its own. */
+/* What was read, once for each distinct content where its kind can tell: processes that run the
+ * same program have the same code, each at addresses of its own. */
 #include <stdlib.h>
 
 #include "profile/codes_state.h"

@@ -83,7 +83,8 @@ static void write_file(struct writing *writing, const struct region_view *region
 	table_span(writing->tables, table, region->file_offset, span);
 	writing->spans->pending |= table_is_pending(table);
 	if (!python->found) { /* the first one counts */
-		python->found = table_python(table, region->file, region->file_offset, span, &python->bias);
+		python->found =
+			table_python(table, region->file, region->file_offset, span, &python->bias);
 		python->file = python->found ? region->file : NULL;
 	}
 	if (!hotspot->found) {

@@ -59,13 +59,14 @@ static void answered(void *arg, const struct jvm_question *question, struct jvm 
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
-	if (target)
+	if (target) {
 		asked_end(&target->jvm_asked);
+		target->hangs |= answer && answer->error == -ETIMEDOUT; /* a worse one as well */
+	}
 	if (!target || !target->alive || !answer || is_worse(answer, target->jvm)) {
 		jvm_unref(answer);
 		return;
 	}
-	target->hangs |= answer->error == -ETIMEDOUT;
 	jvm_unref(target->jvm);
 	target->jvm = answer;
 	log_debug("target %d (%.*s): Java %u, %d%s%s", (int)target->pid, COMM_BYTES, target->comm,

@@ -59,7 +59,7 @@ struct target {
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
 	struct asked jvm_asked;
 	struct jvmfile *jvmfile; /* of the agent in it; profile/agents.h's; NULL: none */
-	pid_t forked_from;			 /* a target as well; 0: none, or it has execed */
+	pid_t forked_from;	 /* a target as well; 0: none, or it has execed */
 	struct codebook *codebooks[CODES_KINDS]; /* profile/codes.h; NULL: nothing was asked yet */
 	bool unpublished;			 /* they found no room */
 	bool arming;			     /* not sampled before it has them with all tables */

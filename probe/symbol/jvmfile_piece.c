@@ -102,7 +102,8 @@ static struct jvmtext add_text(struct buf *texts, const struct jvmname *name)
 {
 	struct jvmtext text = {.at = (uint32_t)texts->len, .len = (uint16_t)name->len};
 
-	buf_add(texts, name->text, name->len);
+	if (name->len)
+		buf_add(texts, name->text, name->len);
 	return text;
 }
 

@@ -11,7 +11,7 @@
 
 #define JVMFILE_CODES_MAX   (1U << 17)
 #define JVMFILE_METHODS_MAX (1U << 20)
-#define JVMFILE_RECORD_MAX  (4U << 20)
+#define JVMFILE_RECORD_MAX  JAVA_SYMBOLS_RECORD_MAX
 
 /* Something that lay in the code cache, by the time it came. */
 struct jvmfile_code {

@@ -52,9 +52,10 @@ static int read_pointed(struct jvm_reader *reader, uint64_t maps, uint32_t *pcs,
 	for (uint32_t i = 1; i < count; i++)
 		if (at[i] <= at[i - 1])
 			return -EBADMSG;
-	bytes = at[count - 1] - at[0] + layout->map_pc + sizeof(*pcs);
-	if (bytes > MAPS_BYTES_MAX)
+	bytes = at[count - 1] - at[0];
+	if (bytes > MAPS_BYTES_MAX || layout->map_pc > MAP_BYTES_MAX)
 		return -EBADMSG;
+	bytes += layout->map_pc + sizeof(*pcs);
 	structs = malloc(bytes);
 	if (!structs)
 		return -ENOMEM;

@@ -67,7 +67,7 @@ static size_t barrier_in(const struct looking *looking, const uint8_t *code, siz
 	const uint8_t *at = memmem(code, bytes, load, sizeof(load));
 	uint32_t offset;
 
-	if (!at || (size_t)(at - code) > bytes - sizeof(load) - sizeof(offset))
+	if (!at || bytes - (size_t)(at - code) < sizeof(load) + sizeof(offset))
 		return 0;
 	memcpy(&offset, at + sizeof(load), sizeof(offset));
 	if (entry->known ? offset != entry->value : offset >= THREAD_BYTES_MAX)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from helpers import HZ, Daemon, wait_for
+from helpers import HZ, Daemon
 from java_truth import Truth
 from javas import Leaves
 from observer import Observer
@@ -27,14 +27,11 @@ class Measured(NamedTuple):
     clocks: dict  # leaf: ns
     cpu_ns: int
     beside_ns: int  # the same as another observer found it
-    probe: dict  # its status
-    process: dict
+    inline_unknown: int
 
 
 class Session:
     """A daemon, and what it said of the programs of each VM."""
-
-    params = {}  # more of them
 
     def __init__(self):
         self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
@@ -67,8 +64,9 @@ class Session:
         os.kill(program.pid, signal.SIGSTOP)
         time.sleep(0.2)
         told = program.written()
-        self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0, **self.params)
+        self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0)
         clocks, cpu_ns = program.clocks(told), program.target.cpu_ns_now()
+        unknown = self.unknown()
         observer = Observer(HZ)
         os.kill(program.pid, signal.SIGCONT)
         self.wait_for_samples(program)
@@ -83,7 +81,10 @@ class Session:
             truth.judged(stacks), stacks, truth.counts(stacks, clocked),
             {name: after[name] - clocks[name] for name in after},
             program.target.cpu_ns_now() - cpu_ns, beside_ns,
-            self.daemon.probe(), self.daemon.processes().get(program.pid, {}))  # fmt: skip
+            self.unknown() - unknown)  # fmt: skip
+
+    def unknown(self):
+        return self.daemon.config()["status"]["java"]["inline_unknown"]
 
     def wait_for_samples(self, program):
         end = time.monotonic() + LONGEST
@@ -93,9 +94,3 @@ class Session:
             judged = truth.judged(profile.stacks)
             if all(one.total >= ENOUGH for name, one in judged.items() if name in truth.leaves):
                 return
-
-
-def wait_compiled(program, seconds=5):
-    """Lets it run for a while: what is compiled later than it was told."""
-    begun = program.target.cpu_ns_now()
-    wait_for(lambda: program.target.cpu_ns_now() - begun > seconds * 1e9, 60, why="it runs")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import java_symbols
+from folded import Profile
 from helpers import HZ, missing_privilege, wait_for
 from java_session import Session
-from java_truth import merged
+from java_truth import Truth, merged
 from javas import all_leaves, javas
 
 OTHER = 31337
@@ -39,12 +40,13 @@ def assert_named(daemon, vm):
     """What is compiled after the agent came is known with all that is inlined into it."""
     wait_for(lambda: vm.has("lateTurn"), 30)
     time.sleep(3)
+    compiled = ("_[j]", "_[i]")
     stacks = [s for s in daemon.folded(pid=vm.pid).of(vm.pid)
-              if any("truth.Attached.lateTurns" in frame and frame.endswith(("_[j]", "_[i]")) for frame in s.frames)]  # fmt: skip
+              if any("truth.Attached.lateTurns" in f and f.endswith(compiled) for f in s.frames)]  # fmt: skip
     stacks = [s for s in stacks if not any("Thread.sleep" in frame for frame in s.frames)]
     assert sum(s.value for s in stacks) > 100, stacks
     inlined = "truth.Attached.latePart (Attached.java:"
-    assert share(stacks, lambda s: any(f.startswith(inlined) for f in s.frames)) > 0.9, stacks
+    assert share(stacks, lambda s: any(f.startswith(inlined) for f in s.frames)) > 0.7, stacks
     agents = daemon.config()["status"]["java"]["agents"]
     assert agents["given"] > 3 and agents["codes"] > 100 and agents["lost"] == 0, agents
     assert (agents["attached"], agents["failed"]) == (1, 0)
@@ -174,27 +176,33 @@ def test_in_namespaces_under_another_user(profiler, vm, work):
     wait_for(lambda: one.left() == [])
 
 
-# Against what the program wrote down (test_java_truth.py), the agent in it before its code was compiled.
+# Against what the program wrote down (test_java_truth.py). The agent came before its code was compiled;
+# what is judged was sampled a while later.
+
+SETTLED = 10  # seconds, in which the last of it is compiled
+SAMPLED = 25
 
 
-class ToldSession(Session):
+class Told(Session):
     def sampled(self, program):
         wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
-        self.daemon.profile(pids=[program.pid], frequency=HZ, max_overhead=0, java_source="agent")
-        wait_for(lambda: self.daemon.processes()[program.pid].get("java_agent") == "attached", 60)
+        profile(self.daemon, program, thread_frame=1)
+        wait_attached(self.daemon, program)
         program.ready()
-        # What was sampled until now goes; the agent stays.
-        self.daemon.put_ok({"cmd": {"probe": ["mem"]}})
-        self.params = {"java_source": "agent"}
-        return super().sampled(program)
+        time.sleep(SETTLED)
+        path = f"/flamegraph/oncpu.folded?seconds={SAMPLED}&pid={program.pid}"
+        answer = self.daemon.get(path, timeout=SAMPLED + 30)
+        assert answer.status == 200, answer.text
+        agents = self.daemon.config()["status"]["java"]["agents"]
+        return Truth(program.written()).judged(Profile(answer.text).stacks), agents
 
 
 @pytest.fixture(scope="module")
-def told_session():
+def told():
     reason = missing_privilege()
     if reason:
         pytest.skip(reason)
-    begun = ToldSession()
+    begun = Told()
     yield begun
     begun.done()
 
@@ -205,18 +213,21 @@ each_java = pytest.mark.parametrize("java", HERE, ids=[java.name for java in HER
 
 @each_java
 @pytest.mark.parametrize("leaf", all_leaves())
-def test_stacks_are_those_that_the_program_knows(told_session, java, leaf):
-    found = told_session.of(java, "plain").judged
+def test_stacks_are_those_that_the_program_knows(told, java, leaf):
+    found, _ = told.of(java)
     if leaf not in found:
         pytest.skip(f"Java {java.name} has no {leaf}")
     print(f"java_agent: {java.name} {leaf}: {found[leaf].text(1)}")
-    assert found[leaf].total >= 150
-    assert found[leaf].share("right") >= 0.95, found[leaf].text()
+    total = found[leaf].total
+    assert total >= 20
+    # Of few samples one or two may be anything.
+    assert (1 - found[leaf].share("right")) * total <= max(0.05 * total, 2), found[leaf].text()
 
 
 @each_java
-def test_each_frame_has_a_name(told_session, java):
-    found = merged(told_session.of(java, "plain").judged.values())
-    agents = told_session.daemon.config()["status"]["java"]["agents"]
+def test_each_frame_has_a_name(told, java):
+    judged, agents = told.of(java)
+    found = merged(judged.values())
     print(f"java_agent: {java.name} all: {found.text(0)}; {agents}")
     assert found.nameless <= 0.001 * found.total, found.text()
+    assert found.share("right") >= 0.95, found.text()

@@ -98,3 +98,25 @@ def test_threads_that_wait_since_before_the_probe_are_named_too(profiler, waits)
 
     for stack in wait_for(seen, 20, every=0.5, why="main is seen"):
         assert "java.lang.Thread.sleep" in [f.name for f in java_frames(stack)], stack
+
+
+def test_waits_are_walked_again_once_all_is_known(profiler, waits):
+    """Those that began while the VM's table was on its way, or before. main's goes on for a day."""
+    profile_offcpu(profiler, pids=[waits.pid], thread_frame=1)
+
+    def sums():
+        """What there is by now: of all stacks, of those that are cut, of main's."""
+        stacks = offcpu(profiler, pid=waits.pid).stacks
+        mains = [s for s in stacks if [f.name for f in java_frames(s)][:1] == ["truth.Waits.main"]]
+        cut = [s for s in stacks if s.has("[truncated]")]
+        return [sum(s.value for s in some) for some in (stacks, cut, mains)]
+
+    wait_for(lambda: profiler.config()["status"]["unwind"]["pending"] == 0, 60, why="unwind tables")
+    if profiler.probe("offcpu")["unseen_waits"]:
+        pytest.skip("no sleepable task iterator here")
+    wait_for(lambda: sums()[2], 30, every=0.5, why="main is seen")
+    before = sums()
+    time.sleep(SECONDS)
+    more = [after - known for after, known in zip(sums(), before)]
+    assert more[0] and more[1] <= (1 - RIGHT) * more[0], more
+    assert more[2] >= RIGHT * SECONDS * 1e6, more

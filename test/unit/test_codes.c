@@ -445,7 +445,8 @@ static void what_is_equal_is_kept_once(void **state)
 	assert_int_equal(figures().known, 50);
 	assert_int_equal(figures().read, 100);
 	assert_in_range(figures().bytes - alone.bytes, 1, 50 * 100);
-	assert_ptr_equal(codes_find_python(w.target, 1 << 12, 1), codes_find_python(other, 0x10001ULL << 12, 1));
+	assert_ptr_equal(codes_find_python(w.target, 1 << 12, 1),
+			 codes_find_python(other, 0x10001ULL << 12, 1));
 	want(other, 0x10001ULL << 12, 2); /* of another name */
 	settle();
 	assert_int_equal(figures().known, 51);

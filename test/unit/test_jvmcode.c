@@ -3,6 +3,7 @@
 #include "jvm_maker.h"
 
 #include "symbol/jvmcode_state.h"
+#include "symbol/jvmstops.h"
 
 #define WORD(kind, address) ((uint64_t)(kind) << FRAME_KIND_SHIFT | (address))
 #define DETAIL(bci, id)	    hotspot_detail(FRAME_JAVA_DETAIL, bci, id)
@@ -293,6 +294,33 @@ static void cycles_are_refused(void **state)
 }
 
 /* Each word of it wild, one after another, and several at random: an answer, and no harm. */
+/* Two maps, as far from each other as can be; everything else is zero. */
+static int read_far_maps(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	static const uint64_t there[] = {2, 0x2000, 2, UINT64_MAX};
+
+	(void)arg;
+	memset(to, 0, bytes);
+	if (address == 0x1000) /* their count, then where their addresses are */
+		memcpy(to, &there[0], bytes);
+	else if (address == 0x1008)
+		memcpy(to, &there[1], bytes);
+	else if (address == 0x2000)
+		memcpy(to, &there[2], bytes);
+	return 0;
+}
+
+static void maps_that_lie_too_far_apart_are_refused(void **state)
+{
+	(void)state;
+	const struct jvm_layout layout = {.maps_pointers = 8};
+	const struct process_memory memory = {.read = read_far_maps};
+	struct jvm_reader reader = {.layout = &layout, .memory = &memory, .left = 1 << 20};
+	_cleanup_free_ uint32_t *pcs = NULL;
+
+	assert_int_equal(jvmstops_read(&reader, 0x1000, &pcs), -EBADMSG);
+}
+
 static void any_memory_has_an_answer(void **state)
 {
 	const uint64_t wild[] = {0,
@@ -342,6 +370,7 @@ int main(void)
 		cmocka_unit_test(interpreted_methods_have_lines),
 		cmocka_unit_test(what_changes_meanwhile_is_stale),
 		cmocka_unit_test(cycles_are_refused),
+		cmocka_unit_test(maps_that_lie_too_far_apart_are_refused),
 		cmocka_unit_test(any_memory_has_an_answer),
 	};
 

@@ -260,6 +260,26 @@ static void a_stub_without_a_size_keeps_frame_pointers(void **state)
 	assert_int_equal((uint32_t)vm_detail(2), 0);
 }
 
+/* What calls C may have aligned sp, or have any value in fp. */
+static void a_zero_is_no_end_of_javas_frames(void **state)
+{
+	uint64_t stub, caller_at = STACK + 0x200 + A_WORDS * 8 + 24;
+
+	(void)state;
+	make_two(16, STACK + 0x200);
+	maker_put(caller_at, 0);
+	expect_java(TRUNCATED_JAVA, 2, a + 0x100, b + 0x80);
+	stub = vm_stub(0x4000, 0x100, 0);
+	maker_call(stub + 0x50, b);
+	maker_put(caller_at, stub + 0x50);
+	maker_put(caller_at - 8, 0);
+	expect_java(TRUNCATED_JAVA, 3, a + 0x100, b + 0x80, stub + 0x50);
+	maker_put(caller_at - 8, STACK + 0x400);
+	maker_put(STACK + 0x400, 0);
+	maker_put(STACK + 0x408, 0);
+	expect_java(TRUNCATED_JAVA, 3, a + 0x100, b + 0x80, stub + 0x50);
+}
+
 static void a_leaf_stubs_caller_is_where_the_call_came_from(void **state)
 {
 	uint64_t stub;
@@ -400,6 +420,7 @@ int main(void)
 		WALK(a_large_method_is_found_over_several_hops),
 		WALK(recursion_reads_a_blob_once),
 		WALK(a_stub_without_a_size_keeps_frame_pointers),
+		WALK(a_zero_is_no_end_of_javas_frames),
 		WALK(a_leaf_stubs_caller_is_where_the_call_came_from),
 		WALK(an_adapter_moves_sp_and_takes_the_return_address),
 		WALK(a_blob_that_makes_no_sense_ends_the_walk),

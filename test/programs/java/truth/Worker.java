@@ -14,7 +14,7 @@ public final class Worker implements Runnable {
 	private final Leaf[] leaves;
 	private final Recorder recorder;
 	private final int[] turns, calls;
-	private final long[] amounts;
+	private final long[] amounts, spent; // spent: since all was warm
 	private int number; // of the leaf whose turn it is
 	private int asked; // how many more stacks shall be told
 	volatile boolean warm;
@@ -31,6 +31,7 @@ public final class Worker implements Runnable {
 			calls[i] = below == null ? CALLS : below.calls();
 		}
 		amounts = new long[leaves.length];
+		spent = new long[leaves.length];
 		java.util.Arrays.fill(amounts, FIRST);
 		recorder.add(this, leaves);
 	}
@@ -39,7 +40,7 @@ public final class Worker implements Runnable {
 	public void run() {
 		ThreadLocalRandom random = ThreadLocalRandom.current();
 		for (;;) {
-			number = warm ? random.nextInt(leaves.length) : (number + 1) % leaves.length;
+			number = warm ? drawn(random) : (number + 1) % leaves.length;
 			try {
 				one(random);
 			} catch (Throwable wrong) {
@@ -49,6 +50,12 @@ public final class Worker implements Runnable {
 			if (!warm && number == 0 && turns[0] > RECORDED)
 				warm = true;
 		}
+	}
+
+	/** Of two, the one that has had less, so that all have about as much. */
+	private int drawn(ThreadLocalRandom random) {
+		int one = random.nextInt(leaves.length), other = random.nextInt(leaves.length);
+		return spent[one] < spent[other] ? one : other;
 	}
 
 	private void one(ThreadLocalRandom random) throws Throwable {
@@ -61,6 +68,8 @@ public final class Worker implements Runnable {
 			leaves[number].turn(part, this);
 		long took = recorder.cpu() - began;
 		recorder.spent(this, number, took, amount);
+		if (warm)
+			spent[number] += took > 0 ? took : System.nanoTime() - wall;
 		if (turns[number]++ % 2 == 1) // the others may have told their stacks
 			fit(took > 0 ? took : System.nanoTime() - wall);
 	}
