@@ -22,9 +22,10 @@
 #include "jvm_agent/format.h"
 #include "proc/attach_state.h"
 
-#define REPLY_BYTES 4096
-#define POLL_MS	    20
-#define NS_PER_MS   1000000ULL
+#define REPLY_BYTES  4096
+#define POLL_MS	     20
+#define STATUS_BYTES 16384
+#define NS_PER_MS    1000000ULL
 
 static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
 {
@@ -92,6 +93,23 @@ static int make_trigger(const struct attach_dialogue *mine, const char *name)
 	return -1;
 }
 
+/* Looked at again, for making the files may have taken its time, and the process may run something
+ * else by now. True as well where it isn't told. */
+static bool catches_quit(const struct attach_dialogue *mine)
+{
+	char path[ATTACH_NAME_BYTES], text[STATUS_BYTES];
+	struct attach_status status;
+
+	attach_name(path, "/proc/", (uint64_t)mine->process.pid);
+	memcpy(path + strlen(path), "/status", sizeof("/status"));
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return true;
+	text[n] = '\0';
+	return !attach_parse_status(text, &status) || status.catches_quit;
+}
+
 /* Wakes the VM and waits for its socket. */
 static int wake_vm(struct attach_dialogue *mine)
 {
@@ -102,7 +120,9 @@ static int wake_vm(struct attach_dialogue *mine)
 	int folder = make_trigger(mine, name);
 	if (folder < 0)
 		return -EEXIST;
-	if (syscall(SYS_pidfd_send_signal, mine->process.pidfd, SIGQUIT, NULL, 0) < 0)
+	if (!catches_quit(mine))
+		r = -ECANCELED;
+	else if (syscall(SYS_pidfd_send_signal, mine->process.pidfd, SIGQUIT, NULL, 0) < 0)
 		r = -errno;
 	while (r == -ENOENT && left_ms(mine) > 0) {
 		poll(NULL, 0, POLL_MS);
@@ -127,6 +147,9 @@ static int reach_vm(struct attach_dialogue *mine)
 		break;
 	case -ESRCH:
 		fail(mine, ATTACH_GONE, 0);
+		break;
+	case -ECANCELED:
+		fail(mine, ATTACH_SIGNALS, 0);
 		break;
 	case -EACCES:
 		fail(mine, ATTACH_SOCKET, 0);

@@ -154,8 +154,11 @@ static void failed(struct agent *agent, const struct attach_answer *answer)
 	agent->step = AGENT_FAILED;
 	if (passes_ns(agent))
 		return;
+	const char *why = answer->text;
+	if (!why[0] && answer->error)
+		why = strerror(answer->error);
 	log_warn("target %d: its Java VM can't be asked: %s%s%s", (int)agent->pid,
-		 attach_result_name(answer->result), answer->text[0] ? ": " : "", answer->text);
+		 attach_result_name(answer->result), why[0] ? ": " : "", why);
 }
 
 /* ---- whom ---- */

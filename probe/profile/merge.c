@@ -167,5 +167,5 @@ bool merge_is_vms_own(const struct merging *merging)
 		all |= merging->natives[i];
 	/* Made code that the walker didn't take for Java's may be Java's all the same. */
 	return merging->truncated == TRUNCATED_NOT && all & NATIVE_VM &&
-	       !(all & (NATIVE_JAVA | NATIVE_JIT));
+	       !(all & (NATIVE_JAVA | NATIVE_JIT)) && !has_frames(merging);
 }

@@ -73,5 +73,6 @@ size_t merge_frames(const struct merging *merging, struct merged *merged,
 		    enum truncation *truncated);
 
 /* Whether a stack is the Java VM's own, that of a thread which collects garbage or compiles: some
- * of it is the VM's, and there is no Java method. Of one that is cut off that isn't known. */
+ * of it is the VM's, and there is neither a Java method nor a Python frame (which may have called
+ * the VM). Of one that is cut off that isn't known. */
 bool merge_is_vms_own(const struct merging *merging);

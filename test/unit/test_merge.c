@@ -349,12 +349,14 @@ static void the_vms_own_code_is_hidden_rootward_of_java(void **state)
 	assert_merged("kvvc", "", TRUNCATED_NOT, PYTHON_NONE, "kvvc");
 }
 
-static bool is_vms_own(const char *natives, enum truncation truncated)
+static bool is_vms_own(const char *natives, uint8_t python, enum truncation truncated)
 {
 	uint8_t flags[FRAMES_MAX];
 	struct merging merging = {
 		.natives = flags,
 		.natives_count = read_natives(natives, flags),
+		.pythons = &python,
+		.pythons_count = 1,
 		.truncated = truncated,
 	};
 
@@ -364,11 +366,12 @@ static bool is_vms_own(const char *natives, enum truncation truncated)
 static void a_whole_stack_without_java_is_the_vms_own(void **state)
 {
 	(void)state;
-	assert_true(is_vms_own("kcvvc", TRUNCATED_NOT));
-	assert_false(is_vms_own("kcc", TRUNCATED_NOT));
-	assert_false(is_vms_own("kvJvc", TRUNCATED_NOT));
-	assert_false(is_vms_own("kvjvc", TRUNCATED_NOT));
-	assert_false(is_vms_own("kv", TRUNCATED_MEMORY));
+	assert_true(is_vms_own("kcvvc", PYTHON_EMPTY, TRUNCATED_NOT));
+	assert_false(is_vms_own("kcc", PYTHON_EMPTY, TRUNCATED_NOT));
+	assert_false(is_vms_own("kvJvc", PYTHON_EMPTY, TRUNCATED_NOT));
+	assert_false(is_vms_own("kvjvc", PYTHON_EMPTY, TRUNCATED_NOT));
+	assert_false(is_vms_own("kv", PYTHON_EMPTY, TRUNCATED_MEMORY));
+	assert_false(is_vms_own("kvvc", PYTHON_ENTRY, TRUNCATED_NOT)); /* Python called it */
 }
 
 int main(void)
