@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import Daemon, Target, missing_privilege, program
+from helpers import Daemon, Target, missing_privilege, program, wait_for
 from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
@@ -198,14 +198,22 @@ def standing(start, run_python):
 
 
 @pytest.fixture
-def vm(java, work):
-    """vm("-XX:…", before=(…)): a VM, killed in the end."""
+def vms():
+    """Those of the test. When all have been killed and who attached to them has ended, nothing is left:
+    for that it is made before either (`usefixtures`)."""
     made = []
+    yield made
+    wait_for(lambda: not any(one.left() for one in made), 20, why=lambda: [one.left() for one in made])
+
+
+@pytest.fixture
+def vm(java, work, vms):
+    """vm("-XX:…", before=(…)): a VM, killed in the end."""
 
     def run(*flags, **how):
-        made.append(Vm(java, work, *flags, **how))
-        return made[-1]
+        vms.append(Vm(java, work, *flags, **how))
+        return vms[-1]
 
     yield run
-    for one in made:
+    for one in vms:
         one.kill()

@@ -51,10 +51,17 @@ class Vm:
     def left(self):
         """What attaching may leave there. (The socket is the VM's own, as any attaching makes it.)"""
         if not self.alive():
+            if self.inner != self.pid:
+                return []  # its /tmp went with it
             return [*Path("/tmp").glob(f"java-data-{self.inner}"),
                     *Path("/tmp").glob(f".attach_pid{self.inner}")]  # fmt: skip
         return [*self.tmp.glob(f"java-data-{self.inner}"), *self.tmp.glob(f".attach_pid{self.inner}"),
                 *Path(f"/proc/{self.pid}/cwd").glob(f".attach_pid{self.inner}")]  # fmt: skip
+
+    def reads(self):
+        """Descriptors of its own below its data folder: the agent's."""
+        links = [os.readlink(path) for path in Path(f"/proc/{self.pid}/fd").iterdir()]
+        return [link for link in links if "/java-data-" in link]
 
     def alive(self):
         return self.popen.poll() is None

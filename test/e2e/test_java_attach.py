@@ -17,6 +17,7 @@ ATTACH = BIN.parent / "test/java/attach"
 BYTES = 10 << 20
 NOBODY = 65534
 OTHER = 31337  # a user that nobody has
+pytestmark = pytest.mark.usefixtures("vms")
 
 
 class Attaching:
@@ -43,6 +44,9 @@ class Attaching:
         return said
 
     def done(self):
+        """As the daemon ends: agents stop, and what those that were killed left is removed."""
+        self.say("stop")
+        self.say("clean")
         self.popen.stdin.close()
         self.popen.wait()
         self.popen.stdout.close()

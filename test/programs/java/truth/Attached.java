@@ -2,8 +2,8 @@
 package truth;
 
 // Burns in turn(), which has part() inlined into it once it is compiled, and after some seconds (its
-// argument) in lateTurn() and latePart(), which weren't compiled until then. Until it is killed. Says
-// "ready" when it runs.
+// argument) in lateTurn() and latePart(), which weren't compiled until then. There all but a hundredth is
+// latePart()'s. Until it is killed. Says "ready" when it runs.
 final class Attached {
 	static volatile long sink;
 
@@ -20,7 +20,7 @@ final class Attached {
 
 	static int latePart(int x) {
 		int r = x;
-		for (int i = 0; i < 60; i++)
+		for (int i = 0; i < 600; i++)
 			r += x * i ^ (r >>> 5);
 		return r;
 	}
