@@ -83,6 +83,25 @@ $(BUILD)/stackprobe-agent.so: $(AGENTSOURCES) $(wildcard jvm_agent/*.h)
 	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack -s \
 		-o $@ $(AGENTSOURCES)
 
+# The agent that records by JFR (jvm_agent/jfr), for JDK 8 and later. --release 8 would do without jdk.jfr,
+# which came to 8 with an update.
+JAVAC := $(shell command -v javac 2>/dev/null)
+JAR   := $(shell command -v jar 2>/dev/null)
+ifneq ($(and $(JAVAC),$(JAR)),)
+$(BUILD)/stackprobe-jfr.jar: $(wildcard jvm_agent/jfr/*.java) jvm_agent/jfr/manifest
+	@mkdir -p $(@D)
+	$(call say,javac)
+	$(Q)rm -rf $(BUILD)/jfr && mkdir -p $(BUILD)/jfr
+	$(Q)$(JAVAC) -source 8 -target 8 -g -encoding UTF-8 -Xlint:all,-options -Werror -d $(BUILD)/jfr \
+		$(filter %.java,$^)
+	$(Q)$(JAR) cfm $@ jvm_agent/jfr/manifest -C $(BUILD)/jfr stackprobe
+else
+# Without a JDK it is empty: java_source jfr is not available then, and says so.
+$(BUILD)/stackprobe-jfr.jar:
+	@mkdir -p $(@D)
+	$(Q): >$@
+endif
+
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
 	$(call say,bpf)
