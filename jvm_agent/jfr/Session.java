@@ -30,7 +30,7 @@ final class Session {
 	private final Set<String> probes;
 	private final Events events;
 	private final int idleSeconds;
-	private final boolean hadRepository = System.getProperty(REPOSITORY) != null;
+	private final boolean hadRepository = repository() != null;
 	private final LinkedBlockingQueue<Runnable> commands = new LinkedBlockingQueue<>();
 	private final Thread thread;
 	private Recording recording;
@@ -165,8 +165,14 @@ final class Session {
 			recording.close();
 		recording = null;
 		// The folder in which the VM kept our recordings: it makes it again when there is need.
-		String repository = System.getProperty(REPOSITORY);
-		if (!hadRepository && repository != null && FlightRecorder.getFlightRecorder().getRecordings().isEmpty())
-			Files.remove(Paths.get(repository));
+		if (!hadRepository && repository() != null && FlightRecorder.getFlightRecorder().getRecordings().isEmpty())
+			Files.remove(repository());
+	}
+
+	/** The folder in which the VM keeps recordings; null: there is none, or it doesn't tell (before 14). */
+	private static Path repository() {
+		String name = System.getProperty(REPOSITORY);
+
+		return name != null && java.nio.file.Files.isDirectory(Paths.get(name)) ? Paths.get(name) : null;
 	}
 }

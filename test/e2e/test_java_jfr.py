@@ -85,6 +85,10 @@ def test_waits_weigh_what_they_lasted(java, start, work):
     jfr.stop()
 
 
+def threads(pid):
+    return [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/comm")]
+
+
 @each_java
 def test_nothing_stays_behind_and_it_begins_again(java, work):
     one = Vm(java, work)
@@ -97,8 +101,7 @@ def test_nothing_stays_behind_and_it_begins_again(java, work):
             assert names == {"jfr-state.txt", "stacks-oncpu.txt", "stacks-offcpu.txt", "stacks-mem.txt"}
             assert {path.stat().st_mode & 0o777 for path in jfr.folder.iterdir()} == {0o600}
             jfr.stop()
-            threads = [p.read_text() for p in Path(f"/proc/{one.pid}/task").glob("*/comm")]
-            assert "stackprobe-jfr\n" not in threads
+            wait_for(lambda: "stackprobe-jfr\n" not in threads(one.pid), 5)
             assert one.left() == []
             # The VM's own folder for recordings is empty; where it tells its name (JDK 14) it goes as well.
             kept = [path for path in one.tmp.glob(f"2*_{one.inner}") if java.release >= 14 or any(path.iterdir())]
