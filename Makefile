@@ -67,10 +67,11 @@ $(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flame
 	$(call say,as)
 	$(Q)$(CC) -c -o $@ $<
 
-$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so
+$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so \
+                                    $(BUILD)/stackprobe-jfr.jar
 	@mkdir -p $(@D)
 	$(call say,as)
-	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -c -o $@ $<
+	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -DJAR='"$(BUILD)/stackprobe-jfr.jar"' -c -o $@ $<
 
 # The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
 AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \

@@ -1,12 +1,14 @@
 """Recordings of the VM's own: the agent's stacks against what the programs wrote down."""
+import json
 import struct
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from helpers import wait_for
-from java_jfr import JAR, Jfr
+from helpers import BIN, wait_for
+from java_jfr import JAR, STATE, Jfr, read
 from java_truth import Truth, java_frames, merged
 from java_vm import Vm
 from javas import Leaves, javas, need_classes
@@ -85,10 +87,6 @@ def test_waits_weigh_what_they_lasted(java, start, work):
     jfr.stop()
 
 
-def threads(pid):
-    return [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/comm")]
-
-
 @each_java
 def test_nothing_stays_behind_and_it_begins_again(java, work):
     one = Vm(java, work)
@@ -101,7 +99,8 @@ def test_nothing_stays_behind_and_it_begins_again(java, work):
             assert names == {"jfr-state.txt", "stacks-oncpu.txt", "stacks-offcpu.txt", "stacks-mem.txt"}
             assert {path.stat().st_mode & 0o777 for path in jfr.folder.iterdir()} == {0o600}
             jfr.stop()
-            wait_for(lambda: "stackprobe-jfr\n" not in threads(one.pid), 5)
+            # (Threads of the VM's own that ours began have its name in /proc.)
+            assert '"stackprobe-jfr"' not in jfr.ask("threaddump")
             assert one.left() == []
             # The VM's own folder for recordings is empty; where it tells its name (JDK 14) it goes as well.
             kept = [path for path in one.tmp.glob(f"2*_{one.inner}") if java.release >= 14 or any(path.iterdir())]
@@ -121,5 +120,49 @@ def test_it_stops_by_itself_when_nobody_asks(java, work):
         jfr.folder.mkdir(mode=0o700)
         assert jfr.say("dump", 2)[0] == "failed"
         assert jfr.stop() is None
+    finally:
+        one.kill()
+
+
+@each_java
+def test_the_daemons_own_way_of_asking(java, work):
+    """Its attaching (proc/attach_jfr.c), here by test/java/attach."""
+    one = Vm(java, work)
+    asking = subprocess.Popen([BIN.parent / "test/java/attach", str(one.pid), "20000", "0"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+
+    def say(command):
+        asking.stdin.write(command + "\n")
+        asking.stdin.flush()
+        answer = json.loads(asking.stdout.readline())
+        assert json.loads(asking.stdout.readline()) == {}
+        return answer
+
+    try:
+        answer = say("jfr-start")
+        assert (answer["result"], answer["error"]) == ("done", 0), answer
+        assert answer["text"] == ("cputime" if java.release >= 25 else "execution")
+        time.sleep(2)
+        assert say("jfr-dump")["result"] == "done"
+        names = {path.name for path in one.data.iterdir()}
+        assert names == {STATE, "stacks-oncpu.txt", "stacks-offcpu.txt", "stacks-mem.txt"}
+        head, stacks, _ = read(one.data / "stacks-offcpu.txt")
+        assert head.sequence == 2
+        assert any("truth.Attached.main" in text for s in stacks for text in s.frames)
+        assert say("jfr-stop")["result"] == "done"
+        assert one.left() == [] and one.alive()
+        assert "Exception" not in one.log.read_text()
+    finally:
+        asking.stdin.close()
+        asking.wait()
+        one.kill()
+
+
+@pytest.mark.skipif(not HERE, reason="no Java")
+def test_a_vm_whose_jfr_is_off_says_so(work):
+    one = Vm(HERE[-1], work, "--limit-modules=java.base,java.instrument,java.management,jdk.attach")
+    try:
+        state = Jfr(one.pid).say("start", "oncpu,10,60", 1)
+        assert state[0] == "absent", state
     finally:
         one.kill()
