@@ -144,12 +144,9 @@ void attach_remove_agent(const struct attach_dialogue *mine)
 /* With what is ours in it; others' files keep it. */
 void attach_remove_folder(const struct attach_dialogue *mine)
 {
-	static const char *const names[] = {JAVA_SYMBOLS_NAME,	 JAVA_SYMBOLS_NAME ".new",
-					    "stacks-oncpu.txt",	 "stacks-oncpu.txt.new",
-					    "stacks-offcpu.txt", "stacks-offcpu.txt.new",
-					    "stacks-mem.txt",	 "stacks-mem.txt.new",
-					    JFR_STATE_NAME,	 JFR_STATE_NAME ".new",
-					    "window.jfr"};
+	static const char *const names[] = {JAVA_SYMBOLS_NAME,	 "stacks-oncpu.txt",
+					    "stacks-offcpu.txt", "stacks-mem.txt",
+					    JFR_STATE_NAME,	 "window.jfr"};
 	static const enum attach_task agents[] = {ATTACH_START, ATTACH_JFR_START};
 	char name[ATTACH_NAME_BYTES];
 
@@ -157,8 +154,12 @@ void attach_remove_folder(const struct attach_dialogue *mine)
 		attach_agent_name(name, agents[i]);
 		unlinkat(mine->folder_fd, name, 0);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		unlinkat(mine->folder_fd, names[i], 0);
+		memcpy(name, names[i], strlen(names[i]) + 1);
+		memcpy(name + strlen(name), ".new", sizeof(".new"));
+		unlinkat(mine->folder_fd, name, 0);
+	}
 	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
 	unlinkat(mine->tmp_fd, name, AT_REMOVEDIR);
 }
