@@ -38,7 +38,9 @@ static int64_t below_marker(const struct adding *adding, int64_t node, const cha
 static int64_t leaf_of(const struct adding *adding, const struct record_who *who,
 		       const struct jfr_stack *stack)
 {
-	int64_t node = profile_thread(adding->profile, who, adding->detail.thread_frame);
+	/* Virtual threads have no name, most of them. */
+	bool thread_frame = adding->detail.thread_frame && who->thread[0];
+	int64_t node = profile_thread(adding->profile, who, thread_frame);
 
 	if (stack->cut)
 		node = below_marker(adding, node, FRAME_TRUNCATED);

@@ -39,13 +39,15 @@ static void samples_are_of_the_profiles_period(void **state)
 		add(HEAD("oncpu") METHODS "s\t30000000\t2\twhole\tworker\t00:1 j1:2\n"
 					  "s\t15000000\t1\twhole\tworker\t00:1\n"
 					  "s\t15000000\t1\tcut\tworker\ti1:2\n"
-					  "s\t10000000\t1\tcut\tother\t\n",
+					  "s\t10000000\t1\tcut\tother\t\n"
+					  "s\t10000000\t1\twhole\t\tj1:2\n",
 		    "oncpu", PROBE_ONCPU, &detail);
 
 	(void)state;
-	assert_int_equal(profile->weight, 7);
-	assert_int_equal(profile->samples, 5);
-	assert_folded(profile, "[7]java;other;[truncated];[unknown] 1\n"
+	assert_int_equal(profile->weight, 8);
+	assert_int_equal(profile->samples, 6);
+	assert_folded(profile, "[7]java;a.Part.get_[j] 1\n"
+			       "[7]java;other;[truncated];[unknown] 1\n"
 			       "[7]java;worker;[truncated];a.Part.get_[i] 2\n"
 			       "[7]java;worker;a.Main.run_[0] 1\n"
 			       "[7]java;worker;a.Main.run_[0];a.Part.get_[j] 3\n");
