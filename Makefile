@@ -67,10 +67,11 @@ $(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flame
 	$(call say,as)
 	$(Q)$(CC) -c -o $@ $<
 
-$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so
+$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so \
+                                    $(BUILD)/stackprobe-jfr.jar
 	@mkdir -p $(@D)
 	$(call say,as)
-	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -c -o $@ $<
+	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -DJAR='"$(BUILD)/stackprobe-jfr.jar"' -c -o $@ $<
 
 # The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
 AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
@@ -82,6 +83,25 @@ $(BUILD)/stackprobe-agent.so: $(AGENTSOURCES) $(wildcard jvm_agent/*.h)
 	$(call say,agent)
 	$(Q)$(CC) $(AGENTFLAGS) -shared -nostdlib -Wl,--no-undefined,--hash-style=both,-z,noexecstack -s \
 		-o $@ $(AGENTSOURCES)
+
+# The agent that records by JFR (jvm_agent/jfr), for JDK 8 and later. --release 8 would do without jdk.jfr,
+# which came to 8 with an update.
+JAVAC := $(shell command -v javac 2>/dev/null)
+JAR   := $(shell command -v jar 2>/dev/null)
+ifneq ($(and $(JAVAC),$(JAR)),)
+$(BUILD)/stackprobe-jfr.jar: $(wildcard jvm_agent/jfr/*.java) jvm_agent/jfr/manifest
+	@mkdir -p $(@D)
+	$(call say,javac)
+	$(Q)rm -rf $(BUILD)/jfr && mkdir -p $(BUILD)/jfr
+	$(Q)$(JAVAC) -source 8 -target 8 -g -encoding UTF-8 -Xlint:all,-options -Werror -d $(BUILD)/jfr \
+		$(filter %.java,$^)
+	$(Q)$(JAR) cfm $@ jvm_agent/jfr/manifest -C $(BUILD)/jfr stackprobe
+else
+# Without a JDK it is empty: java_source jfr is not available then, and says so.
+$(BUILD)/stackprobe-jfr.jar:
+	@mkdir -p $(@D)
+	$(Q): >$@
+endif
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)

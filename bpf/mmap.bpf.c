@@ -114,6 +114,7 @@ static __always_inline bool is_librarys(struct pt_regs *regs, const struct targe
 		read_user(&address, sizeof(address), stack);
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
+	walk->spans_number = target->spans_number;
 	own = is_librarys_own(walk, PT_REGS_IP(regs), stack, address);
 	walk_give_back(walk);
 	return own;
@@ -169,20 +170,21 @@ __noinline int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t number)
 
 /* ---- the return ---- */
 
-static __always_inline void tell_gone(const struct mapping_call *call, uint32_t tgid)
+static __always_inline void tell_gone(struct mapped_event *event, const struct mapping_call *call,
+				      uint32_t tgid)
 {
-	struct mapped_event event = {.kind = MAPPED_GONE,
-				     .stack.tgid = tgid,
-				     .start = call->start,
-				     .end = call->end,
-				     .time_ns = call->began_ns};
-
-	if (event.start < event.end)
-		tell(&event);
+	*event = (struct mapped_event){.kind = MAPPED_GONE,
+				       .stack.tgid = tgid,
+				       .start = call->start,
+				       .end = call->end,
+				       .time_ns = call->began_ns};
+	if (event->start < event->end)
+		tell(event);
 }
 
 /* What was given is taken with its stack; without one, what lay there is gone all the same. */
-static __always_inline void tell_came(struct pt_regs *regs, const struct mapping_call *call,
+static __always_inline void tell_came(struct mapped_event *event, struct pt_regs *regs,
+				      const struct mapping_call *call,
 				      const struct target_value *target, uint64_t address)
 {
 	struct taking taking = {.weight = rounded_up(call->length, call->round),
@@ -190,21 +192,20 @@ static __always_inline void tell_came(struct pt_regs *regs, const struct mapping
 				.part = PART_MAPPED,
 				.leaf = call->entry};
 	uint64_t id = bpf_get_current_pid_tgid();
-	struct mapped_event event = {.kind = MAPPED_CAME,
-				     .tid = id,
-				     .start = address,
-				     .end = address + taking.weight,
-				     .time_ns = bpf_ktime_get_ns()};
-	struct target_value wanted = *target;
 
 	if (!taking.weight)
 		return;
-	if (!take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &event.stack)) {
-		event.kind = MAPPED_GONE;
-		event.stack = (struct stack_key){.tgid = id >> 32};
+	*event = (struct mapped_event){.kind = MAPPED_CAME,
+				       .tid = id,
+				       .start = address,
+				       .end = address + taking.weight,
+				       .time_ns = bpf_ktime_get_ns()};
+	if (!take_stack_as(regs, regs, target, PROBE_MEM_GLIBC, &taking, &event->stack)) {
+		event->kind = MAPPED_GONE;
+		event->stack = (struct stack_key){.tgid = id >> 32};
 	}
-	tell(&event);
-	guard_account(PROBE_MEM_GLIBC, 1, event.time_ns);
+	tell(event);
+	guard_account(PROBE_MEM_GLIBC, 1, event->time_ns);
 }
 
 /* A session's program is at one, or on_return(): maybe of a call that wasn't noted. */
@@ -215,6 +216,7 @@ __noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
 	uint32_t tid = id, tgid = id >> 32;
 	struct mapping_call *found = bpf_map_lookup_elem(&mapping_calls, &tid), call;
 	struct target_value *target;
+	struct mapped_event event; /* one: kernels before 6.8 have 512 bytes for all of a stack */
 
 	if (!found || found->sp != PT_REGS_SP(regs))
 		return 0;
@@ -225,9 +227,9 @@ __noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
 		return 0;
 	if (call.call == CALL_MUNMAP ? (uint32_t)result != 0 : result >= FAILED_FROM)
 		return 0;
-	tell_gone(&call, tgid);
+	tell_gone(&event, &call, tgid);
 	if (call.call != CALL_MUNMAP)
-		tell_came(regs, &call, target, result);
+		tell_came(&event, regs, &call, target, result);
 	return 0;
 }
 

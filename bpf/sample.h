@@ -169,12 +169,12 @@ struct stack {
 struct target_value {
 	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
 	uint32_t probes; /* 1 << probe, WANTED_SCHED: what this process is wanted for */
-	uint32_t unread; /* its next stack wakes the daemon, which may not have its maps yet */
-	uint32_t spans, spans_count; /* its mappings, in the arena (bpf/packed.h); 0: not known */
-	uint32_t python;	     /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
-	uint32_t hotspot;	     /* its struct hotspot, in the arena (bpf/hotspot.h); 0: none */
-	uint32_t spans_number;	     /* of those spans alone, which never change; 0: none */
-	uint32_t pad;
+	uint32_t spans;	 /* its mappings, in the arena (bpf/packed.h); 0: not known */
+	uint16_t spans_count;
+	uint16_t unread;  /* its next stack wakes the daemon, which may not have its maps yet */
+	uint32_t python;  /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
+	uint32_t hotspot; /* its struct hotspot, in the arena (bpf/hotspot.h); 0: none */
+	uint32_t spans_number; /* of those spans alone, which never change; 0: none */
 };
 
 /* What the daemon found of programs of one name, by the name alone. */
@@ -238,5 +238,5 @@ _Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
-_Static_assert(sizeof(struct target_value) == 40, "a map value without padding");
+_Static_assert(sizeof(struct target_value) == 32, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

@@ -132,9 +132,14 @@ static void do_stop(struct attach_dialogue *mine)
 	attach_remove_folder(mine);
 }
 
+static bool is_start(enum attach_task task)
+{
+	return task == ATTACH_START || task == ATTACH_JFR_START;
+}
+
 static bool send_answer(const struct attach_dialogue *mine, int fd)
 {
-	bool with_fds = mine->order.task == ATTACH_START && mine->answer.result == ATTACH_DONE;
+	bool with_fds = is_start(mine->order.task) && mine->answer.result == ATTACH_DONE;
 	struct iovec data = {(void *)&mine->answer, sizeof(mine->answer)};
 	int fds[MESSAGE_FDS] = {mine->folder_fd, mine->tmp_fd};
 	union {
@@ -172,12 +177,20 @@ static void run_child(struct attach_dialogue *mine, int fds[FDS])
 		do_start(mine);
 	else if (mine->order.task == ATTACH_STOP)
 		do_stop(mine);
+	else if (attach_is_jfr(mine->order.task))
+		attach_do_jfr(mine);
 	else
 		attach_remove_folder(mine);
 	/* Nobody waits for it any more: the daemon has ended. */
-	if (!send_answer(mine, fds[0]) && mine->order.task == ATTACH_START &&
-	    mine->answer.result == ATTACH_DONE)
+	if (send_answer(mine, fds[0]) || !is_start(mine->order.task) ||
+	    mine->answer.result != ATTACH_DONE)
+		return;
+	if (mine->order.task == ATTACH_START) {
 		do_stop(mine);
+	} else {
+		mine->order.task = ATTACH_JFR_STOP;
+		attach_do_jfr(mine);
+	}
 }
 
 /* ---- in the daemon ---- */
@@ -193,7 +206,7 @@ int attach_begin(struct attach *attach, const struct attach_process *process,
 		.folder_fd = -1,
 		.answer = {.folder_fd = -1, .tmp_fd = -1},
 	};
-	bool start = order->task == ATTACH_START;
+	bool start = is_start(order->task);
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

@@ -66,13 +66,26 @@ enum attach_task {
 	ATTACH_STOP,
 	/* The process has gone: what it left in its data folder goes. */
 	ATTACH_CLEAN,
+
+	/* The agent of JFR mode (jvm_agent/jfr), with the same folder. A recording begins, as
+	 * START's descriptors are answered; its window ends, and the stacks are in the folder; all
+	 * ends, and the files go. The answer's text is the agent's: how on-CPU is sampled, or why
+	 * not (ATTACH_REFUSED). */
+	ATTACH_JFR_START,
+	ATTACH_JFR_DUMP, /* needs the process, too: its pids and user */
+	ATTACH_JFR_STOP, /* the same */
 };
+
+/* Whether this program was built with the agent of JFR mode: with a JDK. */
+bool attach_has_jfr(void);
 
 struct attach_order {
 	enum attach_task task;
 	uint32_t bytes_max;    /* START: of the file */
 	uint32_t limit_ms;     /* for all of it */
-	int folder_fd, tmp_fd; /* STOP, CLEAN: as START's answer had them; stay the caller's */
+	int folder_fd, tmp_fd; /* all but the STARTs: as START's answer had them; the caller's */
+	uint64_t sequence;     /* JFR: the command's, which its files have */
+	uint32_t period_ms, idle_s; /* JFR_START: between samples; it ends when nobody asks */
 };
 
 struct attach {
@@ -88,7 +101,7 @@ struct attach_answer {
 	enum attach_result result;
 	int error;			      /* ATTACH_SYSTEM …: a positive errno, or 0 */
 	char text[ATTACH_TEXT_BYTES];	      /* of the VM, printable ASCII */
-	int folder_fd, tmp_fd;		      /* START: the caller's from now on; else -1 */
+	int folder_fd, tmp_fd;		      /* STARTs: the caller's from now on; else -1 */
 	uint64_t folder_device, folder_inode; /* START: which folder it is */
 };
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The agent for Java VMs as bytes; AGENT is its path, relative to the repository's root. */
+/* The agents for Java VMs as bytes; AGENT and JAR are their paths, relative to the repository's root. */
 	.section .rodata
 
 	.global jvm_agent_image, jvm_agent_image_end
 jvm_agent_image:
 	.incbin AGENT
 jvm_agent_image_end:
+	.byte 0
+
+	.global jfr_agent_image, jfr_agent_image_end
+jfr_agent_image:
+	.incbin JAR
+jfr_agent_image_end:
 	.byte 0
 
 	.section .note.GNU-stack, "", %progbits

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "proc/attach_state.h"
 
@@ -40,14 +41,37 @@ void attach_name(char name[ATTACH_NAME_BYTES], const char *prefix, uint64_t numb
 	name[len] = '\0';
 }
 
-void attach_agent_name(char name[ATTACH_NAME_BYTES])
+bool attach_is_jfr(enum attach_task task)
+{
+	return task == ATTACH_JFR_START || task == ATTACH_JFR_DUMP || task == ATTACH_JFR_STOP;
+}
+
+bool attach_has_jfr(void)
+{
+	return &jfr_agent_image[0] < &jfr_agent_image_end[0];
+}
+
+/* Its bytes: [*at, *end). */
+static void image_of(enum attach_task task, const char **at, const char **end)
+{
+	bool jfr = attach_is_jfr(task);
+
+	*at = jfr ? jfr_agent_image : jvm_agent_image;
+	*end = jfr ? jfr_agent_image_end : jvm_agent_image_end;
+}
+
+void attach_agent_name(char name[ATTACH_NAME_BYTES], enum attach_task task)
 {
 	uint64_t sum = 14695981039346656037ULL;
+	const char *at, *end;
 
-	for (const char *at = jvm_agent_image; at < jvm_agent_image_end; at++)
+	for (image_of(task, &at, &end); at < end; at++)
 		sum = (sum ^ (uint8_t)*at) * 1099511628211ULL;
-	attach_name(name, "stackprobe-agent-", sum);
-	memcpy(name + strlen(name), ".so", sizeof(".so"));
+	attach_name(name, attach_is_jfr(task) ? "stackprobe-jfr-" : "stackprobe-agent-", sum);
+	if (attach_is_jfr(task))
+		memcpy(name + strlen(name), ".jar", sizeof(".jar"));
+	else
+		memcpy(name + strlen(name), ".so", sizeof(".so"));
 }
 
 /* /tmp itself may be a link of the system's, but one that stays in the target's root. */
@@ -87,17 +111,18 @@ bool attach_make_folder(struct attach_dialogue *mine)
 
 bool attach_write_agent(struct attach_dialogue *mine)
 {
-	const char *at = jvm_agent_image;
+	const char *at, *end;
 	char name[ATTACH_NAME_BYTES];
 
-	attach_agent_name(name);
+	image_of(mine->order.task, &at, &end);
+	attach_agent_name(name, mine->order.task);
 	unlinkat(mine->folder_fd, name, 0); /* left from before */
 	int fd = openat(mine->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			AGENT_MODE);
 	if (fd < 0)
 		return fail(mine, ATTACH_FILE, errno);
-	while (at < jvm_agent_image_end) {
-		ssize_t n = write(fd, at, (size_t)(jvm_agent_image_end - at));
+	while (at < end) {
+		ssize_t n = write(fd, at, (size_t)(end - at));
 
 		int error = n < 0 ? errno : ENOSPC;
 
@@ -116,18 +141,29 @@ void attach_remove_agent(const struct attach_dialogue *mine)
 {
 	char name[ATTACH_NAME_BYTES];
 
-	attach_agent_name(name);
+	attach_agent_name(name, mine->order.task);
 	unlinkat(mine->folder_fd, name, 0);
 }
 
 /* With what is ours in it; others' files keep it. */
 void attach_remove_folder(const struct attach_dialogue *mine)
 {
+	static const char *const names[] = {JAVA_SYMBOLS_NAME,	 "stacks-oncpu.txt",
+					    "stacks-offcpu.txt", "stacks-mem.txt",
+					    JFR_STATE_NAME,	 "window.jfr"};
+	static const enum attach_task agents[] = {ATTACH_START, ATTACH_JFR_START};
 	char name[ATTACH_NAME_BYTES];
 
-	attach_remove_agent(mine);
-	unlinkat(mine->folder_fd, JAVA_SYMBOLS_NAME, 0);
-	unlinkat(mine->folder_fd, JAVA_SYMBOLS_NAME ".new", 0);
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+		attach_agent_name(name, agents[i]);
+		unlinkat(mine->folder_fd, name, 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		unlinkat(mine->folder_fd, names[i], 0);
+		memcpy(name, names[i], strlen(names[i]) + 1);
+		memcpy(name + strlen(name), ".new", sizeof(".new"));
+		unlinkat(mine->folder_fd, name, 0);
+	}
 	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
 	unlinkat(mine->tmp_fd, name, AT_REMOVEDIR);
 }

@@ -17,13 +17,17 @@ struct attach_dialogue {
 };
 
 #define ATTACH_NAME_BYTES 64
+#define JFR_STATE_NAME	  "jfr-state.txt" /* doc/formats.md */
 /* `prefix`, a number, and its NUL. */
 void attach_name(char name[ATTACH_NAME_BYTES], const char *prefix, uint64_t number);
 
-/* What the daemon has of the agent (attach_agent.S), and its name: another one for another agent.
- */
+/* What the daemon has of the agents (attach_agent.S), and their names: others for others. The one
+ * of JFR mode is empty where there was no JDK when the program was built. */
 extern const char jvm_agent_image[], jvm_agent_image_end[];
-void attach_agent_name(char name[ATTACH_NAME_BYTES]);
+extern const char jfr_agent_image[], jfr_agent_image_end[];
+void attach_agent_name(char name[ATTACH_NAME_BYTES], enum attach_task task);
+/* The task is one of JFR mode's. */
+bool attach_is_jfr(enum attach_task task);
 
 /* ---- attach_folder.c: false: answer.result says why ---- */
 
@@ -35,15 +39,29 @@ void attach_remove_folder(const struct attach_dialogue *mine);
 
 /* ---- attach_vm.c ---- */
 
-/* Has the VM load the agent with these options. */
+/* Has the VM load the task's agent with these options. */
 bool attach_load(struct attach_dialogue *mine, const char *options);
 
-/* The request's bytes in `out`: the version, then four strings with their NULs. 0: no room. */
-size_t attach_request(char *out, size_t room, const char *path, const char *options);
+/* Asks for a command with up to three arguments (NULL: none). DONE: it was done. */
+#define ATTACH_WORDS 4
+bool attach_ask(struct attach_dialogue *mine, const char *const words[ATTACH_WORDS]);
+
+/* The request's bytes in `out`: the version, then the words with their NULs. 0: no room. */
+size_t attach_request(char *out, size_t room, const char *const words[ATTACH_WORDS]);
 
 /* What the VM answered to it (`len` bytes): DONE, NOT_NOW, or REFUSED with its text
  * in `text`. */
 enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES]);
+
+/* ---- attach_jfr.c ---- */
+
+/* Does a task of JFR mode; what became of it is in the answer. */
+void attach_do_jfr(struct attach_dialogue *mine);
+
+/* The agent's word (`len` bytes of its state file) on a command: DONE if it was done, else REFUSED;
+ * its text in `text`. */
+enum attach_result attach_judge_jfr(const char *state, size_t len, const char *wanted,
+				    uint64_t sequence, char text[ATTACH_TEXT_BYTES]);
 
 /* ---- attach_look.c ---- */
 

@@ -22,10 +22,11 @@
 #include "jvm_agent/format.h"
 #include "proc/attach_state.h"
 
-#define REPLY_BYTES  4096
-#define POLL_MS	     20
-#define STATUS_BYTES 16384
-#define NS_PER_MS    1000000ULL
+#define REPLY_BYTES   4096
+#define REQUEST_BYTES 512
+#define POLL_MS	      20
+#define STATUS_BYTES  16384
+#define NS_PER_MS     1000000ULL
 
 static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
 {
@@ -136,7 +137,7 @@ static int reach_vm(struct attach_dialogue *mine)
 {
 	int fd = connect_vm(mine);
 
-	if (fd == -ENOENT && mine->order.task == ATTACH_START)
+	if (fd == -ENOENT && mine->order.task != ATTACH_STOP)
 		fd = wake_vm(mine);
 	if (fd >= 0)
 		return fd;
@@ -165,18 +166,26 @@ static int reach_vm(struct attach_dialogue *mine)
 
 /* ---- request and answer ---- */
 
-size_t attach_request(char *out, size_t room, const char *path, const char *options)
+static bool add_word(char *out, size_t room, size_t *len, const char *word)
 {
-	const char *const strings[] = {"1", "load", path, "true", options};
+	size_t bytes = strlen(word) + 1;
+
+	if (bytes > room - *len)
+		return false;
+	memcpy(out + *len, word, bytes);
+	*len += bytes;
+	return true;
+}
+
+size_t attach_request(char *out, size_t room, const char *const words[ATTACH_WORDS])
+{
 	size_t len = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
-		size_t bytes = strlen(strings[i]) + 1;
-
-		if (bytes > room - len)
+	if (!add_word(out, room, &len, "1"))
+		return 0;
+	for (size_t i = 0; i < ATTACH_WORDS; i++) {
+		if (!add_word(out, room, &len, words[i] ? words[i] : ""))
 			return 0;
-		memcpy(out + len, strings[i], bytes);
-		len += bytes;
 	}
 	return len;
 }
@@ -294,18 +303,11 @@ static bool receive(const struct attach_dialogue *mine, int fd, char *reply, siz
 	}
 }
 
-bool attach_load(struct attach_dialogue *mine, const char *options)
+bool attach_ask(struct attach_dialogue *mine, const char *const words[ATTACH_WORDS])
 {
-	char request[512], reply[REPLY_BYTES], name[ATTACH_NAME_BYTES];
-	char path[3 * ATTACH_NAME_BYTES];
-	size_t len;
+	char request[REQUEST_BYTES], reply[REPLY_BYTES];
+	size_t len = attach_request(request, sizeof(request), words);
 
-	attach_name(path, "/tmp/java-data-", (uint64_t)mine->process.inner_pid);
-	attach_agent_name(name);
-	len = strlen(path);
-	path[len] = '/';
-	memcpy(path + len + 1, name, strlen(name) + 1);
-	len = attach_request(request, sizeof(request), path, options);
 	if (!len)
 		return fail(mine, ATTACH_SYSTEM, EOVERFLOW);
 	_cleanup_close_ int fd = reach_vm(mine);
@@ -315,4 +317,26 @@ bool attach_load(struct attach_dialogue *mine, const char *options)
 		return fail(mine, ATTACH_SILENT, 0);
 	mine->answer.result = attach_judge(reply, len, mine->answer.text);
 	return mine->answer.result == ATTACH_DONE;
+}
+
+/* A library by its path; a jar by the VM's own agent `instrument`, whose option is PATH=OPTIONS. */
+bool attach_load(struct attach_dialogue *mine, const char *options)
+{
+	char name[ATTACH_NAME_BYTES], path[REQUEST_BYTES];
+	bool jfr = attach_is_jfr(mine->order.task);
+	const char *const words[] = {"load", jfr ? "instrument" : path, jfr ? "false" : "true",
+				     jfr ? path : options};
+
+	attach_name(path, "/tmp/java-data-", (uint64_t)mine->process.inner_pid);
+	attach_agent_name(name, mine->order.task);
+	const char *const parts[] = {"/", name, jfr ? "=" : "", jfr ? options : ""};
+	for (size_t i = 0, len = strlen(path); i < ARRAY_SIZE(parts); i++) {
+		size_t bytes = strlen(parts[i]);
+
+		if (bytes >= sizeof(path) - len)
+			return fail(mine, ATTACH_SYSTEM, EOVERFLOW);
+		memcpy(path + len, parts[i], bytes + 1);
+		len += bytes;
+	}
+	return attach_ask(mine, words);
 }

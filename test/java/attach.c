@@ -3,7 +3,8 @@
  * Attaches to a Java VM without the daemon: `attach PID LIMIT_MS BYTES_MAX [PID …]`, all at once.
  * Each answer is a line of JSON, in the order in which they come. Then it reads commands: `stop`
  * (all of them), `clean` (of those that have gone), `again` (starts them once more); it ends with
- * its input.
+ * its input. `jfr-start`, `jfr-dump`, `jfr-stop`: the agent of JFR mode. BYTES_MAX 0: nothing is
+ * started at first.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct one {
 	enum attach_result looked;
 	struct attach attach;
 	int folder_fd, tmp_fd;
-	uint64_t began_ns;
+	uint64_t began_ns, sequence;
 };
 
 static struct one all[PROCESSES_MAX];
@@ -43,7 +44,14 @@ static void tell(struct one *one, const struct attach_answer *answer)
 
 static void begin(struct one *one, enum attach_task task, uint32_t limit_ms, uint32_t bytes_max)
 {
-	struct attach_order order = {task, bytes_max, limit_ms, one->folder_fd, one->tmp_fd};
+	struct attach_order order = {.task = task,
+				     .bytes_max = bytes_max,
+				     .limit_ms = limit_ms,
+				     .folder_fd = one->folder_fd,
+				     .tmp_fd = one->tmp_fd,
+				     .sequence = ++one->sequence,
+				     .period_ms = 10,
+				     .idle_s = 60};
 	struct attach_answer answer = {.result = one->looked};
 	struct proc_stat stat = {0};
 	pid_t pid = one->process.pid;
@@ -103,6 +111,24 @@ static void wait_all(void)
 	}
 }
 
+static enum attach_task task_of(const char *line)
+{
+	static const struct {
+		const char *name;
+		enum attach_task task;
+	} tasks[] = {{"stop", ATTACH_STOP},
+		     {"clean", ATTACH_CLEAN},
+		     {"jfr-start", ATTACH_JFR_START},
+		     {"jfr-dump", ATTACH_JFR_DUMP},
+		     {"jfr-stop", ATTACH_JFR_STOP}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++) {
+		if (strncmp(line, tasks[i].name, strlen(tasks[i].name)) == 0)
+			return tasks[i].task;
+	}
+	return ATTACH_START;
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -115,16 +141,18 @@ int main(int argc, char **argv)
 		all[count] =
 			(struct one){.process = ATTACH_PROCESS_NONE, .folder_fd = -1, .tmp_fd = -1};
 		all[count].process.pid = (pid_t)strtol(argv[i], NULL, 10);
-		begin(&all[count++], ATTACH_START, limit_ms, bytes_max);
+		all[count].attach.fd = -1;
+		if (bytes_max)
+			begin(&all[count], ATTACH_START, limit_ms, bytes_max);
+		count++;
 	}
 	wait_all();
 	while (fgets(line, sizeof(line), stdin)) {
-		enum attach_task task = strncmp(line, "stop", 4) == 0	 ? ATTACH_STOP
-					: strncmp(line, "clean", 5) == 0 ? ATTACH_CLEAN
-									 : ATTACH_START;
+		enum attach_task task = task_of(line);
 
 		for (int i = 0; i < count; i++) {
-			if (task == ATTACH_START || all[i].folder_fd >= 0)
+			if (task == ATTACH_START || task == ATTACH_JFR_START ||
+			    all[i].folder_fd >= 0)
 				begin(&all[i], task, limit_ms, bytes_max);
 		}
 		wait_all();

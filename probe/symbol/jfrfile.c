@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/jfrfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define NAME_BYTES 32
+
+static int open_file(int folder_fd, uid_t owner, const char *probe)
+{
+	char name[NAME_BYTES];
+	struct stat stat;
+
+	if ((size_t)snprintf(name, sizeof(name), "stacks-%s.txt", probe) >= sizeof(name))
+		return -EINVAL;
+	/* A FIFO or a device mustn't hold it up. */
+	_cleanup_close_ int fd =
+		openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO ? -EACCES : -errno;
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_uid != owner)
+		return -EACCES;
+	if (stat.st_size > JFRFILE_BYTES_MAX)
+		return -EFBIG;
+	return TAKE_FD(fd);
+}
+
+int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *probe)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(JFRFILE_BYTES_MAX);
+	_cleanup_close_ int fd = open_file(folder_fd, owner, probe);
+
+	if (fd < 0)
+		return fd;
+	int r = file_read_fd(fd, &text);
+	if (r < 0)
+		return r == -ENOSPC ? -EFBIG : r; /* it grew meanwhile */
+	return jfrfile_parse(ret, text.data, text.len, probe);
+}
+
+void jfrfile_free(struct jfrfile *file)
+{
+	if (!file)
+		return;
+	free(file->text);
+	free(file->methods);
+	free(file->stacks);
+	free(file->frames);
+	free(file);
+}
