@@ -76,10 +76,12 @@ struct counts_map {
 struct counts_map counts_even SEC(".maps");
 struct counts_map counts_odd SEC(".maps");
 
-/* Buffers of walks and what they remember (reach.h, memo.h). */
+/* Buffers of walks and what they remember (reach.h, memo.h). Behind those of all levels lies, for
+ * each, what it notes of code objects (python_copy.h): a map of its own would take a descriptor. */
+#define CODE_COPYING_AT WALK_LEVELS
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WALK_LEVELS);
+	__uint(max_entries, CODE_COPYING_AT + WALK_LEVELS);
 	__type(key, uint32_t);
 	__type(value, struct walk);
 } walks SEC(".maps");
@@ -90,14 +92,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct memo);
 } memos SEC(".maps");
-
-/* Of the walk at each level (python_copy.h). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, WALK_LEVELS);
-	__type(key, uint32_t);
-	__type(value, struct code_copying);
-} code_copying SEC(".maps");
 
 /* `weight` samples of a probe (or LOSERS_…) are lost, or events. */
 static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t weight)

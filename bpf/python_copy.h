@@ -30,10 +30,19 @@ int python_copies(uint32_t level);
 /* Hashes; who comes later takes the place. */
 uint64_t codes_sent[CODE_SENT];
 
+_Static_assert(sizeof(struct code_copying) <= sizeof(struct walk), "it lies in a walk's place");
+
+static __always_inline struct code_copying *code_copying_at(uint32_t level)
+{
+	uint32_t at = CODE_COPYING_AT + level;
+
+	return (struct code_copying *)bpf_map_lookup_elem(&walks, &at);
+}
+
 static __always_inline void python_note(const struct walk *walk, uint64_t code, uint64_t sum)
 {
 	uint32_t level = walk->level;
-	struct code_copying *copying = bpf_map_lookup_elem(&code_copying, &level);
+	struct code_copying *copying = code_copying_at(level);
 	uint32_t n;
 
 	if (!copying)
@@ -110,7 +119,7 @@ static __always_inline bool code_has_room(struct code_copying *copying, uint64_t
 __noinline int python_copy(uint32_t level, uint32_t number)
 {
 	struct walk *walk = walk_at(level);
-	struct code_copying *copying = bpf_map_lookup_elem(&code_copying, &level);
+	struct code_copying *copying = code_copying_at(level);
 	struct code_copy *copy;
 	uint64_t code, sum, hash, lines, bytes;
 	uint64_t *sent;
@@ -148,7 +157,7 @@ __noinline int python_copy(uint32_t level, uint32_t number)
 __noinline int python_copies(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
-	struct code_copying *copying = bpf_map_lookup_elem(&code_copying, &level);
+	struct code_copying *copying = code_copying_at(level);
 	uint32_t count, done = 0;
 
 	if (!walk || !copying)
