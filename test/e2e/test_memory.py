@@ -99,7 +99,8 @@ def unnamed(stacks):
                 found.add((match[1], int(match[2], 16)))
             elif match := re.fullmatch(r"\[([^\[\]]+\.so[.\d]*|[\w-]+)\]", frame):
                 found.add((match[1], None))
-    return found - {("truncated", None), ("unknown", None), ("jit", None), ("vsyscall", None)}
+    markers = ("truncated", "unknown", "jit", "vsyscall", "jvm", "java", "python")
+    return found - {(marker, None) for marker in markers}
 
 
 @pytest.mark.parametrize("name", scene.COUNTS)
