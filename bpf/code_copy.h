@@ -47,7 +47,7 @@ struct code_copying {
 	uint64_t window; /* in which … */
 	uint64_t bytes;	 /* … so many were sent by this CPU */
 	uint32_t count;	 /* code objects that are new; those that found no room, too */
-	uint32_t pad;
+	uint32_t whole;	 /* of these: copied, with all that is read of them */
 	uint64_t codes[CODE_COPIES_MAX], sums[CODE_COPIES_MAX];
 	struct code_copy copy;
 };
