@@ -7,13 +7,14 @@
 static void a_request_is_its_version_and_four_strings(void **state)
 {
 	static const char expected[] = "1\0load\0/tmp/a.so\0true\0start,1,/tmp";
+	static const char *const words[ATTACH_WORDS] = {"load", "/tmp/a.so", "true",
+							"start,1,/tmp"};
 	char request[64];
 
 	(void)state;
-	assert_int_equal(attach_request(request, sizeof(request), "/tmp/a.so", "start,1,/tmp"),
-			 sizeof(expected));
+	assert_int_equal(attach_request(request, sizeof(request), words), sizeof(expected));
 	assert_memory_equal(request, expected, sizeof(expected));
-	assert_int_equal(attach_request(request, 20, "/tmp/a.so", "start,1,/tmp"), 0);
+	assert_int_equal(attach_request(request, 20, words), 0);
 }
 
 static void answers_of_each_release_are_understood(void **state)
@@ -115,8 +116,8 @@ static void names_have_their_number(void **state)
 	assert_string_equal(name, ".attach_pid0");
 	attach_name(name, "java-data-", 4194304);
 	assert_string_equal(name, "java-data-4194304");
-	attach_agent_name(name);
-	attach_agent_name(again);
+	attach_agent_name(name, ATTACH_START);
+	attach_agent_name(again, ATTACH_START);
 	assert_string_equal(name, again);
 	assert_has(name, ".so");
 }

@@ -461,7 +461,7 @@ static inline void vm_made_done(struct vm_made *vm)
 
 static inline int vm_ask(struct vm_made *vm, struct jvm_layout *layout, const char **missing)
 {
-	const struct process_memory memory = {vm_read_made, vm};
+	const struct process_memory memory = {.read = vm_read_made, .arg = vm};
 
 	vm->reads = 0;
 	return hotspot_of_memory(&memory, &vm->file, VM_AT, layout, missing);
