@@ -73,13 +73,14 @@ static bool is_utf8(const char *text, size_t len)
 static void check_code(struct pycode *code, const struct python_layout *layout)
 {
 	size_t len, shown;
+	struct pypath_script script = {(char[]){"/srv/app"}, (char[]){"/srv/bin/../app"}};
 	const char *text = pycode_name(code, &len);
 
 	demand(len <= TEXT_MAX && is_utf8(text, len));
 	text = pycode_file(code, &len);
 	demand(len <= TEXT_MAX && is_utf8(text, len));
 	shown = len;
-	const char *begin = pypath_shorten(text, &shown, "/srv/app");
+	const char *begin = pypath_shorten(text, &shown, &script);
 	demand(begin >= text && begin + shown == text + len && (shown || !len));
 	for (uint32_t i = 0; i < 200; i++) {
 		uint32_t at = i < 100 ? i : i * i * 31;
