@@ -8,6 +8,7 @@
  */
 #include "elf_maker.h"
 #include "requests.h"
+#include "tree_figures.h"
 
 #include <fcntl.h>
 
@@ -209,7 +210,7 @@ static int use_tree(void)
 	if (r == 0)
 		r = tree_new(&other, 10000, 1 << 20);
 	if (r == 0)
-		r = tree_merge(other, tree, TREE_ROOT);
+		r = merge(other, tree, TREE_ROOT);
 	if (r == 0)
 		return 0;
 	/* What was built so far is a tree. */
