@@ -204,13 +204,17 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc lets the Nth allocation fail,
-# test_cleaner has a clock of its own, test_tables and test_codes make up what they read.
+# Unit tests: one program for each test/unit/test_*.c. test_alloc* let the Nth allocation fail,
+# test_cleaner has a clock of its own, test_tables* and test_codes* make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
+UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
+UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
+UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 $(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
