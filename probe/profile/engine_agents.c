@@ -2,15 +2,36 @@
 /* Agents in Java VMs: which targets have one. */
 #include "profile/engine_state.h"
 
-void engine_set_agents(struct engine *engine, bool on, uint64_t interval_ns)
+#include <stdio.h>
+#include <string.h>
+
+void engine_set_java(struct engine *engine, struct subscriber *of, const struct java_wish *wish)
 {
-	agents_set(engine->agents, on, interval_ns);
+	(void)of;
+	agents_set(engine->agents, wish->source == JAVA_AGENT, wish->interval_ns);
+}
+
+void engine_java_state(const struct engine *engine, const struct target *target,
+		       struct java_state *state)
+{
+	*state = (struct java_state){.way = JAVA_NATIVE};
+	agents_state(engine->agents, target, state->agent, sizeof(state->agent));
+	if (strcmp(state->agent, "attached") == 0)
+		state->way = JAVA_AGENT;
+	snprintf(state->reason, sizeof(state->reason), "%s",
+		 state->way == JAVA_AGENT ? "asked for" : "read without an agent");
 }
 
 void engine_agent_state(const struct engine *engine, const struct target *target, char *to,
 			size_t bytes)
 {
 	agents_state(engine->agents, target, to, bytes);
+}
+
+void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats)
+{
+	(void)engine;
+	*stats = (struct jfr_stats){0};
 }
 
 void engine_agents_stats(const struct engine *engine, struct agents_stats *stats)
