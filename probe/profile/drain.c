@@ -297,6 +297,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
+	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* Who began to collect in the middle of the window may ask what is held of it. */
 	if (!bits && key->probe != PROBE_MEM_GLIBC)
 		return;
@@ -382,6 +383,14 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 	targets_on_stack(drain->setup.targets, stack, words, true);
 }
 
+static void wait_for_looks(void *arg)
+{
+	struct drain *drain = arg;
+
+	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+		join_window(drain);
+}
+
 static void swap(void *arg)
 {
 	struct drain *drain = arg;
@@ -401,8 +410,8 @@ static void swap(void *arg)
 	window_each(drain->window, drain->ended_window, look_again, drain);
 	for (int i = 0; i < CODES_KINDS; i++)
 		codes_flush(drain->setup.codes[i]);
-	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
-		join_window(drain);
+	if (!drain->setup.others(drain->setup.arg, drain->swapped_ns, wait_for_looks, drain))
+		wait_for_looks(drain);
 }
 
 static void begin(struct drain *drain)

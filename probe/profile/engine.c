@@ -55,6 +55,8 @@ static int engine_init_drain(struct engine *engine)
 		.ledger = heaps_ledger(engine->heaps),
 		.stacks_max = setup->sizes.stacks,
 		.began = engine_window_began,
+		.others = engine_ask_others,
+		.told_by_others = engine_told_by_others,
 		.wanting = engine_wanting,
 		.add_sinks = engine_add_sinks,
 		.ended = engine_drain_ended,
@@ -119,6 +121,9 @@ static int engine_init(struct engine *engine)
 		r = agents_new(&engine->agents, setup->loop, setup->foreign,
 			       targets_table(engine->targets));
 	if (r == 0)
+		r = jfr_new(&engine->jfr, setup->loop, setup->foreign,
+			    targets_table(engine->targets), engine_drain_soon, engine);
+	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
 	engine->sampling.allocators = engine->allocators;
@@ -161,6 +166,7 @@ void engine_free(struct engine *engine)
 	waiting_free(engine->waiting);
 	allocators_free(engine->allocators);
 	agents_free(engine->agents);
+	jfr_free(engine->jfr);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
 	for (int i = 0; i < CODES_KINDS; i++)
@@ -196,6 +202,7 @@ static void stop(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
 	agents_stop(engine->agents);
+	jfr_stop(engine->jfr);
 	sample(engine, 0);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);
@@ -448,6 +455,8 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 {
 	bool last = true;
 
+	if (engine->java_of == subscriber)
+		engine->java_of = NULL;
 	engine->subscribers[subscriber->number] = NULL;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];

@@ -77,6 +77,8 @@ static void add_stack(struct adding *adding, const struct record_who *process,
 		return;
 	}
 	struct record record = {.key = {.node = (uint32_t)node}, .weight = weight, .who = &who};
+	result->truncated[profile->probe][stack->cut ? TRUNCATED_DEPTH : TRUNCATED_NOT] +=
+		stack->events;
 	tree_add(profile->tree, (uint32_t)node, weight);
 	tree_add_events(profile->tree, (uint32_t)node, stack->events);
 	profile->weight += weight;
@@ -102,4 +104,6 @@ void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
 
 	for (size_t i = 0; i < file->stacks_count; i++)
 		add_stack(&adding, who, &file->stacks[i], result);
+	profile->lost += file->head.lost_samples;
+	profile->refused += file->head.refused;
 }
