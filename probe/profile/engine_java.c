@@ -16,7 +16,7 @@
 /* Of a VM whose tables can't be read nothing else has Java's frames. */
 static bool is_unreadable(const struct jvm *jvm)
 {
-	return jvm->error && jvm->error != -EAGAIN;
+	return jvm->runtime.error && jvm->runtime.error != -EAGAIN;
 }
 
 /* Whether its VM is to record for the feature. */
