@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A window's end: each VM that records is told when it was, writes its files, and these are read.
  * All of it has one bounded time. */
+#include <errno.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -99,6 +100,13 @@ void jfr_window_done(struct jfr *jfr)
 
 /* ---- one of them ---- */
 
+/* More than this no VM has in a window; so no sums of many windows overflow. */
+static const uint64_t weight_max[PROBE_COUNT] = {
+	[PROBE_ONCPU] = 1ULL << 50,  /* ns: 13 days */
+	[PROBE_OFFCPU] = 1ULL << 56, /* ns: 2 years, of waits that end in it */
+	[PROBE_MEM] = 1ULL << 48,
+};
+
 static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
 {
 	const struct jfr *jfr = vm->jfr;
@@ -107,8 +115,8 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 		if (!(vm->probes & 1U << probe))
 			continue;
 		const struct jfr_head *head = &files[probe]->head;
-		if (head->sequence != vm->sequence) {
-			error = -1;
+		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe]) {
+			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {
 			fall_back(vm, JFR_BORDER); /* a clock was set */
 			return;
