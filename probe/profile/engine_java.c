@@ -11,6 +11,8 @@
 #include "proc/attach.h"
 #include "profile/jvm.h"
 
+#define UNREADABLE "its tables can't be read"
+
 /* ---- ways ---- */
 
 /* Of a VM whose tables can't be read nothing else has Java's frames. */
@@ -19,25 +21,43 @@ static bool is_unreadable(const struct jvm *jvm)
 	return jvm->runtime.error && jvm->runtime.error != -EAGAIN;
 }
 
-/* Whether its VM is to record for the feature. */
+/* Whether some VMs may be asked to record. */
+static bool may_record(const struct engine *engine)
+{
+	enum java_source source = engine->java.source;
+
+	return engine->java_of && engine->java.jfr_fits && attach_has_jfr() &&
+	       (source == JAVA_JFR || source == JAVA_AUTO);
+}
+
+/* Whether a target's VM is to record for the feature; it may have failed to. */
 static bool is_for_jfr(const struct engine *engine, const struct target *target)
 {
-	const struct java_wish *wish = &engine->java;
+	return target->jvm && may_record(engine) &&
+	       (engine->java.source == JAVA_JFR || is_unreadable(target->jvm));
+}
 
-	if (!target->jvm || !engine->java_of || !wish->jfr_fits)
-		return false;
-	return wish->source == JAVA_JFR ||
-	       (wish->source == JAVA_AUTO && is_unreadable(target->jvm) && attach_has_jfr());
+static bool has_failed(const struct engine *engine, const struct target *target)
+{
+	char why[ATTACH_TEXT_BYTES + 16];
+
+	return jfr_state(engine->jfr, target, why, sizeof(why)) == JFR_FAILED;
+}
+
+static bool is_for_agent(const struct engine *engine, const struct target *target)
+{
+	if (!target->jvm || engine->java.source != JAVA_AUTO)
+		return engine->java.source == JAVA_AGENT;
+	return is_unreadable(target->jvm) &&
+	       (!is_for_jfr(engine, target) || has_failed(engine, target));
 }
 
 static struct jfr_wish jfr_wish_of(const struct engine *engine)
 {
 	const struct java_wish *wish = &engine->java;
-	bool may = engine->java_of && wish->jfr_fits &&
-		   (wish->source == JAVA_JFR || (wish->source == JAVA_AUTO && attach_has_jfr()));
 
 	return (struct jfr_wish){
-		.probes = may ? subscriber_probes(engine->java_of) & jfr_probes : 0,
+		.probes = may_record(engine) ? subscriber_probes(engine->java_of) & jfr_probes : 0,
 		.period_ms = (uint32_t)((engine->sampling.period_ns + NS_PER_MS / 2) / NS_PER_MS),
 		.interval_ns = wish->interval_ns,
 	};
@@ -49,14 +69,6 @@ static void set_jfr(struct engine *engine)
 	struct jfr_wish wish = jfr_wish_of(engine);
 
 	jfr_set(engine->jfr, &wish);
-}
-
-void engine_set_java(struct engine *engine, struct subscriber *of, const struct java_wish *wish)
-{
-	engine->java = *wish;
-	engine->java_of = of;
-	agents_set(engine->agents, wish->source == JAVA_AGENT, wish->interval_ns);
-	set_jfr(engine);
 }
 
 /* ---- whom ---- */
@@ -74,13 +86,13 @@ static uint32_t probes_for(const struct engine *engine, const struct subscriber 
 	return probes;
 }
 
-static bool is_wanted(void *arg, const struct target *target)
+static bool is_to_have_agent(void *arg, const struct target *target)
 {
 	const struct engine *engine = arg;
 
 	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
 		if (targets_subscribers(engine->targets, target, probe))
-			return true;
+			return is_for_agent(engine, target);
 	}
 	return false;
 }
@@ -100,16 +112,26 @@ void engine_meet_java(struct engine *engine, const struct stack *stack)
 
 	if (!target || target->rejected || !target->jvm)
 		return;
-	agents_meet(engine->agents, target);
+	if (is_for_agent(engine, target))
+		agents_meet(engine->agents, target);
 	if (is_to_record(engine, target))
 		jfr_meet(engine->jfr, target);
 }
 
 void engine_sweep_java(struct engine *engine)
 {
-	agents_sweep(engine->agents, is_wanted, engine);
+	agents_sweep(engine->agents, is_to_have_agent, engine);
 	set_jfr(engine);
 	jfr_sweep(engine->jfr, is_to_record, engine);
+}
+
+void engine_set_java(struct engine *engine, struct subscriber *of, const struct java_wish *wish)
+{
+	engine->java = *wish;
+	engine->java_of = of;
+	agents_set(engine->agents, wish->source == JAVA_AGENT || wish->source == JAVA_AUTO,
+		   wish->interval_ns);
+	engine_sweep_java(engine);
 }
 
 /* ---- windows ---- */
@@ -196,26 +218,32 @@ static void tell_jfr(const struct engine *engine, const struct target *target,
 
 	if (step == JFR_RECORDING)
 		tell(state, JAVA_JFR, "%s",
-		     engine->java.source == JAVA_JFR ? "asked for" : "its tables can't be read");
+		     engine->java.source == JAVA_JFR ? "asked for" : UNREADABLE);
 	else if (step == JFR_FAILED)
 		tell(state, JAVA_NATIVE, "JFR: %s", why);
 	else
 		tell(state, JAVA_NATIVE, "JFR: starting");
 }
 
-static void tell_auto(const struct engine *engine, const struct target *target,
-		      struct java_state *state)
+static void tell_agent(const struct engine *engine, struct java_state *state)
+{
+	if (strcmp(state->agent, "attached") != 0)
+		tell(state, JAVA_NATIVE, "agent: %.*s", JAVA_REASON_BYTES - 10, state->agent);
+	else
+		tell(state, JAVA_AGENT, "%s",
+		     engine->java.source == JAVA_AGENT ? "asked for" : UNREADABLE);
+}
+
+static void tell_native(const struct engine *engine, const struct target *target,
+			struct java_state *state)
 {
 	char problem[96];
 
 	jvm_problem(target->jvm, problem, sizeof(problem));
-	if (!problem[0])
-		tell(state, JAVA_NATIVE, "read without an agent");
-	else if (is_unreadable(target->jvm) && !engine->java.jfr_fits)
-		tell(state, JAVA_NATIVE, "%s; JFR needs multi_instance 1 and native_stack 0",
-		     problem);
+	if (engine->java.source == JAVA_NATIVE)
+		tell(state, JAVA_NATIVE, "asked for");
 	else
-		tell(state, JAVA_NATIVE, "%s", problem);
+		tell(state, JAVA_NATIVE, "%s", problem[0] ? problem : "read without an agent");
 }
 
 void engine_java_state(const struct engine *engine, const struct target *target,
@@ -225,16 +253,12 @@ void engine_java_state(const struct engine *engine, const struct target *target,
 	agents_state(engine->agents, target, state->agent, sizeof(state->agent));
 	if (!target->jvm)
 		tell(state, JAVA_NATIVE, "no Java VM is known in it");
+	else if (is_for_agent(engine, target))
+		tell_agent(engine, state);
 	else if (is_for_jfr(engine, target))
 		tell_jfr(engine, target, state);
-	else if (strcmp(state->agent, "attached") == 0)
-		tell(state, JAVA_AGENT, "asked for");
-	else if (engine->java.source == JAVA_AGENT)
-		tell(state, JAVA_NATIVE, "agent: %s", state->agent);
-	else if (engine->java.source == JAVA_NATIVE)
-		tell(state, JAVA_NATIVE, "asked for");
 	else
-		tell_auto(engine, target, state);
+		tell_native(engine, target, state);
 }
 
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats)
