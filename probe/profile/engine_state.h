@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/engine.c (subscribers), engine_select.c (whom and what they want) and
- * engine_windows.c (what comes of it) share. Nobody else includes it. */
+/* What profile/engine.c (its parts), engine_subscribers.c (who wants something), engine_select.c
+ * (whom and what they want) and engine_windows.c (what comes of it) share. Nobody else includes it.
+ */
 #pragma once
 
 #include "profile/agents.h"

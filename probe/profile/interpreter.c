@@ -10,22 +10,21 @@
 struct interpreter *interpreter_ref(struct interpreter *interpreter)
 {
 	if (interpreter)
-		interpreter->refs++;
+		interpreter->runtime.refs++;
 	return interpreter;
 }
 
 void interpreter_unref(struct interpreter *interpreter)
 {
-	if (!interpreter || --interpreter->refs)
+	if (!interpreter || !runtime_unref(&interpreter->runtime))
 		return;
-	symbol_file_unref(interpreter->file);
 	python_script_done(&interpreter->script);
 	free(interpreter);
 }
 
 bool interpreter_is_supported(const struct interpreter *interpreter)
 {
-	return interpreter && interpreter->error == 0;
+	return interpreter && interpreter->runtime.error == 0;
 }
 
 /* PY_VERSION_HEX: major, minor, micro, a byte each; the level, the serial. */
@@ -45,7 +44,7 @@ void interpreter_version(const struct interpreter *interpreter, char *to, size_t
 
 const char *interpreter_problem(const struct interpreter *interpreter)
 {
-	switch (interpreter->error) {
+	switch (interpreter->runtime.error) {
 	case 0:
 		return "";
 	case -ENOTSUP:
@@ -61,7 +60,7 @@ const char *interpreter_problem(const struct interpreter *interpreter)
 
 bool interpreter_owns(const struct interpreter *interpreter, const struct code *code)
 {
-	return interpreter && code->file == interpreter->file && code->place == CODE_FILE;
+	return interpreter && runtime_owns(&interpreter->runtime, code);
 }
 
 bool interpreter_is_loop(const struct interpreter *interpreter, const struct code *code)
@@ -76,3 +75,19 @@ bool interpreter_is_loop(const struct interpreter *interpreter, const struct cod
 	}
 	return false;
 }
+
+static void ask(pid_t pid, struct runtime *runtime)
+{
+	struct interpreter *interpreter = (struct interpreter *)runtime;
+
+	runtime->error =
+		cpython_of_process(pid, &interpreter->found, runtime->bias, &interpreter->layout);
+	interpreter->script_may_change = python_script(pid, &interpreter->script) == -EAGAIN;
+}
+
+static void unref(struct runtime *runtime)
+{
+	interpreter_unref((struct interpreter *)runtime);
+}
+
+const struct runtime_kind interpreter_kind = {sizeof(struct interpreter), ask, unref};

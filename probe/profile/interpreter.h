@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The CPython that a process has mapped: where, which version, what its walker and the readers of
- * its code objects have to know. Immutable once it is a target's; shared with processes that it
- * forks, dropped at an exec. References belong to the loop's thread.
- */
+/* The CPython that a process has mapped: where, which version, what its walker and the readers of
+ * its code objects have to know. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/runtime.h"
 #include "symbol/pypath.h"
-#include "symbol/symbol.h"
 #include "unwind/cpython.h"
 
 struct interpreter {
-	unsigned refs;
-	struct symbol_file *file; /* the program or libpython; with a reference */
-	uint64_t bias;		  /* where that lies: linked addresses plus this */
+	/* Of the program or libpython. Errors: -ENOTSUP: a version that isn't known, -EBADMSG: what
+	 * it says of itself makes no sense. */
+	struct runtime runtime;
 	struct cpython_file found;
-	/* 0: `layout` is valid. -ENOTSUP: a version that isn't known, -EBADMSG: what it says of
-	 * itself makes no sense, -ETIMEDOUT: its memory hangs; or the errno of reading it. */
-	int error;
 	struct python_layout layout;
 	struct pypath_script script;
 	bool script_may_change; /* its links could not be resolved yet */
@@ -44,3 +38,6 @@ bool interpreter_is_loop(const struct interpreter *interpreter, const struct cod
 
 /* Whether a frame is code of the file that the interpreter is in. */
 bool interpreter_owns(const struct interpreter *interpreter, const struct code *code);
+
+/* How a process is asked about its interpreter, and its script's folders (runtime_ask()). */
+extern const struct runtime_kind interpreter_kind;

@@ -8,26 +8,24 @@
 struct jvm *jvm_ref(struct jvm *jvm)
 {
 	if (jvm)
-		jvm->refs++;
+		jvm->runtime.refs++;
 	return jvm;
 }
 
 void jvm_unref(struct jvm *jvm)
 {
-	if (!jvm || --jvm->refs)
-		return;
-	symbol_file_unref(jvm->file);
-	free(jvm);
+	if (jvm && runtime_unref(&jvm->runtime))
+		free(jvm);
 }
 
 bool jvm_is_supported(const struct jvm *jvm)
 {
-	return jvm && jvm->error == 0;
+	return jvm && jvm->runtime.error == 0;
 }
 
 bool jvm_owns(const struct jvm *jvm, const struct code *code)
 {
-	return jvm && code->place == CODE_FILE && code->file == jvm->file;
+	return jvm && runtime_owns(&jvm->runtime, code);
 }
 
 void jvm_version(const struct jvm *jvm, char *to, size_t bytes)
@@ -44,7 +42,7 @@ void jvm_version(const struct jvm *jvm, char *to, size_t bytes)
 
 void jvm_problem(const struct jvm *jvm, char *to, size_t bytes)
 {
-	switch (jvm->error) {
+	switch (jvm->runtime.error) {
 	case 0:
 		snprintf(to, bytes, "%s", "");
 		break;
@@ -66,63 +64,17 @@ void jvm_problem(const struct jvm *jvm, char *to, size_t bytes)
 	}
 }
 
-/* ---- asking ---- */
-
-struct asking {
-	struct job job;
-	struct jvm_question question; /* run() only reads it */
-	int error;
-	const char *missing;
-	struct jvm_layout layout;
-};
-
-static void run(struct job *job)
+static void ask(pid_t pid, struct runtime *runtime)
 {
-	struct asking *mine = (struct asking *)job;
-	const struct jvm_question *question = &mine->question;
+	struct jvm *jvm = (struct jvm *)runtime;
 
-	mine->error = hotspot_of_process(question->pid, &question->found, question->bias,
-					 &mine->layout, &mine->missing);
+	runtime->error =
+		hotspot_of_process(pid, &jvm->found, runtime->bias, &jvm->layout, &jvm->missing);
 }
 
-static void done(struct job *job, bool finished)
+static void unref(struct runtime *runtime)
 {
-	struct asking *mine = (struct asking *)job;
-	const struct jvm_question *question = &mine->question;
-	struct jvm *answer = calloc(1, sizeof(*answer));
-
-	if (answer) {
-		answer->refs = 1;
-		answer->file = symbol_file_ref(question->file);
-		answer->bias = question->bias;
-		answer->found = question->found;
-		answer->error = -ETIMEDOUT;
-	}
-	if (answer && finished) {
-		answer->error = mine->error;
-		answer->missing = mine->missing;
-		answer->layout = mine->layout;
-	}
-	question->done(question->arg, question, answer);
+	jvm_unref((struct jvm *)runtime);
 }
 
-static void free_asking(struct job *job)
-{
-	struct asking *mine = (struct asking *)job;
-
-	symbol_file_unref(mine->question.file);
-	free(mine);
-}
-
-int jvm_ask(struct worker *worker, const struct jvm_question *question)
-{
-	struct asking *mine = calloc(1, sizeof(*mine));
-
-	if (!mine)
-		return -ENOMEM;
-	mine->job = (struct job){.run = run, .done = done, .free = free_asking};
-	mine->question = *question;
-	symbol_file_ref(question->file);
-	worker_submit(worker, &mine->job);
-	return 0;
-}
+const struct runtime_kind jvm_kind = {sizeof(struct jvm), ask, unref};

@@ -1,28 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The Java VM (HotSpot) that a process has mapped: where, and what its walker and the readers of
- * its code have to know. Immutable once it is a target's; shared with processes that it forks,
- * dropped at an exec. References belong to the loop's thread.
- */
+/* The Java VM (HotSpot) that a process has mapped: where, and what its walker and the readers of
+ * its code have to know. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "base/worker.h"
-#include "symbol/symbol.h"
+#include "profile/runtime.h"
 #include "unwind/hotspot.h"
 
 struct jvm {
-	unsigned refs;
-	struct symbol_file *file; /* libjvm; with a reference */
-	uint64_t bias;		  /* where that lies: linked addresses plus this */
+	/* Of libjvm. Errors: -EAGAIN: the VM has just begun; -ENOTSUP, -EBADMSG: as
+	 * hotspot_of_process() says. */
+	struct runtime runtime;
 	struct hotspot_file found;
-	/* 0: `layout` is valid. -EAGAIN: the VM has just begun; -ENOTSUP, -EBADMSG: as
-	 * hotspot_of_process() says; -ETIMEDOUT: its memory hangs; or the errno of reading it. */
-	int error;
 	const char *missing; /* -ENOTSUP: the field that it hasn't got; NULL: none is known */
 	struct jvm_layout layout;
 };
@@ -42,17 +34,5 @@ void jvm_version(const struct jvm *jvm, char *to, size_t bytes);
 /* Why its frames are not walked, a few words; "": they are. */
 void jvm_problem(const struct jvm *jvm, char *to, size_t bytes);
 
-/* Asks a process about its VM: an urgent job, for its memory may hang. */
-struct jvm_question {
-	pid_t pid;
-	uint64_t id; /* of the target that it is about */
-	struct hotspot_file found;
-	struct symbol_file *file; /* gets one reference more */
-	uint64_t bias;
-	/* The answer: its one reference is handed over. NULL: no memory. */
-	void (*done)(void *arg, const struct jvm_question *question, struct jvm *answer);
-	void *arg;
-};
-
-/* -ENOMEM */
-int jvm_ask(struct worker *worker, const struct jvm_question *question);
+/* How a process is asked about its VM (runtime_ask()). */
+extern const struct runtime_kind jvm_kind;

@@ -11,14 +11,16 @@
 
 static bool is_same(const struct jvm *known, const struct spans_hotspot *hotspot)
 {
-	return known && known->file == hotspot->file && known->bias == hotspot->bias &&
+	return known && runtime_is_at(&known->runtime, hotspot->file, hotspot->bias) &&
 	       memcmp(&known->found, hotspot->found, sizeof(known->found)) == 0;
 }
 
 /* Whether asking again may have a better answer. */
 static bool is_passing(const struct jvm *known)
 {
-	return known->error && known->error != -ENOTSUP && known->error != -ETIMEDOUT;
+	int error = known->runtime.error;
+
+	return error && error != -ENOTSUP && error != -ETIMEDOUT;
 }
 
 /* A VM has its virtual threads' boundary with the first of them, if ever. */
@@ -30,8 +32,8 @@ static bool is_unfinished(const struct jvm *known)
 /* What is known is better than an error of the one that asks again. */
 static bool is_worse(const struct jvm *answer, const struct jvm *known)
 {
-	return jvm_is_supported(known) && answer->error && known->file == answer->file &&
-	       known->bias == answer->bias;
+	return jvm_is_supported(known) && answer->runtime.error &&
+	       runtime_is_at(&known->runtime, answer->runtime.file, answer->runtime.bias);
 }
 
 /* A program may have libjvm from its start on, and begin its VM much later. */
@@ -39,7 +41,7 @@ static bool may_ask_again(const struct target *target, uint64_t now_ns)
 {
 	const struct jvm *known = target->jvm;
 
-	if (known->error == -EAGAIN || is_unfinished(known))
+	if (known->runtime.error == -EAGAIN || is_unfinished(known))
 		return asked_may_again(&target->jvm_asked, now_ns);
 	return is_passing(known) && asked_may(&target->jvm_asked, now_ns);
 }
@@ -53,24 +55,25 @@ static void come_back(struct targets *targets, const struct target *target)
 		loop_timer_set(targets->loop, timer, at_ns);
 }
 
-static void answered(void *arg, const struct jvm_question *question, struct jvm *answer)
+static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime)
 {
 	struct targets *targets = arg;
+	struct jvm *answer = (struct jvm *)runtime;
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
 	if (target) {
 		asked_end(&target->jvm_asked);
-		target->hangs |= answer && answer->error == -ETIMEDOUT; /* a worse one as well */
+		target->hangs |= runtime->error == -ETIMEDOUT; /* a worse one as well */
 	}
-	if (!target || !target->alive || !answer || is_worse(answer, target->jvm)) {
+	if (!target || !target->alive || is_worse(answer, target->jvm)) {
 		jvm_unref(answer);
 		return;
 	}
 	jvm_unref(target->jvm);
 	target->jvm = answer;
 	log_debug("target %d (%.*s): Java %u, %d%s%s", (int)target->pid, COMM_BYTES, target->comm,
-		  answer->layout.version, answer->error, answer->missing ? ", no " : "",
+		  answer->layout.version, runtime->error, answer->missing ? ", no " : "",
 		  answer->missing ? answer->missing : "");
 	come_back(targets, target);
 	target_publish(targets, target);
@@ -78,17 +81,20 @@ static void answered(void *arg, const struct jvm_question *question, struct jvm 
 
 static void ask(struct targets *targets, struct target *target, const struct spans_hotspot *hotspot)
 {
-	struct jvm_question question = {
+	struct jvm about = {
+		.runtime = {.file = hotspot->file, .bias = hotspot->bias},
+		.found = *hotspot->found,
+	};
+	struct runtime_question question = {
 		.pid = target->pid,
 		.id = target->id,
-		.found = *hotspot->found,
-		.file = hotspot->file,
-		.bias = hotspot->bias,
+		.kind = &jvm_kind,
+		.about = &about.runtime,
 		.done = answered,
 		.arg = targets,
 	};
 
-	if (jvm_ask(targets->urgent, &question) == 0) /* else the next time */
+	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
 		asked_begin(&target->jvm_asked, loop_now_ns());
 }
 
@@ -132,7 +138,8 @@ void target_ask_java(struct targets *targets, struct target *target)
 	}
 	if (may_ask_again(target, now_ns))
 		ask(targets, target,
-		    &(struct spans_hotspot){&known->found, known->file, known->bias});
+		    &(struct spans_hotspot){&known->found, known->runtime.file,
+					    known->runtime.bias});
 }
 
 static void ask_begun(void *arg, struct target *target)

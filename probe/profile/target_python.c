@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "code_copy.h"
 #include "profile/codes.h"
-#include "profile/interpreting.h"
+#include "profile/interpreter.h"
 #include "profile/target_state.h"
 
 static bool is_same(const struct interpreter *known, const struct spans_python *python)
 {
-	return known && known->file == python->file && known->bias == python->bias &&
+	return known && runtime_is_at(&known->runtime, python->file, python->bias) &&
 	       known->found.version == python->found->version &&
 	       known->found.runtime == python->found->runtime;
 }
@@ -20,34 +20,56 @@ static bool is_same(const struct interpreter *known, const struct spans_python *
 /* Whether asking again may have a better answer. */
 static bool is_passing(const struct interpreter *known)
 {
-	if (!known->error)
+	int error = known->runtime.error;
+
+	if (!error)
 		return known->script_may_change;
-	return known->error != -ENOTSUP && known->error != -ETIMEDOUT;
+	return error != -ENOTSUP && error != -ETIMEDOUT;
 }
 
-static void answered(void *arg, const struct interpreting *question, struct interpreter *answer)
+static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime)
 {
 	struct targets *targets = arg;
+	struct interpreter *answer = (struct interpreter *)runtime;
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
 	if (target)
 		asked_end(&target->interpreter_asked);
-	if (!target || !target->alive || !answer) {
+	if (!target || !target->alive) {
 		interpreter_unref(answer);
 		return;
 	}
-	target->hangs |= answer->error == -ETIMEDOUT;
+	target->hangs |= runtime->error == -ETIMEDOUT;
 	interpreter_unref(target->interpreter);
 	target->interpreter = answer;
 	log_debug("target %d (%.*s): CPython %x, %d", (int)target->pid, COMM_BYTES, target->comm,
-		  answer->found.version, answer->error);
+		  answer->found.version, runtime->error);
 	target_publish(targets, target);
 }
 
 static bool may_ask(const struct target *target)
 {
 	return !target->hangs && asked_may(&target->interpreter_asked, loop_now_ns());
+}
+
+static void ask(struct targets *targets, struct target *target, const struct spans_python *python)
+{
+	struct interpreter about = {
+		.runtime = {.file = python->file, .bias = python->bias},
+		.found = *python->found,
+	};
+	struct runtime_question question = {
+		.pid = target->pid,
+		.id = target->id,
+		.kind = &interpreter_kind,
+		.about = &about.runtime,
+		.done = answered,
+		.arg = targets,
+	};
+
+	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
+		asked_begin(&target->interpreter_asked, loop_now_ns());
 }
 
 void targets_leave_python(struct targets *targets)
@@ -58,15 +80,6 @@ void targets_leave_python(struct targets *targets)
 void target_interpret(struct targets *targets, struct target *target,
 		      const struct spans_python *python)
 {
-	struct interpreting question = {
-		.pid = target->pid,
-		.id = target->id,
-		.file = python->file,
-		.bias = python->bias,
-		.done = answered,
-		.arg = targets,
-	};
-
 	if (!python->found || targets->without_python)
 		return;
 	if (!is_same(target->interpreter, python)) {
@@ -75,11 +88,8 @@ void target_interpret(struct targets *targets, struct target *target,
 	} else if (!is_passing(target->interpreter)) {
 		return;
 	}
-	if (!may_ask(target))
-		return;
-	question.found = *python->found;
-	if (interpreter_ask(targets->urgent, &question) == 0) /* else the next time */
-		asked_begin(&target->interpreter_asked, loop_now_ns());
+	if (may_ask(target))
+		ask(targets, target, python);
 }
 
 const struct cpython *target_walk(const struct target *target)

@@ -81,8 +81,8 @@ static int set_up(void **state)
 	test.libpython = symbol_file_nameless("/lib/libpython");
 	test.library = symbol_file_nameless("/lib/libc");
 	test.interpreter = calloc(1, sizeof(*test.interpreter));
-	test.interpreter->refs = 1;
-	test.interpreter->file = symbol_file_ref(test.libpython);
+	test.interpreter->runtime.refs = 1;
+	test.interpreter->runtime.file = symbol_file_ref(test.libpython);
 	test.interpreter->found.loop[0] = (struct cpython_range){0, 256};
 	test.interpreter->found.loop_count = 1;
 	test.target = (struct target){.pid = 7, .comm = "app", .interpreter = test.interpreter};
@@ -120,7 +120,7 @@ static int tear_down(void **state)
 		free((void *)test.codes[i]->lines.table);
 		pycode_unref(test.codes[i]);
 	}
-	assert_int_equal(test.interpreter->refs, 1);
+	assert_int_equal(test.interpreter->runtime.refs, 1);
 	interpreter_unref(test.interpreter);
 	symbol_file_unref(test.libpython);
 	symbol_file_unref(test.library);

@@ -174,8 +174,8 @@ static int set_up(void **state)
 	test.libjvm = symbol_file_nameless("/lib/libjvm");
 	test.libc = symbol_file_nameless("/lib/libc");
 	test.jvm = calloc(1, sizeof(*test.jvm));
-	test.jvm->refs = 1;
-	test.jvm->file = symbol_file_ref(test.libjvm);
+	test.jvm->runtime.refs = 1;
+	test.jvm->runtime.file = symbol_file_ref(test.libjvm);
 	like.jvm = test.jvm;
 	test.target = target_table_add(test.table, &like);
 	assert_non_null(test.target);
@@ -395,7 +395,7 @@ static void of_others_with_the_vm_nothing_is_hidden(void **state)
 static void a_vm_that_isnt_supported_is_any_program(void **state)
 {
 	(void)state;
-	test.jvm->error = -ENOTSUP;
+	test.jvm->runtime.error = -ENOTSUP;
 	ADD(C, VM, C);
 	assert_shown(&plain, "[7]app;[libc];[libjvm];[libc] 1\n");
 }

@@ -85,7 +85,7 @@ static struct target *add_target(pid_t pid, const struct target *parent)
 		codebooks_fork(like.codebooks, parent->codebooks);
 		like.forked_from = parent->pid;
 	} else {
-		like.interpreter->refs = 1;
+		like.interpreter->runtime.refs = 1;
 	}
 	return target_table_add(w.table, &like);
 }

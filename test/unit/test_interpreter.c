@@ -25,7 +25,7 @@ static void its_version(void **state)
 
 static void why_it_is_not_walked(void **state)
 {
-	struct interpreter interpreter = {.found.version = 0x031100f0, .error = -ENOTSUP};
+	struct interpreter interpreter = {.found.version = 0x031100f0, .runtime.error = -ENOTSUP};
 
 	(void)state;
 	assert_false(interpreter_is_supported(NULL));
@@ -33,9 +33,9 @@ static void why_it_is_not_walked(void **state)
 	assert_string_equal(interpreter_problem(&interpreter), "unsupported version");
 	interpreter.found.version = 0;
 	assert_string_equal(interpreter_problem(&interpreter), "unknown version");
-	interpreter.error = -EPERM;
+	interpreter.runtime.error = -EPERM;
 	assert_string_equal(interpreter_problem(&interpreter), "its memory can't be read");
-	interpreter.error = 0;
+	interpreter.runtime.error = 0;
 	assert_true(interpreter_is_supported(&interpreter));
 	assert_string_equal(interpreter_problem(&interpreter), "");
 }
@@ -44,7 +44,7 @@ static void whose_code_a_frame_is(void **state)
 {
 	struct symbol_file *file = symbol_file_nameless("/usr/lib/engine"), *other;
 	struct interpreter interpreter = {
-		.file = file,
+		.runtime.file = file,
 		.found = {.loop = {{0x1000, 0x2000}, {0x100, 0x180}}, .loop_count = 2},
 	};
 	static const struct {

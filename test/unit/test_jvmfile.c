@@ -53,6 +53,14 @@ static void add_code(struct scene *scene, uint16_t flags, uint64_t time_ns)
 	maker_code(&scene->out, JAVA_CODE, flags, 1, time_ns, CODE, 0x40, 4, 3, tree, sizeof(tree));
 }
 
+/* A scene with that code, told long ago. */
+static void scene_told(struct scene *scene, uint16_t flags)
+{
+	scene_make(scene);
+	add_methods(scene);
+	add_code(scene, flags, LONG_AGO);
+}
+
 static uint64_t word_of(uint64_t kind, uint64_t address)
 {
 	return kind << FRAME_KIND_SHIFT | address;
@@ -86,15 +94,25 @@ static void assert_frames(const struct jvmcode *code, uint64_t word, uint32_t id
 	assert_string_equal(text, expected);
 }
 
+/* The code is there; `expected` NULL: whatever its frames are. */
+static void assert_read(struct scene *scene, uint64_t address, uint32_t id, int what,
+			const char *expected)
+{
+	struct jvmcode *code;
+
+	assert_int_equal(read_at(scene, address, id, what, &code), 0);
+	if (expected)
+		assert_frames(code, word_of(FRAME_JAVA, address), id, expected);
+	jvmcode_unref(code);
+}
+
 static void inlined_methods_are_told_by_the_place(void **state)
 {
 	struct jvmcode *code;
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	assert_int_equal(update(&scene), 0);
 	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), 0);
 	assert_true(jvmcode_is(code, word_of(FRAME_JAVA, AT(0x3f)), 5));
@@ -115,9 +133,7 @@ static void code_from_before_is_known_where_it_may_stop(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, JAVA_CODE_BEFORE, LONG_AGO);
+	scene_told(&scene, JAVA_CODE_BEFORE);
 	assert_int_equal(update(&scene), 0);
 	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_UNKNOWN, &code), 0);
 	assert_frames(code, word_of(FRAME_JAVA_RETURN, AT(0x18)), 5, "turn:20 run:11");
@@ -160,12 +176,9 @@ static void what_has_gone_is_not_given_for_another_id(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	assert_int_equal(update(&scene), 0);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), 0);
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 5, JVMFILE_THERE, NULL);
 	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), -ENOENT);
 	maker_unload(&scene.out, CODE, LONG_AGO + 1);
 	maker_code(&scene.out, JAVA_CODE, JAVA_CODE_NATIVE, 2, LONG_AGO + 2, CODE, 32, 0, 0, "", 0);
@@ -173,12 +186,8 @@ static void what_has_gone_is_not_given_for_another_id(void **state)
 	/* … nor while the VM has another one there, of which it hasn't told. */
 	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), -ENOENT);
 	scene.short_now = true;
-	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), 0);
-	assert_frames(code, word_of(FRAME_JAVA, AT(0x10)), 6, "turn:0");
-	jvmcode_unref(code);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_GONE, &code), 0);
-	assert_frames(code, word_of(FRAME_JAVA, AT(0x10)), 5, "turn:20 run:11");
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 6, JVMFILE_THERE, "turn:0");
+	assert_read(&scene, AT(0x10), 5, JVMFILE_GONE, "turn:20 run:11");
 	scene_done(&scene);
 }
 
@@ -189,17 +198,13 @@ static void code_that_changed_just_now_is_not_guessed(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	maker_unload(&scene.out, CODE, now);
 	add_code(&scene, 0, now + 1);
 	assert_int_equal(update(&scene), 0);
 	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_UNKNOWN, &code), -ESTALE);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_GONE, &code), 0);
-	jvmcode_unref(code);
-	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), 0);
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 5, JVMFILE_GONE, NULL);
+	assert_read(&scene, AT(0x10), 6, JVMFILE_THERE, NULL);
 	scene_done(&scene);
 }
 
@@ -210,9 +215,7 @@ static void what_the_agent_lost_has_no_name(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	maker_code(&scene.out, JAVA_LOST, 0, 0, LONG_AGO + 1, CODE, 0x40, 0, 0, "", 0);
 	assert_int_equal(update(&scene), 0);
 	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), -ENOENT);
@@ -227,9 +230,7 @@ static void a_torn_tail_is_read_when_it_is_whole(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	size_t whole = scene.out.len;
 	for (size_t cut = 8; cut < 64; cut += 8) {
 		scene.out.len = whole - cut;
@@ -238,8 +239,7 @@ static void a_torn_tail_is_read_when_it_is_whole(void **state)
 	}
 	scene.out.len = whole;
 	assert_int_equal(update(&scene), 0);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), 0);
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 5, JVMFILE_THERE, NULL);
 	scene_done(&scene);
 }
 
@@ -249,12 +249,9 @@ static void a_new_file_keeps_what_was_given_out(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
-	add_methods(&scene);
-	add_code(&scene, 0, LONG_AGO);
+	scene_told(&scene, 0);
 	assert_int_equal(update(&scene), 0);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), 0);
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 5, JVMFILE_THERE, NULL);
 	scene.out.len = 0;
 	maker_begin(&scene.out, 1);
 	add_methods(&scene);
@@ -263,8 +260,7 @@ static void a_new_file_keeps_what_was_given_out(void **state)
 	assert_int_equal(renameat(scene.folder.fd, "next", scene.folder.fd, JAVA_SYMBOLS_NAME), 0);
 	assert_int_equal(jvmfile_update(scene.file), 0);
 	assert_int_equal(read_at(&scene, AT(0x10), 6, JVMFILE_THERE, &code), -ENOENT);
-	assert_int_equal(read_at(&scene, AT(0x10), 5, JVMFILE_THERE, &code), 0);
-	jvmcode_unref(code);
+	assert_read(&scene, AT(0x10), 5, JVMFILE_THERE, NULL);
 	scene_done(&scene);
 }
 
