@@ -13,6 +13,7 @@
 #include "profile/ledger.h"
 #include "profile/profile.h"
 #include "profile/target.h"
+#include "symbol/jfrfile.h"
 #include "symbol/symbol.h"
 
 struct batch;
@@ -48,6 +49,11 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);
+
+/* Adds stacks that a Java VM has recorded of one probe, for those sinks of `bit`. Takes the file
+ * over. -ENOMEM: it was dropped. */
+int batch_add_recorded(struct batch *batch, const struct target *target, uint32_t probe,
+		       uint32_t bit, struct jfrfile *file);
 
 /* Adds all events to those of their probes. */
 void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT]);

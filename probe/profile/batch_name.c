@@ -213,6 +213,7 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledge
 	ledger_begin(ledger);
 	batch_name_spots(batch, symbolizer);
 	name_stacks(batch, ledger, result);
+	batch_put_recorded(batch, result);
 	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		profile_set_until(batch->sinks[s].profile, until);

@@ -66,6 +66,13 @@ struct place_room {
 	struct placed_pair placed[1 << PLACED_BITS];
 };
 
+/* Stacks that a Java VM has recorded of one probe. */
+struct batch_recorded {
+	struct record_who who;
+	uint32_t probe, bit;
+	struct jfrfile *file;
+};
+
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
 
 _Static_assert(SPOTS_MAX <= 1 << 24, "struct merged has room for their numbers");
@@ -82,6 +89,8 @@ struct batch {
 	struct buf text;	  /* names of spots */
 	struct sink *sinks;
 	size_t sinks_count;
+	struct batch_recorded *recorded;
+	size_t recorded_count;
 	struct place_room room;
 };
 
@@ -116,6 +125,10 @@ void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);
 int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
 		    const struct batch_stack *stack, const struct merged *frames,
 		    struct grafted *grafted);
+
+/* Puts what VMs have recorded into the sinks. */
+void batch_put_recorded(const struct batch *batch, struct batch_result *result);
+void batch_free_recorded(struct batch *batch);
 
 /* The frames of a stack, behind those that the batch has, where they have room. -ENOSPC, -ENOMEM */
 int batch_place(struct batch *batch, struct batch_stack *to, const struct stack *stack,

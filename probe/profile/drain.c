@@ -299,6 +299,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
+	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* Who began to collect in the middle of the window may ask what is held of it. */
 	if (!bits && key->probe != PROBE_MEM_GLIBC)
 		return;
@@ -374,22 +375,15 @@ static void want_told(void *arg, const struct stack *stack, const uint64_t *word
 		  drain->swapped_ns);
 }
 
-/* Calls next(drain) behind the jobs that were submitted. */
-static void go_on_behind_jobs(struct drain *drain, void (*next)(void *arg))
-{
-	for (int i = 0; i < CODES_KINDS; i++)
-		codes_flush(drain->setup.codes[i]);
-	if (worker_fence(drain->setup.urgent, next, drain) < 0)
-		next(drain);
-}
-
 /* What agents wrote of the window is read. */
 static void read_told(void *arg)
 {
 	struct drain *drain = arg;
 
 	window_each(drain->window, drain->ended_window, want_told, drain);
-	go_on_behind_jobs(drain, join_window);
+	codes_flush(drain->setup.codes[CODES_JAVA]);
+	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+		join_window(drain);
 }
 
 static void keep_count(void *arg, const struct count_key *key, const struct stack_count *count)
@@ -411,6 +405,15 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 	targets_on_stack(drain->setup.targets, stack, words, true);
 }
 
+static void wait_for_looks(void *arg)
+{
+	struct drain *drain = arg;
+	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
+
+	if (worker_fence(drain->setup.urgent, told ? read_told : join_window, drain) < 0)
+		join_window(drain);
+}
+
 static void swap(void *arg)
 {
 	struct drain *drain = arg;
@@ -428,9 +431,10 @@ static void swap(void *arg)
 	if (drain->started)
 		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);
 	window_each(drain->window, drain->ended_window, look_again, drain);
-	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
-
-	go_on_behind_jobs(drain, told ? read_told : join_window);
+	for (int i = 0; i < CODES_KINDS; i++)
+		codes_flush(drain->setup.codes[i]);
+	if (!drain->setup.others(drain->setup.arg, drain->swapped_ns, wait_for_looks, drain))
+		wait_for_looks(drain);
 }
 
 static void begin(struct drain *drain)
