@@ -35,4 +35,9 @@ void metrics_java(struct buf *out, const struct services *services,
 		    "Events in whose stack there is a Java method of which it isn't known what of "
 		    "it is inlined there: the outermost method is shown.",
 		    (double)stats->drain.inline_unknown);
+	metrics_one(
+		out, "java_untold_total", "counter",
+		"Events in whose stack there is code of a Java VM whose tables can't be read, of "
+		"which its agent has told nothing: it is [jit].",
+		(double)stats->drain.untold);
 }

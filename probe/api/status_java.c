@@ -40,6 +40,7 @@ void status_java(cJSON *to, const struct services *services, const struct engine
 	cJSON_AddNumberToObject(java, "unsupported", counts.unsupported);
 	status_codes(java, "methods", &stats->codes[CODES_JAVA]);
 	cJSON_AddNumberToObject(java, "inline_unknown", (double)stats->drain.inline_unknown);
+	cJSON_AddNumberToObject(java, "untold", (double)stats->drain.untold);
 	engine_agents_stats(services->engine, &agents);
 	cJSON *told = cJSON_AddObjectToObject(java, "agents");
 	cJSON_AddNumberToObject(told, "attached", agents.attached);

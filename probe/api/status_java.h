@@ -10,5 +10,6 @@
 void status_agent(cJSON *to, const struct services *services, const struct target *target);
 
 /* Adds "java": { "processes", "unsupported", "methods", "bytes", "read", "lost": {cause: n},
- * "inline_unknown", "agents": { "attached", "attaching", "failed", "codes", "given", "lost" } }. */
+ * "inline_unknown", "untold", "agents": { "attached", "attaching", "failed", "codes", "given",
+ * "lost" } }. */
 void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats);

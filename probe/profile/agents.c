@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "profile/agents_state.h"
 #include "profile/jvm.h"
+#include "profile/told.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
@@ -109,8 +110,10 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	if (!agent->file || agent->folder_inode != answer->folder_inode ||
 	    agent->folder_device != answer->folder_device)
 		open_file(agent, answer);
-	if (target)
+	if (target) {
 		target->jvmfile = agent->file;
+		told_open(target, agents->foreign);
+	}
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
 }
 

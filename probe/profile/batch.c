@@ -51,6 +51,11 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
+void batch_set_end(struct batch *batch, uint64_t until_ns)
+{
+	batch->until_ns = until_ns;
+}
+
 int batch_add_sink(struct batch *batch, const struct sink *sink)
 {
 	struct sink *sinks = reallocarray(batch->sinks, batch->sinks_count + 1, sizeof(*sinks));

@@ -148,6 +148,8 @@ static void name_stack(const struct batch *batch, struct destinations *to,
 		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
 	if (stack->subscribers && stack->inline_unknown)
 		result->inline_unknown += stack->count.events;
+	if (stack->subscribers && stack->untold)
+		result->untold += stack->count.events;
 	note(batch, to, stack, frames);
 	if (stack->part != PART_MAPPED)
 		add_to_sinks(batch, to, stack, frames, result);

@@ -20,6 +20,7 @@ struct batch_stack {
 	bool has_names;	       /* some frames have names without its maps: Python's, Java's */
 	bool is_vms_own;       /* merge_is_vms_own() */
 	bool inline_unknown;   /* which inlined methods a Java frame has is not known */
+	bool untold;	       /* of some code the agent in its Java VM has told nothing */
 	enum truncation truncated;
 	struct stack_count count;
 };
@@ -84,6 +85,7 @@ struct batch {
 	struct spot *spots;
 	size_t spots_count, spots_capacity;
 	struct map *spot_numbers; /* struct spot_key -> uint32_t */
+	uint64_t until_ns;	  /* the window's end */
 	struct buf text;	  /* names of spots */
 	struct sink *sinks;
 	size_t sinks_count;
@@ -141,7 +143,7 @@ struct placing {
 	enum truncation truncated;
 	struct place_room *room;
 	size_t natives, pythons;
-	bool inline_unknown;
+	bool inline_unknown, untold;
 };
 
 /* The spot of that key. *is_new: it is to be filled. */

@@ -78,6 +78,7 @@ struct drain_stats {
 	uint64_t refused;	 /* weight that found no room in a profile */
 	uint64_t unrecorded;	 /* events that found no room in a profile's records */
 	uint64_t inline_unknown; /* events of Java stacks with an inlined method that isn't known */
+	uint64_t untold;	 /* … with code of which the agent has told nothing */
 	uint64_t windows, window_stacks;
 };
 const struct drain_stats *drain_stats(const struct drain *drain);
