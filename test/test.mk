@@ -210,6 +210,7 @@ UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=re
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
+UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 $(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
