@@ -282,9 +282,9 @@ $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
 	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS)
+$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS) $(wildcard test/fuzz/*.h)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.h,$^) $(LIBS)
 -include $(FUZZOBJECTS:.o=.d)
 
 PYTEST ?= /usr/bin/python3 -m pytest
