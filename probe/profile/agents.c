@@ -225,11 +225,33 @@ static bool may_ask_again(const struct agent *agent)
 	return loop_now_ns() - agent->asked_ns >= (passes ? passes : agent->agents->interval_ns);
 }
 
+bool agents_has(const struct agents *agents, const struct target *target)
+{
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		if (agent->pid == target->pid && agent->start_ticks == target->start_ticks &&
+		    agent->step != AGENT_FAILED)
+			return true;
+	}
+	return false;
+}
+
+/* One that stops has the folder until then. */
+static bool is_stopping(const struct agents *agents, const struct target *target)
+{
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		if (agent->stopping && agent->pid == target->pid &&
+		    agent->start_ticks == target->start_ticks)
+			return true;
+	}
+	return false;
+}
+
 void agents_meet(struct agents *agents, struct target *target)
 {
 	struct agent *agent;
 
-	if (!agents->on || !target->jvm || !target->alive || target->hangs)
+	if (!agents->on || !target->jvm || !target->alive || target->hangs ||
+	    is_stopping(agents, target))
 		return;
 	agent = find(agents, target);
 	if (!agent) {

@@ -112,9 +112,10 @@ void engine_meet_java(struct engine *engine, const struct stack *stack)
 
 	if (!target || target->rejected || !target->jvm)
 		return;
-	if (is_for_agent(engine, target))
+	/* Both have the same folder, so one comes when the other has gone. */
+	if (is_for_agent(engine, target) && !jfr_has(engine->jfr, target))
 		agents_meet(engine->agents, target);
-	if (is_to_record(engine, target))
+	if (is_to_record(engine, target) && !agents_has(engine->agents, target))
 		jfr_meet(engine->jfr, target);
 }
 

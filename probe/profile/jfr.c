@@ -213,6 +213,13 @@ void jfr_meet(struct jfr *jfr, const struct target *target)
 		jfr_ask_begin(vm);
 }
 
+bool jfr_has(const struct jfr *jfr, const struct target *target)
+{
+	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
+
+	return vm && (vm->step != JFR_FAILED || vm->folder_fd >= 0);
+}
+
 /* The same process under another name is another target. */
 static const struct target *current(struct jfr_vm *vm)
 {

@@ -47,6 +47,9 @@ void jfr_set(struct jfr *jfr, const struct jfr_wish *wish);
 /* A stack of a target whose VM is to record: it is asked, if it wasn't just before. */
 void jfr_meet(struct jfr *jfr, const struct target *target);
 
+/* Whether something of ours is in a target's VM, or may be; one that stops is until it has. */
+bool jfr_has(const struct jfr *jfr, const struct target *target);
+
 /* All stop: nobody is sampled any more. */
 void jfr_stop(struct jfr *jfr);
 

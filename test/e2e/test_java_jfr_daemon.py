@@ -14,11 +14,14 @@ import java_jfr
 from folded import Profile
 from helpers import wait_for
 from java_truth import Truth, java_frames, merged
+from java_unreadable import unreadable
+from java_vm import Vm
 from javas import Leaves, javas, need_classes
 from test_java_jfr import RIGHT, WAITS
 
 PROBES = ("oncpu", "offcpu", "mem")
 SECONDS = 8
+UNREADABLE = "its tables can't be read"
 HERE = javas()
 NEWEST = pytest.mark.parametrize("java", HERE[-1:], ids=[java.name for java in HERE[-1:]])
 pytestmark = pytest.mark.usefixtures("vms")
@@ -278,6 +281,28 @@ def test_another_source_while_it_runs(profiler, java, vm):
     assert '"stackprobe' not in one.log.read_text() and one.alive()
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: one.left() == [], 20, why="nothing is left")
+
+
+@NEWEST
+def test_auto_records_where_the_tables_cannot_be_read(profiler, java, work, vms):
+    one = Vm(unreadable(java, work / "home"), work)
+    other = Vm(java, work)
+    vms += [one, other]
+    try:
+        profile(profiler, one, other, java_source="auto")
+        wait_source(profiler, one, reason=UNREADABLE)
+        wait_source(profiler, other, source="native", reason="read without an agent")
+        period = Period(profiler)
+        period.end(one, other, probes=("oncpu",))
+        time.sleep(2)
+        found = period.end(one, other, probes=("oncpu",))["oncpu"]
+        assert share_recorded(found.of(one.pid)) == 1
+        assert share_recorded(found.of(other.pid)) < 0.1
+        profiler.put_ok({"params": {"multi_instance": 0}})
+        wait_source(profiler, one, source="agent", reason=UNREADABLE)
+    finally:
+        one.kill()
+        other.kill()
 
 
 @NEWEST
