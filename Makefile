@@ -149,7 +149,7 @@ clean: ## remove what was built
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.c \
+CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] \
             test/cfi/*.c test/bpf/*.c test/memory/*.c test/java/*.c jvm_agent/*.[ch] test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c test/programs/python/*.c test/programs/java/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))

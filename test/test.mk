@@ -211,6 +211,7 @@ UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wr
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(foreach f,asking_new asking_free asking_ask asking_drop jfr_read,-Wl,--wrap=$f)
+UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 $(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
@@ -282,9 +283,9 @@ $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
 	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS)
+$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS) $(wildcard test/fuzz/*.h)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.h,$^) $(LIBS)
 -include $(FUZZOBJECTS:.o=.d)
 
 PYTEST ?= /usr/bin/python3 -m pytest

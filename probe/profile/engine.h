@@ -124,10 +124,6 @@ void engine_set_java(struct engine *engine, struct subscriber *of, const struct 
 
 void engine_agents_stats(const struct engine *engine, struct agents_stats *stats);
 
-/* What is with a target's agent: to be replaced by engine_java_state(). */
-void engine_agent_state(const struct engine *engine, const struct target *target, char *to,
-			size_t bytes);
-
 #define JAVA_REASON_BYTES 192
 #define JAVA_AGENT_BYTES  224
 

@@ -193,12 +193,6 @@ void engine_agents_stats(const struct engine *engine, struct agents_stats *stats
 	agents_stats(engine->agents, stats);
 }
 
-void engine_agent_state(const struct engine *engine, const struct target *target, char *to,
-			size_t bytes)
-{
-	agents_state(engine->agents, target, to, bytes);
-}
-
 __attribute__((format(printf, 3, 4))) static void
 tell(struct java_state *state, enum java_source way, const char *format, ...)
 {

@@ -10,8 +10,9 @@ from helpers import HZ, missing_privilege, wait_for
 from java_session import Session
 from java_truth import FRAME, Judged, Leaf, Told, Truth, java_frames
 from java_unreadable import MISSING, unreadable
+from java_vm import Vm
 from javas import Leaves, javas
-from test_java_agent import agent_of, profile, wait_attached
+from test_java_agent import wait_attached
 
 SETTLED = 10  # seconds, in which what is compiled late is compiled
 SAMPLED = 15
@@ -130,6 +131,20 @@ def test_without_the_agent_nothing_has_a_name(session, java):
     assert found.total >= ENOUGH and found.share("nameless") == 1, found.text(3)
     assert not any(FRAME.fullmatch(frame) and frame != NAMELESS for stack in stacks for frame in stack.frames)
     assert untold == 0
+
+
+def test_such_a_vm_has_the_agent_by_itself(vms, profiler, java, work):
+    """Without JFR's condition."""
+    one = Vm(unreadable(java, work / "home"), work)
+    vms.append(one)
+    profiler.profile(pids=[one.pid], frequency=HZ, max_overhead=0)
+    wait_attached(profiler, one)
+    process = profiler.processes()[one.pid]
+    assert process["java_source"] == "agent" and process["java_reason"]
+    profiler.put_ok({"params": {"java_source": "native"}})
+    wait_for(lambda: one.left() == [], why="it is left")
+    assert profiler.processes()[one.pid]["java_source"] == "native"
+    one.kill()
 
 
 @each_java

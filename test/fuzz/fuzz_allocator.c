@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bytes as an ELF file with an allocator, and as the code of a function. */
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz.h"
 
 #include "proc/allocator.h"
 #include "proc/straight.h"
-
-#define FILE_MAX (1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_functions(const struct allocator *allocator, size_t bytes)
 {
@@ -56,16 +44,13 @@ static void read_code(const uint8_t *data, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static int fd = -1;
 	struct allocator allocator;
 	struct elf_image image;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (bytes > FILE_MAX)
+	if (bytes > FUZZ_FILE_MAX)
 		return 0;
 	read_code(data, bytes);
-	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	int fd = fuzz_file(data, bytes);
 	if (elf_read(fd, &image) == 0 && allocator_read(fd, &image, &allocator) == 0)
 		check_functions(&allocator, bytes);
 	return 0;

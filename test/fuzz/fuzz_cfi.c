@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bytes as an ELF file's unwind table, and look-ups all over it: the same before and after it is
  * put at a place in the arena. */
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "unwind/image.h"
 #include "unwind/image_row.h"
-
-#define FILE_MAX (1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* What came last from cfi_read(). */
 struct order {
@@ -113,15 +102,12 @@ static void look_up(const struct table_image *image, uint64_t seed)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static int fd = -1;
 	struct table_image image;
 	struct elf_image elf;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (bytes > FILE_MAX)
+	if (bytes > FUZZ_FILE_MAX)
 		return 0;
-	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	int fd = fuzz_file(data, bytes);
 	if (elf_read(fd, &elf) == 0)
 		check_reading(fd, &elf);
 	int r = image_build(fd, &image);

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bytes as a file with an interpreter, and as what a process says of its layout. */
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "pystack/layout.h"
 #include "unwind/cpython.h"
-
-#define FILE_MAX (1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_layout(const struct python_layout *layout)
 {
@@ -55,16 +44,13 @@ static void check_file(const struct cpython_file *file, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static int fd = -1;
 	struct cpython_file file;
 	struct elf_image image;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (bytes > FILE_MAX)
+	if (bytes > FUZZ_FILE_MAX)
 		return 0;
 	read_layout(data, bytes);
-	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	int fd = fuzz_file(data, bytes);
 	if (elf_read(fd, &image) < 0)
 		return 0;
 	if (cpython_find(fd, &image, -1, &file) == 0)

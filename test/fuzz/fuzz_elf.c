@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bytes as an ELF file, as its own debug file too, and look-ups all over it. */
+#include "fuzz.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "proc/elf.h"
 #include "symbol/native.h"
 #include "unwind/gopclntab.h"
-
-#define FILE_MAX (1024 * 1024)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_extent(const struct elf_image *image, const struct elf_extent *extent)
 {
@@ -98,14 +88,11 @@ static void read_rows(int fd, const struct elf_image *image)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static int fd = -1;
 	struct elf_image image;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (bytes > FILE_MAX)
+	if (bytes > FUZZ_FILE_MAX)
 		return 0;
-	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	int fd = fuzz_file(data, bytes);
 	int r = elf_read(fd, &image);
 	if (r == 0)
 		check_image(&image);

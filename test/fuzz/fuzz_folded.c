@@ -3,7 +3,8 @@
  * Folded text from anywhere to a picture. The frames that the sorted lines give are compared with
  * those of a tree that is filled line by line. The first byte says what is asked for.
  */
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -11,14 +12,6 @@
 #include "output/stacks_svg.h"
 #include "output/stacks_walk.h"
 #include "stack/tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* Frames as a sum that no order changes. */
 static uint64_t mix(uint32_t depth, uint64_t weight, const char *name, size_t len)

@@ -3,21 +3,11 @@
  * Bytes as a file with a Java VM, and as damage to a process's memory: the first byte tells the
  * version, each 12 that follow a place and the word that is written there.
  */
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz.h"
 
 #include "test/unit/vm_maker.h"
 
-#define FILE_MAX  (1024 * 1024)
 #define READS_MAX 200000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static bool is_in_blob(uint16_t offset)
 {
@@ -90,13 +80,10 @@ static void read_process(const uint8_t *data, size_t bytes)
 
 static void read_file(const uint8_t *data, size_t bytes)
 {
-	static int fd = -1;
 	struct hotspot_file file;
 	struct elf_image image;
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	demand(ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	int fd = fuzz_file(data, bytes);
 	if (elf_read(fd, &image) < 0)
 		return;
 	if (hotspot_find(fd, &image, &file) == 0) {
@@ -107,7 +94,7 @@ static void read_file(const uint8_t *data, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	if (!bytes || bytes > FILE_MAX)
+	if (!bytes || bytes > FUZZ_FILE_MAX)
 		return 0;
 	read_process(data, bytes);
 	read_file(data, bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Bytes as stacks-oncpu.txt; the first one tells whether a right first line stands before them. */
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "base/utf8.h"
@@ -8,14 +9,6 @@
 
 #define HEAD	"stackprobe-jfr\t1\toncpu\t1\t1\t2\t0\t0\t0\t0\t0\nm\ta.B\tc\t(I)V\n"
 #define MAXIMUM (1 << 16)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_text(const char *text, size_t len)
 {

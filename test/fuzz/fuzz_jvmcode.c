@@ -4,8 +4,8 @@
  * first 64 bytes tell the layout (where each field lies is a byte), which kind is asked for, and
  * where.
  */
-#include <errno.h>
-#include <stdlib.h>
+#include "fuzz_memory.h"
+
 #include <string.h>
 
 #include "base/utf8.h"
@@ -16,36 +16,6 @@
 #define HEAP_BYTES   0x2000	    /* of it is the code cache, behind which is its map */
 #define HEADER_BYTES 64
 #define TEXT_MAX     4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-struct memory {
-	const uint8_t *data;
-	size_t bytes;
-	size_t read_bytes;
-};
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	struct memory *memory = arg;
-	uint64_t at = address - MEMORY_AT;
-
-	memory->read_bytes += bytes;
-	demand(memory->read_bytes <= 4 << 20);
-	memset(to, 0, bytes);
-	if (at >= memory->bytes)
-		return -EFAULT;
-	/* Behind the last byte are zeroes, for as much as there is. */
-	memcpy(to, memory->data + at,
-	       bytes < memory->bytes - at ? bytes : (size_t)(memory->bytes - at));
-	return bytes <= (memory->bytes - at) + (1 << 16) ? 0 : -EFAULT;
-}
 
 static void check_text(const char *text, size_t len)
 {
@@ -96,6 +66,52 @@ static void check_code(struct jvmcode *code, uint64_t word, uint64_t detail)
 	jvmcode_unref(code);
 }
 
+/* Of two bytes each, in the order in which the input has them. */
+static const size_t fields[] = {
+	offsetof(struct jvm_layout, walk.blob_header),
+	offsetof(struct jvm_layout, walk.blob_size),
+	offsetof(struct jvm_layout, walk.blob_complete),
+	offsetof(struct jvm_layout, walk.blob_code),
+	offsetof(struct jvm_layout, blob_code_end),
+	offsetof(struct jvm_layout, blob_name),
+	offsetof(struct jvm_layout, blob_oop_maps),
+	offsetof(struct jvm_layout, walk.nmethod_id),
+	offsetof(struct jvm_layout, nmethod_method),
+	offsetof(struct jvm_layout, nmethod_scopes_pcs),
+	offsetof(struct jvm_layout, nmethod_scopes_pcs_end),
+	offsetof(struct jvm_layout, nmethod_scopes_data),
+	offsetof(struct jvm_layout, nmethod_metadata),
+	offsetof(struct jvm_layout, nmethod_metadata_end),
+	offsetof(struct jvm_layout, nmethod_immutable),
+	offsetof(struct jvm_layout, nmethod_immutable_size),
+	offsetof(struct jvm_layout, nmethod_mutable),
+	offsetof(struct jvm_layout, nmethod_mutable_size),
+	offsetof(struct jvm_layout, maps_count),
+	offsetof(struct jvm_layout, maps_pairs),
+	offsetof(struct jvm_layout, map_bytes),
+	offsetof(struct jvm_layout, map_pc),
+	offsetof(struct jvm_layout, pcdesc_bytes),
+	offsetof(struct jvm_layout, pcdesc_pc),
+	offsetof(struct jvm_layout, pcdesc_scope),
+	offsetof(struct jvm_layout, walk.method_const),
+	offsetof(struct jvm_layout, method_access),
+	offsetof(struct jvm_layout, walk.const_bytes),
+	offsetof(struct jvm_layout, walk.const_pool),
+	offsetof(struct jvm_layout, walk.const_code_size),
+	offsetof(struct jvm_layout, walk.const_name),
+	offsetof(struct jvm_layout, walk.const_signature),
+	offsetof(struct jvm_layout, const_flags),
+	offsetof(struct jvm_layout, const_method_bytes),
+	offsetof(struct jvm_layout, pool_holder),
+	offsetof(struct jvm_layout, pool_length),
+	offsetof(struct jvm_layout, pool_source_file),
+	offsetof(struct jvm_layout, pool_bytes),
+	offsetof(struct jvm_layout, klass_source_file),
+	offsetof(struct jvm_layout, klass_name),
+	offsetof(struct jvm_layout, symbol_length),
+	offsetof(struct jvm_layout, symbol_body),
+};
+
 /* A byte for each field; those of an nmethod are four bytes apart. */
 static void find_layout(const uint8_t *data, struct jvm_layout *layout)
 {
@@ -110,52 +126,11 @@ static void find_layout(const uint8_t *data, struct jvm_layout *layout)
 	walk->heaps[0] =
 		(struct hotspot_heap){MEMORY_AT, MEMORY_AT + HEAP_BYTES, MEMORY_AT + HEAP_BYTES};
 	walk->nmethod_header = (uint16_t)(2 * data[4]);
-	uint16_t *const fields[] = {
-		&walk->blob_header,
-		&walk->blob_size,
-		&walk->blob_complete,
-		&walk->blob_code,
-		&layout->blob_code_end,
-		&layout->blob_name,
-		&layout->blob_oop_maps,
-		&walk->nmethod_id,
-		&layout->nmethod_method,
-		&layout->nmethod_scopes_pcs,
-		&layout->nmethod_scopes_pcs_end,
-		&layout->nmethod_scopes_data,
-		&layout->nmethod_metadata,
-		&layout->nmethod_metadata_end,
-		&layout->nmethod_immutable,
-		&layout->nmethod_immutable_size,
-		&layout->nmethod_mutable,
-		&layout->nmethod_mutable_size,
-		&layout->maps_count,
-		&layout->maps_pairs,
-		&layout->map_bytes,
-		&layout->map_pc,
-		&layout->pcdesc_bytes,
-		&layout->pcdesc_pc,
-		&layout->pcdesc_scope,
-		&walk->method_const,
-		&layout->method_access,
-		&walk->const_bytes,
-		&walk->const_pool,
-		&walk->const_code_size,
-		&walk->const_name,
-		&walk->const_signature,
-		&layout->const_flags,
-		&layout->const_method_bytes,
-		&layout->pool_holder,
-		&layout->pool_length,
-		&layout->pool_source_file,
-		&layout->pool_bytes,
-		&layout->klass_source_file,
-		&layout->klass_name,
-		&layout->symbol_length,
-		&layout->symbol_body,
-	};
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		*fields[i] = data[6 + i] == 0xff ? HOTSPOT_NO : (uint16_t)(2 * data[6 + i]);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		uint16_t offset = data[6 + i] == 0xff ? HOTSPOT_NO : (uint16_t)(2 * data[6 + i]);
+
+		memcpy((char *)layout + fields[i], &offset, sizeof(offset));
+	}
 	if (data[59] & 1)
 		layout->maps_pointers = layout->maps_pairs;
 	layout->nmethod_scopes_data_is_address = data[5] & 1;
@@ -165,8 +140,14 @@ static void find_layout(const uint8_t *data, struct jvm_layout *layout)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	struct memory memory = {.data = data + HEADER_BYTES, .bytes = bytes - HEADER_BYTES};
-	struct process_memory reader = {.read = read_memory, .arg = &memory};
+	struct memory memory = {
+		.data = data + HEADER_BYTES,
+		.bytes = bytes - HEADER_BYTES,
+		.at = MEMORY_AT,
+		.zeroes = 1 << 16,
+		.read_bytes_max = 4 << 20,
+	};
+	struct process_memory reader = {.read = memory_read, .arg = &memory};
 	struct jvm_layout layout;
 	struct jvmcode *code;
 	uint64_t word, detail = 0;
@@ -181,11 +162,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		uint64_t method = word & FRAME_ADDRESS, constant = 0, pool = 0;
 		uint16_t name = 0, signature = 0, size = 0;
 
-		read_memory(&memory, method + layout.walk.method_const, &constant, 8);
-		read_memory(&memory, constant + layout.walk.const_pool, &pool, 8);
-		read_memory(&memory, constant + layout.walk.const_name, &name, 2);
-		read_memory(&memory, constant + layout.walk.const_signature, &signature, 2);
-		read_memory(&memory, constant + layout.walk.const_code_size, &size, 2);
+		memory_read(&memory, method + layout.walk.method_const, &constant, 8);
+		memory_read(&memory, constant + layout.walk.const_pool, &pool, 8);
+		memory_read(&memory, constant + layout.walk.const_name, &name, 2);
+		memory_read(&memory, constant + layout.walk.const_signature, &signature, 2);
+		memory_read(&memory, constant + layout.walk.const_code_size, &size, 2);
 		detail = hotspot_detail(FRAME_JAVA_DETAIL, 0,
 					hotspot_method_id(constant, pool, name, signature, size));
 	}

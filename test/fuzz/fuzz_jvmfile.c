@@ -4,6 +4,8 @@
  * right check, so that what is in them is read; the next ones an address, and where the file is cut
  * first.
  */
+#include "fuzz.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,14 +21,6 @@
 #define HEADER_BYTES 8
 #define FILE_BYTES   (1 << 16)
 #define CODE_AT	     0x7f0000001000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* In memory, and gone with the process. */
 static char path[] = "/dev/shm/stackprobe-fuzz-XXXXXX";

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lines of /proc/PID/maps: paths are what the target chose. */
+#include "fuzz.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "proc/maps.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void parse(const uint8_t *line, size_t bytes)
 {

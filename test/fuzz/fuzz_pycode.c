@@ -5,8 +5,8 @@
  * whether there are copies of the code, or one that was made at the sample (the last bytes);
  * from 3.13 on a layout comes from debug offsets, which may be the bytes' own.
  */
-#include <errno.h>
-#include <stdlib.h>
+#include "fuzz_memory.h"
+
 #include <string.h>
 
 #include "symbol/pycode.h"
@@ -16,38 +16,6 @@
 #define MEMORY_AT    0x7f1234560000 /* pointers in the corpus lead there */
 #define HEADER_BYTES 16
 #define TEXT_MAX     4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-struct memory {
-	const uint8_t *data;
-	size_t bytes;
-	unsigned int reads;
-	size_t read_bytes;
-};
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int read_memory(void *arg, uint64_t address, void *to, size_t bytes)
-{
-	struct memory *memory = arg;
-	uint64_t at = address - MEMORY_AT;
-
-	demand(++memory->reads <= 16);
-	memory->read_bytes += bytes;
-	demand(memory->read_bytes <= (1 << 20) + (1 << 17));
-	memset(to, 0, bytes);
-	if (at >= memory->bytes)
-		return -EFAULT;
-	/* Behind the last byte are zeroes, for as much as there is. */
-	memcpy(to, memory->data + at,
-	       bytes < memory->bytes - at ? bytes : (size_t)(memory->bytes - at));
-	return bytes <= (memory->bytes - at) + (1 << 20) ? 0 : -EFAULT;
-}
 
 static bool is_utf8(const char *text, size_t len)
 {
@@ -131,8 +99,15 @@ static bool take_copy(struct code_copy *copy, const struct memory *memory)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	struct memory memory = {.data = data + HEADER_BYTES, .bytes = bytes - HEADER_BYTES};
-	struct process_memory reader = {.read = read_memory, .arg = &memory};
+	struct memory memory = {
+		.data = data + HEADER_BYTES,
+		.bytes = bytes - HEADER_BYTES,
+		.at = MEMORY_AT,
+		.zeroes = 1 << 20,
+		.read_bytes_max = (1 << 20) + (1 << 17),
+		.reads_max = 16,
+	};
+	struct process_memory reader = {.read = memory_read, .arg = &memory};
 	struct code_copy copy;
 	struct pycode_copy with = {.copy = &copy, .behind = reader};
 	struct python_layout layout;

@@ -3,9 +3,10 @@
  * Bodies of PUTs. What is accepted is accepted again and means the same; and its configuration, in
  * the shape that GET shows, can be PUT back.
  */
+#include "fuzz.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/flamegraph.h"
@@ -17,14 +18,6 @@
 
 /* A root that is there always and in which nothing can be made. */
 #define ROOT "/proc/self"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 /* The parser may write one byte behind the body and no further. */
 static int parse(const struct rules *rules, const void *body, size_t bytes,

@@ -3,6 +3,8 @@
  * Bytes as a process: its registers, memory, mappings and the arena, good or damaged. Whatever they
  * are, a walk ends, reads nothing outside of what is its own (ASan), and says what it came to.
  */
+#include "fuzz.h"
+
 #include "../unit/walk_maker.h"
 
 #include "base/hash.h"
@@ -16,17 +18,9 @@
 #define ROWS	    24
 #define ARENA	    (MAKER_CHUNKS * CHUNK_WORDS)
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
 static const uint8_t *input;
 static size_t input_bytes;
 static uint64_t seed; /* of what follows the input; 0: nothing does */
-
-static void demand(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static bool has_more(void)
 {

@@ -60,54 +60,9 @@ static inline uint64_t jvm_new_space(struct jvm_memory *memory, size_t bytes)
 	return address;
 }
 
-/* All structs have other offsets than any VM's; those of the blob are 25's in kind when
- * `version` is at least 23: offsets, immutable and mutable data. */
-static inline void jvm_init(struct jvm_memory *memory, uint32_t version)
+/* All structs have other offsets than any VM's. */
+static inline void jvm_init_methods(struct jvm_layout *layout)
 {
-	struct jvm_layout *layout = &memory->layout;
-
-	memset(memory, 0, sizeof(*memory));
-	memset(layout, 0xff, sizeof(*layout));
-	memset(&layout->walk, 0, sizeof(layout->walk));
-	memory->used = JVM_HEAP_BYTES;
-	layout->version = version;
-	layout->walk.segment_shift = JVM_SHIFT;
-	layout->walk.block_bytes = 16;
-	layout->walk.heaps[1] =
-		(struct hotspot_heap){JVM_AT, JVM_AT + JVM_HEAP_BYTES, jvm_new_space(memory, 1024)};
-	memset(jvm_at(memory, layout->walk.heaps[1].segments), 0xff, 1024);
-	layout->walk.nmethod_header = JVM_BLOB_BYTES;
-	layout->walk.blob_header = 8;
-	layout->walk.blob_size = 12;
-	layout->walk.blob_complete = 16;
-	layout->walk.blob_code = 24;
-	layout->blob_code_end = 32;
-	layout->blob_name = 40;
-	layout->blob_oop_maps = 48;
-	layout->walk.nmethod_id = 56;
-	layout->nmethod_method = 64;
-	layout->nmethod_comp_level = 72;
-	layout->nmethod_scopes_pcs = 76;
-	layout->nmethod_scopes_pcs_end = 80;
-	layout->nmethod_scopes_data = 88;
-	layout->nmethod_scopes_data_is_address = version < 23;
-	layout->nmethod_metadata = 96;
-	if (version >= 23) {
-		layout->walk.flags = HOTSPOT_CODE_IS_OFFSET;
-		layout->nmethod_immutable = 104;
-		layout->nmethod_immutable_size = 112;
-		layout->nmethod_mutable = 120;
-		layout->nmethod_mutable_size = 128;
-	} else {
-		layout->nmethod_metadata_end = 100;
-	}
-	layout->maps_count = 0;
-	layout->maps_pairs = 8;
-	layout->map_bytes = 8;
-	layout->map_pc = 0;
-	layout->pcdesc_bytes = 16;
-	layout->pcdesc_pc = 0;
-	layout->pcdesc_scope = 4;
 	layout->walk.method_const = 8;
 	layout->method_access = 24;
 	layout->walk.const_bytes = 40;
@@ -126,6 +81,66 @@ static inline void jvm_init(struct jvm_memory *memory, uint32_t version)
 	layout->klass_name = 16;
 	layout->symbol_length = 4;
 	layout->symbol_body = 6;
+}
+
+static inline void jvm_init_places(struct jvm_layout *layout)
+{
+	layout->maps_count = 0;
+	layout->maps_pairs = 8;
+	layout->map_bytes = 8;
+	layout->map_pc = 0;
+	layout->pcdesc_bytes = 16;
+	layout->pcdesc_pc = 0;
+	layout->pcdesc_scope = 4;
+}
+
+/* A blob's are 25's in kind when `version` is at least 23: offsets, immutable and mutable data. */
+static inline void jvm_init_blobs(struct jvm_layout *layout, uint32_t version)
+{
+	layout->walk.nmethod_header = JVM_BLOB_BYTES;
+	layout->walk.blob_header = 8;
+	layout->walk.blob_size = 12;
+	layout->walk.blob_complete = 16;
+	layout->walk.blob_code = 24;
+	layout->blob_code_end = 32;
+	layout->blob_name = 40;
+	layout->blob_oop_maps = 48;
+	layout->walk.nmethod_id = 56;
+	layout->nmethod_method = 64;
+	layout->nmethod_comp_level = 72;
+	layout->nmethod_scopes_pcs = 76;
+	layout->nmethod_scopes_pcs_end = 80;
+	layout->nmethod_scopes_data = 88;
+	layout->nmethod_scopes_data_is_address = version < 23;
+	layout->nmethod_metadata = 96;
+	if (version < 23) {
+		layout->nmethod_metadata_end = 100;
+		return;
+	}
+	layout->walk.flags = HOTSPOT_CODE_IS_OFFSET;
+	layout->nmethod_immutable = 104;
+	layout->nmethod_immutable_size = 112;
+	layout->nmethod_mutable = 120;
+	layout->nmethod_mutable_size = 128;
+}
+
+static inline void jvm_init(struct jvm_memory *memory, uint32_t version)
+{
+	struct jvm_layout *layout = &memory->layout;
+
+	memset(memory, 0, sizeof(*memory));
+	memset(layout, 0xff, sizeof(*layout));
+	memset(&layout->walk, 0, sizeof(layout->walk));
+	memory->used = JVM_HEAP_BYTES;
+	layout->version = version;
+	layout->walk.segment_shift = JVM_SHIFT;
+	layout->walk.block_bytes = 16;
+	layout->walk.heaps[1] =
+		(struct hotspot_heap){JVM_AT, JVM_AT + JVM_HEAP_BYTES, jvm_new_space(memory, 1024)};
+	memset(jvm_at(memory, layout->walk.heaps[1].segments), 0xff, 1024);
+	jvm_init_blobs(layout, version);
+	jvm_init_places(layout);
+	jvm_init_methods(layout);
 }
 
 static inline uint64_t jvm_symbol(struct jvm_memory *memory, const char *text)
