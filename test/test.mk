@@ -213,6 +213,7 @@ UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 $(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
+$(BUILD)/test/unit/test_agent: $(BUILD)/stackprobe-agent.so
 UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
 	@mkdir -p $(@D)
