@@ -171,7 +171,7 @@ def test_memory_is_what_was_allocated(profiler, java, start, work):
         found = sum(s.value for s in mine)
         right = sum(s.value for s in mine if s.frames[-1].startswith(f"truth.Allocates${name}.turn"))
         print(f"java_jfr_daemon: {java.name} {name} {found / spent:.2%} of {spent / 1e6:.1f} MB")
-        assert abs(found - spent) <= 0.05 * spent, name
+        assert abs(found - spent) <= 0.1 * spent, name  # JFR draws its samples
         assert right >= RIGHT * found, mine
 
 
