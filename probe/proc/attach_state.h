@@ -39,6 +39,9 @@ void attach_remove_folder(const struct attach_dialogue *mine);
 
 /* ---- attach_vm.c ---- */
 
+/* Of its time limit; 0: it has passed. */
+int attach_left_ms(const struct attach_dialogue *mine);
+
 /* Has the VM load the task's agent with these options. */
 bool attach_load(struct attach_dialogue *mine, const char *options);
 
