@@ -280,7 +280,9 @@ FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover
 FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
                $(ASSETS)
-FUZZ_SECONDS ?= 15
+# Of each: together as many seconds of the machine's processors, however many targets there are.
+FUZZ_TOGETHER := 200
+FUZZ_SECONDS  ?= $(shell expr $(FUZZ_TOGETHER) / $(words $(FUZZERS)))
 $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
@@ -326,7 +328,7 @@ e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end 
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
-	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
+	@printf '%s\n' $(FUZZERS) | xargs -P $$(nproc) -I{} test/fuzz/run {} $(FUZZ_SECONDS)
 
 .PHONY: check-pythons
 check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (an hour)
