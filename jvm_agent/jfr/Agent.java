@@ -10,9 +10,10 @@ import java.nio.file.Paths;
  *
  *     start,FOLDER,PROBES,PERIOD_MS,IDLE_S,SEQUENCE   a recording begins; PROBES as in oncpu+offcpu+mem
  *     dump,FOLDER,SEQUENCE                            the window ends, its stacks are written, the next begins
+ *     dump,FOLDER,SEQUENCE,SINCE_US,TO_US             the same, at TO_US; waits count from SINCE_US on
  *     stop,FOLDER                                     ends it; the files go
  *
- * IDLE_S: without a command for so long it stops by itself, for who started it has gone. When a command
+ * Times are microseconds since 1970. IDLE_S: without a command for so long it stops by itself, for who started it has gone. When a command
  * returns it is done; what became of it stands in FOLDER/jfr-state.txt (doc/formats.md). Nothing is
  * thrown, for the VM would print it to its program's standard error.
  */
@@ -31,8 +32,8 @@ public final class Agent {
 		try {
 			if (words[0].equals("start") && words.length == 6)
 				start(folder, words);
-			else if (words[0].equals("dump") && words.length == 3)
-				dump(folder, words[2]);
+			else if (words[0].equals("dump") && (words.length == 3 || words.length == 5))
+				dump(folder, words);
 			else if (words[0].equals("stop"))
 				stop(folder);
 			else
@@ -56,12 +57,16 @@ public final class Agent {
 		Files.tellState(folder, "started", words[5], session.source());
 	}
 
-	private static void dump(Path folder, String sequence) throws Exception {
+	private static void dump(Path folder, String[] words) throws Exception {
+		String sequence = words[2];
+		long since = words.length > 3 ? Long.parseLong(words[3]) : 0;
+		long to = words.length > 3 ? Long.parseLong(words[4]) : 0;
+
 		if (session == null || !session.runs()) {
 			Files.tellState(folder, "failed", sequence, "no recording");
 			return;
 		}
-		session.dump(Long.parseLong(sequence));
+		session.dump(Long.parseLong(sequence), since, to);
 		Files.tellState(folder, "written", sequence, session.source());
 	}
 

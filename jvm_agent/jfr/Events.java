@@ -2,6 +2,7 @@
 package stackprobe.jfr1;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -80,8 +81,10 @@ final class Events {
 		return null;
 	}
 
-	/** What a sample stands for, what a wait lasted (nanoseconds), what was allocated (bytes). */
-	long weight(String name, RecordedEvent event) {
+	/** What a sample stands for, what a wait lasted since then (nanoseconds), what was allocated (bytes). */
+	long weight(String name, RecordedEvent event, Instant since) {
+		Instant start;
+
 		switch (name) {
 		case CPU_TIME:
 		case EXECUTION:
@@ -95,6 +98,9 @@ final class Events {
 		case OUTSIDE:
 			return event.getLong("allocationSize");
 		default:
+			start = event.getStartTime();
+			if (start.isBefore(since))
+				return Math.max(Duration.between(since, event.getEndTime()).toNanos(), 0);
 			return event.getDuration().toNanos();
 		}
 	}

@@ -18,7 +18,8 @@ import jdk.jfr.Recording;
 
 /**
  * Recordings, one a window: the next begins before the last one ends, and each event counts in the window
- * in which it ends. They are read on a thread of our own, which ends with the session, or when no command
+ * in which it ends. Who asks says when a window has ended, which is a moment ago: what came since counts in
+ * the next. They are read on a thread of our own, which ends with the session, or when no command
  * comes for a while.
  */
 final class Session {
@@ -34,7 +35,8 @@ final class Session {
 	private final LinkedBlockingQueue<Runnable> commands = new LinkedBlockingQueue<>();
 	private final Thread thread;
 	private Recording recording;
-	private Instant from;
+	private Instant border; // where it began
+	private Window window;
 	private volatile boolean over;
 
 	Session(Path folder, String probes, int periodMs, int idleSeconds) {
@@ -63,8 +65,8 @@ final class Session {
 		call(this::beginRecording);
 	}
 
-	void dump(long sequence) throws Exception {
-		call(() -> endWindow(sequence));
+	void dump(long sequence, long sinceUs, long toUs) throws Exception {
+		call(() -> endWindow(sequence, instant(sinceUs), instant(toUs)));
 	}
 
 	/** Waits until the thread has ended, and a moment at most. */
@@ -127,19 +129,25 @@ final class Session {
 
 	private void beginRecording() {
 		recording = newRecording();
-		from = Instant.now();
+		border = Instant.now();
+		window = new Window(border, events);
 	}
 
-	private void endWindow(long sequence) throws IOException {
+	private static Instant instant(long us) {
+		return Instant.ofEpochSecond(us / 1_000_000, us % 1_000_000 * 1000);
+	}
+
+	private void endWindow(long sequence, Instant since, Instant told) throws IOException {
 		Recording last = recording;
+		Window own = window;
+		Instant begun = border;
 		Path file = folder.resolve(Files.WINDOW);
 
 		recording = null; // if the next can't begin there is none
-		Instant to;
 		boolean cut;
 		try {
 			recording = newRecording();
-			to = Instant.now();
+			border = Instant.now();
 			last.stop();
 			Files.remove(file);
 			last.dump(file);
@@ -147,16 +155,16 @@ final class Session {
 		} finally {
 			last.close();
 		}
+		// By a clock that may be set: a time that can't be is not taken.
+		window = own.end(told.isAfter(own.from()) && told.isBefore(border) ? told : border, since, cut);
 		try {
-			Window window = new Window(from, to, cut, events);
-			window.read(file);
+			own.read(file, begun, border, window);
 			for (String probe : PROBES) {
 				if (probes.contains(probe))
-					Files.write(folder, Files.stacksName(probe), window.text(probe, sequence));
+					Files.write(folder, Files.stacksName(probe), own.text(probe, sequence));
 			}
 		} finally {
 			Files.remove(file);
-			from = to;
 		}
 	}
 

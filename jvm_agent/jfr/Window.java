@@ -10,49 +10,63 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedThread;
 import jdk.jfr.consumer.RecordingFile;
 
-/** What a window's recording has, as stacks of each probe. */
+/** What recordings have of a window, as stacks of each probe: its own, and the one before to its end. */
 final class Window {
 	private static final long READ_NS = 10_000_000_000L;
 
-	private final Instant from, to;
+	private final Instant from;
+	private Instant to, since;
 	private final Events events;
 	private final Map<String, Stacks> stacks = new HashMap<>();
 	private long lostSamples, lostBytes;
 	private boolean cut;
 
-	/** cut: the recording is as big as it may be, so its beginning is missing. */
-	Window(Instant from, Instant to, boolean cut, Events events) {
+	Window(Instant from, Events events) {
 		this.from = from;
-		this.to = to;
-		this.cut = cut;
 		this.events = events;
 		for (String probe : Session.PROBES)
 			stacks.put(probe, new Stacks());
 	}
 
-	void read(Path file) throws IOException {
+	Instant from() {
+		return from;
+	}
+
+	/**
+	 * Where it ends, and from when on waits count. cut: its recording is as big as it may be, so its
+	 * beginning is missing. Returns the next one.
+	 */
+	Window end(Instant to, Instant since, boolean cut) {
+		this.to = to;
+		this.since = since;
+		this.cut |= cut;
+		return new Window(to, events);
+	}
+
+	/** Takes what it has of a recording, of its events from begun until border; what is behind goes to the next. */
+	void read(Path file, Instant begun, Instant border, Window next) throws IOException {
 		long until = System.nanoTime() + READ_NS;
 
 		try (RecordingFile recorded = new RecordingFile(file)) {
 			while (recorded.hasMoreEvents()) {
 				if (System.nanoTime() - until > 0) {
-					cut = true;
+					cut = next.cut = true;
 					return;
 				}
-				take(recorded.readEvent());
+				RecordedEvent event = recorded.readEvent();
+				Instant end = event.getEndTime();
+				if (!end.isBefore(begun) && end.isBefore(border)) // else another recording has it, too
+					(end.isBefore(to) ? this : next).take(event, since);
 			}
 		}
 	}
 
-	private void take(RecordedEvent event) {
-		Instant end = event.getEndTime();
+	private void take(RecordedEvent event, Instant since) {
 		String name = event.getEventType().getName();
 		String probe = events.probe(name);
 
-		if (end.isBefore(from) || !end.isBefore(to))
-			return; // two recordings have it, at their border
 		if (probe != null)
-			stacks.get(probe).add(thread(event), event.getStackTrace(), events.weight(name, event));
+			stacks.get(probe).add(thread(event), event.getStackTrace(), events.weight(name, event, since));
 		else if (name.equals(Events.CPU_LOST))
 			lostSamples += event.getLong("lostSamples");
 		else if (name.equals(Events.DATA_LOSS))

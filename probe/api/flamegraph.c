@@ -8,11 +8,25 @@
 #include "api/status.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/attach.h"
 #include "profile/kind.h"
 
 static const char *probe_name(unsigned probe)
 {
 	return kind_get(probe)->name;
+}
+
+/* Recordings of Java VMs are of processes, and of Java's frames alone. */
+static const char *refuse_jfr(const struct params *params)
+{
+	if (params->java_source != JAVA_JFR)
+		return NULL;
+	if (!attach_has_jfr())
+		return "params.java_source jfr is not available: this program was built without a "
+		       "JDK";
+	if (!params->multi_instance || params->native_stack)
+		return "params.java_source jfr needs multi_instance 1 and native_stack 0";
+	return NULL;
 }
 
 const struct rules flamegraph_rules = {
@@ -21,6 +35,7 @@ const struct rules flamegraph_rules = {
 	.probes_count = PROBE_COUNT,
 	.probe_name = probe_name,
 	.probe_find = kind_find,
+	.refuse = refuse_jfr,
 };
 
 /* None of the probes asked for can run: the first one's reason stands for all. */

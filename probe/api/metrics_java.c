@@ -13,6 +13,59 @@ static void count(void *arg, const struct target *target)
 	runtime_versions_count(arg, text, jvm_is_supported(target->jvm));
 }
 
+/* VMs by what is with something of theirs. */
+static void write_states(struct buf *out, const char *name, const char *help,
+			 const char *const texts[3], const unsigned counts[3])
+{
+	metrics_head(out, name, "gauge", help);
+	for (int i = 0; i < 3; i++)
+		buf_printf(out, "stackprobe_%s{state=\"%s\"} %u\n", name, texts[i], counts[i]);
+}
+
+static void write_agents(struct buf *out, const struct services *services)
+{
+	static const char *const texts[] = {"attached", "attaching", "failed"};
+	struct agents_stats stats;
+
+	engine_agents_stats(services->engine, &stats);
+	write_states(out, "java_agents",
+		     "Java VMs that were asked for an agent, by what became of it.", texts,
+		     (const unsigned[]){stats.attached, stats.attaching, stats.failed});
+	metrics_one(out, "java_agent_codes", "gauge",
+		    "Pieces of code that agents have told of and that are known now.",
+		    (double)stats.codes);
+	metrics_one(out, "java_agent_codes_given", "gauge",
+		    "Pieces that were named from there, of VMs that have an agent now.",
+		    (double)stats.given);
+	metrics_one(out, "java_agent_codes_lost", "gauge",
+		    "Pieces for which there was no room, of VMs that have an agent now.",
+		    (double)stats.lost);
+}
+
+static void write_jfr(struct buf *out, const struct services *services)
+{
+	static const char *const texts[] = {"recording", "starting", "failed"};
+	struct jfr_stats stats;
+
+	engine_jfr_stats(services->engine, &stats);
+	write_states(out, "java_recordings", "Java VMs that were asked to record (JFR).", texts,
+		     (const unsigned[]){stats.recording, stats.starting, stats.failed});
+	metrics_one(out, "java_jfr_windows_total", "counter",
+		    "Windows of a Java VM whose stacks are those that it recorded.",
+		    (double)stats.windows);
+	metrics_one(out, "java_jfr_fell_back_total", "counter",
+		    "Windows of a Java VM that was to record whose stacks are the kernel's.",
+		    (double)stats.fell_back);
+	metrics_one(out, "java_jfr_lost_samples_total", "counter",
+		    "Samples that recording Java VMs could not take.", (double)stats.lost_samples);
+	metrics_one(out, "java_jfr_lost_bytes_total", "counter",
+		    "Bytes of events for which recording Java VMs had no room.",
+		    (double)stats.lost_bytes);
+	metrics_one(out, "java_jfr_refused_total", "counter",
+		    "Recorded events that found no room in what the VM told.",
+		    (double)stats.refused);
+}
+
 void metrics_java(struct buf *out, const struct services *services,
 		  const struct engine_stats *stats)
 {
@@ -35,4 +88,11 @@ void metrics_java(struct buf *out, const struct services *services,
 		    "Events in whose stack there is a Java method of which it isn't known what of "
 		    "it is inlined there: the outermost method is shown.",
 		    (double)stats->drain.inline_unknown);
+	metrics_one(
+		out, "java_untold_total", "counter",
+		"Events in whose stack there is code of a Java VM whose tables can't be read, of "
+		"which its agent has told nothing: it is [jit].",
+		(double)stats->drain.untold);
+	write_agents(out, services);
+	write_jfr(out, services);
 }

@@ -42,8 +42,7 @@ static const struct param table[] = {
 	{"native_stack", NUMBER(native_stack), .max = 1},
 	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
 	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
-	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO,
-	 .later_choices = 1u << JAVA_JFR},
+	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO},
 	{"java_symbol_refresh_interval", NUMBER(java_symbol_refresh_interval_s), .min = 5,
 	 .max = 3600, .number = 600},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
@@ -74,6 +73,11 @@ static const struct param sched_table[] = {
 
 const struct param_table flamegraph_params = {table, ARRAY_SIZE(table)};
 const struct param_table sched_params = {sched_table, ARRAY_SIZE(sched_table)};
+
+const char *java_source_name(enum java_source source)
+{
+	return java_sources[source];
+}
 
 int64_t *param_number(const struct param *param, const struct params *params)
 {

@@ -27,7 +27,6 @@ struct param {
 	int64_t number; /* default */
 	const char *text;
 	const char *const *choices; /* up to a NULL */
-	uint32_t later_choices;	    /* 1 << number: of a later version */
 	/* The name of another row that this one takes the place of: one body may have one of them,
 	 * the one that was set last counts, only that one is shown. At its default this one is
 	 * unset. */
@@ -43,6 +42,9 @@ struct param_table {
 };
 
 extern const struct param_table flamegraph_params, sched_params;
+
+/* The text of a choice: `params.java_source` … */
+const char *java_source_name(enum java_source source);
 
 void params_default(const struct param_table *table, struct params *params);
 

@@ -130,6 +130,11 @@ static int take_all(struct request *request, const cJSON *root)
 		r = take_state(request, state);
 	if (r == 0 && request->spec->running && !request->spec->probes)
 		return request_refuse(request, "invalid probe ranges: at least one must be set");
+	const char *why = r == 0 && request->rules->refuse
+				  ? request->rules->refuse(&request->spec->params)
+				  : NULL;
+	if (why)
+		return request_refuse(request, "%s", why);
 	return r < 0 ? r : request_check_folders(request);
 }
 

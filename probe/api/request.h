@@ -20,6 +20,9 @@ struct rules {
 	int (*probe_find)(const char *name); /* its number, or -ENOENT */
 	bool everybody;	   /* without a snooper it means all processes; else that is refused */
 	bool probes_share; /* one choice of processes for all probes: no `probe` in an entry */
+	/* Why params can't be together, as they would all be after the PUT: a sentence; NULL: they
+	 * can. No such function: there is no such reason. */
+	const char *(*refuse)(const struct params *params);
 };
 
 /*

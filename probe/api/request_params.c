@@ -38,10 +38,6 @@ static int take_choice(struct request *request, const struct param *param, const
 		return request_refuse(request, "params.%s invalid data type", param->name);
 	for (int i = 0; param->choices[i]; i++) {
 		if (strcasecmp(value->valuestring, param->choices[i]) == 0) {
-			if (param->later_choices & 1u << i)
-				return request_refuse(request,
-						      "not available in this version: %s %s",
-						      param->name, param->choices[i]);
 			*param_number(param, &request->spec->params) = i;
 			return 0;
 		}

@@ -144,7 +144,7 @@ static void add_process(void *arg, const struct target *target)
 	cJSON_AddNumberToObject(entry, "pid", target->pid);
 	status_add_text(entry, "comm", target->comm, strnlen(target->comm, COMM_BYTES));
 	status_runtime(entry, target);
-	status_agent(entry, processes->services, target);
+	status_java_vm(entry, processes->services, target);
 	cJSON_AddStringToObject(entry, "container", "");
 	cJSON *causes = cJSON_AddObjectToObject(entry, "truncated");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {

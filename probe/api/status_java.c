@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "api/status_java.h"
 
+#include "api/param.h"
 #include "api/status_codes.h"
-#include "proc/attach.h"
 #include "profile/jvm.h"
 
 struct java_counts {
@@ -19,33 +19,59 @@ static void count(void *arg, const struct target *target)
 	counts->unsupported += !jvm_is_supported(target->jvm);
 }
 
-void status_agent(cJSON *to, const struct services *services, const struct target *target)
+void status_java_vm(cJSON *to, const struct services *services, const struct target *target)
 {
-	char text[ATTACH_TEXT_BYTES + 64];
+	struct java_state state;
 
 	if (!target->jvm)
 		return;
-	engine_agent_state(services->engine, target, text, sizeof(text));
-	cJSON_AddStringToObject(to, "java_agent", text);
+	engine_java_state(services->engine, target, &state);
+	cJSON_AddStringToObject(to, "java_source", java_source_name(state.way));
+	cJSON_AddStringToObject(to, "java_reason", state.reason);
+	cJSON_AddStringToObject(to, "java_agent", state.agent);
+}
+
+static void add_agents(cJSON *java, const struct services *services)
+{
+	cJSON *to = cJSON_AddObjectToObject(java, "agents");
+	struct agents_stats agents;
+
+	engine_agents_stats(services->engine, &agents);
+	cJSON_AddNumberToObject(to, "attached", agents.attached);
+	cJSON_AddNumberToObject(to, "attaching", agents.attaching);
+	cJSON_AddNumberToObject(to, "failed", agents.failed);
+	cJSON_AddNumberToObject(to, "codes", (double)agents.codes);
+	cJSON_AddNumberToObject(to, "given", (double)agents.given);
+	cJSON_AddNumberToObject(to, "lost", (double)agents.lost);
+}
+
+static void add_jfr(cJSON *java, const struct services *services)
+{
+	cJSON *to = cJSON_AddObjectToObject(java, "jfr");
+	struct jfr_stats jfr;
+
+	engine_jfr_stats(services->engine, &jfr);
+	cJSON_AddNumberToObject(to, "recording", jfr.recording);
+	cJSON_AddNumberToObject(to, "starting", jfr.starting);
+	cJSON_AddNumberToObject(to, "failed", jfr.failed);
+	cJSON_AddNumberToObject(to, "windows", (double)jfr.windows);
+	cJSON_AddNumberToObject(to, "fell_back", (double)jfr.fell_back);
+	cJSON_AddNumberToObject(to, "lost_samples", (double)jfr.lost_samples);
+	cJSON_AddNumberToObject(to, "lost_bytes", (double)jfr.lost_bytes);
+	cJSON_AddNumberToObject(to, "refused", (double)jfr.refused);
 }
 
 void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats)
 {
 	cJSON *java = cJSON_AddObjectToObject(to, "java");
 	struct java_counts counts = {0};
-	struct agents_stats agents;
 
 	engine_targets(services->engine, count, &counts);
 	cJSON_AddNumberToObject(java, "processes", counts.processes);
 	cJSON_AddNumberToObject(java, "unsupported", counts.unsupported);
 	status_codes(java, "methods", &stats->codes[CODES_JAVA]);
 	cJSON_AddNumberToObject(java, "inline_unknown", (double)stats->drain.inline_unknown);
-	engine_agents_stats(services->engine, &agents);
-	cJSON *told = cJSON_AddObjectToObject(java, "agents");
-	cJSON_AddNumberToObject(told, "attached", agents.attached);
-	cJSON_AddNumberToObject(told, "attaching", agents.attaching);
-	cJSON_AddNumberToObject(told, "failed", agents.failed);
-	cJSON_AddNumberToObject(told, "codes", (double)agents.codes);
-	cJSON_AddNumberToObject(told, "given", (double)agents.given);
-	cJSON_AddNumberToObject(told, "lost", (double)agents.lost);
+	cJSON_AddNumberToObject(java, "untold", (double)stats->drain.untold);
+	add_agents(java, services);
+	add_jfr(java, services);
 }

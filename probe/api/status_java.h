@@ -6,9 +6,12 @@
 
 #include "api/feature.h"
 
-/* Of a target that is a Java VM: "java_agent", what is with its agent (profile/agents.h). */
-void status_agent(cJSON *to, const struct services *services, const struct target *target);
+/* Of a target that is a Java VM: which way its stacks are had ("java_source"), why ("java_reason"),
+ * and what is with its agent ("java_agent", profile/agents.h). */
+void status_java_vm(cJSON *to, const struct services *services, const struct target *target);
 
 /* Adds "java": { "processes", "unsupported", "methods", "bytes", "read", "lost": {cause: n},
- * "inline_unknown", "agents": { "attached", "attaching", "failed", "codes", "given", "lost" } }. */
+ * "inline_unknown", "untold", "agents": { "attached", "attaching", "failed", "codes", "given",
+ * "lost" }, "jfr": { "recording", "starting", "failed", "windows", "fell_back", "lost_samples",
+ * "lost_bytes", "refused" } }. */
 void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats);

@@ -28,6 +28,7 @@ struct profile_meta {
 	uint64_t lost;		  /* samples that were lost */
 	uint64_t truncated;	  /* weight of stacks that don't reach their root */
 	uint32_t processes;	  /* how many processes are in it */
+	uint32_t recorded;	  /* of these: with stacks that their Java VM recorded */
 	bool icicle;		  /* the picture has its root on top */
 	enum probe probe;
 	const struct records *records; /* whose the stacks are; NULL: not known */

@@ -116,9 +116,23 @@ static void add_events(struct buf *out, const struct profile_meta *meta)
 	xml_add(out, meta->event_name);
 }
 
-/* Host, processes, period, rate, samples, events, thinning, lost, truncated: what is unknown is
- * left out.
- */
+/* What VMs record of on-CPU is drawn from Java's threads, and before 25 not by their CPU time. */
+static void add_recorded(struct buf *out, const struct profile_meta *meta)
+{
+	if (!meta->recorded)
+		return;
+	buf_str(out, " · ");
+	if (meta->recorded < meta->processes) {
+		add_grouped(out, meta->recorded);
+		buf_str(out, " of them ");
+	}
+	buf_str(out, "recorded by the Java VM");
+	if (meta->probe == PROBE_ONCPU)
+		buf_str(out, ": no sum of CPU time");
+}
+
+/* Host, processes, period, rate, samples, events, thinning, lost, truncated, who recorded:
+ * what is unknown is left out. */
 static void add_facts(const struct picture *picture)
 {
 	const struct profile_meta *meta = picture->setup.meta;
@@ -158,6 +172,7 @@ static void add_facts(const struct picture *picture)
 			add_grouped(out, meta->truncated);
 		buf_str(out, " truncated");
 	}
+	add_recorded(out, meta);
 }
 
 /* Returns where the next entry begins. */
@@ -200,6 +215,8 @@ static void add_head(const struct picture *picture)
 		   PICTURE_HEADER - 4);
 	buf_str(out, "<text id=\"title\" x=\"10\" y=\"24\" font-size=\"17\" font-weight=\"bold\">");
 	xml_add(out, meta->title ? meta->title : "Flame Graph");
+	if (meta->recorded && meta->recorded == meta->processes)
+		buf_str(out, " (JFR)");
 	buf_str(out, "</text>\n<text id=\"facts\" x=\"10\" y=\"43\" class=\"quiet\">");
 	add_facts(picture);
 	buf_str(out, "</text>\n");

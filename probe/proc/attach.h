@@ -69,15 +69,20 @@ enum attach_task {
 
 	/* The agent of JFR mode (jvm_agent/jfr), with the same folder. A recording begins, as
 	 * START's descriptors are answered; its window ends, and the stacks are in the folder; all
-	 * ends, and the files go. The answer's text is the agent's: how on-CPU is sampled, or why
-	 * not (ATTACH_REFUSED). */
+	 * ends, if the VM answers, and the files go. The answer's text is the agent's: how on-CPU
+	 * is sampled, or why not (ATTACH_REFUSED). */
 	ATTACH_JFR_START,
 	ATTACH_JFR_DUMP, /* needs the process, too: its pids and user */
-	ATTACH_JFR_STOP, /* the same */
+	ATTACH_JFR_STOP, /* needs no descriptors of the process */
 };
 
 /* Whether this program was built with the agent of JFR mode: with a JDK. */
 bool attach_has_jfr(void);
+
+/* What is recorded. */
+#define ATTACH_JFR_ONCPU  1U
+#define ATTACH_JFR_OFFCPU 2U
+#define ATTACH_JFR_MEM	  4U
 
 struct attach_order {
 	enum attach_task task;
@@ -85,7 +90,11 @@ struct attach_order {
 	uint32_t limit_ms;     /* for all of it */
 	int folder_fd, tmp_fd; /* all but the STARTs: as START's answer had them; the caller's */
 	uint64_t sequence;     /* JFR: the command's, which its files have */
-	uint32_t period_ms, idle_s; /* JFR_START: between samples; it ends when nobody asks */
+	/* JFR_START: ATTACH_JFR_… bits; between samples; it ends when nobody asks for so long. */
+	uint32_t recorded, period_ms, idle_s;
+	/* JFR_DUMP, microseconds since 1970: waits count from then on; when the window has ended,
+	 * a moment ago. 0: in whole; now. */
+	uint64_t since_us, to_us;
 };
 
 struct attach {

@@ -37,6 +37,21 @@ static void add_number(struct options *options, uint64_t number)
 	add_text(options, text);
 }
 
+static void add_recorded(struct options *options, uint32_t recorded)
+{
+	/* By bit. */
+	static const char *const names[] = {"oncpu", "offcpu", "mem"};
+	const char *before = ",";
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(recorded & 1U << i))
+			continue;
+		add_text(options, before);
+		add_text(options, names[i]);
+		before = "+";
+	}
+}
+
 /* As jvm_agent/jfr/Agent.java has them. */
 static void make_options(const struct attach_dialogue *mine, const char *command,
 			 struct options *options)
@@ -48,12 +63,16 @@ static void make_options(const struct attach_dialogue *mine, const char *command
 	add_text(options, command);
 	add_text(options, folder);
 	if (order->task == ATTACH_JFR_START) {
-		add_text(options, ",oncpu+offcpu+mem");
+		add_recorded(options, order->recorded);
 		add_number(options, order->period_ms);
 		add_number(options, order->idle_s);
 	}
 	if (order->task != ATTACH_JFR_STOP)
 		add_number(options, order->sequence);
+	if (order->task == ATTACH_JFR_DUMP && order->to_us) {
+		add_number(options, order->since_us);
+		add_number(options, order->to_us);
+	}
 }
 
 /* ---- the agent's word ---- */

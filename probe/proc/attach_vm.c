@@ -137,7 +137,8 @@ static int reach_vm(struct attach_dialogue *mine)
 {
 	int fd = connect_vm(mine);
 
-	if (fd == -ENOENT && mine->order.task != ATTACH_STOP)
+	/* One that is to stop stops by itself as well. */
+	if (fd == -ENOENT && mine->order.task != ATTACH_STOP && mine->order.task != ATTACH_JFR_STOP)
 		fd = wake_vm(mine);
 	if (fd >= 0)
 		return fd;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "profile/agents_state.h"
 #include "profile/jvm.h"
+#include "profile/told.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
@@ -27,19 +28,24 @@ int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
 
 	if (!agents)
 		return -ENOMEM;
-	agents->loop = loop;
 	agents->foreign = foreign;
 	agents->table = table;
-	agents->burial = (struct loop_timer){.expired = agents_bury, .arg = agents};
+	if (asking_new(&agents->asking, loop, foreign) < 0) {
+		free(agents);
+		return -ENOMEM;
+	}
 	*ret = agents;
 	return 0;
 }
 
 void agent_remove(struct agent *agent)
 {
+	int fds[] = {agent->folder_fd, agent->tmp_fd};
+
 	*agent->link = agent->next;
 	if (agent->next)
 		agent->next->link = agent->link;
+	close_later(agent->agents->foreign, fds, ARRAY_SIZE(fds));
 	free(agent);
 }
 
@@ -68,7 +74,6 @@ static struct agent *add(struct agents *agents, const struct target *target)
 	agent->id = target->id;
 	agent->start_ticks = target->start_ticks;
 	agent->folder_fd = agent->tmp_fd = -1;
-	agent->attach.fd = -1;
 	agent->next = agents->all;
 	agent->link = &agents->all;
 	if (agent->next)
@@ -79,35 +84,13 @@ static struct agent *add(struct agents *agents, const struct target *target)
 
 /* ---- answers ---- */
 
-static struct agent *first_waiting(const struct agents *agents)
-{
-	struct agent *agent = agents->all;
-
-	while (agent && agent->step != AGENT_WAITING)
-		agent = agent->next;
-	return agent;
-}
-
-/* From the first one each time: others may have gone meanwhile. */
-static void next_one(struct agents *agents)
-{
-	struct agent *agent;
-
-	while (agents->asking < AGENTS_AT_ONCE && (agent = first_waiting(agents))) {
-		if (agent->stopping)
-			agent_tell(agent);
-		else
-			agent_start(agent);
-	}
-}
-
 /* In place of the one in a folder that was taken away, if it has one. */
 static void open_file(struct agent *agent, const struct attach_answer *answer)
 {
 	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
 
 	jvmfile_unref(TAKE_PTR(agent->file));
-	if (fd < 0 || jvmfile_new(&agent->file, fd, agent->process.uid, FILE_BYTES_MAX,
+	if (fd < 0 || jvmfile_new(&agent->file, fd, agent->question.process.uid, FILE_BYTES_MAX,
 				  agent->agents->foreign) < 0)
 		agent->file = NULL;
 	agent->folder_device = answer->folder_device;
@@ -127,8 +110,10 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	if (!agent->file || agent->folder_inode != answer->folder_inode ||
 	    agent->folder_device != answer->folder_device)
 		open_file(agent, answer);
-	if (target)
+	if (target) {
 		target->jvmfile = agent->file;
+		told_open(target, agents->foreign);
+	}
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
 }
 
@@ -169,7 +154,7 @@ static void let_go(struct agent *agent)
 
 	if (target)
 		target->jvmfile = NULL;
-	agent->unwanted = agent->step == AGENT_ATTACHING;
+	agent->unwanted = !asking_drop(&agent->question);
 	if (!agent->unwanted)
 		agent_stop(agent);
 }
@@ -178,19 +163,16 @@ static void let_go(struct agent *agent)
 
 void agent_answered(struct agent *agent, const struct attach_answer *answer)
 {
-	struct agents *agents = agent->agents;
-
 	if (agent->stopping) {
 		agent_remove(agent);
-	} else {
-		if (answer->result == ATTACH_DONE && answer->folder_fd >= 0)
-			attached(agent, answer);
-		else
-			failed(agent, answer);
-		if (agent->unwanted)
-			let_go(agent);
+		return;
 	}
-	next_one(agents);
+	if (answer->result == ATTACH_DONE && answer->folder_fd >= 0)
+		attached(agent, answer);
+	else
+		failed(agent, answer);
+	if (agent->unwanted)
+		let_go(agent);
 }
 
 void agents_stop(struct agents *agents)
@@ -200,7 +182,6 @@ void agents_stop(struct agents *agents)
 		if (!agent->stopping)
 			let_go(agent);
 	}
-	next_one(agents);
 }
 
 void agents_set(struct agents *agents, bool on, uint64_t interval_ns)
@@ -216,19 +197,10 @@ void agents_free(struct agents *agents)
 	if (!agents)
 		return;
 	agents_stop(agents);
-	for (struct agent *agent; (agent = first_waiting(agents));)
-		agent_tell(agent); /* to stop, as all that wait now */
-	loop_timer_cancel(agents->loop, &agents->burial);
+	asking_free(agents->asking); /* they are told to stop */
 	while (agents->all) {
-		struct agent *agent = agents->all;
-
-		jvmfile_unref(agent->file);
-		loop_timer_cancel(agents->loop, &agent->limit);
-		if (agent->attach.fd >= 0) {
-			loop_unwatch(agents->loop, &agent->watch);
-			close(agent->attach.fd); /* it ends by itself */
-		}
-		agent_remove(agent);
+		jvmfile_unref(agents->all->file);
+		agent_remove(agents->all);
 	}
 	free(agents);
 }
@@ -253,11 +225,33 @@ static bool may_ask_again(const struct agent *agent)
 	return loop_now_ns() - agent->asked_ns >= (passes ? passes : agent->agents->interval_ns);
 }
 
+bool agents_has(const struct agents *agents, const struct target *target)
+{
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		if (agent->pid == target->pid && agent->start_ticks == target->start_ticks &&
+		    agent->step != AGENT_FAILED)
+			return true;
+	}
+	return false;
+}
+
+/* One that stops has the folder until then. */
+static bool is_stopping(const struct agents *agents, const struct target *target)
+{
+	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
+		if (agent->stopping && agent->pid == target->pid &&
+		    agent->start_ticks == target->start_ticks)
+			return true;
+	}
+	return false;
+}
+
 void agents_meet(struct agents *agents, struct target *target)
 {
 	struct agent *agent;
 
-	if (!agents->on || !target->jvm || !target->alive || target->hangs)
+	if (!agents->on || !target->jvm || !target->alive || target->hangs ||
+	    is_stopping(agents, target))
 		return;
 	agent = find(agents, target);
 	if (!agent) {
@@ -270,14 +264,12 @@ void agents_meet(struct agents *agents, struct target *target)
 		}
 		agent = add(agents, target);
 		if (agent)
-			next_one(agents);
+			agent_start(agent);
 		return;
 	}
 	agent->unwanted = false;
-	if (agent->step == AGENT_FAILED && may_ask_again(agent)) {
-		agent->step = AGENT_WAITING;
-		next_one(agents);
-	}
+	if (agent->step == AGENT_FAILED && may_ask_again(agent))
+		agent_start(agent);
 }
 
 static void look_after(struct agent *agent, bool wanted)
@@ -286,10 +278,9 @@ static void look_after(struct agent *agent, bool wanted)
 		let_go(agent);
 		return;
 	}
-	if (agent->step != AGENT_ATTACHED || !may_ask_again(agent))
-		return;
 	/* It may have ended, or its file may have been taken away: asking is harmless. */
-	agent->step = AGENT_WAITING;
+	if (agent->step == AGENT_ATTACHED && may_ask_again(agent))
+		agent_start(agent);
 }
 
 void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct target *target),
@@ -303,7 +294,6 @@ void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct 
 			continue;
 		look_after(agent, agents->on && target && target->alive && wanted(arg, target));
 	}
-	next_one(agents);
 }
 
 void agents_stats(const struct agents *agents, struct agents_stats *stats)
@@ -316,7 +306,7 @@ void agents_stats(const struct agents *agents, struct agents_stats *stats)
 			continue;
 		stats->attached += agent->step == AGENT_ATTACHED;
 		stats->failed += agent->step == AGENT_FAILED;
-		stats->attaching += agent->step == AGENT_ATTACHING || agent->step == AGENT_WAITING;
+		stats->attaching += agent->step == AGENT_ATTACHING;
 		if (agent->file)
 			jvmfile_stats(agent->file, &file);
 		stats->codes += file.codes;
@@ -328,7 +318,6 @@ void agents_stats(const struct agents *agents, struct agents_stats *stats)
 void agents_state(const struct agents *agents, const struct target *target, char *to, size_t bytes)
 {
 	static const char *const names[] = {
-		[AGENT_WAITING] = "waiting",
 		[AGENT_ATTACHING] = "attaching",
 		[AGENT_ATTACHED] = "attached",
 		[AGENT_FAILED] = "failed",
@@ -337,6 +326,8 @@ void agents_state(const struct agents *agents, const struct target *target, char
 
 	if (!agent)
 		snprintf(to, bytes, "none");
+	else if (agent->question.step == QUESTION_WAITING)
+		snprintf(to, bytes, "waiting");
 	else if (agent->step != AGENT_FAILED)
 		snprintf(to, bytes, "%s", names[agent->step]);
 	else

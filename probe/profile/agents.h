@@ -44,5 +44,8 @@ struct agents_stats {
 };
 void agents_stats(const struct agents *agents, struct agents_stats *stats);
 
+/* Whether something of ours is in a target's VM, or may be; one that stops is until it has. */
+bool agents_has(const struct agents *agents, const struct target *target);
+
 /* What is with a target's: "none", "waiting", "attaching", "attached", "failed: …". */
 void agents_state(const struct agents *agents, const struct target *target, char *to, size_t bytes);

@@ -3,15 +3,12 @@
  * includes it. */
 #pragma once
 
-#include "proc/attach.h"
 #include "profile/agents.h"
+#include "profile/asking.h"
 #include "symbol/jvmfile.h"
 
-#define AGENTS_AT_ONCE 32
-
 enum agent_step {
-	AGENT_WAITING,	 /* others are asked; to stop, too */
-	AGENT_ATTACHING, /* it is looked at, or asked */
+	AGENT_ATTACHING, /* its turn comes, or it is asked */
 	AGENT_ATTACHED,
 	AGENT_FAILED,
 };
@@ -28,11 +25,7 @@ struct agent {
 	bool stopping; /* no target has it any more; it goes when its child has ended */
 	bool unwanted; /* it is let go when it has answered */
 
-	/* The process that asks. */
-	struct attach_process process; /* of it: pids, user; no descriptors */
-	struct attach attach;
-	struct loop_watch watch;
-	struct loop_timer limit;
+	struct question question;
 	struct attach_answer answer; /* AGENT_FAILED: why */
 
 	int folder_fd, tmp_fd;
@@ -41,34 +34,25 @@ struct agent {
 };
 
 struct agents {
-	struct loop *loop;
 	struct worker *foreign;
 	const struct target_table *table;
 	bool on;
 	uint64_t interval_ns;
 	struct agent *all;
-	unsigned asking;
-	/* Children that have answered or were killed, and haven't ended yet. */
-	pid_t unburied[AGENTS_AT_ONCE];
-	struct loop_timer burial;
+	struct asking *asking;
 };
 
 /* ---- profile/agents_ask.c ---- */
 
-/* Begins to ask: to load (a job looks at the process first). It becomes AGENT_ATTACHING, or
- * AGENT_FAILED. */
+/* Asks to load it. It becomes AGENT_ATTACHING. */
 void agent_start(struct agent *agent);
 
-/* Forgets its file; it is told to stop when its turn comes, or is removed. */
+/* Forgets its file, and tells it to stop; it goes when that is done, at once where there is none.
+ * Not while it is asked. */
 void agent_stop(struct agent *agent);
-/* Tells it; the agent goes when that is done. */
-void agent_tell(struct agent *agent);
-
-/* Buries children that have ended (`arg`: the agents); again later, where some haven't. */
-void agents_bury(void *arg);
 
 /* ---- profile/agents.c ---- */
 
-/* Its asking has ended: others' turn. */
+/* Its asking has ended. */
 void agent_answered(struct agent *agent, const struct attach_answer *answer);
 void agent_remove(struct agent *agent);

@@ -41,6 +41,7 @@ void batch_free(struct batch *batch)
 	}
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);
+	batch_free_recorded(batch);
 	map_free(batch->spot_numbers);
 	buf_done(&batch->text);
 	free(batch->stacks);
@@ -48,6 +49,11 @@ void batch_free(struct batch *batch)
 	free(batch->spots);
 	free(batch->sinks);
 	free(batch);
+}
+
+void batch_set_end(struct batch *batch, uint64_t until_ns)
+{
+	batch->until_ns = until_ns;
 }
 
 int batch_add_sink(struct batch *batch, const struct sink *sink)
@@ -121,4 +127,10 @@ void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT])
 {
 	for (size_t i = 0; i < batch->count; i++)
 		events[batch->stacks[i].key.probe] += batch->stacks[i].count.events;
+	for (size_t i = 0; i < batch->recorded_count; i++) {
+		const struct jfrfile *file = batch->recorded[i].file;
+
+		for (size_t s = 0; s < file->stacks_count; s++)
+			events[batch->recorded[i].probe] += file->stacks[s].events;
+	}
 }

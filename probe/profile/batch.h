@@ -13,6 +13,7 @@
 #include "profile/ledger.h"
 #include "profile/profile.h"
 #include "profile/target.h"
+#include "symbol/jfrfile.h"
 #include "symbol/symbol.h"
 
 struct batch;
@@ -36,6 +37,9 @@ struct sink {
 int batch_new(struct batch **ret);
 void batch_free(struct batch *batch);
 
+/* When the window of all that is added ended. */
+void batch_set_end(struct batch *batch, uint64_t until_ns);
+
 /* Adds one stack with one of its counts, for `subscribers` (0: for the ledger only). Functions of
  * files that it needs are asked for. *truncated: why it doesn't reach its root. -ENOMEM: nothing
  * was added. */
@@ -45,6 +49,11 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);
+
+/* Adds stacks that a Java VM has recorded of one probe, for those sinks of `bit`. Takes the file
+ * over. -ENOMEM: it was dropped. */
+int batch_add_recorded(struct batch *batch, const struct target *target, uint32_t probe,
+		       uint32_t bit, struct jfrfile *file);
 
 /* Adds all events to those of their probes. */
 void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT]);
@@ -57,6 +66,8 @@ struct batch_result {
 	uint64_t unrecorded; /* events that found no room in its records */
 	/* events of Java stacks in which it isn't known which inlined methods are there */
 	uint64_t inline_unknown;
+	/* events of Java stacks with code of which the agent has told nothing (profile/told.h) */
+	uint64_t untold;
 };
 
 /* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the

@@ -148,6 +148,8 @@ static void name_stack(const struct batch *batch, struct destinations *to,
 		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
 	if (stack->subscribers && stack->inline_unknown)
 		result->inline_unknown += stack->count.events;
+	if (stack->subscribers && stack->untold)
+		result->untold += stack->count.events;
 	note(batch, to, stack, frames);
 	if (stack->part != PART_MAPPED)
 		add_to_sinks(batch, to, stack, frames, result);
@@ -211,6 +213,7 @@ void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledge
 	ledger_begin(ledger);
 	batch_name_spots(batch, symbolizer);
 	name_stacks(batch, ledger, result);
+	batch_put_recorded(batch, result);
 	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		profile_set_until(batch->sinks[s].profile, until);

@@ -9,6 +9,7 @@
 #include "profile/codes_python.h"
 #include "profile/interpreter.h"
 #include "profile/jvm.h"
+#include "profile/told.h"
 
 int batch_reserve_spots(struct batch *batch, size_t more)
 {
@@ -102,7 +103,7 @@ static uint8_t native_flags(const struct target *target, const struct code *code
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
-	if (jvm_is_supported(target->jvm) && jvm_owns(target->jvm, code))
+	if ((jvm_is_supported(target->jvm) || told_is(target)) && jvm_owns(target->jvm, code))
 		flags |= NATIVE_VM;
 	return flags;
 }
@@ -118,26 +119,16 @@ static bool put_native(struct placing *placing, uint32_t spot, uint8_t flags)
 	return true;
 }
 
-/* 1: the stack ends there, for it lies nowhere or there is no room. */
-static int place_native(struct placing *placing, uint64_t word)
+static uint8_t java_flags(const uint64_t pair[2])
 {
-	struct code code;
-
-	if (code_of(placing->target->space, word, placing->stack->time_ns, &code) < 0) {
-		placing->truncated = word >> FRAME_KIND_SHIFT == FRAME_NATIVE ? TRUNCATED_UNMAPPED
-									      : TRUNCATED_ADDRESS;
-		return 1;
-	}
-	int64_t spot = native_spot(placing, &code);
-	if (spot < 0)
-		return (int)spot;
-	return put_native(placing, (uint32_t)spot, native_flags(placing->target, &code)) ? 0 : 1;
+	if (java_is_interpreter(pair))
+		return NATIVE_JIT; /* there are methods above it, that nobody tells */
+	return java_is_stub(pair) ? NATIVE_VM : NATIVE_JAVA;
 }
 
 /* The same of a Java frame, with what was inlined into it. */
 static int place_java(struct placing *placing, const uint64_t pair[2])
 {
-	uint8_t flags = java_is_stub(pair) ? NATIVE_VM : NATIVE_JAVA;
 	int64_t spot = batch_java_spot(placing, pair);
 
 	if (spot < 0)
@@ -145,10 +136,44 @@ static int place_java(struct placing *placing, const uint64_t pair[2])
 	const struct spot *first = &placing->batch->spots[spot];
 	placing->inline_unknown |= first->inline_unknown;
 	for (unsigned i = 0; i < first->places; i++) {
-		if (!put_native(placing, (uint32_t)spot + i, flags))
+		if (!put_native(placing, (uint32_t)spot + i, java_flags(pair)))
 			return 1;
 	}
 	return 0;
+}
+
+/* Whether the agent in its Java VM has told what lies there; else it stays as it is. */
+static bool find_told(struct placing *placing, uint64_t word, const struct code *code,
+		      uint64_t pair[2])
+{
+	const struct target *target = placing->target;
+
+	if (code->place != CODE_JIT || !told_is(target))
+		return false;
+	if (told_pair(target, placing->stack, word, placing->batch->until_ns, pair) == 0 &&
+	    codes_find_java(target, pair))
+		return true;
+	placing->untold = true;
+	return false;
+}
+
+/* 1: the stack ends there, for it lies nowhere or there is no room. */
+static int place_native(struct placing *placing, uint64_t word)
+{
+	uint64_t pair[2];
+	struct code code;
+
+	if (code_of(placing->target->space, word, placing->stack->time_ns, &code) < 0) {
+		placing->truncated = word >> FRAME_KIND_SHIFT == FRAME_NATIVE ? TRUNCATED_UNMAPPED
+									      : TRUNCATED_ADDRESS;
+		return 1;
+	}
+	if (find_told(placing, word, &code, pair))
+		return place_java(placing, pair);
+	int64_t spot = native_spot(placing, &code);
+	if (spot < 0)
+		return (int)spot;
+	return put_native(placing, (uint32_t)spot, native_flags(placing->target, &code)) ? 0 : 1;
 }
 
 /* Until one that lies nowhere. Java's details are at `details`. */
@@ -210,6 +235,7 @@ static void join_chains(struct placing *placing, struct batch_stack *to)
 
 	to->is_vms_own = merge_is_vms_own(&merging);
 	to->inline_unknown = placing->inline_unknown;
+	to->untold = placing->untold;
 	to->frames_count = (uint32_t)merge_frames(&merging, frames, &to->truncated);
 	for (size_t i = 0; i < to->frames_count; i++) {
 		uint32_t spot = placing->room->spots[frames[i].frame];

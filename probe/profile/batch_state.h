@@ -20,6 +20,7 @@ struct batch_stack {
 	bool has_names;	       /* some frames have names without its maps: Python's, Java's */
 	bool is_vms_own;       /* merge_is_vms_own() */
 	bool inline_unknown;   /* which inlined methods a Java frame has is not known */
+	bool untold;	       /* of some code the agent in its Java VM has told nothing */
 	enum truncation truncated;
 	struct stack_count count;
 };
@@ -65,6 +66,13 @@ struct place_room {
 	struct placed_pair placed[1 << PLACED_BITS];
 };
 
+/* Stacks that a Java VM has recorded of one probe. */
+struct batch_recorded {
+	struct record_who who;
+	uint32_t probe, bit;
+	struct jfrfile *file;
+};
+
 #define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
 
 _Static_assert(SPOTS_MAX <= 1 << 24, "struct merged has room for their numbers");
@@ -77,9 +85,12 @@ struct batch {
 	struct spot *spots;
 	size_t spots_count, spots_capacity;
 	struct map *spot_numbers; /* struct spot_key -> uint32_t */
+	uint64_t until_ns;	  /* the window's end */
 	struct buf text;	  /* names of spots */
 	struct sink *sinks;
 	size_t sinks_count;
+	struct batch_recorded *recorded;
+	size_t recorded_count;
 	struct place_room room;
 };
 
@@ -115,6 +126,10 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 		    const struct batch_stack *stack, const struct merged *frames,
 		    struct grafted *grafted);
 
+/* Puts what VMs have recorded into the sinks. */
+void batch_put_recorded(const struct batch *batch, struct batch_result *result);
+void batch_free_recorded(struct batch *batch);
+
 /* The frames of a stack, behind those that the batch has, where they have room. -ENOSPC, -ENOMEM */
 int batch_place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
 		const uint64_t *words, const struct target *target, struct symbol_files *files);
@@ -128,7 +143,7 @@ struct placing {
 	enum truncation truncated;
 	struct place_room *room;
 	size_t natives, pythons;
-	bool inline_unknown;
+	bool inline_unknown, untold;
 };
 
 /* The spot of that key. *is_new: it is to be filled. */

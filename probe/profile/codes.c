@@ -187,6 +187,23 @@ static void want(struct codes *codes, struct target *target, const struct code_k
 		fail(codes, asked, r);
 }
 
+static void flush_soon(struct codes *codes)
+{
+	if (!codes->open || codes->flushing_posted)
+		return;
+	codes->flushing_posted = true;
+	loop_post(codes->loop, &codes->flushing);
+}
+
+void codes_want_one(struct codes *codes, struct target *target, const struct code_key *key,
+		    const uint64_t pair[2])
+{
+	if (!codes->kind->layout(target, NULL) || !codes_make_book(codes, target))
+		return;
+	want(codes, target, key, pair);
+	flush_soon(codes);
+}
+
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count)
 {
 	struct code_cursor cursor = {.words = words, .count = count};
@@ -204,10 +221,7 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 		want(codes, target, &key, pair);
 		before = key;
 	}
-	if (codes->open && !codes->flushing_posted) {
-		codes->flushing_posted = true;
-		loop_post(codes->loop, &codes->flushing);
-	}
+	flush_soon(codes);
 }
 
 void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,

@@ -52,6 +52,10 @@ void codes_offer(struct codes *codes, struct target *target, const struct code_c
  * with those of other stacks that come just then. */
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count);
 
+/* The same of one, which isn't in the stack as a pair. */
+void codes_want_one(struct codes *codes, struct target *target, const struct code_key *key,
+		    const uint64_t pair[2]);
+
 /* Begins to read all that was asked for: now. */
 void codes_flush(struct codes *codes);
 

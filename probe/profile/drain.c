@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/kind.h"
+#include "profile/told.h"
 #include "profile/waiting.h"
 #include "profile/window.h"
 
@@ -252,6 +253,7 @@ static void naming_done(struct job *job, bool finished)
 	drain->stats.refused += naming->result.refused;
 	drain->stats.unrecorded += naming->result.unrecorded;
 	drain->stats.inline_unknown += naming->result.inline_unknown;
+	drain->stats.untold += naming->result.untold;
 	end(drain);
 }
 
@@ -297,6 +299,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
+	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* Who began to collect in the middle of the window may ask what is held of it. */
 	if (!bits && key->probe != PROBE_MEM_GLIBC)
 		return;
@@ -354,6 +357,7 @@ static void join_window(void *arg)
 		.run = naming_run, .done = naming_done, .free = naming_free, .unlimited = true};
 	naming->drain = drain;
 	naming->until = drain->time;
+	batch_set_end(naming->batch, drain->swapped_ns);
 	symbol_files_begin(drain->setup.files);
 	join(drain, naming->batch);
 	drain->counted.len = 0;
@@ -361,6 +365,25 @@ static void join_window(void *arg)
 	drain->setup.add_sinks(drain->setup.arg, naming->batch, drain->ended_window);
 	drain->naming = naming;
 	symbol_files_read(drain->setup.files, name_batch, drain);
+}
+
+static void want_told(void *arg, const struct stack *stack, const uint64_t *words)
+{
+	const struct drain *drain = arg;
+
+	told_want(drain->setup.codes[CODES_JAVA], targets_table(drain->setup.targets), stack, words,
+		  drain->swapped_ns);
+}
+
+/* What agents wrote of the window is read. */
+static void read_told(void *arg)
+{
+	struct drain *drain = arg;
+
+	window_each(drain->window, drain->ended_window, want_told, drain);
+	codes_flush(drain->setup.codes[CODES_JAVA]);
+	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+		join_window(drain);
 }
 
 static void keep_count(void *arg, const struct count_key *key, const struct stack_count *count)
@@ -382,6 +405,15 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 	targets_on_stack(drain->setup.targets, stack, words, true);
 }
 
+static void wait_for_looks(void *arg)
+{
+	struct drain *drain = arg;
+	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
+
+	if (worker_fence(drain->setup.urgent, told ? read_told : join_window, drain) < 0)
+		join_window(drain);
+}
+
 static void swap(void *arg)
 {
 	struct drain *drain = arg;
@@ -401,8 +433,8 @@ static void swap(void *arg)
 	window_each(drain->window, drain->ended_window, look_again, drain);
 	for (int i = 0; i < CODES_KINDS; i++)
 		codes_flush(drain->setup.codes[i]);
-	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
-		join_window(drain);
+	if (!drain->setup.others(drain->setup.arg, drain->swapped_ns, wait_for_looks, drain))
+		wait_for_looks(drain);
 }
 
 static void begin(struct drain *drain)

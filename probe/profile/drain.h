@@ -2,9 +2,9 @@
 /*
  * Reading a window ("drain"), every 30 s, when somebody asks, and before it fills up:
  *
- *	have waiting threads walked -> swap windows -> wait until new processes and their code are
- *	known -> join counts and stacks -> have files read -> name, on the bulk worker -> tell who
- *	asked
+ *	have waiting threads walked -> swap windows -> have VMs that record tell of it -> wait
+ *	until new processes and their code are known -> join counts and stacks -> have files read ->
+ *name, on the bulk worker -> tell who asked
  *
  * One at a time; who asks while one goes on gets the next one. On the loop's thread.
  */
@@ -33,9 +33,14 @@ struct drain_setup {
 
 	/* A window begins. */
 	void (*began)(void *arg, uint64_t window);
+	/* A window has ended, at that time of loop_now_ns(): some processes tell of it themselves.
+	 * False: none does. True: done(done_arg) is called, later, when they have. */
+	bool (*others)(void *arg, uint64_t ended_ns, void (*done)(void *arg), void *done_arg);
+	/* Subscribers that have a target's stacks of the window from there. */
+	uint32_t (*told_by_others)(void *arg, const struct target *target, enum probe probe);
 	/* The subscribers that want what was sampled for a probe in a window. */
 	uint32_t (*wanting)(void *arg, uint64_t window, enum probe probe);
-	/* Adds their sinks. */
+	/* Adds their sinks, and what others told. */
 	void (*add_sinks)(void *arg, struct batch *batch, uint64_t window);
 	/* A drain has ended; true: one more is wanted. */
 	bool (*ended)(void *arg);
@@ -73,6 +78,7 @@ struct drain_stats {
 	uint64_t refused;	 /* weight that found no room in a profile */
 	uint64_t unrecorded;	 /* events that found no room in a profile's records */
 	uint64_t inline_unknown; /* events of Java stacks with an inlined method that isn't known */
+	uint64_t untold;	 /* … with code of which the agent has told nothing */
 	uint64_t windows, window_stacks;
 };
 const struct drain_stats *drain_stats(const struct drain *drain);

@@ -51,6 +51,8 @@ static int engine_init_drain(struct engine *engine)
 		.ledger = heaps_ledger(engine->heaps),
 		.stacks_max = setup->sizes.stacks,
 		.began = engine_window_began,
+		.others = engine_ask_others,
+		.told_by_others = engine_told_by_others,
 		.wanting = engine_wanting,
 		.add_sinks = engine_add_sinks,
 		.ended = engine_drain_ended,
@@ -115,6 +117,9 @@ static int engine_init(struct engine *engine)
 		r = agents_new(&engine->agents, setup->loop, setup->foreign,
 			       targets_table(engine->targets));
 	if (r == 0)
+		r = jfr_new(&engine->jfr, setup->loop, setup->foreign,
+			    targets_table(engine->targets), engine_drain_soon, engine);
+	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
 	engine->sampling.allocators = engine->allocators;
@@ -157,6 +162,7 @@ void engine_free(struct engine *engine)
 	waiting_free(engine->waiting);
 	allocators_free(engine->allocators);
 	agents_free(engine->agents);
+	jfr_free(engine->jfr);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
 	for (int i = 0; i < CODES_KINDS; i++)

@@ -20,6 +20,7 @@
 #include "profile/heaps.h"
 #include "profile/profile.h"
 #include "profile/snooper.h"
+#include "profile/spec.h"
 #include "profile/target.h"
 #include "profile/tracer_sched.h"
 #include "profile/tracer_times.h"
@@ -110,14 +111,42 @@ void engine_set_by_cpu(struct engine *engine, uint32_t probes);
 /* What all probes together may use, percent of one CPU; 0: no guard. */
 void engine_set_max_overhead(struct engine *engine, unsigned percent);
 
-/* Whether Java VMs are asked for an agent, and how often one of them at most. */
-void engine_set_agents(struct engine *engine, bool on, uint64_t interval_ns);
+/* What the feature wants of Java VMs. */
+struct java_wish {
+	enum java_source source;
+	bool jfr_fits; /* multi_instance 1, native_stack 0: a VM's own recording may be had */
+	uint64_t interval_ns; /* a VM is asked again, at most so often */
+};
+
+/* From now on. `of`: whose profiles the stacks go to that VMs have recorded; NULL: there is none
+ * yet. Other subscribers have the stacks that the kernel takes. */
+void engine_set_java(struct engine *engine, struct subscriber *of, const struct java_wish *wish);
 
 void engine_agents_stats(const struct engine *engine, struct agents_stats *stats);
 
-/* What is with a target's agent (agents_state()). */
-void engine_agent_state(const struct engine *engine, const struct target *target, char *to,
-			size_t bytes);
+#define JAVA_REASON_BYTES 192
+#define JAVA_AGENT_BYTES  224
+
+/* How a target's Java stacks are had. */
+struct java_state {
+	enum java_source way;		/* JAVA_NATIVE, JAVA_AGENT, JAVA_JFR */
+	char reason[JAVA_REASON_BYTES]; /* why so, a few words */
+	char agent[JAVA_AGENT_BYTES];	/* what is with its agent (agents_state()) */
+};
+void engine_java_state(const struct engine *engine, const struct target *target,
+		       struct java_state *state);
+
+/* Recordings of VMs. */
+struct jfr_stats {
+	unsigned recording, starting, failed; /* VMs, now */
+	/* Windows of a VM since the start: whose stacks are what it recorded; for which the
+	 * kernel's stacks were taken, for the recording didn't come. */
+	uint64_t windows, fell_back;
+	uint64_t lost_samples; /* that VMs could not take */
+	uint64_t lost_bytes;   /* of events for which VMs had no room */
+	uint64_t refused;      /* events that found no room in what VMs told */
+};
+void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 
 /* Reads the window that runs now and calls done(arg) when its stacks are in the profiles. done is
  * called later, never inside, and even when there is no memory or nothing runs. */

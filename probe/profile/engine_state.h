@@ -8,6 +8,7 @@
 #include "profile/allocators.h"
 #include "profile/codes.h"
 #include "profile/engine.h"
+#include "profile/jfr.h"
 #include "profile/sampling.h"
 
 #define NOT_YET UINT64_MAX
@@ -33,6 +34,9 @@ struct engine {
 	struct codes *codes[CODES_KINDS];
 	struct allocators *allocators;
 	struct agents *agents;
+	struct jfr *jfr;
+	struct java_wish java;
+	struct subscriber *java_of; /* who gets what VMs record; NULL: nobody yet */
 	struct waiting *waiting;
 	struct drain *drain;
 	struct times_table *times;
@@ -57,10 +61,16 @@ int engine_reselect(struct engine *engine);
 /* What found no room among what is held, by view, since the start. */
 void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
 
-/* ---- profile/engine_agents.c ---- */
+/* ---- profile/engine_java.c ---- */
 
-void engine_meet_agent(struct engine *engine, const struct stack *stack);
-void engine_sweep_agents(struct engine *engine);
+/* A stack came: its VM may have to be asked for something. */
+void engine_meet_java(struct engine *engine, const struct stack *stack);
+void engine_sweep_java(struct engine *engine);
+bool engine_ask_others(void *arg, uint64_t ended_ns, void (*done)(void *arg), void *done_arg);
+uint32_t engine_told_by_others(void *arg, const struct target *target, enum probe probe);
+/* Adds what VMs have told of the window. */
+void engine_add_recorded(struct engine *engine, struct batch *batch);
+void engine_drain_soon(void *arg);
 
 /* What the tracer and the drain tell and ask; `arg` is the engine. */
 void engine_on_life(void *arg, const struct life_event *event);

@@ -31,6 +31,7 @@ static void stop(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
 	agents_stop(engine->agents);
+	jfr_stop(engine->jfr);
 	sample(engine, 0);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);
@@ -234,6 +235,8 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 {
 	bool last = true;
 
+	if (engine->java_of == subscriber)
+		engine->java_of = NULL;
 	engine->subscribers[subscriber->number] = NULL;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];

@@ -37,7 +37,7 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
 	targets_want_codes(engine->targets, engine->codes, stack, words);
-	engine_meet_agent(engine, stack);
+	engine_meet_java(engine, stack);
 }
 
 void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
@@ -175,6 +175,7 @@ void engine_add_sinks(void *arg, struct batch *batch, uint64_t window)
 		engine->left_out_before[probe] = stats.left_out[probe];
 	}
 	each_collected(engine, add_sink, &sinking);
+	engine_add_recorded(engine, batch);
 }
 
 static void see_not_yet(void *arg, struct subscriber *subscriber, enum probe probe)
@@ -191,7 +192,7 @@ bool engine_drain_ended(void *arg)
 	bool any = false;
 
 	heaps_window_ended(engine->heaps);
-	engine_sweep_agents(engine);
+	engine_sweep_java(engine);
 	each_collected(engine, see_not_yet, &any);
 	return any;
 }

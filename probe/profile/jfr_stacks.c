@@ -77,11 +77,15 @@ static void add_stack(struct adding *adding, const struct record_who *process,
 		return;
 	}
 	struct record record = {.key = {.node = (uint32_t)node}, .weight = weight, .who = &who};
+	result->truncated[profile->probe][stack->cut ? TRUNCATED_DEPTH : TRUNCATED_NOT] +=
+		stack->events;
 	tree_add(profile->tree, (uint32_t)node, weight);
 	tree_add_events(profile->tree, (uint32_t)node, stack->events);
 	profile->weight += weight;
-	profile->events += profile->probe == PROBE_ONCPU ? weight : stack->events;
-	profile->samples += stack->events;
+	/* Nothing was thinned by us, so as many samples as events. */
+	uint64_t events = profile->probe == PROBE_ONCPU ? weight : stack->events;
+	profile->events += events;
+	profile->samples += events;
 	if (records_add(profile->records, &record) < 0)
 		result->unrecorded += stack->events;
 }
@@ -102,4 +106,7 @@ void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
 
 	for (size_t i = 0; i < file->stacks_count; i++)
 		add_stack(&adding, who, &file->stacks[i], result);
+	profile_tell_jfr(profile, who->pid);
+	profile->lost += file->head.lost_samples;
+	profile->refused += file->head.refused;
 }

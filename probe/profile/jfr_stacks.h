@@ -14,8 +14,8 @@
 #include "profile/profile.h"
 #include "symbol/jfrfile.h"
 
-/* `who` is the process; its thread is each stack's own. What finds no room is counted in the result
- * and the profile, as batch_name() does it. */
+/* `who` is the process; its thread is each stack's own. What the VM lost and what finds no room is
+ * counted in the result and the profile, as batch_name() does it. */
 void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
 		    const struct record_who *who, const struct detail *detail,
 		    struct batch_result *result);

@@ -47,6 +47,7 @@ void profile_unref(struct profile *profile)
 		return;
 	tree_free(profile->tree);
 	records_free(profile->records);
+	free(profile->jfr_pids);
 	free(profile);
 }
 
@@ -71,6 +72,26 @@ void profile_set_until(struct profile *profile, time_t until)
 		profile->from = until - (time_t)((loop_now_ns() - profile->from_ns) / NS_PER_S);
 }
 
+bool profile_is_jfr(const struct profile *profile, int pid)
+{
+	for (size_t i = 0; i < profile->jfr_count; i++) {
+		if (profile->jfr_pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+void profile_tell_jfr(struct profile *profile, int pid)
+{
+	if (profile_is_jfr(profile, pid))
+		return;
+	int *grown = reallocarray(profile->jfr_pids, profile->jfr_count + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	profile->jfr_pids = grown;
+	grown[profile->jfr_count++] = pid;
+}
+
 /* Adds a process's node, or all (TREE_ROOT), with its records. */
 static int add_part(struct profile *profile, const struct profile *from, uint32_t node)
 {
@@ -92,6 +113,8 @@ int profile_merge(struct profile *profile, const struct profile *more)
 	profile->left_out += more->left_out;
 	profile->lost += more->lost;
 	profile->refused += more->refused;
+	for (size_t i = 0; i < more->jfr_count; i++)
+		profile_tell_jfr(profile, more->jfr_pids[i]);
 	return add_part(profile, more, TREE_ROOT);
 }
 
@@ -100,6 +123,12 @@ struct process_list {
 	size_t count, capacity;
 	bool failed;
 };
+
+/* Of "[pid]comm"; *end: "]comm". */
+static int pid_of(const struct frame *frame, char **end)
+{
+	return (int)strtol(frame->name + 1, end, 10);
+}
 
 static bool take_process(void *arg, const struct tree_frame *node)
 {
@@ -120,8 +149,7 @@ static bool take_process(void *arg, const struct tree_frame *node)
 		list->processes = grown;
 		list->capacity = capacity;
 	}
-	/* "[pid]comm" */
-	int pid = (int)strtol(node->frame.name + 1, &end, 10);
+	int pid = pid_of(&node->frame, &end);
 	list->processes[list->count++] = (struct profile_process){node->node, pid, end + 1};
 	return false;
 }
@@ -159,6 +187,8 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 	selected->left_out = from->left_out;
 	selected->lost = from->lost;
 	selected->refused = from->refused;
+	if (profile_is_jfr(from, pid))
+		profile_tell_jfr(selected, pid);
 	for (int64_t i = 0; i < count; i++) {
 		if (processes[i].pid != pid)
 			continue;
@@ -195,6 +225,24 @@ void profile_show_events(struct profile *profile)
 	profile->shows_events = true;
 }
 
+/* How many of the processes below have stacks that their VM recorded. */
+static uint32_t count_jfr(const struct profile *profile, uint32_t start,
+			  const struct profile_process *processes, int64_t count)
+{
+	uint32_t found = 0;
+	char *end;
+
+	if (start != TREE_ROOT) {
+		struct frame frame = tree_frame_of(profile->tree, start);
+
+		return frame.type == FRAME_TYPE_PROCESS &&
+		       profile_is_jfr(profile, pid_of(&frame, &end));
+	}
+	for (int64_t i = 0; profile->jfr_count && i < count; i++)
+		found += profile_is_jfr(profile, processes[i].pid);
+	return found;
+}
+
 void profile_describe(const struct profile *profile, uint32_t start, const char *host,
 		      struct profile_meta *meta)
 {
@@ -218,6 +266,7 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.lost = profile->lost + profile->refused,
 		.truncated = truncated_weight(profile->tree, start),
 		.processes = count > 0 ? (uint32_t)count : 0,
+		.recorded = count_jfr(profile, start, processes, count),
 		.probe = profile->probe,
 		.records = profile->records,
 	};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -37,6 +38,8 @@ struct profile {
 	uint64_t left_out;	  /* events by the guard: those that were taken stand for them */
 	uint64_t lost;		  /* samples lost meanwhile */
 	uint64_t refused;	  /* events that found no room in the tree */
+	int *jfr_pids;		  /* processes with stacks that their Java VM recorded */
+	size_t jfr_count;
 };
 
 /* With one reference. -ENOMEM */
@@ -68,6 +71,11 @@ struct profile_process {
 
 /* The processes in the tree, in no order. *ret is the caller's to free. Returns their number. */
 int64_t profile_processes(const struct profile *profile, struct profile_process **ret);
+
+/* Whether its Java VM has recorded stacks of that process itself, and that it has. (Without memory
+ * to keep it, pictures don't say so.) */
+bool profile_is_jfr(const struct profile *profile, int pid);
+void profile_tell_jfr(struct profile *profile, int pid);
 
 /* A profile of just the processes with that pid. -ENOMEM, -ENOSPC */
 int profile_select(struct profile **ret, const struct profile *from, int pid);

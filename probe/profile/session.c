@@ -85,6 +85,17 @@ static uint32_t wanted_probes(const struct session *session)
 	return session->wanted.running ? session->wanted.probes & kinds_built() : 0;
 }
 
+static void tell_java(struct session *session, const struct params *params)
+{
+	struct java_wish wish = {
+		.source = (enum java_source)params->java_source,
+		.jfr_fits = params->multi_instance && !params->native_stack,
+		.interval_ns = (uint64_t)params->java_symbol_refresh_interval_s * NS_PER_S,
+	};
+
+	engine_set_java(session->setup.engine, session->subscriber, &wish);
+}
+
 /* The engine's settings, as the params say; nothing else is told them. */
 static int tell_engine(struct session *session, const struct params *params, char *why,
 		       size_t why_bytes)
@@ -98,8 +109,7 @@ static int tell_engine(struct session *session, const struct params *params, cha
 	params_memory(params, &memory);
 	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
 	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
-	engine_set_agents(engine, params->java_source == JAVA_AGENT,
-			  (uint64_t)params->java_symbol_refresh_interval_s * NS_PER_S);
+	tell_java(session, params);
 	if (r == 0)
 		r = engine_set_offcpu(engine, &offcpu, why, why_bytes);
 	return r < 0 ? r : engine_set_memory(engine, &memory, why, why_bytes);
@@ -213,6 +223,7 @@ static int start(struct session *session, char *why, size_t why_bytes)
 	}
 	session->failure[0] = '\0';
 	session->applied = session->wanted.params;
+	tell_java(session, &session->applied);
 	arm_period(session, loop_now_ns());
 	log_info("flamegraph started, a sample each %.3f ms",
 		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);

@@ -12,9 +12,6 @@
 #include "bpf/sample.h"
 #include "symbol/jvmfile_state.h"
 
-/* A sample is as old at most when its code is asked for, and the agent as late. */
-#define MOMENT_NS NS_PER_S
-
 int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
 		struct worker *closer)
 {
@@ -59,6 +56,8 @@ void jvmfile_unref(struct jvmfile *file)
 	pthread_mutex_destroy(&file->lock);
 	map_free(file->alive);
 	free(file->codes);
+	free(file->order);
+	free(file->reach);
 	free(file->methods);
 	free(file);
 }
@@ -101,13 +100,13 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 {
 	uint64_t now = loop_now_ns();
 	struct jvmfile_code *best = NULL;
+	struct jvmfile_hits hits;
 
 	*unsure = false;
-	for (uint32_t i = file->codes_count; i-- > 0;) {
-		struct jvmfile_code *code = &file->codes[i];
+	jvmfile_hits(file, address, UINT32_MAX, &hits);
+	for (uint32_t i = 0; i < hits.count; i++) {
+		struct jvmfile_code *code = &file->codes[hits.places[i]];
 
-		if (address < code->from || address > code->to)
-			continue;
 		/* A call may be the last instruction: then it returns behind it. */
 		if (address == code->to && best)
 			continue;
@@ -118,10 +117,10 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 		bool alive = !code->unloaded_ns;
 		if (alive ? !may_be_there(code, id, memory) : memory->what == JVMFILE_THERE)
 			continue;
-		if (!alive && now - code->unloaded_ns > MOMENT_NS)
+		if (!alive && now - code->unloaded_ns > JVMFILE_MOMENT_NS)
 			break; /* it had gone before the sample */
 		if (best) {
-			*unsure = now - best->loaded_ns < MOMENT_NS || best->unloaded_ns;
+			*unsure = now - best->loaded_ns < JVMFILE_MOMENT_NS || best->unloaded_ns;
 			break;
 		}
 		best = code;
@@ -129,21 +128,13 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 	return best;
 }
 
-static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
-		     const struct jvmfile_memory *memory, struct jvmcode **ret)
+int jvmfile_make(struct jvmfile *file, const struct jvmfile_code *code, uint32_t id,
+		 struct jvmcode **ret)
 {
 	_cleanup_free_ struct java_record *record = NULL;
-	struct jvmfile_code *code;
-	bool unsure;
 
-	code = find(file, word & FRAME_ADDRESS, (uint32_t)detail, memory, &unsure);
-	if (!code)
-		return -ENOENT;
-	if (unsure)
+	if (!code->offset)
 		return -ESTALE;
-	/* Stubs have no ids, and methods have. */
-	if (code->kind != ((uint32_t)detail ? JAVA_CODE : JAVA_STUB))
-		return -ENOENT;
 	record = malloc(JVMFILE_RECORD_MAX);
 	if (!record)
 		return -ENOMEM;
@@ -155,13 +146,28 @@ static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
 	if (record->kind != code->kind || record->bytes < JAVA_CODE_BYTES ||
 	    record->code.address != code->from)
 		return -ESTALE;
-	uint32_t before = code->id;
-	code->id = (uint32_t)detail;
-	r = jvmfile_piece(file, code, record, ret);
-	if (r < 0)
-		code->id = before;
-	else
-		file->given++;
+	r = jvmfile_piece(file, code, record, id, ret);
+	file->given += r == 0;
+	return r;
+}
+
+static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
+		     const struct jvmfile_memory *memory, struct jvmcode **ret)
+{
+	struct jvmfile_code *code;
+	bool unsure;
+
+	code = find(file, word & FRAME_ADDRESS, (uint32_t)detail, memory, &unsure);
+	if (!code)
+		return -ENOENT;
+	if (unsure)
+		return -ESTALE;
+	/* Stubs have no ids, and methods have. */
+	if (code->kind != ((uint32_t)detail ? JAVA_CODE : JAVA_STUB))
+		return -ENOENT;
+	int r = jvmfile_make(file, code, (uint32_t)detail, ret);
+	if (r == 0)
+		code->id = (uint32_t)detail;
 	return r;
 }
 

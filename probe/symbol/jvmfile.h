@@ -50,10 +50,32 @@ struct jvmfile_memory {
 int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
 		 const struct jvmfile_memory *memory, struct jvmcode **ret);
 
+/* What an address was. */
+struct jvmfile_found {
+	uint32_t number; /* from 1 on; of this code alone, as long as there is the file */
+	enum { JVMFILE_METHOD, JVMFILE_STUB, JVMFILE_INTERPRETER } kind;
+};
+
+/*
+ * The code that had the address (of a call's return the byte before it) from one time until
+ * another, by the times that the agent told: for a VM whose memory tells nothing. It doesn't wait,
+ * on any thread. -ENOENT: none that is known; -ESTALE: it may have been one of several; -EAGAIN:
+ * the file wasn't read so far; -EBUSY: a job reads it.
+ */
+int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
+		 struct jvmfile_found *ret);
+
+/* The piece that was found at an address. Its id is the number. Errors as jvmfile_read(). */
+int jvmfile_read_found(struct jvmfile *file, uint64_t address, uint32_t number,
+		       struct jvmcode **ret);
+
+/* Drops what had gone by that time, where it is much. */
+void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns);
+
 struct jvmfile_stats {
 	uint64_t codes;	   /* known, those that have gone included */
 	uint64_t given;	   /* pieces that were read out of it, since it was opened */
-	uint64_t lost;	   /* that the agent had no room for, since the file's begin */
+	uint64_t lost;	   /* for which the agent, or we, had no room, since the file's begin */
 	uint64_t bytes;	   /* of the file that were read */
 	uint32_t rewrites; /* how often the agent began a new one */
 	bool ended;	   /* the agent has stopped */

@@ -223,7 +223,7 @@ static int read_stub(struct jvmcode_reading *reading, const struct java_record *
 }
 
 int jvmfile_piece(struct jvmfile *file, const struct jvmfile_code *code,
-		  const struct java_record *record, struct jvmcode **ret)
+		  const struct java_record *record, uint32_t id, struct jvmcode **ret)
 {
 	_cleanup_(jvmcode_reading_done) struct jvmcode_reading reading = {
 		.texts = BUF_INIT(TEXTS_BYTES_MAX),
@@ -231,7 +231,7 @@ int jvmfile_piece(struct jvmfile *file, const struct jvmfile_code *code,
 	int r;
 
 	reading.code.kind = code->kind == JAVA_STUB ? JVMCODE_STUB : JVMCODE_COMPILED;
-	reading.code.id = code->id;
+	reading.code.id = id;
 	reading.code.from = code->from;
 	reading.code.to = code->to + 1; /* a call may be the last instruction */
 	reading.code.is_told = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The index: what the file's records say lay where, and when. */
+/* Reading the file, as far as it goes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,79 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "bpf/sample.h"
+#include "base/loop.h"
 #include "symbol/jvmfile_state.h"
-
-/* What has gone makes room. */
-static void drop_gone(struct jvmfile *file)
-{
-	uint32_t kept = 0;
-
-	map_clear(file->alive);
-	for (uint32_t i = 0; i < file->codes_count; i++) {
-		uint32_t *place;
-
-		if (file->codes[i].unloaded_ns)
-			continue;
-		file->codes[kept] = file->codes[i];
-		if (map_put(file->alive, &file->codes[kept].from, (void **)&place) >= 0)
-			*place = kept;
-		kept++;
-	}
-	file->codes_count = kept;
-}
-
-static int make_room(struct jvmfile *file)
-{
-	if (file->codes_count < file->codes_room)
-		return 0;
-	if (file->codes_room >= JVMFILE_CODES_MAX) {
-		drop_gone(file);
-		return file->codes_count < file->codes_room ? 0 : -ENOSPC;
-	}
-	uint32_t room = file->codes_room ? 2 * file->codes_room : 1024;
-	struct jvmfile_code *codes = reallocarray(file->codes, room, sizeof(*codes));
-	if (!codes)
-		return -ENOMEM;
-	file->codes = codes;
-	file->codes_room = room;
-	return 0;
-}
-
-static void unload(struct jvmfile *file, uint64_t address, uint64_t time_ns)
-{
-	const uint32_t *place = map_get(file->alive, &address);
-
-	if (!place)
-		return;
-	file->codes[*place].unloaded_ns = time_ns ? time_ns : 1;
-	map_del(file->alive, &address);
-}
-
-static int add_code(struct jvmfile *file, const struct java_record *record, uint64_t offset)
-{
-	uint64_t from = record->code.address, to = from + record->code.size;
-	uint32_t *place = NULL;
-
-	if (to < from || to > FRAME_ADDRESS)
-		return -EBADMSG;
-	unload(file, from, record->time_ns);
-	int r = make_room(file);
-	if (r == 0)
-		r = map_put(file->alive, &from, (void **)&place);
-	if (r < 0 || !place)
-		return r == -ENOSPC ? 0 : r; /* it is lost */
-	*place = file->codes_count;
-	file->codes[file->codes_count++] = (struct jvmfile_code){
-		.from = from,
-		.to = to,
-		.loaded_ns = record->time_ns,
-		.offset = offset,
-		.kind = record->kind,
-		.flags = record->flags,
-	};
-	return 0;
-}
 
 static int add_method(struct jvmfile *file, uint32_t number, uint64_t offset)
 {
@@ -112,16 +41,17 @@ static int add_record(struct jvmfile *file, const struct java_record *record, ui
 		return add_method(file, record->method, offset);
 	case JAVA_LOST:
 		file->stats.lost++;
-		return has_address ? add_code(file, record, offset) : -EBADMSG;
+		return has_address ? jvmfile_add(file, record, offset) : -EBADMSG;
 	case JAVA_CODE:
 	case JAVA_STUB:
-		return has_address ? add_code(file, record, offset) : -EBADMSG;
+		return has_address ? jvmfile_add(file, record, offset) : -EBADMSG;
 	case JAVA_UNLOAD:
 		if (has_address)
-			unload(file, record->code.address, record->time_ns);
+			jvmfile_unload(file, record->code.address, record->time_ns);
 		return has_address ? 0 : -EBADMSG;
 	case JAVA_END:
 		file->stats.ended = true;
+		file->ended_ns = record->time_ns;
 		return 0;
 	default:
 		return 0; /* of a later version */
@@ -182,27 +112,6 @@ static int read_records(struct jvmfile *file)
 	}
 }
 
-/* Code that is in both files keeps the id that it was given for; they have the same order. */
-static void keep_ids(struct jvmfile *file, const struct jvmfile_code *before, uint32_t count)
-{
-	for (uint32_t i = 0, j = 0; i < count; i++) {
-		if (!before[i].id)
-			continue;
-		for (uint32_t at = j; at < file->codes_count; at++) {
-			struct jvmfile_code *code = &file->codes[at];
-
-			if (code->loaded_ns > before[i].loaded_ns)
-				break;
-			if (code->from == before[i].from &&
-			    code->loaded_ns == before[i].loaded_ns) {
-				code->id = before[i].id;
-				j = at + 1;
-				break;
-			}
-		}
-	}
-}
-
 /* A new one in place of the old, all of which is read. */
 static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 {
@@ -215,9 +124,11 @@ static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 	file->inode = stat->st_ino;
 	file->codes_count = file->codes_room = 0;
 	file->stats = (struct jvmfile_stats){0};
+	file->generated_ns = file->ended_ns = 0;
 	free(TAKE_PTR(file->methods));
 	file->methods_room = 0;
 	map_clear(file->alive);
+	jvmfile_disorder(file);
 	int r = read_header(file);
 	if (r < 0) {
 		cleanup_close(&file->fd);
@@ -225,22 +136,38 @@ static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 		return r;
 	}
 	r = read_records(file);
-	keep_ids(file, before, count);
+	jvmfile_keep(file, before, count);
+	return r;
+}
+
+/* The rest of the file that is open, whatever has its name now. */
+static int read_rest(struct jvmfile *file)
+{
+	uint64_t now = loop_now_ns();
+	int r = file->fd < 0 ? -ENOENT : read_records(file);
+
+	if (r == 0)
+		file->read_ns = now;
 	return r;
 }
 
 static int update(struct jvmfile *file)
 {
+	uint64_t now = loop_now_ns();
 	struct stat stat = {0};
 	_cleanup_close_ int fd = open_file(file, &stat);
+	int r = read_rest(file);
 
 	if (fd < 0)
 		return fd;
 	if (stat.st_size > (off_t)file->bytes_max)
 		return -EFBIG;
-	if (file->fd < 0 || stat.st_dev != file->device || stat.st_ino != file->inode)
-		return begin_again(file, &fd, &stat);
-	return read_records(file);
+	if (file->fd < 0 || stat.st_dev != file->device || stat.st_ino != file->inode) {
+		r = begin_again(file, &fd, &stat);
+		if (r == 0)
+			file->read_ns = now;
+	}
+	return r;
 }
 
 int jvmfile_update(struct jvmfile *file)
@@ -248,6 +175,8 @@ int jvmfile_update(struct jvmfile *file)
 	if (pthread_mutex_trylock(&file->lock))
 		return -EBUSY;
 	int r = update(file);
+	jvmfile_number(file);
+	jvmfile_order(file);
 	pthread_mutex_unlock(&file->lock);
 	return r;
 }

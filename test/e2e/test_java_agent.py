@@ -60,6 +60,14 @@ def assert_named(daemon, vm):
     agents = daemon.config()["status"]["java"]["agents"]
     assert agents["given"] > 3 and agents["codes"] > 100 and agents["lost"] == 0, agents
     assert (agents["attached"], agents["failed"]) == (1, 0)
+    process = daemon.processes()[vm.pid]
+    assert (process["java_source"], process["java_reason"]) == ("agent", "asked for")
+    lines = daemon.get("/metrics").text.split("\n")
+    for state, count in (("attached", 1), ("attaching", 0), ("failed", 0)):
+        assert f'stackprobe_java_agents{{state="{state}"}} {count}' in lines
+    told = dict(line.split(" ") for line in lines if line.startswith("stackprobe_java_agent_"))
+    assert int(told["stackprobe_java_agent_codes_given"]) >= agents["given"]
+    assert int(told["stackprobe_java_agent_codes"]) > 100 and told["stackprobe_java_agent_codes_lost"] == "0"
 
 
 class Abandoned:

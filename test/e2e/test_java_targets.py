@@ -1,13 +1,13 @@
 """Which processes have a Java VM, and what is said of it."""
 import os
 import re
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from helpers import Target, wait_for
+from java_unreadable import MISSING, unreadable
 from javas import need_classes
 
 FRAME = "truth.Turns.outer"
@@ -152,30 +152,11 @@ def test_a_program_that_begins_its_vm_late(profiler, java, start, work):
     wait_runtime(profiler, target.pid, f"{version_text(java)}, {python}")
 
 
-def vm_like(java, to):
-    """A Java VM of links to another one, but for its program and libjvm; where these are."""
-    home = Path(os.path.realpath(java.path)).parent.parent
-    for path in home.rglob("*"):
-        copy = to / path.relative_to(home)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if path.name in ("java", "libjvm.so") and path.is_file():
-            shutil.copy(path, copy)
-        elif not path.is_dir():
-            copy.symlink_to(path)
-    return to / "bin/java", next(to.rglob("server/libjvm.so"))
-
-
 def test_tables_without_a_field_are_said(profiler, java, work, turns):
-    """Of a VM that is like this one, but has another name for a field."""
-    program, library = vm_like(java, work / "home")
-    name, other = (b"\0_frame_%s_offset\0" % word for word in (b"complete", b"finished"))
-    data = library.read_bytes()
-    assert data.count(name) == 1
-    library.write_bytes(data.replace(name, other))
-    target = turns(java._replace(path=program))
+    target = turns(unreadable(java, work / "home"))
     wait_for(lambda: is_running(target), 30)
     profiler.profile(pids=[target.pid])
-    why = "unsupported version (CodeBlob._frame_complete_offset)"
+    why = f"unsupported version ({MISSING})"
     wait_runtime(profiler, target.pid, f"{version_text(java)}: {why}")
     time.sleep(1)
     assert not has_frames(profiler, target.pid)
@@ -188,8 +169,9 @@ def test_without_java_it_is_as_any_other_program(profiler, java, turns):
     profiler.start()
     target = turns(java)
     wait_for(lambda: is_running(target), 30)
-    profiler.profile(pids=[target.pid])
+    profiler.profile(pids=[target.pid], java_source="agent")
     time.sleep(2)
-    assert profiler.processes()[target.pid]["runtime"] == "native"
+    process = profiler.processes()[target.pid]
+    assert process["runtime"] == "native" and "java_agent" not in process
     assert profiler.folded().total(pid=target.pid) > 0
     assert not has_frames(profiler, target.pid)

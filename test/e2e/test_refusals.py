@@ -168,11 +168,24 @@ def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
     assert daemon.get("/flamegraph").json() == {}
 
 
-@pytest.mark.parametrize("source", ["jfr"])
-def test_a_choice_of_a_later_version_is_refused(daemon, source):
-    answer = daemon.put(stopped(java_source=source))
-    assert answer.status == 400
-    assert f"{LATER}: java_source {source}" in answer.message
+JFR = "params.java_source jfr needs multi_instance 1 and native_stack 0"
+
+
+def test_jfr_is_refused_without_its_condition(daemon):
+    """As the params would be after the PUT, whichever of them it has."""
+    answer = daemon.put(stopped(java_source="jfr"))
+    if "built without a JDK" in answer.message:
+        pytest.skip(answer.message)
+    assert (answer.status, answer.message) == (400, JFR)
+    assert daemon.get("/flamegraph").json() == {}
+    assert daemon.put(stopped(java_source="jfr", multi_instance=1, native_stack=1)).message == JFR
+    daemon.put_ok(stopped(java_source="jfr", multi_instance=1))
+    for params in ({"multi_instance": 0}, {"native_stack": 1}):
+        answer = daemon.put({"params": params})
+        assert (answer.status, answer.message) == (400, JFR)
+    params = daemon.settings()["params"]
+    assert (params["java_source"], params["multi_instance"], params["native_stack"]) == ("jfr", 1, 0)
+    daemon.put_ok({"params": {"multi_instance": 0, "java_source": "auto"}})
 
 
 @pytest.mark.parametrize(

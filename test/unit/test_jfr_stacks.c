@@ -45,7 +45,9 @@ static void samples_are_of_the_profiles_period(void **state)
 
 	(void)state;
 	assert_int_equal(profile->weight, 8);
-	assert_int_equal(profile->samples, 6);
+	assert_int_equal(profile->samples, 8);
+	assert_true(profile_is_jfr(profile, 7));
+	assert_false(profile_is_jfr(profile, 8));
 	assert_folded(profile, "[7]java;a.Part.get_[j] 1\n"
 			       "[7]java;other;[truncated];[unknown] 1\n"
 			       "[7]java;worker;[truncated];a.Part.get_[i] 2\n"

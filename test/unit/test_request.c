@@ -10,6 +10,15 @@
 #define SNOOPERS(s) "{\"snoopers\":{" s "}}"
 #define COMM(c)	    SNOOPERS("\"proc_name\":[{\"comm\":\"" c "\"}]")
 
+/* Whether the program has the agent of JFR inside. */
+static bool has_jfr;
+bool __wrap_attach_has_jfr(void);
+
+bool __wrap_attach_has_jfr(void)
+{
+	return has_jfr;
+}
+
 static void messages_are_those_of_the_contract(void **state)
 {
 	static const char *const cases[][2] = {
@@ -28,8 +37,6 @@ static void messages_are_those_of_the_contract(void **state)
 		 "params.frequency and params.perf_sample_period exclude each other"},
 		{PARAMS("\"java_symbol_refresh_interval\":4"),
 		 "params.java_symbol_refresh_interval invalid value 4, must be in [5, 3600]"},
-		{PARAMS("\"java_source\":\"jfr\""),
-		 "not available in this version: java_source jfr"},
 		{PARAMS("\"java_source\":\"x\""),
 		 "params.java_source invalid value x, must be one of auto, native, agent, jfr"},
 		{PARAMS("\"frame_detail\":\"x\""),
@@ -408,6 +415,31 @@ static void messages_that_quote_long_names_stay_utf8(void **state)
 	}
 }
 
+static void jfr_has_its_condition(void **state)
+{
+	static const char condition[] =
+		"params.java_source jfr needs multi_instance 1 and native_stack 0";
+	static const char jfr[] = PARAMS("\"java_source\":\"JFR\",\"multi_instance\":1");
+	_cleanup_outcome_ struct outcome outcome;
+
+	(void)state;
+	has_jfr = true;
+	assert_refused(NULL, PARAMS("\"java_source\":\"jfr\""), condition);
+	request_text(&outcome, NULL, jfr);
+	assert_int_equal(outcome.result, 0);
+	assert_int_equal(outcome.spec.params.java_source, JAVA_JFR);
+	/* As they would all be. */
+	assert_refused(&outcome.spec, "{\"params\":{\"native_stack\":1}}", condition);
+	assert_refused(&outcome.spec, "{\"params\":{\"multi_instance\":0}}", condition);
+	assert_accepted(&outcome.spec,
+			"{\"params\":{\"native_stack\":1,\"java_source\":\"agent\"}}");
+	has_jfr = false;
+	assert_refused(NULL, jfr,
+		       "params.java_source jfr is not available: this program was built without a "
+		       "JDK");
+	assert_accepted(NULL, PARAMS("\"java_source\":\"auto\",\"multi_instance\":1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +447,7 @@ int main(void)
 		cmocka_unit_test(waits_have_limits_up_to_the_largest_number),
 		cmocka_unit_test(the_states_of_waits_are_chosen_by_name),
 		cmocka_unit_test(detail_says_what_is_to_be_seen_of_stacks),
+		cmocka_unit_test(jfr_has_its_condition),
 		cmocka_unit_test(the_first_put_stands_on_the_defaults),
 		cmocka_unit_test(later_puts_replace_cmd_and_snoopers_and_merge_params),
 		cmocka_unit_test(on_an_error_nothing_has_changed),

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A job looks at a VM's process and forks the process that asks; its answer comes by a socket. */
+#include "profile/asking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define KILL_MS 3000 /* after its own limit */
+
+struct asking {
+	struct loop *loop;
+	struct worker *foreign;
+	struct question *first, **last; /* that wait */
+	struct question *asked;
+	unsigned count; /* of those that are asked */
+	struct loop_call turn;
+	bool turn_posted;
+	/* Children that have answered or were killed, and haven't ended yet. */
+	pid_t unburied[ASKING_AT_ONCE_MAX];
+	struct loop_timer burial;
+};
+
+/* A look at a process, which forks who asks. */
+struct looking {
+	struct job job;
+	struct question *question; /* while the job isn't given up */
+	struct attach_process process;
+	struct attach_order order;
+	struct attach attach; /* child 0: it was not forked, or is taken */
+	enum attach_result result;
+	int error;
+	pid_t pid;
+	uint64_t start_ticks;
+};
+
+/* ---- queue ---- */
+
+static void append(struct asking *asking, struct question *question)
+{
+	question->next = NULL;
+	*asking->last = question;
+	asking->last = &question->next;
+}
+
+static void take_out(struct asking *asking, struct question **from, struct question *question)
+{
+	while (*from != question)
+		from = &(*from)->next;
+	*from = question->next;
+	if (asking->last == &question->next)
+		asking->last = from;
+	question->next = NULL;
+}
+
+static void post_turn(struct asking *asking)
+{
+	if (asking->turn_posted || !asking->first || asking->count >= ASKING_AT_ONCE_MAX)
+		return;
+	asking->turn_posted = true;
+	loop_post(asking->loop, &asking->turn);
+}
+
+/* ---- answers ---- */
+
+static void answer(struct question *question, const struct attach_answer *told)
+{
+	struct asking *asking = question->asking;
+
+	take_out(asking, &asking->asked, question);
+	asking->count--;
+	question->step = QUESTION_NONE;
+	question->answered(question, told);
+	post_turn(asking);
+}
+
+static void fail(struct question *question, enum attach_result result, int error)
+{
+	answer(question, &(struct attach_answer){
+				 .result = result, .error = error, .folder_fd = -1, .tmp_fd = -1});
+}
+
+static void bury_all(void *arg)
+{
+	struct asking *asking = arg;
+	bool any = false;
+
+	for (int i = 0; i < ASKING_AT_ONCE_MAX; i++) {
+		if (asking->unburied[i] && waitpid(asking->unburied[i], NULL, WNOHANG) != 0)
+			asking->unburied[i] = 0;
+		any |= asking->unburied[i] != 0;
+	}
+	if (any)
+		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
+}
+
+/* It has ended, or is soon buried with others. */
+static void bury(struct asking *asking, struct attach *attach)
+{
+	bury_all(asking);
+	for (int i = 0; i < ASKING_AT_ONCE_MAX && !attach_bury(attach); i++) {
+		if (!asking->unburied[i]) {
+			asking->unburied[i] = attach->child;
+			attach->child = 0;
+			loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
+		}
+	}
+}
+
+static void answer_comes(void *arg)
+{
+	struct question *question = arg;
+	struct asking *asking = question->asking;
+	struct attach_answer told = {0};
+
+	loop_unwatch(asking->loop, &question->watch);
+	loop_timer_cancel(asking->loop, &question->limit);
+	attach_finish(&question->attach, &told);
+	bury(asking, &question->attach);
+	answer(question, &told);
+}
+
+static void limit_passes(void *arg)
+{
+	struct question *question = arg;
+
+	attach_kill(&question->attach);
+	answer_comes(question); /* there is none */
+}
+
+static void follow(struct question *question)
+{
+	struct asking *asking = question->asking;
+	uint64_t limit_ms = question->order.limit_ms + KILL_MS;
+
+	question->watch = (struct loop_watch){
+		.fd = question->attach.fd, .ready = answer_comes, .arg = question};
+	question->limit = (struct loop_timer){.expired = limit_passes, .arg = question};
+	loop_timer_set(asking->loop, &question->limit, loop_now_ns() + limit_ms * NS_PER_MS);
+	if (loop_watch(asking->loop, &question->watch) < 0)
+		loop_timer_set(asking->loop, &question->limit, loop_now_ns());
+}
+
+/* ---- the look ---- */
+
+static void look(struct job *job)
+{
+	struct looking *mine = (struct looking *)job;
+
+	mine->result = attach_look(&mine->process, mine->pid, mine->start_ticks);
+	if (mine->result == ATTACH_DONE) {
+		mine->error = -attach_begin(&mine->attach, &mine->process, &mine->order);
+		if (mine->error)
+			mine->result = ATTACH_SYSTEM;
+	}
+	attach_process_done(&mine->process);
+}
+
+static void looked(struct job *job, bool finished)
+{
+	struct looking *mine = (struct looking *)job;
+	struct question *question = mine->question;
+
+	if (!finished) {
+		fail(question, ATTACH_SILENT, 0);
+	} else if (mine->result != ATTACH_DONE) {
+		fail(question, mine->result, mine->error);
+	} else {
+		question->process = mine->process;
+		question->attach = mine->attach;
+		mine->attach = (struct attach){.fd = -1};
+		follow(question);
+	}
+}
+
+static void free_looking(struct job *job)
+{
+	struct looking *mine = (struct looking *)job;
+
+	/* Nobody waits for its answer: it ends by itself. */
+	cleanup_close(&mine->attach.fd);
+	attach_bury(&mine->attach);
+	free(mine);
+}
+
+static void begin_look(struct question *question)
+{
+	struct looking *mine = calloc(1, sizeof(*mine));
+
+	if (!mine) {
+		fail(question, ATTACH_SYSTEM, ENOMEM);
+		return;
+	}
+	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
+	mine->question = question;
+	mine->order = question->order;
+	mine->attach.fd = -1;
+	mine->pid = question->pid;
+	mine->start_ticks = question->start_ticks;
+	worker_submit(question->asking->foreign, &mine->job);
+}
+
+/* ---- turns ---- */
+
+static void begin(struct question *question)
+{
+	struct asking *asking = question->asking;
+
+	take_out(asking, &asking->first, question);
+	question->next = asking->asked;
+	asking->asked = question;
+	asking->count++;
+	question->step = QUESTION_ASKED;
+	if (question->look) {
+		begin_look(question);
+		return;
+	}
+	int r = attach_begin(&question->attach, &question->process, &question->order);
+	if (r < 0)
+		fail(question, ATTACH_SYSTEM, -r);
+	else
+		follow(question);
+}
+
+static void take_turns(void *arg)
+{
+	struct asking *asking = arg;
+
+	asking->turn_posted = false;
+	while (asking->first && asking->count < ASKING_AT_ONCE_MAX)
+		begin(asking->first);
+}
+
+void asking_ask(struct asking *asking, struct question *question)
+{
+	question->asking = asking;
+	question->step = QUESTION_WAITING;
+	question->attach = (struct attach){.fd = -1};
+	append(asking, question);
+	post_turn(asking);
+}
+
+bool asking_drop(struct question *question)
+{
+	if (question->step == QUESTION_WAITING) {
+		take_out(question->asking, &question->asking->first, question);
+		question->step = QUESTION_NONE;
+	}
+	return question->step == QUESTION_NONE;
+}
+
+int asking_new(struct asking **ret, struct loop *loop, struct worker *foreign)
+{
+	struct asking *asking = calloc(1, sizeof(*asking));
+
+	if (!asking)
+		return -ENOMEM;
+	asking->loop = loop;
+	asking->foreign = foreign;
+	asking->last = &asking->first;
+	asking->turn = (struct loop_call){.run = take_turns, .arg = asking};
+	asking->burial = (struct loop_timer){.expired = bury_all, .arg = asking};
+	*ret = asking;
+	return 0;
+}
+
+/* It ends by itself. */
+static void leave(struct question *question)
+{
+	struct loop *loop = question->asking->loop;
+
+	if (question->attach.fd < 0)
+		return; /* it is looked at */
+	loop_timer_cancel(loop, &question->limit);
+	loop_unwatch(loop, &question->watch);
+	close(question->attach.fd);
+}
+
+void asking_free(struct asking *asking)
+{
+	if (!asking)
+		return;
+	loop_unpost(asking->loop, &asking->turn);
+	loop_timer_cancel(asking->loop, &asking->burial);
+	for (struct question *question = asking->first; question; question = question->next) {
+		if (!question->look &&
+		    attach_begin(&question->attach, &question->process, &question->order) == 0)
+			close(question->attach.fd);
+		question->step = QUESTION_NONE;
+	}
+	for (struct question *question = asking->asked; question; question = question->next) {
+		leave(question);
+		question->step = QUESTION_NONE;
+	}
+	free(asking);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What Java VMs have recorded themselves, on its way into the profiles. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/batch_state.h"
+#include "profile/jfr_stacks.h"
+
+int batch_add_recorded(struct batch *batch, const struct target *target, uint32_t probe,
+		       uint32_t bit, struct jfrfile *file)
+{
+	struct batch_recorded *recorded =
+		reallocarray(batch->recorded, batch->recorded_count + 1, sizeof(*recorded));
+
+	if (!recorded) {
+		jfrfile_free(file);
+		return -ENOMEM;
+	}
+	batch->recorded = recorded;
+	recorded += batch->recorded_count++;
+	*recorded = (struct batch_recorded){
+		.who = {target->pid, target->start_ticks, target->netns_id},
+		.probe = probe,
+		.bit = bit,
+		.file = file,
+	};
+	memcpy(recorded->who.process, target->comm, sizeof(recorded->who.process));
+	return 0;
+}
+
+void batch_put_recorded(const struct batch *batch, struct batch_result *result)
+{
+	for (size_t i = 0; i < batch->recorded_count; i++) {
+		const struct batch_recorded *recorded = &batch->recorded[i];
+
+		for (size_t s = 0; s < batch->sinks_count; s++) {
+			const struct sink *sink = &batch->sinks[s];
+
+			if (sink->bit == recorded->bit && sink->profile->probe == recorded->probe)
+				jfr_stacks_add(sink->profile, recorded->file, &recorded->who,
+					       &sink->detail, result);
+		}
+	}
+}
+
+void batch_free_recorded(struct batch *batch)
+{
+	for (size_t i = 0; i < batch->recorded_count; i++)
+		jfrfile_free(batch->recorded[i].file);
+	free(batch->recorded);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Asking a VM to record, and telling it to stop. */
+#include "base/cleanup.h"
+#include "base/closer.h"
+#include "base/log.h"
+#include "profile/jfr_state.h"
+
+#define LIMIT_MS      10000 /* its classes are loaded; on a busy machine that takes time */
+#define STOP_LIMIT_MS 6000  /* it waits for its recording's end */
+#define IDLE_S	      120   /* several windows */
+
+_Static_assert(ATTACH_JFR_ONCPU == 1U << PROBE_ONCPU && ATTACH_JFR_OFFCPU == 1U << PROBE_OFFCPU &&
+		       ATTACH_JFR_MEM == 1U << PROBE_MEM,
+	       "what is recorded has the probes' bits");
+
+static struct jfr_vm *vm_of(struct question *question)
+{
+	return (struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
+}
+
+static void records(struct jfr_vm *vm, const struct attach_answer *answer)
+{
+	int before[] = {vm->folder_fd, vm->tmp_fd};
+
+	close_later(vm->jfr->foreign, before, ARRAY_SIZE(before));
+	vm->folder_fd = answer->folder_fd;
+	vm->tmp_fd = answer->tmp_fd;
+	vm->owner = vm->question.process.uid;
+	vm->answer = *answer;
+	vm->border_us = 0;
+	vm->misses = 0;
+	vm->step = JFR_RECORDING;
+	log_info("target %d: its Java VM records (%s)", (int)vm->pid, answer->text);
+	vm->jfr->began(vm->jfr->began_arg);
+}
+
+static void began(struct question *question, const struct attach_answer *answer)
+{
+	struct jfr_vm *vm = vm_of(question);
+
+	if (answer->result == ATTACH_DONE && answer->folder_fd >= 0)
+		records(vm, answer);
+	else
+		jfr_fail(vm, answer);
+	if (vm->unwanted)
+		jfr_let_go(vm);
+}
+
+void jfr_ask_begin(struct jfr_vm *vm)
+{
+	struct jfr *jfr = vm->jfr;
+
+	vm->asked_ns = loop_now_ns();
+	vm->step = JFR_STARTING;
+	vm->probes = jfr->wish.probes;
+	vm->period_ms = jfr->wish.period_ms;
+	vm->question.pid = vm->pid;
+	vm->question.start_ticks = vm->start_ticks;
+	vm->question.look = true;
+	vm->question.answered = began;
+	vm->question.order = (struct attach_order){.task = ATTACH_JFR_START,
+						   .limit_ms = LIMIT_MS,
+						   .folder_fd = -1,
+						   .tmp_fd = -1,
+						   .sequence = ++vm->sequence,
+						   .recorded = vm->probes,
+						   .period_ms = vm->period_ms,
+						   .idle_s = IDLE_S};
+	asking_ask(jfr->beginning, &vm->question);
+}
+
+static void stopped(struct question *question, const struct attach_answer *answer)
+{
+	struct jfr_vm *vm = vm_of(question);
+	int fds[] = {vm->folder_fd, vm->tmp_fd};
+
+	(void)answer;
+	if (!vm->again) {
+		jfr_remove(vm);
+		return;
+	}
+	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+	vm->folder_fd = vm->tmp_fd = -1;
+	vm->again = vm->stopping = false;
+	jfr_ask_begin(vm);
+}
+
+void jfr_ask_stop(struct jfr_vm *vm)
+{
+	if (vm->folder_fd < 0) {
+		jfr_remove(vm);
+		return;
+	}
+	vm->stopping = true;
+	vm->question.look = false;
+	vm->question.answered = stopped;
+	vm->question.order = (struct attach_order){.task = ATTACH_JFR_STOP,
+						   .limit_ms = STOP_LIMIT_MS,
+						   .folder_fd = vm->folder_fd,
+						   .tmp_fd = vm->tmp_fd};
+	asking_ask(vm->jfr->beginning, &vm->question);
+}

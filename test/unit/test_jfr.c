@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which windows are a VM's. What the VM is asked, and its files, are made here. */
+#include "unit.h"
+
+#include "base/loop.h"
+#include "profile/jfr_state.h"
+
+static struct {
+	struct loop *loop;
+	struct worker *worker;
+	struct target_table *table;
+	struct target *target;
+	struct jfr *jfr;
+	struct question *asked; /* the last one */
+	struct jfr_vm *read;	/* whose files are to be read */
+	unsigned began, done, taken;
+} test;
+
+/* ---- in place of profile/asking.c and jfr_read.c, by the linker (UNITFLAGS_test_jfr) ---- */
+
+int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *foreign);
+void __wrap_asking_free(struct asking *asking);
+void __wrap_asking_ask(struct asking *asking, struct question *question);
+bool __wrap_asking_drop(struct question *question);
+int __wrap_jfr_read(struct jfr_vm *vm);
+
+int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *foreign)
+{
+	(void)loop;
+	(void)foreign;
+	*ret = NULL;
+	return 0;
+}
+
+void __wrap_asking_free(struct asking *asking)
+{
+	(void)asking;
+}
+
+void __wrap_asking_ask(struct asking *asking, struct question *question)
+{
+	(void)asking;
+	assert_int_equal(question->step, QUESTION_NONE);
+	question->step = QUESTION_ASKED;
+	test.asked = question;
+}
+
+bool __wrap_asking_drop(struct question *question)
+{
+	return question->step == QUESTION_NONE;
+}
+
+int __wrap_jfr_read(struct jfr_vm *vm)
+{
+	test.read = vm;
+	return 0;
+}
+
+/* ---- the VM ---- */
+
+static enum attach_task asked_for(void)
+{
+	return test.asked ? test.asked->order.task : ATTACH_CLEAN;
+}
+
+static void answer(enum attach_result result)
+{
+	struct question *question = TAKE_PTR(test.asked);
+	bool started = result == ATTACH_DONE && question->order.task == ATTACH_JFR_START;
+	struct attach_answer told = {
+		.result = result,
+		.folder_fd = started ? dup(0) : -1,
+		.tmp_fd = started ? dup(0) : -1,
+	};
+
+	question->step = QUESTION_NONE;
+	question->answered(question, &told);
+}
+
+/* Its file of the window that ended last, beginning `late_us` late. */
+static void tell(uint64_t late_us, bool cut)
+{
+	struct jfr_vm *vm = TAKE_PTR(test.read);
+	struct jfrfile *files[PROBE_COUNT] = {NULL};
+
+	assert_non_null(vm);
+	files[PROBE_ONCPU] = calloc(1, sizeof(**files));
+	assert_non_null(files[PROBE_ONCPU]);
+	files[PROBE_ONCPU]->head = (struct jfr_head){.sequence = vm->sequence,
+						     .from_us = vm->jfr->from_us + late_us,
+						     .to_us = vm->jfr->to_us,
+						     .lost_samples = 3,
+						     .cut = cut};
+	jfr_was_read(vm, 0, files);
+	for (int probe = 0; probe < PROBE_COUNT; probe++)
+		jfrfile_free(files[probe]);
+}
+
+/* ---- the engine ---- */
+
+static void began(void *arg)
+{
+	(void)arg;
+	test.began++;
+}
+
+static void window_done(void *arg)
+{
+	(void)arg;
+	test.done++;
+	loop_stop(test.loop);
+}
+
+static void take(void *arg, const struct target *target, uint32_t probe, struct jfrfile *file)
+{
+	(void)arg;
+	assert_ptr_equal(target, test.target);
+	assert_int_equal(probe, PROBE_ONCPU);
+	test.taken++;
+	jfrfile_free(file);
+}
+
+static bool end_window(void)
+{
+	return jfr_end_window(test.jfr, loop_now_ns(), window_done, NULL);
+}
+
+/* Runs until all have told, and gives what was recorded: 0 or 1 window. */
+static unsigned joined(void)
+{
+	unsigned done = test.done, taken = test.taken;
+	bool recorded;
+
+	assert_int_equal(loop_run(test.loop), 0);
+	assert_int_equal(test.done, done + 1);
+	recorded = jfr_recorded(test.jfr, test.target);
+	jfr_take(test.jfr, take, NULL);
+	assert_int_equal(test.taken - taken, recorded);
+	assert_int_equal(jfr_recorded(test.jfr, test.target), 0);
+	return recorded;
+}
+
+static uint64_t fallen(enum jfr_cause cause)
+{
+	struct jfr_counts counts;
+
+	jfr_counts(test.jfr, &counts);
+	return counts.fell_back[cause];
+}
+
+static enum jfr_step state(void)
+{
+	char why[64];
+
+	return jfr_state(test.jfr, test.target, why, sizeof(why));
+}
+
+static int set_up(void **unused)
+{
+	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .alive = true};
+	struct jfr_wish wish = {1U << PROBE_ONCPU, 10, NS_PER_S * 600};
+
+	(void)unused;
+	memset(&test, 0, sizeof(test));
+	assert_int_equal(loop_new(&test.loop), 0);
+	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
+	assert_int_equal(target_table_new(&test.table, 4), 0);
+	test.target = target_table_add(test.table, &like);
+	assert_non_null(test.target);
+	assert_int_equal(jfr_new(&test.jfr, test.loop, test.worker, test.table, began, NULL), 0);
+	jfr_set(test.jfr, &wish);
+	return 0;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	jfr_free(test.jfr);
+	worker_stop(test.worker);
+	worker_free(test.worker);
+	target_table_free(test.table);
+	loop_free(test.loop);
+	return 0;
+}
+
+/* Its next window is its own. */
+static void record(void)
+{
+	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+	answer(ATTACH_DONE);
+	assert_true(end_window());
+	assert_int_equal(asked_for(), ATTACH_JFR_DUMP);
+	answer(ATTACH_DONE);
+	assert_int_equal(joined(), 0);
+}
+
+/* ---- tests ---- */
+
+static void the_second_window_is_its_own(void **unused)
+{
+	struct jfr_counts counts;
+
+	(void)unused;
+	assert_false(end_window());
+	record();
+	assert_int_equal(test.began, 1);
+	assert_int_equal(state(), JFR_RECORDING);
+	for (int i = 0; i < 2; i++) {
+		assert_true(end_window());
+		answer(ATTACH_DONE);
+		tell(0, false);
+		assert_int_equal(joined(), 1);
+	}
+	jfr_counts(test.jfr, &counts);
+	assert_int_equal(counts.windows, 2);
+	assert_int_equal(counts.lost_samples, 6);
+	assert_int_equal(counts.recording, 1);
+	for (int i = 0; i < JFR_CAUSES; i++)
+		assert_int_equal(counts.fell_back[i], 0);
+}
+
+static void what_it_is_told_of_borders(void **unused)
+{
+	(void)unused;
+	record();
+	uint64_t first_us = test.jfr->to_us;
+	assert_true(end_window());
+	/* Waits count from where its own windows began. */
+	assert_int_equal(test.asked->order.since_us, first_us);
+	assert_int_equal(test.asked->order.to_us, test.jfr->to_us);
+	answer(ATTACH_DONE);
+	tell(0, true);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_CUT), 1);
+	uint64_t second_us = test.jfr->to_us;
+	assert_true(end_window());
+	assert_int_equal(test.asked->order.since_us, second_us);
+	answer(ATTACH_DONE);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+}
+
+static void one_that_begins_elsewhere_is_not_taken(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell(1, false);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_BORDER), 1);
+}
+
+static void after_one_without_an_answer_is_one_that_does_not_join(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_STOPPED);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_STOPPED), 1);
+	assert_int_equal(state(), JFR_RECORDING);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_null(test.read);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_BORDER), 1);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+}
+
+static void one_that_is_silent_is_given_up(void **unused)
+{
+	(void)unused;
+	record();
+	for (int i = 0; i < 3; i++) {
+		assert_true(end_window());
+		answer(ATTACH_SILENT);
+		assert_int_equal(joined(), 0);
+	}
+	assert_int_equal(fallen(JFR_SILENT), 3);
+	assert_int_equal(state(), JFR_FAILED);
+	jfr_meet(test.jfr, test.target);
+	assert_null(test.asked); /* not before its interval */
+	assert_false(end_window());
+}
+
+static void time_is_bounded(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	assert_int_equal(joined(), 0); /* five seconds later */
+	assert_int_equal(fallen(JFR_SILENT), 1);
+	answer(ATTACH_DONE); /* too late, but its next window begins there */
+	assert_null(test.read);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+}
+
+static void one_that_lost_its_recording_is_asked_again_later(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_REFUSED);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(state(), JFR_FAILED);
+	test.jfr->wish.interval_ns = 0;
+	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+	answer(ATTACH_DONE);
+	assert_int_equal(state(), JFR_STARTING);
+}
+
+static void another_wish_begins_anew(void **unused)
+{
+	struct jfr_wish wish = {1U << PROBE_ONCPU | 1U << PROBE_MEM, 10, NS_PER_S};
+
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell(0, false);
+	jfr_set(test.jfr, &wish);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+	assert_int_equal(test.asked->order.recorded, wish.probes);
+	assert_int_equal(joined(), 0);
+	wish.probes = 0;
+	jfr_set(test.jfr, &wish);
+	assert_int_equal(asked_for(), ATTACH_JFR_START); /* it is still asked that */
+	answer(ATTACH_DONE);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	answer(ATTACH_DONE);
+	assert_null(test.jfr->all);
+}
+
+static bool nobody(void *arg, const struct target *target)
+{
+	(void)arg;
+	(void)target;
+	return false;
+}
+
+static void one_that_is_not_wanted_stops_and_may_come_back(void **unused)
+{
+	(void)unused;
+	record();
+	jfr_sweep(test.jfr, nobody, NULL);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	assert_int_equal(state(), JFR_NONE);
+	assert_true(jfr_has(test.jfr, test.target));
+	jfr_meet(test.jfr, test.target);
+	answer(ATTACH_DONE);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+	answer(ATTACH_DONE);
+	jfr_stop(test.jfr);
+	answer(ATTACH_SILENT);
+	assert_false(jfr_has(test.jfr, test.target));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_second_window_is_its_own),
+		TEST(what_it_is_told_of_borders),
+		TEST(one_that_begins_elsewhere_is_not_taken),
+		TEST(after_one_without_an_answer_is_one_that_does_not_join),
+		TEST(one_that_is_silent_is_given_up),
+		TEST(time_is_bounded),
+		TEST(one_that_lost_its_recording_is_asked_again_later),
+		TEST(another_wish_begins_anew),
+		TEST(one_that_is_not_wanted_stops_and_may_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
