@@ -21,8 +21,7 @@ static int on_mapped(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
-/* Hands on what programs have mapped and given back meanwhile. */
-static void read_mapped(struct tracer *tracer)
+void tracer_read_mapped(struct tracer *tracer)
 {
 	if (tracer->mapped_ring)
 		ring_buffer__consume(tracer->mapped_ring);
@@ -30,7 +29,7 @@ static void read_mapped(struct tracer *tracer)
 
 static void mapped_ready(void *arg)
 {
-	read_mapped(arg);
+	tracer_read_mapped(arg);
 }
 
 /* What a program did before it ended, or another one began, comes first. */
@@ -38,7 +37,7 @@ static int on_life(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 
-	read_mapped(tracer);
+	tracer_read_mapped(tracer);
 	if (bytes >= sizeof(struct life_event))
 		tracer->events.life(tracer->events.arg, data);
 	return 0;
@@ -88,7 +87,7 @@ void tracer_read_stacks(struct tracer *tracer)
 	tracer_read_life(tracer);
 	if (tracer->stack_ring)
 		ring_buffer__consume(tracer->stack_ring);
-	read_mapped(tracer);
+	tracer_read_mapped(tracer);
 }
 
 void tracer_read_late(void *arg)
