@@ -34,11 +34,6 @@ static __always_inline uint64_t python_word(const struct python_walk *python, ui
 	return python->words[offset / 8 & (PYTHON_STATE_WORDS - 1)];
 }
 
-static __always_inline uint8_t python_byte(const struct python_walk *python, uint32_t offset)
-{
-	return python_word(python, offset) >> offset % 8 * 8;
-}
-
 /* Reads so many words into python->words. */
 static __always_inline bool python_read(struct python_walk *python, uint32_t words, uint64_t from)
 {

@@ -3,27 +3,8 @@
 
 #include "base/utf8.h"
 
-void escape_text(struct buf *out, const char *text, size_t len,
-		 const char *(*replacement)(const char *at, size_t left, size_t *bytes))
-{
-	size_t begin = 0, at = 0; /* what stays is added in one piece */
-
-	while (at < len) {
-		size_t bytes;
-		const char *instead = replacement(text + at, len - at, &bytes);
-
-		if (instead) {
-			buf_add(out, text + begin, at - begin);
-			buf_str(out, instead);
-			begin = at + bytes;
-		}
-		at += bytes;
-	}
-	buf_add(out, text + begin, len - begin);
-}
-
 /*
- * What stands in the text instead of the character at `text`, which is *bytes long; NULL: itself.
+ * What stands instead of the character at `text`, which is *bytes long; NULL: itself.
  * U+0085, U+2028 and U+2029 end a line for many a reader, so they are blanks like the other ones.
  */
 static const char *folded_replacement(const char *text, size_t len, size_t *bytes)
@@ -46,5 +27,18 @@ static const char *folded_replacement(const char *text, size_t len, size_t *byte
 
 void folded_name(struct buf *out, const char *name, size_t len)
 {
-	escape_text(out, name, len, folded_replacement);
+	size_t begin = 0, at = 0; /* what stays is added in one piece */
+
+	while (at < len) {
+		size_t bytes;
+		const char *instead = folded_replacement(name + at, len - at, &bytes);
+
+		if (instead) {
+			buf_add(out, name + begin, at - begin);
+			buf_str(out, instead);
+			begin = at + bytes;
+		}
+		at += bytes;
+	}
+	buf_add(out, name + begin, len - begin);
 }

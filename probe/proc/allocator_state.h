@@ -29,9 +29,8 @@ struct allocator_name {
 extern const struct allocator_name allocator_names[];
 extern const size_t allocator_names_count;
 
-/* How many there may be, and the longest of them. */
+/* How many there may be. */
 #define ALLOCATOR_NAMES_MAX 128
-#define ALLOCATOR_NAME_MAX  48
 
 /* Leaves out those that hand on their calls: `wraps[i]` says whether functions[i] may. Negative
  * errno of reading. */

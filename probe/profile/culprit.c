@@ -34,14 +34,12 @@ void culprit_find(struct culprit *culprit, const struct slow_event *event,
 	if (event->slices_count)
 		culprit->before = slices[0];
 	for (uint32_t i = 0; i < event->slices_count; i++) {
-		culprit->known_ns += part_ns(event, &slices[i]);
 		uint64_t sum = slices[i].tid ? sum_of(event, slices, slices[i].tid) : 0;
 
 		if (sum <= culprit->most_ns)
 			continue;
 		culprit->most_ns = sum;
 		culprit->most_tid = slices[i].tid;
-		culprit->most_tgid = slices[i].tgid;
 		memcpy(culprit->most_comm, slices[i].comm, sizeof(culprit->most_comm));
 	}
 }

@@ -10,10 +10,9 @@ struct culprit {
 	struct slice before;
 	/* The task that had the CPU longest while the other one waited, and how long; idle isn't a
 	 * task. tid 0: none was seen. */
-	uint32_t most_tid, most_tgid;
+	uint32_t most_tid;
 	uint64_t most_ns;
 	char most_comm[COMM_BYTES];
-	uint64_t known_ns; /* of the wait, what the slices tell: they may be too many to remember */
 };
 
 /* `slices` are event->slices_count, newest first (struct slow_event). */

@@ -82,11 +82,6 @@ void cuts_forget(struct cuts *cuts, uint64_t until_ns)
 		map_del(cuts->times, &old[i]);
 }
 
-size_t cuts_count(const struct cuts *cuts)
-{
-	return map_count(cuts->times);
-}
-
 uint64_t cuts_refused(const struct cuts *cuts)
 {
 	return cuts->refused;

@@ -25,7 +25,5 @@ uint64_t cuts_get(const struct cuts *cuts, uint32_t pid);
 /* Forgets those up to that time: nothing is there any more that they cut off. */
 void cuts_forget(struct cuts *cuts, uint64_t until_ns);
 
-size_t cuts_count(const struct cuts *cuts);
-
 /* Since the start. */
 uint64_t cuts_refused(const struct cuts *cuts);

@@ -58,9 +58,6 @@ struct engine {
 /* Tells targets what all subscribers want. -errno of reading /proc, -ENOMEM */
 int engine_reselect(struct engine *engine);
 
-/* What processes have had of their CPUs, if it wasn't read just before. */
-void engine_read_times(struct engine *engine);
-
 /* What found no room among what is held, by view, since the start. */
 void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
 

@@ -70,7 +70,8 @@ static void begin_window(void *arg, struct subscriber *subscriber, enum probe pr
 		subscriber->since_window[probe] = *(uint64_t *)arg;
 }
 
-void engine_read_times(struct engine *engine)
+/* What processes have had of their CPUs, if it wasn't read just before. */
+static void read_times(struct engine *engine)
 {
 	int r = times_read(engine->times, engine->tracer, engine->targets);
 
@@ -80,7 +81,7 @@ void engine_read_times(struct engine *engine)
 
 void engine_window_began(void *arg, uint64_t window)
 {
-	engine_read_times(arg); /* before those that have ended are forgotten */
+	read_times(arg); /* before those that have ended are forgotten */
 	each_collected(arg, begin_window, &window);
 }
 
@@ -272,6 +273,6 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 void engine_times(struct engine *engine,
 		  void (*each)(void *arg, const struct process_times *process), void *arg)
 {
-	engine_read_times(engine);
+	read_times(engine);
 	times_each(engine->times, each, arg);
 }

@@ -96,7 +96,7 @@ void profile_tell_jfr(struct profile *profile, int pid)
 static int add_part(struct profile *profile, const struct profile *from, uint32_t node)
 {
 	_cleanup_free_ uint32_t *numbers = NULL;
-	int r = tree_merge_numbered(profile->tree, from->tree, node, &numbers);
+	int r = tree_merge(profile->tree, from->tree, node, &numbers);
 
 	return r < 0 ? r : records_merge(profile->records, from->records, numbers);
 }

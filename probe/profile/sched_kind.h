@@ -8,8 +8,6 @@
 #include "profile/kind.h"
 #include "scheduler.h"
 
-#define SCHED_PROBES ((1u << SCHED_COUNT) - 1)
-
 struct sched_kind {
 	const char *name;	       /* in URLs and bodies */
 	const char *what;	       /* what it counts, for people */

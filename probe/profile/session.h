@@ -71,7 +71,7 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg);
 void session_set_retention(struct session *session, const struct retention_limits *limits);
 
 struct session_stats {
-	uint64_t files_written, files_failed;
+	uint64_t files_written;
 	struct cleaner_stats cleaned;
 	uint64_t files_causes[FILES_CAUSES]; /* of these that failed */
 	uint64_t unwritten;		     /* their weight */

@@ -23,7 +23,6 @@ static void written(void *arg, const struct files_result *result)
 	struct session *session = arg;
 
 	session->stats.files_written += result->written;
-	session->stats.files_failed += result->failed;
 	for (int i = 0; i < FILES_CAUSES; i++)
 		session->stats.files_causes[i] += result->causes[i];
 	session->stats.unwritten += result->unwritten;
@@ -37,7 +36,7 @@ static void written(void *arg, const struct files_result *result)
 /* Where there is no memory even to begin. */
 static void lose_period(struct session *session, const struct profile *profile)
 {
-	struct files_result result = {.failed = 1, .unwritten = profile->weight};
+	struct files_result result = {.unwritten = profile->weight};
 
 	result.causes[FILES_NO_MEMORY] = 1;
 	snprintf(result.last, sizeof(result.last), "%s: no memory to write a period's files",
@@ -54,7 +53,6 @@ static void end_reading(struct session *session, int error)
 	struct files_result result = {0};
 
 	if (error < 0) {
-		result.failed = 1;
 		result.causes[memory ? FILES_NO_MEMORY : FILES_OTHER] = 1;
 		snprintf(result.last, sizeof(result.last),
 			 "%s: what is held can't be read, and has no files: %s",

@@ -59,7 +59,7 @@ static inline void records_freep(struct records **records)
  * it was not added. */
 int records_add(struct records *records, const struct record *record);
 
-/* Adds those whose node has a number in `numbers` (tree_merge_numbered()), as that. -ENOSPC,
+/* Adds those whose node has a number in `numbers` (tree_merge()), as that. -ENOSPC,
  * -ENOMEM: a part was added. */
 int records_merge(struct records *into, const struct records *from, const uint32_t *numbers);
 

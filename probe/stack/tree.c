@@ -193,15 +193,7 @@ static int merge(struct tree *into, const struct tree *from, uint32_t start, uin
 	return 0;
 }
 
-int tree_merge(struct tree *into, const struct tree *from, uint32_t start)
-{
-	_cleanup_free_ uint32_t *numbers = NULL;
-
-	return tree_merge_numbered(into, from, start, &numbers);
-}
-
-int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t start,
-			uint32_t **numbers)
+int tree_merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t **numbers)
 {
 	*numbers = calloc(from->count, sizeof(**numbers));
 	return *numbers ? merge(into, from, start, *numbers) : -ENOMEM;
@@ -210,19 +202,6 @@ int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t sta
 struct frame tree_frame_of(const struct tree *tree, uint32_t node)
 {
 	return frames_get(tree->frames, tree->nodes[node].frame);
-}
-
-const char *tree_name(const struct tree *tree, uint32_t node, size_t *len)
-{
-	struct frame frame = tree_frame_of(tree, node);
-
-	*len = frame.name_len;
-	return frame.name;
-}
-
-enum frame_type tree_type(const struct tree *tree, uint32_t node)
-{
-	return tree->nodes[node].type;
 }
 
 uint32_t tree_parent(const struct tree *tree, uint32_t node)

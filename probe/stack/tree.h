@@ -51,18 +51,13 @@ void tree_add_events(struct tree *tree, uint32_t node, uint64_t events);
 void tree_show_events(struct tree *tree);
 
 /* Adds `node` of `from` (TREE_ROOT: all of it), with all below it and with the frames that lead to
- * it, into `into`. -ENOSPC, -ENOMEM: a part was added. */
-int tree_merge(struct tree *into, const struct tree *from, uint32_t node);
-
-/* The same. (*numbers)[n]: the number in `into` of what was node n in `from`; TREE_ROOT: it was not
- * added, or is the root. The caller's to free, also after -ENOSPC; NULL after -ENOMEM. */
-int tree_merge_numbered(struct tree *into, const struct tree *from, uint32_t node,
-			uint32_t **numbers);
+ * it, into `into`. (*numbers)[n]: the number in `into` of what was node n in `from`; TREE_ROOT: it
+ * was not added, or is the root. The caller's to free. -ENOSPC: a part was added; -ENOMEM: so it
+ * may be, or *numbers is NULL. */
+int tree_merge(struct tree *into, const struct tree *from, uint32_t node, uint32_t **numbers);
 
 /* Its texts are borrowed. */
 struct frame tree_frame_of(const struct tree *tree, uint32_t node);
-const char *tree_name(const struct tree *tree, uint32_t node, size_t *len);
-enum frame_type tree_type(const struct tree *tree, uint32_t node);
 
 /* The node above; the root's is the root. */
 uint32_t tree_parent(const struct tree *tree, uint32_t node);

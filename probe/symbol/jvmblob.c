@@ -54,16 +54,25 @@ static int read_head(struct jvm_span *head, struct jvm_reader *reader, uint64_t 
 static void want_fields(struct jvm_span *head, const struct jvm_layout *layout)
 {
 	const uint16_t fields[] = {
-		layout->walk.blob_header,     layout->walk.blob_size,
-		layout->walk.blob_code,	      layout->walk.blob_complete,
-		layout->walk.nmethod_id,      layout->blob_name,
-		layout->blob_code_end,	      layout->blob_oop_maps,
-		layout->nmethod_method,	      layout->nmethod_comp_level,
-		layout->nmethod_immutable,    layout->nmethod_immutable_size,
-		layout->nmethod_mutable,      layout->nmethod_mutable_size,
-		layout->nmethod_scopes_pcs,   layout->nmethod_scopes_pcs_end,
-		layout->nmethod_scopes_data,  layout->nmethod_metadata,
-		layout->nmethod_metadata_end, layout->blob_data,
+		layout->walk.blob_header,
+		layout->walk.blob_size,
+		layout->walk.blob_code,
+		layout->walk.blob_complete,
+		layout->walk.nmethod_id,
+		layout->blob_name,
+		layout->blob_code_end,
+		layout->blob_oop_maps,
+		layout->nmethod_method,
+		layout->nmethod_immutable,
+		layout->nmethod_immutable_size,
+		layout->nmethod_mutable,
+		layout->nmethod_mutable_size,
+		layout->nmethod_scopes_pcs,
+		layout->nmethod_scopes_pcs_end,
+		layout->nmethod_scopes_data,
+		layout->nmethod_metadata,
+		layout->nmethod_metadata_end,
+		layout->blob_data,
 	};
 
 	head->bytes = 0;

@@ -24,12 +24,6 @@ bool jvmcode_is(const struct jvmcode *code, uint64_t word, uint64_t detail)
 	       address >= code->from && address < code->to;
 }
 
-void jvmcode_range(const struct jvmcode *code, uint64_t *from, uint64_t *to)
-{
-	*from = code->from;
-	*to = code->to;
-}
-
 size_t jvmcode_bytes(const struct jvmcode *code)
 {
 	return code->bytes;

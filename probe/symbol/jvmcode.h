@@ -36,9 +36,6 @@ void jvmcode_unref(struct jvmcode *code);
  * all pcs of its nmethod. */
 bool jvmcode_is(const struct jvmcode *code, uint64_t word, uint64_t detail);
 
-/* Where it lies: [*from, *to); an interpreted method is [Method*, Method* + 1). */
-void jvmcode_range(const struct jvmcode *code, uint64_t *from, uint64_t *to);
-
 enum jvm_frame_kind {
 	JVM_COMPILED,
 	JVM_INLINED, /* into the next frame towards the root */

@@ -33,7 +33,7 @@ struct jvm_layout {
 
 	/* nmethod. Its parts are ints: offsets from the blob (to 22), or in its immutable data
 	 * (from 23 on, where nmethod_immutable is an address). */
-	uint16_t nmethod_method, nmethod_comp_level;	     /* a byte is enough of the level */
+	uint16_t nmethod_method;
 	uint16_t nmethod_immutable, nmethod_immutable_size;  /* HOTSPOT_NO: to 22 */
 	uint16_t nmethod_scopes_pcs, nmethod_scopes_pcs_end; /* … where the PcDescs begin and end:
 								the part behind them */
@@ -50,7 +50,7 @@ struct jvm_layout {
 	uint16_t nmethod_mutable, nmethod_mutable_size; /* address, int; HOTSPOT_NO: to 24 */
 	uint8_t nmethod_scopes_data_is_address;
 	uint8_t const_flags_bytes; /* 2 or 4 */
-	uint16_t pcdesc_bytes, pcdesc_pc, pcdesc_scope, pcdesc_flags;
+	uint16_t pcdesc_bytes, pcdesc_pc, pcdesc_scope;
 
 	/* Method, ConstMethod, ConstantPool, Klass, Symbol. */
 	uint16_t const_flags, const_method_bytes; /* _flags, _constMethod_size (in words) */

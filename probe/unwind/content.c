@@ -79,7 +79,8 @@ int content_get(struct tables *tables, struct content **ret, const struct table_
 	return r;
 }
 
-void content_drop(struct tables *tables, struct content *content)
+/* Nobody has it: its words are given back. */
+static void content_drop(struct tables *tables, struct content *content)
 {
 	struct content **link = &tables->contents;
 

@@ -41,7 +41,6 @@ enum {
 	POINTER_DATA = 0x30,
 	POINTER_BASE = 0x70,
 	POINTER_INDIRECT = 0x80,
-	POINTER_NONE = 0xff,
 };
 
 static inline size_t dwarf_left(const struct dwarf_reader *reader)

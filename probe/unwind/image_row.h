@@ -4,8 +4,6 @@
 
 #include "unwind/rule.h"
 
-#define ROW_BITS ((1U << ROW_ADDRESS_SHIFT) - 1)
-
 /* What a row means on a processor. */
 struct row_format {
 	uint8_t sp, fp; /* DWARF numbers */

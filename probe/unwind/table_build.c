@@ -39,7 +39,8 @@ struct build {
 	struct build *next;
 };
 
-void table_fail(struct table *table, enum table_state state, uint64_t *counter)
+/* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
+static void table_fail(struct table *table, enum table_state state, uint64_t *counter)
 {
 	table->state = state;
 	if (!table->patience)

@@ -87,8 +87,6 @@ bool table_address(const struct table *table, uint64_t file_offset, uint64_t byt
 
 /* It is wanted; nothing where it is already under way. */
 void table_ask(struct tables *tables, struct table *table);
-/* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
-void table_fail(struct table *table, enum table_state state, uint64_t *counter);
 void queue_clear(struct tables *tables);
 void hanging_forget(struct tables *tables);
 
@@ -120,8 +118,6 @@ int content_get(struct tables *tables, struct content **ret, const struct table_
 /* How many words of the arena it takes; and whether so many are taken as a whole. */
 size_t content_words(const struct table_image *image);
 bool content_is_whole(size_t words);
-/* Nobody has it: its words are given back. */
-void content_drop(struct tables *tables, struct content *content);
 /* Lets go of those used least, first of those that nobody wants, until it is `words`. How many
  * words; *missed: somebody wanted one of them. */
 size_t contents_evict(struct tables *tables, size_t words, bool *missed);

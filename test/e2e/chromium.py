@@ -1,5 +1,4 @@
 """Chromium without a window, driven over its DevTools protocol; nothing else is between."""
-import base64
 import json
 import os
 import shutil
@@ -190,7 +189,3 @@ class Page:
     def type(self, text):
         for letter in text:
             self.key(letter)
-
-    def screenshot(self, path):
-        data = self.call("Page.captureScreenshot", format="png")["data"]
-        Path(path).write_bytes(base64.b64decode(data))

@@ -4,15 +4,19 @@ import functools
 import shutil
 import signal
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from chromium import Chromium, missing
+from drawing import FOLDED
 from helpers import Daemon, Target, missing_privilege, program, wait_for
 from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
 from pythons import Place, missing_versions, pythons
+from screen import open_picture, render
 from waiting import ready
 
 TEST_SECONDS = 120
@@ -217,3 +221,33 @@ def vm(java, work, vms):
     yield run
     for one in vms:
         one.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    browser = Chromium()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def draw(chromium, work):
+    """draw(folded, options…): a context with that picture in a page of its own (drawing.py)."""
+
+    @contextmanager
+    def draw(folded=FOLDED, *options, at="", **kwargs):
+        path = work / "picture.svg"
+        path.write_text(render(folded, *options))
+        with open_picture(chromium, path.as_uri() + at, **kwargs) as picture:
+            yield picture
+
+    return draw
+
+
+@pytest.fixture
+def picture(draw):
+    with draw() as picture:
+        yield picture

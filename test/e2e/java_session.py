@@ -4,16 +4,14 @@ The program is stopped (SIGSTOP) before the first sample and before the last is 
 those of the samples.
 """
 import os
-import shutil
 import signal
-import tempfile
 import time
-from pathlib import Path
 from typing import NamedTuple
 
-from helpers import HZ, Daemon
+from helpers import HZ
 from java_truth import Truth
 from javas import Leaves
+from kept import Session
 from observer import Observer
 
 ENOUGH = 300  # samples of each leaf
@@ -30,28 +28,10 @@ class Measured(NamedTuple):
     inline_unknown: int
 
 
-class Session:
-    """A daemon, and what it said of the programs of each VM."""
+class JavaSession(Session):
+    """What it said of the programs of each VM."""
 
-    def __init__(self):
-        self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
-        self.daemon = Daemon(self.work).start()
-        self.known = {}
-
-    def done(self):
-        try:
-            self.daemon.done()
-        finally:
-            shutil.rmtree(self.work)
-
-    def of(self, java, mode="plain"):
-        if (java, mode) not in self.known:
-            self.known[java, mode] = None  # unless it can be measured, once
-            self.known[java, mode] = self.measure(java, mode)
-        assert self.known[java, mode], "not measured"
-        return self.known[java, mode]
-
-    def measure(self, java, mode):
+    def measure(self, java, mode="plain"):
         program = Leaves(java, self.work, mode)
         try:
             return self.sampled(program)

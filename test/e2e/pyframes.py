@@ -1,6 +1,5 @@
 """Python's frames in a profile, and the programs of test/programs/python with lines that are known."""
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 from helpers import ROOT

@@ -10,10 +10,11 @@ import pytest
 
 import java_symbols
 from folded import Profile
-from helpers import HZ, missing_privilege, wait_for
-from java_session import Session
+from helpers import HZ, wait_for
+from java_session import JavaSession
 from java_truth import OUTSIDE, Truth, merged
 from javas import all_leaves, javas
+from kept import session_of
 
 OTHER = 31337
 pytestmark = pytest.mark.usefixtures("vms")
@@ -209,7 +210,7 @@ LONGEST = 40  # the last one begins before
 ENOUGH = 100  # samples of each leaf
 
 
-class Told(Session):
+class Told(JavaSession):
     def sampled(self, program):
         wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
         profile(self.daemon, program, thread_frame=1)
@@ -232,14 +233,7 @@ class Told(Session):
         return Profile(answer.text).stacks
 
 
-@pytest.fixture(scope="module")
-def told():
-    reason = missing_privilege()
-    if reason:
-        pytest.skip(reason)
-    begun = Told()
-    yield begun
-    begun.done()
+told = session_of(Told)
 
 
 HERE = javas()

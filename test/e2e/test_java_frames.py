@@ -11,6 +11,7 @@ import pytest
 
 from helpers import BIN, wait_for
 from javas import CLASSES, SOURCES, javas
+from outputs import assert_outputs_agree, tree_as_folded
 from waiting import stands_by
 
 HZ = 997
@@ -172,38 +173,24 @@ def test_what_waits_is_below_its_method(profiler, start, java):
     assert any(s.frames[2] == "[jvm]" for s in vms), vms
 
 
-def java_weights(tree, found=None):
-    """{(name, file, line, kind): weight} of .json, where it is a Java method's."""
-    found = {} if found is None else found
-    kinds = {"jit": "j", "inlined": "i", "interpreted": "0"}
-    if tree["kind"] in kinds and "." in tree["name"]:
-        key = (tree["name"], tree.get("file"), tree.get("line"), kinds[tree["kind"]])
-        found[key] = found.get(key, 0) + tree["total"]
-    for child in tree["children"]:
-        java_weights(child, found)
-    return found
+def method_of_node(node):
+    """(name, file, line, kind) of .json's node, where it is a Java method's."""
+    kind = {"jit": "j", "inlined": "i", "interpreted": "0"}.get(node["kind"])
+    return (node["name"], node.get("file"), node.get("line"), kind) if kind and "." in node["name"] else None
 
 
-def folded_weights(profile):
-    found = {}
-    for stack in profile.stacks:
-        for frame in filter(None, map(shown, stack.frames)):
-            key = (frame.name + (frame.types or ""), frame.file, frame.line, frame.kind)
-            found[key] = found.get(key, 0) + stack.value
-    return found
+def method_of_frame(text):
+    frame = shown(text)
+    return frame and (frame.name + (frame.types or ""), frame.file, frame.line, frame.kind)
 
 
 @pytest.mark.parametrize("java", each()[-1:])
 def test_all_outputs_have_method_file_and_line(profiler, start, java):
     target = start_shown(start, java)
     profile = profiled(profiler, target)
-    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
-    assert java_weights(tree) == folded_weights(profile)
-    assert tree["total"] == profile.total()
-    svg = profiler.get(f"/flamegraph/oncpu.svg?pid={target.pid}").text
-    assert re.search(r"<title>shown.Shown.byReflection \(Shown.java:\d+\)_\[[j0i]\] \(", svg)
-    lines = profiler.get(f"/flamegraph/oncpu.jsonl?pid={target.pid}").text
-    assert re.search(r";shown.Shown.byReflection \(Shown.java:\d+\)_\[[j0i]\]", lines)
+    frame = r"shown.Shown.byReflection \(Shown.java:\d+\)_\[[j0i]\]"
+    assert_outputs_agree(profiler, target.pid, profile, method_of_node, method_of_frame,
+                         rf"<title>{frame} \(", f";{frame}")  # fmt: skip
     text = PROGRAM.read_text().split("\n")
     for frame in filter(None, map(shown, profile.frames())):
         if frame.file == "Shown.java" and frame.line and frame.name.endswith(".byReflection"):
@@ -217,8 +204,7 @@ def test_all_outputs_have_method_file_and_line(profiler, start, java):
 def test_frames_are_told_apart_by_their_detail(profiler, start, java, detail, types):
     target = start_shown(start, java)
     profile = profiled(profiler, target, frame_detail=detail)
-    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
-    assert java_weights(tree) == folded_weights(profile)
+    tree_as_folded(profiler, target.pid, profile, method_of_node, method_of_frame)
     frames = [frame for frame in map(shown, profile.frames()) if frame]
     assert not any(frame.file or frame.line for frame in frames)
     assert {frame.types for frame in frames if frame.name == WORK} == types

@@ -3,10 +3,11 @@ each kind of code (test/programs/java/truth/), as the VM is, with debug informat
 frame pointers. All of it was compiled before the profile began."""
 import pytest
 
-from helpers import missing_privilege, same_time
-from java_session import Session
+from helpers import same_time
+from java_session import JavaSession
 from java_truth import OUTSIDE, Told, Truth, merged
 from javas import MODES, all_leaves, javas, missing_releases
+from kept import session_of
 
 LEAST = 100  # samples of a leaf
 ROOTED = 0.98  # of a leaf's; of all together:
@@ -20,14 +21,7 @@ LIBRARY = ("truth.Stubs$Checksum", "truth.Stubs$Sine", "truth.Stubs$Big", "truth
            "truth.Calls$Thrown", "truth.Storms$Replaced", "truth.Storms$Trapped")  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def session():
-    reason = missing_privilege()
-    if reason:
-        pytest.skip(reason)
-    begun = Session()
-    yield begun
-    begun.done()
+session = session_of(JavaSession)
 
 
 HERE = javas()

@@ -12,7 +12,7 @@ import pytest
 
 import oracle
 from helpers import wait_for
-from pyframes import assert_share, functions, known, python_frames, share
+from pyframes import assert_share, functions, python_frames, share
 from waiting import ended, go, let_go, stands_by, told
 
 HZ = 999

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import wait_for
+from outputs import assert_outputs_agree, json_weights, tree_as_folded
 from pythons import SOURCES, pythons
 
 HZ = 997
@@ -122,26 +123,14 @@ def test_native_stack_shows_the_interpreters_own_frames_below_each_entry(profile
         assert loops >= RIGHT * total, recursive
 
 
-def python_weights(node, above=(), found=None):
-    """{(name, file, line): own weight} of JSON's Python frames."""
-    found = {} if found is None else found
-    if node["kind"] == "python":
-        key = (node["name"], node.get("file"), node.get("line"))
-        found[key] = found.get(key, 0) + node["total"]
-    for child in node["children"]:
-        python_weights(child, above, found)
-    return found
+def function_of_node(node):
+    """(name, file, line) of .json's node, where it is Python's."""
+    return (node["name"], node.get("file"), node.get("line")) if node["kind"] == "python" else None
 
 
-def folded_weights(profile):
-    found = {}
-    for stack in profile.stacks:
-        for frame in stack.frames:
-            match = PYTHON.fullmatch(frame)
-            if match:
-                key = (match[1], match[2], int(match[3]) if match[3] else None)
-                found[key] = found.get(key, 0) + stack.value
-    return found
+def function_of_frame(frame):
+    match = PYTHON.fullmatch(frame)
+    return match and (match[1], match[2], int(match[3]) if match[3] else None)
 
 
 def recursive_names(profile, name):
@@ -152,13 +141,9 @@ def recursive_names(profile, name):
 def test_all_outputs_have_function_file_and_line(profiler, start, interpreter):
     target = start_shown(start, interpreter)
     profile = profiled(profiler, target)
-    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
-    assert python_weights(tree) == folded_weights(profile)
-    assert tree["total"] == profile.total()
-    svg = profiler.get(f"/flamegraph/oncpu.svg?pid={target.pid}").text
-    assert re.search(r'<path class="y\d"[^>]*><title>work \(shown.py:\d+\)_\[p\] \(', svg)
-    lines = profiler.get(f"/flamegraph/oncpu.jsonl?pid={target.pid}").text
-    assert re.search(r";Sorter.key \(shown.py:\d+\)_\[p\]", lines)
+    assert_outputs_agree(profiler, target.pid, profile, function_of_node, function_of_frame,
+                         r'<path class="y\d"[^>]*><title>work \(shown.py:\d+\)_\[p\] \(',
+                         r";Sorter.key \(shown.py:\d+\)_\[p\]")  # fmt: skip
     assert len(recursive_names(profile, "work")) > 1, "several of its lines run"
 
 
@@ -168,10 +153,8 @@ def test_by_name_a_function_is_one_frame_whatever_its_lines(profiler, start, int
     profile = profiled(profiler, target, frame_detail="name")
     assert right(profile, interpreter) >= RIGHT
     assert recursive_names(profile, "work") == {"work (shown.py)_[p]"}
-    tree = profiler.get(f"/flamegraph/oncpu.json?pid={target.pid}").json()
-    weights = python_weights(tree)
-    assert weights == folded_weights(profile)
-    assert all(line is None for _, _, line in weights)
+    tree = tree_as_folded(profiler, target.pid, profile, function_of_node, function_of_frame)
+    assert all(line is None for _, _, line in json_weights(tree, function_of_node))
     assert profiler.settings()["params"]["frame_detail"] == "name"
 
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from helpers import Daemon, missing_privilege, same_time, wait_for
+from helpers import same_time, wait_for
+from kept import Session, session_of
 from observer import Observer
 from python_truth import Truth, judged, python_frames
 from pythons import Place, Running, missing_versions, pythons
@@ -68,29 +69,11 @@ def cpu_ns(pid):
     return sum(int(task.read_text().split()[0]) for task in tasks)
 
 
-class Session:
-    """A daemon, and what it said of the programs of each version."""
-
-    def __init__(self):
-        self.work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
-        self.daemon = Daemon(self.work).start()
-        self.known = {}
-
-    def done(self):
-        try:
-            self.daemon.done()
-        finally:
-            shutil.rmtree(self.work)
-
-    def of(self, python, which):
-        """{name: Measured} of the programs on a CPU, or of the one that waits."""
-        if (python, which) not in self.known:
-            self.known[python, which] = {}  # unless it can be measured, once
-            self.known[python, which] = self.measure(python, which)
-        assert self.known[python, which], "not measured"
-        return self.known[python, which]
+class PythonSession(Session):
+    """What it said of the programs of each version."""
 
     def measure(self, python, which):
+        """{name: Measured} of the programs on a CPU, or of the one that waits."""
         place, running = Place(python, self.work), []
         try:
             extension = place.build_extension()
@@ -146,14 +129,7 @@ class Session:
         return {running[0].name: Measured(found, stacks, {}, 0, 0)}
 
 
-@pytest.fixture(scope="module")
-def session():
-    reason = missing_privilege()
-    if reason:
-        pytest.skip(reason)
-    begun = Session()
-    yield begun
-    begun.done()
+session = session_of(PythonSession)
 
 
 def measured(session, python, name, which="oncpu"):

@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "bpf/sample.h"
-#include "symbol/jvmcode.h"
+#include "symbol/jvmcode_state.h"
 
 #define MEMORY_AT    0x7f0000000000 /* pointers in the corpus lead there */
 #define HEAP_BYTES   0x2000	    /* of it is the code cache, behind which is its map */
@@ -49,10 +49,9 @@ static void check_code(struct jvmcode *code, uint64_t word, uint64_t detail)
 {
 	const uint64_t java = (uint64_t)FRAME_JAVA << FRAME_KIND_SHIFT;
 	const uint64_t returns = (uint64_t)FRAME_JAVA_RETURN << FRAME_KIND_SHIFT;
-	uint64_t from, to;
+	uint64_t from = code->from, to = code->to;
 
 	demand(jvmcode_is(code, word, detail) && !jvmcode_is(code, word, detail ^ 1));
-	jvmcode_range(code, &from, &to);
 	demand(from < to && jvmcode_bytes(code) < 8 << 20);
 	check_frames(code, word, detail);
 	for (uint64_t i = 0; i < 64; i++) {

@@ -16,6 +16,7 @@
 
 #include "jvm_agent/format.h"
 #include "sample.h"
+#include "symbol/jvmcode_state.h"
 #include "symbol/jvmfile.h"
 
 #define HEADER_BYTES 8
@@ -72,10 +73,9 @@ static void check_piece(struct jvmcode *code, uint64_t address)
 {
 	static const uint64_t kinds[] = {FRAME_JAVA, FRAME_JAVA_RETURN};
 	struct jvm_frame frames[JVM_FRAMES_MAX];
-	uint64_t from, to;
+	uint64_t from = code->from, to = code->to;
 	bool unsure;
 
-	jvmcode_range(code, &from, &to);
 	demand(from <= address && address < to);
 	for (uint64_t pc = from; pc < to && pc < from + 300; pc++) {
 		uint64_t word = kinds[pc & 1] << FRAME_KIND_SHIFT | pc;

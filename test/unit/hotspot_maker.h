@@ -17,7 +17,6 @@
 #define RETURN_ENTRY  (INTERPRETER + 0x800) /* behind no call */
 #define FROZEN	      (HEAP + 0x8000)
 #define CALLER	      (CODE + 0x110) /* of 2 words, in C */
-#define NO_MORE	      0
 
 static struct hotspot vm;
 

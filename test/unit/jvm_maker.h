@@ -107,7 +107,6 @@ static inline void jvm_init_blobs(struct jvm_layout *layout, uint32_t version)
 	layout->blob_oop_maps = 48;
 	layout->walk.nmethod_id = 56;
 	layout->nmethod_method = 64;
-	layout->nmethod_comp_level = 72;
 	layout->nmethod_scopes_pcs = 76;
 	layout->nmethod_scopes_pcs_end = 80;
 	layout->nmethod_scopes_data = 88;

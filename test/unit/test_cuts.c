@@ -49,12 +49,12 @@ static void test_old_ones_are_forgotten_and_make_room(void **state)
 	for (uint32_t pid = 1; pid <= 1000; pid++)
 		assert_int_equal(cuts_note(cuts, pid, pid), 0);
 	cuts_forget(cuts, 600);
-	assert_int_equal(cuts_count(cuts), 400);
 	assert_int_equal(cuts_get(cuts, 600), 0);
 	assert_int_equal(cuts_get(cuts, 601), 601);
 	assert_int_equal(cuts_note(cuts, 5, 2000), 0);
 	cuts_forget(cuts, UINT64_MAX);
-	assert_int_equal(cuts_count(cuts), 0);
+	for (uint32_t pid = 1; pid <= 1000; pid++)
+		assert_int_equal(cuts_get(cuts, pid), 0);
 	cuts_free(cuts);
 }
 

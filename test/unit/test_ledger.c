@@ -62,16 +62,15 @@ static bool knows(struct ledger *ledger, uint64_t number)
 	struct stack_key key = key_of(number);
 	struct ledger_stack stack;
 	char site[32];
-	size_t len;
 
 	if (!ledger_get(ledger, &key, &stack))
 		return false;
 	snprintf(site, sizeof(site), "site%llu", (unsigned long long)number);
 	const struct tree *tree = ledger_tree(ledger);
 	uint32_t above = tree_parent(tree, stack.node);
-	assert_string_equal(tree_name(tree, stack.node, &len), "malloc");
-	assert_string_equal(tree_name(tree, above, &len), site);
-	assert_string_equal(tree_name(tree, tree_parent(tree, above), &len), "main");
+	assert_string_equal(tree_frame_of(tree, stack.node).name, "malloc");
+	assert_string_equal(tree_frame_of(tree, above).name, site);
+	assert_string_equal(tree_frame_of(tree, tree_parent(tree, above)).name, "main");
 	assert_string_equal(stack.who.process, "app");
 	assert_string_equal(stack.who.thread, "worker");
 	assert_int_equal(stack.who.start_ticks, 9);

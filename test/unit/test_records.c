@@ -167,13 +167,12 @@ static void selecting_a_process_takes_its_records_and_no_others(void **state)
 {
 	_cleanup_profile_ struct profile *profile = new_profile(), *selected = NULL;
 	_cleanup_free_ struct record *list = NULL;
-	size_t len;
 
 	(void)state;
 	assert_int_equal(profile_select(&selected, profile, 12), 0);
 	assert_int_equal(records_list(selected->records, &list), 2);
 	assert_int_equal(list[0].weight + list[1].weight, 3);
-	assert_string_equal(tree_name(selected->tree, list[0].key.node, &len), "f");
+	assert_string_equal(tree_frame_of(selected->tree, list[0].key.node).name, "f");
 }
 
 static void merging_profiles_adds_records_of_equal_stacks(void **state)

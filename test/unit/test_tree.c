@@ -62,7 +62,7 @@ static void the_same_frame_below_the_same_parent_is_one_node(void **state)
 	assert_int_equal(tree_child(tree, a, FRAME_TYPE_NATIVE, "abc", 1), b);
 	assert_int_equal(node_count(tree), 4);
 	assert_int_equal(tree_parent(tree, b), a);
-	assert_int_equal(tree_type(tree, b), FRAME_TYPE_NATIVE);
+	assert_int_equal(tree_frame_of(tree, b).type, FRAME_TYPE_NATIVE);
 	assert_int_equal(weight_of(tree), 0);
 }
 
@@ -169,7 +169,7 @@ static void siblings_of_one_name_are_in_order_of_file_and_line(void **state)
 	child_with(tree, child_with(tree, TREE_ROOT, "f", "a.py", 3), "g", "a.py", 7);
 	child_with(tree, TREE_ROOT, "e", "c.py", 1);
 	/* Sources are kept where trees are merged. */
-	assert_int_equal(tree_merge(other, tree, TREE_ROOT), 0);
+	assert_int_equal(merge(other, tree, TREE_ROOT), 0);
 	assert_int_equal(tree_walk(other, TREE_ROOT, &visitor, &walk), 0);
 	assert_string_equal(walk.text, "  0\n"
 				       "e c.py 1\n"
@@ -261,7 +261,7 @@ static void merging_adds_weights_and_keeps_what_is_there(void **state)
 	add(from, "a;b", 4);
 	add(from, "a", 5);
 	tree_add(from, TREE_ROOT, 6);
-	assert_int_equal(tree_merge(into, from, TREE_ROOT), 0);
+	assert_int_equal(merge(into, from, TREE_ROOT), 0);
 	assert_folded(into, TREE_ROOT, "[unknown] 6\na 5\na;b 5\nc 2\nx;y 3\n");
 	assert_int_equal(weight_of(into), 21);
 	assert_folded(from, TREE_ROOT, "[unknown] 6\na 5\na;b 4\nx;y 3\n");
@@ -278,7 +278,7 @@ static void a_second_value_goes_with_the_weight_and_can_take_its_place(void **st
 	tree_add_events(from, most, UINT64_MAX);
 	tree_add_events(from, most, 1);
 	add(from, "a", 50);
-	assert_int_equal(tree_merge(into, from, TREE_ROOT), 0);
+	assert_int_equal(merge(into, from, TREE_ROOT), 0);
 	assert_folded(into, TREE_ROOT, "a 50\na;b 300\na;c 1\n");
 	tree_show_events(into);
 	assert_folded(into, TREE_ROOT, "a;b 3\na;c 72057594037927935\n");
@@ -297,7 +297,7 @@ static void merging_a_subtree_brings_the_way_to_it_without_its_weights(void **st
 	add(from, "a;b;e", 16);
 	add(from, "f", 32);
 	tree_add(from, TREE_ROOT, 64);
-	assert_int_equal(tree_merge(into, from, node), 0);
+	assert_int_equal(merge(into, from, node), 0);
 	assert_folded(into, TREE_ROOT, "a;b;c 4\na;b;c;d 8\n");
 	assert_int_equal(weight_of(into), 12);
 	assert_int_equal(node_count(into), 5);
@@ -310,8 +310,8 @@ static void a_leaf_and_a_weightless_node_can_be_merged(void **state)
 	uint32_t leaf = add(from, "a;b", 7), empty = child(from, leaf, FRAME_TYPE_NATIVE, "empty");
 
 	(void)state;
-	assert_int_equal(tree_merge(into, from, leaf), 0);
-	assert_int_equal(tree_merge(into, from, empty), 0);
+	assert_int_equal(merge(into, from, leaf), 0);
+	assert_int_equal(merge(into, from, empty), 0);
 	assert_int_equal(weight_of(into), 7);
 	assert_folded(into, TREE_ROOT, "a;b 7\n");
 	assert_folded(from, empty, "");
@@ -326,7 +326,7 @@ static void merging_tells_which_node_became_which(void **state)
 
 	(void)state;
 	child(into, TREE_ROOT, FRAME_TYPE_NATIVE, "first");
-	assert_int_equal(tree_merge_numbered(into, tree, right, &numbers), 0);
+	assert_int_equal(tree_merge(into, tree, right, &numbers), 0);
 	assert_int_equal(numbers[right], child(into, TREE_ROOT, FRAME_TYPE_NATIVE, "right"));
 	assert_int_equal(numbers[left], TREE_ROOT); /* not asked for */
 	assert_int_equal(numbers[TREE_ROOT], TREE_ROOT);
@@ -348,7 +348,7 @@ static void the_bound_of_nodes_is_kept(void **state)
 	assert_int_equal(node_count(tree), 100);
 	_cleanup_tree_ struct tree *other = new_tree();
 	add(other, "another", 1);
-	assert_int_equal(tree_merge(tree, other, TREE_ROOT), -ENOSPC);
+	assert_int_equal(merge(tree, other, TREE_ROOT), -ENOSPC);
 	assert_int_equal(weight_of(tree), 99);
 }
 
@@ -377,7 +377,7 @@ static void a_hundred_thousand_frames_deep_is_no_recursion(void **state)
 	tree_add(tree, node, 1);
 	_cleanup_free_ char *text = folded(tree, TREE_ROOT);
 	assert_int_equal(strlen(text), 2 * 100000 + 2);
-	assert_int_equal(tree_merge(into, tree, node), 0);
+	assert_int_equal(merge(into, tree, node), 0);
 	_cleanup_free_ char *merged = folded(into, TREE_ROOT);
 	assert_string_equal(merged, text);
 }

@@ -103,7 +103,6 @@ static const struct vm_row vm_rows_all[] = {
 	{"CodeBlob", "_name", "const char*", 8, false},
 	{"CodeBlob", "_size", "int", 16, false},
 	{"nmethod", "_compile_id", "int", 212, false},
-	{"nmethod", "_comp_level", "int", 216, false},
 	{"nmethod", "_orig_pc_offset", "int", 208, false},
 	{"nmethod", "_scopes_pcs_offset", "int", 196, false},
 	{"SomethingElse", "_of_no_interest", "int", 4, false},
@@ -458,6 +457,7 @@ static inline void vm_made_done(struct vm_made *vm)
 {
 	free(vm->bytes);
 }
+#define _cleanup_vm_ _cleanup_(vm_made_done)
 
 static inline int vm_ask(struct vm_made *vm, struct jvm_layout *layout, const char **missing)
 {
