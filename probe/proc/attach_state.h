@@ -77,6 +77,9 @@ struct attach_status {
 /* From the text of /proc/PID/status (with a NUL); false: it isn't all there. */
 bool attach_parse_status(const char *text, struct attach_status *status);
 
+/* Whether the text of /proc/PID/timens_offsets moves CLOCK_MONOTONIC. */
+bool attach_moves_clock(const char *text);
+
 /* Whether the VM's options say -XX:+DisableAttachMechanism: NUL-separated arguments, or an
  * environment. */
 bool attach_is_disabled(const char *arguments, size_t len);
