@@ -208,14 +208,14 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # test_cleaner has a clock of its own, test_tables*, test_codes* and test_jfr make up what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
-UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
-UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_jfr := $(foreach f,asking_new asking_free asking_ask asking_drop jfr_read,-Wl,--wrap=$f)
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
+UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 $(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
@@ -284,7 +284,9 @@ FUZZFLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover
 FUZZERS     := $(patsubst test/fuzz/%.c,$(FUZZBUILD)/%,$(wildcard test/fuzz/fuzz_*.c))
 FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURCES))) \
                $(ASSETS)
-FUZZ_SECONDS ?= 15
+# Of each: together as many seconds of the machine's processors, however many targets there are.
+FUZZ_TOGETHER := 200
+FUZZ_SECONDS  ?= $(shell expr $(FUZZ_TOGETHER) / $(words $(FUZZERS)))
 $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
@@ -330,7 +332,7 @@ e2e: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run the end-to-end 
 
 .PHONY: fuzz
 fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_SECONDS=3600)
-	@for fuzzer in $(FUZZERS); do test/fuzz/run $$fuzzer $(FUZZ_SECONDS) || exit 1; done
+	@printf '%s\n' $(FUZZERS) | xargs -P $$(nproc) -I{} test/fuzz/run {} $(FUZZ_SECONDS)
 
 .PHONY: check-pythons
 check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (an hour)

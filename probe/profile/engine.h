@@ -196,6 +196,7 @@ struct engine_stats {
 	uint64_t bpf_time_ns;
 	unsigned cpus;
 	bool arming; /* processes are still being looked at for the first time */
+	struct tracer_looks looks;
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;

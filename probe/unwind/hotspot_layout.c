@@ -19,22 +19,14 @@ struct layout_row {
 	size_t to;
 };
 
-#define BLOB(id, bytes, member)                                                                    \
+#define ROW(id, bytes, optional, max, member)                                                      \
 	{                                                                                          \
-		FIELD_##id, bytes, false, BLOB_BYTES_MAX, AT(member)                               \
+		FIELD_##id, bytes, optional, max, AT(member)                                       \
 	}
-#define MAYBE(id, bytes, member)                                                                   \
-	{                                                                                          \
-		FIELD_##id, bytes, true, BLOB_BYTES_MAX, AT(member)                                \
-	}
-#define OBJECT(id, bytes, member)                                                                  \
-	{                                                                                          \
-		FIELD_##id, bytes, false, OBJECT_BYTES_MAX, AT(member)                             \
-	}
-#define PERHAPS(id, bytes, member)                                                                 \
-	{                                                                                          \
-		FIELD_##id, bytes, true, OBJECT_BYTES_MAX, AT(member)                              \
-	}
+#define BLOB(id, bytes, member)	   ROW(id, bytes, false, BLOB_BYTES_MAX, member)
+#define MAYBE(id, bytes, member)   ROW(id, bytes, true, BLOB_BYTES_MAX, member)
+#define OBJECT(id, bytes, member)  ROW(id, bytes, false, OBJECT_BYTES_MAX, member)
+#define PERHAPS(id, bytes, member) ROW(id, bytes, true, OBJECT_BYTES_MAX, member)
 
 static const struct layout_row rows[] = {
 	BLOB(BLOB_NAME, 8, blob_name),

@@ -18,12 +18,12 @@ def inner_pid(pid):
 class Vm:
     """A Java VM that runs truth.Attached. `before`: a command that runs it."""
 
-    def __init__(self, java, work, *flags, before=(), env=None, late=1000):
+    def __init__(self, java, work, *flags, before=(), env=None):
         need_classes()
         self.log = work / f"vm-{time.monotonic_ns()}.log"
-        argv = [*before, *java.argv("Attached", late, flags=flags)]
+        argv = [*before, *java.argv("Attached", flags=flags)]
         with self.log.open("wb") as out:
-            self.popen = subprocess.Popen([str(arg) for arg in argv], stdout=out, stderr=out, env=env)
+            self.popen = subprocess.Popen([str(arg) for arg in argv], stdin=subprocess.PIPE, stdout=out, stderr=out, env=env)
         wait_for(lambda: "ready" in self.log.read_text(), 60, why="a VM")
         self.pid = self.popen.pid
         if before:
@@ -32,6 +32,11 @@ class Vm:
         self.root = Path(f"/proc/{self.pid}/root")
         self.tmp = self.root / "tmp"
         self.data = self.tmp / f"java-data-{self.inner}"
+
+    def be_late(self):
+        """From now on it burns in what wasn't compiled until then."""
+        self.popen.stdin.write(b"\n")
+        self.popen.stdin.flush()
 
     def java_below(self):
         pids = [self.popen.pid]
@@ -73,3 +78,4 @@ class Vm:
             except ProcessLookupError:
                 pass
         self.popen.wait()
+        self.popen.stdin.close()

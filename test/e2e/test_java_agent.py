@@ -3,6 +3,7 @@ leaves nothing."""
 import os
 import shutil
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 
 import java_symbols
 from folded import Profile
-from helpers import HZ, wait_for
+from helpers import HZ, Daemon, missing_privilege, wait_for
 from java_session import JavaSession
 from java_truth import OUTSIDE, Truth, merged
+from java_vm import Vm
 from javas import all_leaves, javas
 from kept import session_of
 
@@ -41,11 +43,13 @@ def share(stacks, of):
 def assert_named(daemon, vm):
     """What is compiled after the agent came is known with all that is inlined into it: of what is sampled
     when it has been compiled."""
+    time.sleep(4)  # a compiler that has begun before the agent came is done by then
+    vm.be_late()
     wait_for(lambda: vm.has("lateTurn"), 40)
     codes = vm.symbols().codes
     assert not any(c.before for c in codes if c.kind == java_symbols.CODE and c.name.name == "lateTurn")
-    time.sleep(5)
-    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=10&pid={vm.pid}", timeout=40)
+    time.sleep(4)
+    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=6&pid={vm.pid}", timeout=40)
     compiled = ("_[j]", "_[i]")
     stacks = [s for s in Profile(answer.text).of(vm.pid)
               if any("truth.Attached.lateTurns" in f and f.endswith(compiled) for f in s.frames)]  # fmt: skip
@@ -66,8 +70,51 @@ def assert_named(daemon, vm):
     assert int(told["stackprobe_java_agent_codes"]) > 100 and told["stackprobe_java_agent_codes_lost"] == "0"
 
 
-def test_names_come_from_the_agent(profiler, vm):
-    one = vm(late=20)
+class Abandoned:
+    """VMs with agents whose daemons were killed. They stand still for the agent's minute, and so cost the
+    other tests nothing."""
+
+    def __init__(self):
+        self.work, self.known = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+
+    def of(self, java):
+        """(VM, when the daemon was killed)"""
+        if java not in self.known:
+            folder = self.work / java.name
+            folder.mkdir()
+            one, daemon = Vm(java, folder), Daemon(folder).start()
+            self.known[java] = one, None
+            profile(daemon, one)
+            wait_attached(daemon, one)
+            assert one.reads() != []
+            daemon.kill()
+            daemon.done()
+            assert one.left() != []
+            os.kill(one.pid, signal.SIGSTOP)
+            self.known[java] = one, time.monotonic()
+        return self.known[java]
+
+    def done(self):
+        for one, _ in self.known.values():
+            one.kill()
+            for path in one.left():  # unless its test has seen it go
+                shutil.rmtree(path)
+        shutil.rmtree(self.work)
+
+
+@pytest.fixture(scope="module")
+def abandoned():
+    reason = missing_privilege()
+    if reason:
+        pytest.skip(reason)
+    made = Abandoned()
+    yield made
+    made.done()
+
+
+def test_names_come_from_the_agent(profiler, vm, java, abandoned):
+    abandoned.of(java)  # is looked at in the end
+    one = vm()
     profile(profiler, one)
     wait_attached(profiler, one)
     assert_named(profiler, one)
@@ -102,7 +149,7 @@ def open_files(daemon):
 
 def test_a_folder_that_was_taken_away_is_made_again(profiler, vm):
     """As those do who clear /tmp. The interval alone is a change, too."""
-    one = vm(late=20)
+    one = vm()
     profile(profiler, one)
     wait_attached(profiler, one)
     profiler.put_ok({"params": {"java_symbol_refresh_interval": 5}})
@@ -177,23 +224,11 @@ def test_a_daemon_that_ends_leaves_nothing(profiler, vm):
     wait_for(lambda: one.left() == [], 20, why="nothing is left")
 
 
-def test_after_a_daemon_that_was_killed_the_agent_ends_by_itself(profiler, vm):
-    one = vm(late=75)  # something is compiled when the agent's minute is over
-    profile(profiler, one)
-    wait_attached(profiler, one)
-    assert one.reads() != []
-    profiler.kill()
-    assert one.left() != []
-    wait_for(lambda: one.left() == [], 105, every=0.5, why="the agent ends")
-    assert one.alive() and one.reads() == []
-
-
 def test_in_namespaces_under_another_user(profiler, vm, work):
     work.chmod(0o777)
     script = ("mount -t tmpfs -o mode=1777 none /tmp && exec setpriv "
               f"--reuid={OTHER} --regid={OTHER} --clear-groups \"$@\"")  # fmt: skip
-    one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"),
-             late=20)  # fmt: skip
+    one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"))
     profile(profiler, one)
     wait_attached(profiler, one)
     assert_named(profiler, one)
@@ -205,7 +240,7 @@ def test_in_namespaces_under_another_user(profiler, vm, work):
 # what is judged was sampled a while later.
 
 SETTLED = 10  # seconds, in which the last of it is compiled
-SAMPLED = 15  # and again until there are enough
+SAMPLED = 8  # and again until there are enough
 LONGEST = 40  # the last one begins before
 ENOUGH = 100  # samples of each leaf
 
@@ -259,3 +294,17 @@ def test_each_frame_has_a_name(told, java):
     print(f"java_agent: {java.name} all: {found.text(0)}; {agents}")
     assert found.nameless <= 0.001 * found.total, found.text()
     assert found.share("right") >= 0.95, found.text()
+
+
+# Last, for its minute is over by then
+
+
+def test_after_a_daemon_that_was_killed_the_agent_ends_by_itself(abandoned, java):
+    one, killed = abandoned.of(java)
+    assert killed, "no agent was there"
+    time.sleep(max(0, killed + 65 - time.monotonic()))
+    assert one.left() != []
+    os.kill(one.pid, signal.SIGCONT)
+    one.be_late()  # something is compiled when the minute is over
+    wait_for(lambda: one.left() == [], 40, every=0.5, why="the agent ends")
+    assert one.alive() and one.reads() == []

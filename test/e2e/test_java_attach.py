@@ -207,7 +207,7 @@ def test_a_vm_that_does_not_catch_the_signal_is_not_killed_by_it(vm, attaching):
 
 
 def test_what_is_no_vm_is_left_alone(start, attaching):
-    target = start("spin", 5)
+    target = start("spin", 1)
     assert attaching(target).answer()["result"] == "no_vm"
     target.finish()
 

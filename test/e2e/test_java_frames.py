@@ -2,14 +2,16 @@
 each output has them, and what GET tells of them."""
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from helpers import BIN, wait_for
+from helpers import BIN, Target, wait_for
 from javas import CLASSES, SOURCES, javas
 from outputs import assert_outputs_agree, tree_as_folded
 from waiting import stands_by
@@ -56,12 +58,37 @@ def each():
     ]
 
 
-def start_shown(start, java, *args, flags=()):
+@pytest.fixture(scope="module")
+def programs():
+    """Where their logs are, and those that have been started: each serves all tests."""
+    work, known = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+    yield work, known
+    for target in known.values():
+        target.kill()
+    shutil.rmtree(work)
+
+
+@pytest.fixture
+def running(programs):
+    """running(java, "garbage", flags=…): shown.Shown, compiled. It stands still when no test has it."""
     if not (CLASSES / "shown/Shown.class").exists():
         pytest.skip("shown.Shown was not built: no javac")
-    target = start(Path(java.path), *FLAGS, *flags, "-cp", CLASSES, "shown.Shown", *args)
-    wait_for(lambda: target.cpu_ns_now() > 2e9, 60, why="it runs, compiled")
-    return target
+    (work, known), mine = programs, []
+
+    def run(java, *args, flags=()):
+        key = (java.path, *args, *flags)
+        if key not in known or known[key].popen.poll() is not None:
+            argv = [java.path, *FLAGS, *flags, "-cp", CLASSES, "shown.Shown", *args]
+            known[key] = Target(argv, work / f"shown-{len(known)}.log")
+        mine.append(known[key])
+        os.kill(mine[-1].pid, signal.SIGCONT)
+        wait_for(lambda: mine[-1].cpu_ns_now() > 2e9, 60, why="it runs, compiled")
+        return mine[-1]
+
+    yield run
+    for target in mine:
+        if target.popen.poll() is None:
+            os.kill(target.pid, signal.SIGSTOP)
 
 
 def profiled(profiler, target, enough=ENOUGH, **params):
@@ -108,8 +135,8 @@ def calls(profile):
 
 
 @pytest.mark.parametrize("java", each())
-def test_the_vms_own_frames_between_javas_are_left_out(profiler, start, java):
-    profile = profiled(profiler, start_shown(start, java))
+def test_the_vms_own_frames_between_javas_are_left_out(profiler, running, java):
+    profile = profiled(profiler, running(java))
     stacks = of_main(profile)
     assert sum(s.value for s in stacks) >= 0.9 * profile.total(), profile.stacks[:5]
     assert part(stacks, lambda s: "[truncated]" not in s.frames) >= RIGHT
@@ -123,8 +150,8 @@ def test_the_vms_own_frames_between_javas_are_left_out(profiler, start, java):
 
 
 @pytest.mark.parametrize("java", each())
-def test_native_stack_shows_the_vms_own_frames(profiler, start, java):
-    profile = profiled(profiler, start_shown(start, java), native_stack=1)
+def test_native_stack_shows_the_vms_own_frames(profiler, running, java):
+    profile = profiled(profiler, running(java), native_stack=1)
     assert part(of_main(profile), lambda s: "[truncated]" not in s.frames) >= RIGHT
     for frames in calls(profile):
         assert any(frame.startswith("JavaCalls::call_helper") for frame in frames), frames
@@ -136,11 +163,11 @@ def test_native_stack_shows_the_vms_own_frames(profiler, start, java):
 
 @pytest.mark.parametrize("native_stack", [0, 1])
 @pytest.mark.parametrize("java", each())
-def test_threads_that_collect_garbage_are_one_frame(profiler, start, java, native_stack):
+def test_threads_that_collect_garbage_are_one_frame(profiler, running, java, native_stack):
     if java.release < 11:
         pytest.skip("its threads have no names")
     flags = ["-XX:+UseParallelGC", "-XX:ParallelGCThreads=2", "-Xmn2m", "-Xmx64m"]
-    target = start_shown(start, java, "garbage", flags=flags)
+    target = running(java, "garbage", flags=flags)
     profile = profiled(profiler, target, thread_frame=1, native_stack=native_stack)
     stacks = [s for s in profile.stacks if s.frames[1].startswith("GC Thread")]
     assert sum(s.value for s in stacks) >= 0.02 * profile.total(), profile.stacks[:5]
@@ -154,8 +181,8 @@ def test_threads_that_collect_garbage_are_one_frame(profiler, start, java, nativ
 
 
 @pytest.mark.parametrize("java", each()[-1:])
-def test_what_waits_is_below_its_method(profiler, start, java):
-    target = start_shown(start, java)
+def test_what_waits_is_below_its_method(profiler, running, java):
+    target = running(java)
     profiler.profile(pids=[target.pid], probes=("offcpu",))
     sleeping = ("shown.Shown.sleep", "java.util.concurrent.locks.LockSupport.parkNanos")
 
@@ -185,8 +212,8 @@ def method_of_frame(text):
 
 
 @pytest.mark.parametrize("java", each()[-1:])
-def test_all_outputs_have_method_file_and_line(profiler, start, java):
-    target = start_shown(start, java)
+def test_all_outputs_have_method_file_and_line(profiler, running, java):
+    target = running(java)
     profile = profiled(profiler, target)
     frame = r"shown.Shown.byReflection \(Shown.java:\d+\)_\[[j0i]\]"
     assert_outputs_agree(profiler, target.pid, profile, method_of_node, method_of_frame,
@@ -201,8 +228,8 @@ def test_all_outputs_have_method_file_and_line(profiler, start, java):
     "detail, types", [("name", {None}), ("signature", {"(int)", "(long, java.lang.String)"})]
 )
 @pytest.mark.parametrize("java", each()[-1:])
-def test_frames_are_told_apart_by_their_detail(profiler, start, java, detail, types):
-    target = start_shown(start, java)
+def test_frames_are_told_apart_by_their_detail(profiler, running, java, detail, types):
+    target = running(java)
     profile = profiled(profiler, target, frame_detail=detail)
     tree_as_folded(profiler, target.pid, profile, method_of_node, method_of_frame)
     frames = [frame for frame in map(shown, profile.frames()) if frame]
@@ -212,8 +239,8 @@ def test_frames_are_told_apart_by_their_detail(profiler, start, java, detail, ty
 
 
 @pytest.mark.parametrize("java", each()[-1:])
-def test_record_takes_the_detail_too(needs_bpf, start, java, work):
-    target = start_shown(start, java)
+def test_record_takes_the_detail_too(needs_bpf, running, java, work):
+    target = running(java)
     path = work / "out.folded"
     subprocess.run([BIN, "record", "-q", "-p", str(target.pid), "-d", "2", "--frame-detail", "signature", "-o", path],
                    check=True, timeout=60)  # fmt: skip
@@ -221,8 +248,8 @@ def test_record_takes_the_detail_too(needs_bpf, start, java, work):
 
 
 @pytest.mark.parametrize("java", each()[-1:])
-def test_what_is_held_is_shown_in_the_detail_that_is_asked_for(profiler, start, java):
-    target = start_shown(start, java, "held")
+def test_what_is_held_is_shown_in_the_detail_that_is_asked_for(profiler, running, java):
+    target = running(java, "held")
     profiler.profile(pids=[target.pid], probes=("mem_glibc",), thread_frame=0, mem_sample_bytes=0)
 
     def held(**params):
@@ -250,8 +277,8 @@ def test_what_is_held_is_shown_in_the_detail_that_is_asked_for(profiler, start, 
 
 
 @pytest.mark.parametrize("java", each())
-def test_get_and_metrics_tell_what_is_known_of_java(profiler, start, java):
-    target = start_shown(start, java)
+def test_get_and_metrics_tell_what_is_known_of_java(profiler, running, java):
+    target = running(java)
     profiled(profiler, target)
     status = profiler.config()["status"]["java"]
     assert (status["processes"], status["unsupported"]) == (1, 0)

@@ -4,7 +4,10 @@ package truth;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 
-/** A kind of code. Its turns burn CPU time in stacks that were told before. */
+/**
+ * A kind of code. Its turns burn CPU time in stacks that were told before. What burns is written in each
+ * anew: code is held at its level by its class's name (Levels).
+ */
 interface Leaf {
 	/** As long as `amount` says; asks `worker` to write down the stack, where it is deepest. */
 	void turn(long amount, Worker worker) throws Throwable;
