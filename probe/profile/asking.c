@@ -18,6 +18,7 @@ struct asking {
 	struct question *first, **last; /* that wait */
 	struct question *asked;
 	unsigned count; /* of those that are asked */
+	unsigned at_once;
 	struct loop_call turn;
 	bool turn_posted;
 	/* Children that have answered or were killed, and haven't ended yet. */
@@ -63,7 +64,7 @@ static void take_out(struct asking *asking, struct question **from, struct quest
 
 static void post_turn(struct asking *asking)
 {
-	if (asking->turn_posted || !asking->first || asking->count >= ASKING_AT_ONCE_MAX)
+	if (asking->turn_posted || !asking->first || asking->count >= asking->at_once)
 		return;
 	asking->turn_posted = true;
 	loop_post(asking->loop, &asking->turn);
@@ -253,7 +254,7 @@ static void take_turns(void *arg)
 	struct asking *asking = arg;
 
 	asking->turn_posted = false;
-	while (asking->first && asking->count < ASKING_AT_ONCE_MAX)
+	while (asking->first && asking->count < asking->at_once)
 		begin(asking->first);
 }
 
@@ -284,10 +285,16 @@ int asking_new(struct asking **ret, struct loop *loop, struct worker *foreign)
 	asking->loop = loop;
 	asking->foreign = foreign;
 	asking->last = &asking->first;
+	asking->at_once = ASKING_AT_ONCE_MAX;
 	asking->turn = (struct loop_call){.run = take_turns, .arg = asking};
 	asking->burial = (struct loop_timer){.expired = bury_all, .arg = asking};
 	*ret = asking;
 	return 0;
+}
+
+void asking_limit(struct asking *asking, unsigned at_once)
+{
+	asking->at_once = at_once;
 }
 
 /* It ends by itself. */

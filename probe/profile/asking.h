@@ -48,6 +48,9 @@ struct question {
 /* `foreign` looks at processes. -ENOMEM */
 int asking_new(struct asking **ret, struct loop *loop, struct worker *foreign);
 
+/* Fewer at once than ASKING_AT_ONCE_MAX. */
+void asking_limit(struct asking *asking, unsigned at_once);
+
 /* When the loop has ended. What waits and needs no look (so that VMs stop) is asked all at once;
  * no answer is taken any more. */
 void asking_free(struct asking *asking);

@@ -14,6 +14,9 @@
 #define STOPPED_NS NS_PER_S
 #define BEGINS_NS  (2 * NS_PER_S)
 
+/* JFR takes a second or two of CPU time to begin: many at once would all be late. */
+#define BEGINNING_AT_ONCE 8
+
 const uint32_t jfr_probes = 1U << PROBE_ONCPU | 1U << PROBE_OFFCPU | 1U << PROBE_MEM;
 
 int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
@@ -34,6 +37,7 @@ int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 		jfr_free(jfr);
 		return -ENOMEM;
 	}
+	asking_limit(jfr->beginning, BEGINNING_AT_ONCE);
 	*ret = jfr;
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "profile/jfr_state.h"
 
-#define LIMIT_MS      10000 /* its classes are loaded; on a busy machine that takes time */
+#define LIMIT_MS      30000 /* its classes are loaded; on a busy machine that takes time */
 #define STOP_LIMIT_MS 6000  /* it waits for its recording's end */
 #define IDLE_S	      120   /* several windows */
 

@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "profile/jfr_state.h"
 
-#define LIMIT_MS   5000
-#define MISSES_MAX 3
+#define LIMIT_MS      5000
+#define LIMIT_EACH_MS 500   /* of many VMs, for they all work for it at the same time … */
+#define LIMIT_MAX_MS  20000 /* … but so much at most */
+#define MISSES_MAX    3
 
 const char *jfr_cause_name(enum jfr_cause cause)
 {
@@ -206,7 +208,17 @@ static void dumped(struct question *question, const struct attach_answer *answer
 		jfr_let_go(vm);
 }
 
-static void dump(struct jfr_vm *vm)
+static unsigned limit_ms(const struct jfr *jfr)
+{
+	unsigned count = 0;
+
+	for (const struct jfr_vm *vm = jfr->all; vm; vm = vm->next)
+		count += vm->step == JFR_RECORDING;
+	unsigned ms = count * LIMIT_EACH_MS;
+	return ms < LIMIT_MS ? LIMIT_MS : ms > LIMIT_MAX_MS ? LIMIT_MAX_MS : ms;
+}
+
+static void dump(struct jfr_vm *vm, unsigned limit)
 {
 	struct jfr *jfr = vm->jfr;
 	bool joins = vm->border_us && vm->border_us == jfr->from_us;
@@ -215,7 +227,7 @@ static void dump(struct jfr_vm *vm)
 	vm->question.look = true;
 	vm->question.answered = dumped;
 	vm->question.order = (struct attach_order){.task = ATTACH_JFR_DUMP,
-						   .limit_ms = LIMIT_MS,
+						   .limit_ms = limit,
 						   .folder_fd = vm->folder_fd,
 						   .tmp_fd = vm->tmp_fd,
 						   .sequence = ++vm->sequence,
@@ -226,6 +238,8 @@ static void dump(struct jfr_vm *vm)
 
 bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg), void *arg)
 {
+	unsigned limit = limit_ms(jfr);
+
 	jfr->from_us = jfr->to_us;
 	jfr->to_us = since_1970_us(ended_ns);
 	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
@@ -233,7 +247,7 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 		if (vm->step != JFR_RECORDING || vm->stopping || vm->unwanted)
 			continue;
 		if (vm->question.step == QUESTION_NONE) {
-			dump(vm);
+			dump(vm, limit);
 			jfr->ending = true;
 		} else {
 			vm->misses++;
@@ -244,7 +258,7 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 		return false;
 	jfr->done = done;
 	jfr->done_arg = arg;
-	loop_timer_set(jfr->loop, &jfr->limit, loop_now_ns() + LIMIT_MS * NS_PER_MS);
+	loop_timer_set(jfr->loop, &jfr->limit, loop_now_ns() + limit * NS_PER_MS);
 	return true;
 }
 

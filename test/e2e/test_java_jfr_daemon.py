@@ -317,6 +317,27 @@ def test_auto_records_where_the_tables_cannot_be_read(profiler, java, work, vms)
 
 
 @NEWEST
+def test_many_at_once(profiler, java, vm):
+    """Each has its own stacks or the kernel's, whatever the time they take."""
+    small = ("-Xmx16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    many = [vm(*small) for _ in range(10)]
+    profile(profiler, *many)
+    wait_for(lambda: jfr_of(profiler)["starting"] == 0 and jfr_of(profiler)["recording"] > 5, 60, every=1)
+    period = Period(profiler)
+    period.end(*many, probes=("oncpu",))
+    before = jfr_of(profiler)
+    time.sleep(3)
+    found = period.end(*many, probes=("oncpu",))["oncpu"]
+    told = jfr_of(profiler)
+    shares = [share_recorded(found.of(one.pid)) for one in many]
+    recorded = [share for share in shares if share == 1]
+    assert all(share == 1 or share < 0.1 for share in shares), shares
+    assert len(recorded) == told["windows"] - before["windows"] > 0, (before, told)
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: not any(one.left() for one in many), 40, why="nothing is left")
+
+
+@NEWEST
 def test_a_daemon_that_ends_leaves_nothing(profiler, java, vm):
     one = vm()
     profile(profiler, one)

@@ -20,6 +20,7 @@ static struct {
 
 int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *foreign);
 void __wrap_asking_free(struct asking *asking);
+void __wrap_asking_limit(struct asking *asking, unsigned at_once);
 void __wrap_asking_ask(struct asking *asking, struct question *question);
 bool __wrap_asking_drop(struct question *question);
 int __wrap_jfr_read(struct jfr_vm *vm);
@@ -35,6 +36,12 @@ int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *for
 void __wrap_asking_free(struct asking *asking)
 {
 	(void)asking;
+}
+
+void __wrap_asking_limit(struct asking *asking, unsigned at_once)
+{
+	(void)asking;
+	(void)at_once;
 }
 
 void __wrap_asking_ask(struct asking *asking, struct question *question)
