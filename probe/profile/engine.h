@@ -144,9 +144,9 @@ struct jfr_stats {
 	 * kernel's stacks were taken, for the recording didn't come. */
 	uint64_t windows, fell_back;
 	uint64_t fell_back_by[JFR_CAUSES]; /* the same, by cause (jfr_cause_name()) */
-	uint64_t lost_samples; /* that VMs could not take */
-	uint64_t lost_bytes;   /* of events for which VMs had no room */
-	uint64_t refused;      /* events that found no room in what VMs told */
+	uint64_t lost_samples;		   /* that VMs could not take */
+	uint64_t lost_bytes;		   /* of events for which VMs had no room */
+	uint64_t refused;		   /* events that found no room in what VMs told */
 };
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 
