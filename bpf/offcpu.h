@@ -49,7 +49,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 	uint32_t zero = 0;
 	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
 	struct target_value wanted = *target;
-	struct taking taking = {.events = weight, .cpu = CPU_ANY, .unread = wanted.unread};
+	struct taking taking = {.events = weight, .cpu = CPU_ANY};
 	struct walk *walk = settings ? walk_for(PROBE_OFFCPU, weight) : NULL;
 	uint64_t now_ns;
 

@@ -171,10 +171,13 @@ struct target_value {
 	uint32_t probes; /* 1 << probe, WANTED_SCHED: what this process is wanted for */
 	uint32_t spans;	 /* its mappings, in the arena (bpf/packed.h); 0: not known */
 	uint16_t spans_count;
-	uint16_t unread;  /* its next stack wakes the daemon, which may not have its maps yet */
+	uint8_t unread;	  /* its next stack wakes the daemon, which may not have its maps yet */
+	uint8_t asked;	  /* each wakes it: the process's runtime didn't answer yet */
 	uint32_t python;  /* its struct cpython, in the arena (bpf/cpython.h); 0: none */
 	uint32_t hotspot; /* its struct hotspot, in the arena (bpf/hotspot.h); 0: none */
 	uint32_t spans_number; /* of those spans alone, which never change; 0: none */
+	uint32_t exec_pages;   /* struct stack's, for which the daemon was woken last */
+	uint32_t pad;
 };
 
 /* What the daemon found of programs of one name, by the name alone. */
@@ -213,7 +216,8 @@ struct control {
 	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
 	uint64_t by_cpu;	 /* 1 << probe: its counts are apart for each CPU */
 	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
-	uint64_t unused[2];
+	uint64_t look_ns;	 /* the daemon reads stacks by then (bpf/wake.h), CLOCK_MONOTONIC */
+	uint64_t unused;
 	struct guard guards[PROBE_COUNT]; /* the programs' own */
 };
 
@@ -238,5 +242,5 @@ _Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
-_Static_assert(sizeof(struct target_value) == 32, "a map value without padding");
+_Static_assert(sizeof(struct target_value) == 40, "a map value without padding");
 _Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");

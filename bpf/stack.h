@@ -12,47 +12,10 @@
 #include "count.h"
 #include "python.h"
 #include "unwind.h"
+#include "wake.h"
 #ifdef WALKS_AT_SWITCHES
 #include "kernel_memo.h"
 #endif
-
-/* The daemon is woken for new stacks, but not more often than this, and when a quarter of the ring
- * is full. It has to read the maps of a young process before that ends, above all where it hasn't
- * read any; and code objects before they are gone. (An id is the time of the exec.) */
-#define WAKE_EVERY_NS	     20000000ULL
-#define WAKE_EVERY_YOUNG_NS  2000000ULL
-#define WAKE_EVERY_URGENT_NS 500000ULL
-#define YOUNG_NS	     200000000ULL
-
-uint64_t last_wake_ns; /* a lost race costs one wake-up more */
-
-static __always_inline uint64_t wake_flag(uint64_t now_ns, uint64_t target_id, bool urgent)
-{
-	uint64_t every = now_ns - target_id < YOUNG_NS ? WAKE_EVERY_YOUNG_NS : WAKE_EVERY_NS;
-
-	if (urgent)
-		every = WAKE_EVERY_URGENT_NS;
-	if (now_ns - last_wake_ns < every &&
-	    bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) <
-		    bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 4)
-		return BPF_RB_NO_WAKEUP;
-	last_wake_ns = now_ns;
-	return BPF_RB_FORCE_WAKEUP;
-}
-
-/* The daemon reads its maps now. A stack without a user half came before there were any. */
-static __always_inline void set_read(const struct walk *walk)
-{
-	uint32_t tgid = walk->head.key.tgid, last = walk->head.words_count - 1;
-	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
-	uint64_t kind;
-
-	if (!target || target->id != walk->head.target_id || last >= WORDS_MAX)
-		return;
-	kind = walk->words[last] >> FRAME_KIND_SHIFT;
-	if (walk->python.words_count || (kind != FRAME_KERNEL && kind != FRAME_KERNEL_RETURN))
-		target->unread = 0;
-}
 
 /* Python's words, or Java's details, from where they wait. (The kernel copies upwards: they may
  * overlap.) */
@@ -72,10 +35,10 @@ static __always_inline bool append_words(struct walk *walk)
 	return true;
 }
 
-static __always_inline bool send_stack(struct walk *walk, bool unread)
+static __always_inline bool send_stack(struct walk *walk)
 {
 	uint64_t now_ns = bpf_ktime_get_ns();
-	uint64_t bytes, flag;
+	uint64_t flag = wake_flag(walk, now_ns), bytes;
 
 	walk->head.time_ns = now_ns;
 	if (!append_words(walk))
@@ -83,12 +46,10 @@ static __always_inline bool send_stack(struct walk *walk, bool unread)
 	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
 	if (bytes > sizeof(walk->head) + sizeof(walk->words))
 		return false;
-	flag = wake_flag(now_ns, walk->head.target_id,
-			 unread || walk->python.flags & PYTHON_UNSEEN);
 	if (bpf_ringbuf_output(&stacks, &walk->head, bytes, flag))
 		return false;
-	if (unread && flag == BPF_RB_FORCE_WAKEUP)
-		set_read(walk);
+	if (walk->hurry && flag == BPF_RB_FORCE_WAKEUP)
+		set_told(walk);
 	return true;
 }
 
@@ -121,7 +82,6 @@ struct taking {
 	uint64_t weight; /* that it is counted with; 0: later */
 	uint64_t events; /* that it stands for, and that are lost without it */
 	uint32_t cpu;	 /* CPU_ANY: whichever */
-	uint32_t unread; /* struct target_value.unread */
 	uint32_t part;	 /* enum count_part */
 	uint64_t leaf;	 /* user code that is the leaf below the registers' own frame, which then is
 			    a caller's: regs are those right after its return; 0: none */
@@ -160,7 +120,7 @@ static __always_inline bool take_known(const struct walk *walk, const struct tak
 /* Makes it known. False: it is lost, and that is counted. */
 static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
 {
-	if (!send_stack(walk, taking->unread)) {
+	if (!send_stack(walk)) {
 		count_loss(LOST_RING_FULL, walk->head.key.probe, taking->events);
 		return false;
 	}
@@ -398,6 +358,7 @@ static __always_inline void walk_begin(struct walk *walk, const struct control *
 	walk->head.truncated = TRUNCATED_NOT;
 	walk->head.python = PYTHON_NONE;
 	walk->head.exec_pages = exec_pages;
+	walk->hurry = hurry_of(target, exec_pages);
 }
 
 static __always_inline uint64_t current_exec_pages(void)
@@ -434,7 +395,7 @@ static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
 }
 
 /* Takes the current task's stack, of which `regs` are the interrupted registers; `taking` lacks
- * cpu and unread only. `target` is its process's entry. Where it was counted, *key is its key. */
+ * cpu only. `target` is its process's entry. Where it was counted, *key is its key. */
 static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 					  const struct target_value *target, uint32_t probe,
 					  struct taking *taking, struct stack_key *key)
@@ -448,7 +409,6 @@ static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 		return false;
 	walk->frames_max = USER_FRAMES_MAX;
 	walk_begin_current(walk, settings, target, probe);
-	taking->unread = target->unread;
 	taking->cpu = counted_cpu(settings, probe);
 	taken = take_into(ctx, walk, regs, taking);
 	*key = walk->head.key;

@@ -297,7 +297,6 @@ int walk_waiting(struct bpf_iter__task *ctx)
 		return 0;
 	walk->level = 0;
 	walk->frames_max = USER_FRAMES_MAX;
-	taking.unread = target->unread;
 	walk->task = (uint64_t)task;
 	walk->tid = task->pid;
 	walk->head.key.tgid = task->tgid;

@@ -199,6 +199,7 @@ struct walk {
 	uint32_t spans_number; /* struct target_value */
 	uint32_t row;	       /* of pc, where row_known */
 	uint32_t row_known;
+	uint32_t hurry; /* bpf/wake.h */
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind head: sent as one record */
 };

@@ -50,23 +50,40 @@ static bool events_on(void)
 	return true;
 }
 
-static void end(bool keep)
+/* Under the lock. */
+static void close_file(bool keep)
 {
 	struct java_record head = {.kind = JAVA_END};
 	struct bytes record = {0};
 
-	lock_take(&agent.lock);
-	bool ours = agent.running;
-	if (ours) {
-		agent.running = false;
-		bytes_add(&record, &head, JAVA_RECORD_BYTES);
-		journal_add(&agent.journal, &record);
-		journal_close(&agent.journal, keep);
-	}
-	lock_give(&agent.lock);
+	if (!agent.running)
+		return;
+	agent.running = false;
+	bytes_add(&record, &head, JAVA_RECORD_BYTES);
+	journal_add(&agent.journal, &record);
+	journal_close(&agent.journal, keep);
 	bytes_free(&record);
+}
+
+static void turned(void)
+{
+	lock_take(&agent.lock);
+	agent.turning = false;
+	lock_give(&agent.lock);
+}
+
+static void end(bool keep)
+{
+	lock_take(&agent.lock);
+	bool ours = agent.running && !agent.turning;
+	close_file(keep);
 	if (ours)
+		agent.turning = true;
+	lock_give(&agent.lock);
+	if (ours) {
 		events_off();
+		turned();
+	}
 }
 
 /* A record of what lies there, or why nothing is told of it. */
@@ -210,17 +227,15 @@ static void generate(void)
 	agent.generating = 0;
 }
 
-static int32_t start(java_vm *vm, const char *folder, uint64_t max)
+/* A file, and events that are written to it. Only this thread turns them on or off now. */
+static int32_t begin(java_vm *vm, const char *folder, uint64_t max)
 {
 	lock_take(&agent.lock);
-	bool running = agent.running;
-	bool same = running && journal_is_read(&agent.journal) &&
-		    text_equals(folder, agent.journal.folder_path);
+	bool before = agent.running;
+	close_file(true); /* a new file may have its name by now */
 	lock_give(&agent.lock);
-	if (same)
-		return 0;
-	if (running)
-		end(true); /* a new file may have its name by now */
+	if (before)
+		events_off();
 	if (!find_vm(vm))
 		return JAVA_AGENT_NOT_NOW;
 	lock_take(&agent.lock);
@@ -229,12 +244,40 @@ static int32_t start(java_vm *vm, const char *folder, uint64_t max)
 	lock_give(&agent.lock);
 	if (r < 0)
 		return JAVA_AGENT_NO_FILE;
-	if (!events_on()) {
-		end(false);
+	bool on = events_on();
+	lock_take(&agent.lock);
+	if (!on)
+		close_file(false);
+	/* With its first events it may have ended. */
+	bool running = agent.running;
+	if (running)
+		agent.turning = false;
+	lock_give(&agent.lock);
+	if (running)
+		return 0;
+	events_off();
+	return JAVA_AGENT_NOT_NOW;
+}
+
+static int32_t start(java_vm *vm, const char *folder, uint64_t max)
+{
+	lock_take(&agent.lock);
+	bool other = agent.turning;
+	bool same = !other && agent.running && journal_is_read(&agent.journal) &&
+		    text_equals(folder, agent.journal.folder_path);
+	if (!other && !same)
+		agent.turning = true;
+	lock_give(&agent.lock);
+	if (same)
+		return 0;
+	if (other)
 		return JAVA_AGENT_NOT_NOW;
-	}
-	generate();
-	return 0;
+	int32_t r = begin(vm, folder, max);
+	if (r)
+		turned();
+	else
+		generate();
+	return r;
 }
 
 static const char *behind(const char *text, const char *begin)

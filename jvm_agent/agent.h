@@ -10,7 +10,10 @@
 
 struct agent {
 	struct lock lock;
-	bool running;
+	bool running; /* there is a file */
+	/* A thread turns the VM's events on or off, and is the only one that does: who ends the
+	 * agent meanwhile leaves them to it, and no other one begins. */
+	bool turning;
 	java_vm *vm;
 	jvmti_env *jvmti;
 	struct journal journal;

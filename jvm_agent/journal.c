@@ -57,10 +57,12 @@ int journal_begin(const struct journal *journal)
 int journal_open(struct journal *journal, const char *folder, uint64_t max)
 {
 	size_t len = text_length(folder);
+	/* So what was made for the one before isn't taken for this one's. */
+	uint32_t rewrites = journal->folder_path[0] ? journal->rewrites + 1 : 0;
 
 	if (len >= sizeof(journal->folder_path))
 		return -ENAMETOOLONG;
-	*journal = (struct journal){.folder = -1, .fd = -1, .max = max};
+	*journal = (struct journal){.folder = -1, .fd = -1, .max = max, .rewrites = rewrites};
 	memcpy(journal->folder_path, folder, len);
 	journal->began_ns = journal->looked_ns = sys_now_ns();
 	long r = sys_open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);

@@ -179,6 +179,12 @@ void metrics_write(const struct services *services, struct answer *answer)
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_probes(out, services);
 	write_samples(out, &stats);
+	metrics_head(out, "looks_total", "counter",
+		     "Readings of new stacks between windows' ends: one was urgent, or in turn.");
+	buf_printf(out, "stackprobe_looks_total{cause=\"woken\"} %llu\n",
+		   (unsigned long long)stats.looks.woken);
+	buf_printf(out, "stackprobe_looks_total{cause=\"in_turn\"} %llu\n",
+		   (unsigned long long)stats.looks.in_turn);
 	metrics_one(out, "windows_total", "counter", "Windows read.", (double)stats.drain.windows);
 	metrics_one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
 		    (double)stats.drain.window_stacks);

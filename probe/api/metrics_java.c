@@ -53,9 +53,11 @@ static void write_jfr(struct buf *out, const struct services *services)
 	metrics_one(out, "java_jfr_windows_total", "counter",
 		    "Windows of a Java VM whose stacks are those that it recorded.",
 		    (double)stats.windows);
-	metrics_one(out, "java_jfr_fell_back_total", "counter",
-		    "Windows of a Java VM that was to record whose stacks are the kernel's.",
-		    (double)stats.fell_back);
+	metrics_head(out, "java_jfr_fell_back_total", "counter",
+		     "Windows of a Java VM that was to record whose stacks are the kernel's.");
+	for (int i = 0; i < JFR_CAUSES; i++)
+		buf_printf(out, "stackprobe_java_jfr_fell_back_total{cause=\"%s\"} %llu\n",
+			   jfr_cause_name(i), (unsigned long long)stats.fell_back_by[i]);
 	metrics_one(out, "java_jfr_lost_samples_total", "counter",
 		    "Samples that recording Java VMs could not take.", (double)stats.lost_samples);
 	metrics_one(out, "java_jfr_lost_bytes_total", "counter",

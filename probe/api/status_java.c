@@ -56,6 +56,9 @@ static void add_jfr(cJSON *java, const struct services *services)
 	cJSON_AddNumberToObject(to, "failed", jfr.failed);
 	cJSON_AddNumberToObject(to, "windows", (double)jfr.windows);
 	cJSON_AddNumberToObject(to, "fell_back", (double)jfr.fell_back);
+	cJSON *causes = cJSON_AddObjectToObject(to, "fell_back_by");
+	for (int i = 0; i < JFR_CAUSES; i++)
+		cJSON_AddNumberToObject(causes, jfr_cause_name(i), (double)jfr.fell_back_by[i]);
 	cJSON_AddNumberToObject(to, "lost_samples", (double)jfr.lost_samples);
 	cJSON_AddNumberToObject(to, "lost_bytes", (double)jfr.lost_bytes);
 	cJSON_AddNumberToObject(to, "refused", (double)jfr.refused);

@@ -45,6 +45,7 @@ struct attach_process {
 	uid_t uid;	      /* effective ones, as our namespace has them */
 	gid_t gid;
 	int pidfd, root_fd, cwd_fd; /* -1: none */
+	bool other_clock;	    /* its CLOCK_MONOTONIC isn't ours: a time namespace */
 };
 #define ATTACH_PROCESS_NONE                                                                        \
 	{                                                                                          \

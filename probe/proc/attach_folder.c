@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 
 #define FOLDER_MODE 0700
 #define AGENT_MODE  0700
+#define POLL_MS	    20
 
 static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
 {
@@ -87,26 +89,53 @@ bool attach_open_tmp(struct attach_dialogue *mine)
 }
 
 /* One that is left from before will do, if it is the target's own and nobody else writes there. */
-bool attach_make_folder(struct attach_dialogue *mine)
+static bool open_folder(struct attach_dialogue *mine, const char *name)
 {
-	char name[ATTACH_NAME_BYTES];
 	struct stat stat;
 
-	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
 	if (mkdirat(mine->tmp_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
 		return fail(mine, ATTACH_FOLDER, errno);
 	mine->folder_fd =
 		openat(mine->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (mine->folder_fd < 0 && errno == ENOENT)
+		return true; /* it went just now */
 	if (mine->folder_fd < 0 || fstat(mine->folder_fd, &stat) < 0)
 		return fail(mine, ATTACH_FOLDER, errno);
 	if (stat.st_uid != mine->process.uid || (stat.st_mode & (S_IWGRP | S_IWOTH)))
 		return fail(mine, ATTACH_FOLDER, EPERM);
 	mine->answer.folder_device = stat.st_dev;
 	mine->answer.folder_inode = stat.st_ino;
-	/* That there is a reader (jvm_agent/journal.h). */
-	if (flock(mine->folder_fd, LOCK_SH | LOCK_NB) < 0)
-		return fail(mine, ATTACH_FOLDER, errno);
 	return true;
+}
+
+/* That there is a reader (jvm_agent/journal.h). Another one that stops, and the agent that looks
+ * for readers, have it for a moment; and who stops takes the folder away. */
+static bool lock_folder(const struct attach_dialogue *mine, const char *name)
+{
+	struct stat stat;
+
+	return mine->folder_fd >= 0 && flock(mine->folder_fd, LOCK_SH | LOCK_NB) == 0 &&
+	       fstatat(mine->tmp_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stat.st_dev == mine->answer.folder_device &&
+	       stat.st_ino == mine->answer.folder_inode;
+}
+
+bool attach_make_folder(struct attach_dialogue *mine)
+{
+	char name[ATTACH_NAME_BYTES];
+
+	attach_name(name, "java-data-", (uint64_t)mine->process.inner_pid);
+	for (;;) {
+		if (!open_folder(mine, name))
+			return false;
+		if (lock_folder(mine, name))
+			return true;
+		cleanup_close(&mine->folder_fd);
+		mine->folder_fd = -1;
+		if (!attach_left_ms(mine))
+			return fail(mine, ATTACH_FOLDER, EAGAIN);
+		poll(NULL, 0, POLL_MS);
+	}
 }
 
 bool attach_write_agent(struct attach_dialogue *mine)

@@ -128,6 +128,28 @@ static bool is_disabled(pid_t pid)
 	       attach_is_disabled_by(environment.data, environment.len);
 }
 
+bool attach_moves_clock(const char *text)
+{
+	const char *monotonic = strstr(text, "monotonic");
+	char *end;
+
+	if (!monotonic)
+		return false;
+	long long seconds = strtoll(monotonic + strlen("monotonic"), &end, 10);
+	return seconds != 0 || strtoll(end, NULL, 10) != 0;
+}
+
+/* Kernels before 5.6 have no such file. */
+static bool has_other_clock(pid_t pid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STATUS_BYTES);
+
+	if (read_whole(pid, "timens_offsets", &text) < 0)
+		return false;
+	buf_char(&text, '\0');
+	return !buf_error(&text) && attach_moves_clock(text.data);
+}
+
 static bool begins(const char *text, const char *begin)
 {
 	return strncmp(text, begin, strlen(begin)) == 0;
@@ -201,6 +223,7 @@ enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64
 		result = look_at_status(process);
 	if (result == ATTACH_DONE && is_disabled(pid))
 		result = ATTACH_DISABLED;
+	process->other_clock = has_other_clock(pid);
 	return result;
 }
 

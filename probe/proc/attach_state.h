@@ -39,6 +39,9 @@ void attach_remove_folder(const struct attach_dialogue *mine);
 
 /* ---- attach_vm.c ---- */
 
+/* Of its time limit; 0: it has passed. */
+int attach_left_ms(const struct attach_dialogue *mine);
+
 /* Has the VM load the task's agent with these options. */
 bool attach_load(struct attach_dialogue *mine, const char *options);
 
@@ -73,6 +76,9 @@ struct attach_status {
 };
 /* From the text of /proc/PID/status (with a NUL); false: it isn't all there. */
 bool attach_parse_status(const char *text, struct attach_status *status);
+
+/* Whether the text of /proc/PID/timens_offsets moves CLOCK_MONOTONIC. */
+bool attach_moves_clock(const char *text);
 
 /* Whether the VM's options say -XX:+DisableAttachMechanism: NUL-separated arguments, or an
  * environment. */

@@ -35,7 +35,7 @@ static bool fail(struct attach_dialogue *mine, enum attach_result result, int er
 	return false;
 }
 
-static int left_ms(const struct attach_dialogue *mine)
+int attach_left_ms(const struct attach_dialogue *mine)
 {
 	struct timespec now;
 
@@ -75,6 +75,16 @@ static int connect_vm(struct attach_dialogue *mine)
 	return TAKE_FD(fd);
 }
 
+/* One that is there already does as well: of an asking that was killed, or of another tool's. It is
+ * an empty file of the VM's own user. */
+static bool is_trigger(const struct attach_dialogue *mine, int folder, const char *name)
+{
+	struct stat stat;
+
+	return fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(stat.st_mode) &&
+	       stat.st_uid == mine->process.uid && stat.st_size == 0 && stat.st_nlink == 1;
+}
+
 /* The VM believes the file only if it is its own user's. -1: neither folder takes it. */
 static int make_trigger(const struct attach_dialogue *mine, const char *name)
 {
@@ -86,10 +96,10 @@ static int make_trigger(const struct attach_dialogue *mine, const char *name)
 				 : openat(folders[i], name,
 					  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 					  0600);
-		if (fd >= 0) {
+		if (fd >= 0)
 			close(fd);
+		if (fd >= 0 || (errno == EEXIST && is_trigger(mine, folders[i], name)))
 			return folders[i];
-		}
 	}
 	return -1;
 }
@@ -125,7 +135,7 @@ static int wake_vm(struct attach_dialogue *mine)
 		r = -ECANCELED;
 	else if (syscall(SYS_pidfd_send_signal, mine->process.pidfd, SIGQUIT, NULL, 0) < 0)
 		r = -errno;
-	while (r == -ENOENT && left_ms(mine) > 0) {
+	while (r == -ENOENT && attach_left_ms(mine) > 0) {
 		poll(NULL, 0, POLL_MS);
 		r = connect_vm(mine);
 	}
@@ -263,7 +273,7 @@ static bool wait_for(const struct attach_dialogue *mine, int fd, short events)
 	int r;
 
 	do {
-		r = poll(&wanted, 1, left_ms(mine));
+		r = poll(&wanted, 1, attach_left_ms(mine));
 	} while (r < 0 && errno == EINTR);
 	return r > 0;
 }
@@ -273,7 +283,7 @@ static bool send_all(const struct attach_dialogue *mine, int fd, const char *dat
 	while (bytes) {
 		ssize_t n = wait_for(mine, fd, POLLOUT) ? send(fd, data, bytes, MSG_NOSIGNAL) : -1;
 
-		if (n < 0 && (errno == EINTR || errno == EAGAIN) && left_ms(mine) > 0)
+		if (n < 0 && (errno == EINTR || errno == EAGAIN) && attach_left_ms(mine) > 0)
 			continue;
 		if (n <= 0)
 			return false;

@@ -93,6 +93,8 @@ static void open_file(struct agent *agent, const struct attach_answer *answer)
 	if (fd < 0 || jvmfile_new(&agent->file, fd, agent->question.process.uid, FILE_BYTES_MAX,
 				  agent->agents->foreign) < 0)
 		agent->file = NULL;
+	if (agent->file && agent->question.process.other_clock)
+		jvmfile_set_other_clock(agent->file);
 	agent->folder_device = answer->folder_device;
 	agent->folder_inode = answer->folder_inode;
 }

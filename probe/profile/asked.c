@@ -17,6 +17,11 @@ bool asked_may(const struct asked *asked, uint64_t now_ns)
 	return asked_may_again(asked, now_ns) && asked->tries < TRIES_MAX;
 }
 
+bool asked_goes_on(const struct asked *asked)
+{
+	return asked->asking || asked->tries < TRIES_MAX;
+}
+
 void asked_begin(struct asked *asked, uint64_t now_ns)
 {
 	unsigned waits = asked->tries < WAITS_MAX ? asked->tries : WAITS_MAX;

@@ -17,6 +17,9 @@ bool asked_may(const struct asked *asked, uint64_t now_ns);
 /* The same, without an end: there is an answer, of which a part is missing. */
 bool asked_may_again(const struct asked *asked, uint64_t now_ns);
 
+/* It is being asked, or will be: without those that have no end. */
+bool asked_goes_on(const struct asked *asked);
+
 void asked_begin(struct asked *asked, uint64_t now_ns);
 
 /* There is an answer, or none. */

@@ -3,6 +3,7 @@
 #include "profile/asking.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,10 @@ struct asking {
 	pid_t unburied[ASKING_AT_ONCE_MAX];
 	struct loop_timer burial;
 };
+
+/* Children of looks that were given up, for they hung: their threads end when they like. 0: none.
+ */
+static _Atomic pid_t orphans[WORKER_HANGING_MAX];
 
 /* A look at a process, which forks who asks. */
 struct looking {
@@ -92,6 +97,12 @@ static void bury_all(void *arg)
 		if (asking->unburied[i] && waitpid(asking->unburied[i], NULL, WNOHANG) != 0)
 			asking->unburied[i] = 0;
 		any |= asking->unburied[i] != 0;
+	}
+	for (int i = 0; i < WORKER_HANGING_MAX; i++) {
+		pid_t orphan = atomic_load(&orphans[i]);
+
+		if (orphan && waitpid(orphan, NULL, WNOHANG) != 0)
+			atomic_store(&orphans[i], 0);
 	}
 	if (any)
 		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
@@ -176,13 +187,25 @@ static void looked(struct job *job, bool finished)
 	}
 }
 
+/* It is buried with others, later. */
+static void leave_orphan(pid_t child)
+{
+	for (int i = 0; i < WORKER_HANGING_MAX; i++) {
+		pid_t none = 0;
+
+		if (atomic_compare_exchange_strong(&orphans[i], &none, child))
+			return;
+	}
+}
+
 static void free_looking(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
 
 	/* Nobody waits for its answer: it ends by itself. */
 	cleanup_close(&mine->attach.fd);
-	attach_bury(&mine->attach);
+	if (!attach_bury(&mine->attach))
+		leave_orphan(mine->attach.child);
 	free(mine);
 }
 

@@ -18,6 +18,7 @@
 #include "profile/detail.h"
 #include "profile/drain.h"
 #include "profile/heaps.h"
+#include "profile/jfr.h"
 #include "profile/profile.h"
 #include "profile/snooper.h"
 #include "profile/spec.h"
@@ -142,6 +143,7 @@ struct jfr_stats {
 	/* Windows of a VM since the start: whose stacks are what it recorded; for which the
 	 * kernel's stacks were taken, for the recording didn't come. */
 	uint64_t windows, fell_back;
+	uint64_t fell_back_by[JFR_CAUSES]; /* the same, by cause (jfr_cause_name()) */
 	uint64_t lost_samples; /* that VMs could not take */
 	uint64_t lost_bytes;   /* of events for which VMs had no room */
 	uint64_t refused;      /* events that found no room in what VMs told */
@@ -194,6 +196,7 @@ struct engine_stats {
 	uint64_t bpf_time_ns;
 	unsigned cpus;
 	bool arming; /* processes are still being looked at for the first time */
+	struct tracer_looks looks;
 	struct drain_stats drain;
 	struct targets_stats targets;
 	struct symbol_files_stats files;

@@ -270,6 +270,8 @@ void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats)
 		.lost_bytes = counts.lost_bytes,
 		.refused = counts.refused,
 	};
-	for (int i = 0; i < JFR_CAUSES; i++)
+	for (int i = 0; i < JFR_CAUSES; i++) {
+		stats->fell_back_by[i] = counts.fell_back[i];
 		stats->fell_back += counts.fell_back[i];
+	}
 }

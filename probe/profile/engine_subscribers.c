@@ -235,8 +235,10 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 {
 	bool last = true;
 
-	if (engine->java_of == subscriber)
+	if (engine->java_of == subscriber) {
 		engine->java_of = NULL;
+		engine_sweep_java(engine);
+	}
 	engine->subscribers[subscriber->number] = NULL;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];

@@ -25,8 +25,8 @@
 
 struct jfr;
 
-/* -ENOMEM. `foreign` looks at processes, and reads and closes their files. began(arg): one more VM
- * records; a window should end soon. */
+/* -ENOMEM. `foreign` looks at processes, and reads and closes their files. began(arg): some VMs
+ * record from now on; a window should end soon. */
 int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 	    const struct target_table *table, void (*began)(void *arg), void *arg);
 /* All are told to stop; in time, when the loop has ended. */

@@ -31,7 +31,20 @@ static void records(struct jfr_vm *vm, const struct attach_answer *answer)
 	vm->misses = 0;
 	vm->step = JFR_RECORDING;
 	log_info("target %d: its Java VM records (%s)", (int)vm->pid, answer->text);
-	vm->jfr->began(vm->jfr->began_arg);
+}
+
+/* Of many that begin together one is told when all have, for each window's end costs each VM. */
+static void tell_begun(const struct jfr *jfr)
+{
+	bool any = false;
+
+	for (const struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
+		if (vm->step == JFR_STARTING && !vm->stopping)
+			return;
+		any |= vm->step == JFR_RECORDING && !vm->border_us;
+	}
+	if (any)
+		jfr->began(jfr->began_arg);
 }
 
 static void began(struct question *question, const struct attach_answer *answer)
@@ -42,6 +55,7 @@ static void began(struct question *question, const struct attach_answer *answer)
 		records(vm, answer);
 	else
 		jfr_fail(vm, answer);
+	tell_begun(vm->jfr);
 	if (vm->unwanted)
 		jfr_let_go(vm);
 }

@@ -112,7 +112,7 @@ static bool is_same(const struct target_value *a, const struct target_value *b)
 {
 	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
 	       a->spans_count == b->spans_count && a->spans_number == b->spans_number &&
-	       a->python == b->python && a->hotspot == b->hotspot;
+	       a->python == b->python && a->hotspot == b->hotspot && a->asked == b->asked;
 }
 
 uint32_t target_wanted_early(uint32_t wanted)
@@ -142,6 +142,8 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 	if (there ? now.id > target->id : !may_add)
 		return;
 	wanted.unread = there ? now.unread : !space_read_ns(target->space);
+	wanted.exec_pages = there ? now.exec_pages : space_exec_pages(target->space);
+	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
 	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
 	uint32_t probes = wanted.probes;
 	if (target->arming)

@@ -123,6 +123,16 @@ const struct hotspot *target_hotspot(const struct target *target)
 	return jvm_is_supported(target->jvm) ? &target->jvm->layout.walk : NULL;
 }
 
+bool target_awaits_java(const struct targets *targets, const struct target *target)
+{
+	const struct jvm *known = target->jvm;
+
+	if (targets->without_java || target->hangs)
+		return false;
+	return (known ? is_passing(known) : target->spans && target->spans->has_hotspot) &&
+	       asked_goes_on(&target->jvm_asked);
+}
+
 void target_ask_java(struct targets *targets, struct target *target)
 {
 	const struct jvm *known = target->jvm;

@@ -99,16 +99,24 @@ const struct cpython *target_walk(const struct target *target)
 	return interpreter_is_supported(known) ? &known->layout.walk : NULL;
 }
 
-void target_ask_interpreter(struct targets *targets, struct target *target)
+static bool is_open(const struct targets *targets, const struct target *target)
 {
 	const struct interpreter *known = target->interpreter;
 
-	if (targets->without_python)
-		return;
-	if (known ? is_passing(known) : target->spans && target->spans->has_python) {
-		if (may_ask(target))
-			target_publish(targets, target);
-	}
+	if (targets->without_python || target->hangs)
+		return false;
+	return known ? is_passing(known) : target->spans && target->spans->has_python;
+}
+
+bool target_awaits_python(const struct targets *targets, const struct target *target)
+{
+	return is_open(targets, target) && asked_goes_on(&target->interpreter_asked);
+}
+
+void target_ask_interpreter(struct targets *targets, struct target *target)
+{
+	if (is_open(targets, target) && may_ask(target))
+		target_publish(targets, target);
 }
 
 void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,

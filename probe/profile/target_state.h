@@ -111,13 +111,17 @@ void target_interpret(struct targets *targets, struct target *target,
  * forked before its parent's was known. */
 void target_ask_interpreter(struct targets *targets, struct target *target);
 
+/* Whether it has an interpreter of which that may not be all, yet. */
+bool target_awaits_python(const struct targets *targets, const struct target *target);
+
 /* What the kernel's side has to know of it; NULL: nothing (yet). */
 const struct cpython *target_walk(const struct target *target);
 
-/* The same three for a Java VM. */
+/* The same four for a Java VM. */
 void target_meet_java(struct targets *targets, struct target *target,
 		      const struct spans_hotspot *hotspot);
 void target_ask_java(struct targets *targets, struct target *target);
+bool target_awaits_java(const struct targets *targets, const struct target *target);
 const struct hotspot *target_hotspot(const struct target *target);
 /* The expiry of targets->begun. */
 void targets_ask_begun(void *arg);

@@ -31,7 +31,7 @@ static int write_spans(struct targets *targets, const struct target *target, str
 
 void target_publish(struct targets *targets, struct target *target)
 {
-	struct spans *written, *before = target->spans;
+	struct spans *written, *old;
 	struct spans_found found;
 
 	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
@@ -43,15 +43,15 @@ void target_publish(struct targets *targets, struct target *target)
 		arm(targets, target);
 		return;
 	}
-	if (spans_are_equal(before, written)) {
-		spans_unref(written);
-	} else {
+	old = written;
+	if (!spans_are_equal(target->spans, written)) {
+		old = target->spans;
 		target->spans = written;
-		target_correct_kernel(targets, target);
-		spans_unref(before); /* after the kernel was told */
 	}
 	target_interpret(targets, target, &found.python);
 	target_meet_java(targets, target, &found.hotspot);
+	target_correct_kernel(targets, target);
+	spans_unref(old); /* after the kernel was told */
 	if (!target->spans->pending && !target->interpreter_asked.asking &&
 	    !target->jvm_asked.asking)
 		arm(targets, target);

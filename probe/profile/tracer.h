@@ -105,6 +105,13 @@ void tracer_target_del(struct tracer *tracer, pid_t tgid);
 void tracer_read_life(struct tracer *tracer);
 void tracer_read_stacks(struct tracer *tracer);
 
+/* How often stacks were read since tracer_new(), without tracer_read_stacks(). */
+struct tracer_looks {
+	uint64_t woken;	  /* by the kernel's side: something was urgent, or the first for a while */
+	uint64_t in_turn; /* some time after the look before */
+};
+void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks);
+
 /* Where unwind tables lie, from tracer_start() to tracer_stop(); else NULL. */
 struct arena *tracer_arena(const struct tracer *tracer);
 

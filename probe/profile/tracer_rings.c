@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-#define LATE_NS (21 * NS_PER_MS) /* bpf/stack.h, bpf/slow.h: WAKE_EVERY_NS, and a bit */
+#define LATE_NS (21 * NS_PER_MS) /* bpf/wake.h, bpf/slow.h: WAKE_EVERY_NS, and a bit */
+/* Stacks of which none is urgent are read that often, as long as there are any. */
+#define LOOK_NS (250 * NS_PER_MS)
 
 static int on_mapped(void *arg, void *data, size_t bytes)
 {
@@ -82,17 +84,41 @@ void tracer_read_life(struct tracer *tracer)
 		ring_buffer__consume(tracer->life_ring);
 }
 
-void tracer_read_stacks(struct tracer *tracer)
+/* Whether there were any. */
+static bool read_stacks(struct tracer *tracer)
 {
+	int n = 0;
+
 	tracer_read_life(tracer);
 	if (tracer->stack_ring)
-		ring_buffer__consume(tracer->stack_ring);
+		n = ring_buffer__consume(tracer->stack_ring);
 	tracer_read_mapped(tracer);
+	return n != 0;
 }
 
+void tracer_read_stacks(struct tracer *tracer)
+{
+	read_stacks(tracer);
+}
+
+/* Until then nobody has to be woken but for what is urgent. */
+static void look_again(struct tracer *tracer, uint64_t after_ns)
+{
+	uint64_t at_ns = loop_now_ns() + after_ns;
+
+	loop_timer_set(tracer->loop, &tracer->late, at_ns);
+	if (tracer->control)
+		__atomic_store_n(&tracer->control->look_ns, at_ns, __ATOMIC_RELAXED);
+}
+
+/* Where nothing came, the next stack wakes us: there's no timer for nothing. */
 void tracer_read_late(void *arg)
 {
-	tracer_read_stacks(arg);
+	struct tracer *tracer = arg;
+
+	tracer->looks.in_turn++;
+	if (read_stacks(tracer))
+		look_again(tracer, LOOK_NS);
 }
 
 static void life_ready(void *arg)
@@ -100,14 +126,19 @@ static void life_ready(void *arg)
 	tracer_read_life(arg);
 }
 
-/* Each stack is sent but once in a window: one that doesn't wake us would lie there, and nobody
- * look at the mapping that it came from. */
+/* What is urgent but came too soon after this wake-up to cause another lies there by then. */
 static void stacks_ready(void *arg)
 {
 	struct tracer *tracer = arg;
 
-	tracer_read_stacks(tracer);
-	loop_timer_set(tracer->loop, &tracer->late, loop_now_ns() + LATE_NS);
+	tracer->looks.woken++;
+	read_stacks(tracer);
+	look_again(tracer, LATE_NS);
+}
+
+void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks)
+{
+	*looks = tracer->looks;
 }
 
 void tracer_read_slow(struct tracer *tracer)

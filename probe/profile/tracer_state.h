@@ -35,8 +35,9 @@ struct tracer {
 	uint32_t by_cpu; /* 1 << enum probe */
 	struct ring_buffer *life_ring, *stack_ring, *slow_ring, *mapped_ring;
 	struct loop_watch life_watch, stack_watch, slow_watch, mapped_watch;
-	/* For what came too soon after a wake-up to cause another. */
+	/* For what came too soon after a wake-up to cause another; stacks that wake nobody, too. */
 	struct loop_timer late, slow_late;
+	struct tracer_looks looks;
 	int barrier_fd; /* an array of maps: see tracer_wait_for_programs() */
 	int types_fd;	/* profile/ktypes.h */
 	struct ktypes types;

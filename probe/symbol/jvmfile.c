@@ -35,6 +35,11 @@ int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_m
 	return 0;
 }
 
+void jvmfile_set_other_clock(struct jvmfile *file)
+{
+	file->other_clock = true;
+}
+
 struct jvmfile *jvmfile_ref(struct jvmfile *file)
 {
 	if (file)
@@ -117,10 +122,11 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 		bool alive = !code->unloaded_ns;
 		if (alive ? !may_be_there(code, id, memory) : memory->what == JVMFILE_THERE)
 			continue;
-		if (!alive && now - code->unloaded_ns > JVMFILE_MOMENT_NS)
+		if (!alive && (file->other_clock || now - code->unloaded_ns > JVMFILE_MOMENT_NS))
 			break; /* it had gone before the sample */
 		if (best) {
-			*unsure = now - best->loaded_ns < JVMFILE_MOMENT_NS || best->unloaded_ns;
+			*unsure = file->other_clock || best->unloaded_ns ||
+				  now - best->loaded_ns < JVMFILE_MOMENT_NS;
 			break;
 		}
 		best = code;

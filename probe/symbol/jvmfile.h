@@ -24,6 +24,9 @@ struct worker;
 int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
 		struct worker *closer);
 
+/* Its times are of another clock than ours, so nothing is told by them. Before it is shared. */
+void jvmfile_set_other_clock(struct jvmfile *file);
+
 /* On any thread. */
 struct jvmfile *jvmfile_ref(struct jvmfile *file);
 void jvmfile_unref(struct jvmfile *file);

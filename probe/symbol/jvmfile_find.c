@@ -120,9 +120,12 @@ static int find_at(const struct jvmfile *file, uint64_t address, uint64_t from_n
 int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
 		 struct jvmfile_found *ret)
 {
+	int r = -ENOENT;
+
 	if (pthread_mutex_trylock(&file->lock))
 		return -EBUSY;
-	int r = file->fd < 0 ? -ENOENT : find_at(file, address, from_ns, until_ns, ret);
+	if (file->fd >= 0 && !file->other_clock)
+		r = find_at(file, address, from_ns, until_ns, ret);
 	pthread_mutex_unlock(&file->lock);
 	return r;
 }

@@ -35,6 +35,7 @@ struct jvmfile {
 	uid_t owner;
 	size_t bytes_max;
 	struct worker *closer;
+	bool other_clock;
 	uint64_t device, inode, began_ns;
 	uint64_t at; /* what is before it was read */
 	struct jvmfile_code *codes;

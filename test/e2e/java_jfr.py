@@ -91,8 +91,8 @@ class Jfr:
         self.ask("jcmd", "JFR.configure stackdepth=1024")
         return self.say("start", self.options, sequence)
 
-    def dump(self, sequence):
-        state = self.say("dump", sequence)
+    def dump(self, sequence, *times):
+        state = self.say("dump", sequence, *times)
         assert state[:2] == ["written", str(sequence)], state
         return {probe: read(self.folder / f"stacks-{probe}.txt") for probe in ("oncpu", "offcpu", "mem")}
 

@@ -1,5 +1,6 @@
 """Attaching to Java VMs, and the agent in them: what is theirs is respected, what they lay in the way
 harms nobody, and nothing stays behind."""
+import fcntl
 import json
 import os
 import re
@@ -115,6 +116,39 @@ def test_another_reader_keeps_the_agent(vm, attaching):
     assert_attached(first.say("stop")[0])
     assert (one.data / java_symbols.NAME).exists()
     assert_attached(second.say("stop")[0])
+    assert one.left() == []
+
+
+def test_another_reader_that_stops_is_waited_for(vm, attaching):
+    """It has the folder locked for itself, and takes it away."""
+    one = vm()
+    one.data.mkdir(mode=0o700)
+    fd = os.open(one.data, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    attached = attaching(one)
+    time.sleep(1)
+    inode = one.data.stat().st_ino
+    one.data.rmdir()
+    os.close(fd)
+    assert_attached(attached.answer())
+    assert one.data.exists() and one.symbols().codes and one.data.stat().st_ino != inode
+    assert_attached(attached.say("stop")[0])
+    assert one.left() == []
+
+
+@pytest.mark.parametrize("folder", ("cwd", "tmp"))
+def test_what_an_asking_that_was_killed_left_is_no_hindrance(vm, attaching, folder):
+    one = vm()
+    left = [(Path(f"/proc/{one.pid}/cwd") if place == "cwd" else one.tmp) / f".attach_pid{one.inner}"
+            for place in ("cwd", "tmp")[: 1 + (folder == "tmp")]]  # fmt: skip
+    for path in left:
+        path.touch()
+    attached = attaching(one)
+    assert_attached(attached.answer())
+    attached.say("stop")
+    for path in left:
+        if os.path.lexists(path):
+            path.unlink()  # that of the folder that wasn't needed
     assert one.left() == []
 
 

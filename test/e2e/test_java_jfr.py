@@ -88,6 +88,31 @@ def test_waits_weigh_what_they_lasted(java, start, work):
 
 
 @each_java
+def test_windows_end_when_it_is_told(java, start, work):
+    """And waits count from when it is told."""
+    need_classes()
+    target = start(Path(java.path), *java.argv("Waits", work / "waits")[1:])
+    wait_for(lambda: "waiters" in target.log.read_text(), 60)
+    jfr = Jfr(target.pid)
+    assert jfr.start()[0] == "started"
+    ends = [time.time_ns() // 1000]
+    windows = [jfr.dump(2, 0, ends[0])["offcpu"]]
+    second = 10**6
+    for sequence, ago, later in ((3, second, 0), (4, 0, 0), (5, 0, second)):
+        time.sleep(3)
+        since = ends[-1] + later
+        ends.append(time.time_ns() // 1000 - ago)
+        windows.append(jfr.dump(sequence, since, ends[-1])["offcpu"])
+    jfr.stop()
+    assert [head.end_us for head, _, _ in windows] == ends
+    assert [head.begin_us for head, _, _ in windows[1:]] == ends[:-1]
+    for (_, stacks, _), begin, end in zip(windows[1:], (*ends[:2], ends[2] + second), ends[1:]):
+        slept = sum(s.value for s in stacks if s.frames[1] == "Sleeping") / 1000
+        print(f"java_jfr: {java.name} {slept / (end - begin):.2%} of {end - begin} us")
+        assert abs(slept - (end - begin)) <= 0.05 * (end - begin)
+
+
+@each_java
 def test_nothing_stays_behind_and_it_begins_again(java, work):
     one = Vm(java, work)
     try:

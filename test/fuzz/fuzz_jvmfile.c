@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Bytes as java-symbols.bin, behind a right header. The first byte tells whether records get a
- * right check, so that what is in them is read; the next ones an address, and where the file is cut
- * first.
+ * right check, so that what is in them is read, and whether it is another file the second time; the
+ * next ones an address, where the file is cut first, and times.
  */
 #include "fuzz.h"
 
@@ -101,6 +101,19 @@ static void put(int folder, const uint8_t *file, size_t bytes)
 	close(fd);
 }
 
+/* By the times of what was told. */
+static void find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns)
+{
+	struct jvmfile_found found;
+	struct jvmcode *code;
+
+	if (jvmfile_find(file, address, from_ns, until_ns, &found) < 0)
+		return;
+	demand(found.number > 0);
+	if (jvmfile_read_found(file, address, found.number, &code) == 0)
+		check_piece(code, address);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct java_symbols_header header = {
@@ -122,8 +135,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	demand(jvmfile_new(&known, dup(folder), geteuid(), FILE_BYTES, NULL) == 0);
 	put(folder, file, len < sizeof(header) + data[2] ? len : sizeof(header) + data[2]);
 	jvmfile_update(known);
+	if (data[0] & 2)
+		unlinkat(folder, JAVA_SYMBOLS_NAME, 0);
 	put(folder, file, len);
 	jvmfile_update(known);
+	uint64_t from_ns = 1 + data[5] * 100000000ULL;
+	find(known, address, from_ns, from_ns + data[6] * 100000000ULL);
 	for (uint32_t id = 0; id < 3; id++) {
 		uint64_t word = (uint64_t)FRAME_JAVA << FRAME_KIND_SHIFT | address;
 
@@ -132,6 +149,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		if (jvmfile_read(known, word, id, &memory, &code) == 0)
 			check_piece(code, address);
 	}
+	jvmfile_forget(known, from_ns);
+	find(known, address, from_ns, from_ns);
 	jvmfile_unref(known);
 	return 0;
 }

@@ -225,6 +225,19 @@ static void nothing_is_said_of_a_time_that_was_not_read(void **state)
 	scene_done(&scene);
 }
 
+static void times_of_another_clock_tell_nothing(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene);
+	jvmfile_set_other_clock(scene.file);
+	add(&scene, 1, 0, SETTLED, CODE, 0x40);
+	update(&scene);
+	assert_string_equal(found(&scene, CODE, SETTLED + S, SETTLED + 2 * S), "-");
+	scene_done(&scene);
+}
+
 static void an_agent_that_has_stopped_tells_no_more(void **state)
 {
 	struct scene scene;
@@ -305,6 +318,7 @@ int main(void)
 		cmocka_unit_test(stubs_lie_in_one_another),
 		cmocka_unit_test(a_new_file_has_what_the_old_one_had),
 		cmocka_unit_test(nothing_is_said_of_a_time_that_was_not_read),
+		cmocka_unit_test(times_of_another_clock_tell_nothing),
 		cmocka_unit_test(an_agent_that_has_stopped_tells_no_more),
 		cmocka_unit_test(much_code_is_found_and_forgotten),
 		cmocka_unit_test(codes_without_room_are_counted),
