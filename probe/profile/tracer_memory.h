@@ -41,10 +41,6 @@ struct call_programs {
 	int realloc_fd; /* without sessions: of points with COOKIE_NULL_IS_MALLOC; else -1 */
 };
 
-/* Hands on what programs have mapped and given back meanwhile (struct tracer_events.mapped); as
- * tracer_read_stacks() does, too. */
-void tracer_read_mapped(struct tracer *tracer);
-
 /* New descriptors, the caller's to close; any thread may use them. -ENOENT: not loaded; -EMFILE …
  */
 int tracer_call_programs(const struct tracer *tracer, struct call_programs *programs);

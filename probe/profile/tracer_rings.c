@@ -23,7 +23,8 @@ static int on_mapped(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
-void tracer_read_mapped(struct tracer *tracer)
+/* Hands on what programs have mapped and given back meanwhile. */
+static void read_mapped(struct tracer *tracer)
 {
 	if (tracer->mapped_ring)
 		ring_buffer__consume(tracer->mapped_ring);
@@ -31,7 +32,7 @@ void tracer_read_mapped(struct tracer *tracer)
 
 static void mapped_ready(void *arg)
 {
-	tracer_read_mapped(arg);
+	read_mapped(arg);
 }
 
 /* What a program did before it ended, or another one began, comes first. */
@@ -39,7 +40,7 @@ static int on_life(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 
-	tracer_read_mapped(tracer);
+	read_mapped(tracer);
 	if (bytes >= sizeof(struct life_event))
 		tracer->events.life(tracer->events.arg, data);
 	return 0;
@@ -92,7 +93,7 @@ static bool read_stacks(struct tracer *tracer)
 	tracer_read_life(tracer);
 	if (tracer->stack_ring)
 		n = ring_buffer__consume(tracer->stack_ring);
-	tracer_read_mapped(tracer);
+	read_mapped(tracer);
 	return n != 0;
 }
 

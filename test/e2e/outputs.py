@@ -25,12 +25,14 @@ def folded_weights(profile, key):
 def tree_as_folded(profiler, pid, profile, node_key, frame_key):
     """.json, which says the same."""
     tree = profiler.get(f"/flamegraph/oncpu.json?pid={pid}").json()
-    assert json_weights(tree, node_key) == folded_weights(profile, frame_key)
+    ours, theirs = json_weights(tree, node_key), folded_weights(profile, frame_key)
+    assert ours == theirs, set(ours.items()) ^ set(theirs.items())
     return tree
 
 
 def assert_outputs_agree(profiler, pid, profile, node_key, frame_key, shape, line):
     """All of them; `shape` is in the picture, `line` in .jsonl (regular expressions)."""
-    assert tree_as_folded(profiler, pid, profile, node_key, frame_key)["total"] == profile.total()
-    assert re.search(shape, profiler.get(f"/flamegraph/oncpu.svg?pid={pid}").text)
-    assert re.search(line, profiler.get(f"/flamegraph/oncpu.jsonl?pid={pid}").text)
+    total = tree_as_folded(profiler, pid, profile, node_key, frame_key)["total"]
+    assert total == profile.total(), (total, profile.total())
+    assert re.search(shape, profiler.get(f"/flamegraph/oncpu.svg?pid={pid}").text), shape
+    assert re.search(line, profiler.get(f"/flamegraph/oncpu.jsonl?pid={pid}").text), line

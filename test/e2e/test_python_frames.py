@@ -10,6 +10,7 @@ import pytest
 from helpers import wait_for
 from outputs import assert_outputs_agree, json_weights, tree_as_folded
 from pythons import SOURCES, pythons
+from waiting import stands_by
 
 HZ = 997
 ENOUGH = 400  # samples
@@ -49,6 +50,7 @@ def profiled(profiler, target, **params):
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0, **params)
     wait_for(lambda: profiler.folded(pid=target.pid).total() >= ENOUGH, 60, 0.5, "enough samples")
     os.kill(target.pid, signal.SIGSTOP)
+    wait_for(lambda: stands_by(target), why="it stands still")
     return profiler.folded(pid=target.pid)
 
 

@@ -2,20 +2,17 @@
 /* Tables of made-up files (--wrap, UNITFLAGS): a file's content tells what its table is like. */
 #pragma once
 
-#include "folder.h"
+#include "arena_scene.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "base/loop.h"
 #include "symbol/file.h"
 #include "symbol/held.h"
-#include "unwind/tables.h"
 
 #define LIMIT_NS    (100 * NS_PER_MS)
-#define CHUNK_BYTES (CHUNK_WORDS * 4U)
 #define CHUNKS_HERE 4U
 #define LOW	    0x400000u
 #define LARGE	    20000u /* words: such a table may cross chunks */
@@ -97,110 +94,11 @@ uint32_t __wrap_image_place(const struct table_image *image, uint32_t start, uin
 	return start + image->index;
 }
 
-/* ---- the scene ---- */
-
-struct scene {
-	struct loop *loop;
-	struct worker *worker;
-	struct symbol_files *files;
-	struct tables *tables;
-	struct arena *arena;
-	uint32_t *words;
-	struct folder folder;
-	struct loop_timer alarm;
-	int changes;
-	bool asleep;
-};
-
-static inline void on_changed(void *arg)
-{
-	struct scene *scene = arg;
-	struct tables_stats stats;
-
-	scene->changes++;
-	tables_stats(scene->tables, &stats);
-	if (!stats.pending && scene->asleep)
-		loop_stop(scene->loop);
-}
-
-static inline void fail_in_vain(void *arg)
-{
-	const struct scene *scene = arg;
-
-	loop_stop(scene->loop);
-}
-
-static inline int add_chunk(void *arg, unsigned chunk)
-{
-	const struct scene *scene = arg;
-
-	memset(scene->words + (size_t)chunk * CHUNK_WORDS, 0, CHUNK_BYTES);
-	return 0;
-}
-
-static inline void remove_chunk(void *arg, unsigned chunk)
-{
-	const struct scene *scene = arg;
-
-	memset(scene->words + (size_t)chunk * CHUNK_WORDS, 0xff, CHUNK_BYTES);
-}
-
-static inline void new_arena(struct scene *scene, unsigned chunks)
-{
-	struct arena_memory memory = {scene->words, add_chunk, remove_chunk, scene};
-
-	arena_free(scene->arena);
-	assert_int_equal(arena_new(&scene->arena, &memory, (size_t)chunks * CHUNK_BYTES), 0);
-}
-
 static inline void scene_make(struct scene *scene, unsigned chunks)
 {
-	*scene = (struct scene){.alarm = {.expired = fail_in_vain, .arg = scene}};
 	builds = 0;
 	sem_init(&may_go_on, 0, 0);
-	folder_make(&scene->folder);
-	scene->words = malloc(CHUNKS_HERE * CHUNK_BYTES);
-	assert_non_null(scene->words);
-	assert_int_equal(loop_new(&scene->loop), 0);
-	assert_int_equal(worker_new(&scene->worker, scene->loop, "test", LIMIT_NS), 0);
-	assert_int_equal(symbol_files_new(&scene->files, scene->worker), 0);
-	assert_int_equal(tables_new(&scene->tables, scene->worker, on_changed, scene), 0);
-	new_arena(scene, chunks);
-	tables_set_arena(scene->tables, scene->arena);
-}
-
-static inline void scene_done(struct scene *scene)
-{
-	worker_stop(scene->worker);
-	loop_flush(scene->loop);
-	tables_free(scene->tables);
-	arena_free(scene->arena);
-	symbol_files_free(scene->files);
-	worker_free(scene->worker);
-	loop_free(scene->loop);
-	free(scene->words);
-	folder_done(&scene->folder);
-}
-
-static inline struct tables_stats stats_of(const struct scene *scene)
-{
-	struct tables_stats stats;
-
-	tables_stats(scene->tables, &stats);
-	return stats;
-}
-
-/* Until no table is on its way. */
-static inline void wait_for_tables(struct scene *scene)
-{
-	if (!stats_of(scene).pending)
-		return;
-	scene->asleep = true;
-	loop_timer_set(scene->loop, &scene->alarm, loop_now_ns() + 20 * NS_PER_S);
-	assert_int_equal(loop_run(scene->loop), 0);
-	loop_timer_cancel(scene->loop, &scene->alarm);
-	scene->asleep = false;
-	assert_int_equal(stats_of(scene).pending, 0);
+	scene_begin(scene, LIMIT_NS, CHUNKS_HERE, chunks);
 }
 
 static inline void put(const struct scene *scene, const char *name, const struct plan *plan)

@@ -1,94 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Our own process, as a target would be: what the kernel's side would find in the arena is what the
  * files' CFI says. */
-#include "unit.h"
+#include "arena_scene.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 
-#include "base/loop.h"
 #include "proc/maps.h"
 #include "symbol/file.h"
 #include "unwind/image_row.h"
-#include "unwind/tables.h"
 
 #define CHUNKS_HERE 64U
-
-struct scene {
-	struct loop *loop;
-	struct worker *worker;
-	struct symbol_files *files;
-	struct tables *tables;
-	struct arena *arena;
-	uint32_t *words;
-	struct loop_timer alarm;
-};
-
-static void on_changed(void *arg)
-{
-	const struct scene *scene = arg;
-	struct tables_stats stats;
-
-	tables_stats(scene->tables, &stats);
-	if (!stats.pending)
-		loop_stop(scene->loop);
-}
-
-static void fail_in_vain(void *arg)
-{
-	const struct scene *scene = arg;
-
-	loop_stop(scene->loop);
-}
-
-static int add_chunk(void *arg, unsigned chunk)
-{
-	(void)arg;
-	return chunk < CHUNKS_HERE ? 0 : -ENOSPC;
-}
-
-static void remove_chunk(void *arg, unsigned chunk)
-{
-	(void)arg, (void)chunk;
-}
-
-static void scene_make(struct scene *scene)
-{
-	*scene = (struct scene){.alarm = {.expired = fail_in_vain, .arg = scene}};
-	scene->words = calloc(CHUNKS_HERE, CHUNK_WORDS * 4);
-	struct arena_memory memory = {scene->words, add_chunk, remove_chunk, scene};
-	assert_int_equal(loop_new(&scene->loop), 0);
-	assert_int_equal(worker_new(&scene->worker, scene->loop, "test", 10 * NS_PER_S), 0);
-	assert_int_equal(symbol_files_new(&scene->files, scene->worker), 0);
-	assert_int_equal(arena_new(&scene->arena, &memory, CHUNKS_HERE * CHUNK_WORDS * 4), 0);
-	assert_int_equal(tables_new(&scene->tables, scene->worker, on_changed, scene), 0);
-	tables_set_arena(scene->tables, scene->arena);
-}
-
-static void scene_done(struct scene *scene)
-{
-	worker_stop(scene->worker);
-	loop_flush(scene->loop);
-	tables_free(scene->tables);
-	arena_free(scene->arena);
-	symbol_files_free(scene->files);
-	worker_free(scene->worker);
-	loop_free(scene->loop);
-	free(scene->words);
-}
-
-static void wait_for_tables(struct scene *scene)
-{
-	struct tables_stats stats;
-
-	loop_timer_set(scene->loop, &scene->alarm, loop_now_ns() + 30 * NS_PER_S);
-	assert_int_equal(loop_run(scene->loop), 0);
-	loop_timer_cancel(scene->loop, &scene->alarm);
-	tables_stats(scene->tables, &stats);
-	assert_int_equal(stats.pending, 0);
-}
 
 static struct symbol_file *file_of(const struct scene *scene, const struct mapping *mapping)
 {
@@ -183,7 +107,7 @@ static void the_arena_has_what_the_files_say(void **state)
 	unsigned compared = 0;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, 10 * NS_PER_S, CHUNKS_HERE, CHUNKS_HERE);
 	assert_int_equal(maps_read(getpid(), &maps), 0);
 	assert_true(maps.count < ARRAY_SIZE(tables));
 	for (size_t i = 0; i < maps.count; i++) {
