@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which windows are a VM's. What the VM is asked, and its files, are made here. */
+#include <time.h>
+
 #include "unit.h"
 
 #include "base/loop.h"
