@@ -79,13 +79,27 @@ static __always_inline bool python_knows(struct python_walk *python, uint64_t co
 	return true;
 }
 
+/* The begin of a file's name; NULL: it can't be read. A module's functions follow each other. */
+static __always_inline const uint64_t *python_file(struct python_walk *python, uint64_t file)
+{
+	if (file && python->file == file)
+		return python->file_words;
+	python->file = 0;
+	if (read_user(python->file_words, sizeof(python->file_words),
+		      file + python->at.unicode_hash - 8))
+		return NULL;
+	python->file = file;
+	return python->file_words;
+}
+
 /* Makes python.sum that of the code object, which it isn't yet. Else why the walk ends. */
 __noinline int python_code(uint32_t level, uint64_t code)
 {
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
 	struct python_sum *known;
-	uint64_t sum, name_hash, file;
+	const uint64_t *file;
+	uint64_t sum, name_hash;
 	uint32_t first;
 
 	if (!walk)
@@ -101,10 +115,10 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
 	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
 	if (python->at.code_file) {
-		file = python_word(python, python->at.code_file);
+		file = python_file(python, python_word(python, python->at.code_file));
 		/* A short one may lie at the end of what is mapped: then the rest has to do. */
-		if (python_read(python, CPYTHON_FILE_WORDS, file + python->at.unicode_hash - 8))
-			sum = cpython_file_sum(sum, python->words, &python->at);
+		if (file)
+			sum = cpython_file_sum(sum, file, &python->at);
 	}
 	python->sum = cpython_frame_word(sum, python->number);
 	python->code = code;

@@ -57,35 +57,48 @@ static __always_inline void python_measure(struct python_walk *python)
 	python->code_words = words_up_to(words, python->at.code_name);
 }
 
+/* Makes python.at its process's. It never changes for the same spans, and the arena is cold. */
+static __always_inline bool python_layout(struct walk *walk)
+{
+	struct python_walk *python = &walk->python;
+	uint32_t first = walk->python_at & (CHUNK_WORDS - 1);
+	const struct chunk *chunk;
+
+	if (walk->spans_number && walk->spans_number == python->at_number)
+		return true;
+	python->at_number = 0;
+	chunk = chunk_of(walk->python_at);
+	if (!chunk || first > CHUNK_WORDS - CPYTHON_WORDS)
+		return false;
+	__builtin_memcpy(&python->at, &chunk->words[first], sizeof(python->at));
+	python_measure(python);
+	python->at_number = walk->spans_number;
+	return true;
+}
+
 /* 0: there is no Python to be walked. */
 __noinline int python_begin(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
 	struct python_walk *python;
-	const struct chunk *chunk;
 	uint64_t context;
-	uint32_t first;
 
 	if (!walk || !walk->python_at)
 		return 0;
 	python = &walk->python;
-	chunk = chunk_of(walk->python_at);
-	first = walk->python_at & (CHUNK_WORDS - 1);
-	if (!chunk || first > CHUNK_WORDS - CPYTHON_WORDS)
+	if (!python_layout(walk))
 		return 0;
-	__builtin_memcpy(&python->at, &chunk->words[first], sizeof(python->at));
 	python->self = thread_self(walk);
 	python->interpreter = python->state = python->frame = 0;
 	python->interpreters = python->threads = 0;
 	python->flags = 0;
-	python->code = python->block_bytes = 0;
+	python->code = python->block_bytes = python->file = 0;
 	python->number++;
 	context = hash_word(walk->head.target_id, walk->head.window);
 	if (python->context != context) {
 		python->context = context;
 		python->since = python->number;
 	}
-	python_measure(python);
 	return python->self != 0;
 }
 

@@ -100,6 +100,9 @@ struct python_walk {
 	uint32_t flags;				/* bpf/python.h */
 	uint32_t interpreters, threads, frames; /* looked at so far */
 	uint32_t state_words, code_words;	/* to be read of each */
+	uint64_t file;				/* the last file's name that was read … */
+	uint64_t file_words[CPYTHON_FILE_WORDS]; /* … and its begin */
+	uint32_t at_number;			/* of what spans (walk.spans_number) is at; 0: none */
 	struct cpython at;
 };
 
