@@ -12,9 +12,10 @@
 
 #include "bare.h"
 
-#define HOTSPOT_HOPS	   64
-#define HOTSPOT_FREE	   0xff
-#define HOTSPOT_BLOB_BYTES (1U << 28) /* no blob has as many */
+#define HOTSPOT_HOPS	    64
+#define HOTSPOT_FREE	    0xff
+#define HOTSPOT_BLOB_BYTES  (1U << 28) /* no blob has as many */
+#define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame has as many */
 
 _Static_assert(HOTSPOT_BLOB_WORDS_MAX <= PYTHON_STATE_WORDS, "python.words have room for a blob");
 
@@ -191,6 +192,8 @@ static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
 	if (at->flags & HOTSPOT_COMPLETE_IS_SHORT)
 		blob->complete = (int32_t)((uint32_t)blob->complete << 16) >> 16;
 	blob->frame_words = hotspot_int(walk, at->blob_frame_size);
+	if (blob->frame_words > HOTSPOT_FRAME_BYTES / ARCH_WORD) /* -1: it has none */
+		blob->frame_words = 0;
 	blob->kind = HOTSPOT_STUB;
 	blob->id = blob->orig_pc = 0;
 	blob->deopt[0] = blob->deopt[1] = 0;

@@ -28,14 +28,16 @@
 /* Where the caller's pc, sp and fp are. */
 enum hotspot_place {
 	PLACE_NOWHERE,
-	PLACE_FRAME,	/* the frame is complete */
-	PLACE_HAS_FP,	/* the same, but fp, which is the caller's still */
-	PLACE_TOP,	/* the return address lies at sp */
-	PLACE_TOP_NEAR, /* … and its call went to this blob, or it is the interpreter's */
-	PLACE_ON_FP,	/* the caller's fp lies at sp, then the return address */
-	PLACE_BY_FP,	/* fp points to such a pair */
-	PLACE_AX,	/* the return address is in rax, and sp is the caller's */
-	PLACE_CALLED,	/* the same, of the interpreter, and fp is its frame */
+	PLACE_FRAME,	  /* the frame is complete */
+	PLACE_FRAME_NEAR, /* … and its call went to this blob, or it is the interpreter's */
+	PLACE_HAS_FP,	  /* the same, but fp, which is the caller's still */
+	PLACE_TOP,	  /* the return address lies at sp */
+	PLACE_TOP_NEAR,	  /* … near in the same way */
+	PLACE_ON_FP,	  /* the caller's fp lies at sp, then the return address */
+	PLACE_BY_FP,	  /* fp points to such a pair */
+	PLACE_AX,	  /* the return address is in rax, and sp is the caller's */
+	PLACE_CALLED,	  /* the same, of the interpreter, and fp is its frame */
+	PLACE_AHEAD,	  /* where the code ahead says (bpf/hotspot_ahead.h) */
 	/* Where the interpreter begins or ends a frame, for which sp is another one. */
 	PLACE_ENTRY_TOP,
 	PLACE_ENTRY_ON_FP,

@@ -10,8 +10,7 @@
 
 #include "hotspot_blob.h"
 
-#define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame has as many */
-#define HOTSPOT_BCP	    13	       /* the register that has it, in interpreted code: r13 */
+#define HOTSPOT_BCP 13 /* the register that has it, in interpreted code: r13 */
 
 int hotspot_interpreted(uint32_t level, uint64_t fp, uint64_t sp);
 int hotspot_arrive(uint32_t level);
@@ -53,6 +52,7 @@ static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind
 		return false;
 	walk->words[PYTHON_AT + n] = detail;
 	walk->hotspot.details = n + 1;
+	walk->hotspot.pushed = walk->head.words_count;
 	walk->head.key.hash = hash_word(walk->head.key.hash, detail);
 	return true;
 }
@@ -147,6 +147,8 @@ __noinline int hotspot_arrive(uint32_t level)
 	exact = walk->known & WALK_EXACT;
 	at = walk->pc - !exact;
 	blob = &walk->hotspot.blob;
+	walk->hotspot.callee =
+		walk->hotspot.pushed == walk->head.words_count ? blob->kind : HOTSPOT_NONE;
 	blob->kind = HOTSPOT_NONE;
 	if (hotspot_in_interpreter(walk, at))
 		return hotspot_arrive_interpreted(walk, exact);

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "hotspot_code.h"
+#include "hotspot_ahead.h"
 
 int hotspot_try(uint32_t level, uint32_t place);
 int hotspot_to_sender(uint32_t level, uint32_t place);
@@ -21,6 +21,7 @@ static __always_inline void hotspot_begin(struct walk *walk)
 	if (!walk->hotspot_at) /* what is Java's stays cold, then */
 		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
+	walk->hotspot.pushed = 0;
 	if (!hotspot_copy(walk->level))
 		walk->hotspot_at = 0;
 }
@@ -103,6 +104,7 @@ static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t 
 
 	switch (place) {
 	case PLACE_FRAME:
+	case PLACE_FRAME_NEAR:
 	case PLACE_HAS_FP:
 		return words < 2 || words > HOTSPOT_FRAME_BYTES / ARCH_WORD
 			       ? 0
@@ -116,6 +118,8 @@ static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t 
 	case PLACE_ON_FP:
 	case PLACE_ENTRY_ON_FP:
 		return walk->sp + ARCH_WORD;
+	case PLACE_AHEAD:
+		return walk->hotspot.look.pc_at;
 	default:
 		return walk->sp;
 	}
@@ -124,8 +128,8 @@ static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t 
 /* The caller's fp lies right below. */
 static __always_inline bool hotspot_is_on_fp(uint32_t place)
 {
-	return place == PLACE_FRAME || place == PLACE_BY_FP || place == PLACE_ON_FP ||
-	       place == PLACE_ENTRY_BY_FP || place == PLACE_ENTRY_ON_FP;
+	return place == PLACE_FRAME || place == PLACE_FRAME_NEAR || place == PLACE_BY_FP ||
+	       place == PLACE_ON_FP || place == PLACE_ENTRY_BY_FP || place == PLACE_ENTRY_ON_FP;
 }
 
 /* What lies at these places as the caller's pc, sp and fp. */
@@ -145,15 +149,18 @@ static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *
 	caller->sp = at + ARCH_WORD;
 	if (!at || !read_word(walk, at, &caller->pc))
 		return false;
-	if (!hotspot_is_on_fp(place))
+	at -= ARCH_WORD;
+	if (place == PLACE_AHEAD)
+		at = walk->hotspot.look.fp_at;
+	if (!at || (place != PLACE_AHEAD && !hotspot_is_on_fp(place)))
 		return true;
 	caller->known = WALK_FP;
-	if (!read_word(walk, at - ARCH_WORD, &caller->fp))
+	if (!read_word(walk, at, &caller->fp))
 		return false;
 	if (place != PLACE_BY_FP || caller->pc != HOTSPOT_COOKIE)
 		return true;
 	caller->sp += ARCH_WORD; /* the stub that a method's barrier calls has pushed it first */
-	return read_word(walk, at + ARCH_WORD, &caller->pc);
+	return read_word(walk, at + 2 * ARCH_WORD, &caller->pc);
 }
 
 /* Whether the caller is at that place; then walk->caller is it. */
@@ -172,8 +179,10 @@ __noinline int hotspot_try(uint32_t level, uint32_t place)
 	/* A leaf would have left an interpreted frame's fp as it was. */
 	if (place == PLACE_BY_FP && !walk->hotspot.blob.frame_words)
 		return hotspot_is_near(walk, caller) ||
-		       !hotspot_is_interpreted(walk, walk->fp, walk->sp);
-	return place != PLACE_TOP_NEAR || hotspot_is_near(walk, caller);
+		       (walk->hotspot.look.end != AHEAD_RETURN &&
+			!hotspot_is_interpreted(walk, walk->fp, walk->sp));
+	return (place != PLACE_TOP_NEAR && place != PLACE_FRAME_NEAR) ||
+	       hotspot_is_near(walk, caller);
 }
 
 /* Makes the caller's sp the one that the interpreter goes back to. 0: it isn't known. */
@@ -218,46 +227,67 @@ static __always_inline int caller_by_size(struct walk *walk, struct caller *call
 	return STEP_ON;
 }
 
+/* A method that has called a stub or the VM may have put something on the stack for it. */
+static __always_inline int caller_at_call(struct walk *walk)
+{
+	if (hotspot_try(walk->level, PLACE_FRAME_NEAR))
+		return STEP_ON;
+	if (hotspot_ahead(walk->level))
+		return hotspot_try(walk->level, PLACE_AHEAD) ? STEP_ON : TRUNCATED_JAVA;
+	if (walk->hotspot.look.end != AHEAD_LOST && hotspot_try(walk->level, PLACE_FRAME))
+		return STEP_ON;
+	return TRUNCATED_JAVA;
+}
+
 #define PLACES(first, second, third, fourth)                                                       \
-	(PLACE_##first | PLACE_##second << 4 | PLACE_##third << 8 | PLACE_##fourth << 12)
+	(PLACE_##first | PLACE_##second << 8 | PLACE_##third << 16 | (uint64_t)PLACE_##fourth << 24)
 
 /* Where an interrupted frame's caller may be, the first one first. */
-static __always_inline uint32_t hotspot_places(struct walk *walk)
+static __always_inline uint64_t hotspot_places(struct walk *walk)
 {
 	bool framed = walk->hotspot.blob.frame_words;
 	uint32_t place;
 
 	if (walk->hotspot.blob.kind == HOTSPOT_INTERPRETER)
 		return PLACES(ENTRY_TOP, ENTRY_ON_FP, ENTRY_BY_FP, ENTRY_AX) |
-		       PLACES(ENTRY_R13, ENTRY_SI, ENTRY_DI, NOWHERE) << 16;
+		       PLACES(ENTRY_R13, ENTRY_SI, ENTRY_DI, NOWHERE) << 32;
 	place = hotspot_place(walk->level);
 	if (place == PLACE_UNTOLD && !framed)
 		place = hotspot_adapter(walk->level);
 	if (place != PLACE_UNTOLD && place != PLACE_BY_FP)
-		return place | PLACE_FRAME << 4; /* it may look like something else's end */
+		return place | PLACES(NOWHERE, FRAME, AHEAD, NOWHERE); /* it may look like an end */
 	if (!framed)
-		return PLACES(TOP_NEAR, CALLED, BY_FP, TOP);
+		return PLACES(TOP_NEAR, CALLED, AHEAD, BY_FP) | (uint64_t)PLACE_TOP << 32;
 	if (walk->hotspot.blob.kind == HOTSPOT_NMETHOD && place == PLACE_UNTOLD)
-		return PLACES(FRAME, TOP, BY_FP, NOWHERE);
-	return PLACES(BY_FP, FRAME, TOP, NOWHERE);
+		return PLACES(FRAME_NEAR, AHEAD, FRAME, TOP) | (uint64_t)PLACE_BY_FP << 32;
+	return PLACES(BY_FP, FRAME, AHEAD, TOP);
 }
 
 #define HOTSPOT_PLACES 7
 
+/* The place that is to be tried next. (It is read from memory each time: see hotspot_is_known().)
+ */
+static __always_inline uint32_t hotspot_next_place(const struct walk *walk)
+{
+	return *(const volatile uint64_t *)&walk->hotspot.places & 0xff;
+}
+
 static __always_inline int caller_of_java_leaf(struct walk *walk)
 {
-	uint32_t place;
-
 	walk->hotspot.places = hotspot_places(walk);
-	for (uint64_t i = 0; i < HOTSPOT_PLACES; i++) {
-		place = walk->hotspot.places & 15;
-		if (!place)
-			break;
-		if (hotspot_try(walk->level, place) &&
-		    ((walk->hotspot.places & 15) < PLACE_ENTRY_TOP ||
-		     hotspot_to_sender(walk->level, walk->hotspot.places & 15)))
+	walk->hotspot.look.end = AHEAD_ON;
+	for (uint64_t i = 0; i < HOTSPOT_PLACES && hotspot_next_place(walk); i++) {
+		bool is_ahead = hotspot_next_place(walk) == PLACE_AHEAD;
+		bool is_told = is_ahead && hotspot_ahead(walk->level);
+
+		if (is_told == is_ahead && hotspot_try(walk->level, hotspot_next_place(walk)) &&
+		    (hotspot_next_place(walk) < PLACE_ENTRY_TOP ||
+		     hotspot_to_sender(walk->level, hotspot_next_place(walk))))
 			return STEP_ON;
-		walk->hotspot.places >>= 4;
+		if (is_ahead && (walk->hotspot.look.end == AHEAD_LOST ||
+				 (is_told && walk->hotspot.blob.frame_words)))
+			break; /* sp isn't what the other places would be by */
+		walk->hotspot.places >>= 8;
 	}
 	return TRUNCATED_JAVA;
 }
@@ -275,6 +305,8 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 		return caller_of_java_leaf(walk);
 	if (hotspot_in(walk->pc, walk->hotspot.at.carrier_from, walk->hotspot.at.carrier_to))
 		return STEP_END;
+	if (blob->kind == HOTSPOT_NMETHOD && walk->hotspot.callee != HOTSPOT_NMETHOD)
+		return caller_at_call(walk);
 	if (blob->frame_words)
 		return caller_by_size(walk, caller);
 	if (hotspot_try(walk->level, PLACE_BY_FP))

@@ -16,6 +16,7 @@ struct sched_settings sched;
 struct {
 	uint64_t pc, sp, fp, bx, context, unsure_hash, hash, word;
 	uint32_t known, unsure, words_count, truncated, unsure_details, details;
+	uint32_t callee, pushed;
 	uint64_t blob[sizeof(struct hotspot_blob) / 8];
 } before;
 
@@ -45,6 +46,8 @@ __noinline int step_save(uint32_t level)
 	before.truncated = walk->head.truncated;
 	before.unsure_details = walk->unsure_details;
 	before.details = walk->hotspot.details;
+	before.callee = walk->hotspot.callee;
+	before.pushed = walk->hotspot.pushed;
 	__builtin_memcpy(before.blob, &walk->hotspot.blob, sizeof(before.blob));
 	last = walk->head.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)
@@ -72,6 +75,8 @@ __noinline int step_undo(uint32_t level)
 	walk->head.truncated = before.truncated;
 	walk->unsure_details = before.unsure_details;
 	walk->hotspot.details = before.details;
+	walk->hotspot.callee = before.callee;
+	walk->hotspot.pushed = before.pushed;
 	__builtin_memcpy(&walk->hotspot.blob, before.blob, sizeof(before.blob));
 	last = before.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)

@@ -127,6 +127,27 @@ struct hotspot_blob {
 	uint32_t pad;
 };
 
+/* An instruction, among the bytes that are looked at (bpf/x86_code.h). */
+struct x86_instruction {
+	uint32_t at, next;
+	uint32_t opcode, rex, modrm;
+};
+
+/* What the code ahead gives back of the stack (bpf/hotspot_ahead.h). */
+struct hotspot_look {
+	struct x86_instruction is;
+	uint32_t branch;       /* where the first one goes that wasn't taken, or 0 … */
+	int32_t branch_given;  /* … and what `given` is there */
+	int32_t given;	       /* bytes, since pc … */
+	int32_t most;	       /* … and at most, on the way */
+	int32_t fp_given;      /* `given` behind the pop of fp; 0: there was none */
+	uint32_t sp_copy;      /* the register that sp was put into first; 0: none was … */
+	int32_t sp_given;      /* … and when */
+	uint32_t pushed;       /* the register that was pushed last */
+	uint32_t end;	       /* enum hotspot_end */
+	uint64_t pc_at, fp_at; /* where the caller's pc and fp lie; 0: fp is as it was */
+};
+
 #define HOTSPOT_KNOWN 8 /* a power of two */
 
 /* What a walk through Java's frames knows (bpf/hotspot_walk.h). */
@@ -143,7 +164,10 @@ struct hotspot_walk {
 	uint32_t left;				  /* bytes of a page */
 	uint32_t reg;				  /* a number of a register */
 	uint32_t begin;	 /* of an adapter, among the bytes that are looked at */
-	uint32_t places; /* that are tried still (hotspot_code.h), 4 bits each */
+	uint32_t callee; /* enum hotspot_kind of the frame before; NONE: none of Java's */
+	uint32_t pushed; /* head.words_count behind the last frame of Java's */
+	uint64_t places; /* that are tried still (hotspot_code.h), 8 bits each */
+	struct hotspot_look look;
 };
 
 #define PLACES_KNOWN 32 /* a power of two */

@@ -68,6 +68,17 @@ def javas():
     return sorted(each.values(), key=lambda java: (java.release, java.version))
 
 
+def library_of(java):
+    return next(Path(java.path).parent.parent.rglob("server/libjvm.so"))
+
+
+def need_names(java):
+    """Of the VM's own functions: its file may have been stripped of them."""
+    told = subprocess.run(["readelf", "-SW", library_of(java)], capture_output=True, check=True, text=True).stdout
+    if ".symtab" not in told and ".gnu_debugdata" not in told:
+        pytest.skip(f"Java {java.name} has no names of its own functions")
+
+
 def missing_releases():
     return sorted(set(RELEASES) - {java.release for java in javas()})
 
