@@ -5,11 +5,12 @@ sample	BPF time a sample of one busy thread with about 55 frames of Java, and be
 	program's stack of as many frames walked by unwind tables, in turns
 busy	one busy thread at 99 Hz, 55 and 500 frames deep: CPU time of the daemon and of its BPF programs, and
 	how much of the samples begin at the thread's root
-slow	how much slower the program is while it is profiled at 99 Hz: PAIRS of windows, with and without in
-	turn; median and range
+slow	how much slower the program is while it is profiled at 99 Hz, in each way (java_source) and by
+	async-profiler (ASYNC_PROFILER, java_peers.py): PAIRS of windows, with and without in turn; median and range
 
 Prints lines and judges nothing. Usage: java_cost.py [sample|busy|slow ...] [SECONDS=n]
 """
+import shutil
 import statistics
 import sys
 import time
@@ -18,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from helpers import Target, missing_privilege, program, wait_for  # noqa: E402
+from java_peers import AsyncProfiler  # noqa: E402
 from java_truth import Truth, merged  # noqa: E402
 from javas import Leaves, javas  # noqa: E402
 from python_cost import sample_ns  # noqa: E402
@@ -96,19 +98,43 @@ def busy(length):
                       flush=True)  # fmt: skip
 
 
+class Profiled:
+    """By stackprobe, in one of the ways to see a VM (java_source)."""
+
+    PARAMS = {"native": {}, "agent": {}, "jfr": {"multi_instance": 1, "native_stack": 0}}
+
+    def __init__(self, bench, way):
+        self.daemon, self.name = bench.daemon, way
+
+    def start(self, pid):
+        self.daemon.profile(pids=[pid], frequency=HZ, java_source=self.name, **self.PARAMS[self.name])
+        wait_for(lambda: self.daemon.processes().get(pid, {}).get("java_source") == self.name, 60)
+
+    def stop(self):
+        self.daemon.put_ok({"state": "stopped"})
+
+
+def slower(running, tool, length):
+    """By how much in each pair of windows: the tool comes and goes with each."""
+    found = []
+    for _ in range(PAIRS):
+        without = running.rate(length / PAIRS / 2)
+        tool.start(running.pid)
+        found.append(1 - running.rate(length / PAIRS / 2) / max(without, 1e-9))
+        tool.stop()
+    return found
+
+
 def slow(length):
     for java in javas():
+        peers = [AsyncProfiler] if AsyncProfiler.library and shutil.which("jcmd") and java.release >= 9 else []
         for depth, leaf in {"8": "truth.Compiled", **DEPTHS}.items():
             with Bench() as bench, Busy(bench, java, leaf) as running:
-                slower = []
-                for _ in range(PAIRS):
-                    bench.daemon.put_ok({"state": "stopped"}) if slower else None
-                    without = running.rate(length / PAIRS / 2)
-                    bench.daemon.profile(pids=[running.pid], frequency=HZ)
-                    slower.append(1 - running.rate(length / PAIRS / 2) / max(without, 1e-9))
-                print(f"java_cost: {java.name}, {depth} frames at {HZ} Hz: slower by "
-                      f"{statistics.median(slower):.2%} [{min(slower):.2%}..{max(slower):.2%}]",
-                      flush=True)  # fmt: skip
+                for tool in [Profiled(bench, way) for way in Profiled.PARAMS] + [peer(bench, java) for peer in peers]:
+                    each = slower(running, tool, length)
+                    print(f"java_cost: {java.name}, {depth} frames at {HZ} Hz, {tool.name}: slower by "
+                          f"{statistics.median(each):.2%} [{min(each):.2%}..{max(each):.2%}]",
+                          flush=True)  # fmt: skip
 
 
 def main():

@@ -153,7 +153,7 @@ def test_a_program_that_begins_its_vm_late(profiler, java, start, work):
 def test_tables_without_a_field_are_said(profiler, java, work, turns):
     target = turns(unreadable(java, work / "home"))
     wait_for(lambda: is_running(target), 30)
-    profiler.profile(pids=[target.pid])
+    profiler.profile(pids=[target.pid], java_source="native")
     why = f"unsupported version ({MISSING})"
     wait_runtime(profiler, target.pid, f"{version_text(java)}: {why}")
     time.sleep(1)
