@@ -30,7 +30,7 @@ struct drain {
 	struct loop_timer timer; /* the next window's end */
 	struct loop_call early;
 	bool early_posted;
-	bool started, busy;
+	bool started, busy, due;	  /* due: the next window's end came while busy */
 	struct waiter *waiting, *serving; /* for the next drain, for the one that goes on */
 	struct buf counted;		  /* struct counted, of the window that is being read */
 	struct naming *naming;		  /* that waits for functions to be read */
@@ -62,6 +62,7 @@ static void on_timer(void *arg)
 {
 	struct drain *drain = arg;
 
+	drain->due = drain->busy; /* VMs may take their time, and files that hang */
 	if (!drain->busy)
 		begin(drain);
 }
@@ -212,7 +213,10 @@ static void end(struct drain *drain)
 		loop_post(drain->setup.loop, &waiter->call);
 		waiter = next;
 	}
-	if (drain->setup.ended(drain->setup.arg) || drain->waiting)
+	bool due = drain->due && drain->started;
+
+	drain->due = false;
+	if (drain->setup.ended(drain->setup.arg) || drain->waiting || due)
 		begin(drain);
 }
 
