@@ -157,7 +157,7 @@ static __always_inline void ahead_address(struct walk *walk, uint32_t to)
 
 	if (to != NUMBER_SP)
 		return;
-	if ((is_byte || look->is.modrm == 0xa4) &&
+	if (look->is.rex == 0x48 && (is_byte || look->is.modrm == 0xa4) &&
 	    x86_byte(walk, look->is.next - (is_byte ? 2 : 5)) == 0x24)
 		look->given += ahead_immediate(walk, is_byte);
 	else

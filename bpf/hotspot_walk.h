@@ -22,6 +22,7 @@ static __always_inline void hotspot_begin(struct walk *walk)
 		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
 	walk->hotspot.pushed = 0;
+	walk->hotspot.look.end = AHEAD_ON;
 	if (!hotspot_copy(walk->level))
 		walk->hotspot_at = 0;
 }

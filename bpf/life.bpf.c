@@ -13,6 +13,7 @@
 
 #define VERDICTS_MAX	   4096
 #define WAKE_EXEC_EVERY_NS 10000000ULL
+#define WAKE_EXIT_EVERY_NS 10000000ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -26,7 +27,7 @@ struct {
 	__type(value, struct verdict);
 } verdicts SEC(".maps");
 
-uint64_t last_exec_wake_ns; /* a lost race costs one wake-up more */
+uint64_t last_exec_wake_ns, last_exit_wake_ns; /* a lost race costs one wake-up more */
 
 static __always_inline void send(const struct life_event *event, uint64_t flags)
 {
@@ -91,6 +92,17 @@ static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
 	if (word == VERDICT_MATCHES && now_ns - last_exec_wake_ns < WAKE_EXEC_EVERY_NS)
 		return lazy();
 	last_exec_wake_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Who has the code of a target's allocator in common with it pays for that as long as it is there.
+ */
+static __always_inline uint64_t exit_flag(const struct target_value *target, uint64_t now_ns)
+{
+	if (!(target->probes & 1U << PROBE_MEM_GLIBC) ||
+	    now_ns - last_exit_wake_ns < WAKE_EXIT_EVERY_NS)
+		return lazy();
+	last_exit_wake_ns = now_ns;
 	return BPF_RB_FORCE_WAKEUP;
 }
 
@@ -176,7 +188,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event.tgid = tgid;
 	event.id = old->id;
 	event.time_ns = bpf_ktime_get_ns();
-	send(&event, lazy());
+	send(&event, exit_flag(old, event.time_ns));
 	gone_begins(task, old);
 	bpf_map_delete_elem(&targets, &tgid);
 	return 0;

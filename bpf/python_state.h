@@ -64,7 +64,8 @@ static __always_inline bool python_layout(struct walk *walk)
 	uint32_t first = walk->python_at & (CHUNK_WORDS - 1);
 	const struct chunk *chunk;
 
-	if (walk->spans_number && walk->spans_number == python->at_number)
+	if (walk->spans_number && walk->spans_number == python->at_number &&
+	    walk->python_at == python->at_from)
 		return true;
 	python->at_number = 0;
 	chunk = chunk_of(walk->python_at);
@@ -73,6 +74,7 @@ static __always_inline bool python_layout(struct walk *walk)
 	__builtin_memcpy(&python->at, &chunk->words[first], sizeof(python->at));
 	python_measure(python);
 	python->at_number = walk->spans_number;
+	python->at_from = walk->python_at;
 	return true;
 }
 

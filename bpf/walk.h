@@ -96,13 +96,14 @@ struct python_walk {
 	uint64_t above;			    /* the frame that `frame` called; 0: none */
 	uint64_t behind;		    /* a frame that was passed */
 	uint64_t hash;
-	uint32_t words_count, last;		/* … where the last frame is */
-	uint32_t flags;				/* bpf/python.h */
-	uint32_t interpreters, threads, frames; /* looked at so far */
-	uint32_t state_words, code_words;	/* to be read of each */
-	uint64_t file;				/* the last file's name that was read … */
+	uint32_t words_count, last;		 /* … where the last frame is */
+	uint32_t flags;				 /* bpf/python.h */
+	uint32_t interpreters, threads, frames;	 /* looked at so far */
+	uint32_t state_words, code_words;	 /* to be read of each */
+	uint64_t file;				 /* the last file's name that was read … */
 	uint64_t file_words[CPYTHON_FILE_WORDS]; /* … and its begin */
-	uint32_t at_number;			/* of what spans (walk.spans_number) is at; 0: none */
+	uint32_t at_number; /* of what spans (walk.spans_number) is at; 0: none */
+	uint32_t at_from;   /* … and python_at */
 	struct cpython at;
 };
 

@@ -214,7 +214,7 @@ __noinline int x86_decode(uint32_t level)
 	is->modrm = x86_byte(walk, at);
 	if (form & X86_MODRM)
 		at += x86_modrm_bytes(walk, at);
-	at += x86_immediate_bytes(form, rex, narrow, is->modrm);
+	at += x86_immediate_bytes(form, rex, narrow && !(rex & REX_W), is->modrm);
 	is->next = at;
 	return 1;
 }

@@ -85,8 +85,8 @@ void tracer_read_life(struct tracer *tracer)
 		ring_buffer__consume(tracer->life_ring);
 }
 
-/* Whether there were any. */
-static bool read_stacks(struct tracer *tracer)
+/* How many there were. */
+static unsigned read_stacks(struct tracer *tracer)
 {
 	int n = 0;
 
@@ -94,12 +94,7 @@ static bool read_stacks(struct tracer *tracer)
 	if (tracer->stack_ring)
 		n = ring_buffer__consume(tracer->stack_ring);
 	read_mapped(tracer);
-	return n != 0;
-}
-
-void tracer_read_stacks(struct tracer *tracer)
-{
-	read_stacks(tracer);
+	return n < 0 ? 0 : (unsigned)n;
 }
 
 /* Until then nobody has to be woken but for what is urgent. */
@@ -112,14 +107,36 @@ static void look_again(struct tracer *tracer, uint64_t after_ns)
 		__atomic_store_n(&tracer->control->look_ns, at_ns, __ATOMIC_RELAXED);
 }
 
-/* Where nothing came, the next stack wakes us: there's no timer for nothing. */
+/* A window's places mustn't be used up between two looks. */
+static uint64_t look_after_ns(const struct tracer *tracer, unsigned found)
+{
+	return found > tracer->sizes.stacks / 16 ? LATE_NS : LOOK_NS;
+}
+
+/* What wakes while we read is read at once, and nobody is told: so none is to wake meanwhile but
+ * for what is urgent. Where nothing came, the next stack wakes us: there's no timer for nothing. */
 void tracer_read_late(void *arg)
 {
 	struct tracer *tracer = arg;
 
 	tracer->looks.in_turn++;
+	look_again(tracer, LOOK_NS);
+	unsigned found = read_stacks(tracer);
+	if (!found) {
+		loop_timer_cancel(tracer->loop, &tracer->late);
+		if (tracer->control)
+			__atomic_store_n(&tracer->control->look_ns, 0, __ATOMIC_SEQ_CST);
+		found = read_stacks(tracer); /* that didn't wake before this was said */
+	}
+	if (found)
+		look_again(tracer, look_after_ns(tracer, found));
+}
+
+/* The same here: what came after a wake-up that was read now waits for another look. */
+void tracer_read_stacks(struct tracer *tracer)
+{
 	if (read_stacks(tracer))
-		look_again(tracer, LOOK_NS);
+		look_again(tracer, LATE_NS);
 }
 
 static void life_ready(void *arg)
