@@ -201,6 +201,7 @@ void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns)
 		gone += file->codes[i].unloaded_ns && file->codes[i].unloaded_ns <= gone_ns;
 	if (gone > FORGET_COUNT) {
 		drop_gone(file, gone_ns);
+		jvmfile_forget_answers(file);
 		jvmfile_order(file);
 	}
 	pthread_mutex_unlock(&file->lock);
