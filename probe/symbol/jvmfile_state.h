@@ -72,8 +72,8 @@ int jvmfile_make(struct jvmfile *file, const struct jvmfile_code *code, uint32_t
 
 /* ---- jvmfile_codes.c ---- */
 
-/* What a record at an offset of the file tells of. -EBADMSG, -ENOMEM; where there are too many it
- * is counted as lost. */
+/* What a record at an offset of the file tells of. -EBADMSG, -ENOMEM; where there are too many, and
+ * few of them have gone, it is counted as lost. */
 int jvmfile_add(struct jvmfile *file, const struct java_record *record, uint64_t offset);
 void jvmfile_unload(struct jvmfile *file, uint64_t address, uint64_t time_ns);
 

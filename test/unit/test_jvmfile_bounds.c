@@ -161,6 +161,75 @@ static void what_was_found_is_known_as_long_as_it_holds(void **state)
 	scene_done(&scene);
 }
 
+/* Room is made for many at once, or each further record would move all. */
+static void room_is_made_where_much_has_gone(void **state)
+{
+	enum { FEW = 100, MUCH = JVMFILE_CODES_MAX / 16 };
+	struct jvmfile_stats stats;
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene);
+	for (uint32_t i = 0; i < JVMFILE_CODES_MAX; i++)
+		add(&scene, JAVA_CODE, SETTLED, AT(0x40ULL * i), 0x40);
+	for (uint32_t i = 0; i < FEW; i++) {
+		maker_unload(&scene.out, AT(0x40ULL * i), SETTLED + S);
+		add(&scene, JAVA_CODE, SETTLED + S, AT(0x40ULL * i), 0x20);
+	}
+	update(&scene);
+	jvmfile_stats(scene.file, &stats);
+	assert_int_equal(stats.codes, JVMFILE_CODES_MAX);
+	assert_int_equal(stats.lost, FEW);
+	for (uint32_t i = FEW; i < MUCH; i++)
+		maker_unload(&scene.out, AT(0x40ULL * i), SETTLED + S);
+	for (uint32_t i = 0; i < FEW; i++)
+		add(&scene, JAVA_CODE, SETTLED + S, AT(0x40ULL * i), 0x20);
+	update(&scene);
+	jvmfile_stats(scene.file, &stats);
+	assert_int_equal(stats.codes, JVMFILE_CODES_MAX - MUCH + FEW);
+	assert_int_equal(stats.lost, FEW);
+	scene_done(&scene);
+}
+
+enum { REWRITTEN = 1000 };
+
+/* Codes before and after a file was written anew, the time of each so much later; how many of them
+ * kept their numbers. */
+static uint32_t count_kept(uint64_t between_ns, bool reverse)
+{
+	struct scene scene;
+	uint32_t kept = 0;
+
+	scene_make(&scene);
+	for (uint32_t i = 0; i < REWRITTEN; i++)
+		add(&scene, JAVA_CODE, SETTLED + i * between_ns, AT(0x40 * i), 0x40);
+	update(&scene);
+	scene.out.len = 0;
+	maker_begin(&scene.out, 1);
+	for (uint32_t i = 0; i < REWRITTEN; i += 2) {
+		uint32_t code = reverse ? REWRITTEN - 1 - i : i;
+
+		add(&scene, JAVA_CODE, SETTLED + code * between_ns, AT(0x40 * code), 0x40);
+	}
+	folder_put(&scene.folder, "next", scene.out.data, scene.out.len);
+	assert_int_equal(renameat(scene.folder.fd, "next", scene.folder.fd, JAVA_SYMBOLS_NAME), 0);
+	assert_int_equal(jvmfile_update(scene.file), 0);
+	for (uint32_t i = 0; i < scene.file->codes_count; i++)
+		kept += scene.file->codes[i].offset && scene.file->codes[i].number <= REWRITTEN;
+	scene_done(&scene);
+	return kept;
+}
+
+static void few_codes_of_one_time_are_compared(void **state)
+{
+	(void)state;
+	assert_int_equal(count_kept(1, false), REWRITTEN / 2);
+	assert_int_equal(count_kept(0, false), REWRITTEN / 2);
+	/* Each would have to be compared with all. */
+	assert_true(count_kept(0, true) <= 64);
+	assert_true(count_kept(1, true) <= 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +237,8 @@ int main(void)
 		cmocka_unit_test(a_stub_ends_with_the_first_method_after_it),
 		cmocka_unit_test(finding_ends_where_no_step_is_left),
 		cmocka_unit_test(what_was_found_is_known_as_long_as_it_holds),
+		cmocka_unit_test(room_is_made_where_much_has_gone),
+		cmocka_unit_test(few_codes_of_one_time_are_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
