@@ -11,6 +11,9 @@
 /* Longer than a window lasts: what had gone before is asked for no more. */
 #define KEPT_NS (120 * NS_PER_S)
 
+/* That the loop may look at in a window, of all VMs; a VM can make each address take a thousand. */
+#define STEPS_MAX (1U << 24)
+
 bool told_is(const struct target *target)
 {
 	const struct jvm *jvm = target->jvm;
@@ -70,16 +73,23 @@ void told_open(const struct target *target, struct worker *worker)
 
 struct each_told {
 	struct worker *worker;
-	bool any;
+	uint32_t count;
 };
 
-static void meet(void *arg, struct target *target)
+static void count(void *arg, struct target *target)
 {
 	struct each_told *each = arg;
 
+	each->count += told_is(target);
+}
+
+static void meet(void *arg, struct target *target)
+{
+	const struct each_told *each = arg;
+
 	if (!told_is(target))
 		return;
-	each->any = true;
+	jvmfile_allow(target->jvmfile, STEPS_MAX / each->count);
 	read_on(target->jvmfile, each->worker);
 }
 
@@ -87,8 +97,9 @@ bool told_read_on(const struct target_table *table, struct worker *worker)
 {
 	struct each_told each = {.worker = worker};
 
+	target_table_each_ever(table, count, &each);
 	target_table_each_ever(table, meet, &each);
-	return each.any;
+	return each.count;
 }
 
 /* ---- stacks ---- */

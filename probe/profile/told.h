@@ -22,7 +22,8 @@ bool told_is(const struct target *target);
 /* Has what its agent wrote be opened, so that it stays readable when the VM ends: a job. */
 void told_open(const struct target *target, struct worker *worker);
 
-/* At a window's end: reads on what agents wrote, a job for each. False: there is no such VM. */
+/* At a window's end: reads on what agents wrote, a job for each; each has its share of what the
+ * loop may look at in that window. False: there is no such VM. */
 bool told_read_on(const struct target_table *table, struct worker *worker);
 
 /* Behind those jobs: asks for the code that a stack of that window has. `until_ns` is its end. */

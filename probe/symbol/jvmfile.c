@@ -25,6 +25,7 @@ int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_m
 		return -ENOMEM;
 	}
 	atomic_init(&file->refs, 1);
+	atomic_init(&file->steps_left, 0);
 	pthread_mutex_init(&file->lock, NULL);
 	file->folder_fd = TAKE_FD(folder);
 	file->fd = -1;
@@ -64,6 +65,7 @@ void jvmfile_unref(struct jvmfile *file)
 	free(file->order);
 	free(file->reach);
 	free(file->methods);
+	free(file->answers);
 	free(file);
 }
 
@@ -108,7 +110,9 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 	struct jvmfile_hits hits;
 
 	*unsure = false;
-	jvmfile_hits(file, address, UINT32_MAX, &hits);
+	jvmfile_hits(file, address, JVMFILE_READ_MOST, &hits);
+	if (hits.more)
+		return NULL; /* newer ones may be missing */
 	for (uint32_t i = 0; i < hits.count; i++) {
 		struct jvmfile_code *code = &file->codes[hits.places[i]];
 

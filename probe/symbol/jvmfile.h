@@ -59,11 +59,15 @@ struct jvmfile_found {
 	enum { JVMFILE_METHOD, JVMFILE_STUB, JVMFILE_INTERPRETER } kind;
 };
 
+/* How many codes jvmfile_find() may look at from now on, all times together; none before. */
+void jvmfile_allow(struct jvmfile *file, uint32_t steps);
+
 /*
  * The code that had the address (of a call's return the byte before it) from one time until
  * another, by the times that the agent told: for a VM whose memory tells nothing. It doesn't wait,
- * on any thread. -ENOENT: none that is known; -ESTALE: it may have been one of several; -EAGAIN:
- * the file wasn't read so far; -EBUSY: a job reads it.
+ * on any thread; what was found last costs no step. -ENOENT: none that is known; -ESTALE: it may
+ * have been one of several; -EAGAIN: the file wasn't read so far; -EBUSY: a job reads it; -ENOBUFS:
+ * no step is left.
  */
 int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
 		 struct jvmfile_found *ret);

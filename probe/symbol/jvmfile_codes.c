@@ -12,6 +12,12 @@
 #define CARRY_NS     (120 * NS_PER_S) /* longer than a window */
 #define FORGET_COUNT 1024
 
+/* Making room moves all: not for a few that have gone, which each further record may be. */
+#define GONE_MIN (JVMFILE_CODES_MAX / 16)
+
+/* Codes of one time that are looked at for one of before; the agent has a time for each. */
+#define SAME_TIME_MAX 64
+
 /* What had gone by then makes room. */
 static void drop_gone(struct jvmfile *file, uint64_t gone_ns)
 {
@@ -42,6 +48,8 @@ static int make_room(struct jvmfile *file)
 	if (file->codes_count < file->codes_room)
 		return 0;
 	if (file->codes_room >= JVMFILE_CODES_MAX) {
+		if (file->codes_count - map_count(file->alive) < GONE_MIN)
+			return -ENOSPC;
 		drop_gone(file, UINT64_MAX);
 		return file->codes_count < file->codes_room ? 0 : -ENOSPC;
 	}
@@ -105,17 +113,19 @@ int jvmfile_add(struct jvmfile *file, const struct java_record *record, uint64_t
 	return 0;
 }
 
-/* Code that is in both files keeps what it was given; they have the same order. Marks those of
- * before that were found (offset 0). */
+/* Code that is in both files keeps what it was given; both have the order of the times when it
+ * came. Marks those of before that were found (offset 0). */
 static void keep_ids(struct jvmfile *file, struct jvmfile_code *before, uint32_t count)
 {
 	for (uint32_t i = 0, j = 0; i < count; i++) {
-		for (uint32_t at = j; at < file->codes_count; at++) {
+		while (j < file->codes_count && file->codes[j].loaded_ns < before[i].loaded_ns)
+			j++;
+		for (uint32_t at = j; at < file->codes_count && at - j < SAME_TIME_MAX; at++) {
 			struct jvmfile_code *code = &file->codes[at];
 
-			if (code->loaded_ns > before[i].loaded_ns)
+			if (code->loaded_ns != before[i].loaded_ns)
 				break;
-			if (code->from != before[i].from || code->loaded_ns != before[i].loaded_ns)
+			if (code->from != before[i].from)
 				continue;
 			code->id = before[i].id;
 			code->number = before[i].number;
@@ -201,6 +211,7 @@ void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns)
 		gone += file->codes[i].unloaded_ns && file->codes[i].unloaded_ns <= gone_ns;
 	if (gone > FORGET_COUNT) {
 		drop_gone(file, gone_ns);
+		jvmfile_forget_answers(file);
 		jvmfile_order(file);
 	}
 	pthread_mutex_unlock(&file->lock);

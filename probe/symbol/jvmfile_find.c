@@ -31,25 +31,15 @@ static uint64_t may_begin_ns(const struct jvmfile_code *code)
 	return code->loaded_ns - JVMFILE_MOMENT_NS;
 }
 
-/* The VM doesn't tell when a stub goes; but a method can't lie on one. */
-static uint64_t may_end_ns(const struct asked *asked, const struct jvmfile_code *code)
+/* The VM doesn't tell when a stub goes; but a method can't lie on one: the first that came after
+ * it, at `method_ns`, tells. */
+static uint64_t may_end_ns(const struct jvmfile_code *code, uint64_t method_ns)
 {
 	uint64_t end = code->unloaded_ns ? code->unloaded_ns : UINT64_MAX;
 
-	for (uint32_t i = 0; code->kind == JAVA_STUB && i < asked->hits->count; i++) {
-		const struct jvmfile_code *other = &asked->file->codes[asked->hits->places[i]];
-
-		if (other->kind != JAVA_STUB && holds(other, asked->address) &&
-		    other->loaded_ns > code->loaded_ns && other->loaded_ns < end)
-			end = other->loaded_ns;
-	}
+	if (code->kind == JAVA_STUB && method_ns > code->loaded_ns && method_ns < end)
+		end = method_ns;
 	return end;
-}
-
-static bool may_be(const struct asked *asked, const struct jvmfile_code *code)
-{
-	return holds(code, asked->address) && may_begin_ns(code) <= asked->until_ns &&
-	       may_end_ns(asked, code) >= asked->from_ns;
 }
 
 /* Stubs lie in the one that the VM made for all of them; of both it tells the same. */
@@ -61,22 +51,30 @@ static bool is_part_of(const struct jvmfile *file, const struct jvmfile_code *pa
 	       (part->loaded_ns >= whole->loaded_ns || whole->loaded_ns <= file->generated_ns);
 }
 
-/* The one that it was. -ENOENT, -ESTALE */
-static int find(const struct asked *asked, const struct jvmfile_code **ret)
+/* The one that it was, and until when. -ENOENT, -ESTALE */
+static int find(const struct asked *asked, const struct jvmfile_code **ret, uint64_t *end_ns)
 {
 	const struct jvmfile_code *found = NULL;
+	uint64_t method_ns = UINT64_MAX; /* of those so far, which are newer, the first method's */
 
 	if (asked->hits->more)
 		return -ESTALE;
 	for (uint32_t i = 0; i < asked->hits->count; i++) {
 		const struct jvmfile_code *code = &asked->file->codes[asked->hits->places[i]];
+		uint64_t end = may_end_ns(code, method_ns);
 
-		if (!may_be(asked, code))
+		if (!holds(code, asked->address))
 			continue;
-		if (!found || is_part_of(asked->file, code, found))
+		if (code->kind != JAVA_STUB && code->loaded_ns < method_ns)
+			method_ns = code->loaded_ns;
+		if (may_begin_ns(code) > asked->until_ns || end < asked->from_ns)
+			continue;
+		if (!found || is_part_of(asked->file, code, found)) {
 			found = code;
-		else if (!is_part_of(asked->file, found, code))
+			*end_ns = end;
+		} else if (!is_part_of(asked->file, found, code)) {
 			return -ESTALE;
+		}
 	}
 	*ret = found;
 	return found ? 0 : -ENOENT;
@@ -93,28 +91,55 @@ static bool is_certain(const struct asked *asked, const struct jvmfile_code *cod
 	       asked->from_ns >= told_ns + JVMFILE_MOMENT_NS;
 }
 
-static int find_at(const struct jvmfile *file, uint64_t address, uint64_t from_ns,
-		   uint64_t until_ns, struct jvmfile_found *ret)
+static int look_for(struct jvmfile *file, struct jvmfile_answer *answer)
 {
 	struct jvmfile_hits hits;
-	struct asked asked = {file, &hits, address, from_ns, until_ns};
+	struct asked asked = {file, &hits, answer->address, answer->from_ns, answer->until_ns};
+	unsigned left = atomic_load(&file->steps_left);
 	const struct jvmfile_code *code;
+
+	if (!left)
+		return -ENOBUFS;
+	jvmfile_hits(file, answer->address, LOOKED_AT_MAX, &hits);
+	atomic_store(&file->steps_left, hits.looked < left ? left - hits.looked : 0);
+	int r = find(&asked, &code, &answer->to_ns);
+	if (r < 0)
+		return r;
+	if (code->kind == JAVA_LOST || !is_certain(&asked, code))
+		return -ENOENT;
+	answer->found = (struct jvmfile_found){.number = code->number};
+	if (code->kind == JAVA_STUB)
+		answer->found.kind = code->is_interpreter ? JVMFILE_INTERPRETER : JVMFILE_STUB;
+	return 0;
+}
+
+static int find_at(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
+		   struct jvmfile_found *ret)
+{
+	struct jvmfile_answer answer = {
+		.address = address, .from_ns = from_ns, .until_ns = until_ns};
 
 	if (until_ns > file->read_ns)
 		return -EAGAIN;
 	if (from_ns < file->began_ns || from_ns <= file->forgotten_ns ||
 	    (file->ended_ns && until_ns > file->ended_ns + JVMFILE_MOMENT_NS))
 		return -ENOENT;
-	jvmfile_hits(file, address, LOOKED_AT_MAX, &hits);
-	int r = find(&asked, &code);
-	if (r < 0)
-		return r;
-	if (code->kind == JAVA_LOST || !is_certain(&asked, code))
-		return -ENOENT;
-	*ret = (struct jvmfile_found){.number = code->number};
-	if (code->kind == JAVA_STUB)
-		ret->kind = code->is_interpreter ? JVMFILE_INTERPRETER : JVMFILE_STUB;
+	const struct jvmfile_answer *known = jvmfile_recall(file, address, from_ns, until_ns);
+	if (!known) {
+		int r = look_for(file, &answer);
+
+		if (r < 0)
+			return r;
+		jvmfile_remember(file, &answer);
+		known = &answer;
+	}
+	*ret = known->found;
 	return 0;
+}
+
+void jvmfile_allow(struct jvmfile *file, uint32_t steps)
+{
+	atomic_store(&file->steps_left, steps);
 }
 
 int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
@@ -135,7 +160,7 @@ static int read_number(struct jvmfile *file, uint64_t address, uint32_t number,
 {
 	struct jvmfile_hits hits;
 
-	jvmfile_hits(file, address, UINT32_MAX, &hits);
+	jvmfile_hits(file, address, JVMFILE_READ_MOST, &hits);
 	for (uint32_t i = 0; i < hits.count; i++) {
 		const struct jvmfile_code *code = &file->codes[hits.places[i]];
 

@@ -81,48 +81,47 @@ void jvmfile_disorder(struct jvmfile *file)
 struct searching {
 	const struct jvmfile *file;
 	uint64_t address;
-	uint32_t left; /* that may be looked at */
+	uint32_t left; /* hits that may come yet */
 	struct jvmfile_hits *hits;
 };
 
 /* The newest stay. */
-static void hit(struct jvmfile_hits *hits, uint32_t place)
+static void hit(struct searching *searching, uint32_t place)
 {
+	struct jvmfile_hits *hits = searching->hits;
 	uint32_t at = hits->count;
 
-	if (at == JVMFILE_HITS_MAX) {
+	if (!searching->left) {
 		hits->more = true;
-		if (place < hits->places[--at])
-			return;
-	} else {
-		hits->count++;
+		return;
 	}
+	searching->left--;
+	if (at < JVMFILE_HITS_MAX)
+		hits->count++;
+	else if (place < hits->places[--at])
+		return;
 	for (; at && hits->places[at - 1] < place; at--)
 		hits->places[at] = hits->places[at - 1];
 	hits->places[at] = place;
 }
 
+/* Of what it looks at without a hit there is as much as the tree is high, for each hit. */
 static void search(struct searching *searching, uint32_t low, uint32_t high)
 {
 	const struct jvmfile *file = searching->file;
 
-	while (low < high) {
+	while (low < high && !searching->hits->more) {
 		uint32_t middle = low + (high - low) / 2;
 		const struct jvmfile_code *code = &file->codes[file->order[middle]];
 
+		searching->hits->looked++;
 		if (file->reach[middle] < searching->address)
 			return;
-		if (!searching->left) {
-			searching->hits->more = true;
-			return;
-		}
 		search(searching, low, middle);
 		if (code->from > searching->address)
 			return;
-		if (code->to >= searching->address) {
-			searching->left--;
-			hit(searching->hits, file->order[middle]);
-		}
+		if (code->to >= searching->address)
+			hit(searching, file->order[middle]);
 		low = middle + 1;
 	}
 }
@@ -132,11 +131,12 @@ void jvmfile_hits(const struct jvmfile *file, uint64_t address, uint32_t most,
 {
 	struct searching searching = {file, address, most, hits};
 
-	hits->count = 0;
+	hits->count = hits->looked = 0;
 	hits->more = false;
 	search(&searching, 0, file->ordered);
-	for (uint32_t i = file->ordered; i < file->codes_count; i++) {
+	for (uint32_t i = file->ordered; i < file->codes_count && !hits->more; i++) {
+		hits->looked++;
 		if (address >= file->codes[i].from && address <= file->codes[i].to)
-			hit(hits, i);
+			hit(&searching, i);
 	}
 }

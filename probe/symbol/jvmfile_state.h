@@ -53,6 +53,8 @@ struct jvmfile {
 	uint32_t methods_room;
 	uint64_t given;
 	struct jvmfile_stats stats;
+	struct jvmfile_answer *answers; /* jvmfile_answers.c; NULL: none yet */
+	atomic_uint steps_left;		/* jvmfile_allow() */
 };
 
 /* The record at an offset, checked, into `record`, which has room for `max` bytes. -EAGAIN: not all
@@ -70,8 +72,8 @@ int jvmfile_make(struct jvmfile *file, const struct jvmfile_code *code, uint32_t
 
 /* ---- jvmfile_codes.c ---- */
 
-/* What a record at an offset of the file tells of. -EBADMSG, -ENOMEM; where there are too many it
- * is counted as lost. */
+/* What a record at an offset of the file tells of. -EBADMSG, -ENOMEM; where there are too many, and
+ * few of them have gone, it is counted as lost. */
 int jvmfile_add(struct jvmfile *file, const struct java_record *record, uint64_t offset);
 void jvmfile_unload(struct jvmfile *file, uint64_t address, uint64_t time_ns);
 
@@ -86,14 +88,18 @@ void jvmfile_number(struct jvmfile *file);
 
 #define JVMFILE_HITS_MAX 64
 
-/* Places in codes, the newest first. */
+/* Of what went where it lay a job looks at so much: that is more than a VM leaves there. */
+#define JVMFILE_READ_MOST 4096
+
+/* Places in codes, the newest of those that were found first. */
 struct jvmfile_hits {
 	uint32_t places[JVMFILE_HITS_MAX], count;
-	bool more; /* … and there are others */
+	uint32_t looked; /* codes that were looked at: what it cost */
+	bool more;	 /* there are more than `most`, newer ones perhaps */
 };
 
-/* Those that have the address, or end right before it: a call may be the last instruction. At most
- * `most` are looked at. */
+/* Those that have the address, or end right before it: a call may be the last instruction. It ends
+ * where there are more than `most`. */
 void jvmfile_hits(const struct jvmfile *file, uint64_t address, uint32_t most,
 		  struct jvmfile_hits *hits);
 
@@ -101,3 +107,18 @@ void jvmfile_hits(const struct jvmfile *file, uint64_t address, uint32_t most,
 void jvmfile_order(struct jvmfile *file);
 /* All are at other places by now. */
 void jvmfile_disorder(struct jvmfile *file);
+
+/* ---- jvmfile_answers.c ---- */
+
+/* What an address was from `from_ns` to `to_ns`, each of them until `until_ns`. */
+struct jvmfile_answer {
+	uint64_t address, from_ns, to_ns, until_ns;
+	struct jvmfile_found found; /* number 0: none */
+};
+
+/* The one that was remembered. NULL: none. */
+const struct jvmfile_answer *jvmfile_recall(const struct jvmfile *file, uint64_t address,
+					    uint64_t from_ns, uint64_t until_ns);
+void jvmfile_remember(struct jvmfile *file, const struct jvmfile_answer *answer);
+/* The file has told more. */
+void jvmfile_forget_answers(struct jvmfile *file);

@@ -175,6 +175,7 @@ int jvmfile_update(struct jvmfile *file)
 	if (pthread_mutex_trylock(&file->lock))
 		return -EBUSY;
 	int r = update(file);
+	jvmfile_forget_answers(file);
 	jvmfile_number(file);
 	jvmfile_order(file);
 	pthread_mutex_unlock(&file->lock);

@@ -139,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		unlinkat(folder, JAVA_SYMBOLS_NAME, 0);
 	put(folder, file, len);
 	jvmfile_update(known);
+	jvmfile_allow(known, 1000);
 	uint64_t from_ns = 1 + data[5] * 100000000ULL;
 	find(known, address, from_ns, from_ns + data[6] * 100000000ULL);
 	for (uint32_t id = 0; id < 3; id++) {

@@ -22,6 +22,7 @@ static void scene_make(struct scene *scene)
 	folder_make(&scene->folder);
 	assert_int_equal(
 		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX, NULL), 0);
+	jvmfile_allow(scene->file, UINT32_MAX);
 	maker_begin(&scene->out, 0);
 	maker_method(&scene->out, 1, "Lcom/acme/Main;", "run", "(I)V", "Main.java");
 	maker_method(&scene->out, 2, "Lcom/acme/Main;", "turn", "(I)V", "Main.java");
