@@ -34,6 +34,7 @@ enum attach_result {
 	ATTACH_REFUSED,	 /* the VM said no: its text */
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
+	ATTACH_HUNG,	 /* its files hang: it wasn't asked (profile/asking.h) */
 	ATTACH_RESULT_COUNT
 };
 /* `stopped`, `disabled` … */

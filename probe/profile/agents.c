@@ -137,6 +137,10 @@ static uint64_t passes_ns(const struct agent *agent)
 
 static void failed(struct agent *agent, const struct attach_answer *answer)
 {
+	struct target *target = target_of(agent);
+
+	if (target && answer->result == ATTACH_HUNG)
+		target->hangs = true;
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
 	if (passes_ns(agent))

@@ -39,6 +39,7 @@ struct looking {
 	struct attach attach; /* child 0: it was not forked, or is taken */
 	enum attach_result result;
 	int error;
+	_Atomic bool begun;
 	pid_t pid;
 	uint64_t start_ticks;
 };
@@ -162,6 +163,7 @@ static void look(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
 
+	atomic_store(&mine->begun, true);
 	mine->result = attach_look(&mine->process, mine->pid, mine->start_ticks);
 	if (mine->result == ATTACH_DONE) {
 		mine->error = -attach_begin(&mine->attach, &mine->process, &mine->order);
@@ -177,7 +179,8 @@ static void looked(struct job *job, bool finished)
 	struct question *question = mine->question;
 
 	if (!finished) {
-		fail(question, ATTACH_SILENT, 0);
+		/* One that didn't begin waited for others that hang. */
+		fail(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
 	} else if (mine->result != ATTACH_DONE) {
 		fail(question, mine->result, mine->error);
 	} else {

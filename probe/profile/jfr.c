@@ -115,7 +115,7 @@ static uint64_t again_ns(const struct jfr_vm *vm)
 
 static bool may_ask_again(const struct jfr_vm *vm)
 {
-	return loop_now_ns() - vm->asked_ns >= again_ns(vm);
+	return vm->answer.result != ATTACH_HUNG && loop_now_ns() - vm->asked_ns >= again_ns(vm);
 }
 
 static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
@@ -136,7 +136,10 @@ static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
 void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 {
 	char why[ATTACH_TEXT_BYTES + 32];
+	struct target *target = jfr_target_of(vm);
 
+	if (target && answer->result == ATTACH_HUNG)
+		target->hangs = true; /* nor is it looked at in any other way */
 	vm->answer = *answer;
 	vm->step = JFR_FAILED;
 	vm->border_us = 0;

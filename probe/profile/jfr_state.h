@@ -84,6 +84,8 @@ void jfr_ask_stop(struct jfr_vm *vm);
 void jfr_forget_window(struct jfr_vm *vm);
 /* Its files were read; 0, or a negative errno. Takes them over. */
 void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUNT]);
+/* Reading its files hangs, and would in each window: it has failed for good. */
+void jfr_hangs(struct jfr_vm *vm);
 void jfr_window_init(struct jfr *jfr);
 void jfr_window_done(struct jfr *jfr);
 

@@ -132,6 +132,7 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 		return;
 	}
 	vm->phase = PHASE_TOLD;
+	vm->misses = 0;
 	vm->jfr->told++;
 }
 
@@ -149,6 +150,17 @@ void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUN
 	finish_if_done(vm->jfr);
 }
 
+void jfr_hangs(struct jfr_vm *vm)
+{
+	const struct attach_answer hung = {.result = ATTACH_HUNG, .folder_fd = -1, .tmp_fd = -1};
+
+	if (vm->step != JFR_RECORDING || vm->stopping)
+		return; /* it begins anew, or ends */
+	if (is_awaited(vm))
+		fall_back(vm, JFR_SILENT);
+	jfr_fail(vm, &hung);
+}
+
 /* It has written its window, which ended then. */
 static void wrote(struct jfr_vm *vm, uint64_t ended_us)
 {
@@ -157,7 +169,6 @@ static void wrote(struct jfr_vm *vm, uint64_t ended_us)
 
 	if (in_time && joins) {
 		vm->border_us = ended_us;
-		vm->misses = 0;
 		vm->phase = PHASE_READING;
 		if (jfr_read(vm) == 0)
 			return;
@@ -172,6 +183,7 @@ static enum jfr_cause cause_of(enum attach_result result)
 {
 	switch (result) {
 	case ATTACH_SILENT:
+	case ATTACH_HUNG:
 		return JFR_SILENT;
 	case ATTACH_GONE:
 		return JFR_ENDED;
@@ -191,7 +203,10 @@ static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
 		vm->misses += cause == JFR_SILENT;
 		fall_back(vm, cause);
 	}
-	if (cause == JFR_REFUSED || (cause == JFR_SILENT && vm->misses >= MISSES_MAX))
+	if (vm->step == JFR_FAILED)
+		return; /* its files hang */
+	if (cause == JFR_REFUSED || answer->result == ATTACH_HUNG ||
+	    (cause == JFR_SILENT && vm->misses >= MISSES_MAX))
 		jfr_fail(vm, answer);
 }
 

@@ -70,14 +70,14 @@ static void answered(struct question *question, const struct attach_answer *answ
 	loop_stop(test.loop);
 }
 
-static void ask(bool hangs)
+static void ask(bool hangs, enum attach_result result)
 {
 	test.hangs = hangs;
 	test.question = (struct question){
 		.pid = getpid(), .look = true, .answered = answered, .order = {.limit_ms = 1000}};
 	asking_ask(test.asking, &test.question);
 	assert_int_equal(loop_run(test.loop), 0);
-	assert_int_equal(test.answer.result, ATTACH_SILENT);
+	assert_int_equal(test.answer.result, result);
 }
 
 static unsigned count_children(void)
@@ -94,7 +94,7 @@ static void what_a_look_forked_that_was_given_up_is_buried(void **state)
 	assert_int_equal(loop_new(&test.loop), 0);
 	assert_int_equal(worker_new(&test.worker, test.loop, "foreign", LIMIT_NS), 0);
 	assert_int_equal(asking_new(&test.asking, test.loop, test.worker), 0);
-	ask(true);
+	ask(true, ATTACH_HUNG);
 	assert_int_equal(atomic_load(&test.children), 0);
 	sem_post(&test.hanging);
 	for (int i = 0; i < 500 && !atomic_load(&test.children); i++)
@@ -102,10 +102,10 @@ static void what_a_look_forked_that_was_given_up_is_buried(void **state)
 	assert_int_equal(atomic_load(&test.children), 1);
 	usleep(300000); /* it is left by its thread, and ends */
 	assert_int_equal(count_children(), 1);
-	ask(false);
+	ask(false, ATTACH_SILENT);
 	for (int i = 0; i < 50 && count_children(); i++) {
 		usleep(10000);
-		ask(false);
+		ask(false, ATTACH_SILENT);
 	}
 	assert_int_equal(count_children(), 0);
 	asking_free(test.asking);

@@ -314,6 +314,57 @@ static void time_is_bounded(void **unused)
 	assert_int_equal(joined(), 1);
 }
 
+static void one_whose_files_hang_is_not_asked_again(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_non_null(test.read);
+	assert_int_equal(joined(), 0); /* five seconds later */
+	assert_true(end_window());
+	jfr_hangs(TAKE_PTR(test.read));
+	assert_int_equal(state(), JFR_FAILED);
+	assert_true(test.target->hangs);
+	answer(ATTACH_REFUSED);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_SILENT), 2);
+	assert_int_equal(fallen(JFR_REFUSED), 0);
+	assert_false(end_window());
+	test.jfr->wish.interval_ns = 0;
+	test.target->hangs = false; /* under another name */
+	jfr_meet(test.jfr, test.target);
+	assert_int_not_equal(asked_for(), ATTACH_JFR_START);
+}
+
+static void a_look_that_hangs_is_the_last_one(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_HUNG);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(state(), JFR_FAILED);
+	assert_true(test.target->hangs);
+}
+
+static void windows_that_are_not_told_are_misses(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_int_equal(joined(), 0); /* it is read for too long */
+	assert_int_equal(test.jfr->all->misses, 1);
+	TAKE_PTR(test.read);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_int_equal(test.jfr->all->misses, 1);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+	assert_int_equal(test.jfr->all->misses, 0);
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -386,6 +437,9 @@ int main(void)
 		TEST(after_one_without_an_answer_is_one_that_does_not_join),
 		TEST(one_that_is_silent_is_given_up),
 		TEST(time_is_bounded),
+		TEST(one_whose_files_hang_is_not_asked_again),
+		TEST(a_look_that_hangs_is_the_last_one),
+		TEST(windows_that_are_not_told_are_misses),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),
