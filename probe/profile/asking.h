@@ -14,6 +14,7 @@
 #include "proc/attach.h"
 
 #define ASKING_AT_ONCE_MAX 32
+#define ASKING_VMS_MAX	   1024 /* that their owner has: each takes memory and descriptors */
 
 struct asking;
 

@@ -60,10 +60,12 @@ struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks)
 
 static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 {
-	struct jfr_vm *vm = calloc(1, sizeof(*vm));
+	struct jfr_vm *vm = jfr->count < ASKING_VMS_MAX ? calloc(1, sizeof(*vm)) : NULL;
 
-	if (!vm)
+	if (!vm) {
+		jfr->counts.unasked++;
 		return NULL;
+	}
 	vm->jfr = jfr;
 	vm->pid = target->pid;
 	vm->start_ticks = target->start_ticks;
@@ -73,6 +75,7 @@ static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 	if (vm->next)
 		vm->next->link = &vm->next;
 	jfr->all = vm;
+	jfr->count++;
 	return vm;
 }
 
@@ -82,6 +85,7 @@ void jfr_remove(struct jfr_vm *vm)
 
 	jfr_forget_window(vm);
 	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+	vm->jfr->count--;
 	*vm->link = vm->next;
 	if (vm->next)
 		vm->next->link = vm->link;

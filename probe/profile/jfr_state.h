@@ -39,6 +39,7 @@ struct jfr_vm {
 	unsigned misses;    /* windows in a row for which it was silent */
 	enum jfr_phase phase;
 	struct jfrfile *files[PROBE_COUNT];
+	size_t bytes; /* PHASE_TOLD: that they took */
 };
 
 struct jfr {
@@ -49,6 +50,7 @@ struct jfr {
 	void *began_arg;
 	struct jfr_wish wish;
 	struct jfr_vm *all;
+	unsigned count;			    /* of them */
 	struct asking *beginning, *dumping; /* no VM that begins holds up a window */
 	struct jfr_counts counts;	    /* since the start */
 
@@ -56,6 +58,7 @@ struct jfr {
 	uint64_t from_us, to_us; /* since 1970 */
 	bool ending;		 /* VMs are asked */
 	unsigned told;		 /* PHASE_TOLD */
+	size_t bytes;		 /* that their files take */
 	struct loop_timer limit;
 	void (*done)(void *arg);
 	void *done_arg;

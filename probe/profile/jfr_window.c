@@ -11,6 +11,7 @@
 #define LIMIT_EACH_MS 500   /* of many VMs, for they all work for it at the same time … */
 #define LIMIT_MAX_MS  20000 /* … but so much at most */
 #define MISSES_MAX    3
+#define BYTES_MAX     (256U << 20) /* of what all VMs have told of a window, in memory */
 
 const char *jfr_cause_name(enum jfr_cause cause)
 {
@@ -55,6 +56,8 @@ static void free_files(struct jfr_vm *vm)
 {
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(TAKE_PTR(vm->files[probe]));
+	vm->jfr->bytes -= vm->bytes;
+	vm->bytes = 0;
 }
 
 void jfr_forget_window(struct jfr_vm *vm)
@@ -111,7 +114,8 @@ static const uint64_t weight_max[PROBE_COUNT] = {
 
 static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
 {
-	const struct jfr *jfr = vm->jfr;
+	struct jfr *jfr = vm->jfr;
+	size_t bytes = 0;
 
 	for (int probe = 0; error == 0 && probe < PROBE_COUNT; probe++) {
 		if (!(vm->probes & 1U << probe))
@@ -126,14 +130,17 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 			fall_back(vm, JFR_CUT);
 			return;
 		}
+		bytes += files[probe]->bytes;
 	}
-	if (error) {
-		fall_back(vm, JFR_FILE);
+	if (error || bytes > BYTES_MAX - jfr->bytes) {
+		fall_back(vm, error ? JFR_FILE : JFR_CUT);
 		return;
 	}
+	vm->bytes = bytes;
+	jfr->bytes += bytes;
 	vm->phase = PHASE_TOLD;
 	vm->misses = 0;
-	vm->jfr->told++;
+	jfr->told++;
 }
 
 void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUNT])

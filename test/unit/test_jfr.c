@@ -86,8 +86,8 @@ static void answer(enum attach_result result)
 	question->answered(question, &told);
 }
 
-/* Its file of the window that ended last, beginning `late_us` late. */
-static void tell(uint64_t late_us, bool cut)
+/* Its file of the window that ended last, with this in its head. */
+static void tell_head(const struct jfr_head *head, size_t bytes)
 {
 	struct jfr_vm *vm = TAKE_PTR(test.read);
 	struct jfrfile *files[PROBE_COUNT] = {NULL};
@@ -95,14 +95,20 @@ static void tell(uint64_t late_us, bool cut)
 	assert_non_null(vm);
 	files[PROBE_ONCPU] = calloc(1, sizeof(**files));
 	assert_non_null(files[PROBE_ONCPU]);
-	files[PROBE_ONCPU]->head = (struct jfr_head){.sequence = vm->sequence,
-						     .from_us = vm->jfr->from_us + late_us,
-						     .to_us = vm->jfr->to_us,
-						     .lost_samples = 3,
-						     .cut = cut};
+	files[PROBE_ONCPU]->head = *head;
+	files[PROBE_ONCPU]->head.sequence = vm->sequence;
+	files[PROBE_ONCPU]->head.from_us += vm->jfr->from_us;
+	files[PROBE_ONCPU]->head.to_us = vm->jfr->to_us;
+	files[PROBE_ONCPU]->bytes = bytes;
 	jfr_was_read(vm, 0, files);
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(files[probe]);
+}
+
+/* Beginning `late_us` late. */
+static void tell(uint64_t late_us, bool cut)
+{
+	tell_head(&(struct jfr_head){.from_us = late_us, .lost_samples = 3, .cut = cut}, 0);
 }
 
 /* ---- the engine ---- */
@@ -192,6 +198,13 @@ static int tear_down(void **unused)
 	target_table_free(test.table);
 	loop_free(test.loop);
 	return 0;
+}
+
+static bool nobody(void *arg, const struct target *target)
+{
+	(void)arg;
+	(void)target;
+	return false;
 }
 
 /* Its next window is its own. */
@@ -365,6 +378,48 @@ static void windows_that_are_not_told_are_misses(void **unused)
 	assert_int_equal(test.jfr->all->misses, 0);
 }
 
+static void what_all_tell_of_a_window_is_bounded(void **unused)
+{
+	const struct jfr_head head = {0};
+
+	(void)unused;
+	record();
+	for (int i = 0; i < 2; i++) { /* each window's sum is its own */
+		assert_true(end_window());
+		answer(ATTACH_DONE);
+		tell_head(&head, 200 << 20);
+		assert_int_equal(joined(), 1);
+		assert_int_equal(test.jfr->bytes, 0);
+	}
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	test.jfr->bytes = 100 << 20; /* others' */
+	tell_head(&head, 200 << 20);
+	assert_int_equal(test.jfr->bytes, 100 << 20);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_CUT), 1);
+}
+
+static void so_many_are_asked_at_most(void **unused)
+{
+	struct jfr_counts counts;
+	struct target other = *test.target;
+
+	(void)unused;
+	for (unsigned i = 0; i < ASKING_VMS_MAX + 1; i++) {
+		other.pid = (pid_t)(1000 + i);
+		jfr_meet(test.jfr, &other);
+	}
+	jfr_counts(test.jfr, &counts);
+	assert_int_equal(counts.starting, ASKING_VMS_MAX);
+	assert_int_equal(counts.unasked, 1);
+	answer(ATTACH_REFUSED); /* the last one that was asked */
+	jfr_sweep(test.jfr, nobody, NULL);
+	assert_int_equal(test.jfr->count, ASKING_VMS_MAX - 1);
+	jfr_meet(test.jfr, &other);
+	assert_int_equal(test.jfr->count, ASKING_VMS_MAX);
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -402,13 +457,6 @@ static void another_wish_begins_anew(void **unused)
 	assert_null(test.jfr->all);
 }
 
-static bool nobody(void *arg, const struct target *target)
-{
-	(void)arg;
-	(void)target;
-	return false;
-}
-
 static void one_that_is_not_wanted_stops_and_may_come_back(void **unused)
 {
 	(void)unused;
@@ -440,6 +488,8 @@ int main(void)
 		TEST(one_whose_files_hang_is_not_asked_again),
 		TEST(a_look_that_hangs_is_the_last_one),
 		TEST(windows_that_are_not_told_are_misses),
+		TEST(what_all_tell_of_a_window_is_bounded),
+		TEST(so_many_are_asked_at_most),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),
