@@ -75,7 +75,7 @@ void jfr_take(struct jfr *jfr,
 
 /* Why a window isn't what a VM recorded. */
 enum jfr_cause {
-	JFR_SILENT,  /* it didn't tell in time */
+	JFR_SILENT,  /* it didn't tell in time, or something of ours failed */
 	JFR_ENDED,   /* it has ended */
 	JFR_STOPPED, /* its process is stopped */
 	JFR_REFUSED, /* it said no, or couldn't be asked */

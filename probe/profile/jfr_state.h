@@ -78,6 +78,9 @@ void jfr_let_go(struct jfr_vm *vm);
 
 /* Asks it to record: JFR_STARTING. */
 void jfr_ask_begin(struct jfr_vm *vm);
+/* One that failed after it had recorded, unless it is asked: it is told to stop, if that may help,
+ * and its descriptors go. */
+void jfr_ask_clear(struct jfr_vm *vm);
 /* Tells it to stop; it goes when that is done, at once where it never began. Not while asked. */
 void jfr_ask_stop(struct jfr_vm *vm);
 

@@ -166,6 +166,7 @@ void jfr_hangs(struct jfr_vm *vm)
 	if (is_awaited(vm))
 		fall_back(vm, JFR_SILENT);
 	jfr_fail(vm, &hung);
+	jfr_ask_clear(vm);
 }
 
 /* It has written its window, which ended then. */
@@ -191,6 +192,7 @@ static enum jfr_cause cause_of(enum attach_result result)
 	switch (result) {
 	case ATTACH_SILENT:
 	case ATTACH_HUNG:
+	case ATTACH_SYSTEM: /* it passes, perhaps */
 		return JFR_SILENT;
 	case ATTACH_GONE:
 		return JFR_ENDED;
@@ -228,6 +230,8 @@ static void dumped(struct question *question, const struct attach_answer *answer
 		missed(vm, answer);
 	if (vm->unwanted)
 		jfr_let_go(vm);
+	else
+		jfr_ask_clear(vm);
 }
 
 static unsigned limit_ms(const struct jfr *jfr)

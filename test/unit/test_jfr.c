@@ -307,9 +307,39 @@ static void one_that_is_silent_is_given_up(void **unused)
 	}
 	assert_int_equal(fallen(JFR_SILENT), 3);
 	assert_int_equal(state(), JFR_FAILED);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	assert_true(jfr_has(test.jfr, test.target));
+	answer(ATTACH_SILENT);
+	assert_int_equal(state(), JFR_FAILED);
+	assert_false(jfr_has(test.jfr, test.target)); /* another agent may come */
 	jfr_meet(test.jfr, test.target);
 	assert_null(test.asked); /* not before its interval */
 	assert_false(end_window());
+}
+
+static void one_that_could_not_be_asked_once_goes_on(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_SYSTEM);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_SILENT), 1);
+	assert_int_equal(state(), JFR_RECORDING);
+}
+
+static void one_that_failed_may_be_let_go_while_it_is_told_to_stop(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_REFUSED);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	jfr_sweep(test.jfr, nobody, NULL);
+	answer(ATTACH_DONE);
+	assert_null(test.asked);
+	assert_null(test.jfr->all);
 }
 
 static void time_is_bounded(void **unused)
@@ -339,7 +369,9 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	jfr_hangs(TAKE_PTR(test.read));
 	assert_int_equal(state(), JFR_FAILED);
 	assert_true(test.target->hangs);
+	assert_true(test.jfr->all->folder_fd >= 0); /* it is still asked */
 	answer(ATTACH_REFUSED);
+	assert_false(jfr_has(test.jfr, test.target));
 	assert_int_equal(joined(), 0);
 	assert_int_equal(fallen(JFR_SILENT), 2);
 	assert_int_equal(fallen(JFR_REFUSED), 0);
@@ -430,6 +462,9 @@ static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 	assert_int_equal(state(), JFR_FAILED);
 	test.jfr->wish.interval_ns = 0;
 	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP); /* what is left of it, first */
+	answer(ATTACH_DONE);
+	jfr_meet(test.jfr, test.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 	answer(ATTACH_DONE);
 	assert_int_equal(state(), JFR_STARTING);
@@ -484,6 +519,8 @@ int main(void)
 		TEST(one_that_begins_elsewhere_is_not_taken),
 		TEST(after_one_without_an_answer_is_one_that_does_not_join),
 		TEST(one_that_is_silent_is_given_up),
+		TEST(one_that_could_not_be_asked_once_goes_on),
+		TEST(one_that_failed_may_be_let_go_while_it_is_told_to_stop),
 		TEST(time_is_bounded),
 		TEST(one_whose_files_hang_is_not_asked_again),
 		TEST(a_look_that_hangs_is_the_last_one),
