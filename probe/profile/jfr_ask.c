@@ -93,10 +93,12 @@ void jfr_ask_begin(struct jfr_vm *vm)
 static void ask_stop(struct jfr_vm *vm)
 {
 	vm->question.look = false;
-	vm->question.order = (struct attach_order){.task = ATTACH_JFR_STOP,
-						   .limit_ms = STOP_LIMIT_MS,
-						   .folder_fd = vm->folder_fd,
-						   .tmp_fd = vm->tmp_fd};
+	/* Who has its pid now isn't to be asked. */
+	vm->question.order =
+		(struct attach_order){.task = vm->execed ? ATTACH_CLEAN : ATTACH_JFR_STOP,
+				      .limit_ms = STOP_LIMIT_MS,
+				      .folder_fd = vm->folder_fd,
+				      .tmp_fd = vm->tmp_fd};
 	asking_ask(vm->jfr->beginning, &vm->question);
 }
 
@@ -127,7 +129,7 @@ static void stopped(struct question *question, const struct attach_answer *answe
 	struct jfr_vm *vm = vm_of(question);
 
 	(void)answer;
-	if (!vm->again) {
+	if (!vm->again || vm->execed) {
 		jfr_remove(vm);
 		return;
 	}

@@ -26,6 +26,7 @@ struct jfr_vm {
 	bool stopping; /* it is told to; it goes when that is done … */
 	bool again;    /* … and is asked anew */
 	bool unwanted; /* it is let go when it has answered */
+	bool execed;   /* it has gone: its process runs another program */
 	uint64_t asked_ns;
 	uint64_t sequence;
 	uint32_t probes, period_ms; /* that it was asked for */
@@ -69,6 +70,9 @@ struct jfr {
 /* The target that it is, or was; NULL: that is forgotten. */
 struct target *jfr_target_of(const struct jfr_vm *vm);
 struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks);
+/* Whether its process, which is this target now, runs another program: that one is asked when what
+ * is left of this one has been let go. */
+bool jfr_has_execed(struct jfr_vm *vm, const struct target *now);
 void jfr_remove(struct jfr_vm *vm);
 void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer);
 /* It stops, as soon as it isn't asked. */

@@ -262,6 +262,14 @@ static void dump(struct jfr_vm *vm, unsigned limit)
 	asking_ask(jfr->dumping, &vm->question);
 }
 
+/* Those that ended in the window are still known. */
+static bool has_execed(struct jfr_vm *vm)
+{
+	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
+
+	return target && target->start_ticks == vm->start_ticks && jfr_has_execed(vm, target);
+}
+
 bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg), void *arg)
 {
 	unsigned limit = limit_ms(jfr);
@@ -272,7 +280,9 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 		jfr_forget_window(vm);
 		if (vm->step != JFR_RECORDING || vm->stopping || vm->unwanted)
 			continue;
-		if (vm->question.step == QUESTION_NONE) {
+		if (has_execed(vm)) {
+			fall_back(vm, JFR_ENDED);
+		} else if (vm->question.step == QUESTION_NONE) {
 			dump(vm, limit);
 			jfr->ending = true;
 		} else {

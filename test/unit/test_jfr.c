@@ -452,6 +452,75 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(test.jfr->count, ASKING_VMS_MAX);
 }
 
+/* The process goes on as another target. */
+static void change(bool by_exec)
+{
+	struct target like = *test.target;
+
+	like.id++;
+	like.space = NULL;
+	like.spans = NULL;
+	test.target->ended_by_exec = by_exec;
+	test.target = target_table_add(test.table, &like);
+	assert_non_null(test.target);
+}
+
+static bool everybody(void *arg, const struct target *target)
+{
+	(void)arg;
+	(void)target;
+	return true;
+}
+
+static void another_program_is_asked_anew(void **unused)
+{
+	(void)unused;
+	record();
+	change(true);
+	assert_false(end_window());
+	assert_int_equal(fallen(JFR_ENDED), 1);
+	assert_int_equal(state(), JFR_NONE);
+	jfr_meet(test.jfr, test.target);
+	assert_null(test.asked);
+	jfr_sweep(test.jfr, everybody, NULL);
+	assert_int_equal(asked_for(), ATTACH_CLEAN); /* its socket isn't the same VM's */
+	assert_non_null(test.asked);
+	answer(ATTACH_DONE);
+	assert_null(test.jfr->all);
+	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+}
+
+static void one_that_begins_as_another_program_comes_is_let_go(void **unused)
+{
+	(void)unused;
+	jfr_meet(test.jfr, test.target);
+	change(true);
+	jfr_meet(test.jfr, test.target);
+	jfr_sweep(test.jfr, everybody, NULL);
+	target_table_sweep(test.table, UINT64_MAX); /* who it was isn't known any more */
+	jfr_meet(test.jfr, test.target);
+	answer(ATTACH_DONE);
+	assert_int_equal(asked_for(), ATTACH_CLEAN);
+	assert_non_null(test.asked);
+	answer(ATTACH_DONE);
+	assert_null(test.jfr->all);
+}
+
+static void another_name_is_the_same_program(void **unused)
+{
+	(void)unused;
+	record();
+	change(false);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	jfr_meet(test.jfr, test.target);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+	jfr_sweep(test.jfr, everybody, NULL);
+	assert_int_equal(state(), JFR_RECORDING);
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -527,6 +596,9 @@ int main(void)
 		TEST(windows_that_are_not_told_are_misses),
 		TEST(what_all_tell_of_a_window_is_bounded),
 		TEST(so_many_are_asked_at_most),
+		TEST(another_program_is_asked_anew),
+		TEST(one_that_begins_as_another_program_comes_is_let_go),
+		TEST(another_name_is_the_same_program),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),
