@@ -112,6 +112,20 @@ static const uint64_t weight_max[PROBE_COUNT] = {
 	[PROBE_MEM] = 1ULL << 48,
 };
 
+/* Of events and bytes that a VM counts. */
+#define COUNT_MAX (1ULL << 40)
+
+static bool are_counts_sane(const struct jfrfile *file)
+{
+	const struct jfr_head *head = &file->head;
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < file->stacks_count && events <= COUNT_MAX; i++)
+		events += file->stacks[i].events;
+	return events <= COUNT_MAX && head->lost_samples <= COUNT_MAX &&
+	       head->lost_bytes <= COUNT_MAX && head->refused <= COUNT_MAX;
+}
+
 static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
 {
 	struct jfr *jfr = vm->jfr;
@@ -121,7 +135,8 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 		if (!(vm->probes & 1U << probe))
 			continue;
 		const struct jfr_head *head = &files[probe]->head;
-		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe]) {
+		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe] ||
+		    !are_counts_sane(files[probe])) {
 			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {
 			fall_back(vm, JFR_BORDER); /* a clock was set */

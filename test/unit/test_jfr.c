@@ -521,6 +521,29 @@ static void another_name_is_the_same_program(void **unused)
 	assert_int_equal(state(), JFR_RECORDING);
 }
 
+static void counts_that_make_no_sense_are_not_taken(void **unused)
+{
+	const uint64_t most = 1ULL << 40;
+	const struct jfr_head heads[] = {
+		{.lost_samples = most + 1}, {.lost_bytes = INT64_MAX}, {.refused = INT64_MAX}};
+	const struct jfr_head sane = {
+		.lost_samples = most, .lost_bytes = most, .refused = most, .refused_weight = most};
+
+	(void)unused;
+	record();
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		assert_true(end_window());
+		answer(ATTACH_DONE);
+		tell_head(&heads[i], 0);
+		assert_int_equal(joined(), 0);
+	}
+	assert_int_equal(fallen(JFR_FILE), ARRAY_SIZE(heads));
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell_head(&sane, 0);
+	assert_int_equal(joined(), 1);
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -599,6 +622,7 @@ int main(void)
 		TEST(another_program_is_asked_anew),
 		TEST(one_that_begins_as_another_program_comes_is_let_go),
 		TEST(another_name_is_the_same_program),
+		TEST(counts_that_make_no_sense_are_not_taken),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),
