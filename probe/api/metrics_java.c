@@ -40,6 +40,9 @@ static void write_agents(struct buf *out, const struct services *services)
 	metrics_one(out, "java_agent_codes_lost", "gauge",
 		    "Pieces for which there was no room, of VMs that have an agent now.",
 		    (double)stats.lost);
+	metrics_one(out, "java_agents_unasked_total", "counter",
+		    "Stacks of Java VMs that weren't asked for an agent, for so many are.",
+		    (double)stats.unasked);
 }
 
 static void write_jfr(struct buf *out, const struct services *services)
@@ -66,6 +69,9 @@ static void write_jfr(struct buf *out, const struct services *services)
 	metrics_one(out, "java_jfr_refused_total", "counter",
 		    "Recorded events that found no room in what the VM told.",
 		    (double)stats.refused);
+	metrics_one(out, "java_jfr_unasked_total", "counter",
+		    "Stacks of Java VMs that weren't asked to record, for so many are.",
+		    (double)stats.unasked);
 }
 
 void metrics_java(struct buf *out, const struct services *services,

@@ -43,6 +43,7 @@ static void add_agents(cJSON *java, const struct services *services)
 	cJSON_AddNumberToObject(to, "codes", (double)agents.codes);
 	cJSON_AddNumberToObject(to, "given", (double)agents.given);
 	cJSON_AddNumberToObject(to, "lost", (double)agents.lost);
+	cJSON_AddNumberToObject(to, "unasked", (double)agents.unasked);
 }
 
 static void add_jfr(cJSON *java, const struct services *services)
@@ -62,6 +63,7 @@ static void add_jfr(cJSON *java, const struct services *services)
 	cJSON_AddNumberToObject(to, "lost_samples", (double)jfr.lost_samples);
 	cJSON_AddNumberToObject(to, "lost_bytes", (double)jfr.lost_bytes);
 	cJSON_AddNumberToObject(to, "refused", (double)jfr.refused);
+	cJSON_AddNumberToObject(to, "unasked", (double)jfr.unasked);
 }
 
 void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats)

@@ -12,6 +12,6 @@ void status_java_vm(cJSON *to, const struct services *services, const struct tar
 
 /* Adds "java": { "processes", "unsupported", "methods", "bytes", "read", "lost": {cause: n},
  * "inline_unknown", "untold", "agents": { "attached", "attaching", "failed", "codes", "given",
- * "lost" }, "jfr": { "recording", "starting", "failed", "windows", "fell_back",
- * "fell_back_by": {cause: n}, "lost_samples", "lost_bytes", "refused" } }. */
+ * "lost", "unasked" }, "jfr": { "recording", "starting", "failed", "windows", "fell_back",
+ * "fell_back_by": {cause: n}, "lost_samples", "lost_bytes", "refused", "unasked" } }. */
 void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats);

@@ -179,7 +179,7 @@ static void run_child(struct attach_dialogue *mine, int fds[FDS])
 		do_stop(mine);
 	else if (attach_is_jfr(mine->order.task))
 		attach_do_jfr(mine);
-	else
+	else if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
 		attach_remove_folder(mine);
 	/* Nobody waits for it any more: the daemon has ended. */
 	if (send_answer(mine, fds[0]) || !is_start(mine->order.task) ||

@@ -34,6 +34,7 @@ enum attach_result {
 	ATTACH_REFUSED,	 /* the VM said no: its text */
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
+	ATTACH_HUNG,	 /* its files hang: it wasn't asked (profile/asking.h) */
 	ATTACH_RESULT_COUNT
 };
 /* `stopped`, `disabled` … */
@@ -65,7 +66,8 @@ enum attach_task {
 	/* The file goes, and the agent is told to stop, if the VM answers. With another reader
 	 * nothing is done. STOP and CLEAN need no descriptors of the process. */
 	ATTACH_STOP,
-	/* The process has gone: what it left in its data folder goes. */
+	/* The process has gone, or runs another program: what it left in its data folder goes,
+	 * unless there is another reader. Nobody is asked. */
 	ATTACH_CLEAN,
 
 	/* The agent of JFR mode (jvm_agent/jfr), with the same folder. A recording begins, as

@@ -29,7 +29,7 @@ const char *attach_result_name(enum attach_result result)
 		[ATTACH_FOLDER] = "folder",	[ATTACH_FILE] = "file",
 		[ATTACH_SOCKET] = "socket",	[ATTACH_SILENT] = "silent",
 		[ATTACH_REFUSED] = "refused",	[ATTACH_NOT_NOW] = "not_now",
-		[ATTACH_SYSTEM] = "system",
+		[ATTACH_SYSTEM] = "system",	[ATTACH_HUNG] = "hung",
 	};
 
 	return names[result];

@@ -42,6 +42,7 @@ void agent_remove(struct agent *agent)
 {
 	int fds[] = {agent->folder_fd, agent->tmp_fd};
 
+	agent->agents->count--;
 	*agent->link = agent->next;
 	if (agent->next)
 		agent->next->link = agent->link;
@@ -65,10 +66,12 @@ static struct target *target_of(const struct agent *agent)
 
 static struct agent *add(struct agents *agents, const struct target *target)
 {
-	struct agent *agent = calloc(1, sizeof(*agent));
+	struct agent *agent = agents->count < ASKING_VMS_MAX ? calloc(1, sizeof(*agent)) : NULL;
 
-	if (!agent)
+	if (!agent) {
+		agents->unasked++;
 		return NULL;
+	}
 	agent->agents = agents;
 	agent->pid = target->pid;
 	agent->id = target->id;
@@ -79,6 +82,7 @@ static struct agent *add(struct agents *agents, const struct target *target)
 	if (agent->next)
 		agent->next->link = &agent->next;
 	agents->all = agent;
+	agents->count++;
 	return agent;
 }
 
@@ -137,6 +141,10 @@ static uint64_t passes_ns(const struct agent *agent)
 
 static void failed(struct agent *agent, const struct attach_answer *answer)
 {
+	struct target *target = target_of(agent);
+
+	if (target && answer->result == ATTACH_HUNG)
+		target->hangs = true;
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
 	if (passes_ns(agent))
@@ -300,7 +308,7 @@ void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct 
 
 void agents_stats(const struct agents *agents, struct agents_stats *stats)
 {
-	*stats = (struct agents_stats){0};
+	*stats = (struct agents_stats){.unasked = agents->unasked};
 	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
 		struct jvmfile_stats file = {0};
 

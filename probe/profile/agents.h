@@ -39,8 +39,9 @@ void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct 
 struct agents_stats {
 	unsigned attached, attaching, failed; /* VMs */
 	uint64_t codes;			      /* that their agents told of, known now */
-	uint64_t given; /* pieces of code that were read out of what these wrote */
-	uint64_t lost;	/* codes that the agents had no room for */
+	uint64_t given;	  /* pieces of code that were read out of what these wrote */
+	uint64_t lost;	  /* codes that the agents had no room for */
+	uint64_t unasked; /* stacks of VMs that aren't asked, for so many are; since the start */
 };
 void agents_stats(const struct agents *agents, struct agents_stats *stats);
 

@@ -39,6 +39,8 @@ struct agents {
 	bool on;
 	uint64_t interval_ns;
 	struct agent *all;
+	unsigned count;	  /* of them */
+	uint64_t unasked; /* struct agents_stats */
 	struct asking *asking;
 };
 

@@ -3,6 +3,7 @@
 #include "profile/asking.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -35,10 +36,11 @@ struct looking {
 	struct job job;
 	struct question *question; /* while the job isn't given up */
 	struct attach_process process;
-	struct attach_order order;
-	struct attach attach; /* child 0: it was not forked, or is taken */
+	struct attach_order order; /* its descriptors are copies: it may outlive the question */
+	struct attach attach;	   /* child 0: it was not forked, or is taken */
 	enum attach_result result;
 	int error;
+	_Atomic bool begun, given_up;
 	pid_t pid;
 	uint64_t start_ticks;
 };
@@ -158,17 +160,27 @@ static void follow(struct question *question)
 
 /* ---- the look ---- */
 
+static void close_copies(struct looking *mine)
+{
+	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
+
+	cleanup_close(&folder_fd);
+	cleanup_close(&tmp_fd);
+}
+
 static void look(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
 
+	atomic_store(&mine->begun, true);
 	mine->result = attach_look(&mine->process, mine->pid, mine->start_ticks);
-	if (mine->result == ATTACH_DONE) {
+	if (mine->result == ATTACH_DONE && !atomic_load(&mine->given_up)) {
 		mine->error = -attach_begin(&mine->attach, &mine->process, &mine->order);
 		if (mine->error)
 			mine->result = ATTACH_SYSTEM;
 	}
 	attach_process_done(&mine->process);
+	close_copies(mine); /* it may be the last one who has them, and closing hang */
 }
 
 static void looked(struct job *job, bool finished)
@@ -177,7 +189,9 @@ static void looked(struct job *job, bool finished)
 	struct question *question = mine->question;
 
 	if (!finished) {
-		fail(question, ATTACH_SILENT, 0);
+		atomic_store(&mine->given_up, true); /* nobody waits for its answer */
+		/* One that didn't begin waited for others that hang. */
+		fail(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
 	} else if (mine->result != ATTACH_DONE) {
 		fail(question, mine->result, mine->error);
 	} else {
@@ -207,7 +221,16 @@ static void free_looking(struct job *job)
 	cleanup_close(&mine->attach.fd);
 	if (!attach_bury(&mine->attach))
 		leave_orphan(mine->attach.child);
+	close_copies(mine);
 	free(mine);
+}
+
+static int copy_fd(int *fd)
+{
+	if (*fd < 0)
+		return 0;
+	*fd = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+	return *fd < 0 ? -errno : 0;
 }
 
 static void begin_look(struct question *question)
@@ -224,6 +247,13 @@ static void begin_look(struct question *question)
 	mine->attach.fd = -1;
 	mine->pid = question->pid;
 	mine->start_ticks = question->start_ticks;
+	int r = copy_fd(&mine->order.folder_fd);
+	int also = copy_fd(&mine->order.tmp_fd);
+	if (r < 0 || also < 0) {
+		fail(question, ATTACH_SYSTEM, r < 0 ? -r : -also);
+		free_looking(&mine->job);
+		return;
+	}
 	worker_submit(question->asking->foreign, &mine->job);
 }
 

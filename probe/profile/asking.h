@@ -14,6 +14,7 @@
 #include "proc/attach.h"
 
 #define ASKING_AT_ONCE_MAX 32
+#define ASKING_VMS_MAX	   1024 /* that their owner has: each takes memory and descriptors */
 
 struct asking;
 
@@ -25,7 +26,8 @@ enum question_step {
 
 /* What one VM is asked. Its owner's, who keeps it while it waits or is asked. */
 struct question {
-	/* Set before it is asked. The order's descriptors stay the owner's, as long. */
+	/* Set before it is asked. The order's descriptors stay the owner's, as long;
+	 * a look has copies. */
 	pid_t pid;
 	uint64_t start_ticks;
 	struct attach_order order;

@@ -147,6 +147,7 @@ struct jfr_stats {
 	uint64_t lost_samples;		   /* that VMs could not take */
 	uint64_t lost_bytes;		   /* of events for which VMs had no room */
 	uint64_t refused;		   /* events that found no room in what VMs told */
+	uint64_t unasked;		   /* stacks of VMs that aren't asked, for so many are */
 };
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 

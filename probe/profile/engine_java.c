@@ -269,6 +269,7 @@ void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats)
 		.lost_samples = counts.lost_samples,
 		.lost_bytes = counts.lost_bytes,
 		.refused = counts.refused,
+		.unasked = counts.unasked,
 	};
 	for (int i = 0; i < JFR_CAUSES; i++) {
 		stats->fell_back_by[i] = counts.fell_back[i];

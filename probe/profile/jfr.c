@@ -58,12 +58,24 @@ struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks)
 	return NULL;
 }
 
+bool jfr_has_execed(struct jfr_vm *vm, const struct target *now)
+{
+	const struct target *before = now->id == vm->id ? NULL : jfr_target_of(vm);
+
+	/* Another program has the same files: what hung hangs again. */
+	if (before && before->ended_by_exec && vm->answer.result != ATTACH_HUNG)
+		vm->execed = true;
+	return vm->execed;
+}
+
 static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 {
-	struct jfr_vm *vm = calloc(1, sizeof(*vm));
+	struct jfr_vm *vm = jfr->count < ASKING_VMS_MAX ? calloc(1, sizeof(*vm)) : NULL;
 
-	if (!vm)
+	if (!vm) {
+		jfr->counts.unasked++;
 		return NULL;
+	}
 	vm->jfr = jfr;
 	vm->pid = target->pid;
 	vm->start_ticks = target->start_ticks;
@@ -73,6 +85,7 @@ static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 	if (vm->next)
 		vm->next->link = &vm->next;
 	jfr->all = vm;
+	jfr->count++;
 	return vm;
 }
 
@@ -82,6 +95,7 @@ void jfr_remove(struct jfr_vm *vm)
 
 	jfr_forget_window(vm);
 	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+	vm->jfr->count--;
 	*vm->link = vm->next;
 	if (vm->next)
 		vm->next->link = vm->link;
@@ -115,7 +129,7 @@ static uint64_t again_ns(const struct jfr_vm *vm)
 
 static bool may_ask_again(const struct jfr_vm *vm)
 {
-	return loop_now_ns() - vm->asked_ns >= again_ns(vm);
+	return vm->answer.result != ATTACH_HUNG && loop_now_ns() - vm->asked_ns >= again_ns(vm);
 }
 
 static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
@@ -136,7 +150,10 @@ static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
 void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 {
 	char why[ATTACH_TEXT_BYTES + 32];
+	struct target *target = jfr_target_of(vm);
 
+	if (target && answer->result == ATTACH_HUNG)
+		target->hangs = true; /* nor is it looked at in any other way */
 	vm->answer = *answer;
 	vm->step = JFR_FAILED;
 	vm->border_us = 0;
@@ -207,7 +224,7 @@ void jfr_meet(struct jfr *jfr, const struct target *target)
 		if (vm)
 			jfr_ask_begin(vm);
 	}
-	if (!vm)
+	if (!vm || (vm->id && jfr_has_execed(vm, target)))
 		return;
 	vm->id = target->id;
 	vm->unwanted = false;
@@ -224,12 +241,13 @@ bool jfr_has(const struct jfr *jfr, const struct target *target)
 	return vm && (vm->step != JFR_FAILED || vm->folder_fd >= 0);
 }
 
-/* The same process under another name is another target. */
+/* The same process under another name is another target; NULL: the VM has gone. */
 static const struct target *current(struct jfr_vm *vm)
 {
 	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
 
-	if (!target || !target->alive || target->start_ticks != vm->start_ticks)
+	if (!target || !target->alive || target->start_ticks != vm->start_ticks ||
+	    jfr_has_execed(vm, target))
 		return NULL;
 	vm->id = target->id;
 	return target;
@@ -253,7 +271,7 @@ void jfr_sweep(struct jfr *jfr, bool (*wanted)(void *arg, const struct target *t
 
 static enum jfr_step step_of(const struct jfr_vm *vm)
 {
-	if (!vm || vm->stopping)
+	if (!vm || vm->stopping || vm->execed)
 		return JFR_NONE;
 	return vm->step == JFR_RECORDING && !vm->border_us ? JFR_STARTING : vm->step;
 }

@@ -75,12 +75,12 @@ void jfr_take(struct jfr *jfr,
 
 /* Why a window isn't what a VM recorded. */
 enum jfr_cause {
-	JFR_SILENT,  /* it didn't tell in time */
+	JFR_SILENT,  /* it didn't tell in time, or something of ours failed */
 	JFR_ENDED,   /* it has ended */
 	JFR_STOPPED, /* its process is stopped */
 	JFR_REFUSED, /* it said no, or couldn't be asked */
 	JFR_FILE,    /* what it wrote can't be read, or makes no sense */
-	JFR_CUT,     /* more was recorded than there is room for */
+	JFR_CUT,     /* more was recorded than there is room for, by it or by all */
 	JFR_BORDER,  /* it doesn't begin where the last one ended: that was the kernel's */
 	JFR_CAUSES
 };
@@ -90,6 +90,7 @@ struct jfr_counts {
 	unsigned recording, starting, failed;	    /* VMs, now */
 	uint64_t windows, fell_back[JFR_CAUSES];    /* of VMs that recorded when these began */
 	uint64_t lost_samples, lost_bytes, refused; /* as struct jfr_head */
+	uint64_t unasked; /* stacks of VMs that aren't asked, for so many are */
 };
 void jfr_counts(const struct jfr *jfr, struct jfr_counts *counts);
 

@@ -18,11 +18,16 @@ static struct jfr_vm *vm_of(struct question *question)
 	return (struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
 }
 
+static void close_folder(struct jfr_vm *vm)
+{
+	int fds[] = {TAKE_FD(vm->folder_fd), TAKE_FD(vm->tmp_fd)};
+
+	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+}
+
 static void records(struct jfr_vm *vm, const struct attach_answer *answer)
 {
-	int before[] = {vm->folder_fd, vm->tmp_fd};
-
-	close_later(vm->jfr->foreign, before, ARRAY_SIZE(before));
+	close_folder(vm);
 	vm->folder_fd = answer->folder_fd;
 	vm->tmp_fd = answer->tmp_fd;
 	vm->owner = vm->question.process.uid;
@@ -58,6 +63,8 @@ static void began(struct question *question, const struct attach_answer *answer)
 	tell_begun(vm->jfr);
 	if (vm->unwanted)
 		jfr_let_go(vm);
+	else
+		jfr_ask_clear(vm);
 }
 
 void jfr_ask_begin(struct jfr_vm *vm)
@@ -83,18 +90,50 @@ void jfr_ask_begin(struct jfr_vm *vm)
 	asking_ask(jfr->beginning, &vm->question);
 }
 
+static void ask_stop(struct jfr_vm *vm)
+{
+	vm->question.look = false;
+	/* Who has its pid now isn't to be asked. */
+	vm->question.order =
+		(struct attach_order){.task = vm->execed ? ATTACH_CLEAN : ATTACH_JFR_STOP,
+				      .limit_ms = STOP_LIMIT_MS,
+				      .folder_fd = vm->folder_fd,
+				      .tmp_fd = vm->tmp_fd};
+	asking_ask(vm->jfr->beginning, &vm->question);
+}
+
+static void cleared(struct question *question, const struct attach_answer *answer)
+{
+	struct jfr_vm *vm = vm_of(question);
+
+	(void)answer;
+	close_folder(vm);
+	if (vm->unwanted)
+		jfr_let_go(vm);
+}
+
+void jfr_ask_clear(struct jfr_vm *vm)
+{
+	if (vm->step != JFR_FAILED || vm->folder_fd < 0 || vm->question.step != QUESTION_NONE)
+		return;
+	if (vm->answer.result == ATTACH_HUNG) { /* it ends by itself */
+		close_folder(vm);
+		return;
+	}
+	vm->question.answered = cleared;
+	ask_stop(vm);
+}
+
 static void stopped(struct question *question, const struct attach_answer *answer)
 {
 	struct jfr_vm *vm = vm_of(question);
-	int fds[] = {vm->folder_fd, vm->tmp_fd};
 
 	(void)answer;
-	if (!vm->again) {
+	if (!vm->again || vm->execed) {
 		jfr_remove(vm);
 		return;
 	}
-	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
-	vm->folder_fd = vm->tmp_fd = -1;
+	close_folder(vm);
 	vm->again = vm->stopping = false;
 	jfr_ask_begin(vm);
 }
@@ -106,11 +145,6 @@ void jfr_ask_stop(struct jfr_vm *vm)
 		return;
 	}
 	vm->stopping = true;
-	vm->question.look = false;
 	vm->question.answered = stopped;
-	vm->question.order = (struct attach_order){.task = ATTACH_JFR_STOP,
-						   .limit_ms = STOP_LIMIT_MS,
-						   .folder_fd = vm->folder_fd,
-						   .tmp_fd = vm->tmp_fd};
-	asking_ask(vm->jfr->beginning, &vm->question);
+	ask_stop(vm);
 }

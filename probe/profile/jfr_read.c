@@ -2,6 +2,7 @@
 /* The files of a VM's window: read by a job, for their folder is the target's. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,12 +20,14 @@ struct reading {
 	uint32_t probes;
 	struct jfrfile *files[PROBE_COUNT];
 	int error;
+	_Atomic bool begun;
 };
 
 static void run(struct job *job)
 {
 	struct reading *mine = (struct reading *)job;
 
+	atomic_store(&mine->begun, true);
 	for (int probe = 0; mine->error == 0 && probe < PROBE_COUNT; probe++) {
 		if (mine->probes & 1U << probe)
 			mine->error = jfrfile_read(&mine->files[probe], mine->folder_fd,
@@ -38,12 +41,14 @@ static void done(struct job *job, bool finished)
 	struct jfr_vm *vm = jfr_find(mine->jfr, mine->pid, mine->start_ticks);
 	struct jfrfile *none[PROBE_COUNT] = {NULL};
 
-	if (!vm || vm->sequence != mine->sequence)
+	if (!vm)
 		return;
-	if (finished)
-		jfr_was_read(vm, mine->error, mine->files);
-	else
-		jfr_was_read(vm, -ETIMEDOUT, none);
+	/* One that didn't begin waited for others that hang. */
+	if (!finished && atomic_load(&mine->begun))
+		jfr_hangs(vm); /* also when its window is over */
+	else if (vm->sequence == mine->sequence)
+		jfr_was_read(vm, finished ? mine->error : -ETIMEDOUT,
+			     finished ? mine->files : none);
 }
 
 static void free_reading(struct job *job)

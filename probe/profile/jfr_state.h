@@ -26,6 +26,7 @@ struct jfr_vm {
 	bool stopping; /* it is told to; it goes when that is done … */
 	bool again;    /* … and is asked anew */
 	bool unwanted; /* it is let go when it has answered */
+	bool execed;   /* it has gone: its process runs another program */
 	uint64_t asked_ns;
 	uint64_t sequence;
 	uint32_t probes, period_ms; /* that it was asked for */
@@ -39,6 +40,7 @@ struct jfr_vm {
 	unsigned misses;    /* windows in a row for which it was silent */
 	enum jfr_phase phase;
 	struct jfrfile *files[PROBE_COUNT];
+	size_t bytes; /* PHASE_TOLD: that they took */
 };
 
 struct jfr {
@@ -49,6 +51,7 @@ struct jfr {
 	void *began_arg;
 	struct jfr_wish wish;
 	struct jfr_vm *all;
+	unsigned count;			    /* of them */
 	struct asking *beginning, *dumping; /* no VM that begins holds up a window */
 	struct jfr_counts counts;	    /* since the start */
 
@@ -56,6 +59,7 @@ struct jfr {
 	uint64_t from_us, to_us; /* since 1970 */
 	bool ending;		 /* VMs are asked */
 	unsigned told;		 /* PHASE_TOLD */
+	size_t bytes;		 /* that their files take */
 	struct loop_timer limit;
 	void (*done)(void *arg);
 	void *done_arg;
@@ -66,6 +70,9 @@ struct jfr {
 /* The target that it is, or was; NULL: that is forgotten. */
 struct target *jfr_target_of(const struct jfr_vm *vm);
 struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks);
+/* Whether its process, which is this target now, runs another program: that one is asked when what
+ * is left of this one has been let go. */
+bool jfr_has_execed(struct jfr_vm *vm, const struct target *now);
 void jfr_remove(struct jfr_vm *vm);
 void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer);
 /* It stops, as soon as it isn't asked. */
@@ -75,6 +82,9 @@ void jfr_let_go(struct jfr_vm *vm);
 
 /* Asks it to record: JFR_STARTING. */
 void jfr_ask_begin(struct jfr_vm *vm);
+/* One that failed after it had recorded, unless it is asked: it is told to stop, if that may help,
+ * and its descriptors go. */
+void jfr_ask_clear(struct jfr_vm *vm);
 /* Tells it to stop; it goes when that is done, at once where it never began. Not while asked. */
 void jfr_ask_stop(struct jfr_vm *vm);
 
@@ -84,6 +94,8 @@ void jfr_ask_stop(struct jfr_vm *vm);
 void jfr_forget_window(struct jfr_vm *vm);
 /* Its files were read; 0, or a negative errno. Takes them over. */
 void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUNT]);
+/* Reading its files hangs, and would in each window: it has failed for good. */
+void jfr_hangs(struct jfr_vm *vm);
 void jfr_window_init(struct jfr *jfr);
 void jfr_window_done(struct jfr *jfr);
 

@@ -11,6 +11,7 @@
 #define LIMIT_EACH_MS 500   /* of many VMs, for they all work for it at the same time … */
 #define LIMIT_MAX_MS  20000 /* … but so much at most */
 #define MISSES_MAX    3
+#define BYTES_MAX     (256U << 20) /* of what all VMs have told of a window, in memory */
 
 const char *jfr_cause_name(enum jfr_cause cause)
 {
@@ -55,6 +56,8 @@ static void free_files(struct jfr_vm *vm)
 {
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(TAKE_PTR(vm->files[probe]));
+	vm->jfr->bytes -= vm->bytes;
+	vm->bytes = 0;
 }
 
 void jfr_forget_window(struct jfr_vm *vm)
@@ -109,15 +112,31 @@ static const uint64_t weight_max[PROBE_COUNT] = {
 	[PROBE_MEM] = 1ULL << 48,
 };
 
+/* Of events and bytes that a VM counts. */
+#define COUNT_MAX (1ULL << 40)
+
+static bool are_counts_sane(const struct jfrfile *file)
+{
+	const struct jfr_head *head = &file->head;
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < file->stacks_count && events <= COUNT_MAX; i++)
+		events += file->stacks[i].events;
+	return events <= COUNT_MAX && head->lost_samples <= COUNT_MAX &&
+	       head->lost_bytes <= COUNT_MAX && head->refused <= COUNT_MAX;
+}
+
 static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
 {
-	const struct jfr *jfr = vm->jfr;
+	struct jfr *jfr = vm->jfr;
+	size_t bytes = 0;
 
 	for (int probe = 0; error == 0 && probe < PROBE_COUNT; probe++) {
 		if (!(vm->probes & 1U << probe))
 			continue;
 		const struct jfr_head *head = &files[probe]->head;
-		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe]) {
+		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe] ||
+		    !are_counts_sane(files[probe])) {
 			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {
 			fall_back(vm, JFR_BORDER); /* a clock was set */
@@ -126,13 +145,17 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 			fall_back(vm, JFR_CUT);
 			return;
 		}
+		bytes += files[probe]->bytes;
 	}
-	if (error) {
-		fall_back(vm, JFR_FILE);
+	if (error || bytes > BYTES_MAX - jfr->bytes) {
+		fall_back(vm, error ? JFR_FILE : JFR_CUT);
 		return;
 	}
+	vm->bytes = bytes;
+	jfr->bytes += bytes;
 	vm->phase = PHASE_TOLD;
-	vm->jfr->told++;
+	vm->misses = 0;
+	jfr->told++;
 }
 
 void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUNT])
@@ -149,6 +172,18 @@ void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUN
 	finish_if_done(vm->jfr);
 }
 
+void jfr_hangs(struct jfr_vm *vm)
+{
+	const struct attach_answer hung = {.result = ATTACH_HUNG, .folder_fd = -1, .tmp_fd = -1};
+
+	if (vm->step != JFR_RECORDING || vm->stopping)
+		return; /* it begins anew, or ends */
+	if (is_awaited(vm))
+		fall_back(vm, JFR_SILENT);
+	jfr_fail(vm, &hung);
+	jfr_ask_clear(vm);
+}
+
 /* It has written its window, which ended then. */
 static void wrote(struct jfr_vm *vm, uint64_t ended_us)
 {
@@ -157,7 +192,6 @@ static void wrote(struct jfr_vm *vm, uint64_t ended_us)
 
 	if (in_time && joins) {
 		vm->border_us = ended_us;
-		vm->misses = 0;
 		vm->phase = PHASE_READING;
 		if (jfr_read(vm) == 0)
 			return;
@@ -172,6 +206,8 @@ static enum jfr_cause cause_of(enum attach_result result)
 {
 	switch (result) {
 	case ATTACH_SILENT:
+	case ATTACH_HUNG:
+	case ATTACH_SYSTEM: /* it passes, perhaps */
 		return JFR_SILENT;
 	case ATTACH_GONE:
 		return JFR_ENDED;
@@ -191,7 +227,10 @@ static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
 		vm->misses += cause == JFR_SILENT;
 		fall_back(vm, cause);
 	}
-	if (cause == JFR_REFUSED || (cause == JFR_SILENT && vm->misses >= MISSES_MAX))
+	if (vm->step == JFR_FAILED)
+		return; /* its files hang */
+	if (cause == JFR_REFUSED || answer->result == ATTACH_HUNG ||
+	    (cause == JFR_SILENT && vm->misses >= MISSES_MAX))
 		jfr_fail(vm, answer);
 }
 
@@ -206,6 +245,8 @@ static void dumped(struct question *question, const struct attach_answer *answer
 		missed(vm, answer);
 	if (vm->unwanted)
 		jfr_let_go(vm);
+	else
+		jfr_ask_clear(vm);
 }
 
 static unsigned limit_ms(const struct jfr *jfr)
@@ -236,6 +277,14 @@ static void dump(struct jfr_vm *vm, unsigned limit)
 	asking_ask(jfr->dumping, &vm->question);
 }
 
+/* Those that ended in the window are still known. */
+static bool has_execed(struct jfr_vm *vm)
+{
+	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
+
+	return target && target->start_ticks == vm->start_ticks && jfr_has_execed(vm, target);
+}
+
 bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg), void *arg)
 {
 	unsigned limit = limit_ms(jfr);
@@ -246,7 +295,9 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 		jfr_forget_window(vm);
 		if (vm->step != JFR_RECORDING || vm->stopping || vm->unwanted)
 			continue;
-		if (vm->question.step == QUESTION_NONE) {
+		if (has_execed(vm)) {
+			fall_back(vm, JFR_ENDED);
+		} else if (vm->question.step == QUESTION_NONE) {
 			dump(vm, limit);
 			jfr->ending = true;
 		} else {

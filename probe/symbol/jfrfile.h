@@ -16,6 +16,12 @@
 #define JFRFILE_BYTES_MAX  (16U << 20)
 #define JFRFILE_FRAMES_MAX 2048 /* of a stack; the VM has no more */
 
+/* The agent's 12 MiB don't hold so many: short lines that it doesn't write take more memory than
+ * their text. */
+#define JFRFILE_METHODS_MAX    (1U << 19)
+#define JFRFILE_STACKS_MAX     (1U << 19)
+#define JFRFILE_ALL_FRAMES_MAX (1U << 21)
+
 /* `class.method`, then its parameters `(int, java.lang.String)`: valid UTF-8, at `name` in the
  * file's text. Class names without what is another one in each run. */
 struct jfr_method {
@@ -59,14 +65,15 @@ struct jfrfile {
 	struct jfr_frame *frames;
 	size_t frames_count;
 	uint64_t weight; /* of all stacks */
+	size_t bytes;	 /* of memory that it takes */
 };
 
 /* `stacks-PROBE.txt` in the data folder, which has to be `owner`'s. May hang: in a job. -ENOENT;
- * -EACCES: it isn't a plain file of its owner's; -EFBIG; -EBADMSG: what is there makes no sense;
- * -ENOMEM; or the errno of reading. */
+ * -EACCES: it isn't a plain file of its owner's; -EFBIG: that, or more in it than is taken;
+ * -EBADMSG: what is there makes no sense; -ENOMEM; or the errno of reading. */
 int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *probe);
 
-/* The same from its text. -EBADMSG, -ENOMEM */
+/* The same from its text. -EBADMSG, -EFBIG, -ENOMEM */
 int jfrfile_parse(struct jfrfile **ret, const char *text, size_t len, const char *probe);
 
 void jfrfile_free(struct jfrfile *file);

@@ -71,11 +71,13 @@ static bool take_number(struct piece *line, uint64_t max, uint64_t *number)
 	return read_number(&field, max, number);
 }
 
-/* Room for one more of `size` bytes. */
-static int reserve(void **array, size_t count, size_t *room, size_t size)
+/* Room for one more of `size` bytes, of `max`. */
+static int reserve(void **array, size_t count, size_t *room, size_t size, size_t max)
 {
 	if (count < *room)
 		return 0;
+	if (count >= max)
+		return -EFBIG;
 	size_t more = *room ? 2 * *room : 256;
 	void *grown = reallocarray(*array, more, size);
 	if (!grown)
@@ -118,9 +120,10 @@ static int parse_method(struct parsing *parsing, struct piece line)
 	if (!cut_off(&line, '\t', &owner) || !cut_off(&line, '\t', &method) ||
 	    piece_len(&method) == 0 || memchr(line.at, '\t', piece_len(&line)))
 		return -EBADMSG;
-	if (reserve((void **)&file->methods, file->methods_count, &parsing->methods_room,
-		    sizeof(*to)) < 0)
-		return -ENOMEM;
+	int r = reserve((void **)&file->methods, file->methods_count, &parsing->methods_room,
+			sizeof(*to), JFRFILE_METHODS_MAX);
+	if (r < 0)
+		return r;
 	to = &file->methods[file->methods_count++];
 	*to = (struct jfr_method){.name = begin};
 	jvmname_text(&parsing->name, owner.at, piece_len(&owner));
@@ -172,9 +175,10 @@ static int parse_frame(struct parsing *parsing, struct piece text)
 	if (!cut_off(&text, ':', &part) || !read_number(&part, UINT32_MAX, &method) ||
 	    method >= file->methods_count || !read_number(&text, UINT32_MAX, &line))
 		return -EBADMSG;
-	if (reserve((void **)&file->frames, file->frames_count, &parsing->frames_room,
-		    sizeof(frame)) < 0)
-		return -ENOMEM;
+	int r = reserve((void **)&file->frames, file->frames_count, &parsing->frames_room,
+			sizeof(frame), JFRFILE_ALL_FRAMES_MAX);
+	if (r < 0)
+		return r;
 	frame.method = (uint32_t)method;
 	frame.line = (uint32_t)line;
 	file->frames[file->frames_count++] = frame;
@@ -213,11 +217,11 @@ static int parse_stack(struct parsing *parsing, struct piece line)
 	if (stack.weight > INT64_MAX - file->weight)
 		return -EBADMSG;
 	int r = parse_frames(parsing, line, &stack);
+	if (r == 0)
+		r = reserve((void **)&file->stacks, file->stacks_count, &parsing->stacks_room,
+			    sizeof(stack), JFRFILE_STACKS_MAX);
 	if (r < 0)
 		return r;
-	if (reserve((void **)&file->stacks, file->stacks_count, &parsing->stacks_room,
-		    sizeof(stack)) < 0)
-		return -ENOMEM;
 	jvmname_text(&parsing->name, thread.at, piece_len(&thread));
 	stack.thread = parsing->text.len;
 	stack.thread_len = (uint32_t)parsing->name.len;
@@ -262,6 +266,9 @@ int jfrfile_parse(struct jfrfile **ret, const char *text, size_t len, const char
 		buf_char(&parsing->text, '\0'); /* so that an empty name has a place, too */
 		r = parse_lines(parsing, (struct piece){text, text + len}, probe);
 		file->text = parsing->text.data;
+		file->bytes = parsing->text.len + parsing->methods_room * sizeof(*file->methods) +
+			      parsing->stacks_room * sizeof(*file->stacks) +
+			      parsing->frames_room * sizeof(*file->frames);
 	}
 	free(parsing);
 	if (r < 0) {

@@ -2,7 +2,9 @@
 /* Asking VMs: looks at processes and what they fork are made up here (--wrap). */
 #include "unit.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -19,9 +21,11 @@ static struct {
 	struct asking *asking;
 	struct question question;
 	struct attach_answer answer;
-	sem_t hanging; /* a look waits for it */
-	bool hangs;
+	sem_t hanging; /* a look waits for it, or what forks does */
+	int folder_fd;
+	bool look_hangs, hangs;
 	atomic_int children; /* that were forked */
+	atomic_int own;	     /* with descriptors that aren't the question's */
 } test;
 
 enum attach_result __wrap_attach_look(struct attach_process *process, pid_t pid,
@@ -34,7 +38,7 @@ enum attach_result __wrap_attach_look(struct attach_process *process, pid_t pid,
 {
 	(void)pid, (void)start_ticks;
 	*process = (struct attach_process)ATTACH_PROCESS_NONE;
-	if (test.hangs)
+	if (test.look_hangs)
 		sem_wait(&test.hanging);
 	return ATTACH_DONE;
 }
@@ -45,7 +49,11 @@ int __wrap_attach_begin(struct attach *attach, const struct attach_process *proc
 {
 	int ends[2];
 
-	(void)process, (void)order;
+	(void)process;
+	if (test.hangs)
+		sem_wait(&test.hanging);
+	if (order->folder_fd != test.folder_fd && fcntl(order->folder_fd, F_GETFD) >= 0)
+		atomic_fetch_add(&test.own, 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	pid_t child = fork();
@@ -70,14 +78,18 @@ static void answered(struct question *question, const struct attach_answer *answ
 	loop_stop(test.loop);
 }
 
-static void ask(bool hangs)
+static void ask(bool hangs, enum attach_result result)
 {
 	test.hangs = hangs;
 	test.question = (struct question){
-		.pid = getpid(), .look = true, .answered = answered, .order = {.limit_ms = 1000}};
+		.pid = getpid(),
+		.look = true,
+		.answered = answered,
+		.order = {.limit_ms = 1000, .folder_fd = test.folder_fd, .tmp_fd = -1},
+	};
 	asking_ask(test.asking, &test.question);
 	assert_int_equal(loop_run(test.loop), 0);
-	assert_int_equal(test.answer.result, ATTACH_SILENT);
+	assert_int_equal(test.answer.result, result);
 }
 
 static unsigned count_children(void)
@@ -87,14 +99,64 @@ static unsigned count_children(void)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-static void what_a_look_forked_that_was_given_up_is_buried(void **state)
+static int set_up(void **state)
 {
 	(void)state;
+	memset(&test, 0, sizeof(test));
 	sem_init(&test.hanging, 0, 0);
+	test.folder_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(loop_new(&test.loop), 0);
 	assert_int_equal(worker_new(&test.worker, test.loop, "foreign", LIMIT_NS), 0);
 	assert_int_equal(asking_new(&test.asking, test.loop, test.worker), 0);
-	ask(true);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	asking_free(test.asking);
+	worker_stop(test.worker);
+	worker_free(test.worker);
+	loop_free(test.loop);
+	close(test.folder_fd);
+	return 0;
+}
+
+static unsigned count_fds(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count;
+}
+
+static void a_look_that_was_given_up_asks_nobody(void **state)
+{
+	unsigned fds = count_fds();
+
+	(void)state;
+	test.look_hangs = true;
+	ask(false, ATTACH_HUNG);
+	assert_int_equal(count_fds(), fds + 1); /* its copy */
+	sem_post(&test.hanging);
+	for (int i = 0; i < 500 && count_fds() > fds; i++)
+		usleep(10000);
+	assert_int_equal(count_fds(), fds);
+	assert_int_equal(atomic_load(&test.children), 0);
+	test.look_hangs = false;
+	ask(false, ATTACH_SILENT);
+	assert_int_equal(atomic_load(&test.own), 1);
+	assert_int_equal(count_fds(), fds);
+}
+
+static void what_a_look_forked_that_was_given_up_is_buried(void **state)
+{
+	(void)state;
+	ask(true, ATTACH_HUNG);
 	assert_int_equal(atomic_load(&test.children), 0);
 	sem_post(&test.hanging);
 	for (int i = 0; i < 500 && !atomic_load(&test.children); i++)
@@ -102,22 +164,21 @@ static void what_a_look_forked_that_was_given_up_is_buried(void **state)
 	assert_int_equal(atomic_load(&test.children), 1);
 	usleep(300000); /* it is left by its thread, and ends */
 	assert_int_equal(count_children(), 1);
-	ask(false);
+	ask(false, ATTACH_SILENT);
 	for (int i = 0; i < 50 && count_children(); i++) {
 		usleep(10000);
-		ask(false);
+		ask(false, ATTACH_SILENT);
 	}
 	assert_int_equal(count_children(), 0);
-	asking_free(test.asking);
-	worker_stop(test.worker);
-	worker_free(test.worker);
-	loop_free(test.loop);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_look_forked_that_was_given_up_is_buried),
+		cmocka_unit_test_setup_teardown(a_look_that_was_given_up_asks_nobody, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_a_look_forked_that_was_given_up_is_buried,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,8 +86,8 @@ static void answer(enum attach_result result)
 	question->answered(question, &told);
 }
 
-/* Its file of the window that ended last, beginning `late_us` late. */
-static void tell(uint64_t late_us, bool cut)
+/* Its file of the window that ended last, with this in its head. */
+static void tell_head(const struct jfr_head *head, size_t bytes)
 {
 	struct jfr_vm *vm = TAKE_PTR(test.read);
 	struct jfrfile *files[PROBE_COUNT] = {NULL};
@@ -95,14 +95,20 @@ static void tell(uint64_t late_us, bool cut)
 	assert_non_null(vm);
 	files[PROBE_ONCPU] = calloc(1, sizeof(**files));
 	assert_non_null(files[PROBE_ONCPU]);
-	files[PROBE_ONCPU]->head = (struct jfr_head){.sequence = vm->sequence,
-						     .from_us = vm->jfr->from_us + late_us,
-						     .to_us = vm->jfr->to_us,
-						     .lost_samples = 3,
-						     .cut = cut};
+	files[PROBE_ONCPU]->head = *head;
+	files[PROBE_ONCPU]->head.sequence = vm->sequence;
+	files[PROBE_ONCPU]->head.from_us += vm->jfr->from_us;
+	files[PROBE_ONCPU]->head.to_us = vm->jfr->to_us;
+	files[PROBE_ONCPU]->bytes = bytes;
 	jfr_was_read(vm, 0, files);
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(files[probe]);
+}
+
+/* Beginning `late_us` late. */
+static void tell(uint64_t late_us, bool cut)
+{
+	tell_head(&(struct jfr_head){.from_us = late_us, .lost_samples = 3, .cut = cut}, 0);
 }
 
 /* ---- the engine ---- */
@@ -192,6 +198,13 @@ static int tear_down(void **unused)
 	target_table_free(test.table);
 	loop_free(test.loop);
 	return 0;
+}
+
+static bool nobody(void *arg, const struct target *target)
+{
+	(void)arg;
+	(void)target;
+	return false;
 }
 
 /* Its next window is its own. */
@@ -294,9 +307,39 @@ static void one_that_is_silent_is_given_up(void **unused)
 	}
 	assert_int_equal(fallen(JFR_SILENT), 3);
 	assert_int_equal(state(), JFR_FAILED);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	assert_true(jfr_has(test.jfr, test.target));
+	answer(ATTACH_SILENT);
+	assert_int_equal(state(), JFR_FAILED);
+	assert_false(jfr_has(test.jfr, test.target)); /* another agent may come */
 	jfr_meet(test.jfr, test.target);
 	assert_null(test.asked); /* not before its interval */
 	assert_false(end_window());
+}
+
+static void one_that_could_not_be_asked_once_goes_on(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_SYSTEM);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_SILENT), 1);
+	assert_int_equal(state(), JFR_RECORDING);
+}
+
+static void one_that_failed_may_be_let_go_while_it_is_told_to_stop(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_REFUSED);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	jfr_sweep(test.jfr, nobody, NULL);
+	answer(ATTACH_DONE);
+	assert_null(test.asked);
+	assert_null(test.jfr->all);
 }
 
 static void time_is_bounded(void **unused)
@@ -314,6 +357,193 @@ static void time_is_bounded(void **unused)
 	assert_int_equal(joined(), 1);
 }
 
+static void one_whose_files_hang_is_not_asked_again(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_non_null(test.read);
+	assert_int_equal(joined(), 0); /* five seconds later */
+	assert_true(end_window());
+	jfr_hangs(TAKE_PTR(test.read));
+	assert_int_equal(state(), JFR_FAILED);
+	assert_true(test.target->hangs);
+	assert_true(test.jfr->all->folder_fd >= 0); /* it is still asked */
+	answer(ATTACH_REFUSED);
+	assert_false(jfr_has(test.jfr, test.target));
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_SILENT), 2);
+	assert_int_equal(fallen(JFR_REFUSED), 0);
+	assert_false(end_window());
+	test.jfr->wish.interval_ns = 0;
+	test.target->hangs = false; /* under another name */
+	jfr_meet(test.jfr, test.target);
+	assert_int_not_equal(asked_for(), ATTACH_JFR_START);
+}
+
+static void a_look_that_hangs_is_the_last_one(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_HUNG);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(state(), JFR_FAILED);
+	assert_true(test.target->hangs);
+}
+
+static void windows_that_are_not_told_are_misses(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_int_equal(joined(), 0); /* it is read for too long */
+	assert_int_equal(test.jfr->all->misses, 1);
+	TAKE_PTR(test.read);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	assert_int_equal(test.jfr->all->misses, 1);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+	assert_int_equal(test.jfr->all->misses, 0);
+}
+
+static void what_all_tell_of_a_window_is_bounded(void **unused)
+{
+	const struct jfr_head head = {0};
+
+	(void)unused;
+	record();
+	for (int i = 0; i < 2; i++) { /* each window's sum is its own */
+		assert_true(end_window());
+		answer(ATTACH_DONE);
+		tell_head(&head, 200 << 20);
+		assert_int_equal(joined(), 1);
+		assert_int_equal(test.jfr->bytes, 0);
+	}
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	test.jfr->bytes = 100 << 20; /* others' */
+	tell_head(&head, 200 << 20);
+	assert_int_equal(test.jfr->bytes, 100 << 20);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_CUT), 1);
+}
+
+static void so_many_are_asked_at_most(void **unused)
+{
+	struct jfr_counts counts;
+	struct target other = *test.target;
+
+	(void)unused;
+	for (unsigned i = 0; i < ASKING_VMS_MAX + 1; i++) {
+		other.pid = (pid_t)(1000 + i);
+		jfr_meet(test.jfr, &other);
+	}
+	jfr_counts(test.jfr, &counts);
+	assert_int_equal(counts.starting, ASKING_VMS_MAX);
+	assert_int_equal(counts.unasked, 1);
+	answer(ATTACH_REFUSED); /* the last one that was asked */
+	jfr_sweep(test.jfr, nobody, NULL);
+	assert_int_equal(test.jfr->count, ASKING_VMS_MAX - 1);
+	jfr_meet(test.jfr, &other);
+	assert_int_equal(test.jfr->count, ASKING_VMS_MAX);
+}
+
+/* The process goes on as another target. */
+static void change(bool by_exec)
+{
+	struct target like = *test.target;
+
+	like.id++;
+	like.space = NULL;
+	like.spans = NULL;
+	test.target->ended_by_exec = by_exec;
+	test.target = target_table_add(test.table, &like);
+	assert_non_null(test.target);
+}
+
+static bool everybody(void *arg, const struct target *target)
+{
+	(void)arg;
+	(void)target;
+	return true;
+}
+
+static void another_program_is_asked_anew(void **unused)
+{
+	(void)unused;
+	record();
+	change(true);
+	assert_false(end_window());
+	assert_int_equal(fallen(JFR_ENDED), 1);
+	assert_int_equal(state(), JFR_NONE);
+	jfr_meet(test.jfr, test.target);
+	assert_null(test.asked);
+	jfr_sweep(test.jfr, everybody, NULL);
+	assert_int_equal(asked_for(), ATTACH_CLEAN); /* its socket isn't the same VM's */
+	assert_non_null(test.asked);
+	answer(ATTACH_DONE);
+	assert_null(test.jfr->all);
+	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_START);
+}
+
+static void one_that_begins_as_another_program_comes_is_let_go(void **unused)
+{
+	(void)unused;
+	jfr_meet(test.jfr, test.target);
+	change(true);
+	jfr_meet(test.jfr, test.target);
+	jfr_sweep(test.jfr, everybody, NULL);
+	target_table_sweep(test.table, UINT64_MAX); /* who it was isn't known any more */
+	jfr_meet(test.jfr, test.target);
+	answer(ATTACH_DONE);
+	assert_int_equal(asked_for(), ATTACH_CLEAN);
+	assert_non_null(test.asked);
+	answer(ATTACH_DONE);
+	assert_null(test.jfr->all);
+}
+
+static void another_name_is_the_same_program(void **unused)
+{
+	(void)unused;
+	record();
+	change(false);
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	jfr_meet(test.jfr, test.target);
+	tell(0, false);
+	assert_int_equal(joined(), 1);
+	jfr_sweep(test.jfr, everybody, NULL);
+	assert_int_equal(state(), JFR_RECORDING);
+}
+
+static void counts_that_make_no_sense_are_not_taken(void **unused)
+{
+	const uint64_t most = 1ULL << 40;
+	const struct jfr_head heads[] = {
+		{.lost_samples = most + 1}, {.lost_bytes = INT64_MAX}, {.refused = INT64_MAX}};
+	const struct jfr_head sane = {
+		.lost_samples = most, .lost_bytes = most, .refused = most, .refused_weight = most};
+
+	(void)unused;
+	record();
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		assert_true(end_window());
+		answer(ATTACH_DONE);
+		tell_head(&heads[i], 0);
+		assert_int_equal(joined(), 0);
+	}
+	assert_int_equal(fallen(JFR_FILE), ARRAY_SIZE(heads));
+	assert_true(end_window());
+	answer(ATTACH_DONE);
+	tell_head(&sane, 0);
+	assert_int_equal(joined(), 1);
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -323,6 +553,9 @@ static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 	assert_int_equal(joined(), 0);
 	assert_int_equal(state(), JFR_FAILED);
 	test.jfr->wish.interval_ns = 0;
+	jfr_meet(test.jfr, test.target);
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP); /* what is left of it, first */
+	answer(ATTACH_DONE);
 	jfr_meet(test.jfr, test.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 	answer(ATTACH_DONE);
@@ -349,13 +582,6 @@ static void another_wish_begins_anew(void **unused)
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
 	answer(ATTACH_DONE);
 	assert_null(test.jfr->all);
-}
-
-static bool nobody(void *arg, const struct target *target)
-{
-	(void)arg;
-	(void)target;
-	return false;
 }
 
 static void one_that_is_not_wanted_stops_and_may_come_back(void **unused)
@@ -385,7 +611,18 @@ int main(void)
 		TEST(one_that_begins_elsewhere_is_not_taken),
 		TEST(after_one_without_an_answer_is_one_that_does_not_join),
 		TEST(one_that_is_silent_is_given_up),
+		TEST(one_that_could_not_be_asked_once_goes_on),
+		TEST(one_that_failed_may_be_let_go_while_it_is_told_to_stop),
 		TEST(time_is_bounded),
+		TEST(one_whose_files_hang_is_not_asked_again),
+		TEST(a_look_that_hangs_is_the_last_one),
+		TEST(windows_that_are_not_told_are_misses),
+		TEST(what_all_tell_of_a_window_is_bounded),
+		TEST(so_many_are_asked_at_most),
+		TEST(another_program_is_asked_anew),
+		TEST(one_that_begins_as_another_program_comes_is_let_go),
+		TEST(another_name_is_the_same_program),
+		TEST(counts_that_make_no_sense_are_not_taken),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),

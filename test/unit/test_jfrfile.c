@@ -155,6 +155,26 @@ static void a_file_that_is_too_large_is_not_read(void **state)
 	assert_int_equal(read_it(&folder, geteuid()), -EBADMSG); /* NULs */
 }
 
+static void more_stacks_than_are_taken_are_too_large(void **state)
+{
+	static const char stack[] = "s\t0\t0\twhole\t\t\n";
+	const size_t head_len = strlen(HEAD), len = strlen(stack), count = JFRFILE_STACKS_MAX + 1;
+	char *text = malloc(head_len + count * len);
+	struct jfrfile *file;
+
+	(void)state;
+	assert_non_null(text);
+	memcpy(text, HEAD, head_len);
+	for (size_t i = 0; i < count; i++)
+		memcpy(text + head_len + i * len, stack, len);
+	assert_int_equal(jfrfile_parse(&file, text, head_len + count * len, "oncpu"), -EFBIG);
+	assert_int_equal(jfrfile_parse(&file, text, head_len + (count - 1) * len, "oncpu"), 0);
+	assert_int_equal(file->stacks_count, JFRFILE_STACKS_MAX);
+	assert_true(file->bytes >= file->stacks_count * sizeof(*file->stacks));
+	jfrfile_free(file);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_is_no_text_becomes_one),
 		cmocka_unit_test(only_a_plain_file_of_its_owner_is_read),
 		cmocka_unit_test(a_file_that_is_too_large_is_not_read),
+		cmocka_unit_test(more_stacks_than_are_taken_are_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
