@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "profile/agents_state.h"
+#include "symbol/held.h"
 
 #define LIMIT_MS      10000 /* a VM that has much code, and little CPU time */
 #define STOP_LIMIT_MS 3000
@@ -18,9 +19,16 @@ static void answered(struct question *question, const struct attach_answer *answ
 
 void agent_start(struct agent *agent)
 {
+	const struct attach_answer none_left = {.result = ATTACH_SYSTEM,
+						.text = "no descriptors left"};
 	struct question *question = &agent->question;
 
 	agent->asked_ns = loop_now_ns();
+	agent->held = agent->held || held_take_many(AGENT_FDS);
+	if (!agent->held) {
+		agent_failed(agent, &none_left);
+		return;
+	}
 	agent->step = AGENT_ATTACHING;
 	question->pid = agent->pid;
 	question->start_ticks = agent->start_ticks;

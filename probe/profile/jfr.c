@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/closer.h"
 #include "base/log.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
@@ -91,10 +90,8 @@ static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 
 void jfr_remove(struct jfr_vm *vm)
 {
-	int fds[] = {vm->folder_fd, vm->tmp_fd};
-
 	jfr_forget_window(vm);
-	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+	jfr_close_folder(vm);
 	vm->jfr->count--;
 	*vm->link = vm->next;
 	if (vm->next)
