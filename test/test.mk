@@ -211,7 +211,7 @@ UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
-UNITFLAGS_test_jfr := $(foreach f,asking_new asking_free asking_limit asking_ask asking_drop jfr_read,-Wl,--wrap=$f)
+UNITFLAGS_test_jfr := $(foreach f,asking_new asking_free asking_limit asking_ask asking_tell asking_drop jfr_read,-Wl,--wrap=$f)
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)

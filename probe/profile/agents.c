@@ -220,6 +220,7 @@ void agents_free(struct agents *agents)
 	agents_stop(agents);
 	asking_free(agents->asking); /* they are told to stop */
 	while (agents->all) {
+		agent_tell_stop(agents->all);
 		jvmfile_unref(agents->all->file);
 		agent_remove(agents->all);
 	}

@@ -42,10 +42,25 @@ void agent_start(struct agent *agent)
 	asking_ask(agent->agents->asking, question);
 }
 
+static void order_stop(struct agent *agent)
+{
+	agent->question.look = false;
+	agent->question.order = (struct attach_order){.task = ATTACH_STOP,
+						      .limit_ms = STOP_LIMIT_MS,
+						      .folder_fd = agent->folder_fd,
+						      .tmp_fd = agent->tmp_fd};
+}
+
+void agent_tell_stop(struct agent *agent)
+{
+	if (!agent->unwanted || agent->folder_fd < 0)
+		return;
+	order_stop(agent);
+	asking_tell(&agent->question);
+}
+
 void agent_stop(struct agent *agent)
 {
-	struct question *question = &agent->question;
-
 	jvmfile_unref(TAKE_PTR(agent->file));
 	if (agent->folder_fd < 0) {
 		agent_remove(agent);
@@ -53,10 +68,6 @@ void agent_stop(struct agent *agent)
 	}
 	agent->stopping = true;
 	agent->step = AGENT_ATTACHING;
-	question->look = false;
-	question->order = (struct attach_order){.task = ATTACH_STOP,
-						.limit_ms = STOP_LIMIT_MS,
-						.folder_fd = agent->folder_fd,
-						.tmp_fd = agent->tmp_fd};
-	asking_ask(agent->agents->asking, question);
+	order_stop(agent);
+	asking_ask(agent->agents->asking, &agent->question);
 }

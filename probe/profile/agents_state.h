@@ -56,6 +56,9 @@ void agent_start(struct agent *agent);
  * Not while it is asked. */
 void agent_stop(struct agent *agent);
 
+/* The daemon ends while it is asked for something else: it is told to stop all the same. */
+void agent_tell_stop(struct agent *agent);
+
 /* ---- profile/agents.c ---- */
 
 /* Its asking has ended. */

@@ -203,8 +203,10 @@ void jfr_free(struct jfr *jfr)
 	jfr_stop(jfr);
 	asking_free(jfr->beginning); /* they are told to stop */
 	asking_free(jfr->dumping);
-	while (jfr->all)
+	while (jfr->all) {
+		jfr_tell_stop(jfr->all);
 		jfr_remove(jfr->all);
+	}
 	jfr_window_done(jfr);
 	free(jfr);
 }

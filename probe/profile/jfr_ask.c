@@ -110,7 +110,7 @@ void jfr_ask_begin(struct jfr_vm *vm)
 	asking_ask(jfr->beginning, &vm->question);
 }
 
-static void ask_stop(struct jfr_vm *vm)
+static void order_stop(struct jfr_vm *vm)
 {
 	vm->question.look = false;
 	/* Who has its pid now isn't to be asked. */
@@ -119,7 +119,22 @@ static void ask_stop(struct jfr_vm *vm)
 				      .limit_ms = STOP_LIMIT_MS,
 				      .folder_fd = vm->folder_fd,
 				      .tmp_fd = vm->tmp_fd};
+}
+
+static void ask_stop(struct jfr_vm *vm)
+{
+	order_stop(vm);
 	asking_ask(vm->jfr->beginning, &vm->question);
+}
+
+void jfr_tell_stop(struct jfr_vm *vm)
+{
+	enum attach_task asked = vm->question.order.task;
+
+	if (!vm->unwanted || vm->folder_fd < 0 || asked == ATTACH_JFR_STOP || asked == ATTACH_CLEAN)
+		return;
+	order_stop(vm);
+	asking_tell(&vm->question);
 }
 
 static void cleared(struct question *question, const struct attach_answer *answer)

@@ -86,6 +86,8 @@ void jfr_close_folder(struct jfr_vm *vm);
 
 /* Asks it to record: JFR_STARTING; JFR_FAILED where there are no descriptors left. */
 void jfr_ask_begin(struct jfr_vm *vm);
+/* The daemon ends while it is asked for something else: it is told to stop all the same. */
+void jfr_tell_stop(struct jfr_vm *vm);
 /* One that failed after it had recorded, unless it is asked: it is told to stop, if that may help,
  * and its descriptors go. */
 void jfr_ask_clear(struct jfr_vm *vm);

@@ -16,7 +16,7 @@ static struct {
 	struct jfr *jfr;
 	struct question *asked; /* the last one */
 	struct jfr_vm *read;	/* whose files are to be read */
-	unsigned began, done, taken;
+	unsigned began, done, taken, told_last;
 } test;
 
 /* ---- in place of profile/asking.c and jfr_read.c, by the linker (UNITFLAGS_test_jfr) ---- */
@@ -25,6 +25,7 @@ int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *for
 void __wrap_asking_free(struct asking *asking);
 void __wrap_asking_limit(struct asking *asking, unsigned at_once);
 void __wrap_asking_ask(struct asking *asking, struct question *question);
+void __wrap_asking_tell(const struct question *question);
 bool __wrap_asking_drop(struct question *question);
 int __wrap_jfr_read(struct jfr_vm *vm);
 
@@ -53,6 +54,14 @@ void __wrap_asking_ask(struct asking *asking, struct question *question)
 	assert_int_equal(question->step, QUESTION_NONE);
 	question->step = QUESTION_ASKED;
 	test.asked = question;
+}
+
+void __wrap_asking_tell(const struct question *question)
+{
+	assert_int_equal(question->order.task, ATTACH_JFR_STOP);
+	assert_false(question->look);
+	assert_true(question->order.folder_fd >= 0);
+	test.told_last++;
 }
 
 bool __wrap_asking_drop(struct question *question)
@@ -173,10 +182,19 @@ static enum jfr_step state(void)
 	return jfr_state(test.jfr, test.target, why, sizeof(why));
 }
 
+static struct jfr *make(void)
+{
+	struct jfr_wish wish = {1U << PROBE_ONCPU, 10, NS_PER_S * 600};
+	struct jfr *jfr;
+
+	assert_int_equal(jfr_new(&jfr, test.loop, test.worker, test.table, began, NULL), 0);
+	jfr_set(jfr, &wish);
+	return jfr;
+}
+
 static int set_up(void **unused)
 {
 	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .alive = true};
-	struct jfr_wish wish = {1U << PROBE_ONCPU, 10, NS_PER_S * 600};
 
 	(void)unused;
 	memset(&test, 0, sizeof(test));
@@ -185,8 +203,7 @@ static int set_up(void **unused)
 	assert_int_equal(target_table_new(&test.table, 4), 0);
 	test.target = target_table_add(test.table, &like);
 	assert_non_null(test.target);
-	assert_int_equal(jfr_new(&test.jfr, test.loop, test.worker, test.table, began, NULL), 0);
-	jfr_set(test.jfr, &wish);
+	test.jfr = make();
 	return 0;
 }
 
@@ -556,6 +573,23 @@ static void counts_that_make_no_sense_are_not_taken(void **unused)
 	assert_int_equal(joined(), 1);
 }
 
+static void one_that_is_asked_as_the_daemon_ends_is_told_to_stop(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	assert_int_equal(asked_for(), ATTACH_JFR_DUMP);
+	jfr_free(test.jfr);
+	assert_int_equal(test.told_last, 1);
+	test.jfr = make();
+	record();
+	jfr_stop(test.jfr); /* what it is asked is that already */
+	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
+	jfr_free(test.jfr);
+	assert_int_equal(test.told_last, 1);
+	test.jfr = NULL;
+}
+
 static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 {
 	(void)unused;
@@ -635,6 +669,7 @@ int main(void)
 		TEST(one_that_begins_as_another_program_comes_is_let_go),
 		TEST(another_name_is_the_same_program),
 		TEST(counts_that_make_no_sense_are_not_taken),
+		TEST(one_that_is_asked_as_the_daemon_ends_is_told_to_stop),
 		TEST(one_that_lost_its_recording_is_asked_again_later),
 		TEST(another_wish_begins_anew),
 		TEST(one_that_is_not_wanted_stops_and_may_come_back),
