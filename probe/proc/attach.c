@@ -232,17 +232,26 @@ int attach_begin(struct attach *attach, const struct attach_process *process,
 	return 0;
 }
 
-static void take_fds(struct msghdr *message, struct attach_answer *answer)
+/* What comes with no whole answer, or in another number, is closed. */
+static void take_fds(struct msghdr *message, bool whole, struct attach_answer *answer)
 {
 	int fds[MESSAGE_FDS];
 	struct cmsghdr *head = CMSG_FIRSTHDR(message);
 
 	answer->folder_fd = answer->tmp_fd = -1;
-	if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(fds)))
+	if (!head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len < CMSG_LEN(0))
 		return;
-	memcpy(fds, CMSG_DATA(head), sizeof(fds));
-	answer->folder_fd = fds[0];
-	answer->tmp_fd = fds[1];
+	size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(*fds);
+	if (count > MESSAGE_FDS)
+		count = MESSAGE_FDS; /* there was no room for more */
+	memcpy(fds, CMSG_DATA(head), count * sizeof(*fds));
+	if (whole && count == MESSAGE_FDS) {
+		answer->folder_fd = fds[0];
+		answer->tmp_fd = fds[1];
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
 }
 
 void attach_finish(struct attach *attach, struct attach_answer *answer)
@@ -258,8 +267,9 @@ void attach_finish(struct attach *attach, struct attach_answer *answer)
 				 .msg_controllen = sizeof(control)};
 	ssize_t n = recvmsg(attach->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+	if (n >= 0)
+		take_fds(&message, n == sizeof(*answer), answer);
 	if (n == sizeof(*answer)) {
-		take_fds(&message, answer);
 		answer->text[ATTACH_TEXT_BYTES - 1] = '\0';
 	} else {
 		*answer = (struct attach_answer){

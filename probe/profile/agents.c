@@ -14,6 +14,7 @@
 #include "profile/agents_state.h"
 #include "profile/jvm.h"
 #include "profile/told.h"
+#include "symbol/held.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
@@ -38,6 +39,13 @@ int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
 	return 0;
 }
 
+static void give_places(struct agent *agent)
+{
+	if (agent->held)
+		held_give_many(AGENT_FDS);
+	agent->held = false;
+}
+
 void agent_remove(struct agent *agent)
 {
 	int fds[] = {agent->folder_fd, agent->tmp_fd};
@@ -47,6 +55,7 @@ void agent_remove(struct agent *agent)
 	if (agent->next)
 		agent->next->link = agent->link;
 	close_later(agent->agents->foreign, fds, ARRAY_SIZE(fds));
+	give_places(agent);
 	free(agent);
 }
 
@@ -139,7 +148,7 @@ static uint64_t passes_ns(const struct agent *agent)
 	}
 }
 
-static void failed(struct agent *agent, const struct attach_answer *answer)
+void agent_failed(struct agent *agent, const struct attach_answer *answer)
 {
 	struct target *target = target_of(agent);
 
@@ -147,6 +156,8 @@ static void failed(struct agent *agent, const struct attach_answer *answer)
 		target->hangs = true;
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
+	if (agent->folder_fd < 0)
+		give_places(agent);
 	if (passes_ns(agent))
 		return;
 	const char *why = answer->text;
@@ -180,7 +191,7 @@ void agent_answered(struct agent *agent, const struct attach_answer *answer)
 	if (answer->result == ATTACH_DONE && answer->folder_fd >= 0)
 		attached(agent, answer);
 	else
-		failed(agent, answer);
+		agent_failed(agent, answer);
 	if (agent->unwanted)
 		let_go(agent);
 }
@@ -209,6 +220,7 @@ void agents_free(struct agents *agents)
 	agents_stop(agents);
 	asking_free(agents->asking); /* they are told to stop */
 	while (agents->all) {
+		agent_tell_stop(agents->all);
 		jvmfile_unref(agents->all->file);
 		agent_remove(agents->all);
 	}

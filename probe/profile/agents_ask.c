@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "profile/agents_state.h"
+#include "symbol/held.h"
 
 #define LIMIT_MS      10000 /* a VM that has much code, and little CPU time */
 #define STOP_LIMIT_MS 3000
@@ -18,9 +19,16 @@ static void answered(struct question *question, const struct attach_answer *answ
 
 void agent_start(struct agent *agent)
 {
+	const struct attach_answer none_left = {.result = ATTACH_SYSTEM,
+						.text = "no descriptors left"};
 	struct question *question = &agent->question;
 
 	agent->asked_ns = loop_now_ns();
+	agent->held = agent->held || held_take_many(AGENT_FDS);
+	if (!agent->held) {
+		agent_failed(agent, &none_left);
+		return;
+	}
 	agent->step = AGENT_ATTACHING;
 	question->pid = agent->pid;
 	question->start_ticks = agent->start_ticks;
@@ -34,10 +42,25 @@ void agent_start(struct agent *agent)
 	asking_ask(agent->agents->asking, question);
 }
 
+static void order_stop(struct agent *agent)
+{
+	agent->question.look = false;
+	agent->question.order = (struct attach_order){.task = ATTACH_STOP,
+						      .limit_ms = STOP_LIMIT_MS,
+						      .folder_fd = agent->folder_fd,
+						      .tmp_fd = agent->tmp_fd};
+}
+
+void agent_tell_stop(struct agent *agent)
+{
+	if (!agent->unwanted || agent->folder_fd < 0)
+		return;
+	order_stop(agent);
+	asking_tell(&agent->question);
+}
+
 void agent_stop(struct agent *agent)
 {
-	struct question *question = &agent->question;
-
 	jvmfile_unref(TAKE_PTR(agent->file));
 	if (agent->folder_fd < 0) {
 		agent_remove(agent);
@@ -45,10 +68,6 @@ void agent_stop(struct agent *agent)
 	}
 	agent->stopping = true;
 	agent->step = AGENT_ATTACHING;
-	question->look = false;
-	question->order = (struct attach_order){.task = ATTACH_STOP,
-						.limit_ms = STOP_LIMIT_MS,
-						.folder_fd = agent->folder_fd,
-						.tmp_fd = agent->tmp_fd};
-	asking_ask(agent->agents->asking, question);
+	order_stop(agent);
+	asking_ask(agent->agents->asking, &agent->question);
 }

@@ -29,6 +29,7 @@ struct agent {
 	struct attach_answer answer; /* AGENT_FAILED: why */
 
 	int folder_fd, tmp_fd;
+	bool held; /* these, and those of `file`, have their places (symbol/held.h) */
 	uint64_t folder_device, folder_inode; /* `file`'s */
 	struct jvmfile *file;
 };
@@ -46,15 +47,21 @@ struct agents {
 
 /* ---- profile/agents_ask.c ---- */
 
-/* Asks to load it. It becomes AGENT_ATTACHING. */
+#define AGENT_FDS 4 /* the folder, as the file has it, too; where it lies; the file */
+
+/* Asks to load it. It becomes AGENT_ATTACHING; AGENT_FAILED where there are no descriptors left. */
 void agent_start(struct agent *agent);
 
 /* Forgets its file, and tells it to stop; it goes when that is done, at once where there is none.
  * Not while it is asked. */
 void agent_stop(struct agent *agent);
 
+/* The daemon ends while it is asked for something else: it is told to stop all the same. */
+void agent_tell_stop(struct agent *agent);
+
 /* ---- profile/agents.c ---- */
 
 /* Its asking has ended. */
 void agent_answered(struct agent *agent, const struct attach_answer *answer);
+void agent_failed(struct agent *agent, const struct attach_answer *answer);
 void agent_remove(struct agent *agent);

@@ -339,6 +339,14 @@ static void leave(struct question *question)
 	close(question->attach.fd);
 }
 
+void asking_tell(const struct question *question)
+{
+	struct attach attach;
+
+	if (attach_begin(&attach, &question->process, &question->order) == 0)
+		close(attach.fd);
+}
+
 void asking_free(struct asking *asking)
 {
 	if (!asking)
@@ -346,9 +354,8 @@ void asking_free(struct asking *asking)
 	loop_unpost(asking->loop, &asking->turn);
 	loop_timer_cancel(asking->loop, &asking->burial);
 	for (struct question *question = asking->first; question; question = question->next) {
-		if (!question->look &&
-		    attach_begin(&question->attach, &question->process, &question->order) == 0)
-			close(question->attach.fd);
+		if (!question->look)
+			asking_tell(question);
 		question->step = QUESTION_NONE;
 	}
 	for (struct question *question = asking->asked; question; question = question->next) {

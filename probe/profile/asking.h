@@ -57,6 +57,9 @@ void asking_limit(struct asking *asking, unsigned at_once);
  * no answer is taken any more. */
 void asking_free(struct asking *asking);
 
+/* After asking_free(): asks what needs no look, and takes no answer. */
+void asking_tell(const struct question *question);
+
 /* Soon: nothing is called inside. */
 void asking_ask(struct asking *asking, struct question *question);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/closer.h"
 #include "base/log.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
@@ -91,10 +90,8 @@ static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 
 void jfr_remove(struct jfr_vm *vm)
 {
-	int fds[] = {vm->folder_fd, vm->tmp_fd};
-
 	jfr_forget_window(vm);
-	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+	jfr_close_folder(vm);
 	vm->jfr->count--;
 	*vm->link = vm->next;
 	if (vm->next)
@@ -206,8 +203,10 @@ void jfr_free(struct jfr *jfr)
 	jfr_stop(jfr);
 	asking_free(jfr->beginning); /* they are told to stop */
 	asking_free(jfr->dumping);
-	while (jfr->all)
+	while (jfr->all) {
+		jfr_tell_stop(jfr->all);
 		jfr_remove(jfr->all);
+	}
 	jfr_window_done(jfr);
 	free(jfr);
 }

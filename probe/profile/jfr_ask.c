@@ -4,6 +4,7 @@
 #include "base/closer.h"
 #include "base/log.h"
 #include "profile/jfr_state.h"
+#include "symbol/held.h"
 
 #define LIMIT_MS      30000 /* its classes are loaded; on a busy machine that takes time */
 #define STOP_LIMIT_MS 6000  /* it waits for its recording's end */
@@ -18,16 +19,26 @@ static struct jfr_vm *vm_of(struct question *question)
 	return (struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
 }
 
-static void close_folder(struct jfr_vm *vm)
-{
-	int fds[] = {TAKE_FD(vm->folder_fd), TAKE_FD(vm->tmp_fd)};
+#define FDS 2
 
-	close_later(vm->jfr->foreign, fds, ARRAY_SIZE(fds));
+static void close_fds(struct jfr_vm *vm)
+{
+	int fds[FDS] = {TAKE_FD(vm->folder_fd), TAKE_FD(vm->tmp_fd)};
+
+	close_later(vm->jfr->foreign, fds, FDS);
+}
+
+void jfr_close_folder(struct jfr_vm *vm)
+{
+	close_fds(vm);
+	if (vm->held)
+		held_give_many(FDS);
+	vm->held = false;
 }
 
 static void records(struct jfr_vm *vm, const struct attach_answer *answer)
 {
-	close_folder(vm);
+	close_fds(vm);
 	vm->folder_fd = answer->folder_fd;
 	vm->tmp_fd = answer->tmp_fd;
 	vm->owner = vm->question.process.uid;
@@ -60,6 +71,8 @@ static void began(struct question *question, const struct attach_answer *answer)
 		records(vm, answer);
 	else
 		jfr_fail(vm, answer);
+	if (vm->folder_fd < 0)
+		jfr_close_folder(vm);
 	tell_begun(vm->jfr);
 	if (vm->unwanted)
 		jfr_let_go(vm);
@@ -69,9 +82,16 @@ static void began(struct question *question, const struct attach_answer *answer)
 
 void jfr_ask_begin(struct jfr_vm *vm)
 {
+	const struct attach_answer none_left = {.result = ATTACH_SYSTEM,
+						.text = "no descriptors left"};
 	struct jfr *jfr = vm->jfr;
 
 	vm->asked_ns = loop_now_ns();
+	vm->held = vm->held || held_take_many(FDS);
+	if (!vm->held) {
+		jfr_fail(vm, &none_left);
+		return;
+	}
 	vm->step = JFR_STARTING;
 	vm->probes = jfr->wish.probes;
 	vm->period_ms = jfr->wish.period_ms;
@@ -90,7 +110,7 @@ void jfr_ask_begin(struct jfr_vm *vm)
 	asking_ask(jfr->beginning, &vm->question);
 }
 
-static void ask_stop(struct jfr_vm *vm)
+static void order_stop(struct jfr_vm *vm)
 {
 	vm->question.look = false;
 	/* Who has its pid now isn't to be asked. */
@@ -99,7 +119,22 @@ static void ask_stop(struct jfr_vm *vm)
 				      .limit_ms = STOP_LIMIT_MS,
 				      .folder_fd = vm->folder_fd,
 				      .tmp_fd = vm->tmp_fd};
+}
+
+static void ask_stop(struct jfr_vm *vm)
+{
+	order_stop(vm);
 	asking_ask(vm->jfr->beginning, &vm->question);
+}
+
+void jfr_tell_stop(struct jfr_vm *vm)
+{
+	enum attach_task asked = vm->question.order.task;
+
+	if (!vm->unwanted || vm->folder_fd < 0 || asked == ATTACH_JFR_STOP || asked == ATTACH_CLEAN)
+		return;
+	order_stop(vm);
+	asking_tell(&vm->question);
 }
 
 static void cleared(struct question *question, const struct attach_answer *answer)
@@ -107,7 +142,7 @@ static void cleared(struct question *question, const struct attach_answer *answe
 	struct jfr_vm *vm = vm_of(question);
 
 	(void)answer;
-	close_folder(vm);
+	jfr_close_folder(vm);
 	if (vm->unwanted)
 		jfr_let_go(vm);
 }
@@ -117,7 +152,7 @@ void jfr_ask_clear(struct jfr_vm *vm)
 	if (vm->step != JFR_FAILED || vm->folder_fd < 0 || vm->question.step != QUESTION_NONE)
 		return;
 	if (vm->answer.result == ATTACH_HUNG) { /* it ends by itself */
-		close_folder(vm);
+		jfr_close_folder(vm);
 		return;
 	}
 	vm->question.answered = cleared;
@@ -133,7 +168,7 @@ static void stopped(struct question *question, const struct attach_answer *answe
 		jfr_remove(vm);
 		return;
 	}
-	close_folder(vm);
+	jfr_close_folder(vm);
 	vm->again = vm->stopping = false;
 	jfr_ask_begin(vm);
 }

@@ -33,6 +33,7 @@ struct jfr_vm {
 	struct question question;
 	struct attach_answer answer; /* its last one's result and text */
 	int folder_fd, tmp_fd;
+	bool held; /* they have their places (symbol/held.h), or will need them */
 	uid_t owner;
 
 	uint64_t border_us; /* where its window began; 0: not known */
@@ -80,8 +81,13 @@ void jfr_let_go(struct jfr_vm *vm);
 
 /* ---- profile/jfr_ask.c ---- */
 
-/* Asks it to record: JFR_STARTING. */
+/* Its descriptors go, with their places. */
+void jfr_close_folder(struct jfr_vm *vm);
+
+/* Asks it to record: JFR_STARTING; JFR_FAILED where there are no descriptors left. */
 void jfr_ask_begin(struct jfr_vm *vm);
+/* The daemon ends while it is asked for something else: it is told to stop all the same. */
+void jfr_tell_stop(struct jfr_vm *vm);
 /* One that failed after it had recorded, unless it is asked: it is told to stop, if that may help,
  * and its descriptors go. */
 void jfr_ask_clear(struct jfr_vm *vm);

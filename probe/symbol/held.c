@@ -33,17 +33,27 @@ size_t held_max(void)
 	return known;
 }
 
+bool held_take_many(unsigned count)
+{
+	if (atomic_fetch_add(&taken, count) + count <= held_max())
+		return true;
+	atomic_fetch_sub(&taken, count);
+	return false;
+}
+
+void held_give_many(unsigned count)
+{
+	atomic_fetch_sub(&taken, count);
+}
+
 bool held_take(void)
 {
-	if (atomic_fetch_add(&taken, 1) < held_max())
-		return true;
-	atomic_fetch_sub(&taken, 1);
-	return false;
+	return held_take_many(1);
 }
 
 void held_give(void)
 {
-	atomic_fetch_sub(&taken, 1);
+	held_give_many(1);
 }
 
 bool held_are_scarce(void)

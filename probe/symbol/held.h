@@ -14,6 +14,9 @@
 /* False: there is none left. */
 bool held_take(void);
 void held_give(void);
+/* All of them, or none. */
+bool held_take_many(unsigned count);
+void held_give_many(unsigned count);
 
 /* Whether few are left, so that some should be given back. */
 bool held_are_scarce(void);

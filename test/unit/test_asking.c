@@ -92,6 +92,21 @@ static void ask(bool hangs, enum attach_result result)
 	assert_int_equal(test.answer.result, result);
 }
 
+static void stop(void *arg)
+{
+	(void)arg;
+	loop_stop(test.loop);
+}
+
+static void run_for(uint64_t ns)
+{
+	struct loop_timer timer = {.expired = stop};
+
+	loop_timer_set(test.loop, &timer, loop_now_ns() + ns);
+	assert_int_equal(loop_run(test.loop), 0);
+	loop_timer_cancel(test.loop, &timer);
+}
+
 static unsigned count_children(void)
 {
 	siginfo_t info = {0};
@@ -165,10 +180,8 @@ static void what_a_look_forked_that_was_given_up_is_buried(void **state)
 	usleep(300000); /* it is left by its thread, and ends */
 	assert_int_equal(count_children(), 1);
 	ask(false, ATTACH_SILENT);
-	for (int i = 0; i < 50 && count_children(); i++) {
-		usleep(10000);
-		ask(false, ATTACH_SILENT);
-	}
+	for (int i = 0; i < 20 && count_children(); i++)
+		run_for(500 * NS_PER_MS); /* the last one may have been about to end */
 	assert_int_equal(count_children(), 0);
 }
 
