@@ -68,7 +68,7 @@ def test_points_are_taken_away_when_their_last_target_has_ended(profiler, start,
     assert changed_code(churn.pid), "it has the same libc"
     target.kill()
     assert_clean(churn.pid)
-    assert profiler.probe("mem_glibc")["state"] == "running"
+    profiler.wait_running("mem_glibc")
 
 
 def test_targets_that_are_killed_in_the_middle_of_allocating_do_no_harm(profiler, start):
