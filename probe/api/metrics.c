@@ -166,6 +166,39 @@ static void write_daemon(struct buf *out)
 			    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
 }
 
+static void write_windows(struct buf *out, const struct engine_stats *stats)
+{
+	metrics_head(out, "looks_total", "counter",
+		     "Readings of new stacks between windows' ends: one was urgent, or in turn.");
+	buf_printf(out, "stackprobe_looks_total{cause=\"woken\"} %llu\n",
+		   (unsigned long long)stats->looks.woken);
+	buf_printf(out, "stackprobe_looks_total{cause=\"in_turn\"} %llu\n",
+		   (unsigned long long)stats->looks.in_turn);
+	metrics_one(out, "windows_total", "counter", "Windows read.", (double)stats->drain.windows);
+	metrics_one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
+		    (double)stats->drain.window_stacks);
+}
+
+static void write_symbols(struct buf *out, const struct symbol_files_stats *files)
+{
+	metrics_one(out, "symbol_files", "gauge", "Files with code that are known.",
+		    (double)files->files);
+	metrics_one(out, "symbol_files_unreadable", "gauge",
+		    "Of these, files whose functions can't be read.", (double)files->unreadable);
+	metrics_one(out, "symbol_files_held", "gauge", "Files of targets that are held open.",
+		    (double)files->held);
+	metrics_one(out, "symbol_bytes", "gauge", "Memory of the functions that are known.",
+		    (double)files->bytes);
+	metrics_one(out, "symbol_readings_total", "counter",
+		    "How often a file's functions were read.", (double)files->readings);
+	metrics_head(
+		out, "symbols_lost_total", "counter",
+		"Distinct addresses of a window whose function could not be looked up, by cause.");
+	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
+		buf_printf(out, "stackprobe_symbols_lost_total{cause=\"%s\"} %llu\n",
+			   symbol_loss_name(i), (unsigned long long)files->lost[i]);
+}
+
 void metrics_write(const struct services *services, struct answer *answer)
 {
 	struct buf *out = &answer->body;
@@ -179,15 +212,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	write_probes(out, services);
 	write_samples(out, &stats);
-	metrics_head(out, "looks_total", "counter",
-		     "Readings of new stacks between windows' ends: one was urgent, or in turn.");
-	buf_printf(out, "stackprobe_looks_total{cause=\"woken\"} %llu\n",
-		   (unsigned long long)stats.looks.woken);
-	buf_printf(out, "stackprobe_looks_total{cause=\"in_turn\"} %llu\n",
-		   (unsigned long long)stats.looks.in_turn);
-	metrics_one(out, "windows_total", "counter", "Windows read.", (double)stats.drain.windows);
-	metrics_one(out, "window_stacks", "gauge", "Distinct stacks in the window read last.",
-		    (double)stats.drain.window_stacks);
+	write_windows(out, &stats);
 	metrics_one(out, "cpus", "gauge", "CPUs that are sampled.", (double)stats.cpus);
 	metrics_one(out, "targets", "gauge", "Processes that match and live.",
 		    (double)stats.targets.alive);
@@ -199,23 +224,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_one(out, "jobs_given_up_total", "counter",
 		    "Jobs given up because a file system or a process hung.",
 		    (double)stats.given_up);
-	metrics_one(out, "symbol_files", "gauge", "Files with code that are known.",
-		    (double)stats.files.files);
-	metrics_one(out, "symbol_files_unreadable", "gauge",
-		    "Of these, files whose functions can't be read.",
-		    (double)stats.files.unreadable);
-	metrics_one(out, "symbol_files_held", "gauge", "Files of targets that are held open.",
-		    (double)stats.files.held);
-	metrics_one(out, "symbol_bytes", "gauge", "Memory of the functions that are known.",
-		    (double)stats.files.bytes);
-	metrics_one(out, "symbol_readings_total", "counter",
-		    "How often a file's functions were read.", (double)stats.files.readings);
-	metrics_head(
-		out, "symbols_lost_total", "counter",
-		"Distinct addresses of a window whose function could not be looked up, by cause.");
-	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
-		buf_printf(out, "stackprobe_symbols_lost_total{cause=\"%s\"} %llu\n",
-			   symbol_loss_name(i), (unsigned long long)stats.files.lost[i]);
+	write_symbols(out, &stats.files);
 	metrics_one(out, "files_written_total", "counter", "Profiles written to files.",
 		    (double)files.files_written);
 	write_failures(out, &files);

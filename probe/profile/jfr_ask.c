@@ -23,7 +23,8 @@ static struct jfr_vm *vm_of(struct question *question)
 
 static void close_fds(struct jfr_vm *vm)
 {
-	int fds[FDS] = {TAKE_FD(vm->folder_fd), TAKE_FD(vm->tmp_fd)};
+	int folder_fd = TAKE_FD(vm->folder_fd), tmp_fd = TAKE_FD(vm->tmp_fd);
+	int fds[FDS] = {folder_fd, tmp_fd};
 
 	close_later(vm->jfr->foreign, fds, FDS);
 }

@@ -107,7 +107,7 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 {
 	uint64_t now = loop_now_ns();
 	struct jvmfile_code *best = NULL;
-	struct jvmfile_hits hits;
+	struct jvmfile_hits hits = {.count = 0};
 
 	*unsure = false;
 	jvmfile_hits(file, address, JVMFILE_READ_MOST, &hits);

@@ -93,7 +93,7 @@ static bool is_certain(const struct asked *asked, const struct jvmfile_code *cod
 
 static int look_for(struct jvmfile *file, struct jvmfile_answer *answer)
 {
-	struct jvmfile_hits hits;
+	struct jvmfile_hits hits = {.count = 0};
 	struct asked asked = {file, &hits, answer->address, answer->from_ns, answer->until_ns};
 	unsigned left = atomic_load(&file->steps_left);
 	const struct jvmfile_code *code;
@@ -158,7 +158,7 @@ int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint6
 static int read_number(struct jvmfile *file, uint64_t address, uint32_t number,
 		       struct jvmcode **ret)
 {
-	struct jvmfile_hits hits;
+	struct jvmfile_hits hits = {.count = 0};
 
 	jvmfile_hits(file, address, JVMFILE_READ_MOST, &hits);
 	for (uint32_t i = 0; i < hits.count; i++) {
