@@ -162,6 +162,7 @@ static void take_spans(void)
 	else
 		maker_span((struct span){CODE + PIECE, CODE + PIECE + CODE_BYTES, 0, 0,
 					 (uint32_t)SPAN_BARE << SPAN_KIND_SHIFT});
+	maker.overlaps = (how >> 1 & 3) || (how >> 3 & 7) < 2;
 	for (uint64_t more = how >> 1 & 3; more; more--)
 		maker_span(take_span());
 	if ((how >> 3 & 7) == 0) /* told wrong */
@@ -281,6 +282,7 @@ static void check_cause(unsigned why)
 	case TRUNCATED_REGISTER:
 	case TRUNCATED_ADDRESS:
 	case TRUNCATED_ORDER:
+	case TRUNCATED_JAVA: /* a span that says it is a VM's */
 		break;
 	case TRUNCATED_DEPTH:
 		demand(maker.walk->head.words_count >= USER_FRAMES_MAX);
