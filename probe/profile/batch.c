@@ -127,10 +127,6 @@ void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT])
 {
 	for (size_t i = 0; i < batch->count; i++)
 		events[batch->stacks[i].key.probe] += batch->stacks[i].count.events;
-	for (size_t i = 0; i < batch->recorded_count; i++) {
-		const struct jfrfile *file = batch->recorded[i].file;
-
-		for (size_t s = 0; s < file->stacks_count; s++)
-			events[batch->recorded[i].probe] += file->stacks[s].events;
-	}
+	for (size_t i = 0; i < batch->recorded_count; i++)
+		events[batch->recorded[i].probe] += jfrfile_events(batch->recorded[i].file);
 }

@@ -50,8 +50,8 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 /* Takes over the sink's reference. -ENOMEM: it was dropped. */
 int batch_add_sink(struct batch *batch, const struct sink *sink);
 
-/* Adds stacks that a Java VM has recorded of one probe, for those sinks of `bit`. Takes the file
- * over. -ENOMEM: it was dropped. */
+/* Adds stacks that a Java VM has recorded of one probe, for those sinks of `bit`, which are
+ * there already. Takes the file over. -ENOMEM: it was dropped, and counts as lost for them. */
 int batch_add_recorded(struct batch *batch, const struct target *target, uint32_t probe,
 		       uint32_t bit, struct jfrfile *file);
 

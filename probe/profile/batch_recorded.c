@@ -7,6 +7,16 @@
 #include "profile/batch_state.h"
 #include "profile/jfr_stacks.h"
 
+static void lose(struct batch *batch, uint32_t probe, uint32_t bit, uint64_t events)
+{
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		struct sink *sink = &batch->sinks[s];
+
+		if (sink->bit == bit && sink->profile->probe == probe)
+			sink->lost += events;
+	}
+}
+
 int batch_add_recorded(struct batch *batch, const struct target *target, uint32_t probe,
 		       uint32_t bit, struct jfrfile *file)
 {
@@ -14,6 +24,7 @@ int batch_add_recorded(struct batch *batch, const struct target *target, uint32_
 		reallocarray(batch->recorded, batch->recorded_count + 1, sizeof(*recorded));
 
 	if (!recorded) {
+		lose(batch, probe, bit, jfrfile_events(file));
 		jfrfile_free(file);
 		return -ENOMEM;
 	}

@@ -161,7 +161,7 @@ uint32_t engine_told_by_others(void *arg, const struct target *target, enum prob
 }
 
 struct adding {
-	const struct engine *engine;
+	struct engine *engine;
 	struct batch *batch;
 };
 
@@ -175,8 +175,11 @@ static void add_recorded(void *arg, const struct target *target, uint32_t probe,
 		jfrfile_free(file); /* it isn't wanted any more, and nor is what the kernel has */
 		return;
 	}
-	if (batch_add_recorded(adding->batch, target, probe, 1U << of->number, file) < 0)
-		log_error("no memory for what a Java VM has recorded: it is lost");
+	uint64_t events = jfrfile_events(file);
+	if (batch_add_recorded(adding->batch, target, probe, 1U << of->number, file) == 0)
+		return;
+	log_error("no memory for what a Java VM has recorded: it is lost");
+	jfr_refuse(adding->engine->jfr, events);
 }
 
 void engine_add_recorded(struct engine *engine, struct batch *batch)

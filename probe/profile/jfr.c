@@ -288,6 +288,11 @@ enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, char
 	return step;
 }
 
+void jfr_refuse(struct jfr *jfr, uint64_t events)
+{
+	jfr->counts.refused += events;
+}
+
 void jfr_counts(const struct jfr *jfr, struct jfr_counts *counts)
 {
 	*counts = jfr->counts;

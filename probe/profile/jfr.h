@@ -73,6 +73,9 @@ void jfr_take(struct jfr *jfr,
 			   struct jfrfile *file),
 	      void *arg);
 
+/* So many events of what was handed over found no room. */
+void jfr_refuse(struct jfr *jfr, uint64_t events);
+
 /* Why a window isn't what a VM recorded. */
 enum jfr_cause {
 	JFR_SILENT,  /* it didn't tell in time, or something of ours failed */

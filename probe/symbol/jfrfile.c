@@ -48,6 +48,15 @@ int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *p
 	return jfrfile_parse(ret, text.data, text.len, probe);
 }
 
+uint64_t jfrfile_events(const struct jfrfile *file)
+{
+	uint64_t events = 0;
+
+	for (size_t i = 0; i < file->stacks_count; i++)
+		events += file->stacks[i].events;
+	return events;
+}
+
 void jfrfile_free(struct jfrfile *file)
 {
 	if (!file)

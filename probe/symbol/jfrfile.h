@@ -76,4 +76,7 @@ int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *p
 /* The same from its text. -EBADMSG, -EFBIG, -ENOMEM */
 int jfrfile_parse(struct jfrfile **ret, const char *text, size_t len, const char *probe);
 
+/* Of all stacks. */
+uint64_t jfrfile_events(const struct jfrfile *file);
+
 void jfrfile_free(struct jfrfile *file);
