@@ -24,7 +24,6 @@ typedef const jvm_function *const *java_vm;
 
 enum jvmti_position {
 	JVMTI_SET_EVENT_NOTIFICATION_MODE = 1,
-	JVMTI_ALLOCATE = 45,
 	JVMTI_DEALLOCATE = 46,
 	JVMTI_GET_CLASS_SIGNATURE = 47,
 	JVMTI_GET_SOURCE_FILE_NAME = 49,

@@ -35,7 +35,6 @@ enum attach_result {
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
 	ATTACH_HUNG,	 /* its files hang: it wasn't asked (profile/asking.h) */
-	ATTACH_RESULT_COUNT
 };
 /* `stopped`, `disabled` … */
 const char *attach_result_name(enum attach_result result);
