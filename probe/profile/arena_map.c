@@ -16,7 +16,7 @@
 
 #define GROUP	   4  /* chunks at least, a megabyte */
 #define GROUP_MAX  32 /* at a time */
-#define SPARE_MAX  16 /* more of them that nobody uses are given back … */
+#define SPARE_MAX  8  /* more of them that nobody uses are given back … */
 #define SPARE_LEFT 4  /* … but for so many */
 
 struct arena_map {
@@ -82,10 +82,10 @@ static void withdraw(const struct arena_map *map, const uint32_t *numbers, unsig
 		bpf_map_delete_elem(map->outer_fd, &numbers[i]);
 }
 
-/* More chunks: half as many as there are. */
+/* More chunks: an eighth of what there is. */
 static int make_ready(struct arena_map *map)
 {
-	unsigned wanted = map->ready / 2 > GROUP ? map->ready / 2 : GROUP, count = 0;
+	unsigned wanted = map->ready / 8 > GROUP ? map->ready / 8 : GROUP, count = 0;
 	uint32_t numbers[GROUP_MAX];
 	int fds[GROUP_MAX], r = 0;
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Functions lie in two arrays, sorted by address: 8 bytes of address, 4 of where the name begins in
- * one block of text. 120,000 symbols make 4 MB.
- */
 #include "symbol/kernel.h"
 
 #include <bpf/bpf.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,41 +14,26 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "symbol/kernel_table.h"
 
-#define SYMBOLS_MAX  4000000
-#define NAMES_MAX    (256u * 1024 * 1024)
-#define MODULES_MAX  (4u * 1024 * 1024)
-#define PROGRAMS_MAX 100000
+#define NAMES_MAX      (256u * 1024 * 1024)
+#define MODULES_MAX    (4u * 1024 * 1024)
+#define PROGRAMS_MAX   100000
+#define NAME_MAX_BYTES 1024 /* the kernel's own limit is 512 */
 /* A function isn't longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
 /* A program has its number before it has its names: younger ones may lack them. */
 #define YOUNG_NS 1000000000ULL
 
-struct function {
-	uint64_t address;
-	uint32_t name;
-};
-
-struct table {
-	struct function *functions;
-	size_t count, capacity;
-	struct buf names;
-};
-
 struct kernel_symbols {
-	struct table table;
+	struct kernel_table table;
 	uint64_t origin;	 /* hash of what the table was read from: modules and programs */
 	uint64_t text, text_end; /* the kernel's own code */
 	bool checked;		 /* in this batch */
 	bool settled; /* nothing came or went while the table was read, nor just before */
 	int error;
+	char padding[NAME_MAX_BYTES]; /* the name of the last padding that was found */
 };
-
-static void table_done(struct table *table)
-{
-	free(table->functions);
-	buf_done(&table->names);
-}
 
 int kernel_symbols_new(struct kernel_symbols **ret)
 {
@@ -65,49 +45,8 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	table_done(&symbols->table);
+	kernel_table_done(&symbols->table);
 	free(symbols);
-}
-
-int kernel_symbols_parse_line(char *line, uint64_t *address, const char **name)
-{
-	char *end;
-
-	*address = strtoull(line, &end, 16);
-	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
-		return -EINVAL;
-	char type = (char)tolower((unsigned char)end[1]);
-	*name = end + 3;
-	end += 3;
-	end[strcspn(end, " \t\n")] = '\0';
-	return type == 't' || type == 'w';
-}
-
-static int add(struct table *table, uint64_t address, const char *name)
-{
-	if (table->count == SYMBOLS_MAX)
-		return -EFBIG;
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 4096;
-		struct function *grown = reallocarray(table->functions, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		table->functions = grown;
-		table->capacity = capacity;
-	}
-	table->functions[table->count++] = (struct function){address, (uint32_t)table->names.len};
-	buf_add(&table->names, name, strlen(name) + 1);
-	return buf_error(&table->names);
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct function *left = a, *right = b;
-
-	if (left->address != right->address)
-		return left->address < right->address ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name;
 }
 
 static void free_file(FILE **file)
@@ -116,30 +55,11 @@ static void free_file(FILE **file)
 		fclose(*file);
 }
 
-static int read_table(struct table *table)
+static int read_table(struct kernel_table *table)
 {
 	_cleanup_(free_file) FILE *file = fopen("/proc/kallsyms", "re");
-	_cleanup_free_ char *line = NULL;
-	size_t line_bytes = 0;
-	bool hidden = true;
 
-	if (!file)
-		return -errno;
-	while (getline(&line, &line_bytes, file) > 0) {
-		uint64_t address;
-		const char *name;
-
-		if (kernel_symbols_parse_line(line, &address, &name) != 1 || !address)
-			continue;
-		hidden = false;
-		int r = add(table, address, name);
-		if (r < 0)
-			return r;
-	}
-	if (hidden)
-		return -EACCES;
-	qsort(table->functions, table->count, sizeof(*table->functions), compare);
-	return 0;
+	return file ? kernel_table_read(table, file) : -errno;
 }
 
 /* The lines of /proc/modules are `name size users dependants state address`: users come and go. */
@@ -193,15 +113,6 @@ static bool is_young(uint32_t program)
 	       YOUNG_NS;
 }
 
-static uint64_t address_of(const struct table *table, const char *name)
-{
-	for (size_t i = 0; i < table->count; i++) {
-		if (strcmp(table->names.data + table->functions[i].name, name) == 0)
-			return table->functions[i].address;
-	}
-	return 0;
-}
-
 static int refresh(struct kernel_symbols *symbols)
 {
 	uint32_t newest, newest_after;
@@ -209,18 +120,18 @@ static int refresh(struct kernel_symbols *symbols)
 
 	if (symbols->table.count && origin == symbols->origin && symbols->settled)
 		return 0;
-	_cleanup_(table_done) struct table table = {.names = BUF_INIT(NAMES_MAX)};
+	_cleanup_(kernel_table_done) struct kernel_table table = {.names = BUF_INIT(NAMES_MAX)};
 	int r = read_table(&table);
 	if (r < 0)
 		return r;
-	table_done(&symbols->table);
+	kernel_table_done(&symbols->table);
 	symbols->table = table;
-	table = (struct table){0};
+	table = (struct kernel_table){0};
 	symbols->origin = origin;
 	/* The kernel's list is read by position: who comes or goes meanwhile hides another. */
 	symbols->settled = !is_young(newest) && origin_now(&newest_after) == origin;
-	symbols->text = address_of(&symbols->table, "_stext");
-	symbols->text_end = address_of(&symbols->table, "_etext");
+	symbols->text = kernel_table_address(&symbols->table, "_stext");
+	symbols->text_end = kernel_table_address(&symbols->table, "_etext");
 	return 0;
 }
 
@@ -234,50 +145,40 @@ int kernel_symbols_error(const struct kernel_symbols *symbols)
 	return symbols->error;
 }
 
-/* The last function that begins at or before the address. */
-static const struct function *find(const struct table *table, uint64_t address)
-{
-	size_t low = 0, high = table->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	/* Of several names for one address the first in the file. */
-	while (low > 1 && table->functions[low - 2].address == table->functions[low - 1].address)
-		low--;
-	return low ? &table->functions[low - 1] : NULL;
-}
-
 /*
  * Whether a BPF function begins there. An indirect jump that is guarded against speculation puts
  * its target where a return address lies: the byte before it is another function's. (Between
  * functions of BPF is room, so no call and no instruction ends right there.)
  */
-static bool is_jumped_to(const struct table *table, uint64_t address)
+static bool is_jumped_to(const struct kernel_table *table, uint64_t address,
+			 struct kernel_function *ret)
 {
-	const struct function *function = find(table, address);
+	return kernel_table_find(table, address, ret) && ret->address == address &&
+	       strncmp(ret->name, "bpf_prog_", 9) == 0;
+}
 
-	return function && table->names.data && function->address == address &&
-	       strncmp(table->names.data + function->name, "bpf_prog_", 9) == 0;
+static const char *name_of(struct kernel_symbols *symbols, const struct kernel_function *function)
+{
+	if (!*function->prefix)
+		return function->name;
+	snprintf(symbols->padding, sizeof(symbols->padding), "%s%s", function->prefix,
+		 function->name);
+	return symbols->padding;
 }
 
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address)
 {
 	bool own = address >= symbols->text && address < symbols->text_end;
+	struct kernel_function function;
 
 	if (!own && !symbols->checked) {
 		symbols->checked = true;
 		symbols->error = refresh(symbols);
 	}
-	const struct function *function = find(&symbols->table, address);
-	if (!own && is_jumped_to(&symbols->table, address + 1))
-		return symbols->table.names.data + find(&symbols->table, address + 1)->name;
-	if (!function || address - function->address > FUNCTION_MAX)
+	if (!own && is_jumped_to(&symbols->table, address + 1, &function))
+		return name_of(symbols, &function);
+	if (!kernel_table_find(&symbols->table, address, &function) ||
+	    address - function.address > FUNCTION_MAX)
 		return NULL;
-	return symbols->table.names.data + function->name;
+	return name_of(symbols, &function);
 }

@@ -24,7 +24,3 @@ const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 /* How the last reading ended: 0, -EACCES the kernel hides its addresses (kernel.kptr_restrict),
  * -ENOMEM, errno of reading. The table before stays in use. */
 int kernel_symbols_error(const struct kernel_symbols *symbols);
-
-/* Parses one line of /proc/kallsyms: 1 a function (`name` points into the line, which is cut
- * there), 0 something else, -EINVAL. */
-int kernel_symbols_parse_line(char *line, uint64_t *address, const char **name);

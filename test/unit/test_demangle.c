@@ -9,7 +9,6 @@
 #include "base/loop.h"
 #include "base/worker.h"
 #include "symbol/demangle.h"
-#include "symbol/kernel.h"
 
 static void assert_demangled(const char *symbol, const char *expected)
 {
@@ -305,47 +304,6 @@ static void random_symbols_do_no_harm(void **state)
 	}
 }
 
-static void lines_of_kallsyms_are_told_apart(void **state)
-{
-	static const struct {
-		const char *line, *name;
-		int result;
-		uint64_t address;
-	} lines[] = {
-		{"ffffffff81000000 T _stext\n", "_stext", 1, 0xffffffff81000000},
-		{"ffffffff81000010 t local_function", "local_function", 1, 0xffffffff81000010},
-		{"ffffffffc0401000 t mod_init\t[btrfs]\n", "mod_init", 1, 0xffffffffc0401000},
-		{"ffffffffc0401000 t bpf_prog_6deef7357e7b4530_name\t[bpf]\n",
-		 "bpf_prog_6deef7357e7b4530_name", 1, 0xffffffffc0401000},
-		{"0000000000000000 W weak\n", "weak", 1, 0},
-		{"ffffffff82000000 D data\n", "data", 0, 0xffffffff82000000},
-		{"ffffffff82000000 A absolute\n", "absolute", 0, 0xffffffff82000000},
-		{"0000000000000000 a fixed_percpu_data\n", "fixed_percpu_data", 0, 0},
-		{"", NULL, -EINVAL, 0},
-		{"\n", NULL, -EINVAL, 0},
-		{"xyz T name\n", NULL, -EINVAL, 0},
-		{"ffffffff81000000", NULL, -EINVAL, 0},
-		{"ffffffff81000000 ", NULL, -EINVAL, 0},
-		{"ffffffff81000000 T", NULL, -EINVAL, 0},
-		{"ffffffff81000000 TT name\n", NULL, -EINVAL, 0},
-		{"ffffffff81000000\tT name\n", NULL, -EINVAL, 0},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		char line[128];
-		uint64_t address = 0;
-		const char *name = NULL;
-
-		strcpy(line, lines[i].line);
-		assert_int_equal(kernel_symbols_parse_line(line, &address, &name), lines[i].result);
-		if (lines[i].result < 0)
-			continue;
-		assert_true(address == lines[i].address);
-		assert_string_equal(name, lines[i].name);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -358,7 +316,6 @@ int main(void)
 		cmocka_unit_test(too_long_symbols_stay_as_they_are),
 		cmocka_unit_test(a_name_given_up_in_the_middle_leaks_nothing),
 		cmocka_unit_test(random_symbols_do_no_harm),
-		cmocka_unit_test(lines_of_kallsyms_are_told_apart),
 		cmocka_unit_test(deep_nesting_does_not_exhaust_a_workers_stack),
 	};
 
