@@ -25,6 +25,8 @@ NOT_INLINED = ("OnlyC1", "Compiled*", "Calls*", "Called", "Stubs*", "Fresh*", "H
 FLAGS_OF_8 = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=exclude,truth/Interpreted.*",
               *(f"-XX:CompileCommand=dontinline,truth/{name}.*" for name in NOT_INLINED)]  # fmt: skip
 
+WAITS = "-Dtruth.waits=yes"  # truth.Leaves: begins with Leaves.go()
+
 # name: flags
 MODES = {
     "plain": [],
@@ -106,6 +108,9 @@ class Leaves:
         argv = java.argv("Leaves", self.path, library, *only, flags=[*MODES[mode], *flags])
         self.target = Target(argv, self.path.with_suffix(self.path.suffix + ".log"))
         self.pid = self.target.pid
+
+    def go(self):
+        Path(f"{self.path}.go").touch()
 
     def written(self):
         assert self.target.popen.poll() is None, self.target.log.read_text()

@@ -12,11 +12,12 @@ from java_session import Session
 from java_truth import FRAME, Judged, Leaf, Told, Truth, java_frames
 from java_unreadable import MISSING, unreadable
 from java_vm import Vm
-from javas import Leaves, javas
+from javas import WAITS, Leaves, javas
 from test_java_agent import wait_attached
 
 SETTLED = 10  # seconds, in which what is compiled late is compiled
 SAMPLED = 15
+TOLD = 4  # seconds after it came: of what is compiled from then on the agent knows everything
 LONGEST = 60
 ENOUGH = 1500  # samples in compiled code
 RIGHT = 0.95
@@ -68,7 +69,7 @@ class Unreadable(Session):
     """A daemon, and what it said of programs below VMs that it can't read."""
 
     def measure(self, java, source):
-        program = Leaves(unreadable(java, self.work / java.version), self.work, "pointers")
+        program = Leaves(unreadable(java, self.work / java.version), self.work, "pointers", flags=[WAITS])
         try:
             return self.sampled_from(program, source)
         finally:
@@ -80,6 +81,8 @@ class Unreadable(Session):
         self.daemon.profile(pids=[program.pid], frequency=HZ, max_overhead=0, thread_frame=1, java_source=source)
         if source == "agent":
             wait_attached(self.daemon, program)
+            time.sleep(TOLD)
+        program.go()
         program.ready()
         time.sleep(SETTLED)
         self.daemon.folded()  # what is sampled from here on is told

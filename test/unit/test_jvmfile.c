@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "java_file_maker.h"
+#include "java_file_scene.h"
 
 #include "sample.h"
-#include "symbol/jvmfile.h"
 
 #define CODE	   0x7f0000001000
 #define LONG_AGO   (4 * NS_PER_S) /* but after the agent's begin */
 #define AT(offset) (CODE + (offset))
 #define BYTES_MAX  (1 << 20)
-
-struct scene {
-	struct folder folder;
-	struct buf out;
-	struct jvmfile *file;
-	bool short_now; /* what is there with the id 6 has 32 bytes */
-};
-
-static void scene_make(struct scene *scene)
-{
-	*scene = (struct scene){.out = BUF_INIT(BYTES_MAX)};
-	folder_make(&scene->folder);
-	assert_int_equal(
-		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX, NULL), 0);
-	maker_begin(&scene->out, 0);
-}
-
-static void scene_done(struct scene *scene)
-{
-	jvmfile_unref(scene->file);
-	folder_done(&scene->folder);
-	buf_done(&scene->out);
-}
 
 static int update(struct scene *scene)
 {
@@ -56,7 +32,7 @@ static void add_code(struct scene *scene, uint16_t flags, uint64_t time_ns)
 /* A scene with that code, told long ago. */
 static void scene_told(struct scene *scene, uint16_t flags)
 {
-	scene_make(scene);
+	scene_begin(scene, BYTES_MAX);
 	add_methods(scene);
 	add_code(scene, flags, LONG_AGO);
 }
@@ -150,7 +126,7 @@ static void names_are_those_of_people(void **state)
 	bool unsure;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	add_methods(&scene);
 	maker_code(&scene.out, JAVA_CODE, JAVA_CODE_NATIVE, 3, LONG_AGO, CODE, 8, 0, 0, "", 0);
 	maker_code(&scene.out, JAVA_STUB, 0, 0, LONG_AGO, AT(64), 8, 4, 0, "stub", 4);
@@ -269,7 +245,7 @@ static void what_is_no_plain_file_is_refused(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	assert_int_equal(jvmfile_update(scene.file), -ENOENT);
 	assert_int_equal(symlinkat("/etc/passwd", scene.folder.fd, JAVA_SYMBOLS_NAME), 0);
 	assert_int_equal(jvmfile_update(scene.file), -EACCES);
@@ -311,7 +287,7 @@ static void circles_and_numbers_out_of_bounds_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct scene scene;
 
-		scene_make(&scene);
+		scene_begin(&scene, BYTES_MAX);
 		add_methods(&scene);
 		maker_code(&scene.out, JAVA_CODE, 0, 1, LONG_AGO, CODE, 32, cases[i].nodes, 1,
 			   cases[i].data, cases[i].bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a file of a hostile VM may cost: in steps, for times differ. */
-#include "java_file_maker.h"
+#include "java_file_scene.h"
 
 #include "symbol/jvmfile_state.h"
 
@@ -10,28 +10,6 @@
 #define S	   NS_PER_S
 #define SETTLED	   (10 * S) /* long after the agent's begin */
 #define HIGH	   18	    /* the tree, of all codes that are known at most */
-
-struct scene {
-	struct folder folder;
-	struct buf out;
-	struct jvmfile *file;
-};
-
-static void scene_make(struct scene *scene)
-{
-	*scene = (struct scene){.out = BUF_INIT(BYTES_MAX)};
-	folder_make(&scene->folder);
-	assert_int_equal(
-		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX, NULL), 0);
-	maker_begin(&scene->out, 0);
-}
-
-static void scene_done(struct scene *scene)
-{
-	jvmfile_unref(scene->file);
-	folder_done(&scene->folder);
-	buf_done(&scene->out);
-}
 
 static void update(struct scene *scene)
 {
@@ -77,7 +55,7 @@ static void codes_over_one_another_are_bounded_in_steps(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct scene scene;
 
-		scene_make(&scene);
+		scene_begin(&scene, BYTES_MAX);
 		jvmfile_allow(scene.file, UINT32_MAX);
 		for (uint32_t code = 0; code < JVMFILE_CODES_MAX; code++)
 			add(&scene, JAVA_CODE, SETTLED + code, AT((uint64_t)cases[i].step * code),
@@ -97,7 +75,7 @@ static void a_stub_ends_with_the_first_method_after_it(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	jvmfile_allow(scene.file, UINT32_MAX);
 	add(&scene, JAVA_CODE, SETTLED, CODE, 0x40);
 	maker_unload(&scene.out, CODE, SETTLED + 5 * S);
@@ -122,7 +100,7 @@ static void finding_ends_where_no_step_is_left(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	for (uint32_t i = 0; i < 100; i++)
 		add(&scene, JAVA_CODE, SETTLED, AT(0x40 * i), 0x40);
 	update(&scene);
@@ -143,7 +121,7 @@ static void what_was_found_is_known_as_long_as_it_holds(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	jvmfile_allow(scene.file, UINT32_MAX);
 	add(&scene, JAVA_CODE, SETTLED, CODE, 0x40);
 	update(&scene);
@@ -169,7 +147,7 @@ static void room_is_made_where_much_has_gone(void **state)
 	struct scene scene;
 
 	(void)state;
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	for (uint32_t i = 0; i < JVMFILE_CODES_MAX; i++)
 		add(&scene, JAVA_CODE, SETTLED, AT(0x40ULL * i), 0x40);
 	for (uint32_t i = 0; i < FEW; i++) {
@@ -200,7 +178,7 @@ static uint32_t count_kept(uint64_t between_ns, bool reverse)
 	struct scene scene;
 	uint32_t kept = 0;
 
-	scene_make(&scene);
+	scene_begin(&scene, BYTES_MAX);
 	for (uint32_t i = 0; i < REWRITTEN; i++)
 		add(&scene, JAVA_CODE, SETTLED + i * between_ns, AT(0x40 * i), 0x40);
 	update(&scene);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "java_file_maker.h"
+#include "java_file_scene.h"
 
 #include "sample.h"
-#include "symbol/jvmfile.h"
 
 #define CODE	   0x7f0000001000
 #define AT(offset) (CODE + (offset))
@@ -10,29 +9,12 @@
 #define S	   NS_PER_S
 #define SETTLED	   (10 * S) /* long after the agent's begin */
 
-struct scene {
-	struct folder folder;
-	struct buf out;
-	struct jvmfile *file;
-};
-
 static void scene_make(struct scene *scene)
 {
-	*scene = (struct scene){.out = BUF_INIT(BYTES_MAX)};
-	folder_make(&scene->folder);
-	assert_int_equal(
-		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), BYTES_MAX, NULL), 0);
+	scene_begin(scene, BYTES_MAX);
 	jvmfile_allow(scene->file, UINT32_MAX);
-	maker_begin(&scene->out, 0);
 	maker_method(&scene->out, 1, "Lcom/acme/Main;", "run", "(I)V", "Main.java");
 	maker_method(&scene->out, 2, "Lcom/acme/Main;", "turn", "(I)V", "Main.java");
-}
-
-static void scene_done(struct scene *scene)
-{
-	jvmfile_unref(scene->file);
-	folder_done(&scene->folder);
-	buf_done(&scene->out);
 }
 
 static void update(struct scene *scene)

@@ -2,6 +2,7 @@
 package truth;
 
 import java.lang.reflect.InvocationTargetException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -11,7 +12,8 @@ import java.util.List;
 /**
  * Burns CPU time in known stacks of every kind, for ever, in two threads, main and, on JDK 21 and later, a
  * virtual thread: `truth.Leaves PATH [LIBRARY|-] [LEAF ...]`. PATH.json and PATH.clocks tell what it
- * knows (Recorder); LIBRARY is native.c's. LEAF: only those, in one thread.
+ * knows (Recorder); LIBRARY is native.c's. LEAF: only those, in one thread. With -Dtruth.waits it begins
+ * when there is a file PATH.go.
  */
 final class Leaves {
 	private static final String[] ALL = { "Interpreted", "OnlyC1", "Compiled", "Compiled$Large",
@@ -67,12 +69,18 @@ final class Leaves {
 		}
 	}
 
+	private static void await(Path go) throws InterruptedException {
+		while (System.getProperty("truth.waits") != null && !Files.exists(go))
+			Thread.sleep(20);
+	}
+
 	public static void main(String[] args) throws Exception {
 		Path path = Paths.get(args[0]);
 		boolean natives = args.length > 1 && !args[1].equals("-");
 		if (natives)
 			System.load(args[1]);
 		Levels.hold(path);
+		await(path.resolveSibling(path.getFileName() + ".go"));
 		Recorder recorder = new Recorder(path);
 		if (args.length > 2) {
 			String[] chosen = Arrays.copyOfRange(args, 2, args.length);
