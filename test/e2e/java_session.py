@@ -31,8 +31,10 @@ class Measured(NamedTuple):
 class JavaSession(Session):
     """What it said of the programs of each VM."""
 
+    flags = ()
+
     def measure(self, java, mode="plain"):
-        program = Leaves(java, self.work, mode)
+        program = Leaves(java, self.work, mode, flags=self.flags)
         try:
             return self.sampled(program)
         finally:

@@ -15,7 +15,7 @@ from helpers import HZ, Daemon, missing_privilege, wait_for
 from java_session import JavaSession
 from java_truth import OUTSIDE, Truth, merged
 from java_vm import Vm
-from javas import all_leaves, javas
+from javas import WAITS, all_leaves, javas
 from kept import session_of
 
 OTHER = 31337
@@ -33,6 +33,14 @@ def profile(daemon, *vms, **params):
 def wait_attached(daemon, *vms, seconds=30):
     wait_for(lambda: all(agent_of(daemon, vm) == "attached" for vm in vms), seconds,
              why=lambda: [agent_of(daemon, vm) for vm in vms])  # fmt: skip
+
+
+def go_when_told(daemon, program):
+    """Leaves that wait (WAITS) begin when the agent knows everything of what is compiled from then on."""
+    wait_attached(daemon, program)
+    time.sleep(4)
+    program.go()
+    program.ready()
 
 
 def share(stacks, of):
@@ -246,11 +254,12 @@ ENOUGH = 100  # samples of each leaf
 
 
 class Told(JavaSession):
+    flags = (WAITS,)
+
     def sampled(self, program):
         wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
         profile(self.daemon, program, thread_frame=1)
-        wait_attached(self.daemon, program)
-        program.ready()
+        go_when_told(self.daemon, program)
         time.sleep(SETTLED)
         judged, end = {}, time.monotonic() + LONGEST
         while time.monotonic() < end:

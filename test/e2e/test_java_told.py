@@ -13,11 +13,10 @@ from java_truth import FRAME, Judged, Leaf, Told, Truth, java_frames
 from java_unreadable import MISSING, unreadable
 from java_vm import Vm
 from javas import WAITS, Leaves, javas
-from test_java_agent import wait_attached
+from test_java_agent import go_when_told, wait_attached
 
 SETTLED = 10  # seconds, in which what is compiled late is compiled
 SAMPLED = 15
-TOLD = 4  # seconds after it came: of what is compiled from then on the agent knows everything
 LONGEST = 60
 ENOUGH = 1500  # samples in compiled code
 RIGHT = 0.95
@@ -80,10 +79,10 @@ class Unreadable(Session):
         wait_for(lambda: "libjvm" in Path(f"/proc/{program.pid}/maps").read_text(), why="a VM")
         self.daemon.profile(pids=[program.pid], frequency=HZ, max_overhead=0, thread_frame=1, java_source=source)
         if source == "agent":
-            wait_attached(self.daemon, program)
-            time.sleep(TOLD)
-        program.go()
-        program.ready()
+            go_when_told(self.daemon, program)
+        else:
+            program.go()
+            program.ready()
         time.sleep(SETTLED)
         self.daemon.folded()  # what is sampled from here on is told
         before = self.daemon.config()["status"]["java"]["untold"]
