@@ -165,6 +165,7 @@ static inline void scene_end(void)
 {
 	assert_held(0); /* all places were given back */
 	worker_stop(scene.worker);
+	loop_flush(scene.loop); /* jobs that are done */
 	worker_free(scene.worker);
 	target_table_free(scene.table);
 	loop_free(scene.loop);
