@@ -204,17 +204,20 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc* let the Nth allocation fail,
-# test_cleaner has a clock of its own, test_tables*, test_codes* and test_jfr* make up what they read.
+# Unit tests: one program for each test/unit/test_*.c. test_alloc* and test_batch_recorded let the Nth
+# allocation fail, test_cleaner has a clock of its own, test_agents makes up what VMs answer, test_tables*,
+# test_codes* and test_jfr* what they read.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=asking_$f)
 UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
-UNITFLAGS_test_jfr := $(foreach f,asking_new asking_free asking_limit asking_ask asking_tell asking_drop jfr_read,-Wl,--wrap=$f)
+UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)

@@ -244,6 +244,8 @@ static bool may_ask_again(const struct agent *agent)
 {
 	uint64_t passes = passes_ns(agent);
 
+	if (agent->answer.result == ATTACH_HUNG) /* perhaps it has another name now */
+		return false;
 	return loop_now_ns() - agent->asked_ns >= (passes ? passes : agent->agents->interval_ns);
 }
 

@@ -1,101 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A VM that records, for test_jfr*.c: what it is asked, and its files, are made here. */
+/* A VM that records, for test_jfr*.c: its files are made here, and what it is asked in
+ * asked_scene.h. */
 #pragma once
 
 #include <time.h>
 
-#include "unit.h"
+#include "asked_scene.h"
 
-#include "base/loop.h"
 #include "profile/jfr_state.h"
-#include "symbol/held.h"
 
 static struct {
-	struct loop *loop;
-	struct worker *worker;
-	struct target_table *table;
-	struct target *target;
 	struct jfr *jfr;
-	struct question *asked; /* the last one */
-	struct jfr_vm *read;	/* whose files are to be read */
-	unsigned began, done, taken, told_last;
+	struct jfr_vm *read; /* whose files are to be read */
+	unsigned began, done, taken;
 } test;
 
-/* ---- in place of profile/asking.c and jfr_read.c, by the linker (UNITFLAGS_test_jfr…) ---- */
+/* ---- in place of profile/jfr_read.c, by the linker (UNITFLAGS_test_jfr…) ---- */
 
-int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *foreign);
-void __wrap_asking_free(struct asking *asking);
-void __wrap_asking_limit(struct asking *asking, unsigned at_once);
-void __wrap_asking_ask(struct asking *asking, struct question *question);
-void __wrap_asking_tell(const struct question *question);
-bool __wrap_asking_drop(struct question *question);
 int __wrap_jfr_read(struct jfr_vm *vm);
-
-int __wrap_asking_new(struct asking **ret, struct loop *loop, struct worker *foreign)
-{
-	(void)loop;
-	(void)foreign;
-	*ret = NULL;
-	return 0;
-}
-
-void __wrap_asking_free(struct asking *asking)
-{
-	(void)asking;
-}
-
-void __wrap_asking_limit(struct asking *asking, unsigned at_once)
-{
-	(void)asking;
-	(void)at_once;
-}
-
-void __wrap_asking_ask(struct asking *asking, struct question *question)
-{
-	(void)asking;
-	assert_int_equal(question->step, QUESTION_NONE);
-	question->step = QUESTION_ASKED;
-	test.asked = question;
-}
-
-void __wrap_asking_tell(const struct question *question)
-{
-	assert_int_equal(question->order.task, ATTACH_JFR_STOP);
-	assert_false(question->look);
-	assert_true(question->order.folder_fd >= 0);
-	test.told_last++;
-}
-
-bool __wrap_asking_drop(struct question *question)
-{
-	return question->step == QUESTION_NONE;
-}
 
 int __wrap_jfr_read(struct jfr_vm *vm)
 {
 	test.read = vm;
 	return 0;
-}
-
-/* ---- the VM ---- */
-
-static enum attach_task asked_for(void)
-{
-	return test.asked ? test.asked->order.task : ATTACH_CLEAN;
-}
-
-static void answer(enum attach_result result)
-{
-	struct question *question = TAKE_PTR(test.asked);
-	bool started = result == ATTACH_DONE && question->order.task == ATTACH_JFR_START;
-	struct attach_answer told = {
-		.result = result,
-		.folder_fd = started ? dup(0) : -1,
-		.tmp_fd = started ? dup(0) : -1,
-	};
-
-	question->step = QUESTION_NONE;
-	question->answered(question, &told);
 }
 
 /* Its file of the window that ended last, with this in its head. */
@@ -135,13 +62,13 @@ static void window_done(void *arg)
 {
 	(void)arg;
 	test.done++;
-	loop_stop(test.loop);
+	loop_stop(scene.loop);
 }
 
 static void take(void *arg, const struct target *target, uint32_t probe, struct jfrfile *file)
 {
 	(void)arg;
-	assert_ptr_equal(target, test.target);
+	assert_ptr_equal(target, scene.target);
 	assert_int_equal(probe, PROBE_ONCPU);
 	test.taken++;
 	jfrfile_free(file);
@@ -160,12 +87,12 @@ static unsigned joined(void)
 	unsigned done = test.done, taken = test.taken;
 	bool recorded;
 
-	assert_int_equal(loop_run(test.loop), 0);
+	assert_int_equal(loop_run(scene.loop), 0);
 	assert_int_equal(test.done, done + 1);
-	recorded = jfr_recorded(test.jfr, test.target);
+	recorded = jfr_recorded(test.jfr, scene.target);
 	jfr_take(test.jfr, take, NULL);
 	assert_int_equal(test.taken - taken, recorded);
-	assert_int_equal(jfr_recorded(test.jfr, test.target), 0);
+	assert_int_equal(jfr_recorded(test.jfr, scene.target), 0);
 	return recorded;
 }
 
@@ -181,7 +108,7 @@ static enum jfr_step state(void)
 {
 	char why[64];
 
-	return jfr_state(test.jfr, test.target, why, sizeof(why));
+	return jfr_state(test.jfr, scene.target, why, sizeof(why));
 }
 
 static struct jfr *make(void)
@@ -189,22 +116,16 @@ static struct jfr *make(void)
 	struct jfr_wish wish = {1U << PROBE_ONCPU, 10, NS_PER_S * 600};
 	struct jfr *jfr;
 
-	assert_int_equal(jfr_new(&jfr, test.loop, test.worker, test.table, began, NULL), 0);
+	assert_int_equal(jfr_new(&jfr, scene.loop, scene.worker, scene.table, began, NULL), 0);
 	jfr_set(jfr, &wish);
 	return jfr;
 }
 
 static int set_up(void **unused)
 {
-	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .alive = true};
-
 	(void)unused;
 	memset(&test, 0, sizeof(test));
-	assert_int_equal(loop_new(&test.loop), 0);
-	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
-	assert_int_equal(target_table_new(&test.table, 4), 0);
-	test.target = target_table_add(test.table, &like);
-	assert_non_null(test.target);
+	scene_begin();
 	test.jfr = make();
 	return 0;
 }
@@ -213,26 +134,14 @@ static int tear_down(void **unused)
 {
 	(void)unused;
 	jfr_free(test.jfr);
-	assert_true(held_take_many((unsigned)held_max())); /* all places were given back */
-	held_give_many((unsigned)held_max());
-	worker_stop(test.worker);
-	worker_free(test.worker);
-	target_table_free(test.table);
-	loop_free(test.loop);
+	scene_end();
 	return 0;
-}
-
-static bool nobody(void *arg, const struct target *target)
-{
-	(void)arg;
-	(void)target;
-	return false;
 }
 
 /* Its next window is its own. */
 static void record(void)
 {
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 	answer(ATTACH_DONE);
 	assert_true(end_window());
@@ -240,5 +149,3 @@ static void record(void)
 	answer(ATTACH_DONE);
 	assert_int_equal(joined(), 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

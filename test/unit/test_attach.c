@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "unit.h"
+#include "open_fds.h"
+
+#include <sys/socket.h>
 
 #include "proc/attach_state.h"
 #include "proc/proc.h"
@@ -145,6 +147,131 @@ static void who_is_no_vm_is_left_alone(void **state)
 	attach_process_done(&process);
 }
 
+/* ---- what the child answers ---- */
+
+#define FDS_MOST 8
+
+static const struct attach_answer done = {.folder_fd = 70, .tmp_fd = 71, .folder_inode = 5};
+
+static void send_answer(int fd, size_t bytes, size_t fds_count)
+{
+	char text[sizeof(done) + 8] = "";
+	struct iovec data = {text, bytes};
+	union {
+		char bytes[CMSG_SPACE(FDS_MOST * sizeof(int))];
+		struct cmsghdr head;
+	} control = {.head = {.cmsg_len = CMSG_LEN(fds_count * sizeof(int)),
+			      .cmsg_level = SOL_SOCKET,
+			      .cmsg_type = SCM_RIGHTS}};
+	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
+
+	memcpy(text, &done, sizeof(done));
+	for (size_t i = 0; i < fds_count; i++)
+		memcpy(CMSG_DATA(&control.head) + i * sizeof(fd), &fd, sizeof(fd));
+	if (fds_count) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(fds_count * sizeof(int));
+	}
+	assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), bytes);
+}
+
+/* The answer to so many bytes with so many descriptors; nothing stays open but what is in it. */
+static void take(struct attach_answer *answer, size_t bytes, size_t fds_count, bool names_sender)
+{
+	unsigned before = count_fds();
+	const int on = 1;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	if (names_sender)
+		assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+	struct attach attach = {.fd = ends[0]};
+	send_answer(ends[1], bytes, fds_count);
+	attach_finish(&attach, answer);
+	assert_int_equal(attach.fd, -1);
+	close(ends[1]);
+	assert_int_equal(answer->folder_fd < 0, answer->tmp_fd < 0);
+	assert_int_equal(count_fds(), before + (answer->folder_fd >= 0 ? 2 : 0));
+	if (answer->folder_fd >= 0) {
+		assert_int_equal(close(answer->folder_fd), 0);
+		assert_int_equal(close(answer->tmp_fd), 0);
+	}
+	assert_int_equal(count_fds(), before);
+}
+
+static void a_whole_answer_has_both_descriptors(void **state)
+{
+	struct attach_answer answer;
+
+	(void)state;
+	take(&answer, sizeof(done), 2, false);
+	assert_int_equal(answer.result, ATTACH_DONE);
+	assert_int_equal(answer.folder_inode, 5);
+	assert_true(answer.folder_fd >= 0);
+	take(&answer, sizeof(done), 0, false);
+	assert_int_equal(answer.result, ATTACH_DONE);
+	assert_int_equal(answer.folder_fd, -1); /* not the number in it */
+}
+
+static void a_cut_answer_is_none(void **state)
+{
+	static const size_t sizes[] = {0, 1, sizeof(done) - 1};
+	struct attach_answer answer;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (size_t fds = 0; fds <= FDS_MOST; fds++) {
+			take(&answer, sizes[i], fds, false);
+			assert_int_equal(answer.result, ATTACH_SILENT);
+			assert_int_equal(answer.folder_fd, -1);
+		}
+	}
+}
+
+static void in_another_number_none_stays_open(void **state)
+{
+	struct attach_answer answer;
+
+	(void)state;
+	take(&answer, sizeof(done), 1, false);
+	assert_int_equal(answer.folder_fd, -1);
+	for (size_t fds = 3; fds <= FDS_MOST; fds++) {
+		take(&answer, sizeof(done), fds, false);
+		take(&answer, sizeof(done) + 8, fds, false);
+	}
+}
+
+static void beside_other_control_data_there_are_none(void **state)
+{
+	struct attach_answer answer;
+
+	(void)state;
+	for (size_t fds = 0; fds <= FDS_MOST; fds++) {
+		take(&answer, sizeof(done), fds, true);
+		assert_int_equal(answer.folder_fd, -1);
+	}
+}
+
+static void who_ended_or_says_nothing_was_silent(void **state)
+{
+	struct attach_answer answer;
+	int ends[2];
+
+	(void)state;
+	for (int lives = 0; lives < 2; lives++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+		struct attach attach = {.fd = ends[0]};
+		if (!lives)
+			close(ends[1]);
+		attach_finish(&attach, &answer);
+		assert_int_equal(answer.result, ATTACH_SILENT);
+		assert_int_equal(answer.folder_fd, -1);
+		assert_int_equal(answer.tmp_fd, -1);
+		if (lives)
+			close(ends[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +283,11 @@ int main(void)
 		cmocka_unit_test(the_option_that_turns_it_off_is_seen),
 		cmocka_unit_test(names_have_their_number),
 		cmocka_unit_test(who_is_no_vm_is_left_alone),
+		cmocka_unit_test(a_whole_answer_has_both_descriptors),
+		cmocka_unit_test(a_cut_answer_is_none),
+		cmocka_unit_test(in_another_number_none_stays_open),
+		cmocka_unit_test(beside_other_control_data_there_are_none),
+		cmocka_unit_test(who_ended_or_says_nothing_was_silent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

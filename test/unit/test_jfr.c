@@ -32,15 +32,15 @@ static void what_it_is_told_of_borders(void **unused)
 	uint64_t first_us = test.jfr->to_us;
 	assert_true(end_window());
 	/* Waits count from where its own windows began. */
-	assert_int_equal(test.asked->order.since_us, first_us);
-	assert_int_equal(test.asked->order.to_us, test.jfr->to_us);
+	assert_int_equal(scene.asked->order.since_us, first_us);
+	assert_int_equal(scene.asked->order.to_us, test.jfr->to_us);
 	answer(ATTACH_DONE);
 	tell(0, true);
 	assert_int_equal(joined(), 0);
 	assert_int_equal(fallen(JFR_CUT), 1);
 	uint64_t second_us = test.jfr->to_us;
 	assert_true(end_window());
-	assert_int_equal(test.asked->order.since_us, second_us);
+	assert_int_equal(scene.asked->order.since_us, second_us);
 	answer(ATTACH_DONE);
 	tell(0, false);
 	assert_int_equal(joined(), 1);
@@ -89,12 +89,12 @@ static void one_that_is_silent_is_given_up(void **unused)
 	assert_int_equal(fallen(JFR_SILENT), 3);
 	assert_int_equal(state(), JFR_FAILED);
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
-	assert_true(jfr_has(test.jfr, test.target));
+	assert_true(jfr_has(test.jfr, scene.target));
 	answer(ATTACH_SILENT);
 	assert_int_equal(state(), JFR_FAILED);
-	assert_false(jfr_has(test.jfr, test.target)); /* another agent may come */
-	jfr_meet(test.jfr, test.target);
-	assert_null(test.asked); /* not before its interval */
+	assert_false(jfr_has(test.jfr, scene.target)); /* another agent may come */
+	jfr_meet(test.jfr, scene.target);
+	assert_null(scene.asked); /* not before its interval */
 	assert_false(end_window());
 }
 
@@ -122,10 +122,10 @@ static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 	assert_int_equal(joined(), 0);
 	assert_int_equal(state(), JFR_FAILED);
 	test.jfr->wish.interval_ns = 0;
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP); /* what is left of it, first */
 	answer(ATTACH_DONE);
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 	answer(ATTACH_DONE);
 	assert_int_equal(state(), JFR_STARTING);
@@ -142,7 +142,7 @@ static void another_wish_begins_anew(void **unused)
 	tell(0, false);
 	jfr_set(test.jfr, &wish);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
-	assert_int_equal(test.asked->order.recorded, wish.probes);
+	assert_int_equal(scene.asked->order.recorded, wish.probes);
 	assert_int_equal(joined(), 0);
 	wish.probes = 0;
 	jfr_set(test.jfr, &wish);
@@ -160,14 +160,14 @@ static void one_that_is_not_wanted_stops_and_may_come_back(void **unused)
 	jfr_sweep(test.jfr, nobody, NULL);
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
 	assert_int_equal(state(), JFR_NONE);
-	assert_true(jfr_has(test.jfr, test.target));
-	jfr_meet(test.jfr, test.target);
+	assert_true(jfr_has(test.jfr, scene.target));
+	jfr_meet(test.jfr, scene.target);
 	answer(ATTACH_DONE);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 	answer(ATTACH_DONE);
 	jfr_stop(test.jfr);
 	answer(ATTACH_SILENT);
-	assert_false(jfr_has(test.jfr, test.target));
+	assert_false(jfr_has(test.jfr, scene.target));
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static void one_that_failed_may_be_let_go_while_it_is_told_to_stop(void **unused
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
 	jfr_sweep(test.jfr, nobody, NULL);
 	answer(ATTACH_DONE);
-	assert_null(test.asked);
+	assert_null(scene.asked);
 	assert_null(test.jfr->all);
 }
 
@@ -38,17 +38,17 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	assert_true(end_window());
 	jfr_hangs(TAKE_PTR(test.read));
 	assert_int_equal(state(), JFR_FAILED);
-	assert_true(test.target->hangs);
+	assert_true(scene.target->hangs);
 	assert_true(test.jfr->all->folder_fd >= 0); /* it is still asked */
 	answer(ATTACH_REFUSED);
-	assert_false(jfr_has(test.jfr, test.target));
+	assert_false(jfr_has(test.jfr, scene.target));
 	assert_int_equal(joined(), 0);
 	assert_int_equal(fallen(JFR_SILENT), 2);
 	assert_int_equal(fallen(JFR_REFUSED), 0);
 	assert_false(end_window());
 	test.jfr->wish.interval_ns = 0;
-	test.target->hangs = false; /* under another name */
-	jfr_meet(test.jfr, test.target);
+	scene.target->hangs = false; /* under another name */
+	jfr_meet(test.jfr, scene.target);
 	assert_int_not_equal(asked_for(), ATTACH_JFR_START);
 }
 
@@ -60,7 +60,7 @@ static void a_look_that_hangs_is_the_last_one(void **unused)
 	answer(ATTACH_HUNG);
 	assert_int_equal(joined(), 0);
 	assert_int_equal(state(), JFR_FAILED);
-	assert_true(test.target->hangs);
+	assert_true(scene.target->hangs);
 }
 
 static void windows_that_are_not_told_are_misses(void **unused)
@@ -106,7 +106,7 @@ static void so_many_are_asked_at_most(void **unused)
 {
 	unsigned room = held_max() / 2 < ASKING_VMS_MAX ? held_max() / 2 : ASKING_VMS_MAX;
 	struct jfr_counts counts;
-	struct target other = *test.target;
+	struct target other = *scene.target;
 	char why[64];
 
 	(void)unused;
@@ -131,26 +131,6 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(jfr_state(test.jfr, &other, why, sizeof(why)), JFR_STARTING);
 }
 
-/* The process goes on as another target. */
-static void change(bool by_exec)
-{
-	struct target like = *test.target;
-
-	like.id++;
-	like.space = NULL;
-	like.spans = NULL;
-	test.target->ended_by_exec = by_exec;
-	test.target = target_table_add(test.table, &like);
-	assert_non_null(test.target);
-}
-
-static bool everybody(void *arg, const struct target *target)
-{
-	(void)arg;
-	(void)target;
-	return true;
-}
-
 static void another_program_is_asked_anew(void **unused)
 {
 	(void)unused;
@@ -159,29 +139,29 @@ static void another_program_is_asked_anew(void **unused)
 	assert_false(end_window());
 	assert_int_equal(fallen(JFR_ENDED), 1);
 	assert_int_equal(state(), JFR_NONE);
-	jfr_meet(test.jfr, test.target);
-	assert_null(test.asked);
+	jfr_meet(test.jfr, scene.target);
+	assert_null(scene.asked);
 	jfr_sweep(test.jfr, everybody, NULL);
 	assert_int_equal(asked_for(), ATTACH_CLEAN); /* its socket isn't the same VM's */
-	assert_non_null(test.asked);
+	assert_non_null(scene.asked);
 	answer(ATTACH_DONE);
 	assert_null(test.jfr->all);
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 }
 
 static void one_that_begins_as_another_program_comes_is_let_go(void **unused)
 {
 	(void)unused;
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	change(true);
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	jfr_sweep(test.jfr, everybody, NULL);
-	target_table_sweep(test.table, UINT64_MAX); /* who it was isn't known any more */
-	jfr_meet(test.jfr, test.target);
+	target_table_sweep(scene.table, UINT64_MAX); /* who it was isn't known any more */
+	jfr_meet(test.jfr, scene.target);
 	answer(ATTACH_DONE);
 	assert_int_equal(asked_for(), ATTACH_CLEAN);
-	assert_non_null(test.asked);
+	assert_non_null(scene.asked);
 	answer(ATTACH_DONE);
 	assert_null(test.jfr->all);
 }
@@ -193,7 +173,7 @@ static void another_name_is_the_same_program(void **unused)
 	change(false);
 	assert_true(end_window());
 	answer(ATTACH_DONE);
-	jfr_meet(test.jfr, test.target);
+	jfr_meet(test.jfr, scene.target);
 	tell(0, false);
 	assert_int_equal(joined(), 1);
 	jfr_sweep(test.jfr, everybody, NULL);
@@ -230,13 +210,13 @@ static void one_that_is_asked_as_the_daemon_ends_is_told_to_stop(void **unused)
 	assert_true(end_window());
 	assert_int_equal(asked_for(), ATTACH_JFR_DUMP);
 	jfr_free(test.jfr);
-	assert_int_equal(test.told_last, 1);
+	assert_int_equal(scene.told_last, 1);
 	test.jfr = make();
 	record();
 	jfr_stop(test.jfr); /* what it is asked is that already */
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
 	jfr_free(test.jfr);
-	assert_int_equal(test.told_last, 1);
+	assert_int_equal(scene.told_last, 1);
 	test.jfr = NULL;
 }
 
