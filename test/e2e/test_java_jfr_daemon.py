@@ -213,6 +213,8 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
 @NEWEST
 def test_a_vm_that_stands_still_has_the_kernels_stacks(profiler, java, vm):
     one, other = vm(), vm()
+    for each in (one, other):
+        each.be_late()  # busy half of the time: enough samples of each window
     profile(profiler, one, other)
     wait_source(profiler, one, other)
     period = Period(profiler)
