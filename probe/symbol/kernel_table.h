@@ -23,8 +23,8 @@ struct kernel_function {
 	const char *name;   /* … and this; they are the table's */
 };
 
-/* Negative errno: -EACCES all addresses are 0, as kernel.kptr_restrict has them; -ENOMEM, -EFBIG,
- * -E2BIG. What was read until then is to be given back, too. */
+/* Negative errno: -EACCES all addresses are 0, as kernel.kptr_restrict has them; -ENOMEM; -EFBIG,
+ * -ENOSPC: too many. What was read until then is to be given back, too. */
 int kernel_table_read(struct kernel_table *table, FILE *file);
 void kernel_table_done(struct kernel_table *table);
 
