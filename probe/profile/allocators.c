@@ -169,6 +169,8 @@ static void visit(void *arg, const struct target *target)
 		list_files(allocators, watched, target);
 	if (watched->read_ns && (!watched->settled || allocators->rechoosing))
 		watched_choose(watched);
+	if (!watched->read_ns && !target->examining)
+		watched->armed = true; /* it can't be read, or isn't wanted yet */
 	look_again(allocators, watched, target);
 }
 
@@ -205,7 +207,7 @@ static void sweep(void *arg)
 	allocators->rests_until_ns = began_ns + REST * allocators->sweep_ns;
 	if (allocators->running) {
 		allocators->generation++;
-		allocators->dirty = false;
+		allocators->dirty = allocators->chosen_anew = false;
 		targets_each(allocators->targets, visit, allocators);
 		drop_watched(allocators, false);
 		allocators->sweep_ns = loop_now_ns() - began_ns;
@@ -275,13 +277,13 @@ void allocators_start(struct allocators *allocators)
 		if (file->state == FILE_UNREADABLE)
 			file->state = FILE_NEW;
 	}
-	allocators->dirty = true;
+	allocators->dirty = allocators->chosen_anew = true;
 	allocators_wake(allocators, loop_now_ns());
 }
 
 void allocators_stop(struct allocators *allocators, void (*stopped)(void *arg), void *arg)
 {
-	allocators->running = allocators->dirty = false;
+	allocators->running = allocators->dirty = allocators->chosen_anew = false;
 	allocators->epoch++;
 	allocators->stopped = stopped;
 	allocators->stopped_arg = arg;
@@ -298,9 +300,27 @@ void allocators_refresh(struct allocators *allocators)
 	allocators_wake(allocators, loop_now_ns() + SOON_NS);
 }
 
+void allocators_reselect(struct allocators *allocators)
+{
+	allocators_refresh(allocators);
+	allocators->chosen_anew = allocators->running;
+}
+
 bool allocators_are_arming(const struct allocators *allocators)
 {
-	return allocators->running && (allocators->dirty || allocators->working);
+	const struct watched_key *key;
+	struct watched **slot;
+
+	if (allocators->chosen_anew)
+		return true;
+	map_each (allocators->watched, pos, key, slot) {
+		struct watched *watched = *slot;
+
+		watched->armed |= watched->settled && watched_is_attached(watched);
+		if (!watched->armed)
+			return true;
+	}
+	return false;
 }
 
 /* ---- what is known of one ---- */

@@ -32,7 +32,11 @@ void allocators_stop(struct allocators *allocators, void (*stopped)(void *arg), 
 /* Targets have come, gone, or have other mappings: to be called when the kernel told so. */
 void allocators_refresh(struct allocators *allocators);
 
-/* Whether files are being looked at: their processes' first allocations aren't seen yet. */
+/* Others were chosen. */
+void allocators_reselect(struct allocators *allocators);
+
+/* Whether a target's files are being looked at for the first time: its first allocations aren't
+ * seen yet. */
 bool allocators_are_arming(const struct allocators *allocators);
 
 /* What is known of a target's. */

@@ -114,6 +114,23 @@ static void explain_none(struct watched *watched)
 	watched->failed = false;
 }
 
+bool watched_is_attached(const struct watched *watched)
+{
+	for (size_t i = 0; i < watched->chosen_count; i++) {
+		const struct choice *choice = &watched->chosen[i];
+
+		for (enum part which = 0; which < PARTS; which++) {
+			const struct file_part *part = &choice->file->parts[which];
+			unsigned stepped = 0;
+
+			if (choice->parts[which] && !part->uprobes && !part->error &&
+			    probed_file_points(choice->file, which, &stepped))
+				return false;
+		}
+	}
+	return true;
+}
+
 void watched_leave(struct watched *watched)
 {
 	for (size_t i = 0; i < watched->chosen_count; i++) {

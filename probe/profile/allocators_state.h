@@ -83,6 +83,7 @@ struct watched {
 	size_t count;
 	bool has_program;
 	bool settled; /* chosen from these files */
+	bool armed;   /* it was settled, and what it had chosen then was attached or can't be */
 	struct choice chosen[CHOSEN_MAX];
 	size_t chosen_count;
 	const char *why; /* "": there's no more to say */
@@ -101,10 +102,11 @@ struct allocators {
 	struct map *by_key;  /* file_key -> struct probed_file * */
 	struct probed_file *files;
 	bool running;
-	uint64_t epoch;	 /* of the programs: those before are detached */
-	bool dirty;	 /* targets aren't all as they were looked at */
-	bool rechoosing; /* what is known of files has changed */
-	bool working;	 /* a job is under way */
+	uint64_t epoch;	  /* of the programs: those before are detached */
+	bool dirty;	  /* targets aren't all as they were looked at */
+	bool chosen_anew; /* nor those that were chosen */
+	bool rechoosing;  /* what is known of files has changed */
+	bool working;	  /* a job is under way */
 	uint64_t generation;
 	struct loop_timer timer;
 	uint64_t sweep_ns;	 /* the last one's length */
@@ -160,6 +162,9 @@ void probed_file_was_detached(struct probed_file *file, enum part part);
 /* Chooses anew where all its files are read. */
 void watched_choose(struct watched *watched);
 void watched_leave(struct watched *watched);
+
+/* Whether all that it has chosen is attached, or can't be. */
+bool watched_is_attached(const struct watched *watched);
 
 /* ---- allocators.c ---- */
 

@@ -58,7 +58,7 @@ int engine_reselect(struct engine *engine)
 	selection.snoopers = engine->joined;
 	if (r == 0)
 		r = targets_select(engine->targets, &selection);
-	allocators_refresh(engine->allocators);
+	allocators_reselect(engine->allocators);
 	heaps_sweep(engine->heaps);
 	return r;
 }
