@@ -32,7 +32,8 @@ BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
             -Wall -Wextra -Werror -Wno-unused-parameter
 
 SOURCES  := $(sort $(wildcard probe/*/*.c pystack/*.c)) probe/main.c
-ASSETS   := $(BUILD)/probe/output/svg_assets.o $(BUILD)/probe/proc/attach_agent.o
+ASSETS   := $(BUILD)/probe/output/svg_assets.o $(BUILD)/probe/proc/attach_agent.o \
+            $(BUILD)/probe/symbol/line_reader.o
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 # All but main: what unit tests and fuzz targets link.
 LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
@@ -72,6 +73,17 @@ $(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprob
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -DJAR='"$(BUILD)/stackprobe-jfr.jar"' -c -o $@ $<
+
+$(BUILD)/probe/symbol/line_reader.o: probe/symbol/line_reader.S $(BUILD)/stackprobe-lines
+	@mkdir -p $(@D)
+	$(call say,as)
+	$(Q)$(CC) -DREADER='"$(BUILD)/stackprobe-lines"' -c -o $@ $<
+
+# What reads DWARF, in a process of its own (line_reader/). It lies in the daemon's file, where strip doesn't reach.
+$(BUILD)/stackprobe-lines: line_reader/line_reader.c line_reader/protocol.h
+	@mkdir -p $(@D)
+	$(call say,link)
+	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) $(if $(SANFLAGS),,-s) -o $@ $< $(shell pkg-config --libs libdw libelf)
 
 # The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
 AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
@@ -149,7 +161,7 @@ clean: ## remove what was built
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] test/unit/*.[ch] test/fuzz/*.[ch] \
+CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] line_reader/*.[ch] test/bench/*.c test/unit/*.[ch] test/fuzz/*.[ch] \
             test/cfi/*.c test/bpf/*.c test/memory/*.c test/java/*.c jvm_agent/*.[ch] test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c test/programs/python/*.c test/programs/java/*.c \
             test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
             $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
@@ -161,11 +173,11 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 .PHONY: lint
 lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
-	@scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch])
+	@scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch] line_reader/*.[ch])
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf --std=c11 probe
-	@for file in $(SOURCES); do echo $$file; done | xargs -P 2 -I{} sh -c \
+		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf -I. --std=c11 probe line_reader
+	@for file in $(SOURCES) line_reader/line_reader.c; do echo $$file; done | xargs -P 2 -I{} sh -c \
 		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'
 	@echo "lint: no finding"

@@ -19,7 +19,8 @@ PROGRAMS += $(patsubst test/programs/optimized/%.c,build/test/programs/%,$(wildc
             $(patsubst test/programs/optimized/%.cc,build/test/programs/%,$(wildcard test/programs/optimized/*.cc)) \
             $(patsubst test/programs/optimized/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/optimized/lib/*.c))
 ifneq ($(shell command -v rustc 2>/dev/null),)
-PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs))
+PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs)) \
+            build/test/programs/rustlines
 endif
 
 # With other allocators than the shared glibc's; where one is not installed its programs are missing.
@@ -161,6 +162,11 @@ build/test/programs/%: test/programs/%.rs
 	@mkdir -p $(@D)
 	$(call say,rustc)
 	$(Q)rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
+# The same with lines.
+build/test/programs/rustlines: test/programs/rustnames.rs
+	@mkdir -p $(@D)
+	$(call say,rustc)
+	$(Q)rustc --crate-name rustnames -O -g -C force-frame-pointers=yes -o $@ $<
 
 # Programs with BPF of their own, from the daemon's headers.
 BPFTESTS := $(patsubst test/bpf/%.bpf.c,build/test/bpf/%,$(wildcard test/bpf/*.bpf.c))
@@ -197,6 +203,12 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
+# Encodes a tree as pprof: what test/bench/pprof.py measures.
+$(BUILD)/test/bench/%: test/bench/%.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
+
 # Attaches to Java VMs, without the daemon.
 PROGRAMS += $(BUILD)/test/java/attach
 $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
@@ -204,9 +216,9 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc* and test_batch_recorded let the Nth
+# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_agents makes up what VMs answer, test_tables*,
-# test_codes* and test_jfr* what they read.
+# test_codes* and test_jfr* what they read; test_sender_disk has a disk that hangs.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=asking_$f)
 UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
@@ -215,6 +227,8 @@ UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
+UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
+UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_alloc)
@@ -297,7 +311,9 @@ $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
 $(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS) $(wildcard test/fuzz/*.h)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.h,$^) $(LIBS)
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.h line_reader/%,$^) $(LIBS) $(FUZZLIBS_$(@F))
+FUZZLIBS_fuzz_linereader := -ldw
+$(FUZZBUILD)/fuzz_linereader: line_reader/line_reader.c line_reader/protocol.h
 -include $(FUZZOBJECTS:.o=.d)
 
 PYTEST ?= /usr/bin/python3 -m pytest
@@ -355,5 +371,5 @@ check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,ch
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
 .PHONY: bench
-bench: all $(PROGRAMS) ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
+bench: all $(PROGRAMS) $(BUILD)/test/bench/pprof_encode ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)

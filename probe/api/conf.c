@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/conf.h"
+#include "api/conf_reader.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <libconfig.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,58 +10,39 @@
 
 #include "base/cleanup.h"
 
-struct reader {
-	struct conf *conf;
-	char *why;
-	size_t why_bytes;
-};
-
-/* A key: its path and what takes it. The table is all that the file may hold. */
-struct key {
-	const char *path;
-	int (*take)(struct reader *reader, const config_setting_t *setting);
-};
-
-static int refuse(struct reader *reader, const config_setting_t *setting, const char *wanted)
-{
-	snprintf(reader->why, reader->why_bytes, "line %u: %s must be %s",
-		 config_setting_source_line(setting), config_setting_name(setting), wanted);
-	return -EINVAL;
-}
-
-static int take_log_level(struct reader *reader, const config_setting_t *setting)
+static int take_log_level(struct conf_reader *reader, const config_setting_t *setting)
 {
 	const char *text = config_setting_get_string(setting);
 
 	if (!text || log_level_parse(text, &reader->conf->log_level) < 0)
-		return refuse(reader, setting, "\"debug\", \"info\", \"warn\" or \"error\"");
+		return conf_refuse(reader, setting, "\"debug\", \"info\", \"warn\" or \"error\"");
 	return 0;
 }
 
-static int take_bind_addr(struct reader *reader, const config_setting_t *setting)
+static int take_bind_addr(struct conf_reader *reader, const config_setting_t *setting)
 {
 	const char *text = config_setting_get_string(setting);
 	unsigned char address[sizeof(struct in6_addr)];
 
 	if (!text ||
 	    (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1))
-		return refuse(reader, setting, "an IPv4 or IPv6 address");
+		return conf_refuse(reader, setting, "an IPv4 or IPv6 address");
 	snprintf(reader->conf->bind_addr, sizeof(reader->conf->bind_addr), "%s", text);
 	return 0;
 }
 
-static int take_port(struct reader *reader, const config_setting_t *setting)
+static int take_port(struct conf_reader *reader, const config_setting_t *setting)
 {
 	int port = config_setting_get_int(setting);
 
 	if (config_setting_type(setting) != CONFIG_TYPE_INT || port < 0 || port > 65535)
-		return refuse(reader, setting, "a number from 0 to 65535");
+		return conf_refuse(reader, setting, "a number from 0 to 65535");
 	reader->conf->port = port;
 	return 0;
 }
 
 /* What is asked for and can't be done stops the start: it is never served in plain instead. */
-static int take_ssl_auth(struct reader *reader, const config_setting_t *setting)
+static int take_ssl_auth(struct conf_reader *reader, const config_setting_t *setting)
 {
 	const char *text = config_setting_get_string(setting);
 
@@ -74,7 +54,7 @@ static int take_ssl_auth(struct reader *reader, const config_setting_t *setting)
 	return -EINVAL;
 }
 
-static int take_nothing(struct reader *reader, const config_setting_t *setting)
+static int take_nothing(struct conf_reader *reader, const config_setting_t *setting)
 {
 	const char *text = config_setting_get_string(setting);
 
@@ -93,19 +73,19 @@ static void free_roots(struct conf *conf)
 	conf->roots_count = 0;
 }
 
-static int take_roots(struct reader *reader, const config_setting_t *setting)
+static int take_roots(struct conf_reader *reader, const config_setting_t *setting)
 {
 	struct conf *conf = reader->conf;
 	int count = config_setting_length(setting);
 
 	if (!config_setting_is_aggregate(setting) || count < 1 || count > CONF_ROOTS_MAX)
-		return refuse(reader, setting, "a list of 1 to 16 folders");
+		return conf_refuse(reader, setting, "a list of 1 to 16 folders");
 	free_roots(conf);
 	for (int i = 0; i < count; i++) {
 		const char *path = config_setting_get_string_elem(setting, i);
 
 		if (!path || path[0] != '/')
-			return refuse(reader, setting, "a list of absolute paths");
+			return conf_refuse(reader, setting, "a list of absolute paths");
 		conf->roots[i] = strdup(path);
 		if (!conf->roots[i])
 			return -ENOMEM;
@@ -114,143 +94,93 @@ static int take_roots(struct reader *reader, const config_setting_t *setting)
 	return 0;
 }
 
-static int take_path(struct reader *reader, const config_setting_t *setting, char **path)
+static int take_state_dir(struct conf_reader *reader, const config_setting_t *setting)
 {
-	const char *text = config_setting_get_string(setting);
-
-	if (!text || (text[0] && text[0] != '/'))
-		return refuse(reader, setting, "an absolute path, or empty");
-	char *copy = strdup(text);
-	if (!copy)
-		return -ENOMEM;
-	free(*path);
-	*path = copy;
-	return 0;
+	return conf_take_path(reader, setting, &reader->conf->state_dir);
 }
 
-static int take_state_dir(struct reader *reader, const config_setting_t *setting)
+static int take_probes_init(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_path(reader, setting, &reader->conf->state_dir);
+	return conf_take_path(reader, setting, &reader->conf->probes_init);
 }
 
-static int take_probes_init(struct reader *reader, const config_setting_t *setting)
-{
-	return take_path(reader, setting, &reader->conf->probes_init);
-}
-
-static int take_restore(struct reader *reader, const config_setting_t *setting)
+static int take_restore(struct conf_reader *reader, const config_setting_t *setting)
 {
 	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
-		return refuse(reader, setting, "true or false");
+		return conf_refuse(reader, setting, "true or false");
 	reader->conf->restore = config_setting_get_bool(setting);
 	return 0;
 }
 
-static int take_size(struct reader *reader, const config_setting_t *setting, uint32_t *size,
-		     int min, int max)
+static int take_stacks(struct conf_reader *reader, const config_setting_t *setting)
 {
-	int value = config_setting_get_int(setting);
-	char range[64];
-
-	snprintf(range, sizeof(range), "a number from %d to %d", min, max);
-	if (config_setting_type(setting) != CONFIG_TYPE_INT || value < min || value > max)
-		return refuse(reader, setting, range);
-	*size = (uint32_t)value;
-	return 0;
+	return conf_take_size(reader, setting, &reader->conf->sizes.stacks, 256, 1 << 20);
 }
 
-static int take_stacks(struct reader *reader, const config_setting_t *setting)
+static int take_targets(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_size(reader, setting, &reader->conf->sizes.stacks, 256, 1 << 20);
+	return conf_take_size(reader, setting, &reader->conf->sizes.targets, 64, 1 << 20);
 }
 
-static int take_targets(struct reader *reader, const config_setting_t *setting)
-{
-	return take_size(reader, setting, &reader->conf->sizes.targets, 64, 1 << 20);
-}
-
-static int take_ring(struct reader *reader, const config_setting_t *setting, uint32_t *size)
+static int take_ring(struct conf_reader *reader, const config_setting_t *setting, uint32_t *size)
 {
 	uint32_t value = 0;
-	int r = take_size(reader, setting, &value, 65536, 1 << 28);
+	int r = conf_take_size(reader, setting, &value, 65536, 1 << 28);
 
 	if (r == 0 && (value & (value - 1)))
-		return refuse(reader, setting, "a power of two");
+		return conf_refuse(reader, setting, "a power of two");
 	if (r == 0)
 		*size = value;
 	return r;
 }
 
-static int take_stack_ring(struct reader *reader, const config_setting_t *setting)
+static int take_stack_ring(struct conf_reader *reader, const config_setting_t *setting)
 {
 	return take_ring(reader, setting, &reader->conf->sizes.stack_ring);
 }
 
-static int take_life_ring(struct reader *reader, const config_setting_t *setting)
+static int take_life_ring(struct conf_reader *reader, const config_setting_t *setting)
 {
 	return take_ring(reader, setting, &reader->conf->sizes.life_ring);
 }
 
-static int take_tables(struct reader *reader, const config_setting_t *setting)
+static int take_tables(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_size(reader, setting, &reader->conf->sizes.tables_bytes, 1 << 20, 256 << 20);
+	return conf_take_size(reader, setting, &reader->conf->sizes.tables_bytes, 1 << 20,
+			      256 << 20);
 }
 
-static int take_allocations(struct reader *reader, const config_setting_t *setting)
+static int take_allocations(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_size(reader, setting, &reader->conf->sizes.allocations, 1024, 1 << 24);
+	return conf_take_size(reader, setting, &reader->conf->sizes.allocations, 1024, 1 << 24);
 }
 
-static int take_bool(struct reader *reader, const config_setting_t *setting, uint32_t *to)
+static int take_python(struct conf_reader *reader, const config_setting_t *setting)
 {
-	if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
-		return refuse(reader, setting, "true or false");
-	*to = (uint32_t)config_setting_get_bool(setting);
-	return 0;
+	return conf_take_bool(reader, setting, &reader->conf->sizes.python);
 }
 
-static int take_python(struct reader *reader, const config_setting_t *setting)
+static int take_java(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_bool(reader, setting, &reader->conf->sizes.python);
+	return conf_take_bool(reader, setting, &reader->conf->sizes.java);
 }
 
-static int take_java(struct reader *reader, const config_setting_t *setting)
+static int take_retention_days(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_bool(reader, setting, &reader->conf->sizes.java);
+	return conf_take_long(reader, setting, &reader->conf->retention.days, 0, 36500);
 }
 
-/* A number that may be larger than 32 bits hold (written with an L, then). */
-static int take_long(struct reader *reader, const config_setting_t *setting, int64_t *number,
-		     int64_t min, int64_t max)
+static int take_retention_bytes(struct conf_reader *reader, const config_setting_t *setting)
 {
-	int64_t value = config_setting_get_int64(setting);
-	int type = config_setting_type(setting);
-	char range[64];
-
-	snprintf(range, sizeof(range), "a number from %lld to %lld", (long long)min,
-		 (long long)max);
-	if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || value < min || value > max)
-		return refuse(reader, setting, range);
-	*number = value;
-	return 0;
+	return conf_take_long(reader, setting, &reader->conf->retention.bytes, 0, 1LL << 50);
 }
 
-static int take_retention_days(struct reader *reader, const config_setting_t *setting)
+static int take_retention_interval(struct conf_reader *reader, const config_setting_t *setting)
 {
-	return take_long(reader, setting, &reader->conf->retention.days, 0, 36500);
+	return conf_take_long(reader, setting, &reader->conf->retention.interval, 1, 86400);
 }
 
-static int take_retention_bytes(struct reader *reader, const config_setting_t *setting)
-{
-	return take_long(reader, setting, &reader->conf->retention.bytes, 0, 1LL << 50);
-}
-
-static int take_retention_interval(struct reader *reader, const config_setting_t *setting)
-{
-	return take_long(reader, setting, &reader->conf->retention.interval, 1, 86400);
-}
-
-static const struct key keys[] = {
+static const struct conf_key keys[] = {
 	{"global.log_level", take_log_level},
 	{"global.output_roots", take_roots},
 	{"global.state_dir", take_state_dir},
@@ -292,12 +222,13 @@ int conf_init(struct conf *conf)
 			  .java = 1},
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
+	int r = upload_options_init(&conf->upload);
 	conf->roots[0] = strdup("/var/log");
 	conf->roots[1] = strdup("/tmp");
 	conf->roots_count = 2;
 	conf->state_dir = strdup("/var/lib/stackprobe");
 	conf->probes_init = strdup("/etc/stackprobe/probes.init");
-	if (conf->roots[0] && conf->roots[1] && conf->state_dir && conf->probes_init)
+	if (r == 0 && conf->roots[0] && conf->roots[1] && conf->state_dir && conf->probes_init)
 		return 0;
 	conf_done(conf);
 	return -ENOMEM;
@@ -305,13 +236,14 @@ int conf_init(struct conf *conf)
 
 void conf_done(struct conf *conf)
 {
+	upload_options_done(&conf->upload);
 	free_roots(conf);
 	free(conf->state_dir);
 	free(conf->probes_init);
 	conf->state_dir = conf->probes_init = NULL;
 }
 
-static const struct key *find_key(const char *section, const char *name)
+static const struct conf_key *find_key(const char *section, const char *name)
 {
 	char path[256];
 
@@ -320,10 +252,14 @@ static const struct key *find_key(const char *section, const char *name)
 		if (strcmp(keys[i].path, path) == 0)
 			return &keys[i];
 	}
+	for (size_t i = 0; i < CONF_UPLOAD_KEYS; i++) {
+		if (strcmp(conf_upload_keys[i].path, path) == 0)
+			return &conf_upload_keys[i];
+	}
 	return NULL;
 }
 
-static int take_section(struct reader *reader, const config_setting_t *section)
+static int take_section(struct conf_reader *reader, const config_setting_t *section)
 {
 	const char *name = config_setting_name(section);
 
@@ -334,7 +270,7 @@ static int take_section(struct reader *reader, const config_setting_t *section)
 	}
 	for (int i = 0; i < config_setting_length(section); i++) {
 		const config_setting_t *setting = config_setting_get_elem(section, (unsigned)i);
-		const struct key *key = find_key(name, config_setting_name(setting));
+		const struct conf_key *key = find_key(name, config_setting_name(setting));
 
 		if (!key) {
 			log_warn("conf: line %u: unknown key %s.%s is ignored",
@@ -355,12 +291,13 @@ static void close_file(FILE **file)
 		fclose(*file);
 }
 
-int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes)
+static int read_file(struct conf *conf, const char *path, bool required, char *why,
+		     size_t why_bytes)
 {
 	_cleanup_(close_file) FILE *file = fopen(path, "re");
 	_cleanup_(config_destroy) config_t parsed;
 	char detail[512] = "";
-	struct reader reader = {conf, detail, sizeof(detail)};
+	struct conf_reader reader = {conf, detail, sizeof(detail)};
 	int r = 0;
 
 	config_init(&parsed);
@@ -379,6 +316,19 @@ int conf_read(struct conf *conf, const char *path, bool required, char *why, siz
 	const config_setting_t *root = config_root_setting(&parsed);
 	for (int i = 0; r == 0 && i < config_setting_length(root); i++)
 		r = take_section(&reader, config_setting_get_elem(root, (unsigned)i));
+	if (r < 0)
+		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
+	return r;
+}
+
+int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes)
+{
+	char detail[512] = "";
+	int r = read_file(conf, path, required, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	r = conf_settle_upload(conf, detail, sizeof(detail));
 	if (r < 0)
 		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
 	return r;

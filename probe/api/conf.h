@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "output/retention.h"
 #include "profile/tracer.h"
+#include "upload/options.h"
 
 #define CONF_ROOTS_MAX 16
 
@@ -23,6 +24,7 @@ struct conf {
 	bool restore;
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
+	struct upload_options upload; /* read: spool_dir is never NULL, its files can be used */
 };
 
 /* The defaults. -ENOMEM */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/debug_pprof.h"
 #include "api/state.h"
 #include "base/cleanup.h"
 
@@ -26,7 +27,7 @@ static const struct {
 };
 
 /* Of later versions. */
-static const char *const later[] = {"/", "/proc", "/debug/pprof"};
+static const char *const later[] = {"/", "/proc"};
 
 static bool is_below(const char *path, const char *above)
 {
@@ -85,6 +86,17 @@ static void dispatch_feature(const struct call *call, const struct feature *feat
 	}
 }
 
+#define DEBUG_PPROF "/debug/pprof"
+
+static void dispatch_pprof(const struct call *call)
+{
+	const char *name = call->path + strlen(DEBUG_PPROF);
+
+	if (is_get(call, "GET, HEAD"))
+		debug_pprof_fetch(call->services, name + (name[0] == '/'), &call->query,
+				  call->answer, call->ready, call->arg);
+}
+
 void call_dispatch(const struct call *call)
 {
 	const char *path = call->path;
@@ -99,7 +111,9 @@ void call_dispatch(const struct call *call)
 			pages[i].get(call->services, call->answer);
 		return;
 	}
-	if (!feature || strcmp(rest + len, "/") == 0)
+	if (is_below(path, DEBUG_PPROF))
+		dispatch_pprof(call);
+	else if (!feature || strcmp(rest + len, "/") == 0)
 		not_found(path, call->answer);
 	else
 		dispatch_feature(call, feature, rest[len] ? rest + len + 1 : NULL);

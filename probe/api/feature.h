@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "api/conf.h"
+#include "api/request.h"
 #include "base/buf.h"
 #include "output/store.h"
 #include "profile/ondemand.h"
@@ -21,7 +22,7 @@ struct services {
 	struct session *flamegraph;
 	struct ondemands *ondemands;
 	struct sched *sched;
-	struct store_roots roots;
+	struct bounds bounds;  /* of the conf file that is in force */
 	const char *state_dir; /* NULL: nothing is kept for the next start */
 };
 

@@ -59,7 +59,7 @@ void flamegraph_put(const struct services *services, char *data, size_t bytes,
 	const struct spec *before = session_spec(services->flamegraph);
 	char message[REQUEST_MESSAGE_MAX], why[256] = "";
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->roots, &spec,
+	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, &spec,
 			      message);
 
 	if (r < 0) {
@@ -109,7 +109,7 @@ int flamegraph_restore(const struct services *services, const cJSON *saved, bool
 		       char *why, size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = kept_read(&flamegraph_rules, saved, same_boot, &services->roots, &spec, why,
+	int r = kept_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
 			  why_bytes);
 
 	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);

@@ -64,14 +64,14 @@ static bool find_resource(const char *name, enum probe *probe, const struct outp
 	snprintf(probe_name, sizeof(probe_name), "%.*s", (int)(dot - name), name);
 	int found = kind_find(probe_name);
 	*output = output_find(dot + 1);
-	if (found < 0 || (!*output && strcmp(dot, ".pb.gz") != 0)) {
+	if (found < 0 || !*output) {
 		answer_failed(answer, 404, "url not found");
 		return false;
 	}
 	*probe = (enum probe)found;
-	if (!kind_get(*probe)->built || !*output) {
+	if (!kind_get(*probe)->built) {
 		snprintf(message, sizeof(message), "not available in this version: %s",
-			 *output ? kind_get(*probe)->name : "pb.gz");
+			 kind_get(*probe)->name);
 		answer_failed(answer, 503, message);
 		return false;
 	}
@@ -156,8 +156,8 @@ static void refuse_value(struct answer *answer)
 	answer_failed(answer, 400, message);
 }
 
-static bool check_query(enum probe probe, const struct query *query, struct choice *choice,
-			struct answer *answer)
+static bool check_query(enum probe probe, const struct output *output, const struct query *query,
+			struct choice *choice, struct answer *answer)
 {
 	const char *message = NULL;
 
@@ -170,6 +170,8 @@ static bool check_query(enum probe probe, const struct query *query, struct choi
 		message = "icicle must be 0 or 1";
 	else if (query->value && strcasecmp(query->value, "count") != 0)
 		message = "value must be count";
+	else if (query->value && output->values)
+		message = "value is not for pb.gz: it has both values";
 	if (message) {
 		answer_failed(answer, 400, message);
 		return false;
@@ -227,6 +229,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 
 	if (spec)
 		params_detail(&spec->params, &request.detail);
+	request.detail.places = waiting->output->places;
 	if (!request.pid && !spec) {
 		answer_failed(answer, 400,
 			      "no process is selected: give pid=N, or PUT snoopers first");
@@ -252,7 +255,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 	struct choice choice;
 
 	if (!find_resource(name, &probe, &output, answer) ||
-	    !check_query(probe, query, &choice, answer))
+	    !check_query(probe, output, query, &choice, answer))
 		return;
 	struct waiting *waiting = malloc(sizeof(*waiting));
 	if (!waiting) {

@@ -43,16 +43,18 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 }
 
 int kept_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-	      const struct store_roots *roots, struct spec *spec, char *why, size_t why_bytes)
+	      const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes)
 {
 	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
+	/* A server that isn't allowed any more leaves the uploads off, not all of it. */
+	const struct bounds kept_bounds = {.roots = bounds->roots};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
 	snprintf(why, why_bytes, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, roots, spec, message);
+	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, message);
 	cJSON_free(text);
 	if (r < 0) {
 		snprintf(why, why_bytes, "%s", message);

@@ -13,4 +13,4 @@ cJSON *kept_make(const struct rules *rules, const struct spec *spec);
 /* Into `spec`. `same_boot`: pids and start times still hold. Negative errno and a sentence in
  * `why`. */
 int kept_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-	      const struct store_roots *roots, struct spec *spec, char *why, size_t why_bytes);
+	      const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/metrics_lines.h"
+#include "api/status_upload.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -204,6 +205,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	struct buf *out = &answer->body;
 	struct engine_stats stats;
 	struct session_stats files;
+	struct upload_status upload;
 
 	engine_refresh(services->engine);
 	engine_stats(services->engine, &stats);
@@ -239,6 +241,8 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_python(out, services, &stats.codes[CODES_PYTHON]);
 	metrics_java(out, services, &stats);
 	metrics_sched(out, services);
+	upload_status_read(services, &upload);
+	metrics_upload(out, &upload);
 	metrics_process(out, services, &stats);
 	write_daemon(out);
 }

@@ -4,6 +4,8 @@
 
 #include "api/feature.h"
 
+struct upload_status;
+
 void metrics_head(struct buf *out, const char *name, const char *type, const char *help);
 
 /* A metric without labels: head and line. */
@@ -32,6 +34,9 @@ void metrics_java(struct buf *out, const struct services *services,
 /* What /sched counts, and which of its probes run: lines of probe_up (api/metrics_sched.c). */
 void metrics_sched(struct buf *out, const struct services *services);
 void metrics_sched_up(struct buf *out, const struct services *services);
+
+/* How uploads go (api/metrics_upload.c). */
+void metrics_upload(struct buf *out, const struct upload_status *status);
 
 /* What processes have had of their CPUs (api/metrics_process.c). */
 void metrics_process(struct buf *out, const struct services *services,

@@ -27,6 +27,9 @@ static const char *const frame_details[] = {"line", "name", "signature", NULL};
 /* By enum java_source. */
 static const char *const java_sources[] = {"auto", "native", "agent", "jfr", NULL};
 
+/* By enum pyroscope_api. */
+static const char *const apis[] = {"push", "ingest", NULL};
+
 /* By enum group_by. */
 static const char *const groups[] = {"none", "pid", "tid", "pidns", "cgroup", "cpu", NULL};
 
@@ -47,7 +50,8 @@ static const struct param table[] = {
 	 .max = 3600, .number = 600},
 	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
 	{"icicle", NUMBER(icicle), .max = 1},
-	{"pyroscope_server", TEXT(PARAM_TEXT, pyroscope_server), .text = ""},
+	{"pyroscope_server", TEXT(PARAM_SERVER, pyroscope_server), .text = ""},
+	{"pyroscope_api", CHOICE(pyroscope_api, apis), .number = PYROSCOPE_PUSH},
 	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR},
 	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},
 	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR},
@@ -59,7 +63,6 @@ static const struct param table[] = {
 	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1},
 	{"mem_fault_bytes", NUMBER(mem_fault_bytes), .max = MEM_BYTES_MAX, .number = 65536},
 	{"mem_sample_bytes", NUMBER(mem_sample_bytes), .max = MEM_BYTES_MAX, .number = 524288},
-	{"pyroscope_api", .missing = true},
 };
 
 static const struct param sched_table[] = {
@@ -89,14 +92,17 @@ char *param_text(const struct param *param, const struct params *params)
 	return (char *)params + param->offset;
 }
 
+const char *pyroscope_api_name(enum pyroscope_api api)
+{
+	return apis[api];
+}
+
 void params_default(const struct param_table *of, struct params *params)
 {
 	*params = (struct params){0};
 	for (size_t i = 0; i < of->count; i++) {
 		const struct param *param = &of->rows[i];
 
-		if (param->missing)
-			continue;
 		if (param->type == PARAM_NUMBER || param->type == PARAM_CHOICE)
 			*param_number(param, params) = param->number;
 		else
@@ -107,7 +113,7 @@ void params_default(const struct param_table *of, struct params *params)
 bool param_shown(const struct param_table *of, const struct param *param,
 		 const struct params *params)
 {
-	if (param->missing || param->alias)
+	if (param->alias)
 		return false;
 	if (param->instead_of)
 		return *param_number(param, params) != param->number;

@@ -13,8 +13,8 @@
 
 enum param_type {
 	PARAM_NUMBER, /* int64_t */
-	PARAM_TEXT,   /* char[bytes] */
 	PARAM_FOLDER, /* char[bytes], a folder for output */
+	PARAM_SERVER, /* char[bytes], a server for uploads */
 	PARAM_CHOICE, /* int64_t: which of `choices`; in bodies its text */
 };
 
@@ -32,8 +32,7 @@ struct param {
 	 * unset. */
 	const char *instead_of;
 	bool zero_is_default;
-	bool alias;   /* of another row: taken, not shown */
-	bool missing; /* of a later version */
+	bool alias; /* of another row: taken, not shown */
 };
 
 struct param_table {
@@ -45,6 +44,7 @@ extern const struct param_table flamegraph_params, sched_params;
 
 /* The text of a choice: `params.java_source` … */
 const char *java_source_name(enum java_source source);
+const char *pyroscope_api_name(enum pyroscope_api api);
 
 void params_default(const struct param_table *table, struct params *params);
 

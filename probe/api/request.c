@@ -144,12 +144,11 @@ static void free_json(cJSON **json)
 }
 
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
-		  const struct store_roots *roots, struct spec *spec,
-		  char message[REQUEST_MESSAGE_MAX])
+		  const struct bounds *bounds, struct spec *spec, char message[REQUEST_MESSAGE_MAX])
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
 	struct request request = {
-		.rules = rules, .roots = roots, .message = message, .spec = &fresh};
+		.rules = rules, .bounds = bounds, .message = message, .spec = &fresh};
 	struct params defaults;
 	char *text = request_find_json(data, bytes);
 

@@ -7,9 +7,16 @@
 #include "api/param.h"
 #include "output/store.h"
 #include "profile/spec.h"
+#include "upload/options.h"
 
 #define REQUEST_BODY_MAX    (1024 * 1024)
 #define REQUEST_MESSAGE_MAX 1024
+
+/* How far the conf file lets any body go. */
+struct bounds {
+	struct store_roots roots;
+	const struct upload_options *upload; /* NULL: any server may be named */
+};
 
 /* What the bodies of a feature may say. */
 struct rules {
@@ -31,5 +38,5 @@ struct rules {
  * people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise.
  */
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
-		  const struct store_roots *roots, struct spec *spec,
+		  const struct bounds *bounds, struct spec *spec,
 		  char message[REQUEST_MESSAGE_MAX]);

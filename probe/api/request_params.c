@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "upload/destination.h"
 
 static int take_number(struct request *request, const struct param *param, const cJSON *value)
 {
@@ -70,14 +71,17 @@ static int take_text(struct request *request, const struct param *param, const c
 		if (request->folders_count < ARRAY_SIZE(request->folders))
 			request->folders[request->folders_count++] = param;
 	}
+	if (param->type == PARAM_SERVER && request->bounds->upload &&
+	    upload_is_forbidden(request->bounds->upload, text))
+		return request_refuse(request,
+				      "params.%s %s is not in upload.allow of the conf file",
+				      param->name, text);
 	snprintf(to, param->bytes, "%s", text);
 	return 0;
 }
 
 static int take_param(struct request *request, const struct param *param, const cJSON *value)
 {
-	if (param->missing)
-		return request_refuse_later(request, param->name);
 	switch (param->type) {
 	case PARAM_NUMBER:
 		return take_number(request, param, value);
@@ -123,7 +127,7 @@ static int check_folder(const struct request *request, const struct param *param
 {
 	char roots[256] = "";
 	size_t len = 0;
-	int fd = store_open_folder(request->roots, path);
+	int fd = store_open_folder(&request->bounds->roots, path);
 
 	if (fd >= 0) {
 		close(fd);
@@ -134,9 +138,9 @@ static int check_folder(const struct request *request, const struct param *param
 		return request_refuse(request, "params.%s must be an absolute path without \"..\"",
 				      param->name);
 	case -EPERM:
-		for (size_t i = 0; i < request->roots->count && len < sizeof(roots); i++)
+		for (size_t i = 0; i < request->bounds->roots.count && len < sizeof(roots); i++)
 			len += (size_t)snprintf(roots + len, sizeof(roots) - len, " %s",
-						request->roots->paths[i]);
+						request->bounds->roots.paths[i]);
 		return request_refuse(request, "params.%s must be below one of output_roots:%s",
 				      param->name, roots);
 	case -ELOOP:

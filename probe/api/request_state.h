@@ -9,7 +9,7 @@
 
 struct request {
 	const struct rules *rules;
-	const struct store_roots *roots;
+	const struct bounds *bounds;
 	char *message;
 	struct spec *spec;
 	const struct param *folders[4]; /* of this body: made when all else holds */

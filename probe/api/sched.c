@@ -37,7 +37,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 	char message[REQUEST_MESSAGE_MAX], why[256] = "";
 	_cleanup_(spec_done) struct spec spec = {0};
 	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
-			      &services->roots, &spec, message);
+			      &services->bounds, &spec, message);
 
 	if (r < 0) {
 		log_info("PUT /sched refused: %s", message);
@@ -143,7 +143,7 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
 		  size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = kept_read(&sched_rules, saved, same_boot, &services->roots, &spec, why, why_bytes);
+	int r = kept_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why, why_bytes);
 
 	return r < 0 ? r : sched_apply(services->sched, &spec, why, why_bytes);
 }

@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/flamegraph.h"
 #include "api/status_memory.h"
 #include "api/status_java.h"
 #include "api/status_python.h"
+#include "api/status_upload.h"
 #include "base/cleanup.h"
+#include "base/loop.h"
 #include "output/json_string.h"
 #include "profile/cause.h"
 #include "profile/kind.h"
@@ -198,6 +201,16 @@ static const char *process_counters(const struct times_state *state)
 	return "running";
 }
 
+static void add_upload(cJSON *to, const struct services *services)
+{
+	struct upload_status status;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	upload_status_read(services, &status);
+	status_upload(to, &status, (int64_t)now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec);
+}
+
 static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
 {
 	struct engine_stats stats;
@@ -218,10 +231,7 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);
 	struct process_list processes = {services, cJSON_AddArrayToObject(to, "processes")};
 	engine_targets(services->engine, add_process, &processes);
-	cJSON_AddStringToObject(to, "upload",
-				spec->params.pyroscope_server[0]
-					? "upload not available in this version"
-					: "off: pyroscope_server is empty");
+	add_upload(to, services);
 }
 
 cJSON *status_config(const struct rules *rules, const struct spec *spec)

@@ -20,7 +20,7 @@ void status_add_text(cJSON *to, const char *key, const char *text, size_t len);
  *	            "truncated": {cause: n} } }, "processes": [{ "pid", "comm", "runtime",
  *	            "container" }], "python": { … },
  *	            "files": { "written", "failed", "removed", "remove_failed" },
- *	  "upload": "…" }
+ *	  "upload": { … } }
  *
  * -ENOMEM
  */

@@ -34,6 +34,14 @@ uint64_t loop_now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+int64_t loop_real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
+}
+
 /* False: there was nothing. */
 static bool run_calls(struct loop *loop)
 {

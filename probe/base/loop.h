@@ -63,5 +63,8 @@ void loop_unpost(struct loop *loop, struct loop_call *call);
 /* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
 uint64_t loop_now_ns(void);
 
+/* CLOCK_REALTIME, since 1970: it may be set. */
+int64_t loop_real_ns(void);
+
 #define NS_PER_S  1000000000ULL
 #define NS_PER_MS 1000000ULL

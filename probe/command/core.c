@@ -24,12 +24,16 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		r = worker_new(&core->foreign, core->loop, "foreign", FOREIGN_LIMIT_NS);
 	if (r == 0)
 		r = worker_new(&core->bulk, core->loop, "bulk", BULK_LIMIT_NS);
+	if (r == 0)
+		r = worker_new(&core->lines, core->loop, "lines", FOREIGN_LIMIT_NS);
 	if (r < 0)
 		return r;
+	worker_set_nice(core->lines, 0);
 	worker_set_nice(core->urgent, PROMPT_NICE);
 	worker_set_nice(core->foreign, 0);
 	worker_set_nice(core->bulk, 0);
-	struct engine_setup setup = {core->loop, core->urgent, core->foreign, core->bulk, *sizes};
+	struct engine_setup setup = {core->loop, core->urgent, core->foreign,
+				     core->bulk, core->lines,  *sizes};
 	return engine_new(&core->engine, &setup);
 }
 
@@ -44,6 +48,7 @@ void core_quiet(struct core *core)
 	worker_stop(core->urgent);
 	worker_stop(core->foreign);
 	worker_stop(core->bulk);
+	worker_stop(core->lines);
 	if (core->loop)
 		loop_flush(core->loop);
 }
@@ -54,5 +59,6 @@ void core_done(struct core *core)
 	worker_free(core->urgent);
 	worker_free(core->foreign);
 	worker_free(core->bulk);
+	worker_free(core->lines);
 	loop_free(core->loop);
 }

@@ -6,7 +6,7 @@
 
 struct core {
 	struct loop *loop;
-	struct worker *urgent, *foreign, *bulk;
+	struct worker *urgent, *foreign, *bulk, *lines;
 	struct engine *engine;
 	char host[256];
 };

@@ -72,18 +72,33 @@ static void move_server(struct daemon *daemon, struct conf *fresh)
 	fresh->port = old->port;
 }
 
-static void use_conf(struct daemon *daemon, struct conf *fresh)
+static void set_bounds(struct services *services, const struct conf *conf)
+{
+	services->bounds = (struct bounds){
+		.roots = {(const char *const *)conf->roots, conf->roots_count},
+		.upload = &conf->upload,
+	};
+}
+
+static void use_conf(struct daemon *daemon, const struct conf *before)
 {
 	struct services *services = &daemon->services;
+	const struct conf *fresh = &daemon->conf;
+	char why[256];
 
-	if (memcmp(&fresh->sizes, &daemon->conf.sizes, sizeof(fresh->sizes)) != 0)
+	if (memcmp(&fresh->sizes, &before->sizes, sizeof(fresh->sizes)) != 0)
 		log_warn("the sizes of BPF maps change with the next start of stackprobe");
+	if (strcmp(fresh->upload.spool_dir, before->upload.spool_dir) != 0 ||
+	    fresh->upload.period_s != before->upload.period_s)
+		log_warn("upload.spool_dir and upload.period change with the next start of "
+			 "stackprobe");
 	log_set_level(fresh->log_level);
-	services->roots =
-		(struct store_roots){(const char *const *)fresh->roots, fresh->roots_count};
+	set_bounds(services, fresh);
 	services->state_dir = fresh->state_dir;
-	session_set_roots(services->flamegraph, &services->roots);
+	session_set_roots(services->flamegraph, &services->bounds.roots);
 	session_set_retention(services->flamegraph, &fresh->retention);
+	if (session_set_upload(services->flamegraph, &fresh->upload, why, sizeof(why)) < 0)
+		log_error("SIGHUP: uploads go on as before: %s", why);
 }
 
 static void reload(struct daemon *daemon)
@@ -104,7 +119,7 @@ static void reload(struct daemon *daemon)
 	daemon->retired = retired;
 	daemon->conf = fresh;
 	log_info("SIGHUP: the conf file was read again");
-	use_conf(daemon, &daemon->conf);
+	use_conf(daemon, &retired->conf);
 }
 
 static void on_signal(void *arg)
@@ -154,15 +169,15 @@ static int make_sched(struct daemon *daemon)
 	return sched_new(&daemon->services.sched, &setup);
 }
 
-static int build(struct daemon *daemon)
+static int build(struct daemon *daemon, char *why, size_t why_bytes)
 {
 	struct services *services = &daemon->services;
 	struct core *core = &daemon->core;
 	int r = core_init(core, &daemon->conf.sizes);
 
+	why[0] = '\0';
 	core_be_prompt();
-	services->roots = (struct store_roots){(const char *const *)daemon->conf.roots,
-					       daemon->conf.roots_count};
+	set_bounds(services, &daemon->conf);
 	services->engine = core->engine;
 	services->state_dir = daemon->conf.state_dir;
 	if (r == 0)
@@ -172,11 +187,15 @@ static int build(struct daemon *daemon)
 	struct session_setup session = {
 		core->loop,
 		core->engine,
-		{core->bulk, core->foreign, services->roots, core->host},
+		{core->bulk, core->foreign, services->bounds.roots, core->host},
 		daemon->conf.retention,
+		&daemon->conf.upload,
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
-	r = session_new(&services->flamegraph, &session);
+	r = session_new(&services->flamegraph, &session, why, why_bytes);
+	if (r < 0)
+		return r;
+	why[0] = '\0';
 	if (r == 0)
 		r = ondemands_new(&services->ondemands, &ondemand);
 	if (r == 0)
@@ -218,10 +237,10 @@ static void begin(const struct daemon *daemon)
 static int serve(struct daemon *daemon)
 {
 	char why[256];
-	int r = build(daemon);
+	int r = build(daemon, why, sizeof(why));
 
 	if (r < 0) {
-		log_error("can't start: %s", strerror(-r));
+		log_error("can't start: %s", why[0] ? why : strerror(-r));
 		return EXIT_FAILED;
 	}
 	daemon->port = daemon->conf.port;

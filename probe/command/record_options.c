@@ -40,9 +40,9 @@ static const char usage[] =
 	"                           at the end of what they got since the begin\n"
 	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
 	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
-	"  -o, --output FILE        .svg, .folded, .json or .jsonl (default " DEFAULT_PATH
-	"); an existing\n"
-	"                           file is replaced; - is folded text on standard output, where "
+	"  -o, --output FILE        .svg, .folded, .json, .jsonl or .pb.gz (default\n"
+	"                           " DEFAULT_PATH
+	"); an existing file is replaced; - is folded text on standard output, where "
 	"a\n"
 	"                           command's own goes to standard error\n"
 	"      --frame-detail line|name|signature\n"
@@ -197,31 +197,29 @@ static int take_option(struct record_options *options, int c)
 	}
 }
 
-static const char *extension_of(const char *path)
+/* The output that the end of a file's name tells, behind a dot; NULL: it tells none. */
+static const struct output *output_of(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	const char *slash = strrchr(path, '/'), *dot = strchr(slash ? slash : path, '.');
 
-	return dot ? dot + 1 : "";
+	while (dot && !output_find(dot + 1))
+		dot = strchr(dot + 1, '.');
+	return dot ? output_find(dot + 1) : NULL;
 }
 
 static int choose_output(struct record_options *options)
 {
-	const char *path = options->path, *pprof = ".pb.gz";
-	size_t len = strlen(path);
-	bool several = (options->probes & (options->probes - 1)) != 0;
+	bool standard = strcmp(options->path, "-") == 0;
 
-	if (strcmp(path, "-") == 0 && several)
+	if (standard && (options->probes & (options->probes - 1)) != 0)
 		return usage_error("standard output takes the profile of one probe only", NULL);
-	if (len >= strlen(pprof) && strcasecmp(path + len - strlen(pprof), pprof) == 0) {
-		fprintf(stderr, "stackprobe: not available in this version: %s\n", pprof);
-		return EXIT_FAILED;
-	}
-	options->output = output_find(strcmp(path, "-") == 0 ? "folded" : extension_of(path));
+	options->output = standard ? output_find("folded") : output_of(options->path);
+	options->detail.places = options->output && options->output->places;
 	return options->output
 		       ? GO_ON
-		       : usage_error("a file's name must end in .svg, .folded, .json or .jsonl "
-				     "(or be -)",
-				     path);
+		       : usage_error("a file's name must end in .svg, .folded, .json, .jsonl or "
+				     ".pb.gz (or be -)",
+				     options->path);
 }
 
 static int check(struct record_options *options)
@@ -311,10 +309,10 @@ int record_options_path(const struct record_options *options, enum probe probe, 
 {
 	bool several = (options->probes & (options->probes - 1)) != 0;
 	const struct view_row *view = view_get(probe, options->view);
-	int stem = (int)(extension_of(options->path) - options->path);
-	int len = several ? snprintf(path, bytes, "%.*s%s.%s", stem, options->path,
-				     view ? view->folder : kind_get(probe)->name,
-				     options->path + stem)
+	size_t all = strlen(options->path), end = several ? strlen(options->output->extension) : 0;
+	const char *extension = options->path + all - end;
+	int len = several ? snprintf(path, bytes, "%.*s%s.%s", (int)(all - end), options->path,
+				     view ? view->folder : kind_get(probe)->name, extension)
 			  : snprintf(path, bytes, "%s", options->path);
 
 	return len >= 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;

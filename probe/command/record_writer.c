@@ -69,6 +69,7 @@ static void submit(struct record_writer *writer, struct profile *profile)
 		.profile = profile,
 		.node = TREE_ROOT,
 		.host = writer->core->host,
+		.lines = engine_lines(writer->core->engine),
 		.outputs = {writer->options->output},
 		.done = rendered,
 		.arg = writer,

@@ -6,10 +6,11 @@
 #include "base/cleanup.h"
 
 static const struct output outputs[] = {
-	{"svg", "image/svg+xml", svg_write},
-	{"folded", "text/plain; charset=utf-8", folded_write},
-	{"json", "application/json", json_write},
-	{"jsonl", "application/x-ndjson", jsonl_write},
+	{"svg", "image/svg+xml", .write = svg_write},
+	{"folded", "text/plain; charset=utf-8", .write = folded_write},
+	{"json", "application/json", .write = json_write},
+	{"jsonl", "application/x-ndjson", .write = jsonl_write},
+	{"pb.gz", "application/octet-stream", .write = pprof_write, .places = true, .values = true},
 };
 
 const struct output *output_find(const char *extension)

@@ -10,7 +10,9 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "output/pprof.h"
 #include "probe.h"
+#include "stack/places.h"
 #include "stack/records.h"
 #include "stack/tree.h"
 
@@ -20,16 +22,21 @@ struct profile_meta {
 	const char *count_name; /* unit of the weights: "samples" */
 	const char *event_name; /* of the events, where they are something else than the weight */
 	const char *host;
-	time_t from, until;	  /* 0 = unknown */
-	uint64_t period_ns;	  /* of the sampling, 0 = not sampled by time */
-	uint64_t events, samples; /* fewer samples than events: stacks were thinned … */
-	bool by_bytes;		  /* … or, of memory, drawn by their bytes: then … */
-	uint64_t left_out;	  /* … so many of those drawn were left out, for others to tell */
-	uint64_t lost;		  /* samples that were lost */
-	uint64_t truncated;	  /* weight of stacks that don't reach their root */
-	uint32_t processes;	  /* how many processes are in it */
-	uint32_t recorded;	  /* of these: with stacks that their Java VM recorded */
-	bool icicle;		  /* the picture has its root on top */
+	time_t from, until;	   /* 0 = unknown */
+	int64_t from_ns, until_ns; /* the same, exactly */
+	uint64_t period_ns;	   /* of the sampling, 0 = not sampled by time */
+	uint64_t events, samples;  /* fewer samples than events: stacks were thinned … */
+	bool by_bytes;		   /* … or, of memory, drawn by their bytes: then … */
+	uint64_t left_out;  /* … so many of those drawn were left out, for others to tell */
+	uint64_t lost;	    /* samples that were lost */
+	uint64_t truncated; /* weight of stacks that don't reach their root */
+	uint32_t processes; /* how many processes are in it */
+	uint32_t recorded;  /* of these: with stacks that their Java VM recorded */
+	bool icicle;	    /* the picture has its root on top */
+	const struct pprof_shape *pprof;
+	const struct places
+		*places; /* the source lines of the tree's places; NULL: none are known */
+	enum pprof_labels pprof_labels;
 	enum probe probe;
 	const struct records *records; /* whose the stacks are; NULL: not known */
 };
@@ -41,6 +48,8 @@ struct profile_meta {
 struct output {
 	const char *extension; /* "svg" */
 	const char *content_type;
+	bool places; /* it tells places of one function apart */
+	bool values; /* it has the events beside the weights */
 	int (*write)(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		     struct buf *out);
 };
@@ -68,3 +77,15 @@ int json_write(const struct tree *tree, uint32_t start, const struct profile_met
  * on the thread that stack_id() is for. */
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out);
+
+/* pprof (output/pprof.h); of the tree's places and values all that there is. */
+int pprof_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		struct buf *out);
+
+/*
+ * One of several pprofs that hold a tree's stacks together: those from node *at on (the first one:
+ * TREE_ROOT), as many as the limits allow; *at is where the next one begins, tree_count() at the
+ * end. -EMSGSIZE: the stack there doesn't fit by itself; it is passed over and nothing was written.
+ */
+int pprof_write_part(const struct tree *tree, const struct profile_meta *meta,
+		     const struct pprof_limits *limits, uint32_t *at, struct buf *out);

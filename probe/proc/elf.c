@@ -197,6 +197,8 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 	} else if (strcmp(name, ".eh_frame") == 0 && !(section->sh_flags & SHF_COMPRESSED)) {
 		frames->eh_frame = extent;
 		frames->eh_frame_address = section->sh_addr;
+	} else if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0) {
+		image->has_debug_info = true;
 	} else if (strcmp(name, ".debug_frame") == 0) {
 		frames->debug_frame = extent;
 		frames->debug_frame_deflated = section->sh_flags & SHF_COMPRESSED;
@@ -211,6 +213,8 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 		image->is_go = true;
 	} else if (strcmp(name, ".gnu_debugdata") == 0) {
 		image->gnu_debugdata = extent;
+	} else if (strcmp(name, ".gnu_debugaltlink") == 0) {
+		image->debugaltlink = extent;
 	}
 }
 

@@ -5,7 +5,7 @@
  * what does not hold is left out. Files of other byte orders are refused.
  *
  * Source: System V ABI, ELF-64 object file format; LSB for .eh_frame_hdr and build id notes; GDB's
- * manual ("Separate Debug Files") for .gnu_debuglink.
+ * manual ("Separate Debug Files") for .gnu_debuglink; dwz's for .gnu_debugaltlink.
  */
 #pragma once
 
@@ -62,6 +62,8 @@ struct elf_image {
 	size_t build_id_bytes; /* 0: none */
 	char debuglink[256];   /* "": none */
 	uint32_t debuglink_crc;
+	struct elf_extent debugaltlink; /* a file name with its NUL, then a build id */
+	bool has_debug_info;		/* DWARF's functions and lines may be in it */
 };
 
 /* Reads a regular file. -ENOEXEC not an ELF file of this byte order, -EBADMSG its headers make no

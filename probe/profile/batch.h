@@ -73,4 +73,4 @@ struct batch_result {
 /* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the
  * ledger as well. What a program mapped itself is in the ledger alone. */
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
-		time_t until, struct batch_result *result);
+		int64_t until, struct batch_result *result);

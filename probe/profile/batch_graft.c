@@ -19,12 +19,21 @@ static int64_t below_marker(struct tree *tree, int64_t node, const char *name)
 			: tree_child(tree, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
 }
 
+/* Where it is in its file. `module` is for what the frame then borrows. */
+static void set_place(struct frame *frame, const struct code *code, struct module *module)
+{
+	if (code->place == CODE_FILE &&
+	    symbol_file_locate(code->file, code->address, module, &frame->address))
+		frame->module = module;
+}
+
 static int64_t below_spot(struct grafting *grafting, int64_t node, const struct batch *batch,
 			  uint32_t number)
 {
 	const struct spot *spot = &batch->spots[number];
 	const char *name = batch->text.data + spot->name;
 	uint32_t *known = grafting->numbers ? &grafting->numbers[number] : NULL;
+	struct module module;
 	struct frame frame = {
 		.type = spot->named.type,
 		.name = name,
@@ -37,6 +46,8 @@ static int64_t below_spot(struct grafting *grafting, int64_t node, const struct 
 		return node;
 	if (known && *known)
 		return tree_child_of(grafting->tree, (uint32_t)node, *known - 1);
+	if (grafting->detail.places)
+		set_place(&frame, &spot->code, &module);
 	if (!grafting->whole)
 		detail_apply(grafting->detail.frames, &frame);
 	int64_t added = tree_frame(grafting->tree, &frame);

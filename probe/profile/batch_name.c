@@ -167,7 +167,7 @@ static uint64_t count_unnamed(const struct batch *batch)
 static int destinations_init(struct destinations *to, const struct batch *batch,
 			     struct ledger *ledger)
 {
-	static const struct detail all = {.native_stack = true};
+	static const struct detail all = {.native_stack = true, .places = true};
 
 	*to = (struct destinations){.ledger = ledger};
 	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
@@ -207,7 +207,7 @@ static void name_stacks(struct batch *batch, struct ledger *ledger, struct batch
 }
 
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
-		time_t until, struct batch_result *result)
+		int64_t until, struct batch_result *result)
 {
 	symbolizer_begin(symbolizer);
 	ledger_begin(ledger);

@@ -17,6 +17,7 @@ struct detail {
 	bool thread_frame; /* the thread's name, below its process */
 	bool native_stack; /* a runtime's own frames too */
 	enum frame_detail frames;
+	bool places; /* frames of native code by their place in it, too */
 };
 
 /* Makes of a frame with all that is known of it the one that is seen. */

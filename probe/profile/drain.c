@@ -35,7 +35,7 @@ struct drain {
 	struct buf counted;		  /* struct counted, of the window that is being read */
 	struct naming *naming;		  /* that waits for functions to be read */
 	uint64_t ended_window, swapped_ns;
-	time_t time;
+	int64_t time; /* of loop_real_ns() */
 	struct drain_stats stats;
 };
 
@@ -44,7 +44,7 @@ struct naming {
 	struct job job;
 	struct drain *drain;
 	struct batch *batch;
-	time_t until;
+	int64_t until;
 	struct batch_result result;
 };
 
@@ -122,7 +122,7 @@ void drain_free(struct drain *drain)
 void drain_start(struct drain *drain)
 {
 	drain->started = true;
-	drain->time = time(NULL);
+	drain->time = loop_real_ns();
 	loop_timer_set(drain->setup.loop, &drain->timer, loop_now_ns() + WINDOW_NS);
 }
 
@@ -154,7 +154,7 @@ void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64
 		drain_soon(drain);
 }
 
-time_t drain_time(const struct drain *drain)
+int64_t drain_time(const struct drain *drain)
 {
 	return drain->time;
 }
@@ -430,7 +430,7 @@ static void swap(void *arg)
 		lose(drain, LOSERS_ALL, LOST_READ_FAILED,
 		     window_count(drain->window, drain->ended_window));
 	}
-	drain->time = time(NULL);
+	drain->time = loop_real_ns();
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
 	if (drain->started)
 		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);

@@ -66,7 +66,7 @@ void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64
 void drain_soon(struct drain *drain);
 
 /* When the window read last ended. */
-time_t drain_time(const struct drain *drain);
+int64_t drain_time(const struct drain *drain);
 
 /* The same, CLOCK_MONOTONIC ns; 0: none was read. */
 uint64_t drain_ended_ns(const struct drain *drain);

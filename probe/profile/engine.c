@@ -104,6 +104,7 @@ static int engine_init(struct engine *engine)
 		r = symbolizer_new(&engine->symbolizer);
 	if (r == 0)
 		r = symbol_files_new(&engine->files, setup->foreign);
+	engine->lines = (struct render_lines){engine->files, setup->lines};
 	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
 				setup->urgent, setup->sizes.targets);
@@ -229,4 +230,9 @@ void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg)
 {
 	targets_each(engine->targets, each, arg);
+}
+
+const struct render_lines *engine_lines(const struct engine *engine)
+{
+	return &engine->lines;
 }

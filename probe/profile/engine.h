@@ -27,6 +27,7 @@
 #include "profile/tracer_times.h"
 
 struct engine;
+struct render_lines;
 struct memory_settings; /* profile/tracer_memory.h */
 struct subscriber;
 
@@ -35,6 +36,7 @@ struct engine_setup {
 	struct worker *urgent;	/* looks at processes */
 	struct worker *foreign; /* reads their files */
 	struct worker *bulk;	/* names and renders; never touches what isn't ours */
+	struct worker *lines;	/* reads source lines for what is rendered */
 	struct tracer_sizes sizes;
 };
 
@@ -183,6 +185,9 @@ void engine_refresh(struct engine *engine);
  */
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct heaps_request *request);
+
+/* For render.h. */
+const struct render_lines *engine_lines(const struct engine *engine);
 
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];

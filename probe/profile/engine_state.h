@@ -8,6 +8,7 @@
 #include "profile/allocators.h"
 #include "profile/codes.h"
 #include "profile/engine.h"
+#include "profile/render.h"
 #include "profile/jfr.h"
 #include "profile/sampling.h"
 
@@ -29,6 +30,7 @@ struct engine {
 	struct engine_setup setup;
 	struct tracer *tracer;
 	struct symbol_files *files;
+	struct render_lines lines;
 	struct symbolizer *symbolizer;
 	struct targets *targets;
 	struct codes *codes[CODES_KINDS];

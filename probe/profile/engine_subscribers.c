@@ -59,11 +59,14 @@ static int new_profile(struct subscriber *subscriber, enum probe probe)
 	struct profile *profile;
 	const struct engine *engine = subscriber->engine;
 	bool by_clock = kind_get(probe)->hooks == HOOKS_CLOCK;
-	int r = profile_new(&profile, probe, time(NULL), by_clock ? engine->sampling.period_ns : 0);
+	int r = profile_new(&profile, probe, loop_real_ns(),
+			    by_clock ? engine->sampling.period_ns : 0);
 
-	if (r == 0)
-		subscriber->profiles[probe] = profile;
-	return r;
+	if (r < 0)
+		return r;
+	profile->places = subscriber->subscription.detail.places;
+	subscriber->profiles[probe] = profile;
+	return 0;
 }
 
 static void subscriber_free(struct subscriber *subscriber)
@@ -300,7 +303,6 @@ struct profile *subscriber_take_profile(struct subscriber *subscriber, enum prob
 
 	if (new_profile(subscriber, probe) < 0)
 		return NULL;
-	subscriber->profiles[probe]->from = drain_time(subscriber->engine->drain);
-	subscriber->profiles[probe]->until = subscriber->profiles[probe]->from;
+	subscriber->profiles[probe]->from = subscriber->profiles[probe]->until = old->until;
 	return old;
 }

@@ -255,7 +255,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct heaps_request *request)
 {
 	struct heaps_request asked = *request;
-	time_t since = heaps_since(engine->heaps);
+	int64_t since = heaps_since(engine->heaps);
 
 	if (!subscriber->profiles[PROBE_MEM_GLIBC])
 		return -ENOENT;

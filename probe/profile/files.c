@@ -18,6 +18,8 @@
 struct files {
 	const struct files_setup *setup;
 	struct profile *profile;
+	struct profile
+		*plain; /* of multi_instance: the same without places, whose nodes are meant */
 	struct params params;
 	void (*done)(void *arg, const struct files_result *result);
 	void *arg;
@@ -100,6 +102,7 @@ static void finish(struct files *files)
 		log_error("%s", result->last);
 	files->done(files->arg, result);
 	profile_unref(files->profile);
+	profile_unref(files->plain);
 	free(files->processes);
 	free(files);
 }
@@ -225,7 +228,7 @@ static void rendered(void *arg, struct render *render)
 	writing->roots = files->setup->roots;
 	writing->params = files->params;
 	writing->probe = folder_of(files);
-	writing->until = files->profile->until;
+	writing->until = (time_t)(files->profile->until / (int64_t)NS_PER_S);
 	writing->weight = render->total;
 	writing->of_all = !files->params.multi_instance;
 	if (!writing->of_all) {
@@ -243,7 +246,7 @@ static void rendered(void *arg, struct render *render)
 static int render_next(struct files *files)
 {
 	struct render question = {
-		.profile = files->profile,
+		.profile = files->plain ? files->plain : files->profile,
 		.node = files->params.multi_instance ? files->processes[files->next].node
 						     : TREE_ROOT,
 		.icicle = files->params.icicle,
@@ -281,8 +284,11 @@ static void listing_run(struct job *job)
 	struct files *files = listing->files;
 
 	listing->count = 1;
-	if (files->params.multi_instance)
-		listing->count = profile_processes(files->profile, &files->processes);
+	if (!files->params.multi_instance)
+		return;
+	listing->count = render_copy(files->profile, false, &files->plain);
+	if (listing->count == 0)
+		listing->count = profile_processes(files->plain, &files->processes);
 }
 
 static void listing_done(struct job *job, bool finished)

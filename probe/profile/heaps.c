@@ -30,7 +30,7 @@ struct heaps {
 	struct mapped *mapped;
 	bool running;
 	uint64_t since_ns;
-	time_t since;
+	int64_t since;	  /* of loop_real_ns() */
 	uint64_t read_ns; /* submitted last */
 	struct job clearing;
 	bool clears, clears_again;
@@ -82,7 +82,7 @@ struct ledger *heaps_ledger(const struct heaps *heaps)
 	return heaps->ledger;
 }
 
-time_t heaps_since(const struct heaps *heaps)
+int64_t heaps_since(const struct heaps *heaps)
 {
 	return heaps->running ? heaps->since : 0;
 }
@@ -90,7 +90,7 @@ time_t heaps_since(const struct heaps *heaps)
 void heaps_start(struct heaps *heaps, uint64_t since_ns)
 {
 	heaps->running = true;
-	heaps->since = time(NULL);
+	heaps->since = loop_real_ns();
 	heaps->since_ns = heaps->read_ns = since_ns;
 }
 

@@ -47,8 +47,8 @@ struct heaps_request {
 	uint32_t subscribers; /* processes that these want */
 	struct detail detail;
 	struct holding_filter filter;
-	uint64_t named_ns;  /* what came later is left out where its stack has no names yet */
-	time_t from, until; /* of the profiles */
+	uint64_t named_ns;   /* what came later is left out where its stack has no names yet */
+	int64_t from, until; /* of the profiles, of loop_real_ns() */
 	uint64_t lost[VIEWS];
 	/* Gets 0 or a negative errno, and a profile for each view that was asked for: those that it
 	 * leaves are dropped afterwards. NULL: nobody is told. */
@@ -67,7 +67,7 @@ void heaps_sweep(struct heaps *heaps);
 void heaps_window_ended(struct heaps *heaps);
 
 /* When the probe began to run; 0: it doesn't. */
-time_t heaps_since(const struct heaps *heaps);
+int64_t heaps_since(const struct heaps *heaps);
 
 struct heaps_stats {
 	uint64_t entries;      /* in the kernel's map, by the last reading */

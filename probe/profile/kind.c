@@ -12,12 +12,23 @@
 #define NO_WAITING  "threads that wait already when it starts have no stack"
 #define NO_COPIES   "copies of anonymous pages at a write aren't told"
 
+#define ALLOCATED                                                                                  \
+	{                                                                                          \
+		.values = {{"alloc_objects", "count", PPROF_EVENTS},                               \
+			   {"alloc_space", "bytes", PPROF_WEIGHT}},                                \
+		.period_type = "space", .period_unit = "bytes"                                     \
+	}
+
 static const struct kind kinds[PROBE_COUNT] = {
 	[PROBE_ONCPU] = {.name = "oncpu",
 			 .title = "On-CPU Time Flame Graph",
 			 .count_name = "samples",
 			 .built = true,
 			 .hooks = HOOKS_CLOCK,
+			 .pprof = {.values = {{"samples", "count", PPROF_WEIGHT},
+					      {"cpu", "nanoseconds", PPROF_PERIODS}},
+				   .period_type = "cpu",
+				   .period_unit = "nanoseconds"},
 			 .needs = {{CAN_KNOW_TYPES},
 				   {CAN_LOCK_MEMORY},
 				   {CAN_RAW_TRACEPOINT},
@@ -39,6 +50,10 @@ static const struct kind kinds[PROBE_COUNT] = {
 			  .unit = 1000, /* ns */
 			  .event_name = "waits",
 			  .event_title = "Off-CPU Waits Flame Graph",
+			  .pprof = {.values = {{"waits", "count", PPROF_EVENTS},
+					       {"off_cpu", "nanoseconds", PPROF_WEIGHT, 1000}},
+				    .period_type = "",
+				    .period_unit = ""},
 			  .needs = {{CAN_KNOW_TYPES},
 				    {CAN_LOCK_MEMORY},
 				    {CAN_RAW_TRACEPOINT},
@@ -61,6 +76,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 		       .hooks = HOOKS_FAULTS,
 		       .event_name = "faults",
 		       .event_title = "Page Faults",
+		       .pprof = ALLOCATED,
 		       .needs = {{CAN_KNOW_TYPES},
 				 {CAN_LOCK_MEMORY},
 				 {CAN_RAW_TRACEPOINT},
@@ -84,6 +100,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 			     .hooks = HOOKS_CALLS,
 			     .event_name = "objects",
 			     .event_title = "Allocated Objects",
+			     .pprof = ALLOCATED,
 			     .needs = {{CAN_KNOW_TYPES},
 				       {CAN_LOCK_MEMORY},
 				       {CAN_RAW_TRACEPOINT},

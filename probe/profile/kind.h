@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "output/pprof.h"
 #include "probe.h"
 #include "profile/capability.h"
 
@@ -41,6 +42,7 @@ struct kind {
 	uint64_t unit;		/* so much of the kernel's weight is one of that unit; 0: 1 */
 	const char *event_name; /* what is counted beside the weight; NULL: nothing is */
 	const char *event_title;
+	struct pprof_shape pprof;
 	struct kind_need needs[KIND_NEEDS_MAX];
 };
 

@@ -14,8 +14,8 @@ struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
 	struct subscriber *subscriber;
-	bool armed; /* its time counts, since then */
-	time_t began;
+	bool armed;    /* its time counts, since then */
+	int64_t began; /* of loop_real_ns() */
 	uint64_t began_ns;
 	struct loop_timer end;
 };
@@ -82,6 +82,7 @@ static void show(struct ondemand *ondemand, struct profile *profile)
 		.icicle = ondemand->request.icicle,
 		.events = ondemand->request.events,
 		.host = setup->host,
+		.lines = engine_lines(setup->engine),
 		.outputs = {ondemand->request.output},
 		.done = rendered,
 		.arg = ondemand,
@@ -145,7 +146,7 @@ static void armed(void *arg)
 	struct ondemand *ondemand = arg;
 
 	ondemand->armed = true;
-	ondemand->began = time(NULL);
+	ondemand->began = loop_real_ns();
 	ondemand->began_ns = loop_now_ns();
 	loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
 		       loop_now_ns() + ondemand->request.seconds * NS_PER_S);

@@ -14,7 +14,7 @@
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
 #define RECORDS_MAX    (256u * 1024)
 
-int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t period_ns)
+int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns)
 {
 	_cleanup_profile_ struct profile *profile = calloc(1, sizeof(*profile));
 
@@ -28,7 +28,7 @@ int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t pe
 		return r;
 	profile->probe = probe;
 	profile->from = profile->until = from;
-	profile->from_ns = loop_now_ns();
+	profile->began_ns = loop_now_ns();
 	profile->period_ns = period_ns;
 	*ret = TAKE_PTR(profile);
 	return 0;
@@ -65,11 +65,11 @@ int64_t profile_thread(struct profile *profile, const struct record_who *who, bo
 			  strnlen(who->thread, sizeof(who->thread)));
 }
 
-void profile_set_until(struct profile *profile, time_t until)
+void profile_set_until(struct profile *profile, int64_t until)
 {
 	profile->until = until;
 	if (until < profile->from)
-		profile->from = until - (time_t)((loop_now_ns() - profile->from_ns) / NS_PER_S);
+		profile->from = until - (int64_t)(loop_now_ns() - profile->began_ns);
 }
 
 bool profile_is_jfr(const struct profile *profile, int pid)
@@ -168,7 +168,13 @@ int64_t profile_processes(const struct profile *profile, struct profile_process 
 	return (int64_t)list.count;
 }
 
-int profile_select(struct profile **ret, const struct profile *from, int pid)
+void profile_drop_places(struct profile *profile)
+{
+	profile->places = false;
+	tree_drop_places(profile->tree);
+}
+
+int profile_select(struct profile **ret, const struct profile *from, int pid, bool places)
 {
 	_cleanup_free_ struct profile_process *processes = NULL;
 	_cleanup_profile_ struct profile *selected = NULL;
@@ -179,6 +185,9 @@ int profile_select(struct profile **ret, const struct profile *from, int pid)
 	int r = profile_new(&selected, from->probe, from->from, from->period_ns);
 	if (r < 0)
 		return r;
+	selected->places = places && from->places;
+	if (!selected->places)
+		profile_drop_places(selected);
 	selected->view = from->view;
 	selected->until = from->until;
 	selected->weight = from->weight;
@@ -256,8 +265,10 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 						    : kind_get(profile->probe)->count_name,
 		.event_name = profile->shows_events ? NULL : row->event_name,
 		.host = host,
-		.from = profile->from,
-		.until = profile->until,
+		.from = (time_t)(profile->from / (int64_t)NS_PER_S),
+		.until = (time_t)(profile->until / (int64_t)NS_PER_S),
+		.from_ns = profile->from,
+		.until_ns = profile->until,
 		.period_ns = profile->period_ns,
 		.events = profile->events,
 		.samples = profile->samples,
@@ -266,6 +277,7 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.lost = profile->lost + profile->refused,
 		.truncated = truncated_weight(profile->tree, start),
 		.processes = count > 0 ? (uint32_t)count : 0,
+		.pprof = row->pprof,
 		.recorded = count_jfr(profile, start, processes, count),
 		.probe = profile->probe,
 		.records = profile->records,

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "output/output.h"
 #include "probe.h"
@@ -27,13 +26,14 @@ struct profile {
 	struct tree *tree;
 	struct records *records; /* whose the tree's stacks are */
 	enum probe probe;
-	enum view view; /* VIEW_ALL, unless it is set */
-	time_t from, until;
-	uint64_t from_ns; /* of loop_now_ns(), about: `from` is by a clock that may be set */
+	enum view view;	     /* VIEW_ALL, unless it is set */
+	int64_t from, until; /* of loop_real_ns() */
+	uint64_t began_ns;   /* of loop_now_ns(), about: `from` is by a clock that may be set */
 	uint64_t period_ns;
 	uint64_t weight;	  /* in the probe's unit, of the whole tree */
 	uint64_t events, samples; /* what was to be sampled, and the stacks taken for it: fewer
 				     where the guard thinned them */
+	bool places;		  /* frames of native code by their place in it, too */
 	bool shows_events;	  /* the tree's weights are events */
 	uint64_t left_out;	  /* events by the guard: those that were taken stand for them */
 	uint64_t lost;		  /* samples lost meanwhile */
@@ -43,7 +43,7 @@ struct profile {
 };
 
 /* With one reference. -ENOMEM */
-int profile_new(struct profile **ret, enum probe probe, time_t from, uint64_t period_ns);
+int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns);
 struct profile *profile_ref(struct profile *profile);
 void profile_unref(struct profile *profile);
 static inline void profile_unrefp(struct profile **profile)
@@ -57,7 +57,7 @@ static inline void profile_unrefp(struct profile **profile)
 int64_t profile_thread(struct profile *profile, const struct record_who *who, bool thread_frame);
 
 /* It has what was until then. Where the clock was set back meanwhile, `from` follows it. */
-void profile_set_until(struct profile *profile, time_t until);
+void profile_set_until(struct profile *profile, int64_t until);
 
 /* Adds `more` to `profile`, its time included. -ENOSPC, -ENOMEM: a part was added. */
 int profile_merge(struct profile *profile, const struct profile *more);
@@ -77,8 +77,13 @@ int64_t profile_processes(const struct profile *profile, struct profile_process 
 bool profile_is_jfr(const struct profile *profile, int pid);
 void profile_tell_jfr(struct profile *profile, int pid);
 
-/* A profile of just the processes with that pid. -ENOMEM, -ENOSPC */
-int profile_select(struct profile **ret, const struct profile *from, int pid);
+/* A profile of just the processes with that pid, without places unless `places`.
+ * -ENOMEM, -ENOSPC */
+int profile_select(struct profile **ret, const struct profile *from, int pid, bool places);
+
+/* Of an empty profile: what it gets from now on has functions and lines only, as pictures show
+ * them. */
+void profile_drop_places(struct profile *profile);
 
 /* Its events take the place of its weights. */
 void profile_show_events(struct profile *profile);

@@ -90,6 +90,10 @@ static int show(struct reading *reading, enum view view, const struct holdings *
 
 	if (r < 0)
 		return r;
+	if (reading->detail.places)
+		profile->places = true;
+	else
+		profile_drop_places(profile);
 	profile->view = view;
 	profile->until = reading->until;
 	profile->lost = reading->lost[view];

@@ -20,7 +20,7 @@ struct reading {
 	uint32_t views;	    /* 1 << enum view */
 	struct detail detail;
 	struct holding_filter filter; /* its pid is in holder.shown */
-	time_t from, until;
+	int64_t from, until;
 	uint64_t lost[VIEWS]; /* objects that found no room among what is held */
 	struct ledger *ledger;
 

@@ -3,66 +3,100 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "symbol/file_lines.h"
 
-#define CONTENT_MAX (256u * 1024 * 1024)
+#define CONTENT_MAX    (256u * 1024 * 1024)
+#define LINES_LIMIT_MS 3000
 
-/* A copy, for a profile is shared. */
-static int copy(const struct profile *from, struct profile **ret)
+int render_copy(const struct profile *from, bool places, struct profile **ret)
 {
 	_cleanup_profile_ struct profile *made = NULL;
 	int r = profile_new(&made, from->probe, from->from, from->period_ns);
 
-	if (r == 0) {
-		made->view = from->view;
-		r = profile_merge(made, from);
+	if (r < 0)
+		return r;
+	made->view = from->view;
+	made->places = places && from->places;
+	if (!made->places)
+		profile_drop_places(made);
+	r = profile_merge(made, from);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(made);
+	return 0;
+}
+
+static bool wants_places(const struct render *render)
+{
+	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++) {
+		if (render->outputs[i] && render->outputs[i]->places)
+			return true;
 	}
-	if (r == 0)
-		*ret = TAKE_PTR(made);
-	return r;
+	return false;
+}
+
+/* With what was before it: one after the other, by the newest one's clock. */
+static int merge(const struct render *render, bool places, struct profile **ret)
+{
+	const struct profile *newest = render->profile;
+	_cleanup_profile_ struct profile *merged = NULL;
+	int64_t from = newest->from;
+	int r = render_copy(newest, places, &merged);
+
+	for (int i = 0; r == 0 && i < RENDER_BEFORE_MAX && render->before[i]; i++) {
+		const struct profile *before = render->before[i];
+
+		r = profile_merge(merged, before);
+		from -= before->until - before->from;
+	}
+	if (r < 0)
+		return r;
+	merged->until = newest->until;
+	merged->from = from;
+	*ret = TAKE_PTR(merged);
+	return 0;
 }
 
 static int prepare(const struct render *render, struct profile **made)
 {
 	const struct profile *from = render->profile;
 	_cleanup_profile_ struct profile *merged = NULL;
+	bool places = wants_places(render);
 	int r = 0;
 
-	if (render->before) {
-		r = copy(from, &merged);
-		if (r == 0)
-			r = profile_merge(merged, render->before);
-		if (r == 0) { /* one after the other, by the newer one's clock */
-			merged->until = from->until;
-			merged->from = from->from - (render->before->until - render->before->from);
-		}
+	if (render->before[0]) {
+		r = merge(render, places, &merged);
 		from = merged;
 	}
 	if (r == 0 && render->pid)
-		r = profile_select(made, from, render->pid);
+		r = profile_select(made, from, render->pid, places);
 	else if (r == 0)
 		*made = TAKE_PTR(merged);
-	if (r == 0 && render->events && !*made)
-		r = copy(from, made);
+	if (r == 0 && !*made && (render->events || (from->places && !places)))
+		r = render_copy(from, places, made);
 	if (r == 0 && render->events)
 		profile_show_events(*made);
 	return r;
 }
 
-static void run(struct job *job)
+static const struct profile *shown(const struct render *render)
 {
-	struct render *render = (struct render *)job;
-	_cleanup_profile_ struct profile *made = NULL;
+	return render->made ? render->made : render->profile;
+}
+
+static void write_all(struct render *render)
+{
+	const struct profile *profile = shown(render);
 	struct profile_meta meta;
 
-	render->error = prepare(render, &made);
-	if (render->error)
-		return;
-	const struct profile *profile = made ? made : render->profile;
 	render->error = tree_weigh(profile->tree, render->node, &render->total);
 	profile_describe(profile, render->node, render->host, &meta);
 	meta.icicle = render->icicle;
+	meta.places = render->places;
+	meta.pprof_labels = render->labels;
 	for (int i = 0; i < RENDER_OUTPUTS_MAX && render->error == 0; i++) {
 		if (!render->outputs[i])
 			continue;
@@ -73,24 +107,100 @@ static void run(struct job *job)
 	}
 }
 
+static void run(struct job *job)
+{
+	struct render *render = (struct render *)job;
+
+	if (render->step == RENDER_BEGINS)
+		render->error = prepare(render, &render->made);
+	if (render->error == 0 && render->step == RENDER_BEGINS && render->lines &&
+	    wants_places(render)) {
+		render->error = places_new(&render->places, shown(render)->tree);
+		render->step = RENDER_PREPARED;
+		return;
+	}
+	if (render->error == 0)
+		write_all(render);
+	render->step = RENDER_WRITTEN;
+}
+
+static void submit(struct render *render);
+
+/* The lines are there, as many as there are. */
+static void lines_read_passed(void *arg)
+{
+	submit(arg);
+}
+
+/* What isn't found has no lines. */
+static void find_lines(struct render *render)
+{
+	struct places *places = render->places;
+	_cleanup_free_ struct lines_wish *wishes = calloc(places->count + 1, sizeof(*wishes));
+	int r = wishes ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < places->count; i++) {
+		struct places_file *file = &places->files[i];
+
+		wishes[i] = (struct lines_wish){file->module, file->addresses, file->count,
+						&file->lines};
+	}
+	if (r == 0 && places->count)
+		r = symbol_files_read_lines(render->lines->files, render->lines->worker, wishes,
+					    places->count, LINES_LIMIT_MS, render->sparing,
+					    lines_read_passed, render);
+	if (r < 0 || !places->count)
+		submit(render);
+}
+
+/* What the job has goes on as another one: its second half. */
+static void go_on(struct render *first)
+{
+	struct render *second = malloc(sizeof(*second));
+
+	if (!second) {
+		first->error = -ENOMEM;
+		first->done(first->arg, first);
+		return;
+	}
+	*second = *first;
+	first->profile = first->made = NULL;
+	memset(first->before, 0, sizeof(first->before));
+	first->places = NULL;
+	find_lines(second);
+}
+
 static void done(struct job *job, bool finished)
 {
 	struct render *render = (struct render *)job;
 
 	if (!finished) /* no thread could be started */
 		render->error = -EAGAIN;
-	render->done(render->arg, render);
+	if (render->error == 0 && render->step == RENDER_PREPARED)
+		go_on(render);
+	else
+		render->done(render->arg, render);
 }
 
 static void free_render(struct job *job)
 {
 	struct render *render = (struct render *)job;
 
+	places_free(render->places);
+	profile_unref(render->made);
 	profile_unref(render->profile);
-	profile_unref(render->before);
+	for (int i = 0; i < RENDER_BEFORE_MAX; i++)
+		profile_unref(render->before[i]);
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
 		buf_done(&render->content[i]);
 	free(render);
+}
+
+static void submit(struct render *render)
+{
+	render->job =
+		(struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
+	worker_submit(render->bulk, &render->job);
 }
 
 int render_submit(struct worker *bulk, const struct render *question)
@@ -100,12 +210,12 @@ int render_submit(struct worker *bulk, const struct render *question)
 	if (!render)
 		return -ENOMEM;
 	*render = *question;
-	render->job =
-		(struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
+	render->bulk = bulk;
 	profile_ref(render->profile);
-	profile_ref(render->before);
+	for (int i = 0; i < RENDER_BEFORE_MAX; i++)
+		profile_ref(render->before[i]);
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
 		render->content[i] = (struct buf)BUF_INIT(CONTENT_MAX);
-	worker_submit(bulk, &render->job);
+	submit(render);
 	return 0;
 }

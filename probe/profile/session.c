@@ -13,10 +13,12 @@
 static int reconcile(struct session *session, char *why, size_t why_bytes);
 static void period_ends(void *arg);
 
-int session_new(struct session **ret, const struct session_setup *setup)
+int session_new(struct session **ret, const struct session_setup *setup, char *why,
+		size_t why_bytes)
 {
 	struct session *session = calloc(1, sizeof(*session));
 
+	snprintf(why, why_bytes, "no memory");
 	if (!session)
 		return -ENOMEM;
 	session->setup = *setup;
@@ -24,9 +26,20 @@ int session_new(struct session **ret, const struct session_setup *setup)
 	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
 	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
 					setup->retention};
-	if (cleaner_new(&session->cleaner, &cleaner) < 0) {
-		free(session);
-		return -ENOMEM;
+	struct uploads_setup uploads = {
+		.loop = setup->loop,
+		.bulk = setup->files.bulk,
+		.foreign = setup->files.foreign,
+		.lines = engine_lines(setup->engine),
+		.options = setup->upload,
+		.host = setup->files.host,
+	};
+	int r = cleaner_new(&session->cleaner, &cleaner);
+	if (r == 0)
+		r = uploads_new(&session->uploads, &uploads, why, why_bytes);
+	if (r < 0) {
+		session_free(session);
+		return r;
 	}
 	*ret = session;
 	return 0;
@@ -37,10 +50,14 @@ void session_free(struct session *session)
 	if (!session)
 		return;
 	loop_timer_cancel(session->setup.loop, &session->period);
+	loop_timer_cancel(session->setup.loop, &session->window);
 	if (session->subscriber)
 		engine_unsubscribe(session->setup.engine, session->subscriber);
-	for (int i = 0; i < PROBE_COUNT; i++)
+	for (int i = 0; i < PROBE_COUNT; i++) {
 		profile_unref(session->previous[i]);
+		profile_unref(session->collected[i]);
+	}
+	uploads_free(session->uploads);
 	cleaner_free(session->cleaner);
 	if (session->told)
 		spec_done(&session->wanted);
@@ -152,6 +169,7 @@ static void stop(struct session *session)
 	log_probes(subscriber_probes(session->subscriber), "disabled");
 	engine_unsubscribe(session->setup.engine, session->subscriber);
 	session->subscriber = NULL;
+	session_arm_window(session, false);
 	log_info("flamegraph stopped");
 }
 
@@ -185,6 +203,9 @@ static void closed_window(void *arg)
 		session_rotate(session, UINT32_MAX);
 		stop(session);
 	} else if (!params_equal(&session->applied, &session->wanted.params)) {
+		/* What begins now has that rate from its begin; a failure is told below. */
+		engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params),
+				  why, sizeof(why));
 		session_rotate(session, UINT32_MAX);
 		change_params(session);
 	} else if (!session->period.active) { /* it was to stop, and goes on after all */
@@ -225,6 +246,7 @@ static int start(struct session *session, char *why, size_t why_bytes)
 	session->applied = session->wanted.params;
 	tell_java(session, &session->applied);
 	arm_period(session, loop_now_ns());
+	session_arm_window(session, true);
 	log_info("flamegraph started, a sample each %.3f ms",
 		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);
 	log_probes(subscriber_probes(session->subscriber), "enabled");
@@ -296,7 +318,7 @@ static void undo(struct session *session)
 int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes)
 {
 	struct spec before = session->wanted;
-	bool told = session->told;
+	bool told = session->told, collected = session->subscriber;
 
 	if (session->closed) {
 		snprintf(why, why_bytes, "the daemon is stopping");
@@ -322,6 +344,9 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 	if (told)
 		spec_done(&before);
 	cleaner_set_folders(session->cleaner, spec->params.svg_dir, spec->params.flame_dir);
+	if (!told || !params_upload_equal(&before.params, &spec->params))
+		uploads_apply(session->uploads, &spec->params);
+	session_arm_window(session, !collected);
 	return 0;
 }
 
@@ -363,10 +388,26 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg)
 	session->closed = done;
 	session->closed_arg = arg;
 	session->wanted.running = false;
+	uploads_hurry(session->uploads);
 	loop_timer_cancel(session->setup.loop, &session->period);
 	if (session->subscriber && !session->closing)
 		close_window(session);
 	session_check_closed(session);
+}
+
+int session_set_upload(struct session *session, const struct upload_options *options, char *why,
+		       size_t why_bytes)
+{
+	int r = uploads_set_options(session->uploads, options, why, why_bytes);
+
+	if (r == 0)
+		session_arm_window(session, false);
+	return r;
+}
+
+void session_uploads_status(const struct session *session, struct upload_status *status)
+{
+	uploads_status(session->uploads, status);
 }
 
 void session_set_retention(struct session *session, const struct retention_limits *limits)

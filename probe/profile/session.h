@@ -12,6 +12,7 @@
 #include "profile/engine.h"
 #include "profile/files.h"
 #include "profile/spec.h"
+#include "profile/uploads.h"
 #include "profile/view.h"
 
 struct session;
@@ -21,10 +22,12 @@ struct session_setup {
 	struct engine *engine;
 	struct files_setup files; /* borrowed contents live as long as the session */
 	struct retention_limits retention;
+	const struct upload_options *upload; /* copied */
 };
 
-/* -ENOMEM */
-int session_new(struct session **ret, const struct session_setup *setup);
+/* -ENOMEM, or what uploads_new() says, with a sentence in `why`. */
+int session_new(struct session **ret, const struct session_setup *setup, char *why,
+		size_t why_bytes);
 void session_free(struct session *session);
 
 /*
@@ -66,6 +69,11 @@ void session_cancel_fetches(struct session *session);
 
 /* Stops, writes what is there, and calls done(arg) when all is written. */
 void session_close(struct session *session, void (*done)(void *arg), void *arg);
+
+/* Other options for uploads: negative errno and a sentence; those before count on. */
+int session_set_upload(struct session *session, const struct upload_options *options, char *why,
+		       size_t why_bytes);
+void session_uploads_status(const struct session *session, struct upload_status *status);
 
 /* Other limits for what is kept. */
 void session_set_retention(struct session *session, const struct retention_limits *limits);

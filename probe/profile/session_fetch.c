@@ -47,6 +47,7 @@ static void fetch_read(void *arg, int error, struct profile *profiles[VIEWS])
 		.icicle = asked->icicle,
 		.events = asked->events,
 		.host = fetch->session->setup.files.host,
+		.lines = engine_lines(fetch->session->setup.engine),
 		.outputs = {asked->output},
 		.done = fetch_rendered,
 		.arg = fetch,
@@ -85,6 +86,8 @@ static void fetch_drained(void *arg)
 	struct profile *current =
 		session->subscriber ? subscriber_profile(session->subscriber, asked->probe) : NULL;
 	struct profile *previous = session->previous[asked->probe];
+	struct profile *collected = session->collected[asked->probe];
+	const struct profile *first = collected ? collected : current;
 	struct render question = {
 		.profile = current ? current : previous,
 		.pid = asked->pid,
@@ -92,13 +95,16 @@ static void fetch_drained(void *arg)
 		.icicle = asked->icicle,
 		.events = asked->events,
 		.host = session->setup.files.host,
+		.lines = engine_lines(session->setup.engine),
 		.outputs = {asked->output},
 		.done = fetch_rendered,
 		.arg = fetch,
 	};
 
-	if (current && loop_now_ns() - current->from_ns < SHORT_PERIOD_S * NS_PER_S)
-		question.before = previous;
+	if (current)
+		question.before[0] = collected;
+	if (current && loop_now_ns() - first->began_ns < SHORT_PERIOD_S * NS_PER_S)
+		question.before[collected ? 1 : 0] = previous;
 	int r = question.profile ? render_submit(session->setup.files.bulk, &question) : -ENOENT;
 	if (r < 0)
 		fetch_finish(fetch, r, NULL);

@@ -10,10 +10,24 @@
 #include "base/log.h"
 #include "profile/kind.h"
 
+static void uploaded(void *arg)
+{
+	struct session *session = arg;
+
+	session->writing--;
+	session_check_closed(session);
+}
+
 void session_check_closed(struct session *session)
 {
 	if (!session->closed || session->writing || session->closing || session->subscriber)
 		return;
+	if (!session->uploads_closed) {
+		session->writing++; /* until then */
+		session->uploads_closed = true;
+		uploads_close(session->uploads, uploaded, session);
+		return;
+	}
 	void (*closed)(void *arg) = TAKE_PTR(session->closed);
 	closed(session->closed_arg);
 }
@@ -118,7 +132,7 @@ void session_rotate(struct session *session, uint32_t probes)
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (!(probes & 1u << probe) || !subscriber_profile(session->subscriber, probe))
 			continue;
-		struct profile *profile = subscriber_take_profile(session->subscriber, probe);
+		struct profile *profile = session_take_period(session, probe);
 		if (!profile) {
 			log_error("no memory for a new period of %s; it goes on in the old one",
 				  kind_get(probe)->name);

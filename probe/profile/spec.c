@@ -39,6 +39,7 @@ void params_detail(const struct params *params, struct detail *detail)
 		.thread_frame = params->thread_frame,
 		.native_stack = params->native_stack,
 		.frames = (enum frame_detail)params->frame_detail,
+		.places = true,
 	};
 }
 
@@ -86,7 +87,12 @@ bool params_equal(const struct params *a, const struct params *b)
 	       a->offcpu_state == b->offcpu_state && a->offcpu_split == b->offcpu_split &&
 	       a->offcpu_depth == b->offcpu_depth && a->aggregate_by_cpu == b->aggregate_by_cpu &&
 	       a->mem_fault_bytes == b->mem_fault_bytes &&
-	       a->mem_sample_bytes == b->mem_sample_bytes &&
-	       strcmp(a->pyroscope_server, b->pyroscope_server) == 0 &&
-	       strcmp(a->svg_dir, b->svg_dir) == 0 && strcmp(a->flame_dir, b->flame_dir) == 0;
+	       a->mem_sample_bytes == b->mem_sample_bytes && strcmp(a->svg_dir, b->svg_dir) == 0 &&
+	       strcmp(a->flame_dir, b->flame_dir) == 0;
+}
+
+bool params_upload_equal(const struct params *a, const struct params *b)
+{
+	return strcmp(a->pyroscope_server, b->pyroscope_server) == 0 &&
+	       a->pyroscope_api == b->pyroscope_api;
 }

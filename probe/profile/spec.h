@@ -32,6 +32,12 @@ enum java_source {
 	JAVA_JFR,
 };
 
+/* How a server has its profiles. */
+enum pyroscope_api {
+	PYROSCOPE_PUSH,	  /* push.v1 with pprof */
+	PYROSCOPE_INGEST, /* folded text to /ingest, of old servers */
+};
+
 /* Of the feature /sched. */
 struct sched_params {
 	int64_t min_us;
@@ -60,6 +66,7 @@ struct params {
 	int64_t aggregate_by_cpu;
 	int64_t mem_fault_bytes, mem_sample_bytes; /* of so many one is taken; 0: each */
 	char pyroscope_server[SPEC_SERVER_MAX];
+	int64_t pyroscope_api; /* enum pyroscope_api */
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];
 	struct sched_params sched;
@@ -89,5 +96,9 @@ void params_offcpu(const struct params *params, struct offcpu_settings *settings
 /* How page faults and allocations are drawn. */
 void params_memory(const struct params *params, struct memory_settings *settings);
 
-/* Whether two sets of params make the same profiles and files. */
+/* Whether two sets of params make the same profiles and files. Where these are uploaded to is
+ * nothing of theirs. */
 bool params_equal(const struct params *a, const struct params *b);
+
+/* Whether these say the same of uploads: where to, and how. */
+bool params_upload_equal(const struct params *a, const struct params *b);

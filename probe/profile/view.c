@@ -8,17 +8,26 @@
 
 #include "profile/kind.h"
 
+static const struct pprof_shape inuse = {
+	.values = {{"inuse_objects", "count", PPROF_EVENTS},
+		   {"inuse_space", "bytes", PPROF_WEIGHT}},
+	.period_type = "space",
+	.period_unit = "bytes",
+};
+
 static const struct view_row rows[PROBE_COUNT][VIEWS] = {
 	[PROBE_MEM_GLIBC] = {[VIEW_INUSE] = {.name = "inuse",
 					     .folder = "mem_glibc-inuse",
 					     .title = "Memory In Use",
 					     .event_name = "objects",
-					     .event_title = "Objects In Use"},
+					     .event_title = "Objects In Use",
+					     .pprof = &inuse},
 			     [VIEW_MMAP] = {.name = "mmap",
 					    .folder = "mem_glibc-mmap",
 					    .title = "Mapped Memory",
 					    .event_name = "mappings",
-					    .event_title = "Mappings"}},
+					    .event_title = "Mappings",
+					    .pprof = &inuse}},
 };
 
 static struct view_row all[PROBE_COUNT];
@@ -33,7 +42,8 @@ static void make_all(void)
 					       .folder = kind->name,
 					       .title = kind->title,
 					       .event_name = kind->event_name,
-					       .event_title = kind->event_title};
+					       .event_title = kind->event_title,
+					       .pprof = &kind->pprof};
 	}
 }
 

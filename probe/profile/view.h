@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "output/pprof.h"
 #include "probe.h"
 
 enum view { VIEW_ALL, VIEW_INUSE, VIEW_MMAP, VIEWS };
@@ -16,6 +17,7 @@ struct view_row {
 	const char *title;	/* of its pictures */
 	const char *event_name; /* as struct kind's */
 	const char *event_title;
+	const struct pprof_shape *pprof;
 };
 
 /* NULL: the probe has no such view. VIEW_ALL: each has, by its kind. */

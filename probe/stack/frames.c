@@ -2,6 +2,7 @@
 #include "stack/frames.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,16 @@ struct entry {
 	uint32_t name, file;
 	uint32_t line;
 	uint16_t type, signature_len;
+	uint32_t module, zero; /* 0: it has no place */
+	uint64_t address;
 };
 
 struct frames {
 	struct entry *entries;
 	size_t count, capacity;
+	bool without_places;
 	struct intern *texts;
+	struct modules *modules;
 	struct map *numbers; /* struct entry -> uint32_t */
 };
 
@@ -40,6 +45,8 @@ int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
 	if (r == 0)
 		r = intern_add(frames->texts, "", 0) == NO_FILE ? 0 : -ENOMEM;
 	if (r == 0)
+		r = modules_new(&frames->modules, frames->texts, max);
+	if (r == 0)
 		r = map_new(&frames->numbers, sizeof(struct entry), sizeof(uint32_t), max);
 	if (r < 0)
 		return r;
@@ -51,6 +58,7 @@ void frames_free(struct frames *frames)
 {
 	if (!frames)
 		return;
+	modules_free(frames->modules);
 	intern_free(frames->texts);
 	map_free(frames->numbers);
 	free(frames->entries);
@@ -75,23 +83,40 @@ static int reserve(struct frames *frames)
 	return 0;
 }
 
+void frames_drop_places(struct frames *frames)
+{
+	frames->without_places = true;
+}
+
+/* 0: it has none. */
+static int64_t module_of(struct frames *frames, const struct frame *frame)
+{
+	return frame->module && !frames->without_places
+		       ? modules_add(frames->modules, frame->module)
+		       : 0;
+}
+
 int64_t frames_add(struct frames *frames, const struct frame *frame)
 {
 	const struct frame_source *source = &frame->source;
 	int64_t name = intern_add(frames->texts, frame->name, frame->name_len);
-	int64_t file = NO_FILE;
+	int64_t file = NO_FILE, module = module_of(frames, frame);
 	uint32_t *number;
 
 	if (source->file_len)
 		file = intern_add(frames->texts, source->file, source->file_len);
 	if (name < 0 || file < 0)
 		return name < 0 ? name : file;
+	if (module < 0)
+		return module;
 	struct entry entry = {
 		.name = (uint32_t)name,
 		.file = (uint32_t)file,
 		.line = source->line,
 		.type = (uint16_t)frame->type,
 		.signature_len = (uint16_t)frame->signature_len,
+		.module = (uint32_t)module,
+		.address = module ? frame->address : 0,
 	};
 	int r = reserve(frames);
 	if (r == 0)
@@ -112,6 +137,8 @@ struct frame frames_get(const struct frames *frames, uint32_t number)
 		.type = (enum frame_type)entry->type,
 		.signature_len = entry->signature_len,
 		.source.line = entry->line,
+		.module = entry->module ? modules_get(frames->modules, entry->module) : NULL,
+		.address = entry->address,
 	};
 
 	frame.name = intern_get(frames->texts, entry->name, &frame.name_len);
@@ -121,9 +148,31 @@ struct frame frames_get(const struct frames *frames, uint32_t number)
 
 static int compare_texts(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	int r = memcmp(a, b, a_len < b_len ? a_len : b_len);
+	size_t len = a_len < b_len ? a_len : b_len;
+	int r = len ? memcmp(a, b, len) : 0; /* a text of no bytes may be NULL */
 
 	return r ? r : (a_len > b_len) - (a_len < b_len);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Of two frames that are the same but for that; without a place first. */
+static int compare_places(const struct frame *a, const struct frame *b)
+{
+	const struct module *left = a->module, *right = b->module;
+	int r = 0;
+
+	if (!left || !right)
+		return compare_numbers(left != NULL, right != NULL);
+	if (left != right)
+		r = compare_texts(left->path, left->path_len, right->path, right->path_len);
+	if (!r && left != right)
+		r = compare_texts((const char *)left->build_id, left->build_id_len,
+				  (const char *)right->build_id, right->build_id_len);
+	return r ? r : compare_numbers(a->address, b->address);
 }
 
 int frames_compare(const struct frame *a, const struct frame *b)
@@ -135,5 +184,7 @@ int frames_compare(const struct frame *a, const struct frame *b)
 		r = (int)a->type - (int)b->type;
 	if (!r)
 		r = compare_texts(left->file, left->file_len, right->file, right->file_len);
-	return r ? r : (left->line > right->line) - (left->line < right->line);
+	if (!r)
+		r = compare_numbers(left->line, right->line);
+	return r ? r : compare_places(a, b);
 }

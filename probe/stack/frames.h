@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "stack/modules.h"
 #include "symbol/frame.h"
 
 /* Where its code was written. */
 struct frame_source {
-	const char *file; /* needs no NUL; followed by one where it was read from here */
+	const char *file; /* as a module's path */
 	size_t file_len;  /* 0: not known */
 	uint32_t line;	  /* the one that runs; 0: not known, or not told apart */
 };
@@ -23,6 +24,8 @@ struct frame {
 	size_t name_len;
 	size_t signature_len; /* so much of its end may be left out: a Java method's parameters */
 	struct frame_source source;
+	const struct module *module; /* NULL: its place isn't known, or not told apart */
+	uint64_t address;	     /* of its instruction there, as the file was linked */
 };
 
 struct frames;
@@ -33,11 +36,14 @@ void frames_free(struct frames *frames);
 
 size_t frames_count(const struct frames *frames);
 
+/* From now on frames have no places: those of one function and line are one. */
+void frames_drop_places(struct frames *frames);
+
 /* The frame's number. -ENOSPC at a bound, -ENOMEM. */
 int64_t frames_add(struct frames *frames, const struct frame *frame);
 
 /* Its texts are borrowed, valid until frames_free(). */
 struct frame frames_get(const struct frames *frames, uint32_t number);
 
-/* By name (bytes), then kind, then file, then line. */
+/* By name (bytes), then kind, then file, then line, then place. */
 int frames_compare(const struct frame *a, const struct frame *b);

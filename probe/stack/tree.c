@@ -15,7 +15,8 @@ struct node {
 	uint64_t type : 8, events : 56;
 };
 
-#define EVENTS_MAX ((UINT64_C(1) << 56) - 1)
+#define EVENTS_MAX  ((UINT64_C(1) << 56) - 1)
+#define PLACES_PART 16 /* of the nodes there may be */
 
 struct child_key {
 	uint32_t parent, frame;
@@ -60,6 +61,11 @@ void tree_free(struct tree *tree)
 	free(tree);
 }
 
+void tree_drop_places(struct tree *tree)
+{
+	frames_drop_places(tree->frames);
+}
+
 size_t tree_count(const struct tree *tree)
 {
 	return tree->count;
@@ -81,6 +87,8 @@ static int reserve_node(struct tree *tree)
 
 int64_t tree_frame(struct tree *tree, const struct frame *frame)
 {
+	if (tree->count > tree->max_nodes / PLACES_PART)
+		frames_drop_places(tree->frames);
 	return frames_add(tree->frames, frame);
 }
 
@@ -202,6 +210,23 @@ int tree_merge(struct tree *into, const struct tree *from, uint32_t start, uint3
 struct frame tree_frame_of(const struct tree *tree, uint32_t node)
 {
 	return frames_get(tree->frames, tree->nodes[node].frame);
+}
+
+struct tree_node tree_node_of(const struct tree *tree, uint32_t node)
+{
+	const struct node *from = &tree->nodes[node];
+
+	return (struct tree_node){from->parent, from->frame, from->self, from->events};
+}
+
+size_t tree_frames_count(const struct tree *tree)
+{
+	return frames_count(tree->frames);
+}
+
+struct frame tree_frame_at(const struct tree *tree, uint32_t frame)
+{
+	return frames_get(tree->frames, frame);
 }
 
 uint32_t tree_parent(const struct tree *tree, uint32_t node)

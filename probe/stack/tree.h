@@ -28,6 +28,11 @@ static inline void tree_freep(struct tree **tree)
 
 #define TREE_ROOT      0u
 
+/* From now on frames are told apart by name, kind, file and line alone, not by their place. A tree
+ * does so by itself when it has a sixteenth of the nodes that it may have: functions come to an
+ * end, but the more samples, the more places. */
+void tree_drop_places(struct tree *tree);
+
 /* Nodes, the root included: their numbers are below. */
 size_t tree_count(const struct tree *tree);
 
@@ -58,6 +63,18 @@ int tree_merge(struct tree *into, const struct tree *from, uint32_t node, uint32
 
 /* Its texts are borrowed. */
 struct frame tree_frame_of(const struct tree *tree, uint32_t node);
+
+/* A node as it is kept. */
+struct tree_node {
+	uint32_t parent;
+	uint32_t frame;		 /* the number of its frame in this tree */
+	uint64_t weight, events; /* of stacks that end there */
+};
+struct tree_node tree_node_of(const struct tree *tree, uint32_t node);
+
+/* Distinct frames; their numbers are below. The texts are borrowed. */
+size_t tree_frames_count(const struct tree *tree);
+struct frame tree_frame_at(const struct tree *tree, uint32_t frame);
 
 /* The node above; the root's is the root. */
 uint32_t tree_parent(const struct tree *tree, uint32_t node);

@@ -17,6 +17,7 @@
 
 #define SYSTEM_DEBUG "/usr/lib/debug"
 #define CHECKED_MAX  (4LL << 30) /* read whole to check it against its link */
+#define SHARED	     "/.dwz/"	 /* the folder of what several debug files share */
 
 struct wanted {
 	struct elf_image image; /* of the file itself */
@@ -229,4 +230,68 @@ int debugfile_open_again(const struct debug_search *search, const struct debug_f
 	if (fd < 0)
 		return fd;
 	return fstat(fd, &stat) == 0 && same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
+}
+
+/* What its link says: the file's build id takes the place of its own. `path`: where below a folder
+ * of debug files it is, or "". */
+static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
+{
+	struct elf_image *image = &wanted->image;
+	char content[PATH_MAX + BUILD_ID_MAX];
+	size_t bytes = image->debugaltlink.bytes;
+
+	if (bytes == 0 || bytes > sizeof(content))
+		return -ENOENT;
+	int r = elf_pread(fd, content, bytes, image->debugaltlink.offset);
+	if (r < 0)
+		return r;
+	size_t len = strnlen(content, bytes), id = bytes - len - 1;
+	if (len >= PATH_MAX || len == bytes || id > BUILD_ID_MAX)
+		return -ENOENT;
+	memcpy(image->build_id, content + len + 1, id);
+	image->build_id_bytes = id;
+	const char *at = strstr(content, SHARED);
+	snprintf(path, PATH_MAX, "%s", at && !strstr(at, "/../") ? at : "");
+	return 0;
+}
+
+/* `path` as take_shared() says it. */
+static int shared_in(int root_fd, const char *folder, const char *path, struct wanted *wanted)
+{
+	char whole[PATH_MAX * 2];
+	int found = by_build_id(root_fd, folder, wanted);
+
+	if (found >= 0 || !path[0])
+		return found;
+	snprintf(whole, sizeof(whole), "%s%s", folder, path);
+	_cleanup_close_ int fd = open_in(root_fd, whole);
+	return fd >= 0 && same_build_id(fd, &wanted->image) ? TAKE_FD(fd) : -ENOENT;
+}
+
+int debugfile_open_shared(int fd, const struct debug_search *search)
+{
+	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
+	struct debug_found known = {0};
+	char path[PATH_MAX] = "", below[PATH_MAX];
+	int found = -ENOENT;
+
+	if (!wanted)
+		return -ENOMEM;
+	wanted->found = &known;
+	int r = elf_read(fd, &wanted->image);
+	if (r == 0)
+		r = take_shared(fd, wanted, path);
+	if (r < 0)
+		return r;
+	if (search->debugging_dir)
+		found = shared_in(-1, search->debugging_dir, path, wanted);
+	if (found < 0 && search->debugging_dir &&
+	    snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, search->debugging_dir) < PATH_MAX)
+		found = shared_in(-1, below, path, wanted);
+	if (found < 0)
+		found = shared_in(search->root_fd, SYSTEM_DEBUG, path, wanted);
+	if (found < 0 && search->root_fd >= 0)
+		found = shared_in(-1, SYSTEM_DEBUG, path, wanted);
+	free(known.path);
+	return found;
 }

@@ -36,5 +36,10 @@ int debugfile_open(int fd, const struct debug_search *search, struct debug_found
  * can make it take long. -ENOENT */
 int debugfile_of_build_id(const struct elf_image *image, const char *debugging_dir);
 
+/* What the open file `fd` shares with other debug files (dwz's .gnu_debugaltlink), by its build id:
+ * in the folders where debug files are, and their folder .dwz; whatever else its link says isn't
+ * opened. -ENOENT. In a job. */
+int debugfile_open_shared(int fd, const struct debug_search *search);
+
 /* The debug file found before, if it is still the same: else a negative errno. In a job. */
 int debugfile_open_again(const struct debug_search *search, const struct debug_found *found);

@@ -25,8 +25,10 @@ void symbol_file_unref(struct symbol_file *file)
 	file_let_go(file);
 	symbol_root_unref(file->root);
 	ranges_done(&file->ranges);
+	lines_free(file->lines);
 	free(file->debug.path);
 	free(file->wanted);
+	free(file->code);
 	free(file->path);
 	free(file->debugging_dir);
 	free(file);
@@ -98,6 +100,31 @@ bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
 		.address = range->address,
 	};
 	return true;
+}
+
+bool symbol_file_locate(const struct symbol_file *file, uint64_t offset, struct module *module,
+			uint64_t *address)
+{
+	const struct file_code *code = file->code;
+
+	for (size_t i = 0; code && i < code->segments_count; i++) {
+		const struct elf_segment *segment = &code->segments[i];
+
+		if (offset - segment->file_offset >= segment->file_bytes)
+			continue;
+		*module = (struct module){
+			.path = file->path,
+			.path_len = strlen(file->path),
+			.build_id = code->build_id,
+			.build_id_len = code->build_id_bytes,
+			.from = segment->address,
+			.to = segment->address + segment->file_bytes,
+			.file_offset = segment->file_offset,
+		};
+		*address = segment->address + (offset - segment->file_offset);
+		return true;
+	}
+	return false;
 }
 
 const char *symbol_file_module(const struct symbol_file *file)

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 
 #include "base/worker.h"
+#include "symbol/module.h"
 #include "symbol/opening.h"
 
 struct symbol_file;
@@ -92,6 +93,11 @@ struct symbol_function {
 /* False: nothing is known of that place. */
 bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
 		      struct symbol_function *function);
+
+/* Where in which segment that file offset is, as the file was linked. The module's texts are
+ * borrowed from the file. False: nothing is known of that place. On any thread, as above. */
+bool symbol_file_locate(const struct symbol_file *file, uint64_t offset, struct module *module,
+			uint64_t *address);
 
 /* Between rounds: forgets files that nothing refers to, beyond the `keep` last used, and holds none
  * of them open. */

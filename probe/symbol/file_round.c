@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -112,6 +113,24 @@ static void keep_functions(struct symbol_files *files, struct symbol_file *file,
 		files->stats.lost[loss_of(r)] += reading->count;
 }
 
+/* Once; without memory it has no places in this round. */
+static void keep_code(struct symbol_file *file, const struct native_file *found)
+{
+	size_t bytes = found->segments_count * sizeof(found->segments[0]);
+	struct file_code *code;
+
+	if (file->code || !found->segments_count)
+		return;
+	code = malloc(sizeof(*code) + bytes);
+	if (!code)
+		return;
+	memcpy(code->build_id, found->build_id, sizeof(code->build_id));
+	code->build_id_bytes = found->build_id_bytes;
+	code->segments_count = found->segments_count;
+	memcpy(code->segments, found->segments, bytes);
+	file->code = code;
+}
+
 static void one_less(struct symbol_files *files)
 {
 	if (--files->readings == 0)
@@ -129,6 +148,7 @@ static void reading_done(struct reading *reading, bool finished)
 		reading->debug = (struct debug_found){0};
 		symbol_file_hold(file, &reading->opening);
 		keep_functions(files, file, reading);
+		keep_code(file, &reading->file);
 	} else {
 		file_let_go(file);
 		hung_add(&files->hung, file->stat.st_dev);

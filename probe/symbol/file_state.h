@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "symbol/file.h"
 #include "symbol/hung.h"
+#include "symbol/lines.h"
 #include "symbol/ranges.h"
 #include "symbol/reader.h"
 
@@ -15,6 +16,14 @@
 struct file_id {
 	struct opening_id content;
 	uint64_t root, debugging_dir; /* hashes of where debug files are looked for */
+};
+
+/* Where its code is. */
+struct file_code {
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_bytes;
+	size_t segments_count;
+	struct elf_segment segments[];
 };
 
 struct symbol_file {
@@ -25,9 +34,12 @@ struct symbol_file {
 	struct stat stat;
 	struct debug_found debug;
 	struct ranges ranges;
-	int error; /* of what is in it: it won't become better */
+	struct file_code *code; /* NULL: it hasn't been read */
+	int error;		/* of what is in it: it won't become better */
 	uint64_t last_used;
 	struct worker *worker; /* that closes it */
+	struct lines *lines;   /* that were read (symbol/file_lines.c); NULL: none yet */
+	bool lacks_lines;      /* it has no debug information */
 
 	/* of a round */
 	struct native_function *wanted; /* only their offsets count */
@@ -43,6 +55,8 @@ struct symbol_files {
 	uint64_t uses;
 	struct symbol_files_stats stats;
 	struct hung hung;
+	size_t lines_bytes;	      /* of all files' */
+	uint64_t lines_rest_until_ns; /* who spares doesn't read before */
 
 	/* of a round */
 	struct symbol_file *wanted;
@@ -66,6 +80,8 @@ struct by_use {
 
 /* All files, those last used first. NULL: no memory. */
 struct by_use *files_list(const struct symbol_files *files, size_t *count);
+
+void files_forget_lines(struct symbol_files *files, struct symbol_file *file);
 
 /* Of rounds. */
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file);

@@ -189,6 +189,7 @@ void symbol_files_trim(struct symbol_files *files, size_t keep)
 		if (++unused <= keep)
 			continue;
 		files_forget_functions(files, file);
+		files_forget_lines(files, file);
 		map_del(files->by_id, &list[i].id);
 		symbol_file_unref(file);
 	}

@@ -443,8 +443,16 @@ static int find_tables(struct resolver *resolver, int debug_fd)
 	return r == -ENOMEM || resolver->mini_fd == -ENOMEM ? -ENOMEM : 0;
 }
 
+static void describe(const struct elf_image *image, struct native_file *file)
+{
+	memcpy(file->segments, image->segments, sizeof(file->segments));
+	file->segments_count = image->segments_count;
+	memcpy(file->build_id, image->build_id, sizeof(file->build_id));
+	file->build_id_bytes = image->build_id_bytes;
+}
+
 int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
-		   struct buf *names)
+		   struct buf *names, struct native_file *file)
 {
 	_cleanup_(resolver_free) struct resolver *resolver = calloc(1, sizeof(*resolver));
 
@@ -454,8 +462,11 @@ int native_resolve(int fd, int debug_fd, struct native_function *functions, size
 	resolver->debug_fd = resolver->mini_fd = -1;
 	resolver->names = names;
 	int r = elf_read(fd, &resolver->image);
-	if (r == 0)
-		r = find_tables(resolver, debug_fd);
+	if (r < 0)
+		return r;
+	if (file)
+		describe(&resolver->image, file);
+	r = find_tables(resolver, debug_fd);
 	if (r < 0)
 		return r;
 	resolver->base = UINT64_MAX;

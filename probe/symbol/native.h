@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "proc/elf.h"
 
 #define NATIVE_NO_NAME UINT32_MAX
 
@@ -23,11 +24,20 @@ struct native_function {
 	uint32_t name;	   /* where it begins in `names`, as the linker has it; NATIVE_NO_NAME */
 };
 
+/* Of the file as a whole. */
+struct native_file {
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* those with code */
+	size_t segments_count;
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t build_id_bytes; /* 0: none */
+};
+
 /*
  * Answers for all of `functions`, which it sorts by address. Names are added to `names`, each with
  * a NUL. `debug_fd` is the separate debug file, or -1. It reads files that a target may own: in a
  * job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG too many symbols, -ENOSPC names have more
- * than names->max, -ENOMEM, errno of reading. Then no answer counts.
+ * than names->max, -ENOMEM, errno of reading. Then no answer counts. `file`: told of an
+ * ELF file; or NULL.
  */
 int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
-		   struct buf *names);
+		   struct buf *names, struct native_file *file);

@@ -24,6 +24,7 @@ struct reading {
 
 	/* the answer, once finished; the file is held open if there is room */
 	int error; /* as opening_open() and native_resolve() */
+	struct native_file file;
 	struct buf names;
 
 	void (*done)(struct reading *reading, bool finished);

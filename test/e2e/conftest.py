@@ -17,6 +17,7 @@ from javas import javas, missing_releases
 from observer import Observer
 from pythons import Place, missing_versions, pythons
 from screen import open_picture, render
+from uploads import Uploader
 from waiting import ready
 
 TEST_SECONDS = 120
@@ -101,6 +102,21 @@ def needs_bpf():
 def profiler(needs_bpf, daemon):
     """The daemon, where it may load BPF programs."""
     return daemon
+
+
+@pytest.fixture
+def uploader(needs_bpf, work):
+    """uploader(period=10): a daemon whose conf file says so of its uploads."""
+    made = []
+
+    def make(**options):
+        made.append(Uploader(work, **options))
+        return made[-1].start()
+
+    yield make
+    for one in made:
+        if one.popen:
+            one.done()
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def wait_for(what, seconds=10, every=0.02, why=""):
         found = what()
         if found:
             return found
-        assert time.monotonic() < end, f"not within {seconds} s: {why or what}"
+        assert time.monotonic() < end, f"not within {seconds} s: {why() if callable(why) else why or what}"
         time.sleep(every)
 
 

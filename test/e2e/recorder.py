@@ -8,7 +8,6 @@ import pytest
 
 from helpers import BIN, SANITIZER_REPORT, wait_for
 
-LATER = "not available in this version"
 SPUN = ("main", "outer", "middle", "inner_spin")
 
 

@@ -104,6 +104,7 @@ def test_a_first_put_sets_the_defaults_and_zero_is_the_default(daemon):
         "mem_fault_bytes": 65536,
         "mem_sample_bytes": 524288,
         "pyroscope_server": "",
+        "pyroscope_api": "push",
         "svg_dir": "/var/log/stackprobe/stacktrace",
         "flame_dir": "/var/log/stackprobe/flamegraph",
     }
@@ -139,7 +140,8 @@ def test_what_is_unknown_or_has_no_effect_here_is_accepted(daemon):
 
 def test_a_get_can_be_put_back_as_it_is(daemon, work):
     doc = stopped("^a;b\"\\/<é>$", svg_period=77, frequency=99, multi_instance=1)
-    doc["params"].update(svg_dir=f"{work}/svg", pyroscope_server="localhost:4040", thread_frame=0)
+    doc["params"].update(svg_dir=f"{work}/svg", pyroscope_server="localhost:4040")
+    doc["params"].update(pyroscope_api="ingest", thread_frame=0)
     doc["snoopers"]["proc_id"] = [1, 2**22]
     doc["snoopers"]["proc_name"] += [
         {"comm": "x", "cmdline": "a b", "debugging_dir": "/usr/lib/debug", "probe": ["oncpu"]}
@@ -158,17 +160,22 @@ def test_a_stopped_feature_says_so_in_its_status(daemon):
     assert daemon.processes() == {}
 
 
-@pytest.mark.parametrize("server", ["", "nonsense", "localhost:", ":4040", "host:99999", "a b:1"])
+@pytest.mark.parametrize("server", ["", "ftp://localhost", "localhost:port", ":4040", "host:99999", "a b:1"])
 def test_a_malformed_pyroscope_server_means_no_upload(daemon, server):
     daemon.put_ok(stopped(pyroscope_server=server))
-    assert daemon.config()["params"]["pyroscope_server"] == server
+    config = daemon.config()
+    assert config["params"]["pyroscope_server"] == server
+    upload = config["status"]["upload"]
+    assert (upload["state"], upload["server"]) == ("off", "")
+    assert ("neither host:port nor" if server else "is empty") in upload["reason"]
 
 
-def test_a_pyroscope_server_is_kept_and_get_says_that_upload_is_not_there_yet(daemon):
+def test_a_pyroscope_server_is_kept_and_get_says_how_it_is_asked(daemon):
     daemon.put_ok(stopped(pyroscope_server="localhost:4040"))
     config = daemon.config()
     assert config["params"]["pyroscope_server"] == "localhost:4040"
-    assert "upload not available in this version" in json.dumps(config["status"])
+    upload = config["status"]["upload"]
+    assert (upload["state"], upload["server"], upload["reason"]) == ("running", "http://localhost:4040", "")
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import pytest
 
 from helpers import BIN
 
-LATER = "not available in this version"
-
 
 def run(*args, timeout=10):
     """Runs stackprobe until it ends by itself."""

@@ -119,6 +119,21 @@ def test_changed_params_close_the_window_before(profiler, start):
     assert profiler.probe()["state"] == "running"
 
 
+def test_where_profiles_are_sent_closes_no_window(profiler, start):
+    start("spin", 60)
+    profiler.profile("^spin$")
+    wait_for(lambda: profiler.probe()["samples"] > 50)
+    profiler.put_ok({"params": {"pyroscope_server": "localhost:1"}})
+    profiler.put_ok({"params": {"pyroscope_api": "ingest"}})
+    profiler.put_ok({"params": {"pyroscope_server": ""}})
+    assert profiler.files(profiler.flame_dir, "folded") == []
+    profiler.put_ok({"state": "stopped"})
+    wait_for(lambda: profiler.probe()["state"] == "stopped")
+    wait_for(lambda: profiler.files(profiler.flame_dir, "folded"))
+    time.sleep(0.5)
+    assert len(profiler.files(profiler.flame_dir, "folded")) == 1
+
+
 def test_sigterm_writes_the_last_partial_window(profiler, start, observe):
     profiler.profile("^spin$", frequency=500)
     observer = observe(500)

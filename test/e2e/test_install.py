@@ -115,6 +115,8 @@ def test_the_package_has_the_files_and_what_they_need(deb, work):
                              ("libelf.so.", "libelf"), ("libpcre2-8.so.", "libpcre2-8-0"),
                              ("libc.so.", "libc6")):
         assert (f"NEEDED               {library}" in needed) == (package in depends), package
+    assert "libdw1" in depends  # of the line reader, which lies in the program
+    assert "libcurl3-gnutls | libcurl4" in depends and "libcurl" not in needed  # loaded by name
     said = subprocess.run([work / "usr/bin/stackprobe", "--version"], capture_output=True,
                           text=True, check=True).stdout
     version = subprocess.run(["dpkg-deb", "-f", deb, "Version"], capture_output=True, text=True,

@@ -98,6 +98,26 @@ def test_only_its_owner_can_read_what_is_kept(keeping):
     assert (keeping.work / "state/state.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_server_that_is_no_longer_allowed_leaves_the_uploads_off_and_no_more(keeping):
+    keeping.put_ok(keeping.wanting("^spin$", pyroscope_server="localhost:1", svg_period=77))
+    keeping.conf.write_text(keeping.conf.read_text() + 'upload = { allow = ("pyroscope:4040"); };\n')
+    reload(keeping)
+    assert_not_allowed(keeping)
+    keeping.stop()
+    keeping.start()
+    assert_not_allowed(keeping)
+    answer = keeping.put({"params": {"pyroscope_server": "http://localhost:1"}})
+    assert answer.status == 400
+    assert "pyroscope_server http://localhost:1 is not in upload.allow" in answer.message
+
+
+def assert_not_allowed(daemon):
+    config = daemon.config()
+    assert (config["params"]["pyroscope_server"], config["params"]["svg_period"]) == ("localhost:1", 77)
+    upload = config["status"]["upload"]
+    assert upload["state"] == "off" and "upload.allow" in upload["reason"], upload
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\0" * 100, b'{"features":{"flamegraph":7}}',
                                      b'{"features":{"flamegraph":{"params":{"svg_period":1}}}}'])
 def test_a_damaged_state_is_said_and_ignored(keeping, content):
@@ -233,6 +253,17 @@ def test_sighup_takes_new_output_roots(daemon):
     change_conf(daemon, '["/var/log"]', f'["{daemon.work}"]')
     reload(daemon)
     daemon.put_ok(daemon.wanting("^spin$"))
+
+
+def test_sighup_says_what_waits_for_the_next_start(daemon):
+    with daemon.conf.open("a") as conf:
+        conf.write("retention = { days = 9; };\n")
+    assert "next start" not in reload(daemon)
+    with daemon.conf.open("a") as conf:
+        conf.write("bpf = { stacks = 1024; };\nupload = { period = 10; };\n")
+    offset = len(daemon.log)
+    reload(daemon)
+    wait_for(lambda: daemon.log[offset:].count("next start") == 2)
 
 
 @pytest.mark.parametrize("text", ["global = {", 'rest_api_server = { ssl_auth = "on"; };', None])

@@ -23,14 +23,15 @@
 static int parse(const struct rules *rules, const void *body, size_t bytes,
 		 const struct spec *before, struct spec *spec)
 {
-	struct store_roots roots = {(const char *const[]){ROOT}, 1};
+	struct upload_options upload = {.allow = {(char[]){"a:1"}}, .allow_count = 1};
+	struct bounds bounds = {{(const char *const[]){ROOT}, 1}, &upload};
 	char message[REQUEST_MESSAGE_MAX] = "";
 	_cleanup_free_ char *copy = malloc(bytes + 1);
 
 	demand(copy != NULL);
 	if (bytes)
 		memcpy(copy, body, bytes);
-	int r = request_parse(copy, bytes, rules, before, &roots, spec, message);
+	int r = request_parse(copy, bytes, rules, before, &bounds, spec, message);
 	if (r == 0)
 		return 0;
 	demand(r == -EINVAL || r == -ENOMEM);
@@ -89,7 +90,7 @@ static void add_params(cJSON *to, const struct params *params)
 		} else if (param->type == PARAM_CHOICE) {
 			cJSON_AddStringToObject(to, param->name,
 						param->choices[*param_number(param, params)]);
-		} else if (param->type == PARAM_TEXT ||
+		} else if (param->type != PARAM_FOLDER ||
 			   strncmp(param_text(param, params), ROOT, strlen(ROOT)) == 0) {
 			cJSON_AddStringToObject(to, param->name, param_text(param, params));
 		}
@@ -120,6 +121,7 @@ static void demand_equal(const struct spec *a, const struct spec *b)
 
 	demand(a->probes == b->probes && a->running == b->running);
 	demand(params_equal(&a->params, &b->params));
+	demand(params_upload_equal(&a->params, &b->params));
 	demand(snoopers_ids(a->snoopers, &ids) == snoopers_ids(b->snoopers, &ids));
 	size_t count = snoopers_names(a->snoopers, &names);
 	demand(snoopers_names(b->snoopers, &others) == count);

@@ -11,6 +11,9 @@
 /* A root that is there always and in which nothing can be made. */
 #define REQUEST_ROOT "/proc/self"
 
+/* What the conf file says of uploads. */
+static struct upload_options request_upload;
+
 struct outcome {
 	int result;
 	struct spec spec; /* if result is 0 */
@@ -28,7 +31,7 @@ static inline void outcome_done(struct outcome *outcome)
 static inline void request_bytes(struct outcome *outcome, const struct spec *before,
 				 const void *body, size_t bytes)
 {
-	struct store_roots roots = {(const char *const[]){REQUEST_ROOT}, 1};
+	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, &request_upload};
 	_cleanup_free_ char *data = malloc(bytes + 1);
 
 	assert_non_null(data);
@@ -37,7 +40,7 @@ static inline void request_bytes(struct outcome *outcome, const struct spec *bef
 	memset(outcome, 0x55, sizeof(*outcome));
 	struct spec untouched = outcome->spec;
 	outcome->message[0] = '\0';
-	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &roots,
+	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &bounds,
 					&outcome->spec, outcome->message);
 	if (outcome->result == 0)
 		return;

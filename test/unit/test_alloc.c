@@ -120,7 +120,11 @@ static int use_output(const char *extension)
 {
 	_cleanup_tree_ struct tree *tree = NULL;
 	_cleanup_buf_ struct buf out = BUF_INIT(16 << 20);
-	struct profile_meta meta = {.title = "T", .count_name = "samples", .host = "h"};
+	static const struct pprof_shape shape = {.values = {{"samples", "count", PPROF_WEIGHT}},
+						 .period_type = "",
+						 .period_unit = ""};
+	struct profile_meta meta = {
+		.title = "T", .count_name = "samples", .host = "h", .pprof = &shape};
 	int r = tree_new(&tree, 10000, 1 << 20);
 
 	if (r == 0)
@@ -141,6 +145,38 @@ static int use_svg(void)
 static int use_json(void)
 {
 	return use_output("json");
+}
+
+static int use_pprof(void)
+{
+	return use_output("pb.gz");
+}
+
+static int use_places(void)
+{
+	static const uint8_t build_id[] = {1, 2, 3};
+	_cleanup_tree_ struct tree *tree = NULL;
+	struct places *places = NULL;
+	int r = tree_new(&tree, 10000, 1 << 20);
+
+	for (uint64_t i = 0; r >= 0 && i < 400; i++) {
+		struct module module = {.path = &"/bin/a"[i % 3],
+					.path_len = 2,
+					.build_id = build_id,
+					.build_id_len = i % 2 ? sizeof(build_id) : 0,
+					.from = i % 5};
+		struct frame frame = {.type = FRAME_TYPE_NATIVE,
+				      .name = "f",
+				      .name_len = 1,
+				      .module = &module,
+				      .address = i};
+
+		r = (int)tree_child_with(tree, TREE_ROOT, &frame);
+	}
+	if (r >= 0)
+		r = places_new(&places, tree);
+	places_free(places);
+	return r;
 }
 
 static int keep(void *arg, struct buf *out)
@@ -186,12 +222,12 @@ static int use_request(void)
 				   "[{\"comm\":\"a*\",\"cmdline\":\"c\"},{\"comm\":\"b\"}]},"
 				   "\"params\":{\"svg_period\":"
 				   "60,\"svg_dir\":\"/proc/self/task\"},\"state\":\"running\"}";
-	struct store_roots roots = {(const char *const[]){REQUEST_ROOT}, 1};
+	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, NULL};
 	char data[sizeof(body)], message[REQUEST_MESSAGE_MAX] = "";
 	struct spec spec = {.probes = 77};
 
 	memcpy(data, body, sizeof(body));
-	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &roots, &spec,
+	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds, &spec,
 			      message);
 	if (r == 0)
 		spec_done(&spec);
@@ -229,7 +265,7 @@ static int use_profile(void)
 		assert_true(count == 7 || !processes);
 	}
 	if (r == 0)
-		r = profile_select(&selected, other, 3);
+		r = profile_select(&selected, other, 3, true);
 	return r;
 }
 
@@ -332,6 +368,8 @@ SCENARIO(a_tree_bears_it, use_tree, false)
 SCENARIO(folded_text_bears_it, use_folded, false)
 SCENARIO(svg_bears_it, use_svg, false)
 SCENARIO(json_bears_it, use_json, false)
+SCENARIO(pprof_bears_it, use_pprof, false)
+SCENARIO(places_bear_it, use_places, false)
 SCENARIO(stacks_bear_it, use_stacks, false)
 SCENARIO(snoopers_bear_it, use_snoopers, false)
 SCENARIO(a_request_bears_it, use_request, false)
@@ -353,6 +391,8 @@ int main(void)
 		cmocka_unit_test(folded_text_bears_it),
 		cmocka_unit_test(svg_bears_it),
 		cmocka_unit_test(json_bears_it),
+		cmocka_unit_test(pprof_bears_it),
+		cmocka_unit_test(places_bear_it),
 		cmocka_unit_test(stacks_bear_it),
 		cmocka_unit_test(snoopers_bear_it),
 		cmocka_unit_test(a_request_bears_it),

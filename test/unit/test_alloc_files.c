@@ -23,6 +23,7 @@
 #include "unwind/image.h"
 #include "symbol/ranges.h"
 #include "unwind/tables.h"
+#include "upload/auth.h"
 
 static int resolve_two(int fd, int debug_fd)
 {
@@ -30,7 +31,7 @@ static int resolve_two(int fd, int debug_fd)
 					      {.offset = CODE_OFFSET + 0x350}};
 	_cleanup_buf_ struct buf names = BUF_INIT(1 << 20);
 
-	return native_resolve(fd, debug_fd, functions, 2, &names);
+	return native_resolve(fd, debug_fd, functions, 2, &names, NULL);
 }
 
 static int use_native(void)
@@ -294,6 +295,30 @@ static int use_tables(void)
 	return r;
 }
 
+static int use_upload(void)
+{
+	const struct upload_options said = {.allow = {(char[]){"a:1"}, (char[]){"b"}},
+					    .allow_count = 2,
+					    .user = (char[]){"x"},
+					    .password_file = (char[]){"/proc/self/comm"},
+					    .tenant = (char[]){"t"}};
+	struct upload_options options, copy = {0};
+	struct auth *auth = NULL;
+	char why[256] = "";
+	int r = upload_options_init(&options);
+
+	if (r < 0)
+		return r;
+	r = upload_options_copy(&copy, &said);
+	if (r == 0)
+		r = auth_read(&auth, &copy, why, sizeof(why));
+	assert_true(r == 0 || (!auth && (!copy.user || why[0])));
+	auth_free(auth);
+	upload_options_done(&copy);
+	upload_options_done(&options);
+	return r;
+}
+
 SCENARIO(resolving_bears_it, use_native, false)
 SCENARIO(known_functions_bear_it, use_ranges, true)
 SCENARIO(resolving_in_a_real_file_bears_it, use_real_native, true)
@@ -305,6 +330,7 @@ SCENARIO(what_is_mapped_bears_it, use_mapped, false)
 SCENARIO(the_arena_bears_it, use_arena, false)
 SCENARIO(tables_bear_it, use_tables, true)
 SCENARIO(retention_bears_it, use_retention, false)
+SCENARIO(what_is_said_of_uploads_bears_it, use_upload, false)
 
 int main(void)
 {
@@ -320,6 +346,7 @@ int main(void)
 		cmocka_unit_test(the_arena_bears_it),
 		cmocka_unit_test(tables_bear_it),
 		cmocka_unit_test(retention_bears_it),
+		cmocka_unit_test(what_is_said_of_uploads_bears_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

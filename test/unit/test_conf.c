@@ -36,6 +36,33 @@ static void assert_bad(const char *text, const char *reason)
 	assert_has(why, reason);
 }
 
+static void assert_texts(const char *a, const char *b)
+{
+	if (a && b)
+		assert_string_equal(a, b);
+	else
+		assert_ptr_equal(a, b);
+}
+
+/* What two conf files say of uploads. */
+static void assert_uploads(const struct upload_options *a, const struct upload_options *b)
+{
+	assert_texts(a->spool_dir, b->spool_dir);
+	assert_int_equal(a->spool_bytes, b->spool_bytes);
+	assert_int_equal(a->allow_count, b->allow_count);
+	for (size_t i = 0; i < a->allow_count; i++)
+		assert_string_equal(a->allow[i], b->allow[i]);
+	assert_texts(a->service_name, b->service_name);
+	assert_int_equal(a->period_s, b->period_s);
+	assert_texts(a->user, b->user);
+	assert_texts(a->password_file, b->password_file);
+	assert_texts(a->token_file, b->token_file);
+	assert_texts(a->tenant, b->tenant);
+	assert_texts(a->ca_file, b->ca_file);
+	assert_texts(a->cert_file, b->cert_file);
+	assert_texts(a->key_file, b->key_file);
+}
+
 static void without_a_file_the_defaults_count(void **state)
 {
 	_cleanup_(conf_done) struct conf conf;
@@ -43,7 +70,6 @@ static void without_a_file_the_defaults_count(void **state)
 
 	(void)state;
 	assert_int_equal(conf_init(&conf), 0);
-	assert_int_equal(conf_read(&conf, "/nonexistent/conf", false, why, sizeof(why)), 0);
 	assert_int_equal(conf_read(&conf, "/nonexistent/conf", true, why, sizeof(why)), -ENOENT);
 	assert_has(why, "/nonexistent/conf: No such file");
 	assert_string_equal(conf.bind_addr, "127.0.0.1");
@@ -54,10 +80,16 @@ static void without_a_file_the_defaults_count(void **state)
 	assert_string_equal(conf.roots[1], "/tmp");
 	assert_int_equal(conf.retention.days, 7);
 	assert_int_equal(conf.retention.bytes, 1 << 30);
+	assert_uploads(&conf.upload,
+		       &(struct upload_options){.spool_bytes = 256 << 20,
+						.service_name = (char[]){"stackprobe"},
+						.period_s = 30});
 	assert_int_equal(conf.retention.interval, 300);
 	assert_int_equal(conf.sizes.allocations, 1 << 18);
 	assert_int_equal(conf.sizes.python, 1);
 	assert_int_equal(conf.sizes.java, 1);
+	assert_int_equal(conf_read(&conf, "/nonexistent/conf", false, why, sizeof(why)), 0);
+	assert_string_equal(conf.upload.spool_dir, "/var/lib/stackprobe/spool");
 }
 
 static void every_key_is_read(void **state)
@@ -127,6 +159,8 @@ static void the_shipped_file_says_the_defaults(void **state)
 	assert_string_equal(conf.state_dir, defaults.state_dir);
 	assert_string_equal(conf.probes_init, defaults.probes_init);
 	assert_int_equal(conf.restore, defaults.restore);
+	assert_int_equal(conf_read(&defaults, "/nonexistent/conf", false, why, sizeof(why)), 0);
+	assert_uploads(&conf.upload, &defaults.upload);
 }
 
 static void unknown_keys_and_sections_are_ignored(void **state)

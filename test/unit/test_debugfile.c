@@ -21,8 +21,10 @@ static void make_root(struct folder *root)
 					      "usr/lib/debug/bin",
 					      "usr/lib/debug/.build-id",
 					      "usr/lib/debug/.build-id/01",
+					      "usr/lib/debug/.dwz",
 					      ".build-id",
-					      ".build-id/01"};
+					      ".build-id/01",
+					      ".dwz"};
 
 	folder_make(root);
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
@@ -273,6 +275,101 @@ static void without_build_id_and_link_there_is_none(void **state)
 	assert_int_equal(search(one_byte, NULL, "/"), -ENOENT);
 }
 
+/* A file that shares with the one of that build id (8 bytes), which its link calls `name`. */
+static int sharing(const char *name)
+{
+	char content[128];
+	size_t len = strlen(name) + 1;
+	struct section_plan section = {".gnu_debugaltlink", content, len + 8};
+	struct elf_plan plan = {.sections = &section, .sections_count = 1, .no_code = true};
+
+	memcpy(content, name, len);
+	memcpy(content + len, BUILD_ID, 8);
+	return elf_file(&plan);
+}
+
+static int search_shared(int fd, const struct folder *root, const char *debugging_dir)
+{
+	struct debug_search where = {.root_fd = root ? root->fd : -1,
+				     .path = "/bin/prog",
+				     .debugging_dir = debugging_dir};
+	_cleanup_close_ int found = debugfile_open_shared(fd, &where);
+
+	return found < 0 ? found : 0;
+}
+
+static void what_debug_files_share_is_found_where_they_are(void **state)
+{
+	static const char *const places[] = {"usr/lib/debug/.build-id/01/abcdef04050607.debug",
+					     "usr/lib/debug/.dwz/shared"};
+	static const char *const named_places[] = {".dwz/shared", "usr/lib/debug/.dwz/shared",
+						   ".build-id/01/abcdef04050607.debug"};
+	static struct elf_maker maker;
+	size_t len = debug_bytes(&maker, BUILD_ID);
+	_cleanup_close_ int fd = sharing("../../.dwz/shared");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		_cleanup_folder_ struct folder root;
+
+		make_root(&root);
+		assert_int_equal(search_shared(fd, &root, NULL), -ENOENT);
+		folder_put(&root, places[i], maker.image, len);
+		assert_int_equal(search_shared(fd, &root, NULL), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(named_places); i++) {
+		_cleanup_folder_ struct folder root, named;
+
+		make_root(&root);
+		make_root(&named);
+		folder_put(&named, named_places[i], maker.image, len);
+		assert_int_equal(search_shared(fd, &root, named.path), 0);
+	}
+}
+
+static void shared_debug_data_is_nowhere_else(void **state)
+{
+	static const char *const names[] = {"/bin/shared",
+					    "/usr/lib/debug/.dwz/../../../../bin/shared", "shared",
+					    "/.dwz/", ""};
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int other = sharing("/usr/lib/debug/.dwz/shared");
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "bin/shared", maker.image, debug_bytes(&maker, BUILD_ID));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		_cleanup_close_ int fd = sharing(names[i]);
+
+		assert_int_equal(search_shared(fd, &root, NULL), -ENOENT);
+	}
+	folder_put(&root, "usr/lib/debug/.dwz/shared", maker.image,
+		   debug_bytes(&maker, "\x01\xab\xcd\xef\x04\x05\x06\x08"));
+	assert_int_equal(search_shared(other, &root, NULL), -ENOENT);
+}
+
+static void a_broken_link_to_shared_data_is_none(void **state)
+{
+	static char without_end[5000];
+	const struct section_plan sections[] = {{".gnu_debugaltlink", "", 0},
+						{".gnu_debugaltlink", "", 1},
+						{".gnu_debugaltlink", "/.dwz/shared", 13},
+						{".gnu_debugaltlink", without_end, 4000},
+						{".gnu_debugaltlink", without_end, 5000}};
+
+	(void)state;
+	memset(without_end, 'a', sizeof(without_end));
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		struct elf_plan plan = {.sections = &sections[i], .sections_count = 1};
+		_cleanup_close_ int fd = elf_file(&plan);
+
+		assert_int_equal(search_shared(fd, NULL, "/nonexistent"), -ENOENT);
+	}
+	_cleanup_close_ int none = program(BUILD_ID, NULL, 0);
+	assert_int_equal(search_shared(none, NULL, NULL), -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +384,9 @@ int main(void)
 		cmocka_unit_test(a_link_does_not_lead_out_of_the_process_root),
 		cmocka_unit_test(a_fifo_in_place_of_a_debug_file_does_not_hang),
 		cmocka_unit_test(without_build_id_and_link_there_is_none),
+		cmocka_unit_test(what_debug_files_share_is_found_where_they_are),
+		cmocka_unit_test(shared_debug_data_is_nowhere_else),
+		cmocka_unit_test(a_broken_link_to_shared_data_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void an_empty_profile_has_no_process(void **state)
 
 	(void)state;
 	assert_int_equal(profile_processes(profile, &processes), 0);
-	assert_int_equal(profile_select(&selected, profile, 1), 0);
+	assert_int_equal(profile_select(&selected, profile, 1, true), 0);
 	assert_int_equal(weight_of(selected->tree), 0);
 }
 
@@ -64,7 +64,7 @@ static void selecting_takes_all_incarnations_of_a_pid_and_no_other(void **state)
 	add(profile, "[1]ls", "x", FRAME_TYPE_NATIVE, 8);
 	profile->until = 200;
 	profile->lost = 5;
-	assert_int_equal(profile_select(&selected, profile, 12), 0);
+	assert_int_equal(profile_select(&selected, profile, 12, true), 0);
 	assert_int_equal(weight_of(selected->tree), 3);
 	assert_int_equal(selected->from, 100);
 	assert_int_equal(selected->until, 200);
@@ -113,7 +113,7 @@ static void the_description_counts_processes_losses_and_truncated_weight(void **
 	assert_int_equal(meta.processes, 2);
 	assert_int_equal(meta.lost, 11);
 	assert_int_equal(meta.truncated, 7);
-	assert_int_equal(meta.from, 100);
+	assert_int_equal(meta.from_ns, 100);
 	assert_int_equal(profile_processes(profile, &processes), 2);
 	profile_describe(profile, processes[1].node, "host", &meta);
 	assert_int_equal(meta.processes, 1);
@@ -155,7 +155,7 @@ static void a_view_has_titles_of_its_own_and_a_copy_has_them_too(void **state)
 	assert_string_equal(meta.title, "Memory Allocation");
 	profile->view = VIEW_INUSE;
 	add(profile, "[1]a", "x", FRAME_TYPE_NATIVE, 3000);
-	assert_int_equal(profile_select(&selected, profile, 1), 0);
+	assert_int_equal(profile_select(&selected, profile, 1, true), 0);
 	profile_describe(selected, TREE_ROOT, "host", &meta);
 	assert_string_equal(meta.title, "Memory In Use");
 	assert_string_equal(meta.count_name, "bytes");

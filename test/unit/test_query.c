@@ -108,6 +108,8 @@ static void a_count_is_of_probes_that_have_one(void **state)
 	assert_answer("oncpu.svg", &query, 400, "value=count is for offcpu, mem, mem_glibc");
 	query.value = "bytes";
 	assert_answer("mem.svg", &query, 400, "value must be count");
+	query.value = "count";
+	assert_answer("mem.pb.gz", &query, 400, "value is not for pb.gz: it has both values");
 }
 
 static void names_are_probes_and_formats(void **state)
@@ -117,7 +119,8 @@ static void names_are_probes_and_formats(void **state)
 	assert_answer("bogus.svg", &none, 404, "url not found");
 	assert_answer("oncpu.png", &none, 404, "url not found");
 	assert_answer(".svg", &none, 404, "url not found");
-	assert_answer("oncpu.pb.gz", &none, 503, "not available in this version: pb.gz");
+	assert_answer("oncpu.pb", &none, 404, "url not found");
+	assert_answer("oncpu.gz", &none, 404, "url not found");
 }
 
 int main(void)

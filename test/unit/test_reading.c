@@ -177,7 +177,7 @@ static void know_python(uint32_t pid, uint64_t stack)
 	static const uint8_t native_only[] = {1 << 1}, libraries[] = {1 << 1 | 1 << 3};
 	struct stack_key key = key_of(pid, stack);
 	struct tree *tree = ledger_tree(ledger);
-	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, 0, {"a.py", 4, 7}};
+	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, 0, .source = {"a.py", 4, 7}};
 	struct ledger_stack known = {
 		.who = {.pid = (pid_t)pid, .process = "app", .thread = "worker"},
 		.libraries = {libraries, 1},

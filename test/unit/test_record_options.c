@@ -33,7 +33,8 @@ static void one_probe_is_written_to_the_path_as_it_is(void **state)
 
 static void several_probes_have_their_names_before_the_extension(void **state)
 {
-	struct record_options options = {.probes = BOTH, .path = "a.b/out.svg"};
+	struct record_options options = {
+		.probes = BOTH, .path = "a.b/out.svg", .output = output_find("svg")};
 	char path[32];
 
 	(void)state;
@@ -42,12 +43,18 @@ static void several_probes_have_their_names_before_the_extension(void **state)
 	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, sizeof(path)), 0);
 	assert_string_equal(path, "a.b/out.offcpu.svg");
 	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, 18), -ENAMETOOLONG);
+	options.path = "a.b/out.pb.gz";
+	options.output = output_find("pb.gz");
+	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "a.b/out.offcpu.pb.gz");
 }
 
 static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
 {
-	struct record_options options = {
-		.probes = BOTH | 1u << PROBE_MEM_GLIBC, .view = VIEW_INUSE, .path = "out.svg"};
+	struct record_options options = {.probes = BOTH | 1u << PROBE_MEM_GLIBC,
+					 .view = VIEW_INUSE,
+					 .path = "out.svg",
+					 .output = output_find("svg")};
 	char path[32];
 
 	(void)state;

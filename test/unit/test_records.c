@@ -169,7 +169,7 @@ static void selecting_a_process_takes_its_records_and_no_others(void **state)
 	_cleanup_free_ struct record *list = NULL;
 
 	(void)state;
-	assert_int_equal(profile_select(&selected, profile, 12), 0);
+	assert_int_equal(profile_select(&selected, profile, 12, true), 0);
 	assert_int_equal(records_list(selected->records, &list), 2);
 	assert_int_equal(list[0].weight + list[1].weight, 3);
 	assert_string_equal(tree_frame_of(selected->tree, list[0].key.node).name, "f");

@@ -20,13 +20,13 @@ static void parsed_done(struct parsed *parsed)
 
 static void parse(struct parsed *parsed, const struct spec *before, const char *body)
 {
-	struct store_roots roots = {(const char *const[]){"/proc/self"}, 1};
+	struct bounds bounds = {{(const char *const[]){"/proc/self"}, 1}, NULL};
 	size_t bytes = strlen(body);
 	_cleanup_free_ char *data = malloc(bytes + 1);
 
 	assert_non_null(data);
 	memcpy(data, body, bytes);
-	parsed->result = request_parse(data, bytes, &sched_rules, before, &roots, &parsed->spec,
+	parsed->result = request_parse(data, bytes, &sched_rules, before, &bounds, &parsed->spec,
 				       parsed->message);
 }
 

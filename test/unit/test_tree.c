@@ -117,7 +117,10 @@ static void assert_walk(const struct tree *tree, uint32_t start, const char *ski
 static uint32_t child_with(struct tree *tree, uint32_t parent, const char *name, const char *file,
 			   uint32_t line)
 {
-	struct frame frame = {FRAME_TYPE_PYTHON, name, strlen(name), 0, {file, strlen(file), line}};
+	struct frame frame = {.type = FRAME_TYPE_PYTHON,
+			      .name = name,
+			      .name_len = strlen(name),
+			      .source = {file, strlen(file), line}};
 	int64_t number = tree_frame(tree, &frame);
 
 	assert_true(number > 0);

@@ -31,7 +31,10 @@ static inline uint32_t add_child(struct tree *tree, uint32_t parent, enum frame_
 static inline uint32_t add_python(struct tree *tree, uint32_t parent, const char *name,
 				  const char *file, uint32_t line)
 {
-	struct frame frame = {FRAME_TYPE_PYTHON, name, strlen(name), 0, {file, strlen(file), line}};
+	struct frame frame = {.type = FRAME_TYPE_PYTHON,
+			      .name = name,
+			      .name_len = strlen(name),
+			      .source = {file, strlen(file), line}};
 	int64_t node = tree_child_with(tree, parent, &frame);
 
 	assert_true(node > 0);

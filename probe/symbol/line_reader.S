@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The line reader (line_reader/) as bytes; READER is its path, relative to the repository's root. */
+	.section .rodata
+
+	.global line_reader_image, line_reader_image_end
+line_reader_image:
+	.incbin READER
+line_reader_image_end:
+	.byte 0
+
+	.section .note.GNU-stack, "", %progbits

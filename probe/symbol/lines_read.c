@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/loop.h"
+#include "line_reader/protocol.h"
+#include "symbol/lines_state.h"
+
+#define ANSWERS_MAX (32u * 1024 * 1024)
+#define PIECE	    65536
+
+/* line_reader.S */
+extern const char line_reader_image[], line_reader_image_end[];
+
+struct reader {
+	pid_t pid;
+	int question, answers; /* pipes' ends */
+};
+
+static void let_go(int *fd)
+{
+	cleanup_close(fd);
+	*fd = -1;
+}
+
+/* Away from the numbers that the reader has its files by. */
+static int move_up(int *fd)
+{
+	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, LINE_READER_ALT + 1);
+
+	if (moved < 0)
+		return -errno;
+	close(*fd);
+	*fd = moved;
+	return 0;
+}
+
+/* The program as a file without a name. */
+static int open_image(void)
+{
+	size_t bytes = (size_t)(line_reader_image_end - line_reader_image);
+	_cleanup_close_ int fd = memfd_create("stackprobe-lines", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < bytes;) {
+		ssize_t n = write(fd, line_reader_image + done, bytes - done);
+
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	int r = move_up(&fd);
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* What the reader gets, each above its own numbers. */
+struct gift {
+	int image, file, alt, in, out; /* alt: or -1 */
+};
+
+static void close_gift(struct gift *gift)
+{
+	cleanup_close(&gift->image);
+	cleanup_close(&gift->file);
+	cleanup_close(&gift->alt);
+	cleanup_close(&gift->in);
+	cleanup_close(&gift->out);
+}
+
+static int copy_up(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, LINE_READER_ALT + 1);
+
+	return copy < 0 ? -errno : copy;
+}
+
+/* Our ends of the pipes are the reader's question and answers. */
+static int prepare(struct gift *gift, struct reader *reader, int fd, int alt_fd)
+{
+	int question[2], answers[2];
+
+	if (pipe2(question, O_CLOEXEC) < 0)
+		return -errno;
+	gift->in = question[0];
+	reader->question = question[1];
+	if (pipe2(answers, O_CLOEXEC) < 0)
+		return -errno;
+	gift->out = answers[1];
+	reader->answers = answers[0];
+	int r = move_up(&gift->in);
+	if (r == 0)
+		r = move_up(&gift->out);
+	gift->image = open_image();
+	gift->file = copy_up(fd);
+	if (alt_fd >= 0)
+		gift->alt = copy_up(alt_fd);
+	if (r == 0 && gift->image < 0)
+		r = gift->image;
+	return r == 0 && gift->file < 0 ? gift->file : r;
+}
+
+static int spawn(const struct gift *gift, pid_t *pid)
+{
+	char path[64];
+	char *arguments[] = {"stackprobe-lines", NULL}, *environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", gift->image);
+	int r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawn_file_actions_adddup2(&actions, gift->in, STDIN_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, gift->out, STDOUT_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(&actions, gift->file, LINE_READER_FILE);
+	if (!r && gift->alt >= 0)
+		r = posix_spawn_file_actions_adddup2(&actions, gift->alt, LINE_READER_ALT);
+	if (!r)
+		r = posix_spawn(pid, path, &actions, NULL, arguments, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+static int start(struct reader *reader, int fd, int alt_fd)
+{
+	_cleanup_(close_gift) struct gift gift = {-1, -1, -1, -1, -1};
+	int r = prepare(&gift, reader, fd, alt_fd);
+
+	return r < 0 ? r : spawn(&gift, &reader->pid);
+}
+
+static void stop(struct reader *reader)
+{
+	let_go(&reader->question);
+	let_go(&reader->answers);
+	if (reader->pid <= 0)
+		return;
+	kill(reader->pid, SIGKILL); /* it has answered, or its time is over */
+	while (waitpid(reader->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* A part of the question that finds room in the pipe. -EPIPE: it has ended. */
+static int ask(struct reader *reader, const struct buf *question, size_t *done)
+{
+	ssize_t n = write(reader->question, question->data + *done, question->len - *done);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	*done += (size_t)n;
+	if (*done == question->len)
+		let_go(&reader->question);
+	return 0;
+}
+
+/* 0: that was all. */
+static ssize_t hear(struct reader *reader, struct buf *answers)
+{
+	char *room = buf_reserve(answers, PIECE);
+
+	if (!room)
+		return 0; /* it says too much */
+	ssize_t n = read(reader->answers, room, PIECE);
+	if (n > 0)
+		answers->len += (size_t)n;
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 1 : n;
+}
+
+/* Until the reader ends: true; or its time is over, or it says too much. */
+static bool talk(struct reader *reader, const struct buf *question, struct buf *answers,
+		 unsigned limit_ms)
+{
+	uint64_t end_ns = loop_now_ns() + limit_ms * NS_PER_MS;
+	ssize_t heard = 1;
+	size_t done = 0;
+
+	fcntl(reader->question, F_SETFL, O_NONBLOCK);
+	fcntl(reader->answers, F_SETFL, O_NONBLOCK);
+	while (heard > 0) {
+		uint64_t now_ns = loop_now_ns();
+		struct pollfd fds[] = {{.fd = reader->answers, .events = POLLIN},
+				       {.fd = reader->question, .events = POLLOUT}};
+
+		if (now_ns >= end_ns || poll(fds, 2, (int)((end_ns - now_ns) / NS_PER_MS) + 1) == 0)
+			return false;
+		if (fds[1].revents && ask(reader, question, &done) < 0)
+			let_go(&reader->question);
+		if (fds[0].revents)
+			heard = hear(reader, answers);
+	}
+	return heard == 0 && !buf_error(answers);
+}
+
+int lines_read(struct lines **ret, int fd, int alt_fd, const uint64_t *addresses, size_t count,
+	       unsigned limit_ms, bool *whole)
+{
+	_cleanup_buf_ struct buf question = BUF_INIT(SIZE_MAX), answers = BUF_INIT(ANSWERS_MAX);
+	_cleanup_(stop) struct reader reader = {.question = -1, .answers = -1};
+	struct line_question head = {.addresses = (uint32_t)count};
+
+	buf_add(&question, &head, sizeof(head));
+	buf_add(&question, addresses, count * sizeof(*addresses));
+	int r = buf_error(&question);
+	if (r == 0)
+		r = start(&reader, fd, alt_fd);
+	if (r < 0)
+		return r;
+	*whole = talk(&reader, &question, &answers, limit_ms);
+	return lines_take(ret, &answers);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbol/opened.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "base/cleanup.h"
+
+static bool is_no_descriptor(int error)
+{
+	return error == -EMFILE || error == -ENFILE;
+}
+
+static int open_debug(const struct opening *opening, int fd, int root_fd, const char *debugging_dir,
+		      struct debug_found *debug)
+{
+	bool other_root = opening->root != NULL;
+	struct debug_search search = {
+		.root_fd = other_root ? root_fd : -1,
+		.path = opening->path,
+		.debugging_dir = debugging_dir,
+	};
+
+	if (debug->searched) {
+		if (!debug->path)
+			return -ENOENT;
+		int found = debugfile_open_again(&search, debug);
+		if (found >= 0 || is_no_descriptor(found))
+			return found;
+	}
+	int found = debugfile_open(fd, &search, debug);
+	if (other_root && root_fd < 0)
+		debug->searched = false; /* not where it would be */
+	return found;
+}
+
+int opened_open(struct opened *opened, struct opening *opening, const char *debugging_dir,
+		struct debug_found *found)
+{
+	_cleanup_close_ int root_fd = opening_open_root(opening);
+
+	*opened = (struct opened){.debug_fd = -1, .own_fd = -1};
+	opened->fd = opening_open(opening, root_fd, &opened->own_fd);
+	if (opened->fd < 0)
+		return opened->fd;
+	int debug_fd = open_debug(opening, opened->fd, root_fd, debugging_dir, found);
+	if (debug_fd >= 0)
+		opened->debug_fd = debug_fd;
+	return is_no_descriptor(debug_fd) ? debug_fd : 0;
+}
+
+int opened_open_shared(const struct opened *opened, const struct opening *opening,
+		       const char *debugging_dir)
+{
+	_cleanup_close_ int root_fd = opening_open_root(opening);
+	struct debug_search search = {
+		.root_fd = opening->root ? root_fd : -1,
+		.path = opening->path,
+		.debugging_dir = debugging_dir,
+	};
+
+	return debugfile_open_shared(opened->debug_fd >= 0 ? opened->debug_fd : opened->fd,
+				     &search);
+}
+
+void opened_done(struct opened *opened)
+{
+	cleanup_close(&opened->own_fd);
+	cleanup_close(&opened->debug_fd);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * libcurl, loaded when a server is named for the first time: linked, it and the thirty libraries
+ * that it needs would take 6 MB of each daemon that uploads nothing.
+ *
+ * Its functions are called by their names, as declared in curl/curl.h; before the first one
+ * libcurl_load().
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <stdbool.h>
+
+#define LIBCURL_PACKAGE "libcurl3-gnutls or libcurl4" /* of Debian */
+
+/* Once; false: it can't be loaded. It stays. */
+bool libcurl_load(void);
+
+#define LIBCURL_FUNCTIONS(X)                                                                       \
+	X(easy_cleanup)                                                                            \
+	X(easy_getinfo)                                                                            \
+	X(easy_init)                                                                               \
+	X(easy_setopt)                                                                             \
+	X(easy_strerror)                                                                           \
+	X(free)                                                                                    \
+	X(global_init)                                                                             \
+	X(multi_add_handle)                                                                        \
+	X(multi_cleanup)                                                                           \
+	X(multi_info_read)                                                                         \
+	X(multi_init)                                                                              \
+	X(multi_remove_handle)                                                                     \
+	X(multi_setopt)                                                                            \
+	X(multi_socket_action)                                                                     \
+	X(slist_append)                                                                            \
+	X(slist_free_all)                                                                          \
+	X(url)                                                                                     \
+	X(url_cleanup)                                                                             \
+	X(url_get)                                                                                 \
+	X(url_set)                                                                                 \
+	X(version_info)
+
+/* Its header has macros around some, which check types. */
+#undef curl_easy_getinfo
+#undef curl_easy_setopt
+#undef curl_multi_setopt
+
+#define LIBCURL_MEMBER(name) __typeof__(curl_##name) *name;
+struct libcurl {
+	LIBCURL_FUNCTIONS(LIBCURL_MEMBER)
+};
+extern struct libcurl libcurl;
+
+#define curl_easy_cleanup	 libcurl.easy_cleanup
+#define curl_easy_getinfo	 libcurl.easy_getinfo
+#define curl_easy_init		 libcurl.easy_init
+#define curl_easy_setopt	 libcurl.easy_setopt
+#define curl_easy_strerror	 libcurl.easy_strerror
+#define curl_free		 libcurl.free
+#define curl_global_init	 libcurl.global_init
+#define curl_multi_add_handle	 libcurl.multi_add_handle
+#define curl_multi_cleanup	 libcurl.multi_cleanup
+#define curl_multi_info_read	 libcurl.multi_info_read
+#define curl_multi_init		 libcurl.multi_init
+#define curl_multi_remove_handle libcurl.multi_remove_handle
+#define curl_multi_setopt	 libcurl.multi_setopt
+#define curl_multi_socket_action libcurl.multi_socket_action
+#define curl_slist_append	 libcurl.slist_append
+#define curl_slist_free_all	 libcurl.slist_free_all
+#define curl_url		 libcurl.url
+#define curl_url_cleanup	 libcurl.url_cleanup
+#define curl_url_get		 libcurl.url_get
+#define curl_url_set		 libcurl.url_set
+#define curl_version_info	 libcurl.version_info

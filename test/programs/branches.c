@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * branches COUNT DEPTH: allocates so many times, each in a stack of its own: DEPTH levels of
+ * `trunk`, then one of `left` and `right` for each bit of the number. Stands by before it begins,
+ * and when it has told how often it did.
+ */
+#define _GNU_SOURCE
+#include "wait.h"
+
+#define BITS	17
+#define AT_ONCE 100 /* then who reads the stacks may come */
+
+static unsigned long left(unsigned long number, unsigned bits);
+static unsigned long right(unsigned long number, unsigned bits);
+
+static unsigned long leaf(void)
+{
+	void *memory = malloc(64);
+
+	__asm__ volatile("" : "+r"(memory) : : "memory");
+	free(memory);
+	return 1;
+}
+
+BURN_INLINE unsigned long branch(unsigned long number, unsigned bits)
+{
+	if (!bits)
+		return leaf();
+	return number & 1 ? right(number >> 1, bits - 1) : left(number >> 1, bits - 1);
+}
+
+static unsigned long left(unsigned long number, unsigned bits)
+{
+	return branch(number, bits) + 1;
+}
+
+static unsigned long right(unsigned long number, unsigned bits)
+{
+	return branch(number, bits) + 2;
+}
+
+static unsigned long trunk(unsigned long number, long depth)
+{
+	return depth > 0 ? trunk(number, depth - 1) + 1 : branch(number, BITS);
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec rest = {.tv_nsec = 1000000};
+	unsigned long count;
+
+	if (argc < 3)
+		return 2;
+	count = strtoul(argv[1], NULL, 10);
+	stand_by();
+	for (unsigned long i = 0; i < count; i++) {
+		trunk(i, atol(argv[2]));
+		if (i % AT_ONCE == 0)
+			nanosleep(&rest, NULL);
+	}
+	printf("{\"count\": %lu", count);
+	answer_end();
+	return 0;
+}
