@@ -40,11 +40,31 @@ static const struct upload_kind kinds[PROBE_COUNT] = {
 	[PROBE_MEM_GLIBC] = {"memory", "gala-gopher-mem_glibc", ".alloc_space", "bytes", 100},
 };
 
+/* A host's name may be any bytes, and a server refuses what isn't UTF-8. */
+static void add_clean(struct buf *out, const char *text)
+{
+	for (size_t len = strlen(text); len > 0;) {
+		size_t bytes = utf8_sequence(text, len);
+
+		if (bytes)
+			buf_add(out, text, bytes);
+		else
+			buf_str(out, UTF8_REPLACEMENT);
+		text += bytes ? bytes : 1;
+		len -= bytes ? bytes : 1;
+	}
+}
+
 static void add_label(struct buf *out, struct buf *label, const char *name, const char *value)
 {
+	_cleanup_buf_ struct buf text = BUF_INIT(SIZE_MAX);
+
+	add_clean(&text, value);
 	label->len = 0;
 	protobuf_bytes(label, LABEL_NAME, name, strlen(name));
-	protobuf_bytes(label, LABEL_VALUE, value, strlen(value));
+	protobuf_bytes(label, LABEL_VALUE, text.data, text.len);
+	if (buf_error(&text))
+		label->error = buf_error(&text);
 	protobuf_bytes(out, SERIES_LABELS, label->data, label->len);
 }
 
