@@ -97,7 +97,11 @@ static int read_maps(struct examination *e)
 static void run(struct job *job)
 {
 	struct examination *e = (struct examination *)job;
-	struct identity who = {e->line_pid, e->line_start_ticks, e->comm};
+	struct identity who = {
+		.line_pid = e->line_pid,
+		.line_start_ticks = e->line_start_ticks,
+		.comm = e->comm,
+	};
 	struct proc_stat stat;
 
 	if (e->snoopers)

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "container/container.h"
+
 #define SNOOPER_PATTERN_MAX 255
 
 /* One process. */
@@ -30,6 +32,29 @@ struct name_snooper {
 	bool probes_given;
 	void *pattern;	  /* compiled comm; NULL = any */
 	atomic_bool dear; /* a name made it take too many steps: it matches nothing any more */
+};
+
+/* How containers are chosen; the order is that of GET. */
+enum container_by {
+	BY_POD_ID, /* Kubernetes' UID, with or without hyphens; podman's pod id, 12 digits or more
+		    */
+	BY_CONTAINER_ID,   /* 12 to 64 hexadecimal digits, the first of its id */
+	BY_CONTAINER_NAME, /* the whole name; "/…/": a pattern */
+	BY_CGROUP, /* path in the v2 hierarchy: that one and all below it; no container is needed */
+	BY_POD,	   /* the pod's name and its namespace ("": any) */
+	BY_IMAGE,  /* the image's name, with or without registry and tag; "/…/": a pattern */
+	CONTAINER_BY_COUNT,
+};
+
+/* All processes of the containers that it chooses. */
+struct container_snooper {
+	enum container_by by;
+	char *text;	     /* as it was named */
+	char *pod_namespace; /* of BY_POD */
+	char id[65];	     /* of ids: lower case, without hyphens */
+	uint32_t probes;     /* counts for these only */
+	void *pattern;	     /* compiled; NULL: none */
+	atomic_bool dear;
 };
 
 struct snoopers;
@@ -66,11 +91,18 @@ void snoopers_set_starts(struct snoopers *snoopers, const uint64_t *start_ticks,
 int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
 		      const char *debugging_dir, uint32_t probes);
 
+/* -EINVAL: no id, path or expression of that kind (or too big a one); -E2BIG: too long; -ENOMEM.
+ * `pod_namespace`: of BY_POD alone. */
+int snoopers_add_container(struct snoopers *snoopers, enum container_by by, const char *text,
+			   const char *pod_namespace);
+
 /* Tells sets apart, also from one that was at the same address before. Never 0. */
 uint64_t snoopers_serial(const struct snoopers *snoopers);
 
 size_t snoopers_ids(const struct snoopers *snoopers, const struct id_snooper **ids);
 size_t snoopers_names(const struct snoopers *snoopers, const struct name_snooper **names);
+size_t snoopers_containers(const struct snoopers *snoopers,
+			   const struct container_snooper **containers);
 bool snoopers_empty(const struct snoopers *snoopers);
 
 /* Whether two sets choose the same. */
@@ -91,6 +123,8 @@ struct identity {
 	pid_t line_pid;
 	uint64_t line_start_ticks;
 	const char *comm;
+	const struct container *container; /* NULL: in none, or not known */
+	const char *cgroup;		   /* its v2 path; NULL: not known */
 };
 
 void snoopers_match(const struct snoopers *snoopers, const struct identity *who,

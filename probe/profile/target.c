@@ -253,7 +253,11 @@ static void find_choosers(const struct selection *selection, struct target *targ
 
 bool target_evaluate(const struct targets *targets, struct target *target)
 {
-	struct identity who = {target->line_pid, target->line_start_ticks, target->comm};
+	struct identity who = {
+		.line_pid = target->line_pid,
+		.line_start_ticks = target->line_start_ticks,
+		.comm = target->comm,
+	};
 	const struct selection *selection = &targets->selection;
 	uint32_t wanted = selection_wanted(selection);
 	struct match match = {0};

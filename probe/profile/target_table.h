@@ -30,7 +30,9 @@ struct target {
 	char comm[COMM_BYTES];
 	uint64_t start_ticks;
 	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
-	pid_t line_pid;	   /* struct identity */
+	struct container *container; /* a reference; NULL: it is in none, or that isn't known yet */
+	pid_t ns_pid;		     /* its pid in its own pid namespace; 0: not known */
+	pid_t line_pid;		     /* struct identity */
 	uint64_t line_start_ticks;
 	bool alive; /* still runs, under this id */
 	bool ended_by_exec;

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "upload/libcurl.h"
+#include "base/libcurl.h"
 #include "upload/server_url.h"
 
 const char *upload_destination(const struct upload_options *options, const char *server, char *url,

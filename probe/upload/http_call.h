@@ -3,7 +3,7 @@
 #pragma once
 
 #include "upload/http.h"
-#include "upload/libcurl.h"
+#include "base/libcurl.h"
 
 #define HTTP_HEADERS_MAX (64 * 1024) /* of an answer, those before it (1xx) counted */
 #define HTTP_BODY_MAX	 (64 * 1024) /* of an answer */

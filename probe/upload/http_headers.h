@@ -3,7 +3,7 @@
 #pragma once
 
 #include "upload/http.h"
-#include "upload/libcurl.h"
+#include "base/libcurl.h"
 
 /* -EINVAL: a value that is empty, longer than HTTP_SECRET_MAX, or has a control character; a colon
  * in a user; a password without a user; two kinds of authorization. -ENOMEM */

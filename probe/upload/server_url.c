@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "upload/libcurl.h"
+#include "base/libcurl.h"
 
 static void cleanup_url(CURLU **url)
 {

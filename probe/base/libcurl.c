@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "upload/libcurl.h"
+#include "base/libcurl.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

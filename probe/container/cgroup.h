@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From a process's cgroups to its container: /proc/PID/cgroup of v1, v2 and both, by the names that
+ * podman, docker, containerd, CRI-O and Kubernetes give to cgroups, with systemd's and with
+ * cgroupfs' driver (doc/containers.md).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "container/container.h"
+
+#define CGROUP_PATH_BYTES 4096
+
+struct cgroups {
+	struct container_place place;
+	bool has_v2;		      /* there is a line of the v2 hierarchy */
+	char path[CGROUP_PATH_BYTES]; /* of it: "/a/b"; "": none, or too long */
+};
+
+/* Of the text of a /proc/PID/cgroup, hostile in every byte. */
+void cgroups_parse(const char *text, size_t len, struct cgroups *ret);
+
+/* -errno of reading it; -ESRCH: it is gone. The kernel may let one wait for its cgroups' lock: in a
+ * job. */
+int cgroups_read(pid_t pid, struct cgroups *ret);
