@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbol/file_index.h"
 #include "symbol/file_state.h"
 #include "symbol/opened.h"
 
@@ -35,48 +36,6 @@ struct finding {
 	void (*done)(void *arg);
 	void *arg;
 };
-
-static bool has_segment(const struct file_code *code, const struct module *module)
-{
-	for (size_t i = 0; i < code->segments_count; i++) {
-		const struct elf_segment *segment = &code->segments[i];
-
-		if (segment->address == module->from && segment->file_offset == module->file_offset)
-			return segment->file_bytes == module->to - module->from;
-	}
-	return false;
-}
-
-static bool is_file(const struct symbol_file *file, const struct module *module)
-{
-	const struct file_code *code = file->code;
-
-	return code && code->build_id_bytes == module->build_id_len &&
-	       memcmp(code->build_id, module->build_id, module->build_id_len) == 0 &&
-	       strlen(file->path) == module->path_len &&
-	       memcmp(file->path, module->path, module->path_len) == 0 && has_segment(code, module);
-}
-
-/* Of several of one build the one that was used last: it is open more likely. Where no build id
- * tells that they are, none: another process's program may have had the same name. */
-static struct symbol_file *find_file(const struct symbol_files *files, const struct module *module)
-{
-	struct symbol_file *found = NULL, **file;
-	const struct file_id *id, *found_id = NULL;
-
-	map_each (files->by_id, pos, id, file) {
-		if (!is_file(*file, module))
-			continue;
-		if (found && !module->build_id_len &&
-		    memcmp(&id->content, &found_id->content, sizeof(id->content)) != 0)
-			return NULL;
-		if (!found || (*file)->last_used > found->last_used) {
-			found = *file;
-			found_id = id;
-		}
-	}
-	return found;
-}
 
 static bool has_debug_info(const struct opened *opened, int shared)
 {
@@ -211,11 +170,11 @@ static void free_finding(struct job *job)
 	free(finding);
 }
 
-static int take_wish(struct part *part, const struct symbol_files *files,
+static int take_wish(struct part *part, const struct file_index *index,
 		     const struct lines_wish *wish, bool read)
 {
 	static const struct symbol_place nowhere = {0};
-	struct symbol_file *file = find_file(files, wish->module);
+	struct symbol_file *file = file_index_find(index, wish->module);
 
 	part->answer = wish->lines;
 	part->addresses = calloc(wish->count + 1, sizeof(*part->addresses));
@@ -237,6 +196,7 @@ int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 			    const struct lines_wish *wishes, size_t count, unsigned limit_ms,
 			    bool sparing, void (*passed)(void *arg), void *arg)
 {
+	_cleanup_(file_index_done) struct file_index index = {0};
 	struct finding *finding = calloc(1, sizeof(*finding));
 	bool read = !sparing || loop_now_ns() >= files->lines_rest_until_ns;
 	int r = finding ? 0 : -ENOMEM;
@@ -252,10 +212,10 @@ int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 	finding->done = passed;
 	finding->arg = arg;
 	finding->parts = calloc(count + 1, sizeof(*finding->parts));
-	r = finding->parts ? 0 : -ENOMEM;
+	r = finding->parts ? file_index_make(&index, files) : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		finding->count++;
-		r = take_wish(&finding->parts[i], files, &wishes[i], read);
+		r = take_wish(&finding->parts[i], &index, &wishes[i], read);
 		finding->reads |= finding->parts[i].count > 0;
 	}
 	if (r < 0) {
