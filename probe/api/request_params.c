@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "upload/destination.h"
+#include "upload/server_url.h"
 
 static int take_number(struct request *request, const struct param *param, const cJSON *value)
 {
@@ -76,7 +77,10 @@ static int take_text(struct request *request, const struct param *param, const c
 		return request_refuse(request,
 				      "params.%s %s is not in upload.allow of the conf file",
 				      param->name, text);
-	snprintf(to, param->bytes, "%s", text);
+	if (param->type == PARAM_SERVER)
+		server_url_show(text, to, param->bytes);
+	else
+		snprintf(to, param->bytes, "%s", text);
 	return 0;
 }
 

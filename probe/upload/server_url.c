@@ -46,13 +46,22 @@ static bool has(CURLU *parsed, CURLUPart part)
 	return curl_url_get(parsed, part, &text, 0) == CURLUE_OK;
 }
 
+/* Behind "scheme://", or where the text begins: another "://" later on is no scheme's. */
+static const char *behind_scheme(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789+-.";
+	size_t len = strspn(text, letters);
+
+	return len && strncmp(text + len, "://", 3) == 0 ? text + len + 3 : text;
+}
+
 /* libcurl takes more: a percent sign, a third slash, an empty port, "|". */
 static bool has_plain_host(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789.-_:[]";
-	const char *scheme_end = strstr(text, "://");
-	const char *begin = scheme_end ? scheme_end + 3 : text;
+	const char *begin = behind_scheme(text);
 	size_t len = strcspn(begin, "/");
 
 	return len > 0 && strspn(begin, allowed) >= len && begin[len - 1] != ':';
@@ -85,8 +94,8 @@ static int parse(const char *text, CURLU **ret)
 	parsed = curl_url();
 	if (!parsed)
 		return -ENOMEM;
-	snprintf(with_scheme, sizeof(with_scheme), "%s%s", strstr(text, "://") ? "" : "http://",
-		 text);
+	snprintf(with_scheme, sizeof(with_scheme), "%s%s",
+		 behind_scheme(text) > text ? "" : "http://", text);
 	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, with_scheme, CURLU_DISALLOW_USER);
 	if (code)
 		return code == CURLUE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL;
@@ -142,6 +151,30 @@ int server_url(const char *text, char *url, size_t bytes)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/* Its last @ that ends a user, or NULL. A password may have whatever its owner forgot to escape,
+ * but a path of a server that is one may have an @, too. */
+static const char *find_user_end(const char *text, const char *begin)
+{
+	const char *first = strchr(begin, '@'), *last = strrchr(begin, '@');
+	char url[SERVER_URL_BYTES];
+
+	if (!first || ((size_t)(first - begin) > strcspn(begin, "/?#\\") &&
+		       server_url(text, url, sizeof(url)) != -EINVAL))
+		return NULL;
+	return last;
+}
+
+void server_url_show(const char *text, char *shown, size_t bytes)
+{
+	const char *begin = behind_scheme(text);
+	const char *user_end = find_user_end(text, begin);
+
+	if (user_end)
+		snprintf(shown, bytes, "%.*s***%s", (int)(begin - text), text, user_end);
+	else
+		snprintf(shown, bytes, "%s", text);
 }
 
 bool server_is_allowed(const char *url, char *const *allow, size_t allow_count)

@@ -21,6 +21,10 @@
  */
 int server_url(const char *text, char *url, size_t bytes);
 
+/* `text` as it may be kept and shown: what stands for a user and a password is "***". Such a one is
+ * none that server_url() takes, before and after; all others are as they were. Cut to `bytes`. */
+void server_url_show(const char *text, char *shown, size_t bytes);
+
 /*
  * Whether a PUT may name `url` (either form): it is one of `allow`, each written as a PUT would.
  * Scheme, host, port (its scheme's if none is given) and path have to be the same. Any is, where

@@ -130,7 +130,12 @@ def test_what_is_no_server_is_said_and_the_rest_goes_on(daemon, name):
     upload = daemon.config()["status"]["upload"]
     assert upload["state"] == "off" and upload["reason"], upload
     assert "secret" not in upload["reason"] + upload["server"]
-    assert daemon.settings()["params"]["pyroscope_server"] == name
+    assert daemon.settings()["params"]["pyroscope_server"] == name.replace("user:secret", "***")
+    daemon.put_ok({"params": daemon.settings()["params"]})
+    assert daemon.config()["status"]["upload"]["reason"] == upload["reason"]
+    state = daemon.work / "state/state.json"
+    told = daemon.get("/flamegraph").text + daemon.log + (state.read_text() if state.exists() else "")
+    assert "secret" not in told
 
 
 def test_sighup_reads_the_section_again(uploader, start):

@@ -44,6 +44,16 @@ static void where_profiles_are_sent_is_nothing_of_files(void **state)
 	assert_false(params_upload_equal(&a.spec.params, &b.spec.params));
 }
 
+static void a_password_is_not_kept(void **state)
+{
+	_cleanup_outcome_ struct outcome outcome;
+
+	(void)state;
+	request_text(&outcome, NULL, PARAMS("\"pyroscope_server\":\"http://user:secret@host\""));
+	assert_int_equal(outcome.result, 0);
+	assert_string_equal(outcome.spec.params.pyroscope_server, "http://***@host");
+}
+
 static void what_is_neither_is_refused(void **state)
 {
 	(void)state;
@@ -60,6 +70,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_servers_that_are_allowed_may_be_named),
 		cmocka_unit_test(where_profiles_are_sent_is_nothing_of_files),
+		cmocka_unit_test(a_password_is_not_kept),
 		cmocka_unit_test(what_is_neither_is_refused),
 	};
 

@@ -80,6 +80,8 @@ static void what_is_no_server_is_refused(void **state)
 		"h/a\nb",
 		"h:1e3",
 		"://h",
+		"http:/%h://:40/a",
+		"http:/h://x",
 		"h:-1",
 		"h:+1",
 	};
@@ -146,6 +148,41 @@ static void only_servers_of_the_list_are_allowed(void **state)
 	}
 }
 
+static void a_user_is_not_shown_and_all_else_is(void **state)
+{
+	static const char *const cases[][2] = {
+		{"http://user:secret@host:4040/base", "http://***@host:4040/base"},
+		{"user:secret@host", "***@host"},
+		{"https://secret@host", "https://***@host"},
+		{"https://:secret@host", "https://***@host"},
+		{"http://@host", "http://***@host"},
+		{"http://user:se@cret@host", "http://***@host"},
+		{"http://user:se/cret@host", "http://***@host"},
+		{"http://user:se?cret@host", "http://***@host"},
+		{"http://user:se#cret@host/", "http://***@host/"},
+		{"user:se://cret@host", "***@host"},
+		{"ftp://user:secret@host", "ftp://***@host"},
+		{"http://***@host", "http://***@host"},
+		{"http://host/base@1/x", "http://host/base@1/x"},
+		{"host:4040", "host:4040"},
+		{"http://ho st", "http://ho st"},
+		{"", ""},
+	};
+	char shown[SERVER_URL_MAX], again[SERVER_URL_MAX], url[SERVER_URL_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		server_url_show(cases[i][0], shown, sizeof(shown));
+		assert_string_equal(shown, cases[i][1]);
+		server_url_show(shown, again, sizeof(again));
+		assert_string_equal(again, shown);
+		assert_int_equal(server_url(shown, url, sizeof(url)),
+				 server_url(cases[i][0], url, sizeof(url)));
+	}
+	server_url_show("http://user:secret@host", shown, 12);
+	assert_string_equal(shown, "http://***@");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +190,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_server_is_refused),
 		cmocka_unit_test(what_is_too_long_is_refused_and_the_longest_fits),
 		cmocka_unit_test(only_servers_of_the_list_are_allowed),
+		cmocka_unit_test(a_user_is_not_shown_and_all_else_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
