@@ -15,16 +15,7 @@
 
 static bool is_text(const char *text)
 {
-	size_t len = strlen(text);
-
-	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(text + at, len - at);
-
-		if (!n || (unsigned char)text[at] < ' ' || text[at] == 0x7f)
-			return false;
-		at += n;
-	}
-	return true;
+	return utf8_is_line(text, strlen(text));
 }
 
 static bool is_user(const char *text)

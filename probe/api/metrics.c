@@ -241,7 +241,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_python(out, services, &stats.codes[CODES_PYTHON]);
 	metrics_java(out, services, &stats);
 	metrics_sched(out, services);
-	upload_status_read(services, &upload);
+	session_uploads_status(services->flamegraph, &upload);
 	metrics_upload(out, &upload);
 	metrics_process(out, services, &stats);
 	write_daemon(out);

@@ -2,15 +2,20 @@
 /* How uploads go. */
 #include "api/metrics_lines.h"
 #include "api/status_upload.h"
+#include "base/loop.h"
 
 void metrics_upload(struct buf *out, const struct upload_status *status)
 {
 	const struct sender_stats *sent = &status->sent;
+	int64_t last_stored_s = sent->last_stored_ns / (int64_t)NS_PER_S;
 
 	metrics_one(out, "upload_stored_total", "counter",
 		    "Profiles that the Pyroscope server says it has.", (double)sent->stored);
 	metrics_one(out, "upload_stored_bytes_total", "counter", "Their bytes, as they were sent.",
 		    (double)sent->stored_bytes);
+	metrics_one(out, "upload_last_stored_timestamp_seconds", "gauge",
+		    "When it said so last, in seconds since 1970; 0: not yet.",
+		    (double)last_stored_s);
 	metrics_one(out, "upload_retries_total", "counter", "Profiles that were sent again.",
 		    (double)sent->retries);
 	metrics_one(out, "upload_maybe_twice_total", "counter",

@@ -207,7 +207,7 @@ static void add_upload(cJSON *to, const struct services *services)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	upload_status_read(services, &status);
+	session_uploads_status(services->flamegraph, &status);
 	status_upload(to, &status, (int64_t)now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec);
 }
 

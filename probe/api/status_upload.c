@@ -24,11 +24,6 @@ const char *upload_loss_name(enum sender_loss loss)
 	return losses[loss];
 }
 
-void upload_status_read(const struct services *services, struct upload_status *status)
-{
-	session_uploads_status(services->flamegraph, status);
-}
-
 static double age_s(int64_t since_ns, int64_t now_ns)
 {
 	int64_t seconds = since_ns ? (now_ns - since_ns) / (int64_t)NS_PER_S : 0;
@@ -39,6 +34,7 @@ static double age_s(int64_t since_ns, int64_t now_ns)
 void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns)
 {
 	const struct sender_stats *sent = &status->sent;
+	int64_t last_stored_s = sent->last_stored_ns / (int64_t)NS_PER_S;
 	cJSON *upload = cJSON_AddObjectToObject(to, "upload");
 
 	cJSON_AddStringToObject(upload, "state", states[status->state]);
@@ -46,6 +42,7 @@ void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns
 	cJSON_AddStringToObject(upload, "server", status->server);
 	cJSON_AddStringToObject(upload, "api", pyroscope_api_name(status->api));
 	cJSON_AddNumberToObject(upload, "stored", (double)sent->stored);
+	cJSON_AddNumberToObject(upload, "last_stored", (double)last_stored_s);
 	cJSON_AddNumberToObject(upload, "waiting", (double)sent->waiting);
 	cJSON_AddNumberToObject(upload, "waiting_bytes", (double)sent->waiting_bytes);
 	cJSON_AddNumberToObject(upload, "oldest_waiting_s", age_s(sent->oldest_waiting_ns, now_ns));

@@ -7,13 +7,11 @@
 #include "api/feature.h"
 #include "profile/upload_status.h"
 
-/* How they go now: the one place where GET and /metrics have it from. */
-void upload_status_read(const struct services *services, struct upload_status *status);
-
 /* "too_old" … */
 const char *upload_loss_name(enum sender_loss loss);
 
 /* Adds "upload": { "state": "off"|"running"|"failing", "reason", "server", "api", "stored",
- * "waiting", "waiting_bytes", "oldest_waiting_s", "retries", "maybe_twice", "lost": {cause: n},
- * "last_failure" }. `now_ns` is the real-time clock's. */
+ * "last_stored" (seconds since 1970, 0: not yet), "waiting", "waiting_bytes", "oldest_waiting_s",
+ * "retries", "maybe_twice", "lost": {cause: n}, "last_failure" }. `now_ns` is the real-time
+ * clock's. */
 void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns);

@@ -44,6 +44,20 @@ int file_read_fd(int fd, struct buf *out)
 	}
 }
 
+int file_read_up_to(int fd, char *to, size_t bytes, size_t *len)
+{
+	for (*len = 0; *len < bytes;) {
+		ssize_t n = read(fd, to + *len, bytes - *len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		*len += (size_t)n;
+	}
+	return 0;
+}
+
 int file_read(int dir_fd, const char *path, struct buf *out)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);

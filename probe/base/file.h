@@ -12,6 +12,9 @@
 int file_read_fd(int fd, struct buf *out);
 int file_read(int dir_fd, const char *path, struct buf *out);
 
+/* Reads so many bytes of an open file, or to its end: *len. Negative errno. */
+int file_read_up_to(int fd, char *to, size_t bytes, size_t *len);
+
 /* Writes all of it, also where one write() takes a part only. Negative errno. */
 int file_write_all(int fd, const char *data, size_t bytes);
 

@@ -66,3 +66,15 @@ size_t utf8_put(char to[UTF8_MAX], uint32_t c)
 	to[3] = (char)(0x80 | (c & 0x3f));
 	return 4;
 }
+
+bool utf8_is_line(const char *text, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_sequence(text + at, len - at);
+
+		if (!n || (unsigned char)text[at] < ' ' || text[at] == 0x7f)
+			return false;
+		at += n;
+	}
+	return true;
+}

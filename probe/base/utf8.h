@@ -16,6 +16,9 @@ size_t utf8_sequence(const char *text, size_t len);
 #define UTF8_ELLIPSIS	 "\xe2\x80\xa6" /* U+2026 */
 #define UTF8_MAX	 4		/* bytes of a sequence */
 
+/* Valid UTF-8 without control characters; "" is. */
+bool utf8_is_line(const char *text, size_t len);
+
 /* A character that is one: neither NUL nor a surrogate, up to U+10FFFF. */
 bool utf8_is_character(uint32_t c);
 

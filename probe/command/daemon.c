@@ -43,8 +43,10 @@ static void end_loop(void *arg)
 
 static void closing_takes_too_long(void *arg)
 {
-	log_error("the last files could not be written in time");
-	end_loop(arg);
+	struct daemon *daemon = arg;
+
+	session_abandon(daemon->services.flamegraph);
+	end_loop(daemon);
 }
 
 /* ---- SIGHUP: the conf file again; what runs goes on ---- */

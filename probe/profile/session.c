@@ -395,6 +395,15 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg)
 	session_check_closed(session);
 }
 
+void session_abandon(struct session *session)
+{
+	if (session->closing)
+		log_error("the last window could not be read in time");
+	else if (session->writing && !session->uploads_closed)
+		log_error("the last files could not be written in time");
+	uploads_abandon(session->uploads);
+}
+
 int session_set_upload(struct session *session, const struct upload_options *options, char *why,
 		       size_t why_bytes)
 {

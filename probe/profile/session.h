@@ -70,6 +70,9 @@ void session_cancel_fetches(struct session *session);
 /* Stops, writes what is there, and calls done(arg) when all is written. */
 void session_close(struct session *session, void (*done)(void *arg), void *arg);
 
+/* That takes too long, and nobody waits any more: what is lost is counted and logged. */
+void session_abandon(struct session *session);
+
 /* Other options for uploads: negative errno and a sentence; those before count on. */
 int session_set_upload(struct session *session, const struct upload_options *options, char *why,
 		       size_t why_bytes);

@@ -259,6 +259,11 @@ void uploads_close(struct uploads *uploads, void (*done)(void *arg), void *arg)
 	check_closed(uploads);
 }
 
+void uploads_abandon(struct uploads *uploads)
+{
+	sender_abandon(uploads->sender, uploads->rendering);
+}
+
 void uploads_status(const struct uploads *uploads, struct upload_status *status)
 {
 	*status = (struct upload_status){

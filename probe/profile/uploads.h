@@ -46,4 +46,7 @@ void uploads_hurry(struct uploads *uploads);
 /* When all windows are on disk, and what can be sent within seconds has been: done(arg). */
 void uploads_close(struct uploads *uploads, void (*done)(void *arg), void *arg);
 
+/* It didn't come so far, and won't: what is lost is counted and logged. */
+void uploads_abandon(struct uploads *uploads);
+
 void uploads_status(const struct uploads *uploads, struct upload_status *status);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 /* With room for a line end, and for a byte more, by which a longer file is told. */
@@ -53,32 +54,6 @@ static int open_file(const struct named *file)
 	return TAKE_FD(fd);
 }
 
-static bool is_text(const char *text, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(text + at, len - at);
-
-		if (!n || (unsigned char)text[at] < ' ' || text[at] == 0x7f)
-			return false;
-		at += n;
-	}
-	return true;
-}
-
-static int read_all(int fd, char *to, size_t bytes, size_t *len)
-{
-	for (*len = 0; *len < bytes;) {
-		ssize_t n = read(fd, to + *len, bytes - *len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		*len += (size_t)n;
-	}
-	return 0;
-}
-
 static int read_secret(const struct named *file, char secret[FILE_BYTES])
 {
 	_cleanup_close_ int fd = open_file(file);
@@ -86,7 +61,7 @@ static int read_secret(const struct named *file, char secret[FILE_BYTES])
 
 	if (fd < 0)
 		return fd;
-	int r = read_all(fd, secret, FILE_BYTES, &len);
+	int r = file_read_up_to(fd, secret, FILE_BYTES, &len);
 	if (r < 0)
 		return refuse_error(file, -r);
 	if (len && len < FILE_BYTES && secret[len - 1] == '\n')
@@ -97,7 +72,7 @@ static int read_secret(const struct named *file, char secret[FILE_BYTES])
 		return refuse(file, "is larger than a secret may be (4096 bytes)");
 	if (!len)
 		return refuse(file, "is empty");
-	if (!is_text(secret, len))
+	if (!utf8_is_line(secret, len))
 		return refuse(file, "has bytes that no secret has: it must be one line of text");
 	secret[len] = '\0';
 	return 0;

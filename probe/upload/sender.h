@@ -78,6 +78,10 @@ void sender_add(struct sender *sender, struct sender_body *body);
  * After 6 s whatever the disk does. Nothing is sent any more afterwards. */
 void sender_close(struct sender *sender, void (*done)(void *arg), void *arg);
 
+/* The end has come before that: what isn't on disk, and `more` bodies that were on their way here,
+ * are lost; counted and logged. */
+void sender_abandon(struct sender *sender, uint64_t more);
+
 enum sender_loss {
 	SENDER_TOO_OLD,
 	SENDER_NO_ROOM,	   /* past spool_bytes; the oldest go first */

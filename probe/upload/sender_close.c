@@ -23,14 +23,21 @@ static void stop_sending(struct sender *sender)
 	http_close_idle(sender->http);
 }
 
-static void end(struct sender *sender)
+void sender_abandon(struct sender *sender, uint64_t more)
 {
-	uint64_t left = 0;
+	uint64_t left = more;
 
 	for (const struct entry *entry = sender->queue.oldest; entry; entry = entry->newer)
 		left += !entry->on_disk;
-	if (left)
-		sender_lose(sender, SENDER_UNWRITABLE, left, "the daemon ends");
+	if (!left)
+		return;
+	sender_log_at_once(&sender->log, SENDER_UNWRITABLE);
+	sender_lose(sender, SENDER_UNWRITABLE, left, "the daemon ends");
+}
+
+static void end(struct sender *sender)
+{
+	sender_abandon(sender, 0);
 	loop_timer_cancel(sender->loop, &sender->end.timer);
 	sender->end.ended = true;
 	loop_post(sender->loop, &sender->end.call);

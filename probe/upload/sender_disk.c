@@ -13,6 +13,7 @@
 struct shared {
 	unsigned users;
 	unsigned jobs; /* that nobody has freed */
+	int claim;     /* spool_claim()'s; -1: it isn't ours yet */
 	char folder[];
 };
 
@@ -23,6 +24,7 @@ struct disk {
 	struct entry *current;	    /* NULL: none, or the list */
 	struct loop_timer timer;
 	bool wants_list, busy, out;
+	bool taken; /* by another process, which is known */
 };
 
 struct task {
@@ -40,17 +42,34 @@ struct task {
 
 static void shared_unref(struct shared *shared)
 {
-	if (__atomic_sub_fetch(&shared->users, 1, __ATOMIC_ACQ_REL) == 0)
-		free(shared);
+	if (__atomic_sub_fetch(&shared->users, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	cleanup_close(&shared->claim);
+	free(shared);
 }
 
 /* ---- on the worker ---- */
+
+/* Before anything is done with the folder. 0 too where it isn't there yet. */
+static int claim(struct shared *shared, bool make)
+{
+	if (shared->claim >= 0)
+		return 0;
+	int fd = spool_claim(shared->folder, make);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	shared->claim = fd;
+	return 0;
+}
 
 static void run_task(struct job *job)
 {
 	struct task *task = (struct task *)job;
 	const char *folder = task->shared->folder;
 
+	task->result = claim(task->shared, task->what == BODY_WRITING);
+	if (task->result < 0)
+		return;
 	switch (task->what) {
 	case BODY_WRITING:
 		task->result = spool_write(folder, &task->key, task->body);
@@ -123,6 +142,18 @@ static void pause_disk(struct disk *disk)
 	loop_timer_set(disk->setup.loop, &disk->timer, loop_now_ns() + disk->setup.pause_ns);
 }
 
+/* Where another process has the folder it is looked at again, and told once. */
+static void listed(struct disk *disk, const struct task *task)
+{
+	bool known = disk->taken;
+
+	disk->taken = task->result == -EBUSY;
+	if (disk->taken)
+		pause_disk(disk);
+	if (!disk->taken || !known)
+		disk->setup.listed(disk->setup.arg, task->result, &task->list);
+}
+
 static void task_done(struct job *job, bool finished)
 {
 	struct task *task = (struct task *)job;
@@ -144,7 +175,7 @@ static void task_done(struct job *job, bool finished)
 		return;
 	}
 	if (!entry)
-		setup->listed(setup->arg, task->result, &task->list);
+		listed(disk, task);
 	else if (task->what == BODY_LOADING && task->result == 0)
 		setup->ended(setup->arg, entry, 0, TAKE_PTR(task->body));
 	else
@@ -197,6 +228,7 @@ static void pause_over(void *arg)
 		disk->out = false;
 		disk->setup.changed(disk->setup.arg);
 	}
+	disk->wants_list |= disk->taken;
 	begin_next(disk);
 }
 
@@ -211,6 +243,7 @@ int disk_new(struct disk **ret, const struct disk_setup *setup)
 		return -ENOMEM;
 	}
 	shared->users = 1;
+	shared->claim = -1;
 	memcpy(shared->folder, setup->folder, folder_bytes);
 	disk->setup = *setup;
 	disk->setup.folder = shared->folder;

@@ -71,6 +71,11 @@ void sender_log_refusal(struct sender_log *log, const char *url, int status, con
 		 status, text[0] ? ": " : "", text);
 }
 
+void sender_log_at_once(struct sender_log *log, enum sender_loss cause)
+{
+	log->losses[cause].told_ns = 0;
+}
+
 void sender_log_loss(struct sender_log *log, enum sender_loss cause, uint64_t bodies,
 		     const char *why)
 {
@@ -96,7 +101,11 @@ void sender_log_loss(struct sender_log *log, enum sender_loss cause, uint64_t bo
 
 void sender_log_found(const char *folder, size_t count, int error)
 {
-	if (error < 0)
+	if (error == -EBUSY)
+		log_warn("upload: another process has %s as its spool: a few profiles wait in "
+			 "memory",
+			 folder);
+	else if (error < 0)
 		log_warn("upload: what waits in %s can't be read: %s", folder, strerror(-error));
 	else if (count)
 		log_info("upload: %zu profiles wait in %s", count, folder);
@@ -104,6 +113,8 @@ void sender_log_found(const char *folder, size_t count, int error)
 
 void sender_log_unwritable(const char *folder, int error)
 {
+	if (error == -EBUSY) /* that is known */
+		return;
 	if (error == -EPERM)
 		log_warn("upload: nothing is kept in %s: it isn't ours alone; a few profiles wait "
 			 "in memory",

@@ -34,6 +34,8 @@ void sender_log_refusal(struct sender_log *log, const char *url, int status, con
 /* `why`: what the disk says, or "" */
 void sender_log_loss(struct sender_log *log, enum sender_loss cause, uint64_t bodies,
 		     const char *why);
+/* The next one of that cause is told, whenever one was before. */
+void sender_log_at_once(struct sender_log *log, enum sender_loss cause);
 void sender_log_found(const char *folder, size_t count, int error);
 /* The disk doesn't take bodies; `error`: negative errno. */
 void sender_log_unwritable(const char *folder, int error);

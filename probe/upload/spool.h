@@ -34,6 +34,11 @@ struct spool_key {
 /* Negative, 0, positive: a is older, the same, younger. */
 int spool_compare(const struct spool_key *a, const struct spool_key *b);
 
+/* Makes the folder this process's alone, as long as the descriptor is open; `make`: also where it
+ * is missing. -EBUSY: another process has it. Where the file system can't promise that (NFS),
+ * nobody is kept out. */
+int spool_claim(const char *folder, bool make);
+
 /* What the body's file has. */
 uint64_t spool_file_bytes(const struct body *body);
 

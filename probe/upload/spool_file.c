@@ -54,19 +54,10 @@ int spool_file_write(int fd, const struct body *body)
 /* All of it, or -EBADMSG. */
 static int read_all(int fd, char *to, size_t bytes)
 {
-	while (bytes) {
-		ssize_t n = read(fd, to, bytes);
+	size_t len;
+	int r = file_read_up_to(fd, to, bytes, &len);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EBADMSG;
-		to += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
+	return r == 0 && len < bytes ? -EBADMSG : r;
 }
 
 static bool is_plausible(const struct spool_header *header, int64_t until_ns)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -94,6 +95,17 @@ int spool_open_or_make(const char *folder)
 		return fd;
 	int r = make_folder(folder);
 	return r < 0 ? r : spool_open(folder);
+}
+
+int spool_claim(const char *folder, bool make)
+{
+	_cleanup_close_ int fd = make ? spool_open_or_make(folder) : spool_open(folder);
+
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	return TAKE_FD(fd);
 }
 
 int spool_move(int dir_fd, const char *from, const char *to)

@@ -111,7 +111,7 @@ class Uploader(Daemon):
             kind = link.split(":")[0] if link.startswith(("socket:", "pipe:")) else link
             if kind in ("socket", "pipe", "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:[eventpoll]"):
                 kinds[kind] += 1
-            elif link.startswith(str(self.spool)):
+            elif link.startswith(f"{self.spool}/"):
                 kinds["spool"] += 1
         return kinds
 

@@ -163,6 +163,24 @@ static void an_end_does_not_wait_for_a_disk_that_hangs(void **state)
 	let_go();
 }
 
+static void what_nobody_waits_for_any_more_is_counted(void **state)
+{
+	_cleanup_(scene_done) struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	scene_start(&scene);
+	add(&scene, "a", 90);
+	run_until(&scene, count_files(&scene, ".body") == 1);
+	disk.writes = true;
+	add(&scene, "b", 80);
+	run_until(&scene, disk.hanging == 1);
+	add(&scene, "c", 70);
+	sender_abandon(scene.sender, 2);
+	assert_int_equal(stats_of(&scene).lost[SENDER_UNWRITABLE], 4);
+	let_go();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +188,7 @@ int main(void)
 		cmocka_unit_test(a_body_that_cannot_be_read_in_time_waits),
 		cmocka_unit_test(what_is_there_is_looked_at_again),
 		cmocka_unit_test(an_end_does_not_wait_for_a_disk_that_hangs),
+		cmocka_unit_test(what_nobody_waits_for_any_more_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

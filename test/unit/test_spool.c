@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "upload/spool.h"
 #include "upload/spool_file.h"
@@ -457,6 +458,48 @@ static void texts_and_bytes_have_a_maximum(void **state)
 	}
 }
 
+/* Another process has it until it is told to end; the pipe to tell it. */
+static int claim_elsewhere(const struct scene *scene, pid_t *pid)
+{
+	int tell[2], hear[2];
+	char byte = 0;
+
+	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(hear, O_CLOEXEC), 0);
+	*pid = fork();
+	assert_true(*pid >= 0);
+	if (*pid == 0) {
+		close(tell[1]);
+		_exit(spool_claim(scene->spool, true) < 0 || write(hear[1], &byte, 1) != 1 ||
+		      read(tell[0], &byte, 1) != 0);
+	}
+	close(tell[0]);
+	close(hear[1]);
+	assert_int_equal(read(hear[0], &byte, 1), 1);
+	close(hear[0]);
+	return tell[1];
+}
+
+static void a_folder_is_one_process_only(void **state)
+{
+	_cleanup_(scene_done) struct scene scene;
+	pid_t pid;
+	int status;
+
+	(void)state;
+	scene_make(&scene);
+	assert_int_equal(spool_claim(scene.spool, false), -ENOENT);
+	int tell = claim_elsewhere(&scene, &pid);
+	assert_int_equal(spool_claim(scene.spool, false), -EBUSY);
+	assert_int_equal(spool_claim(scene.spool, true), -EBUSY);
+	close(tell);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	int fd = spool_claim(scene.spool, false);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +517,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_keeps_what_it_has),
 		cmocka_unit_test(a_folder_that_cannot_be_is_told),
 		cmocka_unit_test(texts_and_bytes_have_a_maximum),
+		cmocka_unit_test(a_folder_is_one_process_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
