@@ -13,6 +13,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -323,6 +324,12 @@ static void limit(int what, rlim_t most)
 	setrlimit(what, &limit);
 }
 
+static bool become_nobody(void)
+{
+	return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+	       setresuid(NOBODY, NOBODY, NOBODY) == 0;
+}
+
 /* Nobody's rights, and as much as reading takes. False: it has more. */
 static bool give_up_rights(void)
 {
@@ -335,10 +342,11 @@ static bool give_up_rights(void)
 	limit(RLIMIT_CORE, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return false;
-	if (geteuid() != 0)
-		return true;
-	return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-	       setresuid(NOBODY, NOBODY, NOBODY) == 0;
+	if (geteuid() == 0 && !become_nobody())
+		return false;
+	/* A file that hangs is nobody's then. Another user's process would lose it: it comes last.
+	 */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
 int main(void)

@@ -261,8 +261,13 @@ void worker_stop(struct worker *worker)
 	pthread_mutex_lock(&worker->lock);
 	pthread_cond_broadcast(&worker->changed);
 	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(worker->limit_ns / NS_PER_S) + 1;
+	uint64_t now_ns = loop_now_ns(), end_ns = now_ns;
+	if (worker->thread && worker->thread->job &&
+	    worker->thread->started_ns + worker->limit_ns > now_ns)
+		end_ns = worker->thread->started_ns + worker->limit_ns;
+	end_ns += NS_PER_S;
+	until.tv_sec = (time_t)(end_ns / NS_PER_S);
+	until.tv_nsec = (long)(end_ns % NS_PER_S);
 	int r = 0;
 	while (worker->thread && r == 0) {
 		if (worker->thread->job && worker->thread->job->unlimited)

@@ -52,7 +52,8 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
  * later. Without the privilege they are as nice as that. */
 void worker_set_nice(struct worker *worker, int nice);
 
-/* Waits for the job that runs (unless it hangs past the limit) and frees those in the queue
+/* Waits for the job that runs (unless it hangs past the limit, as counted from its
+ * beginning) and frees those in the queue
  * without calling done(), as it does with those that are submitted afterwards. */
 void worker_stop(struct worker *worker);
 

@@ -3,7 +3,11 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "open_fds.h"
@@ -161,6 +165,72 @@ static void a_limit_is_kept_and_nothing_stays(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+extern const char line_reader_image[], line_reader_image_end[];
+
+/* A process that is the daemon: it starts a reader, tells its pid, and waits to be killed. */
+static void be_daemon(int question, int answers, int tell)
+{
+	size_t bytes = (size_t)(line_reader_image_end - line_reader_image);
+	int image = memfd_create("reader", MFD_CLOEXEC);
+	pid_t pid;
+
+	if (image < 0 || write(image, line_reader_image, bytes) != (ssize_t)bytes)
+		_exit(1);
+	pid = fork();
+	if (pid == 0) {
+		dup2(question, STDIN_FILENO);
+		dup2(answers, STDOUT_FILENO);
+		fexecve(image, (char *[]){"reader", NULL}, (char *[]){NULL});
+		_exit(1);
+	}
+	if (pid < 0 || write(tell, &pid, sizeof(pid)) != sizeof(pid))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* In its system call, for which it has prepared itself. */
+static bool waits_for_its_question(pid_t pid)
+{
+	char path[64], text[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && atoi(text) == SYS_read &&
+	       strncmp(text, "running", 7) != 0 && strstr(text, " 0x0 ");
+}
+
+static void a_reader_ends_with_who_asked_it(void **state)
+{
+	int question[2], answers[2], tell[2];
+	pid_t daemon, reader;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(question, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(answers, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	daemon = fork();
+	assert_true(daemon >= 0);
+	if (daemon == 0)
+		be_daemon(question[0], answers[1], tell[1]);
+	close(question[0]);
+	close(answers[1]);
+	assert_int_equal(read(tell[0], &reader, sizeof(reader)), sizeof(reader));
+	for (int i = 0; i < 5000 && !waits_for_its_question(reader); i++)
+		usleep(2000);
+	assert_true(waits_for_its_question(reader));
+	assert_int_equal(kill(daemon, SIGKILL), 0);
+	assert_int_equal(waitpid(daemon, NULL, 0), daemon);
+	/* Its question isn't over, so it ends by this alone. */
+	assert_int_equal(poll(&(struct pollfd){.fd = answers[0], .events = POLLIN}, 1, 10000), 1);
+	assert_int_equal(read(answers[0], &byte, 1), 0);
+	close(question[1]);
+	close(answers[0]);
+	close(tell[0]);
+	close(tell[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +239,7 @@ int main(void)
 		cmocka_unit_test(as_many_as_may_be_are_answered),
 		cmocka_unit_test(what_is_no_program_is_no_harm),
 		cmocka_unit_test(a_limit_is_kept_and_nothing_stays),
+		cmocka_unit_test(a_reader_ends_with_who_asked_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
