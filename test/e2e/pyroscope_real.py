@@ -40,6 +40,26 @@ def binary():
     return found
 
 
+# What a page shows as text: flame graphs are drawn, the table beside them isn't.
+TEXTS = """[document.title, document.body.innerText, ...[...document.querySelectorAll("input")].map(i => i.value)]
+           .join("\\n")"""
+
+
+def page_of(url, type, selector):
+    """The address of the server's own page for that profile of the last hour."""
+    return f"{url}/?" + urllib.parse.urlencode({"query": type + selector, "from": "now-1h", "until": "now"})
+
+
+def wait_shown(page, names, seconds=60):
+    """Until the page, whose scripts ask for what it shows, has all of these names."""
+
+    def missing():
+        text = page.run(TEXTS)
+        return [name for name in names if name not in text]
+
+    wait_for(lambda: not missing(), seconds, every=0.5, why=lambda: f"{missing()} in {page.run(TEXTS)[:2000]!r}")
+
+
 class RealPyroscope:
     """All of it on 127.0.0.1 and below one folder; limits as they are."""
 

@@ -1,11 +1,13 @@
 """Uploads to a real Pyroscope, and what it gives back. PYROSCOPE_BIN names it."""
 import signal
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from helpers import wait_for
-from pyroscope_real import RealPyroscope, binary
+from pyroscope_real import RealPyroscope, binary, page_of, wait_shown
 from uploads import CPU_NS, PERIOD, PROBES, TYPES, busy, pid_of
 
 SELECTOR = '{service_name="stackprobe"}'
@@ -68,6 +70,51 @@ def test_what_was_pushed_is_read_back(uploader, start, server, multi_instance):
     assert server.label_values("probe") == set(PROBES)
     assert server.label_values("pid") == ({str(pid) for pid in pids} if multi_instance else set())
     assert {"inner_spin", "burn"} <= server.names(cpu, SELECTOR)
+
+
+def test_the_servers_page_shows_it(uploader, start, server, chromium):
+    """The service and its functions, in the server's own page. It runs only where PYROSCOPE_BIN names a Pyroscope
+    with its page built in, and Chromium is there; elsewhere nothing of it has been seen to work but the reading
+    of a page (test_a_page_is_read_as_it_fills)."""
+    daemon = uploader()
+    target = start("spin", 600)
+    daemon.send(server, pids=[target.pid])
+    wait_for(lambda: daemon.upload("stored") >= 2, 60, why=daemon.upload)
+    finish(daemon)
+    cpu = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+    assert "inner_spin" in server.names(cpu, SELECTOR)
+    with chromium.page(page_of(server.url, cpu, SELECTOR), width=1600, height=1200) as page:
+        wait_shown(page, ["stackprobe", "inner_spin"])
+
+
+PAGE = """<title>a page</title><input id=service><canvas></canvas><table id=table></table><script>
+setTimeout(() => {
+  service.value = new URLSearchParams(location.search).get("query").match(/service_name="(.*)"/)[1];
+  table.innerHTML = "<tr><td>inner_spin</td></tr>";
+}, 700)</script>"""
+
+
+def test_a_page_is_read_as_it_fills(chromium):
+    """No Pyroscope's: what it takes to read one. A name that isn't there is missed."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(PAGE.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        address = page_of(f"http://127.0.0.1:{site.server_port}", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", SELECTOR)
+        with chromium.page(address) as page:
+            wait_shown(page, ["stackprobe", "inner_spin"], 20)
+            with pytest.raises(AssertionError, match="outer_spin"):
+                wait_shown(page, ["inner_spin", "outer_spin"], 1)
+        site.shutdown()
 
 
 def test_it_dies_and_starts_again(uploader, start, server):
