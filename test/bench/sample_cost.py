@@ -25,25 +25,31 @@ DEPTH = 20
 HZ = 1000
 
 
-def program_stats(name):
-    """Runs and run time in ns of the loaded BPF program of that name."""
+def bpf_stats(daemon):
+    """(runs, ns) of each BPF program that this daemon has loaded."""
+    ids = set()
+    for path in Path(f"/proc/{daemon.pid}/fdinfo").iterdir():
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            continue  # a target's file, read and closed again
+        ids.update(int(line.split()[1]) for line in text.splitlines()
+                   if line.startswith("prog_id:"))
     listed = json.loads(subprocess.check_output([BPFTOOL, "-j", "prog", "show"]))
-    found = [p for p in listed if p.get("name") == name]
-    return found[-1].get("run_cnt", 0), found[-1].get("run_time_ns", 0)
+    return {p["name"]: (p.get("run_cnt", 0), p.get("run_time_ns", 0))
+            for p in listed if p["id"] in ids}
 
 
-def sampler():
-    """The sampling program."""
-    listed = json.loads(subprocess.check_output([BPFTOOL, "-j", "prog", "show"]))
-    return next(p["name"] for p in listed if p.get("name", "").startswith("sample"))
+def cost(daemon, seconds):
+    """ns a run of its sampling program over the next seconds, and how many runs."""
 
+    def stats():
+        (one,) = [one for name, one in bpf_stats(daemon).items() if name.startswith("sample")]
+        return one
 
-def cost(seconds):
-    """ns a run over the next seconds."""
-    name = sampler()
-    runs, time_ns = program_stats(name)
+    runs, time_ns = stats()
     time.sleep(seconds)
-    runs_after, time_after = program_stats(name)
+    runs_after, time_after = stats()
     return (time_after - time_ns) / max(runs_after - runs, 1), runs_after - runs
 
 
@@ -63,11 +69,11 @@ def measure(work, seconds):
     try:
         daemon.put_ok(daemon.wanting("^no such process$", frequency=HZ))
         daemon.wait_running()
-        bare, bare_runs = cost(seconds)
+        bare, bare_runs = cost(daemon, seconds)
         daemon.put_ok(daemon.wanting(pids=[target.pid], frequency=HZ))
         time.sleep(1)
         before = cpu_seconds(daemon.pid)
-        full, runs = cost(seconds)
+        full, runs = cost(daemon, seconds)
         used = cpu_seconds(daemon.pid) - before
         daemon.folded()
         print(

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from helpers import Daemon, lost, missing_privilege, program, wait_for  # noqa: E402
-from sample_cost import BPFTOOL, STATS, cpu_seconds  # noqa: E402
+from sample_cost import BPFTOOL, STATS, bpf_stats, cpu_seconds  # noqa: E402
 
 CROWD = 10000
 RATE = 1000
@@ -39,21 +39,6 @@ def seconds(call):
     before = time.perf_counter()
     call()
     return time.perf_counter() - before
-
-
-def bpf_stats(daemon):
-    """(runs, ns) of each BPF program that this daemon has loaded."""
-    ids = set()
-    for path in Path(f"/proc/{daemon.pid}/fdinfo").iterdir():
-        try:
-            text = path.read_text()
-        except FileNotFoundError:
-            continue  # a target's file, read and closed again
-        ids.update(int(line.split()[1]) for line in text.splitlines()
-                   if line.startswith("prog_id:"))
-    listed = json.loads(subprocess.check_output([BPFTOOL, "-j", "prog", "show"]))
-    return {p["name"]: (p.get("run_cnt", 0), p.get("run_time_ns", 0))
-            for p in listed if p["id"] in ids}
 
 
 class Meter:

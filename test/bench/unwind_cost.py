@@ -92,11 +92,11 @@ def sample_of(length, hz, name, *args):
     with Bench() as bench, Busy(bench.work, name, *args) as busy:
         daemon = bench.daemon
         daemon.profile("^no such process$", frequency=hz)
-        other = cost(length / 3)[0]
+        other = cost(daemon, length / 3)[0]
         daemon.put_ok(daemon.wanting(pids=busy.pids, frequency=hz, thread_frame=0))
         daemon.wait_running()
         time.sleep(2)
-        ns, runs = cost(length)
+        ns, runs = cost(daemon, length)
         whole, frames = shape(daemon.folded())
         print(f"unwind_cost: {' '.join(map(str, (name, *args[:-1])))} at {hz} Hz: {ns / 1e3:.2f} us a "
               f"sample ({runs}), not a target {other / 1e3:.2f} us; {whole:.1%} whole, {frames:.1f} "

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What uploads cost: CPU time of the daemon, its readers of source lines too, and its memory, with a server
 (a stand-in, a process of its own time) and with files alone, in turns. The same programs under all probes: one of
-C that has one stack, one of C with changing ones, one of Python. Each turn is a daemon of its own, from its first window on, for the
-first windows have most of the source lines. Prints lines and judges nothing.
+C that has one stack, one of C with changing ones, one of Python. Each turn is a daemon of its own, from its first
+window on, for the first windows have most of the source lines; files are written once. Prints lines and judges nothing.
 Usage: upload_cost.py [SECONDS_OF_A_WINDOW]
 """
 import os
@@ -40,7 +40,7 @@ class Turn:
         daemon = Uploader(work, period=int(seconds)).start()
         try:
             before = cpu_ms(daemon.pid)
-            daemon.send(name, pids=pids, probes=PROBES, svg_period=max(30, int(seconds)))
+            daemon.send(name, pids=pids, probes=PROBES, svg_period=max(30, int(WINDOWS * seconds)))
             for _ in range(WINDOWS):
                 time.sleep(seconds)
             time.sleep(min(2, seconds / 2))  # what ended last is sent
@@ -65,8 +65,8 @@ def measure(pids, seconds):
     ms, alone = (statistics.mean(turn.ms for turn in turns) for turns in (uploads, files))
     each = " ".join(f"{one.ms / max(other.ms, 1):.2f}" for one, other in zip(uploads, files))
     readers = statistics.mean(turn.readers_ms for turn in uploads)
-    print(f"upload_cost: {len(pids)} targets, {len(PROBES)} probes, windows of {seconds:g} s: the daemon's CPU time {ms:.0f} "
-          f"ms a window with uploads, {readers:.0f} of them readers of lines; with files alone {alone:.0f} ms, ratio "
+    print(f"upload_cost: {len(pids)} targets, {len(PROBES)} probes, windows of {seconds:g} s: the daemon's CPU time "
+          f"{ms:.0f} ms a window with uploads, {readers:.0f} of them readers of lines; with files alone {alone:.0f} ms, ratio "
           f"{ms / max(alone, 1):.2f} (each pair {each}); all targets {theirs * 1e3 / WINDOWS / TURNS / 2:.0f} ms")
     print(f"upload_cost: resident {max(turn.rss for turn in uploads):.1f} MiB, at most "
           f"{max(turn.peak for turn in uploads):.1f}, with uploads; with files alone "
@@ -81,8 +81,8 @@ def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30
     work = Path(tempfile.mkdtemp(prefix="stackprobe-bench-", dir="/tmp"))
     long = int(TURNS * 2 * (WINDOWS + 1) * seconds + 600)
-    targets = [Target([program("spin"), str(long)], work / "spin"), Target([program("rounds"), str(long)], work / "rounds"),
-               Target(["/usr/bin/python3", "-c", BUSY], work / "busy")]  # fmt: skip
+    targets = [Target([program(name), str(long)], work / name) for name in ("spin", "rounds")]
+    targets.append(Target(["/usr/bin/python3", "-c", BUSY], work / "busy"))
     try:
         measure([target.pid for target in targets], seconds)
     finally:

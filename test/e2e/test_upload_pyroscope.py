@@ -109,8 +109,8 @@ def test_a_page_is_read_as_it_fills(chromium):
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
-        address = page_of(f"http://127.0.0.1:{site.server_port}", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", SELECTOR)
-        with chromium.page(address) as page:
+        address = f"http://127.0.0.1:{site.server_port}"
+        with chromium.page(page_of(address, TYPES["oncpu"][0], SELECTOR)) as page:
             wait_shown(page, ["stackprobe", "inner_spin"], 20)
             with pytest.raises(AssertionError, match="outer_spin"):
                 wait_shown(page, ["inner_spin", "outer_spin"], 1)

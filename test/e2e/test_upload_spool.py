@@ -49,7 +49,8 @@ def names(daemon):
 
 
 def metric(daemon, name):
-    (line,) = [line for line in daemon.get("/metrics").text.split("\n") if line.startswith(f"stackprobe_upload_{name} ")]
+    lines = daemon.get("/metrics").text.split("\n")
+    (line,) = [line for line in lines if line.startswith(f"stackprobe_upload_{name} ")]
     return int(line.split()[1])
 
 
