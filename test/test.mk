@@ -370,6 +370,10 @@ check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/li
 check-kernels: all $(BUILD)/test/sched/hists $(addprefix build/test/programs/,chain frames altstack syscalls strands naps hang allocations grow) ## profile on Debian's kernels 5.10 to the newest, in QEMU (minutes)
 	test/kernels/check $(BUILD) $(addprefix --series ,$(SERIES))
 
+.PHONY: check-image
+check-image: ## build the container image and run it as the DaemonSet says, under podman (root, minutes)
+	test/image/check
+
 .PHONY: bench
 bench: all $(PROGRAMS) $(BUILD)/test/bench/pprof_encode ## measure: BPF time a sample and a switch, whole stacks, latency of a PUT, memory, many processes (needs root)
 	test/bench/run $(BUILD)

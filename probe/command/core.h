@@ -4,11 +4,13 @@
 
 #include "profile/engine.h"
 
+#define HOST_NAME_BYTES 256 /* with the NUL */
+
 struct core {
 	struct loop *loop;
 	struct worker *urgent, *foreign, *bulk, *lines;
 	struct engine *engine;
-	char host[256];
+	char host[HOST_NAME_BYTES];
 };
 
 /* Negative errno: what was made is there for core_done(). */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -179,6 +180,8 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 
 	why[0] = '\0';
 	core_be_prompt();
+	if (daemon->options.host)
+		snprintf(core->host, sizeof(core->host), "%s", daemon->options.host);
 	set_bounds(services, &daemon->conf);
 	services->engine = core->engine;
 	services->state_dir = daemon->conf.state_dir;

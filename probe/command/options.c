@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command/command.h"
+#include "command/core.h"
 
 #define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
 
@@ -17,6 +19,7 @@ static const char usage[] =
 	"  --config FILE        conf file (default " DEFAULT_CONF ")\n"
 	"  --listen ADDR:PORT   where to listen (default 127.0.0.1:9999; port 0: a free one)\n"
 	"  --log-level LEVEL    debug, info, warn or error\n"
+	"  --host NAME          what labels and pictures call this host (default: its name)\n"
 	"  --version            say which version this is\n"
 	"  --help               say this\n";
 
@@ -30,6 +33,8 @@ static int check(const struct options *options)
 		return usage_error("no such log level", options->log_level);
 	if (options->listen && conf_set_listen(&conf, options->listen) < 0)
 		return usage_error("not an ADDR:PORT", options->listen);
+	if (options->host && (!options->host[0] || strlen(options->host) >= HOST_NAME_BYTES))
+		return usage_error("not a host's name", options->host);
 	return -1;
 }
 
@@ -39,6 +44,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		{"config", required_argument, NULL, 'c'},
 		{"listen", required_argument, NULL, 'l'},
 		{"log-level", required_argument, NULL, 'L'},
+		{"host", required_argument, NULL, 'H'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -54,6 +60,9 @@ int options_parse(int argc, char **argv, struct options *options)
 			break;
 		case 'L':
 			options->log_level = optarg;
+			break;
+		case 'H':
+			options->host = optarg;
 			break;
 		case 'v':
 			puts("stackprobe " VERSION);

@@ -8,6 +8,7 @@ struct options {
 	const char *conf_path; /* NULL: the default, which may be absent */
 	const char *listen;
 	const char *log_level;
+	const char *host; /* NULL: the kernel's */
 };
 
 /* -1: go on; else the exit status. */

@@ -133,6 +133,7 @@ class Daemon:
         self.popen = None
         self.killed = False
         self.port = 0
+        self.options = []  # further ones of the command line
         self.conf.write_text(
             f"""global = {{ log_level = "info"; state_dir = "{work}/state";
             output_roots = ["/var/log", "/tmp"]; restore = false; }};
@@ -143,7 +144,7 @@ class Daemon:
         """Starts it and waits until it listens. After the first start the port stays the same."""
         assert BIN.exists(), f"{BIN} is missing: run `make` first"
         offset = self.log_path.stat().st_size if self.log_path.exists() else 0
-        argv = [BIN, "--config", self.conf, "--listen", f"127.0.0.1:{self.port}"]
+        argv = [BIN, "--config", self.conf, "--listen", f"127.0.0.1:{self.port}", *self.options]
         with self.log_path.open("ab") as log:
             self.popen = subprocess.Popen(
                 [*argv, "--log-level", "info"], stdout=log, stderr=log, stdin=subprocess.DEVNULL

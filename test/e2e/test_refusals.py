@@ -157,11 +157,12 @@ def test_a_long_message_is_whole_and_is_json(daemon):
     assert "unsupported probe range" in answer.message
 
 
-@pytest.mark.parametrize(
-    "folder",
-    ["", "relative/x", "/etc/stackprobe", "/", "/tmpx/a", "/tmp/../etc/x", "/var/log/../lib/x"],
-)
-@pytest.mark.parametrize("key", ["svg_dir", "output_dir", "flame_dir"])
+FOLDERS = ["", "relative/x", "/etc/stackprobe", "/", "/tmpx/a", "/tmp/../etc/x", "/var/log/../lib/x"]
+REFUSED = [(key, folder) for key in ("svg_dir", "output_dir", "flame_dir") for folder in FOLDERS]
+REFUSED.remove(("output_dir", ""))  # is as good as none (test_gala_gopher.py)
+
+
+@pytest.mark.parametrize(("key", "folder"), REFUSED)
 def test_a_folder_outside_the_roots_is_refused(daemon, key, folder):
     answer = daemon.put(stopped(**{key: folder}))
     assert answer.status == 400, folder

@@ -124,6 +124,20 @@ def test_series_have_the_labels_that_find_them(run):
         assert labels["__name__"] == TYPES[probe][0].split(":")[0]
 
 
+def test_the_host_has_the_name_that_it_is_given(uploader, start):
+    """In a pod the system's own name is the pod's."""
+    daemon = uploader()
+    daemon.stop()
+    daemon.options = ["--host", "nöde-7"]
+    daemon.start()
+    target = start("spin", 60)
+    with Pyroscope(delay=0) as server:
+        daemon.send(server, pids=[target.pid])
+        daemon.end(server)
+        assert server.label_values("host") == ["nöde-7"]
+        assert "nöde-7" in daemon.get("/flamegraph/oncpu.svg").text
+
+
 def test_a_process_is_a_frame_where_all_are_one(merged):
     assert sample_labels(merged) == set()
     roots = {sample.frames[0] for one in merged.server.stored for sample in one.samples}

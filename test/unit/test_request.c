@@ -118,6 +118,8 @@ static void messages_are_those_of_the_contract(void **state)
 		{PARAMS("\"flame_dir\":\"/proc/self/a\\nb\""),
 		 "params.flame_dir contains unsafe characters"},
 		{PARAMS("\"flame_dir\":7"), "params.flame_dir invalid data type"},
+		{PARAMS("\"svg_dir\":\"\""),
+		 "params.svg_dir must be an absolute path without \"..\""},
 	};
 
 	(void)state;
@@ -333,6 +335,24 @@ static void svg_dir_and_output_dir_are_one(void **state)
 	assert_string_equal(outcome.spec.params.svg_dir, "/proc/self/task");
 }
 
+/* gala-gopher saves one that was never set so. */
+static void an_empty_output_dir_says_nothing(void **state)
+{
+	static const char *const bodies[] = {
+		PARAMS("\"output_dir\":\"\",\"svg_dir\":\"/proc/self/task\""),
+		PARAMS("\"svg_dir\":\"/proc/self/task\",\"output_dir\":\"\""),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		_cleanup_outcome_ struct outcome outcome;
+
+		request_text(&outcome, NULL, bodies[i]);
+		assert_int_equal(outcome.result, 0);
+		assert_string_equal(outcome.spec.params.svg_dir, "/proc/self/task");
+	}
+}
+
 /* A list of `count` times `item`. */
 static char *body_with(const char *before, const char *item, size_t count, const char *after)
 {
@@ -454,6 +474,7 @@ int main(void)
 		cmocka_unit_test(ranges_hold_at_their_ends),
 		cmocka_unit_test(a_key_given_twice_counts_by_its_last_value),
 		cmocka_unit_test(svg_dir_and_output_dir_are_one),
+		cmocka_unit_test(an_empty_output_dir_says_nothing),
 		cmocka_unit_test(lists_are_bounded),
 		cmocka_unit_test(texts_are_bounded),
 		cmocka_unit_test(messages_that_quote_long_names_stay_utf8),
