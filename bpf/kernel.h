@@ -85,14 +85,30 @@ struct sched_info {
 
 struct kernfs_node {
 	uint64_t id;
+	const char *name;
+	struct kernfs_node *parent; /* before 6.15 */
 } RELOCATED;
+
+struct kernfs_node___since {
+	struct kernfs_node *__parent;
+} RELOCATED;
+
+struct cgroup_root;
 
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 } RELOCATED;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} RELOCATED;
+
+enum cgroup_subsys_id { memory_cgrp_id, pids_cgrp_id, cpu_cgrp_id };
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
 } RELOCATED;
 
 struct ns_common {
@@ -104,6 +120,7 @@ struct pid_namespace {
 } RELOCATED;
 
 struct upid {
+	int nr;
 	struct pid_namespace *ns;
 } RELOCATED;
 

@@ -6,43 +6,17 @@
  * has taken a new name) matches is for the daemon to say, milliseconds later: until then it is
  * sampled under an id of its own, so that nothing is missed and what didn't match is left out.
  *
- * What the daemon has found by a name alone it leaves in `verdicts`: a program of a name that no
- * pattern matches is passed over, one of a name that matches for sure can wait to be looked at.
+ * What the daemon has found by a name alone it leaves in `verdicts`, and what it has found by
+ * cgroups as well: a program that no snooper can match is passed over, one that matches for
+ * sure can wait to be looked at.
  */
 #include "gone.h"
+#include "life.h"
 
-#define VERDICTS_MAX	   4096
 #define WAKE_EXEC_EVERY_NS 10000000ULL
 #define WAKE_EXIT_EVERY_NS 10000000ULL
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-} life SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, VERDICTS_MAX);
-	__type(key, struct verdict_key);
-	__type(value, struct verdict);
-} verdicts SEC(".maps");
-
 uint64_t last_exec_wake_ns, last_exit_wake_ns; /* a lost race costs one wake-up more */
-
-static __always_inline void send(const struct life_event *event, uint64_t flags)
-{
-	if (bpf_ringbuf_output(&life, (void *)event, sizeof(*event), flags))
-		count_loss(LOST_LIFE_FULL, LOSERS_ALL, 1);
-}
-
-/* Nobody is woken for what can wait until the stacks are read, unless the ring fills up. */
-static __always_inline uint64_t lazy(void)
-{
-	if (bpf_ringbuf_query(&life, BPF_RB_AVAIL_DATA) >
-	    bpf_ringbuf_query(&life, BPF_RB_RING_SIZE) / 4)
-		return BPF_RB_FORCE_WAKEUP;
-	return BPF_RB_NO_WAKEUP;
-}
 
 static __always_inline void set_target(uint32_t tgid, const struct target_value *value)
 {
@@ -74,6 +48,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	event.id = event.time_ns;
 	event.start_ns = BPF_CORE_READ(child, start_boottime);
 	BPF_CORE_READ_STR_INTO(&event.comm, child, comm);
+	event.ns_pid = pid_of(child);
+	tell_group(child, &event.group);
 	value = *inherited;
 	value.id = event.id;
 	set_target(tgid, &value);
@@ -106,12 +82,12 @@ static __always_inline uint64_t exit_flag(const struct target_value *target, uin
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* 0: the daemon has not judged that name for what is selected now. */
-static __always_inline uint64_t verdict_on(const char *comm, uint64_t selection)
+/* Snoopers are a union. */
+static __always_inline uint64_t verdict_of_both(uint64_t name, uint64_t group)
 {
-	struct verdict *verdict = bpf_map_lookup_elem(&verdicts, comm);
-
-	return verdict && verdict->selection == selection ? verdict->word : 0;
+	if (name == VERDICT_MATCHES || group == VERDICT_MATCHES)
+		return VERDICT_MATCHES;
+	return name == VERDICT_DOES_NOT && group == VERDICT_DOES_NOT ? VERDICT_DOES_NOT : 0;
 }
 
 /* A new program or a new name: a new incarnation, on which the daemon decides. */
@@ -129,9 +105,15 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
 	/* A name that is about to change isn't to be seen yet in /proc, where a selection that
 	 * changes just now would look for it: no verdict on that. */
-	word = kind == LIFE_EXEC ? verdict_on(event.comm, settings->selection) : 0;
+	word = kind == LIFE_EXEC ? verdict_on_name(event.comm, settings->selection) : 0;
+	if (!settings->by_cgroup && !old && word == VERDICT_DOES_NOT)
+		return;
+	tell_group(leader, &event.group);
+	if (settings->by_cgroup && kind == LIFE_EXEC)
+		word = verdict_of_both(word, verdict_on_group(&event.group, settings->selection));
 	if (!old && word == VERDICT_DOES_NOT)
 		return;
+	event.ns_pid = pid_of(leader);
 	event.kind = kind;
 	event.verdict = word;
 	event.tgid = tgid;

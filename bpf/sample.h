@@ -83,9 +83,10 @@ enum loss {
 	LOST_PENDING_FULL, /* a call's arguments found no room until it returns */
 	LOST_UNMEASURED,   /* what a page fault added could not be told (bpf/faults.h) */
 	/* by the daemon: */
-	LOST_PROCESS_UNKNOWN, /* the event that told of its process was lost */
-	LOST_STACK_MISSING,   /* a count without its stack */
-	LOST_READ_FAILED,     /* a window's counts could not be read, or not be kept */
+	LOST_CONTAINER_UNKNOWN, /* its container's names, which decide on it, weren't there yet */
+	LOST_PROCESS_UNKNOWN,	/* the event that told of its process was lost */
+	LOST_STACK_MISSING,	/* a count without its stack */
+	LOST_READ_FAILED,	/* a window's counts could not be read, or not be kept */
 	LOST_COUNT
 };
 
@@ -180,17 +181,37 @@ struct target_value {
 	uint32_t pad;
 };
 
-/* What the daemon found of programs of one name, by the name alone. */
+/* What the daemon found of programs of one name, by the name alone, or of those in some cgroups, by
+ * these alone. */
 enum verdict_word {
 	VERDICT_MATCHES = 1, /* for sure, whatever the command line */
-	VERDICT_DOES_NOT,    /* no snooper's pattern matches the name */
+	VERDICT_DOES_NOT,    /* no snooper matches by that */
 };
 
-/* Map `verdicts`, key struct verdict_key. One of another selection is void. */
+/*
+ * A process's cgroups, by the ids of their kernfs nodes, which are never used again: in the v2
+ * hierarchy, and in that of a v1 controller (0: none has a hierarchy of its own).
+ */
+struct cgroup_key {
+	uint64_t v2;
+	uint64_t v1;
+};
+
+/* Map `verdicts`. */
+enum verdict_on {
+	VERDICT_ON_NAME,
+	VERDICT_ON_GROUP, /* it is there: the daemon has been told where these cgroups lie */
+};
+
 struct verdict_key {
-	char comm[COMM_BYTES];
+	uint64_t on; /* enum verdict_on */
+	union {
+		char comm[COMM_BYTES];
+		struct cgroup_key group;
+	};
 };
 
+/* One of another selection is void. */
 struct verdict {
 	uint64_t selection; /* struct control.selection at that time */
 	uint64_t word;	    /* enum verdict_word */
@@ -217,11 +238,18 @@ struct control {
 	uint64_t by_cpu;	 /* 1 << probe: its counts are apart for each CPU */
 	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
 	uint64_t look_ns;	 /* the daemon reads stacks by then (bpf/wake.h), CLOCK_MONOTONIC */
-	uint64_t unused;
+	uint64_t by_cgroup;	 /* container and cgroup snoopers are in force */
 	struct guard guards[PROBE_COUNT]; /* the programs' own */
 };
 
-enum life_kind { LIFE_FORK = 1, LIFE_EXEC, LIFE_RENAME, LIFE_EXIT };
+enum life_kind {
+	LIFE_FORK = 1,
+	LIFE_EXEC,
+	LIFE_RENAME,
+	LIFE_EXIT,
+	LIFE_MOVED, /* into other cgroups; `group` are the new ones */
+	LIFE_GROUP, /* a struct group_event */
+};
 
 /* What happened to a target, or to a process that may become one. */
 struct life_event {
@@ -235,12 +263,31 @@ struct life_event {
 	uint64_t start_ns; /* the process's start, CLOCK_BOOTTIME */
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	char comm[COMM_BYTES];
+	struct cgroup_key group; /* LIFE_EXIT: not set */
+	uint32_t ns_pid;	 /* its pid in its own pid namespace; 0: not known */
+	uint32_t pad;
 };
 
+#define GROUP_NAME_BYTES  256  /* of one cgroup, and a NUL */
+#define GROUP_NAMES_BYTES 2048 /* of a path's */
+#define GROUP_LEVELS	  32
+
+/* Where cgroups lie, before the first event that has their key: the names from the cgroup up to the
+ * hierarchy's root, which has none, each with a NUL. */
+struct group_event {
+	uint16_t kind; /* LIFE_GROUP */
+	uint16_t cut;  /* a path was too long, or could not be read: neither is known */
+	uint16_t v2_bytes, v1_bytes;
+	struct cgroup_key key;
+	char names[2 * GROUP_NAMES_BYTES + GROUP_NAME_BYTES]; /* those of v2, then those of v1 */
+};
+#define GROUP_EVENT_LEAST __builtin_offsetof(struct group_event, names)
+
+_Static_assert(sizeof(struct cgroup_key) == 16, "a map key without padding");
 _Static_assert(sizeof(struct stack_key) == 16, "a map key without padding");
 _Static_assert(sizeof(struct count_key) == 24, "a map key without padding");
 _Static_assert(sizeof(struct stack) == 64, "the ring's records are 8-byte aligned");
 _Static_assert(sizeof(struct guard) == 64, "a cache line");
 _Static_assert(sizeof(struct control) % 64 == 0, "guards are at cache lines");
 _Static_assert(sizeof(struct target_value) == 40, "a map value without padding");
-_Static_assert(sizeof(struct life_event) == 64, "the ring's records are 8-byte aligned");
+_Static_assert(sizeof(struct life_event) == 88, "the ring's records are 8-byte aligned");

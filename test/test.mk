@@ -218,11 +218,12 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 
 # Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_agents makes up what VMs answer, test_tables*,
-# test_codes* and test_jfr* what they read; test_sender_disk has a disk that hangs.
+# test_codes* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=asking_$f)
 UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
+UNITFLAGS_test_bolt := -Wl,--wrap=pread
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
@@ -230,7 +231,9 @@ UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
+UNITFLAGS_test_alloc_container := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_alloc_by_container := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)

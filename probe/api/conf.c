@@ -99,6 +99,15 @@ static int take_state_dir(struct conf_reader *reader, const config_setting_t *se
 	return conf_take_path(reader, setting, &reader->conf->state_dir);
 }
 
+static int take_containers_root(struct conf_reader *reader, const config_setting_t *setting)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (!text || text[0] != '/')
+		return conf_refuse(reader, setting, "an absolute path");
+	return conf_take_path(reader, setting, &reader->conf->containers_root);
+}
+
 static int take_probes_init(struct conf_reader *reader, const config_setting_t *setting)
 {
 	return conf_take_path(reader, setting, &reader->conf->probes_init);
@@ -200,6 +209,7 @@ static const struct conf_key keys[] = {
 	{"bpf.allocations", take_allocations},
 	{"bpf.python", take_python},
 	{"bpf.java", take_java},
+	{"containers.root", take_containers_root},
 	{"retention.days", take_retention_days},
 	{"retention.bytes", take_retention_bytes},
 	{"retention.interval", take_retention_interval},
@@ -228,7 +238,9 @@ int conf_init(struct conf *conf)
 	conf->roots_count = 2;
 	conf->state_dir = strdup("/var/lib/stackprobe");
 	conf->probes_init = strdup("/etc/stackprobe/probes.init");
-	if (r == 0 && conf->roots[0] && conf->roots[1] && conf->state_dir && conf->probes_init)
+	conf->containers_root = strdup("/");
+	if (r == 0 && conf->roots[0] && conf->roots[1] && conf->state_dir && conf->probes_init &&
+	    conf->containers_root)
 		return 0;
 	conf_done(conf);
 	return -ENOMEM;
@@ -240,7 +252,8 @@ void conf_done(struct conf *conf)
 	free_roots(conf);
 	free(conf->state_dir);
 	free(conf->probes_init);
-	conf->state_dir = conf->probes_init = NULL;
+	free(conf->containers_root);
+	conf->state_dir = conf->probes_init = conf->containers_root = NULL;
 }
 
 static const struct conf_key *find_key(const char *section, const char *name)

@@ -22,6 +22,7 @@ struct conf {
 	char *state_dir;   /* "": nothing is kept for the next start */
 	char *probes_init; /* a file */
 	bool restore;
+	char *containers_root; /* where the host's root is seen */
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
 	struct upload_options upload; /* read: spool_dir is never NULL, its files can be used */

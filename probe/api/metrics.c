@@ -198,6 +198,29 @@ static void write_symbols(struct buf *out, const struct symbol_files_stats *file
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		buf_printf(out, "stackprobe_symbols_lost_total{cause=\"%s\"} %llu\n",
 			   symbol_loss_name(i), (unsigned long long)files->lost[i]);
+	metrics_head(out, "perf_maps_lost_total", "counter",
+		     "Distinct addresses of a window whose perf map could not tell, by cause.");
+	for (int i = 0; i < PERFMAP_LOST_COUNT; i++)
+		buf_printf(out, "stackprobe_perf_maps_lost_total{cause=\"%s\"} %llu\n",
+			   perfmap_loss_name(i), (unsigned long long)files->perfmaps_lost[i]);
+}
+
+static void write_containers(struct buf *out, const struct containers_stats *stats,
+			     uint64_t searches_failed)
+{
+	metrics_one(out, "containers", "gauge", "Containers that are known.",
+		    (double)stats->containers);
+	metrics_one(out, "containers_refused_total", "counter",
+		    "Processes of a container that found no room among those known.",
+		    (double)stats->refused);
+	metrics_one(out, "containers_unnamed_total", "counter",
+		    "Containers of which their runtime told nothing.", (double)stats->unnamed);
+	metrics_one(out, "containers_given_up_total", "counter",
+		    "Readings of containers' names that took too long.", (double)stats->given_up);
+	metrics_one(out, "containers_searches_failed_total", "counter",
+		    "Searches for processes of containers that were given up or found no memory; "
+		    "they are made again.",
+		    (double)searches_failed);
 }
 
 void metrics_write(const struct services *services, struct answer *answer)
@@ -226,6 +249,7 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_one(out, "jobs_given_up_total", "counter",
 		    "Jobs given up because a file system or a process hung.",
 		    (double)stats.given_up);
+	write_containers(out, &stats.containers, stats.targets.searches_failed);
 	write_symbols(out, &stats.files);
 	metrics_one(out, "files_written_total", "counter", "Profiles written to files.",
 		    (double)files.files_written);

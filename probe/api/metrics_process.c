@@ -3,6 +3,7 @@
  * at, and those of them that ended not long ago. */
 #include <string.h>
 
+#include "api/container_texts.h"
 #include "api/metrics_lines.h"
 
 struct family;
@@ -28,7 +29,9 @@ static void put_series(const struct writing *writing, const struct process_times
 	buf_printf(out, "stackprobe_%s{pid=\"%d\",comm=\"", writing->family->name,
 		   (int)process->pid);
 	metrics_label(out, process->comm, strnlen(process->comm, sizeof(process->comm)));
-	buf_printf(out, "\"%s} ", more);
+	buf_char(out, '"');
+	container_metrics(out, process->container);
+	buf_printf(out, "%s} ", more);
 }
 
 static void put_seconds(struct buf *out, uint64_t ns)

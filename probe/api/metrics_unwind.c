@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "api/container_texts.h"
 #include "api/metrics_lines.h"
 #include "profile/cause.h"
 
@@ -14,7 +15,9 @@ static void put_truncated(void *arg, const struct target *target)
 		buf_printf(out, "stackprobe_process_stack_truncated_total{pid=\"%d\",comm=\"",
 			   (int)target->pid);
 		metrics_label(out, target->comm, strnlen(target->comm, sizeof(target->comm)));
-		buf_printf(out, "\",cause=\"%s\"} %llu\n", truncation_name(i),
+		buf_char(out, '"');
+		container_metrics(out, target->container);
+		buf_printf(out, ",cause=\"%s\"} %llu\n", truncation_name(i),
 			   (unsigned long long)target->truncated[i]);
 	}
 }

@@ -35,11 +35,6 @@ int request_refuse(const struct request *request, const char *format, ...)
 	return -EINVAL;
 }
 
-int request_refuse_later(const struct request *request, const char *what)
-{
-	return request_refuse(request, "not available in this version: %s", what);
-}
-
 int request_no_memory(const struct request *request)
 {
 	request_refuse(request, "no memory");

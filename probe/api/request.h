@@ -16,6 +16,7 @@
 struct bounds {
 	struct store_roots roots;
 	const struct upload_options *upload; /* NULL: any server may be named */
+	bool without_cgroup_v2;		     /* the host has no such hierarchy */
 };
 
 /* What the bodies of a feature may say. */

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #define PIDS_MAX    16384
 #define NAMES_MAX   100
 #define PID_MAX	    4194304 /* include/linux/threads.h: PID_MAX_LIMIT */
@@ -104,24 +102,6 @@ static int take_names(struct request *request, const cJSON *list)
 	return 0;
 }
 
-/* Selectors of later versions: nothing chosen by them is fine. */
-static int refuse_later_snoopers(const struct request *request, const cJSON *snoopers)
-{
-	static const char *const later[] = {"pod_id", "container_id", "container_name",
-					    "cgroup", "pod",	      "image"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-		const cJSON *value = request_member(snoopers, later[i]);
-
-		if (!value || (cJSON_IsArray(value) && cJSON_GetArraySize(value) == 0))
-			continue;
-		if (cJSON_IsString(value) && !value->valuestring[0])
-			continue;
-		return request_refuse_later(request, later[i]);
-	}
-	return 0;
-}
-
 int request_take_snoopers(struct request *request, const cJSON *snoopers)
 {
 	const cJSON *ids = request_member(snoopers, "proc_id"),
@@ -134,10 +114,8 @@ int request_take_snoopers(struct request *request, const cJSON *snoopers)
 		return request_no_memory(request);
 	snoopers_unref(request->spec->snoopers);
 	request->spec->snoopers = fresh;
-	int r = refuse_later_snoopers(request, snoopers);
-	if (r == 0 && ids)
-		r = take_ids(request, ids);
+	int r = ids ? take_ids(request, ids) : 0;
 	if (r == 0 && names)
 		r = take_names(request, names);
-	return r;
+	return r < 0 ? r : request_take_containers(request, snoopers);
 }

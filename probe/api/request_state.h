@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What api/request.c (the whole), request_body.c (its text), request_snoopers.c and
- * request_params.c share. Nobody else includes it. */
+/* What api/request.c (the whole), request_body.c (its text), request_snoopers.c,
+ * request_containers.c and request_params.c share. Nobody else includes it. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -19,7 +19,6 @@ struct request {
 /* The message, for people; -EINVAL. */
 int request_refuse(const struct request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-int request_refuse_later(const struct request *request, const char *what);
 
 /* The message; -ENOMEM. */
 int request_no_memory(const struct request *request);
@@ -32,6 +31,7 @@ int request_take_probes(const struct request *request, const cJSON *list, uint32
 
 /* Parts of a body into the spec. 0, or what the body is refused by: -EINVAL, -ENOMEM. */
 int request_take_snoopers(struct request *request, const cJSON *snoopers);
+int request_take_containers(struct request *request, const cJSON *snoopers);
 int request_take_params(struct request *request, const cJSON *values);
 
 /* Makes the folders that the params name, as far as they are below the roots. 0, -EINVAL */

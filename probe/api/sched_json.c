@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "api/container_texts.h"
 #include "api/sched_output.h"
 #include "base/loop.h"
 #include "output/json_string.h"
@@ -153,7 +154,9 @@ static void put_event(struct buf *out, const struct slow_entry *entry)
 	put_time(out, "time", entry->time_ns);
 	buf_str(out, ",\"comm\":");
 	put_comm(out, entry->comm);
-	buf_printf(out, ",\"pid\":%u,\"tid\":%u,\"cpu\":%u,", entry->tgid, entry->tid, entry->cpu);
+	buf_printf(out, ",\"pid\":%u,\"tid\":%u,\"cpu\":%u", entry->tgid, entry->tid, entry->cpu);
+	container_json(out, entry->container, (pid_t)entry->tgid, entry->ns_pid);
+	buf_char(out, ',');
 	put_number(out, "lat_us", entry->delay_ns / 1000);
 	put_other(out, "prev", &entry->before);
 	put_other(out, "most", &entry->most);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/containers.h"
 #include "api/flamegraph.h"
 #include "api/status_memory.h"
 #include "api/status_java.h"
@@ -30,7 +31,6 @@ static void add_probe_names(cJSON *array, const struct rules *rules, uint32_t pr
 
 static void add_snoopers(cJSON *to, const struct rules *rules, const struct snoopers *snoopers)
 {
-	static const char *const empty[] = {"pod_id", "container_id", "container_name"};
 	const struct id_snooper *ids;
 	const struct name_snooper *names;
 	size_t ids_count = snoopers_ids(snoopers, &ids);
@@ -51,8 +51,7 @@ static void add_snoopers(cJSON *to, const struct rules *rules, const struct snoo
 					names[i].probes);
 		cJSON_AddItemToArray(list, entry);
 	}
-	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++)
-		cJSON_AddArrayToObject(to, empty[i]);
+	status_container_snoopers(to, snoopers);
 }
 
 #define EXACT_MAX (INT64_C(1) << 53) /* of a double */
@@ -148,7 +147,9 @@ static void add_process(void *arg, const struct target *target)
 	status_add_text(entry, "comm", target->comm, strnlen(target->comm, COMM_BYTES));
 	status_runtime(entry, target);
 	status_java_vm(entry, processes->services, target);
-	cJSON_AddStringToObject(entry, "container", "");
+	status_container(entry, target->container);
+	if (target->ns_pid > 0 && target->ns_pid != target->pid)
+		cJSON_AddNumberToObject(entry, "container_pid", target->ns_pid);
 	cJSON *causes = cJSON_AddObjectToObject(entry, "truncated");
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
 		if (target->truncated[i])
@@ -229,6 +230,11 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 	cJSON *causes = cJSON_AddObjectToObject(to, "symbols_lost");
 	for (int i = 0; i < SYMBOL_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(causes, symbol_loss_name(i), (double)stats.files.lost[i]);
+	cJSON *maps = cJSON_AddObjectToObject(to, "perf_maps_lost");
+	for (int i = 0; i < PERFMAP_LOST_COUNT; i++)
+		cJSON_AddNumberToObject(maps, perfmap_loss_name(i),
+					(double)stats.files.perfmaps_lost[i]);
+	status_containers(to, &stats.containers, stats.targets.searches_failed);
 	struct process_list processes = {services, cJSON_AddArrayToObject(to, "processes")};
 	engine_targets(services->engine, add_process, &processes);
 	add_upload(to, services);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * libcurl, loaded when a server is named for the first time: linked, it and the thirty libraries
- * that it needs would take 6 MB of each daemon that uploads nothing.
+ * libcurl, loaded when a server is named, or podman's socket is there, for the first time: linked,
+ * it and the thirty libraries that it needs would take 6 MB of each daemon that uploads nothing.
  *
  * Its functions are called by their names, as declared in curl/curl.h; before the first one
  * libcurl_load().
@@ -20,6 +20,7 @@ bool libcurl_load(void);
 	X(easy_cleanup)                                                                            \
 	X(easy_getinfo)                                                                            \
 	X(easy_init)                                                                               \
+	X(easy_perform)                                                                            \
 	X(easy_setopt)                                                                             \
 	X(easy_strerror)                                                                           \
 	X(free)                                                                                    \
@@ -53,6 +54,7 @@ extern struct libcurl libcurl;
 #define curl_easy_cleanup	 libcurl.easy_cleanup
 #define curl_easy_getinfo	 libcurl.easy_getinfo
 #define curl_easy_init		 libcurl.easy_init
+#define curl_easy_perform	 libcurl.easy_perform
 #define curl_easy_setopt	 libcurl.easy_setopt
 #define curl_easy_strerror	 libcurl.easy_strerror
 #define curl_free		 libcurl.free

@@ -8,6 +8,7 @@
 #define URGENT_LIMIT_NS	 (2 * NS_PER_S)
 #define FOREIGN_LIMIT_NS (8 * NS_PER_S)
 #define BULK_LIMIT_NS	 (8 * NS_PER_S)
+#define NAMES_LIMIT_NS	 (3 * NS_PER_S) /* asking a container's runtime */
 
 /* Short work that must not come late: the maps of a process that is about to end have to be read
  * before that, on a machine whose CPUs are all busy too. */
@@ -26,14 +27,17 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 		r = worker_new(&core->bulk, core->loop, "bulk", BULK_LIMIT_NS);
 	if (r == 0)
 		r = worker_new(&core->lines, core->loop, "lines", FOREIGN_LIMIT_NS);
+	if (r == 0)
+		r = worker_new(&core->names, core->loop, "names", NAMES_LIMIT_NS);
 	if (r < 0)
 		return r;
+	worker_set_nice(core->names, 0);
 	worker_set_nice(core->lines, 0);
 	worker_set_nice(core->urgent, PROMPT_NICE);
 	worker_set_nice(core->foreign, 0);
 	worker_set_nice(core->bulk, 0);
-	struct engine_setup setup = {core->loop, core->urgent, core->foreign,
-				     core->bulk, core->lines,  *sizes};
+	struct engine_setup setup = {core->loop,  core->urgent, core->foreign, core->bulk,
+				     core->lines, core->names,	*sizes};
 	return engine_new(&core->engine, &setup);
 }
 
@@ -49,6 +53,7 @@ void core_quiet(struct core *core)
 	worker_stop(core->foreign);
 	worker_stop(core->bulk);
 	worker_stop(core->lines);
+	worker_stop(core->names);
 	if (core->loop)
 		loop_flush(core->loop);
 }
@@ -60,5 +65,6 @@ void core_done(struct core *core)
 	worker_free(core->foreign);
 	worker_free(core->bulk);
 	worker_free(core->lines);
+	worker_free(core->names);
 	loop_free(core->loop);
 }

@@ -8,7 +8,7 @@
 
 struct core {
 	struct loop *loop;
-	struct worker *urgent, *foreign, *bulk, *lines;
+	struct worker *urgent, *foreign, *bulk, *lines, *names;
 	struct engine *engine;
 	char host[HOST_NAME_BYTES];
 };

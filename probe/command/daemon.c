@@ -14,6 +14,7 @@
 #include "command/command.h"
 #include "command/core.h"
 #include "command/options.h"
+#include "container/cgroup.h"
 
 #define CLOSING_NS (8 * NS_PER_S)
 
@@ -80,7 +81,16 @@ static void set_bounds(struct services *services, const struct conf *conf)
 	services->bounds = (struct bounds){
 		.roots = {(const char *const *)conf->roots, conf->roots_count},
 		.upload = &conf->upload,
+		.without_cgroup_v2 = services->bounds.without_cgroup_v2,
 	};
+}
+
+/* Doesn't change until the next boot. */
+static bool is_without_cgroup_v2(void)
+{
+	_cleanup_free_ struct cgroups *own = malloc(sizeof(*own));
+
+	return own && cgroups_read(getpid(), own) == 0 && !own->has_v2;
 }
 
 static void use_conf(struct daemon *daemon, const struct conf *before)
@@ -102,6 +112,8 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 	session_set_retention(services->flamegraph, &fresh->retention);
 	if (session_set_upload(services->flamegraph, &fresh->upload, why, sizeof(why)) < 0)
 		log_error("SIGHUP: uploads go on as before: %s", why);
+	if (engine_set_host_root(daemon->core.engine, fresh->containers_root) < 0)
+		log_error("SIGHUP: containers.root stays as it is: no memory");
 }
 
 static void reload(struct daemon *daemon)
@@ -182,9 +194,12 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 	core_be_prompt();
 	if (daemon->options.host)
 		snprintf(core->host, sizeof(core->host), "%s", daemon->options.host);
+	services->bounds.without_cgroup_v2 = is_without_cgroup_v2();
 	set_bounds(services, &daemon->conf);
 	services->engine = core->engine;
 	services->state_dir = daemon->conf.state_dir;
+	if (r == 0)
+		r = engine_set_host_root(core->engine, daemon->conf.containers_root);
 	if (r == 0)
 		r = watch_signals(daemon);
 	if (r < 0)

@@ -17,7 +17,9 @@
 struct cgroups {
 	struct container_place place;
 	bool has_v2;		      /* there is a line of the v2 hierarchy */
-	char path[CGROUP_PATH_BYTES]; /* of it: "/a/b"; "": none, or too long */
+	char path[CGROUP_PATH_BYTES]; /* of it: "/a/b"; "": none, too long, or (by
+					 cgroups_read()) seen from another cgroup namespace than the
+					 host's */
 };
 
 /* Of the text of a /proc/PID/cgroup, hostile in every byte. */

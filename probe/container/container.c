@@ -61,6 +61,6 @@ const char *container_pod_label(const struct container *container, char *text, u
 	if (container->pod[0])
 		snprintf(text, bytes, "%s", container->pod);
 	else
-		snprintf(text, bytes, "%.*s", strchr(uid, '-') ? 36 : CONTAINER_SHORT_ID, uid);
+		snprintf(text, bytes, "%.*s", strlen(uid) <= 36 ? 36 : CONTAINER_SHORT_ID, uid);
 	return text;
 }

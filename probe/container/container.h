@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 
@@ -27,8 +28,12 @@ enum container_runtime {
 struct container_place {
 	enum container_runtime runtime;
 	char id[CONTAINER_ID_BYTES];	  /* lower case; "": in no container */
-	char pod_uid[CONTAINER_ID_BYTES]; /* Kubernetes': with hyphens, lower case; podman's pod id:
+	char pod_uid[CONTAINER_ID_BYTES]; /* Kubernetes': with hyphens, lower case (a static pod's
+					     may be 32 digits without); podman's pod id:
 					     64 digits; "": in no pod, or not told */
+	char outer[CONTAINER_ID_BYTES];	  /* the outermost container that this one lies in, as with
+					     docker in docker; "": in none */
+	uid_t user;			  /* whose session it runs in (rootless); 0: the host's */
 };
 
 /* Texts are "" where they aren't known. They may have any bytes. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "container/container.h"
 #include "output/escape.h"
 #include "output/frame_text.h"
 #include "output/json_string.h"
@@ -104,7 +105,7 @@ static int make_stack(struct stack_text *stack, const struct tree *tree,
 	for (size_t i = stack->path_count; i > 0; i--) {
 		struct frame shown = tree_frame_of(tree, stack->path[i - 1]);
 
-		if (shown.type == FRAME_TYPE_PROCESS || shown.type == FRAME_TYPE_THREAD)
+		if (frame_type_is_head(shown.type))
 			continue;
 		if (shown.type == FRAME_TYPE_KERNEL && !kernel)
 			kernel = text->len;
@@ -131,6 +132,28 @@ static void add_string(struct buf *out, const char *key, const char *text, size_
 	json_string(out, text, len);
 }
 
+/* What is known of it; DeepFlow's own field has "null" without one. */
+static void add_container(struct buf *out, const struct record_who *who)
+{
+	const struct container *container = who->container;
+	char text[CONTAINER_NAME_MAX];
+	const char *label, *id = container ? container->place.id : "null";
+
+	add_string(out, ",\"container_id\":", id, strlen(id));
+	if (container) {
+		label = container_label(container, text, sizeof(text));
+		add_string(out, ",\"container\":", label, strlen(label));
+		label = container_pod_label(container, text, sizeof(text));
+		if (label)
+			add_string(out, ",\"pod\":", label, strlen(label));
+		if (container->pod_namespace[0])
+			add_string(out, ",\"namespace\":", container->pod_namespace,
+				   strlen(container->pod_namespace));
+	}
+	if (who->ns_pid > 0 && who->ns_pid != who->pid)
+		add_number(out, ",\"container_pid\":", (uint64_t)who->ns_pid);
+}
+
 static void add_record(struct buf *out, const struct record *record, const struct stack_text *stack,
 		       enum probe probe)
 {
@@ -148,7 +171,7 @@ static void add_record(struct buf *out, const struct record *record, const struc
 	add_number(out, ",\"count\":", record->weight);
 	add_string(out, ",\"comm\":", who->thread, name_len(who->thread));
 	add_string(out, ",\"process_name\":", who->process, name_len(who->process));
-	buf_str(out, ",\"container_id\":\"null\"");
+	add_container(out, who);
 	add_number(out, ",\"stack_data_len\":", stack->text.len);
 	add_string(out, ",\"stack_data\":", stack->text.data, stack->text.len);
 	buf_str(out, "}\n");

@@ -13,6 +13,8 @@ extern const char svg_script[], svg_script_end[], svg_style[], svg_style_end[];
 
 const struct picture_kind picture_kinds[FRAME_TYPE_COUNT] = {
 	[FRAME_TYPE_ROOT] = {'p', "process, thread"},
+	[FRAME_TYPE_POD] = {'c', NULL},
+	[FRAME_TYPE_CONTAINER] = {'c', "pod, container"},
 	[FRAME_TYPE_PROCESS] = {'p', NULL},
 	[FRAME_TYPE_THREAD] = {'p', NULL},
 	[FRAME_TYPE_MARKER] = {'m', "marker"},

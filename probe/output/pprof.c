@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "container/container.h"
 #include "output/pprof_writer.h"
 #include "output/protobuf.h"
 
@@ -50,18 +51,13 @@ static void samples_done(struct samples *samples)
 
 /* ---- whose it is ---- */
 
-static bool is_head(enum frame_type type)
-{
-	return type == FRAME_TYPE_PROCESS || type == FRAME_TYPE_THREAD;
-}
-
 static bool is_label(const struct samples *samples, enum frame_type type)
 {
 	switch (samples->writer.meta->pprof_labels) {
 	case PPROF_LABELS_ALL:
-		return is_head(type);
+		return frame_type_is_head(type);
 	case PPROF_LABELS_PROCESS:
-		return type == FRAME_TYPE_PROCESS;
+		return frame_type_is_head(type) && type != FRAME_TYPE_THREAD;
 	default:
 		return false;
 	}
@@ -82,18 +78,41 @@ static void add_label(struct samples *samples, const char *key, const char *valu
 	protobuf_bytes(&samples->labels, SAMPLE_LABEL, writer->inner.data, writer->inner.len);
 }
 
-/* Of a process's frame, `[pid]comm`, or of a thread's. */
+static void add_text(struct samples *samples, const char *key, const char *value)
+{
+	add_label(samples, key, value, value ? strlen(value) : 0);
+}
+
+static void add_container(struct samples *samples, const struct owner *owner)
+{
+	const struct container *container = owner->container;
+	char text[CONTAINER_NAME_MAX];
+
+	if (owner->ns_pid > 0 && owner->ns_pid != owner->pid) {
+		snprintf(text, sizeof(text), "%d", (int)owner->ns_pid);
+		add_text(samples, "container_pid", text);
+	}
+	if (!container)
+		return;
+	add_text(samples, "container", container_label(container, text, sizeof(text)));
+	add_text(samples, "pod", container_pod_label(container, text, sizeof(text)));
+	add_text(samples, "namespace", container->pod_namespace);
+}
+
+/* Of a process's frame, `[pid]comm`, or of a thread's; a process knows its container and pod. */
 static void add_labels_of(struct samples *samples, const struct frame *frame)
 {
 	const char *end = memchr(frame->name, ']', frame->name_len);
 
 	if (frame->type == FRAME_TYPE_THREAD) {
 		add_label(samples, "thread", frame->name, frame->name_len);
-	} else if (end) {
+	} else if (frame->type == FRAME_TYPE_PROCESS && end) {
 		size_t before = (size_t)(end - frame->name) + 1;
 
 		add_label(samples, "pid", frame->name + 1, before - 2);
 		add_label(samples, "comm", end + 1, frame->name_len - before);
+		if (frame->owner)
+			add_container(samples, frame->owner);
 	}
 }
 
@@ -135,7 +154,7 @@ static int gather(struct samples *samples, uint32_t node)
 			path->capacity = capacity;
 		}
 		path->frames[path->count++] = at.frame;
-		if (is_head(tree_frame_at(tree, at.frame).type) && !path->heads++)
+		if (frame_type_is_head(tree_frame_at(tree, at.frame).type) && !path->heads++)
 			path->head_node = node;
 		node = at.parent;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * pprof: a profile as profile.proto has it, gzip'd. A distinct frame is a location, a function is a
- * name and a file. Whose a stack is stands in string labels: pid, comm, and thread where the tree
- * has threads; or, for servers that would make a series of each, as frames at its root.
+ * name and a file. Whose a stack is stands in string labels: pid, comm; thread where the tree has
+ * threads; container, pod, namespace and container_pid where they are known; or, for servers that
+ * would make a series of each, as frames at its root.
  *
  * Source: github.com/google/pprof, proto/profile.proto.
  */
@@ -37,7 +38,7 @@ struct pprof_shape {
 /* Of what has a process and a thread as frames, which are labels instead? */
 enum pprof_labels {
 	PPROF_LABELS_ALL,
-	PPROF_LABELS_PROCESS, /* pid and comm; the thread stays a frame */
+	PPROF_LABELS_PROCESS, /* pid, comm and the container's; the thread stays a frame */
 	PPROF_LABELS_NONE,
 };
 

@@ -8,6 +8,7 @@
 #include "output/stacks_walk.h"
 
 #define CHUNK_BYTES (64 * 1024)
+#define HEADS_MAX   3			/* rows: pod, container, process */
 #define TEXT_MAX    (UINT64_C(1) << 30) /* of what one flush takes; a frame's names are below */
 
 struct drawing {
@@ -16,6 +17,7 @@ struct drawing {
 	struct picture picture;
 	struct buf out;
 	uint32_t rows;
+	enum frame_type heads[HEADS_MAX + 1]; /* of the frames drawn last, by row */
 	int error;
 };
 
@@ -39,26 +41,50 @@ static bool is_name(const struct picture_frame *frame, const char *name)
 	return frame->name_len == strlen(name) && memcmp(frame->name, name, strlen(name)) == 0;
 }
 
+static bool begins_with(const struct picture_frame *frame, const char *prefix)
+{
+	return frame->name_len >= strlen(prefix) &&
+	       memcmp(frame->name, prefix, strlen(prefix)) == 0;
+}
+
 /* `[pid]comm` */
 static bool is_process(const struct picture_frame *frame)
 {
 	size_t digits = 1;
 
-	if (frame->row != 1 || !frame->name_len || frame->name[0] != '[')
+	if (!frame->name_len || frame->name[0] != '[')
 		return false;
 	while (digits < frame->name_len && frame->name[digits] >= '0' && frame->name[digits] <= '9')
 		digits++;
 	return digits > 1 && digits < frame->name_len && frame->name[digits] == ']';
 }
 
-static void find_kind(struct picture_frame *frame)
+/* Whose it is, by what it stands on: the root, a pod, a container. FRAME_TYPE_NATIVE: it is none
+ * of these. */
+static enum frame_type find_head(const struct picture_frame *frame, enum frame_type on)
 {
-	frame->type = frame_type_parse(frame->name, &frame->name_len);
+	if (on == FRAME_TYPE_ROOT && begins_with(frame, "[Pod]"))
+		return FRAME_TYPE_POD;
+	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_POD) && begins_with(frame, "[Con]"))
+		return FRAME_TYPE_CONTAINER;
+	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_CONTAINER) && is_process(frame))
+		return FRAME_TYPE_PROCESS;
+	return FRAME_TYPE_NATIVE;
+}
+
+static void find_kind(struct drawing *drawing, struct picture_frame *frame)
+{
+	bool may_be_head = frame->row > 0 && frame->row <= HEADS_MAX;
+
+	frame->type =
+		may_be_head ? find_head(frame, drawing->heads[frame->row - 1]) : FRAME_TYPE_NATIVE;
+	if (may_be_head)
+		drawing->heads[frame->row] = frame->type;
 	if (frame->type != FRAME_TYPE_NATIVE)
 		return;
-	if (is_process(frame))
-		frame->type = FRAME_TYPE_PROCESS;
-	else if (is_name(frame, "[truncated]") || is_name(frame, "[unknown]"))
+	frame->type = frame_type_parse(frame->name, &frame->name_len);
+	if (frame->type == FRAME_TYPE_NATIVE &&
+	    (is_name(frame, "[truncated]") || is_name(frame, "[unknown]")))
 		frame->type = FRAME_TYPE_MARKER;
 }
 
@@ -92,7 +118,7 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 		next = end ? end + 1 : NULL;
 		frame.name = name;
 		frame.name_len = (size_t)((end ? end : chain->end) - name);
-		find_kind(&frame);
+		find_kind(drawing, &frame);
 		if (!end && drawing->svg->is_diff)
 			set_own(drawing, &frame, chain->own);
 		picture_frame(&drawing->picture, &frame);

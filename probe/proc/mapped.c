@@ -8,8 +8,9 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#define FIND_FLAGS (O_PATH | O_CLOEXEC)
 
 static void link_of(const struct mapped *mapped, char path[96])
 {
@@ -17,23 +18,21 @@ static void link_of(const struct mapped *mapped, char path[96])
 		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
 }
 
-static int check(int fd, struct stat *stat)
+/* Looked at before it is opened, for opening a device does things. */
+static int open_regular(int found, struct stat *stat)
 {
-	if (fstat(fd, stat) < 0)
+	if (fstat(found, stat) < 0)
 		return -errno;
-	return S_ISREG(stat->st_mode) ? 0 : -ENOEXEC;
+	return S_ISREG(stat->st_mode) ? file_open_found(found) : -ENOEXEC;
 }
 
 int mapped_open_path(int root_fd, const char *path, struct stat *stat)
 {
-	struct open_how how = {.flags = OPEN_FLAGS,
+	struct open_how how = {.flags = FIND_FLAGS,
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	_cleanup_close_ int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	_cleanup_close_ int found = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 
-	if (fd < 0)
-		return -errno;
-	int r = check(fd, stat);
-	return r < 0 ? r : TAKE_FD(fd);
+	return found < 0 ? -errno : open_regular(found, stat);
 }
 
 int mapped_open(const struct mapped *mapped, struct stat *stat)
@@ -41,13 +40,10 @@ int mapped_open(const struct mapped *mapped, struct stat *stat)
 	char path[96];
 
 	link_of(mapped, path);
-	_cleanup_close_ int fd = open(path, OPEN_FLAGS);
-	if (fd < 0 && errno == EPERM && mapped->root_fd >= 0)
+	_cleanup_close_ int found = open(path, FIND_FLAGS);
+	if (found < 0 && errno == EPERM && mapped->root_fd >= 0)
 		return mapped_open_path(mapped->root_fd, mapped->path, stat);
-	if (fd < 0)
-		return -errno;
-	int r = check(fd, stat);
-	return r < 0 ? r : TAKE_FD(fd);
+	return found < 0 ? -errno : open_regular(found, stat);
 }
 
 int mapped_stat(const struct mapped *mapped, struct stat *stat)

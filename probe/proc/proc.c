@@ -57,21 +57,36 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	return 0;
 }
 
-/* proc(5): a line `Tgid:\t123` behind `Name:`, in which line ends are escaped. */
-int proc_tgid(pid_t tid, pid_t *tgid)
+/* The last number in a line of proc(5)'s status, `Tgid:\t123`, behind `Name:`, in which line ends
+ * are escaped. */
+static int status_number(pid_t pid, const char *key, pid_t *number)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES * 4);
-	int r = read_file(tid, "status", &text);
+	int r = read_file(pid, "status", &text);
 
 	if (r == 0)
 		buf_char(&text, '\0');
 	if (r < 0 || buf_error(&text))
 		return r < 0 ? r : buf_error(&text);
-	const char *line = strstr(text.data, "\nTgid:");
+	char *line = strstr(text.data, key);
 	if (!line)
 		return -EINVAL;
-	*tgid = (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10);
+	line += strlen(key);
+	line[strcspn(line, "\n")] = '\0';
+	const char *last = strrchr(line, '\t');
+	*number = (pid_t)strtol(last ? last : line, NULL, 10);
 	return 0;
+}
+
+int proc_tgid(pid_t tid, pid_t *tgid)
+{
+	return status_number(tid, "\nTgid:", tgid);
+}
+
+/* From the reader's pid namespace down to its own. */
+int proc_ns_pid(pid_t pid, pid_t *ns_pid)
+{
+	return status_number(pid, "\nNSpid:", ns_pid);
 }
 
 /* The first pid namespace has a fixed inode: PROC_PID_INIT_INO in the kernel's proc_ns.h (5.10). */

@@ -23,6 +23,9 @@ int proc_stat(pid_t pid, struct proc_stat *stat);
 /* The process that a thread (or process) of this id belongs to. */
 int proc_tgid(pid_t tid, pid_t *tgid);
 
+/* Its pid in its own pid namespace. */
+int proc_ns_pid(pid_t pid, pid_t *ns_pid);
+
 /* Whether pids here are those of the host, which the kernel's programs see: not so in a container
  * with a pid namespace of its own. True where that can't be told. */
 bool proc_pids_are_the_hosts(void);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "container/container.h"
 #include "profile/interpreter.h"
+#include "profile/who.h"
 #include "symbol/jvmcode.h"
 #include "symbol/pycode.h"
 
@@ -41,6 +43,8 @@ void batch_free(struct batch *batch)
 	}
 	for (size_t i = 0; i < batch->sinks_count; i++)
 		profile_unref(batch->sinks[i].profile);
+	for (size_t i = 0; i < batch->count; i++)
+		container_unref(batch->stacks[i].who.container);
 	batch_free_recorded(batch);
 	map_free(batch->spot_numbers);
 	buf_done(&batch->text);
@@ -102,7 +106,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		return r;
 	struct batch_stack *to = &batch->stacks[batch->count];
 	*to = (struct batch_stack){
-		.who = {target->pid, target->start_ticks, target->netns_id},
+		.who = who_of_target(target),
 		.tid = counted->key.tid,
 		.part = counted->key.part,
 		.cpu = counted->key.cpu,
@@ -112,12 +116,12 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		.subscribers = subscribers,
 		.count = counted->count,
 	};
-	memcpy(to->who.process, target->comm, sizeof(to->who.process));
 	memcpy(to->who.thread, stack->comm, sizeof(to->who.thread));
 	r = batch_place(batch, to, stack, words, target, files);
 	if (r < 0)
 		return r;
 	batch->frames_count += to->frames_count;
+	container_ref(to->who.container);
 	batch->count++;
 	*truncated = to->truncated;
 	return 0;

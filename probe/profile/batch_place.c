@@ -10,6 +10,7 @@
 #include "profile/interpreter.h"
 #include "profile/jvm.h"
 #include "profile/told.h"
+#include "symbol/perfmap.h"
 
 int batch_reserve_spots(struct batch *batch, size_t more)
 {
@@ -42,6 +43,32 @@ int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_
 		batch->spots[*number] = (struct spot){.places = 1};
 	}
 	return *number;
+}
+
+static bool is_made(const struct code *code)
+{
+	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
+}
+
+/* What its process tells of that code is asked for. */
+static int64_t made_spot(const struct placing *placing, const struct code *code, uint64_t address)
+{
+	struct perfmap_process process = target_perfmap(placing->target);
+	struct perfmap *map = perfmap_of(placing->files, &process);
+	struct spot_key key = {(uint64_t)(uintptr_t)map, address, code->place};
+	bool is_new;
+	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
+
+	if (number < 0 || !is_new)
+		return number;
+	struct code *made = &placing->batch->spots[number].code;
+	*made = *code;
+	made->perfmap = map;
+	made->made = address;
+	perfmap_ask(placing->files, map, address);
+	if (code->file)
+		symbol_file_ref(code->file);
+	return number;
 }
 
 /* A new one's function is asked for. */
@@ -99,7 +126,7 @@ static uint8_t native_flags(const struct target *target, const struct code *code
 
 	if (flags && interpreter_is_loop(target->interpreter, code))
 		flags |= NATIVE_LOOP;
-	if (code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file)))
+	if (is_made(code))
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
@@ -170,7 +197,10 @@ static int place_native(struct placing *placing, uint64_t word)
 	}
 	if (find_told(placing, word, &code, pair))
 		return place_java(placing, pair);
-	int64_t spot = native_spot(placing, &code);
+	bool is_return = word >> FRAME_KIND_SHIFT == FRAME_NATIVE_RETURN;
+	int64_t spot = is_made(&code)
+			       ? made_spot(placing, &code, (word & FRAME_ADDRESS) - is_return)
+			       : native_spot(placing, &code);
 	if (spot < 0)
 		return (int)spot;
 	return put_native(placing, (uint32_t)spot, native_flags(placing->target, &code)) ? 0 : 1;

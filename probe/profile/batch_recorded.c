@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "container/container.h"
 #include "profile/batch_state.h"
 #include "profile/jfr_stacks.h"
+#include "profile/who.h"
 
 static void lose(struct batch *batch, uint32_t probe, uint32_t bit, uint64_t events)
 {
@@ -31,12 +33,12 @@ int batch_add_recorded(struct batch *batch, const struct target *target, uint32_
 	batch->recorded = recorded;
 	recorded += batch->recorded_count++;
 	*recorded = (struct batch_recorded){
-		.who = {target->pid, target->start_ticks, target->netns_id},
+		.who = who_of_target(target),
 		.probe = probe,
 		.bit = bit,
 		.file = file,
 	};
-	memcpy(recorded->who.process, target->comm, sizeof(recorded->who.process));
+	container_ref(recorded->who.container);
 	return 0;
 }
 
@@ -57,7 +59,9 @@ void batch_put_recorded(const struct batch *batch, struct batch_result *result)
 
 void batch_free_recorded(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->recorded_count; i++)
+	for (size_t i = 0; i < batch->recorded_count; i++) {
 		jfrfile_free(batch->recorded[i].file);
+		container_unref(batch->recorded[i].who.container);
+	}
 	free(batch->recorded);
 }

@@ -9,7 +9,7 @@
 #include "profile/merge.h"
 
 struct batch_stack {
-	struct record_who who;
+	struct record_who who; /* with a reference to its container */
 	uint32_t tid, cpu;
 	enum count_part part;
 	uint64_t time_ns;
@@ -68,7 +68,7 @@ struct place_room {
 
 /* Stacks that a Java VM has recorded of one probe. */
 struct batch_recorded {
-	struct record_who who;
+	struct record_who who; /* the same */
 	uint32_t probe, bit;
 	struct jfrfile *file;
 };

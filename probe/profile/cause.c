@@ -9,7 +9,7 @@ static const char *const losses[LOST_COUNT] = {
 	[LOST_GONE_FULL] = "ended_full",      [LOST_STACK_MISSING] = "stack_missing",
 	[LOST_READ_FAILED] = "read_failed",   [LOST_HELD_FULL] = "held_full",
 	[LOST_MAPPED_FULL] = "mapped_full",   [LOST_PENDING_FULL] = "pending_full",
-	[LOST_UNMEASURED] = "unmeasured",
+	[LOST_UNMEASURED] = "unmeasured",     [LOST_CONTAINER_UNKNOWN] = "container_unknown",
 };
 
 static const char *const truncations[TRUNCATED_COUNT] = {

@@ -301,6 +301,10 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
 	if (!counted->count.weight)
 		return;
+	if (!bits && target->unnamed) {
+		lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
+		return;
+	}
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);

@@ -88,6 +88,8 @@ static int engine_init(struct engine *engine)
 		.stack = engine_on_stack,
 		.code = engine_on_code,
 		.life = engine_on_life,
+		.group = engine_on_group,
+		.moved = engine_on_moved,
 		.slow = on_slow,
 		.mapped = engine_on_mapped,
 		.waits = on_waits,
@@ -106,8 +108,10 @@ static int engine_init(struct engine *engine)
 		r = symbol_files_new(&engine->files, setup->foreign);
 	engine->lines = (struct render_lines){engine->files, setup->lines};
 	if (r == 0)
+		r = containers_new(&engine->containers, setup->loop, setup->names);
+	if (r == 0)
 		r = targets_new(&engine->targets, setup->loop, engine->tracer, engine->files,
-				setup->urgent, setup->sizes.targets);
+				engine->containers, setup->urgent, setup->sizes.targets);
 	if (r == 0 && !setup->sizes.python)
 		targets_leave_python(engine->targets);
 	if (r == 0 && !setup->sizes.java)
@@ -166,6 +170,7 @@ void engine_free(struct engine *engine)
 	jfr_free(engine->jfr);
 	heaps_free(engine->heaps);
 	targets_free(engine->targets);
+	containers_free(engine->containers);
 	for (int i = 0; i < CODES_KINDS; i++)
 		codes_free(engine->codes[i]);
 	times_free(engine->times);
@@ -178,6 +183,11 @@ void engine_free(struct engine *engine)
 		snoopers_unref(engine->snoopers[i]);
 	}
 	free(engine);
+}
+
+int engine_set_host_root(struct engine *engine, const char *root)
+{
+	return containers_set_root(engine->containers, root);
 }
 
 int engine_failure(const struct engine *engine, enum probe probe, const char **why)
@@ -230,6 +240,15 @@ void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg)
 {
 	targets_each(engine->targets, each, arg);
+}
+
+const struct target *engine_target(struct engine *engine, pid_t pid)
+{
+	const struct target *target = target_table_current(targets_table(engine->targets), pid);
+
+	if (target && !target->group && loop_now_ns() >= target->retry_ns)
+		targets_look_at(engine->targets, target);
+	return target;
 }
 
 const struct render_lines *engine_lines(const struct engine *engine)

@@ -15,6 +15,7 @@
 #include "profile/allocator_view.h"
 #include "profile/arming.h"
 #include "profile/codes.h"
+#include "profile/containers.h"
 #include "profile/detail.h"
 #include "profile/drain.h"
 #include "profile/heaps.h"
@@ -37,6 +38,7 @@ struct engine_setup {
 	struct worker *foreign; /* reads their files */
 	struct worker *bulk;	/* names and renders; never touches what isn't ours */
 	struct worker *lines;	/* reads source lines for what is rendered */
+	struct worker *names;	/* asks runtimes for containers' names */
 	struct tracer_sizes sizes;
 };
 
@@ -50,6 +52,9 @@ enum engine_feature {
 /* -ENOMEM */
 int engine_new(struct engine **ret, const struct engine_setup *setup);
 void engine_free(struct engine *engine);
+
+/* Where the host's root is seen, for containers' names. -ENOMEM */
+int engine_set_host_root(struct engine *engine, const char *root);
 
 struct subscription {
 	enum engine_feature feature; /* whose snoopers it follows */
@@ -205,6 +210,7 @@ struct engine_stats {
 	struct tracer_looks looks;
 	struct drain_stats drain;
 	struct targets_stats targets;
+	struct containers_stats containers;
 	struct symbol_files_stats files;
 	struct codes_stats codes[CODES_KINDS];
 	struct times_stats times;
@@ -220,6 +226,10 @@ uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, e
 /* Calls each for the processes that match now. */
 void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg);
+
+/* Who has the pid now, for who tells of it; where that isn't known yet it is looked at for the
+ * container that it is in. NULL: it isn't followed. */
+const struct target *engine_target(struct engine *engine, pid_t pid);
 
 /* What is known of a target's allocator; mem_glibc samples. */
 void engine_allocator(const struct engine *engine, const struct target *target,

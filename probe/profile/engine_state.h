@@ -7,6 +7,7 @@
 #include "profile/agents.h"
 #include "profile/allocators.h"
 #include "profile/codes.h"
+#include "profile/containers.h"
 #include "profile/engine.h"
 #include "profile/render.h"
 #include "profile/jfr.h"
@@ -32,6 +33,7 @@ struct engine {
 	struct symbol_files *files;
 	struct render_lines lines;
 	struct symbolizer *symbolizer;
+	struct containers *containers;
 	struct targets *targets;
 	struct codes *codes[CODES_KINDS];
 	struct allocators *allocators;
@@ -76,6 +78,8 @@ void engine_drain_soon(void *arg);
 
 /* What the tracer and the drain tell and ask; `arg` is the engine. */
 void engine_on_life(void *arg, const struct life_event *event);
+void engine_on_group(void *arg, const struct group_event *event);
+void engine_on_moved(void *arg, const struct life_event *event);
 void engine_on_mapped(void *arg, const struct mapped_event *event);
 void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words);
 void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes);

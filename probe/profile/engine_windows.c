@@ -21,6 +21,20 @@ void engine_on_life(void *arg, const struct life_event *event)
 		drain_soon(engine->drain);
 }
 
+void engine_on_group(void *arg, const struct group_event *event)
+{
+	struct engine *engine = arg;
+
+	targets_on_group(engine->targets, event);
+}
+
+void engine_on_moved(void *arg, const struct life_event *event)
+{
+	struct engine *engine = arg;
+
+	targets_on_moved(engine->targets, event);
+}
+
 void engine_on_mapped(void *arg, const struct mapped_event *event)
 {
 	struct engine *engine = arg;
@@ -231,6 +245,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);
 	targets_stats(engine->targets, &stats->targets);
+	containers_stats(engine->containers, &stats->containers);
 	symbol_files_stats(engine->files, &stats->files);
 	for (int i = 0; i < CODES_KINDS; i++)
 		codes_stats(engine->codes[i], &stats->codes[i]);

@@ -72,6 +72,15 @@ static void read_facts(struct examination *e)
 	e->netns_id = stat(path, &netns) == 0 ? netns.st_ino : 0;
 }
 
+static void read_cgroups(struct examination *e)
+{
+	e->cgroups = malloc(sizeof(*e->cgroups));
+	if (e->cgroups && cgroups_read(e->pid, e->cgroups) < 0) {
+		free(e->cgroups);
+		e->cgroups = NULL;
+	}
+}
+
 static int read_maps(struct examination *e)
 {
 	_cleanup_close_ int root_fd = open_root(e);
@@ -111,6 +120,10 @@ static void run(struct job *job)
 	if (e->error == 0)
 		read_facts(e);
 	e->ended_ns = loop_now_ns();
+	if (e->error == 0 && e->where)
+		read_cgroups(e);
+	if (e->error == 0 && !e->ns_pid)
+		proc_ns_pid(e->pid, &e->ns_pid);
 	/* Last, so that all of it was read from this very process; another name tells of an exec
 	 * whose event is on its way. */
 	if (e->error == 0)
@@ -155,6 +168,7 @@ static void free_examination(struct job *job)
 	free(e->opened);
 	maps_done(&e->maps);
 	snoopers_unref(e->snoopers);
+	free(e->cgroups);
 	free(e);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/worker.h"
+#include "container/cgroup.h"
 #include "proc/maps.h"
 #include "profile/snooper.h"
 
@@ -22,6 +23,8 @@ struct examination {
 	uint64_t id; /* of the target that it is about */
 	uint64_t start_ticks;
 	struct snoopers *snoopers; /* a reference; NULL: don't match */
+	bool where;		   /* its cgroups are wanted */
+	pid_t ns_pid;		   /* 0: it is wanted */
 	pid_t line_pid;
 	uint64_t line_start_ticks;
 	char comm[16];
@@ -37,6 +40,8 @@ struct examination {
 		struct stat stat;
 		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;
+	/* Where it is; NULL: that wasn't asked, or isn't known. */
+	struct cgroups *cgroups;
 	uint64_t netns_id; /* 0: unknown */
 	bool has_program;  /* `program` describes the file that it executes */
 	struct stat program;

@@ -296,8 +296,10 @@ static void listing_done(struct job *job, bool finished)
 	struct listing *listing = (struct listing *)job;
 	struct files *files = listing->files;
 
-	if (!finished || listing->count < 0) { /* no thread, or no memory */
-		fail_rest(files, -ENOMEM, "no memory or no thread to list its processes");
+	if (!finished || listing->count < 0) { /* not finished: there is no thread for it */
+		int error = finished ? (int)listing->count : -EAGAIN;
+
+		fail_rest(files, error, "its processes can't be listed: %s", strerror(-error));
 		return;
 	}
 	files->count = (size_t)listing->count;

@@ -9,10 +9,12 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "container/container.h"
 #include "profile/cuts.h"
 #include "profile/mapped.h"
 #include "profile/reading.h"
 #include "profile/tracer_memory.h"
+#include "profile/who.h"
 
 #define CUTS_MAX   65536
 #define RANGES_MAX 262144
@@ -232,10 +234,10 @@ static void list(void *arg, struct target *target)
 		.pid = (uint32_t)target->pid,
 		.shown = wanting & listing->request->subscribers && (!pid || pid == target->pid),
 		.since_ns = later(heaps->since_ns, cuts_get(heaps->cuts, (uint32_t)target->pid)),
-		.who = {target->pid, target->start_ticks, target->netns_id},
+		.who = who_of_target(target),
 	};
 	holder->since_ns = later(holder->since_ns, began_ns(listing, target));
-	memcpy(holder->who.process, target->comm, sizeof(holder->who.process));
+	container_ref(holder->who.container);
 }
 
 static int compare_holders(const void *a, const void *b)

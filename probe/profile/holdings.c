@@ -185,6 +185,8 @@ void holdings_show(const struct holdings *holdings, struct ledger *ledger,
 		} else if (stack.own) {
 			continue;
 		} else {
+			stack.who.ns_pid = holder->who.ns_pid;
+			stack.who.container = holder->who.container;
 			node = profile_thread(profile, &stack.who, detail->thread_frame);
 			node = graft(profile->tree, node, ledger_tree(ledger), &stack, detail,
 				     &libraries);

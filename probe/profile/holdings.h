@@ -20,7 +20,7 @@ struct holder {
 	uint32_t pid;
 	bool shown;	       /* its holdings are wanted */
 	uint64_t since_ns;     /* what is older isn't its own */
-	struct record_who who; /* as it is named now; no thread */
+	struct record_who who; /* as it is named now; no thread; a reference to its container */
 };
 
 struct holdings;

@@ -56,18 +56,24 @@ static const struct {
 	{"rlimit", {"rlim_cur"}},
 	{"signal_struct", {"rlim", "live", "nr_threads", "nvcsw", "nivcsw", "sum_sched_runtime"}},
 	{"pid", {"level", "numbers"}},
-	{"upid", {"ns"}},
+	{"upid", {"nr", "ns"}},
 	{"pid_namespace", {"ns"}},
-	{"css_set", {"dfl_cgrp"}},
-	{"cgroup", {"kn"}},
-	{"kernfs_node", {"id"}},
+	{"css_set", {"dfl_cgrp", "subsys"}},
+	{"cgroup_subsys_state", {"cgroup"}},
+	{"cgroup", {"kn", "root"}},
+	{"kernfs_node", {"id", "name", "parent", "__parent"}},
 	{"cfs_rq", {"rq"}},
 	{"rq", {"nr_running", "cfs"}},
 };
 
 /* … and the enumerators. */
-static const char *const wanted_events[] = {"PGREUSE", "PGALLOC_DMA32", "PGALLOC_NORMAL",
-					    "PGALLOC_MOVABLE"};
+static const struct {
+	const char *type;
+	const char *names[4];
+} wanted_enums[] = {
+	{"vm_event_item", {"PGREUSE", "PGALLOC_DMA32", "PGALLOC_NORMAL", "PGALLOC_MOVABLE"}},
+	{"cgroup_subsys_id", {"memory_cgrp_id", "pids_cgrp_id", "cpu_cgrp_id"}},
+};
 
 struct excerpt {
 	const struct btf *from;
@@ -122,11 +128,12 @@ static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 	return id;
 }
 
-/* Of integers, structs or, whatever else it may be, bytes. */
+/* Of integers, pointers, structs or, whatever else it may be, bytes. */
 static int add_array(struct excerpt *excerpt, const struct btf_array *array)
 {
 	const struct btf_type *type = resolve(excerpt->from, array->type);
-	int of = type && btf_is_struct(type)
+	int of = type && btf_is_ptr(type) ? excerpt->pointer
+		 : type && btf_is_struct(type)
 			 ? add_inner(excerpt, type)
 			 : add_integer(excerpt, type && btf_is_int(type) ? type->size : 1);
 
@@ -216,20 +223,21 @@ static int add_struct(struct excerpt *excerpt, const char *name, const char *con
 }
 
 /* The values of an enum that are wanted; without them the programs do without. */
-static int add_events(struct excerpt *excerpt)
+static int add_enum(struct excerpt *excerpt, const char *enum_name, const char *const *names,
+		    size_t count)
 {
-	int id = btf__find_by_name_kind(excerpt->from, "vm_event_item", BTF_KIND_ENUM);
+	int id = btf__find_by_name_kind(excerpt->from, enum_name, BTF_KIND_ENUM);
 	const struct btf_type *type = id > 0 ? btf__type_by_id(excerpt->from, (uint32_t)id) : NULL;
 
 	if (!type)
 		return 0;
 	const struct btf_enum *value = btf_enum(type);
-	int r = btf__add_enum(excerpt->to, "vm_event_item", type->size);
+	int r = btf__add_enum(excerpt->to, enum_name, type->size);
 	for (uint32_t i = 0; i < btf_vlen(type) && r >= 0; i++) {
 		const char *name = btf__name_by_offset(excerpt->from, value[i].name_off);
 
-		for (size_t j = 0; j < ARRAY_SIZE(wanted_events) && r >= 0; j++) {
-			if (strcmp(name, wanted_events[j]) == 0)
+		for (size_t j = 0; j < count && r >= 0; j++) {
+			if (names[j] && strcmp(name, names[j]) == 0)
 				r = btf__add_enum_value(excerpt->to, name, value[i].val);
 		}
 	}
@@ -340,6 +348,7 @@ int ktypes_open(struct ktypes *ktypes)
 	ktypes->uprobe_session = enum_value(from, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
 	ktypes->has_fault_tracepoints = count_arguments(from, "page_fault_user") >= 3 &&
 					count_arguments(from, "page_fault_kernel") >= 3;
+	ktypes->has_moves = count_arguments(from, "cgroup_attach_task") >= 3;
 	find_vm_events(from, ktypes);
 	find_resident(from, ktypes);
 	excerpt.pointer = btf__add_ptr(to, 0);
@@ -348,7 +357,8 @@ int ktypes_open(struct ktypes *ktypes)
 		if (r == -ENOENT && i > 0) /* all kernels have tasks; not all have, say, cgroups */
 			r = 0;
 	}
-	if (r == 0)
-		r = add_events(&excerpt);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted_enums) && r == 0; i++)
+		r = add_enum(&excerpt, wanted_enums[i].type, wanted_enums[i].names,
+			     ARRAY_SIZE(wanted_enums[i].names));
 	return r < 0 ? r : write_excerpt(to);
 }

@@ -16,6 +16,7 @@ struct ktypes {
 	bool has_group_queues; /* a task's queue leads to its CPU's */
 	bool has_memory;       /* programs have an allocator of their own (since 6.1) */
 	int uprobe_session;    /* BPF_TRACE_UPROBE_SESSION (since 6.13); 0: there is none */
+	bool has_moves;	       /* cgroup_attach_task tells of processes that get other cgroups */
 	bool has_fault_tracepoints; /* page_fault_user, page_fault_kernel (not on each processor) */
 	bool has_rss_counters;	/* a process's resident pages are in percpu counters (since 6.2) */
 	bool has_task_rss;	/* … in each thread's own (before) */

@@ -31,7 +31,7 @@ struct ledger_stack {
 	bool own;      /* an allocator mapped for itself: it is never shown */
 	bool vms_own;  /* all of it is a Java VM's: without native_stack, [jvm] */
 	bool partial;  /* the daemon knew too little of it: the next time it may be better */
-	struct record_who who;
+	struct record_who who; /* without its container: who holds it knows it better */
 	/* Borrowed until something is put or purged: which frames lie in a library, and which ones
 	 * only who wants an interpreter's own stack sees (struct detail). */
 	struct record_libraries libraries, native_only;

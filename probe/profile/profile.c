@@ -14,14 +14,16 @@
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
 #define RECORDS_MAX    (256u * 1024)
 
-int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns)
+/* Its tree has room for `share` times what one that is collected has. */
+static int new_with(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns,
+		    uint32_t share)
 {
 	_cleanup_profile_ struct profile *profile = calloc(1, sizeof(*profile));
 
 	if (!profile)
 		return -ENOMEM;
 	profile->refs = 1;
-	int r = tree_new(&profile->tree, NODES_MAX, NAME_BYTES_MAX);
+	int r = tree_new(&profile->tree, (size_t)NODES_MAX * share, (size_t)NAME_BYTES_MAX * share);
 	if (r == 0)
 		r = records_new(&profile->records, RECORDS_MAX);
 	if (r < 0)
@@ -31,6 +33,38 @@ int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t p
 	profile->began_ns = loop_now_ns();
 	profile->period_ns = period_ns;
 	*ret = TAKE_PTR(profile);
+	return 0;
+}
+
+int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns)
+{
+	return new_with(ret, probe, from, period_ns, 1);
+}
+
+int profile_new_like(struct profile **ret, const struct profile *like, bool places)
+{
+	struct profile *made;
+	/* The frames of pods and containers stand in it besides. */
+	int r = new_with(&made, like->probe, like->from, like->period_ns, 2);
+
+	if (r < 0)
+		return r;
+	made->places = places && like->places;
+	if (!made->places)
+		profile_drop_places(made);
+	made->view = like->view;
+	made->until = like->until;
+	made->weight = like->weight;
+	made->events = like->events;
+	made->samples = like->samples;
+	made->shows_events = like->shows_events;
+	made->by_container = like->by_container;
+	made->left_out = like->left_out;
+	made->lost = like->lost;
+	made->refused = like->refused;
+	for (size_t i = 0; i < like->jfr_count; i++)
+		profile_tell_jfr(made, like->jfr_pids[i]);
+	*ret = made;
 	return 0;
 }
 
@@ -56,8 +90,14 @@ int64_t profile_thread(struct profile *profile, const struct record_who *who, bo
 	char process[COMM_BYTES + 16];
 	int len = snprintf(process, sizeof(process), "[%d]%.*s", (int)who->pid, COMM_BYTES,
 			   who->process);
-	int64_t node =
-		tree_child(profile->tree, TREE_ROOT, FRAME_TYPE_PROCESS, process, (size_t)len);
+	const struct owner owner = {who->pid, who->start_ticks, who->ns_pid, who->container};
+	const struct frame frame = {
+		.type = FRAME_TYPE_PROCESS,
+		.name = process,
+		.name_len = (size_t)len,
+		.owner = &owner,
+	};
+	int64_t node = tree_child_with(profile->tree, TREE_ROOT, &frame);
 
 	if (node < 0 || !thread_frame)
 		return node;
@@ -136,7 +176,7 @@ static bool take_process(void *arg, const struct tree_frame *node)
 	char *end;
 
 	if (node->frame.type != FRAME_TYPE_PROCESS)
-		return node->frame.type == FRAME_TYPE_ROOT;
+		return node->frame.type < FRAME_TYPE_PROCESS;
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 16;
 		struct profile_process *grown =
@@ -182,22 +222,9 @@ int profile_select(struct profile **ret, const struct profile *from, int pid, bo
 
 	if (count < 0)
 		return (int)count;
-	int r = profile_new(&selected, from->probe, from->from, from->period_ns);
+	int r = profile_new_like(&selected, from, places);
 	if (r < 0)
 		return r;
-	selected->places = places && from->places;
-	if (!selected->places)
-		profile_drop_places(selected);
-	selected->view = from->view;
-	selected->until = from->until;
-	selected->weight = from->weight;
-	selected->events = from->events;
-	selected->samples = from->samples;
-	selected->left_out = from->left_out;
-	selected->lost = from->lost;
-	selected->refused = from->refused;
-	if (profile_is_jfr(from, pid))
-		profile_tell_jfr(selected, pid);
 	for (int64_t i = 0; i < count; i++) {
 		if (processes[i].pid != pid)
 			continue;

@@ -35,6 +35,7 @@ struct profile {
 				     where the guard thinned them */
 	bool places;		  /* frames of native code by their place in it, too */
 	bool shows_events;	  /* the tree's weights are events */
+	bool by_container;	  /* profile_by_container() made it */
 	uint64_t left_out;	  /* events by the guard: those that were taken stand for them */
 	uint64_t lost;		  /* samples lost meanwhile */
 	uint64_t refused;	  /* events that found no room in the tree */
@@ -44,6 +45,10 @@ struct profile {
 
 /* With one reference. -ENOMEM */
 int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns);
+/* An empty one of the same probe, view and time, and of the same losses, for a copy of it: with
+ * room for twice as much, as frames of pods and containers come to what may be full already.
+ * -ENOMEM */
+int profile_new_like(struct profile **ret, const struct profile *like, bool places);
 struct profile *profile_ref(struct profile *profile);
 void profile_unref(struct profile *profile);
 static inline void profile_unrefp(struct profile **profile)

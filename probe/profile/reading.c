@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "container/container.h"
 #include "profile/tracer_held.h"
 
 #define SUMS_MAX (256u * 1024)
@@ -141,6 +142,8 @@ void reading_done(struct reading *reading)
 {
 	for (int view = 0; view < VIEWS; view++)
 		profile_unref(reading->profiles[view]);
+	for (size_t i = 0; i < reading->holders_count; i++)
+		container_unref(reading->holders[i].who.container);
 	free(reading->mapped);
 	free(reading->holders);
 	if (reading->fd >= 0)

@@ -13,7 +13,7 @@ struct reading {
 	int fd;			/* of the map `held`; closed by reading_done() */
 	struct holding *mapped; /* freed by reading_done() */
 	size_t mapped_count;
-	struct holder *holders; /* by pid; freed by reading_done() */
+	struct holder *holders; /* by pid; freed by reading_done(), as their references */
 	size_t holders_count;
 	uint64_t listed_ns; /* when these were listed: what came later is of anybody */
 	uint64_t named_ns;  /* what came later may be of stacks that have no names yet */

@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "profile/by_container.h"
 #include "symbol/file_lines.h"
 
 #define CONTENT_MAX    (256u * 1024 * 1024)
 #define LINES_LIMIT_MS 3000
 
-int render_copy(const struct profile *from, bool places, struct profile **ret)
+static int copy_plain(const struct profile *from, bool places, struct profile **ret)
 {
 	_cleanup_profile_ struct profile *made = NULL;
 	int r = profile_new(&made, from->probe, from->from, from->period_ns);
@@ -29,6 +30,13 @@ int render_copy(const struct profile *from, bool places, struct profile **ret)
 	return 0;
 }
 
+int render_copy(const struct profile *from, bool places, struct profile **ret)
+{
+	return tree_has_owners(from->tree) && !from->by_container
+		       ? profile_by_container(ret, from, places)
+		       : copy_plain(from, places, ret);
+}
+
 static bool wants_places(const struct render *render)
 {
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++) {
@@ -44,7 +52,7 @@ static int merge(const struct render *render, bool places, struct profile **ret)
 	const struct profile *newest = render->profile;
 	_cleanup_profile_ struct profile *merged = NULL;
 	int64_t from = newest->from;
-	int r = render_copy(newest, places, &merged);
+	int r = copy_plain(newest, places, &merged);
 
 	for (int i = 0; r == 0 && i < RENDER_BEFORE_MAX && render->before[i]; i++) {
 		const struct profile *before = render->before[i];
@@ -57,6 +65,23 @@ static int merge(const struct render *render, bool places, struct profile **ret)
 	merged->until = newest->until;
 	merged->from = from;
 	*ret = TAKE_PTR(merged);
+	return 0;
+}
+
+/* In the place of what was made so far, if anything was. */
+static int sort(const struct profile *from, bool places, struct profile **made)
+{
+	struct profile *sorted;
+
+	if (*made)
+		from = *made;
+	if (!tree_has_owners(from->tree) || from->by_container)
+		return 0;
+	int r = profile_by_container(&sorted, from, places);
+	if (r < 0)
+		return r;
+	profile_unref(*made);
+	*made = sorted;
 	return 0;
 }
 
@@ -75,6 +100,8 @@ static int prepare(const struct render *render, struct profile **made)
 		r = profile_select(made, from, render->pid, places);
 	else if (r == 0)
 		*made = TAKE_PTR(merged);
+	if (r == 0)
+		r = sort(from, places, made);
 	if (r == 0 && !*made && (render->events || (from->places && !places)))
 		r = render_copy(from, places, made);
 	if (r == 0 && render->events)

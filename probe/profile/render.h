@@ -54,6 +54,6 @@ struct render {
 /* Copies the question and calls done() on the loop's thread. -ENOMEM */
 int render_submit(struct worker *bulk, const struct render *question);
 
-/* A copy, for a profile is shared; without places unless `places`. On the bulk worker. -ENOMEM,
- * -ENOSPC */
+/* A copy as outputs want it (profile/by_container.h), for a profile is shared; without places
+ * unless `places`. On the bulk worker. -ENOMEM, -ENOSPC */
 int render_copy(const struct profile *from, bool places, struct profile **ret);

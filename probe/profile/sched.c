@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "proc/proc.h"
 #include "profile/culprit.h"
 #include "profile/sched_state.h"
 
@@ -29,10 +30,24 @@ static void blame(struct slow_entry *entry, const struct culprit *culprit)
 	entry->most_ns = culprit->most_ns;
 }
 
+/* An event may have waited longer than its process lived: then another may have the pid. (Within
+ * one tick of its start it can't be told.) */
+static bool had_begun(const struct target *target, const struct slow_event *event)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	uint64_t event_ns = now_ns - (loop_now_ns() - event->time_ns);
+
+	return target->start_ticks <= proc_ticks_of_ns(event_ns);
+}
+
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
 	struct sched *sched = arg;
 	struct culprit culprit;
+	const struct target *target;
 	struct slow_entry entry = {
 		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
 		.delay_ns = event->delay_ns,
@@ -44,6 +59,11 @@ static void on_slow(void *arg, const struct slow_event *event, const struct slic
 	if (!(sched->on & 1u << SCHED_RUNQSLOWER))
 		return;
 	memcpy(entry.comm, event->comm, sizeof(entry.comm));
+	target = engine_target(sched->setup.engine, (pid_t)event->tgid);
+	if (target && had_begun(target, event)) {
+		entry.ns_pid = target->ns_pid;
+		entry.container = target->container;
+	}
 	culprit_find(&culprit, event, slices);
 	blame(&entry, &culprit);
 	slow_log_add(sched->log, &entry);
@@ -78,7 +98,7 @@ void sched_free(struct sched *sched)
 		sched_data_done(&sched->probes[i].kept);
 	if (sched->told)
 		spec_done(&sched->wanted);
-	free(sched->log);
+	slow_log_free(sched->log);
 	free(sched);
 }
 

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "container/container.h"
 
 void sched_data_done(struct sched_data *data)
 {
 	free(TAKE_PTR(data->rows));
 	free(TAKE_PTR(data->lengths));
+	for (size_t i = 0; data->events && i < data->count; i++)
+		container_unref(data->events[i].container);
 	free(TAKE_PTR(data->events));
 	data->count = data->room = 0;
 }
@@ -106,7 +109,8 @@ int sched_data_add_events(struct sched_data *data, const struct slow_log *log, u
 		if (!events)
 			return -ENOMEM;
 		data->events = events;
-		events[data->count++] = *slow_log_get(log, i);
+		events[data->count] = *slow_log_get(log, i);
+		container_ref(events[data->count++].container);
 	}
 	return 0;
 }

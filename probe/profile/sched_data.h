@@ -23,7 +23,7 @@ struct sched_data {
 	/* One of these, by the probe. */
 	struct hist_row *rows; /* by group, ascending */
 	struct cpu_lengths *lengths;
-	struct slow_entry *events; /* oldest first */
+	struct slow_entry *events; /* oldest first, with references */
 	size_t count, room;
 	uint64_t missed; /* events of that time that are no longer there */
 };

@@ -4,8 +4,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "scheduler.h"
+
+struct container;
 
 #define SLOW_LOG_EVENTS 1000
 
@@ -20,9 +23,11 @@ struct slow_entry {
 	uint64_t delay_ns;
 	uint32_t tgid, tid, cpu;
 	char comm[COMM_BYTES];
-	struct slow_other before; /* had the CPU just before */
-	struct slow_other most;	  /* had it longest while it waited … */
-	uint64_t most_ns;	  /* … that long; 0: not known */
+	pid_t ns_pid;		     /* 0: not known */
+	struct container *container; /* of a chosen process; NULL: in none, or not known */
+	struct slow_other before;    /* had the CPU just before */
+	struct slow_other most;	     /* had it longest while it waited … */
+	uint64_t most_ns;	     /* … that long; 0: not known */
 };
 
 struct slow_log {
@@ -30,7 +35,9 @@ struct slow_log {
 	struct slow_entry entries[SLOW_LOG_EVENTS];
 };
 
+/* It has a reference to the entry's container, until it is the oldest. */
 void slow_log_add(struct slow_log *log, const struct slow_entry *entry);
+void slow_log_free(struct slow_log *log);
 
 /* The number of the oldest one that is kept. */
 uint64_t slow_log_first(const struct slow_log *log);

@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include "profile/snooper.h"
+#include "profile/snooper_state.h"
 
 #include <errno.h>
-#include <pcre2.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "proc/proc.h"
-
-/* A name has 15 bytes: what needs more steps than this is meant to hurt. */
-#define MATCH_STEPS_MAX 2000
-#define HEAP_KIB_MAX	64
-#define NESTING_MAX	32
-#define ALL_PROBES	UINT32_MAX
+#include "profile/pattern.h"
 
 static atomic_uint_fast64_t serials;
-
-struct snoopers {
-	atomic_uint refs;
-	uint64_t serial;
-	struct id_snooper *ids;
-	size_t ids_count;
-	struct name_snooper *names;
-	size_t names_count;
-	struct snoopers **parts; /* of a union: whose texts and patterns the names have */
-	size_t parts_count;
-};
 
 uint64_t snoopers_serial(const struct snoopers *snoopers)
 {
@@ -58,7 +40,7 @@ static void name_done(struct name_snooper *name)
 	free(name->comm);
 	free(name->cmdline);
 	free(name->debugging_dir);
-	pcre2_code_free(name->pattern);
+	pattern_free(name->pattern);
 }
 
 void snoopers_unref(struct snoopers *snoopers)
@@ -67,9 +49,12 @@ void snoopers_unref(struct snoopers *snoopers)
 		return;
 	for (size_t i = 0; !snoopers->parts && i < snoopers->names_count; i++)
 		name_done(&snoopers->names[i]);
+	for (size_t i = 0; !snoopers->parts && i < snoopers->containers_count; i++)
+		container_snooper_done(&snoopers->containers[i]);
 	for (size_t i = 0; snoopers->parts && i < snoopers->parts_count; i++)
 		snoopers_unref(snoopers->parts[i]);
 	free(snoopers->parts);
+	free(snoopers->containers);
 	free(snoopers->names);
 	free(snoopers->ids);
 	free(snoopers);
@@ -91,12 +76,19 @@ static void add_part(struct snoopers *to, const struct snoopers_part *part)
 		name->probes &= part->probes;
 		to->names_count += name->probes != 0;
 	}
+	for (size_t i = 0; i < from->containers_count; i++) {
+		struct container_snooper *entry = &to->containers[to->containers_count];
+
+		*entry = from->containers[i];
+		entry->probes &= part->probes;
+		to->containers_count += entry->probes != 0;
+	}
 }
 
 int snoopers_join(struct snoopers **ret, const struct snoopers_part *parts, size_t count)
 {
 	_cleanup_snoopers_ struct snoopers *joined = NULL;
-	size_t ids = 0, names = 0;
+	size_t ids = 0, names = 0, containers = 0;
 	int r = snoopers_new(&joined);
 
 	if (r < 0)
@@ -104,11 +96,13 @@ int snoopers_join(struct snoopers **ret, const struct snoopers_part *parts, size
 	for (size_t i = 0; i < count; i++) {
 		ids += parts[i].snoopers ? parts[i].snoopers->ids_count : 0;
 		names += parts[i].snoopers ? parts[i].snoopers->names_count : 0;
+		containers += parts[i].snoopers ? parts[i].snoopers->containers_count : 0;
 	}
 	joined->parts = calloc(count + 1, sizeof(struct snoopers *));
 	joined->ids = calloc(ids + 1, sizeof(*joined->ids));
 	joined->names = calloc(names + 1, sizeof(*joined->names));
-	if (!joined->parts || !joined->ids || !joined->names)
+	joined->containers = calloc(containers + 1, sizeof(*joined->containers));
+	if (!joined->parts || !joined->ids || !joined->names || !joined->containers)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (parts[i].snoopers)
@@ -146,67 +140,12 @@ void snoopers_set_starts(struct snoopers *snoopers, const uint64_t *start_ticks,
 	}
 }
 
-static int compile(const char *pattern, void **code)
-{
-	pcre2_compile_context *limits;
-	PCRE2_SIZE offset;
-	int error;
-
-	if (strlen(pattern) > SNOOPER_PATTERN_MAX)
-		return -E2BIG;
-	if (!pattern[0])
-		return 0;
-	limits = pcre2_compile_context_create(NULL);
-	if (!limits)
-		return -ENOMEM;
-	pcre2_set_parens_nest_limit(limits, NESTING_MAX);
-	*code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
-			      PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY, &error, &offset, limits);
-	pcre2_compile_context_free(limits);
-	return *code ? 0 : -EINVAL;
-}
-
-/* 1 it matches, 0 it doesn't, -E2BIG it takes too many steps to tell. */
-static int match(const pcre2_code *pattern, const char *comm)
-{
-	pcre2_match_context *limits = pcre2_match_context_create(NULL);
-	pcre2_match_data *result = pcre2_match_data_create(1, NULL);
-	int r = PCRE2_ERROR_NOMEMORY;
-
-	if (limits && result) {
-		pcre2_set_match_limit(limits, MATCH_STEPS_MAX);
-		pcre2_set_heap_limit(limits, HEAP_KIB_MAX);
-		r = pcre2_match(pattern, (PCRE2_SPTR)comm, strlen(comm), 0, 0, result, limits);
-	}
-	pcre2_match_data_free(result);
-	pcre2_match_context_free(limits);
-	if (r >= 0)
-		return 1;
-	return r == PCRE2_ERROR_NOMATCH ? 0 : -E2BIG;
-}
-
-/* A pattern is tried on names of the worst kind before it is taken. */
-static bool is_too_dear(const pcre2_code *pattern)
-{
-	static const char *const names[] = {"aaaaaaaaaaaaaaa", "xxxxxxxxxxxxxxx",
-					    "ababababababab",  "000000000000000",
-					    "kworker/u8:0-ev", "redis-server-12"};
-
-	for (size_t i = 0; pattern && i < ARRAY_SIZE(names); i++) {
-		if (match(pattern, names[i]) < 0)
-			return true;
-	}
-	return false;
-}
-
 int snoopers_add_name(struct snoopers *snoopers, const char *comm, const char *cmdline,
 		      const char *debugging_dir, uint32_t probes)
 {
 	_cleanup_(name_done) struct name_snooper name = {0};
-	int r = compile(comm, &name.pattern);
+	int r = pattern_new(&name.pattern, comm, PATTERN_FOR_COMM);
 
-	if (r == 0 && is_too_dear(name.pattern))
-		r = -EINVAL;
 	if (r < 0)
 		return r;
 	name.comm = strdup(comm);
@@ -237,22 +176,15 @@ size_t snoopers_names(const struct snoopers *snoopers, const struct name_snooper
 	return snoopers->names_count;
 }
 
-size_t snoopers_containers(const struct snoopers *snoopers,
-			   const struct container_snooper **containers)
-{
-	(void)snoopers;
-	*containers = NULL;
-	return 0;
-}
-
 bool snoopers_empty(const struct snoopers *snoopers)
 {
-	return snoopers->ids_count == 0 && snoopers->names_count == 0;
+	return !snoopers->ids_count && !snoopers->names_count && !snoopers->containers_count;
 }
 
 bool snoopers_equal(const struct snoopers *a, const struct snoopers *b)
 {
-	if (a->ids_count != b->ids_count || a->names_count != b->names_count)
+	if (a->ids_count != b->ids_count || a->names_count != b->names_count ||
+	    a->containers_count != b->containers_count)
 		return false;
 	for (size_t i = 0; i < a->ids_count; i++) {
 		if (a->ids[i].pid != b->ids[i].pid || a->ids[i].existed != b->ids[i].existed ||
@@ -268,6 +200,10 @@ bool snoopers_equal(const struct snoopers *a, const struct snoopers *b)
 		    left->probes != right->probes)
 			return false;
 	}
+	for (size_t i = 0; i < a->containers_count; i++) {
+		if (!container_snoopers_equal(&a->containers[i], &b->containers[i]))
+			return false;
+	}
 	return true;
 }
 
@@ -275,7 +211,7 @@ static bool comm_matches(struct name_snooper *name, const char *comm)
 {
 	if (!name->pattern || name->dear)
 		return !name->pattern;
-	int r = match(name->pattern, comm);
+	int r = pattern_match(name->pattern, comm, PATTERN_FOR_COMM);
 	if (r < 0)
 		name->dear = true; /* once is enough: it matches nothing from now on */
 	return r == 1;
@@ -291,7 +227,7 @@ static void take(struct match *match, const struct name_snooper *name)
 void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 		    struct match *match)
 {
-	*match = (struct match){0};
+	snoopers_match_container(snoopers, who, match);
 	for (size_t i = 0; i < snoopers->ids_count; i++) {
 		const struct id_snooper *id = &snoopers->ids[i];
 
@@ -310,6 +246,7 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 			take(match, name);
 	}
 	match->maybe &= ~match->probes;
+	match->unnamed &= ~match->probes;
 }
 
 void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,
@@ -325,4 +262,5 @@ void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identi
 			take(match, name);
 	}
 	match->maybe = 0;
+	match->unnamed &= ~match->probes;
 }

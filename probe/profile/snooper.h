@@ -38,7 +38,8 @@ struct name_snooper {
 enum container_by {
 	BY_POD_ID, /* Kubernetes' UID, with or without hyphens; podman's pod id, 12 digits or more
 		    */
-	BY_CONTAINER_ID,   /* 12 to 64 hexadecimal digits, the first of its id */
+	BY_CONTAINER_ID,   /* 12 to 64 hexadecimal digits, the first of its id, or of the one that
+			      it runs in */
 	BY_CONTAINER_NAME, /* the whole name; "/…/": a pattern */
 	BY_CGROUP, /* path in the v2 hierarchy: that one and all below it; no container is needed */
 	BY_POD,	   /* the pod's name and its namespace ("": any) */
@@ -54,7 +55,6 @@ struct container_snooper {
 	char id[65];	     /* of ids: lower case, without hyphens */
 	uint32_t probes;     /* counts for these only */
 	void *pattern;	     /* compiled; NULL: none */
-	atomic_bool dear;
 };
 
 struct snoopers;
@@ -112,6 +112,7 @@ bool snoopers_equal(const struct snoopers *a, const struct snoopers *b);
 struct match {
 	uint32_t probes;	   /* wanted for sure */
 	uint32_t maybe;		   /* wanted if the command line matches */
+	uint32_t unnamed;	   /* wanted if the container's names say so */
 	const char *debugging_dir; /* borrowed from the set; NULL: none */
 };
 
@@ -124,11 +125,16 @@ struct identity {
 	uint64_t line_start_ticks;
 	const char *comm;
 	const struct container *container; /* NULL: in none, or not known */
+	bool unnamed;			   /* its names aren't known yet */
 	const char *cgroup;		   /* its v2 path; NULL: not known */
 };
 
 void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 		    struct match *match);
+
+/* What its container and its cgroup alone decide. */
+void snoopers_match_container(const struct snoopers *snoopers, const struct identity *who,
+			      struct match *match);
 
 /* As above, with the command line of `pid` where `maybe` would need it. In a job: it can hang. */
 void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identity *who, pid_t pid,

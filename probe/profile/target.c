@@ -49,8 +49,10 @@ static void log_end(void *arg, struct target *target)
 }
 
 int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
-		struct symbol_files *files, struct worker *urgent, size_t max)
+		struct symbol_files *files, struct containers *containers, struct worker *urgent,
+		size_t max)
 {
+	struct containers_events events = {targets_on_evicted, targets_on_named, NULL};
 	struct targets *targets = calloc(1, sizeof(*targets));
 
 	if (!targets)
@@ -58,12 +60,18 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->tracer = tracer;
 	targets->files = files;
 	targets->urgent = urgent;
+	targets->containers = containers;
+	events.arg = targets;
+	containers_on(containers, &events);
 	targets->loop = loop;
 	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
 	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
 	targets->begun = (struct loop_timer){.expired = targets_ask_begun, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
+	targets->where.moved_timer =
+		(struct loop_timer){.expired = targets_look_at_moved, .arg = targets};
+	targets->where.late = (struct loop_timer){.expired = targets_count_late, .arg = targets};
 	target_log_init(&targets->log);
 	int r = target_table_new(&targets->table, max);
 	if (r == 0)
@@ -88,6 +96,8 @@ void targets_free(struct targets *targets)
 	loop_timer_cancel(targets->loop, &targets->late);
 	loop_timer_cancel(targets->loop, &targets->retry);
 	loop_timer_cancel(targets->loop, &targets->begun);
+	targets_where_done(targets);
+	containers_on(targets->containers, &(struct containers_events){0});
 	target_table_free(targets->table);
 	tables_free(targets->tables);
 	map_free(targets->hung);
@@ -260,19 +270,22 @@ bool target_evaluate(const struct targets *targets, struct target *target)
 	};
 	const struct selection *selection = &targets->selection;
 	uint32_t wanted = selection_wanted(selection);
-	struct match match = {0};
+	struct match match = {0}, placed;
 
 	if (selection->snoopers && selection->followers)
 		snoopers_match(selection->snoopers, &who, &match);
+	target_match_group(targets, target, &placed);
 	if (!target->undecided)
 		target->probes_before = target->alive ? target->probes : 0;
-	target->probes = match.probes & wanted;
-	target->maybe = match.maybe & wanted;
-	target->undecided = target->maybe != 0;
-	if (target->undecided && target->judged_by == snoopers_serial(selection->snoopers)) {
+	target->probes = (match.probes | placed.probes) & wanted;
+	target->maybe = match.maybe & wanted & ~target->probes;
+	if (target->maybe && target->judged_by == snoopers_serial(selection->snoopers)) {
 		target->probes |= target->judged_probes & wanted;
-		target->undecided = false;
+		target->maybe = 0;
 	}
+	target->unnamed = placed.unnamed & wanted & ~target->probes;
+	target->maybe |= target->unnamed;
+	target->undecided = target->maybe != 0;
 	find_choosers(selection, target);
 	return target->probes || target->undecided || target->subscribers;
 }
@@ -283,7 +296,8 @@ static bool is_own_line(const struct target *target)
 }
 
 /* What the name alone tells of a program spares the next ones of that name their event. */
-static void judge(struct targets *targets, const struct life_event *event)
+static void judge(struct targets *targets, const struct life_event *event,
+		  const struct target *fresh)
 {
 	const struct selection *selection = &targets->selection;
 	uint32_t wanted = selection_wanted(selection);
@@ -297,6 +311,7 @@ static void judge(struct targets *targets, const struct life_event *event)
 		tracer_judge(targets->tracer, event->comm, VERDICT_DOES_NOT);
 	else if (!(match.maybe & wanted))
 		tracer_judge(targets->tracer, event->comm, VERDICT_MATCHES);
+	target_judge_group(targets, &event->group, fresh);
 }
 
 /* Its stacks until now are known to be nobody's. */
@@ -304,6 +319,8 @@ static void refuse(struct targets *targets, const struct target *fresh)
 {
 	struct target *current = target_table_current(targets->table, fresh->pid);
 
+	container_unref(fresh->container);
+	group_unref(fresh->group);
 	target_forget_in_kernel(targets, fresh->pid, fresh->id);
 	target_table_reject(targets->table, fresh->pid, fresh->id, loop_now_ns());
 	if (current && current->id < fresh->id)
@@ -318,6 +335,20 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 	fresh->interpreter = interpreter_ref(before->interpreter);
 	fresh->jvm = jvm_ref(before->jvm);
 	codebooks_fork(fresh->codebooks, before->codebooks);
+}
+
+/* Of cgroups that aren't known nothing is decided for good: the process is looked up soon. What it
+ * forks is where it is itself, most likely. */
+static void find_group(struct targets *targets, const struct life_event *event,
+		       const struct target *before, struct target *fresh)
+{
+	struct group *group = containers_find(targets->containers, &event->group);
+
+	if (!group && targets->by_group)
+		targets_on_moved(targets, event);
+	if (!group && before && event->kind == LIFE_FORK)
+		group = before->group;
+	target_set_group(targets, fresh, group);
 }
 
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
@@ -338,7 +369,9 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 		fresh.line_pid = before->line_pid;
 		fresh.line_start_ticks = before->line_start_ticks;
 	}
-	judge(targets, event);
+	fresh.ns_pid = (pid_t)event->ns_pid;
+	find_group(targets, event, before, &fresh);
+	judge(targets, event, &fresh);
 	if (!target_evaluate(targets, &fresh)) {
 		refuse(targets, &fresh);
 		return;
@@ -350,6 +383,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;
+	containers_ask(targets->containers, target->group);
 	target_correct_kernel(targets, target);
 	target_meet(targets, target);
 }

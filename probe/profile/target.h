@@ -43,11 +43,13 @@ struct selection {
 };
 
 struct codes;
+struct containers;
 struct targets;
 
-/* -ENOMEM. `urgent` looks at processes. */
+/* -ENOMEM. `urgent` looks at processes. The targets are told of what containers are called. */
 int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
-		struct symbol_files *files, struct worker *urgent, size_t max);
+		struct symbol_files *files, struct containers *containers, struct worker *urgent,
+		size_t max);
 void targets_free(struct targets *targets);
 
 /* Without Python's frames: its processes are as any others. Before the first one is looked at. */
@@ -63,6 +65,8 @@ int targets_select(struct targets *targets, const struct selection *selection);
 /* The tracer's events. A stack with addresses that aren't known makes its process be looked at: at
  * once, or (unless `urgent`) when that wasn't done just before. */
 void targets_on_life(struct targets *targets, const struct life_event *event);
+void targets_on_group(struct targets *targets, const struct group_event *event);
+void targets_on_moved(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
@@ -109,10 +113,11 @@ void targets_each(const struct targets *targets, void (*each)(void *arg, const s
 bool targets_are_arming(const struct targets *targets);
 
 struct targets_stats {
-	uint64_t alive;	     /* and matching */
-	uint64_t unread;     /* of these: not yet looked at, or not all tables are there */
-	uint64_t unreadable; /* looking at them took too long, since the start */
-	uint64_t refused;    /* found no room in the kernel's map, since the start */
+	uint64_t alive;		  /* and matching */
+	uint64_t unread;	  /* of these: not yet looked at, or not all tables are there */
+	uint64_t unreadable;	  /* looking at them took too long, since the start */
+	uint64_t refused;	  /* found no room in the kernel's map, since the start */
+	uint64_t searches_failed; /* for processes of containers, since the start; done again */
 	struct target_table_stats table;
 	struct tables_stats tables;
 };

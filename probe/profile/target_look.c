@@ -76,6 +76,20 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 		symbol_file_unref(opened[i]);
 }
 
+/* What it tells of code that it makes is opened, for it may end any time. */
+static void meet_made_code(struct targets *targets, const struct target *target,
+			   const struct examination *e)
+{
+	struct perfmap_process process = target_perfmap(target);
+
+	for (size_t i = 0; i < e->maps.count; i++) {
+		if (e->maps.mappings[i].kind != MAPPING_JIT)
+			continue;
+		perfmap_meet(targets->files, &process);
+		return;
+	}
+}
+
 /* Whether the maps that were read are this incarnation's. */
 static bool are_its_maps(const struct target *target, const struct examination *e)
 {
@@ -96,7 +110,6 @@ static void reject(struct targets *targets, struct target *target)
 static void decide(struct targets *targets, struct target *target, const struct examination *e,
 		   bool finished)
 {
-	target->undecided = false;
 	if (finished) {
 		target->judged_by = snoopers_serial(e->snoopers);
 		target->judged_probes = e->match.probes;
@@ -104,6 +117,17 @@ static void decide(struct targets *targets, struct target *target, const struct 
 	} else if (target->probes_before) {
 		target->probes |= target->judged_probes; /* nothing better is known */
 	}
+	target->unnamed &= ~target->probes;
+	target->maybe = target->unnamed; /* what it still waits for */
+	target->undecided = target->maybe != 0;
+	if (target->undecided)
+		target_correct_kernel(targets, target);
+	else
+		target_settle(targets, target);
+}
+
+void target_settle(struct targets *targets, struct target *target)
+{
 	if (target->probes || target->subscribers)
 		target_correct_kernel(targets, target);
 	else if (!target->probes_before)
@@ -121,6 +145,20 @@ static void remember_hung(struct targets *targets, const struct target *target)
 
 	if (map_put(targets->hung, &key, &value) == -ENOSPC)
 		map_clear(targets->hung);
+}
+
+/* Of one of whose cgroups the kernel's side hasn't told. */
+static void take_place(struct targets *targets, struct target *target, const struct examination *e)
+{
+	if (e->cgroups && !target->group) {
+		struct group *group =
+			containers_place(targets->containers, &e->cgroups->place, e->cgroups->path);
+
+		target_set_group(targets, target, group);
+		containers_ask(targets->containers, group);
+		group_unref(group);
+	}
+	target->ns_pid = e->ns_pid;
 }
 
 static void examined(void *arg, struct examination *e, bool finished)
@@ -141,8 +179,11 @@ static void examined(void *arg, struct examination *e, bool finished)
 		target_look_at(targets, target); /* it answered what was asked before */
 	else if (target->undecided)
 		decide(targets, target, e, finished);
+	if (finished && e->error == 0)
+		take_place(targets, target, e);
 	if (finished && !target->rejected && are_its_maps(target, e)) {
 		take_maps(targets, target, e);
+		meet_made_code(targets, target, e);
 		if (space_read_ns(target->space) >= target->uncovered_ns)
 			target->uncovered_ns = 0;
 		target_publish(targets, target);
@@ -161,6 +202,8 @@ void target_look_at(struct targets *targets, struct target *target)
 		.id = target->id,
 		.start_ticks = target->start_ticks,
 		.snoopers = targets->selection.snoopers,
+		.where = !target->group,
+		.ns_pid = target->ns_pid,
 		.line_pid = target->line_pid,
 		.line_start_ticks = target->line_start_ticks,
 		.done = examined,

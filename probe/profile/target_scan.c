@@ -90,8 +90,9 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 	return true;
 }
 
-static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
-		     bool is_there)
+/* false: nobody wants it, or there is no room. */
+static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
+		     bool is_there, struct group *group)
 {
 	struct target fresh = {
 		.pid = pid,
@@ -102,43 +103,77 @@ static void scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	};
 
 	memcpy(fresh.comm, stat->comm, sizeof(fresh.comm));
+	target_set_group(targets, &fresh, group);
 	if (!target_evaluate(targets, &fresh)) {
 		target_forget_in_kernel(targets, pid, id);
-		return;
+		container_unref(fresh.container);
+		group_unref(fresh.group);
+		return false;
 	}
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
-		return;
+		return false;
 	if (!is_there && target_is_walked(targets, target))
 		begin_arming(targets, target);
+	containers_ask(targets->containers, target->group);
 	target_tell_kernel(targets, target);
 	target_meet(targets, target);
+	return true;
 }
 
-static void scan_one(void *arg, pid_t pid)
+/* The kernel's side has told of where it is now, unless it was moved. */
+static void scan_there(struct targets *targets, struct target *known, struct group *group)
 {
-	struct targets *targets = arg;
+	if (group) {
+		target_set_group(targets, known, group);
+		containers_ask(targets->containers, group);
+	}
+	scan_known(targets, known);
+}
+
+/* `group`: where the process is that started at `start_ticks`; NULL: not known, any. Whether it is
+ * a target now of which the kernel's side didn't know. */
+static bool scan(struct targets *targets, pid_t pid, uint64_t start_ticks, struct group *group)
+{
 	struct target *known = target_table_current(targets->table, pid);
 	uint64_t id, id_after;
 	struct proc_stat stat;
 
-	if (!known && !targets->repairing && !may_be_wanted(targets, pid))
-		return;
+	if (!known && !targets->repairing && !group && !may_be_wanted(targets, pid))
+		return false;
 	if (has_begun(targets, pid, known, &id)) {
 		tracer_read_life(targets->tracer); /* so it will have been told */
 		known = target_table_current(targets->table, pid);
 	}
 	bool untold = has_begun(targets, pid, known, &id);
-	if (proc_stat(pid, &stat) < 0)
-		return;
+	if (proc_stat(pid, &stat) < 0 || (group && stat.start_ticks != start_ticks))
+		return false;
 	if (untold && !(has_begun(targets, pid, known, &id_after) && id_after == id))
-		return; /* the name may be the next one's, whose event is on its way */
+		return false; /* the name may be the next one's, whose event is on its way */
 	if (untold)
-		scan_new(targets, pid, &stat, id, true);
+		scan_new(targets, pid, &stat, id, true, group);
 	else if (known && known->start_ticks == stat.start_ticks)
-		scan_known(targets, known);
+		scan_there(targets, known, group);
 	else
-		scan_new(targets, pid, &stat, loop_now_ns(), false);
+		return scan_new(targets, pid, &stat, loop_now_ns(), false, group);
+	return false;
+}
+
+static void scan_one(void *arg, pid_t pid)
+{
+	scan(arg, pid, 0, NULL);
+}
+
+bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ticks,
+			   struct group *group)
+{
+	struct target *known = target_table_current(targets->table, pid);
+	struct target like = {.group = group};
+	struct match match;
+
+	target_match_group(targets, &like, &match);
+	return (known || match.probes & selection_wanted(&targets->selection)) &&
+	       scan(targets, pid, start_ticks, group);
 }
 
 static void scan_known_one(void *arg, struct target *known)
@@ -152,6 +187,14 @@ static bool has_names(const struct selection *selection)
 
 	return selection->snoopers && selection->followers &&
 	       snoopers_names(selection->snoopers, &names) > 0;
+}
+
+static bool has_containers(const struct selection *selection)
+{
+	const struct container_snooper *containers;
+
+	return selection->snoopers && selection->followers &&
+	       snoopers_containers(selection->snoopers, &containers) > 0;
 }
 
 static bool has_followers(const struct selection *selection)
@@ -187,6 +230,8 @@ int targets_select(struct targets *targets, const struct selection *selection)
 	/* First, so that whoever starts or becomes another during the scan is told of. */
 	targets->scanning = true;
 	targets->armed = 0;
+	targets->by_group = has_containers(selection);
+	tracer_by_group(targets->tracer, targets->by_group);
 	tracer_follow_new(targets->tracer, true, target_wanted_early(wanted));
 	tracer_read_life(targets->tracer);
 	if (few)
@@ -195,9 +240,18 @@ int targets_select(struct targets *targets, const struct selection *selection)
 		r = proc_each(scan_one, targets);
 	tracer_read_life(targets->tracer);
 	targets->scanning = false;
-	if (!has_names(selection))
+	if (!has_names(selection) && !targets->by_group)
 		tracer_follow_new(targets->tracer, false, target_wanted_early(wanted));
+	if (!few)
+		targets_count_residents(targets);
 	return r;
+}
+
+void targets_rejudge(struct targets *targets)
+{
+	tracer_follow_new(targets->tracer, true,
+			  target_wanted_early(selection_wanted(&targets->selection)));
+	targets_count_residents(targets);
 }
 
 /* Whether a target that should live has ended without a word. */
@@ -235,6 +289,7 @@ static void repair(struct targets *targets)
 	targets->repairing = true;
 	proc_each(scan_one, targets);
 	targets->repairing = false;
+	targets_count_residents(targets);
 }
 
 void targets_sweep(struct targets *targets, uint64_t ns)

@@ -5,16 +5,41 @@
 
 #include "base/map.h"
 #include "base/rate.h"
+#include "profile/containers.h"
 #include "profile/examine.h"
 #include "profile/interpreter.h"
 #include "profile/target.h"
 #include "profile/target_log.h"
 
 #define COMMON_MAX 16
+#define MOVED_MAX  1024
 
 struct process_key {
 	uint64_t pid;
 	uint64_t start_ticks;
+};
+
+/* A process that may be wanted when its container's names are there. */
+struct awaiting {
+	pid_t pid;
+	uint64_t start_ticks;
+	struct group *group; /* a reference */
+};
+
+/* Where all processes are (target_census.c). */
+struct where {
+	bool running, again;	/* a census of all; another one after it */
+	bool added;		/* somebody became a target since the last one was begun */
+	unsigned rounds;	/* in a row that were begun for that */
+	struct loop_timer late; /* for another one, after one that failed */
+	unsigned doubled;	/* how often the time until then was */
+	bool moving;		/* a census of those that were moved */
+	pid_t moved[MOVED_MAX];
+	size_t moved_count;
+	struct loop_timer moved_timer;
+	struct awaiting *awaiting;
+	size_t awaiting_count;
+	bool overflowed; /* it had no room for some */
 };
 
 struct targets {
@@ -26,6 +51,9 @@ struct targets {
 	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
 	struct rate eager;
 	struct target_log log;
+	struct containers *containers;
+	bool by_group; /* containers or cgroups are selected */
+	struct where where;
 	bool scanning;		/* the selection has changed, and not all were looked at yet */
 	unsigned armed;		/* processes that wait for their tables, in this scan */
 	struct loop_timer late; /* those that waited too long are sampled as they are */
@@ -125,6 +153,52 @@ bool target_awaits_java(const struct targets *targets, const struct target *targ
 const struct hotspot *target_hotspot(const struct target *target);
 /* The expiry of targets->begun. */
 void targets_ask_begun(void *arg);
+
+/* ---- target_container.c ---- */
+
+/* It is in these cgroups, a reference to which is taken; of a target or of one that may become one.
+ */
+void target_set_group(struct targets *targets, struct target *target, struct group *group);
+
+/* What they decide on. */
+void target_match_group(const struct targets *targets, const struct target *target,
+			struct match *match);
+
+/* Tells the kernel's side. */
+void target_judge_group(struct targets *targets, const struct cgroup_key *key,
+			const struct target *target);
+
+/* Names came after all that decide: who is wanted is to be looked for anew. */
+void targets_rejudge(struct targets *targets);
+
+/* A container's names came: struct containers_events. */
+void targets_on_named(void *arg, const struct container *before, struct container *now, bool late);
+void targets_on_evicted(void *arg, const struct cgroup_key *key);
+
+/* It was decided on: it is sampled, or what was sampled of it is nobody's. */
+void target_settle(struct targets *targets, struct target *target);
+
+/* ---- target_census.c ---- */
+
+/* Looks for processes that are wanted for their cgroups. */
+void targets_count_residents(struct targets *targets);
+
+/* A container's names are known: those who waited for that are looked at. */
+void targets_end_awaiting(struct targets *targets, const struct container *container);
+
+/* Forgets all that it has noted; for the end. */
+void targets_where_done(struct targets *targets);
+
+/* The expiry of targets->where.late. */
+void targets_count_late(void *arg);
+
+/* The expiry of targets->where.moved_timer. */
+void targets_look_at_moved(void *arg);
+
+/* Looks at a process of which only its cgroups are known to be of interest (target_scan.c). Whether
+ * it became a target by that: what it forked before is told by no event. */
+bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ticks,
+			   struct group *group);
 
 /* The expiry of targets->retry. */
 void target_retry(void *arg);

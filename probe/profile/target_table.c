@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "profile/codes.h"
+#include "profile/containers.h"
 #include "profile/interpreter.h"
 #include "profile/jvm.h"
 
@@ -34,6 +35,8 @@ static void target_free(struct target *target)
 	interpreter_unref(target->interpreter);
 	jvm_unref(target->jvm);
 	codebooks_free(target->codebooks);
+	container_unref(target->container);
+	group_unref(target->group);
 	free(target);
 }
 
@@ -122,6 +125,8 @@ struct target *target_table_add(struct target_table *table, const struct target 
 		interpreter_unref(like->interpreter);
 		jvm_unref(like->jvm);
 		codebooks_free(like->codebooks);
+		container_unref(like->container);
+		group_unref(like->group);
 		return NULL;
 	}
 	*target = *like;

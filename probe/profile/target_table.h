@@ -17,9 +17,12 @@
 #include "profile/code_kind.h"
 #include "profile/space.h"
 #include "profile/spans.h"
+#include "symbol/perfmap.h"
 #include "sample.h"
 
 struct codebook;
+struct container;
+struct group;
 struct interpreter;
 struct jvm;
 struct jvmfile;
@@ -31,17 +34,19 @@ struct target {
 	uint64_t start_ticks;
 	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
 	struct container *container; /* a reference; NULL: it is in none, or that isn't known yet */
+	struct group *group;	     /* its cgroups, a reference; NULL: not known */
 	pid_t ns_pid;		     /* its pid in its own pid namespace; 0: not known */
 	pid_t line_pid;		     /* struct identity */
 	uint64_t line_start_ticks;
 	bool alive; /* still runs, under this id */
 	bool ended_by_exec;
-	bool undecided; /* its command line has to be looked at */
+	bool undecided; /* its command line or its container's names have to be looked at */
 	bool rejected;	/* does not match after all: its stacks are dropped */
 	bool examining;
 	bool hangs;		/* looking at it took too long: it isn't looked at again */
 	uint32_t probes;	/* wanted by the snoopers */
-	uint32_t maybe;		/* while undecided: those that its command line decides on */
+	uint32_t maybe;		/* while undecided: those that this decides on */
+	uint32_t unnamed;	/* of these: that its container's names decide on */
 	uint32_t probes_said;	/* it is sampled for these, the log said */
 	uint32_t subscribers;	/* that chose this process, or one it descends from */
 	uint32_t inherited;	/* of these: because they chose its parent or predecessor */
@@ -68,6 +73,12 @@ struct target {
 	uint64_t arming_ns;		     /* since then */
 	uint64_t truncated[TRUNCATED_COUNT]; /* of its stacks, by their weight */
 };
+
+/* Who it is for symbol/perfmap.h. */
+static inline struct perfmap_process target_perfmap(const struct target *target)
+{
+	return (struct perfmap_process){target->pid, target->start_ticks, target->id};
+}
 
 struct target_table;
 

@@ -107,7 +107,7 @@ static void see_arming(void *arg, struct target *target)
 
 bool targets_are_arming(const struct targets *targets)
 {
-	bool arming = false;
+	bool arming = targets->where.running || targets->where.awaiting_count;
 
 	target_table_each(targets->table, see_arming, &arming);
 	return arming;

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "container/container.h"
+#include "stack/owners.h"
 
 /* A thread's last switch may come after its process has been waited for. */
 #define COMPLETE_NS 1000000000ULL
@@ -43,8 +45,14 @@ int times_new(struct times_table **ret, size_t max)
 
 void times_free(struct times_table *table)
 {
-	if (table)
-		map_free(table->processes);
+	const struct entry *entry;
+	const uint32_t *pid;
+
+	if (!table)
+		return;
+	map_each (table->processes, pos, pid, entry)
+		container_unref(entry->process.container);
+	map_free(table->processes);
 	free(table);
 }
 
@@ -77,8 +85,10 @@ static struct entry *make(struct times_table *table, uint32_t pid, uint64_t star
 		table->stats.refused++;
 		return NULL;
 	}
-	if (entry->process.start_ns != start_ns)
+	if (entry->process.start_ns != start_ns) {
+		container_unref(entry->process.container);
 		*entry = (struct entry){.process = {.pid = (pid_t)pid, .start_ns = start_ns}};
+	}
 	return entry;
 }
 
@@ -141,6 +151,15 @@ void times_add(struct times_table *table, const struct thread_times *thread)
 	note_counted(table, &entry->process, thread->probes, thread->delays_known);
 	memcpy(entry->process.comm, thread->comm, sizeof(entry->process.comm));
 	add(&entry->sum, &thread->own);
+}
+
+void times_see_container(struct times_table *table, uint32_t pid, uint64_t start_ns,
+			 struct container *container)
+{
+	struct entry *entry = map_get(table->processes, &pid);
+
+	if (entry && entry->process.start_ns == start_ns)
+		owner_see_container(&entry->process.container, container);
 }
 
 bool times_knows(const struct times_table *table, uint32_t pid, uint64_t start_ns)
@@ -231,8 +250,11 @@ void times_end(struct times_table *table)
 		    entry->process.ended_ns + TIMES_KEPT_NS > table->now_ns)
 			table->stats.dropped++;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		entry = map_get(table->processes, &going[i]);
+		container_unref(entry->process.container);
 		map_del(table->processes, &going[i]);
+	}
 }
 
 uint64_t times_read_ns(const struct times_table *table)

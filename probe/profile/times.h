@@ -16,6 +16,8 @@
 
 #include "thread_times.h"
 
+struct container;
+
 #define TIMES_KEPT_NS	(300 * 1000000000ULL)
 #define TIMES_ENDED_MAX 4096
 
@@ -32,7 +34,8 @@ struct times_counted {
 
 struct process_times {
 	pid_t pid;
-	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	struct container *container; /* NULL: in none, or not known */
+	uint64_t start_ns;	     /* CLOCK_BOOTTIME */
 	char comm[COMM_BYTES];
 	struct times times;
 	bool has_delays;   /* times.delay_ns means something, */
@@ -48,6 +51,9 @@ void times_free(struct times_table *table);
 /* A reading: begin, all threads, then all that is gone, end. */
 void times_begin(struct times_table *table, uint64_t now_ns, const struct times_counted *counted);
 void times_add(struct times_table *table, const struct thread_times *thread);
+/* Of a process that is there; it is kept as long as its sums are. */
+void times_see_container(struct times_table *table, uint32_t pid, uint64_t start_ns,
+			 struct container *container);
 /* Whether the process that has, or had, that pid and began then is there. */
 bool times_knows(const struct times_table *table, uint32_t pid, uint64_t start_ns);
 /* True: that is complete, and it needs not be told again. */

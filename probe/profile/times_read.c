@@ -22,8 +22,10 @@ static void on_thread(void *arg, const struct thread_times *thread)
 	const struct target *target =
 		target_table_find(targets_table(reader->targets), thread->tgid, thread->id);
 
-	if (target && !target->undecided && targets_want_times(reader->targets, target))
-		times_add(reader->table, thread);
+	if (!target || target->undecided || !targets_want_times(reader->targets, target))
+		return;
+	times_add(reader->table, thread);
+	times_see_container(reader->table, thread->tgid, thread->start_ns, target->container);
 }
 
 /* Who is forgotten by now was wanted if it was shown before. */
@@ -37,15 +39,26 @@ static bool was_wanted(const struct reader *reader, uint32_t pid, const struct g
 	return target && !target->undecided && targets_want_times(reader->targets, target);
 }
 
+static void see_container(const struct reader *reader, uint32_t pid, const struct gone *gone)
+{
+	const struct target *target =
+		target_table_find(targets_table(reader->targets), pid, gone->id);
+
+	if (target)
+		times_see_container(reader->table, pid, gone->start_ns, target->container);
+}
+
 static void on_gone(void *arg, const struct gone_key *key, const struct gone *gone)
 {
 	const struct reader *reader = arg;
 	bool forget;
 
-	if (!gone->id || was_wanted(reader, (uint32_t)key->tgid, gone))
+	if (!gone->id || was_wanted(reader, (uint32_t)key->tgid, gone)) {
 		forget = times_add_gone(reader->table, key, gone);
-	else /* it may be decided on yet, or its event be on its way */
+		see_container(reader, (uint32_t)key->tgid, gone);
+	} else { /* it may be decided on yet, or its event be on its way */
 		forget = gone->reaped_ns && gone->reaped_ns + UNDECIDED_NS < loop_now_ns();
+	}
 	if (forget)
 		tracer_times_forget(reader->tracer, key);
 }

@@ -185,6 +185,7 @@ static void unload_sample(struct tracer *tracer)
 
 static void unload_life(struct tracer *tracer)
 {
+	tracer_unfollow_moves(tracer);
 	tracer_unwatch_life(tracer);
 	tracer_unwatch_stacks(tracer);
 	free(TAKE_PTR(tracer->keys));
@@ -318,7 +319,7 @@ uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
 void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdict_word word)
 {
 	struct verdict verdict = {.selection = tracer->selection, .word = word};
-	struct verdict_key key = {0};
+	struct verdict_key key = {.on = VERDICT_ON_NAME};
 
 	if (!tracer->life)
 		return;

@@ -17,6 +17,7 @@
 
 struct tracer;
 struct code_copy;
+struct group_event;
 struct mapped_event;
 struct slice;
 struct slow_event;
@@ -41,6 +42,11 @@ struct tracer_events {
 	 * CODE_COPY_LEAST at least. May be NULL. */
 	void (*code)(void *arg, const struct code_copy *copy, size_t bytes);
 	void (*life)(void *arg, const struct life_event *event);
+	/* Where cgroups lie, before the first life event that has them; the names are as long as
+	 * it says. May be NULL. */
+	void (*group)(void *arg, const struct group_event *event);
+	/* A process has other cgroups now; it is a target, or groups are followed. May be NULL. */
+	void (*moved)(void *arg, const struct life_event *event);
 	/* A task waited long for its CPU (bpf/scheduler.h); `slices` are event->slices_count. */
 	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);
 	/* A target's program mapped a range, or gave one back (bpf/allocations.h). Those from
@@ -89,6 +95,16 @@ void tracer_set_by_cpu(struct tracer *tracer, uint32_t probes);
 
 /* The stack of one event in how many is taken now; 1: of each. */
 uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe);
+
+/* Cgroups decide, too: before tracer_follow_new(). */
+void tracer_by_group(struct tracer *tracer, bool by_group);
+
+/* What is known of all programs in these cgroups, until tracer_follow_new() is called again. */
+void tracer_judge_group(struct tracer *tracer, const struct cgroup_key *key,
+			enum verdict_word word);
+
+/* The daemon knows no more where they lie: it is told again. */
+void tracer_forget_group(struct tracer *tracer, const struct cgroup_key *key);
 
 /* What is known of all programs of that name, until tracer_follow_new() is called again. The kernel
  * may forget it. */

@@ -35,14 +35,28 @@ static void mapped_ready(void *arg)
 	read_mapped(arg);
 }
 
+/* The names' sizes are the kernel's side's, but a record is as long as it is. */
+static void on_group(struct tracer *tracer, const struct group_event *event, size_t bytes)
+{
+	if (tracer->events.group && bytes >= GROUP_EVENT_LEAST &&
+	    bytes >= GROUP_EVENT_LEAST + event->v2_bytes + event->v1_bytes)
+		tracer->events.group(tracer->events.arg, event);
+}
+
 /* What a program did before it ended, or another one began, comes first. */
 static int on_life(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
 
+	const struct life_event *event = data;
+
 	read_mapped(tracer);
-	if (bytes >= sizeof(struct life_event))
-		tracer->events.life(tracer->events.arg, data);
+	if (bytes >= sizeof(event->kind) && event->kind == LIFE_GROUP)
+		on_group(tracer, data, bytes);
+	else if (bytes >= sizeof(*event) && event->kind != LIFE_MOVED)
+		tracer->events.life(tracer->events.arg, event);
+	else if (bytes >= sizeof(*event) && tracer->events.moved)
+		tracer->events.moved(tracer->events.arg, event);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "profile/tracer.h"
 
 struct bpf_object;
+struct bpf_link;
 struct bpf_object_open_opts;
 struct sched_settings;
 
@@ -17,7 +18,8 @@ struct tracer {
 	struct tracer_events events;
 
 	struct life_bpf *life;
-	int sample_fd; /* the sampling program; -1: none */
+	struct bpf_link *moves; /* NULL: it isn't told who gets other cgroups */
+	int sample_fd;		/* the sampling program; -1: none */
 	struct sched_bpf *sched;
 	struct malloc_bpf *calls; /* of allocators; NULL: they aren't loaded */
 	struct mmap_bpf *maps;	  /* of mmap() and its kin, the same */
@@ -71,6 +73,7 @@ int tracer_watch_mapped(struct tracer *tracer, int map_fd);
 
 /* Nothing happens if they aren't watched. */
 void tracer_unwatch_life(struct tracer *tracer);
+void tracer_unfollow_moves(struct tracer *tracer);
 void tracer_unwatch_stacks(struct tracer *tracer);
 void tracer_unwatch_slow(struct tracer *tracer);
 void tracer_unwatch_mapped(struct tracer *tracer);

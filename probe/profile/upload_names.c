@@ -129,12 +129,18 @@ static void add_pair(struct buf *out, bool *first, const char *name, const char 
 	*first = false;
 }
 
+static void add_text_pair(struct buf *out, bool *first, const char *name, const char *value)
+{
+	add_pair(out, first, name, value, strlen(value));
+}
+
 void ingest_target(struct buf *out, const struct upload_names *names, enum probe probe,
 		   const struct upload_piece *piece, int64_t from, int64_t until,
 		   uint64_t period_ns)
 {
 	const struct upload_kind *kind = &kinds[probe];
-	const char *process = piece->process, *end = strchr(process, ']');
+	const struct upload_whose *whose = &piece->whose;
+	const char *process = whose->process, *end = strchr(process, ']');
 	uint64_t rate = kind->rate;
 	bool first = true;
 
@@ -148,12 +154,16 @@ void ingest_target(struct buf *out, const struct upload_names *names, enum probe
 	}
 	buf_str(out, kind->suffix);
 	buf_str(out, "%7B");
-	add_pair(out, &first, "host", names->host, strlen(names->host));
+	add_text_pair(out, &first, "host", names->host);
 	if (end) {
 		add_pair(out, &first, "pid", process + 1, (size_t)(end - process) - 1);
-		add_pair(out, &first, "comm", end + 1, strlen(end + 1));
+		add_text_pair(out, &first, "comm", end + 1);
+		add_text_pair(out, &first, "container", whose->container);
+		add_text_pair(out, &first, "pod", whose->pod);
+		add_text_pair(out, &first, "namespace", whose->pod_namespace);
+		add_text_pair(out, &first, "container_pid", whose->container_pid);
 	}
-	add_pair(out, &first, "probe", kind_get(probe)->name, strlen(kind_get(probe)->name));
+	add_text_pair(out, &first, "probe", kind_get(probe)->name);
 	buf_printf(out,
 		   "%%7D&from=%" PRId64 "&until=%" PRId64 "&units=%s&sampleRate=%" PRIu64
 		   "&spyName=stackprobe",

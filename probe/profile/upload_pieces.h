@@ -18,8 +18,15 @@ extern const struct output upload_push;
  * (PPROF_LABELS_PROCESS). */
 extern const struct output upload_ingest;
 
+/* Whose a piece is; "": of all, or not known. */
+struct upload_whose {
+	const char *process; /* "[pid]comm" */
+	const char *container, *pod, *pod_namespace;
+	const char *container_pid; /* where it isn't the pid */
+};
+
 struct upload_piece {
-	const char *process; /* "[pid]comm" whose it is; "": of all */
+	struct upload_whose whose;
 	const char *data;
 	size_t bytes; /* 0: a stack that doesn't fit into any piece stood there, and is lost */
 };

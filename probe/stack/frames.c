@@ -17,7 +17,7 @@ struct entry {
 	uint32_t name, file;
 	uint32_t line;
 	uint16_t type, signature_len;
-	uint32_t module, zero; /* 0: it has no place */
+	uint32_t module, owner; /* 0: it has no place; no owner */
 	uint64_t address;
 };
 
@@ -27,6 +27,7 @@ struct frames {
 	bool without_places;
 	struct intern *texts;
 	struct modules *modules;
+	struct owners *owners;
 	struct map *numbers; /* struct entry -> uint32_t */
 };
 
@@ -47,6 +48,8 @@ int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
 	if (r == 0)
 		r = modules_new(&frames->modules, frames->texts, max);
 	if (r == 0)
+		r = owners_new(&frames->owners, max);
+	if (r == 0)
 		r = map_new(&frames->numbers, sizeof(struct entry), sizeof(uint32_t), max);
 	if (r < 0)
 		return r;
@@ -59,6 +62,7 @@ void frames_free(struct frames *frames)
 	if (!frames)
 		return;
 	modules_free(frames->modules);
+	owners_free(frames->owners);
 	intern_free(frames->texts);
 	map_free(frames->numbers);
 	free(frames->entries);
@@ -83,6 +87,11 @@ static int reserve(struct frames *frames)
 	return 0;
 }
 
+bool frames_have_owners(const struct frames *frames)
+{
+	return owners_matter(frames->owners);
+}
+
 void frames_drop_places(struct frames *frames)
 {
 	frames->without_places = true;
@@ -101,14 +110,15 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 	const struct frame_source *source = &frame->source;
 	int64_t name = intern_add(frames->texts, frame->name, frame->name_len);
 	int64_t file = NO_FILE, module = module_of(frames, frame);
+	int64_t owner = frame->owner ? owners_add(frames->owners, frame->owner) : 0;
 	uint32_t *number;
 
 	if (source->file_len)
 		file = intern_add(frames->texts, source->file, source->file_len);
 	if (name < 0 || file < 0)
 		return name < 0 ? name : file;
-	if (module < 0)
-		return module;
+	if (module < 0 || owner < 0)
+		return module < 0 ? module : owner;
 	struct entry entry = {
 		.name = (uint32_t)name,
 		.file = (uint32_t)file,
@@ -117,6 +127,7 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		.signature_len = (uint16_t)frame->signature_len,
 		.module = (uint32_t)module,
 		.address = module ? frame->address : 0,
+		.owner = (uint32_t)owner,
 	};
 	int r = reserve(frames);
 	if (r == 0)
@@ -139,6 +150,7 @@ struct frame frames_get(const struct frames *frames, uint32_t number)
 		.source.line = entry->line,
 		.module = entry->module ? modules_get(frames->modules, entry->module) : NULL,
 		.address = entry->address,
+		.owner = entry->owner ? owners_get(frames->owners, entry->owner) : NULL,
 	};
 
 	frame.name = intern_get(frames->texts, entry->name, &frame.name_len);
@@ -175,6 +187,15 @@ static int compare_places(const struct frame *a, const struct frame *b)
 	return r ? r : compare_numbers(a->address, b->address);
 }
 
+static int compare_owners(const struct owner *a, const struct owner *b)
+{
+	int r = compare_numbers(a != NULL, b != NULL);
+
+	if (!r && a)
+		r = compare_numbers((uint64_t)a->pid, (uint64_t)b->pid);
+	return r || !a ? r : compare_numbers(a->which, b->which);
+}
+
 int frames_compare(const struct frame *a, const struct frame *b)
 {
 	const struct frame_source *left = &a->source, *right = &b->source;
@@ -186,5 +207,7 @@ int frames_compare(const struct frame *a, const struct frame *b)
 		r = compare_texts(left->file, left->file_len, right->file, right->file_len);
 	if (!r)
 		r = compare_numbers(left->line, right->line);
-	return r ? r : compare_places(a, b);
+	if (!r)
+		r = compare_places(a, b);
+	return r ? r : compare_owners(a->owner, b->owner);
 }

@@ -5,10 +5,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "stack/modules.h"
+#include "stack/owners.h"
 #include "symbol/frame.h"
 
 /* Where its code was written. */
@@ -26,6 +28,7 @@ struct frame {
 	struct frame_source source;
 	const struct module *module; /* NULL: its place isn't known, or not told apart */
 	uint64_t address;	     /* of its instruction there, as the file was linked */
+	const struct owner *owner;   /* of a process; NULL: its text is all that is known of it */
 };
 
 struct frames;
@@ -36,14 +39,17 @@ void frames_free(struct frames *frames);
 
 size_t frames_count(const struct frames *frames);
 
+/* It has processes that aren't told apart by their texts alone (owners_matter()). */
+bool frames_have_owners(const struct frames *frames);
+
 /* From now on frames have no places: those of one function and line are one. */
 void frames_drop_places(struct frames *frames);
 
 /* The frame's number. -ENOSPC at a bound, -ENOMEM. */
 int64_t frames_add(struct frames *frames, const struct frame *frame);
 
-/* Its texts are borrowed, valid until frames_free(). */
+/* What it points to is borrowed, valid until frames_free(). */
 struct frame frames_get(const struct frames *frames, uint32_t number);
 
-/* By name (bytes), then kind, then file, then line, then place. */
+/* By name (bytes), then kind, then file, then line, then place, then owner. */
 int frames_compare(const struct frame *a, const struct frame *b);

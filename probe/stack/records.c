@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "container/container.h"
+#include "stack/owners.h"
 
 #define WHO_MAX		    65536
 #define LIBRARIES_MAX	    (UINT16_MAX + 1)
@@ -17,7 +19,7 @@ struct sum {
 	uint64_t weight, first_ns;
 };
 
-/* What tells two apart: the network namespace may change. Without padding. */
+/* What tells two apart: of the rest more may be known later. Without padding. */
 struct who_key {
 	uint64_t pid, start_ticks;
 	char process[RECORD_NAME_BYTES], thread[RECORD_NAME_BYTES];
@@ -60,6 +62,8 @@ void records_free(struct records *records)
 	map_free(records->sums);
 	map_free(records->who_numbers);
 	intern_free(records->libraries);
+	for (size_t i = 0; i < records->who_count; i++)
+		container_unref(records->who[i].container);
 	free(records->who);
 	free(records);
 }
@@ -96,9 +100,13 @@ static int64_t number_of(struct records *records, const struct record_who *who, 
 	if (r == 1) {
 		*number = (uint32_t)records->who_count++;
 		records->who[*number] = *who;
+		container_ref(who->container);
 	}
 	if (who->netns_id)
 		records->who[*number].netns_id = who->netns_id;
+	if (who->ns_pid)
+		records->who[*number].ns_pid = who->ns_pid;
+	owner_see_container(&records->who[*number].container, who->container);
 	return *number;
 }
 

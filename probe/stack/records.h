@@ -12,6 +12,7 @@
 
 #define RECORD_NAME_BYTES 16
 
+struct container;
 struct records;
 
 /* A thread, by its process and its names; the names need no NUL at their end. */
@@ -20,6 +21,8 @@ struct record_who {
 	uint64_t start_ticks; /* of the process; tells it from another with its pid */
 	uint64_t netns_id;    /* of the process, as it was known last; 0: unknown */
 	char process[RECORD_NAME_BYTES], thread[RECORD_NAME_BYTES];
+	pid_t ns_pid;		     /* struct owner */
+	struct container *container; /* the same, borrowed; records have references */
 };
 
 /* Which frames of a stack lie in a library and not in the program itself: bit n of byte n / 8 is

@@ -66,6 +66,11 @@ void tree_drop_places(struct tree *tree)
 	frames_drop_places(tree->frames);
 }
 
+bool tree_has_owners(const struct tree *tree)
+{
+	return frames_have_owners(tree->frames);
+}
+
 size_t tree_count(const struct tree *tree)
 {
 	return tree->count;

@@ -36,6 +36,10 @@ void tree_drop_places(struct tree *tree);
 /* Nodes, the root included: their numbers are below. */
 size_t tree_count(const struct tree *tree);
 
+/* It has processes in containers, or several with one pid: their frames are to be sorted
+ * (profile/by_container.h) before they are shown. */
+bool tree_has_owners(const struct tree *tree);
+
 /* The child of `parent` with that frame, made when missing. -ENOSPC at a bound, -ENOMEM. */
 int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, const char *name,
 		   size_t len);

@@ -121,10 +121,24 @@ enum symbol_loss {
 
 const char *symbol_loss_name(enum symbol_loss loss);
 
+/* Why made code has no name that its process may have told (symbol/perfmap.h). */
+enum perfmap_loss {
+	PERFMAP_LOST_FOREIGN,	 /* its map is no regular file of its own user */
+	PERFMAP_LOST_STALE,	 /* only lines from before it have one */
+	PERFMAP_LOST_TOO_LARGE,	 /* it is too much to read */
+	PERFMAP_LOST_HUNG,	 /* its file system hangs */
+	PERFMAP_LOST_NO_ROOM,	 /* too many maps, addresses or names */
+	PERFMAP_LOST_UNREADABLE, /* opening or reading failed */
+	PERFMAP_LOST_COUNT
+};
+
+const char *perfmap_loss_name(enum perfmap_loss loss);
+
 struct symbol_files_stats {
 	uint64_t files, unreadable, held;
 	uint64_t bytes;			  /* of the functions that are known */
 	uint64_t readings;		  /* of a file's tables, since the start */
 	uint64_t lost[SYMBOL_LOST_COUNT]; /* distinct addresses of a window, since the start */
+	uint64_t perfmaps_lost[PERFMAP_LOST_COUNT]; /* the same */
 };
 void symbol_files_stats(const struct symbol_files *files, struct symbol_files_stats *stats);

@@ -31,6 +31,7 @@ void symbol_files_begin(struct symbol_files *files)
 {
 	size_t count, bytes = 0;
 
+	files_begin_perfmaps(files);
 	if (files->stats.bytes <= BYTES_KEPT)
 		return;
 	_cleanup_free_ struct by_use *list = files_list(files, &count);
@@ -131,7 +132,7 @@ static void keep_code(struct symbol_file *file, const struct native_file *found)
 	file->code = code;
 }
 
-static void one_less(struct symbol_files *files)
+void files_one_less(struct symbol_files *files)
 {
 	if (--files->readings == 0)
 		files->passed(files->arg);
@@ -154,7 +155,7 @@ static void reading_done(struct reading *reading, bool finished)
 		hung_add(&files->hung, file->stat.st_dev);
 		files->stats.lost[SYMBOL_LOST_HUNG] += reading->count;
 	}
-	one_less(files);
+	files_one_less(files);
 }
 
 static void reading_free(struct reading *reading)
@@ -199,6 +200,7 @@ void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), vo
 	files->passed = passed;
 	files->arg = arg;
 	files->readings++; /* until all are on their way */
+	files_read_perfmaps(files);
 	while (files->wanted) {
 		_cleanup_(file_unref) struct symbol_file *file = files->wanted;
 
@@ -210,7 +212,7 @@ void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), vo
 		files->stats.lost[SYMBOL_LOST_HUNG] += file->wanted_count;
 		file->wanted_count = 0;
 	}
-	one_less(files);
+	files_one_less(files);
 }
 
 const char *symbol_loss_name(enum symbol_loss loss)

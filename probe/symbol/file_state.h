@@ -55,6 +55,8 @@ struct symbol_files {
 	uint64_t uses;
 	struct symbol_files_stats stats;
 	struct hung hung;
+	struct map *perfmaps; /* perfmap_key -> struct perfmap *, each with a reference */
+	uint64_t rounds;
 	size_t lines_bytes;	      /* of all files' */
 	uint64_t lines_rest_until_ns; /* who spares doesn't read before */
 
@@ -86,3 +88,12 @@ void files_forget_lines(struct symbol_files *files, struct symbol_file *file);
 /* Of rounds. */
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file);
 void files_forget_wanted(struct symbol_files *files);
+void files_one_less(struct symbol_files *files); /* reading goes on */
+
+/* perfmap.c, in rounds. */
+#define FILES_PERFMAPS_MAX 4096
+#define FILES_PERFMAP_KEY  (2 * sizeof(uint64_t))
+void files_begin_perfmaps(struct symbol_files *files);
+void files_forget_answers(struct symbol_files *files); /* all is named */
+void files_read_perfmaps(struct symbol_files *files);
+void files_free_perfmaps(struct symbol_files *files);

@@ -25,8 +25,13 @@ int symbol_files_new(struct symbol_files **ret, struct worker *worker)
 	files->worker = worker;
 	int r = map_new(&files->by_id, sizeof(struct file_id), sizeof(struct symbol_file *),
 			FILES_MAX);
-	if (r < 0)
+	if (r == 0)
+		r = map_new(&files->perfmaps, FILES_PERFMAP_KEY, sizeof(struct perfmap *),
+			    FILES_PERFMAPS_MAX);
+	if (r < 0) {
+		map_free(files->by_id);
 		return r;
+	}
 	*ret = TAKE_PTR(files);
 	return 0;
 }
@@ -43,6 +48,7 @@ void symbol_files_free(struct symbol_files *files)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
 	symbol_file_unref(files->vdso);
+	files_free_perfmaps(files);
 	free(files);
 }
 
@@ -180,6 +186,7 @@ void symbol_files_trim(struct symbol_files *files, size_t keep)
 	size_t count, unused = 0;
 	_cleanup_free_ struct by_use *list = files_list(files, &count);
 
+	files_forget_answers(files);
 	for (size_t i = 0; list && i < count; i++) {
 		struct symbol_file *file = list[i].file;
 

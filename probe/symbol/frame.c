@@ -9,6 +9,8 @@ static const struct {
 	const char *name, *suffix;
 } types[FRAME_TYPE_COUNT] = {
 	[FRAME_TYPE_ROOT] = {"root", ""},
+	[FRAME_TYPE_POD] = {"pod", ""},
+	[FRAME_TYPE_CONTAINER] = {"container", ""},
 	[FRAME_TYPE_PROCESS] = {"process", ""},
 	[FRAME_TYPE_THREAD] = {"thread", ""},
 	[FRAME_TYPE_MARKER] = {"marker", ""},

@@ -2,11 +2,14 @@
 /* What a frame of a flame graph is. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum frame_type {
 	FRAME_TYPE_ROOT,
-	FRAME_TYPE_PROCESS, /* `[pid]comm` */
+	FRAME_TYPE_POD,	      /* `[Pod]name` */
+	FRAME_TYPE_CONTAINER, /* `[Con]name` */
+	FRAME_TYPE_PROCESS,   /* `[pid]comm` */
 	FRAME_TYPE_THREAD,
 	FRAME_TYPE_MARKER, /* `[truncated]` and its like: says something, isn't code */
 	FRAME_TYPE_NATIVE,
@@ -17,6 +20,12 @@ enum frame_type {
 	FRAME_TYPE_PYTHON,
 	FRAME_TYPE_COUNT
 };
+
+/* It says whose the stacks below it are. */
+static inline bool frame_type_is_head(enum frame_type type)
+{
+	return type >= FRAME_TYPE_POD && type <= FRAME_TYPE_THREAD;
+}
 
 /*
  * "kernel", "native", … as `.json` shows it; the suffix of folded text: "_[k]", "_[j]", "_[i]",

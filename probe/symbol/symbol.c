@@ -9,6 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/java_name.h"
 #include "symbol/kernel.h"
+#include "symbol/perfmap.h"
 #include "symbol/pycode.h"
 #include "symbol/pypath.h"
 
@@ -72,10 +73,16 @@ static void name_kernel(struct symbolizer *symbolizer, uint64_t address, struct 
 		without_symbol(named, name, "kernel", NULL);
 }
 
-static void name_jit(struct named *named, struct buf *name)
+static void name_jit(const struct code *code, struct named *named, struct buf *name)
 {
+	size_t len;
+	const char *told = code->perfmap ? perfmap_find(code->perfmap, code->made, &len) : NULL;
+
 	named->type = FRAME_TYPE_JIT;
-	buf_str(name, "[jit]");
+	if (told)
+		buf_add(name, told, len);
+	else
+		buf_str(name, "[jit]");
 }
 
 static void name_python(const struct code *code, struct named *named, struct buf *name)
@@ -104,17 +111,17 @@ static void name_java(struct symbolizer *symbolizer, const struct code *code, st
 		without_symbol(named, name, "java", NULL);
 }
 
-static void name_in_file(const struct symbol_file *file, uint64_t offset, struct named *named,
-			 struct buf *name)
+static void name_in_file(const struct code *code, struct named *named, struct buf *name)
 {
+	const struct symbol_file *file = code->file;
 	const char *module = symbol_file_module(file);
 	struct symbol_function function;
 
 	if (symbol_file_is_jit(file)) {
-		name_jit(named, name);
+		name_jit(code, named, name);
 		return;
 	}
-	if (!symbol_file_find(file, offset, &function)) {
+	if (!symbol_file_find(file, code->address, &function)) {
 		without_symbol(named, name, module, NULL);
 		return;
 	}
@@ -135,13 +142,13 @@ struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *c
 		name_kernel(symbolizer, code->address, &named, name);
 		break;
 	case CODE_FILE:
-		name_in_file(code->file, code->address, &named, name);
+		name_in_file(code, &named, name);
 		break;
 	case CODE_VSYSCALL:
 		buf_str(name, "[vsyscall]");
 		break;
 	case CODE_JIT:
-		name_jit(&named, name);
+		name_jit(code, &named, name);
 		break;
 	case CODE_PYTHON:
 		name_python(code, &named, name);

@@ -10,6 +10,7 @@
 #include "symbol/frame.h"
 
 struct jvmcode;
+struct perfmap;
 struct pycode;
 struct pypath_script;
 
@@ -30,6 +31,10 @@ struct code {
 	uint64_t mapped_from, mapped_to;    /* the mapping of `file`; 0: it isn't there any more */
 	const struct pycode *python;	    /* borrowed; NULL: it could not be read */
 	const struct pypath_script *script; /* of its process; borrowed, or NULL */
+	/* Code that was made: where it is in memory, and what its process tells of it; borrowed,
+	 * NULL: it isn't asked. */
+	const struct perfmap *perfmap;
+	uint64_t made;
 	uint32_t instruction;
 	const struct jvmcode *java; /* borrowed; NULL: it could not be read */
 	uint64_t java_pair[2];	    /* as in a stack: bpf/hotspot.h */
@@ -57,7 +62,8 @@ struct named {
 
 /*
  * Adds the frame's name to `name`, without its kind's suffix. Without a symbol: `[module+0x1a2b]`
- * (where its function starts), `[module]` when the file could not be read, `[jit]`, `[kernel]`,
+ * (where its function starts), `[module]` when the file could not be read, `[jit]` (of made code of
+ * which its process tells nothing), `[kernel]`,
  * `[python]`, `[java]` for code that could not be read. What of a file is to be named has been read
  * before (symbol/file.h). Behind the name of Python's code comes its file's, shortened
  * (symbol/pypath.h); Java's is `package.Class.method(types)` and its file's.

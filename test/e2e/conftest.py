@@ -15,6 +15,7 @@ from helpers import Daemon, Target, missing_privilege, program, wait_for
 from java_vm import Vm
 from javas import javas, missing_releases
 from observer import Observer
+from podman import Podman
 from pythons import Place, missing_versions, pythons
 from screen import open_picture, render
 from uploads import Uploader
@@ -237,6 +238,26 @@ def vm(java, work, vms):
     yield run
     for one in vms:
         one.kill()
+
+
+@pytest.fixture(scope="session")
+def podman_here():
+    """One for all: its images are made once."""
+    made = Podman()
+    try:
+        reason = made.missing()
+        if reason:
+            pytest.skip(reason)
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def podman(podman_here):
+    """podman.run("c", "/opt/c_spin", 3): a container, removed in the end (podman.py)."""
+    yield podman_here
+    podman_here.remove_all()
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 
 class Stack(NamedTuple):
-    frames: tuple
+    frames: tuple  # from its process on
     value: int
+    pod: str = None
+    container: str = None
 
     def has(self, *wanted):
         """Whether these frames stand in it, one directly below the other."""
@@ -28,10 +30,17 @@ class Profile:
             assert match, f"not a folded line: {line!r}"
             frames = tuple(match[1].split(";"))
             assert all(frames), f"an empty frame: {line!r}"
+            heads = {}
+            for prefix, name in (("[Pod]", "pod"), ("[Con]", "container")):
+                if frames[0].startswith(prefix):
+                    heads[name] = frames[0].removeprefix(prefix)
+                    frames = frames[1:]
+            assert "container" in heads or not heads, f"a pod without a container: {line!r}"
             assert self.PROCESS.fullmatch(frames[0]), f"no process frame: {line!r}"
-            self.stacks.append(Stack(frames, int(match[2])))
+            self.stacks.append(Stack(frames, int(match[2]), **heads))
         assert not text or text.endswith("\n"), f"the last line isn't whole: {text[-100:]!r}"
-        assert len({s.frames for s in self.stacks}) == len(self.stacks), "a stack is there twice"
+        whole = {(s.pod, s.container, s.frames) for s in self.stacks}
+        assert len(whole) == len(self.stacks), "a stack is there twice"
 
     def total(self, *frames, pid=None):
         """Weight of the stacks (of that process) that hold these frames one after the other."""
@@ -39,6 +48,10 @@ class Profile:
 
     def of(self, pid=None):
         return [s for s in self.stacks if pid is None or s.frames[0].startswith(f"[{pid}]")]
+
+    def containers(self, pid=None):
+        """{(pod, container)}, None where there is none."""
+        return {(s.pod, s.container) for s in self.of(pid)}
 
     @property
     def pids(self):

@@ -192,19 +192,24 @@ def test_jfr_is_refused_without_its_condition(daemon):
 @pytest.mark.parametrize(
     "snooper, value",
     [
-        ("pod_id", "3f2c0a7e-0000-4000-8000-000000000000"),
-        ("container_id", "0123456789ab"),
-        ("container_name", "redis"),
+        ("pod_id", "not-a-uid"),
+        ("container_id", "0123456789a"),
+        ("container_name", "a/../b"),
+        ("container_name", "/(/"),
+        ("cgroup", "relative"),
+        ("cgroup", "/a/../b"),
+        ("image", ""),
+        ("pod", "web"),
     ],
 )
-def test_a_snooper_of_a_later_version_is_refused_unless_empty(daemon, snooper, value):
+def test_a_container_snooper_that_can_match_nothing_is_refused(daemon, snooper, value):
     doc = stopped()
     doc["snoopers"][snooper] = []
     daemon.put_ok(doc)
     doc["snoopers"][snooper] = [value]
     answer = daemon.put(doc)
     assert answer.status == 400
-    assert LATER in answer.message and snooper in answer.message
+    assert f"Error occurs when parsing snooper {snooper}: must be" in answer.message
 
 
 @pytest.mark.parametrize("path", ["/proc", "/"])

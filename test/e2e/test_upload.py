@@ -145,7 +145,7 @@ def test_a_process_is_a_frame_where_all_are_one(merged):
 
 
 def test_a_process_is_labels_where_each_is_apart(apart):
-    assert {"pid", "comm"} <= sample_labels(apart) <= {"pid", "comm", "container", "pod"}
+    assert {"pid", "comm"} <= sample_labels(apart) <= {"pid", "comm", "container", "pod", "namespace", "container_pid"}
     pairs = {(sample.labels["pid"], sample.labels["comm"]) for one in apart.server.stored for sample in one.samples}
     assert pairs == {(str(apart.pids[0]), "spin"), (str(apart.pids[1]), "python3")}
     frames = {frame for one in apart.server.stored for sample in one.samples for frame in sample.frames}

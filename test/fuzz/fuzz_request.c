@@ -24,7 +24,7 @@ static int parse(const struct rules *rules, const void *body, size_t bytes,
 		 const struct spec *before, struct spec *spec)
 {
 	struct upload_options upload = {.allow = {(char[]){"a:1"}}, .allow_count = 1};
-	struct bounds bounds = {{(const char *const[]){ROOT}, 1}, &upload};
+	struct bounds bounds = {{(const char *const[]){ROOT}, 1}, &upload, false};
 	char message[REQUEST_MESSAGE_MAX] = "";
 	_cleanup_free_ char *copy = malloc(bytes + 1);
 

@@ -14,6 +14,9 @@
 /* What the conf file says of uploads. */
 static struct upload_options request_upload;
 
+/* The host has no v2 hierarchy. */
+static bool request_without_v2;
+
 struct outcome {
 	int result;
 	struct spec spec; /* if result is 0 */
@@ -31,7 +34,8 @@ static inline void outcome_done(struct outcome *outcome)
 static inline void request_bytes(struct outcome *outcome, const struct spec *before,
 				 const void *body, size_t bytes)
 {
-	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, &request_upload};
+	struct bounds bounds = {
+		{(const char *const[]){REQUEST_ROOT}, 1}, &request_upload, request_without_v2};
 	_cleanup_free_ char *data = malloc(bytes + 1);
 
 	assert_non_null(data);

@@ -222,7 +222,7 @@ static int use_request(void)
 				   "[{\"comm\":\"a*\",\"cmdline\":\"c\"},{\"comm\":\"b\"}]},"
 				   "\"params\":{\"svg_period\":"
 				   "60,\"svg_dir\":\"/proc/self/task\"},\"state\":\"running\"}";
-	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, NULL};
+	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, NULL, false};
 	char data[sizeof(body)], message[REQUEST_MESSAGE_MAX] = "";
 	struct spec spec = {.probes = 77};
 

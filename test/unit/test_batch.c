@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "buf_text.h"
+#include "container/container.h"
 #include "output/output.h"
 #include "profile/batch.h"
+#include "profile/by_container.h"
 #include "profile/codes_python.h"
 #include "profile/codes_state.h"
 #include "profile/interpreter.h"
@@ -270,6 +272,28 @@ static void odd_words_are_no_frames(void **state)
 	assert_shown(&plain, "[7]app;f (a.py:10)_[p] 1\n");
 }
 
+/* Names that come swap the target's container, while the batch is on its way. */
+static void a_batch_has_the_container_that_was_known_when_it_was_made(void **state)
+{
+	struct container_place place = {.id = "0123456789abcdef"};
+	struct profile *sorted;
+
+	(void)state;
+	assert_int_equal(container_new(&test.target.container, &place, "", "", "", ""), 0);
+	test.target.ns_pid = 1;
+	ADD(TRUNCATED_NOT, PYTHON_WHOLE, C);
+	container_unref(test.target.container);
+	test.target.container = NULL;
+	assert_shown(&native, "[7]app;[libc] 1\n");
+	batch_free(test.batch);
+	test.batch = NULL;
+	assert_int_equal(profile_by_container(&sorted, test.profile, true), 0);
+	struct frame frame = tree_frame_of(sorted->tree, 1);
+	assert_int_equal(frame.type, FRAME_TYPE_CONTAINER);
+	assert_string_equal(frame.name, "[Con]0123456789ab");
+	profile_unref(sorted);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -284,6 +308,7 @@ int main(void)
 		TEST(what_lies_nowhere_ends_the_native_frames_only),
 		TEST(a_python_chain_that_is_cut_is_truncated),
 		TEST(odd_words_are_no_frames),
+		TEST(a_batch_has_the_container_that_was_known_when_it_was_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

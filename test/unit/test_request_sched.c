@@ -20,7 +20,7 @@ static void parsed_done(struct parsed *parsed)
 
 static void parse(struct parsed *parsed, const struct spec *before, const char *body)
 {
-	struct bounds bounds = {{(const char *const[]){"/proc/self"}, 1}, NULL};
+	struct bounds bounds = {{(const char *const[]){"/proc/self"}, 1}, NULL, false};
 	size_t bytes = strlen(body);
 	_cleanup_free_ char *data = malloc(bytes + 1);
 
@@ -116,7 +116,9 @@ static void messages_say_what_is_wrong(void **state)
 		{"{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\",\"probe\":[\"runqlat\"]}]}}",
 		 "Error occurs when parsing snooper proc_name: all probes of this feature have the "
 		 "same processes, an entry can't have probes of its own"},
-		{"{\"snoopers\":{\"pod_id\":[\"a\"]}}", "not available in this version: pod_id"},
+		{"{\"snoopers\":{\"container_name\":[\"a/b\"]}}",
+		 "Error occurs when parsing snooper container_name: must be a container's name "
+		 "without '/', or a valid regular expression, no too big a one, between slashes"},
 		{"{}", "Bad request"},
 	};
 

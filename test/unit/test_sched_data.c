@@ -2,6 +2,7 @@
 /* Differences and sums of what the probes of /sched have counted; the log of slow waits. */
 #include "unit.h"
 
+#include "container/container.h"
 #include "profile/sched_data.h"
 
 static void what_was_counted_before_is_taken_away(void **state)
@@ -91,6 +92,30 @@ static void the_log_keeps_the_last_events_in_their_order(void **state)
 	assert_int_equal(data.events[SLOW_LOG_EVENTS - 1].tid, SLOW_LOG_EVENTS + 29);
 }
 
+/* Of waits that are kept, and of those that are read. */
+static void waits_keep_their_container_as_long_as_they_are_there(void **state)
+{
+	struct slow_log *log = calloc(1, sizeof(*log));
+	struct sched_data data = {.probe = SCHED_RUNQSLOWER};
+	struct container_place place = {.id = "0123456789abcdef"};
+	_cleanup_container_ struct container *web = NULL;
+
+	(void)state;
+	assert_non_null(log);
+	assert_int_equal(container_new(&web, &place, "web", "", "", ""), 0);
+	for (uint32_t i = 0; i < SLOW_LOG_EVENTS + 30; i++)
+		slow_log_add(log, &(struct slow_entry){.tid = i, .container = i < 40 ? web : NULL});
+	assert_int_equal(web->refs, 1 + 10);
+	assert_int_equal(sched_data_add_events(&data, log, 35), 0);
+	assert_string_equal(data.events[0].container->name, "web");
+	assert_int_equal(web->refs, 1 + 10 + 5);
+	slow_log_free(log);
+	assert_int_equal(web->refs, 1 + 5);
+	sched_data_done(&data);
+	assert_int_equal(web->refs, 1);
+	slow_log_free(NULL);
+}
+
 static void events_since_a_number_are_those_and_no_others(void **state)
 {
 	_cleanup_free_ struct slow_log *log = calloc(1, sizeof(*log));
@@ -126,6 +151,7 @@ int main(void)
 		cmocka_unit_test(lengths_are_taken_away_by_cpu),
 		cmocka_unit_test(all_groups_are_summed),
 		cmocka_unit_test(the_log_keeps_the_last_events_in_their_order),
+		cmocka_unit_test(waits_keep_their_container_as_long_as_they_are_there),
 		cmocka_unit_test(events_since_a_number_are_those_and_no_others),
 		cmocka_unit_test(probes_are_found_by_name_in_any_case),
 	};

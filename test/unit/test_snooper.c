@@ -244,7 +244,7 @@ static void a_pid_is_told_from_a_reused_one_by_its_start(void **state)
 	(void)state;
 	assert_int_equal(snoopers_add_id(snoopers, getpid()), 0);
 	assert_int_equal(proc_stat(getpid(), &stat), 0);
-	struct identity who = {getpid(), stat.start_ticks, "x", NULL, NULL};
+	struct identity who = {getpid(), stat.start_ticks, "x", NULL, false, NULL};
 	snoopers_match(snoopers, &who, &match);
 	assert_int_equal(match.probes, UINT32_MAX);
 	who.line_start_ticks++;
@@ -266,7 +266,7 @@ static void a_pid_that_was_free_when_named_matches_nobody(void **state)
 	assert_int_equal(snoopers_add_id(snoopers, child), 0);
 	assert_int_equal(snoopers_ids(snoopers, &ids), 1);
 	assert_false(ids[0].existed);
-	snoopers_match(snoopers, &(struct identity){child, 0, "x", NULL, NULL}, &match);
+	snoopers_match(snoopers, &(struct identity){child, 0, "x", NULL, false, NULL}, &match);
 	assert_int_equal(match.probes, 0);
 	assert_false(snoopers_empty(snoopers));
 }
@@ -340,7 +340,7 @@ static void sets_that_are_joined_count_for_their_own_probes(void **state)
 	assert_int_equal(match.probes | match.maybe, 0);
 	const struct id_snooper *ids;
 	assert_int_equal(snoopers_ids(joined, &ids), 1);
-	who = (struct identity){getpid(), ids[0].start_ticks, "me", NULL, NULL};
+	who = (struct identity){getpid(), ids[0].start_ticks, "me", NULL, false, NULL};
 	snoopers_match(joined, &who, &match);
 	assert_int_equal(match.probes, 4);
 	assert_true(snoopers_serial(joined) != snoopers_serial(other));

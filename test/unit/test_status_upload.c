@@ -26,6 +26,7 @@ static const struct upload_status failing = {
 	.api = PYROSCOPE_INGEST,
 	.sent = {.stored = 1,
 		 .stored_bytes = 22000000000,
+		 .last_stored_ns = 1795427364900000000,
 		 .retries = 3,
 		 .maybe_twice = 4,
 		 .lost = {5, 6, 7, 8, 9, 10},
@@ -44,13 +45,15 @@ static void get_says_how_it_goes(void **state)
 	assert_json(&failing,
 		    "{\"upload\":{\"state\":\"failing\",\"reason\":\"\","
 		    "\"server\":\"https://pyro:4040/there\",\"api\":\"ingest\",\"stored\":1,"
-		    "\"waiting\":11,\"waiting_bytes\":12345678901,\"oldest_waiting_s\":90,"
+		    "\"last_stored\":1795427364,\"waiting\":11,\"waiting_bytes\":12345678901,"
+		    "\"oldest_waiting_s\":90,"
 		    "\"retries\":3,\"maybe_twice\":4,"
 		    "\"lost\":{\"too_old\":5,\"no_room\":6,\"refused\":7,\"too_large\":8,"
 		    "\"unwritable\":9,\"unreadable\":10},"
 		    "\"last_failure\":\"503: \\\"busy\\\"\xef\xbf\xbd\\u000a\"}}");
 	assert_json(&off, "{\"upload\":{\"state\":\"off\",\"reason\":\"pyroscope_server is empty\","
-			  "\"server\":\"\",\"api\":\"push\",\"stored\":0,\"waiting\":0,"
+			  "\"server\":\"\",\"api\":\"push\",\"stored\":0,"
+			  "\"last_stored\":0,\"waiting\":0,"
 			  "\"waiting_bytes\":0,\"oldest_waiting_s\":0,\"retries\":0,"
 			  "\"maybe_twice\":0,\"lost\":{\"too_old\":0,\"no_room\":0,\"refused\":0,"
 			  "\"too_large\":0,\"unwritable\":0,\"unreadable\":0},"
@@ -75,6 +78,7 @@ static void metrics_have_the_same_figures(void **state)
 	static const char *const lines[] = {
 		"\nstackprobe_upload_stored_total 1\n",
 		"\nstackprobe_upload_stored_bytes_total 22000000000\n",
+		"\nstackprobe_upload_last_stored_timestamp_seconds 1795427364\n",
 		"\nstackprobe_upload_retries_total 3\n",
 		"\nstackprobe_upload_maybe_twice_total 4\n",
 		"\nstackprobe_upload_lost_total{cause=\"too_old\"} 5\n",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit.h"
 
+#include "container/container.h"
 #include "profile/times.h"
 
 #define NS_PER_S 1000000000ULL
@@ -142,6 +143,35 @@ static void the_end_of_a_process_whose_pid_is_anothers_is_not_shown(void **state
 	assert_int_equal(look(*state).last.ended_ns, 0);
 }
 
+/* Also when the process has ended, until its last values go. */
+static void a_process_keeps_its_container_as_long_as_its_sums_are_there(void **state)
+{
+	struct thread_times before = thread_of(PID, 50), after = thread_of(PID, 20);
+	struct container_place place = {.id = "0123456789abcdef"};
+	_cleanup_container_ struct container *id = NULL, *web = NULL;
+
+	assert_int_equal(container_new(&id, &place, "", "", "", ""), 0);
+	assert_int_equal(container_new(&web, &place, "web", "", "", ""), 0);
+	read_one(*state, NS_PER_S, &before);
+	times_see_container(*state, PID, START + 1, web); /* another one's */
+	assert_null(look(*state).last.container);
+	times_see_container(*state, PID, START, id);
+	times_see_container(*state, PID, START, web);
+	times_see_container(*state, PID, START, id);
+	times_see_container(*state, PID, START, NULL);
+	assert_ptr_equal(look(*state).last.container, web);
+	assert_int_equal(web->refs, 2);
+	after.start_ns = START + 1;
+	read_one(*state, 2 * NS_PER_S, &after);
+	assert_null(look(*state).last.container);
+	assert_int_equal(web->refs, 1);
+	times_see_container(*state, PID, START + 1, web);
+	times_begin(*state, 3 * NS_PER_S, &counted);
+	times_end(*state);
+	assert_int_equal(web->refs, 1);
+	assert_int_equal(id->refs, 1);
+}
+
 static void who_is_not_wanted_any_more_goes(void **state)
 {
 	struct thread_times thread = thread_of(PID, 5);
@@ -263,6 +293,7 @@ int main(void)
 		TEST(no_sum_goes_back),
 		TEST(another_process_with_the_same_pid_begins_anew),
 		TEST(the_end_of_a_process_whose_pid_is_anothers_is_not_shown),
+		TEST(a_process_keeps_its_container_as_long_as_its_sums_are_there),
 		TEST(who_is_not_wanted_any_more_goes),
 		TEST(a_zombie_is_counted_as_what_is_there),
 		TEST(last_values_are_kept_for_five_minutes),

@@ -153,7 +153,7 @@ static void assert_parts(size_t stacks, size_t name_bytes, size_t at_least)
 
 		assert_true(seen.bytes < PPROF_MAX && seen.samples <= STACKS_MAX);
 		assert_true(seen.samples > 0 && seen.locations == seen.samples + 2);
-		assert_string_equal(piece.process, "");
+		assert_string_equal(piece.whose.process, "");
 		samples += seen.samples;
 		sum += seen.sum;
 	}
@@ -293,10 +293,10 @@ static void processes_are_apart_where_they_are_labels(void **state)
 	assert_int_equal(write_pieces(&upload_ingest, tree, &meta, &together), 1);
 	assert_int_equal(write_pieces(&upload_ingest, tree, &apart, &out), 2);
 	assert_true(upload_piece_next(&out, &at, &piece));
-	assert_string_equal(piece.process, "[1]app");
+	assert_string_equal(piece.whose.process, "[1]app");
 	assert_memory_equal(piece.data, "[1]app;f 5\n", piece.bytes);
 	assert_true(upload_piece_next(&out, &at, &piece));
-	assert_string_equal(piece.process, "[3]app");
+	assert_string_equal(piece.whose.process, "[3]app");
 }
 
 static void folded_text_is_cut_between_lines(void **state)

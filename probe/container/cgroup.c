@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "container/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/file.h"
+
+#define ID_DIGITS      64
+#define HOST_CGROUP_NS 0xEFFFFFFBu /* include/linux/proc_ns.h: PROC_CGROUP_INIT_INO */
+#define FILE_BYTES_MAX (64 << 10)  /* a path has less than 4,096, and there are some 15 lines */
+
+struct text {
+	const char *at;
+	size_t len;
+};
+
+/* What the parts of a path have told so far. */
+struct way {
+	struct container_place place;
+	struct container_place
+		before;		      /* it before the last part, when that was an id and no more */
+	bool bare, was_bare;	      /* this one is, the last one was */
+	char pod[CONTAINER_ID_BYTES]; /* of the container that comes next */
+	struct text last;	      /* the part before */
+	uid_t user;
+};
+
+static bool text_is(struct text text, const char *word)
+{
+	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
+}
+
+static bool text_begins(struct text text, const char *word)
+{
+	size_t len = strlen(word);
+
+	return text.len >= len && !memcmp(text.at, word, len);
+}
+
+/* Takes the end off. */
+static bool text_cut(struct text *text, const char *end)
+{
+	size_t len = strlen(end);
+
+	if (text->len < len || memcmp(text->at + text->len - len, end, len) != 0)
+		return false;
+	text->len -= len;
+	return true;
+}
+
+/* Up to `c`, which is taken too; all of it where there is none. */
+static struct text text_next(struct text *rest, char c)
+{
+	const char *end = rest->len ? memchr(rest->at, c, rest->len) : NULL;
+	struct text text = {rest->at, end ? (size_t)(end - rest->at) : rest->len};
+	size_t taken = text.len + (end != NULL);
+
+	rest->at += taken;
+	rest->len -= taken;
+	return text;
+}
+
+static bool all_hex(const char *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!((at[i] >= '0' && at[i] <= '9') || (at[i] >= 'a' && at[i] <= 'f')))
+			return false;
+	return true;
+}
+
+static void set_id(char id[CONTAINER_ID_BYTES], const char *digits, size_t len)
+{
+	memset(id, 0, CONTAINER_ID_BYTES);
+	memcpy(id, digits, len);
+}
+
+/* 8-4-4-4-12, in slices with '_' for '-'; a static pod's may be 32 digits. */
+static bool uid_read(struct text text, char uid[CONTAINER_ID_BYTES])
+{
+	static const uint8_t hyphens[] = {8, 13, 18, 23};
+	char out[CONTAINER_ID_BYTES] = {0};
+
+	if (text.len == 32 && all_hex(text.at, 32)) {
+		set_id(uid, text.at, 32);
+		return true;
+	}
+	if (text.len != 36)
+		return false;
+	memcpy(out, text.at, 36);
+	for (size_t i = 0; i < sizeof(hyphens); i++) {
+		char *at = &out[hyphens[i]];
+
+		if (*at != '-' && *at != '_')
+			return false;
+		*at = '0';
+	}
+	if (!all_hex(out, 36))
+		return false;
+	for (size_t i = 0; i < sizeof(hyphens); i++)
+		out[hyphens[i]] = '-';
+	memcpy(uid, out, CONTAINER_ID_BYTES);
+	return true;
+}
+
+/* Without ".slice": user-1000, kubepods-burstable-pod<uid>, machine-libpod_pod_<id> */
+static void read_slice(struct way *way, struct text slice)
+{
+	static const char podman[] = "libpod_pod_";
+	const size_t podman_len = sizeof(podman) - 1 + ID_DIGITS;
+
+	if (text_begins(slice, "user-") && !way->place.id[0]) {
+		uint64_t user = 0;
+		size_t i;
+
+		for (i = 5; i < slice.len && slice.at[i] >= '0' && slice.at[i] <= '9' && i < 15;
+		     i++)
+			user = user * 10 + (uint64_t)(slice.at[i] - '0');
+		if (i == slice.len && i > 5 && user < UINT32_MAX)
+			way->user = (uid_t)user;
+	}
+	if (slice.len >= podman_len &&
+	    !memcmp(slice.at + slice.len - podman_len, podman, sizeof(podman) - 1) &&
+	    all_hex(slice.at + slice.len - ID_DIGITS, ID_DIGITS))
+		set_id(way->pod, slice.at + slice.len - ID_DIGITS, ID_DIGITS);
+	for (size_t len = 32; len <= 36; len += 4)
+		if (slice.len >= len + 4 && !memcmp(slice.at + slice.len - len - 4, "-pod", 4) &&
+		    uid_read((struct text){slice.at + slice.len - len, len}, way->pod))
+			return;
+}
+
+static void enter(struct way *way, enum container_runtime runtime, const char *id)
+{
+	struct container_place *place = &way->place;
+
+	if (place->id[0] && !place->outer[0] && memcmp(place->id, id, ID_DIGITS) != 0)
+		set_id(place->outer, place->id, ID_DIGITS);
+	if (!memcmp(place->outer, id, ID_DIGITS)) /* its own name again, made inside of it */
+		memset(place->outer, 0, sizeof(place->outer));
+	place->runtime = runtime;
+	set_id(place->id, id, ID_DIGITS);
+	memcpy(place->pod_uid, way->pod, sizeof(place->pod_uid));
+	memset(way->pod, 0, sizeof(way->pod));
+}
+
+/* An id and no more: whose is told by the part before, if at all. */
+static void enter_bare(struct way *way, const char *id)
+{
+	if (text_is(way->last, "libpod_parent")) {
+		set_id(way->pod, id, ID_DIGITS);
+		return;
+	}
+	way->before = way->place;
+	way->bare = true;
+	enter(way,
+	      text_is(way->last, "docker")				      ? CONTAINER_DOCKER
+	      : text_is(way->last, "default") || text_is(way->last, "k8s.io") ? CONTAINER_CONTAINERD
+									      : CONTAINER_OTHER,
+	      id);
+}
+
+/* An id after a name of whose it is. */
+static void enter_named(struct way *way, struct text name, const char *id)
+{
+	static const struct {
+		const char *name;
+		enum container_runtime runtime;
+	} names[] = {
+		{"docker", CONTAINER_DOCKER},
+		{"libpod", CONTAINER_PODMAN},
+		{"libpod-payload", CONTAINER_PODMAN}, /* --cgroups=split, as of Quadlet */
+		{"nerdctl", CONTAINER_CONTAINERD},
+		{"cri-containerd", CONTAINER_CONTAINERD},
+		{"crio", CONTAINER_CRIO},
+	};
+	enum container_runtime runtime = CONTAINER_OTHER;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (text_is(name, names[i].name))
+			runtime = names[i].runtime;
+	/* Below a folder that --cgroup-parent named, a pod is its id and no more. */
+	if (way->was_bare && text_begins(name, "libpod") && way->place.runtime == CONTAINER_OTHER) {
+		memcpy(way->pod, way->place.id, sizeof(way->pod));
+		way->place = way->before;
+	}
+	if (text_cut(&name, "-conmon")) /* it watches over the container, from outside */
+		memset(way->pod, 0, sizeof(way->pod));
+	else
+		enter(way, runtime, id);
+}
+
+static void read_part(struct way *way, struct text part)
+{
+	struct text id = part, slice, name;
+
+	if (text_cut(&part, ".slice")) {
+		read_slice(way, part);
+		return;
+	}
+	if (text_begins(part, "pod") &&
+	    uid_read((struct text){part.at + 3, part.len - 3}, way->pod))
+		return;
+	/* What runc is told when systemd is to make it, taken for a path: slice:name:id */
+	slice = text_next(&id, ':');
+	name = text_next(&id, ':');
+	if (id.len == ID_DIGITS && all_hex(id.at, id.len) && text_cut(&slice, ".slice")) {
+		read_slice(way, slice);
+		enter_named(way, name, id.at);
+		return;
+	}
+	text_cut(&part, ".scope");
+	if (part.len < ID_DIGITS || !all_hex(part.at + part.len - ID_DIGITS, ID_DIGITS))
+		return;
+	id = (struct text){part.at + part.len - ID_DIGITS, ID_DIGITS};
+	part.len -= ID_DIGITS;
+	if (part.len == 0)
+		enter_bare(way, id.at);
+	else if (text_cut(&part, "-"))
+		enter_named(way, part, id.at);
+}
+
+static void read_path(struct text path, struct container_place *ret)
+{
+	struct way way = {.last = {"", 0}};
+
+	while (path.len) {
+		struct text part = text_next(&path, '/');
+
+		if (part.len == 0)
+			continue;
+		way.was_bare = way.bare;
+		way.bare = false;
+		read_part(&way, part);
+		way.last = part;
+	}
+	*ret = way.place;
+	if (ret->id[0])
+		ret->user = way.user;
+}
+
+/* The number of a hierarchy: digits. */
+static bool is_number(struct text text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return false;
+	return text.len > 0;
+}
+
+void cgroups_parse(const char *text, size_t len, struct cgroups *ret)
+{
+	struct text rest = {text, len};
+	unsigned best = 3; /* v2's line before systemd's of v1, before the others as they come */
+
+	memset(ret, 0, sizeof(*ret));
+	while (rest.len) {
+		struct text line = text_next(&rest, '\n');
+		struct text number = text_next(&line, ':');
+		struct text controllers = text_next(&line, ':');
+		bool v2 = text_is(number, "0") && controllers.len == 0;
+		unsigned rank = v2 ? 0 : text_is(controllers, "name=systemd") ? 1 : 2;
+		struct container_place place;
+
+		if (!is_number(number) || !line.len || line.at[0] != '/' ||
+		    memchr(line.at, '\0', line.len))
+			continue;
+		text_cut(&line, " (deleted)");
+		if (v2 && !ret->has_v2) {
+			ret->has_v2 = true;
+			if (line.len < sizeof(ret->path))
+				memcpy(ret->path, line.at, line.len);
+		}
+		if (rank >= best)
+			continue;
+		read_path(line, &place);
+		if (place.id[0]) {
+			ret->place = place;
+			best = rank;
+		}
+	}
+}
+
+/* Not in a cgroup namespace of our own, whose root is the start of all paths that we read. */
+static bool paths_are_whole(void)
+{
+	struct stat ours;
+
+	return stat("/proc/self/ns/cgroup", &ours) < 0 || ours.st_ino == HOST_CGROUP_NS;
+}
+
+int cgroups_read(pid_t pid, struct cgroups *ret)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(FILE_BYTES_MAX);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	int r = file_read(AT_FDCWD, path, &text);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	cgroups_parse(text.data, text.len, ret);
+	if (!paths_are_whole())
+		ret->path[0] = '\0';
+	return 0;
+}

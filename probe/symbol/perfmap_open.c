@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The map of a process as it has it itself: its own, and from its own time. */
+#include "symbol/perfmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "proc/proc.h"
+
+#define NS_PER_S   1000000000LL
+#define AUXV_BYTES 4096
+
+static int read_proc(pid_t pid, const char *name, char *to, size_t bytes, size_t *len)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : file_read_up_to(fd, to, bytes, len);
+}
+
+/* Its user, and its pid as it sees itself. */
+static bool read_status(pid_t pid, uid_t *uid, pid_t *inner)
+{
+	unsigned long effective;
+	char text[4096];
+	size_t len = 0;
+
+	if (read_proc(pid, "status", text, sizeof(text) - 1, &len) < 0)
+		return false;
+	text[len] = '\0';
+	const char *uids = strstr(text, "\nUid:"), *pids = strstr(text, "\nNSpid:");
+	if (!uids || sscanf(uids, "\nUid: %*u %lu", &effective) != 1)
+		return false;
+	*uid = (uid_t)effective;
+	*inner = pid;
+	if (pids) {
+		size_t line = strcspn(++pids, "\n");
+
+		while (line && pids[line - 1] >= '0' && pids[line - 1] <= '9')
+			line--;
+		*inner = (pid_t)strtol(pids + line, NULL, 10);
+	}
+	return *inner > 0;
+}
+
+/* An exec gives other random addresses, a new name doesn't. 0: unknown */
+static uint64_t program_of(pid_t pid)
+{
+	char auxv[AUXV_BYTES];
+	size_t len = 0;
+
+	if (read_proc(pid, "auxv", auxv, sizeof(auxv), &len) < 0 || !len)
+		return 0;
+	return hash_bytes(1, auxv, len) | 1;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* By the wall clock, as file systems have it: their clock lags by a tick, so that what a process
+ * makes at once seems to be older. None has its pid's map from another one so shortly before. */
+static int64_t since_start(uint64_t start_ticks)
+{
+	struct timespec tick = {0};
+
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) - tick.tv_nsec +
+	       (int64_t)start_ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
+}
+
+/* An id is the time of the exec, or a later one. */
+static int64_t since_id(uint64_t id)
+{
+	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) + (int64_t)id;
+}
+
+static bool is_from_before(int fd, int64_t since)
+{
+	struct statx stat;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME, &stat) < 0)
+		return true;
+	const struct statx_timestamp *made =
+		stat.stx_mask & STATX_BTIME ? &stat.stx_btime : &stat.stx_mtime;
+	return made->tv_sec * NS_PER_S + made->tv_nsec < since;
+}
+
+/* Nothing is followed below /tmp; looked at before it is opened, for opening a device does
+ * things. */
+static int open_own(int root_fd, const char *path, uid_t uid, struct stat *stat)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_close_ int found = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	if (found < 0 || fstat(found, stat) < 0)
+		return -errno;
+	return S_ISREG(stat->st_mode) && stat->st_uid == uid ? file_open_found(found) : -EPERM;
+}
+
+int perfmap_open(const struct perfmap_process *process, struct perfmap_found *found)
+{
+	struct proc_stat now;
+	struct stat stat;
+	char path[64];
+	pid_t inner;
+	uid_t uid;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)process->pid);
+	_cleanup_close_ int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || !read_status(process->pid, &uid, &inner) ||
+	    proc_stat(process->pid, &now) < 0 || now.start_ticks != process->start_ticks)
+		return -ESRCH;
+	uint64_t program = program_of(process->pid);
+	int64_t since = since_start(process->start_ticks);
+	if (found->program && program && found->program != program && since_id(process->id) > since)
+		since = since_id(process->id);
+	snprintf(path, sizeof(path), "tmp/perf-%d.map", (int)inner);
+	int fd = open_own(root_fd, path, uid, &stat);
+	if (fd < 0)
+		return fd;
+	*found = (struct perfmap_found){
+		.device = stat.st_dev,
+		.inode = stat.st_ino,
+		.bytes = (uint64_t)stat.st_size,
+		.program = program ? program : found->program,
+		.is_older = is_from_before(fd, since),
+	};
+	return fd;
+}
