@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A job that opens a map and looks up what was asked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "symbol/perfmap_state.h"
+
+struct map_reading {
+	struct job job;
+	struct symbol_files *files;
+	struct perfmap *map; /* a reference; not for the worker's thread */
+	bool of_round;
+
+	/* question and answer */
+	struct perfmap_process process;
+	struct held *held; /* with a reference */
+	struct seen seen;
+	struct answers answers;
+	bool is_another; /* than was known */
+	uint64_t stale, no_room;
+	int error;
+};
+
+/* ---- on the worker's thread ---- */
+
+/* Whether it is the one that was known, and has grown. Else it counts from its beginning, or, when
+ * it is left from another process or program, from where it ends now. */
+static bool is_known(struct map_reading *mine, const struct perfmap_found *now)
+{
+	struct seen *seen = &mine->seen;
+	uint64_t bytes = seen->end > seen->from ? seen->end : seen->from;
+	bool execed = seen->found.program && now->program != seen->found.program;
+	bool same = !execed && seen->found.inode && now->device == seen->found.device &&
+		    now->inode == seen->found.inode;
+	bool cut = same && now->bytes < bytes; /* written anew, by this process */
+
+	if (same && !cut)
+		return true;
+	mine->is_another = true;
+	seen->settled = seen->end = 0;
+	seen->from = now->is_older && !cut ? now->bytes : 0;
+	return false;
+}
+
+/* The map that is open from now on: a descriptor, of `held` or *own. */
+static int open_now(struct map_reading *mine, int *own)
+{
+	struct perfmap_found now = mine->seen.found;
+	_cleanup_close_ int fd = perfmap_open(&mine->process, &now);
+	struct stat stat;
+
+	if (fd >= 0 && mine->seen.looked && mine->seen.found.program &&
+	    now.program != mine->seen.found.program) {
+		close(TAKE_FD(fd));
+		fd = -ESRCH; /* it is another program by now */
+	}
+	if (fd < 0 && !mine->seen.looked) /* it may be another program's */
+		held_unref(TAKE_PTR(mine->held));
+	if (fd < 0 && !mine->held)
+		return fd;
+	if (fd < 0) { /* what it has told is all there */
+		if (fstat(mine->held->fd, &stat) < 0)
+			return -errno;
+		return (uint64_t)stat.st_size < mine->seen.end ? -ESTALE : mine->held->fd;
+	}
+	bool known = is_known(mine, &now);
+	mine->seen.found = now;
+	mine->seen.looked = true;
+	if (known && mine->held)
+		return mine->held->fd;
+	held_unref(TAKE_PTR(mine->held));
+	*own = TAKE_FD(fd);
+	if (held_take() && !(mine->held = held_new(own, mine->job.worker)))
+		held_give();
+	return mine->held ? mine->held->fd : *own;
+}
+
+static void run_reading(struct job *job)
+{
+	struct map_reading *mine = (struct map_reading *)job;
+	_cleanup_close_ int own = -1;
+	int fd = open_now(mine, &own);
+
+	if (fd < 0) {
+		mine->error = fd;
+		return;
+	}
+	struct perfmap_lookup lookup = {
+		.from = mine->seen.from,
+		.settled = mine->seen.settled,
+		.end = mine->seen.end,
+	};
+	mine->error = answers_read(&mine->answers, fd, &lookup);
+	mine->seen.end = lookup.end;
+	mine->stale = lookup.stale;
+	mine->no_room = lookup.no_room;
+}
+
+/* ---- on the loop's thread ---- */
+
+static void count_losses(const struct map_reading *mine, bool finished)
+{
+	uint64_t all = mine->answers.count;
+
+	if (!finished) {
+		perfmap_lose(mine->files, PERFMAP_LOST_HUNG, all);
+		return;
+	}
+	perfmap_lose(mine->files, PERFMAP_LOST_STALE, mine->error == -ESTALE ? all : mine->stale);
+	perfmap_lose(mine->files, PERFMAP_LOST_NO_ROOM,
+		     mine->error == -ENOMEM ? all : mine->no_room);
+	switch (mine->error) {
+	case 0:
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ESRCH:
+	case -ESTALE:
+	case -ENOMEM:
+		return;
+	case -EPERM:
+		perfmap_lose(mine->files, PERFMAP_LOST_FOREIGN, all);
+		return;
+	case -EFBIG:
+	case -E2BIG:
+		perfmap_lose(mine->files, PERFMAP_LOST_TOO_LARGE, all);
+		return;
+	default:
+		perfmap_lose(mine->files, PERFMAP_LOST_UNREADABLE, all);
+	}
+}
+
+static void reading_ended(struct job *job, bool finished)
+{
+	struct map_reading *mine = (struct map_reading *)job;
+	struct perfmap *map = mine->map;
+
+	map->readings--;
+	if (!finished) {
+		map->hangs = true;
+		held_unref(TAKE_PTR(map->held));
+	} else {
+		struct seen was = map->seen;
+
+		held_unref(map->held);
+		map->held = TAKE_PTR(mine->held);
+		map->seen = mine->seen;
+		map->seen.settled = mine->is_another ? 0 : mine->of_round ? was.end : was.settled;
+		if (!mine->of_round && !mine->is_another)
+			map->seen.end = was.end;
+	}
+	if (mine->of_round)
+		count_losses(mine, finished);
+	if (finished && mine->of_round && mine->error == 0) {
+		answers_done(&map->answers);
+		map->answers = mine->answers;
+		mine->answers = (struct answers){0};
+		map->answered = true;
+	}
+	if (mine->of_round)
+		files_one_less(mine->files);
+}
+
+static void free_reading(struct job *job)
+{
+	struct map_reading *mine = (struct map_reading *)job;
+
+	held_unref(mine->held);
+	answers_done(&mine->answers);
+	perfmap_unref(mine->map);
+	free(mine);
+}
+
+/* Its questions go with it. */
+bool perfmap_submit(struct symbol_files *files, struct perfmap *map, bool of_round)
+{
+	struct map_reading *mine = calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return false;
+	atomic_fetch_add(&map->refs, 1);
+	mine->job = (struct job){.run = run_reading, .done = reading_ended, .free = free_reading};
+	mine->files = files;
+	mine->map = map;
+	mine->of_round = of_round;
+	mine->process = map->process;
+	mine->held = held_ref(map->held);
+	mine->seen = map->seen;
+	if (of_round) {
+		mine->answers = map->answers;
+		map->answers = (struct answers){0};
+	}
+	map->readings++;
+	worker_submit(files->worker, &mine->job);
+	return true;
+}
