@@ -17,5 +17,6 @@ enum pattern_for { PATTERN_FOR_COMM, PATTERN_FOR_NAME };
 int pattern_new(void **ret, const char *text, enum pattern_for what);
 void pattern_free(void *pattern);
 
-/* 1 it matches, 0 it doesn't, -E2BIG it takes too many steps to tell. From any thread. */
+/* 1 it matches, 0 it doesn't, -E2BIG it takes too many steps to tell, -ENOMEM. From any
+ * thread. */
 int pattern_match(const void *pattern, const char *name, enum pattern_for what);

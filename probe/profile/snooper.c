@@ -212,7 +212,7 @@ static bool comm_matches(struct name_snooper *name, const char *comm)
 	if (!name->pattern || name->dear)
 		return !name->pattern;
 	int r = pattern_match(name->pattern, comm, PATTERN_FOR_COMM);
-	if (r < 0)
+	if (r == -E2BIG)
 		name->dear = true; /* once is enough: it matches nothing from now on */
 	return r == 1;
 }
