@@ -55,6 +55,12 @@ def wait_for(what, seconds=10, every=0.02, why=""):
         time.sleep(every)
 
 
+def cpu_ns(pid):
+    """CPU time of its threads so far, by the scheduler's own count."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks)
+
+
 class Response(NamedTuple):
     status: int
     headers: http.client.HTTPMessage
@@ -96,9 +102,7 @@ class Target:
                           .split("\n", maxsplit=1)[0])
 
     def cpu_ns_now(self):
-        """CPU time of its threads so far, by the scheduler's own count."""
-        tasks = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks)
+        return cpu_ns(self.pid)
 
     def finish(self):
         """Waits for its end. Sets cpu_ns, the kernel's figure; returns its last line of JSON."""

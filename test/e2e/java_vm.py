@@ -34,7 +34,7 @@ class Vm:
         self.data = self.tmp / f"java-data-{self.inner}"
 
     def be_late(self):
-        """From now on it burns in what wasn't compiled until then."""
+        """From now on it burns, busy half of the time, in what wasn't compiled until then."""
         self.popen.stdin.write(b"\n")
         self.popen.stdin.flush()
 

@@ -12,7 +12,7 @@ import pytest
 
 import java_jfr
 from folded import Profile
-from helpers import wait_for
+from helpers import cpu_ns, wait_for
 from java_truth import Truth, java_frames, merged
 from java_unreadable import unreadable
 from java_vm import Vm
@@ -84,6 +84,15 @@ class Period:
 def is_recorded(stack):
     """JFR tells no files."""
     return not any(re.search(r" \(\w+\.java(:\d+)?\)_\[", frame) for frame in stack.frames)
+
+
+def burn(*vms, seconds=1):
+    """Until each has used so much CPU time: a hundred samples, and fifty of JFR's, however busy the machine."""
+    for vm in vms:
+        vm.be_late()
+    used = {vm: cpu_ns(vm.pid) for vm in vms}
+    wait_for(lambda: all(cpu_ns(vm.pid) - before >= seconds * 1e9 for vm, before in used.items()), 60,
+             why="the VMs burn", every=0.1)  # fmt: skip
 
 
 def share_recorded(stacks):
@@ -199,7 +208,7 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
     wait_source(profiler, one, other)
     period = Period(profiler)
     period.end(one, other, probes=("oncpu",))
-    time.sleep(3)
+    burn(one, other)
     one.kill()
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
@@ -213,22 +222,20 @@ def test_a_vm_that_is_killed_in_a_window_has_the_kernels_stacks(profiler, java, 
 @NEWEST
 def test_a_vm_that_stands_still_has_the_kernels_stacks(profiler, java, vm):
     one, other = vm(), vm()
-    for each in (one, other):
-        each.be_late()  # busy half of the time: enough samples of each window
     profile(profiler, one, other)
     wait_source(profiler, one, other)
     period = Period(profiler)
     period.end(one, other, probes=("oncpu",))
-    time.sleep(3)
+    burn(one, other)
     os.kill(one.pid, signal.SIGSTOP)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
     assert share_recorded(found.of(other.pid)) == 1
     os.kill(one.pid, signal.SIGCONT)
-    time.sleep(2)
+    burn(one, other)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]  # for where does its own begin?
     assert share_recorded(found.of(one.pid)) < 0.1
-    time.sleep(2)
+    burn(one, other)
     found = period.end(one, other, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) == share_recorded(found.of(other.pid)) == 1
     told = jfr_of(profiler)["fell_back_by"]
@@ -252,7 +259,7 @@ def test_a_vm_that_does_not_answer_costs_the_bound(profiler, java, vm):
     libc, tid = ctypes.CDLL(None, use_errno=True), thread_of(one, "Attach Listener")
     assert libc.ptrace(16, tid, 0, 0) == 0  # PTRACE_ATTACH: that thread stops, no other
     try:
-        time.sleep(3)
+        burn(one, other)
         found = period.end(one, other, probes=("oncpu",))["oncpu"]
     finally:
         os.waitpid(tid, 0x40000000)
@@ -266,6 +273,7 @@ def test_a_vm_that_does_not_answer_costs_the_bound(profiler, java, vm):
 
 def test_another_session_has_the_kernels_stacks(profiler, java, vm):
     one = vm()
+    one.be_late()
     profile(profiler, one)
     wait_source(profiler, one)
     period = Period(profiler)
@@ -286,7 +294,7 @@ def test_another_source_while_it_runs(profiler, java, vm):
     wait_for(lambda: one.left() == [], 20, why="nothing is left")
     wait_source(profiler, one, source="native")
     period.end(one, probes=("oncpu",))
-    time.sleep(2)
+    burn(one)
     assert share_recorded(period.end(one, probes=("oncpu",))["oncpu"].of(one.pid)) < 0.1
     profiler.put_ok({"params": {"java_source": "jfr"}})
     wait_source(profiler, one)
@@ -308,7 +316,7 @@ def test_auto_records_where_the_tables_cannot_be_read(profiler, java, work, vms)
         wait_source(profiler, other, source="native", reason="read without an agent")
         period = Period(profiler)
         period.end(one, other, probes=("oncpu",))
-        time.sleep(2)
+        burn(one, other)
         found = period.end(one, other, probes=("oncpu",))["oncpu"]
         assert share_recorded(found.of(one.pid)) == 1
         assert share_recorded(found.of(other.pid)) < 0.1
@@ -329,7 +337,7 @@ def test_many_at_once(profiler, java, vm):
     period = Period(profiler)
     period.end(*many, probes=("oncpu",))
     before = jfr_of(profiler)
-    time.sleep(3)
+    burn(*many)
     found = period.end(*many, probes=("oncpu",))["oncpu"]
     told = jfr_of(profiler)
     shares = [share_recorded(found.of(one.pid)) for one in many]
@@ -356,7 +364,7 @@ def test_a_vm_without_jfr_goes_on_natively(profiler, java, vm):
     wait_source(profiler, one, source="native", reason="JFR: turned off in this VM")
     period = Period(profiler)
     period.end(one, probes=("oncpu",))
-    time.sleep(2)
+    burn(one)
     found = period.end(one, probes=("oncpu",))["oncpu"]
     assert share_recorded(found.of(one.pid)) < 0.1
     told = jfr_of(profiler)

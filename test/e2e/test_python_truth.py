@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from helpers import same_time, wait_for
+from helpers import cpu_ns, same_time, wait_for
 from kept import Session, session_of
 from observer import Observer
 from python_truth import Truth, judged, python_frames
@@ -62,11 +62,6 @@ class Measured(NamedTuple):
 def send(pids, number):
     for pid in pids:
         os.kill(pid, number)
-
-
-def cpu_ns(pid):
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks)
 
 
 class PythonSession(Session):

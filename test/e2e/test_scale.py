@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import SAN, lost, program, same_time, wait_for
+from helpers import SAN, cpu_ns, lost, program, same_time, wait_for
 from test_lifecycle import switches
 
 HZ = 991  # programs that start 1,000 times a second must not keep step with it
@@ -19,12 +19,6 @@ MIB = 1024
 
 def rss_kib(pid):
     return int(re.search(r"Rss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text())[1])
-
-
-def cpu_ns(pid):
-    """CPU time of its threads, by the scheduler's own count."""
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks)
 
 
 def crowd(start, path, *args):
