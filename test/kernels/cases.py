@@ -251,6 +251,30 @@ def check_faults(results):
     return '%d bytes, %d of them copies; %d unmeasured' % (profile.total(), copied, lost['unmeasured'])
 
 
+# Depth of `chain`, and how its lines begin. Of the second container no state is there.
+CONTAINED = {20: ('[Pod]shop-0', '[Con]web'), 21: ('[Pod]shop-0', '[Con]web'), 23: ('[Pod]shop-0', '[Con]web'),
+             24: ('[Pod]11111111-2222-3333-4444-555555555555', '[Con]bbbbbbbbbbbb')}
+
+
+def check_contained(results):
+    """With cgroup v2 alone: what was there, began later and was moved is chosen, and nothing else."""
+    answer, told = results['containers-answer'], results['containers']
+    need(answer.status == 0 and '"success"' in answer.text, 'PUT: %s' % (answer.text or 'no answer'))
+    need(told.status == 0, told.text[:100])
+    seen = {}
+    for line in told.text.splitlines():
+        stack, _, value = line.rpartition(' ')
+        pod, container, _, *frames = stack.split(';')
+        depth = 1 + max([int(f[1:]) for f in frames if re.fullmatch(r'f\d{3}', f)], default=-1) + 1
+        if 'bottom' in frames:
+            seen[depth, pod, container] = seen.get((depth, pod, container), 0) + int(value)
+    wanted = {(depth, *where) for depth, where in CONTAINED.items()}
+    need(set(seen) == wanted, 'found: %s' % seen)
+    need(min(seen.values()) >= 20, 'few samples: %s' % seen)
+    need(results['containers-status'].status == 0, 'the daemon\'s end')
+    return ', '.join('%d of chain %d' % (n, depth) for (depth, *_), n in sorted(seen.items()))
+
+
 def cases():
     """Name, the guest's command, and the check of all results."""
     def one(name, command, check, *more):
@@ -272,6 +296,7 @@ def cases():
         ('allocations', 'allocated allocations', check_allocations),
         one('histograms', 'histograms histograms', check_histograms),
         ('faults', 'faults faults', check_faults),
+        ('containers', 'contained containers', check_contained),
         ('daemon', 'served daemon chain 20 %d' % FOREVER,
          lambda results: check_served(results, 'daemon', 20)),
     ]
@@ -279,7 +304,7 @@ def cases():
 
 def commands():
     """What /init runs."""
-    return 'SECONDS_EACH=%d\n' % SECONDS_EACH + ''.join(
+    return 'SECONDS_EACH=%d\nFOREVER=%d\n' % (SECONDS_EACH, FOREVER) + ''.join(
         '%s\n' % command for _, command, _ in cases())
 
 
