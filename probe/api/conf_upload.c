@@ -126,6 +126,11 @@ static int take_period(struct conf_reader *reader, const config_setting_t *setti
 	return r;
 }
 
+static int take_spread(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_size(reader, setting, &reader->conf->upload.spread_s, 0, 60);
+}
+
 static int take_user(struct conf_reader *reader, const config_setting_t *setting)
 {
 	return take_text(reader, setting, &reader->conf->upload.user, is_user,
@@ -169,6 +174,7 @@ const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS] = {
 	{"upload.allow", take_allow},
 	{"upload.service_name", take_service_name},
 	{"upload.period", take_period},
+	{"upload.spread", take_spread},
 	{"upload.user", take_user},
 	{"upload.password_file", take_password_file},
 	{"upload.token_file", take_token_file},

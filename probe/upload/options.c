@@ -51,7 +51,9 @@ int upload_options_copy(struct upload_options *to, const struct upload_options *
 {
 	int r = 0;
 
-	*to = (struct upload_options){.spool_bytes = from->spool_bytes, .period_s = from->period_s};
+	*to = (struct upload_options){.spool_bytes = from->spool_bytes,
+				      .period_s = from->period_s,
+				      .spread_s = from->spread_s};
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
 		r = copy_text(text_of(to, i), *text_of(from, i));
 	for (size_t i = 0; r == 0 && i < from->allow_count; i++) {

@@ -18,6 +18,8 @@ struct upload_options {
 	size_t allow_count;
 	char *service_name; /* UTF-8, never empty */
 	unsigned period_s;  /* of windows: 5 to 60, divides 60 */
+	unsigned spread_s;  /* 0 to 60: a window is sent a part of that after its end, a fixed one
+			       drawn at the start, so that hosts don't send all at once */
 	/* Any of these may be NULL: not said. */
 	char *user, *password_file; /* basic auth: both or none */
 	char *token_file;	    /* bearer, instead of these two */

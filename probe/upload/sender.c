@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "upload/auth.h"
 #include "upload/options.h"
 
@@ -100,6 +100,7 @@ int sender_set_options(struct sender *sender, const struct upload_options *optio
 	if (r < 0)
 		return r;
 	sender->spool_bytes = options->spool_bytes;
+	sender->spread_ns = options->spread_s * NS_PER_S;
 	sender_make_room(sender, 0);
 	sender_pump(sender);
 	return 0;
@@ -137,17 +138,17 @@ static int make_parts(struct sender *sender, const struct sender_setup *setup)
 int sender_new(struct sender **ret, const struct sender_setup *setup)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
-	struct timespec now;
 
 	if (!sender)
 		return -ENOMEM;
-	clock_gettime(CLOCK_REALTIME, &now);
 	sender->loop = setup->loop;
 	sender->times = setup->times ? *setup->times : default_times;
 	sender->spool_bytes = setup->options->spool_bytes;
+	sender->spread_ns = setup->options->spread_s * NS_PER_S;
+	sender->part = (uint16_t)hash_seed();
 	sender->period_ns = (int64_t)setup->options->period_s * (int64_t)NS_PER_S;
 	/* Larger than those of a daemon before us. */
-	sender->first_number = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	sender->first_number = (uint64_t)loop_real_ns();
 	sender->next_number = sender->first_number;
 	sender->timer = (struct loop_timer){.expired = pump, .arg = sender};
 	backoff_init(&sender->backoff,
@@ -217,6 +218,17 @@ void sender_set_server(struct sender *sender, const char *url)
 
 /* ---- bodies ---- */
 
+/* A window isn't sent before that. A clock that is set asks for no more than the whole spread. */
+static uint64_t due_ns(const struct sender *sender, int64_t until_ns)
+{
+	uint64_t wait_ns = sender->spread_ns / 65536 * sender->part;
+	int64_t age_ns = loop_real_ns() - until_ns;
+
+	if (age_ns > 0)
+		wait_ns -= (uint64_t)age_ns < wait_ns ? (uint64_t)age_ns : wait_ns;
+	return wait_ns ? loop_now_ns() + wait_ns : 0;
+}
+
 void sender_add(struct sender *sender, struct sender_body *given)
 {
 	_cleanup_body_ struct body *body = NULL;
@@ -237,6 +249,7 @@ void sender_add(struct sender *sender, struct sender_body *given)
 		.sender = sender,
 		.key = {until_ns, sender->next_number++},
 		.bytes = spool_file_bytes(body),
+		.not_before_ns = sender->end.done ? 0 : due_ns(sender, until_ns),
 		.body = TAKE_PTR(body),
 	};
 	sender_keep(sender, entry);

@@ -73,6 +73,9 @@ void sender_close(struct sender *sender, void (*done)(void *arg), void *arg)
 {
 	uint64_t now_ns = loop_now_ns();
 
+	for (struct entry *entry = sender->queue.oldest; entry; entry = entry->newer)
+		if (!entry->failures)
+			entry->not_before_ns = 0;
 	sender->end = (struct sender_end){
 		.done = done,
 		.arg = arg,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 
@@ -19,12 +18,7 @@ void sender_lose(struct sender *sender, enum sender_loss cause, uint64_t bodies,
 /* The server looks at the window's begin. */
 bool sender_is_too_old(const struct sender *sender, int64_t until_ns)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec - until_ns +
-		       sender->period_ns >
-	       (int64_t)sender->times.age_ns;
+	return loop_real_ns() - until_ns + sender->period_ns > (int64_t)sender->times.age_ns;
 }
 
 static void free_entry(struct entry *entry)

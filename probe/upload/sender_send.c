@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "upload/sender_answer.h"
@@ -48,12 +47,9 @@ static void note_well(struct sender *sender)
 
 static void stored(struct sender *sender, struct entry *entry)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	sender->stats.stored++;
 	sender->stats.stored_bytes += entry->body->bytes;
-	sender->stats.last_stored_ns = (int64_t)now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
+	sender->stats.last_stored_ns = loop_real_ns();
 	backoff_answered(&sender->backoff, entry->begun_ns);
 	note_well(sender);
 	sender_remove(sender, entry);

@@ -33,6 +33,8 @@ struct sender {
 	char *folder; /* of the spool; "" */
 	uint64_t spool_bytes;
 	int64_t period_ns;
+	uint64_t spread_ns; /* of its options */
+	uint16_t part;	    /* of it, of 65536: ours */
 
 	struct queue queue;
 	struct backoff backoff;

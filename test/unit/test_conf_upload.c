@@ -88,11 +88,12 @@ static void every_key_is_read(void **state)
 	put(&scene, "password", "correct horse", 0600);
 	put(&scene, "pem", "", 0600);
 	int r = scene_read(
-		&scene, "spool_dir = \"/a/b\"; spool_mb = 1048576;"
-			" allow = [\"a:1\", \"https://b/c\"]; service_name = \"caf\xc3\xa9 one\";"
-			" period = 5; user = \"anna\"; password_file = \"FOLDER/password\";"
-			" token_file = \"\"; tenant = \"team-7\"; ca_file = \"FOLDER/pem\";"
-			" cert_file = \"FOLDER/pem\"; key_file = \"FOLDER/pem\";");
+		&scene,
+		"spool_dir = \"/a/b\"; spool_mb = 1048576;"
+		" allow = [\"a:1\", \"https://b/c\"]; service_name = \"caf\xc3\xa9 one\";"
+		" period = 5; spread = 20; user = \"anna\"; password_file = \"FOLDER/password\";"
+		" token_file = \"\"; tenant = \"team-7\"; ca_file = \"FOLDER/pem\";"
+		" cert_file = \"FOLDER/pem\"; key_file = \"FOLDER/pem\";");
 	assert_string_equal(scene.why, "");
 	assert_int_equal(r, 0);
 	assert_int_equal(upload_options_copy(&copy, &scene.conf.upload), 0);
@@ -103,6 +104,7 @@ static void every_key_is_read(void **state)
 	assert_string_equal(copy.allow[1], "https://b/c");
 	assert_string_equal(copy.service_name, "caf\xc3\xa9 one");
 	assert_int_equal(copy.period_s, 5);
+	assert_int_equal(copy.spread_s, 20);
 	assert_null(copy.token_file);
 	assert_int_equal(auth_read(&auth, &copy, scene.why, sizeof(scene.why)), 0);
 	const struct http_auth *http = auth_http(auth);
@@ -172,6 +174,8 @@ static void values_out_of_range_are_told_with_their_line(void **state)
 	assert_bad("period = 4;", "period must be a number from 5 to 60");
 	assert_bad("period = 7;", "period must be 5, 6, 10, 12, 15, 20, 30 or 60");
 	assert_bad("period = 61;", "period must be");
+	assert_bad("spread = 61;", "spread must be a number from 0 to 60");
+	assert_bad("spread = -1;", "spread must be");
 	assert_bad("user = \"a:b\"; password_file = \"FOLDER/secret\";", "user must be a name");
 	assert_bad("user = \"a\\nb\"; password_file = \"FOLDER/secret\";", "user must be");
 	assert_bad("tenant = \"a b\";", "tenant must be");

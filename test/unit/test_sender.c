@@ -53,6 +53,31 @@ static void the_oldest_goes_first_four_at_a_time(void **state)
 		assert_in_range(atoi(scene.server->uploads[i].name) + 8, i, i + 16);
 }
 
+/* A part that a host draws for itself: one in sixty has less than a second. */
+static void a_window_waits_for_a_part_of_the_spread(void **state)
+{
+	enum { HOSTS = 12 };
+	unsigned waited = 0;
+
+	(void)state;
+	for (int host = 0; host < HOSTS; host++) {
+		_cleanup_(scene_done) struct scene scene;
+
+		scene_make(&scene);
+		scene.options.spread_s = 60;
+		scene_start(&scene);
+		sender_set_server(scene.sender, scene.server->url);
+		add(&scene, "new", 0);
+		add(&scene, "old", 60);
+		run_until(&scene, upload_times(scene.server, "old", "200") == 1);
+		run_until(&scene, stats_of(&scene).stored >= 1);
+		waited += stats_of(&scene).waiting;
+		scene_close(&scene); /* doesn't wait for it */
+		assert_int_equal(stats_of(&scene).stored, 2);
+	}
+	assert_in_range(waited, HOSTS / 2, HOSTS);
+}
+
 static void a_body_is_on_disk_while_it_is_sent(void **state)
 {
 	TEST_SCENE(scene);
@@ -269,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_handed_over_arrives),
 		cmocka_unit_test(the_oldest_goes_first_four_at_a_time),
+		cmocka_unit_test(a_window_waits_for_a_part_of_the_spread),
 		cmocka_unit_test(a_body_is_on_disk_while_it_is_sent),
 		cmocka_unit_test(a_body_that_fails_is_sent_again),
 		cmocka_unit_test(what_may_have_arrived_is_counted_when_it_may_have_again),
