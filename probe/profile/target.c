@@ -348,7 +348,7 @@ static void find_group(struct targets *targets, const struct life_event *event,
 		targets_on_moved(targets, event);
 	if (!group && before && event->kind == LIFE_FORK)
 		group = before->group;
-	target_set_group(targets, fresh, group);
+	target_set_group(fresh, group);
 }
 
 /* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */

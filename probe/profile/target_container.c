@@ -6,7 +6,7 @@
 #include "container/cgroup.h"
 #include "profile/target_state.h"
 
-void target_set_group(struct targets *targets, struct target *target, struct group *group)
+void target_set_group(struct target *target, struct group *group)
 {
 	struct container *container = group_container(group);
 
@@ -17,7 +17,6 @@ void target_set_group(struct targets *targets, struct target *target, struct gro
 	container_unref(target->container);
 	target->group = group;
 	target->container = container;
-	(void)targets;
 }
 
 /* The same set says the same of the same cgroups, as long as the container's names are the same. */

@@ -154,7 +154,7 @@ static void take_place(struct targets *targets, struct target *target, const str
 		struct group *group =
 			containers_place(targets->containers, &e->cgroups->place, e->cgroups->path);
 
-		target_set_group(targets, target, group);
+		target_set_group(target, group);
 		containers_ask(targets->containers, group);
 		group_unref(group);
 	}

@@ -103,7 +103,7 @@ static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	};
 
 	memcpy(fresh.comm, stat->comm, sizeof(fresh.comm));
-	target_set_group(targets, &fresh, group);
+	target_set_group(&fresh, group);
 	if (!target_evaluate(targets, &fresh)) {
 		target_forget_in_kernel(targets, pid, id);
 		container_unref(fresh.container);
@@ -125,7 +125,7 @@ static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 static void scan_there(struct targets *targets, struct target *known, struct group *group)
 {
 	if (group) {
-		target_set_group(targets, known, group);
+		target_set_group(known, group);
 		containers_ask(targets->containers, group);
 	}
 	scan_known(targets, known);

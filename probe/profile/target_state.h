@@ -158,7 +158,7 @@ void targets_ask_begun(void *arg);
 
 /* It is in these cgroups, a reference to which is taken; of a target or of one that may become one.
  */
-void target_set_group(struct targets *targets, struct target *target, struct group *group);
+void target_set_group(struct target *target, struct group *group);
 
 /* What they decide on. */
 void target_match_group(const struct targets *targets, const struct target *target,
