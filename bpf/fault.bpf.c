@@ -14,7 +14,8 @@
 #include "guard.h"
 #include "resident.h"
 
-#define FAULT_COPY    3U /* a write to a page that is there; arch/x86/include/asm/trap_pf.h */
+#define FAULT_PRESENT 1U /* the page is there; arch/x86/include/asm/trap_pf.h */
+#define FAULT_COPY    3U /* a write to a page that is there */
 
 #define AWAY_MAX      4096
 
@@ -22,10 +23,10 @@
 
 /* What is known of a fault so far. */
 struct fault {
-	uint64_t faults;   /* that the thread had before */
-	uint32_t may_copy; /* it writes to a page that is there: vm_events counts */
-	uint32_t cpu;	   /* in `away`: that it left */
-	uint32_t pad;
+	uint64_t faults;	    /* that the thread had before */
+	uint32_t may_copy;	    /* it writes to a page that is there: vm_events counts */
+	uint32_t cpu;		    /* in `away`: that it left */
+	uint32_t present;	    /* the page was there (FAULT_PRESENT) */
 	int32_t carried[RSS_KINDS]; /* pages that it added before it slept */
 	struct resident before;
 	struct vm_events vm_events;
@@ -119,6 +120,7 @@ static __always_inline int before(uint64_t error_code)
 	fault->may_copy = (error_code & FAULT_COPY) == FAULT_COPY &&
 			  read_vm_events(slot->events_at, &fault->vm_events);
 	__builtin_memset(fault->carried, 0, sizeof(fault->carried));
+	fault->present = error_code & FAULT_PRESENT;
 	fault->faults = who.faults;
 	slot->tid = who.tid;
 	return 0;
@@ -146,9 +148,12 @@ int before_any(struct bpf_perf_event_data *ctx)
 static __always_inline void add_grown(const struct fault *fault, const struct resident *now,
 				      int32_t grown[RSS_KINDS])
 {
-	grown[RSS_FILE] = fault->carried[RSS_FILE] + grown_of(RSS_FILE, &fault->before, now);
-	grown[RSS_ANON] = fault->carried[RSS_ANON] + grown_of(RSS_ANON, &fault->before, now);
-	grown[RSS_SHMEM] = fault->carried[RSS_SHMEM] + grown_of(RSS_SHMEM, &fault->before, now);
+	grown[RSS_FILE] =
+		fault->carried[RSS_FILE] + grown_of(RSS_FILE, fault->present, &fault->before, now);
+	grown[RSS_ANON] =
+		fault->carried[RSS_ANON] + grown_of(RSS_ANON, fault->present, &fault->before, now);
+	grown[RSS_SHMEM] = fault->carried[RSS_SHMEM] +
+			   grown_of(RSS_SHMEM, fault->present, &fault->before, now);
 }
 
 /* A write to a page that was there, which needed a new one. */

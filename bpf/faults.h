@@ -5,8 +5,9 @@
  *
  * Since Linux 6.2 each CPU has its own part of a process's counters, which is added to the sum, and
  * is 0 again, when it would come to `batch` pages (percpu_counter_add_batch()). Before, each thread
- * has its own part, which is added to the sum at the begin of every 64th fault or so; huge pages
- * are added to the sum at once.
+ * has its own part, which is added to the sum at the begin of every 66th try of a fault; huge pages
+ * are added to the sum at once. Most faults are tried once. A write to a shared page that isn't
+ * there was tried twice until 6.0: the first one brings the page, the second one finds it.
  */
 #pragma once
 
@@ -17,6 +18,7 @@
 #define RSS_SHMEM	   3
 #define RSS_KINDS	   4
 
+#define RSS_EVENTS_MAX	   64  /* mm/memory.c, TASK_RSS_EVENTS_THRESH */
 #define FAULT_AROUND_PAGES 16  /* that one fault maps of a file at most, and not as one page */
 #define FAULT_PAGES_MAX	   512 /* larger ones are all taken */
 
@@ -24,7 +26,7 @@
 struct resident {
 	int64_t sum[RSS_KINDS];
 	int32_t own[RSS_KINDS]; /* this CPU's part, or this thread's */
-	int32_t events;		/* (before 6.2) faults since that was added to the sum */
+	int32_t events;		/* (before 6.2) tries of faults since that was added to the sum */
 	uint32_t pad;
 };
 
@@ -80,15 +82,33 @@ grown_by_cpu(int32_t before, int32_t after, int64_t summed, const struct fault_s
 	return sizes->huge_pages;
 }
 
-/* By the thread's own part, which was added to the sum in between if `added`. */
+/* When in a fault the thread's own part was added to the sum. */
+enum part_added { ADDED_NOT, ADDED_FIRST, ADDED_AGAIN };
+
+/* A try adds it when there were more than RSS_EVENTS_MAX before it. */
+static inline __attribute__((always_inline)) enum part_added
+part_added(const struct resident *before, const struct resident *after)
+{
+	if (after->events > before->events)
+		return ADDED_NOT;
+	return before->events > RSS_EVENTS_MAX ? ADDED_FIRST : ADDED_AGAIN;
+}
+
+/* By the thread's own part. When the first try adds it, nothing of this fault is in it yet; when
+ * another one does, it may have the page that a try before has brought. */
 static inline __attribute__((always_inline)) int64_t grown_by_task(int32_t before, int32_t after,
-								   int64_t summed, int added,
+								   int64_t summed,
+								   enum part_added added,
 								   const struct fault_sizes *sizes)
 {
 	int64_t mine = added ? after : (int64_t)after - before;
 	int64_t rest = added ? summed - before : summed;
 
-	return !mine && rest >= sizes->huge_pages ? sizes->huge_pages : mine;
+	if (mine)
+		return mine;
+	if (rest >= sizes->huge_pages)
+		return sizes->huge_pages;
+	return added == ADDED_AGAIN && rest > 0;
 }
 
 /* What kind of memory it was, and how much of it. PART_ALL: none was added. */

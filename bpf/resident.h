@@ -124,16 +124,21 @@ static __always_inline bool read_resident(struct task_struct *task, uint64_t off
 	return false;
 }
 
-static __always_inline int32_t grown_of(uint32_t kind, const struct resident *before,
+/* `present`: there was a page already. */
+static __always_inline int32_t grown_of(uint32_t kind, bool present, const struct resident *before,
 					const struct resident *after)
 {
 	const struct fault_sizes sizes = {huge_pages, batch_pages};
 	int64_t summed = after->sum[kind] - before->sum[kind];
+	enum part_added added;
 
 	if (has_own_by_cpu())
 		return grown_by_cpu(before->own[kind], after->own[kind], summed, &sizes);
-	return grown_by_task(before->own[kind], after->own[kind], summed,
-			     after->events <= before->events, &sizes);
+	added = part_added(before, after);
+	/* Only a shared page that wasn't there is brought by a try that isn't the last one. */
+	if (added == ADDED_AGAIN && (present || kind == RSS_ANON))
+		added = ADDED_FIRST;
+	return grown_by_task(before->own[kind], after->own[kind], summed, added, &sizes);
 }
 
 /* Pages that the kernel allocated on this CPU, and shared pages of which it found that nobody else

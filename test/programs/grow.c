@@ -19,6 +19,7 @@
  *	hugeuse	the parent writes to them when the child has ended
  *	direct	reads a file with O_DIRECT into fresh memory: no event
  *	shared	writes to fresh shared memory
+ *	halves	the same, behind a fault elsewhere from its middle on
  *	threads	four threads write to fresh memory, each to a fourth
  *	colds	four threads read a file as `cold` does
  *	populate mmap(MAP_POPULATE): no event
@@ -187,6 +188,15 @@ static void before_shared(void)
 	memory = fresh(MAP_SHARED | MAP_ANONYMOUS, MADV_NOHUGEPAGE);
 }
 
+static char *elsewhere;
+
+static void before_halves(void)
+{
+	before_private_memory();
+	elsewhere = memory;
+	before_shared();
+}
+
 static void before_file(void)
 {
 	memory = map_file(make_file(), MAP_SHARED);
@@ -339,6 +349,15 @@ __attribute__((noinline)) static void grow_shared(void)
 	keep_frame();
 }
 
+__attribute__((noinline)) static void grow_halves(void)
+{
+	keep_frame();
+	touch(memory, bytes / 2);
+	*(volatile char *)elsewhere = 1;
+	touch(memory + bytes / 2, bytes / 2);
+	keep_frame();
+}
+
 static bool only_look;
 
 __attribute__((noinline)) static void grow_part(uintptr_t number)
@@ -421,6 +440,8 @@ static const struct mode {
 	{"hugeuse", before_hugeuse, grow_reuse},
 	{"direct", before_direct, grow_pipe},
 	{"shared", before_shared, grow_shared},
+	{"halves", before_halves, grow_halves},
+	/* By threads, by the kernel. */
 	{"threads", before_threads, grow_threads},
 	{"colds", before_colds, grow_threads},
 	{"populate", no_preparation, grow_populate},

@@ -69,13 +69,38 @@ static void another_cpus_part_that_came_to_the_sum_is_not_ours(void **state)
 static void a_threads_part_is_told_before_and_after_it_came_to_the_sum(void **state)
 {
 	(void)state;
-	assert_int_equal(grown_by_task(5, 6, 0, 0, &sizes), 1);
-	assert_int_equal(grown_by_task(5, 6, 900, 0, &sizes), 1); /* the others' */
-	assert_int_equal(grown_by_task(60, 1, 60, 1, &sizes), 1);
-	assert_int_equal(grown_by_task(60, 0, 60, 1, &sizes), 0);
-	assert_int_equal(grown_by_task(5, 5, 512, 0, &sizes), 512);
-	assert_int_equal(grown_by_task(60, 0, 572, 1, &sizes), 512);
-	assert_int_equal(grown_by_task(5, 4, 0, 0, &sizes), -1);
+	assert_int_equal(grown_by_task(5, 6, 0, ADDED_NOT, &sizes), 1);
+	assert_int_equal(grown_by_task(5, 6, 900, ADDED_NOT, &sizes), 1); /* the others' */
+	assert_int_equal(grown_by_task(60, 1, 60, ADDED_FIRST, &sizes), 1);
+	assert_int_equal(grown_by_task(60, 0, 60, ADDED_FIRST, &sizes), 0);
+	assert_int_equal(grown_by_task(5, 5, 512, ADDED_NOT, &sizes), 512);
+	assert_int_equal(grown_by_task(60, 0, 572, ADDED_FIRST, &sizes), 512);
+	assert_int_equal(grown_by_task(5, 4, 0, ADDED_NOT, &sizes), -1);
+}
+
+static void a_page_that_the_first_of_two_tries_brought_is_in_the_sum_only(void **state)
+{
+	struct resident before = {.events = 64}, after = {.events = 0};
+
+	(void)state;
+	/* The second of the two was the one that adds. */
+	assert_int_equal(part_added(&before, &after), ADDED_AGAIN);
+	assert_int_equal(grown_by_task(32, 0, 33, ADDED_AGAIN, &sizes), 1);
+	assert_int_equal(grown_by_task(32, 0, 70, ADDED_AGAIN, &sizes), 1); /* others' too */
+	assert_int_equal(grown_by_task(32, 0, 32, ADDED_AGAIN, &sizes), 0); /* it was there */
+	assert_int_equal(grown_by_task(32, 1, 32, ADDED_AGAIN, &sizes), 1); /* the second one did */
+	assert_int_equal(grown_by_task(32, 0, 544, ADDED_AGAIN, &sizes), 512);
+	/* The first was: it counted what it brought from 0 on. */
+	before.events = 65;
+	assert_int_equal(part_added(&before, &after), ADDED_FIRST);
+	after.events = 1;
+	assert_int_equal(part_added(&before, &after), ADDED_FIRST);
+	assert_int_equal(grown_by_task(32, 1, 32, ADDED_FIRST, &sizes), 1);
+	assert_int_equal(grown_by_task(32, 0, 70, ADDED_FIRST, &sizes), 0); /* the others' */
+	/* None was. */
+	before.events = 62;
+	after.events = 64;
+	assert_int_equal(part_added(&before, &after), ADDED_NOT);
 }
 
 static void assert_part(int32_t file, int32_t anon, int32_t shmem, enum count_part part,
@@ -159,6 +184,7 @@ int main(void)
 		cmocka_unit_test(pages_that_are_added_one_by_one_are_told),
 		cmocka_unit_test(another_cpus_part_that_came_to_the_sum_is_not_ours),
 		cmocka_unit_test(a_threads_part_is_told_before_and_after_it_came_to_the_sum),
+		cmocka_unit_test(a_page_that_the_first_of_two_tries_brought_is_in_the_sum_only),
 		cmocka_unit_test(the_counters_tell_the_kind),
 		cmocka_unit_test(a_fault_weighs_its_bytes_over_its_chance),
 		cmocka_unit_test(without_a_mean_each_fault_is_taken_as_it_is),
