@@ -161,6 +161,8 @@ def check_served(results, name, depth):
 
 def check_waits(results):
     """Sleeps through their whole stack; a thread that hung already, where iterators may sleep."""
+    answer = results['waits-answer']
+    need(answer.status == 0 and '"success"' in answer.text, 'PUT: %s' % (answer.text or 'no answer'))
     profile = profile_of(results['waits'])
     known = json.loads(results['waits-known'].text)['nap_10ms']
     slept = sum(s.value for s in profile.stacks if s.has('main', *['dig'] * 20, 'nap_10ms'))

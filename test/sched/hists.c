@@ -26,7 +26,7 @@ struct test {
 	struct sched_hists_settings settings;
 	struct loop_watch input;
 	bool comma;
-	char slow[1 << 20]; /* events so far, as JSON */
+	char slow[1 << 20]; /* events so far, as JSON; more than fit are left out */
 	size_t slow_bytes;
 };
 
@@ -46,6 +46,8 @@ static void on_slow(void *arg, const struct slow_event *event, const struct slic
 			     culprit.most_tid, (double)culprit.most_ns / 1e3, event->slices_count);
 	if (bytes > 0 && (size_t)bytes < left)
 		test->slow_bytes += (size_t)bytes;
+	else
+		test->slow[test->slow_bytes] = '\0'; /* no half of one */
 }
 
 static void print_slots(const uint64_t *slots, unsigned count)
