@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "command/self_profile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #define PERIOD_NS   (1 * NS_PER_MS)
 #define BURN_NS	    (100 * NS_PER_MS)
 #define PATIENCE_NS (5 * NS_PER_S)
+#define NAMED_NS    (30 * NS_PER_S)
 #define TURNS	    20000
 
 /* Exported, so that it has a name even in a stripped program. Between two looks at the clock it
@@ -80,10 +82,25 @@ static void end_loop(void *arg)
 	loop_stop(arg);
 }
 
-/* Burns once it is sampled, then waits until what was sampled has its names. */
+struct patience {
+	struct loop *loop;
+	bool over;
+};
+
+static void end_patience(void *arg)
+{
+	struct patience *patience = arg;
+
+	patience->over = true;
+	loop_stop(patience->loop);
+}
+
+/* Burns once it is sampled, then waits until what was sampled has its names: -ETIME if it has none
+ * by then. */
 static int collect(struct core *core)
 {
-	struct loop_timer late = {.expired = end_loop, .arg = core->loop};
+	struct patience patience = {.loop = core->loop};
+	struct loop_timer late = {.expired = end_patience, .arg = &patience};
 
 	if (engine_when_armed(core->engine, end_loop, core->loop)) {
 		int r = loop_run(core->loop);
@@ -92,10 +109,10 @@ static int collect(struct core *core)
 	}
 	burn();
 	engine_drain(core->engine, end_loop, core->loop);
-	loop_timer_set(core->loop, &late, loop_now_ns() + PATIENCE_NS);
+	loop_timer_set(core->loop, &late, loop_now_ns() + NAMED_NS);
 	int r = loop_run(core->loop);
 	loop_timer_cancel(core->loop, &late);
-	return r;
+	return r == 0 && patience.over ? -ETIME : r;
 }
 
 static int profile(struct core *core, struct finding *finding)
@@ -122,6 +139,10 @@ static int profile(struct core *core, struct finding *finding)
 	core_quiet(core); /* the tree is ours now */
 	if (r == 0)
 		judge(subscriber_profile(subscriber, PROBE_ONCPU), finding);
+	else if (r == -ETIME)
+		finding_set(finding, FINDING_NO,
+			    "the programs run, but %llu s later their samples have no names yet",
+			    (unsigned long long)(NAMED_NS / NS_PER_S));
 	return r;
 }
 
