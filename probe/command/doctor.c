@@ -23,7 +23,7 @@
 #include "command/self_profile.h"
 
 #define TRIAL_LIMIT_NS	 (8 * NS_PER_S)
-#define PROFILE_LIMIT_NS (15 * NS_PER_S)
+#define PROFILE_LIMIT_NS (60 * NS_PER_S) /* on a busy machine */
 #define END_LIMIT_NS	 (200 * NS_PER_MS)
 
 #define AT_ONCE		 8

@@ -326,7 +326,7 @@ def test_a_trial_that_hangs_is_given_up_and_leaves_nothing(needs_bpf):
 
         child = wait_for(second, every=0.0005, why="a second child")
         os.kill(child, signal.SIGSTOP)
-        out, _ = doctor.communicate(timeout=60)
+        out, _ = doctor.communicate(timeout=90)
     found = json.loads(out)
     hung = [c["name"] for c in found["capabilities"] if "hung and was given up" in c["reason"]]
     assert len(hung) == 1, hung
