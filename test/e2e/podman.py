@@ -34,6 +34,14 @@ def libraries(path):
     return {found: found for found in re.findall(r"(/\S+) \(0x", done.stdout)}
 
 
+def pid_space(pid):
+    """None: it has gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
 class Rootfs:
     """A rootfs that is written as an archive."""
 
@@ -289,8 +297,11 @@ class Container:
         return int(self.inspect("{{.State.ConmonPid}}"))
 
     def pids(self):
-        """Of all its processes, as this machine numbers them."""
-        return [int(pid) for pid in self.podman.call("top", self.name, "hpid").split()[1:]]
+        """Of all its processes, as this machine numbers them, the first one first: those of its pid namespace.
+        (In a chroot `podman top` tells of the whole machine's.)"""
+        own = pid_space(self.pid)
+        found = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+        return sorted((pid for pid in found if own and pid_space(pid) == own), key=inner_pid)
 
     def logs(self):
         done = self.podman.call("logs", self.name, check=False)
