@@ -65,10 +65,11 @@ def assert_counted(daemon, cause, count):
 
 
 def settled(daemon, probes):
-    """The names when the probes' last windows are there."""
+    """The names when the probes' last windows are there, and what had to go for them has gone."""
     at = time.time_ns()
     daemon.put_ok({"state": "stopped"})
     wait_for(lambda: sum(one.until_ns >= at for one in names(daemon)) == probes, 30, why="the last windows")
+    wait_for(lambda: metric(daemon, "waiting") == len(names(daemon)), 10, why=lambda: names(daemon))
     return names(daemon)
 
 
