@@ -154,6 +154,11 @@ int64_t intern_add(struct intern *intern, const char *text, size_t len)
 	return (int64_t)intern->count - 1;
 }
 
+size_t intern_count(const struct intern *intern)
+{
+	return intern->count;
+}
+
 const char *intern_get(const struct intern *intern, uint32_t id, size_t *len)
 {
 	if (len)

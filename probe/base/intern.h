@@ -17,5 +17,8 @@ void intern_free(struct intern *intern);
 /* The name's number, or -ENOSPC at the maximum, -ENOMEM. */
 int64_t intern_add(struct intern *intern, const char *name, size_t len);
 
+/* How many there are: their numbers are below. */
+size_t intern_count(const struct intern *intern);
+
 /* Borrowed, valid until intern_free(). */
 const char *intern_get(const struct intern *intern, uint32_t id, size_t *len);

@@ -16,10 +16,9 @@
 #include "base/hash.h"
 #include "symbol/kernel_table.h"
 
-#define NAMES_MAX      (256u * 1024 * 1024)
-#define MODULES_MAX    (4u * 1024 * 1024)
-#define PROGRAMS_MAX   100000
-#define NAME_MAX_BYTES 1024 /* the kernel's own limit is 512 */
+#define LIST_MAX     (256u * 1024 * 1024)
+#define MODULES_MAX  (4u * 1024 * 1024)
+#define PROGRAMS_MAX 100000
 /* A function isn't longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
 /* A program has its number before it has its names: younger ones may lack them. */
@@ -32,7 +31,7 @@ struct kernel_symbols {
 	bool checked;		 /* in this batch */
 	bool settled; /* nothing came or went while the table was read, nor just before */
 	int error;
-	char padding[NAME_MAX_BYTES]; /* the name of the last padding that was found */
+	char name[KERNEL_NAME_BYTES + 8]; /* the last one that was found, with its prefix */
 };
 
 int kernel_symbols_new(struct kernel_symbols **ret)
@@ -120,7 +119,7 @@ static int refresh(struct kernel_symbols *symbols)
 
 	if (symbols->table.count && origin == symbols->origin && symbols->settled)
 		return 0;
-	_cleanup_(kernel_table_done) struct kernel_table table = {.names = BUF_INIT(NAMES_MAX)};
+	_cleanup_(kernel_table_done) struct kernel_table table = {.list = BUF_INIT(LIST_MAX)};
 	int r = read_table(&table);
 	if (r < 0)
 		return r;
@@ -159,11 +158,8 @@ static bool is_jumped_to(const struct kernel_table *table, uint64_t address,
 
 static const char *name_of(struct kernel_symbols *symbols, const struct kernel_function *function)
 {
-	if (!*function->prefix)
-		return function->name;
-	snprintf(symbols->padding, sizeof(symbols->padding), "%s%s", function->prefix,
-		 function->name);
-	return symbols->padding;
+	snprintf(symbols->name, sizeof(symbols->name), "%s%s", function->prefix, function->name);
+	return symbols->name;
 }
 
 const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Functions lie in an array, their names in one block of text. Since 6.2 nearly each function of
- * x86 has its padding listed right before it as a symbol of its own, `__pfx_` and the function's
- * name: together they are one entry. 120,000 symbols make 2.3 MB.
+ * While it is read each function is an entry, its name a code of words. Then they are sorted and
+ * become one list, in blocks of 32, where each is
+ *
+ *	| bytes from the one before (ULEB128; not of a block's first) | padding (1 byte) | code |
+ *
+ * Since 6.2 nearly each function of x86 has its padding listed right before it as a symbol of its
+ * own, `__pfx_` and the function's name: together they are one. 120,000 symbols make 0.9 MB.
  */
 #include "symbol/kernel_table.h"
 
@@ -12,15 +16,22 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/intern.h"
 
 #define PADDING	    "__pfx_"
 #define PADDING_MAX UINT8_MAX
 #define ENTRIES_MAX 4000000
+#define BLOCK	    32 /* or more, where many lie at one address: a block begins with another one */
 
-struct kernel_entry {
+struct kernel_block {
+	uint64_t address; /* of its first */
+	size_t at;	  /* in the list */
+};
+
+struct entry {
 	uint64_t address; /* of the function */
-	uint32_t name;
-	uint8_t padding; /* bytes before it */
+	uint32_t name;	  /* its code */
+	uint8_t padding;  /* bytes before it */
 } __attribute__((packed));
 
 struct line {
@@ -28,15 +39,28 @@ struct line {
 	char *name; /* NULL: there is none */
 };
 
-static void line_done(struct line *line)
+/* What was read until now. */
+struct reading {
+	struct entry *entries;
+	size_t count, capacity;
+	struct buf codes;
+	struct intern *words;
+	struct line held;
+};
+
+static void reading_done(struct reading *reading)
 {
-	free(line->name);
+	free(reading->entries);
+	buf_done(&reading->codes);
+	intern_free(reading->words);
+	free(reading->held.name);
 }
 
 void kernel_table_done(struct kernel_table *table)
 {
-	free(table->entries);
-	buf_done(&table->names);
+	free(table->blocks);
+	buf_done(&table->list);
+	kernel_words_done(&table->words);
 }
 
 int kernel_table_parse_line(char *line, uint64_t *address, const char **name)
@@ -53,23 +77,22 @@ int kernel_table_parse_line(char *line, uint64_t *address, const char **name)
 	return type == 't' || type == 'w';
 }
 
-static int add(struct kernel_table *table, uint64_t address, const char *name, uint8_t padding)
+static int add(struct reading *reading, uint64_t address, const char *name, uint8_t padding)
 {
-	if (table->count == ENTRIES_MAX)
+	if (reading->count == ENTRIES_MAX)
 		return -EFBIG;
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 4096;
-		struct kernel_entry *grown = reallocarray(table->entries, capacity, sizeof(*grown));
+	if (reading->count == reading->capacity) {
+		size_t capacity = reading->capacity ? reading->capacity * 2 : 4096;
+		struct entry *grown = reallocarray(reading->entries, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
-		table->entries = grown;
-		table->capacity = capacity;
+		reading->entries = grown;
+		reading->capacity = capacity;
 	}
-	table->entries[table->count++] =
-		(struct kernel_entry){address, (uint32_t)table->names.len, padding};
-	buf_add(&table->names, name, strlen(name) + 1);
-	return buf_error(&table->names);
+	reading->entries[reading->count++] =
+		(struct entry){address, (uint32_t)reading->codes.len, padding};
+	return kernel_words_encode(reading->words, &reading->codes, name);
 }
 
 /* Bytes of padding that this line is before a function; 0: it isn't. */
@@ -93,10 +116,11 @@ static int hold(struct line *line, uint64_t address, const char *name)
 	return 0;
 }
 
-static int take(struct kernel_table *table, struct line *held, uint64_t address, const char *name)
+static int take(struct reading *reading, uint64_t address, const char *name)
 {
+	struct line *held = &reading->held;
 	uint8_t padding = padding_of(held, address, name);
-	int r = held->name && !padding ? add(table, held->address, held->name, 0) : 0;
+	int r = held->name && !padding ? add(reading, held->address, held->name, 0) : 0;
 
 	if (r < 0)
 		return r;
@@ -104,33 +128,11 @@ static int take(struct kernel_table *table, struct line *held, uint64_t address,
 		return hold(held, address, name);
 	free(held->name);
 	held->name = NULL;
-	return add(table, address, name, padding);
+	return add(reading, address, name, padding);
 }
 
-static int compare(const void *a, const void *b)
+static int read_lines(struct reading *reading, FILE *file)
 {
-	const struct kernel_entry *left = a, *right = b;
-
-	if (left->address != right->address)
-		return left->address < right->address ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name;
-}
-
-/* What it doesn't need for growing any more. */
-static void trim(struct kernel_table *table)
-{
-	struct kernel_entry *smaller =
-		reallocarray(table->entries, table->count, sizeof(*table->entries));
-
-	if (smaller) {
-		table->entries = smaller;
-		table->capacity = table->count;
-	}
-}
-
-int kernel_table_read(struct kernel_table *table, FILE *file)
-{
-	_cleanup_(line_done) struct line held = {0};
 	_cleanup_free_ char *text = NULL;
 	size_t bytes = 0;
 	bool hidden = true;
@@ -142,75 +144,168 @@ int kernel_table_read(struct kernel_table *table, FILE *file)
 		if (kernel_table_parse_line(text, &address, &name) != 1 || !address)
 			continue;
 		hidden = false;
-		int r = take(table, &held, address, name);
+		int r = take(reading, address, name);
 		if (r < 0)
 			return r;
 	}
 	if (hidden)
 		return -EACCES;
-	int r = held.name ? add(table, held.address, held.name, 0) : 0;
-	if (r < 0)
-		return r;
-	qsort(table->entries, table->count, sizeof(*table->entries), compare);
-	trim(table);
-	return 0;
+	const struct line *held = &reading->held;
+	return held->name ? add(reading, held->address, held->name, 0) : 0;
 }
 
-/* How many begin at or before the address. */
-static size_t count_until(const struct kernel_table *table, uint64_t address)
+static int compare(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return left->name < right->name ? -1 : left->name > right->name;
+}
+
+/* Whether a block begins with it, which is so many behind the last one that did. */
+static bool begins_block(const struct entry *entries, size_t i, size_t behind)
+{
+	return i == 0 || (behind >= BLOCK && entries[i].address != entries[i - 1].address);
+}
+
+static int pack(struct kernel_table *table, const struct reading *reading)
+{
+	const struct entry *entries = reading->entries;
+	struct buf *list = &table->list;
+
+	table->blocks = calloc(reading->count / BLOCK + 1, sizeof(*table->blocks));
+	if (!table->blocks)
+		return -ENOMEM;
+	for (size_t i = 0, first = 0; i < reading->count; i++) {
+		const char *code = reading->codes.data + entries[i].name;
+
+		if (begins_block(entries, i, i - first)) {
+			first = i;
+			table->blocks[table->count++] =
+				(struct kernel_block){entries[i].address, list->len};
+		} else {
+			kernel_words_number(list, entries[i].address - entries[i - 1].address);
+		}
+		buf_char(list, (char)entries[i].padding);
+		buf_add(list, code, strlen(code) + 1);
+	}
+	return buf_error(list);
+}
+
+/* What it doesn't need for growing any more. */
+static void trim(struct buf *list)
+{
+	char *smaller = realloc(list->data, list->len);
+
+	if (smaller) {
+		list->data = smaller;
+		list->capacity = list->len;
+	}
+}
+
+int kernel_table_read(struct kernel_table *table, FILE *file)
+{
+	_cleanup_(reading_done) struct reading reading = {.codes = {.max = table->list.max}};
+	int r = intern_new(&reading.words, table->list.max);
+
+	if (r == 0)
+		r = read_lines(&reading, file);
+	if (r < 0)
+		return r;
+	qsort(reading.entries, reading.count, sizeof(*reading.entries), compare);
+	r = pack(table, &reading);
+	if (r == 0)
+		r = kernel_words_keep(&table->words, reading.words);
+	if (r == 0)
+		trim(&table->list);
+	return r;
+}
+
+/* One of the list after the other. */
+struct cursor {
+	const struct kernel_table *table;
+	size_t block;	/* the next one that begins */
+	const char *at; /* the next one */
+	uint64_t address;
+	uint8_t padding;
+	const char *code;
+};
+
+static bool next(struct cursor *cursor)
+{
+	const struct kernel_table *table = cursor->table;
+	size_t at = (size_t)(cursor->at - table->list.data);
+
+	if (at == table->list.len)
+		return false;
+	if (cursor->block < table->count && table->blocks[cursor->block].at == at)
+		cursor->address = table->blocks[cursor->block++].address;
+	else
+		cursor->address += kernel_words_read(&cursor->at);
+	cursor->padding = (uint8_t)*cursor->at++;
+	cursor->code = cursor->at;
+	cursor->at += strlen(cursor->at) + 1;
+	return true;
+}
+
+/* Before the last block that begins at or before the address, or before the first one. */
+static struct cursor before(const struct kernel_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (table->entries[middle].address <= address)
+		if (table->blocks[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low;
+	size_t block = low ? low - 1 : 0;
+	return (struct cursor){
+		.table = table,
+		.block = block,
+		.at = table->count ? table->list.data + table->blocks[block].at : NULL,
+	};
 }
 
-/* The first of those at one address whose padding the address lies in; NULL: there is none. */
-static const struct kernel_entry *padded_by(const struct kernel_table *table, size_t first,
-					    uint64_t address)
+static bool tell(const struct cursor *cursor, bool padding, struct kernel_function *ret)
 {
-	const struct kernel_entry *entries = table->entries;
-
-	for (size_t i = first; i < table->count && entries[i].address == entries[first].address;
-	     i++) {
-		if (entries[i].address - address <= entries[i].padding)
-			return &entries[i];
-	}
-	return NULL;
+	ret->address = cursor->address - (padding ? cursor->padding : 0);
+	ret->prefix = padding ? PADDING : "";
+	kernel_words_decode(&cursor->table->words, cursor->code, ret->name, sizeof(ret->name));
+	return true;
 }
 
 bool kernel_table_find(const struct kernel_table *table, uint64_t address,
 		       struct kernel_function *ret)
 {
-	size_t count = count_until(table, address);
-	const struct kernel_entry *entry = padded_by(table, count, address);
+	struct cursor cursor = before(table, address), found = {0};
+	bool is_more = table->count && next(&cursor);
 
-	if (entry) {
-		*ret = (struct kernel_function){entry->address - entry->padding, PADDING,
-						table->names.data + entry->name};
-		return true;
+	for (; is_more && cursor.address <= address; is_more = next(&cursor)) {
+		if (!found.table || cursor.address != found.address)
+			found = cursor;
 	}
-	if (!count)
-		return false;
-	for (entry = &table->entries[--count]; count && entry[-1].address == entry->address;
-	     count--)
-		entry--;
-	*ret = (struct kernel_function){entry->address, "", table->names.data + entry->name};
-	return true;
+	/* The first of those at the next address whose padding the address lies in. */
+	for (uint64_t behind = cursor.address; is_more && cursor.address == behind;
+	     is_more = next(&cursor)) {
+		if (behind - address <= cursor.padding)
+			return tell(&cursor, true, ret);
+	}
+	return found.table && tell(&found, false, ret);
 }
 
 uint64_t kernel_table_address(const struct kernel_table *table, const char *name)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		if (strcmp(table->names.data + table->entries[i].name, name) == 0)
-			return table->entries[i].address;
+	struct cursor cursor = before(table, 0);
+	struct kernel_function function;
+
+	while (table->count && next(&cursor)) {
+		tell(&cursor, false, &function);
+		if (strcmp(function.name, name) == 0)
+			return function.address;
 	}
 	return 0;
 }

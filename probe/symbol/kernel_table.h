@@ -8,19 +8,23 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "symbol/kernel_words.h"
 
-struct kernel_entry;
+#define KERNEL_NAME_BYTES 1024 /* a longer one is cut; the kernel's own limit is 512 */
+
+struct kernel_block;
 
 struct kernel_table {
-	struct kernel_entry *entries; /* by address */
-	size_t count, capacity;
-	struct buf names;
+	struct buf list; /* of the functions, by address; its maximum is given */
+	struct kernel_block *blocks;
+	size_t count; /* of them; 0: nothing was read */
+	struct kernel_words words;
 };
 
 struct kernel_function {
-	uint64_t address;   /* where it begins */
-	const char *prefix; /* its name is this … */
-	const char *name;   /* … and this; they are the table's */
+	uint64_t address;	      /* where it begins */
+	const char *prefix;	      /* its name is this … */
+	char name[KERNEL_NAME_BYTES]; /* … and this */
 };
 
 /* Negative errno: -EACCES all addresses are 0, as kernel.kptr_restrict has them; -ENOMEM; -EFBIG,

@@ -48,7 +48,7 @@ static void read_text(struct kernel_table *table, const char *text)
 {
 	FILE *file = fmemopen((char *)text, strlen(text), "r");
 
-	*table = (struct kernel_table){.names = BUF_INIT(1 << 20)};
+	*table = (struct kernel_table){.list = BUF_INIT(1 << 20)};
 	assert_non_null(file);
 	assert_int_equal(kernel_table_read(table, file), 0);
 	fclose(file);
@@ -58,7 +58,7 @@ static void assert_found(const struct kernel_table *table, uint64_t address, con
 			 uint64_t begins)
 {
 	struct kernel_function found;
-	char whole[256];
+	char whole[KERNEL_NAME_BYTES + 8];
 
 	if (!name) {
 		assert_false(kernel_table_find(table, address, &found));
@@ -111,13 +111,65 @@ static void padding_is_a_functions_own_or_alone(void **state)
 	kernel_table_done(&table);
 }
 
+static void of_many_at_one_address_the_first_counts(void **state)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+	struct kernel_table table;
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++)
+		buf_printf(&text, "%08x t before_%u\n", 0x1000 + 16 * i, i);
+	for (unsigned i = 0; i < 300; i++)
+		buf_printf(&text, "00005000 t __same_%u.part\n", i);
+	for (unsigned i = 0; i < 300; i++)
+		buf_printf(&text, "00006ff0 t __pfx_next_%u\n00007000 t next_%u\n", i, i);
+	for (unsigned i = 0; i < 40; i++)
+		buf_printf(&text, "ffffffff%08x t after_%u\n", 0x1000 + 16 * i, i);
+	buf_char(&text, '\0');
+	read_text(&table, text.data);
+	assert_found(&table, 0x100f, "before_0", 0x1000);
+	assert_found(&table, 0x1000 + 16 * 39, "before_39", 0x1000 + 16 * 39);
+	assert_found(&table, 0x5000, "__same_0.part", 0x5000);
+	assert_found(&table, 0x6fef, "__same_0.part", 0x5000);
+	assert_found(&table, 0x6ff0, "__pfx_next_0", 0x6ff0);
+	assert_found(&table, 0x7000, "next_0", 0x7000);
+	assert_found(&table, 0xffffffff00001027, "after_2", 0xffffffff00001020);
+	assert_true(kernel_table_address(&table, "next_299") == 0x7000);
+	assert_true(kernel_table_address(&table, "after_39") == 0xffffffff00001000 + 16 * 39);
+	kernel_table_done(&table);
+}
+
+static void names_are_kept_to_the_letter(void **state)
+{
+	static const char *const names[] = {
+		"a",	 "_",	 "__a__b_", "..a..b.",	      "a.b_c",
+		"_._._", "a__b", "$x.0",    "_R$NvXs2_4core", "bpf_prog_6deef7357e7b4530_name"};
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+	char whole[2 * KERNEL_NAME_BYTES] = "x";
+	struct kernel_table table;
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		buf_printf(&text, "%08x t %s\n", 0x1000 + i, names[i]);
+	memset(whole, 'x', sizeof(whole) - 1);
+	buf_printf(&text, "00002000 t %s\n00003000 t %s_y", whole, names[0]);
+	buf_char(&text, '\0');
+	read_text(&table, text.data);
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		assert_found(&table, 0x1000 + i, names[i], 0x1000 + i);
+	whole[KERNEL_NAME_BYTES - 1] = '\0';
+	assert_found(&table, 0x2000, whole, 0x2000);
+	assert_found(&table, 0x3000, "a_y", 0x3000);
+	kernel_table_done(&table);
+}
+
 static void what_is_hidden_or_empty_is_an_error(void **state)
 {
 	static const char *const texts[] = {"00000000 T a\n00000000 t b\n", "nothing\n"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct kernel_table table = {.names = BUF_INIT(4096)};
+		struct kernel_table table = {.list = BUF_INIT(4096)};
 		FILE *file = fmemopen((char *)texts[i], strlen(texts[i]), "r");
 
 		assert_int_equal(kernel_table_read(&table, file), -EACCES);
@@ -129,7 +181,7 @@ static void what_is_hidden_or_empty_is_an_error(void **state)
 static void names_without_room_are_an_error(void **state)
 {
 	static const char text[] = "00001000 T a_name_of_some_length\n00002000 T another\n";
-	struct kernel_table table = {.names = BUF_INIT(24)};
+	struct kernel_table table = {.list = BUF_INIT(24)};
 	FILE *file = fmemopen((char *)text, strlen(text), "r");
 
 	(void)state;
@@ -205,7 +257,7 @@ static size_t read_at_rest(struct kernel_table *table, struct listed **ret)
 	for (unsigned i = 0; i < 100; i++) {
 		FILE *file = fopen("/proc/kallsyms", "re");
 
-		*table = (struct kernel_table){.names = BUF_INIT(256u << 20)};
+		*table = (struct kernel_table){.list = BUF_INIT(256u << 20)};
 		assert_int_equal(kernel_table_read(table, file), count ? 0 : -EACCES);
 		fclose(file);
 		later = list(&after);
@@ -232,7 +284,7 @@ static void each_function_of_this_kernel_is_found(void **state)
 	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		struct kernel_function found;
-		char whole[256];
+		char whole[KERNEL_NAME_BYTES + 8];
 
 		if (i && all[i].address == all[i - 1].address)
 			continue;
@@ -254,6 +306,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_kallsyms_are_told_apart),
 		cmocka_unit_test(padding_is_a_functions_own_or_alone),
+		cmocka_unit_test(of_many_at_one_address_the_first_counts),
+		cmocka_unit_test(names_are_kept_to_the_letter),
 		cmocka_unit_test(what_is_hidden_or_empty_is_an_error),
 		cmocka_unit_test(names_without_room_are_an_error),
 		cmocka_unit_test(each_function_of_this_kernel_is_found),
