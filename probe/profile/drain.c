@@ -2,12 +2,12 @@
 #include "profile/drain.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "profile/kind.h"
 #include "profile/told.h"
 #include "profile/waiting.h"
@@ -205,7 +205,7 @@ static void end(struct drain *drain)
 		targets_sweep(drain->setup.targets, drain->swapped_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
 	}
-	malloc_trim(0);
+	memory_give_back();
 	drain->busy = false;
 	for (struct waiter *waiter = TAKE_PTR(drain->serving); waiter;) {
 		struct waiter *next = waiter->next;

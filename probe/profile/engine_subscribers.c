@@ -4,12 +4,12 @@
 #include "profile/engine_state.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "profile/kind.h"
 
 /* Makes exactly these sample; what was held is forgotten where nobody looks at it any more. */
@@ -39,7 +39,7 @@ static void stop(struct engine *engine)
 	engine_reselect(engine);
 	targets_sweep(engine->targets, UINT64_MAX);
 	symbol_files_trim(engine->files, 0);
-	malloc_trim(0);
+	memory_give_back();
 }
 
 static int start(struct engine *engine, char *why, size_t why_bytes)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "profile/by_container.h"
 #include "symbol/file_lines.h"
 
@@ -221,6 +222,7 @@ static void free_render(struct job *job)
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
 		buf_done(&render->content[i]);
 	free(render);
+	memory_give_back(); /* copies of a profile are large */
 }
 
 static void submit(struct render *render)
