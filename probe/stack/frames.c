@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "base/map.h"
+#include "base/numbers.h"
 
 #define NO_FILE 0 /* the number of the empty text */
 
@@ -23,12 +23,12 @@ struct entry {
 
 struct frames {
 	struct entry *entries;
-	size_t count, capacity;
+	size_t count, capacity, max;
 	bool without_places;
 	struct intern *texts;
 	struct modules *modules;
 	struct owners *owners;
-	struct map *numbers; /* struct entry -> uint32_t */
+	struct numbers numbers;
 };
 
 static void frames_freep(struct frames **frames)
@@ -49,10 +49,10 @@ int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
 		r = modules_new(&frames->modules, frames->texts, max);
 	if (r == 0)
 		r = owners_new(&frames->owners, max);
-	if (r == 0)
-		r = map_new(&frames->numbers, sizeof(struct entry), sizeof(uint32_t), max);
 	if (r < 0)
 		return r;
+	numbers_init(&frames->numbers, sizeof(struct entry), sizeof(struct entry));
+	frames->max = max;
 	*ret = TAKE_PTR(frames);
 	return 0;
 }
@@ -64,7 +64,7 @@ void frames_free(struct frames *frames)
 	modules_free(frames->modules);
 	owners_free(frames->owners);
 	intern_free(frames->texts);
-	map_free(frames->numbers);
+	numbers_done(&frames->numbers);
 	free(frames->entries);
 	free(frames);
 }
@@ -105,13 +105,25 @@ static int64_t module_of(struct frames *frames, const struct frame *frame)
 		       : 0;
 }
 
+static int64_t append(struct frames *frames, const struct entry *entry)
+{
+	int r = frames->count < frames->max ? reserve(frames) : -ENOSPC;
+
+	if (r == 0)
+		r = numbers_reserve(&frames->numbers, frames->entries);
+	if (r < 0)
+		return r;
+	frames->entries[frames->count] = *entry;
+	numbers_add(&frames->numbers, frames->entries, (uint32_t)frames->count);
+	return (int64_t)frames->count++;
+}
+
 int64_t frames_add(struct frames *frames, const struct frame *frame)
 {
 	const struct frame_source *source = &frame->source;
 	int64_t name = intern_add(frames->texts, frame->name, frame->name_len);
 	int64_t file = NO_FILE, module = module_of(frames, frame);
 	int64_t owner = frame->owner ? owners_add(frames->owners, frame->owner) : 0;
-	uint32_t *number;
 
 	if (source->file_len)
 		file = intern_add(frames->texts, source->file, source->file_len);
@@ -129,16 +141,8 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		.address = module ? frame->address : 0,
 		.owner = (uint32_t)owner,
 	};
-	int r = reserve(frames);
-	if (r == 0)
-		r = map_put(frames->numbers, &entry, (void **)&number);
-	if (r < 0)
-		return r;
-	if (r > 0) {
-		frames->entries[frames->count] = entry;
-		*number = (uint32_t)frames->count++;
-	}
-	return *number;
+	int64_t number = numbers_find(&frames->numbers, frames->entries, &entry);
+	return number >= 0 ? number : append(frames, &entry);
 }
 
 struct frame frames_get(const struct frames *frames, uint32_t number)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/numbers.h"
 #include "container/container.h"
 #include "stack/owners.h"
 
@@ -16,6 +17,7 @@
 #define LIBRARIES_BYTES_MAX (1u << 20)
 
 struct sum {
+	struct record_key key;
 	uint64_t weight, first_ns;
 };
 
@@ -26,7 +28,9 @@ struct who_key {
 };
 
 struct records {
-	struct map *sums;	 /* struct record_key -> struct sum */
+	struct sum *sums;
+	size_t count, capacity;
+	struct numbers numbers;	 /* of sums */
 	struct map *who_numbers; /* struct who_key -> uint32_t */
 	struct record_who *who;
 	size_t who_count, who_capacity;
@@ -41,10 +45,9 @@ int records_new(struct records **ret, size_t max)
 	if (!records)
 		return -ENOMEM;
 	records->max = max;
-	int r = map_new(&records->sums, sizeof(struct record_key), sizeof(struct sum), max * 2);
-	if (r == 0)
-		r = map_new(&records->who_numbers, sizeof(struct who_key), sizeof(uint32_t),
-			    WHO_MAX * 2);
+	numbers_init(&records->numbers, sizeof(struct sum), sizeof(struct record_key));
+	int r = map_new(&records->who_numbers, sizeof(struct who_key), sizeof(uint32_t),
+			WHO_MAX * 2);
 	if (r == 0)
 		r = intern_new(&records->libraries, LIBRARIES_BYTES_MAX);
 	if (r < 0) {
@@ -59,7 +62,8 @@ void records_free(struct records *records)
 {
 	if (!records)
 		return;
-	map_free(records->sums);
+	free(records->sums);
+	numbers_done(&records->numbers);
 	map_free(records->who_numbers);
 	intern_free(records->libraries);
 	for (size_t i = 0; i < records->who_count; i++)
@@ -119,40 +123,65 @@ static int64_t number_of_libraries(struct records *records,
 	return number < LIBRARIES_MAX ? number : -ENOSPC;
 }
 
+static int reserve_sum(struct records *records)
+{
+	if (records->count < records->capacity)
+		return 0;
+	size_t capacity = records->capacity ? records->capacity * 2 : 16;
+	struct sum *grown = reallocarray(records->sums, capacity, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	records->sums = grown;
+	records->capacity = capacity;
+	return 0;
+}
+
+static int64_t append(struct records *records, const struct record_key *key, size_t max)
+{
+	int r = records->count < max ? reserve_sum(records) : -ENOSPC;
+
+	if (r == 0)
+		r = numbers_reserve(&records->numbers, records->sums);
+	if (r < 0)
+		return r;
+	records->sums[records->count] = (struct sum){.key = *key, .first_ns = UINT64_MAX};
+	numbers_add(&records->numbers, records->sums, (uint32_t)records->count);
+	return (int64_t)records->count++;
+}
+
 /* In as many places as `share` times the maximum. */
 static int add(struct records *records, const struct record *record, size_t share)
 {
 	int64_t number = number_of(records, record->who, WHO_MAX * share);
 	int64_t libraries = number_of_libraries(records, &record->libraries);
 	struct record_key key = record->key;
-	struct sum *sum;
 
 	if (number < 0 || libraries < 0)
 		return (int)(number < 0 ? number : libraries);
 	key.who = (uint32_t)number;
 	key.libraries = (uint16_t)libraries;
-	if (map_count(records->sums) >= records->max * share && !map_get(records->sums, &key))
-		return -ENOSPC;
-	int r = map_put(records->sums, &key, (void **)&sum);
-	if (r < 0)
-		return r;
+	int64_t at = numbers_find(&records->numbers, records->sums, &key);
+	if (at < 0)
+		at = append(records, &key, records->max * share);
+	if (at < 0)
+		return (int)at;
+	struct sum *sum = &records->sums[at];
 	sum->weight += record->weight;
-	if (r == 1 || record->first_ns < sum->first_ns)
+	if (record->first_ns < sum->first_ns)
 		sum->first_ns = record->first_ns;
 	return 0;
 }
 
-static struct record record_of(const struct records *records, const struct record_key *key,
-			       const struct sum *sum)
+static struct record record_of(const struct records *records, const struct sum *sum)
 {
 	struct record record = {
-		.key = *key,
+		.key = sum->key,
 		.weight = sum->weight,
 		.first_ns = sum->first_ns,
-		.who = &records->who[key->who],
+		.who = &records->who[sum->key.who],
 	};
 
-	record.libraries.bits = (const uint8_t *)intern_get(records->libraries, key->libraries,
+	record.libraries.bits = (const uint8_t *)intern_get(records->libraries, sum->key.libraries,
 							    &record.libraries.bytes);
 	return record;
 }
@@ -164,14 +193,12 @@ int records_add(struct records *records, const struct record *record)
 
 int records_merge(struct records *into, const struct records *from, const uint32_t *numbers)
 {
-	const struct record_key *key;
-	const struct sum *sum;
 	int r = 0;
 
-	map_each (from->sums, pos, key, sum) {
-		struct record record = record_of(from, key, sum);
+	for (size_t i = 0; i < from->count; i++) {
+		struct record record = record_of(from, &from->sums[i]);
 
-		record.key.node = numbers[key->node];
+		record.key.node = numbers[record.key.node];
 		if (record.key.node)
 			r = add(into, &record, 2);
 		if (r < 0)
@@ -201,16 +228,13 @@ static int compare(const void *a, const void *b)
 
 int64_t records_list(const struct records *records, struct record **ret)
 {
-	size_t count = 0;
-	struct record *list = calloc(map_count(records->sums) + 1, sizeof(*list));
-	const struct record_key *key;
-	const struct sum *sum;
+	struct record *list = calloc(records->count + 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	map_each (records->sums, pos, key, sum)
-		list[count++] = record_of(records, key, sum);
-	qsort(list, count, sizeof(*list), compare);
+	for (size_t i = 0; i < records->count; i++)
+		list[i] = record_of(records, &records->sums[i]);
+	qsort(list, records->count, sizeof(*list), compare);
 	*ret = list;
-	return (int64_t)count;
+	return (int64_t)records->count;
 }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/map.h"
+#include "base/numbers.h"
 
 struct node {
-	uint32_t frame;
 	uint32_t parent; /* always smaller than the node's own number */
+	uint32_t frame;
 	uint64_t self;
 	uint64_t type : 8, events : 56;
 };
@@ -18,6 +18,7 @@ struct node {
 #define EVENTS_MAX  ((UINT64_C(1) << 56) - 1)
 #define PLACES_PART 16 /* of the nodes there may be */
 
+/* What a node begins with. */
 struct child_key {
 	uint32_t parent, frame;
 };
@@ -26,7 +27,7 @@ struct tree {
 	struct node *nodes;
 	size_t count, capacity, max_nodes;
 	struct frames *frames;
-	struct map *children; /* child_key -> uint32_t node */
+	struct numbers children; /* of all nodes but the root */
 };
 
 int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
@@ -43,8 +44,7 @@ int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
 	if (frames_new(&tree->frames, max_nodes, max_name_bytes) < 0 ||
 	    frames_add(tree->frames, &(struct frame){.type = FRAME_TYPE_ROOT, .name = ""}) < 0)
 		return -ENOMEM;
-	if (map_new(&tree->children, sizeof(struct child_key), sizeof(uint32_t), max_nodes) < 0)
-		return -ENOMEM;
+	numbers_init(&tree->children, sizeof(*tree->nodes), sizeof(struct child_key));
 	tree->nodes[TREE_ROOT].type = FRAME_TYPE_ROOT;
 	tree->count = 1;
 	*ret = TAKE_PTR(tree);
@@ -57,7 +57,7 @@ void tree_free(struct tree *tree)
 		return;
 	free(tree->nodes);
 	frames_free(tree->frames);
-	map_free(tree->children);
+	numbers_done(&tree->children);
 	free(tree);
 }
 
@@ -100,21 +100,21 @@ int64_t tree_frame(struct tree *tree, const struct frame *frame)
 int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
 {
 	struct child_key key = {parent, frame};
-	uint32_t *node = map_get(tree->children, &key);
+	int64_t node = numbers_find(&tree->children, tree->nodes, &key);
 
-	if (node)
-		return *node;
+	if (node >= 0)
+		return node;
 	int r = reserve_node(tree);
+	if (r == 0)
+		r = numbers_reserve(&tree->children, tree->nodes);
 	if (r < 0)
 		return r;
-	r = map_put(tree->children, &key, (void **)&node);
-	if (r < 0)
-		return r;
-	*node = (uint32_t)tree->count++;
-	tree->nodes[*node] = (struct node){.frame = frame,
-					   .parent = parent,
-					   .type = (uint8_t)frames_get(tree->frames, frame).type};
-	return *node;
+	node = (int64_t)tree->count++;
+	tree->nodes[node] = (struct node){.frame = frame,
+					  .parent = parent,
+					  .type = (uint8_t)frames_get(tree->frames, frame).type};
+	numbers_add(&tree->children, tree->nodes, (uint32_t)node);
+	return node;
 }
 
 int64_t tree_child_with(struct tree *tree, uint32_t parent, const struct frame *frame)

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Open addressing with linear probing. Nothing is ever removed. */
+#include "base/numbers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+void numbers_init(struct numbers *numbers, size_t item_bytes, size_t key_bytes)
+{
+	*numbers = (struct numbers){
+		.item_bytes = item_bytes, .key_bytes = key_bytes, .seed = hash_seed()};
+}
+
+void numbers_done(struct numbers *numbers)
+{
+	free(numbers->slots);
+	*numbers = (struct numbers){0};
+}
+
+static const char *item(const struct numbers *numbers, const void *items, uint32_t number)
+{
+	return (const char *)items + number * numbers->item_bytes;
+}
+
+static size_t home_of(const struct numbers *numbers, const void *key)
+{
+	return hash_bytes(numbers->seed, key, numbers->key_bytes) & (numbers->size - 1);
+}
+
+int64_t numbers_find(const struct numbers *numbers, const void *items, const void *key)
+{
+	if (!numbers->count)
+		return -ENOENT;
+	for (size_t i = home_of(numbers, key); numbers->slots[i];
+	     i = (i + 1) & (numbers->size - 1)) {
+		uint32_t number = numbers->slots[i] - 1;
+
+		if (memcmp(item(numbers, items, number), key, numbers->key_bytes) == 0)
+			return number;
+	}
+	return -ENOENT;
+}
+
+static void put(struct numbers *numbers, const void *items, uint32_t number)
+{
+	size_t i = home_of(numbers, item(numbers, items, number));
+
+	while (numbers->slots[i])
+		i = (i + 1) & (numbers->size - 1);
+	numbers->slots[i] = number + 1;
+}
+
+int numbers_reserve(struct numbers *numbers, const void *items)
+{
+	struct numbers bigger = *numbers;
+
+	if (numbers->count + 1 <= numbers->size / 4 * 3)
+		return 0;
+	bigger.size = numbers->size ? numbers->size * 2 : 16;
+	bigger.slots = calloc(bigger.size, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < numbers->size; i++) {
+		if (numbers->slots[i])
+			put(&bigger, items, numbers->slots[i] - 1);
+	}
+	free(numbers->slots);
+	*numbers = bigger;
+	return 0;
+}
+
+void numbers_add(struct numbers *numbers, const void *items, uint32_t number)
+{
+	put(numbers, items, number);
+	numbers->count++;
+}
