@@ -128,6 +128,11 @@ build/test/programs/thirds_mini: build/test/programs/thirds
 	$(Q)objcopy --strip-all --add-section .gnu_debugdata=$@.debug.xz $< $@
 	$(Q)rm $@.debug $@.debug.xz
 
+# Without a C library: a program that is begun as fast as the kernel can.
+build/test/programs/mote_%: test/programs/mote_%.c $(wildcard test/programs/*.h)
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -static -nostdlib -Wl,--eh-frame-hdr -o $@ $<
 build/test/programs/%: test/programs/%.c $(wildcard test/programs/*.h)
 	@mkdir -p $(@D)
 	$(call say,cc)
@@ -364,6 +369,10 @@ check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROO
 .PHONY: check-javas
 check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21, 25 (half an hour)
 	$(MAKE) e2e JAVAS_HERE=$(JAVAS) E2E_TESTS="$(wildcard test/e2e/test_java_*.py)"
+
+.PHONY: check-storm
+check-storm: ## start 1,000 processes a second in a container for 30 s, three times, and hold names and memory (root, podman, minutes)
+	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e RERUNS=0 E2E_TESTS=test/e2e/test_containers_storm.py PYTESTFLAGS=-s
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)

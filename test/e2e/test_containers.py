@@ -6,17 +6,13 @@ import signal
 import socket
 import stat
 import subprocess
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from helpers import HZ, PROGRAMS, SAN, lost, wait_for
+from helpers import HZ, PROGRAMS, wait_for
 from sched import Sched
-from test_scale import MIB, rss_kib
-
-STORM_SECONDS = float(os.environ.get("STORM_SECONDS", "5"))
 
 
 def spinning(podman, seconds=60, **how):
@@ -321,54 +317,6 @@ def test_the_choice_survives_a_restart_of_the_daemon(profiler, two, how):
     wait_chosen(profiler, two[0])
     wait_sampled(profiler, two[0].pid)
     assert profiler.folded().containers() == con(two[0])
-
-
-# Many processes
-
-
-def answers(daemon, until, slowest):
-    """How long GET takes meanwhile."""
-    while not until.is_set():
-        began = time.monotonic()
-        daemon.config()
-        slowest.append(time.monotonic() - began)
-        time.sleep(0.2)
-
-
-def storm_in(podman, rate, *programs):
-    return podman.run("c", "/opt/c_storm", rate, STORM_SECONDS, *programs)
-
-
-def test_a_storm_of_processes_in_a_container(profiler, podman):
-    """1,000 a second, and as many in a container that isn't chosen: each has its own name or is lost and
-    counted. STORM_SECONDS=30 makes it longer."""
-    chosen, before_kib = podman.name("storm"), rss_kib(profiler.pid)
-    choose(profiler, container_name=[chosen])
-    over, slowest = threading.Event(), []
-    asking = threading.Thread(target=answers, args=(profiler, over, slowest))
-    asking.start()
-    try:
-        one = podman.run("c", "/opt/c_storm", 1000, STORM_SECONDS, "/opt/c_twin_a", name=chosen)
-        other = storm_in(podman, 100, "/opt/c_twin_b")
-        told, _ = [json.loads(c.logs()) for c in (one, other) if c.wait() == 0]
-    finally:
-        over.set()
-        asking.join()
-    profile, status = profiler.folded(), profiler.config()["status"]
-    probe, after_kib = status["probes"]["oncpu"], rss_kib(profiler.pid)
-    print(f"storm: {told}; samples {probe['samples']}, lost {probe['lost']}, cut {probe['truncated']}; "
-          f"RSS {before_kib} -> {after_kib} KiB; GET at most {max(slowest):.2f} s of {len(slowest)}")  # fmt: skip
-    assert told["failed"] == 0
-    assert profile.containers() == con(one)
-    assert not {"b_outer", "b_leaf"} & profile.frames() and "c_twin_b" not in profile.names
-    assert profile.total("a_leaf") > 0
-    strangers = {name for name in profile.names - {"c_twin_a", "c_storm"} if not re.match(r"runc|exe$|\d+$", name)}
-    assert not strangers  # who prepares a container is in it at the end
-    assert profile.total() + lost(probe) > 0.5 * told["children_cpu_us"] * HZ / 1e6
-    assert len(slowest) >= STORM_SECONDS / 10
-    wait_for(lambda: not profiler.processes(), 20)
-    if not SAN:
-        assert after_kib - before_kib <= 40 * MIB
 
 
 # A runtime's state that lies
