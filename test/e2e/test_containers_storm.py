@@ -70,7 +70,7 @@ def run_storm(daemon, podman, probe, name, chosen, **params):
         one = podman.run("c", "/opt/c_storm", "-n", 2, RATE, STORM_SECONDS, "/opt/c_mote_a", name=name)
         other = podman.run("c", "/opt/c_storm", RATE / 10, STORM_SECONDS, "/opt/c_mote_b")
         told, _ = [json.loads(c.logs()) for c in (one, other) if c.wait() == 0]
-        profile = daemon.folded(probe, value="count")
+        profile = daemon.folded(probe, **({"value": "count"} if probe == "mem" else {}))
     after = daemon.probe(probe)
     gone = {cause: count - before["lost"][cause] for cause, count in after["lost"].items() if count > before["lost"][cause]}
     print(f"storm: {told['started']} started, {told['started'] / told['seconds']:.0f} a second; {watch}, "
