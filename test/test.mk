@@ -221,7 +221,7 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_sender_alloc and test_batch_recorded let the Nth
+# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_census, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_agents makes up what VMs answer, test_tables*,
 # test_codes* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
@@ -236,6 +236,7 @@ UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
+UNITFLAGS_test_census := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_container := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_by_container := $(UNITFLAGS_test_alloc)

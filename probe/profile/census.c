@@ -58,13 +58,23 @@ static bool is_wanted(const struct census *census, const struct cgroups *cgroups
 	return match.probes;
 }
 
+/* What we are short of says nothing about a process; any other error: it has ended. */
+static bool is_shortage(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
 static void ask(struct census *census, pid_t pid, struct cgroups *cgroups)
 {
 	struct resident *resident = &census->residents[census->residents_count];
 	struct proc_stat stat;
+	int r = proc_stat(pid, &stat);
 
-	if (proc_stat(pid, &stat) < 0 || cgroups_read(pid, cgroups) < 0 ||
-	    !is_wanted(census, cgroups))
+	if (r == 0)
+		r = cgroups_read(pid, cgroups);
+	if (is_shortage(r))
+		census->incomplete = true;
+	if (r < 0 || !is_wanted(census, cgroups))
 		return;
 	*resident = (struct resident){
 		.pid = pid,

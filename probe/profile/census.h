@@ -35,7 +35,7 @@ struct census {
 	/* the answer: of this piece, those in a container or whom a snooper chooses by the path */
 	struct resident residents[CENSUS_PIECE];
 	size_t residents_count;
-	bool incomplete; /* some weren't looked at: no memory, or /proc could not be listed */
+	bool incomplete; /* some weren't looked at: no memory, or no descriptor */
 
 	/* The next piece follows when it returns, unless it was the last one, or given up. */
 	void (*told)(void *arg, struct census *census, bool finished, bool last);
