@@ -1,0 +1,91 @@
+"""A folder whose file system stops answering: FUSE, served by a thread of the test that reads no more
+requests. Whoever waits for one of them can be killed, and is told of an error in the end.
+"""
+import ctypes
+import os
+import select
+import struct
+import threading
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+MNT_DETACH = 2
+
+# linux/fuse.h
+LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 14, 15, 18, 26, 36, 42
+WITHOUT_ANSWER = (FORGET, INTERRUPT, BATCH_FORGET)
+HEADER = struct.Struct("<IIQQIIII")
+ROOT, FILE = 1, 2
+ENOENT, ENOSYS = 2, 38
+
+
+def attributes(node, size):
+    mode, links = (0o100644, 1) if node == FILE else (0o40755, 2)
+    return struct.pack("<6Q10I", node, size, 1, 0, 0, 0, 0, 0, 0, mode, links, 0, 0, 0, 4096, 0)
+
+
+class HangingFolder:
+    """`name` with that content lies in it. `after`: the request that is answered last; None: none is."""
+
+    def __init__(self, path, name, content=b"", after=OPEN):
+        self.path, self.name, self.content, self.after = path, name.encode(), content, after
+        self.armed = False
+        self.over, self.wake = os.pipe()
+        self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+
+    def __enter__(self):
+        options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+        if LIBC.mount(b"hanging", os.fsencode(self.path), b"fuse", 0, options):
+            error = ctypes.get_errno()
+            self.close()
+            raise OSError(error, os.strerror(error))
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+        # One that is closed tells the kernel that a close need not be told: nobody can be killed in that.
+        os.close(os.open(f"{self.path}/{self.name.decode()}", os.O_RDONLY))
+        self.armed = True
+        if not self.after:
+            self.stop()
+        return self
+
+    def stop(self):
+        os.write(self.wake, b"x")
+        self.thread.join()
+
+    def __exit__(self, *_):
+        self.stop()
+        self.close()  # whoever waits is told that there is nobody
+        LIBC.umount2(os.fsencode(self.path), MNT_DETACH)
+
+    def close(self):
+        for fd in (self.fd, self.over, self.wake):
+            os.close(fd)
+
+    def serve(self):
+        opcode = None
+        while not (self.armed and opcode == self.after):
+            if self.over in select.select([self.fd, self.over], [], [])[0]:
+                return
+            request = os.read(self.fd, 1 << 18)
+            length, opcode, number, node, *_ = HEADER.unpack_from(request)
+            if opcode in WITHOUT_ANSWER:
+                continue
+            error, answer = self.answer(opcode, node, request[HEADER.size : length])
+            os.write(self.fd, struct.pack("<IiQ", 16 + len(answer), -error, number) + answer)
+
+    def answer(self, opcode, node, body):
+        size = len(self.content)
+        if opcode == INIT:
+            major, minor, ahead = struct.unpack_from("<III", body)
+            return 0, struct.pack("<4IHHIIHH8I", major, min(minor, 31), ahead, 0, 0, 0, 1 << 16, 1, 0, 0, *[0] * 8)
+        if opcode == LOOKUP:
+            if body.rstrip(b"\0") != self.name:
+                return ENOENT, b""
+            return 0, struct.pack("<4QII", FILE, 0, 0, 0, 0, 0) + attributes(FILE, size)
+        if opcode == GETATTR:
+            return 0, struct.pack("<QII", 0, 0, 0) + attributes(node, size)
+        if opcode == OPEN:
+            return 0, struct.pack("<QII", 0, 0, 0)
+        if opcode == READ:
+            at, length = struct.unpack_from("<8xQI", body)
+            return 0, self.content[at : at + length]
+        return (0, b"") if opcode == RELEASE else (ENOSYS, b"")
