@@ -251,6 +251,11 @@ const struct target *engine_target(struct engine *engine, pid_t pid)
 	return target;
 }
 
+const struct target *engine_target_once(const struct engine *engine, pid_t pid, uint64_t id)
+{
+	return target_table_find(targets_table(engine->targets), (uint32_t)pid, id);
+}
+
 const struct render_lines *engine_lines(const struct engine *engine)
 {
 	return &engine->lines;

@@ -231,6 +231,9 @@ void engine_targets(const struct engine *engine,
  * container that it is in. NULL: it isn't followed. */
 const struct target *engine_target(struct engine *engine, pid_t pid);
 
+/* Who had it as the target of that id; NULL: it isn't known any more. */
+const struct target *engine_target_once(const struct engine *engine, pid_t pid, uint64_t id);
+
 /* What is known of a target's allocator; mem_glibc samples. */
 void engine_allocator(const struct engine *engine, const struct target *target,
 		      struct allocator_view *view);

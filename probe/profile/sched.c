@@ -7,8 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "proc/proc.h"
-#include "profile/culprit.h"
 #include "profile/sched_state.h"
 
 uint64_t sched_time_ns(void)
@@ -17,57 +15,6 @@ uint64_t sched_time_ns(void)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* ---- what the tracer tells ---- */
-
-static void blame(struct slow_entry *entry, const struct culprit *culprit)
-{
-	entry->before.tid = culprit->before.tid;
-	memcpy(entry->before.comm, culprit->before.comm, COMM_BYTES);
-	entry->most.tid = culprit->most_tid;
-	memcpy(entry->most.comm, culprit->most_comm, COMM_BYTES);
-	entry->most_ns = culprit->most_ns;
-}
-
-/* An event may have waited longer than its process lived: then another may have the pid. (Within
- * one tick of its start it can't be told.) */
-static bool had_begun(const struct target *target, const struct slow_event *event)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	uint64_t event_ns = now_ns - (loop_now_ns() - event->time_ns);
-
-	return target->start_ticks <= proc_ticks_of_ns(event_ns);
-}
-
-static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
-{
-	struct sched *sched = arg;
-	struct culprit culprit;
-	const struct target *target;
-	struct slow_entry entry = {
-		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
-		.delay_ns = event->delay_ns,
-		.tgid = event->tgid,
-		.tid = event->tid,
-		.cpu = event->cpu,
-	};
-
-	if (!(sched->on & 1u << SCHED_RUNQSLOWER))
-		return;
-	memcpy(entry.comm, event->comm, sizeof(entry.comm));
-	target = engine_target(sched->setup.engine, (pid_t)event->tgid);
-	if (target && had_begun(target, event)) {
-		entry.ns_pid = target->ns_pid;
-		entry.container = target->container;
-	}
-	culprit_find(&culprit, event, slices);
-	blame(&entry, &culprit);
-	slow_log_add(sched->log, &entry);
-	sched_wake_followers(sched);
 }
 
 int sched_new(struct sched **ret, const struct sched_setup *setup)
@@ -79,7 +26,7 @@ int sched_new(struct sched **ret, const struct sched_setup *setup)
 	sched->setup = *setup;
 	sched->wanted.params.sched = setup->defaults;
 	sched->report = (struct loop_timer){.expired = sched_report, .arg = sched};
-	engine_on_slow(setup->engine, on_slow, sched);
+	engine_on_slow(setup->engine, sched_on_slow, sched);
 	*ret = sched;
 	return 0;
 }
@@ -392,7 +339,7 @@ int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_dat
 	};
 	if (probe == SCHED_RUNQSLOWER) {
 		tracer_read_slow(engine_tracer(sched->setup.engine));
-		return sched_data_add_events(data, sched->log, state->since_event);
+		return sched_slow_events(sched, data, state->since_event);
 	}
 	return sched_data_read(data, engine_tracer(sched->setup.engine));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What profile/sched.c (starts and stops probes), sched_wait.c, sched_follow.c and sched_report.c
- * share. Nobody else includes it. */
+/* What profile/sched.c (starts and stops probes), sched_slow.c, sched_wait.c, sched_follow.c and
+ * sched_report.c share. Nobody else includes it. */
 #pragma once
 
 #include "profile/sched.h"
@@ -42,6 +42,12 @@ int sched_reconcile(struct sched *sched, char *why, size_t why_bytes);
 
 /* What the kernel has counted of a probe that is on. Errors as sched_read(). */
 int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_data *data);
+
+/* The tracer tells of a slow wait. */
+void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices);
+
+/* Those from that number on, with the containers as they are known by now. -ENOMEM */
+int sched_slow_events(struct sched *sched, struct sched_data *data, uint64_t from);
 
 /* The probes that are waited for (sched_wait()). */
 uint32_t sched_waited(const struct sched *sched);

@@ -54,7 +54,7 @@ static int read_since(struct sched_wait *wait, struct sched_data *data)
 	data->group_by = sched->applied.group_by[wait->probe];
 	data->until_ns = sched_time_ns();
 	if (wait->probe == SCHED_RUNQSLOWER)
-		return sched_data_add_events(data, sched->log, wait->from_event);
+		return sched_slow_events(sched, data, wait->from_event);
 	int r = sched_data_read(data, engine_tracer(sched->setup.engine));
 	if (r == 0)
 		sched_data_subtract(data, &wait->before);

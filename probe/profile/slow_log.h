@@ -23,6 +23,7 @@ struct slow_entry {
 	uint64_t delay_ns;
 	uint32_t tgid, tid, cpu;
 	char comm[COMM_BYTES];
+	uint64_t target_id;	     /* of a chosen process; 0: it isn't one */
 	pid_t ns_pid;		     /* 0: not known */
 	struct container *container; /* of a chosen process; NULL: in none, or not known */
 	struct slow_other before;    /* had the CPU just before */
