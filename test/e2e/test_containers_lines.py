@@ -1,7 +1,9 @@
 """Containers and pods in what is shown of their processes: lines, labels, series and records, of a real podman's."""
 import json
 import re
+import time
 from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,9 +11,10 @@ import pprof
 from folded import Profile
 from helpers import HZ, wait_for
 from pyroscope_double import Pyroscope
+from pyroscope_ingest import CPU
 from sched import Sched
 from screen import render
-from uploads import CPU_NS, TYPES, of_probe, wait_windows
+from uploads import CPU_NS, PERIOD, assert_same, ingested_stacks, pid_of, pushed_stacks
 
 SPIN = "/opt/c_spin"
 LOOP = "while :; do /bin/sleep 0.05; done"
@@ -188,67 +191,55 @@ def test_render_knows_whose_a_line_is_by_its_place():
 # Uploads
 
 
-def upload(uploader, two, **how):
-    daemon = uploader()
-    alone, pod, inside = two
-    with Pyroscope() as server:
-        daemon.send(server, pids=[alone.pid, inside.pid], **how)
-        known(daemon, alone, inside)
-        wait_windows(server, 2)
-        daemon.end(server)
-        assert (server.refused, daemon.lost()) == ([], {})
-    return daemon, server
+@pytest.fixture(params=[0, 1], ids=["one graph", "one for each process"])
+def sent(request, uploader, podman, start):
+    """sent(api): a container, one in a pod and a process in none for some windows, to their end: the server, the
+    daemon and who they were."""
+
+    def run(api):
+        daemon, alone, pod = uploader(), podman.run("c", SPIN, 600), podman.pod()
+        inside, bare = pod.run("c", SPIN, 600), start("spin", 600)
+        pids = [alone.pid, inside.pid, bare.pid]
+        with Pyroscope() as server:
+            wait_for(lambda: 0.2 < time.time() % PERIOD < 3)  # no window ends before names are known
+            daemon.send(server, pids=pids, multi_instance=request.param, pyroscope_api=api)
+            known(daemon, alone, inside)
+            wait_for(lambda: server.stored, 40, why=lambda: server.refused)
+            daemon.put_ok({"state": "stopped"})
+            whole = daemon.wait_stacks("oncpu", set(pids)).total()
+            wait_for(lambda: total(server, api) >= whole, 20, why=lambda: (total(server, api), whole))
+            daemon.wait_sent()
+            assert (server.refused, daemon.lost()) == ([], {})
+        where = {alone.pid: (None, alone.name), inside.pid: (pod.name, inside.name), bare.pid: (None, None)}
+        return SimpleNamespace(daemon=daemon, server=server, where=where, labels=request.param, alone=alone, inside=inside)
+
+    return run
 
 
-def test_containers_are_series_of_their_own(uploader, two):
-    alone, pod, inside = two
-    daemon, server = upload(uploader, two, multi_instance=1)
-    type, _unit = TYPES["oncpu"]
-    totals = server.totals(type, "container")
-    assert set(totals) == {alone.name, inside.name}
-    assert set(server.totals(type, "pod")) == {pod.name}
-    assert server.label_values("container_pid") == sorted({str(one.inner_pid) for one in (alone, inside)})
-    stacks = daemon.stacks("oncpu")
-    for one in (alone, inside):
-        of_files = sum(value for frames, value in stacks.items() if frames[0].startswith(f"[{one.pid}]"))
-        assert server.total(type, container=one.name, pid=str(one.pid)) == of_files > 0
-    for stored in of_probe(server.stored, "oncpu"):
-        for sample in stored.samples:
-            assert not any(frame.startswith(("[Pod]", "[Con]", "[1")) for frame in sample.frames)
+def total(server, api):
+    return arrived(server, api).total()
 
 
-def test_containers_are_frames_where_processes_are(uploader, two):
-    alone, pod, inside = two
-    _daemon, server = upload(uploader, two, multi_instance=0)
-    heads = set()
-    for stored in of_probe(server.stored, "oncpu"):
-        for sample in stored.samples:
-            assert not {"pid", "comm", "container", "pod", "container_pid"} & set(sample.labels)
-            heads.add(tuple(frame for frame in sample.frames if frame.startswith("["))[:3])
-    assert (f"[Con]{alone.name}", f"[{alone.pid}]c_spin") in {head[:2] for head in heads}
-    assert (f"[Pod]{pod.name}", f"[Con]{inside.name}", f"[{inside.pid}]c_spin") in heads
-    assert CPU_NS
+def arrived(server, api):
+    """{(pod, container, process, frame…): samples}"""
+    if api == "ingest":
+        return ingested_stacks(server.stored, CPU, CPU_NS)
+    return pushed_stacks(server.stored, "oncpu", placed=True)
 
 
-def test_ingest_has_containers_as_labels(uploader, two):
-    alone, pod, inside = two
-    _daemon, server = upload_ingest(uploader, two)
-    of = {one.labels["pid"]: one for one in server.stored if "pid" in one.labels}
-    assert of[str(alone.pid)].labels["container"] == alone.name
-    last = of[str(inside.pid)].labels
-    assert (last["container"], last["pod"]) == (inside.name, pod.name)
-    assert last["container_pid"] == str(inside.inner_pid)
-
-
-def upload_ingest(uploader, two):
-    daemon = uploader()
-    alone, _pod, inside = two
-    with Pyroscope() as server:
-        daemon.profile(pids=[alone.pid, inside.pid], svg_period=600, frequency=HZ, max_overhead=0)
-        known(daemon, alone, inside)
-        daemon.send(server, pids=[alone.pid, inside.pid], multi_instance=1, pyroscope_api="ingest")
-        wait_for(lambda: len(server.stored) >= 4, 40, why=lambda: f"{server.refused}")
-        daemon.put_ok({"state": "stopped"})
-        daemon.wait_sent()
-        assert (server.refused, daemon.lost()) == ([], {})
-    return daemon, server
+@pytest.mark.parametrize("api", ["push", "ingest"])
+def test_what_is_sent_is_in_the_files_below_the_same_pod_and_container(sent, api):
+    """Stack for stack, be these frames (multi_instance 0) or labels."""
+    run = sent(api)
+    stacks = arrived(run.server, api)
+    assert_same(stacks, run.daemon.stacks("oncpu", placed=True))
+    assert {(pid_of(key[2:]), key[:2]) for key in stacks} == set(run.where.items())
+    samples = [sample for one in run.server.stored for sample in one.samples]
+    for sample in samples:  # /ingest has frames always
+        assert sample.frames[0].startswith("[") == (api == "ingest" or not run.labels)
+        assert ("pid" in sample.labels) == bool(run.labels)
+    seen = [sample.labels for sample in samples]
+    inner = {labels["container"]: labels["container_pid"] for labels in seen if "container" in labels}
+    containers = (run.alone, run.inside) if run.labels else ()
+    assert inner == {one.name: str(one.inner_pid) for one in containers}
+    assert any("container" not in labels for labels in seen)

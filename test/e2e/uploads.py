@@ -12,6 +12,7 @@ import pprof
 from folded import Profile
 from helpers import HZ, Daemon, wait_for
 from pprof_folded import plain, without_inlined
+from pyroscope_stored import samples
 
 PERIOD = 5  # seconds of a window: the shortest
 PROBES = ("oncpu", "offcpu", "mem", "mem_glibc")
@@ -83,12 +84,14 @@ class Uploader(Daemon):
         names = [path.name for path in self.spool.iterdir()] if self.spool.exists() else []
         return {name: int(name.split("-")[0]) for name in names if name.endswith((".body", ".sent", ".again"))}
 
-    def stacks(self, probe):
-        """{frames: value} of all its folded files, frames as pprof has them."""
+    def stacks(self, probe, placed=False):
+        """{frames: value} of all its folded files, frames as pprof has them. `placed`: keys begin with pod and
+        container, or None."""
         found = Counter()
         for path in self.files(self.flame_dir / probe, "folded"):
             for stack in Profile(path.read_text()).stacks:
-                found[stack.frames[0], *map(plain, stack.frames[1:])] += stack.value
+                place = (stack.pod, stack.container) if placed else ()
+                found[*place, stack.frames[0], *map(plain, stack.frames[1:])] += stack.value
         return found
 
     def wait_stacks(self, probe, pids):
@@ -155,9 +158,22 @@ def pid_of(frames):
     return int(Profile.PROCESS.fullmatch(frames[0])[1])
 
 
-def pushed_stacks(stored, probe):
+def whose(names, labels):
+    """(pod, container, [frames]), the process first, be these frames, labels or (/ingest) both."""
+    names, place = list(names), {key: labels[key] for key in ("pod", "container") if key in labels}
+    for key, prefix in (("pod", "[Pod]"), ("container", "[Con]")):
+        if names[0].startswith(prefix):
+            name = names.pop(0).removeprefix(prefix)
+            assert place.setdefault(key, name) == name, (name, labels)
+    if "pid" in labels and not Profile.PROCESS.fullmatch(names[0]):
+        names.insert(0, f"[{labels['pid']}]{labels['comm']}".translate(pprof.FOLDED))
+    assert Profile.PROCESS.fullmatch(names[0]), names
+    return place.get("pod"), place.get("container"), names
+
+
+def pushed_stacks(stored, probe, placed=False):
     """{frames: value} of what arrived, as folded text has the frames, in its unit; the process first,
-    be it a frame or labels."""
+    be it a frame or labels. `placed`: keys begin with pod and container, or None."""
     type, unit = TYPES[probe]
     found = Counter()
     for one in of_probe(stored, probe):
@@ -165,12 +181,20 @@ def pushed_stacks(stored, probe):
             continue
         for raw, sample in zip(one.profile.samples, one.samples, strict=True):
             names = [name.translate(pprof.FOLDED) for name in without_inlined(one.profile, raw)]
-            if "pid" in sample.labels:
-                names.insert(0, f"[{sample.labels['pid']}]{sample.labels['comm']}".translate(pprof.FOLDED))
+            pod, container, names = whose(names, sample.labels)
             value, rest = divmod(sample.values[type], unit)
             assert not rest, (type, sample.values)
             if value:
-                found[tuple(names)] += value
+                found[*((pod, container) if placed else ()), *names] += value
+    return found
+
+
+def ingested_stacks(stored, type, unit=1):
+    """The same of what came to /ingest, with pod and container."""
+    found = Counter()
+    for sample, value in samples(stored, type):
+        pod, container, names = whose(sample.frames, sample.labels)
+        found[pod, container, names[0], *map(plain, names[1:])] += value / unit
     return found
 
 
