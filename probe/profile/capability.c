@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profile/filtered.h"
 #include "profile/trial.h"
 
 #define ENOTSUPP_KERNEL                                                                            \
@@ -47,6 +48,7 @@ static const struct capability_row rows[CAPABILITY_COUNT] = {
 				  "run as root, or add CAP_BPF"},
 	[CAN_UNPRIVILEGED_PERF] = {"privileges", "perf_event_paranoid", "", trial_setting,
 				   "run as root, or add CAP_PERFMON"},
+	[CAN_PASS_SECCOMP] = {"privileges", "seccomp", "", trial_seccomp, FILTERED_REMEDY},
 	[CAN_ACT_IN_HOST] = {"privileges", "user_namespace", "", trial_namespace,
 			     "run outside of rootless containers"},
 	[CAN_SEE_PIDS] = {"privileges", "pid_namespace", "", trial_namespace,

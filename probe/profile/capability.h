@@ -33,8 +33,9 @@ enum capability {
 	CAN_LOCK_MEMORY,
 	CAN_UNPRIVILEGED_BPF,
 	CAN_UNPRIVILEGED_PERF,
-	CAN_ACT_IN_HOST, /* user namespace */
-	CAN_SEE_PIDS,	 /* pid namespace */
+	CAN_PASS_SECCOMP, /* a filter of system calls */
+	CAN_ACT_IN_HOST,  /* user namespace */
+	CAN_SEE_PIDS,	  /* pid namespace */
 	/* hooks */
 	CAN_CPU_CLOCK,
 	CAN_CPU_CYCLES,

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "life.skel.h"
 #include "profile/arena_map.h"
+#include "profile/filtered.h"
 #include "profile/timer.h"
 #include "profile/tracer_memory.h"
 #include "sample.skel.h"
@@ -271,7 +272,7 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 	if (r < 0)
 		return r;
 	r = timer_start(tracer->timer, period_ns);
-	if (r == -EACCES)
+	if (r == -EACCES && !filtered_calls())
 		snprintf(why, why_bytes,
 			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
 			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");

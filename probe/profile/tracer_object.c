@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "profile/filtered.h"
 #include "profile/tracer_state.h"
 
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
@@ -64,9 +65,16 @@ uint32_t tracer_kernel_frames_max(void)
 
 void tracer_explain(char *why, size_t bytes, int error, const char *what)
 {
+	bool refused = error == -EPERM || error == -EACCES;
+	const char *calls = refused ? filtered_calls() : NULL;
 	const char *remedy = "";
 
-	if (error == -EPERM || error == -EACCES)
+	if (calls) {
+		snprintf(why, bytes, "%s: a filter of system calls (seccomp) refuses %s: %s", what,
+			 calls, strerror(-error));
+		return;
+	}
+	if (refused)
 		remedy = " (it needs root, or CAP_BPF and CAP_PERFMON)";
 	else if (error == -ENOENT || error == -ESRCH)
 		remedy = " (the kernel needs BTF: CONFIG_DEBUG_INFO_BTF)";

@@ -28,6 +28,7 @@ void trial_kernel_depth(enum capability which, struct finding *finding);
 void trial_statistics(enum capability which, struct finding *finding);
 void trial_privilege(enum capability which, struct finding *finding);
 void trial_setting(enum capability which, struct finding *finding);
+void trial_seccomp(enum capability which, struct finding *finding);
 void trial_namespace(enum capability which, struct finding *finding);
 
 /* Another process (trial_process.c). These may hang. */
@@ -63,5 +64,6 @@ bool privilege_held(int number);
 /* Whether we are in the kernel's first user namespace, or pid namespace. */
 bool namespace_is_first(const char *name);
 
-/* After EPERM or EACCES: the privilege that lacks; the remedy stays as it is where none does. */
+/* After EPERM or EACCES: the privilege that lacks, or the filter that forbids; the remedy stays as
+ * it is where neither is found. */
 void privileges_remedy(struct finding *finding);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "profile/filtered.h"
 #include "profile/trial.h"
 #include "sample.h"
 #include "symbol/kernel.h"
@@ -63,6 +64,8 @@ void privileges_remedy(struct finding *finding)
 	else if (!bpf || !perfmon)
 		finding_set_remedy(finding, bpf ? "run as root, or add CAP_PERFMON"
 						: "run as root, or add CAP_BPF");
+	else if (filtered_calls())
+		finding_set_remedy(finding, FILTERED_REMEDY);
 	else if (!privilege_held(CAP_SYS_ADMIN))
 		finding_set_remedy(finding, "run as root, or add CAP_SYS_ADMIN");
 	else if (geteuid() != 0)
@@ -93,6 +96,27 @@ void trial_privilege(enum capability which, struct finding *finding)
 		finding_set(finding, FINDING_NO, "in force in a user namespace of ours only");
 	else
 		finding_set(finding, FINDING_NO, "not in force (uid %u)", (unsigned)geteuid());
+}
+
+/* It refuses what the capabilities allow. */
+void trial_seccomp(enum capability which, struct finding *finding)
+{
+	struct filtered filtered;
+
+	(void)which;
+	filtered_find(&filtered);
+	const char *calls = filtered_names(&filtered);
+	if (calls)
+		finding_set(finding, FINDING_NO, "a filter of system calls refuses %s", calls);
+	else if (filtered.unclear)
+		finding_set(finding, FINDING_LIMITED,
+			    "there is a filter of system calls: without CAP_BPF it can't be told "
+			    "whether it refuses bpf()");
+	else
+		finding_set(finding, FINDING_YES,
+			    filtered.filter ? "a filter of system calls lets bpf() and "
+					      "perf_event_open() pass"
+					    : "no filter of system calls");
 }
 
 void trial_namespace(enum capability which, struct finding *finding)
@@ -220,6 +244,15 @@ void trial_kernel_depth(enum capability which, struct finding *finding)
 			    KERNEL_FRAMES_MAX);
 }
 
+static void statistics_are_refused(struct finding *finding, int error)
+{
+	const char *calls = error == EPERM ? filtered_calls() : NULL;
+
+	finding_set(finding, FINDING_NO, "can't be switched on: %s", error_words(error));
+	if (calls && strncmp(calls, "bpf", 3) == 0 && privilege_held(CAP_SYS_ADMIN))
+		finding_set_remedy(finding, FILTERED_REMEDY);
+}
+
 /* In force while the file is open: here, for a moment. */
 void trial_statistics(enum capability which, struct finding *finding)
 {
@@ -229,5 +262,5 @@ void trial_statistics(enum capability which, struct finding *finding)
 	if (fd >= 0)
 		finding_set(finding, FINDING_YES, "can be switched on for the time of a profile");
 	else
-		finding_set(finding, FINDING_NO, "can't be switched on: %s", error_words(errno));
+		statistics_are_refused(finding, errno);
 }

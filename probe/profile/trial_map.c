@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "profile/filtered.h"
 #include "profile/trial.h"
 
 static void refused(struct finding *finding, const char *what, int error)
@@ -99,6 +100,7 @@ static int create_plainly(void)
 void trial_map_memory(enum capability which, struct finding *finding)
 {
 	struct rlimit before, none, all = {RLIM_INFINITY, RLIM_INFINITY};
+	struct filtered filtered;
 
 	(void)which;
 	if (getrlimit(RLIMIT_MEMLOCK, &before) < 0) {
@@ -116,7 +118,8 @@ void trial_map_memory(enum capability which, struct finding *finding)
 			    "BPF maps are accounted to the control group, not to RLIMIT_MEMLOCK");
 		return;
 	}
-	if (!privilege_held(NUMBER_BPF)) {
+	filtered_find(&filtered);
+	if (!privilege_held(NUMBER_BPF) || filtered.bpf) {
 		refused(finding, "no map can be made", error);
 		return;
 	}

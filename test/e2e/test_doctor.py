@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from helpers import BIN, wait_for
+from seccomp import BPF, PERF_EVENT_OPEN, forbidding, needs_filters
 
 NOBODY = 65534
+SWAPON = 167  # x86-64
 STATES = {"yes", "limited", "no"}
 SETTINGS = ("kptr_restrict", "perf_event_paranoid", "unprivileged_bpf_disabled",
             "bpf_stats_enabled", "perf_event_max_stack")  # fmt: skip
@@ -227,6 +229,39 @@ def test_without_sys_admin_all_runs_but_what_needs_it(needs_bpf):
         assert "CAP_SYS_ADMIN" in found.rows["uprobe"]["remedy"]
     assert found.status == int(any(row["state"] == "no" for row in found.probes.values()))
     assert found.state("bpf_statistics") == "no"
+
+
+@pytest.mark.parametrize(("calls", "named"), [
+    ((BPF,), "bpf()"), ((PERF_EVENT_OPEN,), "perf_event_open()"),
+    ((BPF, PERF_EVENT_OPEN), "bpf() and perf_event_open()"),
+])  # fmt: skip
+def test_a_filter_of_system_calls_is_told_from_a_privilege_that_lacks(needs_bpf, calls, named):
+    """As a container has it whose runtime asks for CAP_SYS_ADMIN."""
+    needs_filters()
+    found = report(*without("sys_admin"), preexec_fn=forbidding(*calls))
+    assert (found.status, found.state("seccomp")) == (1, "no")
+    assert found.rows["seccomp"]["reason"] == f"a filter of system calls refuses {named}"
+    assert found.state("cap_bpf") == found.state("cap_perfmon") == "yes"
+    refused = ["ring_buffer", "raw_tracepoint"] if BPF in calls else ["cpu_clock"]
+    for row in (found.probes["oncpu"], *map(found.rows.get, refused)):
+        assert row["state"] == "no"
+        assert "seccomp=unconfined" in row["remedy"] and "CAP_" not in row["remedy"]
+
+
+def test_a_filter_that_lets_pass_what_is_needed_is_none(needs_bpf):
+    needs_filters()
+    found = report(preexec_fn=forbidding(SWAPON))
+    assert found.rows["seccomp"]["reason"] == "a filter of system calls lets bpf() and perf_event_open() pass"
+    assert report().state("seccomp") == "yes"
+
+
+@pytest.mark.parametrize("missing", ["bpf", "perfmon"])
+def test_of_a_filter_and_a_capability_the_capability_comes_first(needs_bpf, missing):
+    """For filters of runtimes go by it."""
+    needs_filters()
+    found = report(*without(missing, "sys_admin"), preexec_fn=forbidding(BPF, PERF_EVENT_OPEN))
+    assert found.state("seccomp") != "yes"
+    assert found.probes["oncpu"]["remedy"] == f"add CAP_{missing.upper()}"
 
 
 def test_without_sys_ptrace_other_processes_are_closed(needs_bpf, stranger):

@@ -1,17 +1,16 @@
 """Several probes at once: each begins and ends by itself, for the processes that it is for."""
 import contextlib
-import ctypes
+import errno
 import json
-import platform
 import re
-import struct
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from helpers import BIN, HZ, SAN, Daemon, lost, program, same_time, wait_for
+from helpers import BIN, HZ, Daemon, lost, program, same_time, wait_for
+from seccomp import PERF_EVENT_OPEN, forbidding, needs_filters
 
 BOTH = ("oncpu", "offcpu")
 REST = ("main", "rest")
@@ -200,37 +199,15 @@ def test_on_cpu_on_demand_beside_off_cpu_leaves_its_links(profiler, shifts):
 
 # ---- a probe that can't run ----
 
-SECCOMP_FILTER = 2
-PERF_EVENT_OPEN = 298  # x86-64
-DENY = 0x00050000 | 13  # SECCOMP_RET_ERRNO, EACCES
-
-
-def forbid_perf_events():
-    """In the child: perf_event_open() fails from now on, which only the CPUs' clocks need."""
-    code = [
-        (0x20, 0, 0, 0),  # A = the system call's number
-        (0x15, 0, 1, PERF_EVENT_OPEN),
-        (0x06, 0, 0, DENY),
-        (0x06, 0, 0, 0x7FFF0000),
-    ]
-    words = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
-    fprog = struct.pack("HxxxxxxP", len(code), ctypes.addressof(words))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-    assert libc.prctl(22, SECCOMP_FILTER, fprog, 0, 0) == 0  # PR_SET_SECCOMP
-
 
 @pytest.fixture
 def without_clocks(work, needs_bpf, monkeypatch):
     """A daemon on a machine that has no CPU clock events."""
-    if platform.machine() != "x86_64":
-        pytest.skip("the filter is for x86-64")
-    if SAN:
-        pytest.skip("the sanitizers need what is forbidden here")
+    needs_filters()
     started = Daemon(work)
     popen = subprocess.Popen
     monkeypatch.setattr(
-        subprocess, "Popen", lambda *a, **k: popen(*a, **k, preexec_fn=forbid_perf_events)
+        subprocess, "Popen", lambda *a, **k: popen(*a, **k, preexec_fn=forbidding(PERF_EVENT_OPEN, error=errno.EACCES))
     )
     started.start()
     monkeypatch.undo()
@@ -243,7 +220,7 @@ def test_a_probe_that_can_not_run_is_unsupported_beside_one_that_runs(without_cl
     shifts(2000)
     daemon.put_ok(daemon.wanting("^shifts$", probes=BOTH))
     wait_states(daemon, oncpu="unsupported", offcpu="running")
-    assert "perf_event_paranoid" in daemon.probe("oncpu")["reason"]
+    assert "(seccomp) refuses perf_event_open()" in daemon.probe("oncpu")["reason"]
     assert daemon.probe("offcpu")["reason"] == ""
     wait_for(lambda: daemon.folded("offcpu").total(*REST) > 0)
     assert daemon.get("/flamegraph/oncpu.folded").status == 404
