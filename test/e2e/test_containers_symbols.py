@@ -11,6 +11,7 @@ import java_jfr
 from allocating import Views, let, profile_allocations, wait_probed
 from helpers import HZ, program, wait_for
 from javas import javas, need_classes
+from placed import assert_placed
 from podman import Inside
 from test_java_jfr_daemon import is_recorded
 from test_python_frames import STACKS, names
@@ -280,7 +281,9 @@ def test_java_by_an_agent_whose_files_lie_in_the_containers_tmp(profiler, podman
     container = start_vm(podman, java, *options)
     pid, folder = container.pid, container.root / f"tmp/java-data-{container.inner_pid}"
     burning(container, 1)
-    profiler.profile("^java$", pids=[pid], frequency=HZ, max_overhead=0, java_source=source, multi_instance=1, native_stack=0)
+    probes = ("oncpu", "mem") if source == "jfr" and not options else ("oncpu",)
+    profiler.profile("^java$", pids=[pid], probes=probes, frequency=HZ, max_overhead=0, java_source=source,
+                     multi_instance=1, native_stack=0)  # fmt: skip
     field, wanted = ("java_agent", "attached") if source == "agent" else ("java_source", "jfr")
 
     def told():
@@ -295,6 +298,8 @@ def test_java_by_an_agent_whose_files_lie_in_the_containers_tmp(profiler, podman
         return sum(s.value for s in stacks if any(f.startswith("truth.Attached.lateTurn") for f in s.frames)) >= 30
 
     wait_for(named, 30, 1, why=lambda: [(s.value, s.frames) for s in profiler.folded(pid=pid).stacks][:5])
+    for probe in () if options else probes:
+        assert_placed(profiler, {pid: (None, container.name, container.inner_pid)}, probe)
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: not folder.exists(), 20, why=lambda: list(folder.iterdir()))
     assert container.running
