@@ -74,7 +74,7 @@ static bool look(const struct state_root *root, const struct container_place *pl
 {
 	if (place->outer[0]) {
 		struct container_place outer = {.user = place->user};
-		struct container_names ignored = {0};
+		struct container_names ignored = {.pod_known = names->pod_known};
 
 		/* A runtime that knows the outer one doesn't know what is inside: that has names
 		 * of another's, or was made up by the outer one. */
@@ -85,15 +85,33 @@ static bool look(const struct state_root *root, const struct container_place *pl
 	return place->user ? ask_user(root, place, names) : ask(root, place, names);
 }
 
-int container_names_read(struct container **ret, const char *root,
-			 const struct container_place *place)
+static int find(struct container **ret, const char *root, const struct container_place *place,
+		struct container_names *names)
 {
 	_cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct container_names names = {0};
 	struct container_place whole = *place;
 
 	if (fd >= 0 && state_is_id(place->id) &&
-	    look(&(struct state_root){.fd = fd, .host_fd = fd}, place, &names) && !whole.pod_uid[0])
-		memcpy(whole.pod_uid, names.pod_uid, sizeof(whole.pod_uid));
-	return container_new(ret, &whole, names.name, names.pod, names.pod_namespace, names.image);
+	    look(&(struct state_root){.fd = fd, .host_fd = fd}, place, names) && !whole.pod_uid[0])
+		memcpy(whole.pod_uid, names->pod_uid, sizeof(whole.pod_uid));
+	return container_new(ret, &whole, names->name, names->pod, names->pod_namespace,
+			     names->image);
+}
+
+int container_names_read(struct container **ret, const char *root,
+			 const struct container_place *place)
+{
+	struct container_names names = {0};
+
+	return find(ret, root, place, &names);
+}
+
+int container_names_again(struct container **ret, const char *root, const struct container *known)
+{
+	struct container_names names = {.pod_known = true};
+
+	snprintf(names.pod, sizeof(names.pod), "%s", known->pod);
+	snprintf(names.pod_namespace, sizeof(names.pod_namespace), "%s", known->pod_namespace);
+	snprintf(names.image, sizeof(names.image), "%s", known->image);
+	return find(ret, root, &known->place, &names);
 }

@@ -13,3 +13,7 @@
  * the names that were found, perhaps none. -ENOMEM */
 int container_names_read(struct container **ret, const char *root,
 			 const struct container_place *place);
+
+/* The same once more of one that has a name, for it may have been given another. Its pod keeps its
+ * name, and no socket is asked. Without a name: its runtime tells none any more. -ENOMEM */
+int container_names_again(struct container **ret, const char *root, const struct container *known);

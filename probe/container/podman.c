@@ -57,6 +57,7 @@ bool podman_names(const struct state_root *root, const struct container_place *p
 	    !read_lists(root, storage.run, place->id, names))
 		return false;
 	memcpy(names->pod_uid, place->pod_uid, sizeof(names->pod_uid));
-	podman_pod_read(root, &storage, place->id, names->pod_uid, names->pod);
+	if (!names->pod_known)
+		podman_pod_read(root, &storage, place->id, names->pod_uid, names->pod);
 	return true;
 }

@@ -32,6 +32,7 @@ struct container_names {
 	char pod_namespace[CONTAINER_NAME_MAX];
 	char image[CONTAINER_IMAGE_MAX];
 	char pod_uid[CONTAINER_ID_BYTES];
+	bool pod_known; /* its name is there, and isn't looked for */
 };
 
 /* A folder as a root of its own; as state_open() else. O_PATH. */

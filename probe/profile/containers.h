@@ -38,9 +38,13 @@ void containers_free(struct containers *containers);
 /* Where the host's root is seen; "/" until then. -ENOMEM */
 int containers_set_root(struct containers *containers, const char *root);
 
+/* From now on names that are known are read again each `every_ns`, for containers are renamed;
+ * more seldom where that would take more than a 500th of a CPU. 0: they aren't. */
+void containers_keep_fresh(struct containers *containers, uint64_t every_ns);
+
 /* Calls evicted(arg, key) when cgroups are forgotten, and named(…) when all is known of a container
  * that will be: `before` is what groups' container was until now; `late`: group_is_named() said yes
- * before, there are names after all. */
+ * before, there are names after all, or others. */
 struct containers_events {
 	void (*evicted)(void *arg, const struct cgroup_key *key);
 	void (*named)(void *arg, const struct container *before, struct container *now, bool late);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What containers are called: read once, by one job at a time. A container that has just begun may
- * not be in its runtime's state yet, or by half: it is asked for again, more and more seldom.
+ * What containers are called: read by one job at a time. A container that has just begun may
+ * not be in its runtime's state yet, or by half: it is asked for again, more and more seldom. One
+ * that has a name may be renamed: it is looked at again as long as its runtime knows it.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,6 +19,11 @@
 /* Before it is tried again where no thread was left. */
 #define BUSY_NS (10 * NS_PER_S)
 
+/* Reading names again takes at most a 500th of a CPU's time. */
+#define AGAIN_SHARE 500
+/* So often in a row there was no name: its container is gone. */
+#define MISSED_MAX 3
+
 /* When it is tried again. From SOON tries on who waits for it is told that there is nothing. */
 #define SOON 4
 static const uint64_t delays_ns[] = {50 * NS_PER_MS, 200 * NS_PER_MS, 750 * NS_PER_MS, 4 * NS_PER_S,
@@ -29,7 +35,9 @@ struct asking {
 	struct place_key key;
 	struct container_place place;
 	char *root;
+	struct container *known; /* NULL: it is read for the first time */
 	struct container *answer;
+	uint64_t took_ns;
 	atomic_bool began;
 };
 
@@ -37,14 +45,21 @@ static void run(struct job *job)
 {
 	struct asking *asking = (struct asking *)job;
 
+	uint64_t began_ns = loop_now_ns();
+
 	asking->began = true;
-	container_names_read(&asking->answer, asking->root, &asking->place);
+	if (asking->known)
+		container_names_again(&asking->answer, asking->root, asking->known);
+	else
+		container_names_read(&asking->answer, asking->root, &asking->place);
+	asking->took_ns = loop_now_ns() - began_ns;
 }
 
 static void free_asking(struct job *job)
 {
 	struct asking *asking = (struct asking *)job;
 
+	container_unref(asking->known);
 	container_unref(asking->answer);
 	free(asking->root);
 	free(asking);
@@ -79,6 +94,25 @@ static bool is_same(const struct container *a, const struct container *b)
 	       strcmp(a->place.pod_uid, b->place.pod_uid) == 0;
 }
 
+static void look_again(struct known_container *known)
+{
+	known->over = false;
+	known->again = true;
+	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
+}
+
+/* The same of one that has a name: that one stays until there is another. */
+static void take_again(struct known_container *known, struct container *answer)
+{
+	bool has_name = answer && answer->name[0];
+
+	known->missed = has_name ? 0 : known->missed + 1;
+	known->over = known->missed >= MISSED_MAX;
+	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
+	if (has_name && !is_same(known->container, answer))
+		tell(known, answer, true);
+}
+
 /* What was read of it; NULL: there was no memory. */
 static void take(struct known_container *known, struct container *answer)
 {
@@ -91,6 +125,8 @@ static void take(struct known_container *known, struct container *answer)
 	known->named = was_named || complete || tries >= SOON;
 	if (!known->over)
 		known->next_ns = loop_now_ns() + delays_ns[tries - 1];
+	else if (answer && answer->name[0])
+		look_again(known);
 	stats->unnamed += known->named && !was_named && !(answer && has_names(answer));
 	if (!answer)
 		answer = known->container;
@@ -145,12 +181,18 @@ static void done(struct job *job, bool finished)
 	struct known_container **slot = map_get(containers->known, &asking->key);
 
 	containers->asking = false;
+	if (finished && asking->known)
+		containers->again_from_ns = loop_now_ns() + AGAIN_SHARE * asking->took_ns;
 	if (slot) {
 		struct known_container *known = *slot;
 
 		known->groups++; /* who is told may have had the last one */
-		if (finished)
+		if (finished && asking->known && known->again)
+			take_again(known, asking->answer);
+		else if (finished && !asking->known)
 			take(known, asking->answer);
+		else if (finished) /* it was forgotten meanwhile, and has begun again */
+			known->next_ns = 0;
 		else if (asking->began)
 			give_up(known);
 		else
@@ -172,11 +214,12 @@ static void ask(struct containers *containers, struct known_container *known)
 	asking->containers = containers;
 	asking->key = known->key;
 	asking->place = known->container->place;
+	asking->known = known->again ? container_ref(known->container) : NULL;
 	/* What its runtime told of its pod is no part of the place. */
 	memcpy(asking->place.pod_uid, known->key.pod_uid, sizeof(asking->place.pod_uid));
 	asking->root = strdup(containers->root);
 	if (!asking->root) {
-		free(asking);
+		free_asking(&asking->job);
 		return;
 	}
 	containers->asking = true;
@@ -195,10 +238,13 @@ static struct known_container *find_due(const struct containers *containers, uin
 	map_each (containers->known, pos, key, slot) {
 		struct known_container *known = *slot;
 
-		if (!known->wanted || known->over)
+		if (!known->wanted || known->over || (known->again && !containers->fresh_ns))
 			continue;
-		if (known->next_ns > now_ns)
-			*next_ns = known->next_ns < *next_ns ? known->next_ns : *next_ns;
+		uint64_t due_ns = known->next_ns;
+		if (known->again && due_ns < containers->again_from_ns)
+			due_ns = containers->again_from_ns;
+		if (due_ns > now_ns)
+			*next_ns = due_ns < *next_ns ? due_ns : *next_ns;
 		else if (!first || known->tries < first->tries)
 			first = known;
 	}
@@ -232,5 +278,11 @@ void containers_ask(struct containers *containers, const struct group *group)
 	if (!known || known->wanted)
 		return;
 	known->wanted = true;
+	containers_ask_next(containers);
+}
+
+void containers_keep_fresh(struct containers *containers, uint64_t every_ns)
+{
+	containers->fresh_ns = every_ns;
 	containers_ask_next(containers);
 }

@@ -24,6 +24,8 @@ struct known_container {
 	bool wanted;	  /* somebody asks for its names */
 	bool named;	  /* they are known, or won't be soon */
 	bool over;	  /* they aren't read any more */
+	bool again;	  /* there are names, which are read again from time to time */
+	unsigned missed;  /* that there was none then, in a row */
 	unsigned tries;	  /* of reading them */
 	uint64_t next_ns; /* the next one */
 };
@@ -45,7 +47,9 @@ struct containers {
 	struct map *known;  /* struct place_key -> struct known_container * */
 	uint64_t clock;	    /* of uses */
 	struct loop_timer next;
-	bool asking; /* a job reads names */
+	bool asking;		/* a job reads names */
+	uint64_t fresh_ns;	/* names are read again after so long; 0: they aren't */
+	uint64_t again_from_ns; /* not before, whichever it is */
 	struct hung_state hung[HUNG_STATES];
 	unsigned hung_next;
 	struct containers_stats stats;

@@ -63,6 +63,7 @@ struct naming {
 	struct targets *targets;
 	const struct container *before;
 	struct container *now;
+	bool late; /* it was decided on before */
 };
 
 /* It was sampled until now, for what its container's names might say. */
@@ -92,12 +93,14 @@ static void rename_one(void *arg, struct target *target)
 	}
 	if (target->unnamed)
 		decide_on_names(naming->targets, target);
+	else if (naming->late && naming->targets->by_group && target->alive)
+		target_reconsider(naming->targets, target);
 }
 
 void targets_on_named(void *arg, const struct container *before, struct container *now, bool late)
 {
 	struct targets *targets = arg;
-	struct naming naming = {targets, before, now};
+	struct naming naming = {targets, before, now, late};
 
 	target_table_each_ever(targets->table, rename_one, &naming);
 	targets_end_awaiting(targets, now);

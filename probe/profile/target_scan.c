@@ -8,6 +8,8 @@
 #include "proc/proc.h"
 #include "profile/target_state.h"
 
+/* Containers are renamed seldom. */
+#define NAMES_FRESH_NS (15 * NS_PER_S)
 /* Targets whose end was not told are looked for no more often than this. */
 #define CHECK_EVERY_NS (20 * NS_PER_S)
 /* So many processes that are chosen at once wait for their tables before they are sampled; the
@@ -49,6 +51,11 @@ static void scan_known(struct targets *targets, struct target *known)
 	known->probes = probes;
 	known->subscribers = subscribers;
 	target_deselect(targets, known);
+}
+
+void target_reconsider(struct targets *targets, struct target *target)
+{
+	scan_known(targets, target);
 }
 
 /* By what is cheap to know: most processes of a host are of no interest. */
@@ -231,6 +238,7 @@ int targets_select(struct targets *targets, const struct selection *selection)
 	targets->scanning = true;
 	targets->armed = 0;
 	targets->by_group = has_containers(selection);
+	containers_keep_fresh(targets->containers, wanted ? NAMES_FRESH_NS : 0);
 	tracer_by_group(targets->tracer, targets->by_group);
 	tracer_follow_new(targets->tracer, true, target_wanted_early(wanted));
 	tracer_read_life(targets->tracer);

@@ -168,6 +168,9 @@ void target_match_group(const struct targets *targets, const struct target *targ
 void target_judge_group(struct targets *targets, const struct cgroup_key *key,
 			const struct target *target);
 
+/* What decides on it has changed (target_scan.c). */
+void target_reconsider(struct targets *targets, struct target *target);
+
 /* Names came after all that decide: who is wanted is to be looked for anew. */
 void targets_rejudge(struct targets *targets);
 

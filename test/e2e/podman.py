@@ -353,6 +353,10 @@ class Container:
     def kill(self, signal="KILL"):
         self.podman.call("kill", "-s", signal, self.name)
 
+    def rename(self, name):
+        self.podman.call("rename", self.name, name)
+        self.name = name
+
     def remove(self):
         self.podman.call("rm", "-f", "-t", "0", self.name)
 

@@ -1,4 +1,5 @@
-"""What goes wrong while containers are looked for: nothing is left to search with, a runtime's state hangs."""
+"""What changes or goes wrong while containers are looked for: one is renamed, nothing is left to search with, a
+runtime's state hangs."""
 import http.client
 import json
 import os
@@ -49,6 +50,20 @@ def in_a_group(path, *argv):
         for level in reversed(levels[1:]):
             wait_for(lambda level=level: not (level / "cgroup.procs").read_text())
             level.rmdir()
+
+
+def test_one_that_is_renamed_goes_by_its_new_name(profiler, podman):
+    """Within 15 s; by the old one nothing is chosen any more."""
+    moved, other = (podman.run("c", "/opt/c_spin", 600) for _ in range(2))
+    old, new = moved.name, podman.name("renamed")
+    choose(profiler, container_name=[old, f"/^{other.name}$/"])
+    wait_chosen(profiler, moved, other)
+    moved.rename(new)
+    wait_for(lambda: set(profiler.processes()) == {other.pid}, 25, 0.2)
+    assert profiler.folded(pid=moved.pid).containers() == {(None, new)}  # all that was sampled of it
+    choose(profiler, container_name=[new])
+    wait_chosen(profiler, moved)
+    assert told_of(profiler, moved.pid)[0] == new
 
 
 # A search that fails
@@ -132,7 +147,7 @@ def test_a_state_that_hangs_costs_its_own_names_alone(profiler, podman, one, wor
                      why=lambda: (wanted, profiler.processes()))  # fmt: skip
             wait_sampled(profiler, *wanted)
             status = wait_for(lambda: (told := profiler.config()["status"]["containers"])["given_up"] and told, 15)
-            assert (status["given_up"], status["unnamed"]) == (1, 2)  # the other one isn't waited for, too
+            assert status["given_up"] == 1 and status["unnamed"] >= 2  # the other one isn't waited for, too
             assert told_of(profiler, one.pid) == ("", "", one.id, "")
             assert told_of(profiler, beside)[:3] == ("beside", "", DOCKERS)
             profile = profiler.folded()

@@ -172,6 +172,58 @@ static void a_container_without_state_keeps_its_id_until_there_is_one(void **sta
 	bench_done(&bench);
 }
 
+#define RENAMED "{\"ID\":\"" ID "\",\"Name\":\"/other\",\"Config\":{\"Image\":\"nginx\"}}"
+
+static void a_container_that_is_renamed_has_its_new_name(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_make(&bench);
+	put_state(&bench, STATE);
+	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
+	struct group *group = containers_find(bench.containers, &key);
+	containers_ask(bench.containers, group);
+	run_until_named(&bench, 1);
+	put_state(&bench, RENAMED);
+	run_for(&bench, 100); /* nobody wants to know */
+	assert_int_equal(bench.named, 1);
+	containers_keep_fresh(bench.containers, 20 * NS_PER_MS);
+	run_until_named(&bench, 2);
+	assert_int_equal(bench.late, 1);
+	assert_string_equal(group_container(group)->name, "other");
+	assert_string_equal(group_container(group)->image, "nginx");
+	run_for(&bench, 100); /* it is the same, and nobody is told */
+	assert_int_equal(bench.named, 2);
+	put_state(&bench, "{\"ID\":\"" ID "\",\"Na"); /* half written */
+	run_for(&bench, 30);
+	put_state(&bench, STATE);
+	run_until_named(&bench, 3);
+	assert_string_equal(bench.name, "web");
+	bench_done(&bench);
+}
+
+static void a_container_that_is_gone_keeps_its_name_and_is_looked_for_no_more(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_make(&bench);
+	put_state(&bench, STATE);
+	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
+	struct group *group = containers_find(bench.containers, &key);
+	containers_keep_fresh(bench.containers, 10 * NS_PER_MS);
+	containers_ask(bench.containers, group);
+	run_until_named(&bench, 1);
+	unlinkat(bench.folder.fd, FOLDER "/config.v2.json", 0);
+	run_for(&bench, 300);
+	put_state(&bench, RENAMED);
+	run_for(&bench, 100);
+	assert_int_equal(bench.named, 1);
+	assert_string_equal(group_container(group)->name, "web");
+	bench_done(&bench);
+}
+
 static void who_wasnt_asked_for_longest_goes_unless_somebody_has_it(void **state)
 {
 	struct containers_stats stats;
@@ -270,6 +322,8 @@ int main(void)
 		cmocka_unit_test(cgroups_lead_to_one_container_with_its_names),
 		cmocka_unit_test(state_that_is_half_written_is_read_again),
 		cmocka_unit_test(a_container_without_state_keeps_its_id_until_there_is_one),
+		cmocka_unit_test(a_container_that_is_renamed_has_its_new_name),
+		cmocka_unit_test(a_container_that_is_gone_keeps_its_name_and_is_looked_for_no_more),
 		cmocka_unit_test(who_wasnt_asked_for_longest_goes_unless_somebody_has_it),
 		cmocka_unit_test(a_container_that_begins_again_and_again_takes_no_room_for_ever),
 		cmocka_unit_test(what_finds_no_room_is_counted),

@@ -206,6 +206,26 @@ static void a_socket_that_nobody_listens_at_tells_nothing(void **state)
 	scene_is(read, "web", "", "", "");
 }
 
+/* Who would be started by that, each time. */
+static void a_name_that_is_read_again_asks_nobody_for_the_pods(void **state)
+{
+	struct server server = {.answer = "HTTP/1.1 500 No\r\n\r\n"};
+	_cleanup_folder_ struct folder root;
+	_cleanup_container_ struct container *known = NULL, *now = NULL;
+	struct container_place place = scene_place(CONTAINER_PODMAN, A, POD);
+
+	(void)state;
+	folder_make(&root);
+	scene_put(&root, CONTAINERS, LIST);
+	server_start(&server, &root);
+	assert_int_equal(container_new(&known, &place, "before", "pod", NULL, "an/image:1"), 0);
+	assert_int_equal(container_names_again(&now, root.path, known), 0);
+	scene_is(now, "web", "pod", "", "an/image:1");
+	assert_string_equal(now->place.pod_uid, POD);
+	assert_string_equal(server.asked, "");
+	server_stop(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +235,7 @@ int main(void)
 		cmocka_unit_test(an_answer_without_end_is_given_up),
 		cmocka_unit_test(what_lies_at_the_sockets_place_may_be_no_socket),
 		cmocka_unit_test(a_socket_that_nobody_listens_at_tells_nothing),
+		cmocka_unit_test(a_name_that_is_read_again_asks_nobody_for_the_pods),
 	};
 
 	if (!libcurl_load()) {
