@@ -68,6 +68,7 @@ def test_made_code_has_the_name_that_its_process_tells(profiler, start, perf_map
     perf_map(target.pid, "LazyCompile:*work /app/server.js:1:2")
     profiler.profile(pids=[target.pid], frequency=HZ)
     assert leaf_frames(profiler, target.pid) == {"LazyCompile:*work /app/server.js:1:2_[j]"}
+    assert lost(profiler) == set()
 
 
 def test_what_is_told_later_counts_from_then_on(profiler, start, perf_map):
@@ -92,12 +93,22 @@ def test_of_two_names_in_a_window_none_is_guessed_and_then_the_newer_one_holds(p
     assert any(NAMELESS in frames for frames in seen) and seen[-1] == {"newer_[j]"}, seen
 
 
-@pytest.mark.parametrize("how", ["another user's", "a link", "a FIFO", "a folder"])
-def test_what_is_not_the_processes_own_file_is_not_read(profiler, start, perf_map, work, how):
+def lost(profiler):
+    """Why addresses have no names; GET and /metrics agree on it."""
+    told = profiler.config()["status"]["perf_maps_lost"]
+    found = re.findall(r'^stackprobe_perf_maps_lost_total\{cause="(\w+)"\} (\d+)$', profiler.get("/metrics").text, re.M)
+    assert {cause: int(count) for cause, count in found} == told
+    return {cause for cause, count in told.items() if count}
+
+
+@pytest.mark.parametrize("how", ["another user's", "a link", "a FIFO", "a folder", "too large"])
+def test_what_is_not_the_processes_own_file_is_not_read_and_counted(profiler, start, perf_map, work, how):
     target = start("jit", "leaf", 60)
     path = perf_map(target.pid, "foreign")
     if how == "another user's":
         os.chown(path, 31337, 31337)
+    elif how == "too large":
+        os.truncate(path, 257 << 20)
     else:
         path.rename(work / "elsewhere")
     if how == "a link":
@@ -108,6 +119,7 @@ def test_what_is_not_the_processes_own_file_is_not_read(profiler, start, perf_ma
         path.mkdir()
     profiler.profile(pids=[target.pid], frequency=HZ)
     assert leaf_frames(profiler, target.pid) == {NAMELESS}
+    assert lost(profiler) == {"too_large" if how == "too large" else "foreign"}
     if how == "a folder":
         path.rmdir()
 

@@ -253,7 +253,57 @@ static void all_maps_share_a_bound_of_memory(void **state)
 	assert_string_equal(named(scene), "work"); /* it was given back */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)    cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+#define PROCESSES_MAX 4096    /* as doc/formats.md has it */
+#define NOBODY	      4194305 /* more than any pid */
+
+/* Many others are met, and (`asked`) their addresses asked. */
+static void fill(struct scene *scene, bool asked)
+{
+	for (int i = 0; i < PROCESSES_MAX; i++) {
+		struct perfmap_process other = {NOBODY + i, 1, 1};
+
+		if (!asked) {
+			perfmap_meet(scene->files, &other);
+			continue;
+		}
+		struct perfmap *map = perfmap_of(scene->files, &other);
+		assert_non_null(map);
+		perfmap_ask(scene->files, map, ADDRESS);
+	}
+}
+
+static void beyond_their_number_processes_are_counted_and_the_next_ones_served(void **state)
+{
+	struct scene *scene = *state;
+	struct perfmap_process more = {NOBODY - 1, 1, 1};
+
+	put(scene->path, "1000 20 mine\n");
+	symbol_files_begin(scene->files);
+	fill(scene, true);
+	for (int i = 0; i < 3; i++) {
+		assert_null(perfmap_of(scene->files, i ? &scene->process : &more));
+		perfmap_ask(scene->files, NULL, ADDRESS);
+		perfmap_meet(scene->files, &scene->process);
+	}
+	assert_int_equal(lost(scene, PERFMAP_LOST_NO_ROOM), 3);
+	symbol_files_read(scene->files, stop, scene);
+	assert_int_equal(loop_run(scene->loop), 0);
+	symbol_files_trim(scene->files, 1);
+	assert_string_equal(named(scene), "mine"); /* the others have ended */
+	assert_int_equal(lost(scene, PERFMAP_LOST_NO_ROOM), 3);
+}
+
+static void who_is_asked_has_room_before_those_that_were_only_met(void **state)
+{
+	struct scene *scene = *state;
+
+	put(scene->path, "1000 20 mine\n");
+	fill(scene, false);
+	assert_string_equal(named(scene), "mine");
+	assert_int_equal(lost(scene, PERFMAP_LOST_NO_ROOM), 0);
+}
 
 int main(void)
 {
@@ -267,6 +317,8 @@ int main(void)
 		TEST(a_fifo_is_never_opened),
 		TEST(beyond_its_room_addresses_are_counted),
 		TEST(all_maps_share_a_bound_of_memory),
+		TEST(beyond_their_number_processes_are_counted_and_the_next_ones_served),
+		TEST(who_is_asked_has_room_before_those_that_were_only_met),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
