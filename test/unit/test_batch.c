@@ -8,12 +8,13 @@
 #include "buf_text.h"
 #include "container/container.h"
 #include "output/output.h"
-#include "profile/batch.h"
+#include "profile/batch_state.h"
 #include "profile/by_container.h"
 #include "profile/codes_python.h"
 #include "profile/codes_state.h"
 #include "profile/interpreter.h"
 #include "profile/space.h"
+#include "symbol/perfmap_state.h"
 #include "symbol/pycode_state.h"
 
 #define LIBPYTHON 0x10000 /* its loop: the first 256 bytes */
@@ -294,6 +295,35 @@ static void a_batch_has_the_container_that_was_known_when_it_was_made(void **sta
 	profile_unref(sorted);
 }
 
+static size_t asked_of(pid_t pid)
+{
+	struct perfmap_process process = {.pid = pid};
+
+	return perfmap_of(test.files, &process)->answers.count;
+}
+
+/* Frames of one place share a spot, which is named once; made code is asked for once in each
+ * process. */
+static void a_place_of_many_frames_is_one_spot(void **state)
+{
+	(void)state;
+	ADD(TRUNCATED_NOT, PYTHON_NONE, C, C, OWN);
+	assert_int_equal(test.batch->spots_count, 2);
+	ADD(TRUNCATED_NOT, PYTHON_NONE, OWN, C);
+	assert_int_equal(test.batch->spots_count, 2);
+	ADD(TRUNCATED_NOT, PYTHON_NONE, NATIVE(MADE), C, NATIVE(MADE), NATIVE(MADE + 8));
+	assert_int_equal(test.batch->spots_count, 4);
+	ADD(TRUNCATED_NOT, PYTHON_NONE, NATIVE(MADE), C, C, C, C);
+	assert_int_equal(test.batch->spots_count, 4);
+	assert_int_equal(asked_of(7), 2);
+	test.target.pid = 8; /* its code at that address is its own */
+	ADD(TRUNCATED_NOT, PYTHON_NONE, C, NATIVE(MADE), NATIVE(MADE), C, OWN, C);
+	assert_int_equal(test.batch->spots_count, 5);
+	assert_int_equal(asked_of(7), 2);
+	assert_int_equal(asked_of(8), 1);
+	test.target.pid = 7;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -308,6 +338,7 @@ int main(void)
 		TEST(what_lies_nowhere_ends_the_native_frames_only),
 		TEST(a_python_chain_that_is_cut_is_truncated),
 		TEST(odd_words_are_no_frames),
+		TEST(a_place_of_many_frames_is_one_spot),
 		TEST(a_batch_has_the_container_that_was_known_when_it_was_made),
 	};
 
