@@ -74,7 +74,7 @@ static void ask(struct census *census, pid_t pid, struct cgroups *cgroups)
 		r = cgroups_read(pid, cgroups);
 	if (is_shortage(r))
 		census->incomplete = true;
-	if (r < 0 || !is_wanted(census, cgroups))
+	if (r != 0 || !is_wanted(census, cgroups))
 		return;
 	*resident = (struct resident){
 		.pid = pid,
