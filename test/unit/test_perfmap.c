@@ -70,6 +70,7 @@ static int tear_down(void **state)
 	kill(scene->process.pid, SIGKILL);
 	waitpid(scene->process.pid, NULL, 0);
 	worker_stop(scene->worker);
+	loop_flush(scene->loop);
 	symbol_files_free(scene->files);
 	worker_free(scene->worker);
 	loop_free(scene->loop);
