@@ -164,6 +164,8 @@ static __always_inline void came(struct task_struct *task, struct thread_record 
 
 	if (of_hists)
 		enter_hists(task, record, came_ns);
+	else if (!is_seen(record->left_ns) && !is_seen(record->came_ns))
+		record->of_hists = 0; /* it was, as long as others were chosen */
 	if (record->weight)
 		wait_ends(task, record, came_ns);
 	end_wait(task, record, waits, came_ns);

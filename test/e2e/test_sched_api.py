@@ -5,6 +5,7 @@ import re
 import shutil
 import time
 import urllib.parse
+from pathlib import Path
 
 import pytest
 
@@ -186,7 +187,7 @@ def test_the_next_seconds_are_those_alone(profiler, start):
     target = start("spin", 60, cpu=0)
     sched = Sched(profiler)
     sched.run("runqlen")
-    time.sleep(1)
+    wait_for(lambda: sched.count("runqlen") > 0, why="it has begun")
     data = sched.json("runqlen", "?seconds=2")
     assert 1.9 < data["until"] - data["from"] < 4
     whole = sched.json("runqlen")
@@ -229,12 +230,17 @@ def test_another_grouping_begins_at_zero(profiler):
 
 
 def test_chosen_processes_instead_of_all_begin_at_zero_and_run_queues_go_on(profiler, start):
+    """What others do when they end isn't counted, though they began to sleep when all were."""
     target = start("spin", 60, cpu=0)
     sched = Sched(profiler)
     sched.run("cpudist", "runqlen", group_by="pid")
     wait_for(lambda: len(sched.groups("cpudist")) > 3)
+    others = [start(Path("/bin/sleep"), 1.5) for _ in range(3)]
+    wait_for(lambda: {other.pid for other in others} <= set(sched.groups("cpudist")), why="they are counted")
     lengths = sched.json("runqlen")
     assert sched.put({"snoopers": {"proc_id": [target.pid]}}).status == 200
+    for other in others:
+        other.finish()
     assert set(sched.groups("cpudist")) <= {target.pid}
     assert sched.json("runqlen")["from"] == lengths["from"]
     assert sched.count("runqlen") >= lengths["all"]["count"]
