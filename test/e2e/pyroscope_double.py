@@ -64,7 +64,7 @@ class Pyroscope(ReadBack):
         self.followed = self.unanswered = 0
         self.seen = set()
         self.lock = threading.Lock()
-        self.fault, self.faults = None, []
+        self.fault, self.coming, self.faults = None, [], []
         self.port = 0
         self.server = self.thread = None
 
@@ -109,9 +109,17 @@ class Pyroscope(ReadBack):
         self.fault = Fault(how, times, **options)
         self.faults.append(self.fault)
 
+    def misbehave_in_turn(self, *faults):
+        """Each of the next pushes gets one of these, as misbehave() takes them."""
+        self.behave()
+        self.coming = [Fault(times=1, **fault) for fault in faults]
+        self.faults += self.coming
+        self.fault = self.coming.pop(0)
+
     def behave(self):
         """What hangs ends as well."""
-        self.fault = None
+        with self.lock:
+            self.fault, self.coming = None, []
         for fault in self.faults:
             fault.over.set()
 
@@ -122,7 +130,7 @@ class Pyroscope(ReadBack):
             if fault and fault.times is not None:
                 fault.times -= 1
                 if not fault.times:
-                    self.fault = None
+                    self.fault = self.coming.pop(0) if self.coming else None
             return fault
 
     def count_unanswered(self, stored):

@@ -9,7 +9,7 @@ import pytest
 
 import java_jfr
 from allocating import Views, let, profile_allocations, wait_probed
-from helpers import HZ, program, wait_for
+from helpers import HZ, cpu_ns, program, wait_for
 from javas import javas, need_classes
 from placed import assert_placed
 from podman import Inside
@@ -33,14 +33,10 @@ def run(podman, name, *args, **how):
     return podman.run("c", f"/opt/{name}", *args, **how)
 
 
-def cpu_s(pid):
-    return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
-
-
 def burning(container, seconds=0.3, within=40):
     """Its pid, when it has burnt so long."""
     pid = container.pid
-    wait_for(lambda: cpu_s(pid) > seconds, within, why=f"it burns: {container.logs()}")
+    wait_for(lambda: cpu_ns(pid) > seconds * 1e9, within, why=f"it burns: {container.logs()}")
     return pid
 
 
@@ -211,7 +207,7 @@ def test_python_that_only_the_container_has(profiler, podman):
     container.copy_in(mkdir_with(podman.folder / "work", script), "/opt")
     container.start()
     pid = burning(container)
-    profiler.profile("^python3$", pids=[pid], frequency=HZ, thread_frame=0)
+    profiler.profile(pids=[pid], frequency=HZ, thread_frame=0)
     wait_for(lambda: profiler.folded(pid=pid).total() > 500, 20, 0.5)
     profile = profiler.folded(pid=pid)
     assert profiler.processes()[pid]["runtime"].startswith("python 3.")
@@ -259,7 +255,7 @@ def share(profile, *frames):
 def test_java_by_its_own_tables(profiler, podman, java):
     container = start_vm(podman, java)
     pid = burning(container, 1)
-    profiler.profile("^java$", pids=[pid], frequency=HZ)
+    profiler.profile(pids=[pid], frequency=HZ)
     wait_for(lambda: profiler.folded(pid=pid).total() > 300, 40, 0.5)
     profile = profiler.folded(pid=pid)
     assert profiler.processes()[pid]["runtime"].startswith("java")
@@ -274,16 +270,23 @@ def test_java_by_its_own_tables(profiler, podman, java):
     pytest.param(("--read-only", "--user", "1234:1234", "--cap-drop", "all"), id="read-only root, another user"),
     pytest.param(("--uidmap", "0:100000:5000", "--gidmap", "0:100000:5000"), id="user namespace"),
 ])  # fmt: skip
-@pytest.mark.parametrize("source", [
-    "agent", pytest.param("jfr", marks=pytest.mark.skipif(not attach_has_jfr(), reason="built without a JDK"))])
 @pytest.mark.parametrize("java", JAVAS[-1:])
-def test_java_by_an_agent_whose_files_lie_in_the_containers_tmp(profiler, podman, java, source, options):
+def test_java_by_an_agent_whose_files_lie_in_the_containers_tmp(profiler, podman, java, options):
+    """And by a recording, whose files lie there as well; one after the other."""
     container = start_vm(podman, java, *options)
-    pid, folder = container.pid, container.root / f"tmp/java-data-{container.inner_pid}"
+    folder = container.root / f"tmp/java-data-{container.inner_pid}"
     burning(container, 1)
-    probes = ("oncpu", "mem") if source == "jfr" and not options else ("oncpu",)
-    profiler.profile("^java$", pids=[pid], probes=probes, frequency=HZ, max_overhead=0, java_source=source,
-                     multi_instance=1, native_stack=0)  # fmt: skip
+    for source in ("agent", "jfr") if attach_has_jfr() else ("agent",):
+        probes = ("oncpu", "mem") if source == "jfr" and not options else ("oncpu",)
+        told_in(profiler, container, folder, source, probes)
+    assert container.running
+
+
+def told_in(profiler, container, folder, source, probes):
+    """Profiles it by that source, whose files lie in the folder until that ends."""
+    pid = container.pid
+    profiler.profile(pids=[pid], probes=probes, frequency=HZ, max_overhead=0, java_source=source, multi_instance=1,
+                     native_stack=0)  # fmt: skip
     field, wanted = ("java_agent", "attached") if source == "agent" else ("java_source", "jfr")
 
     def told():
@@ -298,8 +301,7 @@ def test_java_by_an_agent_whose_files_lie_in_the_containers_tmp(profiler, podman
         return sum(s.value for s in stacks if any(f.startswith("truth.Attached.lateTurn") for f in s.frames)) >= 30
 
     wait_for(named, 30, 1, why=lambda: [(s.value, s.frames) for s in profiler.folded(pid=pid).stacks][:5])
-    for probe in () if options else probes:
+    for probe in probes:
         assert_placed(profiler, {pid: (None, container.name, container.inner_pid)}, probe)
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: not folder.exists(), 20, why=lambda: list(folder.iterdir()))
-    assert container.running

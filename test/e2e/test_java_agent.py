@@ -57,7 +57,7 @@ def assert_named(daemon, vm):
     codes = vm.symbols().codes
     assert not any(c.before for c in codes if c.kind == java_symbols.CODE and c.name.name == "lateTurn")
     time.sleep(4)
-    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=6&pid={vm.pid}", timeout=40)
+    answer = daemon.get(f"/flamegraph/oncpu.folded?seconds=4&pid={vm.pid}", timeout=40)
     compiled = ("_[j]", "_[i]")
     stacks = [s for s in Profile(answer.text).of(vm.pid)
               if any("truth.Attached.lateTurns" in f and f.endswith(compiled) for f in s.frames)]  # fmt: skip

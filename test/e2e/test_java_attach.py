@@ -4,8 +4,10 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 import java_symbols
 from helpers import BIN, ROOT, wait_for
+from java_vm import Vm
 
 ATTACH = BIN.parent / "test/java/attach"
 BYTES = 10 << 20
@@ -64,6 +67,22 @@ def attaching():
     yield run
     for one in made:
         one.done()
+
+
+@pytest.fixture(scope="module")
+def neighbour():
+    """neighbour(java): a VM that stays, to see whether others are harmed by what one of them does."""
+    work, made = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp")), {}
+
+    def of(java):
+        if java not in made:
+            made[java] = Vm(java, work)
+        return made[java]
+
+    yield of
+    for one in made.values():
+        one.kill()
+    shutil.rmtree(work)
 
 
 def assert_attached(answer):
@@ -320,13 +339,13 @@ def lay(trap, path, outside):
 
 @pytest.mark.parametrize("trap", TRAPS)
 @pytest.mark.parametrize("name", ("java-data-{}", ".attach_pid{}", ".java_pid{}"))
-def test_what_the_target_laid_in_its_tmp(vm, attaching, work, name, trap):
+def test_what_the_target_laid_in_its_tmp(vm, neighbour, attaching, java, work, name, trap):
     """Nothing outside is written, nothing that was there is changed, and no time but its own is lost."""
     outside = work / "outside"
     outside.mkdir()
     (outside / "file").write_text("untouched")
     outside.chmod(0o777)
-    one, other = vm(), vm()
+    one, other = vm(), neighbour(java)
     path = one.tmp / name.format(one.inner)
     for part in (outside, outside / "file"):
         os.chown(part, NOBODY, NOBODY)
@@ -340,7 +359,7 @@ def test_what_the_target_laid_in_its_tmp(vm, attaching, work, name, trap):
         assert tree(outside) == before
         assert os.path.lexists(path) or trap == "folder" and answers[one.pid]["result"] == "done"
         left = [p for p in one.left() if p != path]
-        assert left == [], answers
+        assert left == other.left() == [], answers
         if trap == "folder" and name.startswith("java-data"):
             assert [p.name for p in path.iterdir()] == ["mine"]
     finally:

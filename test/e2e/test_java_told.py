@@ -16,7 +16,7 @@ from javas import WAITS, Leaves, javas
 from test_java_agent import go_when_told, wait_attached
 
 SETTLED = 10  # seconds, in which what is compiled late is compiled
-SAMPLED = 15
+SAMPLED = 6
 LONGEST = 60
 ENOUGH = 1500  # samples in compiled code
 RIGHT = 0.95

@@ -29,6 +29,16 @@ def test_it_hangs(server):
     assert ask(server).status == 200
 
 
+def test_each_push_gets_the_next_fault_and_then_none(server):
+    server.misbehave_in_turn({"how": "drop"}, {"how": "status", "status": 429}, {"how": "half", "stores": False})
+    lost(server)
+    assert ask(server).status == 429
+    lost(server)
+    assert [one.status for one in server.asked] == [0, 429, 200]
+    assert server.fault is None and ask(server).status == 200
+    assert len(server.stored) == 2, "the first and the last"
+
+
 def test_it_hangs_until_it_is_told_to_behave(server):
     server.misbehave("hang", times=1)
     telling = threading.Timer(0.2, server.behave)

@@ -1,13 +1,28 @@
 """What is refused, in which words; and that a refused PUT has changed nothing."""
 import json
+import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from helpers import stopped
+from helpers import Daemon, stopped
 
 LATER = "not available in this version"
 NAME = "Error occurs when parsing snooper proc_name"
 ID = "Error occurs when parsing snooper proc_id"
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """A daemon for all that is refused whatever was said before."""
+    work = Path(tempfile.mkdtemp(prefix="stackprobe-e2e-", dir="/tmp"))
+    started = Daemon(work)
+    try:
+        yield started.start()
+    finally:
+        started.done()
+        shutil.rmtree(work)
 
 
 def with_params(**params):
@@ -92,14 +107,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("body, message", REFUSED, ids=lambda value: str(value)[:60])
-def test_a_refused_put_says_why_and_changes_nothing(daemon, body, message):
-    daemon.put_ok(stopped("^kept$", svg_period=60))
-    before = daemon.settings()
-    answer = daemon.put(body if isinstance(body, bytes) else b"json=" + json.dumps(body).encode())
+def test_a_refused_put_says_why_and_changes_nothing(shared, body, message):
+    shared.put_ok(stopped("^kept$", svg_period=60))
+    before = shared.settings()
+    answer = shared.put(body if isinstance(body, bytes) else b"json=" + json.dumps(body).encode())
     assert answer.status == 400, answer.text
     assert answer.headers["Content-Type"].startswith("application/json")
     assert answer.message == message if message else answer.message
-    assert daemon.settings() == before
+    assert shared.settings() == before
 
 
 @pytest.mark.parametrize(
@@ -113,17 +128,17 @@ def test_a_refused_put_says_why_and_changes_nothing(daemon, body, message):
     ],
     ids=str,
 )
-def test_one_bad_part_takes_the_good_parts_back(daemon, bad):
-    daemon.put_ok(stopped("^kept$", svg_period=60))
-    before = daemon.settings()
+def test_one_bad_part_takes_the_good_parts_back(shared, bad):
+    shared.put_ok(stopped("^kept$", svg_period=60))
+    before = shared.settings()
     good = {
         "cmd": {"probe": ["oncpu", "offcpu"]},
         "snoopers": {"proc_id": [1]},
         "params": {"multi_instance": 1},
         "state": "stopped",
     }
-    assert daemon.put({**good, **bad}).status == 400
-    assert daemon.settings() == before
+    assert shared.put({**good, **bad}).status == 400
+    assert shared.settings() == before
 
 
 def test_nothing_is_kept_of_a_first_put_that_is_refused(daemon):
@@ -202,19 +217,19 @@ def test_jfr_is_refused_without_its_condition(daemon):
         ("pod", "web"),
     ],
 )
-def test_a_container_snooper_that_can_match_nothing_is_refused(daemon, snooper, value):
+def test_a_container_snooper_that_can_match_nothing_is_refused(shared, snooper, value):
     doc = stopped()
     doc["snoopers"][snooper] = []
-    daemon.put_ok(doc)
+    shared.put_ok(doc)
     doc["snoopers"][snooper] = [value]
-    answer = daemon.put(doc)
+    answer = shared.put(doc)
     assert answer.status == 400
     assert f"Error occurs when parsing snooper {snooper}: must be" in answer.message
 
 
 @pytest.mark.parametrize("path", ["/proc", "/"])
-def test_a_url_of_a_later_version_is_503(daemon, path):
-    answer = daemon.get(path)
+def test_a_url_of_a_later_version_is_503(shared, path):
+    answer = shared.get(path)
     assert answer.status == 503
     assert LATER in answer.message
 
@@ -233,21 +248,21 @@ def test_a_url_of_a_later_version_is_503(daemon, path):
         "/%00",
     ],
 )
-def test_an_unknown_path_is_404(daemon, path):
-    answer = daemon.get(path)
+def test_an_unknown_path_is_404(shared, path):
+    answer = shared.get(path)
     assert answer.status == 404
     assert answer.message == "url not found"
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH", "OPTIONS", "FROBNICATE"])
-def test_another_method_is_405_and_the_allowed_ones_are_named(daemon, method):
-    answer = daemon.request(method, "/flamegraph", b"{}")
+def test_another_method_is_405_and_the_allowed_ones_are_named(shared, method):
+    answer = shared.request(method, "/flamegraph", b"{}")
     assert answer.status == 405
     assert {m.strip() for m in answer.headers["Allow"].split(",")} >= {"GET", "PUT"}
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/flamegraph/oncpu.folded"])
-def test_what_can_only_be_read_is_405_for_put(daemon, path):
-    answer = daemon.request("PUT", path, b"{}")
+def test_what_can_only_be_read_is_405_for_put(shared, path):
+    answer = shared.request("PUT", path, b"{}")
     assert answer.status == 405
     assert "PUT" not in answer.headers["Allow"] and "GET" in answer.headers["Allow"]

@@ -10,9 +10,10 @@ from helpers import BIN, ROOT, missing_privilege
 COMPARER = BIN.parent / "test/unwind/compare-unwind"
 
 
-@pytest.fixture
-def recording(work):
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
     """(what check-unwind said of a second of `levels`, the recording)"""
+    work = tmp_path_factory.mktemp("replay")
     if not shutil.which("perf"):
         pytest.skip("perf is not installed")
     if missing_privilege():

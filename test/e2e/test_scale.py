@@ -109,7 +109,7 @@ def test_a_storm_of_two_programs_books_nothing_to_the_wrong_one(profiler, start,
     pids = 20000 if os.access(LAST_PID, os.W_OK) else None
     profiler.profile("^twin_[ab]$", frequency=hz, max_overhead=0)
     before_kib = rss_kib(profiler.pid)
-    told = storm(start, 1000, 8, "twin_a", "twin_b", pids=pids)
+    told = storm(start, 1000, 5, "twin_a", "twin_b", pids=pids)
     profile, probe = profiler.folded(), profiler.probe()
     print(told, f"samples {probe['samples']}, lost {probe['lost']}, cut {probe['truncated']}")
     assert profile.names == {"twin_a", "twin_b"}
@@ -120,7 +120,7 @@ def test_a_storm_of_two_programs_books_nothing_to_the_wrong_one(profiler, start,
         assert not {f"{other}_outer", f"{other}_leaf"} & set(stack.frames), stack
     # Most end before their tables are there: the leaf alone, then.
     for letter in "ab":
-        assert profile.total(f"{letter}_leaf") > 100 * hz / HZ
+        assert profile.total(f"{letter}_leaf") > 60 * hz / HZ
     # Status counts strangers as well that aren't decided on at that moment.
     assert 0 <= probe["samples"] - profile.total() <= 0.02 * probe["samples"]
     assert probe["samples"] + lost(probe) > 0.5 * told["children_cpu_us"] * hz / 1e6

@@ -144,7 +144,7 @@ def test_exceptions_in_flight_are_whole(profiler, start):
 
 
 def test_the_same_registers_on_another_stack_are_another_stack(profiler, start):
-    target = start("siblings", 8)
+    target = start("siblings", 5)
     profiler.profile(pids=[target.pid], frequency=HZ, thread_frame=0)
     burned = target.finish()
     profile = profiler.folded(pid=target.pid)

@@ -230,7 +230,7 @@ def test_a_file_with_broken_cfi_is_profiled_on_and_others_are_whole(
 ):
     path = copy("chain", "broken")
     ruin(path, how)
-    good, bad = burning(start, "chain", 20, 3), burning(start, path, 20, 3)
+    good, bad = burning(start, "chain", 20, 2), burning(start, path, 20, 2)
     profiler.profile(pids=[good.pid, bad.pid], frequency=HZ, thread_frame=0)
     before_ns, observer = bad.cpu_ns_now(), observe(HZ)
     for target in (good, bad):

@@ -157,9 +157,9 @@ def test_what_is_an_hour_old_is_not_sent_and_counted(uploader, start, server):
     """The daemon is killed, and the windows that it leaves have ended in another time: one just so that it will
     be sent, one that gets too old while there is no server yet, and one that is when the daemon starts."""
     daemon = uploader()
-    target = burning(start)
-    daemon.send(AWAY, pids=[target.pid])
-    wait_for(lambda: len(names(daemon)) >= 4, 40, why="windows that wait")
+    target = busy(start)
+    daemon.send(AWAY, pids=[target.pid], probes=PROBES)
+    wait_for(lambda: len(names(daemon)) >= 4, 40, why="bodies that wait")
     daemon.kill()
     young, still, soon, old = sorted(daemon.spool.glob("*.body"), reverse=True)[:4]
     for path in set(daemon.spool.glob("*.*")) - {young, still, soon, old}:
