@@ -3,6 +3,7 @@ what is told of tests that ran again."""
 import functools
 import shutil
 import signal
+import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,13 @@ def vm(java, work, vms):
     yield run
     for one in vms:
         one.kill()
+
+
+@pytest.fixture(scope="session")
+def go_pprof():
+    """Go from 1.25 on builds its tool when it is asked for first, which takes longer than most tests may."""
+    if shutil.which("go"):
+        subprocess.run(["go", "tool", "pprof", "-help"], capture_output=True, check=False)
 
 
 @pytest.fixture(scope="session")

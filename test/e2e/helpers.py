@@ -44,7 +44,7 @@ def program(name):
     return path
 
 
-def wait_for(what, seconds=10, every=0.02, why=""):
+def wait_for(what, seconds=30, every=0.02, why=""):
     """The first true result of what(), asked until `seconds` are over."""
     end = time.monotonic() + seconds
     while True:
@@ -59,6 +59,16 @@ def cpu_ns(pid):
     """CPU time of its threads so far, by the scheduler's own count."""
     tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(task.read_text().split()[0]) for task in tasks)
+
+
+def wait_burned(*pids, seconds=1, within=60):
+    """Until each has used so much more CPU time: its samples are so many, however busy the machine is."""
+    began = {pid: cpu_ns(pid) for pid in pids}
+
+    def used():
+        return {pid: (cpu_ns(pid) - before_ns) / 1e9 for pid, before_ns in began.items()}
+
+    wait_for(lambda: min(used().values()) >= seconds, within, 0.05, why=lambda: f"{seconds} s of CPU time: {used()}")
 
 
 class Response(NamedTuple):

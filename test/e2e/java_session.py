@@ -8,6 +8,7 @@ import signal
 import time
 from typing import NamedTuple
 
+import oracle
 from helpers import HZ
 from java_truth import Truth
 from javas import Leaves
@@ -43,8 +44,7 @@ class JavaSession(Session):
 
     def sampled(self, program):
         program.ready()
-        os.kill(program.pid, signal.SIGSTOP)
-        time.sleep(0.2)
+        oracle.stop(program.pid)
         told = program.written()
         self.daemon.profile(pids=[program.pid], frequency=HZ, thread_frame=1, max_overhead=0)
         clocks, cpu_ns = program.clocks(told), program.target.cpu_ns_now()
@@ -52,8 +52,7 @@ class JavaSession(Session):
         observer = Observer(HZ)
         os.kill(program.pid, signal.SIGCONT)
         self.wait_for_samples(program)
-        os.kill(program.pid, signal.SIGSTOP)
-        time.sleep(0.3)
+        oracle.stop(program.pid)
         beside_ns = observer.ns(program.pid)
         observer.close()
         told, after = program.written(), program.clocks(told)

@@ -1,7 +1,11 @@
 """What the kernel itself counts of a process: /proc/PID/task/*/schedstat and status."""
+import os
 import re
+import signal
 from pathlib import Path
 from typing import NamedTuple
+
+from helpers import wait_for
 
 
 class Counts(NamedTuple):
@@ -33,6 +37,14 @@ def threads(pid):
 
 def process(pid):
     return sum(threads(pid).values(), Counts())
+
+
+def stop(*pids):
+    """SIGSTOP, until all their threads have stopped (or the process has ended): clocks and samples are of one moment
+    then."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: all(states(pid) <= {"T", "Z"} for pid in pids), why=lambda: [states(pid) for pid in pids])
 
 
 def states(pid):

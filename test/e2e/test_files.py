@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from folded import Profile
-from helpers import wait_for
+from helpers import wait_burned, wait_for
 from picture import Picture
 
 TITLE = re.compile(r"(.+) \(([\d,]+) samples, (\d+(?:\.\d+)?)%\)", re.DOTALL)
@@ -79,15 +79,15 @@ def test_one_graph_for_each_process_lies_in_a_folder_of_the_process(profiler, st
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077], ids=oct)
-def test_folders_are_0750_and_files_0640_whatever_the_umask(profiler, start, umask):
+def test_folders_are_0750_and_files_0640_whatever_the_umask(profiler, start, copy, umask):
     profiler.stop()
     before = os.umask(umask)
     try:
         profiler.start()
     finally:
         os.umask(before)
-    profiler.profile("^spin$", frequency=500, multi_instance=1)
-    start("spin", 0.3).finish()
+    profiler.profile("^masked$", frequency=500, multi_instance=1)
+    start(copy("spin", "masked"), 0.3).finish()
     stop_and_list(profiler, 1)
     for top in (profiler.svg_dir, profiler.flame_dir):
         assert len(list(top.rglob("*"))) >= 4
@@ -208,9 +208,9 @@ def test_hostile_process_names_do_no_harm(profiler, start, work):
     targets = {name: start("spin", 60, name) for name in HOSTILE}
     plain = start("spin", 60)
     pids = [plain.pid, *(target.pid for target in targets.values())]
-    time.sleep(0.5)  # all have taken their names
+    wait_burned(*pids, seconds=0.02)  # all have taken their names
     profiler.profile(pids=pids, frequency=1000, multi_instance=1)
-    time.sleep(4)
+    wait_burned(*pids, seconds=0.2)
     expected_markup = markup(profiler.get(f"/flamegraph/oncpu.svg?pid={plain.pid}").text)
     for name, target in targets.items():
         assert profiler.folded(pid=target.pid).names == {HOSTILE[name][1]}

@@ -128,7 +128,7 @@ def test_its_way_to_start_and_stop_a_probe(work, start):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/flamegraph", timeout=10) as answer:
             assert json.load(answer)["state"] == "running"
         os.kill(int(pid), signal.SIGINT)
-        assert gala.communicate(timeout=20)[0] == "status 0\n", log.read_text()
+        assert gala.communicate(timeout=60)[0] == "status 0\n", log.read_text()
     finally:
         if gala.poll() is None:
             os.killpg(gala.pid, signal.SIGKILL)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers import BIN, wait_for
+from helpers import BIN, wait_burned, wait_for
 from java_jfr import JAR, STATE, Jfr, read
 from java_truth import Truth, java_frames, merged
 from java_vm import Vm
 from javas import Leaves, javas, need_classes
 
 RIGHT = 0.95
-SECONDS = 8
 HERE = javas()
 each_java = pytest.mark.parametrize("java", HERE, ids=[java.name for java in HERE])
 # One of these stands in each stack. (JDK 25 leaves Thread.sleep itself out of what it tells of a sleep.)
@@ -42,7 +41,7 @@ def test_stacks_are_those_that_the_program_told(java, work):
         jfr = Jfr(program.pid)
         state = jfr.start()
         assert state[:2] == ["started", "1"], state
-        time.sleep(SECONDS)
+        wait_burned(program.pid, seconds=4)
         told = program.written()
         head, stacks, _ = jfr.dump(2)["oncpu"]
         assert jfr.stop() is None and not jfr.folder.exists()

@@ -12,7 +12,7 @@ import pytest
 
 import java_jfr
 from folded import Profile
-from helpers import cpu_ns, wait_for
+from helpers import wait_burned, wait_for
 from java_truth import Truth, java_frames, merged
 from java_unreadable import unreadable
 from java_vm import Vm
@@ -87,12 +87,10 @@ def is_recorded(stack):
 
 
 def burn(*vms, seconds=1):
-    """Until each has used so much CPU time: a hundred samples, and fifty of JFR's, however busy the machine."""
+    """A hundred samples of each, and fifty of JFR's."""
     for vm in vms:
         vm.be_late()
-    used = {vm: cpu_ns(vm.pid) for vm in vms}
-    wait_for(lambda: all(cpu_ns(vm.pid) - before >= seconds * 1e9 for vm, before in used.items()), 60,
-             why="the VMs burn", every=0.1)  # fmt: skip
+    wait_burned(*(vm.pid for vm in vms), seconds=seconds)
 
 
 def share_recorded(stacks):
@@ -112,7 +110,7 @@ def test_stacks_are_those_that_the_program_told(profiler, java, work):
         wait_source(profiler, program)
         period = Period(profiler)
         period.end(program, probes=("oncpu",))
-        time.sleep(SECONDS)
+        wait_burned(program.pid, seconds=4)
         stacks = period.end(program, probes=("oncpu",))["oncpu"].of(program.pid)
         told = program.written()
     finally:

@@ -1,12 +1,11 @@
 """Which processes have a Java VM, and what is said of it."""
-import os
 import re
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from helpers import Target, wait_for
+from helpers import Target, wait_burned, wait_for
 from java_unreadable import MISSING, unreadable
 from javas import library_of, need_classes
 
@@ -70,10 +69,12 @@ def test_started_afterwards(profiler, java, turns, work):
     wait_for(lambda: has_frames(profiler, target.pid), 20)
 
 
-def test_a_program_that_becomes_one(profiler, java, turns):
-    target = turns(java, before=["sh", "-c", 'sleep 2; exec "$@"', "sh"])
+def test_a_program_that_becomes_one(profiler, java, turns, work):
+    go = work / "go"
+    target = turns(java, before=["sh", "-c", f'until [ -e {go} ]; do sleep 0.1; done; exec "$@"', "sh"])
     profiler.profile(pids=[target.pid])
     assert profiler.processes()[target.pid]["runtime"] == "native"
+    go.touch()
     wait_for(lambda: Path(f"/proc/{target.pid}/comm").read_text().strip() == "java")
     profiler.profile(pids=[target.pid])
     wait_runtime(profiler, target.pid, version_text(java))
@@ -156,7 +157,7 @@ def test_tables_without_a_field_are_said(profiler, java, work, turns):
     profiler.profile(pids=[target.pid], java_source="native")
     why = f"unsupported version ({MISSING})"
     wait_runtime(profiler, target.pid, f"{version_text(java)}: {why}")
-    time.sleep(1)
+    wait_burned(target.pid, seconds=0.5)
     assert not has_frames(profiler, target.pid)
     assert profiler.config()["status"]["java"]["unsupported"] == 1
 
@@ -168,7 +169,7 @@ def test_without_java_it_is_as_any_other_program(profiler, java, turns):
     target = turns(java)
     wait_for(lambda: is_running(target), 30)
     profiler.profile(pids=[target.pid], java_source="agent")
-    time.sleep(2)
+    wait_burned(target.pid, seconds=1)
     process = profiler.processes()[target.pid]
     assert process["runtime"] == "native" and "java_agent" not in process
     assert profiler.folded().total(pid=target.pid) > 0

@@ -2,11 +2,11 @@
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
+import oracle
 from helpers import HZ, same_time, wait_for
 from java_truth import java_frames
 from javas import need_classes
@@ -30,14 +30,12 @@ class Run:
 
     def __init__(self, profiler, target, observer, **params):
         pid = target.pid
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(0.2)
+        oracle.stop(pid)
         profiler.profile(pids=[pid], frequency=HZ, thread_frame=1, max_overhead=0, **params)
         before, watch = threads_ns(pid), observer(HZ)
         os.kill(pid, signal.SIGCONT)
         wait_for(lambda: profiler.folded(pid=pid).total() >= SAMPLES, 60, every=1, why="samples")
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(0.3)
+        oracle.stop(pid)
         self.beside_ns = watch.ns(pid)
         after = threads_ns(pid)
         self.spent = {name: ns - before.get(name, 0) for name, ns in after.items()}

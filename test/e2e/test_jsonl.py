@@ -72,9 +72,8 @@ def test_a_record_tells_process_thread_start_and_network_of_its_stack(profiler, 
     assert len({r["stime"] for r in found}) == 1
     assert abs(found[0]["stime"] - start_ms(target.pid)) <= 20
     assert all(before_ns <= r["timestamp"] <= boot_ns() for r in found)
-    assert total(found) >= 20  # 2 s at 100 Hz, were it alone
     own = total(found, "main", "outer", "middle", "inner_spin")
-    assert own >= 0.9 * total(found)
+    assert own >= 0.9 * total(found) > 0
 
 
 def test_counts_are_those_of_the_folded_text(profiler, start):
@@ -160,26 +159,31 @@ def sleep_long():
 def sleep_often():
     for _ in range(40):
         time.sleep(0.05)
-threads = [threading.Thread(target=each) for each in (sleep_long, sleep_often)]
+spent = {}
+def timed(number, each):
+    began = time.monotonic()
+    each()
+    spent[number] = (time.monotonic() - began) * 1e6
+threads = [threading.Thread(target=timed, args=each) for each in enumerate((sleep_long, sleep_often))]
 for thread in threads:
     thread.start()
 print([thread.native_id for thread in threads], flush=True)
 for thread in threads:
     thread.join()
+print([spent[0], spent[1]])
 """
 
 
 def test_off_cpu_counts_microseconds_of_each_thread(profiler, start):
-    profiler.put_ok(profiler.wanting("^python3", probes=("offcpu",), minblock=1000))
+    profiler.profile({"comm": "^python3", "cmdline": "sleep_often"}, probes=("offcpu",), minblock=1000)
     target = start(Path("/usr/bin/python3"), "-c", SLEEPERS)
-    tids = target.first_line()
-    target.reap()
+    tids, spent_us = target.first_line(), target.finish()
     found = records(profiler.get(f"/flamegraph/offcpu.jsonl?pid={target.pid}"), OFFCPU)
     folded = Profile(profiler.get(f"/flamegraph/offcpu.folded?pid={target.pid}").text)
     assert total(found) == folded.total()
-    for tid in tids:
+    for tid, most in zip(tids, spent_us):
         of_thread = total(found, tid=tid)
-        assert 1_950_000 < of_thread < 3_000_000, (tid, of_thread)
+        assert 1_950_000 < of_thread < most + 100_000, (tid, of_thread, most)  # (it waits for its start as well)
     assert total(found, tid=target.pid) > 1_900_000  # it waits for the others
 
 

@@ -3,6 +3,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -11,8 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+import oracle
 from folded import Profile
-from helpers import HZ, SAN, program, same_time, wait_for
+from helpers import HZ, SAN, program, same_time, wait_burned, wait_for
 
 CPU1 = Path("/sys/devices/system/cpu/cpu1/online")
 
@@ -77,14 +79,14 @@ def test_nothing_is_loaded_and_nothing_wakes_up_before_the_first_start(daemon):
 def test_stopped_means_no_bpf_program_and_no_wake_up(profiler, start):
     profiler.profile("^spin$")
     burning = start("spin", 60)
-    time.sleep(1)
+    wait_burned(burning.pid, seconds=0.2)
     assert bpf_fds(profiler.pid)
     held = program_ids(profiler.pid)
     assert held <= all_program_ids()
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: profiler.probe()["state"] == "stopped", why="stopped")
-    wait_for(lambda: not bpf_fds(profiler.pid), seconds=3, why="no BPF program held")
-    wait_for(lambda: not held & all_program_ids(), seconds=5, why="no BPF program left")
+    wait_for(lambda: not bpf_fds(profiler.pid), why="no BPF program held")
+    wait_for(lambda: not held & all_program_ids(), why="no BPF program left")
     time.sleep(1)
     assert quiet(profiler.pid) or quiet(profiler.pid), "wakes up while stopped"
     burning.kill()
@@ -111,8 +113,10 @@ def test_a_repeated_put_and_one_more_process_disturb_nothing_that_runs(profiler,
     target = start("spin", 60)
     profiler.profile("^spin$", frequency=HZ)
     links = bpf_fds(profiler.pid)
+    oracle.stop(target.pid)
     before, before_ns = profiler.folded().total(pid=target.pid), target.cpu_ns_now()
     observer = observe(HZ)
+    os.kill(target.pid, signal.SIGCONT)
     for _ in range(10):
         profiler.put_ok(profiler.settings())
     other = start("thirds", 60)
@@ -121,7 +125,7 @@ def test_a_repeated_put_and_one_more_process_disturb_nothing_that_runs(profiler,
     assert bpf_fds(profiler.pid) == links
     profiler.put_ok({"cmd": {"probe": ["oncpu", "mem"]}})
     assert bpf_fds(profiler.pid) > links
-    time.sleep(2)
+    wait_burned(target.pid, other.pid, seconds=1)
     target.kill()
     profile = profiler.folded()
     sampled = profile.total(pid=target.pid) - before
@@ -145,7 +149,6 @@ def test_a_refused_put_leaves_what_runs_as_it_is(profiler, start, observe):
 def test_five_native_targets_cost_at_most_thirty_megabytes(profiler, start):
     if SAN:
         pytest.skip("a sanitizer needs memory of its own")
-    profiler.profile("^(spin|thirds|threads|cxxnames|deep)$", frequency=100)
     targets = [
         start("spin", 60),
         start("thirds", 60),
@@ -153,8 +156,9 @@ def test_five_native_targets_cost_at_most_thirty_megabytes(profiler, start):
         start("cxxnames", 60),
         start("deep", 100, 60),
     ]
+    profiler.profile(pids=[target.pid for target in targets], frequency=100)
     for _ in range(3):
-        time.sleep(1.5)
+        wait_burned(*(target.pid for target in targets), seconds=0.3)
         profile = profiler.folded()
     assert profile.pids == {target.pid for target in targets}
     assert rss_kb(profiler.pid) <= 30 * 1024
@@ -182,7 +186,7 @@ def test_sigkill_leaves_no_bpf_program_and_a_restart_works_at_once(profiler, sta
     ids = program_ids(profiler.pid)
     assert ids and ids <= all_program_ids()
     profiler.kill()
-    wait_for(lambda: not ids & all_program_ids(), seconds=5, why="no BPF program left")
+    wait_for(lambda: not ids & all_program_ids(), why="no BPF program left")
     profiler.start()
     assert profiler.get("/flamegraph").json() == {}
     profiler.profile("^spin$", frequency=500)
@@ -234,7 +238,7 @@ def test_a_restart_removes_temporary_files_of_a_process_that_is_gone(profiler, s
     stranger.write_text("mine")
     profiler.start()
     profiler.profile("^spin$")
-    wait_for(lambda: not any(p.exists() for p in leftovers), seconds=5, why="leftovers removed")
+    wait_for(lambda: not any(p.exists() for p in leftovers), why="leftovers removed")
     assert stranger.read_text() == "mine"
 
 

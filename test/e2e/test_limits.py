@@ -121,7 +121,7 @@ def test_one_connection_more_than_sixty_four_closes_the_one_that_waited_longest(
         waiting.append(daemon.connect())
         waiting[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert waiting[-1].recv(4096).startswith(b"HTTP/1.1 200")
-        wait_for(lambda: closed(waiting[1]), seconds=2, why="the oldest closed")
+        wait_for(lambda: closed(waiting[1]), why="the oldest closed")
         time.sleep(0.2)
         for number, sock in enumerate(waiting):
             if number > 1:

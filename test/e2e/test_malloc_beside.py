@@ -1,13 +1,12 @@
 """mem_glibc beside other probes: each as alone, links stay, stacks stay whole."""
 import signal
-import time
 
 import pytest
 
 from allocating import (EXACT, PROBE, Views, allocator, is_clone, let, profile_allocations,
                         standing_by, view, wait_probed)  # fmt: skip
 from bpf_objects import held
-from helpers import HZ, same_time, wait_for
+from helpers import HZ, same_time, wait_burned, wait_for
 from waiting import EXACT as EXACT_WAITS
 from whole import cut
 
@@ -116,7 +115,7 @@ def test_on_cpu_stacks_of_a_target_are_as_whole_as_without(profiler, churn):
             wait_probed(profiler, churn)
         profiler.put_ok({"params": {"icicle": int("mem_glibc" in probes)}})  # a new period
         profiler.wait_running()
-        time.sleep(4)
+        wait_burned(churn.pid, seconds=3)
         profile = profiler.folded(pid=churn.pid)
         assert profile.total() > 500
         return profile.total("[truncated]") / profile.total(), profile

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import scene
-from helpers import SAN, Daemon, missing_privilege, program, wait_for
+from helpers import SAN, Daemon, missing_privilege, program, wait_burned, wait_for
 
 HZ = 999
 WINDOWS = 3
@@ -148,10 +148,10 @@ def spinning(start, copy, name, seconds):
 
 def test_with_64_descriptors_names_are_found(narrow, start, copy):
     """Of more programs than can be held open, in several windows."""
-    targets = [spinning(start, copy, f"spin{number:02}", 60) for number in range(24)]
+    targets = [spinning(start, copy, f"spin{number:02}", 600) for number in range(24)]
     narrow.profile("^spin[0-9]", frequency=HZ)
     for _ in range(3):
-        time.sleep(2)
+        wait_burned(*(target.pid for target in targets), seconds=0.05)
         profile = narrow.folded()
     for target in targets:
         mine = [s for s in profile.stacks if s.frames[0].startswith(f"[{target.pid}]")]
@@ -163,7 +163,7 @@ def test_with_64_descriptors_names_are_found(narrow, start, copy):
 def test_with_64_descriptors_what_ends_before_it_is_read_is_named_or_counted(narrow, start, copy):
     narrow.profile("^spin[0-9]", frequency=HZ)
     targets = [spinning(start, copy, f"spin{number:02}", 60) for number in range(24)]
-    time.sleep(1)
+    wait_burned(*(target.pid for target in targets), seconds=0.05)
     for number, target in enumerate(targets):
         copy("spin", f"spin{number:02}").unlink()
         target.kill()
@@ -174,7 +174,7 @@ def test_with_64_descriptors_what_ends_before_it_is_read_is_named_or_counted(nar
     assert lost["file_gone"] >= len(nameless)
     # All is well again with the next ones.
     later = spinning(start, copy, "spin99", 60)
-    time.sleep(1)
+    wait_burned(later.pid, seconds=0.3)
     profile = narrow.folded(pid=later.pid)
     assert profile.total("inner_spin") >= 0.95 * profile.total()
 
@@ -185,7 +185,7 @@ def test_names_are_not_taken_from_a_library_that_was_changed(profiler, start, wo
     target = start("dlopener", library, 60)
     wait_for(lambda: "plugin.so" in Path(f"/proc/{target.pid}/maps").read_text(), 90, why="loaded")
     profiler.profile(pids=[target.pid], frequency=HZ)
-    time.sleep(0.5)
+    wait_burned(target.pid, seconds=0.2)
     with library.open("ab") as out:
         out.write(b"another one")
     profile = profiler.folded()

@@ -3,20 +3,24 @@ import time
 
 import pytest
 
-from asking import Asked, burning
-from helpers import HZ, same_time, stopped, wait_for
+from asking import Asked, burning, sessions, wait_sampling
+from folded import Profile
+from helpers import HZ, same_time, stopped, wait_burned, wait_for
 
 
 def test_a_pid_that_is_no_target_is_profiled_while_nothing_is_configured(profiler, start, observe):
     target, other = burning(start), burning(start)
-    observer, before = observe(100), time.monotonic()
-    profile = profiler.folded(seconds=2, pid=target.pid)
-    assert 2 <= time.monotonic() - before < 8
+    before = time.monotonic()
+    session = Asked(profiler, seconds=2, pid=target.pid)
+    wait_sampling(profiler)
+    observer = observe(100)
+    profile = Profile(session.result().text)
+    assert time.monotonic() - before >= 2
     ran = observer.samples(target.pid)
     assert profile.pids == {target.pid}
     assert other.pid not in profile.pids
     assert profile.total("main", "outer", "middle", "inner_spin") >= 0.9 * profile.total()
-    # 2 s at 100 Hz of what it ran; it was observed for a while longer.
+    # 2 s at 100 Hz of what it ran; it was observed until the answer was there.
     assert 0.5 * ran <= profile.total() <= 1.1 * ran + 5
     assert profiler.get("/flamegraph").json() == {}
 
@@ -57,10 +61,10 @@ def test_the_configured_profile_is_neither_altered_nor_drained(profiler, start, 
     settings = profiler.settings()
     observer = observe(HZ)
     chosen = start("spin", 4, "chosen")
-    time.sleep(0.5)
+    wait_burned(chosen.pid, seconds=0.3)
     first = profiler.folded()
-    sessions = [Asked(profiler, seconds=1, pid=pid) for pid in (other.pid, chosen.pid)]
-    for pid, session in zip((other.pid, chosen.pid), sessions):
+    asked = [Asked(profiler, seconds=1, pid=pid) for pid in (other.pid, chosen.pid)]
+    for pid, session in zip((other.pid, chosen.pid), asked):
         answer = session.result()
         assert answer.status == 200
         assert f"[{pid}]spin" in answer.text or f"[{pid}]chosen" in answer.text
@@ -76,13 +80,13 @@ def test_the_configured_profile_is_neither_altered_nor_drained(profiler, start, 
 
 def test_eight_run_at_once_and_the_ninth_is_told_to_wait(profiler, start):
     target = burning(start)
-    sessions = [Asked(profiler, seconds=4, pid=target.pid) for _ in range(8)]
-    time.sleep(1.5)
+    eight = [Asked(profiler, seconds=4, pid=target.pid) for _ in range(8)]
+    wait_for(lambda: sessions(profiler) == 8, every=0.1, why="all run")
     ninth = profiler.get(f"/flamegraph/oncpu.folded?seconds=1&pid={target.pid}")
     assert ninth.status == 429
     assert ninth.message
     assert profiler.alive()
-    for session in sessions:
+    for session in eight:
         answer = session.result()
         assert answer.status == 200
         assert f"[{target.pid}]spin;" in answer.text
@@ -95,15 +99,20 @@ def test_a_session_whose_client_has_gone_makes_room(profiler, start):
         with profiler.connect() as sock:
             request = f"GET /flamegraph/oncpu.folded?seconds=600&pid={target.pid} HTTP/1.1"
             sock.sendall(request.encode() + b"\r\nHost: x\r\n\r\n")
-            time.sleep(0.1)
+            wait_for(lambda: sessions(profiler) > 0, why="it runs")
     path = f"/flamegraph/oncpu.folded?seconds=1&pid={target.pid}"
     wait_for(lambda: profiler.get(path).status == 200, seconds=15, every=0.5, why="room")
 
 
 def test_a_session_ends_with_its_process(profiler, start):
-    target = start("spin", 1)
-    profile = profiler.folded(seconds=3, pid=target.pid)
-    assert profile.total("inner_spin", pid=target.pid) >= 50
+    """What there was of it until then is the answer."""
+    target = burning(start)
+    session = Asked(profiler, seconds=3, pid=target.pid)
+    wait_sampling(profiler)
+    wait_burned(target.pid, seconds=0.3)
+    target.kill()
+    profile = Profile(session.result().text)
+    assert profile.total("inner_spin", pid=target.pid) >= 0.9 * profile.total() > 0
 
 
 @pytest.mark.parametrize("ending", ["svg", "json", "folded"])
@@ -140,6 +149,6 @@ def test_two_reads_of_the_same_window_are_the_same(profiler, start):
 def test_a_sigterm_does_not_wait_for_a_session(profiler, start):
     target = burning(start)
     session = Asked(profiler, "svg", seconds=600, pid=target.pid)
-    time.sleep(0.5)
+    wait_for(lambda: sessions(profiler) == 1, why="it runs")
     profiler.stop()
     session.result()

@@ -12,6 +12,7 @@ from pprof_rules import check
 
 SOURCE = SOURCES / "truth/Turns.java"
 MAIN, OUTER, INNER = (f"truth.Turns.{name}" for name in ("main", "outer", "inner"))
+pytestmark = pytest.mark.usefixtures("go_pprof")
 ENOUGH = 500  # samples of outer()
 # Where their time is spent: a line is known but for a leaf's that was compiled.
 LINES = {MAIN: ["outer();"], OUTER: ["sink += inner(2000);"]}

@@ -15,6 +15,7 @@ from kept import Session, session_of
 from pprof_readers import FORMAT, SPEEDSCOPE, by_node, by_speedscope, installed, listed, peek, top
 from pprof_rules import check
 
+pytestmark = pytest.mark.usefixtures("go_pprof")
 SOURCES = ROOT / "test/programs"
 ENOUGH = 300  # samples of each
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from folded import Profile
 from helpers import PROGRAMS, program, wait_for
 from waiting import EXACT, go, let_go, ready
 from whole import HZ, WHOLE, assert_chain, assert_whole, chain, share
@@ -41,6 +42,16 @@ def assert_no_page(profile):
     assert sum(s.value for s in strange) <= (1 - WHOLE) * profile.total(), strange
 
 
+def untrapped(profile):
+    """Without what was sampled where a trap enters the kernel, and where its registers aren't kept yet: of who is
+    trapped all the time that is some samples in a thousand."""
+    cut = [s for s in profile.stacks if s.has("[truncated]") and s.frames[-1] == "asm_exc_int3_[k]"]
+    assert sum(s.value for s in cut) <= 0.01 * profile.total(), cut
+    rest = Profile("")
+    rest.stacks = [s for s in profile.stacks if s not in cut]
+    return rest
+
+
 def run_chain(profiler, start, depth, *args):
     target = start("chain", depth, 2, *args)
     wait_for(lambda: target.cpu_ns_now() > 5e7, why="it burns")
@@ -50,7 +61,7 @@ def run_chain(profiler, start, depth, *args):
     profile = profiler.folded(pid=target.pid)
     assert_no_page(profile)
     assert_chain(profile, depth)
-    assert_whole(profiler, profile, *chain(depth))
+    assert_whole(profiler, untrapped(profile), *chain(depth))
     return profile
 
 
@@ -94,7 +105,7 @@ def test_a_wait_that_began_before_is_whole(profiler, start, probe):
     def seen():
         return [s for s in profiler.folded("offcpu", pid=target.pid).stacks if s.has("nap_1s")]
 
-    stacks = wait_for(seen, seconds=1, why="before the first wait's end")
+    stacks = wait_for(seen, why="it is seen")
     for stack in stacks:
         assert stack.has("main", *["dig"] * 20, "nap_1s"), stack.frames
         assert not stack.has("[truncated]"), stack.frames

@@ -61,10 +61,9 @@ def test_an_answer_takes_its_time():
 
 
 def test_what_was_stored_is_seen_by_the_answer():
-    with pyroscope(delay=0.2) as server:
+    with pyroscope(delay=0.5) as server:
         asking = threading.Thread(target=ask, args=(server,))
         asking.start()
-        time.sleep(0.05)
         assert server.stored == []
         asking.join()
         assert len(server.stored) == 1
@@ -164,11 +163,12 @@ def test_tls(work):
 
 
 def test_the_bucket_has_two_mib_and_fills_again():
-    with pyroscope(rate=4 * MIB) as server:
+    with pyroscope(rate=0) as server:
         assert ask(server, of_size(2 * MIB)).status == 200
         answer = ask(server, of_size(2 * MIB))
         assert (answer.status, code_of(answer)) == (429, "resource_exhausted")
         assert "Retry-After" not in answer.headers
+        server.bucket.rate = 4 * MIB
         wait_for(lambda: ask(server, of_size(2 * MIB)).status == 200, every=0.1)
     assert len(server.stored) == 2 and server.refused == []
     assert rules(server.put_off)[0] == "rate" and server.repeated == []

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from helpers import Target, wait_for
+from helpers import Target, wait_burned, wait_for
 
 PROGRAM = """
 import os, sys, time
@@ -76,7 +76,7 @@ def test_running_before_it_was_chosen(profiler, start, python, script):
     wait_for(lambda: target.cpu_ns_now() > 2e8)
     profiler.profile(pids=[target.pid])
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(1.5)
+    wait_burned(target.pid, seconds=0.5)
     share, total = python_share(profiler.folded(), target.pid)
     assert total >= 10 and share > 0.99, (share, total)
     assert profiler.folded().total("outer (prog.py:6)_[p]", pid=target.pid) > 0
@@ -95,30 +95,32 @@ def test_started_afterwards(profiler, copy, start, python, script):
     target = start(Path(python.path), script(
         f"open('/proc/self/comm', 'w').write('{comm}')\n" + FOR_LONG))  # fmt: skip
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(1)
+    wait_burned(target.pid, seconds=1)
     share, total = python_share(profiler.folded(), target.pid)
     assert total >= 10 and share > 0.9, (share, total)  # but for the first moment
 
 
-def test_forked_and_execed(profiler, start, python, script):
+def test_forked_and_execed(profiler, start, python, script, work):
     target = start(Path(python.path), script(PROGRAM + """
 children = []
 for how in "stays", "execs":
     pid = os.fork()
     if pid == 0:
         if how == "execs":
-            time.sleep(1)
+            while not os.path.exists(sys.argv[1]):
+                time.sleep(0.01)
             os.execv("/bin/sh", ["sh", "-c", "while :; do :; done"])
         run(60)
     children.append(pid)
 print(children, flush=True)
 run(60)
-"""))
+"""), work / "go")
     try:
         stays, execs = target.first_line()
         profiler.profile(pids=[target.pid, stays, execs])
         for pid in target.pid, stays, execs:
             wait_runtime(profiler, pid, version_text(python))
+        (work / "go").touch()
         wait_for(lambda: Path(f"/proc/{execs}/comm").read_text().strip() == "sh")
         profiler.profile(pids=[target.pid, stays, execs])
         wait_runtime(profiler, execs, "native")
@@ -154,10 +156,12 @@ time.sleep(60)
     assert named / total > 0.97, (named, total)
 
 
-def test_one_that_exits_keeps_its_names(profiler, start, python, script):
-    target = start(Path(python.path), script(PROGRAM + "time.sleep(1.5)\nrun(0.5)\n"))
+def test_one_that_exits_keeps_its_names(profiler, start, python, script, work):
+    text = "while not os.path.exists(sys.argv[1]): time.sleep(0.01)\nrun(0.5)\n"
+    target = start(Path(python.path), script(PROGRAM + text), work / "go")
     wait_for(lambda: target.cpu_ns_now() > 1e7)
     profiler.profile(pids=[target.pid])
+    (work / "go").touch()
     target.reap()
     share, total = python_share(profiler.folded(), target.pid)
     assert total >= 10 and share > 0.8, (share, total)  # its begin and its end are native
@@ -193,7 +197,7 @@ def test_a_script_called_by_a_link(profiler, start, python, work):
     target = start(Path(python.path), work / "bin" / "tool")
     profiler.profile(pids=[target.pid])
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(1)
+    wait_burned(target.pid, seconds=0.5)
     frames = profiler.folded().frames(target.pid)
     assert "outer (helper.py:6)_[p]" in frames, [f for f in frames if f.endswith("_[p]")]
     assert "<module> (tool:2)_[p]" in frames, frames
@@ -211,7 +215,7 @@ def test_processes_that_run_the_same_code(profiler, start, python, work):
     profiler.profile(pids=[target.pid for target in targets])
     for target in targets:
         wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(2)
+    wait_burned(*(target.pid for target in targets), seconds=1)
     profile = profiler.folded()
     first, second = (profile.frames(target.pid) for target in targets)
     assert "outer (helper.py:6)_[p]" in first, first
@@ -260,7 +264,7 @@ def test_an_unsupported_version_is_said(profiler, python, script, work):
         wait_for(lambda: target.cpu_ns_now() > 5e8)
         profiler.profile(pids=[target.pid])
         wait_runtime(profiler, target.pid, f"python {other}: unsupported version")
-        time.sleep(1)
+        wait_burned(target.pid, seconds=0.5)
         profile = profiler.folded()
         assert not any(f.endswith("_[p]") for f in profile.frames(target.pid))
         assert profile.total("_PyEval_EvalFrameDefault", pid=target.pid) > 0
@@ -280,7 +284,7 @@ def test_a_library_of_another_name(profiler, python, script, work):
         assert "/engine.bin" in Path(f"/proc/{target.pid}/maps").read_text()
         profiler.profile(pids=[target.pid])
         wait_runtime(profiler, target.pid, version_text(python))
-        time.sleep(1)
+        wait_burned(target.pid, seconds=0.5)
         share, total = python_share(profiler.folded(), target.pid)
         assert total >= 10 and share > 0.99, (share, total)
     finally:
@@ -297,7 +301,7 @@ def test_an_interpreter_without_unwind_tables(profiler, start, python, script, w
     wait_for(lambda: target.cpu_ns_now() > 2e8)
     profiler.profile(pids=[target.pid])
     wait_runtime(profiler, target.pid, version_text(python))
-    time.sleep(1)
+    wait_burned(target.pid, seconds=0.5)
     share, total = python_share(profiler.folded(), target.pid)
     assert total >= 10 and share > 0.9, (share, total)
     assert profiler.folded().total("outer (prog.py:6)_[p]", pid=target.pid) > 0
@@ -327,10 +331,10 @@ def test_an_embedded_one(profiler, python, work):
     with log.open("wb") as out:
         popen = subprocess.Popen([work / "embeds", FOR_LONG], env=environment, stdout=out, stderr=out)
     try:
-        time.sleep(0.5)
+        wait_burned(popen.pid, seconds=0.2)
         profiler.profile(pids=[popen.pid])
         wait_runtime(profiler, popen.pid, version_text(python))
-        time.sleep(1)
+        wait_burned(popen.pid, seconds=0.5)
         assert popen.poll() is None, log.read_text()
         share, total = python_share(profiler.folded(), popen.pid)
         assert total >= 10 and share > 0.99, (share, total)
@@ -378,12 +382,12 @@ def test_one_inside_a_program_that_exports_nothing(profiler, python, work, symbo
     with log.open("wb") as out:
         popen = subprocess.Popen([exe, FOR_LONG], env=environment, stdout=out, stderr=out)
     try:
-        time.sleep(0.5)
+        wait_burned(popen.pid, seconds=0.2)
         folder = str(work / "debug") if symbols == "apart" else ""
         profiler.profile({"comm": "^embeds$", "cmdline": str(work), "debugging_dir": folder})
         wanted = "native" if symbols == "nowhere" else version_text(python)
         wait_runtime(profiler, popen.pid, wanted)
-        time.sleep(1)
+        wait_burned(popen.pid, seconds=0.5)
         assert popen.poll() is None, log.read_text()
         profile = profiler.folded()
         seen = profile.total("outer (<string>:6)_[p]", pid=popen.pid)
@@ -441,7 +445,7 @@ def test_one_whose_debug_file_is_named_by_a_link(profiler, python, work, where):
             assert profiler.processes()[popen.pid]["runtime"] == "native"
             return
         wait_runtime(profiler, popen.pid, version_text(python))
-        time.sleep(1)
+        wait_burned(popen.pid, seconds=0.5)
         assert popen.poll() is None, log.read_text()
         assert profiler.folded().total("outer (<string>:6)_[p]", pid=popen.pid) > 0
     finally:
@@ -456,10 +460,10 @@ def test_one_that_comes_into_a_running_program(profiler, python, work):
         pytest.skip("the interpreter is in the program")
     (work / "opens.c").write_text(r"""
 #include <dlfcn.h>
-#include <time.h>
+#include <unistd.h>
 int main(int argc, char **argv)
 {
-	for (time_t end = time(NULL) + 3; time(NULL) < end;)
+	while (access(argv[argc - 3], F_OK))
 		;
 	void *python = dlopen(argv[argc - 2], RTLD_NOW | RTLD_GLOBAL);
 	void (*begin)(void) = (void (*)(void))dlsym(python, "Py_Initialize");
@@ -470,12 +474,13 @@ int main(int argc, char **argv)
 """)
     subprocess.run(["cc", "-O2", work / "opens.c", "-o", work / "opens", "-ldl"], check=True)
     environment = {**os.environ, "PYTHONHOME": str(library.parent.parent)}
-    popen = subprocess.Popen([work / "opens", library, FOR_LONG], env=environment)
+    popen = subprocess.Popen([work / "opens", work / "go", library, FOR_LONG], env=environment)
     try:
         profiler.profile(pids=[popen.pid])
         assert profiler.processes()[popen.pid]["runtime"] == "native"
+        (work / "go").touch()
         wait_runtime(profiler, popen.pid, version_text(python), 20)
-        time.sleep(1)
+        wait_burned(popen.pid, seconds=0.5)
         assert profiler.folded().total("outer (<string>:6)_[p]", pid=popen.pid) > 0
     finally:
         popen.kill()

@@ -28,11 +28,11 @@ def test_the_second_of_two_puts_decides(profiler, start):
         for cmdline in ("no such argument", "600"):
             entry = {"comm": "^twin$", "cmdline": cmdline}
             profiler.put_ok(profiler.wanting(entry, frequency=HZ))
-        wait_for(lambda: first.pid in profiler.processes(), seconds=2, why="it matches the second")
+        wait_for(lambda: first.pid in profiler.processes(), why="it matches the second")
         for cmdline in ("600", "no such argument"):
             entry = {"comm": "^twin$", "cmdline": cmdline}
             profiler.put_ok(profiler.wanting(entry, frequency=HZ))
-        wait_for(lambda: first.pid not in profiler.processes(), seconds=2, why="it does not")
+        wait_for(lambda: first.pid not in profiler.processes(), why="it does not")
 
 
 def comm(pid):

@@ -133,7 +133,7 @@ def test_an_existing_file_is_replaced_when_the_new_one_is_whole(work, out):
     recorder = begin("-o", out, "--", "sleep", 1)
     time.sleep(0.5)
     assert out.read_text() == "before"
-    recorder.communicate(timeout=20)
+    recorder.communicate(timeout=60)
     assert out.read_text() != "before"
     assert not leftovers(work)
 
@@ -143,7 +143,7 @@ def test_a_fifo_is_written_to_and_stays(work, needs_bpf):
     os.mkfifo(fifo)
     recorder = begin("-o", fifo, "--", program("spin"), 0.3)
     assert Profile(fifo.read_text()).total(*SPUN) > 10
-    recorder.communicate(timeout=20)
+    recorder.communicate(timeout=60)
     assert fifo.is_fifo()
 
 

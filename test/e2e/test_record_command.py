@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from folded import Profile
-from helpers import BIN, program, wait_for
+from helpers import BIN, program, wait_burned, wait_for
 from recorder import SPUN, begin, has_begun, leftovers, out, run, wait_armed
 
 
@@ -189,9 +189,9 @@ def test_a_signal_ends_a_recording_of_a_process_and_it_is_written(out, start, na
     target = start("spin", 60)
     recorder = begin("-o", out, "-p", target.pid)
     wait_armed(recorder)
-    time.sleep(0.5)
+    wait_burned(target.pid, seconds=0.2)
     recorder.send_signal(getattr(signal, name))
-    _, said = recorder.communicate(timeout=20)
+    _, said = recorder.communicate(timeout=60)
     assert recorder.returncode == 0, said
     assert Profile(out.read_text()).total(*SPUN, pid=target.pid) > 0
     assert target.popen.poll() is None  # it goes on
@@ -203,9 +203,9 @@ def test_a_signal_for_the_recorder_alone_reaches_the_command(work, out, name):
     script = f"echo $$ > {begun}; exec {program('spin')} 60"
     recorder = begin("-o", out, "--", "sh", "-c", script)
     pid = int(wait_for(lambda: has_begun(recorder, begun)))
-    time.sleep(0.5)
+    wait_burned(pid, seconds=0.2)
     recorder.send_signal(getattr(signal, name))
-    recorder.communicate(timeout=20)
+    recorder.communicate(timeout=60)
     assert recorder.returncode == -getattr(signal, name)
     assert not Path(f"/proc/{pid}").exists()
     assert Profile(out.read_text()).total(*SPUN, pid=pid) > 0
@@ -215,15 +215,14 @@ def test_a_command_that_ignores_an_interrupt_gets_sigterm_at_the_second(work, ou
     begun = work / "begun"
     script = f"trap '' INT; echo $$ > {begun}; exec {program('spin')} 60"
     recorder = begin("-o", out, "--", "sh", "-c", script)
-    wait_for(lambda: has_begun(recorder, begun))
-    time.sleep(0.5)
+    wait_burned(int(wait_for(lambda: has_begun(recorder, begun))), seconds=0.2)
     recorder.send_signal(signal.SIGINT)
     wait_for(out.exists, why="the profile, while the command runs on")
     assert Profile(out.read_text()).total(*SPUN) > 0
     time.sleep(0.5)
     assert recorder.poll() is None
     recorder.send_signal(signal.SIGINT)
-    recorder.communicate(timeout=20)
+    recorder.communicate(timeout=60)
     assert recorder.returncode == -signal.SIGTERM
 
 
@@ -243,7 +242,7 @@ def test_a_job_that_is_stopped_goes_on(work, out):
 def test_sigkill_leaves_no_waiting_process_and_no_file(work, out):
     recorder = begin("-o", out, "--", "sleep", 0.5)
     recorder.kill()
-    recorder.communicate(timeout=20)
+    recorder.communicate(timeout=60)
     assert not out.exists() and not leftovers(work)
 
 
@@ -252,7 +251,7 @@ def test_sigkill_leaves_no_waiting_process_and_no_file(work, out):
 
 def test_ctrl_c_ends_command_and_recording_and_the_profile_is_written(terminal, out):
     shown = terminal("-o", out, "--", program("spin"), 60)
-    wait_for(lambda: re.search(r"stackprobe: [1-9]\d* s, \d+ samples, 0 lost", shown.read()))
+    wait_for(lambda: re.search(r"stackprobe: [1-9]\d* s, \d+ samples, 0 lost", shown.read()), 30)
     shown.type(b"\x03")
     assert shown.wait() == -signal.SIGINT
     assert Profile(out.read_text()).total(*SPUN) > 0

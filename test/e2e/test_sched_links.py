@@ -123,15 +123,15 @@ def everything(profiler):
 
 
 def assert_gone(programs, maps):
-    wait_for(lambda: not programs & living("prog"), seconds=5, why="no program is left")
-    wait_for(lambda: not maps & living("map"), seconds=5, why="no map is left")
+    wait_for(lambda: not programs & living("prog"), why="no program is left")
+    wait_for(lambda: not maps & living("map"), why="no map is left")
 
 
 def test_after_a_stop_no_program_and_no_map_is_left(profiler):
     programs, maps = everything(profiler)
     put_sched(profiler, {"state": "stopped"})
     profiler.put_ok({"state": "stopped"})
-    wait_for(lambda: not links(profiler), seconds=3, why="no link is held")
+    wait_for(lambda: not links(profiler), why="no link is held")
     assert_gone(programs, maps)
 
 

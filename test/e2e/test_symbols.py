@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import program, wait_for
+from helpers import program, wait_burned, wait_for
 from whole import assert_whole, run
 
 HZ = 1000
@@ -31,6 +31,14 @@ def profiled(profiler, target):
     return profile
 
 
+def running(profiler, target, seconds=1, **params):
+    """The same of one that runs already, and goes on: its tables are there before the first sample."""
+    wait_burned(target.pid, seconds=0.05)
+    profiler.profile(pids=[target.pid], frequency=HZ, **params)
+    wait_burned(target.pid, seconds=seconds)
+    return profiler.folded(pid=target.pid)
+
+
 def nearly_all(profile, *frames):
     return profile.total(*frames) >= 0.95 * profile.total()
 
@@ -50,8 +58,7 @@ def test_cxx_names_are_demangled(profiler, start):
 
 
 def test_rust_names_are_demangled_and_their_semicolon_does_not_split_a_frame(profiler, start):
-    profiler.profile("^rustnames$", frequency=HZ)
-    profile = profiled(profiler, start("rustnames", 1))
+    profile = running(profiler, start("rustnames", 60))
     assert share(profile, r"^<\[u8: (N|7)\] as rustnames(\[\w+\])?::Work>::go$") > 0.9
     assert not any(re.search(r"_ZN|_R[A-Z]|17h[0-9a-f]{16}", f) for f in profile.frames())
 
@@ -132,8 +139,7 @@ def go_leads_back():
 
 @pytest.mark.parametrize("name", ["gowork", "gowork_stripped"])
 def test_go_has_its_names_and_whole_stacks_stripped_or_not(profiler, start, name):
-    profiler.profile(f"^{name}$", frequency=HZ)
-    profile = profiled(profiler, start(name, 2))
+    profile = running(profiler, start(name, 60), seconds=1.5)
     chain = ("runtime.main", "main.main", "main.outer", "main.middle", "main.leaf")
     leaf = [s for s in profile.stacks if s.has("main.leaf") and not s.has("[truncated]")]
     assert sum(s.value for s in leaf) > 100
@@ -151,8 +157,7 @@ def test_go_has_its_names_and_whole_stacks_stripped_or_not(profiler, start, name
 def test_c_between_go_and_go_is_whole(profiler, start):
     if not go_leads_back():
         pytest.skip("Go before 1.20 keeps no way back from C")
-    profiler.profile("^gocalls$", frequency=HZ)
-    profile = profiled(profiler, start("gocalls", 2))
+    profile = running(profiler, start("gocalls", 60), seconds=1.5)
     for leaf in ("c_burn", "main.top"):
         stacks = [s for s in profile.stacks if s.has(leaf) and not s.has("[truncated]")]
         assert sum(s.value for s in stacks) > 0.3 * profile.total()

@@ -1,12 +1,12 @@
 """Who is profiled: matching at the PUT, and then through fork, exec, rename and exit."""
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from helpers import HZ, program, same_time, wait_for
+import oracle
+from helpers import HZ, program, same_time, wait_burned, wait_for
 
 SPUN_NS = 1_000_000_000  # by `spin 1`
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
@@ -16,16 +16,16 @@ def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profil
     alphas = [start(copy("spin", "alpha"), 60) for _ in range(2)]
     betas = [start(copy("spin", "beta"), 60) for _ in range(2)]
     profiler.profile("^alpha$", frequency=HZ)
-    time.sleep(1.5)
+    wait_burned(*(t.pid for t in alphas + betas), seconds=0.3)
     first = profiler.folded()
     assert first.pids == {t.pid for t in alphas}
     assert set(profiler.processes()) == first.pids
 
     profiler.put_ok({"snoopers": {"proc_name": [{"comm": "^beta$"}]}})
-    time.sleep(1)
-    assert set(profiler.processes()) == {t.pid for t in betas}
+    wait_for(lambda: set(profiler.processes()) == {t.pid for t in betas}, why="they are chosen")
+    wait_burned(*(t.pid for t in betas), seconds=0.3)
     moved = profiler.folded()
-    time.sleep(1.5)
+    wait_burned(*(t.pid for t in alphas + betas), seconds=0.3)
     last = profiler.folded()
     for alpha in alphas:
         assert last.total(pid=alpha.pid) == moved.total(pid=alpha.pid)
@@ -35,8 +35,7 @@ def test_only_the_matching_twins_appear_and_a_second_put_moves_the_choice(profil
 
 
 def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(profiler, start, observe):
-    profiler.put_ok(profiler.wanting("^short_lived$", frequency=HZ))
-    time.sleep(1)
+    profiler.profile("^short_lived$", frequency=HZ)
     observer = observe(HZ)
     target = start("short_lived", 1)
     target.finish()
@@ -46,30 +45,33 @@ def test_a_process_that_starts_after_the_put_is_profiled_from_its_first_sample(p
 
 def test_a_process_that_runs_at_the_put_is_profiled_from_then_on(profiler, start, observe):
     target = start("spin", 60)
-    wait_for(lambda: target.cpu_ns_now() > 2e8, why="it burns")
+    wait_burned(target.pid, seconds=0.2)
     profiler.profile(pids=[target.pid], frequency=HZ)
-    before_ns, observer = target.cpu_ns_now(), observe(HZ)
-    time.sleep(2)
+    wait_for(lambda: profiler.folded().total(pid=target.pid) > 0, why="samples")
+    oracle.stop(target.pid)
+    before, before_ns, observer = profiler.folded().total(pid=target.pid), target.cpu_ns_now(), observe(HZ)
+    os.kill(target.pid, signal.SIGCONT)
+    wait_burned(target.pid, seconds=1.5)
     target.kill()
     profile, beside_ns = profiler.folded(), observer.ns(target.pid)
-    same_time(profile.total(pid=target.pid), HZ, target.cpu_ns - before_ns, beside_ns, within=0.06)
+    sampled = profile.total(pid=target.pid) - before
+    same_time(sampled, HZ, target.cpu_ns - before_ns, beside_ns, within=0.06)
     assert profile.total("main", "outer", "middle", "inner_spin") >= 0.97 * profile.total()
 
 
 def test_the_status_lists_a_process_while_it_lives(profiler, start):
     profiler.profile("^spin$")
     target = start("spin", 60)
-    wait_for(lambda: target.pid in profiler.processes(), seconds=2, why="listed")
+    wait_for(lambda: target.pid in profiler.processes(), why="listed")
     assert profiler.processes()[target.pid]["comm"] == "spin"
     target.kill()
-    wait_for(lambda: target.pid not in profiler.processes(), seconds=2, why="gone from the list")
+    wait_for(lambda: target.pid not in profiler.processes(), why="gone from the list")
 
 
 def waiting_forker(start, *args):
     """A forker that has not forked yet: os.kill(pid, SIGCONT) lets it go."""
     target = start("forker", "-w", *args)
-    stat = Path(f"/proc/{target.pid}/stat")
-    wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", why="it has stopped")
+    wait_for(lambda: oracle.states(target.pid) == {"T"}, why="it has stopped")
     return target
 
 
@@ -100,10 +102,10 @@ def test_a_process_that_execs_what_does_not_match_is_left_out_from_then_on(profi
     assert profile.pids == {target.pid, target.first_line()["child"]}
 
 
-def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start, observe):
-    profiler.profile("^spin$", frequency=HZ)
+def test_a_process_that_execs_what_matches_is_profiled_from_then_on(profiler, start, copy, observe):
+    profiler.profile("^execed$", frequency=HZ)
     observer = observe(HZ)
-    target = start("forker", 0.5, program("spin"), 1)
+    target = start("forker", 0.5, copy("spin", "execed"), 1)
     burned = target.finish()
     profile, child = profiler.folded(), target.first_line()["child"]
     beside_ns = observer.ns(child) - burned["child_cpu_ns"]
@@ -134,11 +136,14 @@ def test_a_process_that_takes_another_name_is_left_out_from_then_on(profiler, st
     assert profile.names == {"renamer"}
 
 
-def test_a_proc_id_stays_the_process_it_was_whatever_its_name(profiler, start):
+def test_a_proc_id_stays_the_process_it_was_whatever_its_name(profiler, start, observe):
     target = start("renamer", 1, 1, "butterfly")
+    observer = observe(HZ)
+    burned_ns = target.cpu_ns_now()
     profiler.profile(pids=[target.pid], frequency=HZ)
-    target.finish()
-    assert profiler.folded().total("after_rename") >= 900
+    told = target.finish()
+    beside_ns = observer.ns(target.pid) - (told["before_ns"] - burned_ns)
+    same_time(profiler.folded().total("after_rename"), HZ, told["after_ns"], beside_ns, within=0.1)
 
 
 def test_a_new_process_under_an_old_pid_is_another_process(profiler, start):
@@ -146,7 +151,7 @@ def test_a_new_process_under_an_old_pid_is_another_process(profiler, start):
         pytest.skip(f"{LAST_PID} can't be written")
     first = start("spin", 60)
     profiler.profile(pids=[first.pid], frequency=HZ)
-    time.sleep(0.3)
+    wait_burned(first.pid, seconds=0.2)
     first.kill()
     before = profiler.folded()
     assert before.total("inner_spin") > 0
@@ -212,7 +217,7 @@ def test_an_entry_counts_only_for_the_probes_it_names(profiler, start, copy):
         {"comm": "^beta$", "probe": ["offcpu"]},
         probes=["oncpu", "offcpu"],
     )
-    time.sleep(1)
+    wait_burned(wanted.pid, other.pid, seconds=0.3)
     profile = profiler.folded()
     assert wanted.pid in profile.pids
     assert other.pid not in profile.pids

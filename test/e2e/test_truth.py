@@ -1,9 +1,8 @@
 """What the profile says is what the processes did: totals and shares against their own clocks."""
 import sys
-import time
 from pathlib import Path
 
-from helpers import HZ, lost, program, same_time, wait_for, weather_ns
+from helpers import HZ, lost, program, same_time, wait_burned, wait_for, weather_ns
 
 
 def test_samples_times_period_is_the_cpu_time_of_a_busy_process(profiler, start, observe):
@@ -19,18 +18,20 @@ def test_the_default_period_is_ten_milliseconds(profiler, start, observe):
     observer = observe(100)
     target = start("spin", 5)
     cpu_ns = target.finish()["cpu_ns"]
-    # (It keeps step with the scheduler's ticks, and so does the next one.)
+    # (It keeps step with the scheduler's ticks.)
     sampled, beside_ns = profiler.folded().total(pid=target.pid), observer.ns(target.pid)
     same_time(sampled, 100, cpu_ns, beside_ns, within=0.1)
 
 
 def test_perf_sample_period_is_in_milliseconds(profiler, start, observe):
-    profiler.profile("^spin$", perf_sample_period=20)
-    observer = observe(50)
+    """13 of them: 20 are five ticks of the scheduler, and where it gives turns by ticks one of two that share a CPU
+    was met up to 12 % too seldom."""
+    profiler.profile("^spin$", perf_sample_period=13)
+    observer = observe(1000 / 13)
     target = start("spin", 5)
     cpu_ns = target.finish()["cpu_ns"]
     sampled, beside_ns = profiler.folded().total(pid=target.pid), observer.ns(target.pid)
-    same_time(sampled, 50, cpu_ns, beside_ns, within=0.1)
+    same_time(sampled, 1000 / 13, cpu_ns, beside_ns, within=0.1)
 
 
 def test_three_functions_have_the_shares_they_burned(profiler, start, observe):
@@ -116,9 +117,7 @@ def test_changing_params_in_the_middle_loses_nothing(profiler, start, observe):
     observer = observe(HZ)
     target = start("spin", 4)
     for turn in range(6):
-        least_ns = target.cpu_ns_now() + 1e8  # a window without a sample has no file
-        time.sleep(0.3)
-        wait_for(lambda least_ns=least_ns: target.cpu_ns_now() > least_ns, seconds=30, why="it ran")
+        wait_burned(target.pid, seconds=0.3)  # a window without a sample has no file
         profiler.put_ok({"params": {"thread_frame": turn % 2}})
     cpu_ns = target.finish()["cpu_ns"]
     profiler.put_ok({"state": "stopped"})

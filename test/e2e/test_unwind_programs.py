@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import wait_for
-from whole import ENOUGH, HZ, WHOLE, assert_whole, cut, run, truncated, whole
+from helpers import wait_burned, wait_for
+from whole import ENOUGH, HZ, WHOLE, assert_whole, cut, truncated, whole
 
 
 def installed(name):
@@ -103,5 +103,8 @@ def test_postgres_under_its_benchmark_is_whole(profiler, postgres):
 
 
 def test_rust_is_whole(profiler, start):
-    profile = run(profiler, start, "rustnames", 2)
-    assert_whole(profiler, profile)
+    target = start("rustnames", 60)  # by the clock on the wall
+    wait_burned(target.pid, seconds=0.05)
+    profiler.profile(pids=[target.pid], frequency=HZ)
+    wait_burned(target.pid, seconds=1.5)
+    assert_whole(profiler, profiler.folded(pid=target.pid))
