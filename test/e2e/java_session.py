@@ -16,7 +16,7 @@ from kept import Session
 from observer import Observer
 
 ENOUGH = 300  # samples of each leaf
-LONGEST = 40  # seconds; on a busy machine there are fewer
+LONGEST = 70  # seconds; on a busy machine there are fewer
 
 
 class Measured(NamedTuple):

@@ -22,7 +22,7 @@ from pythons import Place, Running, missing_versions, pythons
 
 HZ = 997
 ENOUGH = 1000
-LONGEST = 40  # seconds; on a busy machine there are fewer, but
+LONGEST = 70  # seconds; on a busy machine there are fewer, but
 LEAST = 300
 RIGHT = 0.99  # of a program's samples; of all programs' of a version:
 ALL_RIGHT = 0.995
