@@ -8,28 +8,47 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Segments that nobody writes or runs, nor the loader wrote: of the program, which comes first. */
-static int forget_constants(struct dl_phdr_info *program, size_t bytes, void *arg)
+/* The whole pages of segments without other rights than these: nobody writes them, nor did the
+ * loader. */
+static void forget(const struct dl_phdr_info *object, unsigned rights)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
-	(void)bytes;
-	(void)arg;
-	for (size_t i = 0; i < program->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &program->dlpi_phdr[i];
-		uintptr_t start = program->dlpi_addr + segment->p_vaddr;
+	for (size_t i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+		uintptr_t start = object->dlpi_addr + segment->p_vaddr;
 		uintptr_t end = (start + segment->p_filesz) & ~(page - 1);
 
 		start = (start + page - 1) & ~(page - 1);
-		if (segment->p_type == PT_LOAD && segment->p_flags == PF_R && start < end)
-			madvise((char *)program->dlpi_addr + (start - program->dlpi_addr),
-				end - start, MADV_DONTNEED);
+		if (segment->p_type == PT_LOAD && !(segment->p_flags & ~rights) && start < end)
+			madvise((void *)start, end - start, MADV_DONTNEED);
 	}
+}
+
+/* Of the program, which comes first. */
+static int forget_constants(struct dl_phdr_info *program, size_t bytes, void *arg)
+{
+	(void)bytes;
+	(void)arg;
+	forget(program, PF_R);
 	return 1;
+}
+
+static int forget_code(struct dl_phdr_info *object, size_t bytes, void *arg)
+{
+	(void)bytes;
+	(void)arg;
+	forget(object, PF_R | PF_X);
+	return 0;
 }
 
 void memory_give_back(void)
 {
 	malloc_trim(0);
 	dl_iterate_phdr(forget_constants, NULL);
+}
+
+void memory_forget_code(void)
+{
+	dl_iterate_phdr(forget_code, NULL);
 }

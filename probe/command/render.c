@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "command/command.h"
 #include "output/picture.h"
 #include "output/stacks_svg.h"
@@ -37,27 +37,6 @@ static void text_done(struct text *text)
 {
 	if (text->reserved)
 		munmap(text->data, text->reserved);
-}
-
-/*
- * The libraries that the program is linked with have set themselves up; hardly anything of their
- * code and tables is needed here. Pages that nobody writes come back from the file when they are.
- */
-static int release_segments(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-
-	(void)bytes;
-	(void)arg;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uintptr_t begin = (info->dlpi_addr + header->p_vaddr) & ~(page - 1);
-		uintptr_t end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
-
-		if (header->p_type == PT_LOAD && !(header->p_flags & PF_W))
-			madvise((void *)begin, end - begin, MADV_DONTNEED);
-	}
-	return 0;
 }
 
 static void print_help(void)
@@ -295,7 +274,7 @@ int render_command(int argc, char **argv)
 		print_help();
 		return fflush(stdout) == 0 ? 0 : EXIT_FAILED;
 	}
-	dl_iterate_phdr(release_segments, NULL);
+	memory_forget_code();
 	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write() */
 	signal(SIGBUS, on_bus_error);
 	stacks.normalize = request.normalize;

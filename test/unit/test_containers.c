@@ -172,6 +172,17 @@ static void a_container_without_state_keeps_its_id_until_there_is_one(void **sta
 	bench_done(&bench);
 }
 
+/* One whose state is there, and asked for. */
+static struct group *ask_for_one(struct bench *bench)
+{
+	put_state(bench, STATE);
+	struct cgroup_key key = learn(bench, 1, ID, "/docker/" ID);
+	struct group *group = containers_find(bench->containers, &key);
+	containers_ask(bench->containers, group);
+	run_until_named(bench, 1);
+	return group;
+}
+
 #define RENAMED "{\"ID\":\"" ID "\",\"Name\":\"/other\",\"Config\":{\"Image\":\"nginx\"}}"
 
 static void a_container_that_is_renamed_has_its_new_name(void **state)
@@ -180,11 +191,7 @@ static void a_container_that_is_renamed_has_its_new_name(void **state)
 
 	(void)state;
 	bench_make(&bench);
-	put_state(&bench, STATE);
-	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
-	struct group *group = containers_find(bench.containers, &key);
-	containers_ask(bench.containers, group);
-	run_until_named(&bench, 1);
+	struct group *group = ask_for_one(&bench);
 	put_state(&bench, RENAMED);
 	run_for(&bench, 100); /* nobody wants to know */
 	assert_int_equal(bench.named, 1);
@@ -209,12 +216,8 @@ static void a_container_that_is_gone_keeps_its_name_and_is_looked_for_no_more(vo
 
 	(void)state;
 	bench_make(&bench);
-	put_state(&bench, STATE);
-	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
-	struct group *group = containers_find(bench.containers, &key);
 	containers_keep_fresh(bench.containers, 10 * NS_PER_MS);
-	containers_ask(bench.containers, group);
-	run_until_named(&bench, 1);
+	struct group *group = ask_for_one(&bench);
 	unlinkat(bench.folder.fd, FOLDER "/config.v2.json", 0);
 	run_for(&bench, 300);
 	put_state(&bench, RENAMED);
