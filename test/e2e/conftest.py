@@ -1,5 +1,6 @@
 """Fixtures: a folder below /tmp, the daemon, target programs; a limit of time for each test; and
 what is told of tests that ran again."""
+import atexit
 import functools
 import shutil
 import signal
@@ -250,15 +251,13 @@ def go_pprof():
 
 @pytest.fixture(scope="session")
 def podman_here():
-    """One for all: its images are made once."""
+    """One for all: its images are made once. (A test that runs again makes pytest forget what ends a session.)"""
     made = Podman()
-    try:
-        reason = made.missing()
-        if reason:
-            pytest.skip(reason)
-        yield made
-    finally:
-        made.close()
+    atexit.register(made.close)
+    reason = made.missing()
+    if reason:
+        pytest.skip(reason)
+    return made
 
 
 @pytest.fixture
