@@ -142,6 +142,7 @@ def test_each_process_of_a_storm_has_its_line_or_is_lost_and_counted(profiler, p
         hold_names(storm)
         missing = storm.told["started"] - begun(storm)
         print(f"without a line: {missing}; lost {storm.told_lost}")
-        assert 0 <= missing <= storm.lost
+        # The kernel may take a page away, and it is faulted in once more: one in 10,000 was seen to.
+        assert -storm.told["started"] / 1000 <= missing <= storm.lost
         rests.append(rest(profiler, "mem", chosen, **exact))
     hold_rest(rests)
