@@ -1,7 +1,6 @@
 """A thousand processes a second in a container that is chosen: their names, their memory, what is lost of them.
 
-They are over in a third of a millisecond. STORM_SECONDS=30 STORMS=3, as `make check-storm` has it, is what issue 11
-asks for.
+They are over in a third of a millisecond. `make check-storm` (STORM_SECONDS=30 STORMS=3) does it for longer.
 """
 import json
 import os

@@ -253,6 +253,14 @@ static void give(const struct folder *root, const char *path, uid_t user)
 	assert_int_equal(fchownat(root->fd, path, user, user, AT_SYMLINK_NOFOLLOW), 0);
 }
 
+static void need_root(void)
+{
+	if (getuid() != 0) {
+		print_message("skipped: only root can give files to others\n");
+		skip();
+	}
+}
+
 static struct container *users(const struct folder *root, uid_t user, const char *id)
 {
 	struct container_place place = scene_place(CONTAINER_PODMAN, id, "");
@@ -266,10 +274,7 @@ static void a_users_state_names_his_own_containers_only(void **state)
 	_cleanup_folder_ struct folder root;
 
 	(void)state;
-	if (getuid() != 0) {
-		print_message("skipped: only root can give files to others\n");
-		skip();
-	}
+	need_root();
 	folder_make(&root);
 	scene_put(&root, USERS "containers.json", "[" STORED(A, "his") "," STORED(B, "b") "]");
 	give(&root, USERS "containers.json", 1000);
@@ -303,10 +308,7 @@ static void a_users_link_is_not_followed(void **state)
 	_cleanup_folder_ struct folder root;
 
 	(void)state;
-	if (getuid() != 0) {
-		print_message("skipped: only root can give files to others\n");
-		skip();
-	}
+	need_root();
 	folder_make(&root);
 	scene_put(&root, USERS "real.json", "[" STORED(A, "his") "]");
 	give(&root, USERS "real.json", 1000);
