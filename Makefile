@@ -15,7 +15,7 @@ BUILD     := build
 SANFLAGS  :=
 endif
 
-PACKAGES := libbpf libelf libmicrohttpd libcjson libconfig libpcre2-8 zlib liblzma
+PACKAGES := libbpf libelf libmicrohttpd gnutls libcjson libconfig libpcre2-8 zlib liblzma
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 CFLAGS   ?= -O2 -g
 ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLAGS) $(SANFLAGS) \

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 
@@ -16,51 +15,6 @@ static int take_log_level(struct conf_reader *reader, const config_setting_t *se
 
 	if (!text || log_level_parse(text, &reader->conf->log_level) < 0)
 		return conf_refuse(reader, setting, "\"debug\", \"info\", \"warn\" or \"error\"");
-	return 0;
-}
-
-static int take_bind_addr(struct conf_reader *reader, const config_setting_t *setting)
-{
-	const char *text = config_setting_get_string(setting);
-	unsigned char address[sizeof(struct in6_addr)];
-
-	if (!text ||
-	    (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1))
-		return conf_refuse(reader, setting, "an IPv4 or IPv6 address");
-	snprintf(reader->conf->bind_addr, sizeof(reader->conf->bind_addr), "%s", text);
-	return 0;
-}
-
-static int take_port(struct conf_reader *reader, const config_setting_t *setting)
-{
-	int port = config_setting_get_int(setting);
-
-	if (config_setting_type(setting) != CONFIG_TYPE_INT || port < 0 || port > 65535)
-		return conf_refuse(reader, setting, "a number from 0 to 65535");
-	reader->conf->port = port;
-	return 0;
-}
-
-/* What is asked for and can't be done stops the start: it is never served in plain instead. */
-static int take_ssl_auth(struct conf_reader *reader, const config_setting_t *setting)
-{
-	const char *text = config_setting_get_string(setting);
-
-	if (text && strcasecmp(text, "off") == 0)
-		return 0;
-	snprintf(reader->why, reader->why_bytes,
-		 "line %u: ssl_auth: TLS is not available in this version; set it to \"off\"",
-		 config_setting_source_line(setting));
-	return -EINVAL;
-}
-
-static int take_nothing(struct conf_reader *reader, const config_setting_t *setting)
-{
-	const char *text = config_setting_get_string(setting);
-
-	(void)reader;
-	if (text && text[0])
-		log_warn("conf: %s has no effect in this version", config_setting_name(setting));
 	return 0;
 }
 
@@ -195,12 +149,6 @@ static const struct conf_key keys[] = {
 	{"global.state_dir", take_state_dir},
 	{"global.restore", take_restore},
 	{"global.probes_init", take_probes_init},
-	{"rest_api_server.bind_addr", take_bind_addr},
-	{"rest_api_server.port", take_port},
-	{"rest_api_server.ssl_auth", take_ssl_auth},
-	{"rest_api_server.private_key", take_nothing},
-	{"rest_api_server.cert_file", take_nothing},
-	{"rest_api_server.ca_file", take_nothing},
 	{"bpf.stacks", take_stacks},
 	{"bpf.targets", take_targets},
 	{"bpf.stack_ring_bytes", take_stack_ring},
@@ -233,6 +181,8 @@ int conf_init(struct conf *conf)
 		.retention = {.days = 7, .bytes = 1 << 30, .interval = 300},
 	};
 	int r = upload_options_init(&conf->upload);
+	if (r == 0)
+		r = rest_options_init(&conf->rest);
 	conf->roots[0] = strdup("/var/log");
 	conf->roots[1] = strdup("/tmp");
 	conf->roots_count = 2;
@@ -249,6 +199,7 @@ int conf_init(struct conf *conf)
 void conf_done(struct conf *conf)
 {
 	upload_options_done(&conf->upload);
+	rest_options_done(&conf->rest);
 	free_roots(conf);
 	free(conf->state_dir);
 	free(conf->probes_init);
@@ -268,6 +219,10 @@ static const struct conf_key *find_key(const char *section, const char *name)
 	for (size_t i = 0; i < CONF_UPLOAD_KEYS; i++) {
 		if (strcmp(conf_upload_keys[i].path, path) == 0)
 			return &conf_upload_keys[i];
+	}
+	for (size_t i = 0; i < CONF_REST_KEYS; i++) {
+		if (strcmp(conf_rest_keys[i].path, path) == 0)
+			return &conf_rest_keys[i];
 	}
 	return NULL;
 }
@@ -342,16 +297,19 @@ int conf_read(struct conf *conf, const char *path, bool required, char *why, siz
 	if (r < 0)
 		return r;
 	r = conf_settle_upload(conf, detail, sizeof(detail));
+	if (r == 0)
+		r = rest_options_settle(&conf->rest, detail, sizeof(detail));
 	if (r < 0)
 		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
 	return r;
 }
 
-int conf_set_listen(struct conf *conf, const char *text)
+/* "ADDR:PORT" or "[ADDR]:PORT". */
+static int split(const char *text, char address[CONF_ADDRESS_BYTES], int *port)
 {
 	const char *colon = strrchr(text, ':');
-	unsigned char address[sizeof(struct in6_addr)];
-	char host[64], *end;
+	unsigned char bytes[sizeof(struct in6_addr)];
+	char host[CONF_ADDRESS_BYTES], *end;
 
 	if (!colon || colon == text || (size_t)(colon - text) >= sizeof(host))
 		return -EINVAL;
@@ -361,12 +319,25 @@ int conf_set_listen(struct conf *conf, const char *text)
 		memmove(host, host + 1, len - 2);
 		host[len - 2] = '\0';
 	}
-	long port = strtol(colon + 1, &end, 10);
-	if (end == colon + 1 || *end || port < 0 || port > 65535)
+	long number = strtol(colon + 1, &end, 10);
+	if (end == colon + 1 || *end || number < 0 || number > 65535)
 		return -EINVAL;
-	if (inet_pton(AF_INET, host, address) != 1 && inet_pton(AF_INET6, host, address) != 1)
+	if (inet_pton(AF_INET, host, bytes) != 1 && inet_pton(AF_INET6, host, bytes) != 1)
 		return -EINVAL;
-	snprintf(conf->bind_addr, sizeof(conf->bind_addr), "%s", host);
-	conf->port = (int)port;
+	memcpy(address, host, sizeof(host));
+	*port = (int)number;
+	return 0;
+}
+
+int conf_set_listen(struct conf *conf, const char *text)
+{
+	return split(text, conf->bind_addr, &conf->port);
+}
+
+int conf_set_metrics_listen(struct conf *conf, const char *text)
+{
+	if (text[0])
+		return split(text, conf->rest.metrics_address, &conf->rest.metrics_port);
+	conf->rest.metrics_address[0] = '\0';
 	return 0;
 }

@@ -6,16 +6,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api/rest_options.h"
 #include "base/log.h"
 #include "output/retention.h"
 #include "profile/tracer.h"
 #include "upload/options.h"
 
-#define CONF_ROOTS_MAX 16
+#define CONF_ROOTS_MAX	   16
+#define CONF_ADDRESS_BYTES 64
 
 struct conf {
 	enum log_level log_level;
-	char bind_addr[64];
+	char bind_addr[CONF_ADDRESS_BYTES];
 	int port;
 	char *roots[CONF_ROOTS_MAX]; /* output_roots */
 	size_t roots_count;
@@ -25,6 +27,7 @@ struct conf {
 	char *containers_root; /* where the host's root is seen */
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
+	struct rest_options rest;     /* read: its files can be used */
 	struct upload_options upload; /* read: spool_dir is never NULL, its files can be used */
 };
 
@@ -38,3 +41,6 @@ int conf_read(struct conf *conf, const char *path, bool required, char *why, siz
 
 /* "ADDR:PORT" or "[ADDR]:PORT" into bind_addr and port. -EINVAL */
 int conf_set_listen(struct conf *conf, const char *text);
+
+/* The same of the second listener; "": there is none. */
+int conf_set_metrics_listen(struct conf *conf, const char *text);

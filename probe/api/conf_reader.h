@@ -36,6 +36,10 @@ int conf_take_long(struct conf_reader *reader, const config_setting_t *setting, 
 #define CONF_UPLOAD_KEYS 13
 extern const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS];
 
+/* The section `rest_api_server` (api/conf_rest.c). */
+#define CONF_REST_KEYS 17
+extern const struct conf_key conf_rest_keys[CONF_REST_KEYS];
+
 /* When all keys were read: what hangs on others, and whether its files can be used. Negative errno;
  * where it isn't -ENOMEM the reason is in `why`. */
 int conf_settle_upload(struct conf *conf, char *why, size_t why_bytes);

@@ -12,20 +12,70 @@ static void shut_down(struct connection *connection)
 	shutdown(connection->fd, SHUT_RDWR);
 }
 
-static struct connection *longest_waiting(const struct connections *connections)
+/* Which connections are meant; NULL and false: all. */
+struct which {
+	const struct client *client;
+	bool ordinary; /* not an administrator's */
+};
+
+static bool is_meant(const struct connection *connection, const struct which *which)
+{
+	return !connection->closing && (!which->client || connection->of.client == which->client) &&
+	       (!which->ordinary || !connection->of.is_admin);
+}
+
+static struct connection *longest_waiting(const struct connections *connections,
+					  const struct which *which)
 {
 	struct connection *oldest = NULL;
 
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->waiting && !at->closing && (!oldest || at->since_ns < oldest->since_ns))
+		if (at->waiting && is_meant(at, which) &&
+		    (!oldest || at->since_ns < oldest->since_ns))
 			oldest = at;
 	}
 	return oldest;
 }
 
+static unsigned count(const struct connections *connections, const struct which *which)
+{
+	unsigned open = 0;
+
+	for (const struct connection *at = connections->all; at; at = at->next)
+		open += is_meant(at, which);
+	return open;
+}
+
+static unsigned at_least(unsigned number, unsigned least)
+{
+	return number > least ? number : least;
+}
+
+/* Whom a new connection takes the place of; NULL: there is room. */
+static struct connection *find_victim(const struct connections *connections,
+				      struct connection *fresh)
+{
+	const struct which all = {0}, ordinary = {.ordinary = true},
+			   same = {.client = fresh->of.client};
+	const struct which *full = NULL;
+
+	if (!fresh->of.is_admin && count(connections, &same) > at_least(connections->max / 4, 2))
+		full = &same;
+	else if (!fresh->of.is_admin &&
+		 count(connections, &ordinary) >
+			 connections->max - at_least(connections->max / 8, 1))
+		full = &ordinary;
+	else if (count(connections, &all) > connections->max)
+		full = &all;
+	if (!full)
+		return NULL;
+	struct connection *victim = longest_waiting(connections, full);
+	return victim ? victim : fresh;
+}
+
 static void arm(struct connections *connections)
 {
-	const struct connection *oldest = longest_waiting(connections);
+	const struct connection *oldest = longest_waiting(connections, &(struct which){0});
 
 	if (oldest)
 		loop_timer_set(connections->loop, &connections->timer,
@@ -71,27 +121,33 @@ void connections_done(struct connections *connections)
 	loop_timer_cancel(connections->loop, &connections->timer);
 }
 
-struct connection *connection_add(struct connections *connections, int fd)
+struct connection *connection_add(struct connections *connections, int fd, const void *listener,
+				  const struct connection_of *of)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
-	unsigned open = 1;
 
 	if (!connection)
 		return NULL;
-	for (const struct connection *at = connections->all; at; at = at->next)
-		open += !at->closing;
 	connection->fd = fd;
+	connection->listener = listener;
+	connection->of = *of;
 	connection->since_ns = loop_now_ns();
 	connection->waiting = true;
-	if (open > connections->max) {
-		struct connection *oldest = longest_waiting(connections);
-
-		shut_down(oldest ? oldest : connection);
-	}
 	connection->next = connections->all;
 	connections->all = connection;
+	struct connection *victim = find_victim(connections, connection);
+	if (victim)
+		shut_down(victim);
 	arm(connections);
 	return connection;
+}
+
+void connections_shut_waiting(struct connections *connections, const void *listener)
+{
+	for (struct connection *at = connections->all; at; at = at->next) {
+		if (at->listener == listener && at->waiting && !at->closing)
+			shut_down(at);
+	}
 }
 
 void connection_del(struct connections *connections, struct connection *connection)

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connections under their limits: how many, and how long each may wait for its request. */
+/*
+ * Connections under their limits: how many in all and of one client, and how long each may wait for
+ * its request. Who isn't an administrator has a quarter of them, and all of these together leave an
+ * eighth to administrators.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "access/client.h"
+#include "access/peer.h"
+#include "api/tls.h"
 #include "base/loop.h"
 
 #define CONNECTIONS_MAX	   64
 #define CONNECTIONS_MIN	   4
 #define REQUEST_TIMEOUT_NS (10 * NS_PER_S)
 
+/* What is known of a connection's other end, from when it was accepted. */
+struct connection_of {
+	struct peer peer;
+	struct client *client; /* one of its connections is this one */
+	bool is_admin;	       /* without showing anything */
+};
+
 struct connection {
 	struct connection *next;
-	int fd; /* the server's */
+	int fd;		      /* the server's */
+	const void *listener; /* where it was accepted */
+	struct connection_of of;
+	bool checked; /* its certificate was looked at */
+	enum tls_client certificate;
+	char certificate_why[128]; /* why it isn't good */
 	uint64_t since_ns;
 	bool waiting; /* for a request, or the rest of it */
 	bool closing;
@@ -29,9 +48,13 @@ struct connections {
 void connections_init(struct connections *connections, struct loop *loop);
 void connections_done(struct connections *connections);
 
-/* A new connection; over the limit another is shut down. NULL: no memory. */
-struct connection *connection_add(struct connections *connections, int fd);
+/* A new connection; over a limit another is shut down, or itself. NULL: no memory. */
+struct connection *connection_add(struct connections *connections, int fd, const void *listener,
+				  const struct connection_of *of);
 void connection_del(struct connections *connections, struct connection *connection);
+
+/* Shuts down those of a listener that wait for a request: it takes no more. */
+void connections_shut_waiting(struct connections *connections, const void *listener);
 
 /* Its request is complete; or it begins to wait for the next one. */
 void connection_set_waiting(struct connections *connections, struct connection *connection,

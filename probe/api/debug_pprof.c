@@ -40,23 +40,51 @@ static void write_index(struct answer *answer)
 	buf_str(out, "</ul>\n");
 }
 
-void debug_pprof_fetch(const struct services *services, const char *name, const struct query *query,
-		       struct answer *answer, void (*ready)(void *arg), void *arg)
+/* NULL: there is none of that name. */
+static const struct page *find_page(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		if (strcmp(name, pages[i].name) == 0)
+			return &pages[i];
+	}
+	return NULL;
+}
+
+/* The query of the resource of /flamegraph that a page is. */
+static struct query query_of(const struct page *page, const struct query *query)
 {
 	struct query wanted = *query;
 
-	if (!name[0]) {
+	wanted.view = page->view;
+	if (wanted.seconds == QUERY_NONE && page->seconds)
+		wanted.seconds = page->seconds;
+	return wanted;
+}
+
+void debug_pprof_need(const char *name, const struct query *query, struct need *need)
+{
+	const struct page *page = find_page(name);
+
+	need->role = ROLE_READ;
+	if (page) {
+		struct query wanted = query_of(page, query);
+
+		flamegraph_need(page->resource, &wanted, need);
+	}
+}
+
+void debug_pprof_fetch(const struct services *services, const char *name, const struct query *query,
+		       struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	const struct page *page = find_page(name);
+
+	if (page) {
+		struct query wanted = query_of(page, query);
+
+		flamegraph_fetch(services, page->resource, &wanted, answer, ready, arg);
+	} else if (!name[0]) {
 		write_index(answer);
-		return;
+	} else {
+		answer_failed(answer, 404, "url not found");
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
-		if (strcmp(name, pages[i].name) != 0)
-			continue;
-		wanted.view = pages[i].view;
-		if (wanted.seconds == QUERY_NONE && pages[i].seconds)
-			wanted.seconds = pages[i].seconds;
-		flamegraph_fetch(services, pages[i].resource, &wanted, answer, ready, arg);
-		return;
-	}
-	answer_failed(answer, 404, "url not found");
 }

@@ -8,23 +8,44 @@
 #include "api/debug_pprof.h"
 #include "api/state.h"
 #include "base/cleanup.h"
+#include "base/loop.h"
 
-static void healthz_get(const struct services *services, struct answer *answer)
+static void healthz_get(const struct call *call)
 {
-	(void)services;
-	answer->status = 200;
-	answer->content_type = "text/plain; charset=utf-8";
-	buf_str(&answer->body, "ok\n");
+	call->answer->status = 200;
+	call->answer->content_type = "text/plain; charset=utf-8";
+	buf_str(&call->answer->body, "ok\n");
 }
 
-/* What isn't a feature. */
-static const struct {
+static void metrics_get(const struct call *call)
+{
+	bool all = call->caller->role >= ROLE_READ;
+	struct fresh *fresh = &call->services->fresh[all ? FRESH_METRICS_ALL : FRESH_METRICS];
+	uint64_t began_ns = loop_now_ns();
+
+	if (fresh_give(fresh, call->answer))
+		return;
+	metrics_write(call->services, call->caller, call->answer);
+	fresh_keep(fresh, call->answer, began_ns);
+}
+
+/* What isn't a feature; everybody may have it. */
+static const struct page {
 	const char *path;
-	void (*get)(const struct services *services, struct answer *answer);
+	void (*get)(const struct call *call);
 } pages[] = {
 	{"/healthz", healthz_get},
-	{"/metrics", metrics_write},
+	{"/metrics", metrics_get},
 };
+
+static const struct page *find_page(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		if (strcasecmp(path, pages[i].path) == 0)
+			return &pages[i];
+	}
+	return NULL;
+}
 
 /* Of later versions. */
 static const char *const later[] = {"/", "/proc"};
@@ -61,6 +82,21 @@ static bool is_get(const struct call *call, const char *allow)
 	return false;
 }
 
+/* GET of a feature's configuration and status. */
+static void get_feature(const struct call *call, const struct feature *feature)
+{
+	const struct feature *first;
+	struct fresh *fresh = call->services->fresh;
+	uint64_t began_ns = loop_now_ns();
+
+	features_table(&first);
+	fresh += FRESH_FEATURES + (feature - first);
+	if (fresh_give(fresh, call->answer))
+		return;
+	feature->get(call->services, call->answer);
+	fresh_keep(fresh, call->answer, began_ns);
+}
+
 static void dispatch_feature(const struct call *call, const struct feature *feature,
 			     const char *name)
 {
@@ -74,6 +110,7 @@ static void dispatch_feature(const struct call *call, const struct feature *feat
 	} else if (strcmp(call->method, "PUT") == 0) {
 		char *room = buf_reserve(call->body, 1); /* for a NUL */
 
+		fresh_forget(services->fresh);
 		if (room)
 			feature->put(services, call->body->data, call->body->len, answer,
 				     call->ready, call->arg);
@@ -82,39 +119,68 @@ static void dispatch_feature(const struct call *call, const struct feature *feat
 		if (answer->status == 200 || answer->later == 200)
 			state_save(services);
 	} else if (is_get(call, "GET, HEAD, PUT")) {
-		feature->get(services, answer);
+		get_feature(call, feature);
 	}
 }
 
 #define DEBUG_PPROF "/debug/pprof"
 
-static void dispatch_pprof(const struct call *call)
+/* What stands behind "/debug/pprof/". */
+static const char *pprof_name(const char *path)
 {
-	const char *name = call->path + strlen(DEBUG_PPROF);
+	const char *name = path + strlen(DEBUG_PPROF);
 
-	if (is_get(call, "GET, HEAD"))
-		debug_pprof_fetch(call->services, name + (name[0] == '/'), &call->query,
-				  call->answer, call->ready, call->arg);
+	return name + (name[0] == '/');
+}
+
+/* A path's feature and what stands behind it (NULL: nothing); NULL: there is none. */
+static const struct feature *find_feature(const char *path, const char **name)
+{
+	const char *rest = path[0] == '/' ? path + 1 : path;
+	size_t len = strcspn(rest, "/");
+
+	*name = rest[len] ? rest + len + 1 : NULL;
+	return *name && !**name ? NULL : feature_find(rest, len);
+}
+
+void call_need(const struct call *call, struct need *need)
+{
+	const char *name;
+	const struct feature *feature = find_feature(call->path, &name);
+
+	*need = (struct need){.role = ROLE_METRICS};
+	if (is_below(call->path, DEBUG_PPROF)) {
+		debug_pprof_need(pprof_name(call->path), &call->query, need);
+	} else if (feature && name) {
+		feature->need(name, &call->query, need);
+	} else if (feature) {
+		bool is_put = strcmp(call->method, "PUT") == 0;
+
+		need->role = is_put ? ROLE_ADMIN : ROLE_READ;
+	}
+}
+
+bool call_is_page(const struct call *call)
+{
+	return find_page(call->path) != NULL;
 }
 
 void call_dispatch(const struct call *call)
 {
-	const char *path = call->path;
-	const char *rest = path[0] == '/' ? path + 1 : path;
-	size_t len = strcspn(rest, "/");
-	const struct feature *feature = feature_find(rest, len);
+	const char *name;
+	const struct feature *feature = find_feature(call->path, &name);
+	const struct page *page = find_page(call->path);
 
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
-		if (strcasecmp(path, pages[i].path) != 0)
-			continue;
+	if (page) {
 		if (is_get(call, "GET, HEAD"))
-			pages[i].get(call->services, call->answer);
-		return;
+			page->get(call);
+	} else if (is_below(call->path, DEBUG_PPROF)) {
+		if (is_get(call, "GET, HEAD"))
+			debug_pprof_fetch(call->services, pprof_name(call->path), &call->query,
+					  call->answer, call->ready, call->arg);
+	} else if (!feature) {
+		not_found(call->path, call->answer);
+	} else {
+		dispatch_feature(call, feature, name);
 	}
-	if (is_below(path, DEBUG_PPROF))
-		dispatch_pprof(call);
-	else if (!feature || strcmp(rest + len, "/") == 0)
-		not_found(path, call->answer);
-	else
-		dispatch_feature(call, feature, rest[len] ? rest + len + 1 : NULL);
 }

@@ -9,11 +9,18 @@ struct call {
 	const struct services *services;
 	const char *path, *method;
 	struct query query;
-	struct buf *body; /* of a PUT; changed */
+	const struct caller *caller; /* who asks; what it takes is within the role */
+	struct buf *body;	     /* of a PUT; changed */
 	struct answer *answer;
 	void (*ready)(void *arg); /* called later where the answer's status stays 0 */
 	void *arg;
 };
+
+/* What the call takes; the caller and the body aren't looked at. */
+void call_need(const struct call *call, struct need *need);
+
+/* Whether it is one of the pages that everybody may have: /metrics, /healthz. */
+bool call_is_page(const struct call *call);
 
 /* Fills the answer, or leaves its status 0. */
 void call_dispatch(const struct call *call);

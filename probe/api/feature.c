@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 
 static const struct feature features[] = {
-	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch, flamegraph_saved,
-	 flamegraph_restore},
-	{"sched", sched_put, sched_get, sched_fetch, sched_saved, sched_restore},
+	{"flamegraph", flamegraph_put, flamegraph_get, flamegraph_fetch, flamegraph_need,
+	 flamegraph_saved, flamegraph_restore},
+	{"sched", sched_put, sched_get, sched_fetch, sched_need, sched_saved, sched_restore},
 };
 
 size_t features_table(const struct feature **rows)

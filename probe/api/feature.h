@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "access/role.h"
 #include "api/conf.h"
+#include "api/fresh.h"
 #include "api/request.h"
 #include "base/buf.h"
 #include "output/store.h"
@@ -24,6 +26,7 @@ struct services {
 	struct sched *sched;
 	struct bounds bounds;  /* of the conf file that is in force */
 	const char *state_dir; /* NULL: nothing is kept for the next start */
+	struct fresh *fresh;   /* FRESH_COUNT answers */
 };
 
 /* An answer that comes bit by bit, as long as the client listens. On the loop's thread. */
@@ -43,6 +46,7 @@ struct answer {
 	unsigned later;		  /* what the status will be, where only that is waited for */
 	const char *content_type; /* static */
 	const char *allow;	  /* of a 405; static, else NULL */
+	bool wants_token;	  /* of a 401 */
 	struct buf body;
 	struct stream *stream; /* instead of the body */
 	/* While it isn't ready: the client has gone, and it may be given up. NULL: it may not. */
@@ -56,9 +60,18 @@ struct query {
 	long long pid, seconds, icicle, follow;
 	long long min_age; /* s */
 	const char *value, *view;
+	bool of_user; /* who asks may do so only of a process that the user may look into */
+	uid_t user;
 };
 #define QUERY_NONE     (-1) /* not given */
 #define QUERY_NONSENSE (-2)
+
+/* What a request takes. */
+struct need {
+	enum role role; /* that its sender has to have */
+	bool own;	/* ROLE_OWN is enough where query.pid is a process of the user's own */
+	bool costs;	/* it takes more than a look: a client may have few of them at a time */
+};
 
 struct feature {
 	const char *name; /* "flamegraph": of the URL, any case */
@@ -78,6 +91,8 @@ struct feature {
 	 */
 	void (*fetch)(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg);
+	/* What a fetch of `name` takes; of what doesn't exist, anything. */
+	void (*need)(const char *name, const struct query *query, struct need *need);
 	/* What it was told, as restore() takes it, the caller's to delete; NULL: nothing yet. */
 	cJSON *(*saved)(const struct services *services);
 	/* After a restart; `same_boot`: pids and start times still hold. Negative errno and a
@@ -98,5 +113,7 @@ void answer_failed(struct answer *answer, unsigned status, const char *message);
 /* 200, a PUT was taken. */
 void answer_taken(struct answer *answer);
 
-/* What GET and metrics call the unit: all counters there are, in Prometheus' text format. */
-void metrics_write(const struct services *services, struct answer *answer);
+/* What GET and metrics call the unit: all counters there are, in Prometheus' text format; series of
+ * single processes only where the caller may read those. */
+void metrics_write(const struct services *services, const struct caller *caller,
+		   struct answer *answer);

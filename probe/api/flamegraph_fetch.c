@@ -3,11 +3,14 @@
 #include "api/flamegraph.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
+#include "base/file.h"
 #include "profile/detail.h"
 #include "profile/kind.h"
 #include "profile/view.h"
@@ -50,20 +53,28 @@ static void fetched(void *arg, int error, struct buf *content)
 	free(waiting);
 }
 
+/* The probe of "oncpu.svg", and the text behind the dot; -ENOENT. */
+static int find_probe(const char *name, const char **extension)
+{
+	const char *dot = strchr(name, '.');
+	char probe_name[32];
+
+	if (!dot || dot == name || (size_t)(dot - name) >= sizeof(probe_name))
+		return -ENOENT;
+	snprintf(probe_name, sizeof(probe_name), "%.*s", (int)(dot - name), name);
+	*extension = dot + 1;
+	return kind_find(probe_name);
+}
+
 /* "oncpu.svg" -> the probe and the output; false: the answer is filled. */
 static bool find_resource(const char *name, enum probe *probe, const struct output **output,
 			  struct answer *answer)
 {
-	char message[128], probe_name[32];
-	const char *dot = strchr(name, '.');
+	const char *extension;
+	char message[128];
+	int found = find_probe(name, &extension);
 
-	if (!dot || dot == name || (size_t)(dot - name) >= sizeof(probe_name)) {
-		answer_failed(answer, 404, "url not found");
-		return false;
-	}
-	snprintf(probe_name, sizeof(probe_name), "%.*s", (int)(dot - name), name);
-	int found = kind_find(probe_name);
-	*output = output_find(dot + 1);
+	*output = found < 0 ? NULL : output_find(extension);
 	if (found < 0 || !*output) {
 		answer_failed(answer, 404, "url not found");
 		return false;
@@ -76,6 +87,17 @@ static bool find_resource(const char *name, enum probe *probe, const struct outp
 		return false;
 	}
 	return true;
+}
+
+void flamegraph_need(const char *name, const struct query *query, struct need *need)
+{
+	const char *extension;
+	int probe = find_probe(name, &extension);
+	bool is_session = query->seconds != QUERY_NONE;
+
+	need->role = is_session ? ROLE_PROFILE : ROLE_READ;
+	need->costs = true;
+	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
 }
 
 /* What a query means for a probe. */
@@ -206,6 +228,18 @@ static void give_up(void *arg)
 	ondemand_cancel(arg);
 }
 
+/* Whether users who aren't administrators may see the kernel's frames of their own processes.
+ * Source: kernel.perf_event_paranoid in Documentation/admin-guide/sysctl/kernel.rst */
+static bool may_see_kernel(void)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(16);
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", &text) < 0)
+		return false;
+	buf_char(&text, '\0');
+	return !buf_error(&text) && strtol(text.data, NULL, 10) <= 1;
+}
+
 static void start_ondemand(const struct services *services, enum probe probe,
 			   const struct query *query, const struct choice *choice,
 			   struct waiting *waiting)
@@ -218,6 +252,8 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.min_age_ns = choice->min_age_ns,
 		.seconds = (unsigned)query->seconds,
 		.pid = query->pid > 0 ? (int)query->pid : 0,
+		.of_user = query->of_user,
+		.user = query->user,
 		.detail = {.thread_frame = true},
 		.icicle = is_icicle(spec, query),
 		.events = query->value != NULL,
@@ -230,6 +266,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 	if (spec)
 		params_detail(&spec->params, &request.detail);
 	request.detail.places = waiting->output->places;
+	request.detail.without_kernel = query->of_user && !may_see_kernel();
 	if (!request.pid && !spec) {
 		answer_failed(answer, 400,
 			      "no process is selected: give pid=N, or PUT snoopers first");

@@ -223,8 +223,10 @@ static void write_containers(struct buf *out, const struct containers_stats *sta
 		    (double)searches_failed);
 }
 
-void metrics_write(const struct services *services, struct answer *answer)
+void metrics_write(const struct services *services, const struct caller *caller,
+		   struct answer *answer)
 {
+	bool of_processes = caller->role >= ROLE_READ;
 	struct buf *out = &answer->body;
 	struct engine_stats stats;
 	struct session_stats files;
@@ -260,13 +262,14 @@ void metrics_write(const struct services *services, struct answer *answer)
 	metrics_one(out, "bpf_runtime_seconds", "gauge",
 		    "Run time of the loaded BPF programs (0 while kernel.bpf_stats_enabled is 0).",
 		    (double)stats.bpf_time_ns / 1e9);
-	metrics_unwind(out, services, &stats);
+	metrics_unwind(out, services, &stats, of_processes);
 	metrics_memory(out, services, &stats);
 	metrics_python(out, services, &stats.codes[CODES_PYTHON]);
 	metrics_java(out, services, &stats);
 	metrics_sched(out, services);
 	session_uploads_status(services->flamegraph, &upload);
 	metrics_upload(out, &upload);
-	metrics_process(out, services, &stats);
+	if (of_processes)
+		metrics_process(out, services, &stats);
 	write_daemon(out);
 }

@@ -15,9 +15,9 @@ void metrics_one(struct buf *out, const char *name, const char *type, const char
 /* A label's value, without the quotes: UTF-8, of which \, " and line feed are escaped. */
 void metrics_label(struct buf *out, const char *text, size_t len);
 
-/* What the unwinder has and where it stopped (api/metrics_unwind.c). */
+/* What the unwinder has and where it stopped, also by process (api/metrics_unwind.c). */
 void metrics_unwind(struct buf *out, const struct services *services,
-		    const struct engine_stats *stats);
+		    const struct engine_stats *stats, bool of_processes);
 
 /* What is held, where points are (api/metrics_memory.c). */
 void metrics_memory(struct buf *out, const struct services *services,

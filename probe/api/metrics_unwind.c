@@ -36,7 +36,7 @@ static void put_bytes(struct buf *out, const struct arena_stats *arena)
 }
 
 void metrics_unwind(struct buf *out, const struct services *services,
-		    const struct engine_stats *stats)
+		    const struct engine_stats *stats, bool of_processes)
 {
 	const struct tables_stats *tables = &stats->targets.tables;
 	uint64_t unsupported = 0;
@@ -64,6 +64,8 @@ void metrics_unwind(struct buf *out, const struct services *services,
 		    (double)tables->failed);
 	metrics_one(out, "unwind_bare_total", "counter", "Files without unwind information.",
 		    (double)tables->bare);
+	if (!of_processes)
+		return;
 	metrics_head(out, "process_stack_truncated_total", "counter",
 		     "Weight of stacks that do not reach their root, by process and cause.");
 	engine_targets(services->engine, put_truncated, out);

@@ -279,6 +279,13 @@ static void follow(const struct services *services, struct answer *answer)
 	}
 }
 
+void sched_need(const char *name, const struct query *query, struct need *need)
+{
+	(void)name;
+	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
+	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
+}
+
 void sched_fetch(const struct services *services, const char *name, const struct query *query,
 		 struct answer *answer, void (*ready)(void *arg), void *arg)
 {

@@ -31,7 +31,7 @@ struct daemon {
 	struct core core;
 	struct services services;
 	struct server *server;
-	int port; /* that it listens on */
+	struct fresh fresh[FRESH_COUNT];
 	struct loop_watch signals;
 	struct loop_timer closing;
 };
@@ -52,29 +52,6 @@ static void closing_takes_too_long(void *arg)
 }
 
 /* ---- SIGHUP: the conf file again; what runs goes on ---- */
-
-/* Takes over the new address; when that fails the old one stays, in `fresh` too. */
-static void move_server(struct daemon *daemon, struct conf *fresh)
-{
-	struct conf *old = &daemon->conf;
-	struct server *moved = NULL;
-	int port = fresh->port;
-	char why[256];
-
-	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port)
-		return;
-	if (server_new(&moved, daemon->core.loop, &daemon->services, fresh->bind_addr, &port, why,
-		       sizeof(why)) == 0) {
-		server_free(daemon->server);
-		daemon->server = moved;
-		daemon->port = port;
-		log_info("listening on %s:%d", fresh->bind_addr, port);
-		return;
-	}
-	log_error("%s; it goes on listening on %s:%d", why, old->bind_addr, daemon->port);
-	memcpy(fresh->bind_addr, old->bind_addr, sizeof(fresh->bind_addr));
-	fresh->port = old->port;
-}
 
 static void set_bounds(struct services *services, const struct conf *conf)
 {
@@ -128,7 +105,7 @@ static void reload(struct daemon *daemon)
 		free(retired);
 		return;
 	}
-	move_server(daemon, &fresh);
+	server_reload(daemon->server, &fresh);
 	retired->conf = daemon->conf;
 	retired->next = daemon->retired;
 	daemon->retired = retired;
@@ -197,6 +174,8 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 	services->bounds.without_cgroup_v2 = is_without_cgroup_v2();
 	set_bounds(services, &daemon->conf);
 	services->engine = core->engine;
+	fresh_init(daemon->fresh);
+	services->fresh = daemon->fresh;
 	services->state_dir = daemon->conf.state_dir;
 	if (r == 0)
 		r = engine_set_host_root(core->engine, daemon->conf.containers_root);
@@ -233,6 +212,7 @@ static void tear_down(struct daemon *daemon)
 	if (daemon->services.flamegraph)
 		session_cancel_fetches(daemon->services.flamegraph);
 	server_free(daemon->server);
+	fresh_done(daemon->fresh);
 	session_free(daemon->services.flamegraph);
 	sched_free(daemon->services.sched);
 	if (daemon->signals.fd > 0)
@@ -263,14 +243,14 @@ static int serve(struct daemon *daemon)
 		log_error("can't start: %s", why[0] ? why : strerror(-r));
 		return EXIT_FAILED;
 	}
-	daemon->port = daemon->conf.port;
-	if (server_new(&daemon->server, daemon->core.loop, &daemon->services,
-		       daemon->conf.bind_addr, &daemon->port, why, sizeof(why)) < 0) {
+	if (server_new(&daemon->server, daemon->core.loop, &daemon->services, &daemon->conf, why,
+		       sizeof(why)) < 0) {
 		log_error("%s", why);
 		return EXIT_FAILED;
 	}
 	begin(daemon);
-	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr, daemon->port);
+	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr,
+		 server_port(daemon->server));
 	r = loop_run(daemon->core.loop);
 	if (r < 0)
 		log_error("the loop ended: %s", strerror(-r));

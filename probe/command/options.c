@@ -18,6 +18,8 @@ static const char usage[] =
 	"\n"
 	"  --config FILE        conf file (default " DEFAULT_CONF ")\n"
 	"  --listen ADDR:PORT   where to listen (default 127.0.0.1:9999; port 0: a free one)\n"
+	"  --metrics-listen ADDR:PORT\n"
+	"                       a second address, for /metrics and /healthz alone\n"
 	"  --log-level LEVEL    debug, info, warn or error\n"
 	"  --host NAME          what labels and pictures call this host (default: its name)\n"
 	"  --version            say which version this is\n"
@@ -33,6 +35,8 @@ static int check(const struct options *options)
 		return usage_error("no such log level", options->log_level);
 	if (options->listen && conf_set_listen(&conf, options->listen) < 0)
 		return usage_error("not an ADDR:PORT", options->listen);
+	if (options->metrics_listen && conf_set_metrics_listen(&conf, options->metrics_listen) < 0)
+		return usage_error("not an ADDR:PORT", options->metrics_listen);
 	if (options->host && (!options->host[0] || strlen(options->host) >= HOST_NAME_BYTES))
 		return usage_error("not a host's name", options->host);
 	return -1;
@@ -43,6 +47,7 @@ int options_parse(int argc, char **argv, struct options *options)
 	static const struct option known[] = {
 		{"config", required_argument, NULL, 'c'},
 		{"listen", required_argument, NULL, 'l'},
+		{"metrics-listen", required_argument, NULL, 'm'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"host", required_argument, NULL, 'H'},
 		{"version", no_argument, NULL, 'v'},
@@ -57,6 +62,9 @@ int options_parse(int argc, char **argv, struct options *options)
 			break;
 		case 'l':
 			options->listen = optarg;
+			break;
+		case 'm':
+			options->metrics_listen = optarg;
 			break;
 		case 'L':
 			options->log_level = optarg;
@@ -89,5 +97,7 @@ int options_read_conf(const struct options *options, struct conf *conf, char *wh
 		r = log_level_parse(options->log_level, &conf->log_level);
 	if (r == 0 && options->listen)
 		r = conf_set_listen(conf, options->listen);
+	if (r == 0 && options->metrics_listen)
+		r = conf_set_metrics_listen(conf, options->metrics_listen);
 	return r;
 }

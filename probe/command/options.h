@@ -7,6 +7,7 @@
 struct options {
 	const char *conf_path; /* NULL: the default, which may be absent */
 	const char *listen;
+	const char *metrics_listen;
 	const char *log_level;
 	const char *host; /* NULL: the kernel's */
 };

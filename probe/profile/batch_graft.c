@@ -143,6 +143,8 @@ static int64_t graft_frames(struct grafting *grafting, int64_t node, const struc
 
 		if (native_only && !grafting->detail.native_stack)
 			continue;
+		if (grafting->detail.without_kernel && spot->code.place == CODE_KERNEL)
+			continue;
 		node = below_spot(grafting, node, batch, frame.frame);
 		count_frame(grafted, is_in_library(stack, spot), native_only);
 	}

@@ -18,6 +18,7 @@ struct detail {
 	bool native_stack; /* a runtime's own frames too */
 	enum frame_detail frames;
 	bool places; /* frames of native code by their place in it, too */
+	bool without_kernel; /* the kernel's frames are left out, for who asks may not see them */
 };
 
 /* Makes of a frame with all that is known of it the one that is seen. */

@@ -24,6 +24,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 			 .title = "On-CPU Time Flame Graph",
 			 .count_name = "samples",
 			 .built = true,
+			 .for_users = true,
 			 .hooks = HOOKS_CLOCK,
 			 .pprof = {.values = {{"samples", "count", PPROF_WEIGHT},
 					      {"cpu", "nanoseconds", PPROF_PERIODS}},
@@ -46,6 +47,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 			  .title = "Off-CPU Time Flame Graph",
 			  .count_name = "us",
 			  .built = true,
+			  .for_users = true,
 			  .hooks = HOOKS_SWITCHES,
 			  .unit = 1000, /* ns */
 			  .event_name = "waits",
@@ -73,6 +75,7 @@ static const struct kind kinds[PROBE_COUNT] = {
 		       .count_name = "bytes",
 		       .by_bytes = true,
 		       .built = true,
+		       .for_users = true,
 		       .hooks = HOOKS_FAULTS,
 		       .event_name = "faults",
 		       .event_title = "Page Faults",

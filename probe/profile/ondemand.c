@@ -182,7 +182,12 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	if (request->pid) {
 		id.start_ticks = stat.start_ticks;
-		subscription.chosen = (struct chosen){.ids = &id, .count = 1};
+		subscription.chosen = (struct chosen){
+			.ids = &id,
+			.count = 1,
+			.of_user = request->of_user,
+			.user = request->user,
+		};
 	}
 	struct ondemand *ondemand = calloc(1, sizeof(*ondemand));
 	if (!ondemand) {

@@ -32,7 +32,9 @@ struct ondemand_request {
 	enum view view;	     /* what is held: of what came since the session began */
 	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: what is younger is left out */
 	unsigned seconds;
-	int pid; /* 0: the processes that the snoopers choose */
+	int pid;      /* 0: the processes that the snoopers choose */
+	bool of_user; /* only while the user may look into it (proc/permission.h) */
+	uid_t user;
 	struct detail detail;
 	bool icicle; /* the picture has its root on top */
 	bool events; /* these instead of the weights */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "proc/permission.h"
 #include "proc/proc.h"
 #include "profile/codes.h"
 #include "profile/jvm.h"
@@ -239,9 +240,22 @@ static bool is_listed(const struct chosen *chosen, const struct target *target)
 	return false;
 }
 
-/* Who chose it, or what it descends from. */
-static void find_choosers(const struct selection *selection, struct target *target)
+/* What is seen of a process is that of this incarnation as long as it is the kernel's newest. */
+static bool is_permitted(const struct targets *targets, const struct chosen *chosen,
+			 const struct target *target)
 {
+	struct target_value now;
+
+	if (!chosen->of_user)
+		return true;
+	return permission_to_look(target->pid, chosen->user) == 0 &&
+	       (tracer_target_get(targets->tracer, target->pid, &now) < 0 || now.id <= target->id);
+}
+
+/* Who chose it, or what it descends from. */
+static void find_choosers(const struct targets *targets, struct target *target)
+{
+	const struct selection *selection = &targets->selection;
 	uint32_t inherited = target->inherited;
 
 	target->inherited = 0;
@@ -253,7 +267,7 @@ static void find_choosers(const struct selection *selection, struct target *targ
 
 		if (chosen->across_exec && inherited & bit)
 			target->inherited |= bit;
-		else if (!is_listed(chosen, target))
+		else if (!is_listed(chosen, target) || !is_permitted(targets, chosen, target))
 			continue;
 		else if (chosen->from_exec)
 			target->waiting |= bit;
@@ -286,7 +300,7 @@ bool target_evaluate(const struct targets *targets, struct target *target)
 	target->unnamed = placed.unnamed & wanted & ~target->probes;
 	target->maybe |= target->unnamed;
 	target->undecided = target->maybe != 0;
-	find_choosers(selection, target);
+	find_choosers(targets, target);
 	return target->probes || target->undecided || target->subscribers;
 }
 

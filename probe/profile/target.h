@@ -32,6 +32,8 @@ struct chosen {
 	size_t count;
 	bool across_exec; /* what they fork is wanted for good; else until it execs */
 	bool from_exec;	  /* they themselves are wanted as the program that they become next */
+	bool of_user;	  /* each only while the user may look into it (proc/permission.h) */
+	uid_t user;
 };
 
 /* What is wanted now. */

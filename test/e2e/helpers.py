@@ -151,7 +151,7 @@ class Daemon:
         self.conf.write_text(
             f"""global = {{ log_level = "info"; state_dir = "{work}/state";
             output_roots = ["/var/log", "/tmp"]; restore = false; }};
-            rest_api_server = {{ bind_addr = "127.0.0.1"; port = 0; }};\n"""
+            rest_api_server = {{ bind_addr = "127.0.0.1"; port = 0; socket = "{work}/api.sock"; }};\n"""
         )
 
     def start(self):

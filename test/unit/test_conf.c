@@ -177,7 +177,11 @@ static void unknown_keys_and_sections_are_ignored(void **state)
 static void tls_that_cannot_be_done_stops_the_start(void **state)
 {
 	(void)state;
-	assert_bad("rest_api_server = { ssl_auth = \"on\"; };", "ssl_auth: TLS is not available");
+	assert_bad("rest_api_server = { ssl_auth = \"on\"; };",
+		   "ssl_auth is on: private_key and cert_file have to be named");
+	assert_bad("rest_api_server = { ssl_auth = \"on\"; private_key = \"/nowhere\"; "
+		   "cert_file = \"/nowhere\"; };",
+		   "/nowhere: No such file");
 	assert_bad("rest_api_server = { ssl_auth = \"server_auth\"; };", "ssl_auth");
 	assert_bad("rest_api_server = { ssl_auth = true; };", "ssl_auth");
 	assert_bad("rest_api_server = { ssl_auth = \"\"; };", "ssl_auth");

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "access/access.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define BEARER "Bearer "
+
+enum role access_of_peer(const struct access_rules *rules, const struct peer *peer)
+{
+	if (rules->open)
+		return ROLE_ADMIN;
+	if (!peer->has_uid)
+		return ROLE_METRICS;
+	return peer->uid == 0 || peer->uid == geteuid() || peer->in_group ? ROLE_ADMIN : ROLE_OWN;
+}
+
+static int take_token(const struct access_rules *rules, const char *authorization,
+		      struct caller *caller)
+{
+	if (strncasecmp(authorization, BEARER, strlen(BEARER)) != 0)
+		return -EACCES;
+	int role = token_role(rules->tokens, authorization + strlen(BEARER));
+	if (role < 0)
+		return -EACCES;
+	if (role > (int)caller->role)
+		caller->role = (enum role)role;
+	return 0;
+}
+
+int access_caller(const struct access_rules *rules, const struct credentials *credentials,
+		  struct caller *ret)
+{
+	struct caller caller = {
+		.role = access_of_peer(rules, credentials->peer),
+		.has_uid = credentials->peer->has_uid,
+		.uid = credentials->peer->uid,
+	};
+	int r = 0;
+
+	if (credentials->has_certificate && rules->certificate_role > caller.role)
+		caller.role = rules->certificate_role;
+	if (credentials->authorization && !rules->open)
+		r = take_token(rules, credentials->authorization, &caller);
+	if (r == 0)
+		*ret = caller;
+	return r;
+}
+
+void access_explain(const struct caller *caller, enum role needed, char *text, size_t bytes)
+{
+	char who[64] = "who isn't known has the role metrics";
+	bool is_user = caller->has_uid && caller->role <= ROLE_OWN;
+
+	if (is_user)
+		snprintf(who, sizeof(who), "user %u has none but own", (unsigned)caller->uid);
+	else if (caller->role > ROLE_METRICS)
+		snprintf(who, sizeof(who), "this request has the role %s", role_name(caller->role));
+	snprintf(
+		text, bytes,
+		"this needs the role %s, and %s. Root of this host has it; else an administrator "
+		"can give a token (rest_api_server.%s_token_file, sent as Authorization: Bearer) "
+		"or "
+		"the group of the Unix socket (rest_api_server.admin_group).%s See doc/security.md",
+		role_name(needed), who, role_name(needed),
+		is_user ? " Own processes need neither: "
+			  "/flamegraph/oncpu.svg?pid=PID&seconds=10."
+			: "");
+}

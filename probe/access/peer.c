@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "access/peer.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "access/cgroup_id.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "container/cgroup.h"
+
+#define GROUPS_MAX	  65536
+#define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): whoever has no number here */
+#define ADDRESS_BYTES	  16
+#define IPV6_PREFIX_BYTES 8 /* a host has a /64 for itself as a rule */
+
+/* What a key begins with, so that a user isn't taken for an address. */
+enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS };
+
+static void set_key(struct peer *peer, enum key_kind kind, const void *data, size_t bytes)
+{
+	memset(peer->key, 0, sizeof(peer->key));
+	peer->key[0] = (unsigned char)kind;
+	memcpy(peer->key + 1, data, bytes);
+}
+
+/* Where we are root of a user namespace alone, all users without a number there look like one. */
+static bool has_number(uid_t uid)
+{
+	char text[128] = "";
+	unsigned long inner, outer, count;
+	size_t len = 0;
+
+	if (uid != OVERFLOW_UID)
+		return true;
+	_cleanup_close_ int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || file_read_up_to(fd, text, sizeof(text) - 1, &len) < 0)
+		return false;
+	return sscanf(text, "%lu %lu %lu", &inner, &outer, &count) == 3 && inner <= uid &&
+	       count > uid - inner;
+}
+
+/* ---- a Unix socket ---- */
+
+static bool is_in_group(int fd, gid_t own, gid_t wanted)
+{
+	socklen_t bytes = GROUPS_MAX * sizeof(gid_t);
+	_cleanup_free_ gid_t *groups = NULL;
+
+	if (own == wanted)
+		return true;
+	groups = malloc(bytes);
+	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
+		return false;
+	for (size_t i = 0; i < bytes / sizeof(gid_t); i++) {
+		if (groups[i] == wanted)
+			return true;
+	}
+	return false;
+}
+
+static void find_unix(int fd, const struct peer_question *question, struct peer *peer)
+{
+	struct ucred ucred;
+	socklen_t bytes = sizeof(ucred);
+
+	peer->is_unix = true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &bytes) < 0 || ucred.uid == (uid_t)-1 ||
+	    !has_number(ucred.uid))
+		return;
+	peer->has_uid = true;
+	peer->uid = ucred.uid;
+	peer->in_group = question->has_group && is_in_group(fd, ucred.gid, question->group);
+}
+
+/* ---- TCP ---- */
+
+/* An IPv4 address that is written as one of IPv6, as it is seen on a socket of both. */
+static void unmap(struct sockaddr_storage *name)
+{
+	const struct sockaddr_in6 v6 = *(struct sockaddr_in6 *)name;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)name;
+
+	if (name->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+		return;
+	*name = (struct sockaddr_storage){.ss_family = AF_INET};
+	v4->sin_port = v6.sin6_port;
+	memcpy(&v4->sin_addr, &v6.sin6_addr.s6_addr[12], sizeof(v4->sin_addr));
+}
+
+static bool is_loopback(const struct sockaddr_storage *name)
+{
+	if (name->ss_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)name)->sin_addr.s_addr) >> 24 == 127;
+	return name->ss_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)name)->sin6_addr);
+}
+
+static void book_to_address(const struct sockaddr_storage *name, struct peer *peer)
+{
+	if (name->ss_family == AF_INET)
+		set_key(peer, KEY_ADDRESS, &((const struct sockaddr_in *)name)->sin_addr,
+			sizeof(struct in_addr));
+	else if (name->ss_family == AF_INET6)
+		set_key(peer, KEY_ADDRESS, &((const struct sockaddr_in6 *)name)->sin6_addr,
+			IPV6_PREFIX_BYTES);
+}
+
+/* Whether a cgroup is that of another container than ours; where that can't be told it isn't. */
+static bool is_foreign_container(uint64_t cgroup)
+{
+	_cleanup_free_ struct cgroups *own = malloc(sizeof(*own));
+	struct container_place place;
+
+	if (!cgroup || !own || cgroup_id_place(cgroup, &place) < 0 || !place.id[0])
+		return false;
+	return cgroups_read(getpid(), own) < 0 || strcmp(own->place.id, place.id) != 0;
+}
+
+static void find_tcp(int fd, const struct sockaddr_storage *theirs,
+		     const struct sockaddr_storage *ours, const struct peer_question *question,
+		     struct peer *peer)
+{
+	struct sock_owner owner;
+
+	book_to_address(theirs, peer);
+	if (!question->loopback_uid || !is_loopback(theirs) || !is_loopback(ours) ||
+	    !sock_is_established(fd))
+		return;
+	/* As long as this end is connected, no other socket has the peer's addresses. */
+	if (sock_diag_owner(question->way, theirs, ours, &owner) < 0 || !sock_is_established(fd) ||
+	    !has_number(owner.uid))
+		return;
+	peer->is_contained = is_foreign_container(owner.cgroup);
+	peer->has_uid = !peer->is_contained;
+	peer->uid = owner.uid;
+}
+
+void peer_find(int fd, const struct peer_question *question, struct peer *ret)
+{
+	struct sockaddr_storage theirs = {0}, ours = {0};
+	socklen_t bytes = sizeof(theirs), our_bytes = sizeof(ours);
+
+	*ret = (struct peer){0};
+	if (getsockname(fd, (struct sockaddr *)&ours, &our_bytes) < 0)
+		return;
+	if (ours.ss_family == AF_UNIX) {
+		find_unix(fd, question, ret);
+	} else if (getpeername(fd, (struct sockaddr *)&theirs, &bytes) == 0) {
+		unmap(&theirs);
+		unmap(&ours);
+		find_tcp(fd, &theirs, &ours, question, ret);
+	}
+	if (ret->has_uid)
+		set_key(ret, KEY_USER, &ret->uid, sizeof(ret->uid));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who is at the other end of a connection, by the kernel's word; asked once, when it is accepted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "access/sock_diag.h"
+
+/* What peers are asked for. */
+struct peer_question {
+	bool loopback_uid; /* over loopback TCP the kernel is asked whose process it is */
+	enum sock_way way; /* how (sock_diag_try()) */
+	bool has_group;	   /* members of `group` are told on the Unix socket */
+	gid_t group;
+};
+
+struct peer {
+	bool is_unix;
+	bool has_uid; /* the kernel tells whose process it is, of no other container than ours */
+	uid_t uid;
+	bool in_group;	       /* of the group asked for; only on the Unix socket */
+	bool is_contained;     /* it is a process of another container */
+	unsigned char key[20]; /* whom its share is booked to: the user, else the address */
+};
+
+/* Fills in what is known; what can't be told stays false. */
+void peer_find(int fd, const struct peer_question *question, struct peer *ret);

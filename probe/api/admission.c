@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/admission.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proc/permission.h"
+
+#define MESSAGE_BYTES 640
+
+static bool check_browser(const struct admission *admission, const struct visitor *visitor,
+			  const struct need *need, struct answer *answer)
+{
+	/* A link elsewhere may lead to what is there, but begins nothing. */
+	bool costs = need->costs || need->role > ROLE_READ;
+
+	if (visitor->peer->is_unix)
+		return true; /* no browser comes there */
+	switch (browser_judge(&visitor->browser, &admission->names, visitor->needs_host, costs)) {
+	case BROWSER_MISDIRECTED:
+		answer_failed(
+			answer, 421,
+			"this host isn't known by the name in the header Host: use its address "
+			"or localhost, or list the name in rest_api_server.hosts");
+		return false;
+	case BROWSER_FOREIGN:
+		answer_failed(answer, 403, "a page of another origin may not ask for this");
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool find_caller(const struct admission *admission, const struct visitor *visitor,
+			struct caller *caller, struct answer *answer)
+{
+	const struct credentials credentials = {
+		.peer = visitor->peer,
+		.authorization = visitor->authorization,
+		.has_certificate = visitor->has_certificate,
+	};
+	char message[MESSAGE_BYTES];
+
+	if (visitor->bad_certificate) {
+		snprintf(message, sizeof(message), "the client's certificate isn't accepted: %s",
+			 visitor->bad_certificate);
+		answer_failed(answer, 403, message);
+		return false;
+	}
+	if (access_caller(admission->rules, &credentials, caller) < 0) {
+		answer_failed(answer, 401,
+			      "the header Authorization has no token of this daemon's");
+		answer->wants_token = true;
+		return false;
+	}
+	return true;
+}
+
+/* A user's own process; the same words whether there is such a process or not. */
+static bool check_own(const struct caller *caller, struct call *call)
+{
+	char message[MESSAGE_BYTES];
+
+	if (permission_to_look((pid_t)call->query.pid, caller->uid) == 0) {
+		call->query.of_user = true;
+		call->query.user = caller->uid;
+		return true;
+	}
+	snprintf(message, sizeof(message),
+		 "user %u may profile only processes with all user ids %u that may be traced "
+		 "(dumpable, without capabilities), and %lld is none: doc/security.md",
+		 (unsigned)caller->uid, (unsigned)caller->uid, call->query.pid);
+	answer_failed(call->answer, 403, message);
+	return false;
+}
+
+static bool check_role(const struct need *need, const struct caller *caller, struct call *call)
+{
+	char message[MESSAGE_BYTES];
+
+	if (caller->role >= need->role)
+		return true;
+	if (need->own && caller->has_uid)
+		return check_own(caller, call);
+	access_explain(caller, need->role, message, sizeof(message));
+	/* Who isn't known may be, with a token. */
+	call->answer->wants_token = caller->role == ROLE_METRICS && !caller->has_uid;
+	answer_failed(call->answer, call->answer->wants_token ? 401 : 403, message);
+	return false;
+}
+
+static bool check_share(const struct admission *admission, const struct visitor *visitor,
+			const struct need *need, const struct caller *caller, struct call *call,
+			bool *costly)
+{
+	*costly = need->costs && caller->role < ROLE_ADMIN;
+	if (!*costly || client_begin_costly(admission->clients, visitor->client))
+		return true;
+	*costly = false;
+	answer_failed(call->answer, 429,
+		      "as many requests that cost as may be are under way: 2 of a client, 7 of all "
+		      "but administrators");
+	return false;
+}
+
+bool admission_check(const struct admission *admission, const struct visitor *visitor,
+		     struct call *call, struct caller *caller, bool *costly)
+{
+	struct need need;
+
+	*costly = false;
+	*caller = (struct caller){.role = ROLE_METRICS};
+	call_need(call, &need);
+	if (!check_browser(admission, visitor, &need, call->answer) ||
+	    !find_caller(admission, visitor, caller, call->answer))
+		return false;
+	if (visitor->metrics_only && !call_is_page(call)) {
+		answer_failed(call->answer, 403, "this address has /metrics and /healthz alone");
+		return false;
+	}
+	return check_role(&need, caller, call) &&
+	       check_share(admission, visitor, &need, caller, call, costly);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proc/permission.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define STATUS_BYTES (1 << 20) /* with the numbers of 65,536 groups */
+
+/* proc(5): real, effective, saved and file system's. `Name:` before it has its line ends escaped.
+ */
+static bool has_only_uid(const char *status, uid_t uid)
+{
+	const char *line = strstr(status, "\nUid:");
+	unsigned ids[4];
+
+	if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return false;
+	return ids[0] == uid && ids[1] == uid && ids[2] == uid && ids[3] == uid;
+}
+
+static bool has_no_capability(const char *status)
+{
+	const char *line = strstr(status, "\nCapPrm:");
+	unsigned long long permitted;
+
+	return line && sscanf(line, "\nCapPrm: %llx", &permitted) == 1 && !permitted;
+}
+
+/* Files that only who may trace it may read belong to root while it isn't dumpable. Source:
+ * task_dump_owner() in fs/proc/base.c */
+static bool is_dumpable(int folder, uid_t uid)
+{
+	struct stat stat;
+
+	return fstatat(folder, "environ", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_uid == uid;
+}
+
+static bool is_in_our_namespace(int folder)
+{
+	struct stat theirs, ours;
+
+	return fstatat(folder, "ns/user", &theirs, 0) == 0 &&
+	       stat("/proc/self/ns/user", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+	       theirs.st_ino == ours.st_ino;
+}
+
+int permission_to_look(pid_t pid, uid_t uid)
+{
+	_cleanup_buf_ struct buf status = BUF_INIT(STATUS_BYTES);
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	_cleanup_close_ int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	int r = file_read(folder, "status", &status);
+	if (r == 0)
+		buf_char(&status, '\0');
+	if (r < 0 || buf_error(&status))
+		return r == -ENOENT ? -ESRCH : r < 0 ? r : buf_error(&status);
+	return has_only_uid(status.data, uid) && has_no_capability(status.data) &&
+			       is_dumpable(folder, uid) && is_in_our_namespace(folder)
+		       ? 0
+		       : -EACCES;
+}
