@@ -9,8 +9,15 @@
 
 #define MESSAGE_BYTES 640
 
+static bool refuse(const struct call *call, enum refusal why, unsigned status, const char *message)
+{
+	call->services->refused[why]++;
+	answer_failed(call->answer, status, message);
+	return false;
+}
+
 static bool check_browser(const struct admission *admission, const struct visitor *visitor,
-			  const struct need *need, struct answer *answer)
+			  const struct need *need, const struct call *call)
 {
 	/* A link elsewhere may lead to what is there, but begins nothing. */
 	bool costs = need->costs || need->role > ROLE_READ;
@@ -19,21 +26,20 @@ static bool check_browser(const struct admission *admission, const struct visito
 		return true; /* no browser comes there */
 	switch (browser_judge(&visitor->browser, &admission->names, visitor->needs_host, costs)) {
 	case BROWSER_MISDIRECTED:
-		answer_failed(
-			answer, 421,
+		return refuse(
+			call, REFUSED_HOST, 421,
 			"this host isn't known by the name in the header Host: use its address "
 			"or localhost, or list the name in rest_api_server.hosts");
-		return false;
 	case BROWSER_FOREIGN:
-		answer_failed(answer, 403, "a page of another origin may not ask for this");
-		return false;
+		return refuse(call, REFUSED_ORIGIN, 403,
+			      "a page of another origin may not ask for this");
 	default:
 		return true;
 	}
 }
 
 static bool find_caller(const struct admission *admission, const struct visitor *visitor,
-			struct caller *caller, struct answer *answer)
+			struct caller *caller, const struct call *call)
 {
 	const struct credentials credentials = {
 		.peer = visitor->peer,
@@ -45,14 +51,12 @@ static bool find_caller(const struct admission *admission, const struct visitor 
 	if (visitor->bad_certificate) {
 		snprintf(message, sizeof(message), "the client's certificate isn't accepted: %s",
 			 visitor->bad_certificate);
-		answer_failed(answer, 403, message);
-		return false;
+		return refuse(call, REFUSED_CERTIFICATE, 403, message);
 	}
 	if (access_caller(admission->rules, &credentials, caller) < 0) {
-		answer_failed(answer, 401,
+		call->answer->wants_token = true;
+		return refuse(call, REFUSED_TOKEN, 401,
 			      "the header Authorization has no token of this daemon's");
-		answer->wants_token = true;
-		return false;
 	}
 	return true;
 }
@@ -71,8 +75,7 @@ static bool check_own(const struct caller *caller, struct call *call)
 		 "user %u may profile only processes with all user ids %u that may be traced "
 		 "(dumpable, without capabilities), and %lld is none: doc/security.md",
 		 (unsigned)caller->uid, (unsigned)caller->uid, call->query.pid);
-	answer_failed(call->answer, 403, message);
-	return false;
+	return refuse(call, REFUSED_ROLE, 403, message);
 }
 
 static bool check_role(const struct need *need, const struct caller *caller, struct call *call)
@@ -86,8 +89,7 @@ static bool check_role(const struct need *need, const struct caller *caller, str
 	access_explain(caller, need->role, message, sizeof(message));
 	/* Who isn't known may be, with a token. */
 	call->answer->wants_token = caller->role == ROLE_METRICS && !caller->has_uid;
-	answer_failed(call->answer, call->answer->wants_token ? 401 : 403, message);
-	return false;
+	return refuse(call, REFUSED_ROLE, call->answer->wants_token ? 401 : 403, message);
 }
 
 static bool check_share(const struct admission *admission, const struct visitor *visitor,
@@ -98,10 +100,9 @@ static bool check_share(const struct admission *admission, const struct visitor 
 	if (!*costly || client_begin_costly(admission->clients, visitor->client))
 		return true;
 	*costly = false;
-	answer_failed(call->answer, 429,
+	return refuse(call, REFUSED_SHARE, 429,
 		      "as many requests that cost as may be are under way: 2 of a client, 7 of all "
 		      "but administrators");
-	return false;
 }
 
 bool admission_check(const struct admission *admission, const struct visitor *visitor,
@@ -112,12 +113,12 @@ bool admission_check(const struct admission *admission, const struct visitor *vi
 	*costly = false;
 	*caller = (struct caller){.role = ROLE_METRICS};
 	call_need(call, &need);
-	if (!check_browser(admission, visitor, &need, call->answer) ||
-	    !find_caller(admission, visitor, caller, call->answer))
+	if (!check_browser(admission, visitor, &need, call) ||
+	    !find_caller(admission, visitor, caller, call))
 		return false;
 	if (visitor->metrics_only && !call_is_page(call)) {
-		answer_failed(call->answer, 403, "this address has /metrics and /healthz alone");
-		return false;
+		return refuse(call, REFUSED_ROLE, 403,
+			      "this address has /metrics and /healthz alone");
 	}
 	return check_role(&need, caller, call) &&
 	       check_share(admission, visitor, &need, caller, call, costly);

@@ -18,6 +18,17 @@
 #include "profile/sched.h"
 #include "profile/session.h"
 
+/* Why requests weren't let in (api/admission). */
+enum refusal {
+	REFUSED_HOST,	     /* the header Host has another's name */
+	REFUSED_ORIGIN,	     /* a page of another origin sent it */
+	REFUSED_CERTIFICATE, /* the client's isn't accepted */
+	REFUSED_TOKEN,	     /* it is none of ours */
+	REFUSED_ROLE,	     /* it is too small */
+	REFUSED_SHARE,	     /* the client has as many under way as it may */
+	REFUSALS
+};
+
 /* What features work with; borrowed. */
 struct services {
 	struct engine *engine;
@@ -27,6 +38,7 @@ struct services {
 	struct bounds bounds;  /* of the conf file that is in force */
 	const char *state_dir; /* NULL: nothing is kept for the next start */
 	struct fresh *fresh;   /* FRESH_COUNT answers */
+	uint64_t *refused;     /* REFUSALS counts, since the start */
 };
 
 /* An answer that comes bit by bit, as long as the client listens. On the loop's thread. */

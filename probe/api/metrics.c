@@ -223,6 +223,24 @@ static void write_containers(struct buf *out, const struct containers_stats *sta
 		    (double)searches_failed);
 }
 
+static void write_refused(struct buf *out, const uint64_t refused[REFUSALS])
+{
+	static const char *const causes[REFUSALS] = {
+		[REFUSED_HOST] = "host",
+		[REFUSED_ORIGIN] = "origin",
+		[REFUSED_CERTIFICATE] = "certificate",
+		[REFUSED_TOKEN] = "token",
+		[REFUSED_ROLE] = "role",
+		[REFUSED_SHARE] = "share",
+	};
+
+	metrics_head(out, "http_refused_total", "counter",
+		     "Requests that were not let in, by cause (doc/security.md).");
+	for (int i = 0; i < REFUSALS; i++)
+		buf_printf(out, "stackprobe_http_refused_total{cause=\"%s\"} %llu\n", causes[i],
+			   (unsigned long long)refused[i]);
+}
+
 void metrics_write(const struct services *services, const struct caller *caller,
 		   struct answer *answer)
 {
@@ -271,5 +289,6 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	metrics_upload(out, &upload);
 	if (of_processes)
 		metrics_process(out, services, &stats);
+	write_refused(out, services->refused);
 	write_daemon(out);
 }

@@ -213,10 +213,10 @@ static int change_keys(struct server *server, enum listener_kind kind, const str
 
 	if (!old)
 		return 0;
-	int fd = listener_retire(old);
+	_cleanup_close_ int fd = listener_retire(old);
 	server->at[kind] = NULL;
 	int r = fd < 0 ? -EIO : listener_new(&fresh, server, kind, &fd, keys, why, why_bytes);
-	if (r < 0) /* the old keys, then */
+	if (r < 0 && fd >= 0) /* the old keys, then */
 		r = listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why,
 				 why_bytes);
 	if (r == 0)

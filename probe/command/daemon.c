@@ -32,6 +32,7 @@ struct daemon {
 	struct services services;
 	struct server *server;
 	struct fresh fresh[FRESH_COUNT];
+	uint64_t refused[REFUSALS];
 	struct loop_watch signals;
 	struct loop_timer closing;
 };
@@ -176,6 +177,7 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 	services->engine = core->engine;
 	fresh_init(daemon->fresh);
 	services->fresh = daemon->fresh;
+	services->refused = daemon->refused;
 	services->state_dir = daemon->conf.state_dir;
 	if (r == 0)
 		r = engine_set_host_root(core->engine, daemon->conf.containers_root);
