@@ -20,7 +20,13 @@
 static void open_mapped(const struct examination *e, int root_fd, const struct mapping *mapping,
 			struct opened *opened)
 {
-	struct mapped mapped = {e->pid, mapping->start, mapping->end, root_fd, mapping->path};
+	struct mapped mapped = {.pid = e->pid,
+				.start = mapping->start,
+				.end = mapping->end,
+				.root_fd = root_fd,
+				.path = mapping->path,
+				.device = mapping->device,
+				.inode = mapping->inode};
 
 	if (held_take()) {
 		int fd = mapped_open(&mapped, &opened->stat);
