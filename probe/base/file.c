@@ -124,15 +124,6 @@ int dir_find_below(const char *root, const char *path)
 	return fd < 0 ? -errno : walk(fd, path, false);
 }
 
-int file_open_found(int found)
-{
-	char link[64];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
-	int fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int file_write_all(int fd, const char *data, size_t bytes)
 {
 	while (bytes) {

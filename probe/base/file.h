@@ -15,10 +15,6 @@ int file_read(int dir_fd, const char *path, struct buf *out);
 /* Reads so many bytes of an open file, or to its end: *len. Negative errno. */
 int file_read_up_to(int fd, char *to, size_t bytes, size_t *len);
 
-/* Opens for reading what was found by O_PATH and looked at: opening some kinds of file does things.
- * Negative errno. */
-int file_open_found(int found);
-
 /* Writes all of it, also where one write() takes a part only. Negative errno. */
 int file_write_all(int fd, const char *data, size_t bytes);
 

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "proc/foreign.h"
 
 #define TRIES_MAX 3 /* of a path while something is renamed */
 
@@ -54,9 +55,16 @@ int state_folder(const struct state_root *root, const char *path)
 
 int state_open(const struct state_root *root, const char *path)
 {
-	_cleanup_close_ int found = open_kind(root, path, S_IFREG);
+	const struct foreign file = {
+		.root_fd = root->fd,
+		.path = path,
+		.links = root->user ? FOREIGN_NO_LINKS : FOREIGN_IN_ROOT,
+		.rules = {.owners = root->user ? &root->user : NULL,
+			  .owners_count = root->user ? 1 : 0},
+	};
+	int fd = foreign_open(&file, NULL);
 
-	return found < 0 ? found : file_open_found(found);
+	return fd == -ENODEV || fd == -EPERM ? -EINVAL : fd;
 }
 
 int state_socket(const struct state_root *root, const char *path)

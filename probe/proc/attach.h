@@ -27,7 +27,8 @@ enum attach_result {
 	ATTACH_SIGNALS,	 /* it doesn't catch SIGQUIT: it starts, or has -Xrs */
 	ATTACH_DISABLED, /* -XX:+DisableAttachMechanism */
 	ATTACH_STOPPED,	 /* it is stopped, so it can't answer */
-	ATTACH_FOLDER,	 /* its data folder can't be made, or is somebody else's */
+	ATTACH_FOLDER,	 /* its data folder can't be made, or is somebody else's; or others may
+			  * replace   what lies in its /tmp */
 	ATTACH_FILE,	 /* the agent can't be written there */
 	ATTACH_SOCKET,	 /* what is at the socket's name isn't the VM's */
 	ATTACH_SILENT,	 /* the VM didn't answer in time */
@@ -35,6 +36,7 @@ enum attach_result {
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
 	ATTACH_HUNG,	 /* its files hang: it wasn't asked (profile/asking.h) */
+	ATTACH_SET_ID,	 /* it has another user's or group's rights than those who started it */
 };
 /* `stopped`, `disabled` … */
 const char *attach_result_name(enum attach_result result);
@@ -42,6 +44,7 @@ const char *attach_result_name(enum attach_result result);
 /* A process as it was looked at. Its descriptors are O_PATH (root, working folder) and a pidfd. */
 struct attach_process {
 	pid_t pid, inner_pid; /* inner_pid: as it sees itself */
+	uid_t root_uid;	      /* whom its user namespace calls root; (uid_t)-1: nobody */
 	uid_t uid;	      /* effective ones, as our namespace has them */
 	gid_t gid;
 	int pidfd, root_fd, cwd_fd; /* -1: none */

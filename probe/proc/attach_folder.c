@@ -76,6 +76,15 @@ void attach_agent_name(char name[ATTACH_NAME_BYTES], enum attach_task task)
 		memcpy(name + strlen(name), ".so", sizeof(".so"));
 }
 
+/* Whether what the target's user has there is his as long as he wants: else another one could put
+ * a folder of the same name in its place while the VM loads the agent from it. */
+static bool is_safe(const struct attach_process *process, const struct stat *tmp)
+{
+	if (tmp->st_uid != 0 && tmp->st_uid != process->uid && tmp->st_uid != process->root_uid)
+		return false;
+	return !(tmp->st_mode & (S_IWGRP | S_IWOTH)) || tmp->st_mode & S_ISVTX;
+}
+
 /* /tmp itself may be a link of the system's, but one that stays in the target's root. */
 bool attach_open_tmp(struct attach_dialogue *mine)
 {
@@ -84,8 +93,12 @@ bool attach_open_tmp(struct attach_dialogue *mine)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
+	struct stat stat;
+
 	mine->tmp_fd = (int)syscall(SYS_openat2, mine->process.root_fd, "tmp", &how, sizeof(how));
-	return mine->tmp_fd >= 0 || fail(mine, ATTACH_FOLDER, errno);
+	if (mine->tmp_fd < 0 || fstat(mine->tmp_fd, &stat) < 0)
+		return fail(mine, ATTACH_FOLDER, errno);
+	return is_safe(&mine->process, &stat) || fail(mine, ATTACH_FOLDER, EPERM);
 }
 
 /* One that is left from before will do, if it is the target's own and nobody else writes there. */

@@ -2,13 +2,13 @@
 /* The tasks of JFR mode, in the child. The agent tells what became of a command in a file, for what
  * it returns the VM can't tell. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "proc/attach_state.h"
+#include "proc/foreign.h"
 
 #define OPTIONS_BYTES 256
 #define STATE_BYTES   512
@@ -123,9 +123,14 @@ enum attach_result attach_judge_jfr(const char *state, size_t len, const char *w
 
 static void read_state(struct attach_dialogue *mine, const char *wanted)
 {
+	const struct foreign file = {
+		.root_fd = mine->folder_fd,
+		.path = JFR_STATE_NAME,
+		.links = FOREIGN_NO_LINKS,
+		.rules = {.owners = &mine->process.uid, .owners_count = 1},
+	};
 	char state[STATE_BYTES];
-	_cleanup_close_ int fd = openat(mine->folder_fd, JFR_STATE_NAME,
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	_cleanup_close_ int fd = foreign_open(&file, NULL);
 	ssize_t n = fd < 0 ? 0 : read(fd, state, sizeof(state));
 
 	mine->answer.result = attach_judge_jfr(state, n < 0 ? 0 : (size_t)n, wanted,

@@ -30,6 +30,7 @@ const char *attach_result_name(enum attach_result result)
 		[ATTACH_SOCKET] = "socket",	[ATTACH_SILENT] = "silent",
 		[ATTACH_REFUSED] = "refused",	[ATTACH_NOT_NOW] = "not_now",
 		[ATTACH_SYSTEM] = "system",	[ATTACH_HUNG] = "hung",
+		[ATTACH_SET_ID] = "set_id",
 	};
 
 	return names[result];
@@ -54,10 +55,11 @@ bool attach_parse_status(const char *text, struct attach_status *status)
 	    !find_field(text, "\nSigCgt:\t", &caught) || !find_field(text, "\nState:\t", &state) ||
 	    !find_field(text, "\nNSpid:", &pids))
 		return false;
-	strtoul(uid, &end, 10); /* real, then effective */
+	uid_t real_uid = (uid_t)strtoul(uid, &end, 10); /* then effective */
 	status->uid = (uid_t)strtoul(end, &end, 10);
-	strtoul(gid, &end, 10);
+	gid_t real_gid = (gid_t)strtoul(gid, &end, 10);
 	status->gid = (gid_t)strtoul(end, &end, 10);
+	status->set_id = real_uid != status->uid || real_gid != status->gid;
 	status->inner_pid = 0;
 	while (*pids == '\t') {
 		status->inner_pid = (pid_t)strtol(pids + 1, &end, 10);
@@ -175,19 +177,42 @@ static enum attach_result look_for_vm(pid_t pid)
 	return found && !other ? ATTACH_DONE : ATTACH_NO_VM;
 }
 
-static enum attach_result look_at_status(struct attach_process *process)
+static enum attach_result read_status(pid_t pid, struct attach_status *status)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATUS_BYTES);
-	struct attach_status status;
-	int r = read_whole(process->pid, "status", &text);
+	int r = read_whole(pid, "status", &text);
 
 	if (r == 0)
 		buf_char(&text, '\0');
-	if (r < 0 || buf_error(&text) || !attach_parse_status(text.data, &status))
+	if (r < 0 || buf_error(&text) || !attach_parse_status(text.data, status))
 		return r == -ESRCH ? ATTACH_GONE : ATTACH_SYSTEM;
+	return ATTACH_DONE;
+}
+
+/* Whose it is, before and after it was looked for a VM: in between it may have become another
+ * program, with another user's rights. */
+static enum attach_result look_at_program(struct attach_process *process)
+{
+	uint64_t program = proc_program(process->pid);
+	struct attach_status before, status;
+	enum attach_result result = read_status(process->pid, &before);
+
+	if (result == ATTACH_DONE)
+		result = look_for_vm(process->pid);
+	if (result == ATTACH_DONE)
+		result = read_status(process->pid, &status);
+	if (result == ATTACH_DONE && proc_owners(process->pid, &status.uid, &process->root_uid) < 0)
+		result = ATTACH_GONE;
+	if (result != ATTACH_DONE)
+		return result;
+	if (before.uid != status.uid || before.gid != status.gid ||
+	    proc_program(process->pid) != program)
+		return ATTACH_GONE;
 	process->uid = status.uid;
 	process->gid = status.gid;
 	process->inner_pid = status.inner_pid;
+	if (before.set_id || status.set_id)
+		return ATTACH_SET_ID;
 	if (status.stopped)
 		return ATTACH_STOPPED;
 	/* Where nobody catches it SIGQUIT would end the process. */
@@ -218,9 +243,7 @@ enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64
 		return ATTACH_GONE;
 	if (process->root_fd < 0)
 		return ATTACH_SYSTEM;
-	enum attach_result result = look_for_vm(pid);
-	if (result == ATTACH_DONE)
-		result = look_at_status(process);
+	enum attach_result result = look_at_program(process);
 	if (result == ATTACH_DONE && is_disabled(pid))
 		result = ATTACH_DISABLED;
 	process->other_clock = has_other_clock(pid);

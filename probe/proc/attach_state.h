@@ -69,8 +69,9 @@ enum attach_result attach_judge_jfr(const char *state, size_t len, const char *w
 /* ---- attach_look.c ---- */
 
 struct attach_status {
-	uid_t uid;
+	uid_t uid; /* effective ones */
 	gid_t gid;
+	bool set_id; /* the real ones are others */
 	pid_t inner_pid;
 	bool catches_quit, stopped;
 };

@@ -118,7 +118,8 @@ static bool catches_quit(const struct attach_dialogue *mine)
 	if (n < 0)
 		return true;
 	text[n] = '\0';
-	return !attach_parse_status(text, &status) || status.catches_quit;
+	return !attach_parse_status(text, &status) ||
+	       (status.catches_quit && status.uid == mine->process.uid && !status.set_id);
 }
 
 /* Wakes the VM and waits for its socket. */

@@ -318,6 +318,7 @@ int elf_read(int fd, struct elf_image *image)
 {
 	struct stat stat;
 	unsigned char ident[EI_NIDENT];
+	size_t sections;
 
 	*image = (struct elf_image){0};
 	if (fstat(fd, &stat) < 0)
@@ -335,6 +336,9 @@ int elf_read(int fd, struct elf_image *image)
 	elf_version(EV_CURRENT);
 	_cleanup_(end_elf) Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return -EBADMSG;
+	/* It read the header again, which may be another one by then. */
+	if (elf_getshdrnum(elf, &sections) < 0 || sections > SECTIONS_MAX)
 		return -EBADMSG;
 	read_segments(fd, elf, image);
 	read_sections(fd, elf, image);

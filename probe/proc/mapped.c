@@ -3,58 +3,74 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "proc/foreign.h"
 
-#define FIND_FLAGS (O_PATH | O_CLOEXEC)
+static const struct foreign_rules anybodys;
 
-static void link_of(const struct mapped *mapped, char path[96])
+static int find_link(const struct mapped *mapped)
 {
-	snprintf(path, 96, "/proc/%d/map_files/%llx-%llx", (int)mapped->pid,
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)mapped->pid,
 		 (unsigned long long)mapped->start, (unsigned long long)mapped->end);
+	int found = open(path, O_PATH | O_CLOEXEC);
+	return found < 0 ? -errno : found;
 }
 
-/* Looked at before it is opened, for opening a device does things. */
-static int open_regular(int found, struct stat *stat)
+/* It won't be another one the next time. */
+static int explain(int r)
 {
-	if (fstat(found, stat) < 0)
-		return -errno;
-	return S_ISREG(stat->st_mode) ? file_open_found(found) : -ENOEXEC;
+	return r == -EINVAL || r == -ENODEV ? -ENOEXEC : r;
 }
 
 int mapped_open_path(int root_fd, const char *path, struct stat *stat)
 {
-	struct open_how how = {.flags = FIND_FLAGS,
-			       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	_cleanup_close_ int found = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	const struct foreign file = {.root_fd = root_fd, .path = path, .links = FOREIGN_IN_ROOT};
 
-	return found < 0 ? -errno : open_regular(found, stat);
+	return explain(foreign_open(&file, stat));
+}
+
+/* Overlayfs and btrfs have devices that the kernel tells in the one place and not in the other; and
+ * overlayfs may have the number of a layer in the upper half of what it tells. */
+static bool is_mapped(const struct mapped *mapped, const struct stat *stat)
+{
+	if (!mapped->inode)
+		return true;
+	if (!major(stat->st_dev) || !major(mapped->device))
+		return (uint32_t)stat->st_ino == (uint32_t)mapped->inode;
+	return stat->st_ino == mapped->inode && stat->st_dev == mapped->device;
+}
+
+static int open_by_path(const struct mapped *mapped, struct stat *stat)
+{
+	_cleanup_close_ int fd = mapped_open_path(mapped->root_fd, mapped->path, stat);
+
+	if (fd < 0)
+		return fd;
+	return is_mapped(mapped, stat) ? TAKE_FD(fd) : -ESTALE;
 }
 
 int mapped_open(const struct mapped *mapped, struct stat *stat)
 {
-	char path[96];
+	_cleanup_close_ int found = find_link(mapped);
 
-	link_of(mapped, path);
-	_cleanup_close_ int found = open(path, FIND_FLAGS);
-	if (found < 0 && errno == EPERM && mapped->root_fd >= 0)
-		return mapped_open_path(mapped->root_fd, mapped->path, stat);
-	return found < 0 ? -errno : open_regular(found, stat);
+	if (found == -EPERM && mapped->root_fd >= 0)
+		return open_by_path(mapped, stat);
+	return found < 0 ? found : explain(foreign_open_found(found, &anybodys, stat));
 }
 
 int mapped_stat(const struct mapped *mapped, struct stat *stat)
 {
-	char path[96];
+	_cleanup_close_ int found = find_link(mapped);
 
-	link_of(mapped, path);
-	if (fstatat(AT_FDCWD, path, stat, 0) == 0)
-		return S_ISREG(stat->st_mode) ? 0 : -ENOEXEC;
-	if (errno != EPERM || mapped->root_fd < 0)
-		return -errno;
-	_cleanup_close_ int fd = mapped_open_path(mapped->root_fd, mapped->path, stat);
-	return fd < 0 ? fd : 0;
+	if (found == -EPERM && mapped->root_fd >= 0) {
+		_cleanup_close_ int fd = open_by_path(mapped, stat);
+		return fd < 0 ? fd : 0;
+	}
+	return found < 0 ? found : explain(foreign_check(found, &anybodys, stat));
 }

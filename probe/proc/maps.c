@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 
@@ -53,10 +54,11 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 {
 	unsigned long long start, end, offset, inode;
 	char perms[5] = "";
+	unsigned major, minor;
 	int name_at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*x:%*x %llu %n", &start, &end, perms, &offset, &inode,
-		   &name_at) != 5 ||
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &name_at) != 7 ||
 	    start >= end)
 		return -EINVAL;
 	if (perms[2] != 'x')
@@ -66,6 +68,7 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 				    .end = end,
 				    .file_offset = offset,
 				    .writable = perms[1] == 'w',
+				    .device = makedev(major, minor),
 				    .inode = inode};
 	if (strcmp(name, "[vdso]") == 0) {
 		mapping->kind = MAPPING_VDSO;

@@ -20,8 +20,9 @@ struct mapping {
 	uint64_t file_offset;
 	enum mapping_kind kind;
 	bool writable;
-	uint64_t inode; /* 0: none */
-	char *path;	/* as the process sees it, without " (deleted)"; NULL unless MAPPING_FILE */
+	uint64_t device; /* as the kernel numbers it: makedev() */
+	uint64_t inode;	 /* 0: none */
+	char *path; /* as the process sees it, without " (deleted)"; NULL unless MAPPING_FILE */
 };
 
 struct maps {

@@ -2,20 +2,53 @@
 #include "proc/memory.h"
 
 #include <errno.h>
-#include <sys/uio.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
 
-static int process_read(void *arg, uint64_t address, void *to, size_t bytes)
+#include "base/cleanup.h"
+#include "proc/proc.h"
+
+/*
+ * That the process runs the program now (an exec gives it another one, and never the same again)
+ * and is still the same process then, says that it ran the program when its memory was opened.
+ */
+static int check(const struct memory_id *id)
 {
-	struct iovec local = {.iov_base = to, .iov_len = bytes};
-	struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
+	struct proc_stat stat;
 
-	ssize_t n = process_vm_readv(*(const pid_t *)arg, &local, 1, &remote, 1, 0);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == bytes ? 0 : -EFAULT;
+	if (proc_program(id->pid) != id->program)
+		return -ESRCH;
+	if (!id->start_ticks)
+		return 0;
+	int r = proc_stat(id->pid, &stat);
+	if (r == 0 && stat.start_ticks != id->start_ticks)
+		r = -ESRCH;
+	return r;
 }
 
-struct process_memory process_memory_of(const pid_t *pid)
+int memory_open(const struct memory_id *id)
 {
-	return (struct process_memory){.read = process_read, .arg = (void *)pid};
+	char path[64];
+
+	if (!id->program)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)id->pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	int r = check(id);
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+int memory_read(int fd, uint64_t address, void *to, size_t bytes)
+{
+	if (!bytes)
+		return 0;
+	ssize_t n = pread(fd, to, bytes, (off_t)address);
+	if (n == 0)
+		return -ESRCH;
+	if (n < 0 && errno != EIO && errno != EINVAL) /* EINVAL: beyond what a user's half has */
+		return -errno;
+	return n < 0 || (size_t)n < bytes ? -EFAULT : 0;
 }

@@ -19,5 +19,20 @@ struct process_memory {
 	bool (*settle)(void *arg);
 };
 
-/* By process_vm_readv(); *pid is the caller's and stays. */
-struct process_memory process_memory_of(const pid_t *pid);
+/* Whose memory: of the process that began then, as long as it runs that program. */
+struct memory_id {
+	pid_t pid;
+	uint64_t start_ticks; /* 0: not known, the program alone tells it from others */
+	uint64_t program;     /* proc_program(), when the process was looked at */
+};
+
+/*
+ * /proc/PID/mem, for memory_read(). From then on it is this memory: when the process execs or ends
+ * there is nothing to be read any more, whoever has its pid. Opening asks whether we may read (as
+ * ptrace(2) does), reading no longer does. -ESRCH: there is no such process any more, or it
+ * runs another program; or the errno of opening.
+ */
+int memory_open(const struct memory_id *id);
+
+/* -ESRCH: it has gone; -EFAULT: not all of it is mapped. May hang: in a job. */
+int memory_read(int fd, uint64_t address, void *to, size_t bytes);

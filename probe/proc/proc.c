@@ -16,8 +16,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/hash.h"
 
 #define STAT_BYTES    4096
+#define MAP_BYTES     65536 /* 340 lines at most */
 #define CMDLINE_BYTES (128 * 1024)
 
 static int read_file(pid_t pid, const char *name, struct buf *out)
@@ -87,6 +89,64 @@ int proc_tgid(pid_t tid, pid_t *tgid)
 int proc_ns_pid(pid_t pid, pid_t *ns_pid)
 {
 	return status_number(pid, "\nNSpid:", ns_pid);
+}
+
+static bool is_in_our_users(pid_t pid)
+{
+	struct stat its, ours;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return stat(path, &its) == 0 && stat("/proc/self/ns/user", &ours) == 0 &&
+	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+/* user_namespaces(7): lines of `inner outer count`, the outer ones as the reader's namespace has
+ * them (or its parent, where it is the same: then root is 0). */
+static int namespace_root(pid_t pid, uid_t *root)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(MAP_BYTES);
+	unsigned long inner, outer, count;
+
+	*root = 0;
+	if (is_in_our_users(pid))
+		return 0;
+	int r = read_file(pid, "uid_map", &text);
+	buf_char(&text, '\0');
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	*root = (uid_t)-1;
+	for (const char *line = text.data; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%lu %lu %lu", &inner, &outer, &count) == 3 && inner == 0)
+			*root = (uid_t)outer;
+	}
+	return 0;
+}
+
+int proc_owners(pid_t pid, uid_t *user, uid_t *root)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES * 4);
+	unsigned long effective;
+	int r = read_file(pid, "status", &text);
+
+	buf_char(&text, '\0');
+	if (r < 0 || buf_error(&text))
+		return r < 0 ? r : buf_error(&text);
+	const char *uids = strstr(text.data, "\nUid:");
+	if (!uids || sscanf(uids, "\nUid: %*u %lu", &effective) != 1)
+		return -EINVAL;
+	*user = (uid_t)effective;
+	return namespace_root(pid, root);
+}
+
+uint64_t proc_program(pid_t pid)
+{
+	_cleanup_buf_ struct buf auxv = BUF_INIT(STAT_BYTES);
+
+	if (read_file(pid, "auxv", &auxv) < 0 || !auxv.len)
+		return 0;
+	return hash_bytes(1, auxv.data, auxv.len) | 1;
 }
 
 /* The first pid namespace has a fixed inode: PROC_PID_INIT_INO in the kernel's proc_ns.h (5.10). */

@@ -26,6 +26,15 @@ int proc_tgid(pid_t tid, pid_t *tgid);
 /* Its pid in its own pid namespace. */
 int proc_ns_pid(pid_t pid, pid_t *ns_pid);
 
+/* Its effective user, and who its user namespace calls root, both as ours has them: that is 0 where
+ * the namespaces are the same; (uid_t)-1: nobody. */
+int proc_owners(pid_t pid, uid_t *user, uid_t *root);
+
+/* Tells the program that runs in it from the one that an exec puts in its place: the kernel gives
+ * each other random addresses. A new name, a new thread and a fork leave it as it is. 0: it can't
+ * be told. */
+uint64_t proc_program(pid_t pid);
+
 /* Whether pids here are those of the host, which the kernel's programs see: not so in a container
  * with a pid namespace of its own. True where that can't be told. */
 bool proc_pids_are_the_hosts(void);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "profile/codes_state.h"
+#include "profile/target_memory.h"
 #include "symbol/pycode_copy.h"
 
 #define READING_MAX 1024 /* in one job */
@@ -23,7 +24,9 @@ struct code_reading {
 	const struct code_kind *kind; /* codes may have gone when a hanging job ends */
 	struct codes *codes;
 	struct codebook *book; /* while it is open */
-	pid_t pid, parent;     /* parent 0: it wasn't forked by a target */
+	pid_t pid;
+	bool was_forked; /* by a target, whose memory the other one is */
+	struct target_memory memory, parents;
 	uint64_t id;
 	void *layout;
 	struct reading_item *items;
@@ -31,9 +34,10 @@ struct code_reading {
 	struct code_reading *next, **link; /* while it is open */
 };
 
-static int read_from(struct code_reading *mine, struct reading_item *item, const pid_t *pid)
+static int read_from(struct code_reading *mine, struct reading_item *item,
+		     struct target_memory *from)
 {
-	struct process_memory memory = process_memory_of(pid);
+	struct process_memory memory = target_memory_reader(from);
 	struct pycode_copy copy = {.behind = memory};
 
 	if (item->copy) {
@@ -46,10 +50,10 @@ static int read_from(struct code_reading *mine, struct reading_item *item, const
 /* A process that has ended may have had it from its parent; its key tells. */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
-	item->error = read_from(mine, item, &mine->pid);
-	if (item->error != -ESRCH || !mine->parent)
+	item->error = read_from(mine, item, &mine->memory);
+	if (item->error != -ESRCH || !mine->was_forked)
 		return;
-	if (read_from(mine, item, &mine->parent) == 0)
+	if (read_from(mine, item, &mine->parents) == 0)
 		item->error = 0;
 }
 
@@ -59,6 +63,8 @@ static void run(struct job *job)
 
 	for (size_t i = 0; i < mine->count; i++)
 		read_one(mine, &mine->items[i]);
+	target_memory_close(&mine->memory);
+	target_memory_close(&mine->parents);
 }
 
 /* They may still be in use: a job that hangs has them until it returns. */
@@ -78,6 +84,8 @@ static void done(struct job *job, bool finished)
 	end_pending(mine);
 	if (!finished && target)
 		target->hangs = true;
+	if (finished && target)
+		target_memory_keep(target, &mine->memory);
 	for (size_t i = 0; target && i < mine->count; i++) {
 		struct reading_item *item = &mine->items[i];
 
@@ -100,8 +108,23 @@ static void free_reading(struct job *job)
 	free(mine->items);
 	if (mine->kind->release)
 		mine->kind->release(mine->layout);
+	target_memory_done(&mine->memory);
+	target_memory_done(&mine->parents);
 	free(mine->layout);
 	free(mine);
+}
+
+/* The parent has what it had when it forked as long as it runs the same program. */
+static void remember_memory(struct code_reading *mine, const struct target *target)
+{
+	const struct target *parent = target_table_current(mine->codes->table, target->forked_from);
+	const struct target other = {.pid = target->forked_from, .program = target->program};
+
+	target_memory_of(&mine->memory, target, mine->codes->urgent);
+	mine->was_forked = target->forked_from != 0;
+	target_memory_of(&mine->parents,
+			 parent && parent->program == target->program ? parent : &other,
+			 mine->codes->urgent);
 }
 
 static struct code_reading *reading_new(struct codes *codes, const struct target *target)
@@ -121,7 +144,7 @@ static struct code_reading *reading_new(struct codes *codes, const struct target
 	mine->codes = codes;
 	mine->book = codes_book(codes, target);
 	mine->pid = target->pid;
-	mine->parent = target->forked_from;
+	remember_memory(mine, target);
 	mine->id = target->id;
 	mine->next = codes->open;
 	mine->link = &codes->open;

@@ -20,7 +20,13 @@
 static void open_mapped(const struct examination *e, int root_fd, const struct mapping *mapping,
 			struct opened *opened)
 {
-	struct mapped mapped = {e->pid, mapping->start, mapping->end, root_fd, mapping->path};
+	struct mapped mapped = {.pid = e->pid,
+				.start = mapping->start,
+				.end = mapping->end,
+				.root_fd = root_fd,
+				.path = mapping->path,
+				.device = mapping->device,
+				.inode = mapping->inode};
 
 	if (held_take()) {
 		int fd = mapped_open(&mapped, &opened->stat);
@@ -116,6 +122,7 @@ static void run(struct job *job)
 	if (e->snoopers)
 		snoopers_match_cmdline(e->snoopers, &who, e->pid, &e->match);
 	e->began_ns = loop_now_ns();
+	e->program_id = proc_program(e->pid);
 	e->error = read_maps(e);
 	if (e->error == 0)
 		read_facts(e);
@@ -124,8 +131,10 @@ static void run(struct job *job)
 		read_cgroups(e);
 	if (e->error == 0 && !e->ns_pid)
 		proc_ns_pid(e->pid, &e->ns_pid);
-	/* Last, so that all of it was read from this very process; another name tells of an exec
-	 * whose event is on its way. */
+	/* Last, so that all of it was read from this very process; another name, or program, tells
+	 * of an exec whose event is on its way. */
+	if (e->error == 0 && proc_program(e->pid) != e->program_id)
+		e->error = -ESRCH;
 	if (e->error == 0)
 		e->error = proc_stat(e->pid, &stat);
 	if (e->error == 0 && (stat.start_ticks != e->start_ticks ||

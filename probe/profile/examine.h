@@ -42,8 +42,9 @@ struct examination {
 	} * opened;
 	/* Where it is; NULL: that wasn't asked, or isn't known. */
 	struct cgroups *cgroups;
-	uint64_t netns_id; /* 0: unknown */
-	bool has_program;  /* `program` describes the file that it executes */
+	uint64_t netns_id;   /* 0: unknown */
+	uint64_t program_id; /* proc_program() */
+	bool has_program;    /* `program` describes the file that it executes */
 	struct stat program;
 	bool other_root; /* it has another root than we, which root_stat describes */
 	struct stat root_stat;

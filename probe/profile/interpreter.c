@@ -76,12 +76,12 @@ bool interpreter_is_loop(const struct interpreter *interpreter, const struct cod
 	return false;
 }
 
-static void ask(pid_t pid, struct runtime *runtime)
+static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
 	struct interpreter *interpreter = (struct interpreter *)runtime;
 
-	runtime->error =
-		cpython_of_process(pid, &interpreter->found, runtime->bias, &interpreter->layout);
+	runtime->error = cpython_of_process(memory, &interpreter->found, runtime->bias,
+					    &interpreter->layout);
 	interpreter->script_may_change = python_script(pid, &interpreter->script) == -EAGAIN;
 }
 

@@ -64,12 +64,13 @@ void jvm_problem(const struct jvm *jvm, char *to, size_t bytes)
 	}
 }
 
-static void ask(pid_t pid, struct runtime *runtime)
+static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
 	struct jvm *jvm = (struct jvm *)runtime;
 
+	(void)pid;
 	runtime->error =
-		hotspot_of_process(pid, &jvm->found, runtime->bias, &jvm->layout, &jvm->missing);
+		hotspot_of_memory(memory, &jvm->found, runtime->bias, &jvm->layout, &jvm->missing);
 }
 
 static void unref(struct runtime *runtime)

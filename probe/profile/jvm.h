@@ -12,7 +12,7 @@
 
 struct jvm {
 	/* Of libjvm. Errors: -EAGAIN: the VM has just begun; -ENOTSUP, -EBADMSG: as
-	 * hotspot_of_process() says. */
+	 * hotspot_of_memory() says. */
 	struct runtime runtime;
 	struct hotspot_file found;
 	const char *missing; /* -ENOTSUP: the field that it hasn't got; NULL: none is known */

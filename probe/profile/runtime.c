@@ -29,7 +29,7 @@ bool runtime_owns(const struct runtime *runtime, const struct code *code)
 
 struct asking {
 	struct job job;
-	struct runtime_question question; /* run() only reads it */
+	struct runtime_question question; /* run() only reads it, but its memory */
 	struct runtime *answer;		  /* run()'s, until it has returned */
 	struct runtime *hanging;	  /* the answer when it doesn't */
 };
@@ -50,8 +50,10 @@ static struct runtime *copy_about(const struct runtime_question *question)
 static void run(struct job *job)
 {
 	struct asking *mine = (struct asking *)job;
+	const struct process_memory memory = target_memory_reader(&mine->question.memory);
 
-	mine->question.kind->ask(mine->question.pid, mine->answer);
+	mine->question.kind->ask(mine->question.pid, &memory, mine->answer);
+	target_memory_close(&mine->question.memory);
 }
 
 static void done(struct job *job, bool finished)
@@ -59,7 +61,8 @@ static void done(struct job *job, bool finished)
 	struct asking *mine = (struct asking *)job;
 
 	mine->question.done(mine->question.arg, &mine->question,
-			    finished ? TAKE_PTR(mine->answer) : TAKE_PTR(mine->hanging));
+			    finished ? TAKE_PTR(mine->answer) : TAKE_PTR(mine->hanging),
+			    finished ? &mine->question.memory : NULL);
 }
 
 static void free_asking(struct job *job)
@@ -70,6 +73,7 @@ static void free_asking(struct job *job)
 		mine->question.kind->unref(mine->answer);
 	if (mine->hanging)
 		mine->question.kind->unref(mine->hanging);
+	target_memory_done(&mine->question.memory);
 	free(mine);
 }
 
@@ -77,8 +81,12 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 {
 	struct asking *mine = calloc(1, sizeof(*mine));
 
-	if (!mine)
+	if (!mine) {
+		struct target_memory memory = question->memory;
+
+		target_memory_done(&memory);
 		return -ENOMEM;
+	}
 	mine->job = (struct job){.run = run, .done = done, .free = free_asking};
 	mine->question = *question;
 	mine->question.about = NULL;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/worker.h"
+#include "profile/target_memory.h"
 #include "symbol/symbol.h"
 
 /* The first member of its kind's struct. */
@@ -37,22 +38,25 @@ bool runtime_owns(const struct runtime *runtime, const struct code *code);
 struct runtime_kind {
 	size_t bytes; /* of its struct */
 	/* Asks the process and fills the struct in, `error` too. On a worker: it may hang. */
-	void (*ask)(pid_t pid, struct runtime *runtime);
+	void (*ask)(pid_t pid, const struct process_memory *memory, struct runtime *runtime);
 	void (*unref)(struct runtime *runtime);
 };
 
 /* Asks a process about its runtime: an urgent job, for its memory may hang. */
 struct runtime_question {
 	pid_t pid;
-	uint64_t id; /* of the target that it is about */
+	struct target_memory memory; /* of it; taken over */
+	uint64_t id;		     /* of the target that it is about */
 	const struct runtime_kind *kind;
 	/* Its kind's struct with what is known before: the file (it gets references of its own),
 	 * bias, what was found in the file. Copied; not there any more when it is answered. */
 	const struct runtime *about;
-	/* The answer: its one reference is handed over. */
-	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer);
+	/* The answer: its one reference is handed over. `memory` is what was opened for it, for a
+	 * target to keep; NULL: nothing may be known of it. */
+	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer,
+		     struct target_memory *memory);
 	void *arg;
 };
 
-/* -ENOMEM */
+/* -ENOMEM: its memory was given back. */
 int runtime_ask(struct worker *worker, const struct runtime_question *question);

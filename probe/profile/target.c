@@ -11,6 +11,7 @@
 #include "proc/proc.h"
 #include "profile/codes.h"
 #include "profile/jvm.h"
+#include "profile/target_memory.h"
 #include "profile/target_state.h"
 #include "thread_times.h"
 
@@ -346,6 +347,9 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 {
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
+	fresh->program = before->program;
+	if (fresh->pid == before->pid)
+		target_memory_share(fresh, before);
 	fresh->interpreter = interpreter_ref(before->interpreter);
 	fresh->jvm = jvm_ref(before->jvm);
 	codebooks_fork(fresh->codebooks, before->codebooks);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/jvm.h"
+#include "profile/target_memory.h"
 #include "profile/target_state.h"
 
 static bool is_same(const struct jvm *known, const struct spans_hotspot *hotspot)
@@ -55,13 +56,16 @@ static void come_back(struct targets *targets, const struct target *target)
 		loop_timer_set(targets->loop, timer, at_ns);
 }
 
-static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime)
+static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime,
+		     struct target_memory *memory)
 {
 	struct targets *targets = arg;
 	struct jvm *answer = (struct jvm *)runtime;
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
+	if (target && memory)
+		target_memory_keep(target, memory);
 	if (target) {
 		asked_end(&target->jvm_asked);
 		target->hangs |= runtime->error == -ETIMEDOUT; /* a worse one as well */
@@ -94,6 +98,7 @@ static void ask(struct targets *targets, struct target *target, const struct spa
 		.arg = targets,
 	};
 
+	target_memory_of(&question.memory, target, targets->urgent);
 	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
 		asked_begin(&target->jvm_asked, loop_now_ns());
 }

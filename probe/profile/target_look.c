@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/target_memory.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
@@ -66,6 +67,9 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 					   target->space);
 	symbol_root_unref(root);
 	target->netns_id = e->netns_id;
+	if (target->program != e->program_id)
+		target_memory_drop(target);
+	target->program = e->program_id;
 	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
 		  COMM_BYTES, target->comm, count);
 	if (opened)

@@ -8,6 +8,7 @@
 #include "code_copy.h"
 #include "profile/codes.h"
 #include "profile/interpreter.h"
+#include "profile/target_memory.h"
 #include "profile/target_state.h"
 
 static bool is_same(const struct interpreter *known, const struct spans_python *python)
@@ -27,13 +28,16 @@ static bool is_passing(const struct interpreter *known)
 	return error != -ENOTSUP && error != -ETIMEDOUT;
 }
 
-static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime)
+static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime,
+		     struct target_memory *memory)
 {
 	struct targets *targets = arg;
 	struct interpreter *answer = (struct interpreter *)runtime;
 	struct target *target =
 		target_table_find(targets->table, (uint32_t)question->pid, question->id);
 
+	if (target && memory)
+		target_memory_keep(target, memory);
 	if (target)
 		asked_end(&target->interpreter_asked);
 	if (!target || !target->alive) {
@@ -68,6 +72,7 @@ static void ask(struct targets *targets, struct target *target, const struct spa
 		.arg = targets,
 	};
 
+	target_memory_of(&question.memory, target, targets->urgent);
 	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
 		asked_begin(&target->interpreter_asked, loop_now_ns());
 }

@@ -10,6 +10,7 @@
 #include "profile/containers.h"
 #include "profile/interpreter.h"
 #include "profile/jvm.h"
+#include "profile/target_memory.h"
 
 #define REJECTED_MAX 32768
 
@@ -30,6 +31,7 @@ struct target_table {
 
 static void target_free(struct target *target)
 {
+	target_memory_drop(target);
 	space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
@@ -104,6 +106,7 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 		table->ended(table->ended_arg, target);
 	target->alive = false;
 	target->ended_ns = ns;
+	target_memory_drop(target);
 	spans_unref(target->spans);
 	target->spans = NULL;
 	table->stats.ended++;
@@ -111,7 +114,7 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 		map_del(table->current, &pid);
 }
 
-struct target *target_table_add(struct target_table *table, const struct target *like)
+struct target *target_table_add(struct target_table *table, struct target *like)
 {
 	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
 	uint32_t pid = (uint32_t)like->pid;
@@ -120,6 +123,7 @@ struct target *target_table_add(struct target_table *table, const struct target 
 	uint64_t *current = NULL;
 
 	if (!target) {
+		target_memory_drop(like);
 		space_free(like->space);
 		spans_unref(like->spans);
 		interpreter_unref(like->interpreter);

@@ -23,6 +23,7 @@
 struct codebook;
 struct container;
 struct group;
+struct held;
 struct interpreter;
 struct jvm;
 struct jvmfile;
@@ -32,6 +33,7 @@ struct target {
 	uint64_t id;
 	char comm[COMM_BYTES];
 	uint64_t start_ticks;
+	uint64_t program;  /* that it runs (proc_program()), when it was looked at; 0: unknown */
 	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
 	struct container *container; /* a reference; NULL: it is in none, or that isn't known yet */
 	struct group *group;	     /* its cgroups, a reference; NULL: not known */
@@ -61,6 +63,7 @@ struct target {
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct space *space;
 	struct spans *spans;		 /* of it, as the kernel has them; NULL: none yet */
+	struct held *memory;		 /* profile/target_memory.h; NULL: it isn't held open */
 	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
 	struct asked interpreter_asked;
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
@@ -94,7 +97,7 @@ struct target *target_table_current(const struct target_table *table, pid_t pid)
 
 /* Copies `like`, with its space (NULL: an empty one), as the one who has its pid from now on; who
  * had it before has ended. NULL: the table is full, or no memory; what it refers to is freed. */
-struct target *target_table_add(struct target_table *table, const struct target *like);
+struct target *target_table_add(struct target_table *table, struct target *like);
 
 /* It has ended at that time, or is no longer of interest. */
 void target_table_end(struct target_table *table, struct target *target, uint64_t ns);

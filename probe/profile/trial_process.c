@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "proc/foreign.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "profile/trial.h"
@@ -148,35 +149,45 @@ void trial_maps(enum capability which, struct finding *finding)
 	ask_each(ask_maps, "the mappings", "", finding);
 }
 
-/* Opens the file of its first mapping that has one; as a path where that isn't allowed. */
+/* The file of the first mapping that has a plain one: opening whatever else is mapped may do
+ * things. -ENOENT: none has */
+static int open_mapping(int folder_fd, DIR *folder)
+{
+	static const struct foreign_rules anybodys;
+
+	for (struct dirent *entry; (entry = readdir(folder));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		_cleanup_close_ int found = openat(folder_fd, entry->d_name, O_PATH | O_CLOEXEC);
+		if (found < 0)
+			return -errno;
+		int fd = foreign_open_found(found, &anybodys, NULL);
+		if (fd != -EINVAL && fd != -ENODEV)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+/* Opens the file of a mapping; as a path where that isn't allowed. */
 static int ask_mapped(pid_t pid)
 {
-	char path[64], link[384];
-	int fd = -1;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files", (int)pid);
 	DIR *folder = opendir(path);
 	if (!folder)
 		return -errno;
-	errno = ENOENT;
-	for (struct dirent *entry; (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(link, sizeof(link), "%s/%s", path, entry->d_name);
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		break;
-	}
-	int error = errno;
+	int fd = open_mapping(dirfd(folder), folder);
 	closedir(folder);
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
-	if (error != EPERM && error != EACCES)
-		return -error; /* it is ending */
+	if (fd != -EPERM && fd != -EACCES)
+		return fd; /* it is ending */
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
 	_cleanup_close_ int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root_fd >= 0 ? 1 : -error;
+	return root_fd >= 0 ? 1 : fd;
 }
 
 void trial_mapped_file(enum capability which, struct finding *finding)

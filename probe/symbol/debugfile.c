@@ -1,62 +1,127 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbol/debugfile.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "proc/foreign.h"
+#include "proc/mapped.h"
+#include "proc/proc.h"
 
 #define SYSTEM_DEBUG "/usr/lib/debug"
-#define CHECKED_MAX  (4LL << 30) /* read whole to check it against its link */
-#define SHARED	     "/.dwz/"	 /* the folder of what several debug files share */
+#define SHARED	     "/.dwz/" /* the folder of what several debug files share */
+
+#define NS_PER_S     1000000000LL
+#define BLOCK_BYTES  16384
+
+/* Whose debug files are taken. The first one is that of the folder which is looked in. */
+enum { OWNER_OF_FOLDER, OWNER_ROOT, OWNER_OF_FILE, OWNERS_KNOWN, OWNERS_MAX = OWNERS_KNOWN + 2 };
 
 struct wanted {
 	struct elf_image image; /* of the file itself */
 	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
 	struct debug_found *found;
-	int64_t checked_max;
+	struct debug_process process;
+	bool asked; /* whose the process is */
+	uid_t owners[OWNERS_MAX];
+	size_t owners_count;
 };
 
+/* A root that is looked in. */
+struct debug_root {
+	int fd; /* FOREIGN_HERE: ours */
+	enum debug_where where;
+	uid_t owner;
+};
+
+static const struct debug_root here = {.fd = FOREIGN_HERE, .where = DEBUG_HERE};
+
+static struct wanted *wanted_new(int fd, const struct debug_search *search,
+				 struct debug_found *found)
+{
+	struct wanted *wanted = calloc(1, sizeof(*wanted));
+	struct stat stat;
+
+	if (!wanted)
+		return NULL;
+	wanted->found = found;
+	if (search)
+		wanted->process = search->process;
+	wanted->owners_count = OWNERS_KNOWN;
+	if (fstat(fd, &stat) == 0)
+		wanted->owners[OWNER_OF_FILE] = stat.st_uid;
+	return wanted;
+}
+
 /* It was found: remembers where. */
-static int keep(struct wanted *wanted, int fd, int root_fd, const char *path)
+static int keep(struct wanted *wanted, int fd, const struct debug_root *root, const char *path)
 {
 	struct debug_found *found = wanted->found;
 
 	free(found->path);
 	found->path = strdup(path);
 	found->searched = found->path != NULL;
-	found->in_root = root_fd >= 0;
+	found->where = root->where;
 	if (fstat(fd, &found->stat) < 0)
 		found->stat = (struct stat){0}; /* is no file: won't be taken for the same */
 	return fd;
 }
 
-/* A regular file below the root, or -errno. Opening a FIFO or a device does nothing. */
-static int open_in(int root_fd, const char *path)
+/* The process's user and its root count as well, if the process still has the file where it had it:
+ * another one may have its pid by now. True: there are more than before. */
+static bool ask_process(struct wanted *wanted)
 {
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	_cleanup_close_ int fd = -1;
+	const struct debug_process *process = &wanted->process;
+	const struct mapped mapped = {
+		.pid = process->pid, .start = process->start, .end = process->end, .root_fd = -1};
+	uid_t user, root;
 	struct stat stat;
 
-	if (root_fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	else
-		fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return -errno;
-	return S_ISREG(stat.st_mode) ? TAKE_FD(fd) : -ENOENT;
+	if (wanted->asked)
+		return false;
+	wanted->asked = true;
+	if (!process->pid || proc_owners(process->pid, &user, &root) < 0 ||
+	    mapped_stat(&mapped, &stat) < 0 || stat.st_dev != process->device ||
+	    stat.st_ino != process->inode)
+		return false;
+	wanted->owners[wanted->owners_count++] = user;
+	wanted->owners[wanted->owners_count++] = root;
+	return true;
+}
+
+/* What is left out here is told; that there is nothing, or no descriptor for it, isn't that. */
+static bool is_refusal(int error)
+{
+	return error == -EPERM || error == -EINVAL || error == -ENODEV || error == -ELOOP;
+}
+
+static int open_in(const struct debug_root *root, const char *path, struct wanted *wanted)
+{
+	struct foreign file = {
+		.root_fd = root->fd,
+		.path = path,
+		.links = FOREIGN_IN_ROOT,
+		.rules = {.owners = wanted->owners, .bytes_min = sizeof(Elf32_Ehdr)},
+	};
+	int fd;
+
+	wanted->owners[OWNER_OF_FOLDER] = root->owner;
+	do {
+		file.rules.owners_count = wanted->owners_count;
+		fd = foreign_open(&file, NULL);
+	} while (fd == -EPERM && ask_process(wanted));
+	if (is_refusal(fd))
+		wanted->found->refused = true;
+	return fd;
 }
 
 static bool same_build_id(int fd, const struct elf_image *image)
@@ -70,28 +135,63 @@ static bool same_build_id(int fd, const struct elf_image *image)
 	return same;
 }
 
-static bool same_crc(int fd, uint32_t wanted, int64_t bytes_max)
+static int64_t now_ns(void)
 {
-	unsigned char block[16384];
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/* 0: it is what its link says; -ENOENT: it isn't; -EFBIG, -ETIMEDOUT: that isn't found out. */
+static int check_crc(int fd, uint32_t wanted)
+{
+	int64_t until_ns = now_ns() + DEBUG_CHECKED_MAX_S * NS_PER_S;
+	unsigned char block[BLOCK_BYTES];
 	uLong crc = crc32(0, NULL, 0);
-	struct stat stat;
+	off_t at = 0;
 
-	if (fstat(fd, &stat) < 0 || stat.st_size > bytes_max)
-		return false;
-
+	if (!is_elf(fd))
+		return -ENOENT;
 	for (;;) {
-		ssize_t n = read(fd, block, sizeof(block));
+		ssize_t n = pread(fd, block, sizeof(block), at);
 
 		if (n < 0)
-			return false;
+			return -ENOENT;
 		if (n == 0)
-			return (uint32_t)crc == wanted;
+			return (uint32_t)crc == wanted ? 0 : -ENOENT;
 		crc = crc32(crc, block, (uInt)n);
+		at += n;
+		if (at > DEBUG_CHECKED_MAX)
+			return -EFBIG;
+		if (now_ns() > until_ns)
+			return -ETIMEDOUT;
 	}
 }
 
+/* It has the build id, or is what the link says. */
+static bool is_the_link(int fd, struct wanted *wanted)
+{
+	struct stat stat;
+
+	if (same_build_id(fd, &wanted->image))
+		return true;
+	int r = fstat(fd, &stat) == 0 && stat.st_size > DEBUG_CHECKED_MAX
+			? -EFBIG
+			: check_crc(fd, wanted->image.debuglink_crc);
+	wanted->found->refused |= r == -EFBIG || r == -ETIMEDOUT;
+	return r == 0;
+}
+
 /* <folder>/.build-id/ab/cdef….debug */
-static int by_build_id(int root_fd, const char *folder, struct wanted *wanted)
+static int by_build_id(const struct debug_root *root, const char *folder, struct wanted *wanted)
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/.build-id/%02x/", folder,
@@ -103,52 +203,75 @@ static int by_build_id(int root_fd, const char *folder, struct wanted *wanted)
 		len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
 				wanted->image.build_id[i]);
 	snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
-	_cleanup_close_ int fd = open_in(root_fd, path);
+	_cleanup_close_ int fd = open_in(root, path, wanted);
 	if (fd < 0 || !same_build_id(fd, &wanted->image))
 		return -ENOENT;
-	return keep(wanted, TAKE_FD(fd), root_fd, path);
+	return keep(wanted, TAKE_FD(fd), root, path);
 }
 
-static int by_name(int root_fd, struct wanted *wanted, const char *before, const char *folder,
-		   const char *after)
+static int by_name(const struct debug_root *root, struct wanted *wanted, const char *before,
+		   const char *folder, const char *after)
 {
 	char path[PATH_MAX * 2];
 
 	if (!wanted->image.debuglink[0])
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s%s%s/%s", before, folder, after, wanted->image.debuglink);
-	_cleanup_close_ int fd = open_in(root_fd, path);
-	if (fd < 0 || (!same_build_id(fd, &wanted->image) &&
-		       !same_crc(fd, wanted->image.debuglink_crc, wanted->checked_max)))
+	_cleanup_close_ int fd = open_in(root, path, wanted);
+	if (fd < 0 || !is_the_link(fd, wanted))
 		return -ENOENT;
-	return keep(wanted, TAKE_FD(fd), root_fd, path);
+	return keep(wanted, TAKE_FD(fd), root, path);
 }
 
-static int in_root(int root_fd, struct wanted *wanted)
+static int in_root(const struct debug_root *root, struct wanted *wanted)
 {
-	int fd = by_build_id(root_fd, SYSTEM_DEBUG, wanted);
+	int fd = by_build_id(root, SYSTEM_DEBUG, wanted);
 
 	if (fd < 0)
-		fd = by_name(root_fd, wanted, "", wanted->folder, "");
+		fd = by_name(root, wanted, "", wanted->folder, "");
 	if (fd < 0)
-		fd = by_name(root_fd, wanted, "", wanted->folder, "/.debug");
+		fd = by_name(root, wanted, "", wanted->folder, "/.debug");
 	if (fd < 0)
-		fd = by_name(root_fd, wanted, SYSTEM_DEBUG, wanted->folder, "");
+		fd = by_name(root, wanted, SYSTEM_DEBUG, wanted->folder, "");
 	return fd;
 }
 
-static int in_folder(const char *folder, struct wanted *wanted)
+/* -1: it isn't there. A link on the way to it is the user's own. */
+static int open_folder(const char *path, struct debug_root *root)
 {
-	char below[PATH_MAX];
-	int fd = by_build_id(-1, folder, wanted);
+	struct stat stat;
 
-	if (fd < 0 && snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, folder) < PATH_MAX)
-		fd = by_build_id(-1, below, wanted);
+	*root = (struct debug_root){.fd = -1, .where = DEBUG_IN_FOLDER};
+	if (path)
+		root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd >= 0 && fstat(root->fd, &stat) == 0)
+		root->owner = stat.st_uid;
+	return root->fd;
+}
+
+static int in_folder(const char *path, struct wanted *wanted)
+{
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(path, &folder);
+
+	if (folder_fd < 0)
+		return -ENOENT;
+	int fd = by_build_id(&folder, "", wanted);
 	if (fd < 0)
-		fd = by_name(-1, wanted, folder, wanted->folder, "");
+		fd = by_build_id(&folder, SYSTEM_DEBUG, wanted);
 	if (fd < 0)
-		fd = by_name(-1, wanted, folder, "", "");
+		fd = by_name(&folder, wanted, "", wanted->folder, "");
+	if (fd < 0)
+		fd = by_name(&folder, wanted, "", "", "");
 	return fd;
+}
+
+/* The process's. */
+static struct debug_root root_of(const struct debug_search *search)
+{
+	return search->root_fd < 0
+		       ? here
+		       : (struct debug_root){.fd = search->root_fd, .where = DEBUG_IN_ROOT};
 }
 
 /* Of a process in a chroot the kernel tells paths as we see them, of one in a container as itself
@@ -168,14 +291,13 @@ static const char *path_in_root(const struct debug_search *search)
 
 int debugfile_open(int fd, const struct debug_search *search, struct debug_found *remembered)
 {
-	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
-	int found = -ENOENT;
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, remembered);
+	const struct debug_root root = root_of(search);
 
 	if (!wanted)
 		return -ENOMEM;
-	wanted->found = remembered;
-	wanted->checked_max = search->checked_max ? search->checked_max : CHECKED_MAX;
 	remembered->searched = true;
+	remembered->refused = false;
 	int r = elf_read(fd, &wanted->image);
 	if (r < 0)
 		return r;
@@ -183,35 +305,35 @@ int debugfile_open(int fd, const struct debug_search *search, struct debug_found
 	if (!slash || slash - path >= PATH_MAX)
 		return -ENOENT;
 	memcpy(wanted->folder, path, (size_t)(slash - path));
-	if (search->debugging_dir)
-		found = in_folder(search->debugging_dir, wanted);
+	int found = in_folder(search->debugging_dir, wanted);
 	if (found < 0)
-		found = in_root(search->root_fd, wanted);
+		found = in_root(&root, wanted);
 	if (found < 0 && search->root_fd >= 0)
-		found = by_build_id(-1, SYSTEM_DEBUG, wanted);
+		found = by_build_id(&here, SYSTEM_DEBUG, wanted);
+	if (found >= 0)
+		remembered->refused = false;
 	return found;
 }
 
-int debugfile_of_build_id(const struct elf_image *image, const char *debugging_dir)
+int debugfile_of_build_id(int fd, const struct elf_image *image, const char *debugging_dir)
 {
-	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
-	struct debug_found found = {0};
-	char below[PATH_MAX];
-	int fd = -ENOENT;
+	struct debug_found known = {0};
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, NULL, &known);
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(debugging_dir, &folder);
+	int found = -ENOENT;
 
 	if (!wanted)
 		return -ENOMEM;
 	wanted->image = *image;
-	wanted->found = &found;
-	if (debugging_dir)
-		fd = by_build_id(-1, debugging_dir, wanted);
-	if (fd < 0 && debugging_dir &&
-	    snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, debugging_dir) < PATH_MAX)
-		fd = by_build_id(-1, below, wanted);
-	if (fd < 0)
-		fd = by_build_id(-1, SYSTEM_DEBUG, wanted);
-	free(found.path);
-	return fd;
+	if (folder_fd >= 0)
+		found = by_build_id(&folder, "", wanted);
+	if (found < 0 && folder_fd >= 0)
+		found = by_build_id(&folder, SYSTEM_DEBUG, wanted);
+	if (found < 0)
+		found = by_build_id(&here, SYSTEM_DEBUG, wanted);
+	free(known.path);
+	return found;
 }
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -220,16 +342,29 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* It is looked for where it was, and has to be its owner's. */
 int debugfile_open_again(const struct debug_search *search, const struct debug_found *found)
 {
+	struct foreign file = {
+		.root_fd = FOREIGN_HERE,
+		.path = found->path,
+		.links = FOREIGN_IN_ROOT,
+		.rules = {.owners = &found->stat.st_uid, .owners_count = 1},
+	};
+	_cleanup_close_ int folder_fd = -1;
+	struct debug_root folder;
 	struct stat stat;
 
-	if (!found->path || (found->in_root && search->root_fd < 0))
+	if (found->where == DEBUG_IN_ROOT)
+		file.root_fd = search->root_fd;
+	else if (found->where == DEBUG_IN_FOLDER)
+		file.root_fd = folder_fd = open_folder(search->debugging_dir, &folder);
+	if (!found->path || (found->where != DEBUG_HERE && file.root_fd < 0))
 		return -ENOENT;
-	_cleanup_close_ int fd = open_in(found->in_root ? search->root_fd : -1, found->path);
+	_cleanup_close_ int fd = foreign_open(&file, &stat);
 	if (fd < 0)
-		return fd;
-	return fstat(fd, &stat) == 0 && same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
+		return is_refusal(fd) ? -ESTALE : fd;
+	return same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
 }
 
 /* What its link says: the file's build id takes the place of its own. `path`: where below a folder
@@ -256,42 +391,44 @@ static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
 }
 
 /* `path` as take_shared() says it. */
-static int shared_in(int root_fd, const char *folder, const char *path, struct wanted *wanted)
+static int shared_in(const struct debug_root *root, const char *folder, const char *path,
+		     struct wanted *wanted)
 {
 	char whole[PATH_MAX * 2];
-	int found = by_build_id(root_fd, folder, wanted);
+	int found = by_build_id(root, folder, wanted);
 
 	if (found >= 0 || !path[0])
 		return found;
 	snprintf(whole, sizeof(whole), "%s%s", folder, path);
-	_cleanup_close_ int fd = open_in(root_fd, whole);
+	_cleanup_close_ int fd = open_in(root, whole, wanted);
 	return fd >= 0 && same_build_id(fd, &wanted->image) ? TAKE_FD(fd) : -ENOENT;
 }
 
 int debugfile_open_shared(int fd, const struct debug_search *search)
 {
-	_cleanup_free_ struct wanted *wanted = calloc(1, sizeof(*wanted));
 	struct debug_found known = {0};
-	char path[PATH_MAX] = "", below[PATH_MAX];
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, &known);
+	const struct debug_root root = root_of(search);
+	char path[PATH_MAX] = "";
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(search->debugging_dir, &folder);
 	int found = -ENOENT;
 
 	if (!wanted)
 		return -ENOMEM;
-	wanted->found = &known;
 	int r = elf_read(fd, &wanted->image);
 	if (r == 0)
 		r = take_shared(fd, wanted, path);
 	if (r < 0)
 		return r;
-	if (search->debugging_dir)
-		found = shared_in(-1, search->debugging_dir, path, wanted);
-	if (found < 0 && search->debugging_dir &&
-	    snprintf(below, sizeof(below), "%s" SYSTEM_DEBUG, search->debugging_dir) < PATH_MAX)
-		found = shared_in(-1, below, path, wanted);
+	if (folder_fd >= 0)
+		found = shared_in(&folder, "", path, wanted);
+	if (found < 0 && folder_fd >= 0)
+		found = shared_in(&folder, SYSTEM_DEBUG, path, wanted);
 	if (found < 0)
-		found = shared_in(search->root_fd, SYSTEM_DEBUG, path, wanted);
+		found = shared_in(&root, SYSTEM_DEBUG, path, wanted);
 	if (found < 0 && search->root_fd >= 0)
-		found = shared_in(-1, SYSTEM_DEBUG, path, wanted);
+		found = shared_in(&here, SYSTEM_DEBUG, path, wanted);
 	free(known.path);
 	return found;
 }

@@ -116,6 +116,7 @@ enum symbol_loss {
 	SYMBOL_LOST_HUNG,	   /* its file system hangs */
 	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
 	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
+	SYMBOL_LOST_REFUSED,	   /* its debug file isn't taken: struct debug_found.refused */
 	SYMBOL_LOST_COUNT
 };
 

@@ -97,6 +97,14 @@ static bool is_lasting(int error)
 	return error == -ENOEXEC || error == -EBADMSG || error == -EFBIG;
 }
 
+/* Those that the debug file might have named. */
+static void count_refused(struct symbol_files *files, const struct reading *reading)
+{
+	for (size_t i = 0; i < reading->count; i++)
+		files->stats.lost[SYMBOL_LOST_REFUSED] +=
+			reading->functions[i].name == NATIVE_NO_NAME;
+}
+
 static void keep_functions(struct symbol_files *files, struct symbol_file *file,
 			   const struct reading *reading)
 {
@@ -148,6 +156,8 @@ static void reading_done(struct reading *reading, bool finished)
 		file->debug = reading->debug;
 		reading->debug = (struct debug_found){0};
 		symbol_file_hold(file, &reading->opening);
+		if (file->debug.refused && reading->error == 0)
+			count_refused(files, reading);
 		keep_functions(files, file, reading);
 		keep_code(file, &reading->file);
 	} else {
@@ -223,6 +233,7 @@ const char *symbol_loss_name(enum symbol_loss loss)
 		[SYMBOL_LOST_HUNG] = "file_hung",
 		[SYMBOL_LOST_NO_DESCRIPTOR] = "no_descriptor",
 		[SYMBOL_LOST_UNREADABLE] = "unreadable",
+		[SYMBOL_LOST_REFUSED] = "debug_refused",
 	};
 
 	return names[loss];

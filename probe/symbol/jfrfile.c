@@ -2,37 +2,38 @@
 #include "symbol/jfrfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "proc/foreign.h"
 
 #define NAME_BYTES 32
 
 static int open_file(int folder_fd, uid_t owner, const char *probe)
 {
 	char name[NAME_BYTES];
-	struct stat stat;
+	const struct foreign file = {
+		.root_fd = folder_fd,
+		.path = name,
+		.links = FOREIGN_NO_LINKS,
+		.rules = {.owners = &owner, .owners_count = 1, .bytes_max = JFRFILE_BYTES_MAX},
+	};
 
 	if ((size_t)snprintf(name, sizeof(name), "stacks-%s.txt", probe) >= sizeof(name))
 		return -EINVAL;
-	/* A FIFO or a device mustn't hold it up. */
-	_cleanup_close_ int fd =
-		openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ELOOP || errno == ENXIO ? -EACCES : -errno;
-	if (fstat(fd, &stat) < 0)
-		return -errno;
-	if (!S_ISREG(stat.st_mode) || stat.st_uid != owner)
+	int fd = foreign_open(&file, NULL);
+	switch (fd) {
+	case -ELOOP:
+	case -EINVAL:
+	case -ENODEV:
+	case -EPERM:
 		return -EACCES;
-	if (stat.st_size > JFRFILE_BYTES_MAX)
-		return -EFBIG;
-	return TAKE_FD(fd);
+	default:
+		return fd;
+	}
 }
 
 int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *probe)

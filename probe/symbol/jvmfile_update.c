@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reading the file, as far as it goes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/loop.h"
+#include "proc/foreign.h"
 #include "symbol/jvmfile_state.h"
 
 static int add_method(struct jvmfile *file, uint32_t number, uint64_t offset)
@@ -58,20 +58,26 @@ static int add_record(struct jvmfile *file, const struct java_record *record, ui
 	}
 }
 
-/* The file that has the name now; as it was when it was opened. */
+/* The file that has the name now; as it was when it was looked at. */
 static int open_file(const struct jvmfile *file, struct stat *stat)
 {
-	/* A FIFO doesn't hold us up, a device isn't woken. */
-	_cleanup_close_ int fd = openat(file->folder_fd, JAVA_SYMBOLS_NAME,
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	const struct foreign symbols = {
+		.root_fd = file->folder_fd,
+		.path = JAVA_SYMBOLS_NAME,
+		.links = FOREIGN_NO_LINKS,
+		.rules = {.owners = &file->owner, .owners_count = 1},
+	};
+	int fd = foreign_open(&symbols, stat);
 
-	if (fd < 0)
-		return errno == ELOOP ? -EACCES : -errno;
-	if (fstat(fd, stat) < 0)
-		return -errno;
-	if (!S_ISREG(stat->st_mode) || stat->st_uid != file->owner)
+	switch (fd) {
+	case -ELOOP:
+	case -EINVAL:
+	case -ENODEV:
+	case -EPERM:
 		return -EACCES;
-	return TAKE_FD(fd);
+	default:
+		return fd;
+	}
 }
 
 static int read_header(struct jvmfile *file)

@@ -11,15 +11,21 @@ static bool is_no_descriptor(int error)
 	return error == -EMFILE || error == -ENFILE;
 }
 
+static struct debug_search search_of(const struct opening *opening, int root_fd,
+				     const char *debugging_dir)
+{
+	return (struct debug_search){
+		.root_fd = opening->root ? root_fd : -1,
+		.path = opening->path,
+		.debugging_dir = debugging_dir,
+		.process = opening_process(opening),
+	};
+}
+
 static int open_debug(const struct opening *opening, int fd, int root_fd, const char *debugging_dir,
 		      struct debug_found *debug)
 {
-	bool other_root = opening->root != NULL;
-	struct debug_search search = {
-		.root_fd = other_root ? root_fd : -1,
-		.path = opening->path,
-		.debugging_dir = debugging_dir,
-	};
+	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
 	if (debug->searched) {
 		if (!debug->path)
@@ -29,7 +35,7 @@ static int open_debug(const struct opening *opening, int fd, int root_fd, const 
 			return found;
 	}
 	int found = debugfile_open(fd, &search, debug);
-	if (other_root && root_fd < 0)
+	if (opening->root && root_fd < 0)
 		debug->searched = false; /* not where it would be */
 	return found;
 }
@@ -53,11 +59,7 @@ int opened_open_shared(const struct opened *opened, const struct opening *openin
 		       const char *debugging_dir)
 {
 	_cleanup_close_ int root_fd = opening_open_root(opening);
-	struct debug_search search = {
-		.root_fd = opening->root ? root_fd : -1,
-		.path = opening->path,
-		.debugging_dir = debugging_dir,
-	};
+	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
 	return debugfile_open_shared(opened->debug_fd >= 0 ? opened->debug_fd : opened->fd,
 				     &search);

@@ -34,6 +34,17 @@ static bool is_as_it_was(const struct stat *now, const struct stat *before)
 	       now->st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
+struct debug_process opening_process(const struct opening *opening)
+{
+	return (struct debug_process){
+		.pid = opening->place.pid,
+		.start = opening->place.start,
+		.end = opening->place.end,
+		.device = opening->stat.st_dev,
+		.inode = opening->stat.st_ino,
+	};
+}
+
 int opening_check(const struct opening *opening, int fd)
 {
 	struct stat stat;
@@ -64,8 +75,10 @@ int opening_open_root(const struct opening *opening)
 /* Through the mapping, or by its path: whichever leads to the very file. */
 static int open_again(const struct opening *opening, int root_fd)
 {
-	struct mapped mapped = {opening->place.pid, opening->place.start, opening->place.end, -1,
-				opening->path};
+	struct mapped mapped = {.pid = opening->place.pid,
+				.start = opening->place.start,
+				.end = opening->place.end,
+				.root_fd = -1};
 	struct stat stat;
 	int error = -ESRCH;
 

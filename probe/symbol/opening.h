@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "symbol/debugfile.h"
 #include "symbol/held.h"
 #include "symbol/root.h"
 
@@ -50,6 +51,9 @@ int opening_open_root(const struct opening *opening);
  * -EMFILE, -ENFILE, or the errno of looking at it.
  */
 int opening_open(struct opening *opening, int root_fd, int *own);
+
+/* Where a process has it mapped: for debugfile_open(). */
+struct debug_process opening_process(const struct opening *opening);
 
 /* 0: it is still as it was. -ESTALE, errno of looking at it. */
 int opening_check(const struct opening *opening, int fd);

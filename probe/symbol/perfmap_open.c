@@ -4,22 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/hash.h"
+#include "proc/foreign.h"
 #include "proc/proc.h"
 
-#define NS_PER_S   1000000000LL
-#define AUXV_BYTES 4096
+#define NS_PER_S 1000000000LL
 
 static int read_proc(pid_t pid, const char *name, char *to, size_t bytes, size_t *len)
 {
@@ -53,17 +50,6 @@ static bool read_status(pid_t pid, uid_t *uid, pid_t *inner)
 		*inner = (pid_t)strtol(pids + line, NULL, 10);
 	}
 	return *inner > 0;
-}
-
-/* An exec gives other random addresses, a new name doesn't. 0: unknown */
-static uint64_t program_of(pid_t pid)
-{
-	char auxv[AUXV_BYTES];
-	size_t len = 0;
-
-	if (read_proc(pid, "auxv", auxv, sizeof(auxv), &len) < 0 || !len)
-		return 0;
-	return hash_bytes(1, auxv, len) | 1;
 }
 
 static int64_t clock_ns(clockid_t clock)
@@ -102,19 +88,18 @@ static bool is_from_before(int fd, int64_t since)
 	return made->tv_sec * NS_PER_S + made->tv_nsec < since;
 }
 
-/* Nothing is followed below /tmp; looked at before it is opened, for opening a device does
- * things. */
+/* Nothing is followed below /tmp. */
 static int open_own(int root_fd, const char *path, uid_t uid, struct stat *stat)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	const struct foreign map = {
+		.root_fd = root_fd,
+		.path = path,
+		.links = FOREIGN_LAST_FILE,
+		.rules = {.owners = &uid, .owners_count = 1},
 	};
-	_cleanup_close_ int found = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	int fd = foreign_open(&map, stat);
 
-	if (found < 0 || fstat(found, stat) < 0)
-		return -errno;
-	return S_ISREG(stat->st_mode) && stat->st_uid == uid ? file_open_found(found) : -EPERM;
+	return fd == -ELOOP || fd == -EINVAL || fd == -ENODEV ? -EPERM : fd;
 }
 
 int perfmap_open(const struct perfmap_process *process, struct perfmap_found *found)
@@ -130,7 +115,7 @@ int perfmap_open(const struct perfmap_process *process, struct perfmap_found *fo
 	if (root_fd < 0 || !read_status(process->pid, &uid, &inner) ||
 	    proc_stat(process->pid, &now) < 0 || now.start_ticks != process->start_ticks)
 		return -ESRCH;
-	uint64_t program = program_of(process->pid);
+	uint64_t program = proc_program(process->pid);
 	int64_t since = since_start(process->start_ticks);
 	if (found->program && program && found->program != program && since_id(process->id) > since)
 		since = since_id(process->id);

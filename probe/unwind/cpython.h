@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "proc/elf.h"
+#include "proc/memory.h"
 #include "pystack/layout.h"
 
 #define CPYTHON_RANGES_MAX 16
@@ -36,5 +37,5 @@ int cpython_find(int fd, const struct elf_image *image, int debug_fd, struct cpy
  * addresses plus that). From 3.13 on the process's memory is read. -ENOTSUP: no such version is
  * known; -EBADMSG: what it says makes no sense; or the errno of reading. In a job.
  */
-int cpython_of_process(pid_t pid, const struct cpython_file *file, uint64_t bias,
-		       struct python_layout *layout);
+int cpython_of_process(const struct process_memory *memory, const struct cpython_file *file,
+		       uint64_t bias, struct python_layout *layout);

@@ -46,9 +46,5 @@ int hotspot_find(int fd, const struct elf_image *image, struct hotspot_file *fil
  * VM has not made its code cache yet; -ENOTSUP: it has not all that is needed (*missing: the first
  * field, or NULL); -EBADMSG: what it says makes no sense; or the errno of reading. In a job.
  */
-int hotspot_of_process(pid_t pid, const struct hotspot_file *file, uint64_t bias,
-		       struct jvm_layout *layout, const char **missing);
-
-/* The same of any memory. */
 int hotspot_of_memory(const struct process_memory *memory, const struct hotspot_file *file,
 		      uint64_t bias, struct jvm_layout *layout, const char **missing);

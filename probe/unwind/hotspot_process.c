@@ -72,11 +72,3 @@ int hotspot_of_memory(const struct process_memory *of, const struct hotspot_file
 		vm_virtual(memory, &tables, layout);
 	return r;
 }
-
-int hotspot_of_process(pid_t pid, const struct hotspot_file *file, uint64_t bias,
-		       struct jvm_layout *layout, const char **missing)
-{
-	const struct process_memory memory = process_memory_of(&pid);
-
-	return hotspot_of_memory(&memory, file, bias, layout, missing);
-}

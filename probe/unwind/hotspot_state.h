@@ -162,7 +162,7 @@ int vm_layout(const struct vm_tables *tables, struct jvm_layout *layout, const c
 
 /* ---- unwind/hotspot_heaps.c ---- */
 
-/* The code cache, the interpreter. Errors as hotspot_of_process(). */
+/* The code cache, the interpreter. Errors as hotspot_of_memory(). */
 int vm_heaps(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout,
 	     const char **missing);
 

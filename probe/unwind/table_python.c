@@ -19,11 +19,11 @@ bool python_is_brief(int debug_fd)
 }
 
 /* What isn't exported is named there. */
-static int open_debug(const struct elf_image *image, const char *debugging_dir)
+static int open_debug(int file_fd, const struct elf_image *image, const char *debugging_dir)
 {
 	if (image->symtab.symbols.bytes)
 		return -ENOENT;
-	_cleanup_close_ int fd = debugfile_of_build_id(image, debugging_dir);
+	_cleanup_close_ int fd = debugfile_of_build_id(file_fd, image, debugging_dir);
 	return fd >= 0 && python_is_brief(fd) ? TAKE_FD(fd) : -ENOENT;
 }
 
@@ -66,7 +66,7 @@ void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, b
 	*elsewhere = false;
 	if (read_image(fd, &image) < 0)
 		return;
-	_cleanup_close_ int debug_fd = open_debug(&image, debugging_dir);
+	_cleanup_close_ int debug_fd = open_debug(fd, &image, debugging_dir);
 	find(fd, &image, debug_fd, ret);
 	*elsewhere = !*ret && debug_fd < 0 && !image.symtab.symbols.bytes &&
 		     (image.build_id_bytes || image.debuglink[0]);

@@ -12,8 +12,6 @@
 #include "symbol/debugfile.h"
 #include "unwind/tables_state.h"
 
-#define CHECKED_MAX (128 << 20) /* a tenth of a second; others wait for their tables meanwhile */
-
 struct python_search {
 	struct job job;
 	struct tables *tables;
@@ -32,14 +30,14 @@ static int open_debug(const struct python_search *mine, int fd, int root_fd, boo
 		.root_fd = mine->opening.root ? root_fd : -1,
 		.path = mine->opening.path,
 		.debugging_dir = symbol_file_debugging_dir(mine->file),
-		.checked_max = CHECKED_MAX,
+		.process = opening_process(&mine->opening),
 	};
 	struct debug_found found = {0};
 
 	if (mine->opening.root && root_fd < 0)
 		return -ENOENT; /* ours would be another */
 	int debug_fd = debugfile_open(fd, &search, &found);
-	*in_root = found.in_root;
+	*in_root = found.where == DEBUG_IN_ROOT;
 	free(found.path);
 	return debug_fd;
 }

@@ -12,6 +12,7 @@
 #include "profile/codes.h"
 #include "profile/codes_python.h"
 #include "profile/interpreter.h"
+#include "profile/target_memory.h"
 #include "symbol/pycode_state.h"
 
 #define LIMIT_NS (100 * NS_PER_MS)
@@ -39,7 +40,7 @@ static sem_t may_go_on;
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
-	pid_t pid = memory->held ? 0 : *(const pid_t *)memory->arg;
+	pid_t pid = memory->held ? 0 : ((const struct target_memory *)memory->arg)->id.pid;
 
 	(void)layout;
 	atomic_fetch_add(memory->held ? &copied_reads : &reads, 1);

@@ -10,11 +10,15 @@
 #include <limits.h>
 #include <sys/wait.h>
 
+#include "proc/memory.h"
+#include "proc/proc.h"
+
 /* A Python that runs a script. */
 struct python_process {
 	pid_t pid;
 	int input; /* it ends when this is closed */
 	FILE *output;
+	int memory_fd; /* python_memory() */
 };
 
 static inline void python_start(struct python_process *process, const char *python,
@@ -37,6 +41,21 @@ static inline void python_start(struct python_process *process, const char *pyth
 	process->input = input[1];
 	process->output = fdopen(output[0], "r");
 	assert_non_null(process->output);
+}
+
+/* Its memory; the descriptor goes when this program ends. */
+static inline int python_read(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	return memory_read(*(const int *)arg, address, to, bytes);
+}
+
+static inline struct process_memory python_memory(struct python_process *process)
+{
+	struct memory_id id = {process->pid, 0, proc_program(process->pid)};
+
+	process->memory_fd = memory_open(&id);
+	assert_true(process->memory_fd >= 0);
+	return (struct process_memory){.read = python_read, .arg = &process->memory_fd};
 }
 
 /* Returns its exit status. */

@@ -98,6 +98,11 @@ static void a_status_tells_user_pid_and_signals(void **state)
 	assert_int_equal(status.inner_pid, 9);
 	assert_false(status.catches_quit);
 	assert_true(status.stopped);
+	assert_false(status.set_id);
+	assert_true(attach_parse_status("Name:\tx\nState:\tS\nUid:\t1000\t0\t0\t0\nGid:\t5\t5\n"
+					"NSpid:\t9\nSigCgt:\t0\n",
+					&status));
+	assert_true(status.set_id);
 	assert_false(attach_parse_status("Name:\tjava\n", &status));
 }
 

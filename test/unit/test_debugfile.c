@@ -2,6 +2,10 @@
 #include "elf_maker.h"
 #include "folder.h"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <zlib.h>
 
 #include "symbol/debugfile.h"
@@ -92,22 +96,173 @@ static void a_debuglink_with_the_same_build_id_needs_no_crc(void **state)
 	assert_int_equal(search(fd, &root, NULL), 0);
 }
 
+/* Of a file that begins with `len` bytes and goes on with zeroes. */
+static uint32_t crc_with_zeroes(const unsigned char *data, size_t len, size_t bytes)
+{
+	static const unsigned char zeroes[65536];
+	uLong crc = crc32(0, data, (uInt)len);
+
+	for (size_t n; len < bytes; len += n) {
+		n = bytes - len < sizeof(zeroes) ? bytes - len : sizeof(zeroes);
+		crc = crc32(crc, zeroes, (uInt)n);
+	}
+	return (uint32_t)crc;
+}
+
 static void one_that_is_too_large_is_not_checked(void **state)
 {
 	static struct elf_maker maker;
 	size_t len = debug_bytes(&maker, NULL);
 	_cleanup_folder_ struct folder root;
-	_cleanup_close_ int fd =
-		program(NULL, "prog.debug", (uint32_t)crc32(0, maker.image, (uInt)len));
+	struct debug_found found = {0};
 
 	(void)state;
 	make_root(&root);
 	folder_put(&root, "bin/prog.debug", maker.image, len);
+	_cleanup_close_ int sparse = openat(root.fd, "bin/prog.debug", O_RDWR | O_CLOEXEC);
+	struct debug_search where = {.root_fd = root.fd, .path = "/bin/prog"};
+	for (size_t more = 0; more < 2; more++) {
+		size_t bytes = DEBUG_CHECKED_MAX + more;
+		_cleanup_close_ int fd =
+			program(NULL, "prog.debug", crc_with_zeroes(maker.image, len, bytes));
+
+		assert_int_equal(ftruncate(sparse, (off_t)bytes), 0);
+		assert_int_equal(search_for(fd, &where), more ? -ENOENT : 0);
+		_cleanup_close_ int debug_fd = debugfile_open(fd, &where, &found);
+		assert_int_equal(found.refused, more);
+	}
+	free(found.path);
+}
+
+/* Its sum tells whether a guess of what it has is right. */
+static void what_is_no_elf_file_is_not_read_for_its_sum(void **state)
+{
+	static const char secret[64] =
+		"root:x: a line that only root may read, longer than a header";
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd =
+		program(NULL, "prog.debug", crc_with_zeroes((const void *)secret, 64, 64));
+
+	(void)state;
+	make_root(&root);
+	folder_put(&root, "bin/prog.debug", secret, sizeof(secret));
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+}
+
+#define NOBODY 65534
+#define OTHER  65533
+
+static void give(const struct folder *root, const char *name, uid_t owner)
+{
+	assert_int_equal(fchownat(root->fd, name, owner, owner, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+static void need_root(void)
+{
+	if (geteuid())
+		skip();
+}
+
+static void a_debug_file_is_somebodys_who_has_a_say(void **state)
+{
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root, named;
+	_cleanup_close_ int fd = program(BUILD_ID, "prog.debug", 0);
+	struct debug_found found = {0};
+
+	(void)state;
+	need_root();
+	make_root(&root);
+	make_root(&named);
+	folder_put(&root, "bin/prog.debug", maker.image, debug_bytes(&maker, BUILD_ID));
+	assert_int_equal(search(fd, &root, NULL), 0); /* root's */
+	give(&root, "bin/prog.debug", NOBODY);
+	struct debug_search where = {.root_fd = root.fd, .path = "/bin/prog"};
+	assert_int_equal(debugfile_open(fd, &where, &found), -ENOENT);
+	assert_true(found.refused && found.searched && !found.path);
+	assert_int_equal(fchown(fd, NOBODY, NOBODY), 0); /* the program's owner's */
+	assert_int_equal(search(fd, &root, NULL), 0);
+	assert_int_equal(fchown(fd, OTHER, OTHER), 0);
+	assert_int_equal(search(fd, &root, NULL), -ENOENT);
+	folder_put(&named, "prog.debug", maker.image, debug_bytes(&maker, BUILD_ID));
+	give(&named, "prog.debug", NOBODY);
+	assert_int_equal(search(fd, &root, named.path), -ENOENT);
+	assert_int_equal(fchown(named.fd, NOBODY, NOBODY), 0); /* the named folder's owner's */
+	assert_int_equal(search(fd, &root, named.path), 0);
+	assert_int_equal(search(fd, &named, NULL), -ENOENT);
+}
+
+static int wait_mapped(int fd, uid_t uid, int ready)
+{
+	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (at == MAP_FAILED || setresuid(uid, uid, uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
+	    write(ready, &at, sizeof(at)) != sizeof(at))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static void one_of_the_process_s_user_is_taken_while_it_has_the_file(void **state)
+{
+	static struct elf_maker maker;
+	_cleanup_folder_ struct folder root;
+	_cleanup_close_ int fd = program(BUILD_ID, "prog.debug", 0);
+	struct stat stat;
+	int ready[2];
+	char *at;
+
+	(void)state;
+	need_root();
+	make_root(&root);
+	folder_put(&root, "bin/prog.debug", maker.image, debug_bytes(&maker, BUILD_ID));
+	give(&root, "bin/prog.debug", NOBODY);
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(wait_mapped(fd, NOBODY, ready[1]));
+	assert_int_equal(read(ready[0], &at, sizeof(at)), sizeof(at));
+	assert_int_equal(fstat(fd, &stat), 0);
 	struct debug_search where = {
-		.root_fd = root.fd, .path = "/bin/prog", .checked_max = (int64_t)len};
+		.root_fd = root.fd,
+		.path = "/bin/prog",
+		.process = {pid, (uintptr_t)at, (uintptr_t)at + 4096, stat.st_dev, stat.st_ino},
+	};
 	assert_int_equal(search_for(fd, &where), 0);
-	where.checked_max--;
+	where.process.inode++; /* another file is mapped there now: another process, maybe */
 	assert_int_equal(search_for(fd, &where), -ENOENT);
+	where.process.inode--;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(search_for(fd, &where), -ENOENT);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void links_of_the_named_folder_stay_in_it(void **state)
+{
+	static const char path[] = ".build-id/01/abcdef04050607.debug";
+	static struct elf_maker maker;
+	size_t len = debug_bytes(&maker, BUILD_ID);
+	_cleanup_folder_ struct folder named, outside;
+	_cleanup_close_ int fd = program(BUILD_ID, NULL, 0);
+	char target[128];
+
+	(void)state;
+	make_root(&named);
+	folder_make(&outside);
+	folder_put(&outside, "real", maker.image, len);
+	snprintf(target, sizeof(target), "%s/real", outside.path);
+	assert_int_equal(symlinkat(target, named.fd, path), 0);
+	assert_int_equal(search(fd, NULL, named.path), -ENOENT);
+	/* As those of an unpacked image. */
+	assert_int_equal(unlinkat(named.fd, path, 0), 0);
+	folder_put(&named, "real", maker.image, len);
+	assert_int_equal(symlinkat("/real", named.fd, path), 0);
+	assert_int_equal(search(fd, NULL, named.path), 0);
+	assert_int_equal(unlinkat(named.fd, path, 0), 0);
+	assert_int_equal(symlinkat("../../real", named.fd, path), 0);
+	assert_int_equal(search(fd, NULL, named.path), 0);
 }
 
 /* As the kernel tells it of a process in a chroot. */
@@ -379,6 +534,10 @@ int main(void)
 		cmocka_unit_test(a_debuglink_counts_with_the_right_crc_only),
 		cmocka_unit_test(a_debuglink_with_the_same_build_id_needs_no_crc),
 		cmocka_unit_test(one_that_is_too_large_is_not_checked),
+		cmocka_unit_test(what_is_no_elf_file_is_not_read_for_its_sum),
+		cmocka_unit_test(a_debug_file_is_somebodys_who_has_a_say),
+		cmocka_unit_test(one_of_the_process_s_user_is_taken_while_it_has_the_file),
+		cmocka_unit_test(links_of_the_named_folder_stay_in_it),
 		cmocka_unit_test(a_path_may_be_as_we_see_it),
 		cmocka_unit_test(the_named_folder_is_looked_in),
 		cmocka_unit_test(a_link_does_not_lead_out_of_the_process_root),

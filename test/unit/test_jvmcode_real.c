@@ -202,8 +202,8 @@ static void check_jvm(const char *java, const char *flag)
 	assert_non_null(fgets(line, sizeof(line), tested.process.output));
 	assert_string_equal(line, "warm\n");
 	assert_true(jvm_find_file(tested.process.pid, &file, &bias));
-	tested.memory = process_memory_of(&tested.process.pid);
-	int r = hotspot_of_process(tested.process.pid, &file, bias, &tested.layout, &missing);
+	tested.memory = python_memory(&tested.process);
+	int r = hotspot_of_memory(&tested.memory, &file, bias, &tested.layout, &missing);
 	if (r < 0)
 		fail_msg("%s: %s %s", java, strerror(-r), missing ? missing : "");
 	read_records(&tested, path);

@@ -34,8 +34,8 @@ static int set_up(void **state)
 	scene->at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_true(scene->at != MAP_FAILED);
 	close(fd);
-	scene->mapped = (struct mapped){getpid(), (uintptr_t)scene->at, (uintptr_t)scene->at + 4096,
-					-1, "/file"};
+	scene->mapped = (struct mapped){
+		getpid(), (uintptr_t)scene->at, (uintptr_t)scene->at + 4096, -1, "/file", 0, 0};
 	scene->fds = count_fds();
 	return 0;
 }
@@ -112,7 +112,7 @@ static void a_device_that_is_mapped_is_never_opened(void **state)
 	_cleanup_close_ int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	scene->fds += zero >= 0;
 	void *at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, zero, 0);
-	struct mapped mapped = {getpid(), (uintptr_t)at, (uintptr_t)at + 4096, -1, NULL};
+	struct mapped mapped = {getpid(), (uintptr_t)at, (uintptr_t)at + 4096, -1, NULL, 0, 0};
 	assert_int_equal(mapped_open(&mapped, &stat), -ENOEXEC);
 	assert_int_equal(mapped_stat(&mapped, &stat), -ENOEXEC);
 	munmap(at, 4096);
@@ -199,6 +199,14 @@ static int without_privileges(struct scene *scene)
 		return 2;
 	if (mapped_stat(&by_path, &stat) != 0 || stat.st_ino != scene->stat.st_ino)
 		return 3;
+	by_path.device = scene->stat.st_dev;
+	by_path.inode = scene->stat.st_ino;
+	if (mapped_stat(&by_path, &stat) != 0)
+		return 6;
+	by_path.inode++; /* another one has the path by now */
+	if (mapped_open(&by_path, &stat) != -ESTALE || mapped_stat(&by_path, &stat) != -ESTALE)
+		return 7;
+	by_path.inode--;
 	unlinkat(scene->folder.fd, "file", 0);
 	if (mapped_open(&by_path, &stat) != -ENOENT)
 		return 4;

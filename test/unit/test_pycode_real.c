@@ -23,7 +23,7 @@ static void learn_layout(struct tested *tested, const char *line)
 
 	assert_int_equal(
 		sscanf(line, "version %x %" SCNx64 " %" SCNx64, &version, &runtime, &code_type), 3);
-	tested->memory = process_memory_of(&tested->process.pid);
+	tested->memory = python_memory(&tested->process);
 	assert_int_equal(tested->memory.read(tested->memory.arg, runtime, offsets, sizeof(offsets)),
 			 0);
 	assert_int_equal(python_layout_of(version, offsets, sizeof(offsets), &tested->layout), 0);

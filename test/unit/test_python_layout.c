@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include "proc/proc.h"
 #include "pystack/layouts.h"
 
 #define V(minor, micro) (0x03000000u | (minor) << 16 | (micro) << 8 | 0xf0)
@@ -322,6 +323,11 @@ static void see_chain(const struct python *python, const struct python_layout *l
 	assert_true(!frame || is_shim(python, walk, frame));
 }
 
+static int read_memory(void *arg, uint64_t address, void *to, size_t bytes)
+{
+	return memory_read(*(const int *)arg, address, to, bytes);
+}
+
 static void see(const char *program, void *arg)
 {
 	struct python_layout layout;
@@ -335,7 +341,10 @@ static void see(const char *program, void *arg)
 		print_message("\tskipped: it doesn't run here, or has no interpreter\n");
 		return;
 	}
-	int r = cpython_of_process(python.pid, &python.file, python.bias, &layout);
+	struct memory_id id = {python.pid, 0, proc_program(python.pid)};
+	_cleanup_close_ int fd = memory_open(&id);
+	const struct process_memory memory = {.read = read_memory, .arg = &fd};
+	int r = cpython_of_process(&memory, &python.file, python.bias, &layout);
 	if (python.file.version < V(8, 0) - 0xf0) {
 		assert_int_equal(r, -ENOTSUP);
 	} else {

@@ -28,10 +28,11 @@ struct scene {
 static atomic_int unrefs;
 static sem_t *hangs;
 
-static void ask(pid_t pid, struct runtime *runtime)
+static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
 	struct made *made = (struct made *)runtime;
 
+	(void)memory;
 	if (hangs)
 		sem_wait(hangs);
 	made->known = made->found + pid;
@@ -52,12 +53,14 @@ static void in_vain(void *arg)
 	loop_stop(((struct scene *)arg)->loop);
 }
 
-static void answered(void *arg, const struct runtime_question *question, struct runtime *answer)
+static void answered(void *arg, const struct runtime_question *question, struct runtime *answer,
+		     struct target_memory *memory)
 {
 	struct scene *scene = arg;
 
 	assert_int_equal(question->pid, PID);
 	assert_int_equal(question->id, 70);
+	assert_int_equal(memory == NULL, hangs != NULL);
 	scene->answer = (struct made *)answer;
 	loop_stop(scene->loop);
 }
@@ -85,6 +88,7 @@ static void put_question(struct scene *scene)
 	struct made about = {.runtime = {.file = scene->file, .bias = 0x1000}, .found = 100};
 	struct runtime_question question = {
 		.pid = PID,
+		.memory = {.own = -1},
 		.id = 70,
 		.kind = &kind,
 		.about = &about.runtime,
