@@ -80,10 +80,10 @@ $(BUILD)/probe/symbol/line_reader.o: probe/symbol/line_reader.S $(BUILD)/stackpr
 	$(Q)$(CC) -DREADER='"$(BUILD)/stackprobe-lines"' -c -o $@ $<
 
 # What reads DWARF, in a process of its own (line_reader/). It lies in the daemon's file, where strip doesn't reach.
-$(BUILD)/stackprobe-lines: line_reader/line_reader.c line_reader/protocol.h
+$(BUILD)/stackprobe-lines: line_reader/line_reader.c probe/base/capset.c line_reader/protocol.h probe/base/capset.h
 	@mkdir -p $(@D)
 	$(call say,link)
-	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) $(if $(SANFLAGS),,-s) -o $@ $< $(shell pkg-config --libs libdw libelf)
+	$(Q)$(CC) $(ALLFLAGS) $(LDFLAGS) $(if $(SANFLAGS),,-s) -o $@ $(filter %.c,$^) $(shell pkg-config --libs libdw libelf)
 
 # The agent for Java VMs: linked with nothing, so that it loads beside any libc (jvm_agent/README.md).
 AGENTFLAGS := -std=gnu17 $(WARNINGS) -O2 -g0 -fPIC -ffreestanding -fvisibility=hidden \
