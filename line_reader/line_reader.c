@@ -7,6 +7,7 @@
  * For each unit that holds an address the tree of its functions is gone through once, for all of
  * its addresses.
  */
+#include "base/capset.h"
 #include "line_reader/protocol.h"
 
 #include <dwarf.h>
@@ -342,10 +343,15 @@ static bool give_up_rights(void)
 	limit(RLIMIT_CORE, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return false;
+	/* The daemon has made it nobody's already: root's would have been left its capabilities by
+	 * the exec. Who isn't root may have been given some to inherit. */
 	if (geteuid() == 0 && !become_nobody())
 		return false;
+	if (capset_clear() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return false;
 	/* A file that hangs is nobody's then. Another user's process would lose it: it comes last.
-	 */
+	 * Where the daemon has not CAP_KILL it has no effect: then the alarm ends it that the daemon
+	 * has set. */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "base/utf8.h"
 
 static const char *const names[] = {
 	[LOG_DEBUG] = "debug",
@@ -31,6 +34,25 @@ int log_level_parse(const char *text, enum log_level *level)
 	return -EINVAL;
 }
 
+/* In place: what can't be shown becomes one question mark. Its new length. */
+static size_t clean(char *line, size_t len)
+{
+	size_t to = 0;
+
+	for (size_t from = 0; from < len;) {
+		size_t shown = utf8_printable(line + from, len - from);
+		size_t bytes = shown ? shown : utf8_sequence(line + from, len - from);
+
+		if (shown)
+			memmove(line + to, line + from, shown);
+		else
+			line[to] = '?';
+		to += shown ? shown : 1;
+		from += bytes ? bytes : 1;
+	}
+	return to;
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	char line[1024];
@@ -47,10 +69,7 @@ void log_write(enum log_level level, const char *format, ...)
 	size_t len = (size_t)head + (size_t)body;
 	if (len > sizeof(line) - 2)
 		len = sizeof(line) - 2;
-	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-	}
+	len = clean(line, len);
 	line[len++] = '\n';
 	/* One write a line, so that lines of several threads don't mix. There is nobody to tell
 	 * of a failure here. */

@@ -12,7 +12,8 @@ void log_set_level(enum log_level level);
 /* "debug", "info", "warn" or "error" (any case) to a level; -EINVAL for anything else. */
 int log_level_parse(const char *text, enum log_level *level);
 
-/* Control bytes in the message become '?', so that a process name can't forge a line. */
+/* What isn't UTF-8, or is a control character or the like (utf8_printable()), becomes '?' in the
+ * message, so that a process's name can't forge a line, nor tell a terminal what to do. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)

@@ -38,6 +38,27 @@ size_t utf8_sequence(const char *text, size_t len)
 	return 0;
 }
 
+/* U+0080 to U+009F, which a terminal obeys as it does ESC and a letter; and what ends a line or
+ * turns it round (U+2028..202E, U+2066..2069). */
+static bool is_control(const unsigned char *p, size_t len)
+{
+	if (len == 1)
+		return p[0] < ' ' || p[0] == 0x7f;
+	if (len == 2)
+		return p[0] == 0xc2 && p[1] < 0xa0;
+	if (len == 3 && p[0] == 0xe2)
+		return (p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||
+		       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+	return false;
+}
+
+size_t utf8_printable(const char *text, size_t len)
+{
+	size_t bytes = utf8_sequence(text, len);
+
+	return is_control((const unsigned char *)text, bytes) ? 0 : bytes;
+}
+
 bool utf8_is_character(uint32_t c)
 {
 	return c && c <= character_max && (c < 0xd800 || c > 0xdfff);

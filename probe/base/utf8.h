@@ -12,6 +12,11 @@
  */
 size_t utf8_sequence(const char *text, size_t len);
 
+/* The same, but 0 for what a line for people must not have as well: control characters of ASCII and
+ * of Latin-1 (a terminal obeys them), separators of lines, and marks that turn a line's direction.
+ */
+size_t utf8_printable(const char *text, size_t len);
+
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define UTF8_ELLIPSIS	 "\xe2\x80\xa6" /* U+2026 */
 #define UTF8_MAX	 4		/* bytes of a sequence */

@@ -14,6 +14,7 @@
 #include "command/command.h"
 #include "command/core.h"
 #include "command/options.h"
+#include "command/privileges.h"
 #include "container/cgroup.h"
 
 #define CLOSING_NS (8 * NS_PER_S)
@@ -236,11 +237,27 @@ static void begin(const struct daemon *daemon)
 		state_restore(&daemon->services);
 }
 
+/* From here on it has what profiling takes, and no more. Before build(), which makes threads. */
+static int give_up_privileges(const struct daemon *daemon)
+{
+	struct privileges_wish wish = {.low_port = daemon->conf.port && daemon->conf.port < 1024};
+	char kept[PRIVILEGES_TEXT_BYTES];
+	int r = privileges_drop(&wish, kept);
+
+	if (r < 0)
+		log_error("can't start: privileges can't be given up: %s", strerror(-r));
+	else
+		log_info("capabilities that it keeps: %s", kept);
+	return r;
+}
+
 static int serve(struct daemon *daemon)
 {
 	char why[256];
-	int r = build(daemon, why, sizeof(why));
 
+	if (give_up_privileges(daemon) < 0)
+		return EXIT_FAILED;
+	int r = build(daemon, why, sizeof(why));
 	if (r < 0) {
 		log_error("can't start: %s", why[0] ? why : strerror(-r));
 		return EXIT_FAILED;

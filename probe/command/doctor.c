@@ -20,6 +20,7 @@
 #include "base/loop.h"
 #include "command/command.h"
 #include "command/diagnosis.h"
+#include "command/privileges.h"
 #include "command/self_profile.h"
 
 #define TRIAL_LIMIT_NS	 (8 * NS_PER_S)
@@ -37,10 +38,18 @@ static const char usage[] =
 	"helps. Changes nothing. Exit status 0: the probes of this version run here; 1: they "
 	"don't.\n";
 
-/* What is tried: one capability, or CAN_NOTHING: the profile of ourselves. */
+/* What is tried: one capability, with all that we have; or CAN_NOTHING: the profile of ourselves,
+ * with what the daemon would have left. */
 static void try_one(enum capability which, struct finding *finding)
 {
-	if (which == CAN_NOTHING)
+	static const struct privileges_wish nothing_else;
+	int r = which == CAN_NOTHING ? privileges_drop(&nothing_else, NULL) : 0;
+
+	*finding = (struct finding){.state = FINDING_NO};
+	if (r < 0)
+		snprintf(finding->reason, sizeof(finding->reason),
+			 "privileges can't be given up: %s", strerror(-r));
+	else if (which == CAN_NOTHING)
 		self_profile(finding);
 	else
 		capability_try(which, finding);

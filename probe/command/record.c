@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "command/command.h"
+#include "command/privileges.h"
 #include "command/recording.h"
 #include "profile/kind.h"
 
@@ -63,6 +64,25 @@ static int end_like(const struct recording *recording)
 	return 128 + number; /* not reached: every signal that can end a process has */
 }
 
+/* The files can be written until the end, and the command be ended; it has been forked, and has all
+ * that it would have without us. */
+static int give_up_privileges(const struct recording *recording)
+{
+	struct privileges_wish wish = {.command = recording->workload.pid != 0};
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		int dir_fd = recording->files[i].dir_fd;
+
+		if (dir_fd >= 0 && !privileges_own_folder(dir_fd))
+			wish.others_folder = true;
+	}
+	int r = privileges_drop(&wish, NULL);
+	if (r == 0)
+		return 0;
+	fprintf(stderr, "stackprobe: privileges can't be given up: %s\n", strerror(-r));
+	return EXIT_FAILED;
+}
+
 static int record(const struct record_options *options)
 {
 	struct recording recording = {.options = options};
@@ -74,10 +94,14 @@ static int record(const struct record_options *options)
 		fprintf(stderr, "stackprobe: no process can be started: %s\n", strerror(-r));
 		r = EXIT_FAILED;
 	}
+	if (r == 0)
+		r = give_up_privileges(&recording);
 	if (r == 0) {
 		recording_run(&recording);
 		workload_done(&recording.workload);
 		r = end_like(&recording);
+	} else {
+		workload_done(&recording.workload);
 	}
 	close_files(&recording);
 	return r;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The script and the style of the SVG as bytes; paths are relative to the repository's root. */
+#ifdef __CET__
+#include <cet.h> /* the note that nothing here hinders CET: without it the linker drops everybody's */
+#endif
+
 	.section .rodata
 
 	.global svg_script, svg_script_end

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capset.h"
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "proc/attach_state.h"
@@ -54,18 +54,17 @@ static bool keep_files(int fds[FDS])
 /* By the kernel's calls themselves: libc's would want other threads to follow. */
 static bool become(const struct attach_process *process)
 {
-	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-	struct __user_cap_data_struct none[2] = {0};
-
 	/* Who isn't root can't, and needn't: it can be asked by its own user alone. */
-	if (geteuid() != 0)
-		return geteuid() == process->uid;
-	if (syscall(SYS_setgroups, 0, NULL) < 0 ||
-	    syscall(SYS_setresgid, process->gid, process->gid, process->gid) < 0 ||
-	    syscall(SYS_setresuid, process->uid, process->uid, process->uid) < 0)
+	if (geteuid() != 0 && geteuid() != process->uid)
 		return false;
-	/* Root in a container has fewer than we do. And whose user changed could be looked into. */
-	return syscall(SYS_capset, &header, none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+	if (geteuid() == 0 &&
+	    (syscall(SYS_setgroups, 0, NULL) < 0 ||
+	     syscall(SYS_setresgid, process->gid, process->gid, process->gid) < 0 ||
+	     syscall(SYS_setresuid, process->uid, process->uid, process->uid) < 0))
+		return false;
+	/* Root in a container has fewer than we do; and who isn't root may have some all the same.
+	 * Whose user changed could be looked into. */
+	return capset_clear() == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
 static uint64_t now_ns(void)
@@ -279,6 +278,7 @@ void attach_finish(struct attach *attach, struct attach_answer *answer)
 	attach->fd = -1;
 }
 
+/* Without CAP_KILL another user's is not ours to kill: its own alarm ends it (bind_child()). */
 void attach_kill(struct attach *attach)
 {
 	if (attach->child)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The agents for Java VMs as bytes; AGENT and JAR are their paths, relative to the repository's root. */
+#ifdef __CET__
+#include <cet.h> /* the note that nothing here hinders CET: without it the linker drops everybody's */
+#endif
+
 	.section .rodata
 
 	.global jvm_agent_image, jvm_agent_image_end

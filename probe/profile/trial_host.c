@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capset.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "profile/filtered.h"
@@ -38,12 +39,9 @@ bool namespace_is_first(const char *name)
 
 static bool is_effective(int number)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0};
+	struct capset set;
 
-	if (syscall(SYS_capget, &header, data) < 0)
-		return false;
-	return data[number / 32].effective >> number % 32 & 1;
+	return capset_get(&set) == 0 && set.effective >> number & 1;
 }
 
 /* CAP_SYS_ADMIN stands for those that were once a part of it. */

@@ -30,6 +30,10 @@ struct kernel_symbols {
 	uint64_t text, text_end; /* the kernel's own code */
 	bool checked;		 /* in this batch */
 	bool settled; /* nothing came or went while the table was read, nor just before */
+	/* Where programs can't be listed: the number of the last one of ours, and when another than
+	 * ours was last seen to have come. */
+	uint32_t own_number;
+	uint64_t came_ns;
 	int error;
 	char name[KERNEL_NAME_BYTES + 8]; /* the last one that was found, with its prefix */
 };
@@ -83,39 +87,77 @@ static uint64_t hash_modules(void)
 	return hash;
 }
 
+static uint64_t boot_ns(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The number that a program gets now: they are given out one by one. 0: none can be loaded. */
+static uint32_t next_number(void)
+{
+	static const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K}, /* r0 = 0 */
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int fd = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, NULL, "GPL", code,
+					       sizeof(code) / sizeof(*code), NULL);
+	struct bpf_prog_info info = {0};
+	uint32_t bytes = sizeof(info);
+
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0 ? 0 : info.id;
+}
+
+/*
+ * Sees whether BPF programs came since the last time, for who may not list them (that takes
+ * CAP_SYS_ADMIN, which is not kept for it). One that went leaves a name too many, at a place where
+ * nothing runs until another one comes.
+ */
+static void notice_programs(struct kernel_symbols *symbols)
+{
+	uint32_t expected = symbols->own_number + 1;
+
+	symbols->own_number = next_number();
+	if (symbols->own_number != expected)
+		symbols->came_ns = boot_ns();
+}
+
 /* Changes whenever a module or a BPF program comes or goes. *newest is the last program's number.
  */
-static uint64_t origin_now(uint32_t *newest)
+static uint64_t origin_now(struct kernel_symbols *symbols, uint32_t *newest)
 {
 	uint64_t hash = hash_modules();
 	uint32_t id = 0;
+	int r = 0;
 
 	*newest = 0;
-	for (int i = 0; i < PROGRAMS_MAX && bpf_prog_get_next_id(id, &id) == 0; i++) {
+	for (int i = 0; i < PROGRAMS_MAX && (r = bpf_prog_get_next_id(id, &id)) == 0; i++) {
 		hash = hash_bytes(hash, &id, sizeof(id));
 		*newest = id;
 	}
-	return hash;
+	if (r != -EPERM)
+		return hash;
+	notice_programs(symbols);
+	return hash_bytes(hash, &symbols->came_ns, sizeof(symbols->came_ns));
 }
 
-static bool is_young(uint32_t program)
+static bool is_young(const struct kernel_symbols *symbols, uint32_t program)
 {
 	_cleanup_close_ int fd = program ? bpf_prog_get_fd_by_id(program) : -1;
-	struct bpf_prog_info info = {0};
+	struct bpf_prog_info info = {.load_time = symbols->came_ns};
 	uint32_t bytes = sizeof(info);
-	struct timespec now;
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0 ||
-	    clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0)
 		return false;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - info.load_time <
-	       YOUNG_NS;
+	return boot_ns() - info.load_time < YOUNG_NS;
 }
 
 static int refresh(struct kernel_symbols *symbols)
 {
 	uint32_t newest, newest_after;
-	uint64_t origin = origin_now(&newest);
+	uint64_t origin = origin_now(symbols, &newest);
 
 	if (symbols->table.count && origin == symbols->origin && symbols->settled)
 		return 0;
@@ -128,7 +170,8 @@ static int refresh(struct kernel_symbols *symbols)
 	table = (struct kernel_table){0};
 	symbols->origin = origin;
 	/* The kernel's list is read by position: who comes or goes meanwhile hides another. */
-	symbols->settled = !is_young(newest) && origin_now(&newest_after) == origin;
+	symbols->settled =
+		!is_young(symbols, newest) && origin_now(symbols, &newest_after) == origin;
 	symbols->text = kernel_table_address(&symbols->table, "_stext");
 	symbols->text_end = kernel_table_address(&symbols->table, "_etext");
 	return 0;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The line reader (line_reader/) as bytes; READER is its path, relative to the repository's root. */
+#ifdef __CET__
+#include <cet.h> /* the note that nothing here hinders CET: without it the linker drops everybody's */
+#endif
+
 	.section .rodata
 
 	.global line_reader_image, line_reader_image_end

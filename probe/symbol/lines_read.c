@@ -5,15 +5,19 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capset.h"
 #include "base/cleanup.h"
 #include "base/loop.h"
 #include "line_reader/protocol.h"
@@ -21,6 +25,9 @@
 
 #define ANSWERS_MAX (32u * 1024 * 1024)
 #define PIECE	    65536
+#define NOBODY	    65534
+/* Behind its time limit: then it ends by itself, if we may not kill it. */
+#define GRACE_MS 500
 
 /* line_reader.S */
 extern const char line_reader_image[], line_reader_image_end[];
@@ -48,7 +55,8 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/* The program as a file without a name. */
+/* The program as a file without a name. It may be executed and not read: so the kernel lets nobody
+ * look into what runs it, from its first instruction on, other processes of its user included. */
 static int open_image(void)
 {
 	size_t bytes = (size_t)(line_reader_image_end - line_reader_image);
@@ -63,6 +71,8 @@ static int open_image(void)
 			return -errno;
 		done += (size_t)n;
 	}
+	if (fchmod(fd, 0111) < 0)
+		return -errno;
 	int r = move_up(&fd);
 	return r < 0 ? r : TAKE_FD(fd);
 }
@@ -113,35 +123,77 @@ static int prepare(struct gift *gift, struct reader *reader, int fd, int alt_fd)
 	return r == 0 && gift->file < 0 ? gift->file : r;
 }
 
-static int spawn(const struct gift *gift, pid_t *pid)
-{
-	char path[64];
-	char *arguments[] = {"stackprobe-lines", NULL}, *environment[] = {NULL};
-	posix_spawn_file_actions_t actions;
+/* ---- in the child of a process with threads: system calls alone ---- */
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", gift->image);
-	int r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawn_file_actions_adddup2(&actions, gift->in, STDIN_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, gift->out, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, gift->file, LINE_READER_FILE);
-	if (!r && gift->alt >= 0)
-		r = posix_spawn_file_actions_adddup2(&actions, gift->alt, LINE_READER_ALT);
-	if (!r)
-		r = posix_spawn(pid, path, &actions, NULL, arguments, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+/* Its end, whatever holds it up, and whoever may kill it. */
+static void set_alarm(unsigned limit_ms)
+{
+	unsigned ms = limit_ms + GRACE_MS;
+	struct itimerval timer = {.it_value = {ms / 1000, ms % 1000 * 1000L}};
+	sigset_t none;
+
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static int start(struct reader *reader, int fd, int alt_fd)
+/* Before the exec: root's would give it what is left of the bounding set, which may be nothing, so
+ * that it could not change its user any more. */
+static bool become_nobody(void)
+{
+	if (geteuid() == 0 && (syscall(SYS_setgroups, 0, NULL) < 0 ||
+			       syscall(SYS_setresgid, NOBODY, NOBODY, NOBODY) < 0 ||
+			       syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) < 0))
+		return false;
+	return capset_clear() == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+static _Noreturn void run_reader(const struct gift *gift, int error_fd, unsigned limit_ms)
+{
+	static char *const arguments[] = {"stackprobe-lines", NULL}, *const environment[] = {NULL};
+
+	set_alarm(limit_ms);
+	if (dup2(gift->in, STDIN_FILENO) >= 0 && dup2(gift->out, STDOUT_FILENO) >= 0 &&
+	    dup2(gift->file, LINE_READER_FILE) >= 0 &&
+	    (gift->alt < 0 || dup2(gift->alt, LINE_READER_ALT) >= 0) && become_nobody())
+		fexecve(gift->image, arguments, environment);
+	int error = errno;
+	_exit(write(error_fd, &error, sizeof(error)) < 0 ? 126 : 127);
+}
+
+/* ---- in the daemon ---- */
+
+/* 0: it has execed (or ended before it could tell why not). */
+static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
+{
+	int ends[2], error = 0;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	if (move_up(&ends[1]) < 0) { /* the reader's own numbers */
+		close(ends[0]);
+		close(ends[1]);
+		return -EMFILE;
+	}
+	*pid = fork();
+	if (*pid == 0)
+		run_reader(gift, ends[1], limit_ms);
+	if (*pid < 0)
+		error = errno;
+	close(ends[1]);
+	while (*pid > 0 && read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
+	return -error;
+}
+
+static int start(struct reader *reader, int fd, int alt_fd, unsigned limit_ms)
 {
 	_cleanup_(close_gift) struct gift gift = {-1, -1, -1, -1, -1};
 	int r = prepare(&gift, reader, fd, alt_fd);
 
-	return r < 0 ? r : spawn(&gift, &reader->pid);
+	return r < 0 ? r : spawn(&gift, limit_ms, &reader->pid);
 }
 
 static void stop(struct reader *reader)
@@ -150,7 +202,10 @@ static void stop(struct reader *reader)
 	let_go(&reader->answers);
 	if (reader->pid <= 0)
 		return;
-	kill(reader->pid, SIGKILL); /* it has answered, or its time is over */
+	/* It has answered, or its time is over. Who may not kill nobody's process waits for its
+	 * alarm.
+	 */
+	kill(reader->pid, SIGKILL);
 	while (waitpid(reader->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
@@ -217,7 +272,7 @@ int lines_read(struct lines **ret, int fd, int alt_fd, const uint64_t *addresses
 	buf_add(&question, addresses, count * sizeof(*addresses));
 	int r = buf_error(&question);
 	if (r == 0)
-		r = start(&reader, fd, alt_fd);
+		r = start(&reader, fd, alt_fd, limit_ms);
 	if (r < 0)
 		return r;
 	*whole = talk(&reader, &question, &answers, limit_ms);

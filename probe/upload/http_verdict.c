@@ -6,35 +6,23 @@
 #include "base/utf8.h"
 #include "upload/http_call.h"
 
-/* C1, and what ends a line or turns it round (U+2028..202E, U+2066..2069). */
-static bool is_unprintable(const unsigned char *c, size_t len)
-{
-	if (len == 2)
-		return c[0] == 0xc2 && c[1] < 0xa0;
-	if (len == 3 && c[0] == 0xe2)
-		return (c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) ||
-		       (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
-	return false;
-}
-
 /* One line of UTF-8 from anything; what can't be shown is a question mark, `room` has the NUL. */
 static void clean(char *to, size_t room, const char *from, size_t from_len)
 {
 	size_t len = 0;
 
 	for (size_t i = 0, bytes; i < from_len; i += bytes) {
-		unsigned char c = (unsigned char)from[i];
+		size_t shown = utf8_printable(from + i, from_len - i);
 		size_t valid = utf8_sequence(from + i, from_len - i);
 
 		bytes = valid ? valid : 1;
 		if (len + bytes >= room)
 			break;
-		if (c <= ' ') {
+		if ((unsigned char)from[i] <= ' ') {
 			/* One for all of them, none at the begin. */
 			if (len && to[len - 1] != ' ')
 				to[len++] = ' ';
-		} else if (!valid || c == 0x7f ||
-			   is_unprintable((const unsigned char *)from + i, valid)) {
+		} else if (!shown) {
 			to[len++] = '?';
 		} else {
 			memcpy(to + len, from + i, bytes);

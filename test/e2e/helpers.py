@@ -148,6 +148,8 @@ class Daemon:
         self.killed = False
         self.port = 0
         self.options = []  # further ones of the command line
+        self.before = []  # a command that execs it
+        self.binary = BIN
         self.conf.write_text(
             f"""global = {{ log_level = "info"; state_dir = "{work}/state";
             output_roots = ["/var/log", "/tmp"]; restore = false; }};
@@ -158,7 +160,7 @@ class Daemon:
         """Starts it and waits until it listens. After the first start the port stays the same."""
         assert BIN.exists(), f"{BIN} is missing: run `make` first"
         offset = self.log_path.stat().st_size if self.log_path.exists() else 0
-        argv = [BIN, "--config", self.conf, "--listen", f"127.0.0.1:{self.port}", *self.options]
+        argv = [*self.before, self.binary, "--config", self.conf, "--listen", f"127.0.0.1:{self.port}", *self.options]
         with self.log_path.open("ab") as log:
             self.popen = subprocess.Popen(
                 [*argv, "--log-level", "info"], stdout=log, stderr=log, stdin=subprocess.DEVNULL

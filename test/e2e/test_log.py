@@ -1,4 +1,7 @@
 """What the log says of probes and of targets."""
+import sys
+from pathlib import Path
+
 from helpers import wait_for
 
 
@@ -33,3 +36,30 @@ def test_many_targets_do_not_flood_the_log(profiler, start):
     profiler.put_ok({"state": "stopped"})
     wait_for(lambda: "more were added and" in profiler.log)
     assert profiler.log.count("\ninfo target ") < 60
+
+
+# A program that has this name (bytes as hexadecimal digits) and burns until it is killed.
+NAMED = """
+import sys
+with open("/proc/self/comm", "wb") as comm:
+    comm.write(bytes.fromhex(sys.argv[1]))
+print(1, flush=True)
+while True:
+    pass
+"""
+
+
+def test_a_name_tells_a_terminal_nothing(profiler, start):
+    """U+009B is ESC and [ to a terminal, as UTF-8 or as a byte of Latin-1; U+202E turns the line round."""
+    names = [b"csi\x1b[31m", b"csi\xc2\x9b31m", b"csi\x9b31m", "csi\u202eab".encode(), "csi \u00e4\u20ac".encode()]
+    targets = [start(Path(sys.executable), "-c", NAMED, name.hex()) for name in names]
+    for target in targets:
+        target.first_line()
+    profiler.profile("^csi")
+    wait_for(lambda: profiler.log_path.read_bytes().count(b": added for oncpu") == len(names), why="all are targets")
+    log = profiler.log_path.read_bytes()
+    log.decode()  # it is UTF-8
+    assert not any(bad in log for bad in (b"\x1b", b"\xc2\x9b", "\u202e".encode()))
+    told = {f"target {target.pid} ({name})" for target, name in
+            zip(targets, ("csi?[31m", "csi?31m", "csi?31m", "csi?ab", "csi \u00e4\u20ac"))}  # fmt: skip
+    assert all(one in log.decode() for one in told), log.decode()

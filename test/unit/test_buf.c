@@ -157,6 +157,26 @@ static void every_pair_and_many_longer_sequences_are_judged_as_unicode_does(void
 	}
 }
 
+static void what_a_line_must_not_have_is_not_printable(void **state)
+{
+	static const struct {
+		uint32_t from, to;
+	} bad[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+	char text[UTF8_MAX];
+
+	(void)state;
+	for (uint32_t c = 0; c <= 0x10ffff; c++) {
+		bool is_bad = c >= 0xd800 && c <= 0xdfff;
+
+		for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+			is_bad |= c >= bad[i].from && c <= bad[i].to;
+		size_t len = utf8_put(text, c);
+		assert_int_equal(utf8_printable(text, len), is_bad ? 0 : len);
+		if (len > 1)
+			assert_int_equal(utf8_printable(text, len - 1), 0);
+	}
+}
+
 static void a_hash_depends_on_every_byte_the_length_and_the_seed(void **state)
 {
 	unsigned char data[40] = {0};
@@ -200,6 +220,7 @@ int main(void)
 		cmocka_unit_test(long_formats_come_whole),
 		cmocka_unit_test(a_format_that_fills_the_maximum_fits_whatever_its_length),
 		cmocka_unit_test(every_pair_and_many_longer_sequences_are_judged_as_unicode_does),
+		cmocka_unit_test(what_a_line_must_not_have_is_not_printable),
 		cmocka_unit_test(a_hash_depends_on_every_byte_the_length_and_the_seed),
 		cmocka_unit_test(low_bits_of_hashes_of_counters_are_spread),
 	};
