@@ -237,10 +237,18 @@ static void begin(const struct daemon *daemon)
 		state_restore(&daemon->services);
 }
 
+static bool is_low(int port)
+{
+	return port > 0 && port < 1024;
+}
+
 /* From here on it has what profiling takes, and no more. Before build(), which makes threads. */
 static int give_up_privileges(const struct daemon *daemon)
 {
-	struct privileges_wish wish = {.low_port = daemon->conf.port && daemon->conf.port < 1024};
+	const struct conf *conf = &daemon->conf;
+	struct privileges_wish wish = {
+		.low_port = is_low(conf->port) || is_low(conf->rest.metrics_port),
+	};
 	char kept[PRIVILEGES_TEXT_BYTES];
 	int r = privileges_drop(&wish, kept);
 
