@@ -4,9 +4,11 @@ import ctypes
 import os
 import stat
 import subprocess
+import time
 
 import pytest
 
+from hanging_folder import READ, HangingFolder
 from helpers import program
 from test_symbols import tool
 
@@ -67,6 +69,23 @@ def linked(folder, name, link, bare=False, of="spin"):
     for one in (folder, path):
         os.chown(one, NOBODY, NOBODY)
     return path
+
+
+class SlowFolder(HangingFolder):
+    """Each answer to a read (128 KiB at most) comes after so many seconds."""
+
+    def __init__(self, path, name, content, seconds):
+        super().__init__(path, name, content)
+        self.seconds = seconds
+
+    def __enter__(self):
+        self.after = -1  # there is no such request: it goes on
+        return super().__enter__()
+
+    def answer(self, opcode, node, body):
+        if opcode == READ:
+            time.sleep(self.seconds)
+        return super().answer(opcode, node, body)
 
 
 class Attacker:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foreign import NOBODY, OTHER, Attacker, Watch, linked, node
+from foreign import NOBODY, OTHER, Attacker, SlowFolder, Watch, linked, node
 from helpers import BIN, HZ, program, wait_burned, wait_for
 from java_vm import Vm
 from javas import javas
@@ -247,6 +247,18 @@ def test_a_debug_file_that_is_too_large_to_be_checked_is_left_out_and_counted(pr
     lost = symbols_lost(profiler)
     assert lost["debug_refused"] > 0 and lost["file_hung"] == 0
     assert nearly_all(profiler.folded(pid=innocent.pid), *SPIN)
+
+
+def test_one_that_is_slow_to_be_checked_is_left_out_after_two_seconds(profiler, folder, attack, work):
+    target = linked(folder, "slow", "x.debug", bare=True)
+    (work / "fuse").mkdir()
+    content = program("spin").read_bytes().ljust(8 << 20, b"\0")
+    with SlowFolder(work / "fuse", "file", content, 0.15):
+        (folder / "x.debug").symlink_to(work / "fuse/file")
+        profile = profiled(profiler, attack(target, 60).pid, "slow")
+    assert "inner_spin" not in profile.frames()
+    lost = symbols_lost(profiler)
+    assert lost["file_hung"] == 0 and lost["debug_refused"] > 0
 
 
 def test_what_is_no_elf_file_is_not_read_for_its_checksum(profiler, folder, attack):
