@@ -38,7 +38,7 @@ static const uint32_t kernels_own[] = {
 };
 
 /* A file system on a block device is none of those, and needn't be asked (which takes NFS a way to
- * its server and back). */
+ * its server and back). Nor is one that has no answer: a server of FUSE may know no statfs. */
 static int check_file_system(int found, const struct stat *stat)
 {
 	struct statfs system;
@@ -46,7 +46,7 @@ static int check_file_system(int found, const struct stat *stat)
 	if (major(stat->st_dev) != 0)
 		return 0;
 	if (fstatfs(found, &system) < 0)
-		return -errno;
+		return errno == ENOSYS ? 0 : -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(kernels_own); i++) {
 		if ((uint32_t)system.f_type == kernels_own[i])
 			return -ENODEV;

@@ -208,6 +208,23 @@ def test_a_user_namespace(vm, attaching):
     assert one.left() == []
 
 
+@pytest.mark.parametrize(("mode", "owner", "result"), [
+    pytest.param("1777", "0", "done", id="sticky"),
+    pytest.param("0755", str(OTHER), "done", id="its own"),
+    pytest.param("0777", "0", "folder", id="not sticky"),
+    pytest.param("1777", str(NOBODY), "folder", id="another one's"),
+])  # fmt: skip
+def test_a_tmp_in_which_others_may_replace_it_is_not_used(vm, attaching, work, mode, owner, result):
+    """They could have the VM load a library of theirs."""
+    work.chmod(0o777)
+    script = (f"mount -t tmpfs -o mode={mode},uid={owner} none /tmp && exec setpriv "
+              f"--reuid={OTHER} --regid={OTHER} --clear-groups \"$@\"")  # fmt: skip
+    one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"))
+    answer = attaching(one).answer()
+    assert answer["result"] == result, answer
+    assert one.data.exists() == (result == "done")
+
+
 @pytest.mark.parametrize("how", ("-XX:+DisableAttachMechanism", "JAVA_TOOL_OPTIONS"))
 def test_attaching_that_is_turned_off_is_said(vm, attaching, how):
     option = "-XX:+DisableAttachMechanism"
