@@ -13,12 +13,13 @@ DESTDIR     ?=
 confdir     := $(sysconfdir)/stackprobe
 
 .PHONY: install
-install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man page, systemd unit
+install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man page, systemd units
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(confdir) $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir)
 	$(INSTALL) -m 0755 $(BUILD)/stackprobe $(DESTDIR)$(bindir)/stackprobe
 	$(INSTALL) -m 0644 doc/stackprobe.8 $(DESTDIR)$(mandir)/man8/stackprobe.8
 	sed 's,^ExecStart=/usr/bin/,ExecStart=$(bindir)/,' conf/stackprobe.service >$(BUILD)/stackprobe.service
 	$(INSTALL) -m 0644 $(BUILD)/stackprobe.service $(DESTDIR)$(unitdir)/stackprobe.service
+	$(INSTALL) -m 0644 conf/stackprobe.socket $(DESTDIR)$(unitdir)/stackprobe.socket
 	@if [ -e $(DESTDIR)$(confdir)/stackprobe.conf ]; then \
 		echo "$(DESTDIR)$(confdir)/stackprobe.conf is kept as it is"; \
 	else \
@@ -28,7 +29,7 @@ install: all ## install below DESTDIR (PREFIX=/usr): program, conf file, man pag
 .PHONY: uninstall
 uninstall: ## remove what install put there, but not the conf file
 	rm -f $(DESTDIR)$(bindir)/stackprobe $(DESTDIR)$(mandir)/man8/stackprobe.8 \
-		$(DESTDIR)$(unitdir)/stackprobe.service
+		$(DESTDIR)$(unitdir)/stackprobe.service $(DESTDIR)$(unitdir)/stackprobe.socket
 
 .PHONY: deb
 deb: all ## build build/stackprobe_VERSION_ARCH.deb

@@ -350,8 +350,8 @@ static bool give_up_rights(void)
 	if (capset_clear() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return false;
 	/* A file that hangs is nobody's then. Another user's process would lose it: it comes last.
-	 * Where the daemon has not CAP_KILL it has no effect: then the alarm ends it that the daemon
-	 * has set. */
+	 * Where the daemon has not CAP_KILL it has no effect: then the alarm ends it that the
+	 * daemon has set. */
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 

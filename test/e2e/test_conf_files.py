@@ -84,6 +84,30 @@ def test_the_daemonset_takes_no_more_than_it_says():
         assert mount["name"] in {one["name"] for one in spec["volumes"]}
 
 
+def of_the_node(spec):
+    """(name, path) of the volumes that are folders of the node."""
+    return {(one["name"], one["hostPath"]["path"]) for one in spec["volumes"] if "hostPath" in one}
+
+
+def assert_state_folders_alone(spec):
+    """What it may write is its own; else it sees what runtimes keep of containers, each where containers.root has
+    it, and neither the sockets by which these are commanded nor files of containers."""
+    (container,) = spec["containers"]
+    mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+    own = {"/var/lib/stackprobe", "/var/log/stackprobe"}
+    for name, path in of_the_node(spec):
+        assert path in own or (mounts[name].get("readOnly") and mounts[name]["mountPath"] == f"/host{path}"), name
+        assert path in own or re.search(r"/(io\.containerd\.(runtime\.v2\.task|metadata\.v1\.bolt)|overlay-containers|"
+                                        r"docker/containers)$", path), path  # fmt: skip
+
+
+def test_of_the_node_it_sees_what_runtimes_keep_of_containers():
+    (daemonset,) = loaded("kubernetes/daemonset.yaml")
+    spec = daemonset["spec"]["template"]["spec"]
+    assert_state_folders_alone(spec)
+    assert 'containers = { root = "/host"; };' in (KUBERNETES / "stackprobe.conf").read_text()
+
+
 def test_kustomize_makes_it_one_and_the_daemon_takes_its_config_map():
     made = kustomized(KUBERNETES)
     assert {kind for kind, _ in made} == {"Namespace", "ServiceAccount", "ConfigMap", "DaemonSet"}
@@ -104,16 +128,20 @@ apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: stackprobe
 resources: [ base ]
-components: [ base/metrics ]
+components: [ base/metrics, base/k3s ]
 images: [ { name: stackprobe, newName: registry.example/stackprobe, newTag: "7" } ]
 configMapGenerator: [ { name: stackprobe, behavior: replace, files: [ stackprobe.conf, probes.init ] } ]
 """)
     made = kustomized(work)
     (container,) = made["DaemonSet", "stackprobe"]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "registry.example/stackprobe:7"
-    assert "--listen=0.0.0.0:9999" in container["args"]
+    assert "--metrics-listen=0.0.0.0:9998" in container["args"]
+    assert not any(arg.startswith("--listen") for arg in container["args"])
     assert made["Service", "stackprobe"]["spec"]["ports"][0]["targetPort"] == container["ports"][0]["name"]
-    assert ("NetworkPolicy", "stackprobe") in made
+    assert made["NetworkPolicy", "stackprobe"]["spec"]["ingress"][0]["ports"] == [{"protocol": "TCP", "port": 9998}]
+    spec = made["DaemonSet", "stackprobe"]["spec"]["template"]["spec"]
+    assert_state_folders_alone(spec)
+    assert "/run/k3s/containerd/io.containerd.runtime.v2.task" in {path for _, path in of_the_node(spec)}
 
 
 @pytest.mark.parametrize("folder", ["gala-gopher", "kubernetes"])

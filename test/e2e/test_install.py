@@ -17,6 +17,7 @@ FILES = {
     "etc/stackprobe/stackprobe.conf": 0o644,
     "usr/share/man/man8/stackprobe.8": 0o644,
     "usr/lib/systemd/system/stackprobe.service": 0o644,
+    "usr/lib/systemd/system/stackprobe.socket": 0o644,
 }
 
 
@@ -69,13 +70,14 @@ def test_the_daemon_starts_with_the_conf_file_as_it_is_installed(work):
     assert "unknown key" not in log and "no effect" not in log
 
 
-def test_the_unit_is_one_that_systemd_takes(work):
+def test_the_units_are_such_that_systemd_takes_them(work):
     if not shutil.which("systemd-analyze"):
         pytest.skip("no systemd-analyze")
     unit = work / "stackprobe.service"
     unit.write_text((ROOT / "conf/stackprobe.service").read_text().replace("/usr/bin/stackprobe",
                                                                            str(BIN)))
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True,
+    socket = shutil.copy(ROOT / "conf/stackprobe.socket", work)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit, socket], capture_output=True,
                           text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
@@ -97,6 +99,7 @@ def test_the_package_has_the_files_and_what_they_need(deb, work):
         "etc/stackprobe/stackprobe.conf": 0o644,
         "usr/share/man/man8/stackprobe.8.gz": 0o644,
         "lib/systemd/system/stackprobe.service": 0o644,
+        "lib/systemd/system/stackprobe.socket": 0o644,
         "usr/share/doc/stackprobe/copyright": 0o644,
         "usr/share/doc/stackprobe/changelog.gz": 0o644,
         "usr/share/doc/stackprobe/CHANGELOG.md.gz": 0o644,
