@@ -99,13 +99,13 @@ def daemon(work):
 @pytest.fixture
 def serve(work):
     """serve(open=True): the daemon with that in its conf file's rest_api_server, whose socket everybody
-    reaches. `bind`, `options`, `wrapper`, `kind`: the Daemon's."""
+    reaches. `bind`, `options`, `before`, `kind`: the Daemon's."""
     made = []
 
-    def begin(kind=Daemon, bind="127.0.0.1", options=(), wrapper=(), **keys):
+    def begin(kind=Daemon, bind="127.0.0.1", options=(), before=(), **keys):
         work.chmod(0o755)
         made.append(kind(work))
-        made[-1].bind, made[-1].options, made[-1].wrapper = bind, [*options], [*wrapper]
+        made[-1].bind, made[-1].options, made[-1].before = bind, [*options], [*before]
         made[-1].set_rest(**keys)
         return made[-1].start()
 

@@ -750,7 +750,7 @@ os.execv(argv[0], argv)
 
 def test_sockets_that_were_opened_for_it_are_taken_and_kept(serve, somebody, work):
     given = work / "given.sock"
-    daemon = serve(wrapper=[PYTHON, "-c", ACTIVATE, given])
+    daemon = serve(before=[PYTHON, "-c", ACTIVATE, given])
     assert not daemon.socket.exists()
     root, nobody = somebody(daemon, uid=0), somebody(daemon)
     assert root.put(stopped(), to=str(given)).status == 200
