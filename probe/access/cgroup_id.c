@@ -18,7 +18,8 @@
 
 static int open_by_id(const char *mount, uint64_t id)
 {
-	_cleanup_close_ int mount_fd = open(mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* With O_PATH it would be EBADF. */
+	_cleanup_close_ int mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	union {
 		struct file_handle handle;
 		char room[sizeof(struct file_handle) + sizeof(id)];

@@ -16,6 +16,7 @@
 #define ANSWER_MAX   (256u * 1024 * 1024)
 #define KEEPALIVE_S  60
 #define STREAM_BYTES 4096
+#define DROPPED_MAX  65536 /* bytes of a body that nobody wants */
 
 static void suspend(struct http_request *request);
 
@@ -332,7 +333,17 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	return request;
 }
 
-/* The first call of a request: its headers are there. Who isn't let in isn't read further. */
+/* Whether the body of a request that is answered already is read to its end and dropped: a client
+ * that still sends it when the connection is closed may lose the answer. */
+static bool is_worth_dropping(const struct http_request *request, const char *length)
+{
+	if (header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+		return false;
+	return !length || strtoull(length, NULL, 10) <= DROPPED_MAX;
+}
+
+/* The first call of a request: its headers are there. Who isn't let in has nothing read but a small
+ * body. */
 static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
 			     const char *path, const char *method, const char *version,
 			     void **context)
@@ -350,6 +361,8 @@ static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *m
 		too_large(request);
 	} else {
 		request->is_put = false;
+		if (is_worth_dropping(request, length))
+			return MHD_YES;
 	}
 	request->dispatched = true;
 	return send_answer(request);
@@ -366,9 +379,9 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	if (!request)
 		return begin(listener, mhd, path, method, version, context);
 	if (*data_bytes) {
-		if (request->body.len + *data_bytes > REQUEST_BODY_MAX)
-			too_large(request); /* the rest is read and dropped */
-		else
+		if (!request->answer.status && request->body.len + *data_bytes > REQUEST_BODY_MAX)
+			too_large(request);
+		if (!request->answer.status) /* else it is dropped */
 			buf_add(&request->body, data, *data_bytes);
 		*data_bytes = 0;
 		return MHD_YES;

@@ -2,6 +2,7 @@
 what is told of tests that ran again."""
 import atexit
 import functools
+import os
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from observer import Observer
 from podman import Podman
 from pythons import Place, missing_versions, pythons
 from screen import open_picture, render
+from somebody import Somebody
 from uploads import Uploader
 from waiting import ready
 
@@ -95,6 +97,41 @@ def daemon(work):
 
 
 @pytest.fixture
+def serve(work):
+    """serve(open=True): the daemon with that in its conf file's rest_api_server, whose socket everybody
+    reaches. `bind`, `options`, `before`, `kind`: the Daemon's."""
+    made = []
+
+    def begin(kind=Daemon, bind="127.0.0.1", options=(), before=(), **keys):
+        work.chmod(0o755)
+        made.append(kind(work))
+        made[-1].bind, made[-1].options, made[-1].before = bind, [*options], [*before]
+        made[-1].set_rest(**keys)
+        return made[-1].start()
+
+    yield begin
+    for one in made:
+        if one.popen:
+            one.done()
+
+
+@pytest.fixture
+def somebody():
+    """somebody(daemon): a process of nobody's that asks it (somebody.py)."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be somebody else")
+    made = []
+
+    def begin(daemon, **who):
+        made.append(Somebody(daemon, **who))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
 def needs_bpf():
     reason = missing_privilege()
     if reason:
@@ -127,10 +164,10 @@ def start(work):
     """start("spin", 3): a test program; start(path, …): a program of the test's own."""
     targets = []
 
-    def run(name, *args, cpu=None):
+    def run(name, *args, cpu=None, **how):
         path = program(name) if isinstance(name, str) else name
         log = work / f"target-{len(targets)}.log"
-        targets.append(Target([path, *args], log, cpu))
+        targets.append(Target([path, *args], log, cpu, **how))
         return targets[-1]
 
     yield run

@@ -91,15 +91,24 @@ class Response(NamedTuple):
         return answer["message"]
 
 
-class Target:
-    """A program that runs until it ends by itself or the test does."""
+def libconfig(value):
+    """As a conf file has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"({', '.join(libconfig(one) for one in value)})"
+    return str(value) if isinstance(value, int) else json.dumps(str(value))
 
-    def __init__(self, argv, log, cpu=None):
+
+class Target:
+    """A program that runs until it ends by itself or the test does. `how`: the user …, as Popen has it."""
+
+    def __init__(self, argv, log, cpu=None, **how):
         self.log = log
         self.cpu_ns = None
         with log.open("wb") as out:
             argv = [arg if isinstance(arg, bytes) else str(arg) for arg in argv]
-            self.popen = subprocess.Popen(argv, stdout=out, stderr=out)
+            self.popen = subprocess.Popen(argv, stdout=out, stderr=out, **how)
         if cpu is not None:
             os.sched_setaffinity(self.popen.pid, {cpu})
 
@@ -143,6 +152,8 @@ class Daemon:
         self.svg_dir = work / "svg"
         self.flame_dir = work / "flame"
         self.conf = work / "stackprobe.conf"
+        self.socket = work / "api.sock"
+        self.bind = "127.0.0.1"
         self.log_path = work / "stackprobe.log"
         self.popen = None
         self.killed = False
@@ -150,17 +161,23 @@ class Daemon:
         self.options = []  # further ones of the command line
         self.before = []  # a command that execs it
         self.binary = BIN
+        self.set_rest()
+
+    def set_rest(self, **keys):
+        """Writes the conf file, with these keys in rest_api_server."""
+        rest = {"bind_addr": "127.0.0.1", "port": 0, "socket": self.socket, **keys}
+        lines = "".join(f"{key} = {libconfig(value)};\n" for key, value in rest.items())
         self.conf.write_text(
-            f"""global = {{ log_level = "info"; state_dir = "{work}/state";
+            f"""global = {{ log_level = "info"; state_dir = "{self.work}/state";
             output_roots = ["/var/log", "/tmp"]; restore = false; }};
-            rest_api_server = {{ bind_addr = "127.0.0.1"; port = 0; socket = "{work}/api.sock"; }};\n"""
+            rest_api_server = {{ {lines} }};\n"""
         )
 
     def start(self):
         """Starts it and waits until it listens. After the first start the port stays the same."""
         assert BIN.exists(), f"{BIN} is missing: run `make` first"
         offset = self.log_path.stat().st_size if self.log_path.exists() else 0
-        argv = [*self.before, self.binary, "--config", self.conf, "--listen", f"127.0.0.1:{self.port}", *self.options]
+        argv = [*self.before, self.binary, "--config", self.conf, "--listen", f"{self.bind}:{self.port}", *self.options]
         with self.log_path.open("ab") as log:
             self.popen = subprocess.Popen(
                 [*argv, "--log-level", "info"], stdout=log, stderr=log, stdin=subprocess.DEVNULL
@@ -170,7 +187,7 @@ class Daemon:
         def listening():
             log = self.log[offset:]
             assert self.popen.poll() is None, f"ended with {self.popen.returncode}:\n{log}"
-            return re.search(r"listening on 127\.0\.0\.1:(\d+)", log)
+            return re.search(rf"listening on {re.escape(self.bind)}:(\d+)", log)
 
         self.port = int(wait_for(listening, why="a line that says it listens")[1])
         return self
