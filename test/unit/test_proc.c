@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -94,6 +96,7 @@ static void numbers_of_a_line_are_read_whole(void **state)
 	assert_true(mapping.writable);
 	assert_int_equal(mapping.kind, MAPPING_FILE);
 	free(mapping.path);
+	assert_int_equal(mapping.device, makedev(0x103, 2));
 }
 
 static void lines_cut_anywhere_or_with_a_byte_changed_do_no_harm(void **state)
@@ -259,6 +262,61 @@ static void a_process_that_has_gone_is_esrch(void **state)
 	assert_int_equal(proc_cmdline_contains(child, "x", &found), -ESRCH);
 }
 
+/* Stays until it is killed. */
+static pid_t child_of(uid_t uid, bool own_namespace)
+{
+	int ready[2];
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if ((own_namespace && unshare(CLONE_NEWUSER) < 0) ||
+		    (!own_namespace && setresuid(uid, uid, uid) < 0) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ssize_t n = read(ready[0], &byte, 1);
+	close(ready[0]);
+	if (n == 1)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return -1;
+}
+
+static void who_has_a_say_in_a_process(void **state)
+{
+	static const char map[] = "5 70 1\n0 100000 5\n";
+	uid_t user = 7, root = 7;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(proc_owners(getpid(), &user, &root), 0);
+	assert_int_equal(user, geteuid());
+	assert_int_equal(root, 0);
+	pid_t pid = child_of(65534, false);
+	if (pid < 0)
+		skip();
+	assert_int_equal(proc_owners(pid, &user, &root), 0);
+	assert_int_equal(user, 65534);
+	assert_int_equal(root, 0);
+	end_child(pid);
+	assert_int_equal(proc_owners(pid, &user, &root), -ESRCH);
+	pid = child_of(0, true);
+	if (pid < 0)
+		skip();
+	assert_int_equal(proc_owners(pid, &user, &root), 0);
+	assert_int_equal(root, (uid_t)-1); /* nobody is anybody there yet */
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)pid);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool mapped = write(fd, map, strlen(map)) == (ssize_t)strlen(map);
+	assert_int_equal(proc_owners(pid, &user, &root), 0);
+	assert_int_equal(root, mapped ? 100000 : (uid_t)-1);
+	end_child(pid);
+}
+
 static void the_command_line_is_joined_by_blanks(void **state)
 {
 	bool found = true;
@@ -310,6 +368,7 @@ int main(void)
 		cmocka_unit_test(the_start_time_is_field_22),
 		cmocka_unit_test(ticks_are_rounded_down_as_the_kernel_does),
 		cmocka_unit_test(a_process_that_has_gone_is_esrch),
+		cmocka_unit_test(who_has_a_say_in_a_process),
 		cmocka_unit_test(the_command_line_is_joined_by_blanks),
 		cmocka_unit_test(every_process_is_visited_once),
 	};
