@@ -24,6 +24,7 @@
 #define SYS_ADMIN      BIT(CAP_SYS_ADMIN)
 #define FOLDERS	       (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER))
 #define TRIAL_LIMIT_MS 8000
+#define UNTRIED	       100 /* more than can fail */
 
 /* Numbers of capabilities(7) that older headers lack. */
 #define NUMBER_PERFMON 38
@@ -78,11 +79,11 @@ static _Noreturn void run_trials(bool with_admin)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!with_admin) {
 		if (capset_get(&set) < 0)
-			_exit(0);
+			_exit(UNTRIED);
 		set.permitted &= ~SYS_ADMIN;
 		set.effective &= ~SYS_ADMIN;
 		if (capset_put(&set) < 0)
-			_exit(0);
+			_exit(UNTRIED);
 	}
 	_exit(count_failures());
 }

@@ -138,14 +138,26 @@ def low_port():
     return pytest.skip("no port below 1024 can be had")
 
 
-def test_a_port_below_1024_can_be_moved_to_another_one(work):
+def test_who_listens_on_a_port_below_1024_can_move_to_another_one(work):
     needs_root()
     daemon = Daemon(work)
     daemon.port = low_port()
     daemon.start()
-    assert_bare(status(f"/proc/{daemon.pid}"), names(status(f"/proc/{daemon.pid}")["CapPrm"]))
-    assert "net_bind_service" in names(status(f"/proc/{daemon.pid}")["CapPrm"])
+    kept = names(status(f"/proc/{daemon.pid}")["CapPrm"])
+    assert kept - {"sys_admin"} == PROFILING | {"net_bind_service"}
+    assert_bare(status(f"/proc/{daemon.pid}"), kept)
     daemon.done()
+    # Without --listen, whose address a SIGHUP doesn't change.
+    text = daemon.conf.read_text()
+    ports = [daemon.port, 0]
+    daemon.conf.write_text(text.replace("port = 0", f"port = {ports[0]}"))
+    with subprocess.Popen([str(BIN), "--config", str(daemon.conf)], stderr=subprocess.PIPE, text=True) as moving:
+        wait_for(lambda: f"listening on 127.0.0.1:{ports[0]}" in moving.stderr.readline(), why="the first port")
+        ports[1] = low_port()
+        daemon.conf.write_text(text.replace("port = 0", f"port = {ports[1]}"))
+        moving.send_signal(signal.SIGHUP)
+        wait_for(lambda: f"listening on 127.0.0.1:{ports[1]}" in moving.stderr.readline(), why="the second one")
+        moving.terminate()
 
 
 def test_locked_memory_is_raised_before_the_right_to_do_so_is_gone(daemon):
