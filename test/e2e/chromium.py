@@ -39,12 +39,12 @@ def missing():
 class Chromium:
     """The browser's process, with an empty profile of its own."""
 
-    def __init__(self):
+    def __init__(self, *arguments):
         self.folder = Path(tempfile.mkdtemp(prefix="stackprobe-chromium-", dir="/tmp"))
         self.log = self.folder / "log"
         with self.log.open("wb") as log:
             self.popen = subprocess.Popen(
-                ["chromium", *ARGUMENTS, f"--user-data-dir={self.folder}/profile", "about:blank"],
+                ["chromium", *ARGUMENTS, *arguments, f"--user-data-dir={self.folder}/profile", "about:blank"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={**os.environ, "HOME": str(self.folder)},
             )  # fmt: skip
