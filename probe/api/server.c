@@ -371,7 +371,7 @@ static void completed(void *arg, struct MHD_Connection *mhd, void **context,
 	if (!request)
 		return;
 	connection_set_waiting(&server->connections, request->connection, true);
-	engine_forget(server->services->engine, request);
+	services_forget(server->services, request);
 	stop_hangup_watch(request);
 	buf_done(&request->body);
 	buf_done(&request->answer.body);
@@ -475,7 +475,7 @@ void server_free(struct server *server)
 		struct http_request *request = server->suspended;
 
 		stop_hangup_watch(request);
-		engine_forget(server->services->engine, request);
+		services_forget(server->services, request);
 		if (!request->answer.stream)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		resume(request);

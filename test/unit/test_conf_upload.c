@@ -376,9 +376,8 @@ static void credentials_do_not_leave_the_host_by_plain_http(void **state)
 {
 	char file[] = "/some/file";
 	static const char *const servers[] = {
-		"pyro:4040",	  "http://pyro",	"http://10.0.0.1:4040",
-		"127.0.0.1:4040", "http://localhost:1", "http://[::1]:4040",
-		"https://pyro",
+		"pyro:4040",	      "http://pyro",	   "http://10.0.0.1:4040", "127.0.0.1:4040",
+		"http://localhost:1", "http://[::1]:4040", "https://pyro",
 	};
 	struct upload_options options = {.token_file = file};
 	char url[SERVER_URL_BYTES];

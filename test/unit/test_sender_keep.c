@@ -367,8 +367,7 @@ static void a_refusal_is_told_once(void **state)
 	assert_int_equal(count_words(text, ": 400: it refuses this;"), 1);
 	assert_int_equal(count_words(text, "\n"), 9);
 	assert_int_equal(count_words(text, "MB is"), 0);
-	assert_string_equal(stats_of(&scene).last_failure,
-			    "oncpu 12:30:00: 400: it refuses this");
+	assert_string_equal(stats_of(&scene).last_failure, "oncpu 12:30:00: 400: it refuses this");
 	assert_int_equal(stats_of(&scene).retries, 0);
 	assert_int_equal(scene.server->count, 29);
 	run_until(&scene, count_files(&scene, "") == 0);
@@ -387,8 +386,8 @@ static void a_servers_own_words_are_for_the_log_at_debug_alone(void **state)
 	catch_begin(&caught);
 	add(&scene, "a 400", 10);
 	add(&scene, "b 503 200", 10);
-	run_until(&scene, stats_of(&scene).lost[SENDER_REFUSED] == 1 &&
-				  stats_of(&scene).stored == 1);
+	run_until(&scene,
+		  stats_of(&scene).lost[SENDER_REFUSED] == 1 && stats_of(&scene).stored == 1);
 	catch_end(&caught, text, sizeof(text));
 	log_set_level(LOG_INFO);
 	assert_int_equal(count_words(text, "answers 400 to oncpu 12:30:00: internal page: db="), 1);

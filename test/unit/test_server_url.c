@@ -186,14 +186,28 @@ static void a_user_is_not_shown_and_all_else_is(void **state)
 static void only_an_address_of_this_host_is_a_loopback(void **state)
 {
 	static const char *const here[] = {
-		"127.0.0.1",	  "127.1:4040",	     "127.255.255.254", "http://LOCALHOST:4040/x",
-		"localhost:4040", "https://[::1]",   "[::ffff:127.0.0.1]:4040",
+		"127.0.0.1",
+		"127.1:4040",
+		"127.255.255.254",
+		"http://LOCALHOST:4040/x",
+		"localhost:4040",
+		"https://[::1]",
+		"[::ffff:127.0.0.1]:4040",
 		"0x7f.0.0.1",
 	};
 	static const char *const elsewhere[] = {
-		"128.0.0.1",	"127.0.0.1.example", "localhost.example", "127.example", "[::2]",
-		"[::ffff:8.8.8.8]", "0.0.0.0",	     "[::]",		  "pyroscope",	 "",
-		"no url",	"localhost@evil",
+		"128.0.0.1",
+		"127.0.0.1.example",
+		"localhost.example",
+		"127.example",
+		"[::2]",
+		"[::ffff:8.8.8.8]",
+		"0.0.0.0",
+		"[::]",
+		"pyroscope",
+		"",
+		"no url",
+		"localhost@evil",
 	};
 
 	(void)state;
