@@ -33,7 +33,7 @@ static void set_limits(void)
 int main(int argc, char **argv)
 {
 	inherited_keep(); /* before it is changed */
-	umask(0);	  /* every folder and file is made with its mode */
+	umask(077);	  /* what is to be read by others gets its mode by fchmod() */
 	set_limits();
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)

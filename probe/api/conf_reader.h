@@ -33,7 +33,7 @@ int conf_take_long(struct conf_reader *reader, const config_setting_t *setting, 
 		   int64_t min, int64_t max);
 
 /* The section `upload` (api/conf_upload.c). */
-#define CONF_UPLOAD_KEYS 13
+#define CONF_UPLOAD_KEYS 14
 extern const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS];
 
 /* The section `rest_api_server` (api/conf_rest.c). */

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "upload/auth.h"
+#include "upload/destination.h"
 #include "upload/server_url.h"
 
 #define SPOOL_MB_MAX (1 << 20)
@@ -168,6 +169,11 @@ static int take_key_file(struct conf_reader *reader, const config_setting_t *set
 	return take_file(reader, setting, &reader->conf->upload.key_file);
 }
 
+static int take_insecure_credentials(struct conf_reader *reader, const config_setting_t *setting)
+{
+	return conf_take_bool(reader, setting, &reader->conf->upload.insecure_credentials);
+}
+
 const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS] = {
 	{"upload.spool_dir", take_spool_dir},
 	{"upload.spool_mb", take_spool_mb},
@@ -182,6 +188,7 @@ const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS] = {
 	{"upload.ca_file", take_ca_file},
 	{"upload.cert_file", take_cert_file},
 	{"upload.key_file", take_key_file},
+	{"upload.insecure_credentials", take_insecure_credentials},
 };
 
 /* Where the other state is; without that there is none. */
@@ -211,8 +218,8 @@ int conf_settle_upload(struct conf *conf, char *why, size_t why_bytes)
 	size_t count = auth_exposed(&conf->upload, exposed);
 	for (size_t i = 0; i < count; i++)
 		log_warn("conf: everybody may read %s, which has a secret", exposed[i]);
-	if (!conf->upload.allow_count && (conf->upload.password_file || conf->upload.token_file))
-		log_warn("conf: upload.allow is empty: whoever may PUT can have the password or "
-			 "token of the section upload sent to any server");
+	const char *refused = upload_credentials_refused(&conf->upload);
+	if (refused)
+		log_warn("conf: upload is off: %s", refused);
 	return 0;
 }

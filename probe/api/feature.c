@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "api/flamegraph.h"
+#include "api/puts.h"
 #include "api/sched.h"
 #include "base/cleanup.h"
 
@@ -13,6 +14,12 @@ static const struct feature features[] = {
 	 flamegraph_saved, flamegraph_restore},
 	{"sched", sched_put, sched_get, sched_fetch, sched_need, sched_saved, sched_restore},
 };
+
+void services_forget(const struct services *services, const void *arg)
+{
+	puts_forget(services->puts, arg);
+	engine_forget(services->engine, arg);
+}
 
 size_t features_table(const struct feature **rows)
 {

@@ -33,6 +33,7 @@ enum refusal {
 struct services {
 	struct engine *engine;
 	struct session *flamegraph;
+	struct puts *puts;
 	struct ondemands *ondemands;
 	struct sched *sched;
 	struct bounds bounds;  /* of the conf file that is in force */
@@ -90,8 +91,9 @@ struct feature {
 	/*
 	 * PUT: `data` (changed) of `bytes`, with one byte more room. Fills the answer; where some
 	 * of the processes aren't sampled yet (and `ready` isn't NULL) the answer's status is 0 and
-	 * `later` has it, and ready(arg) is called when they are. Who waits no more takes `arg`
-	 * back by engine_forget().
+	 * `later` has it, and ready(arg) is called when they are. Where it isn't decided yet both
+	 * are 0, ready(arg) is called when it is, the body stays borrowed so far, and state_save()
+	 * is done by then. Who waits no more takes `arg` back by services_forget().
 	 */
 	void (*put)(const struct services *services, char *data, size_t bytes,
 		    struct answer *answer, void (*ready)(void *arg), void *arg);
@@ -112,6 +114,9 @@ struct feature {
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
 		       char *why, size_t why_bytes);
 };
+
+/* Nobody waits for ready(arg) any more; a PUT that isn't decided isn't taken. */
+void services_forget(const struct services *services, const void *arg);
 
 /* All rows; the count. */
 size_t features_table(const struct feature **rows);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api/kept.h"
+#include "api/puts.h"
 #include "api/status.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -53,37 +54,55 @@ static void refuse_probes(uint32_t probes, struct answer *answer)
 	}
 }
 
-void flamegraph_put(const struct services *services, char *data, size_t bytes,
-		    struct answer *answer, void (*ready)(void *arg), void *arg)
+void flamegraph_refuse(struct answer *answer, unsigned status, const char *message)
+{
+	log_info("PUT /flamegraph refused: %s", message);
+	answer_failed(answer, status, message);
+}
+
+bool flamegraph_read(const struct services *services, char *data, size_t bytes, struct spec *spec,
+		     struct request_folders *folders, struct answer *answer)
 {
 	const struct spec *before = session_spec(services->flamegraph);
-	char message[REQUEST_MESSAGE_MAX], why[256] = "";
-	_cleanup_(spec_done) struct spec spec = {0};
-	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, &spec,
-			      message);
+	char message[REQUEST_MESSAGE_MAX];
+	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, spec,
+			      folders, message);
 
 	if (r < 0) {
-		log_info("PUT /flamegraph refused: %s", message);
-		answer_failed(answer, r == -ENOMEM ? 503 : 400, message);
-		return;
+		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, message);
+		return false;
 	}
-	if (spec.probes && !(spec.probes & kinds_built())) {
-		refuse_probes(spec.probes, answer);
-		return;
+	if (spec->probes && !(spec->probes & kinds_built())) {
+		refuse_probes(spec->probes, answer);
+		return false;
 	}
-	r = session_apply(services->flamegraph, &spec, why, sizeof(why));
+	return true;
+}
+
+void flamegraph_apply(const struct services *services, const struct spec *spec,
+		      struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	char why[256] = "";
+	int r = session_apply(services->flamegraph, spec, why, sizeof(why));
+
 	if (r < 0) {
 		log_error("PUT /flamegraph can't be done: %s", why);
 		answer_failed(answer, 503, why);
 		return;
 	}
 	log_info("PUT /flamegraph: new config takes effect, state %s",
-		 spec.running ? "running" : "stopped");
+		 spec->running ? "running" : "stopped");
 	answer_taken(answer);
 	if (ready && engine_when_armed(services->engine, ready, arg)) {
 		answer->later = answer->status;
 		answer->status = 0;
 	}
+}
+
+void flamegraph_put(const struct services *services, char *data, size_t bytes,
+		    struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	puts_take(services->puts, services, data, bytes, answer, ready, arg);
 }
 
 void flamegraph_get(const struct services *services, struct answer *answer)

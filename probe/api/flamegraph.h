@@ -9,6 +9,16 @@ extern const struct rules flamegraph_rules;
 
 void flamegraph_put(const struct services *services, char *data, size_t bytes,
 		    struct answer *answer, void (*ready)(void *arg), void *arg);
+
+/* The steps of a PUT (api/puts.h). The first reads the body on top of what it was told before, into
+ * `spec`, whose folders are still to be looked at; false: it is answered. The second makes it true;
+ * ready() as in struct feature. */
+bool flamegraph_read(const struct services *services, char *data, size_t bytes, struct spec *spec,
+		     struct request_folders *folders, struct answer *answer);
+void flamegraph_apply(const struct services *services, const struct spec *spec,
+		      struct answer *answer, void (*ready)(void *arg), void *arg);
+void flamegraph_refuse(struct answer *answer, unsigned status, const char *message);
+
 void flamegraph_get(const struct services *services, struct answer *answer);
 void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg);

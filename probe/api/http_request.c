@@ -412,7 +412,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **contex
 	if (!request)
 		return;
 	connection_set_waiting(&server->connections, request->connection, true);
-	engine_forget(server->services->engine, request);
+	services_forget(server->services, request);
 	stop_hangup_watch(request);
 	if (request->costly)
 		client_end_costly(&server->clients, request->connection->of.client);
@@ -430,7 +430,7 @@ void http_requests_end(struct server *server)
 		struct http_request *request = server->suspended;
 
 		stop_hangup_watch(request);
-		engine_forget(server->services->engine, request);
+		services_forget(server->services, request);
 		if (!request->answer.stream)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		resume(request);

@@ -47,14 +47,15 @@ int kept_read(const struct rules *rules, const cJSON *kept, bool same_boot,
 {
 	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
-	/* A server that isn't allowed any more leaves the uploads off, not all of it. */
+	/* A server that isn't allowed any more leaves the uploads off, not all of it; and folders
+	 * that can't be used any more lose their files, counted. */
 	const struct bounds kept_bounds = {.roots = bounds->roots};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
 	snprintf(why, why_bytes, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, message);
+	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, message);
 	cJSON_free(text);
 	if (r < 0) {
 		snprintf(why, why_bytes, "%s", message);

@@ -139,7 +139,8 @@ static void free_json(cJSON **json)
 }
 
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
-		  const struct bounds *bounds, struct spec *spec, char message[REQUEST_MESSAGE_MAX])
+		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
+		  char message[REQUEST_MESSAGE_MAX])
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
 	struct request request = {
@@ -161,6 +162,8 @@ int request_parse(char *data, size_t bytes, const struct rules *rules, const str
 	int r = take_all(&request, root);
 	if (r < 0)
 		return r;
+	if (folders)
+		*folders = request.folders;
 	*spec = fresh;
 	fresh.snoopers = NULL;
 	return 0;

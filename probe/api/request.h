@@ -33,11 +33,19 @@ struct rules {
 	const char *(*refuse)(const struct params *params);
 };
 
+/* The rows of a body's folders for output: whether these can be used is api/folder_check.h's. */
+#define REQUEST_FOLDERS_MAX 4
+struct request_folders {
+	const struct param *params[REQUEST_FOLDERS_MAX];
+	size_t count;
+};
+
 /*
  * Reads a body (`json=<JSON>` raw or URL-encoded, or plain JSON) of a feature on top of `before`
  * (NULL: the defaults) into `spec`. `data` is changed. On -EINVAL `message` has one sentence for
- * people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise.
+ * people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise. No file system is asked:
+ * `folders` (NULL: not wanted) gets what is still to be looked at.
  */
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
-		  const struct bounds *bounds, struct spec *spec,
+		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
 		  char message[REQUEST_MESSAGE_MAX]);

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "upload/destination.h"
 #include "upload/server_url.h"
 
@@ -72,8 +70,8 @@ static int take_text(struct request *request, const struct param *param, const c
 						      "params.%s contains unsafe characters",
 						      param->name);
 		}
-		if (request->folders_count < ARRAY_SIZE(request->folders))
-			request->folders[request->folders_count++] = param;
+		if (request->folders.count < REQUEST_FOLDERS_MAX)
+			request->folders.params[request->folders.count++] = param;
 	}
 	if (param->type == PARAM_SERVER && request->bounds->upload &&
 	    upload_is_forbidden(request->bounds->upload, text))
@@ -132,30 +130,23 @@ int request_take_params(struct request *request, const cJSON *values)
 
 static int check_folder(const struct request *request, const struct param *param, const char *path)
 {
-	char roots[256] = "";
+	const struct store_roots *bounds = &request->bounds->roots;
+	char root[STORE_PATH_MAX], roots[256] = "";
+	const char *below;
 	size_t len = 0;
-	int fd = store_open_folder(&request->bounds->roots, path);
 
-	if (fd >= 0) {
-		close(fd);
+	switch (store_split_path(bounds, path, root, &below)) {
+	case 0:
 		return 0;
-	}
-	switch (fd) {
-	case -EINVAL:
-		return request_refuse(request, "params.%s must be an absolute path without \"..\"",
-				      param->name);
 	case -EPERM:
-		for (size_t i = 0; i < request->bounds->roots.count && len < sizeof(roots); i++)
+		for (size_t i = 0; i < bounds->count && len < sizeof(roots); i++)
 			len += (size_t)snprintf(roots + len, sizeof(roots) - len, " %s",
-						request->bounds->roots.paths[i]);
+						bounds->paths[i]);
 		return request_refuse(request, "params.%s must be below one of output_roots:%s",
 				      param->name, roots);
-	case -ELOOP:
-		return request_refuse(request, "params.%s leads through a symbolic link",
-				      param->name);
 	default:
-		return request_refuse(request, "params.%s can't be used: %s", param->name,
-				      strerror(-fd));
+		return request_refuse(request, "params.%s must be an absolute path without \"..\"",
+				      param->name);
 	}
 }
 
@@ -163,8 +154,10 @@ int request_check_folders(const struct request *request)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < request->folders_count; i++)
-		r = check_folder(request, request->folders[i],
-				 param_text(request->folders[i], &request->spec->params));
+	for (size_t i = 0; r == 0 && i < request->folders.count; i++) {
+		const struct param *param = request->folders.params[i];
+
+		r = check_folder(request, param, param_text(param, &request->spec->params));
+	}
 	return r;
 }

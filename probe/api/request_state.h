@@ -12,8 +12,7 @@ struct request {
 	const struct bounds *bounds;
 	char *message;
 	struct spec *spec;
-	const struct param *folders[4]; /* of this body: made when all else holds */
-	size_t folders_count;
+	struct request_folders folders; /* of this body */
 };
 
 /* The message, for people; -EINVAL. */
@@ -34,7 +33,7 @@ int request_take_snoopers(struct request *request, const cJSON *snoopers);
 int request_take_containers(struct request *request, const cJSON *snoopers);
 int request_take_params(struct request *request, const cJSON *values);
 
-/* Makes the folders that the params name, as far as they are below the roots. 0, -EINVAL */
+/* Whether the folders that the params name are below the roots, by their paths alone. 0, -EINVAL */
 int request_check_folders(const struct request *request);
 
 /* The JSON in a body, or NULL. Raw JSON may hold '%' and '+' in patterns: it is raw if it begins as

@@ -37,7 +37,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 	char message[REQUEST_MESSAGE_MAX], why[256] = "";
 	_cleanup_(spec_done) struct spec spec = {0};
 	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
-			      &services->bounds, &spec, message);
+			      &services->bounds, &spec, NULL, message);
 
 	if (r < 0) {
 		log_info("PUT /sched refused: %s", message);

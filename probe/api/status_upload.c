@@ -51,7 +51,7 @@ void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns
 	cJSON *lost = cJSON_AddObjectToObject(upload, "lost");
 	for (int i = 0; i < SENDER_LOSSES; i++)
 		cJSON_AddNumberToObject(lost, losses[i], (double)sent->lost[i]);
-	/* It has words of a server's. */
+	/* TLS's words may have some of a certificate's. */
 	status_add_text(upload, "last_failure", sent->last_failure,
 			strnlen(sent->last_failure, sizeof(sent->last_failure)));
 }

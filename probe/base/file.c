@@ -65,63 +65,122 @@ int file_read(int dir_fd, const char *path, struct buf *out)
 	return fd < 0 ? -errno : file_read_fd(fd, out);
 }
 
-static int open_step(int dir_fd, const char *name, bool make)
+/* Whose folder with the setgid bit may be below a root: the root's, where it has that bit itself.
+ */
+struct trusted {
+	bool has_gid;
+	gid_t gid;
+};
+
+static int trust(int root_fd, struct trusted *trusted)
+{
+	struct stat stat;
+
+	if (fstat(root_fd, &stat) < 0)
+		return -errno;
+	*trusted = (struct trusted){stat.st_mode & S_ISGID, stat.st_gid};
+	return 0;
+}
+
+/* Whether nobody but us, root and the folder's group (which may read) has a say in a folder. */
+static int check_own(int fd, const struct trusted *trusted)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	if ((stat.st_uid != geteuid() && stat.st_uid != 0) || stat.st_mode & (S_IWGRP | S_IWOTH))
+		return -EACCES;
+	if (stat.st_mode & S_ISGID && !(trusted->has_gid && trusted->gid == stat.st_gid))
+		return -EACCES;
+	return 0;
+}
+
+/* Whatever the umask. What the folder has from the root, the setgid bit, it keeps. */
+static int set_mode(int fd)
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0 || fchmod(fd, FOLDER_MODE | (stat.st_mode & S_ISGID)) < 0)
+		return -errno;
+	return 0;
+}
+
+/* `made`: whether the folder is new. */
+static int open_step(int dir_fd, const char *name, bool make, bool *made)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	if (make && mkdirat(dir_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
+	*made = make && mkdirat(dir_fd, name, FOLDER_MODE) == 0;
+	if (make && !*made && errno != EEXIST)
 		return -errno;
-	long fd = syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
-	return fd < 0 ? -errno : (int)fd;
+	_cleanup_close_ int fd = (int)syscall(SYS_openat2, dir_fd, name, &how, sizeof(how));
+	if (fd < 0)
+		return -errno;
+	int r = *made ? set_mode(fd) : 0;
+	return r < 0 ? r : TAKE_FD(fd);
 }
 
-static int walk(int root_fd, const char *path, bool make)
+static int walk(int root_fd, const char *path, bool make, struct dir_steps *steps)
 {
 	_cleanup_close_ int at = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
+	const char *begin = path;
+	struct trusted trusted = {0};
 
+	*steps = (struct dir_steps){.found = strlen(path)};
 	if (at < 0)
 		return -errno;
-	while (*path) {
+	int r = trust(root_fd, &trusted);
+	while (r == 0 && *path) {
 		char name[NAME_MAX + 1];
 		size_t len = strcspn(path, "/");
+		bool made = false;
 
+		steps->tried = (size_t)(path - begin) + len;
 		if (len >= sizeof(name))
 			return -ENAMETOOLONG;
 		if (len && !(len == 1 && path[0] == '.')) {
 			memcpy(name, path, len);
 			name[len] = '\0';
-			int next = open_step(at, name, make);
+			int next = open_step(at, name, make, &made);
+			if (made && steps->found > (size_t)(path - begin))
+				steps->found = (size_t)(path - begin);
 			if (next < 0)
 				return next;
 			close(at);
 			at = next;
+			r = check_own(at, &trusted);
 		}
 		path += len;
 		path += *path == '/';
 	}
-	return TAKE_FD(at);
+	return r < 0 ? r : TAKE_FD(at);
 }
 
 int dir_open_in(int root_fd, const char *path)
 {
-	return walk(root_fd, path, true);
+	struct dir_steps steps;
+
+	return walk(root_fd, path, true, &steps);
 }
 
-int dir_open_below(const char *root, const char *path)
+int dir_open_below(const char *root, const char *path, struct dir_steps *steps)
 {
 	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : walk(fd, path, true);
+	*steps = (struct dir_steps){.found = strlen(path)};
+	return fd < 0 ? -errno : walk(fd, path, true, steps);
 }
 
-int dir_find_below(const char *root, const char *path)
+int dir_find_below(const char *root, const char *path, struct dir_steps *steps)
 {
 	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : walk(fd, path, false);
+	*steps = (struct dir_steps){.found = strlen(path)};
+	return fd < 0 ? -errno : walk(fd, path, false, steps);
 }
 
 int file_write_all(int fd, const char *data, size_t bytes)

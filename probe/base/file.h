@@ -18,16 +18,25 @@ int file_read_up_to(int fd, char *to, size_t bytes, size_t *len);
 /* Writes all of it, also where one write() takes a part only. Negative errno. */
 int file_write_all(int fd, const char *data, size_t bytes);
 
+/* How far a path was gone. */
+struct dir_steps {
+	size_t found; /* bytes of the path before the first folder that was made; its length: none
+		       */
+	size_t tried; /* bytes of the path up to the end of the folder that was opened last */
+};
+
 /*
- * Opens the folder `path`, below `root`, making what is missing (mode 0750). No symbolic link is
- * followed below the root, nor `..`. Returns the folder's fd, -ELOOP for a link,
- * -ENOTDIR, or another negative errno.
+ * Opens the folder `path`, below `root`, making what is missing (mode 0750, whatever the umask). No
+ * symbolic link is followed below the root, nor `..`. Each folder on the way, but the root, has to
+ * be ours (or root's) and not writable by its group or others, and without a setgid bit other than
+ * the root's own: else -EACCES. Returns the folder's fd, -ELOOP for a link, -ENOTDIR, or another
+ * negative errno.
  */
-int dir_open_below(const char *root, const char *path);
+int dir_open_below(const char *root, const char *path, struct dir_steps *steps);
 int dir_open_in(int root_fd, const char *path);
 
 /* The same, but nothing is made: -ENOENT where something is missing. */
-int dir_find_below(const char *root, const char *path);
+int dir_find_below(const char *root, const char *path, struct dir_steps *steps);
 
 /*
  * Writes a file that appears whole or not at all (mode 0640) and never replaces another: when

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/param.h"
+#include "api/puts.h"
 #include "api/server.h"
 #include "api/state.h"
 #include "base/cleanup.h"
@@ -87,6 +88,7 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 	log_set_level(fresh->log_level);
 	set_bounds(services, fresh);
 	services->state_dir = fresh->state_dir;
+	session_set_state(services->flamegraph, fresh->state_dir);
 	session_set_roots(services->flamegraph, &services->bounds.roots);
 	session_set_retention(services->flamegraph, &fresh->retention);
 	if (session_set_upload(services->flamegraph, &fresh->upload, why, sizeof(why)) < 0)
@@ -192,11 +194,13 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 		{core->bulk, core->foreign, services->bounds.roots, core->host},
 		daemon->conf.retention,
 		&daemon->conf.upload,
+		daemon->conf.state_dir,
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
 	r = session_new(&services->flamegraph, &session, why, why_bytes);
 	if (r < 0)
 		return r;
+	r = puts_new(&services->puts, core->loop);
 	why[0] = '\0';
 	if (r == 0)
 		r = ondemands_new(&services->ondemands, &ondemand);
@@ -207,6 +211,7 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 
 static void tear_down(struct daemon *daemon)
 {
+	puts_stop(daemon->services.puts);
 	core_quiet(&daemon->core);
 	/* Who waits for a profile is answered before the server goes. */
 	ondemands_free(daemon->services.ondemands);
@@ -216,6 +221,7 @@ static void tear_down(struct daemon *daemon)
 		session_cancel_fetches(daemon->services.flamegraph);
 	server_free(daemon->server);
 	fresh_done(daemon->fresh);
+	puts_free(daemon->services.puts);
 	session_free(daemon->services.flamegraph);
 	sched_free(daemon->services.sched);
 	if (daemon->signals.fd > 0)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,16 @@
 #include "command/privileges.h"
 #include "command/recording.h"
 #include "profile/kind.h"
+
+static const char *explain(int error)
+{
+	if (error == -ELOOP)
+		return "it is a link to something that is no file, in a folder where others may "
+		       "have put it";
+	if (error == -EEXIST)
+		return "there is something that is no file, which -o doesn't name";
+	return strerror(-error);
+}
 
 static int open_files(struct recording *recording)
 {
@@ -24,10 +35,12 @@ static int open_files(struct recording *recording)
 			continue;
 		int r = record_options_path(options, i, path, sizeof(path));
 		if (r == 0)
-			r = record_file_open(file, path);
+			r = record_file_open(file, path,
+					     options->path_given &&
+						     strcmp(path, options->path) == 0);
 		if (r < 0) {
 			fprintf(stderr, "stackprobe: %s can't be written: %s\n", options->path,
-				strerror(-r));
+				explain(r));
 			return EXIT_FAILED;
 		}
 	}

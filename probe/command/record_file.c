@@ -56,30 +56,65 @@ static int open_folder(struct record_file *file)
 
 	snprintf(dir, sizeof(dir), "%.*s", (int)len, len ? file->path : "");
 	file->dir_fd = open(len ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return file->dir_fd < 0 ? -errno : try_folder(file->dir_fd);
+	int r = file->dir_fd < 0 ? -errno : try_folder(file->dir_fd);
+	if (r < 0)
+		record_file_close(file);
+	return r;
 }
 
-int record_file_open(struct record_file *file, const char *path)
+/* Whether nobody but root and us makes entries in the path's folder. */
+static bool is_ours_alone(const char *path)
 {
-	struct stat there;
-	int r = 0;
+	size_t len = (size_t)(base_name(path) - path);
+	char dir[sizeof(((struct record_file *)NULL)->path)];
+	struct stat stat_of;
+
+	snprintf(dir, sizeof(dir), "%.*s", (int)len, len ? path : "");
+	return stat(len ? dir : ".", &stat_of) == 0 && !(stat_of.st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (stat_of.st_uid == geteuid() || stat_of.st_uid == 0);
+}
+
+/* What isn't a regular file: its fd. -EISDIR for a folder. */
+static int open_in_place(const char *path, const struct stat *entry, bool named)
+{
+	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+
+	if (!named)
+		return -EEXIST;
+	if (!S_ISLNK(entry->st_mode))
+		flags |= O_NOFOLLOW;
+	else if (!is_ours_alone(path))
+		return -ELOOP;
+	int fd = open(path, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_standard(void)
+{
+	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int record_file_open(struct record_file *file, const char *path, bool named)
+{
+	struct stat there, entry;
+	int r;
 
 	*file = (struct record_file){.dir_fd = -1, .fd = -1};
 	if (strlen(path) >= sizeof(file->path) || strlen(base_name(path)) > NAME_MAX)
 		return -ENAMETOOLONG;
 	snprintf(file->path, sizeof(file->path), "%s", path);
-	bool exists = strcmp(path, "-") != 0 && stat(path, &there) == 0;
 	if (strcmp(path, "-") == 0)
-		file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	else if (exists && !S_ISREG(there.st_mode)) /* a folder is -EISDIR */
-		file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		r = open_standard();
+	else if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && lstat(path, &entry) == 0)
+		r = open_in_place(path, &entry, named);
 	else
-		r = open_folder(file);
-	if (r == 0 && file->fd < 0 && file->dir_fd < 0)
-		r = -errno;
+		return open_folder(file);
 	if (r < 0)
-		record_file_close(file);
-	return r;
+		return r;
+	file->fd = r;
+	return 0;
 }
 
 void record_file_close(struct record_file *file)

@@ -185,6 +185,7 @@ static int take_option(struct record_options *options, int c)
 		return take_frequency(options, optarg);
 	case 'o':
 		options->path = optarg;
+		options->path_given = true;
 		return GO_ON;
 	case 'q':
 		options->quiet = true;

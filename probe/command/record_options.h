@@ -22,6 +22,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0: until it is ended */
 	uint64_t period_ns;
 	const char *path; /* "-": standard output */
+	bool path_given;  /* by -o */
 	const struct output *output;
 	struct detail detail;
 	bool quiet;

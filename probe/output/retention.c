@@ -42,17 +42,25 @@ struct level {
 struct place {
 	char *path;
 	const char *extension;
-	int root_fd; /* negative: not there */
+	bool earlier; /* of an earlier setting */
+	size_t found; /* see struct retention_folder */
+	bool known;   /* dev and ino are those it had */
+	bool same;    /* another place is the same folder */
+	bool gone;    /* nothing of ours is left in it */
+	dev_t dev;
+	ino_t ino;
 };
 
 struct retention {
 	struct retention_setup setup;
-	struct place places[2];
-	size_t place, probe; /* that are read; both may lie in the same folder */
+	struct place *places;
+	size_t places_count;
+	size_t place, probe; /* that are read; several may lie in the same folder */
+	int root_fd;	     /* of the place; negative: not there, or not opened yet */
+	bool opened;
 	struct level levels[3];
 	size_t depth;
 	enum pass pass;
-	bool opened;
 
 	int64_t today;
 	int64_t threshold; /* moment before which files go */
@@ -65,19 +73,51 @@ struct retention {
 	struct retention_result result;
 };
 
+static int add_place(struct retention *retention, const char *path, bool folded)
+{
+	struct place *place = &retention->places[retention->places_count];
+
+	place->path = strdup(path);
+	place->extension = folded ? ".folded" : ".svg";
+	place->found = strlen(path);
+	retention->places_count += place->path != NULL;
+	return place->path ? 0 : -ENOMEM;
+}
+
+static int add_places(struct retention *retention, const struct retention_setup *setup)
+{
+	retention->places = calloc(2 + setup->earlier_count, sizeof(*retention->places));
+	int r = retention->places ? add_place(retention, setup->svg_dir, false) : -ENOMEM;
+
+	if (r == 0)
+		r = add_place(retention, setup->flame_dir, true);
+	for (size_t i = 0; r == 0 && i < setup->earlier_count; i++) {
+		const struct retention_folder *folder = &setup->earlier[i];
+
+		r = add_place(retention, folder->path, folder->folded);
+		if (r == 0) {
+			retention->places[i + 2].earlier = true;
+			retention->places[i + 2].found = folder->found;
+		}
+	}
+	return r;
+}
+
 int retention_new(struct retention **ret, const struct retention_setup *setup)
 {
 	struct retention *retention = calloc(1, sizeof(*retention));
 
 	if (!retention)
 		return -ENOMEM;
+	retention->root_fd = -1;
 	retention->setup = *setup;
-	retention->places[0] = (struct place){strdup(setup->svg_dir), ".svg", -1};
-	retention->places[1] = (struct place){strdup(setup->flame_dir), ".folded", -1};
+	retention->setup.roots = (struct store_roots){0};
+	int r = store_roots_copy(&retention->setup.roots, &setup->roots);
+	if (r == 0)
+		r = add_places(retention, setup);
 	if (setup->limits.bytes)
 		retention->seconds = calloc(DAY_S, sizeof(*retention->seconds));
-	if (!retention->places[0].path || !retention->places[1].path ||
-	    (setup->limits.bytes && !retention->seconds)) {
+	if (r < 0 || (setup->limits.bytes && !retention->seconds)) {
 		retention_free(retention);
 		return -ENOMEM;
 	}
@@ -102,11 +142,12 @@ void retention_free(struct retention *retention)
 		return;
 	while (retention->depth > 0)
 		close_level(&retention->levels[--retention->depth]);
-	for (size_t i = 0; i < ARRAY_SIZE(retention->places); i++) {
-		if (retention->places[i].root_fd >= 0)
-			close(retention->places[i].root_fd);
+	if (retention->root_fd >= 0)
+		close(retention->root_fd);
+	for (size_t i = 0; i < retention->places_count; i++)
 		free(retention->places[i].path);
-	}
+	free(retention->places);
+	store_roots_done(&retention->setup.roots);
 	free(retention->seconds);
 	free(retention);
 }
@@ -121,22 +162,60 @@ const struct retention_result *retention_result(const struct retention *retentio
 static void note(struct retention *retention, int error)
 {
 	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
-	    (retention->depth && retention->pass != PASS_REMOVE))
+	    retention->pass != PASS_REMOVE)
 		return;
 	retention->result.failed++;
 	retention->result.error = error;
 }
 
-static void open_places(struct retention *retention)
+size_t retention_at(const struct retention *retention)
 {
-	retention->opened = true;
-	for (size_t i = 0; i < ARRAY_SIZE(retention->places); i++) {
-		struct place *place = &retention->places[i];
+	return __atomic_load_n(&retention->place, __ATOMIC_RELAXED);
+}
 
-		place->root_fd = store_find_folder(&retention->setup.roots, place->path);
-		if (place->root_fd < 0)
-			note(retention, place->root_fd);
+bool retention_is_gone(const struct retention *retention, size_t earlier)
+{
+	return retention->places[2 + earlier].gone;
+}
+
+/* Two paths may lead to one folder, whose files count once. */
+static bool is_same(const struct retention *retention, const struct place *place)
+{
+	for (const struct place *other = retention->places; other < place; other++) {
+		if (other->known && other->dev == place->dev && other->ino == place->ino &&
+		    strcmp(other->extension, place->extension) == 0)
+			return true;
 	}
+	return false;
+}
+
+static void open_place(struct retention *retention)
+{
+	struct place *place = &retention->places[retention->place];
+	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
+	struct stat stat;
+
+	retention->opened = true;
+	if (fd >= 0 && fstat(fd, &stat) < 0) {
+		note(retention, -errno);
+		return;
+	}
+	if (fd < 0) {
+		place->gone = fd == -ENOENT;
+		/* Whoever changed the roots took the folder from us. */
+		if (!place->earlier || fd != -EPERM)
+			note(retention, fd);
+		return;
+	}
+	place->known = true;
+	place->dev = stat.st_dev;
+	place->ino = stat.st_ino;
+	place->same = is_same(retention, place);
+	if (place->same)
+		return;
+	if (retention->pass == PASS_REMOVE)
+		scratch_clean(fd);
+	retention->root_fd = TAKE_FD(fd);
 }
 
 /* ---- reading folders ---- */
@@ -328,7 +407,7 @@ static void mend_latest(struct retention *retention, const struct level *level)
 	    fstatat(fd, LATEST, &stat, AT_SYMLINK_NOFOLLOW) < 0 || stat.st_uid != geteuid())
 		return;
 	int r = newest_below(level, target, sizeof(target))
-			? file_link_new(fd, retention->places[0].root_fd, target, LATEST)
+			? file_link_new(fd, retention->root_fd, target, LATEST)
 			: unlinkat(fd, LATEST, 0);
 	if (r < 0)
 		note(retention, r == -1 ? -errno : r);
@@ -339,7 +418,8 @@ static void leave(struct retention *retention)
 {
 	struct level *level = &retention->levels[retention->depth - 1];
 
-	if (retention->pass == PASS_REMOVE && level->holds_dates && retention->place == 0)
+	if (retention->pass == PASS_REMOVE && level->holds_dates &&
+	    strcmp(extension(retention), ".svg") == 0)
 		mend_latest(retention, level);
 	close_level(level);
 	retention->depth--;
@@ -408,9 +488,18 @@ static enum pass weigh_seconds(struct retention *retention)
 	return PASS_REMOVE;
 }
 
+static void go_to_place(struct retention *retention, size_t place)
+{
+	if (retention->root_fd >= 0)
+		close(TAKE_FD(retention->root_fd));
+	retention->opened = false;
+	retention->probe = 0;
+	__atomic_store_n(&retention->place, place, __ATOMIC_RELAXED);
+}
+
 static void end_pass(struct retention *retention)
 {
-	retention->place = 0;
+	go_to_place(retention, 0);
 	switch (retention->pass) {
 	case PASS_DAYS:
 		retention->pass = weigh_days(retention);
@@ -423,27 +512,51 @@ static void end_pass(struct retention *retention)
 	}
 }
 
+/* An earlier folder was read: what we made of it goes, as far as it is empty. */
+static void leave_earlier(struct retention *retention)
+{
+	struct place *place = &retention->places[retention->place];
+	struct stat stat;
+
+	place->gone = true;
+	for (size_t i = 0; i < retention->setup.probes_count; i++) {
+		const char *name = retention->setup.probes[i];
+
+		if (fstatat(retention->root_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(stat.st_mode) || stat.st_uid != geteuid())
+			continue;
+		if (unlinkat(retention->root_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			place->gone = false;
+	}
+	if (place->gone)
+		store_remove_made(&retention->setup.roots, place->path, place->found);
+}
+
 /* The next probe's folder, of the next place, of the next pass. */
 static void next_folder(struct retention *retention)
 {
 	static const struct level top = {.holds_processes = true, .holds_dates = true};
-	const struct place *place = &retention->places[retention->place];
 
-	if (place->root_fd >= 0 && retention->probe < retention->setup.probes_count) {
-		enter(retention, place->root_fd, retention->setup.probes[retention->probe++], &top);
+	if (!retention->opened)
+		open_place(retention);
+	if (retention->root_fd >= 0 && retention->probe < retention->setup.probes_count) {
+		enter(retention, retention->root_fd, retention->setup.probes[retention->probe++],
+		      &top);
 		return;
 	}
-	retention->probe = 0;
-	if (++retention->place == ARRAY_SIZE(retention->places))
+	if (retention->root_fd >= 0 && retention->pass == PASS_REMOVE &&
+	    retention->places[retention->place].earlier)
+		leave_earlier(retention);
+	if (retention->place + 1 == retention->places_count)
 		end_pass(retention);
+	else
+		go_to_place(retention, retention->place + 1);
 }
 
 bool retention_step(struct retention *retention, uint64_t limit_ns)
 {
 	uint64_t begun_ns = loop_now_ns();
 
-	if (!retention->opened)
-		open_places(retention);
 	for (unsigned i = 1; retention->pass != PASS_END; i++) {
 		if (retention->depth == 0)
 			next_folder(retention);

@@ -4,10 +4,14 @@
  * many bytes, below svg_dir and flame_dir together. An SVG and its folded text carry the same time
  * and go together.
  *
+ * Folders that files were written to under earlier settings are cleaned along with these two, days
+ * and bytes are those of all together. What stackprobe made of an earlier one goes when nothing is
+ * left in it.
+ *
  * Only what output/store.h wrote: the exact place and form of name, a regular file with one link,
  * owned by us, in folders owned by us, reached without a symbolic link. Nothing else is touched or
- * counted. Folders of that form that are empty go too; a `latest.svg` that leads nowhere is led to
- * the newest file that is left, or goes.
+ * counted, but what killed daemons left unfinished goes. Folders of that form that are empty go
+ * too; a `latest.svg` that leads nowhere is led to the newest file that is left, or goes.
  *
  * The age is that of the name, not the file's own time stamps: copying and touching change those.
  * A name that lies more than a day in the future was given by a wrong clock: it has no age, and
@@ -28,10 +32,19 @@ struct retention_limits {
 	int64_t interval; /* s between two runs, at least */
 };
 
+/* A folder of an earlier setting. */
+struct retention_folder {
+	const char *path;
+	bool folded;  /* it has text; else pictures */
+	size_t found; /* bytes of the path that stackprobe didn't make; all: it made nothing */
+};
+
 struct retention_setup {
-	struct store_roots roots;	 /* borrowed */
-	const char *svg_dir, *flame_dir; /* copied */
-	const char *const *probes;	 /* names of the folders below them; borrowed */
+	struct store_roots roots;		/* copied */
+	const char *svg_dir, *flame_dir;	/* copied */
+	const struct retention_folder *earlier; /* copied; below none of the roots: left alone */
+	size_t earlier_count;
+	const char *const *probes; /* names of the folders below them; static */
 	size_t probes_count;
 	struct retention_limits limits;
 	time_t now;
@@ -49,6 +62,13 @@ struct retention;
 /* -ENOMEM */
 int retention_new(struct retention **ret, const struct retention_setup *setup);
 void retention_free(struct retention *retention);
+
+/* Which folder it is busy with: 0 svg_dir, 1 flame_dir, 2 and on the earlier ones. From any thread,
+ * also while a step hangs. */
+size_t retention_at(const struct retention *retention);
+
+/* At the end: whether nothing of ours is left in an earlier folder. */
+bool retention_is_gone(const struct retention *retention, size_t earlier);
 
 /* Works for about `limit_ns`. True: there is more to do. Blocks as the file system does. */
 bool retention_step(struct retention *retention, uint64_t limit_ns);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/folder_list.h"
 #include "profile/spec.h"
 #include "profile/view.h"
 
@@ -18,6 +19,14 @@
 struct cleaner {
 	struct cleaner_setup setup;
 	char svg_dir[SPEC_PATH_MAX], flame_dir[SPEC_PATH_MAX]; /* "": not told yet */
+	struct folder_list list;
+	/* Of a run: the rows that are its earlier folders, and how often each had been used. */
+	struct {
+		char *path;
+		bool folded;
+		uint64_t used;
+	} earlier[FOLDER_LIST_MAX];
+	size_t earlier_count;
 	struct loop_timer timer;
 	bool running;
 	bool again; /* at once: folders or limits are others */
@@ -28,6 +37,48 @@ struct cleaner {
 	struct retention_result seen; /* of this run, that stats have */
 	struct cleaner_stats stats;
 };
+
+static void save(const struct cleaner *cleaner)
+{
+	int r = folder_list_write(&cleaner->list);
+
+	if (r < 0)
+		log_warn("the list of folders with profiles can't be saved in %s: %s; after the "
+			 "next "
+			 "start old files stay in those that aren't used any more",
+			 cleaner->list.state_dir, strerror(-r));
+}
+
+static struct folder_row *find_earlier(struct cleaner *cleaner, size_t i, size_t *row)
+{
+	for (*row = 0; *row < cleaner->list.count; ++*row) {
+		struct folder_row *found = &cleaner->list.rows[*row];
+
+		if (found->folded == cleaner->earlier[i].folded &&
+		    strcmp(found->path, cleaner->earlier[i].path) == 0)
+			return found;
+	}
+	return NULL;
+}
+
+/* Those in which nothing is left need not be known, unless they came into use meanwhile. */
+static void forget_gone(struct cleaner *cleaner, const struct retention *retention)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < cleaner->earlier_count; i++) {
+		size_t at;
+		const struct folder_row *row = find_earlier(cleaner, i, &at);
+
+		if (!row || row->used != cleaner->earlier[i].used ||
+		    !retention_is_gone(retention, i))
+			continue;
+		folder_list_remove(&cleaner->list, at);
+		changed = true;
+	}
+	if (changed)
+		save(cleaner);
+}
 
 /* One slice of a run. Owns all it uses, for it may be given up. */
 struct slice {
@@ -76,6 +127,9 @@ static void end_run(struct cleaner *cleaner)
 
 	if ((now_ns - cleaner->begun_ns) * SHARE > pause_ns)
 		pause_ns = (now_ns - cleaner->begun_ns) * SHARE;
+	for (size_t i = 0; i < cleaner->earlier_count; i++)
+		free(cleaner->earlier[i].path);
+	cleaner->earlier_count = 0;
 	cleaner->running = false;
 	cleaner->not_before_ns = now_ns + pause_ns;
 	loop_timer_set(cleaner->setup.loop, &cleaner->timer,
@@ -110,10 +164,28 @@ static void take_result(struct cleaner *cleaner, const struct retention_result *
 			 (unsigned long long)result->removed,
 			 (unsigned long long)result->removed_bytes);
 	if (result->failed)
-		log_warn("retention: %llu files or folders below %s or %s can't be read or "
-			 "removed: %s",
+		log_warn("retention: %llu files or folders below %s, %s or earlier ones can't be "
+			 "read or removed: %s",
 			 (unsigned long long)result->failed, cleaner->svg_dir, cleaner->flame_dir,
-			 strerror(-result->error));
+			 store_error_text(result->error));
+}
+
+/* The others are cleaned without an earlier folder that hangs. */
+static void given_up(struct cleaner *cleaner, size_t at)
+{
+	const char *path = at == 0 ? cleaner->svg_dir : cleaner->flame_dir;
+	size_t row;
+
+	if (at >= 2) {
+		struct folder_row *earlier = find_earlier(cleaner, at - 2, &row);
+
+		path = cleaner->earlier[at - 2].path;
+		if (earlier)
+			earlier->hangs_until_ns = loop_now_ns() + HOUR_S * NS_PER_S;
+		cleaner->again = true;
+	}
+	log_error("retention: reading %s takes too long; old files stay", path);
+	cleaner->stats.failed++;
 }
 
 static void slice_done(struct job *job, bool finished)
@@ -124,14 +196,13 @@ static void slice_done(struct job *job, bool finished)
 	if (finished)
 		count(cleaner, retention_result(slice->retention));
 	if (!finished) {
-		log_error("retention: reading %s or %s takes too long; old files stay",
-			  cleaner->svg_dir, cleaner->flame_dir);
-		cleaner->stats.failed++;
+		given_up(cleaner, retention_at(slice->retention));
 	} else if (slice->more && submit(cleaner, slice->retention) == 0) {
 		slice->retention = NULL;
 		return;
 	} else {
 		take_result(cleaner, retention_result(slice->retention));
+		forget_gone(cleaner, slice->retention);
 	}
 	end_run(cleaner);
 }
@@ -176,10 +247,36 @@ static size_t list_folders(const char *folders[PROBE_COUNT * VIEWS])
 	return count;
 }
 
+static bool is_current(const struct cleaner *cleaner, const struct folder_row *row)
+{
+	return strcmp(row->path, row->folded ? cleaner->flame_dir : cleaner->svg_dir) == 0;
+}
+
+/* The folders of earlier settings, as far as they can be read; how many. */
+static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earlier[])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cleaner->list.count; i++) {
+		const struct folder_row *row = &cleaner->list.rows[i];
+
+		if (is_current(cleaner, row) || loop_now_ns() < row->hangs_until_ns)
+			continue;
+		cleaner->earlier[count].path = strdup(row->path);
+		if (!cleaner->earlier[count].path)
+			break;
+		cleaner->earlier[count].folded = row->folded;
+		cleaner->earlier[count].used = row->used;
+		earlier[count++] = (struct retention_folder){row->path, row->folded, row->found};
+	}
+	return count;
+}
+
 static void begin(void *arg)
 {
 	struct cleaner *cleaner = arg;
 	static const char *folders[PROBE_COUNT * VIEWS];
+	static struct retention_folder earlier[FOLDER_LIST_MAX];
 	struct retention *retention;
 	struct retention_setup setup = {
 		.roots = cleaner->setup.roots,
@@ -194,6 +291,8 @@ static void begin(void *arg)
 	if (cleaner->running || !cleaner->svg_dir[0])
 		return;
 	setup.probes_count = list_folders(folders);
+	setup.earlier = earlier;
+	setup.earlier_count = cleaner->earlier_count = list_earlier(cleaner, earlier);
 	cleaner->begun_ns = loop_now_ns();
 	cleaner->seen = (struct retention_result){0};
 	cleaner->running = true;
@@ -217,6 +316,15 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 		return -ENOMEM;
 	cleaner->setup = *setup;
 	cleaner->timer = (struct loop_timer){.expired = begin, .arg = cleaner};
+	cleaner->list.state_dir = setup->state_dir;
+	int r = folder_list_read(&cleaner->list);
+	if (r < 0 && r != -ENOENT)
+		log_error("%s/folders can't be read: %s; old files stay in folders of earlier "
+			  "settings",
+			  setup->state_dir,
+			  r == -EPERM	 ? "it isn't ours alone"
+			  : r == -EINVAL ? "it is damaged"
+					 : strerror(-r));
 	*ret = cleaner;
 	return 0;
 }
@@ -226,6 +334,9 @@ void cleaner_free(struct cleaner *cleaner)
 	if (!cleaner)
 		return;
 	loop_timer_cancel(cleaner->setup.loop, &cleaner->timer);
+	for (size_t i = 0; i < cleaner->earlier_count; i++)
+		free(cleaner->earlier[i].path);
+	folder_list_done(&cleaner->list);
 	free(cleaner);
 }
 
@@ -236,6 +347,39 @@ void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const cha
 	snprintf(cleaner->svg_dir, sizeof(cleaner->svg_dir), "%s", svg_dir);
 	snprintf(cleaner->flame_dir, sizeof(cleaner->flame_dir), "%s", flame_dir);
 	begin(cleaner);
+}
+
+/* 1: the list has changed. */
+static int note(struct cleaner *cleaner, const char *path, bool folded, size_t found)
+{
+	_cleanup_free_ char *forgotten = NULL;
+	int r = folder_list_add(&cleaner->list, path, folded, found, &forgotten);
+
+	if (r < 0)
+		log_error("retention: no memory to remember %s", path);
+	if (forgotten)
+		log_warn("retention: files were written to more than %d folders; those in %s stay",
+			 FOLDER_LIST_MAX, forgotten);
+	return r > 0;
+}
+
+void cleaner_note_made(struct cleaner *cleaner, const char *svg_dir, size_t svg_found,
+		       const char *flame_dir, size_t flame_found)
+{
+	int changed = note(cleaner, svg_dir, false, svg_found);
+
+	if (note(cleaner, flame_dir, true, flame_found) || changed)
+		save(cleaner);
+}
+
+void cleaner_note_use(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir)
+{
+	cleaner_note_made(cleaner, svg_dir, strlen(svg_dir), flame_dir, strlen(flame_dir));
+}
+
+void cleaner_set_state(struct cleaner *cleaner, const char *state_dir)
+{
+	cleaner->list.state_dir = state_dir;
 }
 
 void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots)

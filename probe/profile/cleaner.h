@@ -5,6 +5,9 @@
  * more often than the limits' interval, nor than that it takes a hundredth of the time. In jobs of
  * a tenth of a second each, on the worker that may hang.
  *
+ * The folders of earlier settings that files were written to are cleaned, too, also those that a
+ * daemon before us wrote to (profile/folder_list). One that hangs is left alone for an hour.
+ *
  * A clock that jumps ahead would make every file old: after a jump of more than an hour nothing is
  * removed by age for an hour, in which it may be set right.
  */
@@ -20,6 +23,8 @@ struct cleaner_setup {
 	struct worker *foreign;
 	struct store_roots roots; /* borrowed contents */
 	struct retention_limits limits;
+	const char *state_dir; /* where the folders are kept for the next start; NULL, "": nowhere.
+				* Lives as long as the cleaner */
 };
 
 /* Nothing is done before it is told the folders. -ENOMEM */
@@ -30,6 +35,16 @@ void cleaner_free(struct cleaner *cleaner);
 
 /* Where profiles lie (at most 1023 bytes each). Other folders than before are cleaned at once. */
 void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir);
+
+/* Files are about to be written there. */
+void cleaner_note_use(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir);
+
+/* They were, for which all of these paths but so many bytes was made. */
+void cleaner_note_made(struct cleaner *cleaner, const char *svg_dir, size_t svg_found,
+		       const char *flame_dir, size_t flame_found);
+
+/* Where the list of folders is kept from now on. */
+void cleaner_set_state(struct cleaner *cleaner, const char *state_dir);
 
 /* Where files may lie from the next run on; the strings live as long as the cleaner. */
 void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots);

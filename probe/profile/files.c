@@ -138,6 +138,7 @@ struct writing {
 	uint64_t weight;
 	struct buf svg, folded;
 	int svg_error, folded_error;
+	size_t svg_found, folded_found; /* see store_write() */
 	char stem[128];
 };
 
@@ -155,11 +156,12 @@ static void writing_run(struct job *job)
 	};
 
 	writing->svg_error = store_write(&writing->roots, writing->params.svg_dir, &entry,
-					 &writing->svg, writing->stem);
+					 &writing->svg, writing->stem, &writing->svg_found);
 	entry.extension = ".folded";
 	entry.latest = NULL;
-	writing->folded_error = store_write(&writing->roots, writing->params.flame_dir, &entry,
-					    &writing->folded, writing->stem);
+	writing->folded_error =
+		store_write(&writing->roots, writing->params.flame_dir, &entry, &writing->folded,
+			    writing->stem, &writing->folded_found);
 }
 
 static void report_writing(struct files *files, const struct writing *writing)
@@ -172,6 +174,10 @@ static void report_writing(struct files *files, const struct writing *writing)
 						   : "picture";
 
 	files->settled += writing->weight;
+	if (writing->svg_found < files->result.svg_found)
+		files->result.svg_found = writing->svg_found;
+	if (writing->folded_found < files->result.flame_found)
+		files->result.flame_found = writing->folded_found;
 	if (!error) {
 		log_info("%s: wrote %s.svg below %s", writing->probe, writing->stem, folder);
 		files->result.written++;
@@ -179,7 +185,7 @@ static void report_writing(struct files *files, const struct writing *writing)
 	}
 	fail(files, 1, writing->weight, error,
 	     "%s: a profile's %s can't be written below %s and is lost: %s", writing->probe, what,
-	     folder, strerror(-error));
+	     folder, store_error_text(error));
 }
 
 static void writing_done(struct job *job, bool finished)
@@ -200,6 +206,7 @@ static void writing_free(struct job *job)
 {
 	struct writing *writing = (struct writing *)job;
 
+	store_roots_done(&writing->roots);
 	buf_done(&writing->svg);
 	buf_done(&writing->folded);
 	free(writing);
@@ -212,6 +219,8 @@ static void rendered(void *arg, struct render *render)
 
 	if (render->error == 0 && render->total > 0)
 		writing = calloc(1, sizeof(*writing));
+	if (writing && store_roots_copy(&writing->roots, &files->setup->roots) < 0)
+		free(TAKE_PTR(writing));
 	if (!writing) {
 		int error = render->error ? render->error : -ENOMEM;
 
@@ -225,7 +234,6 @@ static void rendered(void *arg, struct render *render)
 	}
 	writing->job = (struct job){.run = writing_run, .done = writing_done, .free = writing_free};
 	writing->files = files;
-	writing->roots = files->setup->roots;
 	writing->params = files->params;
 	writing->probe = folder_of(files);
 	writing->until = (time_t)(files->profile->until / (int64_t)NS_PER_S);
@@ -326,6 +334,9 @@ int files_write(const struct files_setup *setup, struct profile *profile,
 	files->setup = setup;
 	files->profile = profile_ref(profile);
 	files->params = *params;
+	files->result.params = &files->params;
+	files->result.svg_found = strlen(params->svg_dir);
+	files->result.flame_found = strlen(params->flame_dir);
 	files->done = done;
 	files->arg = arg;
 	listing->files = files;

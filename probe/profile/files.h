@@ -34,8 +34,11 @@ const char *files_cause_name(enum files_cause cause);
 struct files_result {
 	uint64_t written, failed; /* profiles; one of whose two files is lost has failed */
 	uint64_t causes[FILES_CAUSES];
-	uint64_t unwritten; /* weight of those that failed */
-	char last[512];	    /* the last failure, a sentence; "": there was none */
+	uint64_t unwritten;	     /* weight of those that failed */
+	char last[512];		     /* the last failure, a sentence; "": there was none */
+	const struct params *params; /* that they were written with */
+	size_t svg_found,
+		flame_found; /* bytes of svg_dir's and flame_dir's path that weren't made */
 };
 
 /*

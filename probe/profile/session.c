@@ -25,7 +25,7 @@ int session_new(struct session **ret, const struct session_setup *setup, char *w
 	session->minblock_said_us = -1;
 	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
 	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
-					setup->retention};
+					setup->retention, setup->state_dir};
 	struct uploads_setup uploads = {
 		.loop = setup->loop,
 		.bulk = setup->files.bulk,
@@ -68,6 +68,11 @@ void session_set_roots(struct session *session, const struct store_roots *roots)
 {
 	session->setup.files.roots = *roots;
 	cleaner_set_roots(session->cleaner, roots);
+}
+
+void session_set_state(struct session *session, const char *state_dir)
+{
+	cleaner_set_state(session->cleaner, state_dir);
 }
 
 const struct spec *session_spec(const struct session *session)

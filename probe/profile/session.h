@@ -23,6 +23,7 @@ struct session_setup {
 	struct files_setup files; /* borrowed contents live as long as the session */
 	struct retention_limits retention;
 	const struct upload_options *upload; /* copied */
+	const char *state_dir;		     /* NULL or "": none; lives as long as the session */
 };
 
 /* -ENOMEM, or what uploads_new() says, with a sentence in `why`. */
@@ -38,6 +39,9 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 
 /* Where files may lie from now on; the strings live as long as the session. */
 void session_set_roots(struct session *session, const struct store_roots *roots);
+
+/* Where what has to be known after a restart is kept from now on; lives as long as the session. */
+void session_set_state(struct session *session, const char *state_dir);
 
 /* What it was told last; NULL: nothing yet. */
 const struct spec *session_spec(const struct session *session);

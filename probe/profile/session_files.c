@@ -42,6 +42,9 @@ static void written(void *arg, const struct files_result *result)
 	session->stats.unwritten += result->unwritten;
 	if (result->last[0])
 		memcpy(session->stats.last_failure, result->last, sizeof(result->last));
+	if (result->params)
+		cleaner_note_made(session->cleaner, result->params->svg_dir, result->svg_found,
+				  result->params->flame_dir, result->flame_found);
 	session->writing--;
 	cleaner_wake(session->cleaner);
 	session_check_closed(session);
@@ -85,6 +88,8 @@ struct holding_files {
 static void write_files(struct session *session, struct profile *profile,
 			const struct params *params)
 {
+	if (profile->weight)
+		cleaner_note_use(session->cleaner, params->svg_dir, params->flame_dir);
 	if (files_write(&session->setup.files, profile, params, written, session) == 0)
 		session->writing++;
 	else

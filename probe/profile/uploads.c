@@ -81,17 +81,23 @@ void uploads_free(struct uploads *uploads)
 
 /* ---- where to ---- */
 
-static void set_server(struct uploads *uploads)
+/* `asked`: somebody named a server just now, and is told whatever becomes of it. */
+static void set_server(struct uploads *uploads, bool asked)
 {
 	char server[SERVER_URL_BYTES];
 	const char *why = upload_destination(&uploads->options, uploads->params.pyroscope_server,
 					     server, sizeof(server));
 
+	bool same = strcmp(server, uploads->server) == 0;
+	bool is_news = !same || strcmp(why ? why : "", uploads->why) != 0 || asked;
+
 	uploads->why = why ? why : "";
-	if (strcmp(server, uploads->server) == 0)
+	if (!same) {
+		memcpy(uploads->server, server, sizeof(server));
+		sender_set_server(uploads->sender, server[0] ? server : NULL);
+	}
+	if (same && (server[0] || !is_news || !uploads->params.pyroscope_server[0]))
 		return;
-	memcpy(uploads->server, server, sizeof(server));
-	sender_set_server(uploads->sender, server[0] ? server : NULL);
 	if (server[0])
 		log_info("profiles go to %s", server);
 	else
@@ -101,7 +107,7 @@ static void set_server(struct uploads *uploads)
 void uploads_apply(struct uploads *uploads, const struct params *params)
 {
 	uploads->params = *params;
-	set_server(uploads);
+	set_server(uploads, true);
 }
 
 int uploads_set_options(struct uploads *uploads, const struct upload_options *options, char *why,
@@ -128,7 +134,7 @@ int uploads_set_options(struct uploads *uploads, const struct upload_options *op
 		upload_options_done(&uploads->options);
 		uploads->options = copy;
 	}
-	set_server(uploads);
+	set_server(uploads, false);
 	return r;
 }
 

@@ -8,6 +8,7 @@
  * The server is hostile: 64 KiB of an answer's headers and 64 KiB of its body are read at most,
  * then the connection is dropped. Redirects aren't followed. HTTP/1.1, TLS 1.2 and later, http and
  * https only; a proxy only where the environment names one (http_proxy, https_proxy, no_proxy).
+ * Link-local addresses are refused, a proxy's too.
  * Four connections at most; more requests wait, and their time runs. A connection is used again
  * within 3 s, for servers close idle ones when they like, and behind a 2xx only.
  */
@@ -65,6 +66,7 @@ struct http_request {
 	const struct http_auth *auth; /* NULL: none */
 	const void *body;
 	size_t body_bytes;   /* 1 or more */
+	bool stays_here;     /* no proxy, whatever the environment says */
 	unsigned timeout_ms; /* for all of it, 1 or more; for the connection 5 s at most */
 	/* May post, cancel others, close what is idle; not http_free(). The call is gone then. */
 	void (*done)(void *arg, const struct http_answer *answer);

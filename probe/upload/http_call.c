@@ -2,6 +2,7 @@
 #include "upload/http_call.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -108,14 +109,34 @@ static size_t take_answer(char *data, size_t size, size_t count, void *arg)
 	return call->answer_bytes > HTTP_BODY_MAX ? 0 : bytes;
 }
 
+/* 169.254.0.0/16 and fe80::/10: hosts' metadata services, with credentials of theirs, are there,
+ * and no server of profiles. */
+static bool is_link_local(const struct sockaddr *address)
+{
+	const struct sockaddr_in *four = (const void *)address;
+	const struct sockaddr_in6 *six = (const void *)address;
+
+	if (address->sa_family == AF_INET)
+		return ntohl(four->sin_addr.s_addr) >> 16 == 0xa9fe;
+	if (address->sa_family != AF_INET6)
+		return false;
+	const uint8_t *bytes = six->sin6_addr.s6_addr;
+	return IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) ||
+	       (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && bytes[12] == 169 && bytes[13] == 254);
+}
+
 /* libcurl's own has no CLOEXEC. None for another attempt that couldn't send the body anyway. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
-	const struct http_call *call = arg;
+	struct http_call *call = arg;
 
 	(void)purpose;
 	if (call->sent)
 		return CURL_SOCKET_BAD;
+	if (is_link_local(&address->addr)) {
+		call->link_local = true;
+		return CURL_SOCKET_BAD;
+	}
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -210,6 +231,8 @@ static int set_request(struct http_call *call, const struct http_request *reques
 	CURLcode bad = set_limits(easy, request->timeout_ms) | set_callbacks(easy, call);
 
 	bad |= curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	if (request->stays_here)
+		bad |= curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	bad |= curl_easy_setopt(easy, CURLOPT_USERAGENT, "stackprobe/" VERSION);
 	bad |= curl_easy_setopt(easy, CURLOPT_HTTPHEADER, call->headers);
 	bad |= curl_easy_setopt(easy, CURLOPT_POST, 1L);

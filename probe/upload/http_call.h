@@ -21,7 +21,8 @@ struct http_call {
 	size_t read; /* by libcurl, of the attempt that runs */
 	size_t sent; /* went to the kernel */
 
-	int status; /* 200 or more: its headers came whole */
+	bool link_local; /* an address of the server's was refused */
+	int status;	 /* 200 or more: its headers came whole */
 	size_t headers_bytes, answer_bytes;
 	char begin[HTTP_TEXT_MAX]; /* of the answer, as it came */
 	size_t begin_len;

@@ -86,6 +86,9 @@ static void explain(struct http_call *call, CURLcode result, char *why, size_t b
 			 HTTP_HEADERS_MAX / 1024);
 	else if (call->status)
 		snprintf(why, bytes, "Answered %d before all was sent", call->status);
+	else if (call->link_local && result == CURLE_COULDNT_CONNECT)
+		snprintf(why, bytes,
+			 "Link-local addresses (169.254.0.0/16, fe80::/10) are refused");
 	else if (result == CURLE_OPERATION_TIMEDOUT)
 		snprintf(why, bytes, "%s", all_sent ? "No answer in time" : "Not sent in time");
 	else if (result == CURLE_OK)

@@ -53,7 +53,8 @@ int upload_options_copy(struct upload_options *to, const struct upload_options *
 
 	*to = (struct upload_options){.spool_bytes = from->spool_bytes,
 				      .period_s = from->period_s,
-				      .spread_s = from->spread_s};
+				      .spread_s = from->spread_s,
+				      .insecure_credentials = from->insecure_credentials};
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
 		r = copy_text(text_of(to, i), *text_of(from, i));
 	for (size_t i = 0; r == 0 && i < from->allow_count; i++) {
@@ -63,6 +64,11 @@ int upload_options_copy(struct upload_options *to, const struct upload_options *
 	if (r < 0)
 		upload_options_done(to);
 	return r;
+}
+
+bool upload_has_credentials(const struct upload_options *options)
+{
+	return options->password_file || options->token_file || options->cert_file;
 }
 
 int upload_options_check(const struct upload_options *options, char *why, size_t why_bytes)

@@ -3,6 +3,7 @@
  * on disk meanwhile. Plain data. Files are named here and read by upload/auth.h. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +14,8 @@
 struct upload_options {
 	char *spool_dir;      /* "": nothing on disk. NULL: not said yet, see api/conf.h */
 	uint64_t spool_bytes; /* 1 MiB to 1 TiB */
-	/* Servers that a PUT may name, each written as pyroscope_server is; none: any. */
+	/* Servers that a PUT may name, each written as pyroscope_server is; none: any, and none of
+	 * them gets credentials. */
 	char *allow[UPLOAD_ALLOW_MAX];
 	size_t allow_count;
 	char *service_name; /* UTF-8, never empty */
@@ -21,11 +23,12 @@ struct upload_options {
 	unsigned spread_s;  /* 0 to 60: a window is sent a part of that after its end, a fixed one
 			       drawn at the start, so that hosts don't send all at once */
 	/* Any of these may be NULL: not said. */
-	char *user, *password_file; /* basic auth: both or none */
-	char *token_file;	    /* bearer, instead of these two */
-	char *tenant;		    /* X-Scope-OrgID: printable, no blank, no '|' */
-	char *ca_file;		    /* PEM; NULL: the system's */
-	char *cert_file, *key_file; /* PEM: both or none */
+	char *user, *password_file;    /* basic auth: both or none */
+	char *token_file;	       /* bearer, instead of these two */
+	char *tenant;		       /* X-Scope-OrgID: printable, no blank, no '|' */
+	char *ca_file;		       /* PEM; NULL: the system's */
+	char *cert_file, *key_file;    /* PEM: both or none */
+	uint32_t insecure_credentials; /* a password or token may go over http:// to any host */
 };
 
 /* The defaults. -ENOMEM: nothing is to be freed. */
@@ -34,6 +37,10 @@ void upload_options_done(struct upload_options *options);
 
 /* A copy of its own. -ENOMEM: nothing is to be freed. */
 int upload_options_copy(struct upload_options *to, const struct upload_options *from);
+
+/* Whether a server would be told who we are by a secret: a password, a token, a certificate's key.
+ * A tenant is none. */
+bool upload_has_credentials(const struct upload_options *options);
 
 /* Whether all that was said can be meant together. -EINVAL and a sentence in `why`. */
 int upload_options_check(const struct upload_options *options, char *why, size_t why_bytes);

@@ -46,12 +46,32 @@ bool answer_may_be_stored(const struct http_answer *answer)
 	       answer->status == 504;
 }
 
+static const char *meaning(int status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return "user, password, token or tenant are missing or wrong";
+	case 404:
+	case 405:
+	case 501:
+		return "there is no Pyroscope of that API, or not at that path";
+	case 413:
+		return "too large for it";
+	case 429:
+		return "more than it takes now";
+	default:
+		break;
+	}
+	if (status < 400)
+		return status < 300 ? "stored" : "redirects aren't followed";
+	return status < 500 ? "it refuses this" : "it can't take it now";
+}
+
 void answer_text(const struct http_answer *answer, char *text, size_t bytes)
 {
 	if (answer->outcome != HTTP_ANSWERED)
 		snprintf(text, bytes, "%s", answer->why);
-	else if (answer->text[0])
-		snprintf(text, bytes, "%d: %s", answer->status, answer->text);
 	else
-		snprintf(text, bytes, "%d", answer->status);
+		snprintf(text, bytes, "%d: %s", answer->status, meaning(answer->status));
 }

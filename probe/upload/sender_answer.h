@@ -24,5 +24,6 @@ enum verdict answer_verdict(const struct http_answer *answer);
  * got none, 502 and 504). */
 bool answer_may_be_stored(const struct http_answer *answer);
 
-/* For people: "429: push rate limit exceeded", "connection refused". */
+/* For people: "429: more than it takes now", "connection refused". It has no word of the server's:
+ * whoever may GET would read what only this host can ask. */
 void answer_text(const struct http_answer *answer, char *text, size_t bytes);

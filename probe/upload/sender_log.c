@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "upload/sender_log.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 
 #define EVERY_NS	 (3600 * NS_PER_S)
@@ -14,7 +11,7 @@
 
 void sender_log_init(struct sender_log *log)
 {
-	*log = (struct sender_log){.seed = hash_seed()};
+	*log = (struct sender_log){0};
 }
 
 void sender_log_failing(struct sender_log *log, const char *url, const char *why)
@@ -40,35 +37,24 @@ void sender_log_other_server(struct sender_log *log)
 {
 	log->failing_ns = 0;
 	log->failing_told = false;
-	log->refusals_count = 0;
+	memset(log->refusals, 0, sizeof(log->refusals));
 }
 
-static uint64_t hash_refusal(const struct sender_log *log, int status, const char *text)
-{
-	char plain[512];
-	size_t len = 0;
-
-	for (; *text && len < sizeof(plain); text++) {
-		if (!isdigit((unsigned char)*text))
-			plain[len++] = *text;
-	}
-	return hash_bytes(log->seed ^ (uint64_t)status, plain, len);
-}
-
-void sender_log_refusal(struct sender_log *log, const char *url, int status, const char *text,
+void sender_log_refusal(struct sender_log *log, const char *url, int status, const char *why,
 			const char *what)
 {
-	uint64_t hash = hash_refusal(log, status, text);
+	bool *told = &log->refusals[status < LOG_STATUS_MAX ? status : LOG_STATUS_MAX];
 
-	for (size_t i = 0; i < log->refusals_count; i++) {
-		if (log->refusals[i] == hash)
-			return;
-	}
-	if (log->refusals_count == LOG_REFUSALS_MAX)
+	if (*told)
 		return;
-	log->refusals[log->refusals_count++] = hash;
-	log_warn("upload: %s refuses %s: %d%s%s; others of this kind are only counted", url, what,
-		 status, text[0] ? ": " : "", text);
+	*told = true;
+	log_warn("upload: %s refuses %s: %s; others of this kind are only counted", url, what, why);
+}
+
+void sender_log_words(const char *url, int status, const char *text, const char *what)
+{
+	if (text[0])
+		log_debug("upload: %s answers %d to %s: %s", url, status, what, text);
 }
 
 void sender_log_at_once(struct sender_log *log, enum sender_loss cause)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "upload/sender_answer.h"
+#include "upload/server_url.h"
 
 static size_t under_way(const struct sender *sender)
 {
@@ -30,6 +31,7 @@ static void note_failure(struct sender *sender, const struct entry *entry,
 	bool was_failing = sender->stats.failing;
 
 	answer_text(answer, text, sizeof(text));
+	sender_log_words(sender->url, answer->status, answer->text, entry->body->texts.what);
 	snprintf(sender->stats.last_failure, sizeof(sender->stats.last_failure), "%.100s: %.400s",
 		 entry->body->texts.what, text);
 	sender->stats.failing = sender->backoff.failing;
@@ -57,11 +59,13 @@ static void stored(struct sender *sender, struct entry *entry)
 
 static void refused(struct sender *sender, struct entry *entry, const struct http_answer *answer)
 {
+	char why[HTTP_TEXT_MAX];
+
 	sender->stats.lost[SENDER_REFUSED]++;
 	backoff_answered(&sender->backoff, entry->begun_ns);
 	note_failure(sender, entry, answer);
-	sender_log_refusal(&sender->log, sender->url, answer->status, answer->text,
-			   entry->body->texts.what);
+	answer_text(answer, why, sizeof(why));
+	sender_log_refusal(&sender->log, sender->url, answer->status, why, entry->body->texts.what);
 	sender_remove(sender, entry);
 }
 
@@ -130,6 +134,7 @@ static int post(struct sender *sender, struct entry *entry)
 		.auth = auth_http(sender->auth),
 		.body = body->data,
 		.body_bytes = body->bytes,
+		.stays_here = server_is_loopback(sender->url),
 		.timeout_ms = (unsigned)(sender->times.request_ns / NS_PER_MS),
 		.done = answered,
 		.arg = entry,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "upload/server_url.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,4 +195,23 @@ bool server_is_allowed(const char *url, char *const *allow, size_t allow_count)
 			return true;
 	}
 	return false;
+}
+
+bool server_is_loopback(const char *url)
+{
+	_cleanup_parts_ struct parts parts = {0};
+	struct in_addr four;
+	struct in6_addr six;
+
+	if (take_apart(url, 0, &parts) < 0)
+		return false;
+	size_t len = strlen(parts.host);
+	if (inet_pton(AF_INET, parts.host, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127;
+	if (len < 2 || parts.host[0] != '[')
+		return strcmp(parts.host, "localhost") == 0;
+	parts.host[len - 1] = '\0'; /* its bracket */
+	if (inet_pton(AF_INET6, parts.host + 1, &six) != 1)
+		return false;
+	return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }

@@ -31,3 +31,7 @@ void server_url_show(const char *text, char *shown, size_t bytes);
  * allow_count is 0. One of `allow` that is no URL allows nothing.
  */
 bool server_is_allowed(const char *url, char *const *allow, size_t allow_count);
+
+/* Whether what is said to `url` (either form) stays on this host: 127.0.0.0/8, ::1 (also as
+ * ::ffff:127.…), or "localhost", for which libcurl asks nobody. */
+bool server_is_loopback(const char *url);

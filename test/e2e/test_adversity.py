@@ -103,7 +103,7 @@ def mount(work):
 
     def run(folder, options):
         folder.mkdir(parents=True, exist_ok=True)
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "adversity", folder],
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=750,{options}", "adversity", folder],
                               capture_output=True, text=True, check=False)  # fmt: skip
         if made.returncode:
             pytest.skip(f"nothing can be mounted: {made.stderr}")

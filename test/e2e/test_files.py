@@ -97,6 +97,11 @@ def test_folders_are_0750_and_files_0640_whatever_the_umask(profiler, start, cop
                 assert mode == (0o750 if path.is_dir() else 0o640), (path, oct(mode))
 
 
+def test_what_a_library_might_make_is_nobody_elses(daemon):
+    """Whatever has no mode of its own choice is for the daemon's user alone."""
+    assert re.search(r"^Umask:\s*0077$", Path(f"/proc/{daemon.pid}/status").read_text(), re.MULTILINE)
+
+
 def test_the_newest_file_is_linked_and_none_is_overwritten(profiler, start, observe):
     profiler.profile("^spin$", frequency=500)
     observer, pids = observe(500), []

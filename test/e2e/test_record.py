@@ -147,6 +147,41 @@ def test_a_fifo_is_written_to_and_stays(work, needs_bpf):
     assert fifo.is_fifo()
 
 
+@pytest.mark.parametrize("name", ["out.folded", "stackprobe.svg"], ids=["named", "by default"])
+def test_a_link_that_another_may_have_put_there_leads_to_no_device(work, needs_bpf, name):
+    """The FIFO is in the place of a disk. In a folder without the sticky bit the kernel follows any link."""
+    shared, disk = work / "shared", work / "disk"
+    shared.mkdir()
+    shared.chmod(0o777)
+    work.chmod(0o711)
+    os.mkfifo(disk)
+    subprocess.run(["ln", "-s", disk, shared / name], user=65534, group=65534, extra_groups=[], check=True)
+    with open(os.open(disk, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as reading:
+        options = ("-o", shared / name) if name == "out.folded" else ()
+        ended = run(*options, "--", "touch", work / "ran", cwd=shared)
+        assert not reading.read()
+    assert ended.returncode == 1 and name in ended.stderr, ended
+    assert not (work / "ran").exists()
+
+
+def test_without_a_name_only_a_file_is_replaced(work, needs_bpf):
+    os.mkfifo(work / "stackprobe.svg")
+    ended = run("--", "true", cwd=work, timeout=20)
+    assert ended.returncode == 1 and "stackprobe.svg" in ended.stderr
+
+
+def test_a_users_own_link_is_followed_and_one_to_a_file_is_replaced(work, needs_bpf):
+    os.mkfifo(work / "fifo")
+    (work / "own.folded").symlink_to("fifo")
+    recorder = begin("-o", work / "own.folded", "--", program("spin"), 0.3)
+    assert Profile((work / "fifo").read_text()).total(*SPUN) > 10
+    recorder.communicate(timeout=60)
+    (work / "file").write_text("kept")
+    (work / "other.folded").symlink_to("file")
+    assert run("-o", work / "other.folded", "--", "true").returncode == 0
+    assert not (work / "other.folded").is_symlink() and (work / "file").read_text() == "kept"
+
+
 @pytest.mark.parametrize("where", ["no-such-folder/out.svg", "file/out.svg", "folder.svg"])
 def test_a_path_that_cannot_be_written_is_said_before_the_command_starts(work, where):
     (work / "file").write_text("")

@@ -43,9 +43,9 @@ def headers(server, name):
 
 
 def test_a_password_and_a_tenant(uploader, start, secret):
-    daemon = uploader(user="someone", password_file=secret(PASSWORD + "\n"), tenant="team-1")
     target = burning(start)
     with pyroscope(authorization=BASIC, tenant="team-1") as server:
+        daemon = uploader(user="someone", password_file=secret(PASSWORD + "\n"), tenant="team-1", allow=[server.url])
         daemon.send(server, pids=[target.pid])
         daemon.end(server)
         assert server.refused == [] and server.stored
@@ -55,9 +55,9 @@ def test_a_password_and_a_tenant(uploader, start, secret):
 def test_a_token_that_is_read_again_at_sighup(uploader, start, secret):
     """The wrong one: what it is refused with has the server's words, which may have it."""
     wrong = "wrong." + TOKEN
-    daemon = uploader(token_file=secret(wrong))
     target = burning(start)
     with pyroscope(authorization=f"Bearer {TOKEN}") as server:
+        daemon = uploader(token_file=secret(wrong), allow=[server.url])
         daemon.send(server, pids=[target.pid])
         wait_for(lambda: daemon.lost() == {"refused": 1}, 20, why=daemon.upload)
         assert "401" in daemon.upload("last_failure") and "401" in daemon.log
@@ -83,9 +83,9 @@ def test_without_any_of_them_no_header_has_one(uploader, start):
 def test_a_server_and_a_client_that_have_certificates(uploader, start, work, secret):
     made = certificates(work / "certificates")
     files = {"ca_file": made.ca, "cert_file": made.folder / "client.pem", "key_file": made.folder / "client.key"}
-    daemon = uploader(**files, token_file=secret(TOKEN))
     target = burning(start)
     with pyroscope(tls=made.server(client=True), authorization=f"Bearer {TOKEN}") as server:
+        daemon = uploader(**files, token_file=secret(TOKEN), allow=[server.url])
         daemon.send(server, pids=[target.pid])
         wait_windows(server, 1)
         daemon.end(server)

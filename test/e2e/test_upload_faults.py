@@ -121,6 +121,6 @@ def test_what_it_refuses_is_not_sent_again_and_said_once(uploader, start):
         daemon.put_ok({"state": "stopped"})
         wait_for(lambda: daemon.lost() == {"refused": len(PROBES)}, 20, why=daemon.upload)
         assert len(server.asked) == len(server.refused) == len(PROBES)
-        assert daemon.log.count("no org id") == 1, daemon.log
-        assert "no org id" in daemon.upload("last_failure")
+        assert daemon.log.count(": 401: ") == 1, daemon.log
+        assert "401" in daemon.upload("last_failure")
         assert (daemon.waiting(), daemon.upload("retries")) == ({}, 0)

@@ -31,7 +31,7 @@ static int parse(const struct rules *rules, const void *body, size_t bytes,
 	demand(copy != NULL);
 	if (bytes)
 		memcpy(copy, body, bytes);
-	int r = request_parse(copy, bytes, rules, before, &bounds, spec, message);
+	int r = request_parse(copy, bytes, rules, before, &bounds, spec, NULL, message);
 	if (r == 0)
 		return 0;
 	demand(r == -EINVAL || r == -ENOMEM);

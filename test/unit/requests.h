@@ -45,7 +45,7 @@ static inline void request_bytes(struct outcome *outcome, const struct spec *bef
 	struct spec untouched = outcome->spec;
 	outcome->message[0] = '\0';
 	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &bounds,
-					&outcome->spec, outcome->message);
+					&outcome->spec, NULL, outcome->message);
 	if (outcome->result == 0)
 		return;
 	assert_int_equal(outcome->result, -EINVAL);

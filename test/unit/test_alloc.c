@@ -227,7 +227,7 @@ static int use_request(void)
 	struct spec spec = {.probes = 77};
 
 	memcpy(data, body, sizeof(body));
-	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds, &spec,
+	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds, &spec, NULL,
 			      message);
 	if (r == 0)
 		spec_done(&spec);

@@ -39,6 +39,7 @@ struct bench {
 	struct worker *worker;
 	struct cleaner *cleaner;
 	char svg_dir[128], flame_dir[128];
+	char state_dir[128];
 	const char *roots[1];
 };
 
@@ -53,12 +54,14 @@ static void bench_make(struct bench *bench, int64_t days, int64_t bytes, int64_t
 	bench->roots[0] = bench->folder.path;
 	snprintf(bench->svg_dir, sizeof(bench->svg_dir), "%s/svg", bench->folder.path);
 	snprintf(bench->flame_dir, sizeof(bench->flame_dir), "%s/flame", bench->folder.path);
+	snprintf(bench->state_dir, sizeof(bench->state_dir), "%s/state", bench->folder.path);
 	assert_int_equal(loop_new(&bench->loop), 0);
 	assert_int_equal(worker_new(&bench->worker, bench->loop, "test", 60 * NS_PER_S), 0);
 	struct cleaner_setup setup = {bench->loop,
 				      bench->worker,
 				      {bench->roots, 1},
-				      {.days = days, .bytes = bytes, .interval = interval}};
+				      {.days = days, .bytes = bytes, .interval = interval},
+				      bench->state_dir};
 	assert_int_equal(cleaner_new(&bench->cleaner, &setup), 0);
 }
 
@@ -211,6 +214,32 @@ static void a_clock_that_jumps_ahead_makes_no_file_old(void **state)
 	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 2);
 }
 
+static void folders_of_before_are_cleaned_and_forgotten_when_empty(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+	char other[192];
+
+	(void)state;
+	bench_make(&bench, 7, 0, 1);
+	put_aged(&bench, 8);
+	put_aged_in(&bench, "mem", 3);
+	snprintf(other, sizeof(other), "%s/other", bench.folder.path);
+	cleaner_note_use(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	cleaner_note_made(bench.cleaner, bench.svg_dir, strlen(bench.folder.path) + 1,
+			  bench.flame_dir, strlen(bench.flame_dir));
+	assert_true(folder_has(&bench.folder, "state/folders"));
+	cleaner_set_folders(bench.cleaner, other, other);
+	wait_removed(&bench, 1);
+	run_for(&bench, 50);
+	assert_true(folder_has(&bench.folder, "svg/mem"));
+	assert_false(folder_has(&bench.folder, "svg/oncpu"));
+	cleaner_set_limits(bench.cleaner, &(struct retention_limits){2, 0, 1});
+	wait_removed(&bench, 2);
+	run_for(&bench, 50);
+	assert_false(folder_has(&bench.folder, "svg"));
+	folder_assert_content(&bench.folder, "state/folders", "");
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -226,6 +255,7 @@ int main(void)
 		cmocka_unit_test(within_the_interval_a_run_is_put_off_and_not_forgotten),
 		cmocka_unit_test(other_limits_count_at_once),
 		cmocka_unit_test(a_clock_that_jumps_ahead_makes_no_file_old),
+		cmocka_unit_test(folders_of_before_are_cleaned_and_forgotten_when_empty),
 	};
 
 	return cmocka_run_group_tests(tests, be_quiet, NULL);

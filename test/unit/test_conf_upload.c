@@ -347,6 +347,59 @@ static void only_what_is_allowed_is_a_destination(void **state)
 	assert_false(upload_is_forbidden(&any, "pyro:4041"));
 }
 
+static void credentials_need_a_list_of_servers(void **state)
+{
+	char *allow[] = {(char[]){"https://pyro"}};
+	char file[] = "/some/file", tenant[] = "team";
+	struct upload_options of[] = {{.user = file, .password_file = file},
+				      {.token_file = file},
+				      {.cert_file = file, .key_file = file}};
+	struct upload_options harmless = {.tenant = tenant, .ca_file = file};
+	char url[SERVER_URL_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		assert_has(upload_destination(&of[i], "https://pyro", url, sizeof(url)),
+			   "name these in upload.allow");
+		assert_string_equal(url, "");
+		assert_non_null(upload_credentials_refused(&of[i]));
+		of[i].allow[0] = allow[0];
+		of[i].allow_count = 1;
+		assert_null(upload_destination(&of[i], "https://pyro", url, sizeof(url)));
+		assert_non_null(upload_destination(&of[i], "https://other", url, sizeof(url)));
+		assert_null(upload_credentials_refused(&of[i]));
+	}
+	assert_null(upload_destination(&harmless, "http://pyro", url, sizeof(url)));
+}
+
+static void credentials_do_not_leave_the_host_by_plain_http(void **state)
+{
+	char file[] = "/some/file";
+	static const char *const servers[] = {
+		"pyro:4040",	      "http://pyro",	   "http://10.0.0.1:4040", "127.0.0.1:4040",
+		"http://localhost:1", "http://[::1]:4040", "https://pyro",
+	};
+	struct upload_options options = {.token_file = file};
+	char url[SERVER_URL_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(servers); i++)
+		options.allow[options.allow_count++] = (char *)servers[i];
+	for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
+		const char *why = upload_destination(&options, servers[i], url, sizeof(url));
+
+		assert_int_equal(why == NULL, i > 2);
+		if (why)
+			assert_has(why, "upload.insecure_credentials");
+	}
+	options.insecure_credentials = true;
+	assert_null(upload_destination(&options, servers[0], url, sizeof(url)));
+	options.insecure_credentials = false;
+	options.token_file = NULL; /* a certificate's key isn't sent */
+	options.cert_file = options.key_file = file;
+	assert_null(upload_destination(&options, servers[0], url, sizeof(url)));
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -369,6 +422,8 @@ int main(void)
 		cmocka_unit_test(links_to_secrets_are_followed),
 		cmocka_unit_test(secrets_that_everybody_may_read_are_told),
 		cmocka_unit_test(only_what_is_allowed_is_a_destination),
+		cmocka_unit_test(credentials_need_a_list_of_servers),
+		cmocka_unit_test(credentials_do_not_leave_the_host_by_plain_http),
 	};
 
 	return cmocka_run_group_tests(tests, be_quiet, NULL);

@@ -193,20 +193,35 @@ static void what_a_killed_process_with_our_pid_left_does_not_hinder(void **state
 	assert_int_equal(file_link_new(folder.fd, folder.fd, "x", "latest"), 0);
 }
 
+static int open_and_close(const char *root, const char *path)
+{
+	struct dir_steps steps;
+	int fd = dir_open_below(root, path, &steps);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? 0 : fd;
+}
+
 static void folders_are_made_on_the_way(void **state)
 {
 	_cleanup_folder_ struct folder folder;
+	struct dir_steps steps;
 
 	(void)state;
 	folder_make(&folder);
-	_cleanup_close_ int fd = dir_open_below(folder.path, "/a//b/./c/");
+	_cleanup_close_ int fd = dir_open_below(folder.path, "/a//b/./c/", &steps);
 	assert_true(fd >= 0);
 	assert_true(folder_has(&folder, "a/b/c"));
-	assert_int_equal(mode_of(&folder, "a/b") & ~0750, 0);
-	_cleanup_close_ int again = dir_open_below(folder.path, "a/b/c");
-	assert_true(again >= 0);
-	_cleanup_close_ int itself = dir_open_below(folder.path, "");
-	assert_true(itself >= 0);
+	assert_int_equal(mode_of(&folder, "a/b"), 0750);
+	assert_int_equal(steps.found, 1); /* bytes before "a" */
+	assert_int_equal(open_and_close(folder.path, "a/b/c"), 0);
+	assert_int_equal(open_and_close(folder.path, ""), 0);
+	_cleanup_close_ int deeper = dir_open_below(folder.path, "a/b/c/d/e", &steps);
+	assert_int_equal(steps.found, strlen("a/b/c/"));
+	_cleanup_close_ int nothing = dir_open_below(folder.path, "a/b/c/d/e", &steps);
+	assert_int_equal(steps.found, strlen("a/b/c/d/e"));
+	assert_true(deeper >= 0 && nothing >= 0);
 }
 
 static void no_link_and_no_parent_is_followed_below_the_root(void **state)
@@ -219,16 +234,58 @@ static void no_link_and_no_parent_is_followed_below_the_root(void **state)
 	assert_int_equal(symlinkat("/tmp", folder.fd, "link"), 0);
 	assert_int_equal(symlinkat("nowhere", folder.fd, "dangling"), 0);
 	folder_put(&folder, "file", "x", 1);
-	assert_int_equal(dir_open_below(folder.path, "link"), -ELOOP);
-	assert_int_equal(dir_open_below(folder.path, "link/x"), -ELOOP);
-	assert_int_equal(dir_open_below(folder.path, "dangling"), -ELOOP);
-	assert_int_equal(dir_open_below(folder.path, "file"), -ENOTDIR);
-	assert_true(dir_open_below(folder.path, "..") < 0);
-	assert_true(dir_open_below(folder.path, "a/../..") < 0);
-	assert_int_equal(dir_open_below("/nonexistent", "a"), -ENOENT);
+	assert_int_equal(open_and_close(folder.path, "link"), -ELOOP);
+	assert_int_equal(open_and_close(folder.path, "link/x"), -ELOOP);
+	assert_int_equal(open_and_close(folder.path, "dangling"), -ELOOP);
+	assert_int_equal(open_and_close(folder.path, "file"), -ENOTDIR);
+	assert_true(open_and_close(folder.path, "..") < 0);
+	assert_true(open_and_close(folder.path, "a/../..") < 0);
+	assert_int_equal(open_and_close("/nonexistent", "a"), -ENOENT);
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(dir_open_below(folder.path, name), -ENAMETOOLONG);
+	assert_int_equal(open_and_close(folder.path, name), -ENAMETOOLONG);
+}
+
+/* Others would read what is written there, or put something else in its place. */
+static void a_folder_that_is_not_ours_alone_is_eacces(void **state)
+{
+	static const mode_t bad[] = {0770, 0757, 01777, 02750};
+	_cleanup_folder_ struct folder folder;
+	struct dir_steps steps;
+
+	(void)state;
+	folder_make(&folder);
+	assert_int_equal(mkdirat(folder.fd, "a", 0750), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(fchmodat(folder.fd, "a", bad[i], 0), 0);
+		assert_int_equal(open_and_close(folder.path, "a/b"), -EACCES);
+		assert_int_equal(dir_find_below(folder.path, "a/b", &steps), -EACCES);
+		assert_int_equal(steps.tried, 1);
+		assert_false(folder_has(&folder, "a/b"));
+	}
+	assert_int_equal(fchmodat(folder.fd, "a", 0755, 0), 0);
+	assert_int_equal(open_and_close(folder.path, "a/b"), 0);
+	if (geteuid() != 0) {
+		print_message("not root: no folder of another user\n");
+		return;
+	}
+	assert_int_equal(fchownat(folder.fd, "a", 65534, -1, 0), 0);
+	assert_int_equal(open_and_close(folder.path, "a/b"), -EACCES);
+}
+
+/* Who named it in the conf file chose its group. */
+static void a_root_is_as_it_is_and_may_give_its_group(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+
+	(void)state;
+	folder_make(&folder);
+	assert_int_equal(fchmod(folder.fd, 03777), 0);
+	assert_int_equal(open_and_close(folder.path, "a/b"), 0);
+	assert_int_equal(mode_of(&folder, "a/b"), 02750);
+	assert_int_equal(open_and_close(folder.path, "a/b"), 0);
+	assert_int_equal(fchmod(folder.fd, 01777), 0);
+	assert_int_equal(open_and_close(folder.path, "a/b"), -EACCES);
 }
 
 static void reading_stops_at_the_maximum(void **state)
@@ -263,6 +320,8 @@ int main(void)
 		cmocka_unit_test(a_temporary_folder_that_is_a_link_is_left_alone),
 		cmocka_unit_test(what_a_killed_process_with_our_pid_left_does_not_hinder),
 		cmocka_unit_test(folders_are_made_on_the_way),
+		cmocka_unit_test(a_folder_that_is_not_ours_alone_is_eacces),
+		cmocka_unit_test(a_root_is_as_it_is_and_may_give_its_group),
 		cmocka_unit_test(no_link_and_no_parent_is_followed_below_the_root),
 		cmocka_unit_test(reading_stops_at_the_maximum),
 	};

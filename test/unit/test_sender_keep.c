@@ -3,6 +3,8 @@
 #include "sender_scene.h"
 #include "open_fds.h"
 
+#include "base/log.h"
+
 #define TEST_SCENE(scene)                                                                          \
 	_cleanup_(scene_done) struct scene scene;                                                  \
 	(void)state;                                                                               \
@@ -361,14 +363,37 @@ static void a_refusal_is_told_once(void **state)
 	add(&scene, "d 400", 5);
 	run_until(&scene, stats_of(&scene).lost[SENDER_REFUSED] == 29);
 	catch_end(&caught, text, sizeof(text));
-	assert_int_equal(count_words(text, "refuses oncpu 12:30:00: "), 9 + 1);
-	assert_int_equal(count_words(text, ": 400: profile of 30 MB is too large;"), 1);
-	assert_int_equal(count_words(text, ": 400: the label x is bad;"), 1);
-	assert_int_equal(count_words(text, "\n"), 9 + 1);
-	assert_has(stats_of(&scene).last_failure, "oncpu 12:30:00: 400: the label x is bad");
+	assert_int_equal(count_words(text, "refuses oncpu 12:30:00: "), 9);
+	assert_int_equal(count_words(text, ": 400: it refuses this;"), 1);
+	assert_int_equal(count_words(text, "\n"), 9);
+	assert_int_equal(count_words(text, "MB is"), 0);
+	assert_string_equal(stats_of(&scene).last_failure, "oncpu 12:30:00: 400: it refuses this");
 	assert_int_equal(stats_of(&scene).retries, 0);
 	assert_int_equal(scene.server->count, 29);
 	run_until(&scene, count_files(&scene, "") == 0);
+}
+
+static void a_servers_own_words_are_for_the_log_at_debug_alone(void **state)
+{
+	TEST_SCENE(scene);
+	struct caught caught;
+	char text[8192];
+
+	scene_start(&scene);
+	scene.server->text = "internal page: db=10.0.0.5";
+	sender_set_server(scene.sender, scene.server->url);
+	log_set_level(LOG_DEBUG);
+	catch_begin(&caught);
+	add(&scene, "a 400", 10);
+	add(&scene, "b 503 200", 10);
+	run_until(&scene,
+		  stats_of(&scene).lost[SENDER_REFUSED] == 1 && stats_of(&scene).stored == 1);
+	catch_end(&caught, text, sizeof(text));
+	log_set_level(LOG_INFO);
+	assert_int_equal(count_words(text, "answers 400 to oncpu 12:30:00: internal page: db="), 1);
+	assert_int_equal(count_words(text, "answers 503 to oncpu 12:30:00: internal page: db="), 1);
+	assert_int_equal(count_words(text, "internal"), 2);
+	assert_null(strstr(stats_of(&scene).last_failure, "internal"));
 }
 
 static void a_server_that_fails_is_told_once(void **state)
@@ -386,7 +411,7 @@ static void a_server_that_fails_is_told_once(void **state)
 	}
 	run_until(&scene, stats_of(&scene).stored == 20);
 	catch_end(&caught, text, sizeof(text));
-	assert_int_equal(count_words(text, " fails: 503; "), 1);
+	assert_int_equal(count_words(text, " fails: 503: it can't take it now; "), 1);
 	assert_int_equal(count_words(text, " takes profiles again; "), 1);
 	assert_int_equal(count_words(text, "\n"), 2);
 }
@@ -407,6 +432,7 @@ int main(void)
 		cmocka_unit_test(without_a_spool_a_little_waits_in_memory),
 		cmocka_unit_test(what_no_server_takes_is_not_even_kept),
 		cmocka_unit_test(a_refusal_is_told_once),
+		cmocka_unit_test(a_servers_own_words_are_for_the_log_at_debug_alone),
 		cmocka_unit_test(a_server_that_fails_is_told_once),
 	};
 

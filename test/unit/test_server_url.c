@@ -183,9 +183,48 @@ static void a_user_is_not_shown_and_all_else_is(void **state)
 	assert_string_equal(shown, "http://***@");
 }
 
+static void only_an_address_of_this_host_is_a_loopback(void **state)
+{
+	static const char *const here[] = {
+		"127.0.0.1",
+		"127.1:4040",
+		"127.255.255.254",
+		"http://LOCALHOST:4040/x",
+		"localhost:4040",
+		"https://[::1]",
+		"[::ffff:127.0.0.1]:4040",
+		"0x7f.0.0.1",
+	};
+	static const char *const elsewhere[] = {
+		"128.0.0.1",
+		"127.0.0.1.example",
+		"localhost.example",
+		"127.example",
+		"[::2]",
+		"[::ffff:8.8.8.8]",
+		"0.0.0.0",
+		"[::]",
+		"pyroscope",
+		"",
+		"no url",
+		"localhost@evil",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(here); i++) {
+		if (!server_is_loopback(here[i]))
+			fail_msg("%s is none", here[i]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
+		if (server_is_loopback(elsewhere[i]))
+			fail_msg("%s is one", elsewhere[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_an_address_of_this_host_is_a_loopback),
 		cmocka_unit_test(a_server_becomes_a_url_without_a_slash_at_its_end),
 		cmocka_unit_test(what_is_no_server_is_refused),
 		cmocka_unit_test(what_is_too_long_is_refused_and_the_longest_fits),

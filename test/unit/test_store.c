@@ -89,7 +89,8 @@ static void process_names_become_safe_file_names(void **state)
 
 static int open_folder(const struct store_roots *roots, const char *path)
 {
-	int fd = store_open_folder(roots, path);
+	size_t found;
+	int fd = store_open_folder(roots, path, &found);
 
 	if (fd >= 0)
 		close(fd);
@@ -149,8 +150,9 @@ static void a_root_may_end_in_slashes_and_the_longest_counts(void **state)
 	/* A root itself may lie behind a link: who wrote the conf file chose it. */
 	assert_int_equal(open_folder(&(struct store_roots){paths, 2}, path), 0);
 	assert_true(folder_has(&folder, "real/below/x"));
+	/* Below that root there is /tmp, which is everybody's. */
 	assert_int_equal(open_folder(&(struct store_roots){(const char *const[]){"/"}, 1}, path),
-			 -ELOOP);
+			 -EACCES);
 }
 
 static void a_link_below_a_root_is_eloop(void **state)
@@ -178,7 +180,9 @@ static int write_one(const struct folder *folder, const struct store_entry *entr
 	struct store_roots roots = {(const char *const[]){folder->path}, 1};
 	struct buf buf = {.data = (char *)content, .len = strlen(content)};
 
-	return store_write(&roots, folder->path, entry, &buf, stem);
+	size_t found;
+
+	return store_write(&roots, folder->path, entry, &buf, stem, &found);
 }
 
 static void files_lie_where_the_contract_says(void **state)
@@ -231,6 +235,62 @@ static void a_process_has_a_folder_of_its_own(void **state)
 	assert_false(folder_has(&folder, "oncpu/latest.svg"));
 }
 
+static int check(const struct folder *folder, const char *below, char why[512])
+{
+	return store_check_folder(folder->path, below, why, 512);
+}
+
+static void a_check_makes_nothing_and_says_what_is_wrong(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	char why[512], name[300] = "/a/";
+
+	(void)state;
+	folder_make(&folder);
+	assert_int_equal(symlinkat("/tmp", folder.fd, "link"), 0);
+	folder_put(&folder, "file", "x", 1);
+	assert_int_equal(mkdirat(folder.fd, "shared", 0700), 0);
+	assert_int_equal(fchmodat(folder.fd, "shared", 02770, 0), 0);
+	assert_int_equal(check(&folder, "", why), 0);
+	assert_int_equal(check(&folder, "/a//b/./c/", why), 0);
+	assert_string_equal(why, "");
+	assert_false(folder_has(&folder, "a"));
+	assert_int_equal(check(&folder, "/link/x", why), -ELOOP);
+	assert_string_equal(why, "leads through a symbolic link");
+	assert_int_equal(check(&folder, "/file/x/y", why), -ENOTDIR);
+	assert_string_equal(why, "can't be used: Not a directory");
+	assert_int_equal(check(&folder, "/shared/x/y", why), -EACCES);
+	assert_non_null(strstr(why, "/shared has mode 2770 and the owner "));
+	memset(name + 3, 'n', 256);
+	assert_int_equal(check(&folder, name, why), -ENAMETOOLONG);
+}
+
+static void what_was_made_of_a_path_is_removed_as_far_as_it_is_empty(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	char path[128];
+	size_t found;
+
+	(void)state;
+	folder_make(&folder);
+	struct store_roots roots = {(const char *const[]){folder.path}, 1};
+	assert_int_equal(mkdirat(folder.fd, "there", 0750), 0);
+	snprintf(path, sizeof(path), "%s/there/a/b//c/", folder.path);
+	close(store_open_folder(&roots, path, &found));
+	assert_int_equal(found, strlen(folder.path) + strlen("/there/"));
+	folder_put(&folder, "there/a/mine", "x", 1);
+	store_remove_made(&roots, path, found);
+	assert_false(folder_has(&folder, "there/a/b"));
+	assert_true(folder_has(&folder, "there/a/mine"));
+	assert_int_equal(unlinkat(folder.fd, "there/a/mine", 0), 0);
+	store_remove_made(&roots, path, found);
+	assert_false(folder_has(&folder, "there/a"));
+	assert_true(folder_has(&folder, "there"));
+	snprintf(path, sizeof(path), "%s/there", folder.path);
+	store_remove_made(&roots, path, strlen(path));
+	assert_true(folder_has(&folder, "there"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +302,8 @@ int main(void)
 		cmocka_unit_test(a_link_below_a_root_is_eloop),
 		cmocka_unit_test(files_lie_where_the_contract_says),
 		cmocka_unit_test(a_process_has_a_folder_of_its_own),
+		cmocka_unit_test(a_check_makes_nothing_and_says_what_is_wrong),
+		cmocka_unit_test(what_was_made_of_a_path_is_removed_as_far_as_it_is_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "profile/folder_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "profile/spec.h"
+
+#define FILE_NAME      "folders"
+#define FILE_BYTES_MAX (FOLDER_LIST_MAX * (SPEC_PATH_MAX + 64))
+
+static const char *const kinds[] = {"svg", "folded"};
+
+void folder_list_done(struct folder_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->rows[i].path);
+	list->count = 0;
+}
+
+void folder_list_remove(struct folder_list *list, size_t row)
+{
+	free(list->rows[row].path);
+	list->count--;
+	memmove(&list->rows[row], &list->rows[row + 1],
+		(list->count - row) * sizeof(list->rows[0]));
+}
+
+static struct folder_row *find(struct folder_list *list, const char *path, bool folded)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->rows[i].folded == folded && strcmp(list->rows[i].path, path) == 0)
+			return &list->rows[i];
+	}
+	return NULL;
+}
+
+/* Bytes of the folders that two paths have in common, with the slash behind them. */
+static size_t common(const char *a, const char *b)
+{
+	size_t end = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
+		if (a[i] == '/')
+			end = i + 1;
+	}
+	return end;
+}
+
+/* What was made for one folder is above others, too: the last one of them takes it away. */
+static void share_made(struct folder_list *list)
+{
+	for (size_t i = 0; i < list->count * list->count; i++) {
+		struct folder_row *row = &list->rows[i / list->count];
+		const struct folder_row *made = &list->rows[i % list->count];
+
+		if (made->found < row->found && row->found <= common(row->path, made->path))
+			row->found = made->found;
+	}
+}
+
+int folder_list_add(struct folder_list *list, const char *path, bool folded, size_t found,
+		    char **forgotten)
+{
+	struct folder_row *row = find(list, path, folded);
+
+	*forgotten = NULL;
+	if (row) {
+		bool less = found < row->found;
+
+		row->used = ++list->uses;
+		row->found = less ? found : row->found;
+		if (less)
+			share_made(list);
+		return less;
+	}
+	char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	if (list->count == FOLDER_LIST_MAX) {
+		*forgotten = TAKE_PTR(list->rows[0].path);
+		folder_list_remove(list, 0);
+	}
+	row = &list->rows[list->count++];
+	*row = (struct folder_row){copy, folded, found, ++list->uses, 0};
+	share_made(list);
+	return 1;
+}
+
+/* "svg 12 /tmp/profiles" */
+static int take_line(struct folder_list *list, char *line)
+{
+	char kind[8], *forgotten;
+	size_t found;
+	int at = 0;
+
+	if (sscanf(line, "%7s %zu %n", kind, &found, &at) != 2 || line[at] != '/' ||
+	    strlen(line + at) >= SPEC_PATH_MAX || found > strlen(line + at))
+		return -EINVAL;
+	bool folded = strcmp(kind, kinds[true]) == 0;
+	if ((!folded && strcmp(kind, kinds[false]) != 0) || list->count == FOLDER_LIST_MAX)
+		return -EINVAL;
+	int r = folder_list_add(list, line + at, folded, found, &forgotten);
+	return r < 0 ? r : 0;
+}
+
+static bool has_state(const struct folder_list *list)
+{
+	return list->state_dir && list->state_dir[0];
+}
+
+static int read_own(const struct folder_list *list, struct buf *text)
+{
+	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat stat;
+
+	if (dir_fd < 0)
+		return -errno;
+	_cleanup_close_ int fd =
+		openat(dir_fd, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || stat.st_mode & 022)
+		return -EPERM;
+	return file_read_fd(fd, text);
+}
+
+int folder_list_read(struct folder_list *list)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(FILE_BYTES_MAX);
+
+	if (!has_state(list))
+		return -ENOENT;
+	int r = read_own(list, &text);
+	buf_char(&text, '\0');
+	if (r == 0)
+		r = buf_error(&text);
+	for (char *line = text.data, *end; r == 0 && *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (!*end)
+			return -EINVAL;
+		*end++ = '\0';
+		r = take_line(list, line);
+	}
+	return r;
+}
+
+int folder_list_write(const struct folder_list *list)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(FILE_BYTES_MAX);
+	char number[32];
+
+	if (!has_state(list))
+		return 0;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct folder_row *row = &list->rows[i];
+
+		snprintf(number, sizeof(number), " %zu ", row->found);
+		buf_str(&text, kinds[row->folded]);
+		buf_str(&text, number);
+		buf_str(&text, row->path);
+		buf_char(&text, '\n');
+	}
+	if (buf_error(&text))
+		return buf_error(&text);
+	if (mkdir(list->state_dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return -errno;
+	return file_replace(dir_fd, FILE_NAME, text.data, text.len);
+}
