@@ -20,11 +20,15 @@ static int port_of(int fd)
 {
 	struct sockaddr_storage name = {0};
 	socklen_t bytes = sizeof(name);
+	in_port_t port;
 
 	if (getsockname(fd, (struct sockaddr *)&name, &bytes) < 0)
 		return 0;
-	return ntohs(name.ss_family == AF_INET ? ((struct sockaddr_in *)&name)->sin_port
-					       : ((struct sockaddr_in6 *)&name)->sin6_port);
+	if (name.ss_family == AF_INET)
+		port = ((struct sockaddr_in *)&name)->sin_port;
+	else
+		port = ((struct sockaddr_in6 *)&name)->sin6_port;
+	return ntohs(port);
 }
 
 /* Accepts at a socket in place of the listener that was there. */

@@ -17,7 +17,7 @@ struct detail {
 	bool thread_frame; /* the thread's name, below its process */
 	bool native_stack; /* a runtime's own frames too */
 	enum frame_detail frames;
-	bool places; /* frames of native code by their place in it, too */
+	bool places;	     /* frames of native code by their place in it, too */
 	bool without_kernel; /* the kernel's frames are left out, for who asks may not see them */
 };
 

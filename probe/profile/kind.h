@@ -37,7 +37,7 @@ struct kind {
 	const char *title;	/* of its pictures */
 	const char *count_name; /* unit of its weights */
 	bool built;		/* in this version */
-	bool for_users;		/* users who aren't administrators may have it of their own processes */
+	bool for_users; /* users who aren't administrators may have it of their own processes */
 	enum hooks hooks;
 	bool by_bytes;		/* events are drawn by their bytes: a sample stands for several */
 	uint64_t unit;		/* so much of the kernel's weight is one of that unit; 0: 1 */
