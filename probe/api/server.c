@@ -18,17 +18,16 @@
 /* The port of a socket that listens. */
 static int port_of(int fd)
 {
-	struct sockaddr_storage name = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} name = {.v6 = {0}};
 	socklen_t bytes = sizeof(name);
-	in_port_t port;
 
-	if (getsockname(fd, (struct sockaddr *)&name, &bytes) < 0)
+	if (getsockname(fd, &name.any, &bytes) < 0)
 		return 0;
-	if (name.ss_family == AF_INET)
-		port = ((struct sockaddr_in *)&name)->sin_port;
-	else
-		port = ((struct sockaddr_in6 *)&name)->sin6_port;
-	return ntohs(port);
+	return ntohs(name.any.sa_family == AF_INET ? name.v4.sin_port : name.v6.sin6_port);
 }
 
 /* Accepts at a socket in place of the listener that was there. */
