@@ -142,10 +142,10 @@ struct connection *connection_add(struct connections *connections, int fd, const
 	return connection;
 }
 
-void connections_shut_waiting(struct connections *connections, const void *listener)
+void connections_shut_idle(struct connections *connections, const void *listener)
 {
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->listener == listener && at->waiting && !at->closing)
+		if (at->listener == listener && at->waiting && at->served && !at->closing)
 			shut_down(at);
 	}
 }
@@ -165,6 +165,7 @@ void connection_set_waiting(struct connections *connections, struct connection *
 			    bool waiting)
 {
 	connection->waiting = waiting;
+	connection->served |= waiting;
 	connection->since_ns = loop_now_ns();
 	arm(connections);
 }

@@ -35,6 +35,7 @@ struct connection {
 	char certificate_why[128]; /* why it isn't good */
 	uint64_t since_ns;
 	bool waiting; /* for a request, or the rest of it */
+	bool served;  /* it had an answer before */
 	bool closing;
 };
 
@@ -53,8 +54,9 @@ struct connection *connection_add(struct connections *connections, int fd, const
 				  const struct connection_of *of);
 void connection_del(struct connections *connections, struct connection *connection);
 
-/* Shuts down those of a listener that wait for a request: it takes no more. */
-void connections_shut_waiting(struct connections *connections, const void *listener);
+/* Shuts down those of a listener that wait for a next request: it takes no more. Who has yet to
+ * send the first one may. */
+void connections_shut_idle(struct connections *connections, const void *listener);
 
 /* Its request is complete; or it begins to wait for the next one. */
 void connection_set_waiting(struct connections *connections, struct connection *connection,
