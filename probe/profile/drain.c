@@ -390,7 +390,7 @@ static void read_told(void *arg)
 
 	window_each(drain->window, drain->ended_window, want_told, drain);
 	codes_flush(drain->setup.codes[CODES_JAVA]);
-	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+	if (worker_fence(drain->setup.urgent, 0, join_window, drain) < 0)
 		join_window(drain);
 }
 
@@ -418,7 +418,7 @@ static void wait_for_looks(void *arg)
 	struct drain *drain = arg;
 	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
 
-	if (worker_fence(drain->setup.urgent, told ? read_told : join_window, drain) < 0)
+	if (worker_fence(drain->setup.urgent, 0, told ? read_told : join_window, drain) < 0)
 		join_window(drain);
 }
 
