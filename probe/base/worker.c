@@ -20,7 +20,10 @@
 
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
 #define WATCH_NS    (50 * NS_PER_MS)  /* the watchdog looks that often at least */
-#define IDLE_SHARE  8		      /* with less CPU time than that part a job has waited */
+/* With less CPU time than that, or that part of its time, a job has waited for something else than
+ * the CPU: on a busy machine it may have had little of it. */
+#define COMPUTED_NS   (300 * NS_PER_MS)
+#define COMPUTED_PART 8
 
 static void worker_unref(struct worker *worker)
 {
@@ -180,9 +183,11 @@ static void need_thread(struct worker *worker)
 
 static bool has_computed(const struct thread *thread)
 {
-	uint64_t ran_ns = loop_now_ns() - thread->started_ns;
+	uint64_t least_ns = (loop_now_ns() - thread->started_ns) / COMPUTED_PART;
 
-	return cpu_ns(thread->id) - thread->started_cpu_ns > ran_ns / IDLE_SHARE;
+	if (least_ns > COMPUTED_NS)
+		least_ns = COMPUTED_NS;
+	return cpu_ns(thread->id) - thread->started_cpu_ns > least_ns;
 }
 
 /* The lock is let go while who submitted the job is told. */
@@ -267,7 +272,7 @@ static void watch(void *arg)
 	put_aside(worker);
 	if (!queue_is_empty(worker))
 		need_thread(worker);
-	fences_check(worker);
+	fences_ask(worker);
 	worker->watched = !queue_is_empty(worker) || worker->aside || worker->fences ||
 			  (worker->thread && worker->thread->job);
 	uint64_t wait_ns = worker->limit_ns / 4 < WATCH_NS ? worker->limit_ns / 4 : WATCH_NS;

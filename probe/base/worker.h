@@ -36,6 +36,11 @@ static inline uint64_t job_of_user(uid_t uid)
 {
 	return 1 + (uint64_t)uid;
 }
+/* Of root in another root than ours, as containers have it: that one is told by its root folder. */
+static inline uint64_t job_of_root_elsewhere(uint32_t root)
+{
+	return (UINT64_C(1) << 33) + root;
+}
 
 enum job_end {
 	JOB_FINISHED,
@@ -93,9 +98,11 @@ void worker_free(struct worker *worker);
 /* From any thread. done() is called later, never inside. */
 void worker_submit(struct worker *worker, struct job *job);
 
-/* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up, or at
- * that time of loop_now_ns() (0: never), whatever goes on then. -ENOMEM */
-int worker_fence(struct worker *worker, uint64_t until_ns, void (*passed)(void *arg), void *arg);
+/* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up, or as
+ * soon as enough(arg) says so, whatever goes on then: that is asked every 50 ms, on the loop's
+ * thread with the worker locked; NULL: never. -ENOMEM */
+int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
+		 void *arg);
 
 /* Jobs that were given up since the start; that were refused, for too many of their user's hung. */
 uint64_t worker_given_up(const struct worker *worker);

@@ -169,8 +169,6 @@ void queue_free_owners(struct worker *worker)
 
 static bool waits(const struct worker *worker, const struct fence *fence)
 {
-	if (fence->until_ns && loop_now_ns() >= fence->until_ns)
-		return false;
 	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
 		const struct job *running = owner->running ? owner->running->job : NULL;
 
@@ -181,18 +179,28 @@ static bool waits(const struct worker *worker, const struct fence *fence)
 	return false;
 }
 
-void fences_check(struct worker *worker)
+static void check(struct worker *worker, bool ask)
 {
 	for (struct fence **link = &worker->fences; *link;) {
 		struct fence *fence = *link;
 
-		if (waits(worker, fence)) {
+		if (waits(worker, fence) && !(ask && fence->enough && fence->enough(fence->arg))) {
 			link = &fence->next;
 			continue;
 		}
 		*link = fence->next;
 		loop_post(worker->loop, &fence->call);
 	}
+}
+
+void fences_check(struct worker *worker)
+{
+	check(worker, false);
+}
+
+void fences_ask(struct worker *worker)
+{
+	check(worker, true);
 }
 
 void fences_free(struct worker *worker)
@@ -212,14 +220,15 @@ static void pass(void *arg)
 	fence->passed(fence->arg);
 }
 
-int worker_fence(struct worker *worker, uint64_t until_ns, void (*passed)(void *arg), void *arg)
+int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
+		 void *arg)
 {
 	struct fence *fence = calloc(1, sizeof(*fence)), **end = &worker->fences;
 
 	if (!fence)
 		return -ENOMEM;
 	*fence = (struct fence){.call = {.run = pass, .arg = fence},
-				.until_ns = until_ns,
+				.enough = enough,
 				.passed = passed,
 				.arg = arg};
 	pthread_mutex_lock(&worker->lock);

@@ -32,8 +32,8 @@ struct owner {
 struct fence {
 	struct fence *next;
 	struct loop_call call;
-	uint64_t sequence; /* of the first job that it doesn't wait for */
-	uint64_t until_ns; /* 0: no limit */
+	uint64_t sequence;	   /* of the first job that it doesn't wait for */
+	bool (*enough)(void *arg); /* NULL: never */
 	void (*passed)(void *arg);
 	void *arg;
 };
@@ -81,8 +81,10 @@ bool queue_is_empty(const struct worker *worker);
 bool queue_has_others(const struct worker *worker, const struct owner *owner);
 void queue_free_owners(struct worker *worker);
 
-/* Posts the fences that have nothing more to wait for. */
+/* Posts the fences that have nothing more to wait for; on the loop's thread they are asked whether
+ * they have waited enough. */
 void fences_check(struct worker *worker);
+void fences_ask(struct worker *worker);
 void fences_free(struct worker *worker);
 
 /* Posts the job as one that never began. */

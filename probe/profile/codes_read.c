@@ -76,7 +76,7 @@ static void done(struct job *job, bool finished)
 	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
 
 	end_pending(mine);
-	if (!finished && target)
+	if (!finished && target && job->end != JOB_REFUSED)
 		target->hangs = true;
 	for (size_t i = 0; target && i < mine->count; i++) {
 		struct reading_item *item = &mine->items[i];
@@ -117,7 +117,8 @@ static struct code_reading *reading_new(struct codes *codes, const struct target
 		free(mine);
 		return NULL;
 	}
-	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
+	mine->job = (struct job){
+		.run = run, .done = done, .free = free_reading, .whose = target->whose};
 	mine->codes = codes;
 	mine->book = codes_book(codes, target);
 	mine->pid = target->pid;

@@ -44,7 +44,8 @@ struct runtime_kind {
 /* Asks a process about its runtime: an urgent job, for its memory may hang. */
 struct runtime_question {
 	pid_t pid;
-	uint64_t id; /* of the target that it is about */
+	uint64_t id;	/* of the target that it is about */
+	uint64_t whose; /* as a job's */
 	const struct runtime_kind *kind;
 	/* Its kind's struct with what is known before: the file (it gets references of its own),
 	 * bias, what was found in the file. Copied; not there any more when it is answered. */

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "symbol/held.h"
+#include "symbol/hung.h"
 #include "symbol/root.h"
 
 /* Where a process has a file mapped, in which it may be opened as long as that process lives. */
@@ -36,6 +37,9 @@ struct opening {
 	struct symbol_root *root; /* of the process; NULL: ours. With a reference */
 	struct worker *worker;	  /* that closes it */
 };
+
+/* What symbol/hung.h has to know of the file; its owner is whose work reading it is. */
+struct hung_file opening_hung_file(const struct opening *opening);
 
 /* On any thread. */
 void opening_done(struct opening *opening);
