@@ -267,8 +267,15 @@ void metrics_write(const struct services *services, const struct caller *caller,
 		    "Processes that found no room in a table.",
 		    (double)(stats.targets.refused + stats.targets.table.refused));
 	metrics_one(out, "jobs_given_up_total", "counter",
-		    "Jobs given up because a file system or a process hung.",
+		    "Jobs given up because a file system or a process hung, or was too slow.",
 		    (double)stats.given_up);
+	metrics_one(out, "jobs_refused_total", "counter",
+		    "Jobs refused because too many others of their user hung.",
+		    (double)stats.refused_jobs);
+	metrics_one(out, "mappings_left_out_total", "counter",
+		    "Mappings that have no names: their process has too many, or their paths are "
+		    "too long.",
+		    (double)stats.targets.mappings_left_out);
 	write_containers(out, &stats.containers, stats.targets.searches_failed);
 	write_symbols(out, &stats.files);
 	metrics_one(out, "files_written_total", "counter", "Profiles written to files.",

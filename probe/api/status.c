@@ -234,6 +234,10 @@ static void add_status(cJSON *to, const struct services *services, const struct 
 	for (int i = 0; i < PERFMAP_LOST_COUNT; i++)
 		cJSON_AddNumberToObject(maps, perfmap_loss_name(i),
 					(double)stats.files.perfmaps_lost[i]);
+	cJSON *jobs = cJSON_AddObjectToObject(to, "jobs");
+	cJSON_AddNumberToObject(jobs, "given_up", (double)stats.given_up);
+	cJSON_AddNumberToObject(jobs, "refused", (double)stats.refused_jobs);
+	cJSON_AddNumberToObject(to, "mappings_left_out", (double)stats.targets.mappings_left_out);
 	status_containers(to, &stats.containers, stats.targets.searches_failed);
 	struct process_list processes = {services, cJSON_AddArrayToObject(to, "processes")};
 	engine_targets(services->engine, add_process, &processes);

@@ -32,7 +32,7 @@ static void free_closing(struct job *job)
 	free(job);
 }
 
-void close_later(struct worker *worker, const int *fds, size_t count)
+void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t count)
 {
 	struct closing *closing = NULL;
 	size_t open = 0;
@@ -52,6 +52,7 @@ void close_later(struct worker *worker, const int *fds, size_t count)
 	}
 	if (!closing)
 		return;
-	closing->job = (struct job){.run = close_all, .done = closed, .free = free_closing};
+	closing->job = (struct job){
+		.run = close_all, .done = closed, .free = free_closing, .whose = whose};
 	worker_submit(worker, &closing->job);
 }

@@ -9,6 +9,7 @@
 
 #include "base/worker.h"
 
-/* Closes fds[0..count), negative ones excepted, on the worker's thread. From any thread; the array
- * stays the caller's. Without memory for a job they are closed here and now. */
-void close_later(struct worker *worker, const int *fds, size_t count);
+/* Closes fds[0..count), negative ones excepted, on the worker's thread; `whose` as a job's. From
+ * any thread; the array stays the caller's. Without memory for a job they are closed here and now.
+ */
+void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t count);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread serves the worker as long as worker->thread is it. A job that hangs: the loop's timer
- * clears worker->thread; the hanging thread finds itself replaced when run() returns at last, frees
- * its job and ends. The struct worker lives until the last such thread is gone.
+ * A thread serves the worker as long as worker->thread is it. One whose job takes long is put
+ * aside: it ends with its job. A job that hangs: the loop's timer takes its thread out of
+ * worker->thread or worker->aside; the hanging thread finds itself replaced when run() returns at
+ * last, frees its job and ends. The struct worker lives until the last such thread is gone.
  */
 #include "base/worker.h"
 
@@ -15,36 +16,14 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/worker_state.h"
 
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
-
-struct thread {
-	struct worker *worker;
-	struct job *job;     /* that runs now */
-	uint64_t started_ns; /* when it began */
-	bool hangs;
-	bool reported; /* its owner knows that it hangs */
-};
-
-struct worker {
-	struct loop *loop;
-	char name[16];
-	uint64_t limit_ns;
-	int priority; /* a nice value; only if it has one */
-	bool has_priority;
-	struct loop_timer watchdog;
-	struct loop_call begin_watch;
-	uint64_t given_up;
-
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct thread *thread; /* that serves the queue; NULL = none yet */
-	struct job *queue, **queue_end;
-	unsigned hanging;
-	bool closing;
-	bool watched;	/* the watchdog is set, or will be */
-	unsigned users; /* threads and the owner */
-};
+#define WATCH_NS    (50 * NS_PER_MS)  /* the watchdog looks that often at least */
+/* With less CPU time than that, or that part of its time, a job has waited for something else than
+ * the CPU: on a busy machine it may have had little of it. */
+#define COMPUTED_NS   (300 * NS_PER_MS)
+#define COMPUTED_PART 8
 
 static void worker_unref(struct worker *worker)
 {
@@ -53,6 +32,7 @@ static void worker_unref(struct worker *worker)
 	pthread_mutex_unlock(&worker->lock);
 	if (left)
 		return;
+	queue_free_owners(worker);
 	pthread_cond_destroy(&worker->changed);
 	pthread_mutex_destroy(&worker->lock);
 	free(worker);
@@ -62,21 +42,54 @@ static void report(void *arg)
 {
 	struct job *job = arg;
 
-	job->done(job, job->finished);
+	job->done(job, job->end == JOB_FINISHED);
 	if (job->free)
 		job->free(job);
 }
 
-/* With the lock held; it is let go while the job runs. False: this thread was replaced. */
-static bool run_one(struct worker *worker, struct thread *self)
+static uint64_t cpu_ns(pthread_t id)
 {
-	struct job *job = worker->queue;
+	struct timespec now;
+	clockid_t clock;
 
-	worker->queue = job->next;
-	if (!worker->queue)
-		worker->queue_end = &worker->queue;
+	if (pthread_getcpuclockid(id, &clock) || clock_gettime(clock, &now) < 0)
+		return 0;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* ---- with the lock held ---- */
+
+static void take_out_of_aside(struct worker *worker, struct thread *thread)
+{
+	for (struct thread **link = &worker->aside; *link; link = &(*link)->next) {
+		if (*link != thread)
+			continue;
+		*link = thread->next;
+		worker->aside_count--;
+		return;
+	}
+}
+
+/* It was given up, and has returned at last. */
+static void return_late(struct worker *worker, const struct thread *self, struct job *job)
+{
+	while (!self->reported)
+		pthread_cond_wait(&worker->changed, &worker->lock);
+	worker->hanging--;
+	queue_returned(worker, self->owner);
+	pthread_mutex_unlock(&worker->lock); /* what it frees may submit a job: closing a file */
+	if (job->free)
+		job->free(job);
+	pthread_mutex_lock(&worker->lock);
+}
+
+/* The lock is let go while the job runs. */
+static void run_one(struct worker *worker, struct thread *self, struct job *job)
+{
 	self->job = job;
+	self->owner->running = self;
 	self->started_ns = loop_now_ns();
+	self->started_cpu_ns = cpu_ns(pthread_self());
 	pthread_mutex_unlock(&worker->lock);
 
 	job->run(job);
@@ -85,33 +98,28 @@ static bool run_one(struct worker *worker, struct thread *self)
 	self->job = NULL;
 	pthread_cond_broadcast(&worker->changed);
 	if (self->hangs) {
-		while (!self->reported)
-			pthread_cond_wait(&worker->changed, &worker->lock);
-		worker->hanging--;
-		pthread_mutex_unlock(
-			&worker->lock); /* what it frees may submit a job: closing a file */
-		if (job->free)
-			job->free(job);
-		pthread_mutex_lock(&worker->lock);
-		return false;
+		return_late(worker, self, job);
+		return;
 	}
-	job->finished = true;
-	loop_post(worker->loop, &job->call);
-	return true;
+	take_out_of_aside(worker, self);
+	job->end = JOB_FINISHED;
+	loop_post(worker->loop, &job->call); /* before a fence that waits for it */
+	queue_ended(worker, self->owner, loop_now_ns() - self->started_ns);
 }
 
 static void *serve(void *arg)
 {
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
-	bool mine = true;
 
 	if (worker->has_priority) /* of this thread; if it isn't allowed, it stays as it is */
 		setpriority(PRIO_PROCESS, 0, worker->priority);
 	pthread_mutex_lock(&worker->lock);
-	while (mine && !worker->closing) {
-		if (worker->queue)
-			mine = run_one(worker, self);
+	while (worker->thread == self && !worker->closing) {
+		struct job *job = queue_take(worker, &self->owner);
+
+		if (job)
+			run_one(worker, self, job);
 		else
 			pthread_cond_wait(&worker->changed, &worker->lock);
 	}
@@ -124,7 +132,11 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* With the lock held. */
+static bool has_room(const struct worker *worker)
+{
+	return worker->hanging + worker->aside_count < WORKER_HANGING_MAX;
+}
+
 static int start_thread(struct worker *worker)
 {
 	_cleanup_free_ struct thread *thread = calloc(1, sizeof(*thread));
@@ -132,6 +144,8 @@ static int start_thread(struct worker *worker)
 	sigset_t all, before;
 	pthread_t id;
 
+	if (!has_room(worker))
+		return -EAGAIN;
 	if (!thread)
 		return -ENOMEM;
 	thread->worker = worker;
@@ -146,35 +160,54 @@ static int start_thread(struct worker *worker)
 	if (r)
 		return -r;
 	pthread_setname_np(id, worker->name);
+	thread->id = id;
 	worker->users++;
 	worker->thread = TAKE_PTR(thread);
 	return 0;
 }
 
-/* With the lock held: nobody is there to run the queue. */
+/* Nobody is there to run the queue. */
 static void fail_queue(struct worker *worker)
 {
-	while (worker->queue) {
-		struct job *job = worker->queue;
+	struct job *job;
 
-		worker->queue = job->next;
-		loop_post(worker->loop, &job->call);
-	}
-	worker->queue_end = &worker->queue;
+	while ((job = queue_take_any(worker)))
+		job_refuse(worker, job);
 }
 
-static void give_up(struct worker *worker)
+static void need_thread(struct worker *worker)
 {
-	struct thread *thread = worker->thread;
+	if (!worker->thread && start_thread(worker) < 0 && !worker->aside)
+		fail_queue(worker);
+}
+
+static bool has_computed(const struct thread *thread)
+{
+	uint64_t least_ns = (loop_now_ns() - thread->started_ns) / COMPUTED_PART;
+
+	if (least_ns > COMPUTED_NS)
+		least_ns = COMPUTED_NS;
+	return cpu_ns(thread->id) - thread->started_cpu_ns > least_ns;
+}
+
+/* The lock is let go while who submitted the job is told. */
+static void give_up(struct worker *worker, struct thread *thread)
+{
 	struct job *job = thread->job;
 
+	job->end = has_computed(thread) ? JOB_SLOW : JOB_HANGS;
 	thread->hangs = true;
-	worker->thread = NULL;
+	thread->owner->hanging++;
 	worker->hanging++;
 	worker->given_up++;
-	if (worker->hanging >= WORKER_HANGING_MAX || start_thread(worker) < 0)
-		fail_queue(worker);
-	/* Only the owner is told; the job's memory is the hanging thread's from now on. */
+	if (worker->thread == thread)
+		worker->thread = NULL;
+	else
+		take_out_of_aside(worker, thread);
+	queue_ended(worker, thread->owner, loop_now_ns() - thread->started_ns);
+	need_thread(worker);
+	pthread_cond_broadcast(&worker->changed); /* its owner's next job may run */
+	/* Only that is told; the job's memory is the hanging thread's from now on. */
 	pthread_mutex_unlock(&worker->lock);
 	job->done(job, false);
 	pthread_mutex_lock(&worker->lock);
@@ -196,20 +229,66 @@ static bool is_late(const struct worker *worker, const struct thread *thread)
 	return !thread->job->unlimited && loop_now_ns() - thread->started_ns > limit_ns;
 }
 
+static struct thread *find_late(const struct worker *worker)
+{
+	struct thread *thread = worker->thread;
+
+	if (thread && thread->job && is_late(worker, thread))
+		return thread;
+	for (thread = worker->aside; thread; thread = thread->next) {
+		if (is_late(worker, thread))
+			return thread;
+	}
+	return NULL;
+}
+
+/* Others need not wait for what takes long. */
+static void put_aside(struct worker *worker)
+{
+	struct thread *thread = worker->thread;
+
+	if (!thread || !thread->job || !thread->job->whose ||
+	    loop_now_ns() - thread->started_ns < WORKER_ASIDE_NS ||
+	    !queue_has_others(worker, thread->owner))
+		return;
+	worker->thread = NULL;
+	if (start_thread(worker) < 0) {
+		worker->thread = thread;
+		return;
+	}
+	thread->next = worker->aside;
+	worker->aside = thread;
+	worker->aside_count++;
+}
+
 static void watch(void *arg)
 {
 	struct worker *worker = arg;
+	struct thread *late;
 
 	pthread_mutex_lock(&worker->lock);
-	struct thread *thread = worker->thread;
-	if (thread && thread->job && is_late(worker, thread))
-		give_up(worker);
-	worker->watched = worker->queue || (worker->thread && worker->thread->job);
+	while ((late = find_late(worker)))
+		give_up(worker, late);
+	put_aside(worker);
+	if (!queue_is_empty(worker))
+		need_thread(worker);
+	fences_ask(worker);
+	worker->watched = !queue_is_empty(worker) || worker->aside || worker->fences ||
+			  (worker->thread && worker->thread->job);
+	uint64_t wait_ns = worker->limit_ns / 4 < WATCH_NS ? worker->limit_ns / 4 : WATCH_NS;
 	if (worker->watched)
-		loop_timer_set(worker->loop, &worker->watchdog,
-			       loop_now_ns() + worker->limit_ns / 4);
+		loop_timer_set(worker->loop, &worker->watchdog, loop_now_ns() + wait_ns);
 	pthread_mutex_unlock(&worker->lock);
 }
+
+void worker_watch(struct worker *worker)
+{
+	if (!worker->watched)
+		loop_post(worker->loop, &worker->begin_watch);
+	worker->watched = true;
+}
+
+/* ---- the worker ---- */
 
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns)
 {
@@ -228,7 +307,7 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* the other one may be set */
 	pthread_cond_init(&worker->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	worker->queue_end = &worker->queue;
+	queue_init(worker);
 	worker->users = 1;
 	*ret = worker;
 	return 0;
@@ -240,8 +319,43 @@ void worker_set_nice(struct worker *worker, int nice)
 	worker->has_priority = true;
 }
 
+static uint64_t end_of(const struct worker *worker, const struct thread *thread)
+{
+	return thread->job ? thread->started_ns + worker->limit_ns : 0;
+}
+
+/* How long jobs that run are waited for. */
+static struct timespec last_end(const struct worker *worker)
+{
+	uint64_t end_ns = loop_now_ns();
+
+	if (worker->thread && end_of(worker, worker->thread) > end_ns)
+		end_ns = end_of(worker, worker->thread);
+	for (const struct thread *thread = worker->aside; thread; thread = thread->next) {
+		if (end_of(worker, thread) > end_ns)
+			end_ns = end_of(worker, thread);
+	}
+	end_ns += NS_PER_S;
+	return (struct timespec){.tv_sec = (time_t)(end_ns / NS_PER_S),
+				 .tv_nsec = (long)(end_ns % NS_PER_S)};
+}
+
+/* It hangs, and must not call back into a loop that is gone. */
+static void abandon(struct worker *worker, struct thread *thread)
+{
+	if (!thread->job)
+		return;
+	thread->hangs = thread->reported = true;
+	thread->owner->hanging++;
+	thread->owner->running = NULL;
+	worker->hanging++;
+}
+
 void worker_stop(struct worker *worker)
 {
+	struct job *job;
+	int r = 0;
+
 	if (!worker)
 		return;
 	pthread_mutex_lock(&worker->lock);
@@ -251,35 +365,27 @@ void worker_stop(struct worker *worker)
 	loop_timer_cancel(worker->loop, &worker->watchdog);
 	loop_unpost(worker->loop, &worker->begin_watch);
 	/* Nor does anybody take from the queue, or add to it. */
-	while (worker->queue) {
-		struct job *job = worker->queue;
-
-		worker->queue = job->next;
+	pthread_mutex_lock(&worker->lock);
+	fences_free(worker);
+	while ((job = queue_take_any(worker))) {
+		pthread_mutex_unlock(&worker->lock); /* it may submit another one */
 		if (job->free)
 			job->free(job);
+		pthread_mutex_lock(&worker->lock);
 	}
-	pthread_mutex_lock(&worker->lock);
 	pthread_cond_broadcast(&worker->changed);
-	struct timespec until;
-	uint64_t now_ns = loop_now_ns(), end_ns = now_ns;
-	if (worker->thread && worker->thread->job &&
-	    worker->thread->started_ns + worker->limit_ns > now_ns)
-		end_ns = worker->thread->started_ns + worker->limit_ns;
-	end_ns += NS_PER_S;
-	until.tv_sec = (time_t)(end_ns / NS_PER_S);
-	until.tv_nsec = (long)(end_ns % NS_PER_S);
-	int r = 0;
-	while (worker->thread && r == 0) {
-		if (worker->thread->job && worker->thread->job->unlimited)
+	struct timespec until = last_end(worker);
+	while ((worker->thread || worker->aside) && r == 0) {
+		if (worker->thread && worker->thread->job && worker->thread->job->unlimited)
 			pthread_cond_wait(&worker->changed, &worker->lock);
 		else
 			r = pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
 	}
-	if (worker->thread) { /* it hangs, and must not call back into a loop that is gone */
-		worker->thread->hangs = worker->thread->reported = true;
-		worker->hanging++;
-	}
-	worker->thread = NULL;
+	if (worker->thread)
+		abandon(worker, worker->thread);
+	for (struct thread *thread = worker->aside; thread; thread = thread->next)
+		abandon(worker, thread);
+	worker->thread = worker->aside = NULL;
 	pthread_mutex_unlock(&worker->lock);
 }
 
@@ -293,7 +399,6 @@ void worker_submit(struct worker *worker, struct job *job)
 {
 	job->worker = worker;
 	job->next = NULL;
-	job->finished = false;
 	job->call = (struct loop_call){.run = report, .arg = job};
 	pthread_mutex_lock(&worker->lock);
 	if (worker->closing) {
@@ -302,55 +407,19 @@ void worker_submit(struct worker *worker, struct job *job)
 			job->free(job);
 		return;
 	}
-	*worker->queue_end = job;
-	worker->queue_end = &job->next;
-	if (!worker->thread && (worker->hanging >= WORKER_HANGING_MAX || start_thread(worker) < 0))
-		fail_queue(worker);
+	queue_put(worker, job);
+	need_thread(worker);
 	pthread_cond_broadcast(&worker->changed);
-	if (!worker->watched)
-		loop_post(worker->loop, &worker->begin_watch);
-	worker->watched = true;
+	worker_watch(worker);
 	pthread_mutex_unlock(&worker->lock);
-}
-
-struct fence {
-	struct job job;
-	void (*passed)(void *arg);
-	void *arg;
-};
-
-static void fence_run(struct job *job)
-{
-	(void)job;
-}
-
-static void fence_done(struct job *job, bool finished)
-{
-	struct fence *fence = (struct fence *)job;
-
-	(void)finished; /* all before it are done in either case */
-	fence->passed(fence->arg);
-}
-
-static void fence_free(struct job *job)
-{
-	free(job);
-}
-
-int worker_fence(struct worker *worker, void (*passed)(void *arg), void *arg)
-{
-	struct fence *fence = calloc(1, sizeof(*fence));
-
-	if (!fence)
-		return -ENOMEM;
-	fence->job = (struct job){.run = fence_run, .done = fence_done, .free = fence_free};
-	fence->passed = passed;
-	fence->arg = arg;
-	worker_submit(worker, &fence->job);
-	return 0;
 }
 
 uint64_t worker_given_up(const struct worker *worker)
 {
 	return worker->given_up;
+}
+
+uint64_t worker_refused(const struct worker *worker)
+{
+	return __atomic_load_n(&worker->refused, __ATOMIC_RELAXED);
 }

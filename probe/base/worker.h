@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A worker: one thread with one queue, beside the loop. Jobs run in the order in which they were
- * submitted.
+ * A worker: a thread with a queue, beside the loop.
+ *
+ * A job says whose work it is: the daemon's own, or that of a user, who has the process or the file
+ * that is read. Jobs of one user run one at a time, in the order in which they were submitted;
+ * among users the next one is of whoever has had the least of the worker's time. A user's job that
+ * goes on for longer than WORKER_ASIDE_NS while others wait keeps its thread, and another thread
+ * serves the queue: so nobody waits for another user's work for longer than that. The daemon's own
+ * jobs aren't overtaken like this by one another.
  *
  * A job may hang, for it may read what lies in a target's file system (FUSE, NFS). After its time
- * limit it is given up: its thread is left to itself, another takes over the queue, and the job's
- * owner is told. So a job owns all that it touches.
+ * limit it is given up: its thread is left to itself, another takes over the queue, and who
+ * submitted it is told. So a job owns all that it touches.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/loop.h"
 
@@ -18,28 +25,56 @@ struct worker;
 
 /* Threads that may hang at a time; with so many, further jobs are given up at once. */
 #define WORKER_HANGING_MAX 64
+/* The same of one user; only jobs of that user are refused then. */
+#define WORKER_HANGING_OF_ONE_MAX 8
+
+#define WORKER_ASIDE_NS		  (200 * NS_PER_MS)
+
+/* Whose work a job is: 0 the daemon's own, else a user's. */
+#define JOB_OWN 0
+static inline uint64_t job_of_user(uid_t uid)
+{
+	return 1 + (uint64_t)uid;
+}
+/* Of root in another root than ours, as containers have it: that one is told by its root folder. */
+static inline uint64_t job_of_root_elsewhere(uint32_t root)
+{
+	return (UINT64_C(1) << 33) + root;
+}
+
+enum job_end {
+	JOB_FINISHED,
+	JOB_HANGS,  /* given up; it has waited for something nearly all the time */
+	JOB_SLOW,   /* given up; it has computed */
+	JOB_REFUSED /* never begun */
+};
 
 struct job {
 	/* On the worker's thread. */
 	void (*run)(struct job *job);
 	/* On the loop's thread. finished = false: given up (run() may still be going on, so its
-	 * results must not be touched) or never begun, because too many threads hang. */
+	 * results must not be touched) or never begun, because too many threads hang; the job's
+	 * `end` tells which. */
 	void (*done)(struct job *job, bool finished);
 	/* When nobody uses the job any more: after done(), or when a hanging run() returned. On
 	 * either thread. */
 	void (*free)(struct job *job);
 
-	bool unlimited; /* it can't hang: never give it up */
+	uint64_t whose; /* job_of_user(), or 0 */
+	bool unlimited; /* it can't hang: never give it up. Of the daemon's own jobs only */
 
 	/* The time that it may take, where that is more than the worker's limit. run() may raise
 	 * it by job_extend(), once it is past what hangs. */
 	uint64_t limit_ns;
 
+	/* In done(). */
+	enum job_end end;
+
 	/* the worker's own */
 	struct worker *worker;
 	struct job *next;
 	struct loop_call call;
-	bool finished;
+	uint64_t sequence;
 };
 
 /* In run(): from now on the job may take so long, from its beginning. */
@@ -63,9 +98,12 @@ void worker_free(struct worker *worker);
 /* From any thread. done() is called later, never inside. */
 void worker_submit(struct worker *worker, struct job *job);
 
-/* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up.
- * -ENOMEM */
-int worker_fence(struct worker *worker, void (*passed)(void *arg), void *arg);
+/* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up, or as
+ * soon as enough(arg) says so, whatever goes on then: that is asked every 50 ms, on the loop's
+ * thread with the worker locked; NULL: never. -ENOMEM */
+int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
+		 void *arg);
 
-/* Jobs that were given up since the start. */
+/* Jobs that were given up since the start; that were refused, for too many of their user's hung. */
 uint64_t worker_given_up(const struct worker *worker);
+uint64_t worker_refused(const struct worker *worker);

@@ -5,10 +5,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "output/pprof_writer.h"
 #include "output/protobuf.h"
 #include "symbol/demangle.h"
+
+/* Of CPU time, for all files; names that come then stay as the linker has them. */
+#define DEMANGLED_MAX_NS 2000000000ULL
 
 enum {
 	MAPPING_ID = 1,
@@ -290,6 +294,22 @@ static struct line line_of_frame(struct pprof_writer *writer, const struct frame
 	return line_with(writer, &key, frame->source.line);
 }
 
+/* A file's symbols may be made to take long: each file's are bounded, and all together. */
+static void demangle_of(struct pprof_writer *writer, const struct module *module,
+			const char *symbol, struct buf *out)
+{
+	uint64_t which = (uint64_t)(uintptr_t)module, hash = hash_bytes(0, &which, sizeof(which));
+	struct demangling *demangling = &writer->demangling[hash % DEMANGLINGS];
+	uint64_t before_ns = demangling->cpu_ns;
+
+	if (writer->demangled_ns > DEMANGLED_MAX_NS) {
+		buf_str(out, symbol);
+		return;
+	}
+	demangle_within(demangling, symbol, out);
+	writer->demangled_ns += demangling->cpu_ns - before_ns;
+}
+
 /* As the debug information has it; the outermost function's name is the frame's. */
 static struct line line_of_text(struct pprof_writer *writer, const struct line_text *text,
 				const struct frame *frame)
@@ -302,7 +322,7 @@ static struct line line_of_text(struct pprof_writer *writer, const struct line_t
 		buf_add(&linked, text->name, text->name_len);
 		buf_char(&linked, '\0');
 		if (!buf_error(&linked))
-			demangle(linked.data, &name);
+			demangle_of(writer, frame->module, linked.data, &name);
 		if (buf_error(&linked) == -ENOMEM || buf_error(&name) == -ENOMEM)
 			writer->error = -ENOMEM;
 		key.system_name = pprof_string(writer, text->name, text->name_len);

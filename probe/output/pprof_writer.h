@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "output/gzip.h"
 #include "output/output.h"
+#include "symbol/demangle.h"
 
 /* Numbers of the profile's fields in profile.proto; those of its messages stand where they are
  * written. */
@@ -40,6 +41,8 @@ struct pprof_mapping {
 	bool has_files, has_lines, has_inlined;
 };
 
+#define DEMANGLINGS 64
+
 struct pprof_writer {
 	const struct tree *tree;
 	const struct profile_meta *meta;
@@ -55,6 +58,10 @@ struct pprof_writer {
 	struct pprof_mapping *mappings;
 	uint32_t mappings_taken; /* what the file has names them */
 	uint8_t *used;		 /* frames that are locations, LOCATIONS_MORE behind them */
+	/* What names of inlined functions have cost, by the hash of their module; and all together.
+	 */
+	struct demangling demangling[DEMANGLINGS];
+	uint64_t demangled_ns;
 	int error;
 };
 

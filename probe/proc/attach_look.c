@@ -162,7 +162,7 @@ static enum attach_result look_for_vm(pid_t pid)
 {
 	bool found = false, other = false;
 	struct maps maps;
-	int r = maps_read(pid, &maps);
+	int r = maps_read(pid, 0, &maps);
 
 	if (r < 0)
 		return r == -ESRCH ? ATTACH_GONE : ATTACH_SYSTEM;

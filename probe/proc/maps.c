@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096
+#define LAST_PATHS 16 /* among which a mapping's is looked for */
+
+struct reading {
+	struct maps maps;
+	size_t capacity, paths_capacity, paths_bytes;
+	char *left_out; /* one of maps.paths; NULL: none is */
+};
 
 void maps_done(struct maps *maps)
 {
-	for (size_t i = 0; i < maps->count; i++)
-		free(maps->mappings[i].path);
+	for (size_t i = 0; i < maps->paths_count; i++)
+		free(maps->paths[i]);
+	free(maps->paths);
 	free(maps->mappings);
 	*maps = (struct maps){0};
 }
@@ -88,6 +97,63 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 	return 1;
 }
 
+/* Takes the path over. */
+static int own_path(struct reading *reading, char *path)
+{
+	_cleanup_free_ char *mine = path;
+	struct maps *maps = &reading->maps;
+
+	if (maps->paths_count == reading->paths_capacity) {
+		size_t more = reading->paths_capacity ? reading->paths_capacity * 2 : 16;
+		char **grown = reallocarray(maps->paths, more, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		maps->paths = grown;
+		reading->paths_capacity = more;
+	}
+	maps->paths[maps->paths_count++] = TAKE_PTR(mine);
+	return 0;
+}
+
+static char *known_path(const struct reading *reading, const char *path)
+{
+	const struct maps *maps = &reading->maps;
+
+	for (size_t i = maps->paths_count; i && maps->paths_count - i < LAST_PATHS; i--) {
+		if (strcmp(maps->paths[i - 1], path) == 0)
+			return maps->paths[i - 1];
+	}
+	return NULL;
+}
+
+/* Many mappings have few paths; a process that makes it otherwise shall not fill our memory. */
+static int share_path(struct reading *reading, struct mapping *mapping)
+{
+	size_t bytes = strlen(mapping->path) + 1;
+	char *known = known_path(reading, mapping->path);
+
+	if (!known && reading->paths_bytes + bytes > MAPS_PATHS_MAX) {
+		if (!reading->left_out) {
+			reading->left_out = strdup(MAPS_LEFT_OUT);
+			int r = reading->left_out ? own_path(reading, reading->left_out) : -ENOMEM;
+			if (r < 0) {
+				free(mapping->path);
+				return r;
+			}
+		}
+		known = reading->left_out;
+		reading->maps.left_out++;
+	}
+	if (known) {
+		free(mapping->path);
+		mapping->path = known;
+		return 0;
+	}
+	reading->paths_bytes += bytes;
+	return own_path(reading, mapping->path);
+}
+
 static int add(struct maps *maps, size_t *capacity, const struct mapping *mapping)
 {
 	if (!mapping->writable && mapping->kind != MAPPING_VSYSCALL)
@@ -115,11 +181,34 @@ static void free_file(FILE **file)
 		fclose(*file);
 }
 
-int maps_read(pid_t pid, struct maps *maps)
+static void reading_done(struct reading *reading)
 {
-	_cleanup_(maps_done) struct maps read = {0};
+	maps_done(&reading->maps);
+}
+
+static int read_line(struct reading *reading, const char *line)
+{
+	struct mapping mapping;
+	int r = maps_parse_line(line, &mapping);
+
+	if (r == 1 && mapping.path) /* which is the reading's then, or gone */
+		r = share_path(reading, &mapping) < 0 ? -ENOMEM : 1;
+	return r == 1 ? add(&reading->maps, &reading->capacity, &mapping) : r;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
+{
+	_cleanup_(reading_done) struct reading reading = {0};
 	_cleanup_free_ char *line = NULL;
-	size_t line_bytes = 0, capacity = 0;
+	size_t line_bytes = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
@@ -127,22 +216,18 @@ int maps_read(pid_t pid, struct maps *maps)
 	if (!file)
 		return errno == ENOENT ? -ESRCH : -errno;
 	for (ssize_t len; (len = getline(&line, &line_bytes, file)) > 0;) {
-		struct mapping mapping;
-
 		if (line[len - 1] == '\n')
 			line[len - 1] = '\0';
-		int r = maps_parse_line(line, &mapping);
-		if (r == 1) {
-			r = add(&read, &capacity, &mapping);
-			if (r < 0)
-				free(mapping.path);
-		}
+		int r = read_line(&reading, line);
 		if (r < 0)
 			return r;
+		reading.maps.is_cut = until_ns && now_ns() >= until_ns;
+		if (reading.maps.is_cut)
+			break;
 	}
 	if (ferror(file))
 		return -ESRCH; /* it ended in the middle */
-	*maps = read;
-	read = (struct maps){0};
+	*maps = reading.maps;
+	reading.maps = (struct maps){0};
 	return 0;
 }

@@ -61,23 +61,44 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 
 /* The last number in a line of proc(5)'s status, `Tgid:\t123`, behind `Name:`, in which line ends
  * are escaped. */
+static int status_line(pid_t pid, const char *key, struct buf *text, char **line)
+{
+	int r = read_file(pid, "status", text);
+
+	if (r == 0)
+		buf_char(text, '\0');
+	if (r < 0 || buf_error(text))
+		return r < 0 ? r : buf_error(text);
+	*line = strstr(text->data, key);
+	if (!*line)
+		return -EINVAL;
+	*line += strlen(key);
+	(*line)[strcspn(*line, "\n")] = '\0';
+	return 0;
+}
+
 static int status_number(pid_t pid, const char *key, pid_t *number)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES * 4);
-	int r = read_file(pid, "status", &text);
+	char *line = NULL;
+	int r = status_line(pid, key, &text, &line);
 
-	if (r == 0)
-		buf_char(&text, '\0');
-	if (r < 0 || buf_error(&text))
-		return r < 0 ? r : buf_error(&text);
-	char *line = strstr(text.data, key);
-	if (!line)
-		return -EINVAL;
-	line += strlen(key);
-	line[strcspn(line, "\n")] = '\0';
+	if (r < 0 || !line)
+		return r;
 	const char *last = strrchr(line, '\t');
 	*number = (pid_t)strtol(last ? last : line, NULL, 10);
 	return 0;
+}
+
+int proc_uid(pid_t pid, uid_t *uid)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(STAT_BYTES * 4);
+	char *line = NULL;
+	int r = status_line(pid, "\nUid:", &text, &line);
+
+	if (r == 0 && line)
+		*uid = (uid_t)strtoul(line, NULL, 10); /* real, effective, saved, of files */
+	return r;
 }
 
 int proc_tgid(pid_t tid, pid_t *tgid)

@@ -23,6 +23,9 @@ int proc_stat(pid_t pid, struct proc_stat *stat);
 /* The process that a thread (or process) of this id belongs to. */
 int proc_tgid(pid_t tid, pid_t *tgid);
 
+/* Its real user: not of whom /proc/PID is, which a process may make root. */
+int proc_uid(pid_t pid, uid_t *uid);
+
 /* Its pid in its own pid namespace. */
 int proc_ns_pid(pid_t pid, pid_t *ns_pid);
 

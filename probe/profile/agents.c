@@ -54,7 +54,8 @@ void agent_remove(struct agent *agent)
 	*agent->link = agent->next;
 	if (agent->next)
 		agent->next->link = agent->link;
-	close_later(agent->agents->foreign, fds, ARRAY_SIZE(fds));
+	close_later(agent->agents->foreign, job_of_user(agent->question.process.uid), fds,
+		    ARRAY_SIZE(fds));
 	give_places(agent);
 	free(agent);
 }
@@ -118,7 +119,8 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	int before[] = {agent->folder_fd, agent->tmp_fd};
 	struct target *target = target_of(agent);
 
-	close_later(agents->foreign, before, ARRAY_SIZE(before));
+	close_later(agents->foreign, job_of_user(agent->question.process.uid), before,
+		    ARRAY_SIZE(before));
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/proc.h"
 
 #define KILL_MS 3000 /* after its own limit */
 
@@ -236,12 +237,15 @@ static int copy_fd(int *fd)
 static void begin_look(struct question *question)
 {
 	struct looking *mine = calloc(1, sizeof(*mine));
+	uid_t uid = 0;
 
 	if (!mine) {
 		fail(question, ATTACH_SYSTEM, ENOMEM);
 		return;
 	}
 	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
+	proc_uid(question->pid, &uid); /* of one that is gone nothing is read */
+	mine->job.whose = job_of_user(uid);
 	mine->question = question;
 	mine->order = question->order;
 	mine->attach.fd = -1;

@@ -82,7 +82,7 @@ static void done(struct job *job, bool finished)
 	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
 
 	end_pending(mine);
-	if (!finished && target)
+	if (!finished && target && job->end != JOB_REFUSED)
 		target->hangs = true;
 	if (finished && target)
 		target_memory_keep(target, &mine->memory);
@@ -118,7 +118,8 @@ static void free_reading(struct job *job)
 static void remember_memory(struct code_reading *mine, const struct target *target)
 {
 	const struct target *parent = target_table_current(mine->codes->table, target->forked_from);
-	const struct target other = {.pid = target->forked_from, .program = target->program};
+	const struct target other = {
+		.pid = target->forked_from, .program = target->program, .whose = target->whose};
 
 	target_memory_of(&mine->memory, target, mine->codes->urgent);
 	mine->was_forked = target->forked_from != 0;
@@ -140,7 +141,8 @@ static struct code_reading *reading_new(struct codes *codes, const struct target
 		free(mine);
 		return NULL;
 	}
-	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
+	mine->job = (struct job){
+		.run = run, .done = done, .free = free_reading, .whose = target->whose};
 	mine->codes = codes;
 	mine->book = codes_book(codes, target);
 	mine->pid = target->pid;

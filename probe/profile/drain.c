@@ -16,6 +16,17 @@
 #define WINDOW_NS	 (30 * NS_PER_S)
 #define WINDOW_BYTES_MAX (64u * 1024 * 1024)
 #define IDLE_FILES_KEPT	 256
+/*
+ * From a window's end on names wait no longer for other users' processes to be looked at, and for
+ * their files to be read. Who asks may have to wait for two windows of others and then for his own:
+ * others' are shorter when somebody waits for their end.
+ */
+#define LOOKS_NS       (300 * NS_PER_MS)
+#define NAMES_NS       (1000 * NS_PER_MS)
+#define NAMES_BRIEF_NS (500 * NS_PER_MS)
+#define NAMES_MIN_NS                                                                               \
+	(300 * NS_PER_MS) /* of this for files, however long VMs have taken to tell                \
+			   */
 
 struct waiter {
 	struct waiter *next;
@@ -35,7 +46,8 @@ struct drain {
 	struct buf counted;		  /* struct counted, of the window that is being read */
 	struct naming *naming;		  /* that waits for functions to be read */
 	uint64_t ended_window, swapped_ns;
-	int64_t time; /* of loop_real_ns() */
+	uint64_t looks_ns, reads_ns; /* when these began */
+	int64_t time;		     /* of loop_real_ns() */
 	struct drain_stats stats;
 };
 
@@ -220,6 +232,28 @@ static void end(struct drain *drain)
 		begin(drain);
 }
 
+/* Where one user has all targets, they wait for nobody else's. */
+static bool has_waited(const struct drain *drain, uint64_t until_ns)
+{
+	return loop_now_ns() >= until_ns && targets_have_users(drain->setup.targets);
+}
+
+static bool has_looked_enough(void *arg)
+{
+	const struct drain *drain = arg;
+
+	return has_waited(drain, drain->looks_ns + LOOKS_NS);
+}
+
+static bool has_read_enough(void *arg)
+{
+	const struct drain *drain = arg;
+	uint64_t until_ns = drain->swapped_ns + (drain->waiting ? NAMES_BRIEF_NS : NAMES_NS);
+	uint64_t least_ns = drain->reads_ns + NAMES_MIN_NS;
+
+	return has_waited(drain, until_ns > least_ns ? until_ns : least_ns);
+}
+
 static void naming_run(struct job *job)
 {
 	struct naming *naming = (struct naming *)job;
@@ -372,7 +406,8 @@ static void join_window(void *arg)
 	drain->counted.error = 0;
 	drain->setup.add_sinks(drain->setup.arg, naming->batch, drain->ended_window);
 	drain->naming = naming;
-	symbol_files_read(drain->setup.files, name_batch, drain);
+	drain->reads_ns = loop_now_ns();
+	symbol_files_read(drain->setup.files, has_read_enough, name_batch, drain);
 }
 
 static void want_told(void *arg, const struct stack *stack, const uint64_t *words)
@@ -390,7 +425,7 @@ static void read_told(void *arg)
 
 	window_each(drain->window, drain->ended_window, want_told, drain);
 	codes_flush(drain->setup.codes[CODES_JAVA]);
-	if (worker_fence(drain->setup.urgent, join_window, drain) < 0)
+	if (worker_fence(drain->setup.urgent, has_looked_enough, join_window, drain) < 0)
 		join_window(drain);
 }
 
@@ -418,7 +453,10 @@ static void wait_for_looks(void *arg)
 	struct drain *drain = arg;
 	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
 
-	if (worker_fence(drain->setup.urgent, told ? read_told : join_window, drain) < 0)
+	drain->looks_ns = loop_now_ns();
+
+	if (worker_fence(drain->setup.urgent, has_looked_enough, told ? read_told : join_window,
+			 drain) < 0)
 		join_window(drain);
 }
 

@@ -204,6 +204,7 @@ struct engine_stats {
 	uint64_t unnamed_frames;
 	int kernel_names_error; /* symbolizer_kernel_error() */
 	uint64_t given_up;	/* jobs */
+	uint64_t refused_jobs;	/* too many of their user's hang */
 	uint64_t bpf_time_ns;
 	unsigned cpus;
 	bool arming; /* processes are still being looked at for the first time */

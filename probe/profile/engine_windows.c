@@ -241,6 +241,8 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	stats->unnamed_frames = symbolizer_unnamed(engine->symbolizer);
 	stats->given_up =
 		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);
+	stats->refused_jobs =
+		worker_refused(engine->setup.urgent) + worker_refused(engine->setup.foreign);
 	tracer_looks(engine->tracer, &stats->looks);
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);

@@ -15,6 +15,9 @@
 #include "symbol/held.h"
 
 #define FILES_MAX 1024 /* of one process; the others have no names */
+/* Since the beginning: for reading maps, then for opening files. What is left has no names. */
+#define MAPS_NS	 (NS_PER_S)
+#define FILES_NS (3 * NS_PER_S / 2)
 
 /* What file is mapped, and, as long as there is room, it itself: its process may end any time. */
 static void open_mapped(const struct examination *e, int root_fd, const struct mapping *mapping,
@@ -43,7 +46,8 @@ static void open_mapped(const struct examination *e, int root_fd, const struct m
 
 static bool is_same_file(const struct mapping *a, const struct mapping *b)
 {
-	return a->kind == MAPPING_FILE && b->kind == MAPPING_FILE && a->inode == b->inode &&
+	return a->kind == MAPPING_FILE && b->kind == MAPPING_FILE &&
+	       (a->inode == b->inode || strcmp(a->path, MAPS_LEFT_OUT) == 0) &&
 	       strcmp(a->path, b->path) == 0;
 }
 
@@ -91,8 +95,9 @@ static int read_maps(struct examination *e)
 {
 	_cleanup_close_ int root_fd = open_root(e);
 	int files = 0;
-	int r = maps_read(e->pid, &e->maps);
+	int r = maps_read(e->pid, e->began_ns + MAPS_NS, &e->maps);
 
+	e->left_out = e->maps.left_out + e->maps.is_cut;
 	if (r < 0)
 		return r;
 	e->opened = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->opened));
@@ -103,8 +108,12 @@ static int read_maps(struct examination *e)
 
 		e->opened[i].fd = -1;
 		e->opened[i].again = i && is_same_file(mapping - 1, mapping);
-		if (mapping->kind == MAPPING_FILE && !e->opened[i].again && files++ < FILES_MAX)
+		if (mapping->kind != MAPPING_FILE || e->opened[i].again)
+			continue;
+		if (files++ < FILES_MAX && loop_now_ns() < e->began_ns + FILES_NS)
 			open_mapped(e, root_fd, mapping, &e->opened[i]);
+		else /* of these the last one stands for all that are alike */
+			e->left_out++;
 	}
 	return 0;
 }
@@ -165,7 +174,7 @@ static void close_files(const struct examination *e)
 	fds[count] = e->root_fd;
 	if (e->root_fd >= 0)
 		held_give();
-	close_later(e->job.worker, fds, count + 1);
+	close_later(e->job.worker, e->job.whose, fds, count + 1);
 	free(fds);
 }
 
@@ -188,7 +197,8 @@ int examine(struct worker *worker, const struct examination *question)
 	if (!e)
 		return -ENOMEM;
 	*e = *question;
-	e->job = (struct job){.run = run, .done = done, .free = free_examination};
+	e->job = (struct job){
+		.run = run, .done = done, .free = free_examination, .whose = question->job.whose};
 	e->root_fd = -1;
 	if (e->snoopers)
 		snoopers_ref(e->snoopers);

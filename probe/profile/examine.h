@@ -33,6 +33,7 @@ struct examination {
 	int error; /* -ESRCH: it is gone, or another has its pid or its name now */
 	struct match match;
 	struct maps maps;
+	uint64_t left_out; /* mappings that have no names: too many, or their paths too long */
 	/* For each mapping. */
 	struct opened {
 		bool again; /* it is of the same file as the mapping before, the rest is empty */
@@ -55,5 +56,6 @@ struct examination {
 	void *arg;
 };
 
-/* -ENOMEM. `question` has the question's fields and done; its snoopers get one more reference. */
+/* -ENOMEM. `question` has the question's fields, job.whose and done; its snoopers get one more
+ * reference. */
 int examine(struct worker *worker, const struct examination *question);

@@ -74,7 +74,10 @@ int jfr_read(struct jfr_vm *vm)
 		return -error;
 	}
 	*mine = (struct reading){
-		.job = {.run = run, .done = done, .free = free_reading},
+		.job = {.run = run,
+			.done = done,
+			.free = free_reading,
+			.whose = job_of_user(vm->owner)},
 		.jfr = vm->jfr,
 		.pid = vm->pid,
 		.start_ticks = vm->start_ticks,

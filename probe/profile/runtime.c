@@ -87,7 +87,8 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 		target_memory_done(&memory);
 		return -ENOMEM;
 	}
-	mine->job = (struct job){.run = run, .done = done, .free = free_asking};
+	mine->job = (struct job){
+		.run = run, .done = done, .free = free_asking, .whose = question->whose};
 	mine->question = *question;
 	mine->question.about = NULL;
 	mine->answer = copy_about(question);

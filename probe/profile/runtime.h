@@ -47,6 +47,7 @@ struct runtime_question {
 	pid_t pid;
 	struct target_memory memory; /* of it; taken over */
 	uint64_t id;		     /* of the target that it is about */
+	uint64_t whose;		     /* as a job's */
 	const struct runtime_kind *kind;
 	/* Its kind's struct with what is known before: the file (it gets references of its own),
 	 * bias, what was found in the file. Copied; not there any more when it is answered. */

@@ -382,6 +382,8 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
 	fresh.inherited = before ? before->subscribers : 0;
+	fresh.whose = before ? before->whose : job_of_user(0); /* until it is looked at */
+	fresh.root_elsewhere = before ? before->root_elsewhere : 0;
 	fresh.netns_id = before ? before->netns_id : 0;
 	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {
 		fresh.line_pid = before->line_pid;
@@ -440,6 +442,29 @@ void targets_each(const struct targets *targets, void (*each)(void *arg, const s
 	struct visit visit = {each, arg};
 
 	target_table_each(targets->table, visit_decided, &visit);
+}
+
+struct users {
+	uint64_t first;
+	bool several;
+};
+
+static void meet_user(void *arg, struct target *target)
+{
+	struct users *users = arg;
+
+	if (!target->whose)
+		return;
+	users->several |= users->first && users->first != target->whose;
+	users->first = target->whose;
+}
+
+bool targets_have_users(const struct targets *targets)
+{
+	struct users users = {0};
+
+	target_table_each(targets->table, meet_user, &users);
+	return users.several;
 }
 
 static void count_alive(void *arg, const struct target *target)

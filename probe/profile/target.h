@@ -111,15 +111,20 @@ void targets_sweep(struct targets *targets, uint64_t ns);
 void targets_each(const struct targets *targets, void (*each)(void *arg, const struct target *),
 		  void *arg);
 
+/* Whether more than one user has processes that live and match. */
+bool targets_have_users(const struct targets *targets);
+
 /* Whether some that were chosen aren't sampled yet, for their tables are on their way. */
 bool targets_are_arming(const struct targets *targets);
 
 struct targets_stats {
-	uint64_t alive;		  /* and matching */
-	uint64_t unread;	  /* of these: not yet looked at, or not all tables are there */
-	uint64_t unreadable;	  /* looking at them took too long, since the start */
-	uint64_t refused;	  /* found no room in the kernel's map, since the start */
-	uint64_t searches_failed; /* for processes of containers, since the start; done again */
+	uint64_t alive;		    /* and matching */
+	uint64_t unread;	    /* of these: not yet looked at, or not all tables are there */
+	uint64_t unreadable;	    /* looking at them took too long, since the start */
+	uint64_t refused;	    /* found no room in the kernel's map, since the start */
+	uint64_t mappings_left_out; /* that were too many, or their paths too long, since the start
+				     */
+	uint64_t searches_failed;   /* for processes of containers, since the start; done again */
 	struct target_table_stats table;
 	struct tables_stats tables;
 };

@@ -92,6 +92,7 @@ static void ask(struct targets *targets, struct target *target, const struct spa
 	struct runtime_question question = {
 		.pid = target->pid,
 		.id = target->id,
+		.whose = target->whose,
 		.kind = &jvm_kind,
 		.about = &about.runtime,
 		.done = answered,

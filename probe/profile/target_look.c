@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/target_memory.h"
+#include "proc/proc.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
@@ -66,10 +67,13 @@ static void take_maps(struct targets *targets, struct target *target, struct exa
 		opened[i] = target_file_of(targets, e, i, root, i ? opened[i - 1] : NULL,
 					   target->space);
 	symbol_root_unref(root);
+	targets->stats.mappings_left_out += e->left_out;
 	target->netns_id = e->netns_id;
 	if (target->program != e->program_id)
 		target_memory_drop(target);
 	target->program = e->program_id;
+	target->root_elsewhere =
+		e->other_root ? (uint32_t)(e->root_stat.st_dev ^ e->root_stat.st_ino) | 1 : 0;
 	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
 		  COMM_BYTES, target->comm, count);
 	if (opened)
@@ -174,7 +178,7 @@ static void examined(void *arg, struct examination *e, bool finished)
 	if (!target)
 		return;
 	target->examining = false;
-	if (!finished) {
+	if (!finished && e->job.end != JOB_REFUSED) {
 		target->hangs = true;
 		targets->stats.unreadable++;
 		remember_hung(targets, target);
@@ -198,6 +202,18 @@ static void examined(void *arg, struct examination *e, bool finished)
 	}
 }
 
+/* Root of a container isn't the host's. Nobody's memory or files are looked at for that. */
+static void learn_user(struct target *target)
+{
+	uid_t uid;
+
+	if (proc_uid(target->pid, &uid) < 0)
+		return;
+	target->whose = !uid && target->root_elsewhere
+				? job_of_root_elsewhere(target->root_elsewhere)
+				: job_of_user(uid);
+}
+
 void target_look_at(struct targets *targets, struct target *target)
 {
 	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
@@ -216,6 +232,8 @@ void target_look_at(struct targets *targets, struct target *target)
 
 	if (target->examining || !target->alive)
 		return;
+	learn_user(target);
+	question.job.whose = target->whose;
 	memcpy(question.comm, target->comm, sizeof(question.comm));
 	if (target->hangs || map_get(targets->hung, &key)) {
 		target->hangs = true;

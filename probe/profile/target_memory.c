@@ -19,6 +19,7 @@ void target_memory_of(struct target_memory *memory, const struct target *target,
 	*memory = (struct target_memory){
 		.id = {target->pid, target->start_ticks, target->program},
 		.worker = worker,
+		.whose = target->whose,
 		.held = held_ref(target->memory),
 		.own = -1,
 	};
@@ -34,7 +35,7 @@ static void open_it(struct target_memory *memory)
 	}
 	if (atomic_load(&kept) >= held_max() / PART || !held_take())
 		return;
-	memory->held = held_new(&memory->own, memory->worker);
+	memory->held = held_new(&memory->own, memory->worker, memory->whose);
 	if (!memory->held)
 		held_give();
 }

@@ -16,6 +16,7 @@ struct target;
 struct target_memory {
 	struct memory_id id;
 	struct worker *worker; /* that closes what is held */
+	uint64_t whose;	       /* the target's user, as a job's */
 	struct held *held;     /* with a reference; NULL: it isn't open yet, or not held */
 	int own;	       /* opened for the job alone, or -1 */
 	int error;	       /* it can't be opened */

@@ -45,15 +45,17 @@ struct target {
 	bool undecided; /* its command line or its container's names have to be looked at */
 	bool rejected;	/* does not match after all: its stacks are dropped */
 	bool examining;
-	bool hangs;		/* looking at it took too long: it isn't looked at again */
-	uint32_t probes;	/* wanted by the snoopers */
-	uint32_t maybe;		/* while undecided: those that this decides on */
-	uint32_t unnamed;	/* of these: that its container's names decide on */
-	uint32_t probes_said;	/* it is sampled for these, the log said */
-	uint32_t subscribers;	/* that chose this process, or one it descends from */
-	uint32_t inherited;	/* of these: because they chose its parent or predecessor */
-	uint32_t waiting;	/* of these: they want it from its next exec on */
-	uint32_t probes_before; /* while undecided: what it was wanted for until now */
+	bool hangs;		 /* looking at it took too long: it isn't looked at again */
+	uint64_t whose;		 /* its user, as a job's; it may change until it is looked at */
+	uint32_t root_elsewhere; /* tells its root, where that is another than ours; 0: it isn't */
+	uint32_t probes;	 /* wanted by the snoopers */
+	uint32_t maybe;		 /* while undecided: those that this decides on */
+	uint32_t unnamed;	 /* of these: that its container's names decide on */
+	uint32_t probes_said;	 /* it is sampled for these, the log said */
+	uint32_t subscribers;	 /* that chose this process, or one it descends from */
+	uint32_t inherited;	 /* of these: because they chose its parent or predecessor */
+	uint32_t waiting;	 /* of these: they want it from its next exec on */
+	uint32_t probes_before;	 /* while undecided: what it was wanted for until now */
 	/* What its command line was found to match, and the serial of the snoopers. */
 	uint32_t judged_probes;
 	uint64_t judged_by;
@@ -80,7 +82,8 @@ struct target {
 /* Who it is for symbol/perfmap.h. */
 static inline struct perfmap_process target_perfmap(const struct target *target)
 {
-	return (struct perfmap_process){target->pid, target->start_ticks, target->id};
+	return (struct perfmap_process){target->pid, target->start_ticks, target->id,
+					target->whose};
 }
 
 struct target_table;

@@ -53,14 +53,15 @@ static void free_reading(struct job *job)
 	free(mine);
 }
 
-static void read_on(struct jvmfile *file, struct worker *worker)
+static void read_on(const struct target *target, struct worker *worker)
 {
 	struct reading_on *mine = calloc(1, sizeof(*mine));
 
 	if (!mine)
 		return;
-	mine->job = (struct job){.run = run, .done = done, .free = free_reading};
-	mine->file = jvmfile_ref(file);
+	mine->job = (struct job){
+		.run = run, .done = done, .free = free_reading, .whose = target->whose};
+	mine->file = jvmfile_ref(target->jvmfile);
 	mine->now_ns = loop_now_ns();
 	worker_submit(worker, &mine->job);
 }
@@ -68,7 +69,7 @@ static void read_on(struct jvmfile *file, struct worker *worker)
 void told_open(const struct target *target, struct worker *worker)
 {
 	if (told_is(target))
-		read_on(target->jvmfile, worker);
+		read_on(target, worker);
 }
 
 struct each_told {
@@ -90,7 +91,7 @@ static void meet(void *arg, struct target *target)
 	if (!told_is(target))
 		return;
 	jvmfile_allow(target->jvmfile, STEPS_MAX / each->count);
-	read_on(target->jvmfile, each->worker);
+	read_on(target, each->worker);
 }
 
 bool told_read_on(const struct target_table *table, struct worker *worker)

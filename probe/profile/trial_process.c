@@ -137,7 +137,7 @@ void trial_visible(enum capability which, struct finding *finding)
 static int ask_maps(pid_t pid)
 {
 	struct maps maps = {0};
-	int r = maps_read(pid, &maps);
+	int r = maps_read(pid, 0, &maps);
 
 	maps_done(&maps);
 	return r;

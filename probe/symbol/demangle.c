@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <time.h>
 
 #define SYMBOL_MAX 4096
 #define NAME_MAX_  4096
@@ -13,18 +14,21 @@
 /*
  * Crafted symbols grow without end, and libiberty has no way to stop it but longjmp(). For C++ that
  * is fine: its printer keeps nothing on the heap. Rust's keeps decoded Punycode there, so it goes
- * on into the void when the name is full, and is left only if that takes too long. What is lost
- * then (1 KB) is bounded: after a few such symbols long Rust symbols stay as they are.
+ * on into the void when the name is full, and is left only if that takes too long: after so many
+ * calls as no name that fits has. What is lost then (1 KB, where the symbol has Punycode) is
+ * bounded: after so many of these, symbols with Punycode stay as they are, whoever's.
  */
-#define RUST_CALLS_MAX 1000000
-#define RUST_BOMBS_MAX 16
-#define RUST_LONG      256
+#define CALLS_MAX 10000
+#define BOMBS_MAX 16	       /* of a file */
+#define LOST_MAX  4096	       /* of all */
+#define CPU_MAX	  500000000ULL /* ns; of a file */
 
 struct sink {
 	char text[NAME_MAX_];
 	size_t len;
 	bool full;
-	unsigned long ignored, ignored_max; /* calls when it is full */
+	unsigned calls;
+	bool leave_full; /* at once */
 	jmp_buf enough;
 };
 
@@ -32,35 +36,48 @@ static void take(const char *text, size_t len, void *arg)
 {
 	struct sink *sink = arg;
 
+	if (sink->calls++ >= CALLS_MAX || (sink->full && sink->leave_full))
+		longjmp(sink->enough, 1);
 	if (!len)
 		return;
 	if (sink->full || len > sizeof(sink->text) - sink->len) {
 		sink->full = true;
-		if (sink->ignored++ >= sink->ignored_max)
-			longjmp(sink->enough, 1);
 		return;
 	}
 	memcpy(sink->text + sink->len, text, len);
 	sink->len += len;
 }
 
-static void sink_begin(struct sink *sink, unsigned long ignored_max)
+static void sink_begin(struct sink *sink, bool leave_full)
 {
 	sink->len = 0;
 	sink->full = false;
-	sink->ignored = 0;
-	sink->ignored_max = ignored_max;
+	sink->calls = 0;
+	sink->leave_full = leave_full;
 }
 
-static bool demangle_rust(const char *symbol, struct sink *sink)
+static bool may_have_punycode(const char *symbol)
 {
-	static atomic_uint bombs;
+	for (const char *at = strchr(symbol, 'u'); at; at = strchr(at + 1, 'u')) {
+		if (at[1] >= '0' && at[1] <= '9')
+			return true;
+	}
+	return false;
+}
 
-	sink_begin(sink, RUST_CALLS_MAX);
-	if (atomic_load(&bombs) > RUST_BOMBS_MAX && strlen(symbol) > RUST_LONG)
+static bool demangle_rust(struct demangling *demangling, const char *symbol, struct sink *sink)
+{
+	static atomic_uint lost;
+
+	if (strncmp(symbol, "_R", 2) == 0 && demangling->bombs >= BOMBS_MAX)
 		return false;
+	if (may_have_punycode(symbol) && atomic_load(&lost) >= LOST_MAX)
+		return false;
+	sink_begin(sink, false);
 	if (setjmp(sink->enough)) {
-		atomic_fetch_add(&bombs, 1);
+		demangling->bombs++;
+		if (may_have_punycode(symbol))
+			atomic_fetch_add(&lost, 1);
 		return false;
 	}
 	return rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink) && !sink->full;
@@ -68,13 +85,29 @@ static bool demangle_rust(const char *symbol, struct sink *sink)
 
 static bool demangle_cxx(const char *symbol, struct sink *sink)
 {
-	sink_begin(sink, 0);
+	sink_begin(sink, true);
 	if (setjmp(sink->enough))
 		return false;
-	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink);
+	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink) &&
+	       !sink->full;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 void demangle(const char *symbol, struct buf *out)
+{
+	struct demangling alone = {0};
+
+	demangle_within(&alone, symbol, out);
+}
+
+void demangle_within(struct demangling *demangling, const char *symbol, struct buf *out)
 {
 	static _Thread_local struct sink sink;
 	static _Thread_local char plain[SYMBOL_MAX + 1];
@@ -83,14 +116,16 @@ void demangle(const char *symbol, struct buf *out)
 
 	if (!symbol[0])
 		return;
-	if (len > SYMBOL_MAX || symbol[0] != '_') {
+	if (len > SYMBOL_MAX || symbol[0] != '_' || demangling->cpu_ns > CPU_MAX) {
 		buf_add(out, symbol, len);
 		return;
 	}
 	memcpy(plain, symbol, len);
 	plain[len] = '\0';
-	if (demangle_rust(plain, &sink) || demangle_cxx(plain, &sink))
+	uint64_t began_ns = cpu_ns();
+	if (demangle_rust(demangling, plain, &sink) || demangle_cxx(plain, &sink))
 		buf_add(out, sink.text, sink.len);
 	else
 		buf_add(out, plain, len);
+	demangling->cpu_ns += cpu_ns() - began_ns;
 }

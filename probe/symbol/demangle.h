@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/buf.h"
 
 /*
@@ -10,3 +12,14 @@
  * without end).
  */
 void demangle(const char *symbol, struct buf *out);
+
+/*
+ * What symbols of one file have cost, beginning with zeroes. Some are made to take long: a Rust
+ * symbol of 159 bytes can stand for a million parts. After a few of those, or half a second of CPU
+ * time, the file's others stay as they are.
+ */
+struct demangling {
+	unsigned bombs;
+	uint64_t cpu_ns;
+};
+void demangle_within(struct demangling *demangling, const char *symbol, struct buf *out);

@@ -82,11 +82,14 @@ void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint
 		      const struct symbol_place *place);
 
 /* Reads what is wanted and isn't known; calls passed(arg) when all is read or given up, which may
- * be at once. */
-void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), void *arg);
+ * be at once, or when enough(arg) says so (worker_fence(); NULL: never). What goes on then counts
+ * as late; it is there for the next round. */
+void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
+		       void (*passed)(void *arg), void *arg);
 
 struct symbol_function {
-	const char *name; /* as the linker has it; NULL: it has none. Valid until the next round. */
+	const char *name; /* as people read it (symbol/demangle.h); NULL: it has none. Valid until
+			     the next round. */
 	uint64_t address; /* its first instruction, as the file was linked */
 };
 
@@ -114,9 +117,12 @@ enum symbol_loss {
 	SYMBOL_LOST_GONE,	   /* its file is not open any more, and its process has ended */
 	SYMBOL_LOST_CHANGED,	   /* its file was written to or replaced */
 	SYMBOL_LOST_HUNG,	   /* its file system hangs */
+	SYMBOL_LOST_SLOW,	   /* its file takes too long to read, and isn't for ten minutes */
+	SYMBOL_LOST_LATE,	   /* not read in time: the next window has it */
+	SYMBOL_LOST_REFUSED,	   /* too many readings of its owner's files hang */
 	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
 	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
-	SYMBOL_LOST_REFUSED,	   /* its debug file isn't taken: struct debug_found.refused */
+	SYMBOL_LOST_DEBUG,	   /* its debug file isn't taken: struct debug_found.refused */
 	SYMBOL_LOST_COUNT
 };
 
@@ -128,6 +134,9 @@ enum perfmap_loss {
 	PERFMAP_LOST_STALE,	 /* only lines from before it have one */
 	PERFMAP_LOST_TOO_LARGE,	 /* it is too much to read */
 	PERFMAP_LOST_HUNG,	 /* its file system hangs */
+	PERFMAP_LOST_SLOW,	 /* its user's maps took all their time or bytes of the window */
+	PERFMAP_LOST_LATE,	 /* not read in time */
+	PERFMAP_LOST_REFUSED,	 /* too many readings of its user's hang */
 	PERFMAP_LOST_NO_ROOM,	 /* too many maps, addresses or names */
 	PERFMAP_LOST_UNREADABLE, /* opening or reading failed */
 	PERFMAP_LOST_COUNT

@@ -9,6 +9,7 @@
 
 #define BYTES_KEPT (8u * 1024 * 1024)  /* of functions, between rounds */
 #define BYTES_MAX  (64u * 1024 * 1024) /* in one */
+#define LATE_MAX   (16u * 1024 * 1024) /* of what came too late for one */
 
 void files_forget_wanted(struct symbol_files *files)
 {
@@ -27,11 +28,14 @@ void files_forget_functions(struct symbol_files *files, struct symbol_file *file
 	ranges_done(&file->ranges);
 }
 
+static void take_late(struct symbol_files *files);
+
 void symbol_files_begin(struct symbol_files *files)
 {
 	size_t count, bytes = 0;
 
 	files_begin_perfmaps(files);
+	take_late(files);
 	if (files->stats.bytes <= BYTES_KEPT)
 		return;
 	_cleanup_free_ struct by_use *list = files_list(files, &count);
@@ -73,6 +77,20 @@ struct file_reading {
 	struct reading reading;
 	struct symbol_files *files;
 	struct symbol_file *file; /* with a reference: the job may be given up */
+	struct hung_run *run;
+	uint64_t round;
+	struct file_reading *next, **link; /* of files->under_way, until it is done */
+};
+
+/* What a reading found out, when nobody may learn it before the next round. */
+struct late_reading {
+	struct symbol_file *file; /* with a reference */
+	int error;
+	struct native_function *functions;
+	size_t count;
+	struct buf names;
+	struct native_file found;
+	struct late_reading *next;
 };
 
 static enum symbol_loss loss_of(int error)
@@ -101,25 +119,26 @@ static bool is_lasting(int error)
 static void count_refused(struct symbol_files *files, const struct reading *reading)
 {
 	for (size_t i = 0; i < reading->count; i++)
-		files->stats.lost[SYMBOL_LOST_REFUSED] +=
+		files->stats.lost[SYMBOL_LOST_DEBUG] +=
 			reading->functions[i].name == NATIVE_NO_NAME;
 }
 
-static void keep_functions(struct symbol_files *files, struct symbol_file *file,
-			   const struct reading *reading)
+static void keep_functions(struct symbol_files *files, struct symbol_file *file, int error,
+			   const struct native_function *functions, size_t count,
+			   const struct buf *names)
 {
-	int r = reading->error;
+	int r = error;
 	size_t before = ranges_bytes(&file->ranges);
 
 	if (r == 0 && files->stats.bytes > BYTES_MAX)
 		r = -ENOSPC;
 	if (r == 0)
-		r = ranges_add(&file->ranges, reading->functions, reading->count, &reading->names);
+		r = ranges_add(&file->ranges, functions, count, names);
 	files->stats.bytes += ranges_bytes(&file->ranges) - before;
 	if (is_lasting(r))
 		file->error = r;
 	else if (r < 0)
-		files->stats.lost[loss_of(r)] += reading->count;
+		files->stats.lost[loss_of(r)] += count;
 }
 
 /* Once; without memory it has no places in this round. */
@@ -140,38 +159,138 @@ static void keep_code(struct symbol_file *file, const struct native_file *found)
 	file->code = code;
 }
 
+static void end_round(struct symbol_files *files)
+{
+	files->reads = false;
+	files->passed(files->arg);
+}
+
 void files_one_less(struct symbol_files *files)
 {
 	if (--files->readings == 0)
-		files->passed(files->arg);
+		end_round(files);
+}
+
+/* ---- readings that take longer than their round ---- */
+
+static void late_free(struct late_reading *late)
+{
+	symbol_file_unref(late->file);
+	free(late->functions);
+	buf_done(&late->names);
+	free(late);
+}
+
+void files_forget_late(struct symbol_files *files)
+{
+	while (files->late) {
+		struct late_reading *late = files->late;
+
+		files->late = late->next;
+		late_free(late);
+	}
+	files->late_bytes = 0;
+}
+
+/* Names are being looked up among those that are known. Without memory it is read again. */
+static void keep_for_later(struct symbol_files *files, struct file_reading *mine)
+{
+	struct reading *reading = &mine->reading;
+	size_t bytes = reading->names.capacity + reading->count * sizeof(*reading->functions);
+	struct late_reading *late =
+		files->late_bytes + bytes <= LATE_MAX ? calloc(1, sizeof(*late)) : NULL;
+
+	if (!late)
+		return;
+	late->file = symbol_file_ref(mine->file);
+	late->error = reading->error;
+	late->functions = TAKE_PTR(reading->functions);
+	late->count = reading->count;
+	late->names = reading->names;
+	late->found = reading->file;
+	late->next = files->late;
+	reading->names = (struct buf){0};
+	files->late = late;
+	files->late_bytes += bytes;
+}
+
+static void take_late(struct symbol_files *files)
+{
+	for (const struct late_reading *late = files->late; late; late = late->next) {
+		keep_functions(files, late->file, late->error, late->functions, late->count,
+			       &late->names);
+		keep_code(late->file, &late->found);
+	}
+	files_forget_late(files);
+}
+
+/* ---- a reading ---- */
+
+static bool is_of_round(const struct file_reading *mine)
+{
+	return mine->files->reads && mine->round == mine->files->rounds;
+}
+
+static void was_read(struct file_reading *mine)
+{
+	struct symbol_file *file = mine->file;
+	struct reading *reading = &mine->reading;
+
+	file->debug = reading->debug;
+	reading->debug = (struct debug_found){0};
+	file->demangling = reading->demangling;
+	symbol_file_hold(file, &reading->opening);
+	if (!is_of_round(mine)) {
+		keep_for_later(mine->files, mine);
+		return;
+	}
+	if (file->debug.refused && reading->error == 0)
+		count_refused(mine->files, reading);
+	keep_functions(mine->files, file, reading->error, reading->functions, reading->count,
+		       &reading->names);
+	keep_code(file, &reading->file);
+}
+
+static void was_given_up(struct file_reading *mine)
+{
+	struct symbol_files *files = mine->files;
+	struct hung_file hung = opening_hung_file(&mine->reading.opening);
+	enum symbol_loss loss = SYMBOL_LOST_REFUSED;
+
+	if (mine->reading.job.end == JOB_SLOW) {
+		hung_add_slow(&files->hung, &hung);
+		loss = SYMBOL_LOST_SLOW;
+	} else if (mine->reading.job.end == JOB_HANGS) {
+		file_let_go(mine->file);
+		hung_add(&files->hung, &hung, mine->run, atomic_load(&mine->reading.past_own));
+		loss = SYMBOL_LOST_HUNG;
+	}
+	if (is_of_round(mine)) /* else it counted as late */
+		files->stats.lost[loss] += mine->reading.count;
 }
 
 static void reading_done(struct reading *reading, bool finished)
 {
 	struct file_reading *mine = (struct file_reading *)reading;
-	struct symbol_files *files = mine->files;
-	struct symbol_file *file = mine->file;
+	bool awaited = is_of_round(mine);
 
-	if (finished) {
-		file->debug = reading->debug;
-		reading->debug = (struct debug_found){0};
-		symbol_file_hold(file, &reading->opening);
-		if (file->debug.refused && reading->error == 0)
-			count_refused(files, reading);
-		keep_functions(files, file, reading);
-		keep_code(file, &reading->file);
-	} else {
-		file_let_go(file);
-		hung_add(&files->hung, file->stat.st_dev);
-		files->stats.lost[SYMBOL_LOST_HUNG] += reading->count;
-	}
-	files_one_less(files);
+	*mine->link = mine->next;
+	if (mine->next)
+		mine->next->link = mine->link;
+	mine->file->is_read = false;
+	if (finished)
+		was_read(mine);
+	else
+		was_given_up(mine);
+	if (awaited)
+		files_one_less(mine->files);
 }
 
 static void reading_free(struct reading *reading)
 {
 	struct file_reading *mine = (struct file_reading *)reading;
 
+	hung_run_end(mine->run);
 	symbol_file_unref(mine->file);
 	free(mine);
 }
@@ -187,15 +306,24 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	}
 	mine->files = files;
 	mine->file = symbol_file_ref(file);
+	mine->run = hung_run_new();
+	mine->round = files->rounds;
+	mine->link = &files->under_way;
+	mine->next = files->under_way;
+	if (mine->next)
+		mine->next->link = &mine->next;
+	files->under_way = mine;
 	mine->reading = (struct reading){
 		.debugging_dir = file->debugging_dir,
 		.debug = file->debug,
+		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,
 		.done = reading_done,
 		.free = reading_free,
 	};
 	symbol_file_opening(file, &file->place, &mine->reading.opening);
+	file->is_read = true;
 	file->debug = (struct debug_found){0};
 	file->wanted = NULL;
 	file->wanted_count = file->wanted_capacity = 0;
@@ -205,23 +333,78 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	reading_submit(&mine->reading, files->worker);
 }
 
-void symbol_files_read(struct symbol_files *files, void (*passed)(void *arg), void *arg)
+/* Why the file isn't read in this round; SYMBOL_LOST_COUNT: it is. */
+static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_file *file)
 {
+	struct opening opening = {.stat = file->stat, .root = file->root};
+	struct hung_file hung = opening_hung_file(&opening);
+
+	if (file->is_read)
+		return SYMBOL_LOST_LATE;
+	switch (hung_has(&files->hung, &hung)) {
+	case HUNG_HANGS:
+		return SYMBOL_LOST_HUNG;
+	case HUNG_SLOW:
+		return SYMBOL_LOST_SLOW;
+	default:
+		return SYMBOL_LOST_COUNT;
+	}
+}
+
+/* What isn't read yet is late, and comes in the next round. */
+static void time_passed(void *arg)
+{
+	struct symbol_files *files = arg;
+
+	if (--files->fences || !files->reads || files->rounds != files->fenced_round)
+		return; /* all of that round was read */
+	for (const struct file_reading *mine = files->under_way; mine; mine = mine->next) {
+		if (is_of_round(mine))
+			files->stats.lost[SYMBOL_LOST_LATE] += mine->reading.count;
+	}
+	files_leave_perfmaps(files);
+	files->readings = 0;
+	end_round(files);
+}
+
+static bool is_enough(void *arg)
+{
+	struct symbol_files *files = arg;
+
+	return files->reads && files->rounds == files->fenced_round && files->enough(files->arg);
+}
+
+static void limit_round(struct symbol_files *files)
+{
+	if (!files->enough || worker_fence(files->worker, is_enough, time_passed, files) < 0)
+		return;
+	files->fences++;
+	files->fenced_round = files->rounds;
+}
+
+void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
+		       void (*passed)(void *arg), void *arg)
+{
+	files->enough = enough;
 	files->passed = passed;
 	files->arg = arg;
-	files->readings++; /* until all are on their way */
-	files_read_perfmaps(files);
+	files->reads = true;
+	files->readings = 1; /* until all are on their way */
 	while (files->wanted) {
 		_cleanup_(file_unref) struct symbol_file *file = files->wanted;
+		enum symbol_loss loss = why_not(files, file);
 
 		files->wanted = file->next_wanted;
-		if (!hung_has(&files->hung, file->stat.st_dev)) {
+		if (loss == SYMBOL_LOST_COUNT) {
 			start_reading(files, file);
 			continue;
 		}
-		files->stats.lost[SYMBOL_LOST_HUNG] += file->wanted_count;
+		files->stats.lost[loss] += file->wanted_count;
 		file->wanted_count = 0;
 	}
+	files_read_perfmaps(files); /* of one user's work files come first */
+	if (files->readings > 1)
+		limit_round(files);
 	files_one_less(files);
 }
 
@@ -231,9 +414,12 @@ const char *symbol_loss_name(enum symbol_loss loss)
 		[SYMBOL_LOST_GONE] = "file_gone",
 		[SYMBOL_LOST_CHANGED] = "file_changed",
 		[SYMBOL_LOST_HUNG] = "file_hung",
+		[SYMBOL_LOST_SLOW] = "file_slow",
+		[SYMBOL_LOST_LATE] = "file_late",
+		[SYMBOL_LOST_REFUSED] = "file_refused",
 		[SYMBOL_LOST_NO_DESCRIPTOR] = "no_descriptor",
 		[SYMBOL_LOST_UNREADABLE] = "unreadable",
-		[SYMBOL_LOST_REFUSED] = "debug_refused",
+		[SYMBOL_LOST_DEBUG] = "debug_refused",
 	};
 
 	return names[loss];

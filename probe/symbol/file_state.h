@@ -40,6 +40,8 @@ struct symbol_file {
 	struct worker *worker; /* that closes it */
 	struct lines *lines;   /* that were read (symbol/file_lines.c); NULL: none yet */
 	bool lacks_lines;      /* it has no debug information */
+	struct demangling demangling;
+	bool is_read; /* a job is under way */
 
 	/* of a round */
 	struct native_function *wanted; /* only their offsets count */
@@ -55,7 +57,8 @@ struct symbol_files {
 	uint64_t uses;
 	struct symbol_files_stats stats;
 	struct hung hung;
-	struct map *perfmaps; /* perfmap_key -> struct perfmap *, each with a reference */
+	struct perfmap_budget *budgets; /* of the users that have maps in this round */
+	struct map *perfmaps;		/* perfmap_key -> struct perfmap *, each with a reference */
 	uint64_t rounds;
 	size_t lines_bytes;	      /* of all files' */
 	uint64_t lines_rest_until_ns; /* who spares doesn't read before */
@@ -63,6 +66,13 @@ struct symbol_files {
 	/* of a round */
 	struct symbol_file *wanted;
 	size_t readings; /* that go on */
+	bool reads;	 /* a round waits for them */
+	unsigned fences; /* whose time hasn't passed; the last one is of that round */
+	uint64_t fenced_round;
+	struct file_reading *under_way; /* of this round and of those before */
+	struct late_reading *late;	/* what came when its round was over */
+	size_t late_bytes;
+	bool (*enough)(void *arg); /* NULL: never */
 	void (*passed)(void *arg);
 	void *arg;
 };
@@ -89,6 +99,7 @@ void files_forget_lines(struct symbol_files *files, struct symbol_file *file);
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file);
 void files_forget_wanted(struct symbol_files *files);
 void files_one_less(struct symbol_files *files); /* reading goes on */
+void files_forget_late(struct symbol_files *files);
 
 /* perfmap.c, in rounds. */
 #define FILES_PERFMAPS_MAX 4096
@@ -96,4 +107,5 @@ void files_one_less(struct symbol_files *files); /* reading goes on */
 void files_begin_perfmaps(struct symbol_files *files);
 void files_forget_answers(struct symbol_files *files); /* all is named */
 void files_read_perfmaps(struct symbol_files *files);
+void files_leave_perfmaps(struct symbol_files *files); /* those that aren't read yet are late */
 void files_free_perfmaps(struct symbol_files *files);

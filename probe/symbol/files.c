@@ -44,6 +44,8 @@ void symbol_files_free(struct symbol_files *files)
 	if (!files)
 		return;
 	files_forget_wanted(files);
+	files_forget_late(files);
+	hung_done(&files->hung);
 	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
@@ -103,7 +105,7 @@ static void hold_fewer(struct symbol_files *files)
 static void hold(struct symbol_file *file, int *fd)
 {
 	if (!file->held && *fd >= 0)
-		file->held = held_new(fd, file->worker);
+		file->held = held_new(fd, file->worker, job_of_user(file->stat.st_uid));
 }
 
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,

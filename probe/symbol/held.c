@@ -61,7 +61,7 @@ bool held_are_scarce(void)
 	return atomic_load(&taken) >= held_max() / 4 * 3;
 }
 
-struct held *held_new(int *fd, struct worker *worker)
+struct held *held_new(int *fd, struct worker *worker, uint64_t whose)
 {
 	struct held *held = calloc(1, sizeof(*held));
 
@@ -70,6 +70,7 @@ struct held *held_new(int *fd, struct worker *worker)
 	held->refs = 1;
 	held->fd = TAKE_FD(*fd);
 	held->worker = worker;
+	held->whose = whose;
 	return held;
 }
 
@@ -84,7 +85,7 @@ void held_unref(struct held *held)
 {
 	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
 		return;
-	close_later(held->worker, &held->fd, 1);
+	close_later(held->worker, held->whose, &held->fd, 1);
 	held_give();
 	free(held);
 }

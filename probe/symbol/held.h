@@ -27,9 +27,10 @@ struct held {
 	_Atomic unsigned refs;
 	int fd;
 	struct worker *worker; /* that closes it, which can hang */
+	uint64_t whose;	       /* as a job's */
 };
 
 /* *fd: it, with its place; both are taken over (*fd becomes -1). NULL: no memory. */
-struct held *held_new(int *fd, struct worker *worker);
+struct held *held_new(int *fd, struct worker *worker, uint64_t whose);
 struct held *held_ref(struct held *held);
 void held_unref(struct held *held);

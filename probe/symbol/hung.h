@@ -1,20 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* File systems that hung: nothing is asked of them for ten minutes. */
+/*
+ * Files that were given up: nothing is asked of them for ten minutes, or, of those that hung, until
+ * they have answered at last.
+ *
+ * A file system isn't told by one file, for that is its owner's: it counts as hanging when three
+ * files of it hang that belong to two owners at least; for one owner's files alone when three of
+ * his do. One that was only slow says nothing of others.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HUNG_MAX 16
+#define HUNG_FILES_MAX 64
+
+/* Of a job that reads a file: whether it has returned. */
+struct hung_run;
+
+struct hung_file {
+	uint64_t device, inode;
+	uint64_t whose; /* as a job's */
+};
 
 /* Begins with zeroes; the oldest makes room. */
 struct hung {
 	struct {
-		uint64_t device;
-		uint64_t until_ns;
-	} each[HUNG_MAX];
+		struct hung_file file;
+		uint64_t until_ns; /* 0: none */
+		bool is_slow;	   /* it computed */
+		bool is_alone;	   /* it may not be its own file system that hangs */
+		struct hung_run *run;
+	} each[HUNG_FILES_MAX];
 	unsigned next;
 };
 
-void hung_add(struct hung *hung, uint64_t device);
-bool hung_has(const struct hung *hung, uint64_t device);
+/* NULL: no memory; then it isn't known when the job has returned. */
+struct hung_run *hung_run_new(void);
+/* The job has returned. On any thread; of NULL: nothing. */
+void hung_run_end(struct hung_run *run);
+
+/* Its job hangs. `alone`: perhaps in another file than its own. */
+void hung_add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool alone);
+/* Its job computes for too long. */
+void hung_add_slow(struct hung *hung, const struct hung_file *file);
+
+enum hung_verdict { HUNG_NOT, HUNG_SLOW, HUNG_HANGS };
+enum hung_verdict hung_has(struct hung *hung, const struct hung_file *file);
+
+void hung_done(struct hung *hung);

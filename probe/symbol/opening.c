@@ -21,6 +21,17 @@ void opening_identify(struct opening_id *id, const struct stat *stat)
 	};
 }
 
+struct hung_file opening_hung_file(const struct opening *opening)
+{
+	const struct stat *stat = &opening->stat;
+	const struct symbol_root *root = opening->root;
+	struct hung_file file = {stat->st_dev, stat->st_ino, job_of_user(stat->st_uid)};
+
+	if (root && !stat->st_uid)
+		file.whose = job_of_root_elsewhere((uint32_t)(root->device ^ root->inode));
+	return file;
+}
+
 void opening_done(struct opening *opening)
 {
 	held_unref(TAKE_PTR(opening->held));
@@ -107,7 +118,7 @@ int opening_open(struct opening *opening, int root_fd, int *own)
 	if (fd < 0)
 		return fd;
 	if (held_take()) {
-		opening->held = held_new(&fd, opening->worker);
+		opening->held = held_new(&fd, opening->worker, opening_hung_file(opening).whose);
 		if (opening->held)
 			return opening->held->fd;
 		held_give();

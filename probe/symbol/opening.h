@@ -14,6 +14,7 @@
 
 #include "symbol/debugfile.h"
 #include "symbol/held.h"
+#include "symbol/hung.h"
 #include "symbol/root.h"
 
 /* Where a process has a file mapped, in which it may be opened as long as that process lives. */
@@ -37,6 +38,9 @@ struct opening {
 	struct symbol_root *root; /* of the process; NULL: ours. With a reference */
 	struct worker *worker;	  /* that closes it */
 };
+
+/* What symbol/hung.h has to know of the file; its owner is whose work reading it is. */
+struct hung_file opening_hung_file(const struct opening *opening);
 
 /* On any thread. */
 void opening_done(struct opening *opening);

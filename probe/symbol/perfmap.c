@@ -172,12 +172,66 @@ void files_forget_answers(struct symbol_files *files)
 	}
 }
 
+void perfmap_budget_unref(struct perfmap_budget *budget)
+{
+	if (budget && atomic_fetch_sub(&budget->refs, 1) == 1)
+		free(budget);
+}
+
+static void forget_budgets(struct symbol_files *files)
+{
+	while (files->budgets) {
+		struct perfmap_budget *budget = files->budgets;
+
+		files->budgets = budget->next;
+		perfmap_budget_unref(budget);
+	}
+}
+
+struct perfmap_budget *perfmap_budget_of(struct symbol_files *files, uint64_t whose)
+{
+	struct perfmap_budget *budget = files->budgets;
+
+	while (budget && budget->whose != whose)
+		budget = budget->next;
+	if (!budget) {
+		budget = calloc(1, sizeof(*budget));
+		if (!budget)
+			return NULL;
+		budget->refs = 1;
+		budget->whose = whose;
+		budget->next = files->budgets;
+		files->budgets = budget;
+	}
+	atomic_fetch_add(&budget->refs, 1);
+	return budget;
+}
+
 void files_begin_perfmaps(struct symbol_files *files)
 {
 	files->rounds++;
+	forget_budgets(files);
 	files_forget_answers(files);
 	while (remove_old(files) == OLD_AT_A_TIME)
 		;
+}
+
+static void read_map(struct symbol_files *files, struct perfmap *map)
+{
+	size_t count = map->answers.count;
+
+	map->starved = false;
+	if (map->of_rounds) { /* the one before takes its time */
+		perfmap_lose(files, PERFMAP_LOST_LATE, count);
+		return;
+	}
+	files->readings++;
+	if (perfmap_submit(files, map, true)) {
+		map->asked = count;
+		return;
+	}
+	perfmap_lose(files, PERFMAP_LOST_NO_ROOM, count);
+	files->readings--;
 }
 
 void files_read_perfmaps(struct symbol_files *files)
@@ -185,16 +239,27 @@ void files_read_perfmaps(struct symbol_files *files)
 	const struct perfmap_key *key;
 	struct perfmap **slot;
 
+	for (int pass = 0; pass < 2; pass++) {
+		map_each (files->perfmaps, pos, key, slot) {
+			struct perfmap *map = *slot;
+
+			if (map->answers.count && map->starved == (pass == 0))
+				read_map(files, map);
+		}
+	}
+}
+
+void files_leave_perfmaps(struct symbol_files *files)
+{
+	const struct perfmap_key *key;
+	struct perfmap **slot;
+
 	map_each (files->perfmaps, pos, key, slot) {
 		struct perfmap *map = *slot;
 
-		if (!map->answers.count)
-			continue;
-		files->readings++;
-		if (!perfmap_submit(files, map, true)) {
-			perfmap_lose(files, PERFMAP_LOST_NO_ROOM, map->answers.count);
-			files->readings--;
-		}
+		perfmap_lose(files, PERFMAP_LOST_LATE, map->asked);
+		map->starved |= map->asked > 0;
+		map->asked = 0;
 	}
 }
 
@@ -203,6 +268,7 @@ void files_free_perfmaps(struct symbol_files *files)
 	const struct perfmap_key *key;
 	struct perfmap **slot;
 
+	forget_budgets(files);
 	map_each (files->perfmaps, pos, key, slot)
 		perfmap_unref(*slot);
 	map_free(files->perfmaps);
@@ -211,9 +277,15 @@ void files_free_perfmaps(struct symbol_files *files)
 const char *perfmap_loss_name(enum perfmap_loss loss)
 {
 	static const char *const names[PERFMAP_LOST_COUNT] = {
-		[PERFMAP_LOST_FOREIGN] = "foreign",	[PERFMAP_LOST_STALE] = "stale",
-		[PERFMAP_LOST_TOO_LARGE] = "too_large", [PERFMAP_LOST_HUNG] = "hung",
-		[PERFMAP_LOST_NO_ROOM] = "no_room",	[PERFMAP_LOST_UNREADABLE] = "unreadable",
+		[PERFMAP_LOST_FOREIGN] = "foreign",
+		[PERFMAP_LOST_STALE] = "stale",
+		[PERFMAP_LOST_TOO_LARGE] = "too_large",
+		[PERFMAP_LOST_HUNG] = "hung",
+		[PERFMAP_LOST_SLOW] = "slow",
+		[PERFMAP_LOST_LATE] = "late",
+		[PERFMAP_LOST_REFUSED] = "refused",
+		[PERFMAP_LOST_NO_ROOM] = "no_room",
+		[PERFMAP_LOST_UNREADABLE] = "unreadable",
 	};
 
 	return names[loss];

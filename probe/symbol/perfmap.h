@@ -30,7 +30,8 @@ struct symbol_files;
 struct perfmap_process {
 	pid_t pid;
 	uint64_t start_ticks;
-	uint64_t id; /* tells it from what the process was before an exec */
+	uint64_t id;	/* tells it from what the process was before an exec */
+	uint64_t whose; /* its user, as a job's */
 };
 
 /* It has made code: its map is opened (a job), for it may end any time. */
@@ -78,13 +79,19 @@ struct perfmap_lookup {
 	uint64_t settled;		    /* so many bytes were there before the window */
 	struct perfmap_question *questions; /* sorted by address */
 	size_t count;
+	uint64_t until_ns;  /* of loop_now_ns(); 0: no limit */
+	uint64_t bytes_max; /* that it may read; 0: no limit */
 
 	/* the answer */
-	uint64_t end; /* how far the file is written, in whole lines */
+	uint64_t bytes; /* that it read */
+	uint64_t end;	/* how far the file is written, in whole lines */
 	struct buf names;
 	uint64_t stale, no_room; /* addresses that have no name for it */
 };
 
-/* Reads the open map. -EFBIG, -E2BIG: it is too much to read; -ENOMEM; errno of reading. No name
- * counts then. */
+/* Reads the open map. -EFBIG, -E2BIG: it is too much to read; -ETIME: more than it may, or longer;
+ * -ENOMEM; errno of reading. No name counts then. */
 int perfmap_read(int fd, struct perfmap_lookup *lookup);
+
+/* How far the open map is written, in whole lines. errno of reading, -ENOMEM. */
+int perfmap_end(int fd, uint64_t *end);

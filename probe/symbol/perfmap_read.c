@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/loop.h"
 
 #define BLOCK_BYTES 65536
 #define HEAD_BYTES  64 /* two numbers */
@@ -110,6 +111,10 @@ static int end_line(struct pass *pass)
 static int go_by(struct pass *pass, const char *block, size_t bytes, uint64_t offset)
 {
 	for (size_t i = 0; i < bytes;) {
+		if (block[i] == '\n' && !pass->len) { /* there may be nothing else */
+			pass->began = offset + ++i;
+			continue;
+		}
 		const char *end = memchr(block + i, '\n', bytes - i);
 		size_t part = end ? (size_t)(end - block) - i : bytes - i;
 		size_t room = sizeof(pass->line) - pass->len;
@@ -128,13 +133,16 @@ static int go_by(struct pass *pass, const char *block, size_t bytes, uint64_t of
 	return 0;
 }
 
-static int pass_all(struct pass *pass, int fd)
+static int pass_all(struct pass *pass, struct perfmap_lookup *lookup, int fd)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
 
 	if (!block)
 		return -ENOMEM;
 	for (uint64_t offset = 0; offset < PERFMAP_BYTES_MAX;) {
+		if ((lookup->bytes_max && lookup->bytes >= lookup->bytes_max) ||
+		    (lookup->until_ns && loop_now_ns() >= lookup->until_ns))
+			return -ETIME;
 		ssize_t bytes = pread(fd, block, BLOCK_BYTES, (off_t)offset);
 
 		if (bytes <= 0)
@@ -143,6 +151,7 @@ static int pass_all(struct pass *pass, int fd)
 		if (r < 0)
 			return r;
 		offset += (uint64_t)bytes;
+		lookup->bytes += (uint64_t)bytes;
 	}
 	return -EFBIG;
 }
@@ -193,10 +202,28 @@ int perfmap_read(int fd, struct perfmap_lookup *lookup)
 	pass->count = lookup->count;
 	pass->from = lookup->from;
 	pass->settled = lookup->settled;
-	int r = pass_all(pass, fd);
+	int r = pass_all(pass, lookup, fd);
 	if (r < 0)
 		return r;
 	read_names(lookup, fd);
 	lookup->end = pass->began;
+	return 0;
+}
+
+int perfmap_end(int fd, uint64_t *end)
+{
+	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+	struct stat stat;
+
+	if (!block)
+		return -ENOMEM;
+	if (fstat(fd, &stat) < 0)
+		return -errno;
+	off_t at = stat.st_size > BLOCK_BYTES ? stat.st_size - BLOCK_BYTES : 0;
+	ssize_t bytes = pread(fd, block, BLOCK_BYTES, at);
+	if (bytes < 0)
+		return -errno;
+	const char *last = memrchr(block, '\n', (size_t)bytes);
+	*end = (uint64_t)at + (last ? (uint64_t)(last - block) + 1 : 0);
 	return 0;
 }

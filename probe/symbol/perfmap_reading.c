@@ -8,11 +8,16 @@
 #include "base/cleanup.h"
 #include "symbol/perfmap_state.h"
 
+#define BUDGET_NS    (1 * NS_PER_S) /* of all maps of a user, in a round */
+#define BUDGET_BYTES (512ULL << 20)
+
 struct map_reading {
 	struct job job;
 	struct symbol_files *files;
 	struct perfmap *map; /* a reference; not for the worker's thread */
 	bool of_round;
+	uint64_t round;
+	struct perfmap_budget *budget; /* a reference; NULL unless it is of a round */
 
 	/* question and answer */
 	struct perfmap_process process;
@@ -73,9 +78,28 @@ static int open_now(struct map_reading *mine, int *own)
 		return mine->held->fd;
 	held_unref(TAKE_PTR(mine->held));
 	*own = TAKE_FD(fd);
-	if (held_take() && !(mine->held = held_new(own, mine->job.worker)))
+	if (held_take() && !(mine->held = held_new(own, mine->job.worker, mine->job.whose)))
 		held_give();
 	return mine->held ? mine->held->fd : *own;
+}
+
+/* As much as its user's maps have left of the round. */
+static int answer_within(struct map_reading *mine, struct perfmap_lookup *lookup, int fd)
+{
+	struct perfmap_budget *budget = mine->budget;
+	uint64_t began_ns = loop_now_ns();
+
+	if (!budget)
+		return -ENOMEM;
+	uint64_t ns = atomic_load(&budget->ns), bytes = atomic_load(&budget->bytes);
+	if (ns >= BUDGET_NS || bytes >= BUDGET_BYTES)
+		return -ETIME;
+	lookup->until_ns = began_ns + BUDGET_NS - ns;
+	lookup->bytes_max = BUDGET_BYTES - bytes;
+	int r = answers_read(&mine->answers, fd, lookup);
+	atomic_fetch_add(&budget->ns, loop_now_ns() - began_ns);
+	atomic_fetch_add(&budget->bytes, lookup->bytes);
+	return r;
 }
 
 static void run_reading(struct job *job)
@@ -93,7 +117,10 @@ static void run_reading(struct job *job)
 		.settled = mine->seen.settled,
 		.end = mine->seen.end,
 	};
-	mine->error = answers_read(&mine->answers, fd, &lookup);
+	mine->error =
+		mine->of_round ? answer_within(mine, &lookup, fd) : perfmap_end(fd, &lookup.end);
+	if (mine->error)
+		lookup.end = mine->seen.end;
 	mine->seen.end = lookup.end;
 	mine->stale = lookup.stale;
 	mine->no_room = lookup.no_room;
@@ -106,7 +133,11 @@ static void count_losses(const struct map_reading *mine, bool finished)
 	uint64_t all = mine->answers.count;
 
 	if (!finished) {
-		perfmap_lose(mine->files, PERFMAP_LOST_HUNG, all);
+		perfmap_lose(mine->files,
+			     mine->job.end == JOB_REFUSED ? PERFMAP_LOST_REFUSED
+			     : mine->job.end == JOB_SLOW  ? PERFMAP_LOST_SLOW
+							  : PERFMAP_LOST_HUNG,
+			     all);
 		return;
 	}
 	perfmap_lose(mine->files, PERFMAP_LOST_STALE, mine->error == -ESTALE ? all : mine->stale);
@@ -119,6 +150,9 @@ static void count_losses(const struct map_reading *mine, bool finished)
 	case -ESRCH:
 	case -ESTALE:
 	case -ENOMEM:
+		return;
+	case -ETIME:
+		perfmap_lose(mine->files, PERFMAP_LOST_SLOW, all);
 		return;
 	case -EPERM:
 		perfmap_lose(mine->files, PERFMAP_LOST_FOREIGN, all);
@@ -136,12 +170,17 @@ static void reading_ended(struct job *job, bool finished)
 {
 	struct map_reading *mine = (struct map_reading *)job;
 	struct perfmap *map = mine->map;
+	bool awaited = mine->of_round && mine->files->reads && mine->round == mine->files->rounds;
 
 	map->readings--;
-	if (!finished) {
+	if (mine->of_round)
+		map->of_rounds--;
+	if (awaited)
+		map->asked = 0;
+	if (!finished && job->end != JOB_REFUSED) {
 		map->hangs = true;
 		held_unref(TAKE_PTR(map->held));
-	} else {
+	} else if (finished) {
 		struct seen was = map->seen;
 
 		held_unref(map->held);
@@ -151,15 +190,16 @@ static void reading_ended(struct job *job, bool finished)
 		if (!mine->of_round && !mine->is_another)
 			map->seen.end = was.end;
 	}
-	if (mine->of_round)
+	map->starved |= mine->of_round && mine->error == -ETIME;
+	if (awaited)
 		count_losses(mine, finished);
-	if (finished && mine->of_round && mine->error == 0) {
+	if (finished && awaited && mine->error == 0) {
 		answers_done(&map->answers);
 		map->answers = mine->answers;
 		mine->answers = (struct answers){0};
 		map->answered = true;
 	}
-	if (mine->of_round)
+	if (awaited)
 		files_one_less(mine->files);
 }
 
@@ -167,6 +207,7 @@ static void free_reading(struct job *job)
 {
 	struct map_reading *mine = (struct map_reading *)job;
 
+	perfmap_budget_unref(mine->budget);
 	held_unref(mine->held);
 	answers_done(&mine->answers);
 	perfmap_unref(mine->map);
@@ -182,13 +223,17 @@ bool perfmap_submit(struct symbol_files *files, struct perfmap *map, bool of_rou
 		return false;
 	atomic_fetch_add(&map->refs, 1);
 	mine->job = (struct job){.run = run_reading, .done = reading_ended, .free = free_reading};
+	mine->job.whose = map->process.whose;
 	mine->files = files;
 	mine->map = map;
 	mine->of_round = of_round;
+	mine->round = files->rounds;
 	mine->process = map->process;
 	mine->held = held_ref(map->held);
 	mine->seen = map->seen;
 	if (of_round) {
+		map->of_rounds++;
+		mine->budget = perfmap_budget_of(files, map->process.whose);
 		mine->answers = map->answers;
 		map->answers = (struct answers){0};
 	}

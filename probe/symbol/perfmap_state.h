@@ -25,13 +25,29 @@ struct answers {
 	struct buf names;
 };
 
+/* What all maps of a user's processes may take in a round: so hard links of a large file, and
+ * processes without number, cost no more than one. Jobs that are late have it for longer. */
+struct perfmap_budget {
+	atomic_uint refs;
+	uint64_t whose;
+	atomic_uint_fast64_t ns, bytes; /* that were used */
+	struct perfmap_budget *next;	/* the registry's */
+};
+
+/* Of that user in this round, with a reference; NULL: no memory. */
+struct perfmap_budget *perfmap_budget_of(struct symbol_files *files, uint64_t whose);
+void perfmap_budget_unref(struct perfmap_budget *budget); /* of NULL: nothing */
+
 struct perfmap {
 	atomic_uint refs;
 	struct perfmap_process process;
 	struct held *held; /* the map; NULL: it isn't open */
 	struct seen seen;
 	struct answers answers;
-	unsigned readings; /* that go on */
+	unsigned readings;  /* that go on */
+	size_t asked;	    /* addresses that this round waits for */
+	unsigned of_rounds; /* readings of these that go on */
+	bool starved;	    /* there was no time for it: it is first in the next round */
 	uint64_t last_round;
 	bool hangs;
 	bool answered, used; /* in this round; used: somebody may have a pointer to it */

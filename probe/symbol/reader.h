@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reads functions from a target's file, on the foreign worker: opens the file, finds its debug file
- * and resolves.
+ * and resolves; names are demangled, which a crafted symbol can make long.
  *
  * The file may lie in a file system that hangs: the job owns all it touches.
  */
@@ -9,6 +9,7 @@
 
 #include "base/worker.h"
 #include "symbol/debugfile.h"
+#include "symbol/demangle.h"
 #include "symbol/native.h"
 #include "symbol/opening.h"
 
@@ -22,10 +23,15 @@ struct reading {
 	struct native_function *functions; /* `offset` is the question; the reading's own */
 	size_t count;
 
+	/* Of what was found of the file's symbols before; changes. */
+	struct demangling demangling;
+
+	_Atomic bool past_own; /* it has the file itself, and has read of it */
+
 	/* the answer, once finished; the file is held open if there is room */
 	int error; /* as opening_open() and native_resolve() */
 	struct native_file file;
-	struct buf names;
+	struct buf names; /* as people read them */
 
 	void (*done)(struct reading *reading, bool finished);
 	void (*free)(struct reading *reading); /* frees the struct, after its own parts were */

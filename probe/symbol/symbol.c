@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "symbol/demangle.h"
 #include "symbol/java_name.h"
 #include "symbol/kernel.h"
 #include "symbol/perfmap.h"
@@ -126,7 +125,7 @@ static void name_in_file(const struct code *code, struct named *named, struct bu
 		return;
 	}
 	if (function.name)
-		demangle(function.name, name);
+		buf_str(name, function.name);
 	else
 		without_symbol(named, name, module, &function.address);
 }

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +16,11 @@
 #define MACHINE EM_X86_64
 #endif
 
-#define HUNG_NS (600 * NS_PER_S)
 #define TELL_NS (10 * NS_PER_MS)
 
 struct build {
 	struct job job;
-	atomic_uint refs; /* the job's; that of the list of those that hang */
-	atomic_bool over;
+	struct hung_run *run_state;
 	struct tables *tables;
 	struct table *table;	  /* the loop's: run() doesn't touch it */
 	struct symbol_file *file; /* whose path `opening` has */
@@ -33,10 +30,6 @@ struct build {
 	struct hotspot_file *hotspot;
 	bool python_elsewhere;
 	int error;
-
-	/* of one that was given up */
-	uint64_t device, until_ns;
-	struct build *next;
 };
 
 /* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
@@ -81,12 +74,6 @@ static void build_run(struct job *job)
 	mine->error = read_file(mine);
 }
 
-static void build_unref(struct build *build)
-{
-	if (atomic_fetch_sub(&build->refs, 1) == 1)
-		free(build);
-}
-
 static void build_free(struct job *job)
 {
 	struct build *mine = (struct build *)job;
@@ -96,51 +83,8 @@ static void build_free(struct job *job)
 	free(mine->hotspot);
 	opening_done(&mine->opening);
 	symbol_file_unref(mine->file);
-	atomic_store(&mine->over, true);
-	build_unref(mine);
-}
-
-/* ---- those that hang ---- */
-
-static void add_hanging(struct tables *tables, struct build *build)
-{
-	atomic_fetch_add(&build->refs, 1);
-	build->device = build->opening.stat.st_dev;
-	build->until_ns = loop_now_ns() + HUNG_NS;
-	build->next = tables->hanging;
-	tables->hanging = build;
-}
-
-/* Whether that file system hangs, as far as is known: one that was only slow is asked again once it
- * has answered, one that doesn't answer after ten minutes. */
-static bool is_hung(struct tables *tables, uint64_t device)
-{
-	struct build **link = &tables->hanging;
-	uint64_t now = loop_now_ns();
-	bool hung = false;
-
-	while (*link) {
-		struct build *build = *link;
-
-		if (atomic_load(&build->over) || now >= build->until_ns) {
-			*link = build->next;
-			build_unref(build);
-			continue;
-		}
-		hung |= build->device == device;
-		link = &build->next;
-	}
-	return hung;
-}
-
-void hanging_forget(struct tables *tables)
-{
-	while (tables->hanging) {
-		struct build *build = tables->hanging;
-
-		tables->hanging = build->next;
-		build_unref(build);
-	}
+	hung_run_end(mine->run_state);
+	free(mine);
 }
 
 /* ---- an image that came ---- */
@@ -268,6 +212,7 @@ static void build_done(struct job *job, bool finished)
 	struct tables *tables = mine->tables;
 	struct table *table = mine->table;
 	bool expected = table->state == TABLE_QUEUED; /* else the arena has gone meanwhile */
+	struct hung_file hung = opening_hung_file(&mine->opening);
 
 	table->building = false;
 	tables->building = NULL;
@@ -278,7 +223,10 @@ static void build_done(struct job *job, bool finished)
 			take_runtimes(table, mine);
 		}
 	} else {
-		add_hanging(tables, mine);
+		if (job->end == JOB_HANGS)
+			hung_add(&tables->hung, &hung, mine->run_state, false);
+		else if (job->end == JOB_SLOW)
+			hung_add_slow(&tables->hung, &hung);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
@@ -298,12 +246,14 @@ static int begin(struct tables *tables, struct table *table)
 	if (!mine)
 		return -ENOMEM;
 	mine->job = (struct job){.run = build_run, .done = build_done, .free = build_free};
-	mine->refs = 1;
+	mine->run_state = hung_run_new();
 	mine->tables = tables;
 	mine->table = table;
 	mine->file = symbol_file_ref(table->file);
 	int r = symbol_file_opening(mine->file, &table->place, &mine->opening);
-	if (r == 0 && is_hung(tables, mine->opening.stat.st_dev))
+	struct hung_file hung = opening_hung_file(&mine->opening);
+	mine->job.whose = hung.whose;
+	if (r == 0 && hung_has(&tables->hung, &hung) != HUNG_NOT)
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		build_free(&mine->job);

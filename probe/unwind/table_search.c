@@ -14,6 +14,7 @@
 
 struct python_search {
 	struct job job;
+	struct hung_run *run_state;
 	struct tables *tables;
 	struct table *table;	  /* the loop's: run() doesn't touch it */
 	struct symbol_file *file; /* whose path `opening` has */
@@ -67,10 +68,13 @@ static void done(struct job *job, bool finished)
 	struct table *table = mine->table;
 
 	table->searching = false;
-	if (!finished) {
-		hung_add(&tables->search_hung, mine->opening.stat.st_dev);
+	struct hung_file hung = opening_hung_file(&mine->opening);
+	if (job->end == JOB_HANGS)
+		hung_add(&tables->search_hung, &hung, mine->run_state, true);
+	else if (job->end == JOB_SLOW)
+		hung_add_slow(&tables->search_hung, &hung);
+	if (!finished)
 		return;
-	}
 	symbol_file_hold(mine->file, &mine->opening);
 	if (!mine->found || table->python)
 		return;
@@ -88,6 +92,7 @@ static void free_search(struct job *job)
 	free(mine->found);
 	opening_done(&mine->opening);
 	symbol_file_unref(mine->file);
+	hung_run_end(mine->run_state);
 	free(mine);
 }
 
@@ -101,8 +106,11 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 	mine->tables = tables;
 	mine->table = table;
 	mine->file = symbol_file_ref(file);
-	if (symbol_file_opening(file, &table->place, &mine->opening) < 0 ||
-	    hung_has(&tables->search_hung, mine->opening.stat.st_dev)) {
+	mine->run_state = hung_run_new();
+	int r = symbol_file_opening(file, &table->place, &mine->opening);
+	struct hung_file hung = opening_hung_file(&mine->opening);
+	mine->job.whose = hung.whose;
+	if (r < 0 || hung_has(&tables->search_hung, &hung) != HUNG_NOT) {
 		free_search(&mine->job);
 		return;
 	}

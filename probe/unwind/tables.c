@@ -111,7 +111,8 @@ void tables_free(struct tables *tables)
 	if (!tables)
 		return;
 	tables_set_arena(tables, NULL);
-	hanging_forget(tables);
+	hung_done(&tables->hung);
+	hung_done(&tables->search_hung);
 	while (tables->all) {
 		struct table *table = tables->all;
 

@@ -72,7 +72,7 @@ struct tables {
 	struct content *contents;
 	struct table *queue, **queue_end;
 	struct table *building; /* one at a time: so few descriptors and little memory are needed */
-	struct build *hanging;	/* that were given up, until they return */
+	struct hung hung;	/* files whose job was given up */
 	struct hung search_hung;
 	uint64_t uses;
 	uint64_t told_ns;	   /* when changed() was called */
@@ -88,7 +88,6 @@ bool table_address(const struct table *table, uint64_t file_offset, uint64_t byt
 /* It is wanted; nothing where it is already under way. */
 void table_ask(struct tables *tables, struct table *table);
 void queue_clear(struct tables *tables);
-void hanging_forget(struct tables *tables);
 
 /* ---- unwind/table_python.c ---- */
 

@@ -190,7 +190,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	int r = loop_new(&test->loop);
 
 	if (r == 0)
-		r = maps_read(pid, &test->maps);
+		r = maps_read(pid, 0, &test->maps);
 	if (r == 0)
 		r = mapped_new(&test->mapped, RANGES_MAX);
 	if (r == 0)

@@ -132,7 +132,7 @@ static inline void stop(void *arg)
 static inline void settle(void)
 {
 	codes_flush(w.codes);
-	assert_int_equal(worker_fence(w.worker, stop, w.loop), 0);
+	assert_int_equal(worker_fence(w.worker, NULL, stop, w.loop), 0);
 	assert_int_equal(loop_run(w.loop), 0);
 }
 

@@ -61,7 +61,7 @@ static inline void python_find(struct python *python)
 {
 	struct maps maps;
 
-	assert_int_equal(maps_read(python->pid, &maps), 0);
+	assert_int_equal(maps_read(python->pid, 0, &maps), 0);
 	for (size_t i = 0; i < maps.count && !python->path[0]; i++) {
 		const struct mapping *mapping = &maps.mappings[i];
 		struct elf_image image;

@@ -93,7 +93,7 @@ static int use_debugfile(void)
 static int use_maps(void)
 {
 	struct maps maps = {.count = 77};
-	int r = maps_read(getpid(), &maps);
+	int r = maps_read(getpid(), 0, &maps);
 
 	if (r == 0)
 		maps_done(&maps);

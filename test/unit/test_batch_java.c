@@ -122,7 +122,7 @@ static void add_of(enum probe probe, const uint64_t *words, size_t count, enum t
 
 	codes_want(test.codes, test.target, words, count);
 	codes_flush(test.codes);
-	assert_int_equal(worker_fence(test.worker, stop, test.loop), 0);
+	assert_int_equal(worker_fence(test.worker, NULL, stop, test.loop), 0);
 	assert_int_equal(loop_run(test.loop), 0);
 	assert_int_equal(batch_add(test.batch, &stack, words, test.target, 1, &counted, test.files,
 				   &test.truncated),

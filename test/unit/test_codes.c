@@ -39,7 +39,7 @@ static void it_is_read_soon_without_a_drain(void **state)
 	begin(1 << 20);
 	want(w.target, 0x1000, 1);
 	while (!codes_find_python(w.target, 0x1000, 1)) {
-		assert_int_equal(worker_fence(w.worker, stop, w.loop), 0);
+		assert_int_equal(worker_fence(w.worker, NULL, stop, w.loop), 0);
 		assert_int_equal(loop_run(w.loop), 0);
 	}
 	end();

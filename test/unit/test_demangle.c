@@ -132,36 +132,77 @@ static void add_base62(struct buf *text, size_t value)
 }
 
 /* Each tuple holds the one before twice. */
+static char *rust_bomb(int steps)
+{
+	struct buf text = BUF_INIT(1 << 16);
+	size_t last = 0;
+
+	buf_str(&text, "_RINvC1a1b");
+	for (int i = 0; i < steps; i++) {
+		size_t at = text.len - strlen("_R");
+
+		buf_char(&text, 'T');
+		for (int twice = 0; twice < 2; twice++) {
+			buf_char(&text, last ? 'B' : 'j');
+			if (last)
+				add_base62(&text, last);
+		}
+		buf_char(&text, 'E');
+		last = at;
+	}
+	buf_char(&text, 'E');
+	return take_text(&text, NULL);
+}
+
 static void rust_bombs_of_backrefs_are_bounded_and_quick(void **state)
 {
 	double before = seconds();
 
 	(void)state;
 	for (int steps = 1; steps < 100; steps++) {
-		_cleanup_buf_ struct buf out = BUF_INIT(1 << 20), text = BUF_INIT(1 << 16);
-		size_t last = 0;
+		_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+		_cleanup_free_ char *symbol = rust_bomb(steps);
 
-		buf_str(&text, "_RINvC1a1b");
-		for (int i = 0; i < steps; i++) {
-			size_t at = text.len - strlen("_R");
-
-			buf_char(&text, 'T');
-			for (int twice = 0; twice < 2; twice++) {
-				buf_char(&text, last ? 'B' : 'j');
-				if (last)
-					add_base62(&text, last);
-			}
-			buf_char(&text, 'E');
-			last = at;
-		}
-		buf_char(&text, 'E');
-		_cleanup_free_ char *symbol = take_text(&text, NULL);
 		demangle(symbol, &out);
 		assert_true(out.len > 0 && out.len <= 4096);
 		if (steps < 6)
 			assert_memory_equal(out.data, "a::b::<(usize, usize)", 21);
 	}
 	assert_true(seconds() - before < 2);
+}
+
+/* A short one, of which each took 16 ms: as many as a file may have cost a few of them. */
+static void a_file_of_bombs_costs_a_few_of_them_and_other_names_stay_readable(void **state)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(16 << 20);
+	_cleanup_free_ char *symbol = rust_bomb(17);
+	struct demangling demangling = {0};
+	double before = seconds();
+
+	(void)state;
+	assert_true(strlen(symbol) < 256);
+	for (int i = 0; i < 16384; i++)
+		demangle_within(&demangling, symbol, &out);
+	assert_true(seconds() - before < 2);
+	assert_int_equal(out.len, 16384 * strlen(symbol)); /* each as it is */
+	assert_int_equal(demangling.bombs, 16);
+	out.len = 0;
+	demangle_within(&demangling, "_Z3foov", &out);
+	demangle_within(&demangling, "_ZN1a1b17h0123456789abcdefE", &out);
+	assert_memory_equal(out.data, "foo()a::b", 9);
+	/* Another file's symbols aren't concerned. */
+	assert_demangled("_RNvC7mycrate4main", "mycrate::main");
+}
+
+static void a_file_that_has_cost_its_time_keeps_its_symbols(void **state)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(4096);
+	struct demangling demangling = {.cpu_ns = 600000000};
+
+	(void)state;
+	demangle_within(&demangling, "_Z3foov", &out);
+	assert_int_equal(out.len, 7);
+	assert_memory_equal(out.data, "_Z3foov", 7);
 }
 
 static void too_long_symbols_stay_as_they_are(void **state)
@@ -313,6 +354,8 @@ int main(void)
 		cmocka_unit_test(suffixes_of_compilers_and_versions_do_not_hinder),
 		cmocka_unit_test(bombs_of_substitutions_are_bounded_and_quick),
 		cmocka_unit_test(rust_bombs_of_backrefs_are_bounded_and_quick),
+		cmocka_unit_test(a_file_of_bombs_costs_a_few_of_them_and_other_names_stay_readable),
+		cmocka_unit_test(a_file_that_has_cost_its_time_keeps_its_symbols),
 		cmocka_unit_test(too_long_symbols_stay_as_they_are),
 		cmocka_unit_test(a_name_given_up_in_the_middle_leaks_nothing),
 		cmocka_unit_test(random_symbols_do_no_harm),

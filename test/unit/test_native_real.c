@@ -25,7 +25,7 @@ static uint64_t offset_of(uint64_t address, char path[4096])
 	struct maps maps;
 	uint64_t offset = UINT64_MAX;
 
-	assert_int_equal(maps_read(getpid(), &maps), 0);
+	assert_int_equal(maps_read(getpid(), 0, &maps), 0);
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct mapping *mapping = &maps.mappings[i];
 

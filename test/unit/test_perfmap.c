@@ -54,7 +54,7 @@ static int set_up(void **state)
 	assert_true(pid > 0);
 	usleep(20000); /* the file system's clock is a coarse one */
 	assert_int_equal(proc_stat(pid, &stat), 0);
-	scene->process = (struct perfmap_process){pid, stat.start_ticks, 1};
+	scene->process = (struct perfmap_process){pid, stat.start_ticks, 1, 0};
 	snprintf(scene->path, sizeof(scene->path), "/tmp/perf-%d.map", (int)pid);
 	unlink(scene->path);
 	assert_int_equal(loop_new(&scene->loop), 0);
@@ -98,7 +98,7 @@ static const char *named(struct scene *scene)
 	struct perfmap *map = perfmap_of(scene->files, &scene->process);
 	assert_non_null(map);
 	perfmap_ask(scene->files, map, ADDRESS);
-	symbol_files_read(scene->files, stop, scene);
+	symbol_files_read(scene->files, NULL, stop, scene);
 	assert_int_equal(loop_run(scene->loop), 0);
 	const char *name = perfmap_find(map, ADDRESS, &len);
 	snprintf(scene->name, sizeof(scene->name), "%.*s", (int)len, name ? name : "");
@@ -263,7 +263,7 @@ static void all_maps_share_a_bound_of_memory(void **state)
 static void fill(struct scene *scene, bool asked)
 {
 	for (int i = 0; i < PROCESSES_MAX; i++) {
-		struct perfmap_process other = {NOBODY + i, 1, 1};
+		struct perfmap_process other = {NOBODY + i, 1, 1, 0};
 
 		if (!asked) {
 			perfmap_meet(scene->files, &other);
@@ -278,7 +278,7 @@ static void fill(struct scene *scene, bool asked)
 static void beyond_their_number_processes_are_counted_and_the_next_ones_served(void **state)
 {
 	struct scene *scene = *state;
-	struct perfmap_process more = {NOBODY - 1, 1, 1};
+	struct perfmap_process more = {NOBODY - 1, 1, 1, 0};
 
 	put(scene->path, "1000 20 mine\n");
 	symbol_files_begin(scene->files);
@@ -289,7 +289,7 @@ static void beyond_their_number_processes_are_counted_and_the_next_ones_served(v
 		perfmap_meet(scene->files, &scene->process);
 	}
 	assert_int_equal(lost(scene, PERFMAP_LOST_NO_ROOM), 3);
-	symbol_files_read(scene->files, stop, scene);
+	symbol_files_read(scene->files, NULL, stop, scene);
 	assert_int_equal(loop_run(scene->loop), 0);
 	symbol_files_trim(scene->files, 1);
 	assert_string_equal(named(scene), "mine"); /* the others have ended */

@@ -158,6 +158,52 @@ static void lines_that_hold_too_many_addresses_are_too_much(void **state)
 	buf_done(&lookup.names);
 }
 
+static void more_than_may_be_read_is_left(void **state)
+{
+	struct perfmap_question question = {.address = ADDRESS};
+	struct perfmap_lookup lookup = {
+		.questions = &question, .count = 1, .names = BUF_INIT(1024)};
+	_cleanup_close_ int fd = memfd_create("map", MFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	lookup.bytes_max = 1 << 18;
+	assert_int_equal(perfmap_read(fd, &lookup), -ETIME);
+	assert_in_range(lookup.bytes, 1 << 18, (1 << 18) + 65536);
+	lookup.bytes = lookup.bytes_max = 0;
+	lookup.until_ns = 1;
+	assert_int_equal(perfmap_read(fd, &lookup), -ETIME);
+	assert_int_equal(lookup.bytes, 0);
+	lookup.until_ns = 0;
+	assert_int_equal(perfmap_read(fd, &lookup), 0);
+	assert_int_equal(lookup.bytes, 1 << 20);
+}
+
+static void how_far_a_map_is_written_is_told_by_its_last_line(void **state)
+{
+	_cleanup_close_ int fd = memfd_create("map", MFD_CLOEXEC);
+	uint64_t end = 77;
+
+	(void)state;
+	assert_int_equal(perfmap_end(fd, &end), 0);
+	assert_int_equal(end, 0);
+	assert_int_equal(write(fd, "10 20 a\n10 2", 12), 12);
+	assert_int_equal(perfmap_end(fd, &end), 0);
+	assert_int_equal(end, 8);
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	assert_int_equal(pwrite(fd, "\n", 1, (1 << 20) - 3), 1);
+	assert_int_equal(perfmap_end(fd, &end), 0);
+	assert_int_equal(end, (1 << 20) - 2);
+}
+
+static void empty_lines_count_as_bytes(void **state)
+{
+	(void)state;
+	assert_string_equal(name_in("\n\n\n1000 20 behind\n\n\n", 22), "behind");
+	assert_string_equal(name_from("\n\n1000 20 own\n", 2, 0), "own");
+	assert_string_equal(name_from("\n\n1000 20 own\n", 3, 0), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +217,9 @@ int main(void)
 		cmocka_unit_test(a_map_that_is_too_large_is_not_read),
 		cmocka_unit_test(lines_from_before_do_not_count),
 		cmocka_unit_test(lines_that_hold_too_many_addresses_are_too_much),
+		cmocka_unit_test(more_than_may_be_read_is_left),
+		cmocka_unit_test(how_far_a_map_is_written_is_told_by_its_last_line),
+		cmocka_unit_test(empty_lines_count_as_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

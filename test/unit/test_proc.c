@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "folder.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -134,7 +135,7 @@ static void our_own_maps_hold_our_code(void **state)
 	void *jit = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-	assert_int_equal(maps_read(getpid(), &maps), 0);
+	assert_int_equal(maps_read(getpid(), 0, &maps), 0);
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct mapping *mapping = &maps.mappings[i];
 
@@ -258,7 +259,7 @@ static void a_process_that_has_gone_is_esrch(void **state)
 	assert_string_equal(stat.comm, "as before");
 	assert_int_equal(proc_comm(child, stat.comm), -ESRCH);
 	assert_string_equal(stat.comm, "as before");
-	assert_int_equal(maps_read(child, &maps), -ESRCH);
+	assert_int_equal(maps_read(child, 0, &maps), -ESRCH);
 	assert_int_equal(proc_cmdline_contains(child, "x", &found), -ESRCH);
 }
 
@@ -357,12 +358,68 @@ static void every_process_is_visited_once(void **state)
 	assert_int_equal(seen, 1);
 }
 
+/* 2,000 mappings of two files in turn: each path is there once. */
+static void neighbours_share_their_paths(void **state)
+{
+	enum { MANY = 2000 };
+	_cleanup_folder_ struct folder folder;
+	static void *mapped[MANY];
+	struct maps maps;
+	size_t of_folder = 0;
+
+	(void)state;
+	folder_make(&folder);
+	folder_put(&folder, "one", "1", 1);
+	folder_put(&folder, "two", "2", 1);
+	int fds[2] = {openat(folder.fd, "one", O_RDONLY), openat(folder.fd, "two", O_RDONLY)};
+	for (int i = 0; i < MANY; i++) {
+		mapped[i] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fds[i % 2], 0);
+		assert_true(mapped[i] != MAP_FAILED);
+	}
+	assert_int_equal(maps_read(getpid(), 0, &maps), 0);
+	assert_true(maps.count >= MANY);
+	assert_int_equal(maps.left_out, 0);
+	assert_false(maps.is_cut);
+	for (size_t i = 0; i < maps.paths_count; i++)
+		of_folder += strncmp(maps.paths[i], folder.path, strlen(folder.path)) == 0;
+	assert_in_range(of_folder, 2, 8); /* some may lie between libraries, far from the others */
+	maps_done(&maps);
+	for (int i = 0; i < MANY; i++)
+		munmap(mapped[i], 4096);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void reading_maps_ends_when_its_time_is_over(void **state)
+{
+	struct maps maps;
+
+	(void)state;
+	assert_int_equal(maps_read(getpid(), 1, &maps), 0);
+	assert_true(maps.is_cut);
+	assert_true(maps.count <= 1);
+	maps_done(&maps);
+}
+
+static void the_real_user_is_told(void **state)
+{
+	uid_t uid = 77;
+
+	(void)state;
+	assert_int_equal(proc_uid(getpid(), &uid), 0);
+	assert_int_equal(uid, getuid());
+	assert_int_equal(proc_uid(0x7ffffff0, &uid), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_line_is_told),
 		cmocka_unit_test(numbers_of_a_line_are_read_whole),
 		cmocka_unit_test(lines_cut_anywhere_or_with_a_byte_changed_do_no_harm),
+		cmocka_unit_test(neighbours_share_their_paths),
+		cmocka_unit_test(reading_maps_ends_when_its_time_is_over),
+		cmocka_unit_test(the_real_user_is_told),
 		cmocka_unit_test(our_own_maps_hold_our_code),
 		cmocka_unit_test(names_with_parentheses_blanks_and_line_ends_do_not_confuse),
 		cmocka_unit_test(the_start_time_is_field_22),

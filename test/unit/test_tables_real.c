@@ -108,7 +108,7 @@ static void the_arena_has_what_the_files_say(void **state)
 
 	(void)state;
 	scene_begin(&scene, 10 * NS_PER_S, CHUNKS_HERE, CHUNKS_HERE);
-	assert_int_equal(maps_read(getpid(), &maps), 0);
+	assert_int_equal(maps_read(getpid(), 0, &maps), 0);
 	assert_true(maps.count < ARRAY_SIZE(tables));
 	for (size_t i = 0; i < maps.count; i++) {
 		struct symbol_place place = {getpid(), maps.mappings[i].start,

@@ -312,14 +312,193 @@ static void a_fence_is_passed_after_all_before_it(void **state)
 	(void)state;
 	sem_init(&never, 0, 0);
 	scene_make(&scene, LIMIT_NS);
-	assert_int_equal(worker_fence(scene.worker, pass, &scene), 0);
+	assert_int_equal(worker_fence(scene.worker, NULL, pass, &scene), 0);
 	submit(&scene, 'a', NULL, false);
 	submit(&scene, 'h', &never, false);
-	assert_int_equal(worker_fence(scene.worker, pass, &scene), 0);
+	assert_int_equal(worker_fence(scene.worker, NULL, pass, &scene), 0);
 	submit(&scene, 'b', NULL, false);
 	run_until(&scene, 5, "|aH|b");
 	sem_post(&never);
 	wait_for(&freed, 3);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void submit_of(struct scene *scene, uid_t uid, char letter, sem_t *wait)
+{
+	struct task *task = new_task(scene, letter, wait);
+
+	task->job.whose = job_of_user(uid);
+	worker_submit(scene->worker, &task->job);
+}
+
+static void a_user_with_too_many_hanging_jobs_is_refused_and_nobody_else(void **state)
+{
+	char expected[WORKER_HANGING_OF_ONE_MAX + 8] = "";
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, 20 * NS_PER_MS);
+	for (int i = 0; i < WORKER_HANGING_OF_ONE_MAX; i++)
+		submit_of(&scene, 1, 'h', &never);
+	memset(expected, 'H', WORKER_HANGING_OF_ONE_MAX);
+	run_until(&scene, WORKER_HANGING_OF_ONE_MAX, expected);
+	submit_of(&scene, 1, 'y', NULL);
+	run_until(&scene, WORKER_HANGING_OF_ONE_MAX + 1, strcat(expected, "Y"));
+	submit_of(&scene, 2, 'a', NULL);
+	run_until(&scene, WORKER_HANGING_OF_ONE_MAX + 2, strcat(expected, "a"));
+	submit(&scene, 'b', NULL, false);
+	run_until(&scene, WORKER_HANGING_OF_ONE_MAX + 3, strcat(expected, "b"));
+	assert_int_equal(worker_refused(scene.worker), 1);
+	assert_int_equal(worker_given_up(scene.worker), WORKER_HANGING_OF_ONE_MAX);
+	sem_post(&never);
+	wait_for(&freed, 4); /* y, a, b and the one that returned */
+	submit_of(&scene, 1, 'v', NULL);
+	run_until(&scene, WORKER_HANGING_OF_ONE_MAX + 4, strcat(expected, "v"));
+	for (int i = 0; i < WORKER_HANGING_OF_ONE_MAX - 1; i++)
+		sem_post(&never);
+	wait_for(&freed, WORKER_HANGING_OF_ONE_MAX + 4);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void a_users_long_job_is_put_aside_for_others_and_its_next_ones_wait(void **state)
+{
+	struct scene scene;
+	sem_t slow;
+
+	(void)state;
+	sem_init(&slow, 0, 0);
+	scene_make(&scene, 10 * NS_PER_S);
+	submit_of(&scene, 1, 's', &slow);
+	wait_for(&begun, 1);
+	submit_of(&scene, 1, 't', NULL);
+	submit_of(&scene, 2, 'a', NULL);
+	submit(&scene, 'b', NULL, false);
+	run_until(&scene, 2, "ab");
+	assert_int_equal(begun, 3);
+	sem_post(&slow);
+	run_until(&scene, 4, "abst");
+	assert_int_equal(worker_given_up(scene.worker), 0);
+	scene_done(&scene);
+	sem_destroy(&slow);
+}
+
+static void a_job_aside_that_hangs_is_given_up_and_its_users_next_ones_run(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	scene_make(&scene, 2 * WORKER_ASIDE_NS);
+	submit_of(&scene, 1, 'h', &never);
+	submit_of(&scene, 1, 'i', NULL);
+	submit_of(&scene, 2, 'a', NULL);
+	run_until(&scene, 3, "aHi");
+	sem_post(&never);
+	wait_for(&freed, 3);
+	scene_done(&scene);
+	sem_destroy(&never);
+}
+
+static void sleep_a_while(struct job *job)
+{
+	usleep(20000);
+	task_run(job);
+}
+
+static void who_has_had_least_is_next(void **state)
+{
+	struct scene scene;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&gate, 0, 0);
+	scene_make(&scene, 10 * NS_PER_S);
+	submit(&scene, 'g', &gate, false);
+	wait_for(&begun, 1);
+	for (char letter = 's'; letter <= 'u'; letter++) {
+		struct task *task = new_task(&scene, letter, NULL);
+
+		task->job.run = sleep_a_while;
+		task->job.whose = job_of_user(1);
+		worker_submit(scene.worker, &task->job);
+	}
+	submit_of(&scene, 2, 'a', NULL);
+	submit_of(&scene, 2, 'b', NULL);
+	sem_post(&gate);
+	run_until(&scene, 6, "gsabtu");
+	scene_done(&scene);
+	sem_destroy(&gate);
+}
+
+static unsigned asked;
+
+static bool has_waited(void *arg)
+{
+	(void)arg;
+	return ++asked == 3;
+}
+
+static void a_fence_that_has_waited_enough_is_passed(void **state)
+{
+	struct scene scene;
+	sem_t slow;
+
+	(void)state;
+	sem_init(&slow, 0, 0);
+	scene_make(&scene, 10 * NS_PER_S);
+	submit(&scene, 's', &slow, false);
+	assert_int_equal(worker_fence(scene.worker, has_waited, pass, &scene), 0);
+	run_until(&scene, 1, "|");
+	sem_post(&slow);
+	run_until(&scene, 2, "|s");
+	scene_done(&scene);
+	sem_destroy(&slow);
+}
+
+static enum job_end ends[2];
+
+static void task_tells_its_end(struct job *job, bool finished)
+{
+	struct task *task = (struct task *)job;
+
+	ends[task->letter - 'a'] = job->end;
+	task_done(job, finished);
+}
+
+static atomic_bool enough;
+
+static void compute(struct job *job)
+{
+	(void)job;
+	while (!atomic_load(&enough))
+		;
+}
+
+static void a_job_that_computes_is_told_from_one_that_hangs(void **state)
+{
+	struct scene scene;
+	sem_t never;
+
+	(void)state;
+	sem_init(&never, 0, 0);
+	atomic_store(&enough, false);
+	scene_make(&scene, 200 * NS_PER_MS);
+	struct task *hangs = new_task(&scene, 'a', &never), *computes = new_task(&scene, 'b', NULL);
+	hangs->job.done = computes->job.done = task_tells_its_end;
+	computes->job.run = compute;
+	worker_submit(scene.worker, &hangs->job);
+	worker_submit(scene.worker, &computes->job);
+	run_until(&scene, 2, "AB");
+	assert_int_equal(ends[0], JOB_HANGS);
+	assert_int_equal(ends[1], JOB_SLOW);
+	atomic_store(&enough, true);
+	sem_post(&never);
+	wait_for(&freed, 2);
 	scene_done(&scene);
 	sem_destroy(&never);
 }
@@ -460,6 +639,12 @@ int main(void)
 		cmocka_unit_test(a_job_after_a_long_rest_is_watched_too),
 		cmocka_unit_test(with_too_many_hanging_threads_jobs_fail_until_one_returns),
 		cmocka_unit_test(a_fence_is_passed_after_all_before_it),
+		cmocka_unit_test(a_user_with_too_many_hanging_jobs_is_refused_and_nobody_else),
+		cmocka_unit_test(a_users_long_job_is_put_aside_for_others_and_its_next_ones_wait),
+		cmocka_unit_test(a_job_aside_that_hangs_is_given_up_and_its_users_next_ones_run),
+		cmocka_unit_test(who_has_had_least_is_next),
+		cmocka_unit_test(a_fence_that_has_waited_enough_is_passed),
+		cmocka_unit_test(a_job_that_computes_is_told_from_one_that_hangs),
 		cmocka_unit_test(its_thread_is_as_nice_as_was_said),
 		cmocka_unit_test(freeing_drops_what_waits_in_the_queue),
 		cmocka_unit_test(what_a_given_up_job_frees_may_take_another_job),

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose turn it is: start-time fair queueing. Each owner has a queue and a clock, which shows how
+ * much of the worker's time the owner's jobs had; the one whose clock shows the least is next. Who
+ * comes after a rest begins with what the last one had, for rest is no credit. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/worker_state.h"
+
+void queue_init(struct worker *worker)
+{
+	worker->own.queue_end = &worker->own.queue;
+}
+
+static struct owner *find(struct worker *worker, uint64_t whose)
+{
+	struct owner *owner = &worker->own;
+
+	while (owner && owner->whose != whose)
+		owner = owner->next;
+	return owner;
+}
+
+static struct owner *add(struct worker *worker, uint64_t whose)
+{
+	struct owner *owner = calloc(1, sizeof(*owner));
+
+	if (!owner)
+		return &worker->own;
+	owner->whose = whose;
+	owner->queue_end = &owner->queue;
+	owner->next = worker->own.next;
+	worker->own.next = owner;
+	return owner;
+}
+
+static bool is_idle(const struct owner *owner)
+{
+	return !owner->queue && !owner->running && !owner->hanging;
+}
+
+static void forget_idle(struct worker *worker)
+{
+	for (struct owner **link = &worker->own.next; *link;) {
+		struct owner *owner = *link;
+
+		if (!is_idle(owner)) {
+			link = &owner->next;
+			continue;
+		}
+		*link = owner->next;
+		free(owner);
+	}
+}
+
+void queue_put(struct worker *worker, struct job *job)
+{
+	struct owner *owner = find(worker, job->whose);
+
+	if (!owner)
+		owner = add(worker, job->whose);
+	if (!owner->queue && !owner->running && owner->used_ns < worker->clock_ns)
+		owner->used_ns = worker->clock_ns;
+	job->sequence = worker->sequence++;
+	*owner->queue_end = job;
+	owner->queue_end = &job->next;
+}
+
+static struct job *pop(struct owner *owner)
+{
+	struct job *job = owner->queue;
+
+	owner->queue = TAKE_PTR(job->next);
+	if (!owner->queue)
+		owner->queue_end = &owner->queue;
+	return job;
+}
+
+void job_refuse(struct worker *worker, struct job *job)
+{
+	job->end = JOB_REFUSED;
+	loop_post(worker->loop, &job->call);
+}
+
+static void refuse_those_of_hanging(struct worker *worker)
+{
+	for (struct owner *owner = worker->own.next; owner; owner = owner->next) {
+		while (owner->queue && owner->hanging >= WORKER_HANGING_OF_ONE_MAX) {
+			__atomic_add_fetch(&worker->refused, 1, __ATOMIC_RELAXED);
+			job_refuse(worker, pop(owner));
+		}
+	}
+}
+
+struct job *queue_take(struct worker *worker, struct owner **ret)
+{
+	struct owner *next = NULL;
+
+	refuse_those_of_hanging(worker);
+	for (struct owner *owner = &worker->own; owner; owner = owner->next) {
+		if (!owner->queue || owner->running)
+			continue;
+		if (!next || owner->used_ns < next->used_ns ||
+		    (owner->used_ns == next->used_ns &&
+		     owner->queue->sequence < next->queue->sequence))
+			next = owner;
+	}
+	fences_check(worker);
+	if (!next)
+		return NULL;
+	worker->clock_ns = next->used_ns;
+	*ret = next;
+	return pop(next);
+}
+
+struct job *queue_take_any(struct worker *worker)
+{
+	for (struct owner *owner = &worker->own; owner; owner = owner->next) {
+		if (owner->queue)
+			return pop(owner);
+	}
+	return NULL;
+}
+
+void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns)
+{
+	owner->running = NULL;
+	owner->used_ns += ran_ns;
+	fences_check(worker);
+	forget_idle(worker);
+}
+
+void queue_returned(struct worker *worker, struct owner *owner)
+{
+	owner->hanging--;
+	forget_idle(worker);
+}
+
+bool queue_is_empty(const struct worker *worker)
+{
+	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+		if (owner->queue)
+			return false;
+	}
+	return true;
+}
+
+bool queue_has_others(const struct worker *worker, const struct owner *mine)
+{
+	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+		if (owner != mine && owner->queue && !owner->running)
+			return true;
+	}
+	return false;
+}
+
+void queue_free_owners(struct worker *worker)
+{
+	while (worker->own.next) {
+		struct owner *owner = worker->own.next;
+
+		worker->own.next = owner->next;
+		free(owner);
+	}
+}
+
+/* ---- fences ---- */
+
+static bool waits(const struct worker *worker, const struct fence *fence)
+{
+	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+		const struct job *running = owner->running ? owner->running->job : NULL;
+
+		if ((owner->queue && owner->queue->sequence < fence->sequence) ||
+		    (running && running->sequence < fence->sequence))
+			return true;
+	}
+	return false;
+}
+
+static void check(struct worker *worker, bool ask)
+{
+	for (struct fence **link = &worker->fences; *link;) {
+		struct fence *fence = *link;
+
+		if (waits(worker, fence) && !(ask && fence->enough && fence->enough(fence->arg))) {
+			link = &fence->next;
+			continue;
+		}
+		*link = fence->next;
+		loop_post(worker->loop, &fence->call);
+	}
+}
+
+void fences_check(struct worker *worker)
+{
+	check(worker, false);
+}
+
+void fences_ask(struct worker *worker)
+{
+	check(worker, true);
+}
+
+void fences_free(struct worker *worker)
+{
+	while (worker->fences) {
+		struct fence *fence = worker->fences;
+
+		worker->fences = fence->next;
+		free(fence);
+	}
+}
+
+static void pass(void *arg)
+{
+	_cleanup_free_ struct fence *fence = arg;
+
+	fence->passed(fence->arg);
+}
+
+int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
+		 void *arg)
+{
+	struct fence *fence = calloc(1, sizeof(*fence)), **end = &worker->fences;
+
+	if (!fence)
+		return -ENOMEM;
+	*fence = (struct fence){.call = {.run = pass, .arg = fence},
+				.enough = enough,
+				.passed = passed,
+				.arg = arg};
+	pthread_mutex_lock(&worker->lock);
+	fence->sequence = worker->sequence;
+	while (*end)
+		end = &(*end)->next;
+	*end = fence;
+	fences_check(worker);
+	worker_watch(worker);
+	pthread_mutex_unlock(&worker->lock);
+	return 0;
+}
