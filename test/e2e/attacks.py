@@ -93,6 +93,40 @@ def drop():
         kept.pop().close()
 
 
+def press(to, text, times, during):
+    """So many connections, on each of which the next request is sent before the answer to the last one has been
+    read. Returns {status: how often}, of each connection's first answer."""
+    found, socks = {}, [connect(to) for _ in range(times)]
+    end = time.monotonic() + during
+    firsts = {}
+    for sock in socks:
+        sock.setblocking(False)
+    while time.monotonic() < end and socks:
+        for sock in list(socks):
+            try:
+                sock.send(text.encode())
+            except BlockingIOError:
+                pass
+            except OSError:
+                socks.remove(sock)
+        for sock in list(socks):
+            try:
+                while chunk := sock.recv(1 << 20):
+                    if sock not in firsts:
+                        firsts[sock] = chunk.split(b" ", 2)[1].decode()
+                socks.remove(sock)
+            except BlockingIOError:
+                pass
+            except OSError:
+                socks.remove(sock)
+        time.sleep(0.01)
+    for status in firsts.values():
+        found[status] = found.get(status, 0) + 1
+    for sock in socks:
+        sock.close()
+    return found
+
+
 def flood(to, text, a_second, during):
     """So many requests a second, on connections of a few hundred each. Returns {status: how often}."""
     found, sock, stream, used = {}, None, None, 0

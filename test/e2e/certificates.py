@@ -32,9 +32,18 @@ def request(folder, name, *options):
     subprocess.run([str(arg) for arg in argv], check=True, capture_output=True)
 
 
-def signed(folder, name, *extensions):
+def signed(folder, name, *extensions, ca="ca"):
     added = [part for one in (*extensions, "basicConstraints=CA:FALSE") for part in ("-addext", one)]
-    request(folder, name, "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", *added)
+    request(folder, name, "-CA", folder / f"{ca}.pem", "-CAkey", folder / f"{ca}.key", *added)
+
+
+def expired(folder, name):
+    """One of that CA whose last day was yesterday."""
+    key, asked = folder / f"{name}.key", folder / f"{name}.csr"
+    for argv in (["req", "-new", *KEY[:4], "-nodes", "-batch", "-keyout", key, "-out", asked, "-subj", f"/CN={name}"],
+                 ["x509", "-req", "-in", asked, "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-days", "-1",
+                  "-out", folder / f"{name}.pem"]):  # fmt: skip
+        subprocess.run(["openssl", *[str(arg) for arg in argv]], check=True, capture_output=True)
 
 
 def certificates(folder):
