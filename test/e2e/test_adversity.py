@@ -18,7 +18,7 @@ from folded import Profile
 from helpers import BIN, SAN, wait_burned, wait_for
 
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
-HALF = b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\njson={"
+HALF = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\njson={"
 
 
 def metric(daemon, name, **labels):
@@ -306,16 +306,16 @@ def lost_samples(daemon):
 def test_no_descriptor_left_is_said_and_passes(profiler, cutter):
     cutter.cut_well()
     with profiler.connect() as sock:  # made before: no new connection is accepted
-        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert sock.recv(4096).startswith(b"HTTP/1.1 200")
         said = len(profiler.log)
         limit_files(profiler, 3)
         body = b'json={"params": {"multi_instance": 1}}'
-        sock.sendall(b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        sock.sendall(b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
                      + body)  # fmt: skip
         answer = sock.recv(4096)
         waits = profiler.connect()
-        waits.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        waits.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         time.sleep(2)
         limit_files(profiler, 1024)
     assert waits.recv(4096).startswith(b"HTTP/1.1 200")

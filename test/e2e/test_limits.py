@@ -53,7 +53,7 @@ def test_a_body_of_one_mebibyte_is_read(daemon):
 
 
 def test_a_body_over_one_mebibyte_is_413(daemon):
-    head = b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    head = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     body = padded(MIB + 1)
     answer = exchange(daemon, head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
     assert b" 413 " in answer.split(b"\r\n")[0]
@@ -66,7 +66,7 @@ def test_a_body_over_one_mebibyte_is_413(daemon):
 
 def test_a_body_that_only_claims_to_be_huge_costs_nothing(daemon):
     before_kb = memory_kb(daemon)
-    head = b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (1 << 40)
+    head = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (1 << 40)
     answer = exchange(daemon, head + b"{}")
     assert answer == b"" or b" 413 " in answer.split(b"\r\n")[0]
     assert memory_kb(daemon) < before_kb + 4096
@@ -88,7 +88,7 @@ def test_a_chunked_body_is_read(daemon):
 
 def test_headers_over_a_limit_are_refused(daemon):
     for header in (b"X: " + b"y" * MIB, b"X: y\r\n" * 20000):
-        answer = exchange(daemon, b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + header + b"\r\n\r\n")
+        answer = exchange(daemon, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n\r\n")
         assert not answer.startswith(b"HTTP/1.1 200")
     assert daemon.alive()
 
@@ -115,11 +115,11 @@ def test_one_connection_more_than_sixty_four_closes_the_one_that_waited_longest(
         time.sleep(0.2)
         assert not any(closed(sock) for sock in waiting), "64 connections at once are served"
         # The oldest one gets a request in, so that the second is the one to go.
-        waiting[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        waiting[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert waiting[0].recv(4096).startswith(b"HTTP/1.1 200")
 
         waiting.append(daemon.connect())
-        waiting[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        waiting[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert waiting[-1].recv(4096).startswith(b"HTTP/1.1 200")
         wait_for(lambda: closed(waiting[1]), why="the oldest closed")
         time.sleep(0.2)
@@ -127,7 +127,7 @@ def test_one_connection_more_than_sixty_four_closes_the_one_that_waited_longest(
             if number > 1:
                 assert not closed(sock), number
         for sock in waiting[2:64]:
-            sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert sock.recv(4096).startswith(b"HTTP/1.1 200")
     finally:
         for sock in waiting:
@@ -135,11 +135,11 @@ def test_one_connection_more_than_sixty_four_closes_the_one_that_waited_longest(
 
 
 def test_half_requests_are_cut_after_ten_seconds_and_hold_nobody_up(daemon):
-    put = b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\njson={"
+    put = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\njson={"
     starts = {
         "nothing": b"",
         "half a line": b"GET /fla",
-        "half the headers": b"GET /flamegraph HTTP/1.1\r\nHost: x\r\n",
+        "half the headers": b"GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n",
         "half a body": put,
         "drop by drop": put,
     }
@@ -182,7 +182,7 @@ def ended(sock):
 
 def test_a_slow_but_whole_request_is_answered(daemon):
     body = b"json=" + json.dumps(stopped()).encode()
-    head = b"PUT /flamegraph HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"PUT /flamegraph HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
     with daemon.connect() as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         request = head + body

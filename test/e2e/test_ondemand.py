@@ -98,7 +98,7 @@ def test_a_session_whose_client_has_gone_makes_room(profiler, start):
     for _ in range(8):
         with profiler.connect() as sock:
             request = f"GET /flamegraph/oncpu.folded?seconds=600&pid={target.pid} HTTP/1.1"
-            sock.sendall(request.encode() + b"\r\nHost: x\r\n\r\n")
+            sock.sendall(request.encode() + b"\r\nHost: localhost\r\n\r\n")
             wait_for(lambda: sessions(profiler) > 0, why="it runs")
     path = f"/flamegraph/oncpu.folded?seconds=1&pid={target.pid}"
     wait_for(lambda: profiler.get(path).status == 200, seconds=15, every=0.5, why="room")

@@ -334,7 +334,7 @@ def test_a_ninth_measurement_is_429_and_a_client_that_went_makes_room(profiler):
     clients = []
     for _ in range(8):
         client = profiler.connect()
-        client.sendall(b"GET /sched/runqlat.json?seconds=30 HTTP/1.1\r\nHost: x\r\n\r\n")
+        client.sendall(b"GET /sched/runqlat.json?seconds=30 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         clients.append(client)
     answer = wait_for(lambda: (lambda a: a if a.status == 429 else None)(
         sched.get("runqlat.json", "?seconds=1")), 20)
