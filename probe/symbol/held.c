@@ -10,7 +10,7 @@
 
 /* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
 #define OWN    128
-#define AT_ALL 8
+#define AT_ALL 6
 #define MAX    1024
 
 static atomic_size_t taken;
