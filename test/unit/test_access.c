@@ -80,8 +80,17 @@ static void the_largest_of_peer_token_and_certificate_counts(void **state)
 static void a_wrong_token_is_no_way_in_for_anybody(void **state)
 {
 	static const char *const wrong[] = {
-		"", "Bearer", "Bearer ", "Bearer x", "Basic " ADMIN, ADMIN, "Bearer  " ADMIN,
-		"Bearer " ADMIN " ", "Bearer " ADMIN READER, "Bearer\t" ADMIN, " Bearer " ADMIN,
+		"",
+		"Bearer",
+		"Bearer ",
+		"Bearer x",
+		"Basic " ADMIN,
+		ADMIN,
+		"Bearer  " ADMIN,
+		"Bearer " ADMIN " ",
+		"Bearer " ADMIN READER,
+		"Bearer\t" ADMIN,
+		" Bearer " ADMIN,
 	};
 	const struct access_rules rules = rules_with_tokens();
 

@@ -53,15 +53,53 @@ static void the_hosts_names_are_ours_in_any_case(void **state)
 static void other_names_are_not(void **state)
 {
 	static const char *const foreign[] = {
-		"attacker.example", "127.0.0.1.evil.example", "localhost.evil", "localhost.",
-		"127.0.0.1.", "node7.", "node7.lab", "node7.lab.example.", "node", "node77",
-		"ode7", "x.profiles.example", "profiles", "profiles.example.evil",
-		"user@127.0.0.1", "127.0.0.1@evil.example", "localhost:9@evil.example",
-		"localhost:9/evil", "localhost:x", "localhost:-1", "localhost:9:9", "localhost: 9",
-		"localhost ", " localhost", "localhost,evil", "0x7f000001", "2130706433", "127.1",
-		"0177.0.0.1", "::1", "::1:9999", "[::1", "[::1]x", "[::1].evil", "[]", "[127.0.0.1]",
-		"[localhost]", "[::1%lo]", "[fe80::1%25lo]", "", ":", ":9999", "/", "*", "%6cocalhost",
-		"loc\xc3\xa4lhost", "\xff",
+		"attacker.example",
+		"127.0.0.1.evil.example",
+		"localhost.evil",
+		"localhost.",
+		"127.0.0.1.",
+		"node7.",
+		"node7.lab",
+		"node7.lab.example.",
+		"node",
+		"node77",
+		"ode7",
+		"x.profiles.example",
+		"profiles",
+		"profiles.example.evil",
+		"user@127.0.0.1",
+		"127.0.0.1@evil.example",
+		"localhost:9@evil.example",
+		"localhost:9/evil",
+		"localhost:x",
+		"localhost:-1",
+		"localhost:9:9",
+		"localhost: 9",
+		"localhost ",
+		" localhost",
+		"localhost,evil",
+		"0x7f000001",
+		"2130706433",
+		"127.1",
+		"0177.0.0.1",
+		"::1",
+		"::1:9999",
+		"[::1",
+		"[::1]x",
+		"[::1].evil",
+		"[]",
+		"[127.0.0.1]",
+		"[localhost]",
+		"[::1%lo]",
+		"[fe80::1%25lo]",
+		"",
+		":",
+		":9999",
+		"/",
+		"*",
+		"%6cocalhost",
+		"loc\xc3\xa4lhost",
+		"\xff",
 	};
 
 	(void)state;
@@ -115,10 +153,20 @@ static enum browser_verdict of_origin(const char *host, const char *origin, bool
 static void the_origin_has_to_be_the_host_with_its_port_and_scheme(void **state)
 {
 	static const char *const foreign[] = {
-		"null", "", "http://", "http://127.0.0.1", "http://127.0.0.1:9998",
-		"http://127.0.0.1:99999", "http://127.0.0.1:9999/", "http://127.0.0.1:9999.evil",
-		"https://127.0.0.1:9999", "http://localhost:9999", "http://evil@127.0.0.1:9999",
-		"127.0.0.1:9999", "file://", "http://127.0.0.1:9999 http://127.0.0.1:9999",
+		"null",
+		"",
+		"http://",
+		"http://127.0.0.1",
+		"http://127.0.0.1:9998",
+		"http://127.0.0.1:99999",
+		"http://127.0.0.1:9999/",
+		"http://127.0.0.1:9999.evil",
+		"https://127.0.0.1:9999",
+		"http://localhost:9999",
+		"http://evil@127.0.0.1:9999",
+		"127.0.0.1:9999",
+		"file://",
+		"http://127.0.0.1:9999 http://127.0.0.1:9999",
 	};
 
 	(void)state;
@@ -132,11 +180,13 @@ static void the_origin_has_to_be_the_host_with_its_port_and_scheme(void **state)
 			fail_msg("taken: %s", foreign[i]);
 	}
 	/* the name is looked at first: an attacker's page has its own in both */
-	assert_int_equal(of_origin("evil.example", "http://evil.example", false), BROWSER_MISDIRECTED);
+	assert_int_equal(of_origin("evil.example", "http://evil.example", false),
+			 BROWSER_MISDIRECTED);
 	assert_int_equal(of_origin(NULL, "http://", false), BROWSER_FOREIGN);
 }
 
-static enum browser_verdict of_site(const char *site, const char *mode, const char *dest, bool costs)
+static enum browser_verdict of_site(const char *site, const char *mode, const char *dest,
+				    bool costs)
 {
 	const struct browser_headers headers = {
 		.host = "localhost", .site = site, .mode = mode, .dest = dest};

@@ -111,7 +111,8 @@ static void users_and_addresses_have_keys_of_their_own(void **state)
 
 /* ---- Unix sockets ---- */
 
-/* Connects as this user with these groups, and looks at the other end; the child stays meanwhile. */
+/* Connects as this user with these groups, and looks at the other end; the child stays meanwhile.
+ */
 static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
 		      const struct peer_question *asked, struct peer *ret)
 {

@@ -197,8 +197,8 @@ static void one_that_is_not_dumpable_may_not(void **state)
 static void each_of_its_ids_has_to_be_the_users(void **state)
 {
 	static const uid_t rows[][3] = {
-		{0, NOBODY, NOBODY}, {NOBODY, 0, NOBODY}, {NOBODY, NOBODY, 0}, {0, 0, NOBODY},
-		{NOBODY, 0, 0},
+		{0, NOBODY, NOBODY}, {NOBODY, 0, NOBODY}, {NOBODY, NOBODY, 0},
+		{0, 0, NOBODY},	     {NOBODY, 0, 0},
 	};
 
 	(void)state;
@@ -242,7 +242,9 @@ static void an_ordinary_program_may_and_a_set_uid_one_may_not(void **state)
 		mode_t mode;
 		int result;
 	} rows[] = {
-		{0755, 0},	  {04755, -EACCES}, {02755, -EACCES},
+		{0755, 0},
+		{04755, -EACCES},
+		{02755, -EACCES},
 		{0711, -EACCES}, /* its user may not read it: it isn't dumpable */
 	};
 

@@ -32,7 +32,8 @@ static void assert_owner(const struct tcp_pair *pair, int result, uid_t uid)
 		if (!has_way(ways[i]))
 			continue;
 		owner = (struct sock_owner){.uid = 12345, .cgroup = 67890};
-		assert_int_equal(sock_diag_owner(ways[i], &pair->theirs, &pair->ours, &owner), result);
+		assert_int_equal(sock_diag_owner(ways[i], &pair->theirs, &pair->ours, &owner),
+				 result);
 		assert_int_equal(owner.uid, result < 0 ? 12345 : uid);
 		if (result < 0)
 			assert_int_equal(owner.cgroup, 67890);

@@ -64,10 +64,26 @@ static void what_is_no_line_of_visible_characters_is_none(void **state)
 {
 	static const char nul[] = GOOD "\0" GOOD;
 	static const char *const bad[] = {
-		"", "\n", "0123456789abcde", "0123456789abcde\n", GOOD "\n" GOOD "\n",
-		GOOD " " GOOD, " " GOOD, GOOD " ", GOOD "\t", "0123456789\x01" "abcdef",
-		"0123456789\x1b" "abcdef", "0123456789\x7f" "abcdef", "0123456789\xc3\xa4" "abcdef",
-		"\xef\xbb\xbf" GOOD, "\n" GOOD, GOOD "\r" GOOD,
+		"",
+		"\n",
+		"0123456789abcde",
+		"0123456789abcde\n",
+		GOOD "\n" GOOD "\n",
+		GOOD " " GOOD,
+		" " GOOD,
+		GOOD " ",
+		GOOD "\t",
+		"0123456789\x01"
+		"abcdef",
+		"0123456789\x1b"
+		"abcdef",
+		"0123456789\x7f"
+		"abcdef",
+		"0123456789\xc3\xa4"
+		"abcdef",
+		"\xef\xbb\xbf" GOOD,
+		"\n" GOOD,
+		GOOD "\r" GOOD,
 	};
 
 	(void)state;
