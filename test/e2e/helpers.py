@@ -187,7 +187,7 @@ class Daemon:
         def listening():
             log = self.log[offset:]
             assert self.popen.poll() is None, f"ended with {self.popen.returncode}:\n{log}"
-            return re.search(rf"listening on {re.escape(self.bind)}:(\d+)", log)
+            return re.search(rf"listening on {re.escape(self.bind.strip('[]'))}:(\d+)", log)
 
         self.port = int(wait_for(listening, why="a line that says it listens")[1])
         return self

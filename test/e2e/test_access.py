@@ -175,6 +175,19 @@ def test_roots_commands_are_as_they_were(serve, somebody, work):
         assert root.get("/flamegraph", to=to(root, way)).json()["state"] == "stopped"
 
 
+@pytest.mark.parametrize("bind", ["[::]", "[::1]"])
+def test_users_are_known_over_ipv6_as_well(serve, somebody, bind):
+    if not Path("/proc/net/if_inet6").exists():
+        pytest.skip("no IPv6 here")
+    daemon = serve(bind=bind)
+    root, nobody = somebody(daemon, uid=0), somebody(daemon)
+    for address in ("::1", "127.0.0.1")[: 2 if bind == "[::]" else 1]:
+        there = [address, daemon.port]
+        assert root.put(stopped(), to=there).status == 200
+        assert nobody.put(stopped(), to=there).status == 403
+        assert f"user {NOBODY}" in nobody.get("/flamegraph", to=there).message
+
+
 # Processes of one's own
 
 

@@ -396,7 +396,8 @@ def test_a_session_whose_client_has_gone_makes_room(tls, made, profiler_here, st
     daemon = tls()
     target = burning(start)
     sock = daemon.connect()
-    sock.sendall(f"GET /flamegraph/oncpu.folded?seconds=600&pid={target.pid} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    first = f"GET /flamegraph/oncpu.folded?seconds=600&pid={target.pid} HTTP/1.1"
+    sock.sendall(first.encode() + b"\r\nHost: localhost\r\n\r\n")
     wait_for(lambda: sessions(daemon) == 1, why="it runs")
     if how == "politely":
         with contextlib.suppress(OSError):
