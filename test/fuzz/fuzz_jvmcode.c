@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		.zeroes = 1 << 16,
 		.read_bytes_max = 4 << 20,
 	};
-	struct process_memory reader = {.read = memory_read, .arg = &memory};
+	struct process_memory reader = {.read = made_memory_read, .arg = &memory};
 	struct jvm_layout layout;
 	struct jvmcode *code;
 	uint64_t word, detail = 0;
@@ -161,11 +161,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		uint64_t method = word & FRAME_ADDRESS, constant = 0, pool = 0;
 		uint16_t name = 0, signature = 0, size = 0;
 
-		memory_read(&memory, method + layout.walk.method_const, &constant, 8);
-		memory_read(&memory, constant + layout.walk.const_pool, &pool, 8);
-		memory_read(&memory, constant + layout.walk.const_name, &name, 2);
-		memory_read(&memory, constant + layout.walk.const_signature, &signature, 2);
-		memory_read(&memory, constant + layout.walk.const_code_size, &size, 2);
+		made_memory_read(&memory, method + layout.walk.method_const, &constant, 8);
+		made_memory_read(&memory, constant + layout.walk.const_pool, &pool, 8);
+		made_memory_read(&memory, constant + layout.walk.const_name, &name, 2);
+		made_memory_read(&memory, constant + layout.walk.const_signature, &signature, 2);
+		made_memory_read(&memory, constant + layout.walk.const_code_size, &size, 2);
 		detail = hotspot_detail(FRAME_JAVA_DETAIL, 0,
 					hotspot_method_id(constant, pool, name, signature, size));
 	}

@@ -20,7 +20,7 @@ struct memory {
 };
 
 /* struct process_memory's read(): `arg` is a struct memory. */
-static inline int memory_read(void *arg, uint64_t address, void *to, size_t bytes)
+static inline int made_memory_read(void *arg, uint64_t address, void *to, size_t bytes)
 {
 	struct memory *memory = arg;
 	uint64_t at = address - memory->at;

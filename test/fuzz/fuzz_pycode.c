@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		.read_bytes_max = (1 << 20) + (1 << 17),
 		.reads_max = 16,
 	};
-	struct process_memory reader = {.read = memory_read, .arg = &memory};
+	struct process_memory reader = {.read = made_memory_read, .arg = &memory};
 	struct code_copy copy;
 	struct pycode_copy with = {.copy = &copy, .behind = reader};
 	struct python_layout layout;
