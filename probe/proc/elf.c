@@ -4,15 +4,17 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define SECTIONS_MAX	  1000000
-#define SECTION_NAMES_MAX (16 * 1024 * 1024)
-#define NOTES_MAX	  (64 * 1024)
+#define SECTIONS_MAX	  16384 /* of a program or library, not of an object file */
+#define SECTION_NAMES_MAX (1024 * 1024)
+#define NOTES_MAX	  (64 * 1024)	/* in one piece */
+#define NOTES_BYTES_MAX	  (1024 * 1024) /* in all, until the build id is found */
 
 static void end_elf(Elf **elf)
 {
@@ -54,51 +56,166 @@ static bool extent_fits(const struct elf_image *image, uint64_t offset, uint64_t
 	return offset <= image->file_bytes && bytes <= image->file_bytes - offset;
 }
 
-/* libelf allocates for as many sections as the file claims: look at the claims first. */
-static int check_counts(int fd, struct elf_image *image)
+/*
+ * What libelf is shown: a copy of the file's headers and of both tables of headers, for it
+ * allocates for as many sections as a file claims, and the file may be another one by the time it
+ * reads it. What the sections hold is read from the file.
+ */
+struct headers {
+	char *copy;
+	char *names; /* of sections, NUL behind them; NULL: unknown */
+	size_t bytes, names_bytes;
+	uint64_t notes_left; /* how many bytes of notes may still be read */
+};
+
+static void free_headers(struct headers *headers)
 {
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf32_Ehdr narrow;
-		Elf64_Ehdr wide;
-	} header = {0};
+	free(headers->copy);
+	free(headers->names);
+}
+
+/* Of either class, as one of the wide one. */
+struct tables {
+	uint64_t segments_at, sections_at, segments, sections;
+};
+
+union header {
+	unsigned char ident[EI_NIDENT];
+	Elf32_Ehdr narrow;
+	Elf64_Ehdr wide;
+};
+
+static size_t header_bytes(const struct elf_image *image)
+{
+	return image->wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr);
+}
+
+static size_t segment_bytes(const struct elf_image *image)
+{
+	return image->wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+}
+
+static size_t section_bytes(const struct elf_image *image)
+{
+	return image->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+}
+
+/* More sections than a header has room for are counted by the first section's size. */
+static int count_sections(int fd, const struct elf_image *image, struct tables *tables)
+{
 	union {
 		Elf32_Shdr narrow;
 		Elf64_Shdr wide;
 	} first;
-	uint64_t sections_at, claimed;
-	unsigned sections;
 
-	if (image->file_bytes < sizeof(header.narrow) ||
-	    elf_pread(fd, &header,
-		      image->file_bytes < sizeof(header) ? sizeof(header.narrow) : sizeof(header),
+	if (!tables->sections && tables->sections_at) {
+		if (elf_pread(fd, &first, section_bytes(image), tables->sections_at) < 0)
+			return -EBADMSG;
+		tables->sections = image->wide ? first.wide.sh_size : first.narrow.sh_size;
+	}
+	return tables->sections > SECTIONS_MAX ? -EBADMSG : 0;
+}
+
+static int read_header(int fd, struct elf_image *image, union header *header, struct tables *tables)
+{
+	*header = (union header){0};
+	if (image->file_bytes < sizeof(header->narrow) ||
+	    elf_pread(fd, header,
+		      image->file_bytes < sizeof(*header) ? sizeof(header->narrow)
+							  : sizeof(*header),
 		      0) < 0)
 		return -ENOEXEC;
-	if (memcmp(header.ident, ELFMAG, SELFMAG) != 0 || header.ident[EI_DATA] != ELFDATA2LSB)
+	image->wide = header->ident[EI_CLASS] == ELFCLASS64;
+	if (memcmp(header->ident, ELFMAG, SELFMAG) != 0 || header->ident[EI_DATA] != ELFDATA2LSB ||
+	    image->file_bytes < header_bytes(image))
 		return -ENOEXEC;
-	if (!image->wide && header.ident[EI_CLASS] == ELFCLASS64)
-		return -ENOEXEC;
-	image->machine = header.narrow.e_machine; /* stands at the same place in both */
-	sections_at = image->wide ? header.wide.e_shoff : header.narrow.e_shoff;
-	sections = image->wide ? header.wide.e_shnum : header.narrow.e_shnum;
-	if ((image->wide ? header.wide.e_phnum : header.narrow.e_phnum) == PN_XNUM)
+	image->machine = header->narrow.e_machine; /* stands at the same place in both */
+	*tables = image->wide ? (struct tables){header->wide.e_phoff, header->wide.e_shoff,
+						header->wide.e_phnum, header->wide.e_shnum}
+			      : (struct tables){header->narrow.e_phoff, header->narrow.e_shoff,
+						header->narrow.e_phnum, header->narrow.e_shnum};
+	if (tables->segments == PN_XNUM)
 		return -EBADMSG;
-	if (sections || !sections_at)
-		return 0;
-	if (elf_pread(fd, &first, image->wide ? sizeof(first.wide) : sizeof(first.narrow),
-		      sections_at) < 0)
-		return -EBADMSG;
-	claimed = image->wide ? first.wide.sh_size : first.narrow.sh_size;
-	return claimed > SECTIONS_MAX ? -EBADMSG : 0;
+	return count_sections(fd, image, tables);
+}
+
+/* The tables stand behind the header in the copy. */
+static void place_tables(const struct elf_image *image, union header *header,
+			 const struct tables *tables)
+{
+	uint64_t segments_at = header_bytes(image);
+	uint64_t sections_at = segments_at + tables->segments * segment_bytes(image);
+
+	if (image->wide) {
+		header->wide.e_phoff = tables->segments ? segments_at : 0;
+		header->wide.e_phnum = (Elf64_Half)tables->segments;
+		header->wide.e_shoff = tables->sections ? sections_at : 0;
+		header->wide.e_shnum = (Elf64_Half)tables->sections;
+	} else {
+		header->narrow.e_phoff = tables->segments ? (Elf32_Off)segments_at : 0;
+		header->narrow.e_phnum = (Elf32_Half)tables->segments;
+		header->narrow.e_shoff = tables->sections ? (Elf32_Off)sections_at : 0;
+		header->narrow.e_shnum = (Elf32_Half)tables->sections;
+	}
+}
+
+/* A table that doesn't lie in the file is none. */
+static int copy_headers(int fd, struct elf_image *image, struct headers *headers)
+{
+	union header header;
+	struct tables tables;
+	int r = read_header(fd, image, &header, &tables);
+
+	if (r < 0)
+		return r;
+	uint64_t segments = tables.segments * segment_bytes(image);
+	uint64_t sections = tables.sections * section_bytes(image);
+	if (!extent_fits(image, tables.segments_at, segments))
+		tables.segments = segments = 0;
+	if (!extent_fits(image, tables.sections_at, sections))
+		tables.sections = sections = 0;
+	size_t head = header_bytes(image);
+	headers->bytes = head + segments + sections;
+	headers->copy = malloc(headers->bytes);
+	if (!headers->copy)
+		return -ENOMEM;
+	place_tables(image, &header, &tables);
+	memcpy(headers->copy, &header, head);
+	r = elf_pread(fd, headers->copy + head, segments, tables.segments_at);
+	if (r == 0)
+		r = elf_pread(fd, headers->copy + head + segments, sections, tables.sections_at);
+	return r;
+}
+
+/* Without memory or out of the file: sections have no names. */
+static void read_names(int fd, Elf *elf, const struct elf_image *image, struct headers *headers)
+{
+	size_t at = 0;
+	GElf_Shdr section;
+	Elf_Scn *found = elf_getshdrstrndx(elf, &at) == 0 ? elf_getscn(elf, at) : NULL;
+
+	/* Packed ones would have to be inflated. */
+	if (!found || !gelf_getshdr(found, &section) || section.sh_size > SECTION_NAMES_MAX ||
+	    section.sh_flags & SHF_COMPRESSED ||
+	    !extent_fits(image, section.sh_offset, section.sh_size))
+		return;
+	_cleanup_free_ char *names = calloc(1, section.sh_size + 1);
+	if (!names || elf_pread(fd, names, section.sh_size, section.sh_offset) < 0)
+		return;
+	headers->names = TAKE_PTR(names);
+	headers->names_bytes = section.sh_size;
 }
 
 /* Notes are {name size, descriptor size, type, name, descriptor}, each padded to 4 bytes. */
-static void read_build_id(int fd, struct elf_image *image, uint64_t offset, uint64_t bytes)
+static void read_build_id(int fd, struct elf_image *image, struct headers *headers, uint64_t offset,
+			  uint64_t bytes)
 {
 	_cleanup_free_ char *notes = NULL;
 
-	if (image->build_id_bytes || bytes > NOTES_MAX || !extent_fits(image, offset, bytes))
+	if (image->build_id_bytes || bytes > NOTES_MAX || bytes > headers->notes_left ||
+	    !extent_fits(image, offset, bytes))
 		return;
+	headers->notes_left -= bytes;
 	notes = malloc(bytes ? bytes : 1);
 	if (!notes || elf_pread(fd, notes, bytes, offset) < 0)
 		return;
@@ -120,7 +237,7 @@ static void read_build_id(int fd, struct elf_image *image, uint64_t offset, uint
 	}
 }
 
-static void read_segments(int fd, Elf *elf, struct elf_image *image)
+static void read_segments(int fd, Elf *elf, struct elf_image *image, struct headers *headers)
 {
 	size_t count = 0;
 
@@ -132,7 +249,7 @@ static void read_segments(int fd, Elf *elf, struct elf_image *image)
 		if (!gelf_getphdr(elf, (int)i, &segment))
 			return;
 		if (segment.p_type == PT_NOTE)
-			read_build_id(fd, image, segment.p_offset, segment.p_filesz);
+			read_build_id(fd, image, headers, segment.p_offset, segment.p_filesz);
 		if (!extent_fits(image, segment.p_offset, segment.p_filesz))
 			continue;
 		if (segment.p_type == PT_GNU_EH_FRAME) {
@@ -218,32 +335,22 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 	}
 }
 
-static void read_sections(int fd, Elf *elf, struct elf_image *image)
+static void read_sections(int fd, Elf *elf, struct elf_image *image, struct headers *headers)
 {
-	size_t names = 0;
 	GElf_Shdr section;
-	Elf_Scn *names_section = NULL;
 
-	if (elf_getshdrstrndx(elf, &names) == 0)
-		names_section = elf_getscn(elf, names);
-	bool named = names_section && gelf_getshdr(names_section, &section) &&
-		     section.sh_size <= SECTION_NAMES_MAX &&
-		     !(section.sh_flags & SHF_COMPRESSED); /* libelf would inflate it */
-
+	read_names(fd, elf, image, headers);
 	for (Elf_Scn *at = NULL; (at = elf_nextscn(elf, at));) {
 		if (!gelf_getshdr(at, &section))
 			continue;
 		if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM)
 			take_symbols(elf, image, &section);
 		else if (section.sh_type == SHT_NOTE)
-			read_build_id(fd, image, section.sh_offset, section.sh_size);
+			read_build_id(fd, image, headers, section.sh_offset, section.sh_size);
 		image->has_sections = true;
-		if (!named ||
-		    (section.sh_type != SHT_PROGBITS && section.sh_type != SHT_X86_64_UNWIND))
-			continue;
-		const char *name = elf_strptr(elf, names, section.sh_name);
-		if (name)
-			take_named(fd, image, name, &section);
+		if ((section.sh_type == SHT_PROGBITS || section.sh_type == SHT_X86_64_UNWIND) &&
+		    section.sh_name < headers->names_bytes)
+			take_named(fd, image, headers->names + section.sh_name, &section);
 	}
 }
 
@@ -316,9 +423,8 @@ static void find_eh_frame(int fd, Elf *elf, struct elf_image *image)
 
 int elf_read(int fd, struct elf_image *image)
 {
+	_cleanup_(free_headers) struct headers headers = {.notes_left = NOTES_BYTES_MAX};
 	struct stat stat;
-	unsigned char ident[EI_NIDENT];
-	size_t sections;
 
 	*image = (struct elf_image){0};
 	if (fstat(fd, &stat) < 0)
@@ -326,22 +432,15 @@ int elf_read(int fd, struct elf_image *image)
 	if (!S_ISREG(stat.st_mode) || stat.st_size < EI_NIDENT)
 		return -ENOEXEC;
 	image->file_bytes = (uint64_t)stat.st_size;
-	int r = elf_pread(fd, ident, sizeof(ident), 0);
-	if (r < 0)
-		return r;
-	image->wide = ident[EI_CLASS] == ELFCLASS64;
-	r = check_counts(fd, image);
+	int r = copy_headers(fd, image, &headers);
 	if (r < 0)
 		return r;
 	elf_version(EV_CURRENT);
-	_cleanup_(end_elf) Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	_cleanup_(end_elf) Elf *elf = elf_memory(headers.copy, headers.bytes);
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return -EBADMSG;
-	/* It read the header again, which may be another one by then. */
-	if (elf_getshdrnum(elf, &sections) < 0 || sections > SECTIONS_MAX)
-		return -EBADMSG;
-	read_segments(fd, elf, image);
-	read_sections(fd, elf, image);
+	read_segments(fd, elf, image, &headers);
+	read_sections(fd, elf, image, &headers);
 	find_eh_frame(fd, elf, image);
 	return 0;
 }

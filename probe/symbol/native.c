@@ -19,6 +19,9 @@
 #define BATCH	    1024
 #define PIECE_MAX   16384 /* places that are looked for at a time: 2 MB */
 #define WINDOW	    4096
+/* How often the window is read while symbols pass: a file that was made with all symbols at one
+ * address takes 2 s for that, real ones need it a few times for each function asked for. */
+#define WINDOWS_MAX (1u << 20)
 
 /* A string table that is read where names are asked for. */
 struct strings {
@@ -26,6 +29,7 @@ struct strings {
 	struct elf_extent extent;
 	uint64_t at; /* what `window` holds */
 	size_t len;
+	uint32_t reads; /* of `window` */
 	char window[WINDOW];
 };
 
@@ -78,6 +82,7 @@ static const char *strings_at(struct strings *strings, uint64_t offset, size_t *
 	if (offset - strings->at >= strings->len ||
 	    (strings->len - (offset - strings->at) < 2 && left > 1)) {
 		strings->len = 0;
+		strings->reads++;
 		size_t n = left < WINDOW ? (size_t)left : WINDOW;
 		if (elf_pread(strings->fd, strings->window, n, strings->extent.offset + offset) < 0)
 			return NULL;
@@ -183,6 +188,7 @@ static int meet_symbols(struct resolver *resolver, int fd, bool wide,
 		return -EFBIG;
 	resolver->strings[table].fd = fd;
 	resolver->strings[table].extent = from->strings;
+	resolver->strings[table].reads = 0;
 	for (uint64_t at = 0; r == 0 && at < total; at += BATCH) {
 		size_t n = total - at < BATCH ? (size_t)(total - at) : BATCH;
 
@@ -196,6 +202,8 @@ static int meet_symbols(struct resolver *resolver, int fd, bool wide,
 				widen(&symbol, &batch.narrow[i]);
 			meet_symbol(resolver, &symbol, table);
 		}
+		if (resolver->strings[table].reads > WINDOWS_MAX)
+			r = -EFBIG;
 	}
 	return r;
 }

@@ -174,6 +174,57 @@ static void a_giant_count_of_sections_costs_nothing(void **state)
 	assert_int_equal(elf_read(segments, &image), -EBADMSG);
 }
 
+static uint64_t bytes_read(void)
+{
+	unsigned long long bytes = 0;
+	FILE *io = fopen("/proc/self/io", "re");
+
+	assert_non_null(io);
+	assert_int_equal(fscanf(io, "rchar: %llu", &bytes), 1);
+	fclose(io);
+	return bytes;
+}
+
+/* A file of 2 GiB (sparse) with so many sections; each is a note of 64 KiB without a build id. */
+static int file_of_notes(unsigned sections)
+{
+	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_EXEC,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_shoff = sizeof(header),
+			     .e_ehsize = sizeof(header),
+			     .e_shentsize = sizeof(Elf64_Shdr),
+			     .e_shnum = (Elf64_Half)sections};
+	const Elf64_Shdr section = {
+		.sh_type = SHT_NOTE, .sh_offset = 1u << 30, .sh_size = 64 << 10};
+	FILE *file = tmpfile();
+
+	assert_non_null(file);
+	fwrite(&header, sizeof(header), 1, file);
+	for (unsigned i = 0; i < sections; i++)
+		fwrite(&section, sizeof(section), 1, file);
+	assert_int_equal(fflush(file), 0);
+	int fd = dup(fileno(file));
+	fclose(file);
+	assert_int_equal(ftruncate(fd, 2u << 30), 0);
+	return fd;
+}
+
+static void sections_without_end_are_refused_and_many_notes_are_not_all_read(void **state)
+{
+	struct elf_image image;
+	uint64_t before;
+
+	(void)state;
+	_cleanup_close_ int many = file_of_notes(16384), more = file_of_notes(16385);
+	before = bytes_read();
+	assert_int_equal(elf_read(many, &image), 0);
+	assert_true(image.has_sections && !image.build_id_bytes);
+	assert_in_range(bytes_read() - before, 0, 4 << 20);
+	assert_int_equal(elf_read(more, &image), -EBADMSG);
+}
+
 #define BOMB_BYTES (256u << 20)
 
 /* Section names that are compressed 1000 to 1: 256 MiB from 256 KiB. */
@@ -293,6 +344,7 @@ int main(void)
 		cmocka_unit_test(a_file_cut_anywhere_gives_an_error_or_less),
 		cmocka_unit_test(headers_with_wild_numbers_do_no_harm),
 		cmocka_unit_test(a_giant_count_of_sections_costs_nothing),
+		cmocka_unit_test(sections_without_end_are_refused_and_many_notes_are_not_all_read),
 		cmocka_unit_test(compressed_section_names_are_no_bomb),
 		cmocka_unit_test(build_ids_of_any_shape_are_bounded),
 		cmocka_unit_test(a_debuglink_with_a_path_is_no_debuglink),
