@@ -225,6 +225,56 @@ static void the_debug_file_adds_its_names(void **state)
 	assert_found(&one, 0x45, "shown", 0x40);
 }
 
+#define LAID_AT	    (1u << 30) /* symbols and names in a sparse file */
+#define NAMES_BYTES (1u << 30)
+
+/* With so many symbols at one address, whose names lie far from each other. */
+static struct program load_crowd(unsigned symbols)
+{
+	static const struct symbol_plan one[] = {FUNCTION("a", 0, 0x10)};
+	static struct elf_maker maker;
+	size_t len = elf_make(&maker, &(struct elf_plan){.symbols = one, .symbols_count = 1});
+	Elf64_Sym symbol = {.st_info = STT_FUNC, .st_shndx = 1, .st_value = CODE_ADDRESS};
+	struct program program = {.debug_fd = -1};
+	Elf64_Ehdr header;
+
+	memcpy(&header, maker.image, sizeof(header));
+	for (unsigned i = 0; i < header.e_shnum; i++) {
+		Elf64_Shdr section;
+		unsigned char *at = maker.image + header.e_shoff + i * sizeof(section);
+
+		memcpy(&section, at, sizeof(section));
+		if (section.sh_type == SHT_SYMTAB) {
+			section.sh_offset = LAID_AT + NAMES_BYTES;
+			section.sh_size = symbols * sizeof(symbol);
+		} else if (section.sh_type == SHT_STRTAB && i != header.e_shstrndx) {
+			section.sh_offset = LAID_AT;
+			section.sh_size = NAMES_BYTES;
+		}
+		memcpy(at, &section, sizeof(section));
+	}
+	program.fd = file_of(maker.image, len);
+	FILE *file = fdopen(dup(program.fd), "r+");
+	assert_non_null(file);
+	assert_int_equal(fseeko(file, LAID_AT + (off_t)NAMES_BYTES, SEEK_SET), 0);
+	for (unsigned i = 0; i < symbols; i++) {
+		symbol.st_name = 1 + i * 8192u % (NAMES_BYTES - 1);
+		fwrite(&symbol, sizeof(symbol), 1, file);
+	}
+	assert_int_equal(fclose(file), 0);
+	return program;
+}
+
+static void symbols_that_are_laid_out_to_take_long_are_too_many(void **state)
+{
+	_cleanup_program_ struct program few = load_crowd(1 << 20), many = load_crowd(1100000);
+	struct looked_up found;
+
+	(void)state;
+	assert_int_equal(look_up(&few, CODE_OFFSET, &found), 0);
+	assert_int_equal(look_up(&many, CODE_OFFSET, &found), -EFBIG);
+}
+
 static void broken_files_give_an_error(void **state)
 {
 	_cleanup_program_ struct program text = {file_of("#!/bin/sh\n", 10), -1};
@@ -250,6 +300,7 @@ int main(void)
 		cmocka_unit_test(of_overlapping_functions_the_later_start_counts),
 		cmocka_unit_test(a_stripped_file_has_the_starts_of_its_unwind_table),
 		cmocka_unit_test(the_debug_file_adds_its_names),
+		cmocka_unit_test(symbols_that_are_laid_out_to_take_long_are_too_many),
 		cmocka_unit_test(broken_files_give_an_error),
 	};
 
