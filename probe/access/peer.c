@@ -16,8 +16,7 @@
 
 #define GROUPS_MAX	  65536
 #define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): whoever has no number here */
-#define ADDRESS_BYTES	  16
-#define IPV6_PREFIX_BYTES 8 /* a host has a /64 for itself as a rule */
+#define IPV6_PREFIX_BYTES 8	/* a host has a /64 for itself as a rule */
 
 /* What a key begins with, so that a user isn't taken for an address. */
 enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS };

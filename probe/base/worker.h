@@ -31,7 +31,6 @@ struct worker;
 #define WORKER_ASIDE_NS		  (200 * NS_PER_MS)
 
 /* Whose work a job is: 0 the daemon's own, else a user's. */
-#define JOB_OWN 0
 static inline uint64_t job_of_user(uid_t uid)
 {
 	return 1 + (uint64_t)uid;

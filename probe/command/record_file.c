@@ -74,10 +74,13 @@ static bool is_ours_alone(const char *path)
 	       (stat_of.st_uid == geteuid() || stat_of.st_uid == 0);
 }
 
-/* What isn't a regular file: its fd. -EISDIR for a folder. */
-static int open_in_place(const char *path, const struct stat *entry, bool named)
+/* What isn't a regular file, and was looked at: its fd. -EISDIR for a folder, -ESTALE when
+ * something else is there by now. */
+static int open_in_place(const char *path, const struct stat *entry, const struct stat *there,
+			 bool named)
 {
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+	struct stat opened;
 
 	if (!named)
 		return -EEXIST;
@@ -85,8 +88,12 @@ static int open_in_place(const char *path, const struct stat *entry, bool named)
 		flags |= O_NOFOLLOW;
 	else if (!is_ours_alone(path))
 		return -ELOOP;
-	int fd = open(path, flags);
-	return fd < 0 ? -errno : fd;
+	_cleanup_close_ int fd = open(path, flags);
+	if (fd < 0 || fstat(fd, &opened) < 0)
+		return -errno;
+	if (opened.st_dev != there->st_dev || opened.st_ino != there->st_ino)
+		return -ESTALE;
+	return TAKE_FD(fd);
 }
 
 static int open_standard(void)
@@ -108,7 +115,7 @@ int record_file_open(struct record_file *file, const char *path, bool named)
 	if (strcmp(path, "-") == 0)
 		r = open_standard();
 	else if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && lstat(path, &entry) == 0)
-		r = open_in_place(path, &entry, named);
+		r = open_in_place(path, &entry, &there, named);
 	else
 		return open_folder(file);
 	if (r < 0)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from folded import Profile
+from foreign import NOBODY, Program
 from helpers import wait_burned
 
-NOBODY = 65534
 EXTRA_SECONDS = 3  # that an innocent's profile may take beside them
 RESIDENT_MAX_KB = 100 * 1024
 
@@ -199,7 +199,7 @@ def rust_bomb(number):
     return text + "E"
 
 
-class Innocent:
+class Innocent(Program):
     """A program of root's, new each time, in whose stacks are its own functions and the C library's."""
 
     def __init__(self, folder, name):
@@ -208,14 +208,6 @@ class Innocent:
         subprocess.run([compiler(), "-O1", "-o", path, folder / f"{name}.c"], check=True)
         self.popen = subprocess.Popen([path])
         wait_burned(self.popen.pid, seconds=0.1)
-
-    @property
-    def pid(self):
-        return self.popen.pid
-
-    def kill(self):
-        self.popen.kill()
-        self.popen.wait()
 
     def profile(self, profiler, seconds=1):
         """In time, and with all its names."""

@@ -88,12 +88,10 @@ class SlowFolder(HangingFolder):
         return super().answer(opcode, node, body)
 
 
-class Attacker:
-    """Runs that program as nobody."""
+class Program:
+    """One that runs."""
 
-    def __init__(self, *argv, **how):
-        self.popen = subprocess.Popen([str(arg) for arg in argv], user=NOBODY, group=NOBODY,
-                                      extra_groups=[], stdout=subprocess.DEVNULL, **how)  # fmt: skip
+    popen = None
 
     @property
     def pid(self):
@@ -102,3 +100,11 @@ class Attacker:
     def kill(self):
         self.popen.kill()
         self.popen.wait()
+
+
+class Attacker(Program):
+    """Runs that program as nobody."""
+
+    def __init__(self, *argv, **how):
+        self.popen = subprocess.Popen([str(arg) for arg in argv], user=NOBODY, group=NOBODY,
+                                      extra_groups=[], stdout=subprocess.DEVNULL, **how)  # fmt: skip

@@ -237,8 +237,11 @@ class Daemon:
 
     # HTTP
 
-    def request(self, method, path, body=None, headers=None, timeout=30):
-        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+    def http(self, timeout):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def request(self, method, path, body=None, headers=None, timeout=30, conn=None):
+        conn = conn or self.http(timeout)
         try:
             conn.request(method, path, body, {"Connection": "close", **(headers or {})})
             answer = conn.getresponse()
@@ -318,6 +321,15 @@ class Daemon:
 def lost(probe):
     """Samples lost in all places together."""
     return sum(probe["lost"].values()) if isinstance(probe["lost"], dict) else probe["lost"]
+
+
+def why_not(work, **keys):
+    """What it says when it doesn't start with these keys of rest_api_server."""
+    daemon = Daemon(work)
+    daemon.set_rest(**keys)
+    done = subprocess.run([BIN, "--config", daemon.conf], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode != 0
+    return done.stdout + done.stderr
 
 
 def stopped(comm="^nothing-like-this$", **params):

@@ -16,7 +16,7 @@ import pytest
 
 from asking import burning, sessions
 from folded import Profile
-from helpers import BIN, Daemon, program, stopped, wait_burned, wait_for
+from helpers import program, stopped, wait_burned, wait_for, why_not
 from somebody import NOBODY, PYTHON, Failed, Somebody, answered, pids_in
 from test_limits import memory_kb
 
@@ -567,15 +567,6 @@ def test_members_of_the_admins_group_may_put_on_the_unix_socket_alone(serve, som
     assert first.put(stopped(), to=first.socket).status == 200
     assert other.put(stopped(), to=other.socket).status == 403
     assert member.put(stopped()).status == 403, "over TCP the kernel doesn't tell the group"
-
-
-def why_not(work, **keys):
-    """What it says when it doesn't start with that."""
-    daemon = Daemon(work)
-    daemon.set_rest(**keys)
-    done = subprocess.run([BIN, "--config", daemon.conf], capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode != 0
-    return done.stdout + done.stderr
 
 
 def test_a_group_that_is_not_there_stops_the_start(work):

@@ -19,7 +19,7 @@ import pytest
 
 from asking import Asked, burning, sessions
 from certificates import certificates, expired, signed
-from helpers import BIN, Daemon, Response, stopped, wait_for
+from helpers import Daemon, stopped, wait_for, why_not
 from test_limits import padded, read_all
 
 ROLES = ["metrics", "read", "profile", "admin"]
@@ -34,16 +34,13 @@ class TlsDaemon(Daemon):
         sock = super().connect(timeout)
         return (context or self.context).wrap_socket(sock, server_hostname="127.0.0.1")
 
-    def request(self, method, path, body=None, headers=None, timeout=30, context=None, port=0):
-        conn = http.client.HTTPSConnection(
+    def http(self, timeout, context=None, port=0):
+        return http.client.HTTPSConnection(
             "127.0.0.1", port or self.port, timeout=timeout, context=context or self.context
         )
-        try:
-            conn.request(method, path, body, {"Connection": "close", **(headers or {})})
-            answer = conn.getresponse()
-            return Response(answer.status, answer.headers, answer.read())
-        finally:
-            conn.close()
+
+    def request(self, *request, timeout=30, context=None, port=0, **kwargs):
+        return super().request(*request, conn=self.http(timeout, context, port), **kwargs)
 
 
 @pytest.fixture
@@ -258,15 +255,6 @@ def daemon_plain(daemon):
 
 
 # Files
-
-
-def why_not(work, **keys):
-    """What it says when it doesn't start with that."""
-    daemon = Daemon(work)
-    daemon.set_rest(**keys)
-    done = subprocess.run([BIN, "--config", daemon.conf], capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode != 0
-    return done.stdout + done.stderr
 
 
 def test_keys_that_cannot_be_used_stop_the_start(work, made):

@@ -160,10 +160,11 @@ def test_who_listens_on_a_port_below_1024_can_move_to_another_one(work):
         moving.terminate()
 
 
-def test_locked_memory_is_raised_before_the_right_to_do_so_is_gone(daemon):
+def test_locked_memory_is_raised_before_the_right_to_do_so_is_gone(serve):
     """Before Linux 5.11 BPF maps count as such."""
     if not int(status("/proc/self")["CapEff"], 16) >> 24 & 1:
         pytest.skip("needs CAP_SYS_RESOURCE")
+    daemon = serve(before=["prlimit", "--memlock=65536:65536"])
     limits = Path(f"/proc/{daemon.pid}/limits").read_text()
     assert re.search(r"Max locked memory +unlimited +unlimited", limits), limits
 

@@ -151,6 +151,8 @@ def test_credentials_do_not_leave_the_host_by_plain_http_unless_the_conf_file_sa
 def test_what_is_meant_for_this_host_goes_through_no_proxy(uploader, start, secret, monkeypatch):
     with Listener() as proxy, Listener(200) as server:
         monkeypatch.setenv("http_proxy", proxy.url)
+        for name in ("no_proxy", "NO_PROXY"):  # or libcurl would need no help of ours
+            monkeypatch.delenv(name, raising=False)
         daemon = uploader(**credentials("token", secret), allow=[server.url])
         daemon.send(server.url, pids=[burning(start).pid])
         wait_for(lambda: server.asked or proxy.asked, 30, why="somebody is asked")
