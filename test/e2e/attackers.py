@@ -11,6 +11,7 @@ import pytest
 
 from folded import Profile
 from foreign import NOBODY, Program
+from hanging_folder import HangingFolder
 from helpers import wait_burned
 
 EXTRA_SECONDS = 3  # that an innocent's profile may take beside them
@@ -84,6 +85,7 @@ class Attackers:
         os.chown(self.folder, NOBODY, NOBODY)
         self.running = []
         self.left = []  # files elsewhere
+        self.hanging = []
 
     def file(self, name, content=b""):
         path = self.folder / name
@@ -112,7 +114,10 @@ class Attackers:
     def remove(self):
         for popen in self.running:
             popen.kill()
+        for popen in self.running:
             popen.wait()
+        for hanging in self.hanging:
+            hanging.__exit__()
         for path in self.left:
             path.unlink(missing_ok=True)
 
@@ -161,6 +166,23 @@ class Attackers:
             link = Path(f"/tmp/perf-{popen.pid}.map")
             self.left.append(link)
             os.link(large, link)
+        return made
+
+    def in_hanging_folder(self, name, count):
+        """As many programs, each in a file of its own whose file system answers no more once they run."""
+        (self.folder / "hanging").mkdir()
+        nap = "#include <unistd.h>\n" + BURN + "int main(int argc, char **argv) { for (;;) burn(argc), usleep(300000); }"
+        content = self.build(name, nap).read_bytes()
+        names = [f"{name}{i}" for i in range(count)]
+        try:
+            hanging = HangingFolder(self.folder / "hanging", name, content, None, names, NOBODY, later=True)
+            self.hanging.append(hanging.__enter__())
+        except OSError as error:
+            pytest.skip(f"no FUSE: {error}")
+        made = [self.run(self.folder / "hanging" / each) for each in names]
+        for popen in made:
+            wait_burned(popen.pid, seconds=0.01)
+        hanging.hang()
         return made
 
     def with_dear_names(self, name, count):

@@ -18,16 +18,19 @@ ROOT, FILE = 1, 2
 ENOENT, ENOSYS = 2, 38
 
 
-def attributes(node, size):
-    mode, links = (0o100644, 1) if node == FILE else (0o40755, 2)
-    return struct.pack("<6Q10I", node, size, 1, 0, 0, 0, 0, 0, 0, mode, links, 0, 0, 0, 4096, 0)
+def attributes(node, size, owner):
+    mode, links = (0o40755, 2) if node == ROOT else (0o100755, 1)
+    return struct.pack("<6Q10I", node, size, 1, 0, 0, 0, 0, 0, 0, mode, links, owner, owner, 0, 4096, 0)
 
 
 class HangingFolder:
-    """`name` with that content lies in it. `after`: the request that is answered last; None: none is."""
+    """`name` with that content lies in it, and as many others as `more` names. `after`: the request that is
+    answered last; None: none is. `later`: all are until hang()."""
 
-    def __init__(self, path, name, content=b"", after=OPEN):
-        self.path, self.name, self.content, self.after = path, name.encode(), content, after
+    def __init__(self, path, name, content=b"", after=OPEN, more=(), owner=0, later=False):
+        self.path, self.content, self.after = path, content, after
+        self.names = [each.encode() for each in (name, *more)]
+        self.owner, self.later = owner, later
         self.armed = False
         self.over, self.wake = os.pipe()
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
@@ -41,11 +44,15 @@ class HangingFolder:
         self.thread = threading.Thread(target=self.serve)
         self.thread.start()
         # One that is closed tells the kernel that a close need not be told: nobody can be killed in that.
-        os.close(os.open(f"{self.path}/{self.name.decode()}", os.O_RDONLY))
+        os.close(os.open(f"{self.path}/{self.names[0].decode()}", os.O_RDONLY))
+        if not self.later:
+            self.hang()
+        return self
+
+    def hang(self):
         self.armed = True
         if not self.after:
             self.stop()
-        return self
 
     def stop(self):
         os.write(self.wake, b"x")
@@ -78,11 +85,13 @@ class HangingFolder:
             major, minor, ahead = struct.unpack_from("<III", body)
             return 0, struct.pack("<4IHHIIHH8I", major, min(minor, 31), ahead, 0, 0, 0, 1 << 16, 1, 0, 0, *[0] * 8)
         if opcode == LOOKUP:
-            if body.rstrip(b"\0") != self.name:
+            name = body.rstrip(b"\0")
+            if name not in self.names:
                 return ENOENT, b""
-            return 0, struct.pack("<4QII", FILE, 0, 0, 0, 0, 0) + attributes(FILE, size)
+            node = FILE + self.names.index(name)
+            return 0, struct.pack("<4QII", node, 0, 0, 0, 0, 0) + attributes(node, size, self.owner)
         if opcode == GETATTR:
-            return 0, struct.pack("<QII", 0, 0, 0) + attributes(node, size)
+            return 0, struct.pack("<QII", 0, 0, 0) + attributes(node, size, self.owner)
         if opcode == OPEN:
             return 0, struct.pack("<QII", 0, 0, 0)
         if opcode == READ:

@@ -71,6 +71,14 @@ def test_a_file_that_is_slow_to_read_costs_nobody_else_a_name(profiler, attacker
     assert set(counted(profiler, "symbols_lost")) <= {"file_slow", "file_late"}
 
 
+def test_files_that_hang_use_up_no_worker(profiler, attackers, innocent):
+    """A worker has 64 threads for those that hang: of one user's eight may."""
+    attacks = attackers.in_hanging_folder("hung", 70)
+    show(profiler, attacks, [innocent("one"), innocent("two")])
+    wait_for(lambda: counted(profiler, "jobs"))
+    innocent("late").profile(profiler)
+
+
 def test_mappings_with_long_paths_fill_no_memory(profiler, attackers, innocent):
     attacks = attackers.with_many_mappings("mapmaker", 4)
     show(profiler, attacks, [innocent("one"), innocent("two")])
