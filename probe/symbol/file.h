@@ -54,6 +54,9 @@ struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, cons
 /* A file that could not be looked at: it has a name and no functions. */
 struct symbol_file *symbol_file_nameless(const char *path);
 
+/* The same for all that was too much to be looked at. */
+struct symbol_file *symbol_files_left_out(struct symbol_files *files);
+
 /* This kernel's vDSO, the same for all 64-bit processes. */
 struct symbol_file *symbol_files_vdso(struct symbol_files *files);
 

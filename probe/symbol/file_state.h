@@ -53,7 +53,7 @@ struct symbol_file {
 struct symbol_files {
 	struct worker *worker;
 	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
-	struct symbol_file *vdso;
+	struct symbol_file *vdso, *left_out;
 	uint64_t uses;
 	struct symbol_files_stats stats;
 	struct hung hung;

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "proc/maps.h"
 
 #define FILES_MAX	 65536
 #define VDSO_MAX	 65536
@@ -50,6 +51,7 @@ void symbol_files_free(struct symbol_files *files)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
 	symbol_file_unref(files->vdso);
+	symbol_file_unref(files->left_out);
 	files_free_perfmaps(files);
 	free(files);
 }
@@ -181,6 +183,13 @@ struct symbol_file *symbol_files_vdso(struct symbol_files *files)
 	if (!files->vdso)
 		files->vdso = make_vdso(files->worker);
 	return files->vdso ? symbol_file_ref(files->vdso) : NULL;
+}
+
+struct symbol_file *symbol_files_left_out(struct symbol_files *files)
+{
+	if (!files->left_out)
+		files->left_out = symbol_file_nameless(MAPS_LEFT_OUT);
+	return files->left_out ? symbol_file_ref(files->left_out) : NULL;
 }
 
 void symbol_files_trim(struct symbol_files *files, size_t keep)

@@ -71,8 +71,9 @@ def test_a_file_that_is_slow_to_read_costs_nobody_else_a_name(profiler, attacker
     assert set(counted(profiler, "symbols_lost")) <= {"file_slow", "file_late"}
 
 
-def test_mappings_with_long_paths_fill_no_memory(profiler, attackers, innocent):
-    attacks = attackers.with_many_mappings("mapmaker", 4)
+@pytest.mark.parametrize("files", (1, 2), ids=("of_one_file", "of_two_in_turn"))
+def test_mappings_with_long_paths_fill_no_memory(profiler, attackers, innocent, files):
+    attacks = attackers.with_many_mappings("mapmaker", 4, files)
     show(profiler, attacks, [innocent("one"), innocent("two")])
 
 
