@@ -71,6 +71,9 @@ int symbol_file_opening(const struct symbol_file *file, const struct symbol_plac
 /* The folder with debug files that the user named for its process; NULL: none. On any thread. */
 const char *symbol_file_debugging_dir(const struct symbol_file *file);
 
+/* Tells where its debug file is looked for (struct hung_file); never 0. On any thread. */
+uint64_t symbol_file_where(const struct symbol_file *file);
+
 /* The root of its process; NULL: ours. Borrowed. */
 const struct symbol_root *symbol_file_root(const struct symbol_file *file);
 

@@ -256,13 +256,16 @@ static void was_given_up(struct file_reading *mine)
 	struct symbol_files *files = mine->files;
 	struct hung_file hung = opening_hung_file(&mine->reading.opening);
 	enum symbol_loss loss = SYMBOL_LOST_REFUSED;
+	bool past_own = atomic_load(&mine->reading.past_own);
 
+	if (past_own)
+		hung.where = symbol_file_where(mine->file);
 	if (mine->reading.job.end == JOB_SLOW) {
 		hung_add_slow(&files->hung, &hung);
 		loss = SYMBOL_LOST_SLOW;
 	} else if (mine->reading.job.end == JOB_HANGS) {
 		file_let_go(mine->file);
-		hung_add(&files->hung, &hung, mine->run, atomic_load(&mine->reading.past_own));
+		hung_add(&files->hung, &hung, mine->run, past_own);
 		loss = SYMBOL_LOST_HUNG;
 	}
 	if (is_of_round(mine)) /* else it counted as late */
@@ -339,6 +342,7 @@ static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_
 	struct opening opening = {.stat = file->stat, .root = file->root};
 	struct hung_file hung = opening_hung_file(&opening);
 
+	hung.where = symbol_file_where(file);
 	if (file->is_read)
 		return SYMBOL_LOST_LATE;
 	switch (hung_has(&files->hung, &hung)) {

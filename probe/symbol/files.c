@@ -67,6 +67,15 @@ static void identify(struct file_id *id, const struct stat *stat, const struct s
 		id->debugging_dir = hash_bytes(1, debugging_dir, strlen(debugging_dir));
 }
 
+uint64_t symbol_file_where(const struct symbol_file *file)
+{
+	struct file_id id;
+
+	identify(&id, &file->stat, file->root, file->debugging_dir);
+	id.content = (struct opening_id){0};
+	return hash_bytes(1, &id, sizeof(id)) | 1;
+}
+
 static int newest_first(const void *a, const void *b)
 {
 	const struct by_use *left = a, *right = b;

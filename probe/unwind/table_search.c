@@ -69,6 +69,7 @@ static void done(struct job *job, bool finished)
 
 	table->searching = false;
 	struct hung_file hung = opening_hung_file(&mine->opening);
+	hung.where = symbol_file_where(mine->file);
 	if (job->end == JOB_HANGS)
 		hung_add(&tables->search_hung, &hung, mine->run_state, true);
 	else if (job->end == JOB_SLOW)
@@ -109,6 +110,7 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 	mine->run_state = hung_run_new();
 	int r = symbol_file_opening(file, &table->place, &mine->opening);
 	struct hung_file hung = opening_hung_file(&mine->opening);
+	hung.where = symbol_file_where(file);
 	mine->job.whose = hung.whose;
 	if (r < 0 || hung_has(&tables->search_hung, &hung) != HUNG_NOT) {
 		free_search(&mine->job);

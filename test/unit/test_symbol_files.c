@@ -61,10 +61,37 @@ static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
 	symbol_files_free(files);
 }
 
+static void where_a_debug_file_is_looked_for_tells_two_of_the_same_file(void **state)
+{
+	struct symbol_files *files;
+	struct stat stat, root_stat = {.st_ino = 2, .st_dev = 3};
+	int fds[] = {-1, -1, -1}, root_fd = -1;
+
+	(void)state;
+	assert_int_equal(fstatat(AT_FDCWD, "/proc/self/exe", &stat, 0), 0);
+	assert_int_equal(symbol_files_new(&files, NULL), 0);
+	struct symbol_root *root = symbol_root_new(&root_fd, &root_stat);
+	struct symbol_file *all[] = {
+		symbol_files_get(files, &fds[0], &stat, "/lib.so", NULL, NULL),
+		symbol_files_get(files, &fds[1], &stat, "/lib.so", root, NULL),
+		symbol_files_get(files, &fds[2], &stat, "/lib.so", NULL, DEBUGGING),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		assert_int_not_equal(symbol_file_where(all[i]), 0);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(symbol_file_where(all[i]), symbol_file_where(all[k]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		symbol_file_unref(all[i]);
+	symbol_root_unref(root);
+	symbol_files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mapped_file_that_loses_its_name_is_the_same_file),
+		cmocka_unit_test(where_a_debug_file_is_looked_for_tells_two_of_the_same_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
