@@ -50,6 +50,16 @@ static void open_mapped(const struct examination *e, int root_fd, const struct m
 	opened->known = mapped_stat(&mapped, &opened->stat) == 0;
 }
 
+static bool is_open_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+	struct stat stat_;
+
+	return !folder || stat(folder, &stat_) < 0 || stat_.st_uid != 0 ||
+	       stat_.st_mode & (S_IWGRP | S_IWOTH);
+}
+
 /* A file is mapped in many places, with others in between, and opened once. `files`: where each was
  * met first. */
 static size_t first_of_file(struct map *files, const struct mapping *mapping, size_t i)
@@ -125,6 +135,8 @@ static int open_files(struct examination *e, int root_fd)
 			opened->left_out = true;
 		else if (opened->same == i)
 			open_mapped(e, root_fd, mapping, opened);
+		if (opened->known && !e->other_root)
+			opened->in_open_folder = is_open_folder(mapping->path);
 		e->left_out += e->opened[opened->same].left_out;
 	}
 	return r;

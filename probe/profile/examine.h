@@ -40,6 +40,9 @@ struct examination {
 				*/
 		bool left_out; /* it was too much: it isn't known which file that is */
 		bool known;    /* it has a file, which `stat` describes */
+		/* Others than root may lay files beside it, of which one may be taken for its debug
+		 * file; not told in another root. */
+		bool in_open_folder;
 		struct stat stat;
 		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;

@@ -9,6 +9,17 @@
 #include "base/log.h"
 #include "profile/target_memory.h"
 
+/* Of root's processes, and of those of the file's owner, any other one takes the same. */
+static uint64_t whose_debug_file(const struct examination *e, const struct opened *opened)
+{
+	uint64_t whose = e->job.whose;
+	bool is_users = whose > job_of_user(0) && whose <= job_of_user(UINT32_MAX);
+
+	if (!is_users || whose == job_of_user(opened->stat.st_uid))
+		return 0;
+	return e->other_root || opened->in_open_folder ? whose : 0;
+}
+
 struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
 				   struct symbol_root *root, struct symbol_file **files,
 				   const struct space *space)
@@ -26,15 +37,15 @@ struct symbol_file *target_file_of(struct targets *targets, struct examination *
 		return symbol_files_left_out(targets->files);
 	if (!opened->known)
 		return symbol_file_nameless(mapping->path);
+	const struct symbol_search search = {root, e->match.debugging_dir,
+					     whose_debug_file(e, opened)};
 	struct symbol_file *known =
 		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
-	struct symbol_file *same = known ? symbol_files_again(known, &opened->fd, &opened->stat,
-							      root, e->match.debugging_dir)
-					 : NULL;
+	struct symbol_file *same =
+		known ? symbol_files_again(known, &opened->fd, &opened->stat, &search) : NULL;
 	if (same)
 		return same;
-	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, root,
-				e->match.debugging_dir);
+	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, &search);
 }
 
 /* Which of the files is the program itself. */

@@ -319,6 +319,7 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	mine->reading = (struct reading){
 		.debugging_dir = file->debugging_dir,
 		.debug = file->debug,
+		.whose = file->whose,
 		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,

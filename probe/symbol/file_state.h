@@ -15,7 +15,8 @@
 /* What makes a file the same; all bytes count. */
 struct file_id {
 	struct opening_id content;
-	uint64_t root, debugging_dir; /* hashes of where debug files are looked for */
+	uint64_t root, debugging_dir, folder; /* hashes of where debug files are looked for */
+	uint64_t whose;			      /* struct symbol_search */
 };
 
 /* Where its code is. */
@@ -31,6 +32,7 @@ struct symbol_file {
 	struct held *held; /* open, or NULL */
 	char *path, *debugging_dir;
 	struct symbol_root *root; /* NULL: ours */
+	uint64_t whose;
 	struct stat stat;
 	struct debug_found debug;
 	struct ranges ranges;

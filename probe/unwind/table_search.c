@@ -25,13 +25,14 @@ struct python_search {
 
 /* ---- on the worker's thread ---- */
 
+/* What it says counts for all processes with that file: so it is taken from root or the file's
+ * owner, whosever the process is. */
 static int open_debug(const struct python_search *mine, int fd, int root_fd, bool *in_root)
 {
 	struct debug_search search = {
 		.root_fd = mine->opening.root ? root_fd : -1,
 		.path = mine->opening.path,
 		.debugging_dir = symbol_file_debugging_dir(mine->file),
-		.process = opening_process(&mine->opening),
 	};
 	struct debug_found found = {0};
 
