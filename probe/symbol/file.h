@@ -135,6 +135,7 @@ enum symbol_loss {
 	SYMBOL_LOST_SLOW,	   /* its file takes too long to read, and isn't for ten minutes */
 	SYMBOL_LOST_LATE,	   /* not read in time: the next window has it */
 	SYMBOL_LOST_REFUSED,	   /* too many readings of its owner's files hang */
+	SYMBOL_LOST_NO_ROOM,	   /* its owner's files have too long names */
 	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
 	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
 	SYMBOL_LOST_DEBUG,	   /* its debug file isn't taken: struct debug_found.refused */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
+#include "base/shares.h"
 #include "symbol/file.h"
 #include "symbol/hung.h"
 #include "symbol/lines.h"
@@ -74,7 +75,8 @@ struct symbol_files {
 	struct file_reading *under_way; /* of this round and of those before */
 	struct late_reading *late;	/* what came when its round was over */
 	size_t late_bytes;
-	bool (*enough)(void *arg); /* NULL: never */
+	struct shares *room, *late_room; /* bytes of functions of a round; of `late` */
+	bool (*enough)(void *arg);	 /* NULL: never */
 	void (*passed)(void *arg);
 	void *arg;
 };
@@ -97,7 +99,8 @@ struct by_use *files_list(const struct symbol_files *files, size_t *count);
 
 void files_forget_lines(struct symbol_files *files, struct symbol_file *file);
 
-/* Of rounds. */
+/* Of rounds. -ENOMEM */
+int files_new_rooms(struct symbol_files *files);
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file);
 void files_forget_wanted(struct symbol_files *files);
 void files_one_less(struct symbol_files *files); /* reading goes on */

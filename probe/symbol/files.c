@@ -29,8 +29,12 @@ int symbol_files_new(struct symbol_files **ret, struct worker *worker)
 	if (r == 0)
 		r = map_new(&files->perfmaps, FILES_PERFMAP_KEY, sizeof(struct perfmap *),
 			    FILES_PERFMAPS_MAX);
+	if (r == 0)
+		r = files_new_rooms(files);
 	if (r < 0) {
 		map_free(files->by_id);
+		map_free(files->perfmaps);
+		shares_free(files->room);
 		return r;
 	}
 	*ret = TAKE_PTR(files);
@@ -50,6 +54,8 @@ void symbol_files_free(struct symbol_files *files)
 	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
+	shares_free(files->room);
+	shares_free(files->late_room);
 	symbol_file_unref(files->vdso);
 	symbol_file_unref(files->left_out);
 	files_free_perfmaps(files);
