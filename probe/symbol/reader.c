@@ -102,6 +102,7 @@ void reading_submit(struct reading *reading, struct worker *worker)
 			     .free = free_reading,
 			     .whose = reading->whose ? reading->whose
 						     : opening_hung_file(&reading->opening).whose};
+	reading->demangling.whose = reading->job.whose;
 	reading->names = (struct buf)BUF_INIT(NAMES_MAX);
 	worker_submit(worker, &reading->job);
 }
