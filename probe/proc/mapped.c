@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "proc/foreign.h"
+#include "proc/proc.h"
 
 static const struct foreign_rules anybodys;
 
@@ -35,14 +36,27 @@ int mapped_open_path(int root_fd, const char *path, struct stat *stat)
 	return explain(foreign_open(&file, stat));
 }
 
+/* Or root's: somebody who could have laid the right one there. */
+static bool is_its_users(const struct mapped *mapped, const struct stat *stat)
+{
+	uid_t user, root;
+
+	if (!stat->st_uid)
+		return true;
+	return proc_owners(mapped->pid, &user, &root) == 0 &&
+	       (stat->st_uid == user || stat->st_uid == root);
+}
+
 /* Overlayfs and btrfs have devices that the kernel tells in the one place and not in the other; and
- * overlayfs may have the number of a layer in the upper half of what it tells. */
+ * overlayfs may have the number of a layer in the upper half of what it tells. What is left to
+ * compare others may have met by chance, or by making files without number. */
 static bool is_mapped(const struct mapped *mapped, const struct stat *stat)
 {
 	if (!mapped->inode)
 		return true;
 	if (!major(stat->st_dev) || !major(mapped->device))
-		return (uint32_t)stat->st_ino == (uint32_t)mapped->inode;
+		return (uint32_t)stat->st_ino == (uint32_t)mapped->inode &&
+		       is_its_users(mapped, stat);
 	return stat->st_ino == mapped->inode && stat->st_dev == mapped->device;
 }
 

@@ -2,8 +2,10 @@
 /*
  * A file that a process has mapped: the very one, even when it was deleted or replaced, by
  * /proc/PID/map_files. Where that is not allowed, by its path in the process's root, out of which
- * no link leads; then it has to be the file that the mapping tells of. Whoever owns it: it is what
- * the process runs. What isn't a plain file (proc/foreign.h) isn't opened. In a job: all can hang.
+ * no link leads; then it has to be the file that the mapping tells of, and, where only half of its
+ * inode's number can tell, belong to the process's user or to root. Else whoever owns it: it is
+ * what the process runs. What isn't a plain file (proc/foreign.h) isn't opened. In a job: all can
+ * hang.
  */
 #pragma once
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/map.h"
 #include "proc/mapped.h"
 #include "proc/proc.h"
 #include "symbol/held.h"
@@ -18,6 +19,11 @@
 /* Since the beginning: for reading maps, then for opening files. What is left has no names. */
 #define MAPS_NS	 (NS_PER_S)
 #define FILES_NS (3 * NS_PER_S / 2)
+
+/* Texts of paths are compared by struct maps. */
+struct file_key {
+	uint64_t path, device, inode;
+};
 
 /* What file is mapped, and, as long as there is room, it itself: its process may end any time. */
 static void open_mapped(const struct examination *e, int root_fd, const struct mapping *mapping,
@@ -44,11 +50,27 @@ static void open_mapped(const struct examination *e, int root_fd, const struct m
 	opened->known = mapped_stat(&mapped, &opened->stat) == 0;
 }
 
-static bool is_same_file(const struct mapping *a, const struct mapping *b)
+static bool is_open_folder(const char *path)
 {
-	return a->kind == MAPPING_FILE && b->kind == MAPPING_FILE &&
-	       (a->inode == b->inode || strcmp(a->path, MAPS_LEFT_OUT) == 0) &&
-	       strcmp(a->path, b->path) == 0;
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+	struct stat stat_;
+
+	return !folder || stat(folder, &stat_) < 0 || stat_.st_uid != 0 ||
+	       stat_.st_mode & (S_IWGRP | S_IWOTH);
+}
+
+/* A file is mapped in many places, with others in between, and opened once. `files`: where each was
+ * met first. */
+static size_t first_of_file(struct map *files, const struct mapping *mapping, size_t i)
+{
+	struct file_key key = {(uintptr_t)mapping->path, mapping->device, mapping->inode};
+	size_t *first;
+	int r = map_put(files, &key, (void **)&first);
+
+	if (r == 1)
+		*first = i;
+	return r < 0 ? i : *first;
 }
 
 /* Its root, to look for files in; kept for later only if it isn't ours. */
@@ -91,31 +113,46 @@ static void read_cgroups(struct examination *e)
 	}
 }
 
+static int open_files(struct examination *e, int root_fd)
+{
+	_cleanup_map_ struct map *files = NULL;
+	int r = map_new(&files, sizeof(struct file_key), sizeof(size_t), MAPPINGS_MAX);
+
+	for (size_t i = 0; i < e->maps.count; i++)
+		e->opened[i] = (struct opened){.same = i, .fd = -1};
+	for (size_t i = 0; r == 0 && i < e->maps.count; i++) {
+		const struct mapping *mapping = &e->maps.mappings[i];
+		struct opened *opened = &e->opened[i];
+
+		if (mapping->kind != MAPPING_FILE)
+			continue;
+		opened->left_out = strcmp(mapping->path, MAPS_LEFT_OUT) == 0;
+		if (opened->left_out)
+			continue; /* which was counted */
+		opened->same = first_of_file(files, mapping, i);
+		if (opened->same == i &&
+		    (map_count(files) > FILES_MAX || loop_now_ns() >= e->began_ns + FILES_NS))
+			opened->left_out = true;
+		else if (opened->same == i)
+			open_mapped(e, root_fd, mapping, opened);
+		if (opened->known && !e->other_root)
+			opened->in_open_folder = is_open_folder(mapping->path);
+		e->left_out += e->opened[opened->same].left_out;
+	}
+	return r;
+}
+
 static int read_maps(struct examination *e)
 {
 	_cleanup_close_ int root_fd = open_root(e);
-	int files = 0;
 	int r = maps_read(e->pid, e->began_ns + MAPS_NS, &e->maps);
 
+	/* How many are behind the cut isn't known: these count as one. */
 	e->left_out = e->maps.left_out + e->maps.is_cut;
 	if (r < 0)
 		return r;
 	e->opened = calloc(e->maps.count ? e->maps.count : 1, sizeof(*e->opened));
-	if (!e->opened)
-		return -ENOMEM;
-	for (size_t i = 0; i < e->maps.count; i++) {
-		const struct mapping *mapping = &e->maps.mappings[i];
-
-		e->opened[i].fd = -1;
-		e->opened[i].again = i && is_same_file(mapping - 1, mapping);
-		if (mapping->kind != MAPPING_FILE || e->opened[i].again)
-			continue;
-		if (files++ < FILES_MAX && loop_now_ns() < e->began_ns + FILES_NS)
-			open_mapped(e, root_fd, mapping, &e->opened[i]);
-		else /* of these the last one stands for all that are alike */
-			e->left_out++;
-	}
-	return 0;
+	return e->opened ? open_files(e, root_fd) : -ENOMEM;
 }
 
 static void run(struct job *job)

@@ -36,8 +36,13 @@ struct examination {
 	uint64_t left_out; /* mappings that have no names: too many, or their paths too long */
 	/* For each mapping. */
 	struct opened {
-		bool again; /* it is of the same file as the mapping before, the rest is empty */
-		bool known; /* it has a file, which `stat` describes */
+		size_t same;   /* the first mapping of its file: if it isn't that, the rest is empty
+				*/
+		bool left_out; /* it was too much: it isn't known which file that is */
+		bool known;    /* it has a file, which `stat` describes */
+		/* Others than root may lay files beside it, of which one may be taken for its debug
+		 * file; not told in another root. */
+		bool in_open_folder;
 		struct stat stat;
 		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;

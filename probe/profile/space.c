@@ -23,6 +23,8 @@ struct space {
 	size_t count;
 	struct region *gone; /* that were there, oldest first */
 	size_t gone_count;
+	uint64_t paths_bytes; /* of the files of those that are there; of those that were */
+	uint64_t gone_paths_bytes;
 	uint64_t read_ns;
 	uint32_t exec_pages;
 	struct symbol_file *program;
@@ -99,6 +101,22 @@ const struct symbol_file *space_program(const struct space *space)
 	return space->program;
 }
 
+uint64_t space_bytes_of(size_t mappings)
+{
+	return mappings * sizeof(struct region);
+}
+
+uint64_t space_bytes(const struct space *space)
+{
+	return space_bytes_of(space->count + space->gone_count) + space->paths_bytes +
+	       space->gone_paths_bytes;
+}
+
+void space_set_paths(struct space *space, uint64_t bytes)
+{
+	space->paths_bytes = bytes;
+}
+
 static bool same(const struct region *a, const struct region *b)
 {
 	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
@@ -132,6 +150,8 @@ static void retire(struct space *space, uint64_t now_ns)
 		leaving += space->regions[i].until_ns == now_ns;
 	if (!leaving)
 		return;
+	space->gone_paths_bytes += space->paths_bytes;
+	space->paths_bytes = 0;
 	struct region *gone = reallocarray(space->gone, space->gone_count + leaving, sizeof(*gone));
 	if (gone)
 		space->gone = gone;
@@ -195,6 +215,8 @@ void space_forget(struct space *space, uint64_t ns)
 			symbol_file_unref(space->gone[i].file);
 	}
 	space->gone_count = kept;
+	if (!kept)
+		space->gone_paths_bytes = 0;
 }
 
 static bool holds(const struct region *region, uint64_t address, uint64_t ns)

@@ -27,6 +27,12 @@ void space_free(struct space *space);
 int space_update(struct space *space, const struct maps *maps, struct symbol_file **files,
 		 uint64_t began_ns);
 
+/* What so many mappings take here; what the space takes, with the paths of its files (those of a
+ * copy are its original's), of which it is told how long they are. */
+uint64_t space_bytes_of(size_t mappings);
+uint64_t space_bytes(const struct space *space);
+void space_set_paths(struct space *space, uint64_t bytes);
+
 /* The file of the program itself, of which what else it has mapped are libraries. NULL: unknown. */
 void space_set_program(struct space *space, struct symbol_file *file);
 const struct symbol_file *space_program(const struct space *space);

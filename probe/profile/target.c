@@ -15,6 +15,7 @@
 #include "profile/target_state.h"
 #include "thread_times.h"
 
+#define ROOM_MAX (64u << 20) /* for mappings of each user's processes */
 #define HUNG_MAX 1024
 /* Processes that are looked at as soon as they begin; of the others the first stack is waited for.
  */
@@ -82,6 +83,8 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 		r = tables_new(&targets->tables, urgent, tables_changed, targets);
 	if (r == 0)
 		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
+	if (r == 0)
+		r = shares_new(&targets->room, ROOM_MAX);
 	if (r < 0) {
 		targets_free(targets);
 		return r;
@@ -103,6 +106,7 @@ void targets_free(struct targets *targets)
 	target_table_free(targets->table);
 	tables_free(targets->tables);
 	map_free(targets->hung);
+	shares_free(targets->room);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);
 }
@@ -396,8 +400,8 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 		refuse(targets, &fresh);
 		return;
 	}
-	if (before && event->kind != LIFE_EXEC && space_copy(&fresh.space, before->space) < 0)
-		fresh.space = NULL;
+	if (before && event->kind != LIFE_EXEC)
+		target_copy_space(targets, &fresh, before);
 	if (before && event->kind != LIFE_EXEC && fresh.space)
 		inherit_memory(&fresh, before);
 	struct target *target = target_table_add(targets->table, &fresh);

@@ -3,86 +3,14 @@
 #include "profile/target_state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
-#include "profile/target_memory.h"
 #include "proc/proc.h"
 
 /* Maps of a process whose addresses stay unknown are not read again and again. */
 #define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS (50 * NS_PER_MS)
-
-struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
-				   struct symbol_root *root, struct symbol_file *before,
-				   const struct space *space)
-{
-	const struct mapping *mapping = &e->maps.mappings[i];
-	struct opened *opened = &e->opened[i];
-
-	if (mapping->kind == MAPPING_VDSO)
-		return symbol_files_vdso(targets->files);
-	if (mapping->kind != MAPPING_FILE)
-		return NULL;
-	if (opened->again && before)
-		return symbol_file_ref(before);
-	if (!opened->known)
-		return symbol_file_nameless(mapping->path);
-	struct symbol_file *known =
-		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
-	struct symbol_file *same = known ? symbol_files_again(known, &opened->fd, &opened->stat,
-							      root, e->match.debugging_dir)
-					 : NULL;
-	if (same)
-		return same;
-	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, root,
-				e->match.debugging_dir);
-}
-
-/* Which of the files is the program itself. */
-static struct symbol_file *program_of(const struct examination *e, struct symbol_file **files)
-{
-	for (size_t i = 0; e->has_program && i < e->maps.count; i++) {
-		const struct opened *opened = &e->opened[i];
-
-		if (opened->known && opened->stat.st_dev == e->program.st_dev &&
-		    opened->stat.st_ino == e->program.st_ino)
-			return files[i];
-	}
-	return NULL;
-}
-
-static void take_maps(struct targets *targets, struct target *target, struct examination *e)
-{
-	size_t count = e->maps.count;
-	_cleanup_free_ struct symbol_file **opened = calloc(count, sizeof(struct symbol_file *));
-	struct symbol_root *root = NULL;
-
-	if (e->other_root)
-		root = symbol_root_new(&e->root_fd, &e->root_stat);
-	for (size_t i = 0; opened && i < count; i++)
-		opened[i] = target_file_of(targets, e, i, root, i ? opened[i - 1] : NULL,
-					   target->space);
-	symbol_root_unref(root);
-	targets->stats.mappings_left_out += e->left_out;
-	target->netns_id = e->netns_id;
-	if (target->program != e->program_id)
-		target_memory_drop(target);
-	target->program = e->program_id;
-	target->root_elsewhere =
-		e->other_root ? (uint32_t)(e->root_stat.st_dev ^ e->root_stat.st_ino) | 1 : 0;
-	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
-		  COMM_BYTES, target->comm, count);
-	if (opened)
-		space_set_program(target->space, program_of(e, opened));
-	if (opened && space_update(target->space, &e->maps, opened, e->began_ns) == 0)
-		return;
-	for (size_t i = 0; opened && i < count; i++)
-		symbol_file_unref(opened[i]);
-}
 
 /* What it tells of code that it makes is opened, for it may end any time. */
 static void meet_made_code(struct targets *targets, const struct target *target,
@@ -190,7 +118,7 @@ static void examined(void *arg, struct examination *e, bool finished)
 	if (finished && e->error == 0)
 		take_place(targets, target, e);
 	if (finished && !target->rejected && are_its_maps(target, e)) {
-		take_maps(targets, target, e);
+		target_take_maps(targets, target, e);
 		meet_made_code(targets, target, e);
 		if (space_read_ns(target->space) >= target->uncovered_ns)
 			target->uncovered_ns = 0;

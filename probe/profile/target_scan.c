@@ -307,6 +307,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 
 	target_log_rest(&targets->log);
 	target_table_sweep(targets->table, ns);
+	targets_count_room(targets);
 	tables_sweep(targets->tables);
 	targets_publish(targets);
 	repair(targets);

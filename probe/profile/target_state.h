@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What profile/target.c (events, who matches), target_look.c (looking at a process), target_scan.c
- * (all processes of the host) and target_unwind.c (their tables) share. Nobody else includes it. */
+ * (all processes of the host), target_maps.c (what they have mapped) and target_unwind.c (their
+ * tables) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
 #include "base/rate.h"
+#include "base/shares.h"
 #include "profile/containers.h"
 #include "profile/examine.h"
 #include "profile/interpreter.h"
@@ -48,7 +50,8 @@ struct targets {
 	struct worker *urgent;
 	struct selection selection;
 	struct target_table *table;
-	struct map *hung; /* struct process_key -> nothing: looking at them took too long */
+	struct map *hung;    /* struct process_key -> nothing: looking at them took too long */
+	struct shares *room; /* bytes of what each user's have mapped */
 	struct rate eager;
 	struct target_log log;
 	struct containers *containers;
@@ -116,11 +119,21 @@ void targets_publish(struct targets *targets);
 /* It is no longer wanted; what was sampled of it until now was. */
 void target_deselect(struct targets *targets, struct target *target);
 
-/* The file of mapping number `i`, `before` that of the mapping before it; a reference, or NULL.
- * What is still mapped as `space` has it stays the same one; NULL: nothing was known. */
+/* The file of mapping number `i`, `files` those of the mappings before it (NULL: of none); a
+ * reference, or NULL. What is still mapped as `space` has it stays the same one; NULL: nothing was
+ * known. */
 struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
-				   struct symbol_root *root, struct symbol_file *before,
+				   struct symbol_root *root, struct symbol_file **files,
 				   const struct space *space);
+
+/* What it has mapped is as the examination says, as far as there is room. */
+void target_take_maps(struct targets *targets, struct target *target, struct examination *e);
+
+/* Its space like that of `before`, unless there is no room or memory for it. */
+void target_copy_space(struct targets *targets, struct target *fresh, const struct target *before);
+
+/* Those that ended have made room. */
+void targets_count_room(struct targets *targets);
 
 void targets_keep_common(struct targets *targets);
 void targets_drop_common(struct targets *targets);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/worker.h"
+
 #define SYMBOL_MAX 4096
 #define NAME_MAX_  4096
 
@@ -16,11 +18,13 @@
  * is fine: its printer keeps nothing on the heap. Rust's keeps decoded Punycode there, so it goes
  * on into the void when the name is full, and is left only if that takes too long: after so many
  * calls as no name that fits has. What is lost then (1 KB, where the symbol has Punycode) is
- * bounded: after so many of these, symbols with Punycode stay as they are, whoever's.
+ * bounded: after so many of these, the user's symbols with Punycode stay as they are. Root is a
+ * user of its own; others are told apart as far as there are counts, for one may own files of many.
  */
 #define CALLS_MAX 10000
-#define BOMBS_MAX 16	       /* of a file */
-#define LOST_MAX  4096	       /* of all */
+#define BOMBS_MAX 16 /* of a file */
+#define LOST_MAX  64 /* of one of … */
+#define USERS	  64
 #define CPU_MAX	  500000000ULL /* ns; of a file */
 
 struct sink {
@@ -67,17 +71,19 @@ static bool may_have_punycode(const char *symbol)
 
 static bool demangle_rust(struct demangling *demangling, const char *symbol, struct sink *sink)
 {
-	static atomic_uint lost;
+	static atomic_uint lost_of[USERS];
+	uint64_t whose = demangling->whose;
+	atomic_uint *lost = &lost_of[whose <= job_of_user(0) ? 0 : 1 + whose % (USERS - 1)];
 
 	if (strncmp(symbol, "_R", 2) == 0 && demangling->bombs >= BOMBS_MAX)
 		return false;
-	if (may_have_punycode(symbol) && atomic_load(&lost) >= LOST_MAX)
+	if (may_have_punycode(symbol) && atomic_load(lost) >= LOST_MAX)
 		return false;
 	sink_begin(sink, false);
 	if (setjmp(sink->enough)) {
 		demangling->bombs++;
 		if (may_have_punycode(symbol))
-			atomic_fetch_add(&lost, 1);
+			atomic_fetch_add(lost, 1);
 		return false;
 	}
 	return rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink) && !sink->full;

@@ -14,11 +14,12 @@
 void demangle(const char *symbol, struct buf *out);
 
 /*
- * What symbols of one file have cost, beginning with zeroes. Some are made to take long: a Rust
- * symbol of 159 bytes can stand for a million parts. After a few of those, or half a second of CPU
- * time, the file's others stay as they are.
+ * What symbols of one file have cost, beginning with zeroes but for whose it is. Some are made to
+ * take long: a Rust symbol of 159 bytes can stand for a million parts. After a few of those, or
+ * half a second of CPU time, the file's others stay as they are.
  */
 struct demangling {
+	uint64_t whose; /* as a job's */
 	unsigned bombs;
 	uint64_t cpu_ns;
 };

@@ -4,8 +4,9 @@
  * processes. Of a file's functions only those are kept that stacks had; others are read when a
  * stack first has them (symbol/reader.h), so that a browser's symbol table costs no memory.
  *
- * A file is told by device, inode, size and times, and by where its debug file is looked for. So a
- * file that claims another's build id, or a container's debug file, names only its own frames.
+ * A file is told by device, inode, size and times, and by where and for whom its debug file is
+ *looked for. So a file that claims another's build id, a container's debug file, or one that a user
+ *laid beside another's file for his own processes, names only its own frames.
  *
  * Files are held open while somebody has them mapped, as many as symbol/held.h allows, those that
  * were used last; another one is opened anew through a process that has it mapped. Once that has
@@ -34,14 +35,22 @@ struct symbol_files;
 int symbol_files_new(struct symbol_files **ret, struct worker *worker);
 void symbol_files_free(struct symbol_files *files);
 
+/* Where a file's debug file is looked for, beside its path, and for whom. All may be empty. */
+struct symbol_search {
+	struct symbol_root *root;  /* of its process; NULL: ours */
+	const char *debugging_dir; /* NULL: none */
+	/* The process's user, as a job's, where another one's processes may not take the same debug
+	 * file. 0: all do. */
+	uint64_t whose;
+};
+
 /*
  * The file of which `stat` was read where that may take its time. *fd: it, open, with its place
  * (held_take()), or -1; where it is of use it is taken over (*fd becomes -1). `path` is as the
  * process sees it. The caller gets a reference; NULL: no memory.
  */
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
-				     const char *path, struct symbol_root *root,
-				     const char *debugging_dir);
+				     const char *path, const struct symbol_search *search);
 
 /*
  * The same file again, of which `before` was mapped all the while: so its inode is still its own,
@@ -49,10 +58,13 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
  * library is replaced). NULL: it isn't. *fd as above. The caller gets a reference.
  */
 struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, const struct stat *stat,
-				       const struct symbol_root *root, const char *debugging_dir);
+				       const struct symbol_search *search);
 
 /* A file that could not be looked at: it has a name and no functions. */
 struct symbol_file *symbol_file_nameless(const char *path);
+
+/* The same for all that was too much to be looked at. */
+struct symbol_file *symbol_files_left_out(struct symbol_files *files);
 
 /* This kernel's vDSO, the same for all 64-bit processes. */
 struct symbol_file *symbol_files_vdso(struct symbol_files *files);
@@ -67,6 +79,9 @@ int symbol_file_opening(const struct symbol_file *file, const struct symbol_plac
 
 /* The folder with debug files that the user named for its process; NULL: none. On any thread. */
 const char *symbol_file_debugging_dir(const struct symbol_file *file);
+
+/* Tells where its debug file is looked for (struct hung_file); never 0. On any thread. */
+uint64_t symbol_file_where(const struct symbol_file *file);
 
 /* The root of its process; NULL: ours. Borrowed. */
 const struct symbol_root *symbol_file_root(const struct symbol_file *file);
@@ -120,6 +135,7 @@ enum symbol_loss {
 	SYMBOL_LOST_SLOW,	   /* its file takes too long to read, and isn't for ten minutes */
 	SYMBOL_LOST_LATE,	   /* not read in time: the next window has it */
 	SYMBOL_LOST_REFUSED,	   /* too many readings of its owner's files hang */
+	SYMBOL_LOST_NO_ROOM,	   /* its owner's files have too long names */
 	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
 	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
 	SYMBOL_LOST_DEBUG,	   /* its debug file isn't taken: struct debug_found.refused */

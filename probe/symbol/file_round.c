@@ -10,6 +10,16 @@
 #define BYTES_KEPT (8u * 1024 * 1024)  /* of functions, between rounds */
 #define BYTES_MAX  (64u * 1024 * 1024) /* in one */
 #define LATE_MAX   (16u * 1024 * 1024) /* of what came too late for one */
+/* For one user's work: others' find room, too. A reading's names fit (reader.c). */
+#define BYTES_SHARE (BYTES_MAX / 3)
+#define LATE_SHARE  (LATE_MAX / 2)
+
+int files_new_rooms(struct symbol_files *files)
+{
+	int r = shares_new(&files->room, BYTES_SHARE);
+
+	return r < 0 ? r : shares_new(&files->late_room, LATE_SHARE);
+}
 
 void files_forget_wanted(struct symbol_files *files)
 {
@@ -35,6 +45,7 @@ void symbol_files_begin(struct symbol_files *files)
 	size_t count, bytes = 0;
 
 	files_begin_perfmaps(files);
+	shares_clear(files->room);
 	take_late(files);
 	if (files->stats.bytes <= BYTES_KEPT)
 		return;
@@ -82,13 +93,20 @@ struct file_reading {
 	struct file_reading *next, **link; /* of files->under_way, until it is done */
 };
 
-/* What a reading found out, when nobody may learn it before the next round. */
-struct late_reading {
-	struct symbol_file *file; /* with a reference */
+/* What a reading found out. */
+struct outcome {
+	uint64_t whose; /* as a job's */
 	int error;
+	bool refused; /* a debug file isn't taken */
 	struct native_function *functions;
 	size_t count;
 	struct buf names;
+};
+
+/* The same, when nobody may learn it before the next round. */
+struct late_reading {
+	struct symbol_file *file; /* with a reference */
+	struct outcome outcome;
 	struct native_file found;
 	struct late_reading *next;
 };
@@ -105,6 +123,8 @@ static enum symbol_loss loss_of(int error)
 	case -EMFILE:
 	case -ENFILE:
 		return SYMBOL_LOST_NO_DESCRIPTOR;
+	case -ENOSPC:
+		return SYMBOL_LOST_NO_ROOM;
 	default:
 		return SYMBOL_LOST_UNREADABLE;
 	}
@@ -116,29 +136,43 @@ static bool is_lasting(int error)
 }
 
 /* Those that the debug file might have named. */
-static void count_refused(struct symbol_files *files, const struct reading *reading)
+static void count_refused(struct symbol_files *files, const struct outcome *outcome)
 {
-	for (size_t i = 0; i < reading->count; i++)
+	for (size_t i = 0; outcome->refused && outcome->error == 0 && i < outcome->count; i++)
 		files->stats.lost[SYMBOL_LOST_DEBUG] +=
-			reading->functions[i].name == NATIVE_NO_NAME;
+			outcome->functions[i].name == NATIVE_NO_NAME;
 }
 
-static void keep_functions(struct symbol_files *files, struct symbol_file *file, int error,
-			   const struct native_function *functions, size_t count,
-			   const struct buf *names)
+static size_t bytes_of(const struct outcome *outcome)
 {
-	int r = error;
-	size_t before = ranges_bytes(&file->ranges);
+	return outcome->names.capacity + outcome->count * sizeof(*outcome->functions);
+}
 
-	if (r == 0 && files->stats.bytes > BYTES_MAX)
-		r = -ENOSPC;
-	if (r == 0)
-		r = ranges_add(&file->ranges, functions, count, names);
+static int add_functions(struct symbol_files *files, struct symbol_file *file,
+			 const struct outcome *outcome)
+{
+	size_t before = ranges_bytes(&file->ranges), bytes = bytes_of(outcome);
+
+	if (outcome->error)
+		return outcome->error;
+	if (files->stats.bytes > BYTES_MAX || bytes > shares_left(files->room, outcome->whose))
+		return -ENOSPC;
+	int r = ranges_add(&file->ranges, outcome->functions, outcome->count, &outcome->names);
 	files->stats.bytes += ranges_bytes(&file->ranges) - before;
+	shares_take(files->room, outcome->whose, bytes);
+	return r;
+}
+
+static void keep_functions(struct symbol_files *files, struct symbol_file *file,
+			   const struct outcome *outcome)
+{
+	int r = add_functions(files, file, outcome);
+
+	count_refused(files, outcome);
 	if (is_lasting(r))
 		file->error = r;
 	else if (r < 0)
-		files->stats.lost[loss_of(r)] += count;
+		files->stats.lost[loss_of(r)] += outcome->count;
 }
 
 /* Once; without memory it has no places in this round. */
@@ -176,8 +210,8 @@ void files_one_less(struct symbol_files *files)
 static void late_free(struct late_reading *late)
 {
 	symbol_file_unref(late->file);
-	free(late->functions);
-	buf_done(&late->names);
+	free(late->outcome.functions);
+	buf_done(&late->outcome.names);
 	free(late);
 }
 
@@ -190,35 +224,51 @@ void files_forget_late(struct symbol_files *files)
 		late_free(late);
 	}
 	files->late_bytes = 0;
+	shares_clear(files->late_room);
 }
 
-/* Names are being looked up among those that are known. Without memory it is read again. */
+/* What the reading has is borrowed. */
+static struct outcome outcome_of(const struct reading *reading, const struct symbol_file *file)
+{
+	return (struct outcome){
+		.whose = reading->job.whose,
+		.error = reading->error,
+		.refused = file->debug.refused,
+		.functions = reading->functions,
+		.count = reading->count,
+		.names = reading->names,
+	};
+}
+
+/* Names are being looked up among those that are known. Without room it is read again. */
 static void keep_for_later(struct symbol_files *files, struct file_reading *mine)
 {
 	struct reading *reading = &mine->reading;
-	size_t bytes = reading->names.capacity + reading->count * sizeof(*reading->functions);
-	struct late_reading *late =
-		files->late_bytes + bytes <= LATE_MAX ? calloc(1, sizeof(*late)) : NULL;
+	struct outcome outcome = outcome_of(reading, mine->file);
+	size_t bytes = bytes_of(&outcome);
+	bool fits = files->late_bytes + bytes <= LATE_MAX &&
+		    bytes <= shares_left(files->late_room, outcome.whose);
+	struct late_reading *late = fits ? calloc(1, sizeof(*late)) : NULL;
 
-	if (!late)
+	if (!late) {
+		files->stats.lost[SYMBOL_LOST_NO_ROOM] += outcome.count;
 		return;
+	}
 	late->file = symbol_file_ref(mine->file);
-	late->error = reading->error;
-	late->functions = TAKE_PTR(reading->functions);
-	late->count = reading->count;
-	late->names = reading->names;
+	late->outcome = outcome;
 	late->found = reading->file;
 	late->next = files->late;
+	reading->functions = NULL;
 	reading->names = (struct buf){0};
 	files->late = late;
 	files->late_bytes += bytes;
+	shares_take(files->late_room, outcome.whose, bytes);
 }
 
 static void take_late(struct symbol_files *files)
 {
 	for (const struct late_reading *late = files->late; late; late = late->next) {
-		keep_functions(files, late->file, late->error, late->functions, late->count,
-			       &late->names);
+		keep_functions(files, late->file, &late->outcome);
 		keep_code(late->file, &late->found);
 	}
 	files_forget_late(files);
@@ -244,10 +294,8 @@ static void was_read(struct file_reading *mine)
 		keep_for_later(mine->files, mine);
 		return;
 	}
-	if (file->debug.refused && reading->error == 0)
-		count_refused(mine->files, reading);
-	keep_functions(mine->files, file, reading->error, reading->functions, reading->count,
-		       &reading->names);
+	const struct outcome outcome = outcome_of(reading, file);
+	keep_functions(mine->files, file, &outcome);
 	keep_code(file, &reading->file);
 }
 
@@ -256,13 +304,16 @@ static void was_given_up(struct file_reading *mine)
 	struct symbol_files *files = mine->files;
 	struct hung_file hung = opening_hung_file(&mine->reading.opening);
 	enum symbol_loss loss = SYMBOL_LOST_REFUSED;
+	bool past_own = atomic_load(&mine->reading.past_own);
 
+	if (past_own)
+		hung.where = symbol_file_where(mine->file);
 	if (mine->reading.job.end == JOB_SLOW) {
 		hung_add_slow(&files->hung, &hung);
 		loss = SYMBOL_LOST_SLOW;
 	} else if (mine->reading.job.end == JOB_HANGS) {
 		file_let_go(mine->file);
-		hung_add(&files->hung, &hung, mine->run, atomic_load(&mine->reading.past_own));
+		hung_add(&files->hung, &hung, mine->run, past_own);
 		loss = SYMBOL_LOST_HUNG;
 	}
 	if (is_of_round(mine)) /* else it counted as late */
@@ -316,6 +367,7 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	mine->reading = (struct reading){
 		.debugging_dir = file->debugging_dir,
 		.debug = file->debug,
+		.whose = file->whose,
 		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,
@@ -339,6 +391,7 @@ static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_
 	struct opening opening = {.stat = file->stat, .root = file->root};
 	struct hung_file hung = opening_hung_file(&opening);
 
+	hung.where = symbol_file_where(file);
 	if (file->is_read)
 		return SYMBOL_LOST_LATE;
 	switch (hung_has(&files->hung, &hung)) {
@@ -417,6 +470,7 @@ const char *symbol_loss_name(enum symbol_loss loss)
 		[SYMBOL_LOST_SLOW] = "file_slow",
 		[SYMBOL_LOST_LATE] = "file_late",
 		[SYMBOL_LOST_REFUSED] = "file_refused",
+		[SYMBOL_LOST_NO_ROOM] = "no_room",
 		[SYMBOL_LOST_NO_DESCRIPTOR] = "no_descriptor",
 		[SYMBOL_LOST_UNREADABLE] = "unreadable",
 		[SYMBOL_LOST_DEBUG] = "debug_refused",

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
+#include "base/shares.h"
 #include "symbol/file.h"
 #include "symbol/hung.h"
 #include "symbol/lines.h"
@@ -15,7 +16,8 @@
 /* What makes a file the same; all bytes count. */
 struct file_id {
 	struct opening_id content;
-	uint64_t root, debugging_dir; /* hashes of where debug files are looked for */
+	uint64_t root, debugging_dir, folder; /* hashes of where debug files are looked for */
+	uint64_t whose;			      /* struct symbol_search */
 };
 
 /* Where its code is. */
@@ -31,6 +33,7 @@ struct symbol_file {
 	struct held *held; /* open, or NULL */
 	char *path, *debugging_dir;
 	struct symbol_root *root; /* NULL: ours */
+	uint64_t whose;
 	struct stat stat;
 	struct debug_found debug;
 	struct ranges ranges;
@@ -53,7 +56,7 @@ struct symbol_file {
 struct symbol_files {
 	struct worker *worker;
 	struct map *by_id; /* file_id -> struct symbol_file *, each with a reference */
-	struct symbol_file *vdso;
+	struct symbol_file *vdso, *left_out;
 	uint64_t uses;
 	struct symbol_files_stats stats;
 	struct hung hung;
@@ -72,7 +75,8 @@ struct symbol_files {
 	struct file_reading *under_way; /* of this round and of those before */
 	struct late_reading *late;	/* what came when its round was over */
 	size_t late_bytes;
-	bool (*enough)(void *arg); /* NULL: never */
+	struct shares *room, *late_room; /* bytes of functions of a round; of `late` */
+	bool (*enough)(void *arg);	 /* NULL: never */
 	void (*passed)(void *arg);
 	void *arg;
 };
@@ -95,7 +99,8 @@ struct by_use *files_list(const struct symbol_files *files, size_t *count);
 
 void files_forget_lines(struct symbol_files *files, struct symbol_file *file);
 
-/* Of rounds. */
+/* Of rounds. -ENOMEM */
+int files_new_rooms(struct symbol_files *files);
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file);
 void files_forget_wanted(struct symbol_files *files);
 void files_one_less(struct symbol_files *files); /* reading goes on */

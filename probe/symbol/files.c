@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "proc/maps.h"
 
 #define FILES_MAX	 65536
 #define VDSO_MAX	 65536
@@ -28,8 +29,12 @@ int symbol_files_new(struct symbol_files **ret, struct worker *worker)
 	if (r == 0)
 		r = map_new(&files->perfmaps, FILES_PERFMAP_KEY, sizeof(struct perfmap *),
 			    FILES_PERFMAPS_MAX);
+	if (r == 0)
+		r = files_new_rooms(files);
 	if (r < 0) {
 		map_free(files->by_id);
+		map_free(files->perfmaps);
+		shares_free(files->room);
 		return r;
 	}
 	*ret = TAKE_PTR(files);
@@ -49,20 +54,44 @@ void symbol_files_free(struct symbol_files *files)
 	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
+	shares_free(files->room);
+	shares_free(files->late_room);
 	symbol_file_unref(files->vdso);
+	symbol_file_unref(files->left_out);
 	files_free_perfmaps(files);
 	free(files);
 }
 
-static void identify(struct file_id *id, const struct stat *stat, const struct symbol_root *root,
-		     const char *debugging_dir)
+/* The same file may be in several folders: by links, or mounted. */
+static void identify(struct file_id *id, const struct stat *stat, const char *path,
+		     const struct symbol_search *search)
 {
-	*id = (struct file_id){.debugging_dir = NO_DEBUGGING_DIR};
+	const struct symbol_root *root = search->root;
+	const char *debugging_dir = search->debugging_dir, *slash = strrchr(path, '/');
+
+	*id = (struct file_id){.debugging_dir = NO_DEBUGGING_DIR, .whose = search->whose};
 	opening_identify(&id->content, stat);
 	if (root)
 		id->root = hash_bytes(root->device, &root->inode, sizeof(root->inode));
 	if (debugging_dir && debugging_dir[0])
 		id->debugging_dir = hash_bytes(1, debugging_dir, strlen(debugging_dir));
+	id->folder = hash_bytes(1, path, slash ? (size_t)(slash - path) : 0);
+}
+
+static void identify_known(struct file_id *id, const struct symbol_file *file)
+{
+	const struct symbol_search search = {file->root, file->debugging_dir, file->whose};
+
+	identify(id, &file->stat, file->path, &search);
+}
+
+uint64_t symbol_file_where(const struct symbol_file *file)
+{
+	struct file_id id;
+
+	identify_known(&id, file);
+	id.content = (struct opening_id){0};
+	return hash_bytes(1, &id, sizeof(id)) | 1;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -109,25 +138,25 @@ static void hold(struct symbol_file *file, int *fd)
 }
 
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
-				     const char *path, struct symbol_root *root,
-				     const char *debugging_dir)
+				     const char *path, const struct symbol_search *search)
 {
 	struct symbol_file **slot;
 	struct file_id id;
 
 	if (held_are_scarce())
 		hold_fewer(files);
-	identify(&id, stat, root, debugging_dir);
+	identify(&id, stat, path, search);
 	slot = map_get(files->by_id, &id);
 	if (slot) {
 		(*slot)->last_used = ++files->uses;
 		hold(*slot, fd);
 		return symbol_file_ref(*slot);
 	}
-	_cleanup_(file_unref) struct symbol_file *file = file_new(path, debugging_dir);
+	_cleanup_(file_unref) struct symbol_file *file = file_new(path, search->debugging_dir);
 	if (!file)
 		return NULL;
-	file->root = symbol_root_ref(root);
+	file->root = symbol_root_ref(search->root);
+	file->whose = search->whose;
 	file->worker = files->worker;
 	file->stat = *stat;
 	hold(file, fd);
@@ -138,12 +167,12 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 }
 
 struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, const struct stat *stat,
-				       const struct symbol_root *root, const char *debugging_dir)
+				       const struct symbol_search *search)
 {
 	struct file_id was, is;
 
-	identify(&was, &before->stat, before->root, before->debugging_dir);
-	identify(&is, stat, root, debugging_dir);
+	identify_known(&was, before);
+	identify(&is, stat, before->path, search);
 	was.content.changed_s = is.content.changed_s;
 	was.content.changed_ns = is.content.changed_ns;
 	if (memcmp(&was, &is, sizeof(is)) != 0)
@@ -181,6 +210,13 @@ struct symbol_file *symbol_files_vdso(struct symbol_files *files)
 	if (!files->vdso)
 		files->vdso = make_vdso(files->worker);
 	return files->vdso ? symbol_file_ref(files->vdso) : NULL;
+}
+
+struct symbol_file *symbol_files_left_out(struct symbol_files *files)
+{
+	if (!files->left_out)
+		files->left_out = symbol_file_nameless(MAPS_LEFT_OUT);
+	return files->left_out ? symbol_file_ref(files->left_out) : NULL;
 }
 
 void symbol_files_trim(struct symbol_files *files, size_t keep)

@@ -43,6 +43,12 @@ static bool is_same(const struct hung_file *a, const struct hung_file *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
+/* Whether what is known of `known` counts for `wanted`. */
+static bool counts_for(const struct hung_file *known, const struct hung_file *wanted)
+{
+	return is_same(known, wanted) && (!known->where || known->where == wanted->where);
+}
+
 static void add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool slow,
 		bool alone)
 {
@@ -120,7 +126,7 @@ enum hung_verdict hung_has(struct hung *hung, const struct hung_file *file)
 {
 	forgive(hung);
 	for (int i = 0; i < HUNG_FILES_MAX; i++) {
-		if (hung->each[i].until_ns && is_same(&hung->each[i].file, file))
+		if (hung->each[i].until_ns && counts_for(&hung->each[i].file, file))
 			return hung->each[i].is_slow ? HUNG_SLOW : HUNG_HANGS;
 	}
 	return device_hangs(hung, file) ? HUNG_HANGS : HUNG_NOT;

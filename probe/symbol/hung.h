@@ -20,6 +20,9 @@ struct hung_run;
 struct hung_file {
 	uint64_t device, inode;
 	uint64_t whose; /* as a job's */
+	/* Tells where its debug file is looked for: what was slow, or hung, there says nothing of
+	 * the same file where others look elsewhere. 0: the file itself was. */
+	uint64_t where;
 };
 
 /* Begins with zeroes; the oldest makes room. */

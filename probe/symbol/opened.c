@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 
@@ -22,6 +23,23 @@ static struct debug_search search_of(const struct opening *opening, int root_fd,
 	};
 }
 
+/* The process has gone, and its root with it: ours would be another. */
+static bool has_lost_root(const struct opening *opening, int root_fd)
+{
+	return opening->root && root_fd < 0;
+}
+
+/* Where no path of the process's leads. */
+static int open_by_build_id(int fd, const char *debugging_dir)
+{
+	_cleanup_free_ struct elf_image *image = malloc(sizeof(*image));
+
+	if (!image)
+		return -ENOMEM;
+	int r = elf_read(fd, image);
+	return r < 0 ? r : debugfile_of_build_id(fd, image, debugging_dir);
+}
+
 static int open_debug(const struct opening *opening, int fd, int root_fd, const char *debugging_dir,
 		      struct debug_found *debug)
 {
@@ -34,10 +52,9 @@ static int open_debug(const struct opening *opening, int fd, int root_fd, const 
 		if (found >= 0 || is_no_descriptor(found))
 			return found;
 	}
-	int found = debugfile_open(fd, &search, debug);
-	if (opening->root && root_fd < 0)
-		debug->searched = false; /* not where it would be */
-	return found;
+	if (has_lost_root(opening, root_fd))
+		return open_by_build_id(fd, debugging_dir);
+	return debugfile_open(fd, &search, debug);
 }
 
 int opened_open(struct opened *opened, struct opening *opening, const char *debugging_dir,
@@ -61,6 +78,8 @@ int opened_open_shared(const struct opened *opened, const struct opening *openin
 	_cleanup_close_ int root_fd = opening_open_root(opening);
 	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
+	if (has_lost_root(opening, root_fd))
+		return -ENOENT;
 	return debugfile_open_shared(opened->debug_fd >= 0 ? opened->debug_fd : opened->fd,
 				     &search);
 }

@@ -25,7 +25,7 @@ struct hung_file opening_hung_file(const struct opening *opening)
 {
 	const struct stat *stat = &opening->stat;
 	const struct symbol_root *root = opening->root;
-	struct hung_file file = {stat->st_dev, stat->st_ino, job_of_user(stat->st_uid)};
+	struct hung_file file = {stat->st_dev, stat->st_ino, job_of_user(stat->st_uid), 0};
 
 	if (root && !stat->st_uid)
 		file.whose = job_of_root_elsewhere((uint32_t)(root->device ^ root->inode));

@@ -120,7 +120,7 @@ void perfmap_ask(struct symbol_files *files, struct perfmap *map, uint64_t addre
 		return;
 	}
 	if (map->hangs) {
-		perfmap_lose(files, PERFMAP_LOST_HUNG, 1);
+		perfmap_lose(files, map->is_slow ? PERFMAP_LOST_SLOW : PERFMAP_LOST_HUNG, 1);
 		return;
 	}
 	map->last_round = files->rounds;
@@ -220,7 +220,6 @@ static void read_map(struct symbol_files *files, struct perfmap *map)
 {
 	size_t count = map->answers.count;
 
-	map->starved = false;
 	if (map->of_rounds) { /* the one before takes its time */
 		perfmap_lose(files, PERFMAP_LOST_LATE, count);
 		return;
@@ -228,6 +227,7 @@ static void read_map(struct symbol_files *files, struct perfmap *map)
 	files->readings++;
 	if (perfmap_submit(files, map, true)) {
 		map->asked = count;
+		map->starved = false; /* whoever isn't read stays first */
 		return;
 	}
 	perfmap_lose(files, PERFMAP_LOST_NO_ROOM, count);

@@ -179,6 +179,7 @@ static void reading_ended(struct job *job, bool finished)
 		map->asked = 0;
 	if (!finished && job->end != JOB_REFUSED) {
 		map->hangs = true;
+		map->is_slow = job->end == JOB_SLOW;
 		held_unref(TAKE_PTR(map->held));
 	} else if (finished) {
 		struct seen was = map->seen;

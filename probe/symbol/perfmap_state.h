@@ -49,7 +49,8 @@ struct perfmap {
 	unsigned of_rounds; /* readings of these that go on */
 	bool starved;	    /* there was no time for it: it is first in the next round */
 	uint64_t last_round;
-	bool hangs;
+	bool hangs;	     /* reading it was given up … */
+	bool is_slow;	     /* … for it has computed */
 	bool answered, used; /* in this round; used: somebody may have a pointer to it */
 };
 

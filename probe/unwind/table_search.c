@@ -25,13 +25,14 @@ struct python_search {
 
 /* ---- on the worker's thread ---- */
 
+/* What it says counts for all processes with that file: so it is taken from root or the file's
+ * owner, whosever the process is. */
 static int open_debug(const struct python_search *mine, int fd, int root_fd, bool *in_root)
 {
 	struct debug_search search = {
 		.root_fd = mine->opening.root ? root_fd : -1,
 		.path = mine->opening.path,
 		.debugging_dir = symbol_file_debugging_dir(mine->file),
-		.process = opening_process(&mine->opening),
 	};
 	struct debug_found found = {0};
 
@@ -69,6 +70,7 @@ static void done(struct job *job, bool finished)
 
 	table->searching = false;
 	struct hung_file hung = opening_hung_file(&mine->opening);
+	hung.where = symbol_file_where(mine->file);
 	if (job->end == JOB_HANGS)
 		hung_add(&tables->search_hung, &hung, mine->run_state, true);
 	else if (job->end == JOB_SLOW)
@@ -109,6 +111,7 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 	mine->run_state = hung_run_new();
 	int r = symbol_file_opening(file, &table->place, &mine->opening);
 	struct hung_file hung = opening_hung_file(&mine->opening);
+	hung.where = symbol_file_where(file);
 	mine->job.whose = hung.whose;
 	if (r < 0 || hung_has(&tables->search_hung, &hung) != HUNG_NOT) {
 		free_search(&mine->job);

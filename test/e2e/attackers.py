@@ -58,9 +58,9 @@ MAPPER = BURN + """
 #include <sys/mman.h>
 int main(int argc, char **argv)
 {
-	int fd = open(argv[1], O_RDONLY);
+	int fds[] = {open(argv[1], O_RDONLY), open(argv[2], O_RDONLY)};
 	for (int i = 0; i < 64000; i++)
-		if (fd < 0 || mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		if (mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fds[i % 2], 0) == MAP_FAILED)
 			exit(1);
 	for (;;)
 		burn(argc);
@@ -133,8 +133,8 @@ class Attackers:
         os.link(link, self.folder / ".debug/x.debug")
         return self.burning(path)
 
-    def with_many_mappings(self, name, count):
-        """64,000 each, of one file whose path is as long as a path may be."""
+    def with_many_mappings(self, name, count, files=1):
+        """64,000 each, of one file whose path is as long as a path may be, or of two in turn."""
         path = self.build(name, MAPPER)
         before = os.open("/", os.O_PATH)
         try:
@@ -144,12 +144,14 @@ class Attackers:
                 os.mkdir("d" * 199)
                 os.chdir("d" * 199)
                 room -= 200
-            Path("mapped").write_bytes(b"\x90" * 4096)
-            folder = os.getcwd()
+            names = [f"mapped{i % files}" for i in range(2)]
+            for mapped in names:
+                Path(mapped).write_bytes(b"\x90" * 4096)
+            paths = [f"{os.getcwd()}/{mapped}" for mapped in names]
         finally:
             os.fchdir(before)
             os.close(before)
-        return [self.burning(path, f"{folder}/mapped") for _ in range(count)]
+        return [self.burning(path, *paths) for _ in range(count)]
 
     def with_large_perf_maps(self, path, count):
         """One file of 260 MB of line ends, which each has as its own; they burn in code that they made."""

@@ -103,8 +103,8 @@ class Program:
 
 
 class Attacker(Program):
-    """Runs that program as nobody."""
+    """Runs that program as nobody, or another user."""
 
-    def __init__(self, *argv, **how):
-        self.popen = subprocess.Popen([str(arg) for arg in argv], user=NOBODY, group=NOBODY,
+    def __init__(self, *argv, uid=NOBODY, **how):
+        self.popen = subprocess.Popen([str(arg) for arg in argv], user=uid, group=uid,
                                       extra_groups=[], stdout=subprocess.DEVNULL, **how)  # fmt: skip

@@ -79,8 +79,9 @@ def test_files_that_hang_use_up_no_worker(profiler, attackers, innocent):
     innocent("late").profile(profiler)
 
 
-def test_mappings_with_long_paths_fill_no_memory(profiler, attackers, innocent):
-    attacks = attackers.with_many_mappings("mapmaker", 4)
+@pytest.mark.parametrize("files", (1, 2), ids=("of_one_file", "of_two_in_turn"))
+def test_mappings_with_long_paths_fill_no_memory(profiler, attackers, innocent, files):
+    attacks = attackers.with_many_mappings("mapmaker", 4, files)
     show(profiler, attacks, [innocent("one"), innocent("two")])
 
 

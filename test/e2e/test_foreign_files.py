@@ -230,6 +230,20 @@ def test_a_debug_file_is_somebodys_who_has_a_say(profiler, folder, attack, progr
         assert lost["debug_refused"] > 0
 
 
+def test_a_debug_file_that_counts_for_its_owner_names_nothing_of_others(profiler, folder, attack):
+    folder.mkdir()
+    target = shutil.copy(program("spin"), folder / "split")
+    debug = folder / ".debug/split.debug"
+    split(target, debug)
+    tool("objcopy", f"--add-gnu-debuglink={debug}", target)
+    own(NOBODY, folder, debug.parent, debug)
+    own(0, target)
+    own_one, other = attack(target, 60), attack(target, 60, uid=OTHER)
+    assert nearly_all(profiled(profiler, own_one.pid, "split"), *SPIN)
+    assert "inner_spin" not in profiled(profiler, other.pid, "split").frames()
+    assert symbols_lost(profiler)["debug_refused"] > 0
+
+
 def test_a_debug_file_that_is_too_large_to_be_checked_is_left_out_and_counted(profiler, folder, attack, start):
     """8 GiB were summed up for it, and its file system was said to hang."""
     target = linked(folder, "large", "x.debug", bare=True)

@@ -134,7 +134,8 @@ static inline struct symbol_file *look_at(struct scene *scene, const char *name,
 	} else {
 		assert_true(held_take());
 	}
-	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path, NULL, NULL);
+	struct symbol_file *file =
+		symbol_files_get(scene->files, &fd, &stat, path, &(struct symbol_search){0});
 	assert_non_null(file);
 	if (fd >= 0) {
 		close(fd);

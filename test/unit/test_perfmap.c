@@ -11,7 +11,7 @@
 #include "base/loop.h"
 #include "proc/proc.h"
 #include "symbol/file.h"
-#include "symbol/perfmap.h"
+#include "symbol/perfmap_state.h"
 
 #define ADDRESS 0x1010
 
@@ -306,6 +306,40 @@ static void who_is_asked_has_room_before_those_that_were_only_met(void **state)
 	assert_int_equal(lost(scene, PERFMAP_LOST_NO_ROOM), 0);
 }
 
+/* One window's reading is under way yet; the one before had no time for it. */
+static void what_is_late_is_counted_once_and_stays_first(void **state)
+{
+	struct scene *scene = *state;
+
+	symbol_files_begin(scene->files);
+	struct perfmap *map = perfmap_of(scene->files, &scene->process);
+	map->starved = true;
+	map->of_rounds = 1;
+	perfmap_ask(scene->files, map, ADDRESS);
+	symbol_files_read(scene->files, NULL, stop, scene);
+	assert_int_equal(lost(scene, PERFMAP_LOST_LATE), 1);
+	assert_true(map->starved);
+	map->of_rounds = 0;
+	put(scene->path, "1000 20 work\n");
+	assert_string_equal(named(scene), "work");
+	assert_false(map->starved);
+}
+
+static void a_map_that_was_given_up_is_counted_by_why(void **state)
+{
+	struct scene *scene = *state;
+
+	symbol_files_begin(scene->files);
+	struct perfmap *map = perfmap_of(scene->files, &scene->process);
+	map->hangs = map->is_slow = true;
+	perfmap_ask(scene->files, map, ADDRESS);
+	assert_int_equal(lost(scene, PERFMAP_LOST_SLOW), 1);
+	assert_int_equal(lost(scene, PERFMAP_LOST_HUNG), 0);
+	map->is_slow = false;
+	perfmap_ask(scene->files, map, ADDRESS);
+	assert_int_equal(lost(scene, PERFMAP_LOST_HUNG), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +353,8 @@ int main(void)
 		TEST(beyond_its_room_addresses_are_counted),
 		TEST(all_maps_share_a_bound_of_memory),
 		TEST(beyond_their_number_processes_are_counted_and_the_next_ones_served),
+		TEST(what_is_late_is_counted_once_and_stays_first),
+		TEST(a_map_that_was_given_up_is_counted_by_why),
 		TEST(who_is_asked_has_room_before_those_that_were_only_met),
 	};
 

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include "open_fds.h"
@@ -228,6 +229,40 @@ static void where_that_is_not_allowed_it_is_opened_by_its_path(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* In a child: of a file system whose device isn't told alike everywhere. */
+static int by_half_a_number(const struct scene *scene)
+{
+	struct mapped by_path = scene->mapped;
+	struct stat stat;
+
+	drop_capabilities();
+	by_path.pid = getpid();
+	by_path.root_fd = scene->folder.fd;
+	by_path.device = makedev(0, 7);
+	by_path.inode = scene->stat.st_ino + (UINT64_C(5) << 32);
+	_cleanup_close_ int fd = mapped_open(&by_path, &stat);
+	return fd >= 0 ? 0 : -fd;
+}
+
+static void what_half_a_number_tells_is_its_users_or_roots(void **state)
+{
+	const uid_t owners[] = {geteuid(), 12345};
+	struct scene *scene = *state;
+
+	if (geteuid() != 0)
+		skip(); /* files can't be given to others */
+	for (size_t i = 0; i < ARRAY_SIZE(owners); i++) {
+		int status;
+
+		assert_int_equal(fchownat(scene->folder.fd, "file", owners[i], -1, 0), 0);
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(by_half_a_number(scene));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(WEXITSTATUS(status), i ? ESTALE : 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -240,6 +275,7 @@ int main(void)
 		TEST(by_path_only_a_regular_file_below_the_root_is_opened),
 		TEST(by_path_no_magic_link_is_followed),
 		TEST(where_that_is_not_allowed_it_is_opened_by_its_path),
+		TEST(what_half_a_number_tells_is_its_users_or_roots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

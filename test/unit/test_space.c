@@ -256,6 +256,24 @@ static void many_changes_are_bounded_and_keep_their_files(void **state)
 	assert_not_in(space, 0x1000, 5, -ENOENT);
 }
 
+static void what_it_takes_is_known_until_it_is_forgotten(void **state)
+{
+	_cleanup_space_ struct space *space = new_space(), *copy = NULL;
+
+	(void)state;
+	assert_int_equal(space_bytes(space), 0);
+	READ_AT(space, 10, {0x1000, 0x2000, 0, 'a'}, {0x2000, 0x3000, 0, 'b'});
+	space_set_paths(space, 1000);
+	assert_int_equal(space_bytes(space), space_bytes_of(2) + 1000);
+	assert_int_equal(space_copy(&copy, space), 0);
+	assert_int_equal(space_bytes(copy), space_bytes_of(2));
+	READ_AT(space, 20, {0x1000, 0x2000, 0, 'a'});
+	space_set_paths(space, 600);
+	assert_int_equal(space_bytes(space), space_bytes_of(2) + 1600);
+	space_forget(space, 30);
+	assert_int_equal(space_bytes(space), space_bytes_of(1) + 600);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_copy_has_what_is_there_now),
 		cmocka_unit_test(a_mapping_that_is_there_has_its_file),
 		cmocka_unit_test(many_changes_are_bounded_and_keep_their_files),
+		cmocka_unit_test(what_it_takes_is_known_until_it_is_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, forget_files);

@@ -16,7 +16,8 @@ static struct symbol_file *again(struct symbol_file *before, const struct stat *
 {
 	int fd = -1;
 
-	return symbol_files_again(before, &fd, stat, NULL, debugging_dir);
+	return symbol_files_again(before, &fd, stat,
+				  &(struct symbol_search){.debugging_dir = debugging_dir});
 }
 
 static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
@@ -24,6 +25,7 @@ static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
 	_cleanup_folder_ struct folder folder;
 	struct symbol_files *files;
 	struct stat before, after, other;
+	const struct symbol_search search = {.debugging_dir = DEBUGGING};
 	int fd = -1;
 
 	(void)state;
@@ -32,8 +34,7 @@ static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
 	assert_int_equal(linkat(folder.fd, "lib.so", folder.fd, "held", 0), 0);
 	look_at(&folder, "held", &before);
 	assert_int_equal(symbol_files_new(&files, NULL), 0);
-	struct symbol_file *file =
-		symbol_files_get(files, &fd, &before, "/lib.so", NULL, DEBUGGING);
+	struct symbol_file *file = symbol_files_get(files, &fd, &before, "/lib.so", &search);
 	assert_non_null(file);
 
 	usleep(20000); /* the file system's clock is a coarse one */
@@ -61,10 +62,49 @@ static void a_mapped_file_that_loses_its_name_is_the_same_file(void **state)
 	symbol_files_free(files);
 }
 
+/* Each is told from the others, and reads its own names. */
+static void where_and_for_whom_a_debug_file_is_looked_for_tells_two_of_the_same_file(void **state)
+{
+	struct stat stat, root_stat = {.st_ino = 2, .st_dev = 3};
+	struct symbol_files *files;
+	int root_fd = -1, fd = -1;
+
+	(void)state;
+	assert_int_equal(fstatat(AT_FDCWD, "/proc/self/exe", &stat, 0), 0);
+	assert_int_equal(symbol_files_new(&files, NULL), 0);
+	struct symbol_root *root = symbol_root_new(&root_fd, &root_stat);
+	const struct {
+		const char *path;
+		struct symbol_search search;
+	} cases[] = {
+		{"/lib/lib.so", {NULL, NULL, 0}},
+		{"/lib/lib.so", {root, NULL, 0}},
+		{"/lib/lib.so", {NULL, DEBUGGING, 0}},
+		{"/lib/lib.so", {NULL, NULL, job_of_user(7)}},
+		{"/home/lib.so", {NULL, NULL, 0}},
+	};
+	struct symbol_file *got[ARRAY_SIZE(cases)];
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		got[i] = symbol_files_get(files, &fd, &stat, cases[i].path, &cases[i].search);
+		assert_int_not_equal(symbol_file_where(got[i]), 0);
+		for (size_t k = 0; k < i; k++) {
+			assert_ptr_not_equal(got[i], got[k]);
+			assert_int_not_equal(symbol_file_where(got[i]), symbol_file_where(got[k]));
+		}
+	}
+	assert_null(symbol_files_again(got[0], &fd, &stat, &cases[3].search));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		symbol_file_unref(got[i]);
+	symbol_root_unref(root);
+	symbol_files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mapped_file_that_loses_its_name_is_the_same_file),
+		cmocka_unit_test(
+			where_and_for_whom_a_debug_file_is_looked_for_tells_two_of_the_same_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,8 @@ static struct symbol_file *file_of(const struct scene *scene, const struct mappi
 		return symbol_files_vdso(scene->files);
 	if (mapping->kind != MAPPING_FILE || lstat(mapping->path, &stat) < 0)
 		return NULL;
-	return symbol_files_get(scene->files, &fd, &stat, mapping->path, NULL, NULL);
+	return symbol_files_get(scene->files, &fd, &stat, mapping->path,
+				&(struct symbol_search){0});
 }
 
 /* What bpf/ does with a pc. */
