@@ -67,6 +67,16 @@ static void share_made(struct folder_list *list)
 	}
 }
 
+/* Keeps the rows in the order of their last use, so that the first one is the one to go. */
+static struct folder_row *move_to_end(struct folder_list *list, struct folder_row *row)
+{
+	struct folder_row moved = *row, *last = &list->rows[list->count - 1];
+
+	memmove(row, row + 1, (size_t)(last - row) * sizeof(*row));
+	*last = moved;
+	return last;
+}
+
 int folder_list_add(struct folder_list *list, const char *path, bool folded, size_t found,
 		    char **forgotten)
 {
@@ -76,6 +86,7 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 	if (row) {
 		bool less = found < row->found;
 
+		row = move_to_end(list, row);
 		row->used = ++list->uses;
 		row->found = less ? found : row->found;
 		if (less)
