@@ -2,12 +2,9 @@
 #include "profile/folder_list.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -128,29 +125,13 @@ static bool has_state(const struct folder_list *list)
 	return list->state_dir && list->state_dir[0];
 }
 
-static int read_own(const struct folder_list *list, struct buf *text)
-{
-	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat stat;
-
-	if (dir_fd < 0)
-		return -errno;
-	_cleanup_close_ int fd =
-		openat(dir_fd, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return -errno;
-	if (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || stat.st_mode & 022)
-		return -EPERM;
-	return file_read_fd(fd, text);
-}
-
 int folder_list_read(struct folder_list *list)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(FILE_BYTES_MAX);
 
 	if (!has_state(list))
 		return -ENOENT;
-	int r = read_own(list, &text);
+	int r = file_read_own(list->state_dir, FILE_NAME, &text);
 	buf_char(&text, '\0');
 	if (r == 0)
 		r = buf_error(&text);
@@ -182,10 +163,5 @@ int folder_list_write(const struct folder_list *list)
 	}
 	if (buf_error(&text))
 		return buf_error(&text);
-	if (mkdir(list->state_dir, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return -errno;
-	return file_replace(dir_fd, FILE_NAME, text.data, text.len);
+	return file_replace(list->state_dir, FILE_NAME, text.data, text.len);
 }
