@@ -40,8 +40,9 @@ struct level {
 };
 
 struct place {
-	char *path;
+	char *path; /* NULL: left out */
 	const char *extension;
+	bool folded;
 	bool earlier; /* of an earlier setting */
 	size_t found; /* see struct retention_folder */
 	bool known;   /* dev and ino are those it had */
@@ -77,10 +78,13 @@ static int add_place(struct retention *retention, const char *path, bool folded)
 {
 	struct place *place = &retention->places[retention->places_count];
 
-	place->path = strdup(path);
+	place->folded = folded;
 	place->extension = folded ? ".folded" : ".svg";
+	retention->places_count++;
+	if (!path)
+		return 0;
+	place->path = strdup(path);
 	place->found = strlen(path);
-	retention->places_count += place->path != NULL;
 	return place->path ? 0 : -ENOMEM;
 }
 
@@ -168,9 +172,13 @@ static void note(struct retention *retention, int error)
 	retention->result.error = error;
 }
 
-size_t retention_at(const struct retention *retention)
+const char *retention_path(const struct retention *retention, bool *folded)
 {
-	return __atomic_load_n(&retention->place, __ATOMIC_RELAXED);
+	const struct place *place =
+		&retention->places[__atomic_load_n(&retention->place, __ATOMIC_RELAXED)];
+
+	*folded = place->folded;
+	return place->path ? place->path : "";
 }
 
 bool retention_is_gone(const struct retention *retention, size_t earlier)
@@ -192,10 +200,12 @@ static bool is_same(const struct retention *retention, const struct place *place
 static void open_place(struct retention *retention)
 {
 	struct place *place = &retention->places[retention->place];
-	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
 	struct stat stat;
 
 	retention->opened = true;
+	if (!place->path)
+		return;
+	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
 	if (fd >= 0 && fstat(fd, &stat) < 0) {
 		note(retention, -errno);
 		return;

@@ -41,7 +41,7 @@ struct retention_folder {
 
 struct retention_setup {
 	struct store_roots roots;		/* copied */
-	const char *svg_dir, *flame_dir;	/* copied */
+	const char *svg_dir, *flame_dir;	/* copied; NULL: left out */
 	const struct retention_folder *earlier; /* copied; below none of the roots: left alone */
 	size_t earlier_count;
 	const char *const *probes; /* names of the folders below them; static */
@@ -63,9 +63,9 @@ struct retention;
 int retention_new(struct retention **ret, const struct retention_setup *setup);
 void retention_free(struct retention *retention);
 
-/* Which folder it is busy with: 0 svg_dir, 1 flame_dir, 2 and on the earlier ones. From any thread,
- * also while a step hangs. */
-size_t retention_at(const struct retention *retention);
+/* The folder that it is busy with, "" where that is none; the text lives as long as the retention.
+ * From any thread, also while a step hangs. */
+const char *retention_path(const struct retention *retention, bool *folded);
 
 /* At the end: whether nothing of ours is left in an earlier folder. */
 bool retention_is_gone(const struct retention *retention, size_t earlier);

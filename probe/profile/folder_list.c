@@ -98,7 +98,7 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 		folder_list_remove(list, 0);
 	}
 	row = &list->rows[list->count++];
-	*row = (struct folder_row){copy, folded, found, ++list->uses, 0};
+	*row = (struct folder_row){copy, folded, found, ++list->uses};
 	share_made(list);
 	return 1;
 }

@@ -21,7 +21,6 @@ struct folder_row {
 	bool folded;   /* it has text; else pictures */
 	size_t found;  /* bytes of the path that were there; its length: nothing was made */
 	uint64_t used; /* grows with each use, see folder_list_add() */
-	uint64_t hangs_until_ns; /* it is left alone so far: reading it hung */
 };
 
 struct folder_list {
