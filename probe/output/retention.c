@@ -47,7 +47,7 @@ struct place {
 	size_t found; /* see struct retention_folder */
 	bool known;   /* dev and ino are those it had */
 	bool same;    /* another place is the same folder */
-	bool gone;    /* nothing of ours is left in it */
+	enum retention_end end;
 	dev_t dev;
 	ino_t ino;
 };
@@ -181,9 +181,9 @@ const char *retention_path(const struct retention *retention, bool *folded)
 	return place->path ? place->path : "";
 }
 
-bool retention_is_gone(const struct retention *retention, size_t earlier)
+enum retention_end retention_end(const struct retention *retention, size_t earlier)
 {
-	return retention->places[2 + earlier].gone;
+	return retention->places[2 + earlier].end;
 }
 
 /* Two paths may lead to one folder, whose files count once. */
@@ -195,6 +195,12 @@ static bool is_same(const struct retention *retention, const struct place *place
 			return true;
 	}
 	return false;
+}
+
+/* Of a folder that can't be opened. */
+static enum retention_end end_of(int error)
+{
+	return error == -ENOENT ? RETENTION_MISSING : RETENTION_STAYS;
 }
 
 static void open_place(struct retention *retention)
@@ -211,7 +217,7 @@ static void open_place(struct retention *retention)
 		return;
 	}
 	if (fd < 0) {
-		place->gone = fd == -ENOENT;
+		place->end = end_of(fd);
 		/* Whoever changed the roots took the folder from us. */
 		if (!place->earlier || fd != -EPERM)
 			note(retention, fd);
@@ -528,7 +534,7 @@ static void leave_earlier(struct retention *retention)
 	struct place *place = &retention->places[retention->place];
 	struct stat stat;
 
-	place->gone = true;
+	place->end = RETENTION_MISSING;
 	for (size_t i = 0; i < retention->setup.probes_count; i++) {
 		const char *name = retention->setup.probes[i];
 
@@ -536,9 +542,11 @@ static void leave_earlier(struct retention *retention)
 		    !S_ISDIR(stat.st_mode) || stat.st_uid != geteuid())
 			continue;
 		if (unlinkat(retention->root_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-			place->gone = false;
+			place->end = RETENTION_STAYS;
+		else if (place->end == RETENTION_MISSING)
+			place->end = RETENTION_EMPTIED;
 	}
-	if (place->gone)
+	if (place->end != RETENTION_STAYS)
 		store_remove_made(&retention->setup.roots, place->path, place->found);
 }
 

@@ -67,8 +67,16 @@ void retention_free(struct retention *retention);
  * From any thread, also while a step hangs. */
 const char *retention_path(const struct retention *retention, bool *folded);
 
-/* At the end: whether nothing of ours is left in an earlier folder. */
-bool retention_is_gone(const struct retention *retention, size_t earlier);
+/* What became of an earlier folder. */
+enum retention_end {
+	RETENTION_STAYS,   /* there are files of ours in it, or that can't be told */
+	RETENTION_EMPTIED, /* the last of what was ours went */
+	RETENTION_MISSING, /* it isn't there, or nothing in it is ours; it may be a mount's that
+			      comes */
+};
+
+/* At the end. */
+enum retention_end retention_end(const struct retention *retention, size_t earlier);
 
 /* Works for about `limit_ns`. True: there is more to do. Blocks as the file system does. */
 bool retention_step(struct retention *retention, uint64_t limit_ns);

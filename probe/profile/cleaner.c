@@ -12,9 +12,10 @@
 #include "profile/spec.h"
 #include "profile/view.h"
 
-#define SLICE_NS (100 * NS_PER_MS)
-#define HOUR_S	 3600
-#define SHARE	 100 /* of its time that it may take: one part of so many */
+#define SLICE_NS  (100 * NS_PER_MS)
+#define HOUR_S	  3600
+#define MISSING_S (24 * HOUR_S) /* then a folder that isn't there is forgotten */
+#define SHARE	  100		/* of its time that it may take: one part of so many */
 
 /* Looks at folders that may hang at a time: a quarter of what the worker bears. The last two are
  * for the present folders. */
@@ -81,17 +82,42 @@ static struct folder_row *find_earlier(struct cleaner *cleaner, size_t i, size_t
 	return NULL;
 }
 
-/* Those in which nothing is left need not be known, unless they came into use meanwhile. */
+static int64_t clock_now_s(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec;
+}
+
+/* Whether a folder need not be known any more. One that is missing may be so for a while only: its
+ * mount comes after the daemon. */
+static bool is_over(struct folder_row *row, enum retention_end end)
+{
+	int64_t now_s = clock_now_s(CLOCK_BOOTTIME);
+
+	if (end == RETENTION_EMPTIED)
+		return true;
+	if (end == RETENTION_STAYS) {
+		row->missing_since_s = 0;
+		return false;
+	}
+	if (!row->missing_since_s)
+		row->missing_since_s = now_s;
+	return now_s - row->missing_since_s >= MISSING_S;
+}
+
+/* Not those that came into use meanwhile. */
 static void forget_gone(struct cleaner *cleaner, const struct retention *retention)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < cleaner->earlier_count; i++) {
 		size_t at;
-		const struct folder_row *row = find_earlier(cleaner, i, &at);
+		struct folder_row *row = find_earlier(cleaner, i, &at);
 
 		if (!row || row->used != cleaner->earlier[i].used ||
-		    !retention_is_gone(retention, i))
+		    !is_over(row, retention_end(retention, i)))
 			continue;
 		folder_list_remove(&cleaner->list, at);
 		changed = true;
@@ -247,14 +273,6 @@ static void slice_done(struct job *job, bool finished)
 		forget_gone(cleaner, slice->retention);
 	}
 	end_run(cleaner);
-}
-
-static int64_t clock_now_s(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec;
 }
 
 /* Whether the clock can be trusted to tell ages. */

@@ -85,6 +85,7 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 
 		row = move_to_end(list, row);
 		row->used = ++list->uses;
+		row->missing_since_s = 0;
 		row->found = less ? found : row->found;
 		if (less)
 			share_made(list);
@@ -98,7 +99,8 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 		folder_list_remove(list, 0);
 	}
 	row = &list->rows[list->count++];
-	*row = (struct folder_row){copy, folded, found, ++list->uses};
+	*row = (struct folder_row){
+		.path = copy, .folded = folded, .found = found, .used = ++list->uses};
 	share_made(list);
 	return 1;
 }

@@ -21,6 +21,7 @@ struct folder_row {
 	bool folded;   /* it has text; else pictures */
 	size_t found;  /* bytes of the path that were there; its length: nothing was made */
 	uint64_t used; /* grows with each use, see folder_list_add() */
+	int64_t missing_since_s; /* time since boot; 0: it was there, or wasn't looked for */
 };
 
 struct folder_list {

@@ -5,6 +5,8 @@
 
 #include <time.h>
 
+#include "base/cleanup.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "output/filename.h"
@@ -250,6 +252,16 @@ static void a_clock_that_jumps_ahead_makes_no_file_old(void **state)
 	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 2);
 }
 
+/* Whether the list of folders that is kept has this one. */
+static bool keeps(const struct bench *bench, const char *path)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(65536);
+
+	assert_int_equal(file_read(bench->folder.fd, "state/folders", &text), 0);
+	buf_char(&text, '\0');
+	return strstr(text.data, path) != NULL;
+}
+
 static void folders_of_before_are_cleaned_and_forgotten_when_empty(void **state)
 {
 	_cleanup_(bench_done) struct bench bench;
@@ -273,7 +285,7 @@ static void folders_of_before_are_cleaned_and_forgotten_when_empty(void **state)
 	wait_removed(&bench, 2);
 	run_for(&bench, 50);
 	assert_false(folder_has(&bench.folder, "svg"));
-	folder_assert_content(&bench.folder, "state/folders", "");
+	assert_false(keeps(&bench, bench.svg_dir));
 }
 
 static void wait_looks(const struct bench *bench, unsigned count)
@@ -287,6 +299,7 @@ static void wait_looks(const struct bench *bench, unsigned count)
 
 static void pass_an_hour(const struct bench *bench)
 {
+	run_for(bench, 50); /* a job that runs meanwhile would have taken an hour */
 	__atomic_add_fetch(&passed_s, 3601, __ATOMIC_RELAXED);
 	run_for(bench, 50);
 }
@@ -348,6 +361,29 @@ static void of_many_earlier_folders_that_hang_a_few_are_looked_at(void **state)
 	set_hanging("");
 }
 
+/* A mount that comes after the daemon. */
+static void a_folder_that_is_missing_is_forgotten_after_a_day_of_that(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+	char other[192];
+
+	(void)state;
+	bench_make(&bench, 7, 0, 1);
+	snprintf(other, sizeof(other), "%s/other", bench.folder.path);
+	cleaner_note_use(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	cleaner_set_folders(bench.cleaner, other, other);
+	for (int hours = 0; hours < 23; hours++)
+		pass_an_hour(&bench);
+	assert_true(keeps(&bench, bench.svg_dir) && keeps(&bench, bench.flame_dir));
+	put_aged(&bench, 8);
+	put_aged(&bench, 0);
+	pass_an_hour(&bench);
+	wait_removed(&bench, 1); /* it is there; the other isn't for a day */
+	pass_an_hour(&bench);
+	assert_true(keeps(&bench, bench.svg_dir));
+	assert_false(keeps(&bench, bench.flame_dir));
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -367,6 +403,7 @@ int main(void)
 		cmocka_unit_test(
 			a_folder_that_hangs_is_not_looked_at_again_before_the_look_has_returned),
 		cmocka_unit_test(of_many_earlier_folders_that_hang_a_few_are_looked_at),
+		cmocka_unit_test(a_folder_that_is_missing_is_forgotten_after_a_day_of_that),
 	};
 
 	return cmocka_run_group_tests(tests, be_quiet, NULL);
