@@ -200,6 +200,8 @@ static bool is_same(const struct retention *retention, const struct place *place
 /* Of a folder that can't be opened. */
 static enum retention_end end_of(int error)
 {
+	if (error == -EACCES || error == -ELOOP || error == -ENOTDIR)
+		return RETENTION_TAKEN;
 	return error == -ENOENT ? RETENTION_MISSING : RETENTION_STAYS;
 }
 
@@ -219,7 +221,7 @@ static void open_place(struct retention *retention)
 	if (fd < 0) {
 		place->end = end_of(fd);
 		/* Whoever changed the roots took the folder from us. */
-		if (!place->earlier || fd != -EPERM)
+		if (!place->earlier || (fd != -EPERM && place->end != RETENTION_TAKEN))
 			note(retention, fd);
 		return;
 	}

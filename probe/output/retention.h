@@ -73,6 +73,7 @@ enum retention_end {
 	RETENTION_EMPTIED, /* the last of what was ours went */
 	RETENTION_MISSING, /* it isn't there, or nothing in it is ours; it may be a mount's that
 			      comes */
+	RETENTION_TAKEN,   /* it is another's now, or no folder, or behind a symbolic link */
 };
 
 /* At the end. */

@@ -90,8 +90,8 @@ static int64_t clock_now_s(clockid_t clock)
 	return now.tv_sec;
 }
 
-/* Whether a folder need not be known any more. One that is missing may be so for a while only: its
- * mount comes after the daemon. */
+/* Whether a folder need not be known any more. One that is missing, or another's, may be so for a
+ * while only: its mount comes after the daemon. */
 static bool is_over(struct folder_row *row, enum retention_end end)
 {
 	int64_t now_s = clock_now_s(CLOCK_BOOTTIME);
@@ -102,8 +102,13 @@ static bool is_over(struct folder_row *row, enum retention_end end)
 		row->missing_since_s = 0;
 		return false;
 	}
-	if (!row->missing_since_s)
+	if (!row->missing_since_s) {
 		row->missing_since_s = now_s;
+		if (end == RETENTION_TAKEN)
+			log_warn("retention: %s, which files were written to, isn't stackprobe's "
+				 "alone any more; old files in it stay",
+				 row->path);
+	}
 	return now_s - row->missing_since_s >= MISSING_S;
 }
 

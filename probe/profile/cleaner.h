@@ -8,7 +8,7 @@
  * The folders of earlier settings that files were written to are cleaned, too, also those that a
  * daemon before us wrote to (profile/folder_list). A folder that hangs is left alone for an hour,
  * and until the look at it has returned; while 14 looks hang the earlier folders are left alone.
- * One that is missing is forgotten after a day of that.
+ * One that is missing or another's is forgotten after a day of that.
  *
  * A clock that jumps ahead would make every file old: after a jump of more than an hour nothing is
  * removed by age for an hour, in which it may be set right.

@@ -384,6 +384,29 @@ static void a_folder_that_is_missing_is_forgotten_after_a_day_of_that(void **sta
 	assert_false(keeps(&bench, bench.flame_dir));
 }
 
+static void a_folder_that_became_anothers_is_no_failure_and_forgotten_after_a_day(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+	char other[192];
+
+	(void)state;
+	bench_make(&bench, 7, 0, 1);
+	snprintf(other, sizeof(other), "%s/other", bench.folder.path);
+	cleaner_note_use(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	put_aged(&bench, 8);
+	assert_int_equal(fchmodat(bench.folder.fd, "svg", 0777, 0), 0);
+	folder_put(&bench.folder, "flame", "x", 1);
+	cleaner_set_folders(bench.cleaner, other, other);
+	for (int hours = 0; hours < 23; hours++)
+		pass_an_hour(&bench);
+	assert_true(keeps(&bench, bench.svg_dir) && keeps(&bench, bench.flame_dir));
+	pass_an_hour(&bench);
+	pass_an_hour(&bench);
+	folder_assert_content(&bench.folder, "state/folders", "");
+	assert_int_equal(cleaner_stats(bench.cleaner)->failed, 0);
+	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 0);
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -404,6 +427,8 @@ int main(void)
 			a_folder_that_hangs_is_not_looked_at_again_before_the_look_has_returned),
 		cmocka_unit_test(of_many_earlier_folders_that_hang_a_few_are_looked_at),
 		cmocka_unit_test(a_folder_that_is_missing_is_forgotten_after_a_day_of_that),
+		cmocka_unit_test(
+			a_folder_that_became_anothers_is_no_failure_and_forgotten_after_a_day),
 	};
 
 	return cmocka_run_group_tests(tests, be_quiet, NULL);
