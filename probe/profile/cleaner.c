@@ -213,10 +213,11 @@ static void take_result(struct cleaner *cleaner, const struct retention_result *
 			 (unsigned long long)result->removed,
 			 (unsigned long long)result->removed_bytes);
 	if (result->failed)
-		log_warn("retention: %llu files or folders below %s, %s or earlier ones can't be "
-			 "read or removed: %s",
-			 (unsigned long long)result->failed, cleaner->svg_dir, cleaner->flame_dir,
-			 store_error_text(result->error));
+		log_warn("retention: %llu files or folders below %s%s%s%sfolders of before can't "
+			 "be read or removed: %s",
+			 (unsigned long long)result->failed, cleaner->svg_dir,
+			 cleaner->svg_dir[0] ? ", " : "", cleaner->flame_dir,
+			 cleaner->svg_dir[0] ? " or " : "", store_error_text(result->error));
 }
 
 /* Forgets the looks at folders that have returned, an hour after they were given up. */
@@ -339,12 +340,12 @@ static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earl
 	return count;
 }
 
-/* NULL: it hangs. */
+/* NULL: it wasn't told, or hangs. */
 static const char *present(const struct cleaner *cleaner, bool folded)
 {
 	const char *path = folded ? cleaner->flame_dir : cleaner->svg_dir;
 
-	return is_hanging(cleaner, path, folded) ? NULL : path;
+	return !path[0] || is_hanging(cleaner, path, folded) ? NULL : path;
 }
 
 static void begin(void *arg)
@@ -361,8 +362,9 @@ static void begin(void *arg)
 	};
 
 	cleaner->again = cleaner->running;
-	if (cleaner->running || !cleaner->svg_dir[0])
+	if (cleaner->running || (!cleaner->svg_dir[0] && cleaner->list.count == 0))
 		return;
+	loop_timer_cancel(cleaner->setup.loop, &cleaner->timer);
 	drop_returned(cleaner);
 	if (cleaner->hanging_count == HANGING_MAX) {
 		loop_timer_set(cleaner->setup.loop, &cleaner->timer,
@@ -406,6 +408,9 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 			  r == -EPERM	 ? "it isn't ours alone"
 			  : r == -EINVAL ? "it is damaged"
 					 : strerror(-r));
+	/* When the loop runs: by then the present folders are told, if there are any. */
+	if (cleaner->list.count > 0)
+		loop_timer_set(setup->loop, &cleaner->timer, loop_now_ns());
 	*ret = cleaner;
 	return 0;
 }

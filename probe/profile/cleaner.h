@@ -29,7 +29,7 @@ struct cleaner_setup {
 				* Lives as long as the cleaner */
 };
 
-/* Nothing is done before it is told the folders. -ENOMEM */
+/* Before it is told the present folders the earlier ones alone are cleaned. -ENOMEM */
 int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup);
 
 /* When no job runs any more. */

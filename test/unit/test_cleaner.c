@@ -407,6 +407,27 @@ static void a_folder_that_became_anothers_is_no_failure_and_forgotten_after_a_da
 	assert_int_equal(cleaner_stats(bench.cleaner)->removed, 0);
 }
 
+/* Whatever else its daemon does: nobody has sent a PUT. */
+static void after_a_restart_earlier_folders_are_cleaned_before_any_is_told(void **state)
+{
+	_cleanup_(bench_done) struct bench bench;
+
+	(void)state;
+	bench_make(&bench, 7, 0, 1);
+	put_aged(&bench, 8);
+	put_aged(&bench, 1);
+	cleaner_note_use(bench.cleaner, bench.svg_dir, bench.flame_dir);
+	cleaner_free(bench.cleaner);
+	struct cleaner_setup setup = {bench.loop,
+				      bench.worker,
+				      {bench.roots, 1},
+				      {.days = 7, .interval = 1},
+				      bench.state_dir};
+	assert_int_equal(cleaner_new(&bench.cleaner, &setup), 0);
+	wait_removed(&bench, 1);
+	assert_int_equal(cleaner_stats(bench.cleaner)->failed, 0);
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -427,6 +448,7 @@ int main(void)
 			a_folder_that_hangs_is_not_looked_at_again_before_the_look_has_returned),
 		cmocka_unit_test(of_many_earlier_folders_that_hang_a_few_are_looked_at),
 		cmocka_unit_test(a_folder_that_is_missing_is_forgotten_after_a_day_of_that),
+		cmocka_unit_test(after_a_restart_earlier_folders_are_cleaned_before_any_is_told),
 		cmocka_unit_test(
 			a_folder_that_became_anothers_is_no_failure_and_forgotten_after_a_day),
 	};
