@@ -229,7 +229,7 @@ UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=ask
 UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_bolt := -Wl,--wrap=pread
-UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time
+UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time,--wrap=store_find_folder
 UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr

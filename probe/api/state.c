@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api/request.h"
 #include "base/cleanup.h"
@@ -59,45 +57,19 @@ static cJSON *make_state(const struct services *services)
 	return root;
 }
 
-static int make_folder(const char *path)
-{
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 void state_save(const struct services *services)
 {
 	if (!services->state_dir || !services->state_dir[0])
 		return;
 	_cleanup_(free_json) cJSON *root = make_state(services);
 	_cleanup_(free_text) char *text = cJSON_PrintUnformatted(root);
-	_cleanup_close_ int dir_fd = make_folder(services->state_dir);
-	int r = dir_fd < 0 ? dir_fd : -ENOMEM;
+	int r = -ENOMEM;
 
-	if (dir_fd >= 0 && text)
-		r = file_replace(dir_fd, STATE_FILE, text, strlen(text));
+	if (text)
+		r = file_replace(services->state_dir, STATE_FILE, text, strlen(text));
 	if (r < 0)
 		log_warn("the configuration can't be saved in %s and is lost at the next stop: %s",
 			 services->state_dir, strerror(-r));
-}
-
-/* A file that only we can have written; -EPERM: it is another's. */
-static int read_own(const char *folder, struct buf *text)
-{
-	_cleanup_close_ int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	if (dir_fd < 0)
-		return -errno;
-	_cleanup_close_ int fd =
-		openat(dir_fd, STATE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return -EPERM;
-	return file_read_fd(fd, text);
 }
 
 static void restore_feature(const struct services *services, const struct feature *feature,
@@ -122,7 +94,7 @@ void state_restore(const struct services *services)
 
 	if (!services->state_dir || !services->state_dir[0])
 		return;
-	int r = read_own(services->state_dir, &text);
+	int r = file_read_own(services->state_dir, STATE_FILE, &text);
 	if (r == -ENOENT)
 		return;
 	buf_char(&text, '\0');

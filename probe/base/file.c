@@ -65,6 +65,22 @@ int file_read(int dir_fd, const char *path, struct buf *out)
 	return fd < 0 ? -errno : file_read_fd(fd, out);
 }
 
+int file_read_own(const char *folder, const char *name, struct buf *out)
+{
+	_cleanup_close_ int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat stat;
+
+	if (dir_fd < 0)
+		return -errno;
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		return -errno;
+	if (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || stat.st_mode & 022)
+		return -EPERM;
+	return file_read_fd(fd, out);
+}
+
 /* Whose folder with the setgid bit may be below a root: the root's, where it has that bit itself.
  */
 struct trusted {
@@ -292,7 +308,7 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 	return r;
 }
 
-int file_replace(int dir_fd, const char *name, const void *data, size_t bytes)
+static int replace(int dir_fd, const char *name, const void *data, size_t bytes)
 {
 	char temporary[256];
 
@@ -308,6 +324,14 @@ int file_replace(int dir_fd, const char *name, const void *data, size_t bytes)
 	if (r < 0)
 		unlinkat(dir_fd, temporary, 0);
 	return r;
+}
+
+int file_replace(const char *folder, const char *name, const void *data, size_t bytes)
+{
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	_cleanup_close_ int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir_fd < 0 ? -errno : replace(dir_fd, name, data, bytes);
 }
 
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)

@@ -12,6 +12,10 @@
 int file_read_fd(int fd, struct buf *out);
 int file_read(int dir_fd, const char *path, struct buf *out);
 
+/* Reads a small file of our own in `folder`, as file_replace() writes it. -EPERM: somebody else
+ * may have written it; else as above. */
+int file_read_own(const char *folder, const char *name, struct buf *out);
+
 /* Reads so many bytes of an open file, or to its end: *len. Negative errno. */
 int file_read_up_to(int fd, char *to, size_t bytes, size_t *len);
 
@@ -47,9 +51,10 @@ int dir_find_below(const char *root, const char *path, struct dir_steps *steps);
 int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extension,
 		   const void *data, size_t bytes, char *name, size_t name_bytes);
 
-/* Writes a small file of our own that appears whole, in place of the one there (mode 0600). No
- * symbolic link is followed. Negative errno: what was there is untouched. */
-int file_replace(int dir_fd, const char *name, const void *data, size_t bytes);
+/* Writes a small file of our own that appears whole, in place of the one there (mode 0600), in a
+ * folder that is made where it is missing (mode 0700). No symbolic link is followed for the file.
+ * Negative errno: what was there is untouched. */
+int file_replace(const char *folder, const char *name, const void *data, size_t bytes);
 
 /* Makes `name` a symbolic link to `target`, in place of the link that it may be. Negative errno. */
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name);

@@ -40,13 +40,14 @@ struct level {
 };
 
 struct place {
-	char *path;
+	char *path; /* NULL: left out */
 	const char *extension;
+	bool folded;
 	bool earlier; /* of an earlier setting */
 	size_t found; /* see struct retention_folder */
 	bool known;   /* dev and ino are those it had */
 	bool same;    /* another place is the same folder */
-	bool gone;    /* nothing of ours is left in it */
+	enum retention_end end;
 	dev_t dev;
 	ino_t ino;
 };
@@ -77,10 +78,13 @@ static int add_place(struct retention *retention, const char *path, bool folded)
 {
 	struct place *place = &retention->places[retention->places_count];
 
-	place->path = strdup(path);
+	place->folded = folded;
 	place->extension = folded ? ".folded" : ".svg";
+	retention->places_count++;
+	if (!path)
+		return 0;
+	place->path = strdup(path);
 	place->found = strlen(path);
-	retention->places_count += place->path != NULL;
 	return place->path ? 0 : -ENOMEM;
 }
 
@@ -168,14 +172,18 @@ static void note(struct retention *retention, int error)
 	retention->result.error = error;
 }
 
-size_t retention_at(const struct retention *retention)
+const char *retention_path(const struct retention *retention, bool *folded)
 {
-	return __atomic_load_n(&retention->place, __ATOMIC_RELAXED);
+	const struct place *place =
+		&retention->places[__atomic_load_n(&retention->place, __ATOMIC_RELAXED)];
+
+	*folded = place->folded;
+	return place->path ? place->path : "";
 }
 
-bool retention_is_gone(const struct retention *retention, size_t earlier)
+enum retention_end retention_end(const struct retention *retention, size_t earlier)
 {
-	return retention->places[2 + earlier].gone;
+	return retention->places[2 + earlier].end;
 }
 
 /* Two paths may lead to one folder, whose files count once. */
@@ -189,21 +197,31 @@ static bool is_same(const struct retention *retention, const struct place *place
 	return false;
 }
 
+/* Of a folder that can't be opened. */
+static enum retention_end end_of(int error)
+{
+	if (error == -EACCES || error == -ELOOP || error == -ENOTDIR)
+		return RETENTION_TAKEN;
+	return error == -ENOENT ? RETENTION_MISSING : RETENTION_STAYS;
+}
+
 static void open_place(struct retention *retention)
 {
 	struct place *place = &retention->places[retention->place];
-	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
 	struct stat stat;
 
 	retention->opened = true;
+	if (!place->path)
+		return;
+	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
 	if (fd >= 0 && fstat(fd, &stat) < 0) {
 		note(retention, -errno);
 		return;
 	}
 	if (fd < 0) {
-		place->gone = fd == -ENOENT;
+		place->end = end_of(fd);
 		/* Whoever changed the roots took the folder from us. */
-		if (!place->earlier || fd != -EPERM)
+		if (!place->earlier || (fd != -EPERM && place->end != RETENTION_TAKEN))
 			note(retention, fd);
 		return;
 	}
@@ -518,7 +536,7 @@ static void leave_earlier(struct retention *retention)
 	struct place *place = &retention->places[retention->place];
 	struct stat stat;
 
-	place->gone = true;
+	place->end = RETENTION_MISSING;
 	for (size_t i = 0; i < retention->setup.probes_count; i++) {
 		const char *name = retention->setup.probes[i];
 
@@ -526,9 +544,11 @@ static void leave_earlier(struct retention *retention)
 		    !S_ISDIR(stat.st_mode) || stat.st_uid != geteuid())
 			continue;
 		if (unlinkat(retention->root_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-			place->gone = false;
+			place->end = RETENTION_STAYS;
+		else if (place->end == RETENTION_MISSING)
+			place->end = RETENTION_EMPTIED;
 	}
-	if (place->gone)
+	if (place->end != RETENTION_STAYS)
 		store_remove_made(&retention->setup.roots, place->path, place->found);
 }
 

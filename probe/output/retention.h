@@ -41,7 +41,7 @@ struct retention_folder {
 
 struct retention_setup {
 	struct store_roots roots;		/* copied */
-	const char *svg_dir, *flame_dir;	/* copied */
+	const char *svg_dir, *flame_dir;	/* copied; NULL: left out */
 	const struct retention_folder *earlier; /* copied; below none of the roots: left alone */
 	size_t earlier_count;
 	const char *const *probes; /* names of the folders below them; static */
@@ -63,12 +63,21 @@ struct retention;
 int retention_new(struct retention **ret, const struct retention_setup *setup);
 void retention_free(struct retention *retention);
 
-/* Which folder it is busy with: 0 svg_dir, 1 flame_dir, 2 and on the earlier ones. From any thread,
- * also while a step hangs. */
-size_t retention_at(const struct retention *retention);
+/* The folder that it is busy with, "" where that is none; the text lives as long as the retention.
+ * From any thread, also while a step hangs. */
+const char *retention_path(const struct retention *retention, bool *folded);
 
-/* At the end: whether nothing of ours is left in an earlier folder. */
-bool retention_is_gone(const struct retention *retention, size_t earlier);
+/* What became of an earlier folder. */
+enum retention_end {
+	RETENTION_STAYS,   /* there are files of ours in it, or that can't be told */
+	RETENTION_EMPTIED, /* the last of what was ours went */
+	RETENTION_MISSING, /* it isn't there, or nothing in it is ours; it may be a mount's that
+			      comes */
+	RETENTION_TAKEN,   /* it is another's now, or no folder, or behind a symbolic link */
+};
+
+/* At the end. */
+enum retention_end retention_end(const struct retention *retention, size_t earlier);
 
 /* Works for about `limit_ns`. True: there is more to do. Blocks as the file system does. */
 bool retention_step(struct retention *retention, uint64_t limit_ns);

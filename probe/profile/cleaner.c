@@ -12,9 +12,28 @@
 #include "profile/spec.h"
 #include "profile/view.h"
 
-#define SLICE_NS (100 * NS_PER_MS)
-#define HOUR_S	 3600
-#define SHARE	 100 /* of its time that it may take: one part of so many */
+#define SLICE_NS  (100 * NS_PER_MS)
+#define HOUR_S	  3600
+#define MISSING_S (24 * HOUR_S) /* then a folder that isn't there is forgotten */
+#define SHARE	  100		/* of its time that it may take: one part of so many */
+
+/* Looks at folders that may hang at a time: a quarter of what the worker bears. The last two are
+ * for the present folders. */
+#define HANGING_MAX 16
+
+/* One slice of a run. Owns all it uses, for it may be given up. Then the cleaner holds it, too, and
+ * leaves the folder alone that it was busy with. */
+struct slice {
+	struct job job;
+	struct cleaner *cleaner; /* on the loop's thread only */
+	struct retention *retention;
+	bool more;
+	unsigned users; /* atomic: the job, and the cleaner that gave it up */
+	/* Where it was when it was given up, and from when on that may be looked at again. */
+	const char *path; /* the retention's */
+	bool folded;
+	uint64_t not_before_ns;
+};
 
 struct cleaner {
 	struct cleaner_setup setup;
@@ -27,6 +46,8 @@ struct cleaner {
 		uint64_t used;
 	} earlier[FOLDER_LIST_MAX];
 	size_t earlier_count;
+	struct slice *hanging[HANGING_MAX];
+	size_t hanging_count;
 	struct loop_timer timer;
 	bool running;
 	bool again; /* at once: folders or limits are others */
@@ -61,17 +82,47 @@ static struct folder_row *find_earlier(struct cleaner *cleaner, size_t i, size_t
 	return NULL;
 }
 
-/* Those in which nothing is left need not be known, unless they came into use meanwhile. */
+static int64_t clock_now_s(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec;
+}
+
+/* Whether a folder need not be known any more. One that is missing, or another's, may be so for a
+ * while only: its mount comes after the daemon. */
+static bool is_over(struct folder_row *row, enum retention_end end)
+{
+	int64_t now_s = clock_now_s(CLOCK_BOOTTIME);
+
+	if (end == RETENTION_EMPTIED)
+		return true;
+	if (end == RETENTION_STAYS) {
+		row->missing_since_s = 0;
+		return false;
+	}
+	if (!row->missing_since_s) {
+		row->missing_since_s = now_s;
+		if (end == RETENTION_TAKEN)
+			log_warn("retention: %s, which files were written to, isn't stackprobe's "
+				 "alone any more; old files in it stay",
+				 row->path);
+	}
+	return now_s - row->missing_since_s >= MISSING_S;
+}
+
+/* Not those that came into use meanwhile. */
 static void forget_gone(struct cleaner *cleaner, const struct retention *retention)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < cleaner->earlier_count; i++) {
 		size_t at;
-		const struct folder_row *row = find_earlier(cleaner, i, &at);
+		struct folder_row *row = find_earlier(cleaner, i, &at);
 
 		if (!row || row->used != cleaner->earlier[i].used ||
-		    !retention_is_gone(retention, i))
+		    !is_over(row, retention_end(retention, i)))
 			continue;
 		folder_list_remove(&cleaner->list, at);
 		changed = true;
@@ -79,14 +130,6 @@ static void forget_gone(struct cleaner *cleaner, const struct retention *retenti
 	if (changed)
 		save(cleaner);
 }
-
-/* One slice of a run. Owns all it uses, for it may be given up. */
-struct slice {
-	struct job job;
-	struct cleaner *cleaner; /* on the loop's thread only */
-	struct retention *retention;
-	bool more;
-};
 
 static void run_slice(struct job *job)
 {
@@ -97,12 +140,17 @@ static void run_slice(struct job *job)
 
 static void slice_done(struct job *job, bool finished);
 
-static void free_slice(struct job *job)
+static void slice_unref(struct slice *slice)
 {
-	struct slice *slice = (struct slice *)job;
-
+	if (__atomic_sub_fetch(&slice->users, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
 	retention_free(slice->retention);
 	free(slice);
+}
+
+static void free_slice(struct job *job)
+{
+	slice_unref((struct slice *)job);
 }
 
 static int submit(struct cleaner *cleaner, struct retention *retention)
@@ -114,6 +162,7 @@ static int submit(struct cleaner *cleaner, struct retention *retention)
 	slice->job = (struct job){.run = run_slice, .done = slice_done, .free = free_slice};
 	slice->cleaner = cleaner;
 	slice->retention = retention;
+	slice->users = 1;
 	worker_submit(cleaner->setup.foreign, &slice->job);
 	return 0;
 }
@@ -164,28 +213,53 @@ static void take_result(struct cleaner *cleaner, const struct retention_result *
 			 (unsigned long long)result->removed,
 			 (unsigned long long)result->removed_bytes);
 	if (result->failed)
-		log_warn("retention: %llu files or folders below %s, %s or earlier ones can't be "
-			 "read or removed: %s",
-			 (unsigned long long)result->failed, cleaner->svg_dir, cleaner->flame_dir,
-			 store_error_text(result->error));
+		log_warn("retention: %llu files or folders below %s%s%s%sfolders of before can't "
+			 "be read or removed: %s",
+			 (unsigned long long)result->failed, cleaner->svg_dir,
+			 cleaner->svg_dir[0] ? ", " : "", cleaner->flame_dir,
+			 cleaner->svg_dir[0] ? " or " : "", store_error_text(result->error));
 }
 
-/* The others are cleaned without an earlier folder that hangs. */
-static void given_up(struct cleaner *cleaner, size_t at)
+/* Forgets the looks at folders that have returned, an hour after they were given up. */
+static void drop_returned(struct cleaner *cleaner)
 {
-	const char *path = at == 0 ? cleaner->svg_dir : cleaner->flame_dir;
-	size_t row;
+	size_t left = 0;
 
-	if (at >= 2) {
-		struct folder_row *earlier = find_earlier(cleaner, at - 2, &row);
+	for (size_t i = 0; i < cleaner->hanging_count; i++) {
+		struct slice *slice = cleaner->hanging[i];
 
-		path = cleaner->earlier[at - 2].path;
-		if (earlier)
-			earlier->hangs_until_ns = loop_now_ns() + HOUR_S * NS_PER_S;
-		cleaner->again = true;
+		if (loop_now_ns() < slice->not_before_ns ||
+		    __atomic_load_n(&slice->users, __ATOMIC_ACQUIRE) > 1)
+			cleaner->hanging[left++] = slice;
+		else
+			slice_unref(slice);
 	}
-	log_error("retention: reading %s takes too long; old files stay", path);
+	cleaner->hanging_count = left;
+}
+
+static bool is_hanging(const struct cleaner *cleaner, const char *path, bool folded)
+{
+	for (size_t i = 0; i < cleaner->hanging_count; i++) {
+		const struct slice *slice = cleaner->hanging[i];
+
+		if (slice->folded == folded && strcmp(slice->path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The others are cleaned without the folder that hangs. */
+static void give_up(struct cleaner *cleaner, struct slice *slice)
+{
+	slice->path = retention_path(slice->retention, &slice->folded);
+	log_error("retention: reading %s takes too long; old files stay", slice->path);
 	cleaner->stats.failed++;
+	if (slice->job.end == JOB_REFUSED)
+		return;
+	slice->not_before_ns = loop_now_ns() + HOUR_S * NS_PER_S;
+	__atomic_add_fetch(&slice->users, 1, __ATOMIC_ACQ_REL);
+	cleaner->hanging[cleaner->hanging_count++] = slice;
+	cleaner->again = true;
 }
 
 static void slice_done(struct job *job, bool finished)
@@ -196,7 +270,7 @@ static void slice_done(struct job *job, bool finished)
 	if (finished)
 		count(cleaner, retention_result(slice->retention));
 	if (!finished) {
-		given_up(cleaner, retention_at(slice->retention));
+		give_up(cleaner, slice);
 	} else if (slice->more && submit(cleaner, slice->retention) == 0) {
 		slice->retention = NULL;
 		return;
@@ -205,14 +279,6 @@ static void slice_done(struct job *job, bool finished)
 		forget_gone(cleaner, slice->retention);
 	}
 	end_run(cleaner);
-}
-
-static int64_t clock_now_s(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec;
 }
 
 /* Whether the clock can be trusted to tell ages. */
@@ -257,10 +323,12 @@ static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earl
 {
 	size_t count = 0;
 
+	if (cleaner->hanging_count >= HANGING_MAX - 2)
+		return 0;
 	for (size_t i = 0; i < cleaner->list.count; i++) {
 		const struct folder_row *row = &cleaner->list.rows[i];
 
-		if (is_current(cleaner, row) || loop_now_ns() < row->hangs_until_ns)
+		if (is_current(cleaner, row) || is_hanging(cleaner, row->path, row->folded))
 			continue;
 		cleaner->earlier[count].path = strdup(row->path);
 		if (!cleaner->earlier[count].path)
@@ -272,6 +340,14 @@ static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earl
 	return count;
 }
 
+/* NULL: it wasn't told, or hangs. */
+static const char *present(const struct cleaner *cleaner, bool folded)
+{
+	const char *path = folded ? cleaner->flame_dir : cleaner->svg_dir;
+
+	return !path[0] || is_hanging(cleaner, path, folded) ? NULL : path;
+}
+
 static void begin(void *arg)
 {
 	struct cleaner *cleaner = arg;
@@ -280,16 +356,23 @@ static void begin(void *arg)
 	struct retention *retention;
 	struct retention_setup setup = {
 		.roots = cleaner->setup.roots,
-		.svg_dir = cleaner->svg_dir,
-		.flame_dir = cleaner->flame_dir,
 		.probes = folders,
 		.limits = cleaner->setup.limits,
 		.now = time(NULL),
 	};
 
 	cleaner->again = cleaner->running;
-	if (cleaner->running || !cleaner->svg_dir[0])
+	if (cleaner->running || (!cleaner->svg_dir[0] && cleaner->list.count == 0))
 		return;
+	loop_timer_cancel(cleaner->setup.loop, &cleaner->timer);
+	drop_returned(cleaner);
+	if (cleaner->hanging_count == HANGING_MAX) {
+		loop_timer_set(cleaner->setup.loop, &cleaner->timer,
+			       loop_now_ns() + HOUR_S * NS_PER_S);
+		return;
+	}
+	setup.svg_dir = present(cleaner, false);
+	setup.flame_dir = present(cleaner, true);
 	setup.probes_count = list_folders(folders);
 	setup.earlier = earlier;
 	setup.earlier_count = cleaner->earlier_count = list_earlier(cleaner, earlier);
@@ -325,6 +408,9 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 			  r == -EPERM	 ? "it isn't ours alone"
 			  : r == -EINVAL ? "it is damaged"
 					 : strerror(-r));
+	/* When the loop runs: by then the present folders are told, if there are any. */
+	if (cleaner->list.count > 0)
+		loop_timer_set(setup->loop, &cleaner->timer, loop_now_ns());
 	*ret = cleaner;
 	return 0;
 }
@@ -336,6 +422,8 @@ void cleaner_free(struct cleaner *cleaner)
 	loop_timer_cancel(cleaner->setup.loop, &cleaner->timer);
 	for (size_t i = 0; i < cleaner->earlier_count; i++)
 		free(cleaner->earlier[i].path);
+	for (size_t i = 0; i < cleaner->hanging_count; i++)
+		slice_unref(cleaner->hanging[i]);
 	folder_list_done(&cleaner->list);
 	free(cleaner);
 }

@@ -6,7 +6,9 @@
  * a tenth of a second each, on the worker that may hang.
  *
  * The folders of earlier settings that files were written to are cleaned, too, also those that a
- * daemon before us wrote to (profile/folder_list). One that hangs is left alone for an hour.
+ * daemon before us wrote to (profile/folder_list). A folder that hangs is left alone for an hour,
+ * and until the look at it has returned; while 14 looks hang the earlier folders are left alone.
+ * One that is missing or another's is forgotten after a day of that.
  *
  * A clock that jumps ahead would make every file old: after a jump of more than an hour nothing is
  * removed by age for an hour, in which it may be set right.
@@ -27,7 +29,7 @@ struct cleaner_setup {
 				* Lives as long as the cleaner */
 };
 
-/* Nothing is done before it is told the folders. -ENOMEM */
+/* Before it is told the present folders the earlier ones alone are cleaned. -ENOMEM */
 int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup);
 
 /* When no job runs any more. */

@@ -2,12 +2,9 @@
 #include "profile/folder_list.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -67,6 +64,16 @@ static void share_made(struct folder_list *list)
 	}
 }
 
+/* Keeps the rows in the order of their last use, so that the first one is the one to go. */
+static struct folder_row *move_to_end(struct folder_list *list, struct folder_row *row)
+{
+	struct folder_row moved = *row, *last = &list->rows[list->count - 1];
+
+	memmove(row, row + 1, (size_t)(last - row) * sizeof(*row));
+	*last = moved;
+	return last;
+}
+
 int folder_list_add(struct folder_list *list, const char *path, bool folded, size_t found,
 		    char **forgotten)
 {
@@ -76,7 +83,9 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 	if (row) {
 		bool less = found < row->found;
 
+		row = move_to_end(list, row);
 		row->used = ++list->uses;
+		row->missing_since_s = 0;
 		row->found = less ? found : row->found;
 		if (less)
 			share_made(list);
@@ -90,7 +99,8 @@ int folder_list_add(struct folder_list *list, const char *path, bool folded, siz
 		folder_list_remove(list, 0);
 	}
 	row = &list->rows[list->count++];
-	*row = (struct folder_row){copy, folded, found, ++list->uses, 0};
+	*row = (struct folder_row){
+		.path = copy, .folded = folded, .found = found, .used = ++list->uses};
 	share_made(list);
 	return 1;
 }
@@ -117,29 +127,13 @@ static bool has_state(const struct folder_list *list)
 	return list->state_dir && list->state_dir[0];
 }
 
-static int read_own(const struct folder_list *list, struct buf *text)
-{
-	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat stat;
-
-	if (dir_fd < 0)
-		return -errno;
-	_cleanup_close_ int fd =
-		openat(dir_fd, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return -errno;
-	if (!S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || stat.st_mode & 022)
-		return -EPERM;
-	return file_read_fd(fd, text);
-}
-
 int folder_list_read(struct folder_list *list)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(FILE_BYTES_MAX);
 
 	if (!has_state(list))
 		return -ENOENT;
-	int r = read_own(list, &text);
+	int r = file_read_own(list->state_dir, FILE_NAME, &text);
 	buf_char(&text, '\0');
 	if (r == 0)
 		r = buf_error(&text);
@@ -171,10 +165,5 @@ int folder_list_write(const struct folder_list *list)
 	}
 	if (buf_error(&text))
 		return buf_error(&text);
-	if (mkdir(list->state_dir, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	_cleanup_close_ int dir_fd = open(list->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return -errno;
-	return file_replace(dir_fd, FILE_NAME, text.data, text.len);
+	return file_replace(list->state_dir, FILE_NAME, text.data, text.len);
 }

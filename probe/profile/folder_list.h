@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The folders that profiles' files were written to, those of earlier settings too: what retention
- * goes over. Kept over restarts in <state_dir>/folders (ours alone, mode 0600), the oldest first:
+ * goes over. Kept over restarts in <state_dir>/folders (ours alone, mode 0600), in the order of
+ * their last use:
  *
  *	<svg or folded> <bytes of the path that stackprobe didn't make> <path>
  *
@@ -20,7 +21,7 @@ struct folder_row {
 	bool folded;   /* it has text; else pictures */
 	size_t found;  /* bytes of the path that were there; its length: nothing was made */
 	uint64_t used; /* grows with each use, see folder_list_add() */
-	uint64_t hangs_until_ns; /* it is left alone so far: reading it hung */
+	int64_t missing_since_s; /* time since boot; 0: it was there, or wasn't looked for */
 };
 
 struct folder_list {
@@ -37,8 +38,8 @@ void folder_list_done(struct folder_list *list);
 
 /*
  * A folder is used from now on, or `found` bytes of its path were there before it was. 1: that is
- * new, and to be written; 0. Where there is no room the oldest row goes, and `forgotten` (its
- * caller's to free, else NULL) is its path. -ENOMEM
+ * new, and to be written; 0. Where there is no room the row goes that was unused for longest, and
+ * `forgotten` (its caller's to free, else NULL) is its path. -ENOMEM
  */
 int folder_list_add(struct folder_list *list, const char *path, bool folded, size_t found,
 		    char **forgotten);

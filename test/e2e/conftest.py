@@ -145,6 +145,20 @@ def profiler(needs_bpf, daemon):
 
 
 @pytest.fixture
+def keeping(profiler):
+    """keeping(days=7, bytes=1000): the daemon, started again with these limits."""
+
+    def restart(**limits):
+        profiler.stop()
+        settings = " ".join(f"{key} = {value};" for key, value in limits.items())
+        with profiler.conf.open("a") as conf:
+            conf.write(f"retention = {{ interval = 1; {settings} }};\n")
+        return profiler.start()
+
+    return restart
+
+
+@pytest.fixture
 def uploader(needs_bpf, work):
     """uploader(period=10): a daemon whose conf file says so of its uploads."""
     made = []

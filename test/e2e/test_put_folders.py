@@ -212,20 +212,6 @@ def test_the_daemon_starts_and_stops_where_a_folder_hangs(daemon, hanging, work)
 # ---- left-over folders ----
 
 
-@pytest.fixture
-def keeping(profiler):
-    """keeping(days=7, bytes=1000): the daemon, started again with these limits."""
-
-    def restart(**limits):
-        profiler.stop()
-        settings = " ".join(f"{key} = {value};" for key, value in limits.items())
-        with profiler.conf.open("a") as conf:
-            conf.write(f"retention = {{ interval = 1; {settings} }};\n")
-        return profiler.start()
-
-    return restart
-
-
 def write_files(daemon, start, folder, **params):
     """A pair of files below folder/svg/deep and folder/flame."""
     daemon.profile("^spin$", frequency=500, svg_dir=f"{folder}/svg/deep", flame_dir=f"{folder}/flame", **params)

@@ -5,23 +5,7 @@ import signal
 import time
 from datetime import datetime, timedelta
 
-import pytest
-
 from helpers import wait_for
-
-
-@pytest.fixture
-def keeping(profiler):
-    """keeping(days=7, bytes=1000): the daemon, started again with these limits."""
-
-    def restart(**limits):
-        profiler.stop()
-        settings = " ".join(f"{key} = {value};" for key, value in limits.items())
-        with profiler.conf.open("a") as conf:
-            conf.write(f"retention = {{ interval = 1; {settings} }};\n")
-        return profiler.start()
-
-    return restart
 
 
 def plant(daemon, days_ago, probe="oncpu", size=100):

@@ -308,6 +308,31 @@ static void reading_stops_at_the_maximum(void **state)
 	assert_int_equal(file_read(folder.fd, ".", &out), -EISDIR);
 }
 
+static void a_file_of_our_own_is_read_only_if_nobody_else_may_have_written_it(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	_cleanup_buf_ struct buf out = BUF_INIT(100);
+	struct stat stat;
+	char path[128];
+
+	(void)state;
+	folder_make(&folder);
+	snprintf(path, sizeof(path), "%s/state", folder.path);
+	assert_int_equal(file_read_own(path, "mine", &out), -ENOENT);
+	assert_int_equal(file_replace(path, "mine", "old", 3), 0);
+	assert_int_equal(file_replace(path, "mine", "new", 3), 0);
+	assert_int_equal(fstatat(folder.fd, "state", &stat, 0), 0);
+	assert_int_equal(stat.st_mode & 0777, 0700);
+	assert_int_equal(file_read_own(path, "mine", &out), 0);
+	assert_int_equal(out.len, 3);
+	assert_memory_equal(out.data, "new", 3);
+	assert_int_equal(fchmodat(folder.fd, "state/mine", 0620, 0), 0);
+	assert_int_equal(file_read_own(path, "mine", &out), -EPERM);
+	assert_int_equal(file_read_own(folder.path, "state", &out), -EPERM);
+	assert_int_equal(symlinkat("mine", folder.fd, "state/link"), 0);
+	assert_int_equal(file_read_own(path, "link", &out), -ELOOP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +349,7 @@ int main(void)
 		cmocka_unit_test(a_root_is_as_it_is_and_may_give_its_group),
 		cmocka_unit_test(no_link_and_no_parent_is_followed_below_the_root),
 		cmocka_unit_test(reading_stops_at_the_maximum),
+		cmocka_unit_test(a_file_of_our_own_is_read_only_if_nobody_else_may_have_written_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void it_survives_a_restart(void **state)
 	}
 }
 
-static void a_folder_is_in_it_once_and_the_oldest_goes(void **state)
+static void a_folder_is_in_it_once_and_the_one_unused_for_longest_goes(void **state)
 {
 	_cleanup_(folder_list_done) struct folder_list list = {0};
 	_cleanup_free_ char *forgotten = NULL;
@@ -50,12 +50,16 @@ static void a_folder_is_in_it_once_and_the_oldest_goes(void **state)
 		assert_int_equal(folder_list_add(&list, path, false, 5, &forgotten), 0);
 		assert_null(forgotten);
 	}
+	/* The first one is still in use. */
+	assert_int_equal(folder_list_add(&list, "/tmp/0", false, 5, &forgotten), 0);
 	assert_int_equal(folder_list_add(&list, "/tmp/0", true, 6, &forgotten), 1);
-	assert_string_equal(forgotten, "/tmp/0");
+	assert_string_equal(forgotten, "/tmp/1");
 	assert_int_equal(list.count, FOLDER_LIST_MAX);
-	assert_string_equal(list.rows[0].path, "/tmp/1");
-	folder_list_remove(&list, 0);
 	assert_string_equal(list.rows[0].path, "/tmp/2");
+	assert_string_equal(list.rows[FOLDER_LIST_MAX - 2].path, "/tmp/0");
+	assert_string_equal(list.rows[FOLDER_LIST_MAX - 1].path, "/tmp/0");
+	folder_list_remove(&list, 0);
+	assert_string_equal(list.rows[0].path, "/tmp/3");
 	assert_int_equal(list.count, FOLDER_LIST_MAX - 1);
 }
 
@@ -70,11 +74,11 @@ static void what_was_made_for_one_is_known_of_those_below_it(void **state)
 	add(&list, "/tmp/a/flame", true, all);
 	add(&list, "/tmp/mine/svg", false, strlen("/tmp/mine/"));
 	add(&list, "/tmp/a/svg/x", false, strlen("/tmp/"));
-	assert_int_equal(list.rows[1].found, all); /* nothing was made of it so far */
+	assert_int_equal(list.rows[0].found, all); /* nothing was made of it so far */
 	add(&list, "/tmp/a/flame", true, strlen("/tmp/a/"));
-	assert_int_equal(list.rows[0].found, strlen("/tmp/"));
+	assert_int_equal(list.rows[0].found, strlen("/tmp/mine/"));
 	assert_int_equal(list.rows[1].found, strlen("/tmp/"));
-	assert_int_equal(list.rows[2].found, strlen("/tmp/mine/"));
+	assert_int_equal(list.rows[2].found, strlen("/tmp/"));
 }
 
 static void what_is_not_ours_or_damaged_is_not_taken(void **state)
@@ -112,7 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_survives_a_restart),
-		cmocka_unit_test(a_folder_is_in_it_once_and_the_oldest_goes),
+		cmocka_unit_test(a_folder_is_in_it_once_and_the_one_unused_for_longest_goes),
 		cmocka_unit_test(what_was_made_for_one_is_known_of_those_below_it),
 		cmocka_unit_test(what_is_not_ours_or_damaged_is_not_taken),
 	};
