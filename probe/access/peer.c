@@ -111,15 +111,32 @@ static void book_to_address(const struct sockaddr_storage *name, struct peer *pe
 			IPV6_PREFIX_BYTES);
 }
 
-/* Whether a cgroup is that of another container than ours; where that can't be told it isn't. */
-static bool is_foreign_container(uint64_t cgroup)
+void peer_try(struct peer_means *ret)
 {
-	_cleanup_free_ struct cgroups *own = malloc(sizeof(*own));
+	struct sock_owner own = {0};
+	enum sock_way way = sock_diag_try(&own);
+
+	*ret = (struct peer_means){.way = way, .finds_cgroups = cgroup_id_works(own.cgroup)};
+}
+
+/*
+ * Whether a cgroup is that of another container than ours. Where cgroups are found by their ids,
+ * one that isn't found was removed behind its socket, as root of a container may do with one of its
+ * own: it is none of the host's then. Where they aren't, it can't be told, and it isn't.
+ */
+static bool is_foreign_container(const struct peer_means *means, uint64_t cgroup)
+{
+	_cleanup_free_ struct cgroups *own = NULL;
 	struct container_place place;
 
-	if (!cgroup || !own || cgroup_id_place(cgroup, &place) < 0 || !place.id[0])
+	if (!cgroup)
 		return false;
-	return cgroups_read(getpid(), own) < 0 || strcmp(own->place.id, place.id) != 0;
+	if (cgroup_id_place(cgroup, &place) < 0)
+		return means->finds_cgroups;
+	if (!place.id[0])
+		return false;
+	own = malloc(sizeof(*own));
+	return !own || cgroups_read(getpid(), own) < 0 || strcmp(own->place.id, place.id) != 0;
 }
 
 static void find_tcp(int fd, const struct sockaddr_storage *theirs,
@@ -133,10 +150,10 @@ static void find_tcp(int fd, const struct sockaddr_storage *theirs,
 	    !sock_is_established(fd))
 		return;
 	/* As long as this end is connected, no other socket has the peer's addresses. */
-	if (sock_diag_owner(question->way, theirs, ours, &owner) < 0 || !sock_is_established(fd) ||
-	    !has_number(owner.uid))
+	if (sock_diag_owner(question->means.way, theirs, ours, &owner) < 0 ||
+	    !sock_is_established(fd) || !has_number(owner.uid))
 		return;
-	peer->is_contained = is_foreign_container(owner.cgroup);
+	peer->is_contained = is_foreign_container(&question->means, owner.cgroup);
 	peer->has_uid = !peer->is_contained;
 	peer->uid = owner.uid;
 }

@@ -9,11 +9,17 @@
 
 #include "access/sock_diag.h"
 
+/* What the kernel tells here over loopback. */
+struct peer_means {
+	enum sock_way way;
+	bool finds_cgroups; /* cgroup_id_works() */
+};
+
 /* What peers are asked for. */
 struct peer_question {
-	bool loopback_uid; /* over loopback TCP the kernel is asked whose process it is */
-	enum sock_way way; /* how (sock_diag_try()) */
-	bool has_group;	   /* members of `group` are told on the Unix socket */
+	bool loopback_uid;	 /* over loopback TCP the kernel is asked whose process it is */
+	struct peer_means means; /* how */
+	bool has_group;		 /* members of `group` are told on the Unix socket */
 	gid_t group;
 };
 
@@ -25,6 +31,9 @@ struct peer {
 	bool is_contained;     /* it is a process of another container */
 	unsigned char key[20]; /* whom its share is booked to: the user, else the address */
 };
+
+/* Tries it on a connection to itself. */
+void peer_try(struct peer_means *ret);
 
 /* Fills in what is known; what can't be told stays false. */
 void peer_find(int fd, const struct peer_question *question, struct peer *ret);

@@ -614,6 +614,8 @@ def test_a_socket_in_a_folder_where_others_may_write_stops_the_start(work):
 
 # Containers
 
+GET_FLAMEGRAPH = "GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 
 @pytest.fixture
 def cgroup():
@@ -644,6 +646,7 @@ def cgroup():
 
 
 def test_root_of_a_container_is_not_root_here(serve, cgroup):
+    """Nor when the cgroup that it was in is gone."""
     daemon = serve()
     inside = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
     beside = cgroup("stackprobe-test.slice", "stackprobe-test.service")
@@ -655,9 +658,11 @@ def test_root_of_a_container_is_not_root_here(serve, cgroup):
             except Failed as error:
                 pytest.skip(f"no process can be moved there: {error}")
             got = (root.put(stopped()).status, root.get("/flamegraph").status, root.get("/healthz").status)
+            gone = root.do("ask_without_a_cgroup", to=root.tcp, text=GET_FLAMEGRAPH, cgroup=str(folder))
         finally:
             root.close()
         assert got == statuses, folder
+        assert gone == 401, folder
 
 
 # Shares

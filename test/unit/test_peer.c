@@ -14,7 +14,10 @@
 
 static struct peer_question question(void)
 {
-	return (struct peer_question){.loopback_uid = true, .way = sock_diag_try()};
+	struct peer_question question = {.loopback_uid = true};
+
+	peer_try(&question.means);
+	return question;
 }
 
 /* ---- TCP ---- */
@@ -67,8 +70,8 @@ static void a_peer_that_has_gone_is_nobody(void **state)
 
 static void nobody_is_known_where_the_rule_or_the_kernel_says_nothing(void **state)
 {
-	const struct peer_question off = {.way = SOCK_BY_NETLINK},
-				   untold = {.loopback_uid = true, .way = SOCK_UNTOLD};
+	const struct peer_question off = {.means.way = SOCK_BY_NETLINK},
+				   untold = {.loopback_uid = true, .means.way = SOCK_UNTOLD};
 	struct tcp_pair pair;
 	struct peer peer;
 
@@ -86,7 +89,7 @@ static void nobody_is_known_where_the_rule_or_the_kernel_says_nothing(void **sta
 
 static void users_and_addresses_have_keys_of_their_own(void **state)
 {
-	const struct peer_question on = question(), off = {.way = SOCK_BY_NETLINK};
+	const struct peer_question on = question(), off = {.means.way = SOCK_BY_NETLINK};
 	struct peer by_user, by_address, other;
 	struct tcp_pair pair;
 
