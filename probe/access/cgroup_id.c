@@ -81,11 +81,14 @@ int cgroup_id_place(uint64_t id, struct container_place *ret)
 	return r;
 }
 
-bool cgroup_id_works(uint64_t own)
+enum cgroup_sight cgroup_id_try(uint64_t own)
 {
 	_cleanup_free_ struct cgroups *found = malloc(sizeof(*found));
 	_cleanup_free_ struct cgroups *ours = malloc(sizeof(*ours));
 
-	return own && found && ours && find(own, found) == 0 && cgroups_read(getpid(), ours) == 0 &&
-	       ours->path[0] && strcmp(found->path, ours->path) == 0;
+	if (!cgroups_are_whole())
+		return CGROUPS_BELOW;
+	if (!own || !found || !ours || find(own, found) < 0 || cgroups_read(getpid(), ours) < 0)
+		return CGROUPS_UNSEEN;
+	return ours->path[0] && strcmp(found->path, ours->path) == 0 ? CGROUPS_ALL : CGROUPS_UNSEEN;
 }

@@ -2,7 +2,6 @@
 /* A cgroup's number -> its container. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "container/container.h"
@@ -12,6 +11,12 @@
  * it doesn't hang. */
 int cgroup_id_place(uint64_t id, struct container_place *ret);
 
-/* Whether our own cgroup's id leads to our own cgroup: then that of any cgroup that is there leads
- * to it. 0 does not. */
-bool cgroup_id_works(uint64_t own);
+/* Which cgroups their ids lead to. */
+enum cgroup_sight {
+	CGROUPS_UNSEEN, /* none for sure: there is no cgroup v2, or it isn't mounted */
+	CGROUPS_BELOW,	/* those below our own: we are in a cgroup namespace of our own */
+	CGROUPS_ALL,
+};
+
+/* Tries it with our own cgroup's id; 0: it isn't known. */
+enum cgroup_sight cgroup_id_try(uint64_t own);

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "access/cgroup_id.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "container/cgroup.h"
@@ -116,13 +115,14 @@ void peer_try(struct peer_means *ret)
 	struct sock_owner own = {0};
 	enum sock_way way = sock_diag_try(&own);
 
-	*ret = (struct peer_means){.way = way, .finds_cgroups = cgroup_id_works(own.cgroup)};
+	*ret = (struct peer_means){way, cgroup_id_try(own.cgroup), own.cgroup};
 }
 
 /*
- * Whether a cgroup is that of another container than ours. Where cgroups are found by their ids,
- * one that isn't found was removed behind its socket, as root of a container may do with one of its
- * own: it is none of the host's then. Where they aren't, it can't be told, and it isn't.
+ * Whether a cgroup is that of another container than ours. One that isn't found where all are was
+ * removed behind its socket, as root of a container may do with one of its own. Where those below
+ * ours are found alone, another one may be a container's as well as the host's. Where none is, it
+ * can't be told, and it isn't.
  */
 static bool is_foreign_container(const struct peer_means *means, uint64_t cgroup)
 {
@@ -130,9 +130,11 @@ static bool is_foreign_container(const struct peer_means *means, uint64_t cgroup
 	struct container_place place;
 
 	if (!cgroup)
+		return means->sight == CGROUPS_BELOW;
+	if (cgroup == means->own_cgroup)
 		return false;
 	if (cgroup_id_place(cgroup, &place) < 0)
-		return means->finds_cgroups;
+		return means->sight != CGROUPS_UNSEEN;
 	if (!place.id[0])
 		return false;
 	own = malloc(sizeof(*own));

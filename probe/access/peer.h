@@ -7,12 +7,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "access/cgroup_id.h"
 #include "access/sock_diag.h"
 
 /* What the kernel tells here over loopback. */
 struct peer_means {
 	enum sock_way way;
-	bool finds_cgroups; /* cgroup_id_works() */
+	enum cgroup_sight sight;
+	uint64_t own_cgroup; /* its id; 0: not told */
 };
 
 /* What peers are asked for. */
@@ -27,8 +29,9 @@ struct peer {
 	bool is_unix;
 	bool has_uid; /* the kernel tells whose process it is, of no other container than ours */
 	uid_t uid;
-	bool in_group;	       /* of the group asked for; only on the Unix socket */
-	bool is_contained;     /* it is a process of another container */
+	bool in_group;	   /* of the group asked for; only on the Unix socket */
+	bool is_contained; /* it is a process of another container, or it can't be told from one (as
+			      from within a cgroup namespace) */
 	unsigned char key[20]; /* whom its share is booked to: the user, else the address */
 };
 

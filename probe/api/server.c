@@ -160,6 +160,10 @@ static void warn_of_loopback(const struct server *server, const struct conf *con
 	if (conf->rest.rules.loopback_uid && server->means.way == SOCK_UNTOLD)
 		log_warn("this kernel doesn't tell whose process asks over loopback (sock_diag): "
 			 "come by the Unix socket, or send a token");
+	else if (conf->rest.rules.loopback_uid && server->means.sight == CGROUPS_BELOW)
+		log_warn("from within a cgroup namespace other containers aren't told from the "
+			 "host: over loopback nobody outside of it has a user. Run this container "
+			 "with --cgroupns=host, come by the Unix socket, or send a token");
 }
 
 int server_new(struct server **ret, struct loop *loop, const struct services *services,

@@ -665,6 +665,34 @@ def test_root_of_a_container_is_not_root_here(serve, cgroup):
         assert gone == 401, folder
 
 
+WITHIN = """
+echo $$ > "$1/cgroup.procs"; shift
+exec unshare --cgroup --mount sh -c 'mount -t tmpfs x /sys/fs/cgroup && mount -t cgroup2 x /sys/fs/cgroup && exec "$@"' \
+    sh "$@"
+"""
+
+
+def test_within_a_cgroup_namespace_nobody_outside_of_it_is_known_over_tcp(cgroup, serve):
+    """As in a container without --cgroupns=host: no other cgroup has a path there."""
+    own = cgroup("stackprobe-test.slice", "stackprobe-own.service")
+    below = cgroup("stackprobe-test.slice", "stackprobe-own.service", "below")
+    other = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
+    if subprocess.run(["sh", "-c", WITHIN, "sh", own, "true"], check=False).returncode:
+        pytest.skip("no cgroup namespace can be made")
+    daemon = serve(before=["sh", "-c", WITHIN, "sh", own])
+    assert "--cgroupns=host" in daemon.log
+    for folder, over_tcp in ((None, 401), (other, 401), (own, 200), (below, 200)):
+        root = Somebody(daemon, uid=0)
+        try:
+            if folder:
+                root.do("enter", cgroup=str(folder))
+            got = (root.put(stopped()).status, root.get("/healthz").status)
+            by_socket = root.put(stopped(), to=root.socket).status
+        finally:
+            root.close()
+        assert (*got, by_socket) == (over_tcp, 200, 200), folder
+
+
 # Shares
 
 

@@ -87,6 +87,25 @@ static void nobody_is_known_where_the_rule_or_the_kernel_says_nothing(void **sta
 	tcp_pair_done(&pair);
 }
 
+/* /proc/net/tcp has no cgroups. */
+static void whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace(void **state)
+{
+	struct peer_question asked = {.loopback_uid = true, .means.way = SOCK_BY_PROC};
+	struct tcp_pair pair;
+	struct peer peer;
+
+	(void)state;
+	assert_true(tcp_pair_listen(&pair, TCP_V4));
+	tcp_pair_connect(&pair, TCP_V4);
+	for (enum cgroup_sight sight = CGROUPS_UNSEEN; sight <= CGROUPS_ALL; sight++) {
+		asked.means.sight = sight;
+		peer_find(pair.server, &asked, &peer);
+		assert_int_equal(peer.has_uid, sight != CGROUPS_BELOW);
+		assert_int_equal(peer.is_contained, sight == CGROUPS_BELOW);
+	}
+	tcp_pair_done(&pair);
+}
+
 static void users_and_addresses_have_keys_of_their_own(void **state)
 {
 	const struct peer_question on = question(), off = {.means.way = SOCK_BY_NETLINK};
@@ -211,6 +230,7 @@ int main(void)
 		cmocka_unit_test(over_loopback_the_user_is_known_in_each_form_of_address),
 		cmocka_unit_test(a_peer_that_has_gone_is_nobody),
 		cmocka_unit_test(nobody_is_known_where_the_rule_or_the_kernel_says_nothing),
+		cmocka_unit_test(whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace),
 		cmocka_unit_test(users_and_addresses_have_keys_of_their_own),
 		cmocka_unit_test(on_a_unix_socket_the_user_and_its_groups_are_known),
 		cmocka_unit_test(without_a_group_asked_for_nobody_is_of_it),
