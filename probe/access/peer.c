@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "access/peer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +14,16 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "container/cgroup.h"
+#include "proc/permission.h"
 
 #define GROUPS_MAX	  65536
 #define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): whoever has no number here */
 #define ADDRESS_BYTES	  16
 #define IPV6_PREFIX_BYTES 8 /* a host has a /64 for itself as a rule */
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Source: include/uapi/asm-generic/socket.h of Linux 6.5 */
+#endif
 
 /* What a key begins with, so that a user isn't taken for an address. */
 enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS };
@@ -63,6 +70,34 @@ static bool is_in_group(int fd, gid_t own, gid_t wanted)
 	return false;
 }
 
+/*
+ * Whether the process that connected is in our user namespace: a sandbox has its user's number and
+ * not its user's rights. False where the process has gone, for its number may be another one's by
+ * now: a pidfd tells that (before Linux 6.5 there is none).
+ */
+static bool is_in_our_namespace(int fd, pid_t pid)
+{
+	_cleanup_close_ int pidfd = -1, folder = -1;
+	socklen_t bytes = sizeof(pidfd);
+	char path[32];
+
+	if (pid <= 0)
+		return false;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) < 0) {
+		pidfd = -1;
+		if (errno != ENOPROTOOPT)
+			return false;
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+	if (pidfd >= 0 && poll(&end, 1, 0) != 0)
+		return false;
+	return permission_same_namespace(folder);
+}
+
 static void find_unix(int fd, const struct peer_question *question, struct peer *peer)
 {
 	struct ucred ucred;
@@ -71,6 +106,9 @@ static void find_unix(int fd, const struct peer_question *question, struct peer 
 	peer->is_unix = true;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &bytes) < 0 || ucred.uid == (uid_t)-1 ||
 	    !has_number(ucred.uid))
+		return;
+	peer->is_contained = !is_in_our_namespace(fd, ucred.pid);
+	if (peer->is_contained)
 		return;
 	peer->has_uid = true;
 	peer->uid = ucred.uid;

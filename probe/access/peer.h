@@ -27,11 +27,12 @@ struct peer_question {
 
 struct peer {
 	bool is_unix;
-	bool has_uid; /* the kernel tells whose process it is, of no other container than ours */
+	bool has_uid; /* the kernel tells whose process it is, of no other container or user
+			 namespace than ours */
 	uid_t uid;
-	bool in_group;	   /* of the group asked for; only on the Unix socket */
-	bool is_contained; /* it is a process of another container, or it can't be told from one (as
-			      from within a cgroup namespace) */
+	bool in_group;	       /* of the group asked for; only on the Unix socket */
+	bool is_contained;     /* it is a process of another container (TCP) or user namespace (Unix
+				  socket), or can't be told from one */
 	unsigned char key[20]; /* whom its share is booked to: the user, else the address */
 };
 

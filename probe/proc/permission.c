@@ -42,7 +42,7 @@ static bool is_dumpable(int folder, uid_t uid)
 	return fstatat(folder, "environ", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_uid == uid;
 }
 
-static bool is_in_our_namespace(int folder)
+bool permission_same_namespace(int folder)
 {
 	struct stat theirs, ours;
 
@@ -66,7 +66,7 @@ int permission_to_look(pid_t pid, uid_t uid)
 	if (r < 0 || buf_error(&status))
 		return r == -ENOENT ? -ESRCH : r < 0 ? r : buf_error(&status);
 	return has_only_uid(status.data, uid) && has_no_capability(status.data) &&
-			       is_dumpable(folder, uid) && is_in_our_namespace(folder)
+			       is_dumpable(folder, uid) && permission_same_namespace(folder)
 		       ? 0
 		       : -EACCES;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -13,3 +14,7 @@
  * be told. It holds until the process execs. Never blocks.
  */
 int permission_to_look(pid_t pid, uid_t uid);
+
+/* Whether the process with this folder in /proc is in our user namespace; where it can't be told it
+ * isn't. */
+bool permission_same_namespace(int folder);

@@ -693,6 +693,18 @@ def test_within_a_cgroup_namespace_nobody_outside_of_it_is_known_over_tcp(cgroup
         assert (*got, by_socket) == (over_tcp, 200, 200), folder
 
 
+def test_a_sandbox_of_a_user_is_not_that_user_on_the_unix_socket(serve):
+    """One whose processes of the host it may not trace (bwrap, unshare -U)."""
+    daemon = serve()
+    curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", str(daemon.socket)]
+    how = {"capture_output": True, "text": True, "user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/"}
+    if subprocess.run(["unshare", "-U", "true"], check=False, **how).returncode:
+        pytest.skip("no user namespaces here")
+    for sandbox, status in (([], "403"), (["unshare", "-U"], "401"), (["unshare", "-Ur"], "401")):
+        done = subprocess.run([*sandbox, *curl, "http://localhost/flamegraph"], check=False, **how)
+        assert done.stdout == status, (sandbox, done.stderr)
+
+
 # Shares
 
 

@@ -2,6 +2,7 @@
 #include "tcp_pair.h"
 
 #include <grp.h>
+#include <sched.h>
 #include <sys/fsuid.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -133,10 +134,36 @@ static void users_and_addresses_have_keys_of_their_own(void **state)
 
 /* ---- Unix sockets ---- */
 
+enum how { AS_ALWAYS, IN_A_SANDBOX, BY_A_PARENT_THAT_ENDS };
+
+static bool has_sandboxes(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(setresuid(NOBODY, NOBODY, NOBODY) < 0 || unshare(CLONE_NEWUSER) < 0);
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Connects to it and waits for its end. */
+static void connect_and_wait(const struct sockaddr_un *name, enum how how)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char end;
+
+	if ((how == IN_A_SANDBOX && unshare(CLONE_NEWUSER) < 0) ||
+	    connect(fd, (const struct sockaddr *)name, sizeof(*name)) < 0)
+		_exit(1);
+	if (how == BY_A_PARENT_THAT_ENDS && fork())
+		_exit(0);
+	_exit(read(fd, &end, 1) == 0 ? 0 : 1);
+}
+
 /* Connects as this user with these groups, and looks at the other end; the child stays meanwhile.
  */
-static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
-		      const struct peer_question *asked, struct peer *ret)
+static void find_unix_how(uid_t uid, gid_t gid, const gid_t *groups, size_t count, enum how how,
+			  const struct peer_question *asked, struct peer *ret)
 {
 	_cleanup_folder_ struct folder folder;
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -150,22 +177,28 @@ static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
 	assert_int_equal(listen(listener, 1), 0);
 	pid_t child = fork();
 	if (child == 0) {
-		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		char end;
-
+		close(listener);
 		if (setgroups(count, groups) < 0 || setresgid(gid, gid, gid) < 0 ||
-		    setresuid(uid, uid, uid) < 0 ||
-		    connect(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
+		    setresuid(uid, uid, uid) < 0)
 			_exit(1);
-		_exit(read(fd, &end, 1) == 0 ? 0 : 1);
+		connect_and_wait(&name, how);
 	}
 	int fd = accept(listener, NULL, NULL);
 	int status;
+	if (how == BY_A_PARENT_THAT_ENDS)
+		assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(fd >= 0);
 	peer_find(fd, asked, ret);
 	close(fd);
-	assert_int_equal(waitpid(child, &status, 0), child);
+	if (how != BY_A_PARENT_THAT_ENDS)
+		assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+}
+
+static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
+		      const struct peer_question *asked, struct peer *ret)
+{
+	find_unix_how(uid, gid, groups, count, AS_ALWAYS, asked, ret);
 }
 
 static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
@@ -192,6 +225,36 @@ static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
 	many[999] = GROUP;
 	find_unix(NOBODY, NOBODY, many, 1000, &asked, &peer);
 	assert_true(peer.in_group);
+}
+
+static void on_a_unix_socket_whoever_is_in_another_user_namespace_is_nobody(void **state)
+{
+	const struct peer_question asked = {.has_group = true, .group = GROUP};
+	struct peer peer;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	if (!has_sandboxes()) {
+		print_message("no user namespaces here\n");
+		skip();
+	}
+	find_unix_how(NOBODY, GROUP, NULL, 0, IN_A_SANDBOX, &asked, &peer);
+	assert_true(peer.is_unix && peer.is_contained);
+	assert_false(peer.has_uid || peer.in_group);
+}
+
+/* Its number may be another process's by now. */
+static void on_a_unix_socket_of_a_process_that_has_ended_nobody_is_known(void **state)
+{
+	const struct peer_question asked = {0};
+	struct peer peer;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	find_unix_how(NOBODY, NOBODY, NULL, 0, BY_A_PARENT_THAT_ENDS, &asked, &peer);
+	assert_false(peer.has_uid);
 }
 
 static void without_a_group_asked_for_nobody_is_of_it(void **state)
@@ -233,6 +296,8 @@ int main(void)
 		cmocka_unit_test(whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace),
 		cmocka_unit_test(users_and_addresses_have_keys_of_their_own),
 		cmocka_unit_test(on_a_unix_socket_the_user_and_its_groups_are_known),
+		cmocka_unit_test(on_a_unix_socket_whoever_is_in_another_user_namespace_is_nobody),
+		cmocka_unit_test(on_a_unix_socket_of_a_process_that_has_ended_nobody_is_known),
 		cmocka_unit_test(without_a_group_asked_for_nobody_is_of_it),
 		cmocka_unit_test(a_user_has_one_share_over_both_kinds_of_socket),
 	};
