@@ -112,6 +112,7 @@ static void find_unix(int fd, const struct peer_question *question, struct peer 
 		return;
 	peer->has_uid = true;
 	peer->uid = ucred.uid;
+	peer->gid = ucred.gid;
 	peer->in_group = question->has_group && is_in_group(fd, ucred.gid, question->group);
 }
 
@@ -203,7 +204,7 @@ void peer_find(int fd, const struct peer_question *question, struct peer *ret)
 	struct sockaddr_storage theirs = {0}, ours = {0};
 	socklen_t bytes = sizeof(theirs), our_bytes = sizeof(ours);
 
-	*ret = (struct peer){0};
+	*ret = (struct peer){.gid = GID_UNKNOWN};
 	if (getsockname(fd, (struct sockaddr *)&ours, &our_bytes) < 0)
 		return;
 	if (ours.ss_family == AF_UNIX) {

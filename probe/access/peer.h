@@ -30,6 +30,7 @@ struct peer {
 	bool has_uid; /* the kernel tells whose process it is, of no other container or user
 			 namespace than ours */
 	uid_t uid;
+	gid_t gid;	       /* GID_UNKNOWN: the kernel doesn't tell it, as over TCP */
 	bool in_group;	       /* of the group asked for; only on the Unix socket */
 	bool is_contained;     /* it is a process of another container (TCP) or user namespace (Unix
 				  socket), or can't be told from one */

@@ -251,6 +251,18 @@ def test_nothing_is_put_into_the_library_that_others_have_as_well(serve, somebod
     assert nobody.get(f"/flamegraph/oncpu.folded?pid={target.pid}").status == 403
 
 
+def test_nor_is_one_of_another_group_than_the_users(serve, needs_bpf, somebody, start):
+    """What a set-gid program starts has that group's rights. Over TCP the user's group is that of /etc/passwd."""
+    daemon = serve()
+    nobody, member = somebody(daemon), somebody(daemon, gid=1)
+    target = start("spin", 60, user=NOBODY, group=1, extra_groups=[], cwd="/")
+    wait_burned(target.pid, seconds=0.1)
+    rows = [(nobody, nobody.socket, 403), (nobody, nobody.tcp, 403), (member, member.tcp, 403),
+            (member, member.socket, 200)]  # fmt: skip
+    for one, way, status in rows:
+        assert one.get(own("oncpu", target.pid), to=way).status == status, way
+
+
 def test_a_process_of_another_user_and_one_that_does_not_exist_are_refused_in_the_same_words(serve, somebody, start):
     nobody = somebody(serve())
     gone = start("spin", 0)

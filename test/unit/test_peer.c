@@ -9,6 +9,7 @@
 
 #include "access/peer.h"
 #include "folder.h"
+#include "proc/permission.h"
 
 #define NOBODY 65534
 #define GROUP  54321
@@ -42,6 +43,7 @@ static void over_loopback_the_user_is_known_in_each_form_of_address(void **state
 		assert_false(peer.is_unix);
 		assert_false(peer.is_contained);
 		assert_int_equal(peer.uid, geteuid());
+		assert_int_equal(peer.gid, GID_UNKNOWN);
 		if (kind == TCP_V4)
 			first = peer;
 		assert_memory_equal(peer.key, first.key, sizeof(peer.key)); /* the user's */
@@ -214,8 +216,10 @@ static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
 	find_unix(NOBODY, NOBODY, groups, 3, &asked, &peer);
 	assert_true(peer.is_unix && peer.has_uid && peer.in_group);
 	assert_int_equal(peer.uid, NOBODY);
+	assert_int_equal(peer.gid, NOBODY);
 	find_unix(NOBODY, GROUP, NULL, 0, &asked, &peer);
 	assert_true(peer.in_group);
+	assert_int_equal(peer.gid, GROUP);
 	find_unix(NOBODY, NOBODY, others, 2, &asked, &peer);
 	assert_true(peer.has_uid && !peer.in_group);
 	find_unix(NOBODY, NOBODY, NULL, 0, &asked, &peer);
