@@ -38,6 +38,7 @@ int access_caller(const struct access_rules *rules, const struct credentials *cr
 		.role = access_of_peer(rules, credentials->peer),
 		.has_uid = credentials->peer->has_uid,
 		.uid = credentials->peer->uid,
+		.gid = credentials->peer->gid,
 	};
 	int r = 0;
 

@@ -2,6 +2,7 @@
 #include "access/browser.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,21 @@ static bool take_name(const char *host, char name[HOST_MAX], bool *bracketed)
 	return *end == ':' && strspn(end + 1, "0123456789") == strlen(end + 1);
 }
 
+/*
+ * An address, but none that is unspecified (0.0.0.0, [::]): connecting to it leads to this host,
+ * and as it isn't loopback's, browsers send no Sec-Fetch-… there.
+ */
 static bool is_address(const char *name, bool bracketed)
 {
-	unsigned char address[sizeof(struct in6_addr)];
+	struct in6_addr v6;
+	struct in_addr v4;
 
-	return inet_pton(bracketed ? AF_INET6 : AF_INET, name, address) == 1;
+	if (!bracketed)
+		return inet_pton(AF_INET, name, &v4) == 1 && v4.s_addr != INADDR_ANY;
+	if (inet_pton(AF_INET6, name, &v6) != 1 || IN6_IS_ADDR_UNSPECIFIED(&v6))
+		return false;
+	memcpy(&v4, &v6.s6_addr[12], sizeof(v4));
+	return !IN6_IS_ADDR_V4MAPPED(&v6) || v4.s_addr != INADDR_ANY;
 }
 
 /* The name up to its first dot is the host's as well. */
@@ -65,13 +76,31 @@ static bool is_ours(const char *host, const struct browser_names *names)
 	return false;
 }
 
-static bool is_same_origin(const struct browser_headers *headers)
+/* What follows our own origin in `url`; NULL: it begins with another one. */
+static const char *after_origin(const struct browser_headers *headers, const char *url)
 {
 	const char *scheme = headers->tls ? "https://" : "http://";
-	size_t len = strlen(scheme);
+	size_t len = strlen(scheme), host_len = headers->host ? strlen(headers->host) : 0;
 
-	return headers->host && strncasecmp(headers->origin, scheme, len) == 0 &&
-	       strcasecmp(headers->origin + len, headers->host) == 0;
+	if (!headers->host || strncasecmp(url, scheme, len) != 0 ||
+	    strncasecmp(url + len, headers->host, host_len) != 0)
+		return NULL;
+	return url + len + host_len;
+}
+
+static bool is_same_origin(const struct browser_headers *headers)
+{
+	const char *rest = after_origin(headers, headers->origin);
+
+	return rest && !*rest;
+}
+
+/* A page's URL, or its origin with a '/' at its end. */
+static bool is_own_page(const struct browser_headers *headers)
+{
+	const char *rest = after_origin(headers, headers->referer);
+
+	return rest && (!*rest || *rest == '/');
 }
 
 static bool is_navigation(const struct browser_headers *headers)
@@ -86,6 +115,9 @@ enum browser_verdict browser_judge(const struct browser_headers *headers,
 	if (headers->host ? !is_ours(headers->host, names) : needs_host)
 		return BROWSER_MISDIRECTED;
 	if (headers->origin && !is_same_origin(headers))
+		return BROWSER_FOREIGN;
+	/* Browsers say by Sec-Fetch-Site whose page it is only over TLS and on loopback. */
+	if (!headers->site && headers->referer && costs && !is_own_page(headers))
 		return BROWSER_FOREIGN;
 	if (!headers->site || strcasecmp(headers->site, "same-origin") == 0 ||
 	    strcasecmp(headers->site, "none") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Requests that a page of somebody else's makes a browser send. Source: RFC 9110 7.2 (Host), RFC
- * 6454 (Origin), W3C Fetch Metadata (Sec-Fetch-*).
+ * 6454 (Origin), W3C Fetch Metadata (Sec-Fetch-*); RFC 9110 10.1.3 (Referer) where there is none.
  */
 #pragma once
 
@@ -13,6 +13,7 @@ struct browser_headers {
 	const char *host;
 	const char *origin;
 	const char *site, *mode, *dest; /* Sec-Fetch-… */
+	const char *referer;
 	bool tls;
 };
 

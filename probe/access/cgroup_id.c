@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "container/cgroup.h"
@@ -15,6 +16,8 @@
 
 /* Source: FILEID_KERNFS in include/linux/exportfs.h: the handle is the id */
 #define HANDLE_KERNFS 0xfe
+
+#define LINE_BYTES    (CGROUP_PATH_BYTES + 8)
 
 static int open_by_id(const char *mount, uint64_t id)
 {
@@ -32,17 +35,15 @@ static int open_by_id(const char *mount, uint64_t id)
 	return fd < 0 ? -errno : fd;
 }
 
-static int place_below(const char *mount, uint64_t id, struct container_place *ret)
+/* Its line of /proc/PID/cgroup. */
+static int read_line(const char *mount, uint64_t id, char line[LINE_BYTES], size_t *ret_len)
 {
 	_cleanup_close_ int fd = open_by_id(mount, id);
-	_cleanup_free_ struct cgroups *cgroups = malloc(sizeof(*cgroups));
-	char link[64], path[CGROUP_PATH_BYTES], line[CGROUP_PATH_BYTES + 8];
+	char link[64], path[CGROUP_PATH_BYTES];
 	size_t mount_len = strlen(mount);
 
 	if (fd < 0)
 		return fd;
-	if (!cgroups)
-		return -ENOMEM;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	ssize_t len = readlink(link, path, sizeof(path) - 1);
 	if (len < 0)
@@ -50,16 +51,44 @@ static int place_below(const char *mount, uint64_t id, struct container_place *r
 	path[len] = '\0';
 	if (strncmp(path, mount, mount_len) != 0)
 		return -ENOENT;
-	int bytes =
-		snprintf(line, sizeof(line), "0::%s\n", path[mount_len] ? path + mount_len : "/");
-	cgroups_parse(line, (size_t)bytes, cgroups);
-	*ret = cgroups->place;
+	*ret_len = (size_t)snprintf(line, LINE_BYTES, "0::%s\n",
+				    path[mount_len] ? path + mount_len : "/");
 	return 0;
+}
+
+static int find(uint64_t id, struct cgroups *ret)
+{
+	char line[LINE_BYTES];
+	size_t len;
+	int r = read_line(MOUNT, id, line, &len);
+
+	if (r < 0)
+		r = read_line(MOUNT_HYBRID, id, line, &len);
+	if (r == 0)
+		cgroups_parse(line, len, ret);
+	return r;
 }
 
 int cgroup_id_place(uint64_t id, struct container_place *ret)
 {
-	int r = place_below(MOUNT, id, ret);
+	_cleanup_free_ struct cgroups *cgroups = malloc(sizeof(*cgroups));
 
-	return r < 0 ? place_below(MOUNT_HYBRID, id, ret) : r;
+	if (!cgroups)
+		return -ENOMEM;
+	int r = find(id, cgroups);
+	if (r == 0)
+		*ret = cgroups->place;
+	return r;
+}
+
+enum cgroup_sight cgroup_id_try(uint64_t own)
+{
+	_cleanup_free_ struct cgroups *found = malloc(sizeof(*found));
+	_cleanup_free_ struct cgroups *ours = malloc(sizeof(*ours));
+
+	if (!cgroups_are_whole())
+		return CGROUPS_BELOW;
+	if (!own || !found || !ours || find(own, found) < 0 || cgroups_read(getpid(), ours) < 0)
+		return CGROUPS_UNSEEN;
+	return ours->path[0] && strcmp(found->path, ours->path) == 0 ? CGROUPS_ALL : CGROUPS_UNSEEN;
 }

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "access/peer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "access/cgroup_id.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "container/cgroup.h"
+#include "proc/permission.h"
 
 #define GROUPS_MAX	  65536
 #define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): whoever has no number here */
 #define IPV6_PREFIX_BYTES 8	/* a host has a /64 for itself as a rule */
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Source: include/uapi/asm-generic/socket.h of Linux 6.5 */
+#endif
 
 /* What a key begins with, so that a user isn't taken for an address. */
 enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS };
@@ -63,6 +69,34 @@ static bool is_in_group(int fd, gid_t own, gid_t wanted)
 	return false;
 }
 
+/*
+ * Whether the process that connected is in our user namespace: a sandbox has its user's number and
+ * not its user's rights. False where the process has gone, for its number may be another one's by
+ * now: a pidfd tells that (before Linux 6.5 there is none).
+ */
+static bool is_in_our_namespace(int fd, pid_t pid)
+{
+	_cleanup_close_ int pidfd = -1, folder = -1;
+	socklen_t bytes = sizeof(pidfd);
+	char path[32];
+
+	if (pid <= 0)
+		return false;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &bytes) < 0) {
+		pidfd = -1;
+		if (errno != ENOPROTOOPT)
+			return false;
+	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	struct pollfd end = {.fd = pidfd, .events = POLLIN};
+	if (pidfd >= 0 && poll(&end, 1, 0) != 0)
+		return false;
+	return permission_same_namespace(folder);
+}
+
 static void find_unix(int fd, const struct peer_question *question, struct peer *peer)
 {
 	struct ucred ucred;
@@ -72,8 +106,12 @@ static void find_unix(int fd, const struct peer_question *question, struct peer 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &bytes) < 0 || ucred.uid == (uid_t)-1 ||
 	    !has_number(ucred.uid))
 		return;
+	peer->is_contained = !is_in_our_namespace(fd, ucred.pid);
+	if (peer->is_contained)
+		return;
 	peer->has_uid = true;
 	peer->uid = ucred.uid;
+	peer->gid = ucred.gid;
 	peer->in_group = question->has_group && is_in_group(fd, ucred.gid, question->group);
 }
 
@@ -110,15 +148,35 @@ static void book_to_address(const struct sockaddr_storage *name, struct peer *pe
 			IPV6_PREFIX_BYTES);
 }
 
-/* Whether a cgroup is that of another container than ours; where that can't be told it isn't. */
-static bool is_foreign_container(uint64_t cgroup)
+void peer_try(struct peer_means *ret)
 {
-	_cleanup_free_ struct cgroups *own = malloc(sizeof(*own));
+	struct sock_owner own = {0};
+	enum sock_way way = sock_diag_try(&own);
+
+	*ret = (struct peer_means){way, cgroup_id_try(own.cgroup), own.cgroup};
+}
+
+/*
+ * Whether a cgroup is that of another container than ours. One that isn't found where all are was
+ * removed behind its socket, as root of a container may do with one of its own. Where those below
+ * ours are found alone, another one may be a container's as well as the host's. Where none is, it
+ * can't be told, and it isn't.
+ */
+static bool is_foreign_container(const struct peer_means *means, uint64_t cgroup)
+{
+	_cleanup_free_ struct cgroups *own = NULL;
 	struct container_place place;
 
-	if (!cgroup || !own || cgroup_id_place(cgroup, &place) < 0 || !place.id[0])
+	if (!cgroup)
+		return means->sight == CGROUPS_BELOW;
+	if (cgroup == means->own_cgroup)
 		return false;
-	return cgroups_read(getpid(), own) < 0 || strcmp(own->place.id, place.id) != 0;
+	if (cgroup_id_place(cgroup, &place) < 0)
+		return means->sight != CGROUPS_UNSEEN;
+	if (!place.id[0])
+		return false;
+	own = malloc(sizeof(*own));
+	return !own || cgroups_read(getpid(), own) < 0 || strcmp(own->place.id, place.id) != 0;
 }
 
 static void find_tcp(int fd, const struct sockaddr_storage *theirs,
@@ -132,10 +190,10 @@ static void find_tcp(int fd, const struct sockaddr_storage *theirs,
 	    !sock_is_established(fd))
 		return;
 	/* As long as this end is connected, no other socket has the peer's addresses. */
-	if (sock_diag_owner(question->way, theirs, ours, &owner) < 0 || !sock_is_established(fd) ||
-	    !has_number(owner.uid))
+	if (sock_diag_owner(question->means.way, theirs, ours, &owner) < 0 ||
+	    !sock_is_established(fd) || !has_number(owner.uid))
 		return;
-	peer->is_contained = is_foreign_container(owner.cgroup);
+	peer->is_contained = is_foreign_container(&question->means, owner.cgroup);
 	peer->has_uid = !peer->is_contained;
 	peer->uid = owner.uid;
 }
@@ -145,7 +203,7 @@ void peer_find(int fd, const struct peer_question *question, struct peer *ret)
 	struct sockaddr_storage theirs = {0}, ours = {0};
 	socklen_t bytes = sizeof(theirs), our_bytes = sizeof(ours);
 
-	*ret = (struct peer){0};
+	*ret = (struct peer){.gid = GID_UNKNOWN};
 	if (getsockname(fd, (struct sockaddr *)&ours, &our_bytes) < 0)
 		return;
 	if (ours.ss_family == AF_UNIX) {

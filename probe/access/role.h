@@ -26,4 +26,5 @@ struct caller {
 	enum role role;
 	bool has_uid; /* the kernel tells whose process it is */
 	uid_t uid;
+	gid_t gid; /* GID_UNKNOWN (proc/permission.h): the kernel doesn't tell it */
 };

@@ -215,17 +215,16 @@ static int connect_to_itself(int listener, int client, struct sockaddr_storage *
 	return 0;
 }
 
-enum sock_way sock_diag_try(void)
+enum sock_way sock_diag_try(struct sock_owner *ret)
 {
 	_cleanup_close_ int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	_cleanup_close_ int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage ours = {0}, theirs = {0};
-	struct sock_owner owner;
 
 	if (connect_to_itself(listener, client, &theirs, &ours) < 0)
 		return SOCK_UNTOLD;
 	for (enum sock_way way = SOCK_BY_NETLINK; way < SOCK_UNTOLD; way++) {
-		if (sock_diag_owner(way, &theirs, &ours, &owner) == 0)
+		if (sock_diag_owner(way, &theirs, &ours, ret) == 0)
 			return way;
 	}
 	return SOCK_UNTOLD;

@@ -23,8 +23,8 @@ enum sock_way {
 	SOCK_UNTOLD,
 };
 
-/* Tries on a connection to itself over loopback which way there is. */
-enum sock_way sock_diag_try(void);
+/* Tries on a connection to itself over loopback which way there is, and whose that is: our own. */
+enum sock_way sock_diag_try(struct sock_owner *ret);
 
 /*
  * Fills in who owns the socket whose own address is `theirs` and whose peer is `ours`, both

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "access/passwd.h"
 #include "proc/permission.h"
 
 #define MESSAGE_BYTES 640
@@ -64,16 +65,20 @@ static bool find_caller(const struct admission *admission, const struct visitor 
 /* A user's own process; the same words whether there is such a process or not. */
 static bool check_own(const struct caller *caller, struct call *call)
 {
+	struct viewer viewer = {caller->uid, caller->gid};
 	char message[MESSAGE_BYTES];
 
-	if (permission_to_look((pid_t)call->query.pid, caller->uid) == 0) {
+	if (viewer.gid == GID_UNKNOWN)
+		viewer.gid = passwd_group(viewer.uid);
+	if (permission_to_look((pid_t)call->query.pid, &viewer) == 0) {
 		call->query.of_user = true;
-		call->query.user = caller->uid;
+		call->query.user = viewer;
 		return true;
 	}
 	snprintf(message, sizeof(message),
-		 "user %u may profile only processes with all user ids %u that may be traced "
-		 "(dumpable, without capabilities), and %lld is none: doc/security.md",
+		 "user %u may profile only processes with all user ids %u and the user's own group "
+		 "that may be traced (dumpable, without capabilities), and %lld is none: "
+		 "doc/security.md",
 		 (unsigned)caller->uid, (unsigned)caller->uid, call->query.pid);
 	return refuse(call, REFUSED_ROLE, 403, message);
 }

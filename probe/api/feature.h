@@ -74,7 +74,7 @@ struct query {
 	long long min_age; /* s */
 	const char *value, *view;
 	bool of_user; /* who asks may do so only of a process that the user may look into */
-	uid_t user;
+	struct viewer user;
 };
 #define QUERY_NONE     (-1) /* not given */
 #define QUERY_NONSENSE (-2)

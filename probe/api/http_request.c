@@ -295,7 +295,8 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 		.needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0,
 		.browser = {header(mhd, "Host"), header(mhd, "Origin"),
 			    header(mhd, "Sec-Fetch-Site"), header(mhd, "Sec-Fetch-Mode"),
-			    header(mhd, "Sec-Fetch-Dest"), request->listener->tls},
+			    header(mhd, "Sec-Fetch-Dest"), header(mhd, "Referer"),
+			    request->listener->tls},
 		.authorization = header(mhd, "Authorization"),
 	};
 	struct call call;

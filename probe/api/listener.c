@@ -84,7 +84,7 @@ static void begin_connection(struct listener *listener, int fd, void **context)
 	const struct access_rules *rules = &server->conf->rest.rules;
 	const struct peer_question question = {
 		.loopback_uid = rules->loopback_uid,
-		.way = server->way,
+		.means = server->means,
 		.has_group = rules->has_group,
 		.group = rules->group,
 	};

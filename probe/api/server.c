@@ -157,9 +157,13 @@ static int open_first_socket(struct server *server, const struct conf *conf, cha
 
 static void warn_of_loopback(const struct server *server, const struct conf *conf)
 {
-	if (conf->rest.rules.loopback_uid && server->way == SOCK_UNTOLD)
+	if (conf->rest.rules.loopback_uid && server->means.way == SOCK_UNTOLD)
 		log_warn("this kernel doesn't tell whose process asks over loopback (sock_diag): "
 			 "come by the Unix socket, or send a token");
+	else if (conf->rest.rules.loopback_uid && server->means.sight == CGROUPS_BELOW)
+		log_warn("from within a cgroup namespace other containers aren't told from the "
+			 "host: over loopback nobody outside of it has a user. Run this container "
+			 "with --cgroupns=host, come by the Unix socket, or send a token");
 }
 
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
@@ -178,7 +182,7 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 	gethostname(server->own_name, sizeof(server->own_name) - 1);
 	connections_init(&server->connections, loop);
 	if (conf->rest.rules.loopback_uid)
-		server->way = sock_diag_try();
+		peer_try(&server->means);
 	warn_of_loopback(server, conf);
 	int r = open_api(server, conf, why, why_bytes);
 	if (r == 0)
@@ -320,7 +324,7 @@ void server_reload(struct server *server, struct conf *fresh)
 	reload_metrics(server, fresh);
 	reload_socket(server, fresh);
 	if (fresh->rest.rules.loopback_uid && !server->conf->rest.rules.loopback_uid) {
-		server->way = sock_diag_try();
+		peer_try(&server->means);
 		warn_of_loopback(server, fresh);
 	}
 }

@@ -40,7 +40,7 @@ struct server {
 	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": none */
 	bool socket_is_ours; /* made by us, and to be removed */
 	char own_name[HOST_NAME_MAX + 1];
-	enum sock_way way;
+	struct peer_means means;
 	struct connections connections;
 	struct clients clients;
 	struct rate certificates;	/* log lines of bad ones */

@@ -285,8 +285,7 @@ void cgroups_parse(const char *text, size_t len, struct cgroups *ret)
 	}
 }
 
-/* Not in a cgroup namespace of our own, whose root is the start of all paths that we read. */
-static bool paths_are_whole(void)
+bool cgroups_are_whole(void)
 {
 	struct stat ours;
 
@@ -303,7 +302,7 @@ int cgroups_read(pid_t pid, struct cgroups *ret)
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
 	cgroups_parse(text.data, text.len, ret);
-	if (!paths_are_whole())
+	if (!cgroups_are_whole())
 		ret->path[0] = '\0';
 	return 0;
 }

@@ -25,6 +25,10 @@ struct cgroups {
 /* Of the text of a /proc/PID/cgroup, hostile in every byte. */
 void cgroups_parse(const char *text, size_t len, struct cgroups *ret);
 
+/* Whether paths begin at the host's root: we aren't in a cgroup namespace of our own, whose root is
+ * the start of all paths that we read. */
+bool cgroups_are_whole(void);
+
 /* -errno of reading it; -ESRCH: it is gone. The kernel may let one wait for its cgroups' lock: in a
  * job. */
 int cgroups_read(pid_t pid, struct cgroups *ret);

@@ -15,14 +15,25 @@
 
 /* proc(5): real, effective, saved and file system's. `Name:` before it has its line ends escaped.
  */
-static bool has_only_uid(const char *status, uid_t uid)
+static bool has_one_id(const char *status, const char *name, unsigned *ret)
 {
-	const char *line = strstr(status, "\nUid:");
+	const char *line = strstr(status, name);
 	unsigned ids[4];
 
-	if (!line || sscanf(line, "\nUid: %u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+	if (!line ||
+	    sscanf(line + strlen(name), "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
 		return false;
-	return ids[0] == uid && ids[1] == uid && ids[2] == uid && ids[3] == uid;
+	*ret = ids[0];
+	return ids[1] == ids[0] && ids[2] == ids[0] && ids[3] == ids[0];
+}
+
+static bool has_only_ids_of(const char *status, const struct viewer *viewer)
+{
+	unsigned uid, gid;
+
+	return has_one_id(status, "\nUid:", &uid) && uid == viewer->uid &&
+	       has_one_id(status, "\nGid:", &gid) &&
+	       (viewer->gid == GID_UNKNOWN || gid == viewer->gid);
 }
 
 static bool has_no_capability(const char *status)
@@ -42,7 +53,7 @@ static bool is_dumpable(int folder, uid_t uid)
 	return fstatat(folder, "environ", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_uid == uid;
 }
 
-static bool is_in_our_namespace(int folder)
+bool permission_same_namespace(int folder)
 {
 	struct stat theirs, ours;
 
@@ -51,7 +62,7 @@ static bool is_in_our_namespace(int folder)
 	       theirs.st_ino == ours.st_ino;
 }
 
-int permission_to_look(pid_t pid, uid_t uid)
+int permission_to_look(pid_t pid, const struct viewer *viewer)
 {
 	_cleanup_buf_ struct buf status = BUF_INIT(STATUS_BYTES);
 	char path[32];
@@ -65,8 +76,8 @@ int permission_to_look(pid_t pid, uid_t uid)
 		buf_char(&status, '\0');
 	if (r < 0 || buf_error(&status))
 		return r == -ENOENT ? -ESRCH : r < 0 ? r : buf_error(&status);
-	return has_only_uid(status.data, uid) && has_no_capability(status.data) &&
-			       is_dumpable(folder, uid) && is_in_our_namespace(folder)
+	return has_only_ids_of(status.data, viewer) && has_no_capability(status.data) &&
+			       is_dumpable(folder, viewer->uid) && permission_same_namespace(folder)
 		       ? 0
 		       : -EACCES;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "proc/permission.h"
 #include "profile/engine.h"
 #include "profile/files.h"
 #include "profile/view.h"
@@ -34,7 +35,7 @@ struct ondemand_request {
 	unsigned seconds;
 	int pid;      /* 0: the processes that the snoopers choose */
 	bool of_user; /* only while the user may look into it (proc/permission.h) */
-	uid_t user;
+	struct viewer user;
 	struct detail detail;
 	bool icicle; /* the picture has its root on top */
 	bool events; /* these instead of the weights */

@@ -253,7 +253,7 @@ static bool is_permitted(const struct targets *targets, const struct chosen *cho
 
 	if (!chosen->of_user)
 		return true;
-	return permission_to_look(target->pid, chosen->user) == 0 &&
+	return permission_to_look(target->pid, &chosen->user) == 0 &&
 	       (tracer_target_get(targets->tracer, target->pid, &now) < 0 || now.id <= target->id);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/worker.h"
+#include "proc/permission.h"
 #include "profile/snooper.h"
 #include "profile/target_table.h"
 #include "profile/tracer.h"
@@ -33,7 +34,7 @@ struct chosen {
 	bool across_exec; /* what they fork is wanted for good; else until it execs */
 	bool from_exec;	  /* they themselves are wanted as the program that they become next */
 	bool of_user;	  /* each only while the user may look into it (proc/permission.h) */
-	uid_t user;
+	struct viewer user;
 };
 
 /* What is wanted now. */

@@ -251,6 +251,18 @@ def test_nothing_is_put_into_the_library_that_others_have_as_well(serve, somebod
     assert nobody.get(f"/flamegraph/oncpu.folded?pid={target.pid}").status == 403
 
 
+def test_nor_is_one_of_another_group_than_the_users(serve, needs_bpf, somebody, start):
+    """What a set-gid program starts has that group's rights. Over TCP the user's group is that of /etc/passwd."""
+    daemon = serve()
+    nobody, member = somebody(daemon), somebody(daemon, gid=1)
+    target = start("spin", 60, user=NOBODY, group=1, extra_groups=[], cwd="/")
+    wait_burned(target.pid, seconds=0.1)
+    rows = [(nobody, nobody.socket, 403), (nobody, nobody.tcp, 403), (member, member.tcp, 403),
+            (member, member.socket, 200)]  # fmt: skip
+    for one, way, status in rows:
+        assert one.get(own("oncpu", target.pid), to=way).status == status, way
+
+
 def test_a_process_of_another_user_and_one_that_does_not_exist_are_refused_in_the_same_words(serve, somebody, start):
     nobody = somebody(serve())
     gone = start("spin", 0)
@@ -605,6 +617,8 @@ def test_a_socket_in_a_folder_where_others_may_write_stops_the_start(work):
 
 # Containers
 
+GET_FLAMEGRAPH = "GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
 
 @pytest.fixture
 def cgroup():
@@ -635,6 +649,7 @@ def cgroup():
 
 
 def test_root_of_a_container_is_not_root_here(serve, cgroup):
+    """Nor when the cgroup that it was in is gone."""
     daemon = serve()
     inside = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
     beside = cgroup("stackprobe-test.slice", "stackprobe-test.service")
@@ -646,9 +661,51 @@ def test_root_of_a_container_is_not_root_here(serve, cgroup):
             except Failed as error:
                 pytest.skip(f"no process can be moved there: {error}")
             got = (root.put(stopped()).status, root.get("/flamegraph").status, root.get("/healthz").status)
+            gone = root.do("ask_without_a_cgroup", to=root.tcp, text=GET_FLAMEGRAPH, cgroup=str(folder))
         finally:
             root.close()
         assert got == statuses, folder
+        assert gone == 401, folder
+
+
+WITHIN = """
+echo $$ > "$1/cgroup.procs"; shift
+exec unshare --cgroup --mount sh -c 'mount -t tmpfs x /sys/fs/cgroup && mount -t cgroup2 x /sys/fs/cgroup && exec "$@"' \
+    sh "$@"
+"""
+
+
+def test_within_a_cgroup_namespace_nobody_outside_of_it_is_known_over_tcp(cgroup, serve):
+    """As in a container without --cgroupns=host: no other cgroup has a path there."""
+    own = cgroup("stackprobe-test.slice", "stackprobe-own.service")
+    below = cgroup("stackprobe-test.slice", "stackprobe-own.service", "below")
+    other = cgroup("stackprobe-test.slice", f"docker-{'5ca1ab1e' * 8}.scope")
+    if subprocess.run(["sh", "-c", WITHIN, "sh", own, "true"], check=False).returncode:
+        pytest.skip("no cgroup namespace can be made")
+    daemon = serve(before=["sh", "-c", WITHIN, "sh", own])
+    assert "--cgroupns=host" in daemon.log
+    for folder, over_tcp in ((None, 401), (other, 401), (own, 200), (below, 200)):
+        root = Somebody(daemon, uid=0)
+        try:
+            if folder:
+                root.do("enter", cgroup=str(folder))
+            got = (root.put(stopped()).status, root.get("/healthz").status)
+            by_socket = root.put(stopped(), to=root.socket).status
+        finally:
+            root.close()
+        assert (*got, by_socket) == (over_tcp, 200, 200), folder
+
+
+def test_a_sandbox_of_a_user_is_not_that_user_on_the_unix_socket(serve):
+    """One whose processes of the host it may not trace (bwrap, unshare -U)."""
+    daemon = serve()
+    curl = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", str(daemon.socket)]
+    how = {"capture_output": True, "text": True, "user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/"}
+    if subprocess.run(["unshare", "-U", "true"], check=False, **how).returncode:
+        pytest.skip("no user namespaces here")
+    for sandbox, status in (([], "403"), (["unshare", "-U"], "401"), (["unshare", "-Ur"], "401")):
+        done = subprocess.run([*sandbox, *curl, "http://localhost/flamegraph"], check=False, **how)
+        assert done.stdout == status, (sandbox, done.stderr)
 
 
 # Shares

@@ -37,6 +37,7 @@ FOREIGN = [
     EVIL, EVIL + ":{port}", "127.0.0.1.evil.example", "localhost.evil.example", "localhost.", "evil.localhost", "x",
     "127.0.0.1@evil.example", "localhost:{port}@evil.example", "localhost:x", "[localhost]", "[::1", "::1", "",
     "127.0.0.1 evil.example", "0x7f000001", "2130706433", "127.1", "127.0.0.1,evil.example", "[::1].evil.example",
+    "0.0.0.0", "0.0.0.0:{port}", "[::]:{port}", "[::ffff:0.0.0.0]:{port}",
 ]  # fmt: skip
 
 
@@ -110,6 +111,18 @@ def test_what_a_page_elsewhere_loads_is_403(daemon, site, dest):
     headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
     for path in ("/flamegraph", "/flamegraph/oncpu.svg?pid=1&seconds=600", "/metrics"):
         assert daemon.request("GET", path, headers=headers).status == 403, path
+    assert sessions(daemon) == 0
+
+
+def test_without_a_word_on_whose_page_it_is_a_foreign_referer_begins_nothing(daemon):
+    """Where neither TLS nor loopback's address is a browser sends no Sec-Fetch-…."""
+    headers = {"Host": f"{own_name()}:{daemon.port}", "Referer": f"http://{EVIL}/"}
+    path = "/flamegraph/oncpu.svg?pid=1&seconds=600"
+    assert daemon.request("GET", path, headers=headers).status == 403
+    assert daemon.put(stopped(), headers=headers).status == 403
+    assert daemon.request("GET", "/flamegraph", headers=headers).status == 200
+    headers["Referer"] = f"http://{own_name()}:{daemon.port}/flamegraph"
+    assert daemon.put(stopped(), headers=headers).status == 200
     assert sessions(daemon) == 0
 
 

@@ -146,14 +146,20 @@ configMapGenerator: [ { name: stackprobe, behavior: replace, files: [ stackprobe
 
 @pytest.mark.parametrize("folder", ["gala-gopher", "kubernetes"])
 def test_its_conf_file_is_taken_as_it_is(work, folder):
-    """But for probes.init, which would profile this machine, and where it keeps its state."""
+    """But for probes.init, which would profile this machine, and where its folders are: the socket's is open to all,
+    as the kubelet makes an emptyDir."""
+    run = work / "run"
+    run.mkdir()
+    run.chmod(0o777)
     text = (CONF / folder / "stackprobe.conf").read_text()
-    text = re.sub(r"probes_init = [^;]*;", "", text)
+    text = re.sub(r"probes_init = [^;]*;", "", text).replace("/run/stackprobe", str(run))
     changed = text.replace("restore = false;", f'restore = false; probes_init = ""; state_dir = "{work}/state";')
     changed = changed.replace("upload =\n{", f'upload =\n{{ spool_dir = "{work}/spool";')
     assert "state_dir" in changed
     (work / "stackprobe.conf").write_text(changed)
-    assert_taken(starts(work / "stackprobe.conf", work))
+    said = starts(work / "stackprobe.conf", work)
+    assert_taken(said)
+    assert folder != "kubernetes" or f"{run}/own/api.sock\n" in said
 
 
 def test_the_daemonset_begins_with_its_probes_init(daemon, work):

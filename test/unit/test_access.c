@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* access/access, access/client, access/role */
+/* access/access, access/client, access/passwd, access/role */
 #include "unit.h"
+
+#include <pwd.h>
 
 #include "access/access.h"
 #include "access/client.h"
+#include "access/passwd.h"
+#include "proc/permission.h"
 
 #define READER "reader-0123456789"
 #define ADMIN  "admin-0123456789"
@@ -115,6 +119,17 @@ static void the_callers_user_stays_known_beside_a_token(void **state)
 	assert_int_equal(caller.uid, 1000);
 }
 
+static void a_users_group_is_read_from_passwd(void **state)
+{
+	const struct passwd *own = getpwuid(getuid());
+
+	(void)state;
+	assert_int_equal(passwd_group(0), 0);
+	if (own)
+		assert_int_equal(passwd_group(own->pw_uid), own->pw_gid);
+	assert_int_equal(passwd_group(3999999999u), GID_UNKNOWN);
+}
+
 static void a_refusal_tells_what_to_do(void **state)
 {
 	static const struct {
@@ -222,6 +237,7 @@ int main(void)
 		cmocka_unit_test(the_largest_of_peer_token_and_certificate_counts),
 		cmocka_unit_test(a_wrong_token_is_no_way_in_for_anybody),
 		cmocka_unit_test(the_callers_user_stays_known_beside_a_token),
+		cmocka_unit_test(a_users_group_is_read_from_passwd),
 		cmocka_unit_test(a_refusal_tells_what_to_do),
 		cmocka_unit_test(roles_are_found_by_their_names),
 		cmocka_unit_test(connections_of_one_key_are_one_client),

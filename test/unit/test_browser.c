@@ -97,6 +97,12 @@ static void other_names_are_not(void **state)
 		":9999",
 		"/",
 		"*",
+		"0.0.0.0",
+		"0.0.0.0:9999",
+		"[::]",
+		"[::]:9999",
+		"[0:0::0]",
+		"[::ffff:0.0.0.0]:9999",
 		"%6cocalhost",
 		"loc\xc3\xa4lhost",
 		"\xff",
@@ -220,6 +226,42 @@ static void a_page_elsewhere_may_lead_to_what_costs_nothing_and_no_more(void **s
 	}
 }
 
+static enum browser_verdict of_referer(const char *referer, const char *site, bool costs)
+{
+	const struct browser_headers headers = {
+		.host = "node7:9999", .referer = referer, .site = site};
+
+	return browser_judge(&headers, &names, true, costs);
+}
+
+/* As to an address that isn't loopback's, without TLS. */
+static void where_a_browser_does_not_say_whose_page_it_is_the_referer_does(void **state)
+{
+	static const char *const foreign[] = {
+		"http://evil.example/",
+		"http://node7/",
+		"http://node7:9998/",
+		"http://node7:99999/",
+		"http://node7:9999.evil.example/",
+		"http://node7:9999@evil.example/",
+		"https://node7:9999/",
+		"node7:9999",
+		"",
+		"about:blank",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		if (of_referer(foreign[i], NULL, true) != BROWSER_FOREIGN)
+			fail_msg("taken: %s", foreign[i]);
+		assert_int_equal(of_referer(foreign[i], NULL, false), BROWSER_FINE);
+		assert_int_equal(of_referer(foreign[i], "same-origin", true), BROWSER_FINE);
+	}
+	assert_int_equal(of_referer("http://node7:9999/flamegraph", NULL, true), BROWSER_FINE);
+	assert_int_equal(of_referer("HTTP://NODE7:9999/", NULL, true), BROWSER_FINE);
+	assert_int_equal(of_referer("http://node7:9999", NULL, true), BROWSER_FINE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_missing_host_is_that_of_http_1_0),
 		cmocka_unit_test(the_origin_has_to_be_the_host_with_its_port_and_scheme),
 		cmocka_unit_test(a_page_of_ours_and_the_address_bar_may_all),
+		cmocka_unit_test(where_a_browser_does_not_say_whose_page_it_is_the_referer_does),
 		cmocka_unit_test(a_page_elsewhere_may_lead_to_what_costs_nothing_and_no_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,11 @@ static void a_folder_where_others_may_write_is_refused(void **state)
 		assert_false(folder_has(&folder, "api.sock"));
 	}
 	assert_int_equal(listen_at("/tmp/stackprobe-unit.sock"), -EPERM);
+	/* one that is made in it is ours */
+	assert_int_equal(fchmod(folder.fd, 0777), 0);
+	path_in(&folder, path, "own/api.sock");
+	_cleanup_close_ int fd = listen_at(path);
+	assert_true(fd >= 0);
 }
 
 static void a_folder_of_somebody_elses_is_refused(void **state)

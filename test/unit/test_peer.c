@@ -2,19 +2,24 @@
 #include "tcp_pair.h"
 
 #include <grp.h>
+#include <sched.h>
 #include <sys/fsuid.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "access/peer.h"
 #include "folder.h"
+#include "proc/permission.h"
 
 #define NOBODY 65534
 #define GROUP  54321
 
 static struct peer_question question(void)
 {
-	return (struct peer_question){.loopback_uid = true, .way = sock_diag_try()};
+	struct peer_question question = {.loopback_uid = true};
+
+	peer_try(&question.means);
+	return question;
 }
 
 /* ---- TCP ---- */
@@ -38,6 +43,7 @@ static void over_loopback_the_user_is_known_in_each_form_of_address(void **state
 		assert_false(peer.is_unix);
 		assert_false(peer.is_contained);
 		assert_int_equal(peer.uid, geteuid());
+		assert_int_equal(peer.gid, GID_UNKNOWN);
 		if (kind == TCP_V4)
 			first = peer;
 		assert_memory_equal(peer.key, first.key, sizeof(peer.key)); /* the user's */
@@ -67,8 +73,8 @@ static void a_peer_that_has_gone_is_nobody(void **state)
 
 static void nobody_is_known_where_the_rule_or_the_kernel_says_nothing(void **state)
 {
-	const struct peer_question off = {.way = SOCK_BY_NETLINK},
-				   untold = {.loopback_uid = true, .way = SOCK_UNTOLD};
+	const struct peer_question off = {.means.way = SOCK_BY_NETLINK},
+				   untold = {.loopback_uid = true, .means.way = SOCK_UNTOLD};
 	struct tcp_pair pair;
 	struct peer peer;
 
@@ -84,9 +90,28 @@ static void nobody_is_known_where_the_rule_or_the_kernel_says_nothing(void **sta
 	tcp_pair_done(&pair);
 }
 
+/* /proc/net/tcp has no cgroups. */
+static void whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace(void **state)
+{
+	struct peer_question asked = {.loopback_uid = true, .means.way = SOCK_BY_PROC};
+	struct tcp_pair pair;
+	struct peer peer;
+
+	(void)state;
+	assert_true(tcp_pair_listen(&pair, TCP_V4));
+	tcp_pair_connect(&pair, TCP_V4);
+	for (enum cgroup_sight sight = CGROUPS_UNSEEN; sight <= CGROUPS_ALL; sight++) {
+		asked.means.sight = sight;
+		peer_find(pair.server, &asked, &peer);
+		assert_int_equal(peer.has_uid, sight != CGROUPS_BELOW);
+		assert_int_equal(peer.is_contained, sight == CGROUPS_BELOW);
+	}
+	tcp_pair_done(&pair);
+}
+
 static void users_and_addresses_have_keys_of_their_own(void **state)
 {
-	const struct peer_question on = question(), off = {.way = SOCK_BY_NETLINK};
+	const struct peer_question on = question(), off = {.means.way = SOCK_BY_NETLINK};
 	struct peer by_user, by_address, other;
 	struct tcp_pair pair;
 
@@ -111,10 +136,36 @@ static void users_and_addresses_have_keys_of_their_own(void **state)
 
 /* ---- Unix sockets ---- */
 
+enum how { AS_ALWAYS, IN_A_SANDBOX, BY_A_PARENT_THAT_ENDS };
+
+static bool has_sandboxes(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(setresuid(NOBODY, NOBODY, NOBODY) < 0 || unshare(CLONE_NEWUSER) < 0);
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Connects to it and waits for its end. */
+static void connect_and_wait(const struct sockaddr_un *name, enum how how)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char end;
+
+	if ((how == IN_A_SANDBOX && unshare(CLONE_NEWUSER) < 0) ||
+	    connect(fd, (const struct sockaddr *)name, sizeof(*name)) < 0)
+		_exit(1);
+	if (how == BY_A_PARENT_THAT_ENDS && fork())
+		_exit(0);
+	_exit(read(fd, &end, 1) == 0 ? 0 : 1);
+}
+
 /* Connects as this user with these groups, and looks at the other end; the child stays meanwhile.
  */
-static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
-		      const struct peer_question *asked, struct peer *ret)
+static void find_unix_how(uid_t uid, gid_t gid, const gid_t *groups, size_t count, enum how how,
+			  const struct peer_question *asked, struct peer *ret)
 {
 	_cleanup_folder_ struct folder folder;
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -128,22 +179,28 @@ static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
 	assert_int_equal(listen(listener, 1), 0);
 	pid_t child = fork();
 	if (child == 0) {
-		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		char end;
-
+		close(listener);
 		if (setgroups(count, groups) < 0 || setresgid(gid, gid, gid) < 0 ||
-		    setresuid(uid, uid, uid) < 0 ||
-		    connect(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
+		    setresuid(uid, uid, uid) < 0)
 			_exit(1);
-		_exit(read(fd, &end, 1) == 0 ? 0 : 1);
+		connect_and_wait(&name, how);
 	}
 	int fd = accept(listener, NULL, NULL);
 	int status;
+	if (how == BY_A_PARENT_THAT_ENDS)
+		assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(fd >= 0);
 	peer_find(fd, asked, ret);
 	close(fd);
-	assert_int_equal(waitpid(child, &status, 0), child);
+	if (how != BY_A_PARENT_THAT_ENDS)
+		assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+}
+
+static void find_unix(uid_t uid, gid_t gid, const gid_t *groups, size_t count,
+		      const struct peer_question *asked, struct peer *ret)
+{
+	find_unix_how(uid, gid, groups, count, AS_ALWAYS, asked, ret);
 }
 
 static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
@@ -159,8 +216,10 @@ static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
 	find_unix(NOBODY, NOBODY, groups, 3, &asked, &peer);
 	assert_true(peer.is_unix && peer.has_uid && peer.in_group);
 	assert_int_equal(peer.uid, NOBODY);
+	assert_int_equal(peer.gid, NOBODY);
 	find_unix(NOBODY, GROUP, NULL, 0, &asked, &peer);
 	assert_true(peer.in_group);
+	assert_int_equal(peer.gid, GROUP);
 	find_unix(NOBODY, NOBODY, others, 2, &asked, &peer);
 	assert_true(peer.has_uid && !peer.in_group);
 	find_unix(NOBODY, NOBODY, NULL, 0, &asked, &peer);
@@ -170,6 +229,36 @@ static void on_a_unix_socket_the_user_and_its_groups_are_known(void **state)
 	many[999] = GROUP;
 	find_unix(NOBODY, NOBODY, many, 1000, &asked, &peer);
 	assert_true(peer.in_group);
+}
+
+static void on_a_unix_socket_whoever_is_in_another_user_namespace_is_nobody(void **state)
+{
+	const struct peer_question asked = {.has_group = true, .group = GROUP};
+	struct peer peer;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	if (!has_sandboxes()) {
+		print_message("no user namespaces here\n");
+		skip();
+	}
+	find_unix_how(NOBODY, GROUP, NULL, 0, IN_A_SANDBOX, &asked, &peer);
+	assert_true(peer.is_unix && peer.is_contained);
+	assert_false(peer.has_uid || peer.in_group);
+}
+
+/* Its number may be another process's by now. */
+static void on_a_unix_socket_of_a_process_that_has_ended_nobody_is_known(void **state)
+{
+	const struct peer_question asked = {0};
+	struct peer peer;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	find_unix_how(NOBODY, NOBODY, NULL, 0, BY_A_PARENT_THAT_ENDS, &asked, &peer);
+	assert_false(peer.has_uid);
 }
 
 static void without_a_group_asked_for_nobody_is_of_it(void **state)
@@ -208,8 +297,11 @@ int main(void)
 		cmocka_unit_test(over_loopback_the_user_is_known_in_each_form_of_address),
 		cmocka_unit_test(a_peer_that_has_gone_is_nobody),
 		cmocka_unit_test(nobody_is_known_where_the_rule_or_the_kernel_says_nothing),
+		cmocka_unit_test(whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace),
 		cmocka_unit_test(users_and_addresses_have_keys_of_their_own),
 		cmocka_unit_test(on_a_unix_socket_the_user_and_its_groups_are_known),
+		cmocka_unit_test(on_a_unix_socket_whoever_is_in_another_user_namespace_is_nobody),
+		cmocka_unit_test(on_a_unix_socket_of_a_process_that_has_ended_nobody_is_known),
 		cmocka_unit_test(without_a_group_asked_for_nobody_is_of_it),
 		cmocka_unit_test(a_user_has_one_share_over_both_kinds_of_socket),
 	};

@@ -14,6 +14,7 @@
 #include "proc/permission.h"
 
 #define NOBODY 65534
+#define GROUP  54321
 
 struct child {
 	pid_t pid;
@@ -28,10 +29,17 @@ static void child_done(struct child *child)
 }
 #define _cleanup_child_ _cleanup_(child_done)
 
+static bool become_of_groups(const uid_t uids[3], const gid_t gids[3])
+{
+	return setgroups(0, NULL) == 0 && setresgid(gids[0], gids[1], gids[2]) == 0 &&
+	       setresuid(uids[0], uids[1], uids[2]) == 0;
+}
+
 static bool become(uid_t real, uid_t effective, uid_t saved)
 {
-	return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-	       setresuid(real, effective, saved) == 0;
+	const uid_t uids[] = {real, effective, saved};
+
+	return become_of_groups(uids, (const gid_t[]){NOBODY, NOBODY, NOBODY});
 }
 
 /* A child that does that and then waits; false: it couldn't. */
@@ -124,6 +132,12 @@ static bool be_with_one_other_id(const void *arg)
 	return become(ids[0], ids[1], ids[2]) && prctl(PR_SET_DUMPABLE, 1) == 0;
 }
 
+static bool be_of_groups(const void *arg)
+{
+	return become_of_groups((const uid_t[]){NOBODY, NOBODY, NOBODY}, arg) &&
+	       prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
 static bool be_with_a_capability(const void *arg)
 {
 	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -141,7 +155,9 @@ static bool be_in_a_namespace(const void *arg)
 
 static void assert_may(pid_t pid, uid_t uid, int result)
 {
-	assert_int_equal(permission_to_look(pid, uid), result);
+	const struct viewer viewer = {uid, NOBODY};
+
+	assert_int_equal(permission_to_look(pid, &viewer), result);
 }
 
 static int needs_root(void **state)
@@ -210,6 +226,33 @@ static void each_of_its_ids_has_to_be_the_users(void **state)
 		assert_may(child.pid, NOBODY, -EACCES);
 		assert_may(child.pid, 0, -EACCES);
 	}
+}
+
+/* A set-gid program may have become it; no exec has. */
+static void each_of_its_group_ids_has_to_be_the_users(void **state)
+{
+	static const gid_t rows[][3] = {
+		{GROUP, NOBODY, NOBODY}, {NOBODY, GROUP, NOBODY}, {NOBODY, NOBODY, GROUP},
+		{GROUP, GROUP, NOBODY},	 {NOBODY, GROUP, GROUP},
+	};
+	static const gid_t other[] = {GROUP, GROUP, GROUP};
+	const struct viewer any = {NOBODY, GID_UNKNOWN}, same = {NOBODY, GROUP};
+
+	(void)state;
+	NEEDS_ROOT();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_child_ struct child child = {0};
+
+		assert_true(child_start(&child, be_of_groups, rows[i]));
+		assert_may(child.pid, NOBODY, -EACCES);
+		assert_int_equal(permission_to_look(child.pid, &any), -EACCES);
+		assert_int_equal(permission_to_look(child.pid, &same), -EACCES);
+	}
+	_cleanup_child_ struct child child = {0};
+	assert_true(child_start(&child, be_of_groups, other));
+	assert_may(child.pid, NOBODY, -EACCES);
+	assert_int_equal(permission_to_look(child.pid, &any), 0);
+	assert_int_equal(permission_to_look(child.pid, &same), 0);
 }
 
 static void one_with_a_capability_may_not(void **state)
@@ -297,6 +340,7 @@ static void a_name_does_not_make_up_its_ids(void **state)
 
 static void a_zombie_has_nothing_to_be_looked_at(void **state)
 {
+	const struct viewer viewer = {NOBODY, NOBODY};
 	_cleanup_child_ struct child child = {0};
 	siginfo_t info;
 
@@ -305,7 +349,7 @@ static void a_zombie_has_nothing_to_be_looked_at(void **state)
 	assert_true(child_start(&child, be_nobody, NULL));
 	kill(child.pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
-	assert_true(permission_to_look(child.pid, NOBODY) < 0);
+	assert_true(permission_to_look(child.pid, &viewer) < 0);
 }
 
 int main(void)
@@ -315,6 +359,7 @@ int main(void)
 		cmocka_unit_test(another_users_may_not),
 		cmocka_unit_test(one_that_is_not_dumpable_may_not),
 		cmocka_unit_test(each_of_its_ids_has_to_be_the_users),
+		cmocka_unit_test(each_of_its_group_ids_has_to_be_the_users),
 		cmocka_unit_test(one_with_a_capability_may_not),
 		cmocka_unit_test(one_of_another_user_namespace_may_not),
 		cmocka_unit_test(an_ordinary_program_may_and_a_set_uid_one_may_not),
