@@ -71,6 +71,8 @@ static void add_headers(const struct answer *answer, struct MHD_Response *respon
 		MHD_add_response_header(response, "Allow", answer->allow);
 	if (answer->wants_token)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (answer->retry_after)
+		MHD_add_response_header(response, "Retry-After", answer->retry_after);
 }
 
 static enum MHD_Result send_answer(struct http_request *request)

@@ -284,6 +284,7 @@ void sched_need(const char *name, const struct query *query, struct need *need)
 	(void)name;
 	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
 	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
+	need->begins = query->seconds != QUERY_NONE;
 }
 
 void sched_fetch(const struct services *services, const char *name, const struct query *query,

@@ -177,6 +177,7 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 	server->certificates = (struct rate){.every_ns = NS_PER_S, .burst = 10};
 	gethostname(server->own_name, sizeof(server->own_name) - 1);
 	connections_init(&server->connections, loop);
+	clients_init(&server->clients);
 	if (conf->rest.rules.loopback_uid)
 		server->way = sock_diag_try();
 	warn_of_loopback(server, conf);
@@ -338,5 +339,6 @@ void server_free(struct server *server)
 		listener_free(server->all);
 	remove_socket(server);
 	connections_done(&server->connections);
+	clients_done(&server->clients);
 	free(server);
 }

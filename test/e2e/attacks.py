@@ -76,6 +76,22 @@ def put_and_go(to, text, times):
     return [sent, refused]
 
 
+def begin_and_go(to, path, gap, during):
+    """Sends a GET, closes after `gap` seconds, and again. Returns {status: how often}; 0: it had no answer yet."""
+    found, end = {}, time.monotonic() + during
+    while time.monotonic() < end:
+        with connect(to) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            time.sleep(gap)
+            sock.setblocking(False)
+            try:
+                status = int(sock.recv(1000).split(b" ", 2)[1])
+            except (BlockingIOError, IndexError):
+                status = 0
+        found[status] = found.get(status, 0) + 1
+    return found
+
+
 kept = []
 
 

@@ -4,6 +4,7 @@
 
 #include "access/access.h"
 #include "access/client.h"
+#include "base/loop.h"
 
 #define READER "reader-0123456789"
 #define ADMIN  "admin-0123456789"
@@ -164,11 +165,12 @@ static struct peer peer_with_key(unsigned char number)
 
 static void connections_of_one_key_are_one_client(void **state)
 {
-	struct clients clients = {0};
+	struct clients clients;
 	const struct peer one = peer_with_key(1), other = peer_with_key(2);
-	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
 
 	(void)state;
+	clients_init(&clients);
+	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(client_connect(&clients, &one), a);
 	assert_int_equal(a->connections, 2);
@@ -183,11 +185,12 @@ static void connections_of_one_key_are_one_client(void **state)
 
 static void a_client_has_two_requests_that_cost_and_all_have_seven(void **state)
 {
-	struct clients clients = {0};
+	struct clients clients;
 	struct client *of[5];
 	unsigned begun = 0;
 
 	(void)state;
+	clients_init(&clients);
 	for (unsigned char i = 0; i < 5; i++) {
 		const struct peer peer = peer_with_key(i);
 
@@ -214,6 +217,80 @@ static void a_client_has_two_requests_that_cost_and_all_have_seven(void **state)
 	assert_int_equal(clients.costly, 0);
 }
 
+static void a_client_begins_four_sessions_and_then_one_a_second(void **state)
+{
+	const struct peer one = peer_with_key(1), other = peer_with_key(2);
+	struct clients clients;
+	uint64_t now = loop_now_ns();
+
+	(void)state;
+	clients_init(&clients);
+	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
+	for (int i = 0; i < 4; i++)
+		assert_true(client_begin_session(&clients, a, now));
+	assert_false(client_begin_session(&clients, a, now));
+	assert_true(client_begin_session(&clients, b, now)); /* another one's are its own */
+	assert_false(client_begin_session(&clients, a, now + CLIENT_SESSION_NS - 1));
+	assert_true(client_begin_session(&clients, a, now + CLIENT_SESSION_NS));
+	assert_false(client_begin_session(&clients, a, now + CLIENT_SESSION_NS));
+	client_disconnect(&clients, a);
+	client_disconnect(&clients, b);
+	clients_done(&clients);
+}
+
+static void who_reconnects_begins_no_more_sessions(void **state)
+{
+	const struct peer peer = peer_with_key(1), other = peer_with_key(2);
+	struct clients clients;
+	uint64_t now = loop_now_ns();
+
+	(void)state;
+	clients_init(&clients);
+	struct client *client = client_connect(&clients, &peer);
+	for (int i = 0; i < 4; i++)
+		assert_true(client_begin_session(&clients, client, now));
+	client_disconnect(&clients, client);
+	assert_ptr_equal(client_connect(&clients, &peer), client);
+	assert_false(client_begin_session(&clients, client, now));
+	client->sessions.paid_until_ns = now; /* it has rested */
+	client_disconnect(&clients, client);
+	assert_null(clients.all);
+	client = client_connect(&clients, &peer);
+	assert_true(client_begin_session(&clients, client, now));
+	client_disconnect(&clients, client);
+	assert_non_null(clients.all);
+	clients.all->sessions.paid_until_ns = now;
+	client = client_connect(&clients, &other);
+	client_disconnect(&clients, client); /* with any other one it is looked at */
+	assert_null(clients.all);
+}
+
+static void all_clients_begin_eight_sessions_and_then_two_a_second(void **state)
+{
+	struct clients clients;
+	struct client *of[6];
+	uint64_t now = loop_now_ns();
+	unsigned begun = 0;
+
+	(void)state;
+	clients_init(&clients);
+	for (unsigned char i = 0; i < 6; i++) {
+		const struct peer peer = peer_with_key(i);
+
+		of[i] = client_connect(&clients, &peer);
+		for (int j = 0; j < 3; j++)
+			begun += client_begin_session(&clients, of[i], now);
+	}
+	assert_int_equal(begun, 8);
+	/* A refusal that others caused takes nothing of the client's own. */
+	assert_int_equal(of[5]->sessions.paid_until_ns, 0);
+	assert_true(client_begin_session(&clients, of[5], now + SESSION_NS));
+	assert_false(client_begin_session(&clients, of[5], now + SESSION_NS));
+	for (int i = 0; i < 6; i++)
+		client_disconnect(&clients, of[i]);
+	clients_done(&clients);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +303,9 @@ int main(void)
 		cmocka_unit_test(roles_are_found_by_their_names),
 		cmocka_unit_test(connections_of_one_key_are_one_client),
 		cmocka_unit_test(a_client_has_two_requests_that_cost_and_all_have_seven),
+		cmocka_unit_test(a_client_begins_four_sessions_and_then_one_a_second),
+		cmocka_unit_test(who_reconnects_begins_no_more_sessions),
+		cmocka_unit_test(all_clients_begin_eight_sessions_and_then_two_a_second),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
