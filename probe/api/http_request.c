@@ -16,9 +16,15 @@
 #define ANSWER_MAX   (256u * 1024 * 1024)
 #define KEEPALIVE_S  60
 #define STREAM_BYTES 4096
+#define PART_BYTES   65536 /* of an answer: that a client takes them tells that it reads */
 #define DROPPED_MAX  65536 /* bytes of a body that nobody wants */
 
 static void suspend(struct http_request *request);
+
+static void set_state(struct http_request *request, enum connection_state state)
+{
+	connection_set_state(&request->server->connections, request->connection, state);
+}
 
 /* Puts what there is of a stream; as long as there is nothing the library leaves it alone. */
 static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
@@ -32,7 +38,22 @@ static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
 	ssize_t got = stream->read(stream, to, bytes);
 	if (got == 0)
 		suspend(request);
+	else
+		set_state(request, CONNECTION_WRITES);
 	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+/* Puts the next part of a large body: what came before it has been taken. */
+static ssize_t read_part(void *arg, uint64_t position, char *to, size_t bytes)
+{
+	struct http_request *request = arg;
+	const struct buf *body = &request->answer.body;
+	size_t left = position < body->len ? body->len - position : 0;
+	size_t part = left < bytes ? left : bytes;
+
+	set_state(request, CONNECTION_WRITES);
+	memcpy(to, body->data + position, part);
+	return part ? (ssize_t)part : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static struct MHD_Response *make_response(struct http_request *request)
@@ -43,6 +64,8 @@ static struct MHD_Response *make_response(struct http_request *request)
 	if (answer->stream)
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
 							 read_stream, request, NULL);
+	if (len > PART_BYTES)
+		return MHD_create_response_from_callback(len, PART_BYTES, read_part, request, NULL);
 	return MHD_create_response_from_buffer(len, len ? TAKE_PTR(answer->body.data) : (void *)"",
 					       len ? MHD_RESPMEM_MUST_FREE
 						   : MHD_RESPMEM_PERSISTENT);
@@ -87,6 +110,7 @@ static enum MHD_Result send_answer(struct http_request *request)
 	if (!response)
 		return MHD_NO;
 	add_headers(answer, response);
+	set_state(request, CONNECTION_WRITES);
 	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
 	MHD_destroy_response(response);
 	return r;
@@ -159,6 +183,7 @@ static void on_hangup(void *arg)
 
 static void suspend(struct http_request *request)
 {
+	set_state(request, CONNECTION_WORKS);
 	request->suspended = true;
 	request->next = request->server->suspended;
 	request->server->suspended = request;
@@ -282,7 +307,7 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 		      const char *version)
 {
 	const struct server *server = request->server;
-	const struct connection *connection = request->connection;
+	struct connection *connection = request->connection;
 	struct MHD_Connection *mhd = request->mhd;
 	const struct admission admission = {
 		.rules = &server->conf->rest.rules,
@@ -310,6 +335,7 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 	bool fine =
 		admission_check(&admission, &visitor, &call, &request->caller, &request->costly);
 	request->query = call.query;
+	connection->of.is_admin |= request->caller.role == ROLE_ADMIN;
 	return fine;
 }
 
@@ -390,7 +416,7 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	}
 	if (!request->dispatched) {
 		request->dispatched = true;
-		connection_set_waiting(&server->connections, request->connection, false);
+		set_state(request, CONNECTION_WORKS);
 		if (server->stopping)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		else if (!request->answer.status)
@@ -413,7 +439,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **contex
 	(void)code;
 	if (!request)
 		return;
-	connection_set_waiting(&server->connections, request->connection, true);
+	set_state(request, CONNECTION_WAITS);
 	services_forget(server->services, request);
 	stop_hangup_watch(request);
 	if (request->costly)

@@ -91,6 +91,7 @@ static void begin_connection(struct listener *listener, int fd, void **context)
 	struct connection_of of;
 
 	peer_find(fd, &question, &of.peer);
+	of.metrics_only = listener->kind == LISTENER_METRICS;
 	of.is_admin = access_of_peer(rules, &of.peer) == ROLE_ADMIN;
 	of.client = client_connect(&server->clients, &of.peer);
 	if (!of.client)

@@ -95,6 +95,23 @@ def begin_and_go(to, path, gap, during):
 kept = []
 
 
+def read_nothing(to, path, sources, times):
+    """From each address so many connections, on each of which GETs are sent until no more goes, and nothing is
+    read; they stay open until drop()."""
+    text = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 100
+    for source in sources:
+        for _ in range(times):
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                sock.bind((source, 0))
+                sock.connect(tuple(to))
+                while True:
+                    sock.sendall(text)
+            kept.append(sock)
+
+
 def hold(to, times, text=""):
     """So many connections that stay open until drop()."""
     for _ in range(times):

@@ -1,7 +1,9 @@
 """A client below admin has its share of the loop and of the connections, whatever it does."""
+import time
+
 from asking import burning
 from somebody import NOBODY
-from test_access import own
+from test_access import TOKENS, address_elsewhere, bearer, elsewhere, own, tokens
 
 
 def start_theirs(start):
@@ -48,3 +50,24 @@ def test_who_begins_too_many_sessions_is_told_when_to_come_again(serve, needs_bp
     for _ in range(6):
         assert root.get(own("oncpu", other.pid)).status == 200, "an administrator isn't bounded"
     assert nobody.get(own("oncpu", target.pid)).status == 200
+
+
+# Connections whose answers nobody reads
+
+LOOPBACKS = [f"127.0.0.{number}" for number in range(2, 6)]
+
+
+def test_who_reads_no_answer_keeps_nobody_out(elsewhere, somebody, tokens):
+    daemon, admin, there = elsewhere(loopback_uid=False, **tokens)
+    nobody = somebody(daemon)
+    nobody.do("read_nothing", to=nobody.tcp, path="/metrics", sources=LOOPBACKS, times=16)
+    assert admin.get("/flamegraph", to=there, headers=bearer(TOKENS["admin"])).status == 200
+    assert admin.get("/flamegraph", to=admin.socket).status == 200
+
+
+def test_who_reads_no_answer_for_five_seconds_loses_the_connection(serve, somebody, tokens):
+    daemon = serve(loopback_uid=False, **tokens)
+    nobody, admin = somebody(daemon), somebody(daemon, uid=0)
+    nobody.do("read_nothing", to=nobody.tcp, path="/metrics", sources=LOOPBACKS, times=16)
+    time.sleep(5.5)
+    assert admin.get("/flamegraph", headers=bearer(TOKENS["admin"])).status == 200, "they look like one client"
