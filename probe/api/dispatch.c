@@ -143,6 +143,13 @@ static const struct feature *find_feature(const char *path, const char **name)
 	return *name && !**name ? NULL : feature_find(rest, len);
 }
 
+bool call_is_put(const struct call *call)
+{
+	const char *name;
+
+	return strcmp(call->method, "PUT") == 0 && find_feature(call->path, &name) && !name;
+}
+
 void call_need(const struct call *call, struct need *need)
 {
 	const char *name;
@@ -154,9 +161,7 @@ void call_need(const struct call *call, struct need *need)
 	} else if (feature && name) {
 		feature->need(name, &call->query, need);
 	} else if (feature) {
-		bool is_put = strcmp(call->method, "PUT") == 0;
-
-		need->role = is_put ? ROLE_ADMIN : ROLE_READ;
+		need->role = call_is_put(call) ? ROLE_ADMIN : ROLE_READ;
 	}
 }
 

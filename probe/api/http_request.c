@@ -335,6 +335,7 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 	bool fine =
 		admission_check(&admission, &visitor, &call, &request->caller, &request->costly);
 	request->query = call.query;
+	request->is_put = fine && call_is_put(&call);
 	connection->of.is_admin |= request->caller.role == ROLE_ADMIN;
 	return fine;
 }
@@ -382,15 +383,12 @@ static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *m
 	if (!request)
 		return MHD_NO;
 	*context = request;
-	request->is_put = strcmp(method, "PUT") == 0;
 	if (is_let_in(request, path, method, version)) {
 		if (!length || strtoull(length, NULL, 10) <= REQUEST_BODY_MAX)
 			return MHD_YES;
 		too_large(request);
-	} else {
-		request->is_put = false;
-		if (is_worth_dropping(request, length))
-			return MHD_YES;
+	} else if (is_worth_dropping(request, length)) {
+		return MHD_YES;
 	}
 	request->dispatched = true;
 	return send_answer(request);

@@ -58,7 +58,7 @@ struct http_request {
 	struct caller caller;
 	struct query query;
 	bool costly; /* booked to its client */
-	bool is_put;
+	bool is_put; /* of a feature, by who may */
 	struct buf body;
 	struct answer answer;
 	bool dispatched;
