@@ -267,9 +267,18 @@ static void read_query(struct http_request *request)
 	};
 }
 
+/* Of what is no PUT of a feature the body is read to its end and dropped: a client that still sends
+ * it when the connection is closed may lose the answer. */
+static size_t body_max(const struct http_request *request)
+{
+	return request->is_put ? REQUEST_BODY_MAX : DROPPED_MAX;
+}
+
 static void too_large(struct http_request *request)
 {
-	answer_failed(&request->answer, 413, "put data size exceeds 1048576");
+	answer_failed(&request->answer, 413,
+		      request->is_put ? "put data size exceeds 1048576"
+				      : "a body of more than 65536 bytes is for a PUT alone");
 }
 
 /* ---- whether it is let in ---- */
@@ -362,34 +371,32 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	return request;
 }
 
-/* Whether the body of a request that is answered already is read to its end and dropped: a client
- * that still sends it when the connection is closed may lose the answer. */
-static bool is_worth_dropping(const struct http_request *request, const char *length)
+/* Whether the body is read: one that isn't too large, and of who isn't let in only if it says so.
+ */
+static bool is_read(const struct http_request *request, bool is_let_in)
 {
-	if (header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+	const char *length = header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	if (length && strtoull(length, NULL, 10) > body_max(request))
 		return false;
-	return !length || strtoull(length, NULL, 10) <= DROPPED_MAX;
+	return is_let_in || !header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* The first call of a request: its headers are there. Who isn't let in has nothing read but a small
- * body. */
+/* The first call of a request: its headers are there. */
 static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
 			     const char *path, const char *method, const char *version,
 			     void **context)
 {
-	const char *length = header(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	struct http_request *request = http_request_new(listener, mhd);
 
 	if (!request)
 		return MHD_NO;
 	*context = request;
-	if (is_let_in(request, path, method, version)) {
-		if (!length || strtoull(length, NULL, 10) <= REQUEST_BODY_MAX)
-			return MHD_YES;
-		too_large(request);
-	} else if (is_worth_dropping(request, length)) {
+	bool let_in = is_let_in(request, path, method, version);
+	if (is_read(request, let_in))
 		return MHD_YES;
-	}
+	if (let_in)
+		too_large(request);
 	request->dispatched = true;
 	return send_answer(request);
 }
@@ -405,9 +412,10 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	if (!request)
 		return begin(listener, mhd, path, method, version, context);
 	if (*data_bytes) {
-		if (!request->answer.status && request->body.len + *data_bytes > REQUEST_BODY_MAX)
+		request->body_bytes += *data_bytes;
+		if (!request->answer.status && request->body_bytes > body_max(request))
 			too_large(request);
-		if (!request->answer.status) /* else it is dropped */
+		if (request->is_put && !request->answer.status) /* else it is dropped */
 			buf_add(&request->body, data, *data_bytes);
 		*data_bytes = 0;
 		return MHD_YES;

@@ -2,8 +2,10 @@
 import time
 
 from asking import burning
+from helpers import stopped
 from somebody import NOBODY
 from test_access import TOKENS, address_elsewhere, bearer, elsewhere, own, tokens
+from test_limits import MIB, exchange, memory_kb
 
 
 def start_theirs(start):
@@ -71,3 +73,31 @@ def test_who_reads_no_answer_for_five_seconds_loses_the_connection(serve, somebo
     nobody.do("read_nothing", to=nobody.tcp, path="/metrics", sources=LOOPBACKS, times=16)
     time.sleep(5.5)
     assert admin.get("/flamegraph", headers=bearer(TOKENS["admin"])).status == 200, "they look like one client"
+
+
+# Bodies that nobody wants
+
+
+def test_bodies_of_what_is_no_put_of_a_feature_are_not_kept(serve, somebody):
+    daemon = serve()
+    nobody = somebody(daemon)
+    before_kb = memory_kb(daemon)
+    head = f"PUT /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: {MIB}\r\n\r\n"
+    chunked = "PUT /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
+    nobody.do("hold", to=nobody.tcp, times=8, text=chunked + "x" * (MIB - 1))
+    assert memory_kb(daemon) < before_kb + 3 * 1024
+    nobody.do("drop")
+    nobody.do("hold", to=nobody.tcp, times=8, text=head)  # nothing of it is waited for
+    assert daemon.alive()
+
+
+def test_a_small_body_of_a_get_is_dropped_and_a_large_one_is_413(serve, somebody):
+    daemon = serve()
+    root = somebody(daemon, uid=0)
+    for path in ("/healthz", "/flamegraph", "/sched"):
+        assert root.get(path, body="x" * 60_000).status == 200
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n".encode()
+        assert b" 413 " in exchange(daemon, head + b"Content-Length: 70000\r\n\r\n").split(b"\r\n")[0]
+        chunks = b"".join(b"8000\r\n" + b"x" * 0x8000 + b"\r\n" for _ in range(3)) + b"0\r\n\r\n"
+        assert b" 413 " in exchange(daemon, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
+    assert root.put(stopped()).status == 200
