@@ -75,6 +75,35 @@ def test_who_reads_no_answer_for_five_seconds_loses_the_connection(serve, somebo
     assert admin.get("/flamegraph", headers=bearer(TOKENS["admin"])).status == 200, "they look like one client"
 
 
+# Answers that are kept
+
+
+def test_who_is_no_administrator_gets_answers_a_second_old_until_a_put(serve, somebody, tokens):
+    daemon = serve(**tokens)
+    nobody, root = somebody(daemon), somebody(daemon, uid=0)
+    reader = bearer(TOKENS["read"])
+
+    def texts():
+        return [nobody.get(path, headers=reader if path != "/metrics" else None).text
+                for path in ("/metrics", "/flamegraph", "/sched")]  # fmt: skip
+
+    def is_kept():
+        began, before = time.monotonic(), texts()
+        for path in ("/healthz", "/metrics", "/nothing", "/flamegraph", "/sched"):
+            assert nobody.put(stopped(), path).status in (403, 404, 405)
+        after = texts()
+        return time.monotonic() - began > 0.9 or before == after  # a slow machine tells nothing
+
+    time.sleep(1.1)
+    assert is_kept()
+    before = texts()
+    assert root.put(stopped("^changed$")).status == 200
+    after = texts()
+    assert "^changed$" in after[1] and before[0] != after[0]
+    time.sleep(1.1)
+    assert texts()[0] != after[0], "it counts what was refused"
+
+
 # Bodies that nobody wants
 
 
