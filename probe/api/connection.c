@@ -177,11 +177,13 @@ struct connection *connection_add(struct connections *connections, int fd, const
 	return connection;
 }
 
-void connections_shut_idle(struct connections *connections, const void *listener)
+void connections_end(struct connections *connections, const void *listener)
 {
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->listener == listener && at->state == CONNECTION_WAITS && at->served &&
-		    !at->closing)
+		if (at->closing || (listener && at->listener != listener))
+			continue;
+		at->last = true;
+		if (at->state == CONNECTION_WAITS && at->served)
 			shut_down(at);
 	}
 }

@@ -48,6 +48,7 @@ struct connection {
 	enum connection_state state;
 	uint64_t since_ns; /* it is in that state; of an answer: its last part was taken */
 	bool served;	   /* it had an answer before */
+	bool last;	   /* its next answer is the last one */
 	bool closing;
 };
 
@@ -66,9 +67,9 @@ struct connection *connection_add(struct connections *connections, int fd, const
 				  const struct connection_of *of);
 void connection_del(struct connections *connections, struct connection *connection);
 
-/* Shuts down those of a listener that wait for a next request: it takes no more. Who has yet to
- * send the first one may. */
-void connections_shut_idle(struct connections *connections, const void *listener);
+/* Ends those of a listener (NULL: all), for it takes no more, or who they are has to be asked anew:
+ * shuts down those that wait for a next request. The others end with their next answer. */
+void connections_end(struct connections *connections, const void *listener);
 
 /* The connection enters that state; of an answer that goes out: a part more has been taken. */
 void connection_set_state(struct connections *connections, struct connection *connection,

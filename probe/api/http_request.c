@@ -84,8 +84,10 @@ static const struct {
 	 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 };
 
-static void add_headers(const struct answer *answer, struct MHD_Response *response)
+static void add_headers(const struct http_request *request, struct MHD_Response *response)
 {
+	const struct answer *answer = &request->answer;
+
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_headers); i++)
 		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
 	if (answer->content_type)
@@ -96,6 +98,8 @@ static void add_headers(const struct answer *answer, struct MHD_Response *respon
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
 	if (answer->retry_after)
 		MHD_add_response_header(response, "Retry-After", answer->retry_after);
+	if (request->connection->last)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static enum MHD_Result send_answer(struct http_request *request)
@@ -109,7 +113,7 @@ static enum MHD_Result send_answer(struct http_request *request)
 	struct MHD_Response *response = make_response(request);
 	if (!response)
 		return MHD_NO;
-	add_headers(answer, response);
+	add_headers(request, response);
 	set_state(request, CONNECTION_WRITES);
 	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
 	MHD_destroy_response(response);

@@ -221,7 +221,7 @@ int listener_retire(struct listener *listener)
 	int fd = MHD_quiesce_daemon(listener->daemon);
 
 	listener->retired = true;
-	connections_shut_idle(&server->connections, listener);
+	connections_end(&server->connections, listener);
 	loop_timer_set(server->loop, &listener->timer, loop_now_ns());
 	return fd;
 }

@@ -320,6 +320,8 @@ void server_reload(struct server *server, struct conf *fresh)
 	reload_api(server, fresh);
 	reload_metrics(server, fresh);
 	reload_socket(server, fresh);
+	if (!access_rules_equal(&server->conf->rest.rules, &fresh->rest.rules))
+		connections_end(&server->connections, NULL);
 	if (fresh->rest.rules.loopback_uid && !server->conf->rest.rules.loopback_uid) {
 		server->way = sock_diag_try();
 		warn_of_loopback(server, fresh);

@@ -17,7 +17,8 @@ static const struct peer contained = {.is_contained = true, .uid = 0};
 
 static struct access_rules rules_with_tokens(void)
 {
-	struct access_rules rules = {.loopback_uid = true, .certificate_role = ROLE_PROFILE};
+	struct access_rules rules = {
+		.loopback_uid = true, .has_group = true, .certificate_role = ROLE_PROFILE};
 
 	rules.tokens[ROLE_READ].len = strlen(READER);
 	memcpy(rules.tokens[ROLE_READ].text, READER, strlen(READER));
@@ -51,6 +52,41 @@ static void a_peer_has_what_the_kernel_tells_of_it(void **state)
 	assert_int_equal(access_of_peer(&rules, &user), ROLE_OWN);
 	assert_int_equal(access_of_peer(&rules, &member), ROLE_ADMIN);
 	assert_int_equal(access_of_peer(&rules, &contained), ROLE_METRICS);
+}
+
+static void a_user_over_tcp_counts_only_while_the_rules_say_so(void **state)
+{
+	struct access_rules rules = rules_with_tokens();
+	const struct credentials credentials = {.peer = &root};
+	struct caller caller;
+
+	(void)state;
+	rules.loopback_uid = false; /* it was asked for before */
+	assert_int_equal(access_of_peer(&rules, &root), ROLE_METRICS);
+	assert_int_equal(access_caller(&rules, &credentials, &caller), 0);
+	assert_int_equal(caller.role, ROLE_METRICS);
+	assert_false(caller.has_uid);
+	rules.has_group = false;
+	assert_int_equal(access_of_peer(&rules, &member), ROLE_OWN);
+}
+
+static void rules_are_equal_where_each_role_is_had_in_the_same_way(void **state)
+{
+	struct access_rules rules = rules_with_tokens(), others[6];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = rules_with_tokens();
+		assert_true(access_rules_equal(&rules, &others[i]));
+	}
+	others[0].open = true;
+	others[1].loopback_uid = false;
+	others[2].has_group = !others[2].has_group;
+	others[3].group++;
+	others[4].certificate_role = ROLE_READ;
+	others[5].tokens[ROLE_ADMIN].text[0] ^= 1;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(access_rules_equal(&rules, &others[i]));
 }
 
 static void an_open_daemon_takes_all_for_administrators(void **state)
@@ -295,6 +331,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_has_what_the_kernel_tells_of_it),
+		cmocka_unit_test(a_user_over_tcp_counts_only_while_the_rules_say_so),
+		cmocka_unit_test(rules_are_equal_where_each_role_is_had_in_the_same_way),
 		cmocka_unit_test(an_open_daemon_takes_all_for_administrators),
 		cmocka_unit_test(the_largest_of_peer_token_and_certificate_counts),
 		cmocka_unit_test(a_wrong_token_is_no_way_in_for_anybody),

@@ -254,11 +254,16 @@ static void of_a_listener_that_is_retired_the_idle_ones_go(void **state)
 	scene->of[3]->listener = &scene->listeners[1];
 	connection_set_state(&scene->connections, scene->of[3], CONNECTION_WORKS);
 	connection_set_state(&scene->connections, scene->of[3], CONNECTION_WAITS);
-	connections_shut_idle(&scene->connections, &scene->listeners[0]);
+	connections_end(&scene->connections, &scene->listeners[0]);
 	assert_false(is_shut(scene, 0)); /* has yet to send its first request */
 	assert_false(is_shut(scene, 1));
 	assert_true(is_shut(scene, 2));
 	assert_false(is_shut(scene, 3)); /* another listener's */
+	assert_true(scene->of[0]->last && scene->of[1]->last);
+	assert_false(scene->of[3]->last);
+	connections_end(&scene->connections, NULL);
+	assert_true(is_shut(scene, 3));
+	assert_false(is_shut(scene, 1));
 }
 
 static void few_descriptors_allow_few_connections(void **state)
