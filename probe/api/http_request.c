@@ -168,19 +168,16 @@ static void wake_stream(void *arg)
 	loop_timer_set(request->server->loop, &listener->timer, loop_now_ns());
 }
 
-/* The client said something, or has gone. Who reads a stream has nothing more to say, and over TLS
- * it says that it goes (close_notify). */
+/* The client has gone. What it sent before, a next request perhaps, makes no difference. */
 static void on_hangup(void *arg)
 {
 	struct http_request *request = arg;
-	char next;
 
-	ssize_t got = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-	stop_hangup_watch(request); /* a next request on this connection has to wait */
+	stop_hangup_watch(request);
 	if (request->answer.stream) {
 		request->gone = true;
 		wake_stream(request);
-	} else if ((got == 0 || request->listener->tls) && request->answer.cancel) {
+	} else if (request->answer.cancel) {
 		request->answer.cancel(request->answer.cancel_arg);
 	}
 }
@@ -196,7 +193,8 @@ static void suspend(struct http_request *request)
 		return;
 	request->hangup = (struct loop_watch){
 		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
-	if (request->hangup.fd >= 0 && loop_watch(request->server->loop, &request->hangup) < 0) {
+	if (request->hangup.fd >= 0 &&
+	    loop_watch_hangup(request->server->loop, &request->hangup) < 0) {
 		close(request->hangup.fd);
 		request->hangup.fd = -1;
 	}

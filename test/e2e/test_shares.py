@@ -1,8 +1,10 @@
 """A client below admin has its share of the loop and of the connections, whatever it does."""
 import time
 
-from asking import burning
-from helpers import stopped
+import pytest
+
+from asking import burning, sessions
+from helpers import stopped, wait_for
 from somebody import NOBODY
 from test_access import TOKENS, address_elsewhere, bearer, elsewhere, own, tokens
 from test_limits import MIB, exchange, memory_kb
@@ -52,6 +54,20 @@ def test_who_begins_too_many_sessions_is_told_when_to_come_again(serve, needs_bp
     for _ in range(6):
         assert root.get(own("oncpu", other.pid)).status == 200, "an administrator isn't bounded"
     assert nobody.get(own("oncpu", target.pid)).status == 200
+
+
+@pytest.mark.parametrize("more", [b"", b"G", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
+def test_a_session_ends_with_its_client_whatever_that_sent_behind(serve, needs_bpf, start, more):
+    daemon = serve()
+    target = burning(start)
+    with daemon.connect() as sock:
+        request = f"GET {own('oncpu', target.pid, 600)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        sock.sendall(request)
+        wait_for(lambda: sessions(daemon) == 1, why="a session")
+        sock.sendall(more)
+        time.sleep(0.3)
+        assert sessions(daemon) == 1
+    wait_for(lambda: sessions(daemon) == 0, 5, why="its end")
 
 
 # Connections whose answers nobody reads
