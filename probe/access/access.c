@@ -9,13 +9,33 @@
 
 #define BEARER "Bearer "
 
+bool access_rules_equal(const struct access_rules *a, const struct access_rules *b)
+{
+	for (int i = 0; i < ROLES; i++) {
+		if (a->tokens[i].len != b->tokens[i].len ||
+		    memcmp(a->tokens[i].text, b->tokens[i].text, a->tokens[i].len) != 0)
+			return false;
+	}
+	return a->open == b->open && a->loopback_uid == b->loopback_uid &&
+	       a->has_group == b->has_group && a->group == b->group &&
+	       a->certificate_role == b->certificate_role;
+}
+
+/* The rules may have changed since the peer was asked for. */
+static bool has_uid(const struct access_rules *rules, const struct peer *peer)
+{
+	return peer->has_uid && (peer->is_unix || rules->loopback_uid);
+}
+
 enum role access_of_peer(const struct access_rules *rules, const struct peer *peer)
 {
 	if (rules->open)
 		return ROLE_ADMIN;
-	if (!peer->has_uid)
+	if (!has_uid(rules, peer))
 		return ROLE_METRICS;
-	return peer->uid == 0 || peer->uid == geteuid() || peer->in_group ? ROLE_ADMIN : ROLE_OWN;
+	if (peer->uid == 0 || peer->uid == geteuid() || (rules->has_group && peer->in_group))
+		return ROLE_ADMIN;
+	return ROLE_OWN;
 }
 
 static int take_token(const struct access_rules *rules, const char *authorization,
@@ -36,7 +56,7 @@ int access_caller(const struct access_rules *rules, const struct credentials *cr
 {
 	struct caller caller = {
 		.role = access_of_peer(rules, credentials->peer),
-		.has_uid = credentials->peer->has_uid,
+		.has_uid = has_uid(rules, credentials->peer),
 		.uid = credentials->peer->uid,
 		.gid = credentials->peer->gid,
 	};

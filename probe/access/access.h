@@ -30,6 +30,9 @@ struct credentials {
 	bool has_certificate;	   /* one that was checked */
 };
 
+/* Whether whoever has a role by the one has the same by the other. */
+bool access_rules_equal(const struct access_rules *a, const struct access_rules *b);
+
 /* What a peer has without showing anything. */
 enum role access_of_peer(const struct access_rules *rules, const struct peer *peer);
 

@@ -4,6 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/loop.h"
+
+void clients_init(struct clients *clients)
+{
+	*clients = (struct clients){.sessions = {.every_ns = SESSION_NS, .burst = SESSIONS_BURST}};
+}
+
+void clients_done(struct clients *clients)
+{
+	while (clients->all) {
+		struct client *client = clients->all;
+
+		clients->all = client->next;
+		free(client);
+	}
+}
+
+static void forget_rested(struct clients *clients)
+{
+	uint64_t now = loop_now_ns();
+
+	for (struct client **at = &clients->all; *at;) {
+		struct client *client = *at;
+
+		if (client->connections || !rate_is_rested(&client->sessions, now)) {
+			at = &client->next;
+			continue;
+		}
+		*at = client->next;
+		free(client);
+	}
+}
+
 struct client *client_connect(struct clients *clients, const struct peer *peer)
 {
 	struct client *client = clients->all;
@@ -15,6 +48,8 @@ struct client *client_connect(struct clients *clients, const struct peer *peer)
 		if (!client)
 			return NULL;
 		memcpy(client->key, peer->key, sizeof(client->key));
+		client->sessions = (struct rate){.every_ns = CLIENT_SESSION_NS,
+						 .burst = CLIENT_SESSIONS_BURST};
 		client->next = clients->all;
 		clients->all = client;
 	}
@@ -24,14 +59,8 @@ struct client *client_connect(struct clients *clients, const struct peer *peer)
 
 void client_disconnect(struct clients *clients, struct client *client)
 {
-	struct client **at = &clients->all;
-
-	if (--client->connections)
-		return;
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	free(client);
+	if (!--client->connections)
+		forget_rested(clients);
 }
 
 bool client_begin_costly(struct clients *clients, struct client *client)
@@ -47,4 +76,10 @@ void client_end_costly(struct clients *clients, struct client *client)
 {
 	client->costly--;
 	clients->costly--;
+}
+
+bool client_begin_session(struct clients *clients, struct client *client, uint64_t now_ns)
+{
+	return rate_allows(&clients->sessions, now_ns) && rate_take(&client->sessions, now_ns) &&
+	       rate_take(&clients->sessions, now_ns);
 }

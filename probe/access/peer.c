@@ -25,13 +25,14 @@
 #endif
 
 /* What a key begins with, so that a user isn't taken for an address. */
-enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS };
+enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS, KEY_LOOPBACK };
 
 static void set_key(struct peer *peer, enum key_kind kind, const void *data, size_t bytes)
 {
 	memset(peer->key, 0, sizeof(peer->key));
 	peer->key[0] = (unsigned char)kind;
-	memcpy(peer->key + 1, data, bytes);
+	if (bytes)
+		memcpy(peer->key + 1, data, bytes);
 }
 
 /* Where we are root of a user namespace alone, all users without a number there look like one. */
@@ -140,7 +141,9 @@ static bool is_loopback(const struct sockaddr_storage *name)
 
 static void book_to_address(const struct sockaddr_storage *name, struct peer *peer)
 {
-	if (name->ss_family == AF_INET)
+	if (is_loopback(name)) /* who has one of its 16 million addresses has all */
+		set_key(peer, KEY_LOOPBACK, NULL, 0);
+	else if (name->ss_family == AF_INET)
 		set_key(peer, KEY_ADDRESS, &((const struct sockaddr_in *)name)->sin_addr,
 			sizeof(struct in_addr));
 	else if (name->ss_family == AF_INET6)

@@ -18,7 +18,7 @@
 #define TCP_STATE_ESTABLISHED 1
 
 #define ANSWER_BYTES	      4096
-#define PROC_MAX	      (4 << 20) /* bytes of /proc/net/tcp: some 25,000 sockets, 20 ms */
+#define PROC_MAX	      (256 << 10) /* bytes of a /proc/net/tcp: 1,700 sockets, some ms of the loop */
 #define LINE_BYTES	      512
 
 /* ---- by netlink ---- */
@@ -160,10 +160,9 @@ static bool take_line(const char *line, const char *theirs, const char *ours,
 	return true;
 }
 
-static int by_proc(const struct sockaddr_storage *theirs, const struct sockaddr_storage *ours,
-		   struct sock_owner *ret)
+static int look_up(const char *path, const struct sockaddr_storage *theirs,
+		   const struct sockaddr_storage *ours, struct sock_owner *ret)
 {
-	const char *path = theirs->ss_family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6";
 	char from[48], to[48], line[LINE_BYTES];
 	FILE *file = fopen(path, "re");
 	int r = -ENOENT;
@@ -182,6 +181,31 @@ static int by_proc(const struct sockaddr_storage *theirs, const struct sockaddr_
 	}
 	fclose(file);
 	return r;
+}
+
+/* As a socket of IPv6 has an address of IPv4. */
+static struct sockaddr_storage mapped(const struct sockaddr_storage *name)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
+	struct sockaddr_storage to = {.ss_family = AF_INET6};
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&to;
+
+	v6->sin6_port = v4->sin_port;
+	v6->sin6_addr.s6_addr[10] = v6->sin6_addr.s6_addr[11] = 0xff;
+	memcpy(&v6->sin6_addr.s6_addr[12], &v4->sin_addr, sizeof(v4->sin_addr));
+	return to;
+}
+
+static int by_proc(const struct sockaddr_storage *theirs, const struct sockaddr_storage *ours,
+		   struct sock_owner *ret)
+{
+	if (theirs->ss_family != AF_INET)
+		return look_up("/proc/net/tcp6", theirs, ours, ret);
+	int r = look_up("/proc/net/tcp", theirs, ours, ret);
+	if (r != -ENOENT)
+		return r;
+	const struct sockaddr_storage from = mapped(theirs), to = mapped(ours);
+	return look_up("/proc/net/tcp6", &from, &to, ret);
 }
 
 int sock_diag_owner(enum sock_way way, const struct sockaddr_storage *theirs,

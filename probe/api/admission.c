@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "access/passwd.h"
+#include "base/loop.h"
 #include "proc/permission.h"
 
 #define MESSAGE_BYTES 640
@@ -102,12 +103,21 @@ static bool check_share(const struct admission *admission, const struct visitor 
 			bool *costly)
 {
 	*costly = need->costs && caller->role < ROLE_ADMIN;
-	if (!*costly || client_begin_costly(admission->clients, visitor->client))
+	if (!*costly)
 		return true;
-	*costly = false;
+	*costly = client_begin_costly(admission->clients, visitor->client);
+	if (!*costly) {
+		return refuse(call, REFUSED_SHARE, 429,
+			      "as many requests that cost as may be are under way: 2 of a client, "
+			      "7 of all but administrators");
+	}
+	if (!need->begins ||
+	    client_begin_session(admission->clients, visitor->client, loop_now_ns()))
+		return true;
+	call->answer->retry_after = "1";
 	return refuse(call, REFUSED_SHARE, 429,
-		      "as many requests that cost as may be are under way: 2 of a client, 7 of all "
-		      "but administrators");
+		      "sessions were begun too fast: a client may begin 4 at once and then one a "
+		      "second, all but administrators together 8 and then two a second");
 }
 
 bool admission_check(const struct admission *admission, const struct visitor *visitor,

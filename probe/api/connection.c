@@ -15,23 +15,29 @@ static void shut_down(struct connection *connection)
 /* Which connections are meant; NULL and false: all. */
 struct which {
 	const struct client *client;
-	bool ordinary; /* not an administrator's */
+	bool ordinary;	   /* not an administrator's */
+	bool metrics_only; /* those that came to the address for /metrics */
 };
 
 static bool is_meant(const struct connection *connection, const struct which *which)
 {
 	return !connection->closing && (!which->client || connection->of.client == which->client) &&
-	       (!which->ordinary || !connection->of.is_admin);
+	       (!which->ordinary || !connection->of.is_admin) &&
+	       (!which->metrics_only || connection->of.metrics_only);
 }
 
-static struct connection *longest_waiting(const struct connections *connections,
-					  const struct which *which)
+/* Returns the one that has waited longest for a request, or whose client has taken nothing of its
+ * answer for STUCK_NS before `now_ns` (0: of such ones none). */
+static struct connection *longest_idle(const struct connections *connections,
+				       const struct which *which, uint64_t now_ns)
 {
 	struct connection *oldest = NULL;
 
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->waiting && is_meant(at, which) &&
-		    (!oldest || at->since_ns < oldest->since_ns))
+		bool idle = at->state == CONNECTION_WAITS ||
+			    (at->state == CONNECTION_WRITES && at->since_ns + STUCK_NS <= now_ns);
+
+		if (idle && is_meant(at, which) && (!oldest || at->since_ns < oldest->since_ns))
 			oldest = at;
 	}
 	return oldest;
@@ -51,16 +57,40 @@ static unsigned at_least(unsigned number, unsigned least)
 	return number > least ? number : least;
 }
 
+/* Returns, of the client that has most connections, the one that is written longest; NULL: no
+ * client has more than the new connection's. */
+static struct connection *of_who_has_most(const struct connections *connections,
+					  const struct connection *fresh, const struct which *which)
+{
+	unsigned most = count(connections, &(struct which){.client = fresh->of.client});
+	struct connection *victim = NULL;
+
+	for (struct connection *at = connections->all; at; at = at->next) {
+		if (at->state != CONNECTION_WRITES || at->of.is_admin || !is_meant(at, which))
+			continue;
+		unsigned has = count(connections, &(struct which){.client = at->of.client});
+		if (has > most || (victim && has == most && at->since_ns < victim->since_ns)) {
+			most = has;
+			victim = at;
+		}
+	}
+	return victim;
+}
+
 /* Whom a new connection takes the place of; NULL: there is room. */
 static struct connection *find_victim(const struct connections *connections,
 				      struct connection *fresh)
 {
 	const struct which all = {0}, ordinary = {.ordinary = true},
-			   same = {.client = fresh->of.client};
+			   same = {.client = fresh->of.client}, metrics = {.metrics_only = true};
 	const struct which *full = NULL;
+	unsigned quarter = at_least(connections->max / 4, 2);
+	struct connection *victim = NULL;
 
-	if (!fresh->of.is_admin && count(connections, &same) > at_least(connections->max / 4, 2))
+	if (!fresh->of.is_admin && count(connections, &same) > quarter)
 		full = &same;
+	else if (fresh->of.metrics_only && count(connections, &metrics) > quarter)
+		full = &metrics;
 	else if (!fresh->of.is_admin &&
 		 count(connections, &ordinary) >
 			 connections->max - at_least(connections->max / 8, 1))
@@ -69,13 +99,18 @@ static struct connection *find_victim(const struct connections *connections,
 		full = &all;
 	if (!full)
 		return NULL;
-	struct connection *victim = longest_waiting(connections, full);
+	if (full == &all) /* administrators' last */
+		victim = longest_idle(connections, &ordinary, fresh->since_ns);
+	if (!victim)
+		victim = longest_idle(connections, full, fresh->since_ns);
+	if (!victim || victim == fresh)
+		victim = of_who_has_most(connections, fresh, full);
 	return victim ? victim : fresh;
 }
 
 static void arm(struct connections *connections)
 {
-	const struct connection *oldest = longest_waiting(connections, &(struct which){0});
+	const struct connection *oldest = longest_idle(connections, &(struct which){0}, 0);
 
 	if (oldest)
 		loop_timer_set(connections->loop, &connections->timer,
@@ -90,7 +125,8 @@ static void close_late(void *arg)
 	uint64_t now = loop_now_ns();
 
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->waiting && !at->closing && now - at->since_ns >= REQUEST_TIMEOUT_NS)
+		if (at->state == CONNECTION_WAITS && !at->closing &&
+		    now - at->since_ns >= REQUEST_TIMEOUT_NS)
 			shut_down(at);
 	}
 	arm(connections);
@@ -132,7 +168,6 @@ struct connection *connection_add(struct connections *connections, int fd, const
 	connection->listener = listener;
 	connection->of = *of;
 	connection->since_ns = loop_now_ns();
-	connection->waiting = true;
 	connection->next = connections->all;
 	connections->all = connection;
 	struct connection *victim = find_victim(connections, connection);
@@ -142,10 +177,13 @@ struct connection *connection_add(struct connections *connections, int fd, const
 	return connection;
 }
 
-void connections_shut_idle(struct connections *connections, const void *listener)
+void connections_end(struct connections *connections, const void *listener)
 {
 	for (struct connection *at = connections->all; at; at = at->next) {
-		if (at->listener == listener && at->waiting && at->served && !at->closing)
+		if (at->closing || (listener && at->listener != listener))
+			continue;
+		at->last = true;
+		if (at->state == CONNECTION_WAITS && at->served)
 			shut_down(at);
 	}
 }
@@ -161,11 +199,11 @@ void connection_del(struct connections *connections, struct connection *connecti
 	arm(connections);
 }
 
-void connection_set_waiting(struct connections *connections, struct connection *connection,
-			    bool waiting)
+void connection_set_state(struct connections *connections, struct connection *connection,
+			  enum connection_state state)
 {
-	connection->waiting = waiting;
-	connection->served |= waiting;
+	connection->state = state;
+	connection->served |= state == CONNECTION_WAITS;
 	connection->since_ns = loop_now_ns();
 	arm(connections);
 }

@@ -2,7 +2,11 @@
 /*
  * Connections under their limits: how many in all and of one client, and how long each may wait for
  * its request. Who isn't an administrator has a quarter of them, and all of these together leave an
- * eighth to administrators.
+ * eighth to administrators; the address for /metrics has a quarter as well.
+ *
+ * A new connection over a limit takes the place of the one within that limit that has waited
+ * longest for a request, or whose client has taken nothing of its answer for STUCK_NS; else of one
+ * of the client that has most, if that has more than the new one's. Else the new one is shut down.
  */
 #pragma once
 
@@ -17,12 +21,20 @@
 #define CONNECTIONS_MAX	   64
 #define CONNECTIONS_MIN	   4
 #define REQUEST_TIMEOUT_NS (10 * NS_PER_S)
+#define STUCK_NS	   (5 * NS_PER_S)
 
 /* What is known of a connection's other end, from when it was accepted. */
 struct connection_of {
 	struct peer peer;
 	struct client *client; /* one of its connections is this one */
-	bool is_admin;	       /* without showing anything */
+	bool is_admin;	       /* without showing anything, or a token or certificate once did */
+	bool metrics_only;     /* it came to the address for /metrics */
+};
+
+enum connection_state {
+	CONNECTION_WAITS,  /* for a request, or the rest of it */
+	CONNECTION_WORKS,  /* its answer isn't ready, or is a stream that has nothing now */
+	CONNECTION_WRITES, /* an answer goes out */
 };
 
 struct connection {
@@ -33,9 +45,10 @@ struct connection {
 	bool checked; /* its certificate was looked at */
 	enum tls_client certificate;
 	char certificate_why[128]; /* why it isn't good */
-	uint64_t since_ns;
-	bool waiting; /* for a request, or the rest of it */
-	bool served;  /* it had an answer before */
+	enum connection_state state;
+	uint64_t since_ns; /* it is in that state; of an answer: its last part was taken */
+	bool served;	   /* it had an answer before */
+	bool last;	   /* its next answer is the last one */
 	bool closing;
 };
 
@@ -54,10 +67,10 @@ struct connection *connection_add(struct connections *connections, int fd, const
 				  const struct connection_of *of);
 void connection_del(struct connections *connections, struct connection *connection);
 
-/* Shuts down those of a listener that wait for a next request: it takes no more. Who has yet to
- * send the first one may. */
-void connections_shut_idle(struct connections *connections, const void *listener);
+/* Ends those of a listener (NULL: all), for it takes no more, or who they are has to be asked anew:
+ * shuts down those that wait for a next request. The others end with their next answer. */
+void connections_end(struct connections *connections, const void *listener);
 
-/* Its request is complete; or it begins to wait for the next one. */
-void connection_set_waiting(struct connections *connections, struct connection *connection,
-			    bool waiting);
+/* The connection enters that state; of an answer that goes out: a part more has been taken. */
+void connection_set_state(struct connections *connections, struct connection *connection,
+			  enum connection_state state);

@@ -17,13 +17,19 @@ static void healthz_get(const struct call *call)
 	buf_str(&call->answer->body, "ok\n");
 }
 
+/* An administrator's own GET behind what was done has to tell of it. */
+static bool may_be_old(const struct call *call)
+{
+	return call->caller->role < ROLE_ADMIN;
+}
+
 static void metrics_get(const struct call *call)
 {
 	bool all = call->caller->role >= ROLE_READ;
 	struct fresh *fresh = &call->services->fresh[all ? FRESH_METRICS_ALL : FRESH_METRICS];
 	uint64_t began_ns = loop_now_ns();
 
-	if (fresh_give(fresh, call->answer))
+	if (fresh_give(fresh, may_be_old(call), call->answer))
 		return;
 	metrics_write(call->services, call->caller, call->answer);
 	fresh_keep(fresh, call->answer, began_ns);
@@ -91,7 +97,7 @@ static void get_feature(const struct call *call, const struct feature *feature)
 
 	features_table(&first);
 	fresh += FRESH_FEATURES + (feature - first);
-	if (fresh_give(fresh, call->answer))
+	if (fresh_give(fresh, may_be_old(call), call->answer))
 		return;
 	feature->get(call->services, call->answer);
 	fresh_keep(fresh, call->answer, began_ns);
@@ -143,6 +149,13 @@ static const struct feature *find_feature(const char *path, const char **name)
 	return *name && !**name ? NULL : feature_find(rest, len);
 }
 
+bool call_is_put(const struct call *call)
+{
+	const char *name;
+
+	return strcmp(call->method, "PUT") == 0 && find_feature(call->path, &name) && !name;
+}
+
 void call_need(const struct call *call, struct need *need)
 {
 	const char *name;
@@ -154,9 +167,7 @@ void call_need(const struct call *call, struct need *need)
 	} else if (feature && name) {
 		feature->need(name, &call->query, need);
 	} else if (feature) {
-		bool is_put = strcmp(call->method, "PUT") == 0;
-
-		need->role = is_put ? ROLE_ADMIN : ROLE_READ;
+		need->role = call_is_put(call) ? ROLE_ADMIN : ROLE_READ;
 	}
 }
 

@@ -22,5 +22,8 @@ void call_need(const struct call *call, struct need *need);
 /* Whether it is one of the pages that everybody may have: /metrics, /healthz. */
 bool call_is_page(const struct call *call);
 
+/* Whether it is a PUT of a feature, which changes what answers say and has a body. */
+bool call_is_put(const struct call *call);
+
 /* Fills the answer, or leaves its status 0. */
 void call_dispatch(const struct call *call);

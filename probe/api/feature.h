@@ -60,6 +60,7 @@ struct answer {
 	const char *content_type; /* static */
 	const char *allow;	  /* of a 405; static, else NULL */
 	bool wants_token;	  /* of a 401 */
+	const char *retry_after;  /* s, of a 429; static, else NULL */
 	struct buf body;
 	struct stream *stream; /* instead of the body */
 	/* While it isn't ready: the client has gone, and it may be given up. NULL: it may not. */
@@ -84,6 +85,7 @@ struct need {
 	enum role role; /* that its sender has to have */
 	bool own;	/* ROLE_OWN is enough where query.pid is a process of the user's own */
 	bool costs;	/* it takes more than a look: a client may have few of them at a time */
+	bool begins;	/* a session, which may have BPF programs loaded and attached */
 };
 
 struct feature {

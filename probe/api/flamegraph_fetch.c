@@ -97,6 +97,7 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 
 	need->role = is_session ? ROLE_PROFILE : ROLE_READ;
 	need->costs = true;
+	need->begins = is_session;
 	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
 }
 

@@ -26,9 +26,9 @@ void fresh_forget(struct fresh fresh[FRESH_COUNT])
 	fresh_init(fresh);
 }
 
-bool fresh_give(const struct fresh *fresh, struct answer *answer)
+bool fresh_give(const struct fresh *fresh, bool old, struct answer *answer)
 {
-	if (!fresh->body.len || loop_now_ns() >= fresh->until_ns)
+	if (!fresh->body.len || loop_now_ns() >= (old ? fresh->old_until_ns : fresh->until_ns))
 		return false;
 	answer->status = 200;
 	answer->content_type = fresh->content_type;
@@ -38,11 +38,11 @@ bool fresh_give(const struct fresh *fresh, struct answer *answer)
 
 void fresh_keep(struct fresh *fresh, const struct answer *answer, uint64_t began_ns)
 {
-	uint64_t now = loop_now_ns(), age = (now - began_ns) * TIMES_MADE;
+	uint64_t now = loop_now_ns(), took = now - began_ns, age = took * TIMES_MADE;
 
 	buf_done(&fresh->body);
 	fresh->body = (struct buf)BUF_INIT(BODY_MAX);
-	if (answer->status != 200 || buf_error(&answer->body) || now - began_ns < NS_PER_MS)
+	if (answer->status != 200 || buf_error(&answer->body))
 		return;
 	buf_add(&fresh->body, answer->body.data, answer->body.len);
 	if (buf_error(&fresh->body)) {
@@ -50,5 +50,6 @@ void fresh_keep(struct fresh *fresh, const struct answer *answer, uint64_t began
 		fresh->body = (struct buf)BUF_INIT(BODY_MAX);
 	}
 	fresh->content_type = answer->content_type;
-	fresh->until_ns = now + (age < AGE_MAX_NS ? age : AGE_MAX_NS);
+	fresh->old_until_ns = now + AGE_MAX_NS;
+	fresh->until_ns = took < NS_PER_MS ? now : now + (age < AGE_MAX_NS ? age : AGE_MAX_NS);
 }

@@ -16,9 +16,15 @@
 #define ANSWER_MAX   (256u * 1024 * 1024)
 #define KEEPALIVE_S  60
 #define STREAM_BYTES 4096
+#define PART_BYTES   65536 /* of an answer: that a client takes them tells that it reads */
 #define DROPPED_MAX  65536 /* bytes of a body that nobody wants */
 
 static void suspend(struct http_request *request);
+
+static void set_state(struct http_request *request, enum connection_state state)
+{
+	connection_set_state(&request->server->connections, request->connection, state);
+}
 
 /* Puts what there is of a stream; as long as there is nothing the library leaves it alone. */
 static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
@@ -32,7 +38,22 @@ static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
 	ssize_t got = stream->read(stream, to, bytes);
 	if (got == 0)
 		suspend(request);
+	else
+		set_state(request, CONNECTION_WRITES);
 	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+/* Puts the next part of a large body: what came before it has been taken. */
+static ssize_t read_part(void *arg, uint64_t position, char *to, size_t bytes)
+{
+	struct http_request *request = arg;
+	const struct buf *body = &request->answer.body;
+	size_t left = position < body->len ? body->len - position : 0;
+	size_t part = left < bytes ? left : bytes;
+
+	set_state(request, CONNECTION_WRITES);
+	memcpy(to, body->data + position, part);
+	return part ? (ssize_t)part : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
 static struct MHD_Response *make_response(struct http_request *request)
@@ -43,6 +64,8 @@ static struct MHD_Response *make_response(struct http_request *request)
 	if (answer->stream)
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
 							 read_stream, request, NULL);
+	if (len > PART_BYTES)
+		return MHD_create_response_from_callback(len, PART_BYTES, read_part, request, NULL);
 	return MHD_create_response_from_buffer(len, len ? TAKE_PTR(answer->body.data) : (void *)"",
 					       len ? MHD_RESPMEM_MUST_FREE
 						   : MHD_RESPMEM_PERSISTENT);
@@ -61,8 +84,10 @@ static const struct {
 	 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 };
 
-static void add_headers(const struct answer *answer, struct MHD_Response *response)
+static void add_headers(const struct http_request *request, struct MHD_Response *response)
 {
+	const struct answer *answer = &request->answer;
+
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_headers); i++)
 		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
 	if (answer->content_type)
@@ -71,6 +96,10 @@ static void add_headers(const struct answer *answer, struct MHD_Response *respon
 		MHD_add_response_header(response, "Allow", answer->allow);
 	if (answer->wants_token)
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (answer->retry_after)
+		MHD_add_response_header(response, "Retry-After", answer->retry_after);
+	if (request->connection->last)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static enum MHD_Result send_answer(struct http_request *request)
@@ -84,7 +113,8 @@ static enum MHD_Result send_answer(struct http_request *request)
 	struct MHD_Response *response = make_response(request);
 	if (!response)
 		return MHD_NO;
-	add_headers(answer, response);
+	add_headers(request, response);
+	set_state(request, CONNECTION_WRITES);
 	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
 	MHD_destroy_response(response);
 	return r;
@@ -138,25 +168,23 @@ static void wake_stream(void *arg)
 	loop_timer_set(request->server->loop, &listener->timer, loop_now_ns());
 }
 
-/* The client said something, or has gone. Who reads a stream has nothing more to say, and over TLS
- * it says that it goes (close_notify). */
+/* The client has gone. What it sent before, a next request perhaps, makes no difference. */
 static void on_hangup(void *arg)
 {
 	struct http_request *request = arg;
-	char next;
 
-	ssize_t got = recv(request->hangup.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-	stop_hangup_watch(request); /* a next request on this connection has to wait */
+	stop_hangup_watch(request);
 	if (request->answer.stream) {
 		request->gone = true;
 		wake_stream(request);
-	} else if ((got == 0 || request->listener->tls) && request->answer.cancel) {
+	} else if (request->answer.cancel) {
 		request->answer.cancel(request->answer.cancel_arg);
 	}
 }
 
 static void suspend(struct http_request *request)
 {
+	set_state(request, CONNECTION_WORKS);
 	request->suspended = true;
 	request->next = request->server->suspended;
 	request->server->suspended = request;
@@ -165,7 +193,8 @@ static void suspend(struct http_request *request)
 		return;
 	request->hangup = (struct loop_watch){
 		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
-	if (request->hangup.fd >= 0 && loop_watch(request->server->loop, &request->hangup) < 0) {
+	if (request->hangup.fd >= 0 &&
+	    loop_watch_hangup(request->server->loop, &request->hangup) < 0) {
 		close(request->hangup.fd);
 		request->hangup.fd = -1;
 	}
@@ -240,9 +269,18 @@ static void read_query(struct http_request *request)
 	};
 }
 
+/* Of what is no PUT of a feature the body is read to its end and dropped: a client that still sends
+ * it when the connection is closed may lose the answer. */
+static size_t body_max(const struct http_request *request)
+{
+	return request->is_put ? REQUEST_BODY_MAX : DROPPED_MAX;
+}
+
 static void too_large(struct http_request *request)
 {
-	answer_failed(&request->answer, 413, "put data size exceeds 1048576");
+	answer_failed(&request->answer, 413,
+		      request->is_put ? "put data size exceeds 1048576"
+				      : "a body of more than 65536 bytes is for a PUT alone");
 }
 
 /* ---- whether it is let in ---- */
@@ -280,7 +318,7 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 		      const char *version)
 {
 	const struct server *server = request->server;
-	const struct connection *connection = request->connection;
+	struct connection *connection = request->connection;
 	struct MHD_Connection *mhd = request->mhd;
 	const struct admission admission = {
 		.rules = &server->conf->rest.rules,
@@ -309,6 +347,8 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 	bool fine =
 		admission_check(&admission, &visitor, &call, &request->caller, &request->costly);
 	request->query = call.query;
+	request->is_put = fine && call_is_put(&call);
+	connection->of.is_admin |= request->caller.role == ROLE_ADMIN;
 	return fine;
 }
 
@@ -334,37 +374,32 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	return request;
 }
 
-/* Whether the body of a request that is answered already is read to its end and dropped: a client
- * that still sends it when the connection is closed may lose the answer. */
-static bool is_worth_dropping(const struct http_request *request, const char *length)
+/* Whether the body is read: one that isn't too large, and of who isn't let in only if it says so.
+ */
+static bool is_read(const struct http_request *request, bool is_let_in)
 {
-	if (header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+	const char *length = header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	if (length && strtoull(length, NULL, 10) > body_max(request))
 		return false;
-	return !length || strtoull(length, NULL, 10) <= DROPPED_MAX;
+	return is_let_in || !header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* The first call of a request: its headers are there. Who isn't let in has nothing read but a small
- * body. */
+/* The first call of a request: its headers are there. */
 static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
 			     const char *path, const char *method, const char *version,
 			     void **context)
 {
-	const char *length = header(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	struct http_request *request = http_request_new(listener, mhd);
 
 	if (!request)
 		return MHD_NO;
 	*context = request;
-	request->is_put = strcmp(method, "PUT") == 0;
-	if (is_let_in(request, path, method, version)) {
-		if (!length || strtoull(length, NULL, 10) <= REQUEST_BODY_MAX)
-			return MHD_YES;
+	bool let_in = is_let_in(request, path, method, version);
+	if (is_read(request, let_in))
+		return MHD_YES;
+	if (let_in)
 		too_large(request);
-	} else {
-		request->is_put = false;
-		if (is_worth_dropping(request, length))
-			return MHD_YES;
-	}
 	request->dispatched = true;
 	return send_answer(request);
 }
@@ -380,16 +415,17 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	if (!request)
 		return begin(listener, mhd, path, method, version, context);
 	if (*data_bytes) {
-		if (!request->answer.status && request->body.len + *data_bytes > REQUEST_BODY_MAX)
+		request->body_bytes += *data_bytes;
+		if (!request->answer.status && request->body_bytes > body_max(request))
 			too_large(request);
-		if (!request->answer.status) /* else it is dropped */
+		if (request->is_put && !request->answer.status) /* else it is dropped */
 			buf_add(&request->body, data, *data_bytes);
 		*data_bytes = 0;
 		return MHD_YES;
 	}
 	if (!request->dispatched) {
 		request->dispatched = true;
-		connection_set_waiting(&server->connections, request->connection, false);
+		set_state(request, CONNECTION_WORKS);
 		if (server->stopping)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		else if (!request->answer.status)
@@ -412,7 +448,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **contex
 	(void)code;
 	if (!request)
 		return;
-	connection_set_waiting(&server->connections, request->connection, true);
+	set_state(request, CONNECTION_WAITS);
 	services_forget(server->services, request);
 	stop_hangup_watch(request);
 	if (request->costly)

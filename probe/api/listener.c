@@ -91,6 +91,7 @@ static void begin_connection(struct listener *listener, int fd, void **context)
 	struct connection_of of;
 
 	peer_find(fd, &question, &of.peer);
+	of.metrics_only = listener->kind == LISTENER_METRICS;
 	of.is_admin = access_of_peer(rules, &of.peer) == ROLE_ADMIN;
 	of.client = client_connect(&server->clients, &of.peer);
 	if (!of.client)
@@ -220,7 +221,7 @@ int listener_retire(struct listener *listener)
 	int fd = MHD_quiesce_daemon(listener->daemon);
 
 	listener->retired = true;
-	connections_shut_idle(&server->connections, listener);
+	connections_end(&server->connections, listener);
 	loop_timer_set(server->loop, &listener->timer, loop_now_ns());
 	return fd;
 }

@@ -284,13 +284,31 @@ void sched_need(const char *name, const struct query *query, struct need *need)
 	(void)name;
 	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
 	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
+	need->begins = query->seconds != QUERY_NONE;
+}
+
+/* What there is now; it is made on the loop, from the kernel's maps while the probe runs. */
+static void fetch_now(const struct services *services, const struct resource *resource,
+		      struct answer *answer)
+{
+	struct fresh *kept = &services->fresh[FRESH_SCHED + 2 * resource->probe + resource->json];
+	_cleanup_sched_data_ struct sched_data fresh = {0};
+	const struct sched_data *data;
+	uint64_t began_ns = loop_now_ns();
+
+	if (fresh_give(kept, false, answer))
+		return;
+	int r = sched_read(services->sched, resource->probe, &fresh, &data);
+	if (r < 0)
+		fail(answer, r);
+	else
+		fill(answer, resource, data);
+	fresh_keep(kept, answer, began_ns);
 }
 
 void sched_fetch(const struct services *services, const char *name, const struct query *query,
 		 struct answer *answer, void (*ready)(void *arg), void *arg)
 {
-	_cleanup_sched_data_ struct sched_data fresh = {0};
-	const struct sched_data *data;
 	struct resource resource;
 
 	if (!find_resource(name, &resource)) {
@@ -305,11 +323,6 @@ void sched_fetch(const struct services *services, const char *name, const struct
 	} else if (query->seconds > 0) {
 		fetch_later(services, &resource, (unsigned)query->seconds, answer, ready, arg);
 	} else {
-		int r = sched_read(services->sched, resource.probe, &fresh, &data);
-
-		if (r < 0)
-			fail(answer, r);
-		else
-			fill(answer, &resource, data);
+		fetch_now(services, &resource, answer);
 	}
 }

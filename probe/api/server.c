@@ -30,6 +30,15 @@ static int port_of(int fd)
 	return ntohs(name.any.sa_family == AF_INET ? name.v4.sin_port : name.v6.sin6_port);
 }
 
+/* While it is still listened at: then nobody else's socket can have its path. */
+static void remove_socket(struct server *server)
+{
+	if (server->socket_is_ours)
+		unlink(server->socket);
+	server->socket_is_ours = false;
+	server->socket[0] = '\0';
+}
+
 /* Accepts at a socket in place of the listener that was there. */
 static int take_place(struct server *server, enum listener_kind kind, int *fd,
 		      const struct tls_keys *keys, char *why, size_t why_bytes)
@@ -43,6 +52,8 @@ static int take_place(struct server *server, enum listener_kind kind, int *fd,
 	if (old) {
 		int old_fd = listener_retire(old);
 
+		if (kind == LISTENER_SOCKET)
+			remove_socket(server);
 		if (old_fd >= 0)
 			close(old_fd);
 	}
@@ -96,14 +107,6 @@ static int open_metrics(struct server *server, const struct conf *conf, char *wh
 
 /* ---- the Unix socket ---- */
 
-static void remove_socket(struct server *server)
-{
-	if (server->socket_is_ours)
-		unlink(server->socket);
-	server->socket_is_ours = false;
-	server->socket[0] = '\0';
-}
-
 static void explain_socket(int error, const char *path, char *why, size_t why_bytes)
 {
 	const char *words = strerror(-error);
@@ -133,7 +136,6 @@ static int open_socket(struct server *server, const char *path, char *why, size_
 	int r = take_place(server, LISTENER_SOCKET, &fd, NULL, why, why_bytes);
 	if (r < 0)
 		return r;
-	remove_socket(server);
 	snprintf(server->socket, sizeof(server->socket), "%s", path);
 	server->socket_is_ours = !given;
 	log_info("socket %s", path);
@@ -181,6 +183,7 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 	server->certificates = (struct rate){.every_ns = NS_PER_S, .burst = 10};
 	gethostname(server->own_name, sizeof(server->own_name) - 1);
 	connections_init(&server->connections, loop);
+	clients_init(&server->clients);
 	if (conf->rest.rules.loopback_uid)
 		peer_try(&server->means);
 	warn_of_loopback(server, conf);
@@ -220,26 +223,42 @@ static int change_keys(struct server *server, enum listener_kind kind, const str
 
 	if (!old)
 		return 0;
+	snprintf(why, why_bytes, "its socket can't be had");
 	_cleanup_close_ int fd = listener_retire(old);
 	server->at[kind] = NULL;
 	int r = fd < 0 ? -EIO : listener_new(&fresh, server, kind, &fd, keys, why, why_bytes);
-	if (r < 0 && fd >= 0) /* the old keys, then */
-		r = listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why,
-				 why_bytes);
-	if (r == 0)
+	if (r == 0) {
+		server->at[kind] = fresh;
+		return 0;
+	}
+	/* The old keys, then. */
+	if (fd >= 0 &&
+	    listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why, why_bytes) == 0)
 		server->at[kind] = fresh;
 	return r;
 }
 
-static void reload_keys(struct server *server, const struct rest_options *fresh)
+static void reload_keys(struct server *server, struct rest_options *fresh)
 {
+	/* Nobody uses the old conf's keys any more: the library has read them. */
+	struct rest_options *old = (struct rest_options *)&server->conf->rest;
 	char why[256];
+	bool failed = false;
 
-	if (tls_keys_equal(fresh->keys, server->conf->rest.keys))
+	if (tls_keys_equal(fresh->keys, old->keys))
 		return;
 	for (int kind = 0; kind < LISTENER_SOCKET; kind++) {
-		if (change_keys(server, kind, fresh->keys, why, sizeof(why)) < 0)
-			log_error("SIGHUP: %s", why);
+		if (change_keys(server, kind, fresh->keys, why, sizeof(why)) == 0)
+			continue;
+		log_error("SIGHUP: %s; the next SIGHUP tries again", why);
+		failed = true;
+	}
+	if (failed) {
+		struct tls_keys *kept = old->keys;
+
+		old->keys = fresh->keys;
+		fresh->keys = kept;
+		return;
 	}
 	log_info("SIGHUP: TLS %s", fresh->keys ? "has the keys that are there now" : "is off");
 }
@@ -250,7 +269,8 @@ static void reload_api(struct server *server, struct conf *fresh)
 	int port = fresh->port;
 	char why[256];
 
-	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port)
+	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port &&
+	    server->at[LISTENER_API])
 		return;
 	if (open_tcp(server, LISTENER_API, fresh->bind_addr, &port, fresh->rest.keys, why,
 		     sizeof(why)) == 0) {
@@ -311,9 +331,9 @@ static void reload_socket(struct server *server, struct conf *fresh)
 		int fd = listener_retire(server->at[LISTENER_SOCKET]);
 
 		server->at[LISTENER_SOCKET] = NULL;
+		remove_socket(server);
 		if (fd >= 0)
 			close(fd);
-		remove_socket(server);
 	}
 }
 
@@ -323,6 +343,8 @@ void server_reload(struct server *server, struct conf *fresh)
 	reload_api(server, fresh);
 	reload_metrics(server, fresh);
 	reload_socket(server, fresh);
+	if (!access_rules_equal(&server->conf->rest.rules, &fresh->rest.rules))
+		connections_end(&server->connections, NULL);
 	if (fresh->rest.rules.loopback_uid && !server->conf->rest.rules.loopback_uid) {
 		peer_try(&server->means);
 		warn_of_loopback(server, fresh);
@@ -335,12 +357,13 @@ void server_free(struct server *server)
 		return;
 	/* Nobody fills their answers any more, nor those of requests that come only now. */
 	server->stopping = true;
+	remove_socket(server);
 	http_requests_end(server);
 	for (struct listener *at = server->all; at; at = at->next)
 		MHD_run(at->daemon);
 	while (server->all)
 		listener_free(server->all);
-	remove_socket(server);
 	connections_done(&server->connections);
+	clients_done(&server->clients);
 	free(server);
 }

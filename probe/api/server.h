@@ -2,8 +2,8 @@
 /*
  * HTTP, inside the loop: an address (TCP, with TLS or without), a Unix socket, and a further
  * address for /metrics and /healthz alone. 64 connections at once: one more closes the one that has
- * waited longest for its request. A request has 10 s for its headers and body, an answer 60 s
- * without progress.
+ * waited longest for its request, or whose client reads nothing. A request has 10 s for its headers
+ * and body, an answer 60 s without progress.
  */
 #pragma once
 

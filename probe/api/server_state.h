@@ -57,9 +57,10 @@ struct http_request {
 	struct connection *connection;
 	struct caller caller;
 	struct query query;
-	bool costly; /* booked to its client */
-	bool is_put;
-	struct buf body;
+	bool costly;	   /* booked to its client */
+	bool is_put;	   /* of a feature, by who may */
+	struct buf body;   /* of a PUT */
+	size_t body_bytes; /* that came */
 	struct answer answer;
 	bool dispatched;
 	bool suspended;

@@ -109,11 +109,21 @@ void loop_free(struct loop *loop)
 	free(loop);
 }
 
-int loop_watch(struct loop *loop, struct loop_watch *watch)
+static int add_watch(struct loop *loop, struct loop_watch *watch, uint32_t events)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = watch};
+	struct epoll_event event = {.events = events, .data.ptr = watch};
 
 	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) < 0 ? -errno : 0;
+}
+
+int loop_watch(struct loop *loop, struct loop_watch *watch)
+{
+	return add_watch(loop, watch, EPOLLIN);
+}
+
+int loop_watch_hangup(struct loop *loop, struct loop_watch *watch)
+{
+	return add_watch(loop, watch, EPOLLRDHUP | EPOLLHUP);
 }
 
 void loop_unwatch(struct loop *loop, struct loop_watch *watch)

@@ -32,6 +32,9 @@ struct loop_watch {
 	void *arg;
 };
 int loop_watch(struct loop *loop, struct loop_watch *watch);
+/* The same, but of a socket's end alone: the peer has closed its side or both, whatever it may have
+ * sent before. */
+int loop_watch_hangup(struct loop *loop, struct loop_watch *watch);
 void loop_unwatch(struct loop *loop, struct loop_watch *watch);
 
 /* A timer runs once, at `at_ns` of loop_now_ns(). Setting it again moves it. */

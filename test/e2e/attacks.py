@@ -76,7 +76,40 @@ def put_and_go(to, text, times):
     return [sent, refused]
 
 
+def begin_and_go(to, path, gap, during):
+    """Sends a GET, closes after `gap` seconds, and again. Returns {status: how often}; 0: it had no answer yet."""
+    found, end = {}, time.monotonic() + during
+    while time.monotonic() < end:
+        with connect(to) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            time.sleep(gap)
+            sock.setblocking(False)
+            try:
+                status = int(sock.recv(1000).split(b" ", 2)[1])
+            except (BlockingIOError, IndexError):
+                status = 0
+        found[status] = found.get(status, 0) + 1
+    return found
+
+
 kept = []
+
+
+def read_nothing(to, path, sources, times):
+    """From each address so many connections, on each of which GETs are sent until no more goes, and nothing is
+    read; they stay open until drop()."""
+    text = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 100
+    for source in sources:
+        for _ in range(times):
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                sock.bind((source, 0))
+                sock.connect(tuple(to))
+                while True:
+                    sock.sendall(text)
+            kept.append(sock)
 
 
 def hold(to, times, text=""):

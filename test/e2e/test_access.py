@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 from pathlib import Path
 from urllib.parse import urlencode
@@ -790,7 +789,9 @@ def test_a_flood_of_refused_requests_costs_neither_memory_nor_roots_time(serve, 
     assert statuses["403"] > 9000
     assert memory_kb(daemon) < before_kb + 2048
     assert len(took) > 10
-    assert statistics.median(took) < 0.1, sorted(took)
+    # The 90th percentile is what a root gets; one of them may have to wait for other jobs of this machine.
+    took.sort()
+    assert took[len(took) * 9 // 10] < 0.1 and took[-1] < 1, took
 
 
 # Sockets that systemd opened

@@ -7,6 +7,7 @@
 #include "access/access.h"
 #include "access/client.h"
 #include "access/passwd.h"
+#include "base/loop.h"
 #include "proc/permission.h"
 
 #define READER "reader-0123456789"
@@ -20,7 +21,8 @@ static const struct peer contained = {.is_contained = true, .uid = 0};
 
 static struct access_rules rules_with_tokens(void)
 {
-	struct access_rules rules = {.loopback_uid = true, .certificate_role = ROLE_PROFILE};
+	struct access_rules rules = {
+		.loopback_uid = true, .has_group = true, .certificate_role = ROLE_PROFILE};
 
 	rules.tokens[ROLE_READ].len = strlen(READER);
 	memcpy(rules.tokens[ROLE_READ].text, READER, strlen(READER));
@@ -54,6 +56,41 @@ static void a_peer_has_what_the_kernel_tells_of_it(void **state)
 	assert_int_equal(access_of_peer(&rules, &user), ROLE_OWN);
 	assert_int_equal(access_of_peer(&rules, &member), ROLE_ADMIN);
 	assert_int_equal(access_of_peer(&rules, &contained), ROLE_METRICS);
+}
+
+static void a_user_over_tcp_counts_only_while_the_rules_say_so(void **state)
+{
+	struct access_rules rules = rules_with_tokens();
+	const struct credentials credentials = {.peer = &root};
+	struct caller caller;
+
+	(void)state;
+	rules.loopback_uid = false; /* it was asked for before */
+	assert_int_equal(access_of_peer(&rules, &root), ROLE_METRICS);
+	assert_int_equal(access_caller(&rules, &credentials, &caller), 0);
+	assert_int_equal(caller.role, ROLE_METRICS);
+	assert_false(caller.has_uid);
+	rules.has_group = false;
+	assert_int_equal(access_of_peer(&rules, &member), ROLE_OWN);
+}
+
+static void rules_are_equal_where_each_role_is_had_in_the_same_way(void **state)
+{
+	struct access_rules rules = rules_with_tokens(), others[6];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = rules_with_tokens();
+		assert_true(access_rules_equal(&rules, &others[i]));
+	}
+	others[0].open = true;
+	others[1].loopback_uid = false;
+	others[2].has_group = !others[2].has_group;
+	others[3].group++;
+	others[4].certificate_role = ROLE_READ;
+	others[5].tokens[ROLE_ADMIN].text[0] ^= 1;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_false(access_rules_equal(&rules, &others[i]));
 }
 
 static void an_open_daemon_takes_all_for_administrators(void **state)
@@ -179,11 +216,12 @@ static struct peer peer_with_key(unsigned char number)
 
 static void connections_of_one_key_are_one_client(void **state)
 {
-	struct clients clients = {0};
+	struct clients clients;
 	const struct peer one = peer_with_key(1), other = peer_with_key(2);
-	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
 
 	(void)state;
+	clients_init(&clients);
+	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(client_connect(&clients, &one), a);
 	assert_int_equal(a->connections, 2);
@@ -198,11 +236,12 @@ static void connections_of_one_key_are_one_client(void **state)
 
 static void a_client_has_two_requests_that_cost_and_all_have_seven(void **state)
 {
-	struct clients clients = {0};
+	struct clients clients;
 	struct client *of[5];
 	unsigned begun = 0;
 
 	(void)state;
+	clients_init(&clients);
 	for (unsigned char i = 0; i < 5; i++) {
 		const struct peer peer = peer_with_key(i);
 
@@ -229,10 +268,86 @@ static void a_client_has_two_requests_that_cost_and_all_have_seven(void **state)
 	assert_int_equal(clients.costly, 0);
 }
 
+static void a_client_begins_four_sessions_and_then_one_a_second(void **state)
+{
+	const struct peer one = peer_with_key(1), other = peer_with_key(2);
+	struct clients clients;
+	uint64_t now = loop_now_ns();
+
+	(void)state;
+	clients_init(&clients);
+	struct client *a = client_connect(&clients, &one), *b = client_connect(&clients, &other);
+	for (int i = 0; i < 4; i++)
+		assert_true(client_begin_session(&clients, a, now));
+	assert_false(client_begin_session(&clients, a, now));
+	assert_true(client_begin_session(&clients, b, now)); /* another one's are its own */
+	assert_false(client_begin_session(&clients, a, now + CLIENT_SESSION_NS - 1));
+	assert_true(client_begin_session(&clients, a, now + CLIENT_SESSION_NS));
+	assert_false(client_begin_session(&clients, a, now + CLIENT_SESSION_NS));
+	client_disconnect(&clients, a);
+	client_disconnect(&clients, b);
+	clients_done(&clients);
+}
+
+static void who_reconnects_begins_no_more_sessions(void **state)
+{
+	const struct peer peer = peer_with_key(1), other = peer_with_key(2);
+	struct clients clients;
+	uint64_t now = loop_now_ns();
+
+	(void)state;
+	clients_init(&clients);
+	struct client *client = client_connect(&clients, &peer);
+	for (int i = 0; i < 4; i++)
+		assert_true(client_begin_session(&clients, client, now));
+	client_disconnect(&clients, client);
+	assert_ptr_equal(client_connect(&clients, &peer), client);
+	assert_false(client_begin_session(&clients, client, now));
+	client->sessions.paid_until_ns = now; /* it has rested */
+	client_disconnect(&clients, client);
+	assert_null(clients.all);
+	client = client_connect(&clients, &peer);
+	assert_true(client_begin_session(&clients, client, now));
+	client_disconnect(&clients, client);
+	assert_non_null(clients.all);
+	clients.all->sessions.paid_until_ns = now;
+	client = client_connect(&clients, &other);
+	client_disconnect(&clients, client); /* with any other one it is looked at */
+	assert_null(clients.all);
+}
+
+static void all_clients_begin_eight_sessions_and_then_two_a_second(void **state)
+{
+	struct clients clients;
+	struct client *of[6];
+	uint64_t now = loop_now_ns();
+	unsigned begun = 0;
+
+	(void)state;
+	clients_init(&clients);
+	for (unsigned char i = 0; i < 6; i++) {
+		const struct peer peer = peer_with_key(i);
+
+		of[i] = client_connect(&clients, &peer);
+		for (int j = 0; j < 3; j++)
+			begun += client_begin_session(&clients, of[i], now);
+	}
+	assert_int_equal(begun, 8);
+	/* A refusal that others caused takes nothing of the client's own. */
+	assert_int_equal(of[5]->sessions.paid_until_ns, 0);
+	assert_true(client_begin_session(&clients, of[5], now + SESSION_NS));
+	assert_false(client_begin_session(&clients, of[5], now + SESSION_NS));
+	for (int i = 0; i < 6; i++)
+		client_disconnect(&clients, of[i]);
+	clients_done(&clients);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_has_what_the_kernel_tells_of_it),
+		cmocka_unit_test(a_user_over_tcp_counts_only_while_the_rules_say_so),
+		cmocka_unit_test(rules_are_equal_where_each_role_is_had_in_the_same_way),
 		cmocka_unit_test(an_open_daemon_takes_all_for_administrators),
 		cmocka_unit_test(the_largest_of_peer_token_and_certificate_counts),
 		cmocka_unit_test(a_wrong_token_is_no_way_in_for_anybody),
@@ -242,6 +357,9 @@ int main(void)
 		cmocka_unit_test(roles_are_found_by_their_names),
 		cmocka_unit_test(connections_of_one_key_are_one_client),
 		cmocka_unit_test(a_client_has_two_requests_that_cost_and_all_have_seven),
+		cmocka_unit_test(a_client_begins_four_sessions_and_then_one_a_second),
+		cmocka_unit_test(who_reconnects_begins_no_more_sessions),
+		cmocka_unit_test(all_clients_begin_eight_sessions_and_then_two_a_second),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,19 +52,39 @@ static int end(void **state)
 	return 0;
 }
 
-/* One of a client's, 0 being an administrator; returns its number. */
-static unsigned come(struct scene *scene, unsigned client)
+static unsigned come_of(struct scene *scene, const struct connection_of *of)
 {
-	const struct connection_of of = {.client = &scene->clients[client], .is_admin = !client};
 	unsigned number = scene->count;
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	scene->ends[number] = fds[1];
-	scene->of[number] = connection_add(&scene->connections, fds[0], &scene->listeners[0], &of);
+	scene->of[number] = connection_add(&scene->connections, fds[0], &scene->listeners[0], of);
 	assert_non_null(scene->of[number]);
 	scene->count++;
 	return number;
+}
+
+/* One of a client's, 0 being an administrator; returns its number. */
+static unsigned come(struct scene *scene, unsigned client)
+{
+	const struct connection_of of = {.client = &scene->clients[client], .is_admin = !client};
+
+	return come_of(scene, &of);
+}
+
+static unsigned come_for_metrics(struct scene *scene, unsigned client)
+{
+	const struct connection_of of = {.client = &scene->clients[client], .metrics_only = true};
+
+	return come_of(scene, &of);
+}
+
+/* An answer goes out, of which the client took a part so long ago. */
+static void write_since(struct scene *scene, unsigned number, uint64_t ago_ns)
+{
+	connection_set_state(&scene->connections, scene->of[number], CONNECTION_WRITES);
+	scene->of[number]->since_ns -= ago_ns;
 }
 
 static void come_many(struct scene *scene, unsigned client, unsigned times)
@@ -96,7 +116,7 @@ static void an_administrator_has_all_and_then_the_oldest_goes(void **state)
 
 	come_many(scene, 0, CONNECTIONS_MAX);
 	assert_int_equal(shut_ones(scene), 0);
-	connection_set_waiting(&scene->connections, scene->of[0], false);
+	connection_set_state(&scene->connections, scene->of[0], CONNECTION_WORKS);
 	come(scene, 0);
 	assert_false(is_shut(scene, 0)); /* it is being answered */
 	assert_true(is_shut(scene, 1));
@@ -124,7 +144,7 @@ static void whose_are_all_being_answered_loses_the_new_one(void **state)
 
 	come_many(scene, 1, CONNECTIONS_MAX / 4);
 	for (unsigned i = 0; i < scene->count; i++)
-		connection_set_waiting(&scene->connections, scene->of[i], false);
+		connection_set_state(&scene->connections, scene->of[i], CONNECTION_WORKS);
 	unsigned last = come(scene, 1);
 	assert_true(is_shut(scene, last));
 	assert_int_equal(shut_ones(scene), 1);
@@ -157,22 +177,93 @@ static void an_administrators_connection_takes_the_place_of_who_waited_longest(v
 	assert_true(is_shut(scene, 0));
 }
 
+static void who_reads_nothing_of_an_answer_goes_after_five_seconds(void **state)
+{
+	struct scene *scene = *state;
+
+	come_many(scene, 1, CONNECTIONS_MAX / 4);
+	for (unsigned i = 0; i < scene->count; i++)
+		write_since(scene, i, STUCK_NS / 2);
+	assert_true(is_shut(scene, come(scene, 1)));
+	scene->of[3]->since_ns -= STUCK_NS;
+	scene->of[4]->since_ns -= 2 * STUCK_NS;
+	write_since(scene, 4, 0); /* took a part at last */
+	assert_false(is_shut(scene, come(scene, 1)));
+	assert_true(is_shut(scene, 3));
+	assert_int_equal(shut_ones(scene), 2);
+}
+
+static void an_administrator_takes_the_place_of_somebody_elses_first(void **state)
+{
+	struct scene *scene = *state;
+
+	come_many(scene, 0, CONNECTIONS_MAX / 8); /* they have waited longest */
+	for (unsigned client = 1; client <= 4; client++)
+		come_many(scene, client, 14);
+	for (unsigned i = CONNECTIONS_MAX / 8; i < scene->count; i++)
+		write_since(scene, i, STUCK_NS);
+	come(scene, 0);
+	assert_true(is_shut(scene, CONNECTIONS_MAX / 8));
+	assert_int_equal(shut_ones(scene), 1);
+}
+
+static void who_has_most_gives_a_place_to_who_has_fewer(void **state)
+{
+	struct scene *scene = *state;
+
+	for (unsigned client = 1; client <= 4; client++)
+		come_many(scene, client, client == 2 ? 15 : 13);
+	come_many(scene, 5, 2);
+	for (unsigned i = 0; i < scene->count; i++)
+		write_since(scene, i, i * NS_PER_MS);
+	unsigned third = come(scene, 5);
+	assert_false(is_shut(scene, third));
+	assert_true(is_shut(scene, 27)); /* of the second one's the longest */
+	assert_int_equal(shut_ones(scene), 1);
+	write_since(scene, third, 0);
+	assert_true(is_shut(scene, come(scene, 2))); /* has most itself */
+}
+
+static void the_address_for_metrics_has_a_quarter(void **state)
+{
+	struct scene *scene = *state;
+
+	for (unsigned client = 1; client <= 4; client++) {
+		for (unsigned i = 0; i < CONNECTIONS_MAX / 16; i++)
+			come_for_metrics(scene, client);
+	}
+	unsigned other = come(scene, 5);
+	assert_int_equal(shut_ones(scene), 0);
+	come_for_metrics(scene, 6);
+	assert_true(is_shut(scene, 0));
+	come_many(scene, 5, 5);
+	assert_int_equal(shut_ones(scene), 1);
+	assert_false(is_shut(scene, other));
+}
+
 static void of_a_listener_that_is_retired_the_idle_ones_go(void **state)
 {
 	struct scene *scene = *state;
 
 	come_many(scene, 0, 4);
-	connection_set_waiting(&scene->connections, scene->of[1], false); /* is being answered */
-	connection_set_waiting(&scene->connections, scene->of[2], false);
-	connection_set_waiting(&scene->connections, scene->of[2], true); /* was answered */
+	connection_set_state(&scene->connections, scene->of[1],
+			     CONNECTION_WORKS); /* is being answered */
+	connection_set_state(&scene->connections, scene->of[2], CONNECTION_WORKS);
+	connection_set_state(&scene->connections, scene->of[2],
+			     CONNECTION_WAITS); /* was answered */
 	scene->of[3]->listener = &scene->listeners[1];
-	connection_set_waiting(&scene->connections, scene->of[3], false);
-	connection_set_waiting(&scene->connections, scene->of[3], true);
-	connections_shut_idle(&scene->connections, &scene->listeners[0]);
+	connection_set_state(&scene->connections, scene->of[3], CONNECTION_WORKS);
+	connection_set_state(&scene->connections, scene->of[3], CONNECTION_WAITS);
+	connections_end(&scene->connections, &scene->listeners[0]);
 	assert_false(is_shut(scene, 0)); /* has yet to send its first request */
 	assert_false(is_shut(scene, 1));
 	assert_true(is_shut(scene, 2));
 	assert_false(is_shut(scene, 3)); /* another listener's */
+	assert_true(scene->of[0]->last && scene->of[1]->last);
+	assert_false(scene->of[3]->last);
+	connections_end(&scene->connections, NULL);
+	assert_true(is_shut(scene, 3));
+	assert_false(is_shut(scene, 1));
 }
 
 static void few_descriptors_allow_few_connections(void **state)
@@ -208,6 +299,10 @@ int main(void)
 		SCENE(whose_are_all_being_answered_loses_the_new_one),
 		SCENE(clients_together_leave_an_eighth_to_administrators),
 		SCENE(an_administrators_connection_takes_the_place_of_who_waited_longest),
+		SCENE(who_reads_nothing_of_an_answer_goes_after_five_seconds),
+		SCENE(an_administrator_takes_the_place_of_somebody_elses_first),
+		SCENE(who_has_most_gives_a_place_to_who_has_fewer),
+		SCENE(the_address_for_metrics_has_a_quarter),
 		SCENE(of_a_listener_that_is_retired_the_idle_ones_go),
 		SCENE(few_descriptors_allow_few_connections),
 	};

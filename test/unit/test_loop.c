@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include "base/loop.h"
 
@@ -226,6 +227,30 @@ static void a_descriptor_that_cannot_be_watched_is_an_error(void **state)
 	loop_free(NULL);
 }
 
+static void a_hang_up_is_seen_behind_what_was_sent(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	struct story story = {.loop = loop, .end = 1};
+	struct event gone = {&story, 'g'}, end = {&story, 'e'};
+	struct loop_watch watch = {.fd = fds[0], .ready = tell, .arg = &gone};
+	struct loop_timer timer = {.expired = tell, .arg = &end};
+	assert_int_equal(loop_watch_hangup(loop, &watch), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	loop_timer_set(loop, &timer, loop_now_ns() + 10 * NS_PER_MS);
+	assert_int_equal(loop_run(loop), 0);
+	story.end = 2;
+	close(fds[1]);
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "eg");
+	loop_unwatch(loop, &watch);
+	close(fds[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +259,7 @@ int main(void)
 		cmocka_unit_test(a_timer_may_cancel_another_that_is_due),
 		cmocka_unit_test(posts_of_several_threads_arrive_all_and_in_order),
 		cmocka_unit_test(a_watch_may_unwatch_itself_and_another_that_is_ready),
+		cmocka_unit_test(a_hang_up_is_seen_behind_what_was_sent),
 		cmocka_unit_test(a_descriptor_that_cannot_be_watched_is_an_error),
 	};
 

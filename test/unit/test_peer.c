@@ -134,6 +134,34 @@ static void users_and_addresses_have_keys_of_their_own(void **state)
 	tcp_pair_done(&pair);
 }
 
+/* Whoever has one of them has 127.0.0.0/8. */
+static void all_of_loopback_is_one_key(void **state)
+{
+	const struct peer_question off = {.way = SOCK_BY_NETLINK};
+	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f010203)};
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listening = socket(AF_INET, SOCK_STREAM, 0), fds[2], servers[2];
+	socklen_t bytes = sizeof(to);
+	struct peer peers[2];
+
+	(void)state;
+	assert_int_equal(bind(listening, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(listen(listening, 2), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&to, &bytes), 0);
+	for (int i = 0; i < 2; i++) {
+		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+		if (i)
+			assert_int_equal(bind(fds[i], (struct sockaddr *)&from, sizeof(from)), 0);
+		assert_int_equal(connect(fds[i], (struct sockaddr *)&to, sizeof(to)), 0);
+		servers[i] = accept(listening, NULL, NULL);
+		peer_find(servers[i], &off, &peers[i]);
+		close(servers[i]);
+		close(fds[i]);
+	}
+	close(listening);
+	assert_memory_equal(peers[0].key, peers[1].key, sizeof(peers[0].key));
+}
+
 /* ---- Unix sockets ---- */
 
 enum how { AS_ALWAYS, IN_A_SANDBOX, BY_A_PARENT_THAT_ENDS };
@@ -299,6 +327,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_known_where_the_rule_or_the_kernel_says_nothing),
 		cmocka_unit_test(whose_cgroup_is_not_told_is_nobody_only_within_a_cgroup_namespace),
 		cmocka_unit_test(users_and_addresses_have_keys_of_their_own),
+		cmocka_unit_test(all_of_loopback_is_one_key),
 		cmocka_unit_test(on_a_unix_socket_the_user_and_its_groups_are_known),
 		cmocka_unit_test(on_a_unix_socket_whoever_is_in_another_user_namespace_is_nobody),
 		cmocka_unit_test(on_a_unix_socket_of_a_process_that_has_ended_nobody_is_known),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tcp_pair.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <sys/fsuid.h>
 #include <sys/wait.h>
@@ -69,6 +70,30 @@ static void whose_a_connection_is_is_told_in_both_families(void **state)
 		assert_true(sock_is_established(pair.server));
 		tcp_pair_done(&pair);
 	}
+}
+
+/* A client of IPv6 that connects to ::ffff:127.0.0.1 comes as one of IPv4. */
+static void a_peer_with_a_mapped_address_is_found(void **state)
+{
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6};
+	struct tcp_pair pair;
+
+	(void)state;
+	assert_true(tcp_pair_listen(&pair, TCP_V4));
+	socklen_t bytes = sizeof(pair.ours);
+	assert_int_equal(getsockname(pair.listener, (struct sockaddr *)&pair.ours, &bytes), 0);
+	pair.client = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	inet_pton(AF_INET6, "::ffff:127.0.0.1", &to.sin6_addr);
+	to.sin6_port = ((struct sockaddr_in *)&pair.ours)->sin_port;
+	if (pair.client < 0 || connect(pair.client, (struct sockaddr *)&to, sizeof(to)) < 0) {
+		tcp_pair_done(&pair);
+		skip();
+	}
+	bytes = sizeof(pair.theirs);
+	pair.server = accept(pair.listener, (struct sockaddr *)&pair.theirs, &bytes);
+	assert_int_equal(pair.theirs.ss_family, AF_INET);
+	assert_owner(&pair, 0, geteuid());
+	tcp_pair_done(&pair);
 }
 
 static void it_is_the_user_who_made_the_socket(void **state)
@@ -236,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_way_is_found),
 		cmocka_unit_test(whose_a_connection_is_is_told_in_both_families),
+		cmocka_unit_test(a_peer_with_a_mapped_address_is_found),
 		cmocka_unit_test(it_is_the_user_who_made_the_socket),
 		cmocka_unit_test(the_two_ends_are_told_apart),
 		cmocka_unit_test(a_socket_that_nobody_holds_has_no_owner),
