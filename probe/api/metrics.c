@@ -270,7 +270,7 @@ void metrics_write(const struct services *services, const struct caller *caller,
 		    "Jobs given up because a file system or a process hung, or was too slow.",
 		    (double)stats.given_up);
 	metrics_one(out, "jobs_refused_total", "counter",
-		    "Jobs refused because too many others of their user hung.",
+		    "Jobs refused because too many others, of their user or of all, hung.",
 		    (double)stats.refused_jobs);
 	metrics_one(out, "mappings_left_out_total", "counter",
 		    "Mappings that have no names: their process has too many, or their paths are "

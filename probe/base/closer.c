@@ -8,6 +8,7 @@
 
 struct closing {
 	struct job job;
+	void (*closed)(void); /* for each */
 	size_t count, next;
 	int fds[];
 };
@@ -16,11 +17,14 @@ static void close_all(struct job *job)
 {
 	struct closing *closing = (struct closing *)job;
 
-	while (closing->next < closing->count)
+	while (closing->next < closing->count) {
 		close(closing->fds[closing->next++]);
+		if (closing->closed)
+			closing->closed();
+	}
 }
 
-static void closed(struct job *job, bool finished)
+static void done(struct job *job, bool finished)
 {
 	(void)job;
 	(void)finished;
@@ -28,11 +32,11 @@ static void closed(struct job *job, bool finished)
 
 static void free_closing(struct job *job)
 {
-	close_all(job); /* those that it didn't come to: the worker is being stopped */
-	free(job);
+	free(job); /* what it didn't come to stays open: the worker is being stopped */
 }
 
-void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t count)
+void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t count,
+		 void (*closed)(void))
 {
 	struct closing *closing = NULL;
 	size_t open = 0;
@@ -42,17 +46,19 @@ void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t c
 	if (open == 0)
 		return;
 	closing = calloc(1, sizeof(*closing) + open * sizeof(closing->fds[0]));
-	for (size_t i = 0; i < count; i++) {
-		if (fds[i] < 0)
-			continue;
-		if (closing)
-			closing->fds[closing->count++] = fds[i];
-		else
-			close(fds[i]);
-	}
-	if (!closing)
+	if (!closing) {
+		worker_count_refused(worker); /* better a leak than a loop that hangs */
 		return;
-	closing->job = (struct job){
-		.run = close_all, .done = closed, .free = free_closing, .whose = whose};
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (fds[i] >= 0)
+			closing->fds[closing->count++] = fds[i];
+	}
+	closing->closed = closed;
+	closing->job = (struct job){.run = close_all,
+				    .done = done,
+				    .free = free_closing,
+				    .whose = whose,
+				    .patient = true};
 	worker_submit(worker, &closing->job);
 }

@@ -166,19 +166,10 @@ static int start_thread(struct worker *worker)
 	return 0;
 }
 
-/* Nobody is there to run the queue. */
-static void fail_queue(struct worker *worker)
-{
-	struct job *job;
-
-	while ((job = queue_take_any(worker)))
-		job_refuse(worker, job);
-}
-
 static void need_thread(struct worker *worker)
 {
 	if (!worker->thread && start_thread(worker) < 0 && !worker->aside)
-		fail_queue(worker);
+		queue_refuse_all(worker); /* nobody is there to run it */
 }
 
 static bool has_computed(const struct thread *thread)
@@ -422,4 +413,9 @@ uint64_t worker_given_up(const struct worker *worker)
 uint64_t worker_refused(const struct worker *worker)
 {
 	return __atomic_load_n(&worker->refused, __ATOMIC_RELAXED);
+}
+
+void worker_count_refused(struct worker *worker)
+{
+	__atomic_add_fetch(&worker->refused, 1, __ATOMIC_RELAXED);
 }

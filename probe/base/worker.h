@@ -61,6 +61,8 @@ struct job {
 
 	uint64_t whose; /* job_of_user(), or 0 */
 	bool unlimited; /* it can't hang: never give it up. Of the daemon's own jobs only */
+	/* Never refuse it: it waits until its user may run a job again. No fence waits for it. */
+	bool patient;
 
 	/* The time that it may take, where that is more than the worker's limit. run() may raise
 	 * it by job_extend(), once it is past what hangs. */
@@ -103,6 +105,9 @@ void worker_submit(struct worker *worker, struct job *job);
 int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
 		 void *arg);
 
-/* Jobs that were given up since the start; that were refused, for too many of their user's hung. */
+/* Jobs that were given up since the start; that were refused, for too many of their user's or at
+ * all hung. */
 uint64_t worker_given_up(const struct worker *worker);
 uint64_t worker_refused(const struct worker *worker);
+/* Counts one that there was no memory for, from any thread. */
+void worker_count_refused(struct worker *worker);

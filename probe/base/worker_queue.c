@@ -67,29 +67,58 @@ void queue_put(struct worker *worker, struct job *job)
 	owner->queue_end = &job->next;
 }
 
-static struct job *pop(struct owner *owner)
+static struct job *take_out(struct owner *owner, struct job **link)
 {
-	struct job *job = owner->queue;
+	struct job *job = *link;
 
-	owner->queue = TAKE_PTR(job->next);
-	if (!owner->queue)
-		owner->queue_end = &owner->queue;
+	*link = TAKE_PTR(job->next);
+	if (!*link)
+		owner->queue_end = link;
 	return job;
 }
 
-void job_refuse(struct worker *worker, struct job *job)
+static struct job *pop(struct owner *owner)
 {
-	job->end = JOB_REFUSED;
-	loop_post(worker->loop, &job->call);
+	return take_out(owner, &owner->queue);
+}
+
+static void refuse(struct worker *worker, struct owner *owner)
+{
+	for (struct job **link = &owner->queue; *link;) {
+		if ((*link)->patient) {
+			link = &(*link)->next;
+			continue;
+		}
+		struct job *job = take_out(owner, link);
+
+		worker_count_refused(worker);
+		job->end = JOB_REFUSED;
+		loop_post(worker->loop, &job->call);
+	}
+}
+
+void queue_refuse_all(struct worker *worker)
+{
+	for (struct owner *owner = &worker->own; owner; owner = owner->next)
+		refuse(worker, owner);
+}
+
+/* The daemon's own jobs are bounded by all that may hang alone. */
+static bool hangs(const struct worker *worker, const struct owner *owner)
+{
+	return owner != &worker->own && owner->hanging >= WORKER_HANGING_OF_ONE_MAX;
+}
+
+static bool may_run(const struct worker *worker, const struct owner *owner)
+{
+	return owner->queue && !owner->running && !hangs(worker, owner);
 }
 
 static void refuse_those_of_hanging(struct worker *worker)
 {
 	for (struct owner *owner = worker->own.next; owner; owner = owner->next) {
-		while (owner->queue && owner->hanging >= WORKER_HANGING_OF_ONE_MAX) {
-			__atomic_add_fetch(&worker->refused, 1, __ATOMIC_RELAXED);
-			job_refuse(worker, pop(owner));
-		}
+		if (hangs(worker, owner))
+			refuse(worker, owner);
 	}
 }
 
@@ -99,7 +128,7 @@ struct job *queue_take(struct worker *worker, struct owner **ret)
 
 	refuse_those_of_hanging(worker);
 	for (struct owner *owner = &worker->own; owner; owner = owner->next) {
-		if (!owner->queue || owner->running)
+		if (!may_run(worker, owner))
 			continue;
 		if (!next || owner->used_ns < next->used_ns ||
 		    (owner->used_ns == next->used_ns &&
@@ -149,7 +178,7 @@ bool queue_is_empty(const struct worker *worker)
 bool queue_has_others(const struct worker *worker, const struct owner *mine)
 {
 	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
-		if (owner != mine && owner->queue && !owner->running)
+		if (owner != mine && may_run(worker, owner))
 			return true;
 	}
 	return false;
@@ -167,12 +196,21 @@ void queue_free_owners(struct worker *worker)
 
 /* ---- fences ---- */
 
+static bool has_before(const struct owner *owner, uint64_t sequence)
+{
+	const struct job *job = owner->queue;
+
+	while (job && job->patient)
+		job = job->next;
+	return job && job->sequence < sequence;
+}
+
 static bool waits(const struct worker *worker, const struct fence *fence)
 {
 	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
 		const struct job *running = owner->running ? owner->running->job : NULL;
 
-		if ((owner->queue && owner->queue->sequence < fence->sequence) ||
+		if (has_before(owner, fence->sequence) ||
 		    (running && running->sequence < fence->sequence))
 			return true;
 	}

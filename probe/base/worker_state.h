@@ -76,8 +76,10 @@ struct job *queue_take_any(struct worker *worker);
 void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns);
 /* One that was given up has returned. */
 void queue_returned(struct worker *worker, struct owner *owner);
+/* Posts the jobs as ones that never began, but the patient ones, which stay. */
+void queue_refuse_all(struct worker *worker);
 bool queue_is_empty(const struct worker *worker);
-/* Whether there are jobs of others than that owner. */
+/* Whether there are jobs of others than that owner that may run now. */
 bool queue_has_others(const struct worker *worker, const struct owner *owner);
 void queue_free_owners(struct worker *worker);
 
@@ -87,7 +89,5 @@ void fences_check(struct worker *worker);
 void fences_ask(struct worker *worker);
 void fences_free(struct worker *worker);
 
-/* Posts the job as one that never began. */
-void job_refuse(struct worker *worker, struct job *job);
 /* The watchdog looks soon, if nobody has asked it to. */
 void worker_watch(struct worker *worker);

@@ -55,7 +55,7 @@ void agent_remove(struct agent *agent)
 	if (agent->next)
 		agent->next->link = agent->link;
 	close_later(agent->agents->foreign, job_of_user(agent->question.process.uid), fds,
-		    ARRAY_SIZE(fds));
+		    ARRAY_SIZE(fds), NULL);
 	give_places(agent);
 	free(agent);
 }
@@ -120,7 +120,7 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	struct target *target = target_of(agent);
 
 	close_later(agents->foreign, job_of_user(agent->question.process.uid), before,
-		    ARRAY_SIZE(before));
+		    ARRAY_SIZE(before), NULL);
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "proc/proc.h"
 
 #define KILL_MS 3000 /* after its own limit */
@@ -35,6 +36,7 @@ static _Atomic pid_t orphans[WORKER_HANGING_MAX];
 /* A look at a process, which forks who asks. */
 struct looking {
 	struct job job;
+	struct worker *closer;
 	struct question *question; /* while the job isn't given up */
 	struct attach_process process;
 	struct attach_order order; /* its descriptors are copies: it may outlive the question */
@@ -161,14 +163,6 @@ static void follow(struct question *question)
 
 /* ---- the look ---- */
 
-static void close_copies(struct looking *mine)
-{
-	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
-
-	cleanup_close(&folder_fd);
-	cleanup_close(&tmp_fd);
-}
-
 static void look(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
@@ -181,7 +175,6 @@ static void look(struct job *job)
 			mine->result = ATTACH_SYSTEM;
 	}
 	attach_process_done(&mine->process);
-	close_copies(mine); /* it may be the last one who has them, and closing hang */
 }
 
 static void looked(struct job *job, bool finished)
@@ -222,7 +215,9 @@ static void free_looking(struct job *job)
 	cleanup_close(&mine->attach.fd);
 	if (!attach_bury(&mine->attach))
 		leave_orphan(mine->attach.child);
-	close_copies(mine);
+	/* It may be the last one who has them, and closing hang. */
+	int fds[] = {mine->order.folder_fd, mine->order.tmp_fd};
+	close_later(mine->closer, mine->job.whose, fds, ARRAY_SIZE(fds), NULL);
 	free(mine);
 }
 
@@ -246,6 +241,7 @@ static void begin_look(struct question *question)
 	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
 	proc_uid(question->pid, &uid); /* of one that is gone nothing is read */
 	mine->job.whose = job_of_user(uid);
+	mine->closer = question->asking->foreign;
 	mine->question = question;
 	mine->order = question->order;
 	mine->attach.fd = -1;

@@ -203,15 +203,10 @@ static void close_files(const struct examination *e)
 
 	if (!fds)
 		return; /* better a leak than a hanging loop */
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		fds[i] = e->opened[i].fd;
-		if (fds[i] >= 0)
-			held_give();
-	}
 	fds[count] = e->root_fd;
-	if (e->root_fd >= 0)
-		held_give();
-	close_later(e->job.worker, e->job.whose, fds, count + 1);
+	close_later(e->job.worker, e->job.whose, fds, count + 1, held_give);
 	free(fds);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "profile/jfr_state.h"
 #include "profile/kind.h"
 
@@ -57,7 +58,7 @@ static void free_reading(struct job *job)
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(mine->files[probe]);
-	close(mine->folder_fd);
+	close_later(mine->job.worker, mine->job.whose, &mine->folder_fd, 1, NULL);
 	free(mine);
 }
 

@@ -85,7 +85,7 @@ void held_unref(struct held *held)
 {
 	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
 		return;
-	close_later(held->worker, held->whose, &held->fd, 1);
-	held_give();
+	/* Its place is taken as long as it is open: what waits for those that hang is bounded. */
+	close_later(held->worker, held->whose, &held->fd, 1, held_give);
 	free(held);
 }

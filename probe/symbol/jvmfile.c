@@ -54,7 +54,7 @@ void jvmfile_unref(struct jvmfile *file)
 		return;
 	int fds[] = {file->fd, file->folder_fd};
 	if (file->closer) {
-		close_later(file->closer, job_of_user(file->owner), fds, ARRAY_SIZE(fds));
+		close_later(file->closer, job_of_user(file->owner), fds, ARRAY_SIZE(fds), NULL);
 	} else {
 		cleanup_close(&fds[0]);
 		cleanup_close(&fds[1]);

@@ -286,6 +286,7 @@ static void with_too_many_hanging_threads_jobs_fail_until_one_returns(void **sta
 	submit(&scene, 'y', NULL, false);
 	run_until(&scene, WORKER_HANGING_MAX + 1, strcat(expected, "Y"));
 	assert_int_equal(begun, WORKER_HANGING_MAX);
+	assert_int_equal(worker_refused(scene.worker), 1);
 	submit(&scene, 'z', NULL, false);
 	run_until(&scene, WORKER_HANGING_MAX + 2, strcat(expected, "Z"));
 	sem_post(&never);
