@@ -3,11 +3,11 @@
  * A worker: a thread with a queue, beside the loop.
  *
  * A job says whose work it is: the daemon's own, or that of a user, who has the process or the file
- * that is read. Jobs of one user run one at a time, in the order in which they were submitted;
- * among users the next one is of whoever has had the least of the worker's time. A user's job that
- * goes on for longer than WORKER_ASIDE_NS while others wait keeps its thread, and another thread
- * serves the queue: so nobody waits for another user's work for longer than that. The daemon's own
- * jobs aren't overtaken like this by one another.
+ * that is read, in a root folder. Jobs of one user run one at a time, in the order in which they
+ * were submitted; among users the next one is of whoever has had the least of the worker's time. A
+ * user's job that goes on for longer than WORKER_ASIDE_NS while others wait keeps its thread, and
+ * another thread serves the queue: so nobody waits for another user's work for longer than that.
+ * The daemon's own jobs aren't overtaken like this by one another.
  *
  * A job may hang, for it may read what lies in a target's file system (FUSE, NFS). After its time
  * limit it is given up: its thread is left to itself, another takes over the queue, and who
@@ -25,20 +25,31 @@ struct worker;
 
 /* Threads that may hang at a time; with so many, further jobs are given up at once. */
 #define WORKER_HANGING_MAX 64
-/* The same of one user; only jobs of that user are refused then. */
+/* The same of one user in one root folder; only their jobs are refused then. */
 #define WORKER_HANGING_OF_ONE_MAX 8
+/* And of one user in all root folders, of which who has a user namespace makes as many as it likes;
+ * counting those that are aside. Root in other roots than ours is every container's. */
+#define WORKER_THREADS_OF_USER_MAX (WORKER_HANGING_MAX / 4)
+#define WORKER_THREADS_OF_ROOT_MAX (WORKER_HANGING_MAX / 2)
 
-#define WORKER_ASIDE_NS		  (200 * NS_PER_MS)
+#define WORKER_ASIDE_NS		   (200 * NS_PER_MS)
 
-/* Whose work a job is: 0 the daemon's own, else a user's. */
-static inline uint64_t job_of_user(uid_t uid)
+/*
+ * Whose work a job is: 0 the daemon's own, else that of a user (the one that we see) in a root
+ * folder: containers have users of the same number, and nothing else in common.
+ *
+ *	63              33 32               0
+ *	| root, 0: ours   | user, and one    |
+ */
+#define JOB_OWN	       0
+#define JOB_ROOT_SHIFT 33
+static inline uint64_t job_of(uid_t uid, uint32_t root)
 {
-	return 1 + (uint64_t)uid;
+	return (uint64_t)root << JOB_ROOT_SHIFT | (1 + (uint64_t)uid);
 }
-/* Of root in another root than ours, as containers have it: that one is told by its root folder. */
-static inline uint64_t job_of_root_elsewhere(uint32_t root)
+static inline uid_t job_user(uint64_t whose)
 {
-	return (UINT64_C(1) << 33) + root;
+	return (uid_t)((whose & ((UINT64_C(1) << JOB_ROOT_SHIFT) - 1)) - 1);
 }
 
 enum job_end {
@@ -59,7 +70,7 @@ struct job {
 	 * either thread. */
 	void (*free)(struct job *job);
 
-	uint64_t whose; /* job_of_user(), or 0 */
+	uint64_t whose; /* job_of(), or JOB_OWN */
 	bool unlimited; /* it can't hang: never give it up. Of the daemon's own jobs only */
 	/* Never refuse it: it waits until its user may run a job again. No fence waits for it. */
 	bool patient;

@@ -103,15 +103,43 @@ void queue_refuse_all(struct worker *worker)
 		refuse(worker, owner);
 }
 
+/* Users are the same in all roots; but root in ours isn't what containers have. */
+static bool are_of_one_user(const struct owner *a, const struct owner *b)
+{
+	uid_t uid = job_user(a->whose);
+
+	if (uid != job_user(b->whose))
+		return false;
+	return uid || !(a->whose >> JOB_ROOT_SHIFT) == !(b->whose >> JOB_ROOT_SHIFT);
+}
+
+/* The user's threads: those that hang, and where `all`, those that run. */
+static bool has_too_many(const struct worker *worker, const struct owner *owner, bool all)
+{
+	unsigned max =
+		job_user(owner->whose) ? WORKER_THREADS_OF_USER_MAX : WORKER_THREADS_OF_ROOT_MAX;
+	unsigned count = 0;
+
+	if (worker->hanging + worker->aside_count < max)
+		return false;
+	for (const struct owner *one = worker->own.next; one; one = one->next) {
+		if (are_of_one_user(one, owner))
+			count += one->hanging + (all && one->running);
+	}
+	return count >= max;
+}
+
 /* The daemon's own jobs are bounded by all that may hang alone. */
 static bool hangs(const struct worker *worker, const struct owner *owner)
 {
-	return owner != &worker->own && owner->hanging >= WORKER_HANGING_OF_ONE_MAX;
+	return owner != &worker->own &&
+	       (owner->hanging >= WORKER_HANGING_OF_ONE_MAX || has_too_many(worker, owner, false));
 }
 
 static bool may_run(const struct worker *worker, const struct owner *owner)
 {
-	return owner->queue && !owner->running && !hangs(worker, owner);
+	return owner->queue && !owner->running && !hangs(worker, owner) &&
+	       (owner == &worker->own || !has_too_many(worker, owner, true));
 }
 
 static void refuse_those_of_hanging(struct worker *worker)

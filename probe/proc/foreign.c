@@ -16,6 +16,7 @@
 #define TRIES_MAX 3 /* of a path while something is renamed */
 
 /* Those that linux/magic.h hasn't got, from where the kernel (6.12) has them. */
+#define BCACHEFS_MAGIC	 0xca451a4e /* fs/bcachefs/bcachefs_format.h */
 #define CONFIGFS_MAGIC	 0x62656570 /* fs/configfs/mount.c */
 #define FUNCTIONFS_MAGIC 0x0a647361 /* drivers/usb/gadget/function/f_fs.c */
 #define FUSECTL_MAGIC	 0x65735543 /* fs/fuse/control.c */
@@ -24,6 +25,7 @@
 #define NFSD_MAGIC	 0x6e667364 /* fs/nfsd/nfsctl.c */
 #define PIDFS_MAGIC	 0x50494446 /* include/uapi/linux/magic.h of 6.12 */
 #define RPCPIPEFS_MAGIC	 0x67596969 /* net/sunrpc/rpc_pipe.c */
+#define ZFS_MAGIC	 0x2fc12fc1 /* OpenZFS's include/sys/fs/zfs.h */
 
 /* Of f_type 32 bits count: where it is a signed word of 32 bits the upper ones are its sign. */
 static const uint32_t kernels_own[] = {
@@ -143,4 +145,21 @@ int foreign_open(const struct foreign *foreign, struct stat *stat)
 	_cleanup_close_ int found = find(foreign);
 
 	return found < 0 ? found : foreign_open_found(found, &foreign->rules, stat);
+}
+
+bool foreign_tells_owner(int fd, const struct stat *stat)
+{
+	/* On disks, without being on a block device. */
+	static const uint32_t ours[] = {BTRFS_SUPER_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC, TMPFS_MAGIC};
+	struct statfs system;
+
+	if (major(stat->st_dev) != 0)
+		return true;
+	if (fd < 0 || fstatfs(fd, &system) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+		if ((uint32_t)system.f_type == ours[i])
+			return true;
+	}
+	return false;
 }

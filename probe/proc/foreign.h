@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -59,3 +60,7 @@ int foreign_check(int found, const struct foreign_rules *rules, struct stat *sta
 
 /* The same, and opens it. */
 int foreign_open_found(int found, const struct foreign_rules *rules, struct stat *stat);
+
+/* Whether it is the kernel's own word whom the file belongs to: on a disk or in memory, not where a
+ * server (FUSE, NFS) says so, nor in an overlay, which may be of such. fd: the file, or -1. */
+bool foreign_tells_owner(int fd, const struct stat *stat);

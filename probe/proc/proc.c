@@ -101,6 +101,22 @@ int proc_uid(pid_t pid, uid_t *uid)
 	return r;
 }
 
+static ino_t mounts_of(pid_t pid)
+{
+	struct stat stat_;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	return stat(path, &stat_) < 0 ? 0 : stat_.st_ino;
+}
+
+uint32_t proc_mounts(pid_t pid)
+{
+	ino_t its = mounts_of(pid);
+
+	return its == mounts_of(1) ? 0 : (uint32_t)its;
+}
+
 int proc_tgid(pid_t tid, pid_t *tgid)
 {
 	return status_number(tid, "\nTgid:", tgid);

@@ -26,6 +26,9 @@ int proc_tgid(pid_t tid, pid_t *tgid);
 /* Its real user: not of whom /proc/PID is, which a process may make root. */
 int proc_uid(pid_t pid, uid_t *uid);
 
+/* Tells its mount namespace from others; 0: it is that of process 1, or can't be told. */
+uint32_t proc_mounts(pid_t pid);
+
 /* Its pid in its own pid namespace. */
 int proc_ns_pid(pid_t pid, pid_t *ns_pid);
 

@@ -54,8 +54,7 @@ void agent_remove(struct agent *agent)
 	*agent->link = agent->next;
 	if (agent->next)
 		agent->next->link = agent->link;
-	close_later(agent->agents->foreign, job_of_user(agent->question.process.uid), fds,
-		    ARRAY_SIZE(fds), NULL);
+	close_later(agent->agents->foreign, agent->question.whose, fds, ARRAY_SIZE(fds), NULL);
 	give_places(agent);
 	free(agent);
 }
@@ -86,6 +85,7 @@ static struct agent *add(struct agents *agents, const struct target *target)
 	agent->pid = target->pid;
 	agent->id = target->id;
 	agent->start_ticks = target->start_ticks;
+	agent->question.whose = target->whose;
 	agent->folder_fd = agent->tmp_fd = -1;
 	agent->next = agents->all;
 	agent->link = &agents->all;
@@ -105,7 +105,7 @@ static void open_file(struct agent *agent, const struct attach_answer *answer)
 
 	jvmfile_unref(TAKE_PTR(agent->file));
 	if (fd < 0 || jvmfile_new(&agent->file, fd, agent->question.process.uid, FILE_BYTES_MAX,
-				  agent->agents->foreign) < 0)
+				  agent->agents->foreign, agent->question.whose) < 0)
 		agent->file = NULL;
 	if (agent->file && agent->question.process.other_clock)
 		jvmfile_set_other_clock(agent->file);
@@ -119,8 +119,7 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	int before[] = {agent->folder_fd, agent->tmp_fd};
 	struct target *target = target_of(agent);
 
-	close_later(agents->foreign, job_of_user(agent->question.process.uid), before,
-		    ARRAY_SIZE(before), NULL);
+	close_later(agents->foreign, agent->question.whose, before, ARRAY_SIZE(before), NULL);
 	agent->folder_fd = answer->folder_fd;
 	agent->tmp_fd = answer->tmp_fd;
 	agent->step = AGENT_ATTACHED;

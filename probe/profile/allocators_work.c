@@ -236,7 +236,7 @@ int work_read(struct probed_file *file)
 			free_work(&work->job);
 		return r;
 	}
-	work->job.whose = opening_hung_file(&work->opening).whose;
+	work->job.whose = work->opening.whose;
 	work->job.run = run_read;
 	work->job.done = read_done;
 	submit(work);

@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/closer.h"
-#include "proc/proc.h"
 
 #define KILL_MS 3000 /* after its own limit */
 
@@ -232,15 +231,13 @@ static int copy_fd(int *fd)
 static void begin_look(struct question *question)
 {
 	struct looking *mine = calloc(1, sizeof(*mine));
-	uid_t uid = 0;
 
 	if (!mine) {
 		fail(question, ATTACH_SYSTEM, ENOMEM);
 		return;
 	}
 	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
-	proc_uid(question->pid, &uid); /* of one that is gone nothing is read */
-	mine->job.whose = job_of_user(uid);
+	mine->job.whose = question->whose;
 	mine->closer = question->asking->foreign;
 	mine->question = question;
 	mine->order = question->order;

@@ -30,6 +30,7 @@ struct question {
 	 * a look has copies. */
 	pid_t pid;
 	uint64_t start_ticks;
+	uint64_t whose; /* the process is, as a job's */
 	struct attach_order order;
 	/* The process is looked at first, in a job; else `process` is who is asked (its pids and
 	 * user, no descriptors), and so it is afterwards. */

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/map.h"
+#include "proc/foreign.h"
 #include "proc/mapped.h"
 #include "proc/proc.h"
 #include "symbol/held.h"
@@ -84,6 +85,7 @@ static int open_root(struct examination *e)
 	if (fd < 0 || fstat(fd, &e->root_stat) < 0 || stat("/", &ours) < 0)
 		return -1;
 	e->other_root = ours.st_dev != e->root_stat.st_dev || ours.st_ino != e->root_stat.st_ino;
+	e->has_root = true;
 	if (e->other_root && held_take()) {
 		e->root_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (e->root_fd < 0)
@@ -135,6 +137,8 @@ static int open_files(struct examination *e, int root_fd)
 			opened->left_out = true;
 		else if (opened->same == i)
 			open_mapped(e, root_fd, mapping, opened);
+		opened->owner_is_told =
+			opened->known && foreign_tells_owner(opened->fd, &opened->stat);
 		if (opened->known && !e->other_root)
 			opened->in_open_folder = is_open_folder(mapping->path);
 		e->left_out += e->opened[opened->same].left_out;

@@ -43,6 +43,7 @@ struct examination {
 		/* Others than root may lay files beside it, of which one may be taken for its debug
 		 * file; not told in another root. */
 		bool in_open_folder;
+		bool owner_is_told; /* by the kernel (foreign_tells_owner()) */
 		struct stat stat;
 		int fd; /* of the file, with its place (symbol/held.h), or -1: none was left */
 	} * opened;
@@ -52,6 +53,7 @@ struct examination {
 	uint64_t program_id; /* proc_program() */
 	bool has_program;    /* `program` describes the file that it executes */
 	struct stat program;
+	bool has_root;	 /* other_root tells; else it isn't known */
 	bool other_root; /* it has another root than we, which root_stat describes */
 	struct stat root_stat;
 	int root_fd; /* O_PATH of such a root, with its place, or -1: none was left */

@@ -78,6 +78,7 @@ static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
 	vm->jfr = jfr;
 	vm->pid = target->pid;
 	vm->start_ticks = target->start_ticks;
+	vm->question.whose = target->whose;
 	vm->folder_fd = vm->tmp_fd = -1;
 	vm->next = jfr->all;
 	vm->link = &jfr->all;

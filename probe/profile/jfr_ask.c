@@ -26,7 +26,7 @@ static void close_fds(struct jfr_vm *vm)
 	int folder_fd = TAKE_FD(vm->folder_fd), tmp_fd = TAKE_FD(vm->tmp_fd);
 	int fds[FDS] = {folder_fd, tmp_fd};
 
-	close_later(vm->jfr->foreign, job_of_user(vm->owner), fds, FDS, NULL);
+	close_later(vm->jfr->foreign, vm->question.whose, fds, FDS, NULL);
 }
 
 void jfr_close_folder(struct jfr_vm *vm)

@@ -78,7 +78,7 @@ int jfr_read(struct jfr_vm *vm)
 		.job = {.run = run,
 			.done = done,
 			.free = free_reading,
-			.whose = job_of_user(vm->owner)},
+			.whose = vm->question.whose},
 		.jfr = vm->jfr,
 		.pid = vm->pid,
 		.start_ticks = vm->start_ticks,

@@ -386,7 +386,8 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
 	fresh.inherited = before ? before->subscribers : 0;
-	fresh.whose = before ? before->whose : job_of_user(0); /* until it is looked at */
+	fresh.whose = before ? before->whose : job_of(0, 0); /* until it is looked at */
+	fresh.root_known = before && before->root_known;
 	fresh.root_elsewhere = before ? before->root_elsewhere : 0;
 	fresh.netns_id = before ? before->netns_id : 0;
 	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {

@@ -130,16 +130,16 @@ static void examined(void *arg, struct examination *e, bool finished)
 	}
 }
 
-/* Root of a container isn't the host's. Nobody's memory or files are looked at for that. */
+/* Users of a container aren't the host's. Looking at its root may hang, so until a job has done
+ * that the mount namespace tells. */
 static void learn_user(struct target *target)
 {
 	uid_t uid;
 
 	if (proc_uid(target->pid, &uid) < 0)
 		return;
-	target->whose = !uid && target->root_elsewhere
-				? job_of_root_elsewhere(target->root_elsewhere)
-				: job_of_user(uid);
+	target->whose =
+		job_of(uid, target->root_known ? target->root_elsewhere : proc_mounts(target->pid));
 }
 
 void target_look_at(struct targets *targets, struct target *target)

@@ -13,11 +13,21 @@
 static uint64_t whose_debug_file(const struct examination *e, const struct opened *opened)
 {
 	uint64_t whose = e->job.whose;
-	bool is_users = whose > job_of_user(0) && whose <= job_of_user(UINT32_MAX);
+	uid_t uid = job_user(whose);
 
-	if (!is_users || whose == job_of_user(opened->stat.st_uid))
+	if (uid == 0 || uid == opened->stat.st_uid)
 		return 0;
 	return e->other_root || opened->in_open_folder ? whose : 0;
+}
+
+/* Whose reading a file is: its owner's, whoever maps it, so that nobody's hung jobs keep others
+ * from what all have mapped; where a server says who that is (FUSE), whoever's process maps it, for
+ * a server says what it likes. */
+static uint64_t whose_reading(const struct opened *opened, uint64_t mapping)
+{
+	uint32_t root = (uint32_t)(mapping >> JOB_ROOT_SHIFT);
+
+	return opened->owner_is_told ? job_of(opened->stat.st_uid, root) : mapping;
 }
 
 struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
@@ -37,8 +47,13 @@ struct symbol_file *target_file_of(struct targets *targets, struct examination *
 		return symbol_files_left_out(targets->files);
 	if (!opened->known)
 		return symbol_file_nameless(mapping->path);
-	const struct symbol_search search = {root, e->match.debugging_dir,
-					     whose_debug_file(e, opened)};
+	const uint64_t whose = whose_debug_file(e, opened);
+	const struct symbol_search search = {
+		.root = root,
+		.debugging_dir = e->match.debugging_dir,
+		.whose = whose,
+		.payer = whose ? whose : whose_reading(opened, e->job.whose),
+	};
 	struct symbol_file *known =
 		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
 	struct symbol_file *same =
@@ -103,9 +118,21 @@ static void update_space(struct targets *targets, struct target *target,
 		shares_take(targets->room, target->whose, space_bytes(target->space) - before);
 }
 
+/* From now on it is told by its root: services of one host have mount namespaces of their own. */
+static void take_root(struct target *target, struct examination *e)
+{
+	if (!e->has_root)
+		return;
+	target->root_known = true;
+	target->root_elsewhere = e->other_root ? symbol_root_mark(&e->root_stat) : 0;
+	target->whose = e->job.whose = job_of(job_user(e->job.whose), target->root_elsewhere);
+}
+
 void target_take_maps(struct targets *targets, struct target *target, struct examination *e)
 {
 	uint64_t paths_bytes;
+
+	take_root(target, e);
 	struct maps maps = as_many_as_fit(targets, target, e, &paths_bytes);
 	_cleanup_free_ struct symbol_file **files =
 		calloc(maps.count + 1, sizeof(struct symbol_file *));
@@ -121,8 +148,6 @@ void target_take_maps(struct targets *targets, struct target *target, struct exa
 	if (target->program != e->program_id)
 		target_memory_drop(target);
 	target->program = e->program_id;
-	target->root_elsewhere =
-		e->other_root ? (uint32_t)(e->root_stat.st_dev ^ e->root_stat.st_ino) | 1 : 0;
 	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
 		  COMM_BYTES, target->comm, maps.count);
 	if (!files)

@@ -107,7 +107,7 @@ static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 		.start_ticks = stat->start_ticks,
 		.line_pid = pid,
 		.line_start_ticks = stat->start_ticks,
-		.whose = job_of_user(0),
+		.whose = job_of(0, 0),
 	};
 
 	memcpy(fresh.comm, stat->comm, sizeof(fresh.comm));

@@ -47,6 +47,7 @@ struct target {
 	bool examining;
 	bool hangs;		 /* looking at it took too long: it isn't looked at again */
 	uint64_t whose;		 /* its user, as a job's; it may change until it is looked at */
+	bool root_known;	 /* it was looked at */
 	uint32_t root_elsewhere; /* tells its root, where that is another than ours; 0: it isn't */
 	uint32_t probes;	 /* wanted by the snoopers */
 	uint32_t maybe;		 /* while undecided: those that this decides on */

@@ -73,7 +73,7 @@ static bool demangle_rust(struct demangling *demangling, const char *symbol, str
 {
 	static atomic_uint lost_of[USERS];
 	uint64_t whose = demangling->whose;
-	atomic_uint *lost = &lost_of[whose <= job_of_user(0) ? 0 : 1 + whose % (USERS - 1)];
+	atomic_uint *lost = &lost_of[whose <= job_of(0, 0) ? 0 : 1 + whose % (USERS - 1)];
 
 	if (strncmp(symbol, "_R", 2) == 0 && demangling->bombs >= BOMBS_MAX)
 		return false;

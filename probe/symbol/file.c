@@ -78,6 +78,7 @@ int symbol_file_opening(const struct symbol_file *file, const struct symbol_plac
 		.path = file->path,
 		.root = symbol_root_ref(file->root),
 		.worker = file->worker,
+		.whose = file->payer,
 	};
 	return 0;
 }

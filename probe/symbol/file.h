@@ -42,6 +42,8 @@ struct symbol_search {
 	/* The process's user, as a job's, where another one's processes may not take the same debug
 	 * file. 0: all do. */
 	uint64_t whose;
+	/* Whose work reading the file is, as a job's, if it isn't known yet. */
+	uint64_t payer;
 };
 
 /*

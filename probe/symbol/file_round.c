@@ -367,7 +367,6 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	mine->reading = (struct reading){
 		.debugging_dir = file->debugging_dir,
 		.debug = file->debug,
-		.whose = file->whose,
 		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,
@@ -388,7 +387,7 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 /* Why the file isn't read in this round; SYMBOL_LOST_COUNT: it is. */
 static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_file *file)
 {
-	struct opening opening = {.stat = file->stat, .root = file->root};
+	struct opening opening = {.stat = file->stat, .whose = file->payer};
 	struct hung_file hung = opening_hung_file(&opening);
 
 	hung.where = symbol_file_where(file);

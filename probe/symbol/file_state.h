@@ -33,7 +33,7 @@ struct symbol_file {
 	struct held *held; /* open, or NULL */
 	char *path, *debugging_dir;
 	struct symbol_root *root; /* NULL: ours */
-	uint64_t whose;
+	uint64_t whose, payer;	  /* struct symbol_search */
 	struct stat stat;
 	struct debug_found debug;
 	struct ranges ranges;

@@ -80,7 +80,8 @@ static void identify(struct file_id *id, const struct stat *stat, const char *pa
 
 static void identify_known(struct file_id *id, const struct symbol_file *file)
 {
-	const struct symbol_search search = {file->root, file->debugging_dir, file->whose};
+	const struct symbol_search search = {file->root, file->debugging_dir, file->whose,
+					     file->payer};
 
 	identify(id, &file->stat, file->path, &search);
 }
@@ -134,7 +135,7 @@ static void hold_fewer(struct symbol_files *files)
 static void hold(struct symbol_file *file, int *fd)
 {
 	if (!file->held && *fd >= 0)
-		file->held = held_new(fd, file->worker, job_of_user(file->stat.st_uid));
+		file->held = held_new(fd, file->worker, file->payer);
 }
 
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
@@ -159,6 +160,7 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 	file->whose = search->whose;
 	file->worker = files->worker;
 	file->stat = *stat;
+	file->payer = search->payer;
 	hold(file, fd);
 	file->last_used = ++files->uses;
 	if (map_put(files->by_id, &id, (void **)&slot) == 1)

@@ -13,7 +13,7 @@
 #include "symbol/jvmfile_state.h"
 
 int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
-		struct worker *closer)
+		struct worker *closer, uint64_t whose)
 {
 	_cleanup_close_ int folder = folder_fd;
 	struct jvmfile *file = calloc(1, sizeof(*file));
@@ -32,6 +32,7 @@ int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_m
 	file->owner = owner;
 	file->bytes_max = bytes_max;
 	file->closer = closer;
+	file->whose = whose;
 	*ret = file;
 	return 0;
 }
@@ -54,7 +55,7 @@ void jvmfile_unref(struct jvmfile *file)
 		return;
 	int fds[] = {file->fd, file->folder_fd};
 	if (file->closer) {
-		close_later(file->closer, job_of_user(file->owner), fds, ARRAY_SIZE(fds), NULL);
+		close_later(file->closer, file->whose, fds, ARRAY_SIZE(fds), NULL);
 	} else {
 		cleanup_close(&fds[0]);
 		cleanup_close(&fds[1]);

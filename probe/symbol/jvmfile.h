@@ -19,10 +19,10 @@ struct jvmfile;
 struct worker;
 
 /* In the data folder `folder_fd` (taken over whatever is returned), whose files have to be
- * `owner`'s. `closer` closes what is open in the end; NULL: whoever has the last reference.
- * -ENOMEM */
+ * `owner`'s. `closer` closes what is open in the end, by a job of `whose`; NULL: whoever has the
+ * last reference. -ENOMEM */
 int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
-		struct worker *closer);
+		struct worker *closer, uint64_t whose);
 
 /* Its times are of another clock than ours, so nothing is told by them. Before it is shared. */
 void jvmfile_set_other_clock(struct jvmfile *file);

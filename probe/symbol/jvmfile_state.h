@@ -33,6 +33,7 @@ struct jvmfile {
 	pthread_mutex_t lock;
 	int folder_fd, fd;
 	uid_t owner;
+	uint64_t whose; /* closing it is, as a job's */
 	size_t bytes_max;
 	struct worker *closer;
 	bool other_clock;

@@ -23,13 +23,7 @@ void opening_identify(struct opening_id *id, const struct stat *stat)
 
 struct hung_file opening_hung_file(const struct opening *opening)
 {
-	const struct stat *stat = &opening->stat;
-	const struct symbol_root *root = opening->root;
-	struct hung_file file = {stat->st_dev, stat->st_ino, job_of_user(stat->st_uid), 0};
-
-	if (root && !stat->st_uid)
-		file.whose = job_of_root_elsewhere((uint32_t)(root->device ^ root->inode));
-	return file;
+	return (struct hung_file){opening->stat.st_dev, opening->stat.st_ino, opening->whose, 0};
 }
 
 void opening_done(struct opening *opening)
@@ -118,7 +112,7 @@ int opening_open(struct opening *opening, int root_fd, int *own)
 	if (fd < 0)
 		return fd;
 	if (held_take()) {
-		opening->held = held_new(&fd, opening->worker, opening_hung_file(opening).whose);
+		opening->held = held_new(&fd, opening->worker, opening->whose);
 		if (opening->held)
 			return opening->held->fd;
 		held_give();

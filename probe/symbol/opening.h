@@ -37,9 +37,10 @@ struct opening {
 	const char *path;	  /* as the process sees it; the owner's */
 	struct symbol_root *root; /* of the process; NULL: ours. With a reference */
 	struct worker *worker;	  /* that closes it */
+	uint64_t whose;		  /* reading and closing it is, as a job's */
 };
 
-/* What symbol/hung.h has to know of the file; its owner is whose work reading it is. */
+/* What symbol/hung.h has to know of the file. */
 struct hung_file opening_hung_file(const struct opening *opening);
 
 /* On any thread. */

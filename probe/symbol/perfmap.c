@@ -72,8 +72,10 @@ static struct perfmap *map_of(struct symbol_files *files, const struct perfmap_p
 	struct perfmap_key key = {(uint64_t)process->pid, process->id};
 	struct perfmap **slot = map_get(files->perfmaps, &key), *map;
 
-	if (slot)
+	if (slot) {
+		(*slot)->process.whose = process->whose; /* it may have been looked at since */
 		return *slot;
+	}
 	const struct perfmap *last = before(files, process);
 	map = calloc(1, sizeof(*map));
 	if (!map)

@@ -96,12 +96,8 @@ static void free_reading(struct job *job)
 
 void reading_submit(struct reading *reading, struct worker *worker)
 {
-	reading->job =
-		(struct job){.run = run,
-			     .done = done,
-			     .free = free_reading,
-			     .whose = reading->whose ? reading->whose
-						     : opening_hung_file(&reading->opening).whose};
+	reading->job = (struct job){
+		.run = run, .done = done, .free = free_reading, .whose = reading->opening.whose};
 	reading->demangling.whose = reading->job.whose;
 	reading->names = (struct buf)BUF_INIT(NAMES_MAX);
 	worker_submit(worker, &reading->job);

@@ -19,7 +19,6 @@ struct reading {
 	/* the question */
 	struct opening opening;		   /* the reading's own; its path not NULL */
 	const char *debugging_dir;	   /* or NULL; the owner's */
-	uint64_t whose;			   /* it is read for; 0: for its owner */
 	struct debug_found debug;	   /* what is known of it; the reading's own */
 	struct native_function *functions; /* `offset` is the question; the reading's own */
 	size_t count;

@@ -5,7 +5,15 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "symbol/held.h"
+
+uint32_t symbol_root_mark(const struct stat *stat)
+{
+	uint64_t hash = hash_bytes(stat->st_dev, &stat->st_ino, sizeof(stat->st_ino));
+
+	return (uint32_t)hash | 1;
+}
 
 struct symbol_root *symbol_root_new(int *fd, const struct stat *stat)
 {

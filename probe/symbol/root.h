@@ -3,6 +3,7 @@
  * are looked for. References may be dropped on any thread. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 struct symbol_root {
@@ -11,6 +12,9 @@ struct symbol_root {
 	dev_t device;
 	ino_t inode;
 };
+
+/* Tells a root folder that isn't ours from others, as job_of() takes it: never 0. */
+uint32_t symbol_root_mark(const struct stat *stat);
 
 /* *fd: it, as O_PATH, with its place (held_take()), or -1; it is taken over (*fd becomes -1).
  * NULL: no memory. */

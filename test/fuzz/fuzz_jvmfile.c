@@ -17,6 +17,7 @@
 #include "jvm_agent/format.h"
 #include "sample.h"
 #include "symbol/jvmcode_state.h"
+#include "base/worker.h"
 #include "symbol/jvmfile.h"
 
 #define HEADER_BYTES 8
@@ -132,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memcpy(file + sizeof(header), data + HEADER_BYTES, bytes - HEADER_BYTES);
 	if (data[0] & 1)
 		fix_checks(file, len);
-	demand(jvmfile_new(&known, dup(folder), geteuid(), FILE_BYTES, NULL) == 0);
+	demand(jvmfile_new(&known, dup(folder), geteuid(), FILE_BYTES, NULL, JOB_OWN) == 0);
 	put(folder, file, len < sizeof(header) + data[2] ? len : sizeof(header) + data[2]);
 	jvmfile_update(known);
 	if (data[0] & 2)

@@ -4,6 +4,7 @@
 
 #include "java_file_maker.h"
 
+#include "base/worker.h"
 #include "symbol/jvmfile.h"
 
 struct scene {
@@ -17,8 +18,9 @@ static inline void scene_begin(struct scene *scene, size_t bytes_max)
 {
 	*scene = (struct scene){.out = BUF_INIT(bytes_max)};
 	folder_make(&scene->folder);
-	assert_int_equal(
-		jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), bytes_max, NULL), 0);
+	assert_int_equal(jvmfile_new(&scene->file, dup(scene->folder.fd), geteuid(), bytes_max,
+				     NULL, JOB_OWN),
+			 0);
 	maker_begin(&scene->out, 0);
 }
 

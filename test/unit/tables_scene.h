@@ -134,8 +134,8 @@ static inline struct symbol_file *look_at(struct scene *scene, const char *name,
 	} else {
 		assert_true(held_take());
 	}
-	struct symbol_file *file =
-		symbol_files_get(scene->files, &fd, &stat, path, &(struct symbol_search){0});
+	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path,
+						    &(struct symbol_search){.payer = job_of(0, 0)});
 	assert_non_null(file);
 	if (fd >= 0) {
 		close(fd);

@@ -8,6 +8,7 @@
 
 #include "jvm_agent/jvmti.h"
 #include "sample.h"
+#include "base/worker.h"
 #include "symbol/jvmfile.h"
 
 #define FUNCTIONS 160
@@ -275,7 +276,7 @@ static void what_was_made_for_one_file_is_not_written_to_the_next(void **state)
 	assert_null(test.meanwhile);
 	vm_compiles("third", CODE + 0x3000);
 	int fd = open(test.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(jvmfile_new(&file, fd, geteuid(), BYTES_MAX, NULL), 0);
+	assert_int_equal(jvmfile_new(&file, fd, geteuid(), BYTES_MAX, NULL, JOB_OWN), 0);
 	assert_int_equal(jvmfile_update(file), 0);
 	uint64_t word = (uint64_t)FRAME_JAVA << FRAME_KIND_SHIFT | CODE;
 	assert_int_equal(jvmfile_read(file, word, 1, &memory, &code), 0);

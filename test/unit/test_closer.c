@@ -100,7 +100,7 @@ static void close_hanging(struct scene *scene, uid_t uid)
 	int fd = fcntl(scene->file, F_DUPFD_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	close_later(scene->worker, job_of_user(uid), &fd, 1, closed);
+	close_later(scene->worker, job_of(uid, 0), &fd, 1, closed);
 }
 
 static void close_good(struct scene *scene, uid_t uid)
@@ -108,7 +108,7 @@ static void close_good(struct scene *scene, uid_t uid)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	close_later(scene->worker, job_of_user(uid), &fd, 1, closed);
+	close_later(scene->worker, job_of(uid, 0), &fd, 1, closed);
 }
 
 static void a_user_whose_closings_hang_keeps_neither_the_loop_nor_others(void **state)

@@ -21,8 +21,8 @@ static struct symbol_file *add(struct symbol_files *files, const struct known_fi
 	struct stat stat = {.st_ino = known->number + 1, .st_size = 4096};
 	size_t id_len = strlen(known->build_id);
 	int fd = -1;
-	struct symbol_file *file =
-		symbol_files_get(files, &fd, &stat, known->path, &(struct symbol_search){0});
+	struct symbol_file *file = symbol_files_get(files, &fd, &stat, known->path,
+						    &(struct symbol_search){.payer = job_of(0, 0)});
 
 	assert_non_null(file);
 	if (!file->code) {

@@ -4,6 +4,7 @@
 #include "folder.h"
 
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "open_fds.h"
@@ -276,6 +277,21 @@ static void a_descriptor_of_any_number_is_opened_again(void **state)
 	}
 }
 
+static void whose_it_is_is_told_on_disks_and_in_memory(void **state)
+{
+	struct stat stat = {.st_dev = makedev(8, 1)};
+
+	(void)state;
+	assert_true(foreign_tells_owner(-1, &stat)); /* a disk's */
+	_cleanup_close_ int memory = memfd_create("file", MFD_CLOEXEC);
+	assert_int_equal(fstat(memory, &stat), 0);
+	assert_true(foreign_tells_owner(memory, &stat));
+	assert_false(foreign_tells_owner(-1, &stat)); /* not known which file system it is */
+	_cleanup_close_ int other = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(other, &stat), 0);
+	assert_false(foreign_tells_owner(other, &stat));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +304,7 @@ int main(void)
 		cmocka_unit_test(only_so_many_bytes_are_taken),
 		cmocka_unit_test(what_was_looked_at_is_what_is_opened),
 		cmocka_unit_test(a_descriptor_of_any_number_is_opened_again),
+		cmocka_unit_test(whose_it_is_is_told_on_disks_and_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

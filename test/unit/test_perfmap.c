@@ -340,6 +340,16 @@ static void a_map_that_was_given_up_is_counted_by_why(void **state)
 	assert_int_equal(lost(scene, PERFMAP_LOST_HUNG), 1);
 }
 
+static void a_map_is_the_work_of_who_is_known_by_now(void **state)
+{
+	struct scene *scene = *state;
+	struct perfmap *map = perfmap_of(scene->files, &scene->process);
+
+	scene->process.whose = job_of(7, 5);
+	assert_ptr_equal(perfmap_of(scene->files, &scene->process), map);
+	assert_true(map->process.whose == job_of(7, 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +366,7 @@ int main(void)
 		TEST(what_is_late_is_counted_once_and_stays_first),
 		TEST(a_map_that_was_given_up_is_counted_by_why),
 		TEST(who_is_asked_has_room_before_those_that_were_only_met),
+		TEST(a_map_is_the_work_of_who_is_known_by_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -413,6 +413,32 @@ static void the_real_user_is_told(void **state)
 	assert_int_equal(proc_uid(0x7ffffff0, &uid), -ESRCH);
 }
 
+static void a_mount_namespace_of_its_own_is_told(void **state)
+{
+	int ready[2];
+	char byte = 0;
+
+	(void)state;
+	assert_int_equal(proc_mounts(1), 0);
+	assert_int_equal(proc_mounts(0x7ffffff0), 0);
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		byte = unshare(CLONE_NEWNS) == 0;
+		if (write(ready[1], &byte, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (!byte)
+		skip();
+	assert_int_not_equal(proc_mounts(pid), 0);
+	assert_int_not_equal(proc_mounts(pid), proc_mounts(getpid()));
+	end_child(pid);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +448,7 @@ int main(void)
 		cmocka_unit_test(neighbours_share_their_paths),
 		cmocka_unit_test(reading_maps_ends_when_its_time_is_over),
 		cmocka_unit_test(the_real_user_is_told),
+		cmocka_unit_test(a_mount_namespace_of_its_own_is_told),
 		cmocka_unit_test(our_own_maps_hold_our_code),
 		cmocka_unit_test(names_with_parentheses_blanks_and_line_ends_do_not_confuse),
 		cmocka_unit_test(the_start_time_is_field_22),

@@ -77,11 +77,11 @@ static void where_and_for_whom_a_debug_file_is_looked_for_tells_two_of_the_same_
 		const char *path;
 		struct symbol_search search;
 	} cases[] = {
-		{"/lib/lib.so", {NULL, NULL, 0}},
-		{"/lib/lib.so", {root, NULL, 0}},
-		{"/lib/lib.so", {NULL, DEBUGGING, 0}},
-		{"/lib/lib.so", {NULL, NULL, job_of_user(7)}},
-		{"/home/lib.so", {NULL, NULL, 0}},
+		{"/lib/lib.so", {NULL, NULL, 0, 0}},
+		{"/lib/lib.so", {root, NULL, 0, 0}},
+		{"/lib/lib.so", {NULL, DEBUGGING, 0, 0}},
+		{"/lib/lib.so", {NULL, NULL, job_of(7, 0), 0}},
+		{"/home/lib.so", {NULL, NULL, 0, 0}},
 	};
 	struct symbol_file *got[ARRAY_SIZE(cases)];
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -99,12 +99,41 @@ static void where_and_for_whom_a_debug_file_is_looked_for_tells_two_of_the_same_
 	symbol_files_free(files);
 }
 
+static void reading_a_file_is_the_work_of_whoever_it_was_first_charged_to(void **state)
+{
+	_cleanup_folder_ struct folder folder;
+	const struct symbol_place nowhere = {0};
+	struct symbol_files *files;
+	struct opening opening;
+	struct stat stat;
+	int fd = -1;
+
+	(void)state;
+	folder_make(&folder);
+	folder_put(&folder, "lib.so", "one", 3);
+	look_at(&folder, "lib.so", &stat);
+	assert_int_equal(symbol_files_new(&files, NULL), 0);
+	struct symbol_file *file = symbol_files_get(files, &fd, &stat, "/lib.so",
+						    &(struct symbol_search){.payer = job_of(7, 5)});
+	struct symbol_file *same = symbol_files_get(files, &fd, &stat, "/lib.so",
+						    &(struct symbol_search){.payer = job_of(8, 0)});
+	assert_ptr_equal(file, same);
+	assert_int_equal(symbol_file_opening(file, &nowhere, &opening), 0);
+	assert_true(opening.whose == job_of(7, 5)); /* whatever its server says of its owner */
+	assert_true(opening_hung_file(&opening).whose == job_of(7, 5));
+	opening_done(&opening);
+	symbol_file_unref(same);
+	symbol_file_unref(file);
+	symbol_files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mapped_file_that_loses_its_name_is_the_same_file),
 		cmocka_unit_test(
 			where_and_for_whom_a_debug_file_is_looked_for_tells_two_of_the_same_file),
+		cmocka_unit_test(reading_a_file_is_the_work_of_whoever_it_was_first_charged_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

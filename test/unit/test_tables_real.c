@@ -24,7 +24,7 @@ static struct symbol_file *file_of(const struct scene *scene, const struct mappi
 	if (mapping->kind != MAPPING_FILE || lstat(mapping->path, &stat) < 0)
 		return NULL;
 	return symbol_files_get(scene->files, &fd, &stat, mapping->path,
-				&(struct symbol_search){0});
+				&(struct symbol_search){.payer = job_of(0, 0)});
 }
 
 /* What bpf/ does with a pc. */
