@@ -10,6 +10,7 @@
 #include "api/status_upload.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/reaper.h"
 #include "base/utf8.h"
 #include "profile/cause.h"
 #include "profile/kind.h"
@@ -272,6 +273,9 @@ void metrics_write(const struct services *services, const struct caller *caller,
 	metrics_one(out, "jobs_refused_total", "counter",
 		    "Jobs refused because too many others, of their user or of all, hung.",
 		    (double)stats.refused_jobs);
+	metrics_one(out, "children_left", "gauge",
+		    "Processes of the daemon's own that were to end and haven't yet.",
+		    (double)reaper_bury());
 	metrics_one(out, "mappings_left_out_total", "counter",
 		    "Mappings that have no names: their process has too many, or their paths are "
 		    "too long.",

@@ -47,9 +47,9 @@ static const struct {
 	{BIT(CAP_SYS_NICE), "sys_nice", true},
 	{BIT(CAP_SETUID), "setuid", true},
 	{BIT(CAP_SETGID), "setgid", true},
+	{BIT(CAP_KILL), "kill", true},
 	{SYS_ADMIN, "sys_admin", false},
 	{BIT(CAP_NET_BIND_SERVICE), "net_bind_service", false},
-	{BIT(CAP_KILL), "kill", false},
 	{BIT(CAP_DAC_OVERRIDE), "dac_override", false},
 	{BIT(CAP_FOWNER), "fowner", false},
 };
@@ -130,8 +130,6 @@ static uint64_t choose(const struct privileges_wish *wish, uint64_t held)
 		chosen |= kinds[i].always ? kinds[i].bit : 0;
 	if (wish->low_port)
 		chosen |= BIT(CAP_NET_BIND_SERVICE);
-	if (wish->command)
-		chosen |= BIT(CAP_KILL);
 	if (wish->others_folder)
 		chosen |= FOLDERS;
 	if (needs_admin(held))

@@ -12,7 +12,6 @@
 /* What it needs beside profiling. */
 struct privileges_wish {
 	bool low_port;	    /* listens on a port below 1024, now or after a SIGHUP */
-	bool command;	    /* passes signals on to a command, which may become another user */
 	bool others_folder; /* writes into a folder that isn't its own, or that it may not write to
 			     */
 };

@@ -77,11 +77,11 @@ static int end_like(const struct recording *recording)
 	return 128 + number; /* not reached: every signal that can end a process has */
 }
 
-/* The files can be written until the end, and the command be ended; it has been forked, and has all
+/* The files can be written until the end; the command has been forked, and has all
  * that it would have without us. */
 static int give_up_privileges(const struct recording *recording)
 {
-	struct privileges_wish wish = {.command = recording->workload.pid != 0};
+	struct privileges_wish wish = {0};
 
 	for (int i = 0; i < PROBE_COUNT; i++) {
 		int dir_fd = recording->files[i].dir_fd;

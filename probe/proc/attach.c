@@ -278,7 +278,8 @@ void attach_finish(struct attach *attach, struct attach_answer *answer)
 	attach->fd = -1;
 }
 
-/* Without CAP_KILL another user's is not ours to kill: its own alarm ends it (bind_child()). */
+/* Without CAP_KILL another user's is not ours to kill: its own alarm ends it (bind_child()), unless
+ * that user stops it. */
 void attach_kill(struct attach *attach)
 {
 	if (attach->child)

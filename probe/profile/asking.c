@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/closer.h"
+#include "base/reaper.h"
 
 #define KILL_MS 3000 /* after its own limit */
 
@@ -23,14 +23,8 @@ struct asking {
 	unsigned at_once;
 	struct loop_call turn;
 	bool turn_posted;
-	/* Children that have answered or were killed, and haven't ended yet. */
-	pid_t unburied[ASKING_AT_ONCE_MAX];
 	struct loop_timer burial;
 };
-
-/* Children of looks that were given up, for they hung: their threads end when they like. 0: none.
- */
-static _Atomic pid_t orphans[WORKER_HANGING_MAX];
 
 /* A look at a process, which forks who asks. */
 struct looking {
@@ -96,34 +90,18 @@ static void fail(struct question *question, enum attach_result result, int error
 static void bury_all(void *arg)
 {
 	struct asking *asking = arg;
-	bool any = false;
 
-	for (int i = 0; i < ASKING_AT_ONCE_MAX; i++) {
-		if (asking->unburied[i] && waitpid(asking->unburied[i], NULL, WNOHANG) != 0)
-			asking->unburied[i] = 0;
-		any |= asking->unburied[i] != 0;
-	}
-	for (int i = 0; i < WORKER_HANGING_MAX; i++) {
-		pid_t orphan = atomic_load(&orphans[i]);
-
-		if (orphan && waitpid(orphan, NULL, WNOHANG) != 0)
-			atomic_store(&orphans[i], 0);
-	}
-	if (any)
+	if (reaper_bury())
 		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
 }
 
 /* It has ended, or is soon buried with others. */
 static void bury(struct asking *asking, struct attach *attach)
 {
+	if (!attach_bury(attach))
+		reaper_leave(attach->child);
+	attach->child = 0;
 	bury_all(asking);
-	for (int i = 0; i < ASKING_AT_ONCE_MAX && !attach_bury(attach); i++) {
-		if (!asking->unburied[i]) {
-			asking->unburied[i] = attach->child;
-			attach->child = 0;
-			loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
-		}
-	}
 }
 
 static void answer_comes(void *arg)
@@ -162,6 +140,15 @@ static void follow(struct question *question)
 
 /* ---- the look ---- */
 
+/* They may be the last ones, and closing hang. */
+static void close_copies(struct looking *mine)
+{
+	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
+
+	cleanup_close(&folder_fd);
+	cleanup_close(&tmp_fd);
+}
+
 static void look(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
@@ -174,6 +161,7 @@ static void look(struct job *job)
 			mine->result = ATTACH_SYSTEM;
 	}
 	attach_process_done(&mine->process);
+	close_copies(mine);
 }
 
 static void looked(struct job *job, bool finished)
@@ -195,17 +183,6 @@ static void looked(struct job *job, bool finished)
 	}
 }
 
-/* It is buried with others, later. */
-static void leave_orphan(pid_t child)
-{
-	for (int i = 0; i < WORKER_HANGING_MAX; i++) {
-		pid_t none = 0;
-
-		if (atomic_compare_exchange_strong(&orphans[i], &none, child))
-			return;
-	}
-}
-
 static void free_looking(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
@@ -213,8 +190,8 @@ static void free_looking(struct job *job)
 	/* Nobody waits for its answer: it ends by itself. */
 	cleanup_close(&mine->attach.fd);
 	if (!attach_bury(&mine->attach))
-		leave_orphan(mine->attach.child);
-	/* It may be the last one who has them, and closing hang. */
+		reaper_leave(mine->attach.child);
+	/* Those of a look that never began. */
 	int fds[] = {mine->order.folder_fd, mine->order.tmp_fd};
 	close_later(mine->closer, mine->job.whose, fds, ARRAY_SIZE(fds), NULL);
 	free(mine);
@@ -265,6 +242,10 @@ static void begin(struct question *question)
 	asking->asked = question;
 	asking->count++;
 	question->step = QUESTION_ASKED;
+	if (!reaper_has_room()) {
+		fail(question, ATTACH_SYSTEM, EAGAIN);
+		return;
+	}
 	if (question->look) {
 		begin_look(question);
 		return;

@@ -14,19 +14,20 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/capset.h"
 #include "base/cleanup.h"
 #include "base/loop.h"
+#include "base/reaper.h"
 #include "line_reader/protocol.h"
 #include "symbol/lines_state.h"
 
 #define ANSWERS_MAX (32u * 1024 * 1024)
 #define PIECE	    65536
 #define NOBODY	    65534
-/* Behind its time limit: then it ends by itself, if we may not kill it. */
+/* Behind its time limit: then it ends by itself, if we may not kill it; and so long it is waited
+ * for, for its file may hang, or nobody's processes stop it. */
 #define GRACE_MS 500
 
 /* line_reader.S */
@@ -164,10 +165,22 @@ static _Noreturn void run_reader(const struct gift *gift, int error_fd, unsigned
 
 /* ---- in the daemon ---- */
 
-/* 0: it has execed (or ended before it could tell why not). */
+/* 0: it has execed (or ended before it could tell why not). -ETIME: neither, for it was stopped. */
+static int hear_of_exec(int fd, unsigned limit_ms)
+{
+	struct pollfd told = {.fd = fd, .events = POLLIN};
+	int error = 0;
+
+	if (poll(&told, 1, (int)limit_ms + GRACE_MS) == 0)
+		return -ETIME;
+	while (read(fd, &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	return -error;
+}
+
 static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
 {
-	int ends[2], error = 0;
+	int ends[2], r = 0;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
@@ -180,12 +193,12 @@ static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
 	if (*pid == 0)
 		run_reader(gift, ends[1], limit_ms);
 	if (*pid < 0)
-		error = errno;
+		r = -errno;
 	close(ends[1]);
-	while (*pid > 0 && read(ends[0], &error, sizeof(error)) < 0 && errno == EINTR)
-		;
+	if (*pid > 0)
+		r = hear_of_exec(ends[0], limit_ms);
 	close(ends[0]);
-	return -error;
+	return r;
 }
 
 static int start(struct reader *reader, int fd, int alt_fd, unsigned limit_ms)
@@ -196,18 +209,27 @@ static int start(struct reader *reader, int fd, int alt_fd, unsigned limit_ms)
 	return r < 0 ? r : spawn(&gift, limit_ms, &reader->pid);
 }
 
+/* It has ended, or is left to be buried later. */
+static void bury(pid_t pid)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd ended = {.fd = fd, .events = POLLIN};
+
+	if (fd >= 0)
+		poll(&ended, 1, GRACE_MS);
+	reaper_leave(pid);
+	reaper_bury();
+}
+
 static void stop(struct reader *reader)
 {
 	let_go(&reader->question);
 	let_go(&reader->answers);
 	if (reader->pid <= 0)
 		return;
-	/* It has answered, or its time is over. Who may not kill nobody's process waits for its
-	 * alarm.
-	 */
+	/* It has answered, or its time is over. One that we may not kill ends by its alarm. */
 	kill(reader->pid, SIGKILL);
-	while (waitpid(reader->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	bury(reader->pid);
 }
 
 /* A part of the question that finds room in the pipe. -EPIPE: it has ended. */
@@ -268,6 +290,8 @@ int lines_read(struct lines **ret, int fd, int alt_fd, const uint64_t *addresses
 	_cleanup_(stop) struct reader reader = {.question = -1, .answers = -1};
 	struct line_question head = {.addresses = (uint32_t)count};
 
+	if (!reaper_has_room())
+		return -EAGAIN;
 	buf_add(&question, &head, sizeof(head));
 	buf_add(&question, addresses, count * sizeof(*addresses));
 	int r = buf_error(&question);

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/loop.h"
+#include "base/reaper.h"
 #include "open_fds.h"
 #include "symbol/lines.h"
 
@@ -165,6 +167,43 @@ static void a_limit_is_kept_and_nothing_stays(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static bool may_not_kill;
+static pid_t stopped;
+
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
+
+/* As without CAP_KILL, where another process of nobody's has stopped it. */
+int __wrap_kill(pid_t pid, int number)
+{
+	if (!may_not_kill)
+		return __real_kill(pid, number);
+	stopped = pid;
+	__real_kill(pid, SIGSTOP);
+	errno = EPERM;
+	return -1;
+}
+
+static void a_reader_that_can_not_be_killed_is_not_waited_for(void **state)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t address = 4096, began_ns = loop_now_ns();
+	struct lines *lines;
+	bool whole;
+
+	(void)state;
+	may_not_kill = true;
+	assert_int_equal(lines_read(&lines, fd, -1, &address, 1, 0, &whole), 0);
+	may_not_kill = false;
+	assert_true(loop_now_ns() - began_ns < 5 * NS_PER_S);
+	lines_free(lines);
+	assert_int_equal(reaper_bury(), 1);
+	assert_int_equal(__real_kill(stopped, SIGKILL), 0);
+	for (int i = 0; i < 5000 && reaper_bury(); i++)
+		usleep(1000);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
 extern const char line_reader_image[], line_reader_image_end[];
 
 /* A process that is the daemon: it starts a reader, tells its pid, and waits to be killed. */
@@ -239,6 +278,7 @@ int main(void)
 		cmocka_unit_test(as_many_as_may_be_are_answered),
 		cmocka_unit_test(what_is_no_program_is_no_harm),
 		cmocka_unit_test(a_limit_is_kept_and_nothing_stays),
+		cmocka_unit_test(a_reader_that_can_not_be_killed_is_not_waited_for),
 		cmocka_unit_test(a_reader_ends_with_who_asked_it),
 	};
 
