@@ -263,6 +263,7 @@ int work_attach(struct probed_file *file, enum part part)
 		if (is_mapping(point->call) == (part == PART_MAPPINGS))
 			work->points[work->count++] = *point;
 	}
+	work->job.whose = work->opening.whose;
 	work->job.run = run_attach;
 	work->job.done = attach_done;
 	submit(work);

@@ -209,8 +209,11 @@ static void ask(struct containers *containers, struct known_container *known)
 	known->next_ns = loop_now_ns() + NS_PER_S; /* where there is no memory */
 	if (!asking)
 		return;
-	asking->job =
-		(struct job){.run = run, .done = done, .free = free_asking, .limit_ns = LIMIT_NS};
+	asking->job = (struct job){.run = run,
+				   .done = done,
+				   .free = free_asking,
+				   .limit_ns = LIMIT_NS,
+				   .whose = job_of(known->key.user, 0)}; /* whose state it is */
 	asking->containers = containers;
 	asking->key = known->key;
 	asking->place = known->container->place;

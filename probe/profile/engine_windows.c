@@ -216,6 +216,17 @@ void engine_refresh(struct engine *engine)
 	tracer_read_life(engine->tracer);
 }
 
+static void count_jobs(const struct engine_setup *setup, struct engine_stats *stats)
+{
+	const struct worker *const workers[] = {setup->urgent, setup->foreign, setup->lines,
+						setup->names};
+
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++) {
+		stats->given_up += worker_given_up(workers[i]);
+		stats->refused_jobs += worker_refused(workers[i]);
+	}
+}
+
 void engine_stats(const struct engine *engine, struct engine_stats *stats)
 {
 	const struct drain_stats *drain = drain_stats(engine->drain);
@@ -239,10 +250,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 					    : 0;
 	stats->kernel_names_error = symbolizer_kernel_error(engine->symbolizer);
 	stats->unnamed_frames = symbolizer_unnamed(engine->symbolizer);
-	stats->given_up =
-		worker_given_up(engine->setup.urgent) + worker_given_up(engine->setup.foreign);
-	stats->refused_jobs =
-		worker_refused(engine->setup.urgent) + worker_refused(engine->setup.foreign);
+	count_jobs(&engine->setup, stats);
 	tracer_looks(engine->tracer, &stats->looks);
 	stats->bpf_time_ns = tracer_bpf_time_ns(engine->tracer);
 	stats->cpus = tracer_cpus(engine->tracer);

@@ -432,3 +432,16 @@ int debugfile_open_shared(int fd, const struct debug_search *search)
 	free(known.path);
 	return found;
 }
+
+int debug_found_copy(struct debug_found *copy, const struct debug_found *found)
+{
+	struct debug_found made = *found;
+
+	if (found->path) {
+		made.path = strdup(found->path);
+		if (!made.path)
+			return -ENOMEM;
+	}
+	*copy = made;
+	return 0;
+}

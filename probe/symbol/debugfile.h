@@ -34,6 +34,9 @@ struct debug_found {
 	struct stat stat;
 };
 
+/* -ENOMEM */
+int debug_found_copy(struct debug_found *copy, const struct debug_found *found);
+
 /* Where a process has the file mapped, and which file that is: to ask whose process it is. pid 0:
  * nowhere. */
 struct debug_process {

@@ -2,6 +2,7 @@
 #include "symbol/file_lines.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,27 +15,42 @@
 #define KEPT_MAX (4u * 1024 * 1024) /* bytes, of all files' lines */
 #define REST	 200		    /* times a reading's length */
 
-/* A file's part of the job, which owns all of it. */
-struct part {
-	struct opening opening;	  /* of what is to be read */
+/* What is asked of a file, and where the answer goes. */
+struct wanted {
 	struct symbol_file *file; /* with a reference; NULL: it isn't known */
-	uint64_t *addresses;	  /* that aren't known yet */
-	size_t count;
-	struct lines *lines;   /* that were read */
-	bool whole, lacks;     /* the reader came to its end; there is nothing to read */
-	struct lines **answer; /* the owner's */
+	struct lines **answer;	  /* the owner's */
 };
 
+/* What is asked of all; each file that is read is a job of whose file it is. */
 struct finding {
-	struct job job;
+	struct job job; /* reads nothing: it calls done() where there is nothing to read */
+	atomic_uint refs;
 	struct symbol_files *files;
-	struct part *parts;
+	struct wanted *wanted;
 	size_t count;
+	size_t left; /* jobs that aren't done */
 	unsigned limit_ms;
-	bool reads; /* something is to be read */
+	atomic_uint_fast64_t end_ns; /* of reading; 0: it hasn't begun */
+	bool reads;		     /* something is to be read */
 	uint64_t took_ns;
 	void (*done)(void *arg);
 	void *arg;
+};
+
+/* A file's job, which owns all that it touches. */
+struct part {
+	struct job job;
+	struct finding *finding; /* with a reference */
+	struct part *next;	 /* until it is submitted */
+	struct opening opening;	 /* of what is to be read */
+	struct symbol_file *file;
+	struct debug_found debug; /* as it is known */
+	struct hung_run *run_state;
+	uint64_t *addresses; /* that aren't known yet */
+	size_t count;
+	struct lines *lines; /* that were read */
+	bool whole, lacks;   /* the reader came to its end; there is nothing to read */
+	uint64_t took_ns;
 };
 
 static bool has_debug_info(const struct opened *opened, int shared)
@@ -48,36 +64,40 @@ static bool has_debug_info(const struct opened *opened, int shared)
 
 static void read_part(struct part *part, unsigned limit_ms)
 {
+	const char *debugging_dir = part->file->debugging_dir;
 	_cleanup_(opened_done) struct opened opened;
-	struct debug_found found = {0};
-	int r = opened_open(&opened, &part->opening, part->file->debugging_dir, &found);
-	free(found.path);
-	if (r < 0)
+
+	if (opened_open_known(&opened, &part->opening, debugging_dir, &part->debug) < 0)
 		return;
-	_cleanup_close_ int shared =
-		opened_open_shared(&opened, &part->opening, part->file->debugging_dir);
+	_cleanup_close_ int shared = opened_open_shared(&opened, &part->opening, debugging_dir);
 	part->lacks = !has_debug_info(&opened, shared);
 	if (!part->lacks)
 		lines_read(&part->lines, opened.debug_fd >= 0 ? opened.debug_fd : opened.fd, shared,
 			   part->addresses, part->count, limit_ms, &part->whole);
 }
 
+/* The first one begins the time that all have. */
+static uint64_t end_of(struct finding *finding, uint64_t now_ns)
+{
+	uint64_t begun = 0, end_ns = now_ns + finding->limit_ms * NS_PER_MS;
+
+	return atomic_compare_exchange_strong(&finding->end_ns, &begun, end_ns) ? end_ns : begun;
+}
+
 static void run(struct job *job)
 {
-	struct finding *finding = (struct finding *)job;
-	uint64_t began_ns = loop_now_ns(), end_ns = began_ns + finding->limit_ms * NS_PER_MS;
+	struct part *part = (struct part *)job;
+	uint64_t now_ns = loop_now_ns(), end_ns = end_of(part->finding, now_ns);
 
-	for (size_t i = 0; i < finding->count; i++) {
-		uint64_t now_ns = loop_now_ns();
+	/* half of what is left: one large file isn't to be the only one */
+	if (now_ns < end_ns)
+		read_part(part, (unsigned)((end_ns - now_ns) / 2 / NS_PER_MS) + 1);
+	part->took_ns = loop_now_ns() - now_ns;
+}
 
-		if (now_ns >= end_ns)
-			break;
-		/* half of what is left: one large file isn't to be the only one */
-		if (finding->parts[i].count)
-			read_part(&finding->parts[i],
-				  (unsigned)((end_ns - now_ns) / 2 / NS_PER_MS) + 1);
-	}
-	finding->took_ns = loop_now_ns() - began_ns;
+static void run_nothing(struct job *job)
+{
+	(void)job;
 }
 
 /* ---- what is kept, on the loop's thread ---- */
@@ -122,16 +142,6 @@ static void keep(struct symbol_files *files, struct part *part)
 	files->lines_bytes += lines_bytes(joined);
 }
 
-static void take_answer(struct symbol_files *files, struct part *part)
-{
-	if (!part->file)
-		return;
-	part->file->lacks_lines |= part->lacks;
-	if (part->lines)
-		keep(files, part);
-	*part->answer = lines_ref(part->file->lines);
-}
-
 static void rest(struct symbol_files *files, uint64_t length_ns)
 {
 	uint64_t until_ns = loop_now_ns() + length_ns;
@@ -140,56 +150,160 @@ static void rest(struct symbol_files *files, uint64_t length_ns)
 		files->lines_rest_until_ns = until_ns;
 }
 
+static void one_less(struct finding *finding)
+{
+	struct symbol_files *files = finding->files;
+
+	if (--finding->left)
+		return;
+	for (size_t i = 0; i < finding->count; i++) {
+		const struct wanted *wanted = &finding->wanted[i];
+
+		if (wanted->file)
+			*wanted->answer = lines_ref(wanted->file->lines);
+	}
+	make_room(files);
+	if (finding->reads)
+		rest(files, REST * finding->took_ns);
+	finding->done(finding->arg);
+}
+
+static void nothing_done(struct job *job, bool finished)
+{
+	(void)finished;
+	one_less((struct finding *)job);
+}
+
 static void done(struct job *job, bool finished)
 {
-	struct finding *finding = (struct finding *)job;
+	struct part *part = (struct part *)job;
+	struct finding *finding = part->finding;
+	struct hung_file hung = opening_hung_file(&part->opening);
 
-	for (size_t i = 0; finished && i < finding->count; i++)
-		take_answer(finding->files, &finding->parts[i]);
-	make_room(finding->files);
-	if (finding->reads)
-		rest(finding->files,
-		     REST * (finished ? finding->took_ns : finding->limit_ms * NS_PER_MS));
-	finding->done(finding->arg);
+	if (job->end == JOB_HANGS) /* perhaps in another file: that with its debug information */
+		hung_add(&finding->files->hung, &hung, part->run_state, true);
+	finding->took_ns += finished ? part->took_ns : finding->limit_ms * NS_PER_MS;
+	if (finished) {
+		part->file->lacks_lines |= part->lacks;
+		if (part->lines)
+			keep(finding->files, part);
+	}
+	one_less(finding);
+}
+
+static void finding_unref(struct finding *finding)
+{
+	if (atomic_fetch_sub(&finding->refs, 1) > 1)
+		return;
+	for (size_t i = 0; finding->wanted && i < finding->count; i++)
+		symbol_file_unref(finding->wanted[i].file);
+	free(finding->wanted);
+	free(finding);
 }
 
 static void free_finding(struct job *job)
 {
-	struct finding *finding = (struct finding *)job;
-
-	for (size_t i = 0; finding->parts && i < finding->count; i++) {
-		struct part *part = &finding->parts[i];
-
-		if (part->count)
-			opening_done(&part->opening);
-		symbol_file_unref(part->file);
-		free(part->addresses);
-		lines_free(part->lines);
-	}
-	free(finding->parts);
-	free(finding);
+	finding_unref((struct finding *)job);
 }
 
-static int take_wish(struct part *part, const struct file_index *index,
-		     const struct lines_wish *wish, bool read)
+static void free_part(struct job *job)
+{
+	struct part *part = (struct part *)job;
+
+	opening_done(&part->opening);
+	hung_run_end(part->run_state);
+	symbol_file_unref(part->file);
+	finding_unref(part->finding);
+	free(part->debug.path);
+	free(part->addresses);
+	lines_free(part->lines);
+	free(part);
+}
+
+static int part_new(struct part **ret, struct finding *finding, struct symbol_file *file,
+		    size_t count)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return -ENOMEM;
+	part->job.run = run;
+	part->job.done = done;
+	part->job.free = free_part;
+	part->job.limit_ns = finding->limit_ms * NS_PER_MS + HANG_NS;
+	part->finding = finding;
+	atomic_fetch_add(&finding->refs, 1);
+	part->file = symbol_file_ref(file);
+	part->run_state = hung_run_new();
+	part->addresses = calloc(count, sizeof(*part->addresses));
+	if (!part->addresses || debug_found_copy(&part->debug, &file->debug) < 0) {
+		free_part(&part->job);
+		return -ENOMEM;
+	}
+	*ret = part;
+	return 0;
+}
+
+/* What isn't known of the file, or NULL: it needn't, or can't, be read. */
+static int part_of(struct part **ret, struct finding *finding, struct symbol_file *file,
+		   const struct lines_wish *wish)
 {
 	static const struct symbol_place nowhere = {0};
-	struct symbol_file *file = file_index_find(index, wish->module);
+	struct part *part;
 
-	part->answer = wish->lines;
-	part->addresses = calloc(wish->count + 1, sizeof(*part->addresses));
-	if (!part->addresses)
-		return -ENOMEM;
-	if (!file)
+	*ret = NULL;
+	if (file->lacks_lines || !wish->count)
 		return 0;
-	part->file = symbol_file_ref(file);
-	for (size_t i = 0; read && !file->lacks_lines && i < wish->count; i++) {
+	int r = part_new(&part, finding, file, wish->count);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < wish->count; i++) {
 		if (!lines_has(file->lines, wish->addresses[i]))
 			part->addresses[part->count++] = wish->addresses[i];
 	}
-	if (part->count && symbol_file_opening(file, &nowhere, &part->opening) < 0)
-		part->count = 0;
+	if (!part->count || symbol_file_opening(file, &nowhere, &part->opening) < 0) {
+		free_part(&part->job);
+		return 0;
+	}
+	struct hung_file hung = opening_hung_file(&part->opening);
+	part->job.whose = hung.whose;
+	if (hung_has(&finding->files->hung, &hung) == HUNG_HANGS)
+		free_part(&part->job);
+	else
+		*ret = part;
 	return 0;
+}
+
+static int take_wish(struct finding *finding, const struct file_index *index,
+		     const struct lines_wish *wish, bool read, struct part **parts)
+{
+	struct symbol_file *file = file_index_find(index, wish->module);
+	struct wanted *wanted = &finding->wanted[finding->count++];
+	struct part *part = NULL;
+
+	wanted->answer = wish->lines;
+	wanted->file = file ? symbol_file_ref(file) : NULL;
+	int r = file && read ? part_of(&part, finding, file, wish) : 0;
+	if (!part)
+		return r;
+	part->next = *parts;
+	*parts = part;
+	finding->left++;
+	finding->reads = true;
+	return 0;
+}
+
+static void submit(struct finding *finding, struct worker *worker, struct part *parts)
+{
+	if (finding->reads) /* who comes meanwhile finds what is kept then */
+		rest(finding->files, finding->limit_ms * NS_PER_MS);
+	while (parts) {
+		struct part *part = parts;
+
+		parts = TAKE_PTR(part->next);
+		worker_submit(worker, &part->job);
+	}
+	worker_submit(worker, &finding->job);
 }
 
 int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
@@ -199,31 +313,31 @@ int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 	_cleanup_(file_index_done) struct file_index index = {0};
 	struct finding *finding = calloc(1, sizeof(*finding));
 	bool read = !sparing || loop_now_ns() >= files->lines_rest_until_ns;
+	struct part *parts = NULL;
 	int r = finding ? 0 : -ENOMEM;
 
 	if (r < 0)
 		return r;
-	finding->job = (struct job){.run = run,
-				    .done = done,
-				    .free = free_finding,
-				    .limit_ns = limit_ms * NS_PER_MS + HANG_NS};
+	finding->job = (struct job){.run = run_nothing, .done = nothing_done, .free = free_finding};
+	finding->refs = finding->left = 1;
 	finding->files = files;
 	finding->limit_ms = limit_ms;
 	finding->done = passed;
 	finding->arg = arg;
-	finding->parts = calloc(count + 1, sizeof(*finding->parts));
-	r = finding->parts ? file_index_make(&index, files) : -ENOMEM;
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		finding->count++;
-		r = take_wish(&finding->parts[i], &index, &wishes[i], read);
-		finding->reads |= finding->parts[i].count > 0;
+	finding->wanted = calloc(count + 1, sizeof(*finding->wanted));
+	r = finding->wanted ? file_index_make(&index, files) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = take_wish(finding, &index, &wishes[i], read, &parts);
+	if (r == 0) {
+		submit(finding, worker, parts);
+		return 0;
 	}
-	if (r < 0) {
-		free_finding(&finding->job);
-		return r;
+	while (parts) {
+		struct part *part = parts;
+
+		parts = TAKE_PTR(part->next);
+		free_part(&part->job);
 	}
-	if (finding->reads) /* who comes meanwhile finds what is kept then */
-		rest(files, limit_ms * NS_PER_MS);
-	worker_submit(worker, &finding->job);
-	return 0;
+	finding_unref(finding);
+	return r;
 }

@@ -286,6 +286,7 @@ static void was_read(struct file_reading *mine)
 	struct symbol_file *file = mine->file;
 	struct reading *reading = &mine->reading;
 
+	free(file->debug.path);
 	file->debug = reading->debug;
 	reading->debug = (struct debug_found){0};
 	file->demangling = reading->demangling;
@@ -366,7 +367,6 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	files->under_way = mine;
 	mine->reading = (struct reading){
 		.debugging_dir = file->debugging_dir,
-		.debug = file->debug,
 		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,
@@ -375,7 +375,8 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	};
 	symbol_file_opening(file, &file->place, &mine->reading.opening);
 	file->is_read = true;
-	file->debug = (struct debug_found){0};
+	if (debug_found_copy(&mine->reading.debug, &file->debug) < 0)
+		mine->reading.debug = (struct debug_found){0}; /* it is searched for again */
 	file->wanted = NULL;
 	file->wanted_count = file->wanted_capacity = 0;
 	file->place.pid = 0; /* it may be another's by the next time */

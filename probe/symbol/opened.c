@@ -72,6 +72,22 @@ int opened_open(struct opened *opened, struct opening *opening, const char *debu
 	return is_no_descriptor(debug_fd) ? debug_fd : 0;
 }
 
+int opened_open_known(struct opened *opened, struct opening *opening, const char *debugging_dir,
+		      const struct debug_found *found)
+{
+	_cleanup_close_ int root_fd = opening_open_root(opening);
+	struct debug_search search = search_of(opening, root_fd, debugging_dir);
+
+	*opened = (struct opened){.debug_fd = -1, .own_fd = -1};
+	opened->fd = opening_open(opening, root_fd, &opened->own_fd);
+	if (opened->fd < 0)
+		return opened->fd;
+	int debug_fd = found->path ? debugfile_open_again(&search, found) : -1;
+	if (debug_fd >= 0)
+		opened->debug_fd = debug_fd;
+	return 0;
+}
+
 int opened_open_shared(const struct opened *opened, const struct opening *opening,
 		       const char *debugging_dir)
 {

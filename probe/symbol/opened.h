@@ -15,6 +15,10 @@ struct opened {
  * opening_open()'s; -EMFILE and -ENFILE of the debug file as well. */
 int opened_open(struct opened *opened, struct opening *opening, const char *debugging_dir,
 		struct debug_found *found);
+/* The same with the debug file that was found before, if it is still the same: none is searched
+ * for, which may take long. */
+int opened_open_known(struct opened *opened, struct opening *opening, const char *debugging_dir,
+		      const struct debug_found *found);
 /* What its debug file, or it, shares with others (debugfile_open_shared()): the caller's. -ENOENT
  */
 int opened_open_shared(const struct opened *opened, const struct opening *opening,
