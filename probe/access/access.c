@@ -48,6 +48,7 @@ static int take_token(const struct access_rules *rules, const char *authorizatio
 		return -EACCES;
 	if (role > (int)caller->role)
 		caller->role = (enum role)role;
+	caller->has_credential = true;
 	return 0;
 }
 
@@ -59,6 +60,8 @@ int access_caller(const struct access_rules *rules, const struct credentials *cr
 		.has_uid = has_uid(rules, credentials->peer),
 		.uid = credentials->peer->uid,
 		.gid = credentials->peer->gid,
+		.is_contained = credentials->peer->is_contained,
+		.has_credential = credentials->has_certificate,
 	};
 	int r = 0;
 
@@ -73,13 +76,17 @@ int access_caller(const struct access_rules *rules, const struct credentials *cr
 
 void access_explain(const struct caller *caller, enum role needed, char *text, size_t bytes)
 {
-	char who[64] = "who isn't known has the role metrics";
+	char who[128] = "who isn't known has the role metrics";
 	bool is_user = caller->has_uid && caller->role <= ROLE_OWN;
 
 	if (is_user)
 		snprintf(who, sizeof(who), "user %u has none but own", (unsigned)caller->uid);
-	else if (caller->role > ROLE_METRICS)
+	else if (caller->has_credential || caller->role > ROLE_METRICS)
 		snprintf(who, sizeof(who), "this request has the role %s", role_name(caller->role));
+	else if (caller->is_contained)
+		snprintf(who, sizeof(who),
+			 "a process of another container or sandbox has no user here, only the "
+			 "role metrics");
 	snprintf(
 		text, bytes,
 		"this needs the role %s, and %s. Root of this host has it; else an administrator "

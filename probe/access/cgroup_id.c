@@ -59,7 +59,7 @@ static int read_line(const char *mount, uint64_t id, char line[LINE_BYTES], size
 static int find(uint64_t id, struct cgroups *ret)
 {
 	char line[LINE_BYTES];
-	size_t len;
+	size_t len = 0;
 	int r = read_line(MOUNT, id, line, &len);
 
 	if (r < 0)

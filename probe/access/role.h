@@ -26,5 +26,7 @@ struct caller {
 	enum role role;
 	bool has_uid; /* the kernel tells whose process it is */
 	uid_t uid;
-	gid_t gid; /* GID_UNKNOWN (proc/permission.h): the kernel doesn't tell it */
+	gid_t gid;	     /* GID_UNKNOWN (proc/permission.h): the kernel doesn't tell it */
+	bool is_contained;   /* as the peer is (access/peer.h) */
+	bool has_credential; /* a token or a certificate, and a good one */
 };

@@ -57,8 +57,11 @@ static bool find_caller(const struct admission *admission, const struct visitor 
 	}
 	if (access_caller(admission->rules, &credentials, caller) < 0) {
 		call->answer->wants_token = true;
-		return refuse(call, REFUSED_TOKEN, 401,
-			      "the header Authorization has no token of this daemon's");
+		return refuse(
+			call, REFUSED_TOKEN, 401,
+			"the header Authorization has no token of this daemon's: send the line "
+			"of a file that rest_api_server.ROLE_token_file names, as Bearer TOKEN, "
+			"or no such header");
 	}
 	return true;
 }
@@ -94,7 +97,8 @@ static bool check_role(const struct need *need, const struct caller *caller, str
 		return check_own(caller, call);
 	access_explain(caller, need->role, message, sizeof(message));
 	/* Who isn't known may be, with a token. */
-	call->answer->wants_token = caller->role == ROLE_METRICS && !caller->has_uid;
+	call->answer->wants_token =
+		caller->role == ROLE_METRICS && !caller->has_uid && !caller->has_credential;
 	return refuse(call, REFUSED_ROLE, call->answer->wants_token ? 401 : 403, message);
 }
 
@@ -109,7 +113,7 @@ static bool check_share(const struct admission *admission, const struct visitor 
 	if (!*costly) {
 		return refuse(call, REFUSED_SHARE, 429,
 			      "as many requests that cost as may be are under way: 2 of a client, "
-			      "7 of all but administrators");
+			      "7 of all but administrators. Ask again when one of them has ended");
 	}
 	if (!need->begins ||
 	    client_begin_session(admission->clients, visitor->client, loop_now_ns()))

@@ -128,8 +128,9 @@ def drop():
 
 def press(to, text, times, during):
     """So many connections, on each of which the next request is sent before the answer to the last one has been
-    read. Returns {status: how often}, of each connection's first answer."""
+    read. Returns {status: how often}, of each connection's first answer; "0": it had none."""
     found, socks = {}, [connect(to) for _ in range(times)]
+    opened = list(socks)
     end = time.monotonic() + during
     firsts = {}
     for sock in socks:
@@ -153,7 +154,8 @@ def press(to, text, times, during):
             except OSError:
                 socks.remove(sock)
         time.sleep(0.01)
-    for status in firsts.values():
+    for sock in opened:
+        status = firsts.get(sock, "0")
         found[status] = found.get(status, 0) + 1
     for sock in socks:
         sock.close()

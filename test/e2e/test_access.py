@@ -488,8 +488,8 @@ def test_a_tokens_role_is_what_it_opens_and_no_more(needs_bpf, elsewhere, tokens
             how["body"] = "json=" + json.dumps(stopped())
         answer = root.get(path.format(pid=target.pid), **how)
         if ranks.index(role) < ranks.index(needed):
-            # who has metrics' token has no more than who has none, and may have another one
-            assert answer.status == (401 if role == "metrics" else 403), (method, path)
+            assert answer.status == 403, (method, path)
+            assert "WWW-Authenticate" not in answer.headers
             assert f"the role {needed}" in answer.message and f"the role {role}" in answer.message
         else:  # a profile there isn't is 404, a measurement that isn't configured 400
             assert answer.status in (200, 400, 404), (method, path, answer.text)
@@ -511,6 +511,7 @@ def test_what_is_no_token_opens_nothing(elsewhere, tokens, header):
     for path in ("/flamegraph", "/metrics"):
         answer = root.get(path, to=there, headers={"Authorization": header})
         assert answer.status == 401, path
+        assert "_token_file" in answer.message
         assert TOKENS["admin"] not in answer.text
     assert TOKENS["admin"] not in daemon.log
 
@@ -660,10 +661,12 @@ def test_root_of_a_container_is_not_root_here(serve, cgroup):
             except Failed as error:
                 pytest.skip(f"no process can be moved there: {error}")
             got = (root.put(stopped()).status, root.get("/flamegraph").status, root.get("/healthz").status)
+            why = root.get("/flamegraph").text
             gone = root.do("ask_without_a_cgroup", to=root.tcp, text=GET_FLAMEGRAPH, cgroup=str(folder))
         finally:
             root.close()
         assert got == statuses, folder
+        assert ("a process of another container" in why) == (folder == inside)
         assert gone == 401, folder
 
 
@@ -755,21 +758,22 @@ def test_idle_connections_of_another_user_keep_nobody_out(serve, somebody):
         assert mine.recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_healthz_is_answered_while_ninety_ask_for_the_configuration(serve, somebody, tokens):
-    """It is 2.4 MB long here, and 55 ms of the loop each."""
+def test_healthz_is_answered_while_as_many_as_may_ask_for_the_configuration(serve, somebody, tokens):
+    """It is 2.4 MB long here, and 55 ms of the loop each. Of 64 connections 56 are for who isn't an administrator, 16 for
+    one of them."""
     daemon = serve(**tokens)
     names = [{"comm": "x", "cmdline": "\x01" * 4000 + str(number)} for number in range(100)]
     body = json.dumps({**stopped(), "snoopers": {"proc_name": names}}).replace("\\u0001", "\x01").encode()
     assert daemon.put(body).status == 200
-    reader, root = somebody(daemon), somebody(daemon, uid=0)
+    readers, root = [somebody(daemon, uid=uid) for uid in range(65530, 65534)], somebody(daemon, uid=0)
     text = "GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n" + f"Authorization: Bearer {TOKENS['read']}\r\n\r\n"
-    pressing = reader.begin("press", to=reader.tcp, text=text, times=90, during=8)
+    pressing = [one.begin("press", to=one.tcp, text=text, times=14, during=8) for one in readers]
     took = []
-    while not pressing.done():
+    while not all(one.done() for one in pressing):
         one = root.timed("/healthz")
         assert one.answer.status == 200
         took.append(one.seconds)
-    assert set(pressing.result()) == {"200"}
+    assert [one.result() for one in pressing] == [{"200": 14}] * 4
     assert max(took) < 3, took
 
 

@@ -65,7 +65,8 @@ static inline bool tcp_pair_listen(struct tcp_pair *pair, enum tcp_kind kind)
 	return true;
 }
 
-static inline void tcp_pair_connect(struct tcp_pair *pair, enum tcp_kind kind)
+/* The client's end, connected. */
+static inline void tcp_pair_begin(struct tcp_pair *pair, enum tcp_kind kind)
 {
 	struct sockaddr_storage name, bound;
 	socklen_t bytes = sizeof(bound);
@@ -76,10 +77,23 @@ static inline void tcp_pair_connect(struct tcp_pair *pair, enum tcp_kind kind)
 	((struct sockaddr_in *)&name)->sin_port = ((struct sockaddr_in *)&bound)->sin_port;
 	pair->client = socket(name.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(pair->client, (struct sockaddr *)&name, bytes), 0);
+}
+
+/* The server's end. */
+static inline void tcp_pair_accept(struct tcp_pair *pair)
+{
+	socklen_t bytes;
+
 	pair->server = accept(pair->listener, NULL, NULL);
 	assert_true(pair->server >= 0);
 	bytes = sizeof(pair->theirs);
 	assert_int_equal(getpeername(pair->server, (struct sockaddr *)&pair->theirs, &bytes), 0);
 	bytes = sizeof(pair->ours);
 	assert_int_equal(getsockname(pair->server, (struct sockaddr *)&pair->ours, &bytes), 0);
+}
+
+static inline void tcp_pair_connect(struct tcp_pair *pair, enum tcp_kind kind)
+{
+	tcp_pair_begin(pair, kind);
+	tcp_pair_accept(pair);
 }

@@ -156,6 +156,24 @@ static void the_callers_user_stays_known_beside_a_token(void **state)
 	assert_int_equal(caller.uid, 1000);
 }
 
+static void whoever_has_shown_a_good_credential_is_told_from_who_has_not(void **state)
+{
+	const struct access_rules rules = rules_with_tokens();
+	const struct credentials rows[] = {
+		{&contained, NULL, false},
+		{&contained, "Bearer " READER, false},
+		{&contained, NULL, true},
+	};
+	struct caller caller;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(access_caller(&rules, &rows[i], &caller), 0);
+		assert_int_equal(caller.has_credential, i > 0);
+		assert_true(caller.is_contained);
+	}
+}
+
 static void a_users_group_is_read_from_passwd(void **state)
 {
 	const struct passwd *own = getpwuid(getuid());
@@ -176,11 +194,15 @@ static void a_refusal_tells_what_to_do(void **state)
 		{{.role = ROLE_OWN, .has_uid = true, .uid = 1000}, "user 1000 has none but own"},
 		{{.role = ROLE_METRICS}, "who isn't known has the role metrics"},
 		{{.role = ROLE_READ}, "this request has the role read"},
+		{{.role = ROLE_METRICS, .has_credential = true},
+		 "this request has the role metrics"},
+		{{.role = ROLE_METRICS, .is_contained = true},
+		 "a process of another container or sandbox has no user here"},
 	};
 	char text[640], little[16];
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		access_explain(&rows[i].caller, ROLE_ADMIN, text, sizeof(text));
 		assert_has(text, rows[i].who);
 		assert_has(text, "needs the role admin");
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(the_largest_of_peer_token_and_certificate_counts),
 		cmocka_unit_test(a_wrong_token_is_no_way_in_for_anybody),
 		cmocka_unit_test(the_callers_user_stays_known_beside_a_token),
+		cmocka_unit_test(whoever_has_shown_a_good_credential_is_told_from_who_has_not),
 		cmocka_unit_test(a_users_group_is_read_from_passwd),
 		cmocka_unit_test(a_refusal_tells_what_to_do),
 		cmocka_unit_test(roles_are_found_by_their_names),
