@@ -187,8 +187,8 @@ static int copy_headers(int fd, struct elf_image *image, struct headers *headers
 	return r;
 }
 
-/* Without memory or out of the file: sections have no names. */
-static void read_names(int fd, Elf *elf, const struct elf_image *image, struct headers *headers)
+/* Those out of the file are none. -ENOMEM, or the errno of reading. */
+static int read_names(int fd, Elf *elf, const struct elf_image *image, struct headers *headers)
 {
 	size_t at = 0;
 	GElf_Shdr section;
@@ -198,12 +198,16 @@ static void read_names(int fd, Elf *elf, const struct elf_image *image, struct h
 	if (!found || !gelf_getshdr(found, &section) || section.sh_size > SECTION_NAMES_MAX ||
 	    section.sh_flags & SHF_COMPRESSED ||
 	    !extent_fits(image, section.sh_offset, section.sh_size))
-		return;
+		return 0;
 	_cleanup_free_ char *names = calloc(1, section.sh_size + 1);
-	if (!names || elf_pread(fd, names, section.sh_size, section.sh_offset) < 0)
-		return;
+	if (!names)
+		return -ENOMEM;
+	int r = elf_pread(fd, names, section.sh_size, section.sh_offset);
+	if (r < 0)
+		return r;
 	headers->names = TAKE_PTR(names);
 	headers->names_bytes = section.sh_size;
+	return 0;
 }
 
 /* Notes are {name size, descriptor size, type, name, descriptor}, each padded to 4 bytes. */
@@ -335,11 +339,13 @@ static void take_named(int fd, struct elf_image *image, const char *name, const 
 	}
 }
 
-static void read_sections(int fd, Elf *elf, struct elf_image *image, struct headers *headers)
+static int read_sections(int fd, Elf *elf, struct elf_image *image, struct headers *headers)
 {
 	GElf_Shdr section;
 
-	read_names(fd, elf, image, headers);
+	int r = read_names(fd, elf, image, headers);
+	if (r < 0)
+		return r;
 	for (Elf_Scn *at = NULL; (at = elf_nextscn(elf, at));) {
 		if (!gelf_getshdr(at, &section))
 			continue;
@@ -352,6 +358,7 @@ static void read_sections(int fd, Elf *elf, struct elf_image *image, struct head
 		    section.sh_name < headers->names_bytes)
 			take_named(fd, image, headers->names + section.sh_name, &section);
 	}
+	return 0;
 }
 
 /* From .eh_frame_hdr: version 1, how pointers are written, ..., the address of .eh_frame. */
@@ -440,9 +447,10 @@ int elf_read(int fd, struct elf_image *image)
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
 		return -EBADMSG;
 	read_segments(fd, elf, image, &headers);
-	read_sections(fd, elf, image, &headers);
-	find_eh_frame(fd, elf, image);
-	return 0;
+	r = read_sections(fd, elf, image, &headers);
+	if (r == 0)
+		find_eh_frame(fd, elf, image);
+	return r;
 }
 
 bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,

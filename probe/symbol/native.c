@@ -439,15 +439,18 @@ static int resolve_pieces(struct resolver *resolver, struct native_function *fun
 static int find_tables(struct resolver *resolver, int debug_fd)
 {
 	const struct elf_image *image = &resolver->image;
+	int r = debug_fd >= 0 ? elf_read(debug_fd, &resolver->debug) : -ENOENT;
 
-	if (debug_fd >= 0 && elf_read(debug_fd, &resolver->debug) == 0)
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0)
 		resolver->debug_fd = debug_fd;
 	if (image->symtab.symbols.bytes || resolver->debug.symtab.symbols.bytes)
 		return 0;
 	resolver->mini_fd = minidebug_open(resolver->fd, image);
 	if (resolver->mini_fd >= 0 && elf_read(resolver->mini_fd, &resolver->debug) == 0)
 		resolver->debug_fd = resolver->mini_fd;
-	int r = pclntab_open(&resolver->go, resolver->fd, image);
+	r = pclntab_open(&resolver->go, resolver->fd, image);
 	return r == -ENOMEM || resolver->mini_fd == -ENOMEM ? -ENOMEM : 0;
 }
 

@@ -44,8 +44,8 @@ static void add(struct scene *scene, int i, const char *path, uint64_t whose)
 {
 	struct stat stat = {.st_ino = (ino_t)i + HANGS, .st_size = 4096};
 	int fd = -1;
-	struct symbol_file *file =
-		symbol_files_get(scene->files, &fd, &stat, path, NULL, NULL, whose);
+	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path,
+						    &(struct symbol_search){.payer = whose});
 
 	assert_non_null(file);
 	file->code = calloc(1, sizeof(*file->code) + sizeof(struct elf_segment));

@@ -77,7 +77,6 @@ static void put_file(const struct scene *scene, const char *name, uid_t owner)
 
 static struct symbol_file *get(const struct scene *scene, const char *name)
 {
-	const struct symbol_search search = {0};
 	struct stat stat;
 	char path[128];
 
@@ -86,6 +85,7 @@ static struct symbol_file *get(const struct scene *scene, const char *name)
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &stat), 0);
 	assert_true(held_take());
+	const struct symbol_search search = {.payer = job_of(stat.st_uid, 0)};
 	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path, &search);
 	assert_non_null(file);
 	return file;

@@ -137,7 +137,7 @@ static void users_and_addresses_have_keys_of_their_own(void **state)
 /* Whoever has one of them has 127.0.0.0/8. */
 static void all_of_loopback_is_one_key(void **state)
 {
-	const struct peer_question off = {.way = SOCK_BY_NETLINK};
+	const struct peer_question off = {.means.way = SOCK_BY_NETLINK};
 	struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f010203)};
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int listening = socket(AF_INET, SOCK_STREAM, 0), fds[2], servers[2];
