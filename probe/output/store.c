@@ -183,6 +183,11 @@ int store_check_folder(const char *root, const char *below, char *why, size_t wh
 		explain_foreign(foreign, why, why_bytes);
 	} else if (r == -ELOOP) {
 		snprintf(why, why_bytes, "leads through a symbolic link");
+	} else if (r == -EPERM) {
+		snprintf(why, why_bytes,
+			 "can't be used: the daemon may not write to %s%s: give that folder to its "
+			 "user, %u",
+			 root, path, (unsigned)geteuid());
 	} else if (r < 0) {
 		snprintf(why, why_bytes, "can't be used: %s", strerror(-r));
 	}

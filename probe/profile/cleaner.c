@@ -467,7 +467,11 @@ void cleaner_note_use(struct cleaner *cleaner, const char *svg_dir, const char *
 
 void cleaner_set_state(struct cleaner *cleaner, const char *state_dir)
 {
+	const char *before = cleaner->list.state_dir;
+
 	cleaner->list.state_dir = state_dir;
+	if (before && strcmp(before, state_dir) != 0)
+		save(cleaner);
 }
 
 void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots)

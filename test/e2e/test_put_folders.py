@@ -128,6 +128,16 @@ def test_what_cant_be_written_to_is_refused_at_the_put(daemon, work):
         assert answer.message == f"params.svg_dir can't be used: {words}"
 
 
+def test_a_root_that_the_daemon_may_not_write_to_is_named_with_what_to_do(rooted):
+    """The conf file names it: so it isn't asked whose it is, but the daemon has kept no right to all folders."""
+    daemon, root = rooted
+    os.chown(root, NOBODY, NOBODY)
+    root.chmod(0o755)
+    answer = daemon.put(stopped(svg_dir=f"{root}/svg"))
+    assert answer.status == 400
+    assert answer.message.startswith(f"params.svg_dir can't be used: the daemon may not write to {root}: "), answer.text
+
+
 # ---- a file system that doesn't answer ----
 
 
