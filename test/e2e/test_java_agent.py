@@ -233,7 +233,7 @@ def test_a_daemon_that_ends_leaves_nothing(profiler, vm):
 
 
 def test_in_namespaces_under_another_user(profiler, vm, work):
-    work.chmod(0o777)
+    work.chmod(0o755)
     script = ("mount -t tmpfs -o mode=1777 none /tmp && exec setpriv "
               f"--reuid={OTHER} --regid={OTHER} --clear-groups \"$@\"")  # fmt: skip
     one = vm(before=("unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh"))
