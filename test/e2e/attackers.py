@@ -136,7 +136,7 @@ class Attackers:
     def with_many_mappings(self, name, count, files=1):
         """64,000 each, of one file whose path is as long as a path may be, or of two in turn."""
         path = self.build(name, MAPPER)
-        before = os.open("/", os.O_PATH)
+        before = os.open(".", os.O_PATH)
         try:
             os.chdir(self.folder)
             room = 3800 - len(str(self.folder))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from asking import burning
 from folded import Profile
-from helpers import wait_for
+from helpers import PROGRAMS, wait_for
 
 ONCPU, OFFCPU = 1, 2
 # (The C library's own names are in a package of their own.)
@@ -144,8 +144,7 @@ def test_frames_say_whether_they_are_the_programs_a_librarys_or_the_kernels(prof
 
 def test_a_loaded_librarys_functions_are_the_librarys(profiler, start):
     profiler.profile("^dlopener$", frequency=500)
-    start("dlopener", Path(os.environ.get("STACKPROBE_PROGRAMS", "build/test/programs")).resolve()
-          / "plugin.so", 1).finish()
+    start("dlopener", PROGRAMS / "plugin.so", 1).finish()
     found = records(profiler.get("/flamegraph/oncpu.jsonl"))
     assert total(found, "before_load") > 300
     assert total(found, "[l] plugin_spin") > 300
