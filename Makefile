@@ -19,7 +19,7 @@ PACKAGES := libbpf libelf libmicrohttpd gnutls libcjson libconfig libpcre2-8 zli
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 CFLAGS   ?= -O2 -g
 ALLFLAGS := -std=gnu17 -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(WARNINGS) $(CFLAGS) $(SANFLAGS) \
-            -fstack-protector-strong -Iprobe -Ibpf -I. -isystem $(BUILD)/bpf \
+            -fstack-protector-strong -Iprobe -I. -isystem $(BUILD)/bpf \
             $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 
 # What the program and the line reader are hardened by; test_privileges.py looks for each in the ELF files.
@@ -40,13 +40,13 @@ LIBS     := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -liberty -lZydis 
 EXPORTS  := -Wl,--export-dynamic-symbol=stackprobe_doctor_burns
 
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
-BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Ibpf \
+BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -I. \
             -I/usr/include/$(shell $(CC) -print-multiarch 2>/dev/null) \
             -Wall -Wextra -Werror -Wno-unused-parameter
 
-SOURCES  := $(sort $(wildcard probe/*/*.c pystack/*.c)) probe/main.c
-ASSETS   := $(BUILD)/probe/output/svg_assets.o $(BUILD)/probe/proc/attach_agent.o \
-            $(BUILD)/probe/symbol/line_reader.o
+SOURCES  := $(sort $(shell find probe -name '*.c'))
+ASSETS   := $(BUILD)/probe/output/svg/svg_assets.o $(BUILD)/probe/java/attach/attach_agent.o \
+            $(BUILD)/probe/elf/line_reader.o
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
 # All but main: what unit tests and fuzz targets link.
 LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
@@ -75,19 +75,19 @@ $(BUILD)/%.o: %.c $(SKELETONS)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
 
-$(BUILD)/probe/output/svg_assets.o: probe/output/svg_assets.S probe/output/flamegraph.css \
-                                    $(wildcard probe/output/flamegraph*.js)
+$(BUILD)/probe/output/svg/svg_assets.o: probe/output/svg/svg_assets.S probe/output/svg/flamegraph.css \
+                                        $(wildcard probe/output/svg/flamegraph*.js)
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) $(HARDENING) -c -o $@ $<
 
-$(BUILD)/probe/proc/attach_agent.o: probe/proc/attach_agent.S $(BUILD)/stackprobe-agent.so \
-                                    $(BUILD)/stackprobe-jfr.jar
+$(BUILD)/probe/java/attach/attach_agent.o: probe/java/attach/attach_agent.S $(BUILD)/stackprobe-agent.so \
+                                           $(BUILD)/stackprobe-jfr.jar
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) $(HARDENING) -DAGENT='"$(BUILD)/stackprobe-agent.so"' -DJAR='"$(BUILD)/stackprobe-jfr.jar"' -c -o $@ $<
 
-$(BUILD)/probe/symbol/line_reader.o: probe/symbol/line_reader.S $(BUILD)/stackprobe-lines
+$(BUILD)/probe/elf/line_reader.o: probe/elf/line_reader.S $(BUILD)/stackprobe-lines
 	@mkdir -p $(@D)
 	$(call say,as)
 	$(Q)$(CC) $(HARDENING) -DREADER='"$(BUILD)/stackprobe-lines"' -c -o $@ $<
@@ -128,7 +128,7 @@ $(BUILD)/stackprobe-jfr.jar:
 	$(Q): >$@
 endif
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,bpf)
 	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
@@ -136,7 +136,7 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 # The kernel's side for the other processor: that it compiles.
 ARM64_INCLUDE := /usr/aarch64-linux-gnu/include
 ARM64OBJS := $(BPFOBJS:bpf/%.c=build/arm64/%.o)
-build/arm64/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+build/arm64/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,bpf)
 	$(Q)$(CLANG) $(filter-out -D__TARGET_ARCH_% -I/usr/include/%,$(BPFFLAGS)) -D__TARGET_ARCH_arm64 \
@@ -174,10 +174,7 @@ clean: ## remove what was built
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-CFILES := $(wildcard probe/*.c probe/*/*.[ch] pystack/*.[ch] bpf/*.[ch] line_reader/*.[ch] test/bench/*.c test/unit/*.[ch] test/fuzz/*.[ch] \
-            test/cfi/*.c test/bpf/*.c test/memory/*.c test/java/*.c jvm_agent/*.[ch] test/sched/*.c test/programs/*.[ch] test/programs/*.cc test/programs/lib/*.c test/programs/python/*.c test/programs/java/*.c \
-            test/unwind/*.[ch] test/unwind/programs/*.c test/unwind/programs/*.cc \
-            $(addprefix test/programs/optimized/,*.[ch] *.cc lib/*.c))
+CFILES := $(sort $(shell find probe bpf jvm_agent line_reader test -name '*.[ch]' -o -name '*.cc'))
 SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run test/bench/run) \
            test/kernels/init
 
@@ -186,11 +183,11 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 .PHONY: lint
 lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
-	@scripts/check-floors $(wildcard probe/*.c probe/*/*.[ch] line_reader/*.[ch])
+	@scripts/check-floors $(shell find probe line_reader -name '*.[ch]')
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -Ibpf -I. --std=c11 probe line_reader
+		--suppress=missingInclude --suppress=memleak --suppress=comparePointers -Iprobe -I. --std=c11 probe line_reader
 	@for file in $(SOURCES) line_reader/line_reader.c; do echo $$file; done | xargs -P 2 -I{} sh -c \
 		'clang-tidy --quiet {} -- -DVERSION=\"lint\" $(filter-out -DVERSION%,$(ALLFLAGS)) 2>/dev/null || exit 1'
 	@echo "lint: no finding"

@@ -11,8 +11,8 @@
  * the switch back the counters are noted anew. What nothing is known of is counted
  * (LOST_UNMEASURED).
  */
-#include "guard.h"
-#include "resident.h"
+#include "bpf/core/guard.h"
+#include "bpf/memory/resident.h"
 
 #define FAULT_PRESENT 1U /* the page is there; arch/x86/include/asm/trap_pf.h */
 #define FAULT_COPY    3U /* a write to a page that is there */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * At a window's end: waits that go on are counted until then, and handed to the window that begins
- * (bpf/wait.h). Those that have no stack are counted.
+ * (bpf/sched/wait.h). Those that have no stack are counted.
  */
-#include "task.h"
-#include "wait.h"
+#include "bpf/core/task.h"
+#include "bpf/sched/wait.h"
 
 #define END_LOOKS 1000 /* until a switch back has counted: a microsecond, if nothing goes wrong */
 

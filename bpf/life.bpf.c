@@ -10,8 +10,8 @@
  * cgroups as well: a program that no snooper can match is passed over, one that matches for
  * sure can wait to be looked at.
  */
-#include "gone.h"
-#include "life.h"
+#include "bpf/process/gone.h"
+#include "bpf/process/life.h"
 
 #define WAKE_EXEC_EVERY_NS 10000000ULL
 #define WAKE_EXIT_EVERY_NS 10000000ULL

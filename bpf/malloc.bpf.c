@@ -12,17 +12,17 @@
  *
  * At a point all arguments are in their registers, and the return address is on top of the stack.
  */
-#include "countdown.h"
-#include "held.h"
-#include "pending.h"
-#include "stack.h"
+#include "bpf/memory/countdown.h"
+#include "bpf/memory/held.h"
+#include "bpf/memory/pending.h"
+#include "bpf/stack/stack.h"
 
 uint64_t sample_bytes; /* of so many one is taken, in the mean; 0: each allocation */
 
 /* Told before loading: these programs are sessions. */
 const volatile bool has_sessions = true;
 
-/* … the kernel gives each point's cookie (bpf/allocations.h). */
+/* … the kernel gives each point's cookie (bpf/shared/allocations.h). */
 const volatile bool has_cookies = true;
 
 /* … the machine has so much memory, swap included; 0: the kernel may refuse any (strict

@@ -8,11 +8,11 @@
  *
  * All are taken: ranges have to be exact. From Linux 6.13 each program is a session, called at the
  * entry and at the return; before, on_return() is at every return. Points are where the return
- *address is on top of the stack.
+ * address is on top of the stack.
  */
-#include "guard.h"
-#include "stack.h"
-#include "allocations.h"
+#include "bpf/core/guard.h"
+#include "bpf/stack/stack.h"
+#include "bpf/shared/allocations.h"
 
 #define PENDING_MAX	 8192
 #define MAPPED_RING	 (256 * 1024)

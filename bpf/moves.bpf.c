@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes that get other cgroups without a new program, while processes are chosen by these. */
-#include "life.h"
+#include "bpf/process/life.h"
 
 /*
  * A process gets other cgroups, without a new program: the daemon looks at it when it has become

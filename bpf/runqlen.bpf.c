@@ -6,8 +6,8 @@
  * running task's own queue knows its group only. From Linux 6.12 on tasks that sleep may stay there
  * for a while (delayed dequeue); the queue says how many.
  */
-#include "kernel.h"
-#include "scheduler.h"
+#include "bpf/core/kernel.h"
+#include "bpf/shared/scheduler.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* On-CPU samples: each CPU's clock event, idle excluded. */
-#include "guard.h"
-#include "stack.h"
+#include "bpf/core/guard.h"
+#include "bpf/stack/stack.h"
 
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)

@@ -8,10 +8,10 @@
  *
  * At a switch the current task is still the one that leaves.
  */
-#include "gone.h"
-#include "offcpu.h"
-#include "hists.h"
-#include "task.h"
+#include "bpf/process/gone.h"
+#include "bpf/sched/offcpu.h"
+#include "bpf/sched/hists.h"
+#include "bpf/core/task.h"
 
 struct sched_settings sched;
 

@@ -5,8 +5,8 @@
  *
  * Run time is what the kernel has: of a thread that runs it is as of its CPU's last tick.
  */
-#include "gone.h"
-#include "task.h"
+#include "bpf/process/gone.h"
+#include "bpf/core/task.h"
 
 #define EXIT_DEAD 0x10 /* include/linux/sched.h */
 

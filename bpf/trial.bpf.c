@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Programs that do next to nothing, one for each thing that a kernel may lack or refuse. The daemon
- * loads one of them, attaches it and sees whether it was hit (profile/trial_program.c). What needs
- * no BTF asks for none here.
+ * loads one of them, attaches it and sees whether it was hit (capability/trial_program.c). What
+ * needs no BTF asks for none here.
  */
-#include "kernel.h"
+#include "bpf/core/kernel.h"
 
 uint64_t hits; /* a program ran, and what it tried worked */
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads that wait and have no stack: they left their CPU before anybody looked, or were not drawn
- * (bpf/guard.h). Their stacks are taken here, from outside. Needs sleepable iterators (Linux 5.18).
+ * (bpf/core/guard.h). Their stacks are taken here, from outside. Needs sleepable iterators
+ * (Linux 5.18).
  */
 #define WALKS_OTHERS
-#include "task.h"
-#include "stack.h"
+#include "bpf/core/task.h"
+#include "bpf/stack/stack.h"
 
 struct sched_settings sched;
 

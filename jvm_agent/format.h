@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * java-symbols.bin: what a Java VM has compiled, written by the agent in it (agent.c), read by the
- * daemon (probe/symbol/jvmfile.h). README.md draws it. Numbers are the machine's own; records begin
- * at multiples of 8.
+ * daemon (probe/java/files/jvmfile.h). README.md draws it. Numbers are the machine's own; records
+ * begin at multiples of 8.
  *
  * The file only grows. Past its maximum a new one with what is still alive takes its place. A
  * record whose check is wrong is not whole yet: the reader stops there and comes back later.

@@ -3,7 +3,7 @@
  * The parts of the JVM Tool Interface and of JNI that the agent uses, by the numbers that their
  * specifications give them ("Function Index", "Event Index", "Capability"; positions in the tables
  * begin with 1 there, with 0 here). So no JDK is needed to build. They have been the same from JDK
- * 5 on; test/e2e/test_java_attach.py compares them with a JDK's header where there is one.
+ * 5 on; test/e2e/java/test_java_attach.py compares them with a JDK's header where there is one.
  */
 #pragma once
 

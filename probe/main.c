@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "command/command.h"
-#include "command/inherited.h"
+#include "command/record/inherited.h"
 
 static const struct {
 	const char *name;

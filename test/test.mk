@@ -176,7 +176,7 @@ build/test/programs/rustlines: test/programs/rustnames.rs
 # Programs with BPF of their own, from the daemon's headers.
 BPFTESTS := $(patsubst test/bpf/%.bpf.c,build/test/bpf/%,$(wildcard test/bpf/*.bpf.c))
 PROGRAMS += $(BPFTESTS)
-build/test/bpf/%.bpf.o: test/bpf/%.bpf.c $(wildcard bpf/*.h)
+build/test/bpf/%.bpf.o: test/bpf/%.bpf.c $(wildcard bpf/*/*.h)
 	@mkdir -p $(@D)
 	$(call say,bpf)
 	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
@@ -248,13 +248,14 @@ UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
-$(BUILD)/test/unit/test_jvmcode_real: | $(TOLD)
-$(BUILD)/test/unit/test_agent: $(BUILD)/stackprobe-agent.so
-UNITS := $(patsubst test/unit/%.c,$(BUILD)/test/unit/%,$(wildcard test/unit/test_*.c))
-$(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(wildcard test/unit/*.h)
+$(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
+$(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
+UNITHEADERS := $(shell find test/unit -name '*.h')
+UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
+$(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(UNITHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest/unit -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
 
 # Our unwinder beside elfutils' over recorded samples.
 COMPARER := $(BUILD)/test/unwind/compare-unwind
@@ -323,7 +324,7 @@ $(FUZZBUILD)/%.o: %.c $(SKELETONS)
 	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
 $(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS) $(wildcard test/fuzz/*.h)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.h line_reader/%,$^) $(LIBS) $(FUZZLIBS_$(@F))
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -Itest -fsanitize=fuzzer -o $@ $(filter-out %.h line_reader/%,$^) $(LIBS) $(FUZZLIBS_$(@F))
 FUZZLIBS_fuzz_linereader := -ldw
 $(FUZZBUILD)/fuzz_linereader: line_reader/line_reader.c line_reader/protocol.h
 -include $(FUZZOBJECTS:.o=.d)
@@ -368,15 +369,15 @@ fuzz: $(FUZZERS) ## run the fuzz targets for FUZZ_SECONDS each (at length: FUZZ_
 
 .PHONY: check-pythons
 check-pythons: ## profile every CPython from 3.8 on that is found, in PYTHON_ROOTS too (an hour)
-	$(MAKE) e2e PYTHONS= E2E_TESTS="$(wildcard test/e2e/test_python_*.py)"
+	$(MAKE) e2e PYTHONS= E2E_TESTS="$(wildcard test/e2e/python/test_*.py)"
 
 .PHONY: check-javas
 check-javas: ## profile every Java VM that is found, in JAVAS too: 8, 11, 17, 21, 25 (half an hour)
-	$(MAKE) e2e JAVAS_HERE=$(JAVAS) E2E_TESTS="$(wildcard test/e2e/test_java_*.py)"
+	$(MAKE) e2e JAVAS_HERE=$(JAVAS) E2E_TESTS="$(wildcard test/e2e/java/test_*.py)"
 
 .PHONY: check-storm
 check-storm: ## start 1,000 processes a second in a container for 30 s, three times, and hold names and memory (root, podman, minutes)
-	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e RERUNS=0 E2E_TESTS=test/e2e/test_containers_storm.py PYTESTFLAGS=-s
+	STORM_SECONDS=30 STORMS=3 $(MAKE) e2e RERUNS=0 E2E_TESTS=test/e2e/containers/test_containers_storm.py PYTESTFLAGS=-s
 
 .PHONY: check-cfi
 check-cfi: $(BUILD)/test/cfi/dump ## compare unwind tables with readelf: /usr/lib, /usr/bin, arm64 (minutes)

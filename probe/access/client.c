@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/loop.h"
+#include "loop/loop.h"
 
 void clients_init(struct clients *clients)
 {

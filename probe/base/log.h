@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One line an event on standard error: `LEVEL message`. systemd's journal adds the time.
- * Only profile, api and main log, and upload/sender_log; the floors below return errors.
+ * Only profile, api and main log, and upload/sender/sender_log; the floors below return errors.
  */
 #pragma once
 

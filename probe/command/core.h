@@ -2,7 +2,7 @@
 /* What every command that profiles stands on: the loop, the workers, the engine. */
 #pragma once
 
-#include "profile/engine.h"
+#include "engine/engine.h"
 
 #define HOST_NAME_BYTES 256 /* with the NUL */
 

@@ -7,10 +7,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "api/param.h"
-#include "api/puts.h"
-#include "api/server.h"
-#include "api/state.h"
+#include "api/request/param.h"
+#include "api/resource/puts.h"
+#include "api/http/server.h"
+#include "api/resource/state.h"
 #include "base/cleanup.h"
 #include "command/command.h"
 #include "command/core.h"

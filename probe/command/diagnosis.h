@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
-#include "profile/sched_kind.h"
+#include "sched/sched_kind.h"
 
 struct diagnosis {
 	struct utsname host;

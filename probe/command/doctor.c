@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "command/command.h"
 #include "command/diagnosis.h"
 #include "command/privileges.h"

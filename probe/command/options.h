@@ -2,7 +2,7 @@
 /* The daemon's command line, which overrides the conf file. */
 #pragma once
 
-#include "api/conf.h"
+#include "api/conf/conf.h"
 
 struct options {
 	const char *conf_path; /* NULL: the default, which may be absent */

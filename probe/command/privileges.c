@@ -18,7 +18,7 @@
 
 #include "base/capset.h"
 #include "base/cleanup.h"
-#include "profile/capability.h"
+#include "capability/capability.h"
 
 #define BIT(number)    (UINT64_C(1) << (number))
 #define SYS_ADMIN      BIT(CAP_SYS_ADMIN)

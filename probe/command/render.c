@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "command/command.h"
-#include "output/picture.h"
-#include "output/stacks_svg.h"
+#include "output/svg/picture.h"
+#include "output/svg/stacks_svg.h"
 
 #define WIDTH_MIN  100
 #define WIDTH_MAX  100000

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/conf.h"
+#include "api/conf/conf.h"
 #include "command/core.h"
 #include "proc/proc.h"
-#include "profile/trial.h"
+#include "capability/trial.h"
 
 #define PERIOD_NS   (1 * NS_PER_MS)
 #define BURN_NS	    (100 * NS_PER_MS)

@@ -2,7 +2,7 @@
 /* The proof that the built probes work here: the daemon's own programs sample this very process. */
 #pragma once
 
-#include "profile/capability.h"
+#include "capability/capability.h"
 
 /*
  * Takes an on-CPU profile of the calling process, which burns a tenth of a second of CPU time

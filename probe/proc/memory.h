@@ -11,7 +11,7 @@
 struct process_memory {
 	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	void *arg;
-	/* Where a part of it is a copy (symbol/pycode_copy.h); else NULL. How many bytes of the
+	/* Where a part of it is a copy (python/pycode_copy.h); else NULL. How many bytes of the
 	 * copy there are from that address on. */
 	size_t (*held)(void *arg, uint64_t address);
 	/* Whether all that was read came from the copy, which doesn't change. From then on nothing

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/folder_list.h"
-#include "profile/spec.h"
+#include "select/spec.h"
 #include "profile/view.h"
 
 #define SLICE_NS  (100 * NS_PER_MS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When old profiles are removed (output/retention): when the folders are told or change, after
- * files were written, and every hour. Folders that it was never told may be another daemon's. Never
- * more often than the limits' interval, nor than that it takes a hundredth of the time. In jobs of
- * a tenth of a second each, on the worker that may hang.
+ * When old profiles are removed (output/files/retention): when the folders are told or change,
+ * after files were written, and every hour. Folders that it was never told may be another daemon's.
+ * Never more often than the limits' interval, nor than that it takes a hundredth of the time. In
+ * jobs of a tenth of a second each, on the worker that may hang.
  *
  * The folders of earlier settings that files were written to are cleaned, too, also those that a
  * daemon before us wrote to (profile/folder_list). A folder that hangs is left alone for an hour,
@@ -15,8 +15,8 @@
  */
 #pragma once
 
-#include "base/worker.h"
-#include "output/retention.h"
+#include "loop/worker.h"
+#include "output/files/retention.h"
 
 struct cleaner;
 

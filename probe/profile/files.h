@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-#include "base/worker.h"
-#include "output/store.h"
+#include "loop/worker.h"
+#include "output/files/store.h"
 #include "profile/profile.h"
-#include "profile/spec.h"
+#include "select/spec.h"
 
 struct files_setup {
 	struct worker *bulk;	/* renders */

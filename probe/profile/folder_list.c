@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "profile/spec.h"
+#include "select/spec.h"
 
 #define FILE_NAME      "folders"
 #define FILE_BYTES_MAX (FOLDER_LIST_MAX * (SPEC_PATH_MAX + 64))

@@ -6,7 +6,7 @@
  *
  *	<svg or folded> <bytes of the path that stackprobe didn't make> <path>
  *
- * A path has no control character (api/request_params.c).
+ * A path has no control character (api/request/request_params.c).
  */
 #pragma once
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/loop.h"
-#include "profile/kind.h"
+#include "loop/loop.h"
+#include "probes/kind.h"
 
 #define NODES_MAX      (2u * 1024 * 1024)
 #define NAME_BYTES_MAX (64u * 1024 * 1024)

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/output.h"
-#include "probe.h"
+#include "output/text/output.h"
+#include "bpf/shared/probe.h"
 #include "profile/view.h"
-#include "sample.h"
+#include "bpf/shared/sample.h"
 #include "stack/records.h"
 #include "stack/tree.h"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/memory.h"
 #include "profile/by_container.h"
-#include "symbol/file_lines.h"
+#include "file/file_lines.h"
 
 #define CONTENT_MAX    (256u * 1024 * 1024)
 #define LINES_LIMIT_MS 3000

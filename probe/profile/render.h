@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "base/worker.h"
-#include "output/output.h"
+#include "loop/worker.h"
+#include "output/text/output.h"
 #include "profile/profile.h"
 #include "stack/places.h"
 
@@ -34,7 +34,7 @@ struct render {
 	enum pprof_labels labels;
 	const char *host;
 	const struct render_lines *lines; /* borrowed; NULL: they aren't looked for */
-	bool sparing;			  /* it is asked again and again (symbol/file_lines.h) */
+	bool sparing;			  /* it is asked again and again (file/file_lines.h) */
 	const struct output *outputs[RENDER_OUTPUTS_MAX]; /* NULL: none */
 	void (*done)(void *arg, struct render *render);
 	void *arg;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <strings.h>
 
-#include "profile/kind.h"
+#include "probes/kind.h"
 
 static const struct pprof_shape inuse = {
 	.values = {{"inuse_objects", "count", PPROF_EVENTS},

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "output/pprof.h"
-#include "probe.h"
+#include "output/pprof/pprof.h"
+#include "bpf/shared/probe.h"
 
 enum view { VIEW_ALL, VIEW_INUSE, VIEW_MMAP, VIEWS };
 

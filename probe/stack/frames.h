@@ -11,7 +11,7 @@
 
 #include "stack/modules.h"
 #include "stack/owners.h"
-#include "symbol/frame.h"
+#include "elf/frame.h"
 
 /* Where its code was written. */
 struct frame_source {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/module.h"
+#include "elf/module.h"
 
 struct intern;
 struct modules;

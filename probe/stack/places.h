@@ -3,7 +3,7 @@
 #pragma once
 
 #include "stack/tree.h"
-#include "symbol/lines.h"
+#include "elf/lines.h"
 
 /* Of one file. */
 struct places_file {

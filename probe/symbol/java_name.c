@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "symbol/java_name.h"
 
-#include "sample.h"
+#include "bpf/shared/sample.h"
 
 #define SIGNATURE_MAX 16384 /* struct frame's numbers hold it */
 

@@ -2,7 +2,7 @@
 /* The name of a Java frame. */
 #pragma once
 
-#include "symbol/jvmcode.h"
+#include "java/code/jvmcode.h"
 #include "symbol/symbol.h"
 
 /* The place in the code whose frames were looked up last: they are named one after the other. */

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 
 #define BLOCK_BYTES 65536
 #define HEAD_BYTES  64 /* two numbers */

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "symbol/file_state.h"
+#include "file/file_state.h"
 #include "symbol/perfmap.h"
 
 /* A map's file, as it was seen last. */

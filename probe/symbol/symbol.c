@@ -9,8 +9,8 @@
 #include "symbol/java_name.h"
 #include "symbol/kernel.h"
 #include "symbol/perfmap.h"
-#include "symbol/pycode.h"
-#include "symbol/pypath.h"
+#include "python/pycode.h"
+#include "python/pypath.h"
 
 struct symbolizer {
 	struct kernel_symbols *kernel;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who has which words of the arena (bpf/packed.h). It grows by chunks up to a bound, and shrinks
- * when its last chunks are free. What is given back may still be read by a program that is running,
- * or be told to a process that forks just then: it is free only at the second arena_settle().
+ * Who has which words of the arena (bpf/shared/packed.h). It grows by chunks up to a bound, and
+ * shrinks when its last chunks are free. What is given back may still be read by a program that is
+ * running, or be told to a process that forks just then: it is free only at the second
+ * arena_settle().
  */
 #pragma once
 

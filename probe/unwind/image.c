@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "unwind/gaps.h"
+#include "cfi/gaps.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
 

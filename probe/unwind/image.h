@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file's unwind table as it will lie in the arena (bpf/packed.h), not yet at its place: a flat
- * run of words, in which blocks may still cross a chunk's end.
+ * A file's unwind table as it will lie in the arena (bpf/shared/packed.h), not yet at its place: a
+ * flat run of words, in which blocks may still cross a chunk's end.
  */
 #pragma once
 
 #include <stddef.h>
 
-#include "unwind/cfi.h"
+#include "cfi/cfi.h"
 
 struct table_image {
 	uint32_t *words;

@@ -2,7 +2,7 @@
 /* A rule as a row's lower 22 bits, or as the words of a table's own rule, and back. */
 #pragma once
 
-#include "unwind/rule.h"
+#include "cfi/rule.h"
 
 /* What a row means on a processor. */
 struct row_format {

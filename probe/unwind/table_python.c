@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "symbol/debugfile.h"
+#include "elf/debugfile.h"
 #include "unwind/tables_state.h"
 
 #define PYTHON_CODE_MIN (512u * 1024) /* no interpreter has less; most libraries do */

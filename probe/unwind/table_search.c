@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "symbol/debugfile.h"
+#include "elf/debugfile.h"
 #include "unwind/tables_state.h"
 
 struct python_search {

@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "symbol/file.h"
+#include "file/file.h"
 #include "unwind/arena.h"
-#include "unwind/cpython.h"
-#include "unwind/hotspot.h"
+#include "python/cpython.h"
+#include "java/vm/hotspot.h"
 #include "unwind/image.h"
 
 struct tables;

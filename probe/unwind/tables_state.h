@@ -4,10 +4,10 @@
 #pragma once
 
 #include "base/map.h"
-#include "symbol/hung.h"
-#include "symbol/opening.h"
-#include "unwind/cpython.h"
-#include "unwind/hotspot.h"
+#include "file/hung.h"
+#include "file/opening.h"
+#include "python/cpython.h"
+#include "java/vm/hotspot.h"
 #include "unwind/tables.h"
 
 /* A table in the arena, which files of equal content share. */

@@ -17,6 +17,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import missing_privilege, program  # noqa: E402
 from sample_cost import BPFTOOL  # noqa: E402
 from scale import Bench  # noqa: E402

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Java's frames cost, for each Java VM that is there (JAVAS, test/e2e/javas.py).
+"""What Java's frames cost, for each Java VM that is there (JAVAS, test/e2e/java/javas.py).
 
 sample	BPF time a sample of one busy thread with about 55 frames of Java, and beside it that of a C
 	program's stack of as many frames walked by unwind tables, in turns
@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Target, missing_privilege, program, wait_for  # noqa: E402
 from java_peers import AsyncProfiler  # noqa: E402
 from java_truth import Truth, merged  # noqa: E402

@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from folded import Stack  # noqa: E402
 from helpers import missing_privilege  # noqa: E402
 from java_truth import FRAME, Truth, merged  # noqa: E402

@@ -25,6 +25,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from allocating import allocator  # noqa: E402
 from helpers import Daemon, PROGRAMS, missing_privilege, program, wait_for  # noqa: E402
 

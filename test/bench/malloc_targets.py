@@ -15,6 +15,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from allocating import allocator  # noqa: E402
 from helpers import Daemon, missing_privilege, wait_for  # noqa: E402
 from malloc_cost import Pairs, function, libc_of, points  # noqa: E402

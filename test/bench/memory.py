@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 import scene  # noqa: E402
 from helpers import Daemon, missing_privilege  # noqa: E402
 

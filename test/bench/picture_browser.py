@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from chromium import Chromium, missing  # noqa: E402
 from screen import render, ten_thousand_stacks  # noqa: E402
 

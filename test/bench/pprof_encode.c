@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "output/gzip.h"
-#include "output/output.h"
+#include "output/pprof/gzip.h"
+#include "output/text/output.h"
 
 #define NODES_MAX   (16u << 20)
 #define NAMES_MAX   (256u << 20)

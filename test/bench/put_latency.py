@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Daemon, Target, missing_privilege, program  # noqa: E402
 
 

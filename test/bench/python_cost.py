@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Python's frames cost, for each Python that is there (PYTHONS, test/e2e/pythons.py).
+"""What Python's frames cost, for each Python that is there (PYTHONS, test/e2e/python/pythons.py).
 
 sample	BPF time a sample of one busy interpreter with 20 frames of Python, beside that of the same process
 	with the native walk alone (bpf.python = false), in turns
@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Target, missing_privilege, wait_for  # noqa: E402
 from pyframes import functions  # noqa: E402
 from pythons import Place, pythons  # noqa: E402

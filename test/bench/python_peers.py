@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from asking import Asked  # noqa: E402
 from folded import Profile  # noqa: E402
 from helpers import Target, missing_privilege  # noqa: E402

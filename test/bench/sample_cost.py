@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Daemon, Target, missing_privilege, program  # noqa: E402
 
 STATS = Path("/proc/sys/kernel/bpf_stats_enabled")

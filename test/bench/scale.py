@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Daemon, lost, missing_privilege, program, wait_for  # noqa: E402
 from sample_cost import BPFTOOL, STATS, bpf_stats, cpu_seconds  # noqa: E402
 

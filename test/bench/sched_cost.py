@@ -23,6 +23,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from folded import Profile  # noqa: E402
 from helpers import PROGRAMS, missing_privilege, program, wait_for  # noqa: E402
 from sample_cost import BPFTOOL  # noqa: E402

@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Target, missing_privilege, program, wait_for  # noqa: E402
 from sample_cost import BPFTOOL, cost  # noqa: E402
 from scale import Bench, bpf_stats, resident_kib, run_parts  # noqa: E402

@@ -15,6 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 from helpers import Target, missing_privilege, program  # noqa: E402
 from memory import mib, targets_seconds  # noqa: E402
 from pyroscope_asking import pyroscope  # noqa: E402

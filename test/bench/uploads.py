@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
+import rooms  # noqa: E402, F401
 import scene  # noqa: E402
 from helpers import missing_privilege, wait_for  # noqa: E402
 from pyroscope_double import Pyroscope  # noqa: E402

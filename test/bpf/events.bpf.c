@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A probe as cheap as one can be, for the guard's test: each getppid() of one process. */
-#include "guard.h"
-#include "stack.h"
+#include "bpf/core/guard.h"
+#include "bpf/stack/stack.h"
 
 const volatile uint32_t wanted_tgid;
 const volatile long wanted_syscall;

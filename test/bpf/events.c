@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "events.skel.h"
-#include "sample.h"
+#include "bpf/shared/sample.h"
 
 #define STACKS	 1024
 #define NS_PER_S 1000000000ULL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks of one process from hooks of every kind at once, so that walks interrupt walks. */
-#include "stack.h"
+#include "bpf/stack/stack.h"
 
 const volatile uint32_t wanted_tgid;
 

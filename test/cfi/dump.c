@@ -4,7 +4,7 @@
  * the same out of the packed table, `dump -m FILE` times and sizes.
  *
  *	address cfa fp ra bx		hexadecimal; cfa: r7+16, *(r6-8)+0; others: u (same), c-16
- *(at CFA - 16), a+8 (at the CFA's register + 8), lost, r30
+ * (at CFA - 16), a+8 (at the CFA's register + 8), lost, r30
  */
 #include <fcntl.h>
 #include <inttypes.h>

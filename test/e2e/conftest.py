@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import rooms  # noqa: F401
 from chromium import Chromium, missing
 from drawing import FOLDED
 from helpers import Daemon, Target, missing_privilege, program, wait_for

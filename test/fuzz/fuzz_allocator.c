@@ -2,7 +2,7 @@
 /* Bytes as an ELF file with an allocator, and as the code of a function. */
 #include "fuzz.h"
 
-#include "proc/allocator.h"
+#include "alloc/allocator.h"
 #include "proc/straight.h"
 
 static void check_functions(const struct allocator *allocator, size_t bytes)

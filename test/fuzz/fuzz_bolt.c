@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "../unit/bolt_maker.h"
+#include "unit/container/bolt_maker.h"
 #include "container/bolt.h"
 
 static void look(int fd)

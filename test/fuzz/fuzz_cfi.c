@@ -45,7 +45,7 @@ static void check_reading(int fd, const struct elf_image *elf)
 	demand(r < 0 || order.rows == 0 || order.last.kind == RULE_NONE);
 }
 
-/* By bpf/packed.h alone, in words that begin at word `start` of the arena. */
+/* By bpf/shared/packed.h alone, in words that begin at word `start` of the arena. */
 static void find_placed(const struct table_image *image, const uint32_t *words, uint32_t start,
 			uint32_t index, uint64_t offset, struct rule *rule)
 {

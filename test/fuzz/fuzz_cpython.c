@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "pystack/layout.h"
-#include "unwind/cpython.h"
+#include "python/layout.h"
+#include "python/cpython.h"
 
 static void check_layout(const struct python_layout *layout)
 {

@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "proc/elf.h"
-#include "symbol/native.h"
-#include "unwind/gopclntab.h"
+#include "elf/native.h"
+#include "cfi/gopclntab.h"
 
 static void check_extent(const struct elf_image *image, const struct elf_extent *extent)
 {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "output/picture.h"
-#include "output/stacks_svg.h"
-#include "output/stacks_walk.h"
+#include "output/svg/picture.h"
+#include "output/svg/stacks_svg.h"
+#include "output/svg/stacks_walk.h"
 #include "stack/tree.h"
 
 /* Frames as a sum that no order changes. */

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "test/unit/vm_maker.h"
+#include "unit/java/vm/vm_maker.h"
 
 #define READS_MAX 200000
 

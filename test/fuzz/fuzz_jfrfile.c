@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "symbol/jfrfile.h"
+#include "java/files/jfrfile.h"
 
 #define HEAD	"stackprobe-jfr\t1\toncpu\t1\t1\t2\t0\t0\t0\t0\t0\nm\ta.B\tc\t(I)V\n"
 #define MAXIMUM (1 << 16)

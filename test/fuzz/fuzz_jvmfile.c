@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "jvm_agent/format.h"
-#include "sample.h"
-#include "symbol/jvmcode_state.h"
-#include "base/worker.h"
-#include "symbol/jvmfile.h"
+#include "bpf/shared/sample.h"
+#include "java/code/jvmcode_state.h"
+#include "loop/worker.h"
+#include "java/files/jvmfile.h"
 
 #define HEADER_BYTES 8
 #define FILE_BYTES   (1 << 16)

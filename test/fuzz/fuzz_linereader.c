@@ -10,7 +10,7 @@ int line_reader_main(void);
 
 #include "fuzz.h"
 
-#include "symbol/lines_state.h"
+#include "elf/lines_state.h"
 
 #define ADDRESSES 2048 /* from 0 on */
 #define STEP	  4

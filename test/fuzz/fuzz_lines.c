@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "line_reader/protocol.h"
-#include "symbol/lines_state.h"
+#include "elf/lines_state.h"
 
 static void check_text(const char *text, size_t len)
 {

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-#include "symbol/pycode.h"
-#include "symbol/pycode_copy.h"
-#include "symbol/pypath.h"
+#include "python/pycode.h"
+#include "python/pycode_copy.h"
+#include "python/pypath.h"
 
 #define MEMORY_AT    0x7f1234560000 /* pointers in the corpus lead there */
 #define HEADER_BYTES 16

@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "api/flamegraph.h"
-#include "api/param.h"
-#include "api/sched.h"
+#include "api/resource/flamegraph.h"
+#include "api/request/param.h"
+#include "api/resource/sched.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "profile/kind.h"
+#include "probes/kind.h"
 
 /* A root that is there always and in which nothing can be made. */
 #define ROOT "/proc/self"

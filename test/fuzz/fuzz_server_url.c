@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "upload/server_url.h"
+#include "upload/http/server_url.h"
 
 static void check_form(const char *url)
 {

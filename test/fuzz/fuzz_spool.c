@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "upload/spool_file.h"
-#include "upload/spool_folder.h"
+#include "upload/spool/spool_file.h"
+#include "upload/spool/spool_folder.h"
 
 #define CRC_FROM (offsetof(struct spool_header, crc) + sizeof(uint32_t))
 

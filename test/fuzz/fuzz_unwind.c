@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "../unit/walk_maker.h"
+#include "unit/walk/walk_maker.h"
 
 #include "base/hash.h"
 

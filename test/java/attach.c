@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/loop.h"
-#include "proc/attach.h"
+#include "loop/loop.h"
+#include "java/attach/attach.h"
 #include "proc/proc.h"
 
 #define PROCESSES_MAX 64

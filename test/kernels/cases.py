@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'e2e'))
+import rooms  # noqa: E402, F401
 from folded import Profile  # noqa: E402
 
 SECONDS_EACH = 6

@@ -14,13 +14,13 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/loop.h"
-#include "packed.h"
-#include "proc/allocator.h"
+#include "loop/loop.h"
+#include "bpf/shared/packed.h"
+#include "alloc/allocator.h"
 #include "proc/maps.h"
-#include "profile/mapped.h"
-#include "profile/tracer_state.h"
-#include "profile/uprobes.h"
+#include "heap/mapped.h"
+#include "kernel/tracer_state.h"
+#include "alloc/uprobes.h"
 
 #define RANGES_MAX 1000
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * grow MODE[:MIB]...: stops itself (SIGSTOP), then grows in each of these ways, in a function of
- *its own (main -> grow_MODE -> touch or its system call). Prints how its resident memory grew while
- *it did, by /proc/self/smaps_rollup, and its faults, by getrusage(): a line of JSON; then it waits
- *for a signal.
+ * its own (main -> grow_MODE -> touch or its system call). Prints how its resident memory grew
+ * while it did, by /proc/self/smaps_rollup, and its faults, by getrusage(): a line of JSON; then it
+ * waits for a signal.
  *
  *	anon	writes to each page of fresh memory
  *	huge	the same, of huge pages

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/loop.h"
-#include "profile/culprit.h"
-#include "profile/tracer_sched.h"
+#include "loop/loop.h"
+#include "sched/culprit.h"
+#include "probes/tracer_sched.h"
 
 #define ALL ((1U << SCHED_COUNT) - 1)
 

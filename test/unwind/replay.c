@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind.h"
+#include "bpf/stack/unwind.h"
 
 #define CHUNKS	   256
 #define IMAGES_MAX 1024

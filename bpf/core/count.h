@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The counts of stacks in a window. */
+#pragma once
+
+#include "bpf/core/maps.h"
+
+static __always_inline bool count_known(void *counts, const struct count_key *key,
+					const struct stack_count *more)
+{
+	struct stack_count *known = bpf_map_lookup_elem(counts, key);
+
+	if (!known)
+		return false;
+	__sync_fetch_and_add(&known->weight, more->weight);
+	__sync_fetch_and_add(&known->samples, more->samples);
+	__sync_fetch_and_add(&known->events, more->events);
+	if (more->waiting) /* (an atomic "add nothing" would be one that Linux 5.10 lacks) */
+		__sync_fetch_and_add(&known->waiting, more->waiting);
+	return true;
+}
+
+/* Adds to a stack's count in a window, or begins it. Written out for each map: the verifier wants
+ * to know which one it is. */
+static __always_inline bool count_in(void *counts, const struct count_key *key,
+				     const struct stack_count *more)
+{
+	return count_known(counts, key, more) ||
+	       bpf_map_update_elem(counts, key, more, BPF_NOEXIST) == 0 ||
+	       count_known(counts, key, more); /* another CPU was faster */
+}
+
+static __always_inline bool add_count(uint64_t window, const struct count_key *key,
+				      const struct stack_count *more)
+{
+	bool added =
+		window & 1 ? count_in(&counts_odd, key, more) : count_in(&counts_even, key, more);
+
+	if (!added)
+		count_loss(LOST_COUNTS_FULL, key->stack.probe, more->events);
+	return added;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The guard keeps the run time of the probes below control.budget_ppm: a probe that would need more
+ * takes the stacks of one event in `interval`, drawn at random, each with that weight. So totals
+ * stay true (their error is chance's: the square root of interval / events), and an event that
+ * isn't drawn costs next to nothing.
+ *
+ *	guard_admits() -> weight, or 0: not this one       (each event)
+ *	... the stack is taken ...
+ *	guard_account()                                    (each stack)
+ *
+ * Time is counted in slices of 100 ms. At the end of a slice, or when its budget is gone before,
+ * the next interval is chosen by what was used. A draw has no memory, so the interval may change at
+ * any moment. Two CPUs that end a slice at once may change it twice: the next slice mends that.
+ */
+#pragma once
+
+#include "bpf/core/maps.h"
+
+#define GUARD_SLICE_NS		  100000000ULL
+#define GUARD_CURRENT_NS	  1000000000ULL /* a rate that is older says nothing of now */
+#define GUARD_SKIPPED_NS	  20ULL		/* what an event costs that isn't drawn … */
+#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* … and a wait: two switches */
+#define GUARD_SKIPPED_FAULTS_NS	  150ULL	/* … and a fault: before and after it */
+#define GUARD_STEP		  4 /* an interval grows to that much at most in one slice */
+#define GUARD_INTERVAL_MAX	  (1U << 20)
+#define GUARD_SIZE_MAX		  255 /* of guard_draws(): there is a rate at which all are thinned */
+#define GUARD_TARGET		  80 /* percent of the budget that are aimed at */
+#define GUARD_LEFT		  4  /* a quarter of that is for stacks, whatever the events cost */
+#define PPM			  1000000ULL
+
+static __always_inline struct guard *guard_of(uint32_t probe)
+{
+	uint32_t zero = 0;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+
+	return settings && probe < PROBE_COUNT ? &settings->guards[probe] : NULL;
+}
+
+/* xorshift64* of S. Vigna; *state is a CPU's own, 0 before the first draw. Where the CPU needs
+ * guarded returns a helper's call takes 25 to 40 ns, bpf_get_prandom_u32()'s too; this takes 3. */
+static __always_inline uint32_t draw_from(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	if (!x)
+		x = (uint64_t)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*state = x;
+	return x * 0x2545f4914f6cdd1dULL >> 32;
+}
+
+static __always_inline uint32_t draw(void)
+{
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+
+	return mine ? draw_from(&mine->draw) : 0;
+}
+
+/* An event of size n is drawn n + 1 times as likely, and weighs so much less. 0: it isn't, but
+ * `second` tells of as many others that they were drawn for something else. */
+static __always_inline uint32_t guard_draws(uint32_t probe, uint32_t size, bool *second)
+{
+	struct guard *guard = guard_of(probe);
+	uint32_t interval = guard ? guard->interval : 0;
+	uint32_t drawn;
+
+	interval /= size + 1;
+	if (interval <= 1)
+		return 1;
+	drawn = (uint64_t)draw() * interval >> 32;
+	*second = drawn == 1;
+	if (drawn)
+		return 0;
+	count_left_out(probe, interval - 1);
+	return interval;
+}
+
+/* The weight of an event whose stack is to be taken; 0: it isn't. */
+static __always_inline uint32_t guard_admits(uint32_t probe)
+{
+	bool second;
+
+	return guard_draws(probe, 0, &second);
+}
+
+/* What of the budget the other probes leave, in ppm of one CPU; each has its share at least. */
+static __always_inline uint64_t guard_allowance(uint32_t probe, uint64_t budget_ppm,
+						uint64_t now_ns)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; i < PROBE_COUNT; i++) {
+		const struct guard *other = guard_of(i);
+
+		if (other && i != probe && now_ns - other->slice_ns < GUARD_CURRENT_NS)
+			used += other->rate_ppm;
+	}
+	if (used + budget_ppm / PROBE_COUNT > budget_ppm)
+		return budget_ppm / PROBE_COUNT;
+	return budget_ppm - used;
+}
+
+/* The interval with which stacks had used what is aimed at. Events that aren't drawn cost as well;
+ * where they alone use it up, fewer stacks would not help. */
+static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm,
+					   uint64_t skipped_ppm, uint64_t allowed_ppm,
+					   uint64_t elapsed_ns)
+{
+	uint64_t aim = allowed_ppm * GUARD_TARGET / 100 + 1;
+	uint64_t left = aim / GUARD_LEFT + 1;
+	uint64_t slices = elapsed_ns / GUARD_SLICE_NS;
+	uint64_t least = interval >> (slices < 20 ? slices : 20);
+	uint64_t next;
+
+	if (aim > skipped_ppm + left)
+		left = aim - skipped_ppm;
+	next = (interval * taken_ppm + left - 1) / left;
+	if (next < least)
+		next = least;
+	if (next > (uint64_t)interval * GUARD_STEP)
+		next = (uint64_t)interval * GUARD_STEP;
+	if (next > GUARD_INTERVAL_MAX)
+		next = GUARD_INTERVAL_MAX;
+	return next ? next : 1;
+}
+
+/* What an event of a probe costs that isn't drawn. */
+static __always_inline uint64_t guard_skipped_ns(uint32_t probe)
+{
+	if (probe == PROBE_OFFCPU)
+		return GUARD_SKIPPED_SWITCHES_NS;
+	return probe == PROBE_MEM ? GUARD_SKIPPED_FAULTS_NS : GUARD_SKIPPED_NS;
+}
+
+static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
+					    uint64_t budget_ppm, uint64_t now_ns)
+{
+	uint32_t interval = guard->interval ? guard->interval : 1;
+	uint64_t elapsed = (now_ns - guard->slice_ns) | 1;
+	uint64_t taken_ppm = guard->spent_ns * PPM / elapsed;
+	uint64_t skipped_ppm = guard->events * guard_skipped_ns(probe) * PPM / elapsed;
+
+	guard->rate_ppm = taken_ppm + skipped_ppm;
+	guard->interval = guard_next(interval, taken_ppm, skipped_ppm,
+				     guard_allowance(probe, budget_ppm, now_ns), elapsed);
+	guard->spent_ns = 0;
+	guard->events = 0;
+	guard->slice_ns = now_ns;
+}
+
+/* The stack of an event with that weight, which began at `began_ns`, has been taken. Returns what
+ * time it is. */
+static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, uint64_t began_ns)
+{
+	uint32_t zero = 0;
+	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct guard *guard = guard_of(probe);
+	uint64_t now_ns = bpf_ktime_get_ns();
+
+	if (!settings || !guard)
+		return now_ns;
+	if (!settings->budget_ppm) {
+		guard->interval = 1;
+		return now_ns;
+	}
+	__sync_fetch_and_add(&guard->spent_ns, now_ns - began_ns);
+	__sync_fetch_and_add(&guard->events, weight);
+	if (now_ns - guard->slice_ns >= GUARD_SLICE_NS ||
+	    guard->spent_ns * PPM >= settings->budget_ppm * GUARD_SLICE_NS)
+		guard_end_slice(guard, probe, settings->budget_ppm, now_ns);
+	return now_ns;
+}

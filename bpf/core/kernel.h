@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few kernel types that the programs use. CO-RE finds the fields by name in the running
+ * kernel's BTF, so order and completeness don't matter here.
+ */
+#pragma once
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <linux/bpf_perf_event.h>
+#include <stdbool.h>
+
+typedef __u8 uint8_t;
+typedef __s8 int8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define RELOCATED  __attribute__((preserve_access_index))
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+struct percpu_counter {
+	int64_t count;
+	int32_t *counters; /* each CPU's part lies at its offset from here */
+} RELOCATED;
+
+/* bpf/unwind/returns.h */
+struct uprobe_task;
+struct uprobes_state {
+	struct xol_area *xol_area;
+} RELOCATED;
+
+struct mm_struct {
+	unsigned long exec_vm;
+	struct percpu_counter rss_stat[4];  /* since 6.2 */
+	unsigned long start_code, end_code; /* the program's own */
+	unsigned long total_vm, data_vm;    /* pages */
+	int map_count;
+	struct uprobes_state uprobes_state;
+} RELOCATED;
+
+struct mm_rss_stat {
+	int64_t count[4];
+};
+
+/* Before 6.2. */
+struct mm_struct___before {
+	struct mm_rss_stat rss_stat;
+} RELOCATED;
+
+struct task_rss_stat {
+	int events; /* faults since it was added to the process's */
+	int count[4];
+};
+
+enum vm_event_item { PGREUSE, PGALLOC_DMA32, PGALLOC_NORMAL, PGALLOC_MOVABLE };
+
+typedef struct {
+	int counter;
+} RELOCATED atomic_t;
+
+struct rlimit {
+	unsigned long rlim_cur;
+} RELOCATED;
+
+struct signal_struct {
+	atomic_t live;
+	struct rlimit rlim[16]; /* by RLIMIT_… */
+	int nr_threads;
+	unsigned long nvcsw, nivcsw;	      /* of threads that ended */
+	unsigned long long sum_sched_runtime; /* of these, ns */
+} RELOCATED;
+
+struct sched_info {
+	unsigned long long run_delay; /* ns; CONFIG_SCHED_INFO */
+} RELOCATED;
+
+struct kernfs_node {
+	uint64_t id;
+	const char *name;
+	struct kernfs_node *parent; /* before 6.15 */
+} RELOCATED;
+
+struct kernfs_node___since {
+	struct kernfs_node *__parent;
+} RELOCATED;
+
+struct cgroup_root;
+
+struct cgroup {
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+} RELOCATED;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} RELOCATED;
+
+enum cgroup_subsys_id { memory_cgrp_id, pids_cgrp_id, cpu_cgrp_id };
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1]; /* by enum cgroup_subsys_id */
+} RELOCATED;
+
+struct ns_common {
+	unsigned int inum;
+} RELOCATED;
+
+struct pid_namespace {
+	struct ns_common ns;
+} RELOCATED;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} RELOCATED;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} RELOCATED;
+
+struct rq;
+
+/* A queue of tasks or of groups of them. */
+struct cfs_rq {
+	struct rq *rq;		    /* where there are groups */
+	unsigned int h_nr_queued;   /* tasks, in groups too; since 6.14 */
+	unsigned int h_nr_runnable; /* of these; since 6.14 */
+	unsigned int h_nr_delayed;  /* that sleep; in 6.12, 6.13 */
+} RELOCATED;
+
+/* A CPU's. */
+struct rq {
+	unsigned int nr_running;
+	struct cfs_rq cfs;
+} RELOCATED;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;		/* where there are groups */
+	uint64_t sum_exec_runtime;	/* ns, until its CPU's last tick */
+	uint64_t prev_sum_exec_runtime; /* … when it came to its CPU */
+} RELOCATED;
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64 */
+} RELOCATED;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	char comm[16];
+	void *stack;
+	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	uint64_t start_boottime;
+	unsigned int in_execve : 1;
+	unsigned int __state; /* since 5.14 */
+	int exit_state;
+	struct sched_info sched_info;
+	unsigned long nvcsw, nivcsw;
+	unsigned int on_cpu; /* unsigned: so its size may be another one */
+	void *bpf_storage;   /* since 5.11 */
+	struct pid *thread_pid;
+	struct css_set *cgroups;
+	struct sched_entity se;
+	struct uprobe_task *utask; /* bpf/unwind/returns.h */
+	unsigned long min_flt, maj_flt;
+	int pagefault_disabled;
+	struct task_rss_stat rss_stat; /* before 6.2 */
+	struct thread_struct thread;
+} RELOCATED;
+
+/* Before 5.14. (What follows three underscores isn't part of the name.) */
+struct task_struct___before {
+	volatile long state;
+} RELOCATED;

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a pc of a Java VM's code cache belongs to, and what an interpreted frame's method is
+ * (bpf/shared/hotspot.h):
+ *
+ *	pc -> heap -> segment map -> block -> CodeBlob
+ *
+ * What was found is known for the rest of the walk, for methods recur; not for the next one: the
+ * memory may be another method's by then.
+ */
+#pragma once
+
+#include "bpf/unwind/bare.h"
+
+#define HOTSPOT_HOPS	    64
+#define HOTSPOT_FREE	    0xff
+#define HOTSPOT_BLOB_BYTES  (1U << 28) /* no blob has as many */
+#define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame has as many */
+
+_Static_assert(HOTSPOT_BLOB_WORDS_MAX <= PYTHON_STATE_WORDS, "python.words have room for a blob");
+
+int hotspot_copy(uint32_t level);
+int hotspot_blob_find(uint32_t level, uint64_t pc);
+int hotspot_method_find(uint32_t level, uint64_t method);
+
+/* A function of its own: it is needed once in a walk. 0: there is none. */
+__noinline int hotspot_copy(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	const struct chunk *chunk = walk ? chunk_of(walk->hotspot_at) : NULL;
+	uint32_t first;
+
+	if (!walk || !chunk)
+		return 0;
+	first = walk->hotspot_at & (CHUNK_WORDS - 1);
+	if (first > CHUNK_WORDS - HOTSPOT_WORDS)
+		return 0;
+	__builtin_memcpy(&walk->hotspot.at, &chunk->words[first], sizeof(walk->hotspot.at));
+	for (uint32_t i = 0; i < HOTSPOT_KNOWN; i++)
+		walk->hotspot.known[i].to = 0;
+	walk->hotspot.asked = 0;
+	return 1;
+}
+
+/* ---- fields of what was read last; offsets are masked: what the daemon told needs no proof ----
+ */
+
+static __always_inline uint64_t hotspot_word(const struct walk *walk, uint32_t offset)
+{
+	return walk->python.words[offset / 8 & (PYTHON_STATE_WORDS - 1)];
+}
+
+static __always_inline uint32_t hotspot_int(const struct walk *walk, uint32_t offset)
+{
+	return hotspot_word(walk, offset) >> offset % 8 * 8;
+}
+
+static __always_inline uint32_t hotspot_short(const struct walk *walk, uint32_t offset)
+{
+	return (uint16_t)hotspot_int(walk, offset);
+}
+
+/* Reads so many words into python.words. What lies on the next page need not be there. */
+static __always_inline bool hotspot_read(struct walk *walk, uint32_t words, uint64_t from)
+{
+	uint32_t left;
+
+	if (!words || words > HOTSPOT_BLOB_WORDS_MAX)
+		return false;
+	if (read_user(walk->python.words, words * sizeof(uint64_t), from) == 0)
+		return true;
+	BOUND(walk->hotspot.left) = 4096 - (from & 4095);
+	__builtin_memset(walk->python.words, 0, sizeof(walk->python.words));
+	if (BOUND(walk->hotspot.left) >= sizeof(walk->python.words))
+		return false;
+	left = BOUND(walk->hotspot.left) & (sizeof(walk->python.words) - 1); /* a bound for 5.10 */
+	return read_user(walk->python.words, left, from) == 0;
+}
+
+/* ---- what was found before ---- */
+
+static __always_inline bool hotspot_blob_holds(const struct hotspot_blob *blob, uint64_t address)
+{
+	return address - blob->from < blob->to - blob->from;
+}
+
+/* Makes `found` what is known, if it holds that. (The number of its place is read from memory each
+ * time: kernels before 6.8 forget the bounds of what they spill.) */
+static __always_inline bool hotspot_is_known(struct walk *walk, uint64_t asked)
+{
+	const struct hotspot_blob *known;
+
+	BOUND(walk->hotspot.slot) = hash_word(0, asked);
+	known = &walk->hotspot.known[BOUND(walk->hotspot.slot) & (HOTSPOT_KNOWN - 1)];
+	if (known->to <= known->from || !hotspot_blob_holds(known, asked))
+		return false;
+	walk->hotspot.found = *known;
+	return true;
+}
+
+static __always_inline int hotspot_found(struct walk *walk)
+{
+	uint32_t slot = BOUND(walk->hotspot.slot) & (HOTSPOT_KNOWN - 1);
+
+	walk->hotspot.known[slot] = walk->hotspot.found;
+	return 1;
+}
+
+/* ---- a pc's blob ---- */
+
+static __always_inline uint64_t hotspot_heap_low(struct walk *walk, uint64_t pc, uint64_t *segments)
+{
+	uint64_t low = 0;
+
+	for (uint32_t i = 0; i < HOTSPOT_HEAPS_MAX; i++) {
+		const struct hotspot_heap *heap = &walk->hotspot.at.heaps[i];
+
+		if (pc - heap->low >= heap->high - heap->low)
+			continue;
+		low = heap->low;
+		*segments = heap->segments;
+	}
+	return low;
+}
+
+/* The block that holds a pc; 0: none does. How far the search has come is kept: where memory has to
+ * be brought first (bpf/unwind/copies.h) it goes on from there. */
+static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
+{
+	struct hotspot_walk *java = &walk->hotspot;
+	uint64_t segments = 0, low = hotspot_heap_low(walk, pc, &segments);
+	uint32_t shift = java->at.segment_shift & 31;
+
+	if (!low)
+		return 0;
+	if (java->asked != pc)
+		java->segment = (pc - low) >> shift;
+	java->asked = pc;
+	for (uint64_t i = 0; i < HOTSPOT_HOPS; i++) {
+		uint64_t segment = *(volatile uint64_t *)&java->segment;
+		uint8_t tag;
+
+		if (read_user(&tag, sizeof(tag), segments + segment) || tag == HOTSPOT_FREE ||
+		    tag > segment)
+			return 0;
+		if (!tag)
+			return low + (segment << shift);
+		java->segment = segment - tag;
+	}
+	return 0;
+}
+
+/* A deopt handler; 0: there is none. */
+static __always_inline uint64_t hotspot_handler(struct walk *walk, uint64_t from, uint32_t offset)
+{
+	uint32_t distance = hotspot_int(walk, offset);
+
+	if (offset == HOTSPOT_NO)
+		return 0;
+	if (!(walk->hotspot.at.flags & HOTSPOT_DEOPT_IS_OFFSET))
+		return hotspot_word(walk, offset);
+	return distance && distance < HOTSPOT_BLOB_BYTES ? from + distance : 0;
+}
+
+static __always_inline void hotspot_take_nmethod(struct walk *walk, struct hotspot_blob *blob)
+{
+	const struct hotspot *at = &walk->hotspot.at;
+
+	blob->kind = HOTSPOT_NMETHOD;
+	blob->id = hotspot_int(walk, at->nmethod_id);
+	blob->orig_pc = hotspot_int(walk, at->nmethod_orig_pc);
+	blob->deopt[0] = hotspot_handler(walk, blob->from, at->nmethod_deopt);
+	blob->deopt[1] = hotspot_handler(walk, blob->from, at->nmethod_deopt_mh);
+}
+
+/* What was read, of the blob at `from`. */
+static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
+{
+	const struct hotspot *at = &walk->hotspot.at;
+	struct hotspot_blob *blob = &walk->hotspot.found;
+	uint32_t header = hotspot_int(walk, at->blob_header);
+	uint32_t size = hotspot_int(walk, at->blob_size);
+
+	if (at->flags & HOTSPOT_HEADER_IS_SHORT)
+		header = (uint16_t)header;
+	blob->from = from;
+	blob->to = size < HOTSPOT_BLOB_BYTES ? from + size : from;
+	blob->code = hotspot_word(walk, at->blob_code);
+	if (at->flags & HOTSPOT_CODE_IS_OFFSET)
+		blob->code = from + hotspot_int(walk, at->blob_code);
+	blob->complete = hotspot_int(walk, at->blob_complete);
+	if (at->flags & HOTSPOT_COMPLETE_IS_SHORT)
+		blob->complete = (int32_t)((uint32_t)blob->complete << 16) >> 16;
+	blob->frame_words = hotspot_int(walk, at->blob_frame_size);
+	if (blob->frame_words > HOTSPOT_FRAME_BYTES / ARCH_WORD) /* -1: it has none */
+		blob->frame_words = 0;
+	blob->kind = HOTSPOT_STUB;
+	blob->id = blob->orig_pc = 0;
+	blob->deopt[0] = blob->deopt[1] = 0;
+	if (header == at->nmethod_header)
+		hotspot_take_nmethod(walk, blob);
+}
+
+/* Makes hotspot.found the blob that holds a pc in its code. 0: none does. */
+__noinline int hotspot_blob_find(uint32_t level, uint64_t pc)
+{
+	struct walk *walk = walk_at(level);
+	uint64_t block;
+
+	if (!walk)
+		return 0;
+	if (hotspot_is_known(walk, pc))
+		return 1;
+	block = hotspot_block(walk, pc);
+	if (!block)
+		return 0;
+	block += walk->hotspot.at.block_bytes;
+	if (!hotspot_read(walk, walk->hotspot.at.blob_words, block))
+		return 0;
+	hotspot_take_blob(walk, block);
+	if (!hotspot_blob_holds(&walk->hotspot.found, walk->hotspot.found.code) ||
+	    pc < walk->hotspot.found.code || pc >= walk->hotspot.found.to)
+		return 0;
+	return hotspot_found(walk);
+}
+
+/* ---- a method ---- */
+
+/* Makes hotspot.found an interpreted frame's method. 0: it is none. */
+__noinline int hotspot_method_find(uint32_t level, uint64_t method)
+{
+	struct walk *walk = walk_at(level);
+	const struct hotspot *at;
+	struct hotspot_blob *found;
+	uint64_t constant, pool;
+
+	if (!walk)
+		return 0;
+	if (hotspot_is_known(walk, method))
+		return 1;
+	at = &walk->hotspot.at;
+	found = &walk->hotspot.found;
+	if (!method || method & 7 ||
+	    read_user(&constant, sizeof(constant), method + at->method_const) || !constant ||
+	    constant & 7 || !hotspot_read(walk, at->const_bytes / 8, constant))
+		return 0;
+	pool = hotspot_word(walk, at->const_pool);
+	if (!pool || pool & 7)
+		return 0;
+	found->from = method;
+	found->to = method + 1;
+	found->code = constant + at->const_bytes;
+	found->kind = HOTSPOT_METHOD;
+	found->frame_words = hotspot_short(walk, at->const_code_size);
+	found->id = hotspot_method_id(constant, pool, hotspot_short(walk, at->const_name),
+				      hotspot_short(walk, at->const_signature), found->frame_words);
+	return hotspot_found(walk);
+}

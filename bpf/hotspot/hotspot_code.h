@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where in its code an interrupted frame of Java's stands, as far as its frame goes. x86-64. So do
+ * HotSpot's compilers begin and end a method (JDK 8 to 25):
+ *
+ *	TOP         mov   %eax, -0x14000(%rsp)	 is there stack?
+ *	TOP         push  %rbp
+ *	PUSHED      mov   %rsp, %rbp		 (stubs; with frame pointers)
+ *	PUSHED      sub   $N, %rsp		 (BY_FP, where that was there)
+ *	BODY        …
+ *	BODY        add   $N, %rsp
+ *	PUSHED      pop   %rbp
+ *	TOP         cmp   off(%r15), %rsp; ja …	 is a stop wanted? (before JDK 17: test)
+ *	TOP         ret
+ *
+ * and where no stack is looked for:
+ *
+ *	TOP         sub   $N, %rsp
+ *	HAS_FP      mov   %rbp, N - 16(%rsp)
+ *
+ * HotSpot's sources: src/hotspot/cpu/x86: x86_64.ad (MachPrologNode, MachEpilogNode),
+ * c1_MacroAssembler_x86.cpp (build_frame), sharedRuntime_x86_64.cpp.
+ */
+#pragma once
+
+#include "bpf/hotspot/hotspot_frame.h"
+
+/* Where the caller's pc, sp and fp are. */
+enum hotspot_place {
+	PLACE_NOWHERE,
+	PLACE_FRAME,	  /* the frame is complete */
+	PLACE_FRAME_NEAR, /* … and its call went to this blob, or it is the interpreter's */
+	PLACE_HAS_FP,	  /* the same, but fp, which is the caller's still */
+	PLACE_TOP,	  /* the return address lies at sp */
+	PLACE_TOP_NEAR,	  /* … near in the same way */
+	PLACE_ON_FP,	  /* the caller's fp lies at sp, then the return address */
+	PLACE_BY_FP,	  /* fp points to such a pair */
+	PLACE_AX,	  /* the return address is in rax, and sp is the caller's */
+	PLACE_CALLED,	  /* the same, of the interpreter, and fp is its frame */
+	PLACE_AHEAD,	  /* where the code ahead says (bpf/hotspot/hotspot_ahead.h) */
+	/* Where the interpreter begins or ends a frame, for which sp is another one. */
+	PLACE_ENTRY_TOP,
+	PLACE_ENTRY_ON_FP,
+	PLACE_ENTRY_BY_FP,
+	PLACE_ENTRY_AX, /* the return address is in that register */
+	PLACE_ENTRY_R13,
+	PLACE_ENTRY_SI,
+	PLACE_ENTRY_DI,
+	PLACE_UNTOLD, /* the code doesn't tell */
+};
+
+int hotspot_prologue(uint32_t level);
+int hotspot_place(uint32_t level);
+int hotspot_adapter(uint32_t level);
+
+#if ARCH_REGS == 16
+
+#define LOOK_WORDS     16 /* read of the code; a power of two */
+#define LOOK_BYTES     (LOOK_WORDS * 8)
+#define LOOK_BEFORE    8		 /* of them before pc */
+#define PROLOGUE_BYTES (LOOK_BYTES - 16) /* its last ones are looked at */
+#define PROLOGUE_NOT   0xffff
+
+/* A byte of what was read. */
+static __always_inline uint32_t code_byte(const struct walk *walk, uint32_t at)
+{
+	return ((const uint8_t *)walk->python.words)[at & (LOOK_BYTES - 1)];
+}
+
+/* Whether these bytes are there. */
+static __always_inline bool code_is(const struct walk *walk, uint32_t at, uint32_t first,
+				    uint32_t second)
+{
+	return code_byte(walk, at) == first && code_byte(walk, at + 1) == second;
+}
+
+/* sub $N, %rsp: its length, or 0. */
+static __always_inline uint32_t code_sub_sp(const struct walk *walk, uint32_t at)
+{
+	if (code_byte(walk, at) != 0x48 || code_byte(walk, at + 2) != 0xec)
+		return 0;
+	if (code_byte(walk, at + 1) == 0x83)
+		return 4;
+	return code_byte(walk, at + 1) == 0x81 ? 7 : 0;
+}
+
+static __always_inline bool code_is_mov_fp(const struct walk *walk, uint32_t at)
+{
+	return code_byte(walk, at) == 0x48 &&
+	       (code_is(walk, at + 1, 0x89, 0xe5) || code_is(walk, at + 1, 0x8b, 0xec));
+}
+
+/* mov %rbp, off(%rsp) */
+static __always_inline bool code_is_save_fp(const struct walk *walk, uint32_t at)
+{
+	return code_is(walk, at, 0x48, 0x89) && (code_byte(walk, at + 2) & 0x3f) == 0x2c &&
+	       code_byte(walk, at + 3) == 0x24;
+}
+
+/* What changes sp first in a method. */
+static __always_inline bool code_is_first(const struct walk *walk, uint32_t at)
+{
+	uint32_t length;
+
+	if (code_byte(walk, at) == 0x55)
+		return code_sub_sp(walk, at + 1) || code_is_mov_fp(walk, at + 1);
+	length = code_sub_sp(walk, at);
+	return length && code_is_save_fp(walk, at + length);
+}
+
+/* Where that is, from the blob's code on; PROLOGUE_NOT: not found. Python's words hold its bytes
+ * from there on then. */
+__noinline int hotspot_prologue(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	const struct hotspot_blob *blob;
+	uint32_t from;
+
+	if (!walk)
+		return PROLOGUE_NOT;
+	blob = &walk->hotspot.blob;
+	if (blob->complete <= 0 || blob->complete > PROLOGUE_NOT)
+		return PROLOGUE_NOT;
+	from = blob->complete > PROLOGUE_BYTES ? blob->complete - PROLOGUE_BYTES : 0;
+	if (read_user(walk->python.words, LOOK_BYTES, blob->code + from))
+		return PROLOGUE_NOT;
+	for (uint32_t i = 0; i < PROLOGUE_BYTES; i++) {
+		if (code_is_first(walk, i))
+			return from + i;
+	}
+	return PROLOGUE_NOT;
+}
+
+/* Before the frame is complete. */
+static __always_inline uint32_t code_place_early(struct walk *walk)
+{
+	uint32_t first = hotspot_prologue(walk->level), from = first;
+	uint64_t at = walk->pc - walk->hotspot.blob.code;
+
+	if (first == PROLOGUE_NOT)
+		return PLACE_UNTOLD;
+	if (at <= first)
+		return PLACE_TOP;
+	if (walk->hotspot.blob.complete > PROLOGUE_BYTES)
+		from -= walk->hotspot.blob.complete - PROLOGUE_BYTES;
+	at -= first;
+	if (code_byte(walk, from) != 0x55)
+		return at > code_sub_sp(walk, from) ? PLACE_FRAME : PLACE_HAS_FP;
+	if (code_is_mov_fp(walk, from + 1))
+		return at < 4 ? PLACE_ON_FP : PLACE_BY_FP;
+	return at == 1 ? PLACE_ON_FP : PLACE_FRAME;
+}
+
+/* A jump to other code follows the frame's end: jmp rel32, jmp *reg. */
+static __always_inline bool code_is_jump(const struct walk *walk, uint32_t at)
+{
+	return code_byte(walk, at) == 0xe9 || code_is(walk, at, 0xff, 0xe0) ||
+	       code_is(walk, at, 0xff, 0xe1) || code_is(walk, at, 0x41, 0xff);
+}
+
+/* Between a frame's end and the return a stop is looked for. */
+static __always_inline bool code_is_poll(const struct walk *walk, uint32_t at)
+{
+	if (code_is(walk, at, 0x49, 0x3b)) /* cmp off(%r15), %rsp */
+		return code_byte(walk, at + 2) == 0xa7 || code_byte(walk, at + 2) == 0x67;
+	if (code_is(walk, at, 0x0f, 0x87) || code_is(walk, at, 0x0f, 0x85) || /* ja, jne … */
+	    code_is(walk, at, 0x85, 0x05)) /* test %eax, off(%rip) */
+		return code_byte(walk, at + 6) == 0xc3;
+	if (code_is(walk, at, 0x41, 0x85)) /* test %eax, (%r10) */
+		return code_byte(walk, at + 3) == 0xc3;
+	if (code_is(walk, at, 0x4d, 0x8b)) /* mov off(%r15), %r10; test …; ret */
+		return (code_is(walk, at + 7, 0x41, 0x85) && code_byte(walk, at + 10) == 0xc3) ||
+		       (code_is(walk, at + 4, 0x41, 0x85) && code_byte(walk, at + 7) == 0xc3);
+	/* Where a stop is wanted: movabs $pc, %r10; mov %r10, off(%r15); jmp */
+	if (code_is(walk, at, 0x49, 0xba))
+		return code_is(walk, at + 10, 0x4d, 0x89) && code_byte(walk, at + 17) == 0xe9;
+	if (code_is(walk, at, 0x4c, 0x8d)) /* lea pc, %r10; … */
+		return code_is(walk, at + 7, 0x4d, 0x89) && code_byte(walk, at + 14) == 0xe9;
+	if (code_is(walk, at, 0x4d, 0x89))
+		return code_byte(walk, at + 7) == 0xe9;
+	return code_byte(walk, at) == 0xe9 && code_is(walk, at - 7, 0x4d, 0x89);
+}
+
+/* By the instruction itself, and the one before. */
+static __always_inline uint32_t code_place(struct walk *walk)
+{
+	uint32_t at = LOOK_BEFORE, before;
+
+	if (read_user(walk->python.words, LOOK_BYTES, walk->pc - LOOK_BEFORE))
+		return PLACE_UNTOLD;
+	if (code_byte(walk, at) == 0xc5 && code_is(walk, at + 1, 0xf8, 0x77)) /* vzeroupper */
+		at += 3;
+	before = code_byte(walk, LOOK_BEFORE - 1);
+	if (code_byte(walk, at) == 0x5d) /* pop %rbp */
+		return PLACE_ON_FP;
+	if (before == 0x55 && code_is_mov_fp(walk, LOOK_BEFORE))
+		return PLACE_ON_FP;
+	if (code_byte(walk, at) == 0xc3 || code_byte(walk, at) == 0x55) /* ret, push %rbp */
+		return PLACE_TOP;
+	if (at == LOOK_BEFORE &&
+	    (code_is_poll(walk, at) || (before == 0x5d && code_is_jump(walk, at))))
+		return PLACE_TOP;
+	if (before == 0xc9 && (code_is(walk, at, 0x49, 0x81) || code_is(walk, at, 0x49, 0x83)))
+		return PLACE_TOP; /* leave; cmpq $0, off(%r15) */
+	return PLACE_UNTOLD;
+}
+
+#define ADAPTER_AT 112 /* bytes before pc that are looked at */
+
+/*
+ * How an adapter from compiled code to the interpreter begins: it takes the return address, tells
+ * the caller's sp and makes room for the parameters.
+ *
+ *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
+ *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
+ */
+static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at)
+{
+	if (code_byte(walk, at) == 0x58)
+		return code_is(walk, at + 1, 0x4c, 0x8b) && code_byte(walk, at + 3) == 0xec &&
+		       code_sub_sp(walk, at + 4);
+	return code_is(walk, at, 0x4c, 0x8d) && code_is(walk, at + 2, 0x6c, 0x24) &&
+	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
+}
+
+/* Where it has come to that begins there. */
+static __always_inline uint32_t adapter_place(const struct walk *walk, uint32_t begin, uint32_t at)
+{
+	uint32_t sub = begin + (code_byte(walk, begin) == 0x58 ? 4 : 6);
+
+	if (at == begin + 1) /* after the pop */
+		return PLACE_AX;
+	if (sub == begin + 6 && at == begin + 5) /* before it */
+		return PLACE_TOP;
+	if (at < sub + code_sub_sp(walk, sub) + (sub == begin + 6 ? 1 : 4))
+		return PLACE_ENTRY_AX;
+	return PLACE_ENTRY_TOP;
+}
+
+/* Where the walk stands in such an adapter; PLACE_UNTOLD: in none. */
+__noinline int hotspot_adapter(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	uint32_t begin;
+
+	if (!walk || read_user(walk->python.words, LOOK_BYTES, walk->pc - ADAPTER_AT))
+		return PLACE_UNTOLD;
+	BOUND(walk->hotspot.begin) = LOOK_BYTES;
+	for (uint32_t i = 0; i < ADAPTER_AT; i++) {
+		if (code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
+			BOUND(walk->hotspot.begin) = LOOK_BYTES;
+		if (code_is_adapter(walk, i))
+			BOUND(walk->hotspot.begin) = i;
+	}
+	begin = BOUND(walk->hotspot.begin);
+	return begin < LOOK_BYTES ? adapter_place(walk, begin, ADAPTER_AT) : PLACE_UNTOLD;
+}
+
+/* Where the interrupted frame that the walk has come to stands; PLACE_UNTOLD: mostly in its body.
+ */
+__noinline int hotspot_place(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	const struct hotspot_blob *blob;
+
+	if (!walk)
+		return PLACE_NOWHERE;
+	blob = &walk->hotspot.blob;
+	if (blob->frame_words && blob->complete > 0 &&
+	    walk->pc - blob->code < (uint64_t)blob->complete)
+		return code_place_early(walk);
+	return code_place(walk);
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is allocated and not freed yet, of what was taken. */
+#pragma once
+
+#include "bpf/shared/allocations.h"
+#include "bpf/core/maps.h"
+
+/* Where the kernel's own allocator can't be called from programs (before Linux 6.1) the daemon has
+ * it allocated in advance. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1);
+	__type(key, struct allocation_key);
+	__type(value, struct allocation);
+} held SEC(".maps");
+
+static __always_inline void hold(uint64_t address, uint32_t tgid,
+				 const struct allocation *allocation)
+{
+	struct allocation_key key = {.address = address, .tgid = tgid};
+
+	if (bpf_map_update_elem(&held, &key, allocation, BPF_ANY))
+		count_loss(LOST_HELD_FULL, PROBE_MEM_GLIBC, allocation->objects);
+}
+
+/* Takes out what lies there, if it is held. */
+static __always_inline bool let_go(uint64_t address, uint32_t tgid, struct allocation *was)
+{
+	struct allocation_key key = {.address = address, .tgid = tgid};
+	const struct allocation *found = bpf_map_lookup_elem(&held, &key);
+
+	if (!found)
+		return false;
+	*was = *found;
+	bpf_map_delete_elem(&held, &key);
+	return true;
+}

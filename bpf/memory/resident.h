@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads what bpf/shared/faults.h needs: counters of resident pages, and what the kernel's memory
+ * management did on this CPU. */
+#pragma once
+
+#include "bpf/shared/faults.h"
+#include "bpf/stack/stack.h"
+
+/* Told before loading. */
+const volatile int32_t huge_pages = 512, batch_pages = 32; /* struct fault_sizes */
+
+const volatile bool has_vm_events;
+const volatile int64_t vm_events_behind_queue;
+const volatile uint32_t cpu_values_at; /* capability/ktypes.h */
+
+#define MAP_BYTES 512 /* of a map's head in the kernel, at most */
+
+/* The current thread, as a fault needs it. */
+struct faulting {
+	struct task_struct *task;
+	uint64_t faults; /* that have ended */
+	uint32_t tgid, tid;
+	bool disabled; /* this one won't be handled: the kernel only tries */
+};
+
+static __always_inline void look_at_faulting(struct faulting *now)
+{
+	struct task_struct *task;
+
+	if (has_task_pt_regs) {
+		task = bpf_get_current_task_btf();
+		now->task = task;
+		now->tgid = task->tgid;
+		now->tid = task->pid;
+		now->faults = task->min_flt + task->maj_flt;
+		now->disabled = task->pagefault_disabled;
+		return;
+	}
+	task = (void *)bpf_get_current_task();
+	now->task = task;
+	now->tgid = BPF_CORE_READ(task, tgid);
+	now->tid = BPF_CORE_READ(task, pid);
+	now->faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+	/* (Reading it so disables them once.) */
+	now->disabled = BPF_CORE_READ(task, pagefault_disabled) > 1;
+}
+
+/*
+ * How far from a percpu pointer this CPU's part of it lies: as far as this CPU's value of a per-CPU
+ * array from what the map has in its head, of which `head` is a copy (MAP_BYTES). 0: it can't be
+ * told. Programs have no other way to it: variables of the kernel have names for them only where
+ * the kernel was built with CONFIG_KALLSYMS_ALL.
+ */
+static __always_inline uint64_t cpu_offset(void *map, void *value, char *head)
+{
+	uint64_t spilled = 0;
+
+	if (!cpu_values_at || cpu_values_at > MAP_BYTES - sizeof(uint64_t) ||
+	    bpf_probe_read_kernel(head, MAP_BYTES, map) ||
+	    bpf_probe_read_kernel(&spilled, sizeof(spilled), &value))
+		return 0;
+	return spilled - *(uint64_t *)(head + cpu_values_at);
+}
+
+/* Where this CPU's counters of vm events lie. */
+static __always_inline uint64_t vm_events_at(struct task_struct *task)
+{
+	return has_vm_events && has_task_pt_regs
+		       ? (uint64_t)task->se.cfs_rq->rq + vm_events_behind_queue
+		       : 0;
+}
+
+/* The four parts lie side by side since 6.6. */
+static __always_inline bool read_by_cpu(struct task_struct *task, uint64_t offset,
+					struct resident *now)
+{
+	struct mm_struct *mm = task->mm;
+	uint64_t first, last;
+
+	if (!mm)
+		return false;
+	now->sum[RSS_FILE] = mm->rss_stat[RSS_FILE].count;
+	now->sum[RSS_ANON] = mm->rss_stat[RSS_ANON].count;
+	now->sum[RSS_SHMEM] = mm->rss_stat[RSS_SHMEM].count;
+	first = (uint64_t)mm->rss_stat[0].counters + offset;
+	last = (uint64_t)mm->rss_stat[RSS_KINDS - 1].counters + offset;
+	if (last - first == (RSS_KINDS - 1) * sizeof(int32_t))
+		return !bpf_probe_read_kernel(now->own, sizeof(now->own), (void *)first);
+	return !bpf_probe_read_kernel(&now->own[RSS_SHMEM], sizeof(int32_t), (void *)last) &&
+	       !bpf_probe_read_kernel(&now->own[RSS_FILE], sizeof(int32_t), (void *)first) &&
+	       !bpf_probe_read_kernel(&now->own[RSS_ANON], sizeof(int32_t),
+				      (char *)mm->rss_stat[RSS_ANON].counters + offset);
+}
+
+/* (capability/ktypes has looked whether these structs are as they were.) */
+static __always_inline bool read_by_task(struct task_struct *task, struct resident *now)
+{
+	const struct task_struct *any = task;
+	struct mm_struct___before *mm = (void *)BPF_CORE_READ(any, mm);
+	struct task_rss_stat own;
+
+	if (!mm || bpf_core_read(&own, sizeof(own), &any->rss_stat) ||
+	    bpf_core_read(now->sum, sizeof(now->sum), &mm->rss_stat))
+		return false;
+	now->events = own.events;
+	__builtin_memcpy(now->own, own.count, sizeof(now->own));
+	return true;
+}
+
+/* Whether each CPU has its own part of a process's counters; else each thread has. */
+static __always_inline bool has_own_by_cpu(void)
+{
+	return bpf_core_field_exists(((struct mm_struct *)0)->rss_stat);
+}
+
+/* `offset` is cpu_offset(): since 6.2 it is needed. */
+static __always_inline bool read_resident(struct task_struct *task, uint64_t offset,
+					  struct resident *now)
+{
+	if (has_own_by_cpu())
+		return has_task_pt_regs && offset && read_by_cpu(task, offset, now);
+	if (bpf_core_field_exists(((struct task_struct *)0)->rss_stat))
+		return read_by_task(task, now);
+	return false;
+}
+
+/* `present`: there was a page already. */
+static __always_inline int32_t grown_of(uint32_t kind, bool present, const struct resident *before,
+					const struct resident *after)
+{
+	const struct fault_sizes sizes = {huge_pages, batch_pages};
+	int64_t summed = after->sum[kind] - before->sum[kind];
+	enum part_added added;
+
+	if (has_own_by_cpu())
+		return grown_by_cpu(before->own[kind], after->own[kind], summed, &sizes);
+	added = part_added(before, after);
+	/* Only a shared page that wasn't there is brought by a try that isn't the last one. */
+	if (added == ADDED_AGAIN && (present || kind == RSS_ANON))
+		added = ADDED_FIRST;
+	return grown_by_task(before->own[kind], after->own[kind], summed, added, &sizes);
+}
+
+/* Pages that the kernel allocated on this CPU, and shared pages of which it found that nobody else
+ * has them. */
+struct vm_events {
+	uint64_t allocated, reused;
+};
+
+#define VM_EVENT(name)	bpf_core_enum_value(enum vm_event_item, name)
+#define HAS_EVENT(name) bpf_core_enum_value_exists(enum vm_event_item, name)
+
+static __always_inline uint64_t vm_event(uint64_t at, uint32_t number)
+{
+	uint64_t word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)(at + number * sizeof(word)));
+	return word;
+}
+
+/* `at` is vm_events_at(). False: this kernel doesn't tell. */
+static __always_inline bool read_vm_events(uint64_t at, struct vm_events *now)
+{
+	if (!at || !HAS_EVENT(PGREUSE) || !HAS_EVENT(PGALLOC_NORMAL))
+		return false;
+	now->reused = vm_event(at, VM_EVENT(PGREUSE));
+	now->allocated = vm_event(at, VM_EVENT(PGALLOC_NORMAL));
+	if (HAS_EVENT(PGALLOC_DMA32))
+		now->allocated += vm_event(at, VM_EVENT(PGALLOC_DMA32));
+	if (HAS_EVENT(PGALLOC_MOVABLE))
+		now->allocated += vm_event(at, VM_EVENT(PGALLOC_MOVABLE));
+	return true;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A process's cgroups: their ids, and their names up to the hierarchy's root, of which the daemon
+ * is told once. Both are read together, so no process that is just being moved gives one cgroup the
+ * other's name, and one that has ended since is known all the same.
+ */
+#pragma once
+
+#include "bpf/core/maps.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} life SEC(".maps");
+
+/* The process's pid in its own pid namespace; 0: it is ending, and in none any more. */
+static __always_inline uint32_t pid_of(struct task_struct *leader)
+{
+	struct pid *pid = BPF_CORE_READ(leader, thread_pid);
+	uint64_t number = (uint64_t)pid + bpf_core_field_offset(pid->numbers);
+
+	if (!pid)
+		return 0;
+	number += BPF_CORE_READ(pid, level) * (uint64_t)bpf_core_type_size(struct upid);
+	return BPF_CORE_READ((struct upid *)number, nr);
+}
+
+/* Its cgroups' nodes; NULL: none. */
+struct group_nodes {
+	struct kernfs_node *v2, *v1;
+};
+
+/* That of a controller, by its number on this kernel; NULL: there is none. */
+static __always_inline struct cgroup *controllers_cgroup(struct css_set *set, uint64_t number)
+{
+	struct cgroup_subsys_state *state = NULL;
+	uint64_t at = (uint64_t)set + bpf_core_field_offset(set->subsys) + number * sizeof(state);
+
+	bpf_probe_read_kernel(&state, sizeof(state), (void *)at);
+	return state ? BPF_CORE_READ(state, cgroup) : NULL;
+}
+
+/* Runtimes put a container in all hierarchies; of v1 one is enough. */
+static __always_inline struct cgroup *v1_cgroup(struct css_set *set)
+{
+	if (!bpf_core_field_exists(set->subsys))
+		return NULL;
+	if (bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return controllers_cgroup(
+			set, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	if (bpf_core_enum_value_exists(enum cgroup_subsys_id, pids_cgrp_id))
+		return controllers_cgroup(set,
+					  bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id));
+	if (bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+		return controllers_cgroup(set,
+					  bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
+	return NULL;
+}
+
+static __always_inline void group_of_task(struct task_struct *task, struct cgroup_key *key,
+					  struct group_nodes *nodes)
+{
+	struct cgroup *v2, *v1;
+	struct kernfs_node *node;
+	struct css_set *set;
+
+	key->v2 = key->v1 = 0;
+	nodes->v2 = nodes->v1 = NULL;
+	if (!bpf_core_field_exists(task->cgroups))
+		return;
+	set = BPF_CORE_READ(task, cgroups);
+	v2 = BPF_CORE_READ(set, dfl_cgrp);
+	v1 = v1_cgroup(set);
+	nodes->v2 = node = BPF_CORE_READ(v2, kn);
+	key->v2 = BPF_CORE_READ(node, id);
+	if (!v1 || BPF_CORE_READ(v1, root) == BPF_CORE_READ(v2, root))
+		return; /* the controller is one of v2 */
+	nodes->v1 = node = BPF_CORE_READ(v1, kn);
+	key->v1 = BPF_CORE_READ(node, id);
+}
+
+static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
+{
+	struct kernfs_node___since *since = (void *)node;
+
+	if (bpf_core_field_exists(node->parent))
+		return BPF_CORE_READ(node, parent);
+	return BPF_CORE_READ(since, __parent);
+}
+
+/* The node's name and those above, from `at` on; returns where they end, -1: there are too many. */
+static __always_inline int add_names(struct group_event *event, uint32_t at,
+				     struct kernfs_node *node)
+{
+	for (int i = 0; i < GROUP_LEVELS; i++) {
+		struct kernfs_node *parent = node ? parent_of(node) : NULL;
+		long bytes;
+
+		if (!parent)
+			return at;
+		if (at >= 2 * GROUP_NAMES_BYTES - GROUP_NAME_BYTES)
+			return -1;
+		asm volatile("" : "+r"(at)); /* old verifiers see only the mask */
+		bytes = bpf_probe_read_kernel_str(event->names + (at & (2 * GROUP_NAMES_BYTES - 1)),
+						  GROUP_NAME_BYTES, BPF_CORE_READ(node, name));
+		if (bytes <= 0 || bytes > GROUP_NAME_BYTES)
+			return -1;
+		at += bytes;
+		node = parent;
+	}
+	return -1;
+}
+
+/*
+ * Tells the daemon where these cgroups lie, by their nodes and ids; -1: the ring is full. A global
+ * function, which the verifier looks at once and by itself: in its callers' context each length
+ * would be another state.
+ */
+__attribute__((noinline)) int group_send(uint64_t v2_node, uint64_t v1_node, uint64_t v2,
+					 uint64_t v1, uint64_t flags)
+{
+	struct group_event *event = bpf_ringbuf_reserve(&life, sizeof(*event), 0);
+	int v2_end, end = -1;
+
+	if (!event)
+		return -1;
+	v2_end = add_names(event, 0, (struct kernfs_node *)v2_node);
+	if (v2_end >= 0)
+		end = add_names(event, v2_end, (struct kernfs_node *)v1_node);
+	event->kind = LIFE_GROUP;
+	event->key.v2 = v2;
+	event->key.v1 = v1;
+	event->cut = end < 0;
+	event->v2_bytes = end < 0 ? 0 : v2_end;
+	event->v1_bytes = end < 0 ? 0 : end - v2_end;
+	bpf_ringbuf_submit(event, flags);
+	return 0;
+}

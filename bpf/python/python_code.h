@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Code objects that a walk comes to: their sums, each read once in a walk, for functions recur.
+ *
+ * Names are read by the daemon, from the process. Code that was made by exec() may be gone within
+ * milliseconds: what no stack had in this window is copied (python_copy.h), and where it couldn't
+ * be, the stack wakes the daemon at once. Which those are is remembered in a table of hashes; who
+ * comes later takes the place.
+ */
+#pragma once
+
+#include "bpf/python/python_copy.h"
+
+#define PYTHON_SEEN 4096 /* a power of two */
+
+/* struct python_walk.flags */
+#define PYTHON_STARTED 1U
+#define PYTHON_ALONE   2U /* the process has one interpreter */
+#define PYTHON_MEMO    4U /* the state that is looked at is the memo's */
+#define PYTHON_OPEN    8U /* what called the last frame isn't known yet */
+
+/* What a step says besides an end (enum python_end). */
+#define PYTHON_ON PYTHON_END_COUNT
+
+_Static_assert(PYTHON_CODE_WORDS + CPYTHON_CODE_WORDS <= PYTHON_STATE_WORDS, "a sum stays inside");
+
+int python_code(uint32_t level, uint64_t code);
+
+uint64_t python_seen[PYTHON_SEEN];
+
+/* Fields of what was read last. Offsets are masked: what the daemon told needs no proof. */
+static __always_inline uint64_t python_word(const struct python_walk *python, uint32_t offset)
+{
+	return python->words[offset / 8 & (PYTHON_STATE_WORDS - 1)];
+}
+
+/* Reads so many words into python->words. */
+static __always_inline bool python_read(struct python_walk *python, uint32_t words, uint64_t from)
+{
+	if (words > PYTHON_STATE_WORDS)
+		return false;
+	return read_user(python->words, words * sizeof(uint64_t), from) == 0;
+}
+
+/* Whether this buffer's last walks, of the same process in the same window, had that code object:
+ * python_seen is colder. */
+static __always_inline bool python_saw(const struct python_walk *python,
+				       const struct python_sum *known, uint64_t code)
+{
+	return known->code == code && !((known->sum ^ python->sum) >> 32) &&
+	       python->number - (uint32_t)known->sum <= python->number - python->since;
+}
+
+static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_t sum)
+{
+	uint64_t hash = hash_word(walk->head.target_id ^ walk->head.window << 48, code);
+	uint64_t *seen;
+
+	hash = hash_word(hash, sum);
+	seen = &python_seen[hash & (PYTHON_SEEN - 1)];
+	if (*seen == hash)
+		return;
+	*seen = hash;
+	walk->python.flags |= PYTHON_UNSEEN;
+	python_note(walk, code, sum);
+}
+
+/* Whether python.sum is that of the code object, or is known. */
+static __always_inline bool python_knows(struct python_walk *python, uint64_t code)
+{
+	const struct python_sum *known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+
+	if (python->code == code)
+		return true;
+	if (known->code != code || (uint32_t)known->sum != python->number)
+		return false;
+	python->code = code;
+	python->sum = known->sum;
+	return true;
+}
+
+/* The begin of a file's name; NULL: it can't be read. A module's functions follow each other. */
+static __always_inline const uint64_t *python_file(struct python_walk *python, uint64_t file)
+{
+	if (file && python->file == file)
+		return python->file_words;
+	python->file = 0;
+	if (read_user(python->file_words, sizeof(python->file_words),
+		      file + python->at.unicode_hash - 8))
+		return NULL;
+	python->file = file;
+	return python->file_words;
+}
+
+/* Makes python.sum that of the code object, which it isn't yet. Else why the walk ends. */
+__noinline int python_code(uint32_t level, uint64_t code)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	struct python_sum *known;
+	const uint64_t *file;
+	uint64_t sum, name_hash;
+	uint32_t first;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	if (!python_read(python, python->code_words, code))
+		return PYTHON_MEMORY;
+	if (python_word(python, python->at.object_type) != python->at.code_type)
+		return PYTHON_DAMAGED;
+	if (read_user(&name_hash, sizeof(name_hash),
+		      python_word(python, python->at.code_name) + python->at.unicode_hash))
+		return PYTHON_MEMORY;
+	first = python->at.code_sum_at / 8 & (PYTHON_CODE_WORDS - 1);
+	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
+	if (python->at.code_file) {
+		file = python_file(python, python_word(python, python->at.code_file));
+		/* A short one may lie at the end of what is mapped: then the rest has to do. */
+		if (file)
+			sum = cpython_file_sum(sum, file, &python->at);
+	}
+	python->sum = cpython_frame_word(sum, python->number);
+	python->code = code;
+	known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
+	if (!python_saw(python, known, code))
+		python_see(walk, code, sum);
+	known->code = code;
+	known->sum = python->sum;
+	return PYTHON_ON;
+}

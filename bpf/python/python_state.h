@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sampled thread's own state in the interpreter:
+ *
+ *	runtime -> interpreters -> threads, the one whose thread_id is the TLS register
+ *
+ * It is remembered in the thread's memo (bpf/unwind/memo.h), and is its own for as long as it has
+ * its thread_id; where it has no frame the list is searched again, for the thread may have another
+ * one by now. Where there are several interpreters all states of the thread that have frames follow
+ * each other, the newest first.
+ */
+#pragma once
+
+#include "bpf/python/python_code.h"
+
+#define PYTHON_INTERPRETERS_MAX 64
+#define PYTHON_THREADS_MAX	1024
+
+int python_begin(uint32_t level);
+int python_start(uint32_t level);
+int python_interpreter(uint32_t level);
+int python_state(uint32_t level);
+
+#ifdef __bpf__
+
+/* pthread_self() of glibc and musl: on x86-64 it is what fs points to. On arm64 it lies below what
+ * the register holds, by as much as each libc chooses: there Python isn't walked. */
+static __always_inline uint64_t thread_self(const struct walk *walk)
+{
+	struct task_struct *task = walked_task(walk);
+
+	if (!bpf_core_field_exists(task->thread.fsbase))
+		return 0;
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+#else
+
+uint64_t thread_self(const struct walk *walk);
+
+#endif
+
+static __always_inline uint32_t words_up_to(uint32_t words, uint32_t offset)
+{
+	return offset / 8 + 1 > words ? offset / 8 + 1 : words;
+}
+
+static __always_inline void python_measure(struct python_walk *python)
+{
+	uint32_t words = words_up_to(0, python->at.thread_next);
+
+	words = words_up_to(words, python->at.thread_id);
+	python->state_words = words_up_to(words, python->at.thread_frame);
+	words = words_up_to(python->at.code_sum_at / 8 + python->at.code_sum_words,
+			    python->at.object_type);
+	words = words_up_to(words, python->at.code_file);
+	python->code_words = words_up_to(words, python->at.code_name);
+}
+
+/* Makes python.at its process's. It never changes for the same spans, and the arena is cold. */
+static __always_inline bool python_layout(struct walk *walk)
+{
+	struct python_walk *python = &walk->python;
+	uint32_t first = walk->python_at & (CHUNK_WORDS - 1);
+	const struct chunk *chunk;
+
+	if (walk->spans_number && walk->spans_number == python->at_number &&
+	    walk->python_at == python->at_from)
+		return true;
+	python->at_number = 0;
+	chunk = chunk_of(walk->python_at);
+	if (!chunk || first > CHUNK_WORDS - CPYTHON_WORDS)
+		return false;
+	__builtin_memcpy(&python->at, &chunk->words[first], sizeof(python->at));
+	python_measure(python);
+	python->at_number = walk->spans_number;
+	python->at_from = walk->python_at;
+	return true;
+}
+
+/* 0: there is no Python to be walked. */
+__noinline int python_begin(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	uint64_t context;
+
+	if (!walk || !walk->python_at)
+		return 0;
+	python = &walk->python;
+	if (!python_layout(walk))
+		return 0;
+	python->self = thread_self(walk);
+	python->interpreter = python->state = python->frame = 0;
+	python->interpreters = python->threads = 0;
+	python->flags = 0;
+	python->code = python->block_bytes = python->file = 0;
+	python->number++;
+	context = hash_word(walk->head.target_id, walk->head.window);
+	if (python->context != context) {
+		python->context = context;
+		python->since = python->number;
+	}
+	return python->self != 0;
+}
+
+static __always_inline uint64_t python_remembered(const struct walk *walk)
+{
+	const struct memo *memo = memo_at(walk->memo);
+
+	if (!memo || memo->python_tid != walk->tid || memo->python_target != walk->head.target_id)
+		return 0;
+	return memo->python_state;
+}
+
+static __always_inline void python_remember(struct walk *walk, uint64_t state)
+{
+	struct memo *memo = memo_at(walk->memo);
+
+	if (!memo)
+		return;
+	memo->python_tid = walk->tid;
+	memo->python_target = walk->head.target_id;
+	memo->python_state = state;
+}
+
+__noinline int python_start(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	uint64_t heads[2]; /* the newest interpreter, the main one */
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	if (read_user(heads, sizeof(heads), python->at.runtime + python->at.interpreters_head))
+		return PYTHON_MEMORY;
+	python->flags |= PYTHON_STARTED;
+	python->interpreter = heads[0];
+	if (heads[0] != heads[1])
+		return PYTHON_ON;
+	python->flags |= PYTHON_ALONE;
+	python->state = python_remembered(walk);
+	if (python->state)
+		python->flags |= PYTHON_MEMO;
+	return PYTHON_ON;
+}
+
+__noinline int python_interpreter(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	uint64_t next, threads;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	if (python->interpreters >= PYTHON_INTERPRETERS_MAX)
+		return PYTHON_SEARCHED;
+	if (read_user(&next, sizeof(next), python->interpreter + python->at.interpreter_next) ||
+	    read_user(&threads, sizeof(threads),
+		      python->interpreter + python->at.interpreter_threads))
+		return PYTHON_MEMORY;
+	python->interpreters++;
+	python->interpreter = next;
+	python->state = threads;
+	return PYTHON_ON;
+}
+
+/* The state's last frame, where it is the thread's; 0: it isn't, or has none. False: it can't be
+ * read. */
+static __always_inline bool python_leaf(struct python_walk *python, uint64_t *frame)
+{
+	*frame = 0;
+	if (!python_read(python, python->state_words, python->state))
+		return false;
+	if (python_word(python, python->at.thread_id) != python->self)
+		return true;
+	*frame = python_word(python, python->at.thread_frame);
+	if (!*frame || python->at.cframe == CPYTHON_NO)
+		return true;
+	return read_user(frame, sizeof(*frame), *frame + python->at.cframe) == 0;
+}
+
+__noinline int python_state(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct python_walk *python;
+	uint64_t frame, state;
+	bool alone;
+
+	if (!walk)
+		return PYTHON_MEMORY;
+	python = &walk->python;
+	alone = python->flags & PYTHON_ALONE;
+	if (python->threads >= PYTHON_THREADS_MAX)
+		return PYTHON_SEARCHED;
+	if (!python_leaf(python, &frame)) {
+		if (!(python->flags & PYTHON_MEMO))
+			return PYTHON_MEMORY;
+		frame = 0; /* it is no state any more */
+	}
+	python->threads++;
+	state = python->state;
+	python->state = python_word(python, python->at.thread_next);
+	if (python->flags & PYTHON_MEMO || (frame && alone))
+		python->state = 0;
+	python->flags &= ~PYTHON_MEMO;
+	if (!frame)
+		return PYTHON_ON;
+	python->frame = frame;
+	python->frames = 0;
+	python->behind = python->above = 0;
+	if (alone) {
+		python->interpreter = 0;
+		python_remember(walk, state);
+	}
+	return PYTHON_ON;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Off-CPU time: the stack is taken when the thread leaves its CPU, and counted when it is back
+ * (bpf/sched/wait.h).
+ *
+ * Above the budget, stacks are taken of some waits only. Nobody knows yet how long a wait will be;
+ * what is known is how long that thread's last ones were. The longer, the more likely it is taken,
+ * and the less it stands for: so long waits aren't missed, and totals stay true whatever comes.
+ */
+#pragma once
+
+#define WALKS_AT_SWITCHES
+#include "bpf/sched/aftermath.h"
+#include "bpf/core/guard.h"
+#include "bpf/stack/stack.h"
+#include "bpf/core/task.h"
+#include "bpf/sched/wait.h"
+
+#define USUAL_MAX_US (1U << 30)
+
+/* How many waits that one stands for whose stack is to be taken; 0: it isn't, but its time if
+ * `timed`.
+ */
+static __always_inline uint32_t wait_draw(const struct task_struct *task, bool *timed)
+{
+	const struct marks *all = marks_get();
+
+	if (!all)
+		return 0;
+	return guard_draws(PROBE_OFFCPU, all->usual_us[task->pid & (MARKS - 1)], timed);
+}
+
+static __always_inline void learn_usual(const struct task_struct *task, uint64_t waited_ns)
+{
+	struct marks *all = marks_get();
+	uint64_t us = waited_ns / 1000;
+	uint32_t *usual;
+
+	if (!all)
+		return;
+	usual = &all->usual_us[task->pid & (MARKS - 1)];
+	*usual = (*usual + (us > USUAL_MAX_US ? USUAL_MAX_US : us)) / 2;
+}
+
+/* The current thread leaves its CPU, in a state that is looked for, and was drawn. */
+static __noinline void wait_begins(void *ctx, const struct target_value *target,
+				   struct thread_record *record, uint32_t weight)
+{
+	uint32_t zero = 0;
+	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct target_value wanted = *target;
+	struct taking taking = {.events = weight, .cpu = CPU_ANY};
+	struct walk *walk = settings ? walk_for(PROBE_OFFCPU, weight) : NULL;
+	uint64_t now_ns;
+
+	record->lost = 1;
+	if (!walk)
+		return;
+	walk->frames_max = sched.wait_depth;
+	walk_begin_current(walk, settings, &wanted, PROBE_OFFCPU);
+	if (take_into(ctx, walk, NULL, &taking)) {
+		record->key = walk->head.key;
+		record->window = walk->head.window;
+		record->cpu = counted_cpu(settings, PROBE_OFFCPU);
+		record->lost = 0;
+		record->pending = pending_of(walk->head.truncated, wanted.spans_number);
+		record->python = walk->python_at;
+		record->hotspot = walk->hotspot_at;
+		record->weight = weight;
+		mark_open(walk->tid, 1);
+	}
+	walk_give_back(walk);
+	now_ns = guard_account(PROBE_OFFCPU, weight, record->left_ns);
+	/* The waits that this one stands for were not made longer by a walk. */
+	if (weight > 1)
+		record->left_ns = now_ns;
+}
+
+static __noinline void count_wait(struct task_struct *next, struct thread_record *record,
+				  uint64_t now_ns)
+{
+	uint64_t whole_ns = now_ns - record->left_ns;
+	struct part part = {.from_ns = shown_until(record), .until_ns = now_ns};
+	uint32_t zero = 0;
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
+
+	if (!mine || !settings || whole_ns < sched.minblock_ns)
+		return;
+	if (whole_ns > sched.maxblock_ns) {
+		mine->waits_over_maxblock += record->weight;
+		return;
+	}
+	if (!record->shown_ns) {
+		part.events = record->weight;
+		mine->samples[PROBE_OFFCPU]++;
+	}
+	count_parts(record, next->pid, window_of(record, settings->window), &part);
+}
+
+/* The wait of `next`, which has a stack, ends. */
+static __always_inline void wait_ends(struct task_struct *next, struct thread_record *record,
+				      uint64_t now_ns)
+{
+	mark_open(next->pid, -1);
+	if (record->left_ns && record->switches == task_switches(next)) {
+		learn_usual(next, now_ns - record->left_ns);
+		if (record->weight > 1 && !record->shown_ns)
+			record->left_ns += after_walked(now_ns - record->left_ns);
+		if (has_stack(record)) {
+			__sync_fetch_and_add(&record->ends, 1);
+			count_wait(next, record, now_ns);
+			record->counted_from_ns = shown_until(record);
+			__sync_fetch_and_add(&record->ended, 1);
+		}
+	}
+	record->weight = 0;
+}

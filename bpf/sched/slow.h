@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tasks that waited long for their CPU (runqslower), and who had it meanwhile: each CPU keeps its
+ * last slices while that is on, idle ones too.
+ */
+#pragma once
+
+#include "bpf/core/maps.h"
+#include "bpf/shared/scheduler.h"
+
+extern struct sched_settings sched;
+
+#define SLOW_RING_BYTES	   (256 * 1024)
+#define SLOW_WAKE_EVERY_NS 20000000ULL /* on each CPU: the daemon's own waits are among them */
+
+/* Those of a CPU. Number n lies at n % SLICES_MAX. */
+struct slices {
+	uint64_t count;	      /* since it began */
+	uint64_t switched_ns; /* when the last one ended; 0: none yet */
+	uint64_t woke_ns;     /* when this CPU woke the daemon last */
+	struct slice at[SLICES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct slices);
+} slices SEC(".maps");
+
+/* What is sent; too large for the stack. */
+struct slow_report {
+	struct slow_event event;
+	struct slice slices[SLICES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct slow_report);
+} slow_reports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SLOW_RING_BYTES);
+} slow SEC(".maps");
+
+/* The CPU's slice of `prev` ends. */
+static __always_inline void slice_keep(struct task_struct *prev, uint64_t now_ns)
+{
+	uint32_t zero = 0;
+	struct slices *mine = bpf_map_lookup_elem(&slices, &zero);
+	struct slice *slice;
+
+	if (!mine)
+		return;
+	slice = &mine->at[mine->count++ & (SLICES_MAX - 1)];
+	slice->ended_ns = now_ns;
+	slice->ran_ns = mine->switched_ns ? now_ns - mine->switched_ns : 0;
+	slice->tid = prev->pid;
+	slice->tgid = prev->tgid;
+	BPF_CORE_READ_INTO(&slice->comm, prev, comm);
+	mine->switched_ns = now_ns;
+}
+
+/* How many slices ended later than that: they are in the report, newest first. */
+static __noinline uint32_t slices_since(struct slow_report *report, uint64_t since_ns)
+{
+	uint32_t zero = 0, i;
+	struct slices *mine = bpf_map_lookup_elem(&slices, &zero);
+
+	if (!mine || !report)
+		return 0;
+	for (i = 0; i < SLICES_MAX; i++) {
+		const struct slice *slice = &mine->at[(mine->count - 1 - i) & (SLICES_MAX - 1)];
+
+		if (i >= mine->count || slice->ended_ns <= since_ns)
+			break;
+		report->slices[i] = *slice;
+	}
+	return i;
+}
+
+static __always_inline uint64_t slow_flag(uint64_t now_ns)
+{
+	uint32_t zero = 0;
+	struct slices *mine = bpf_map_lookup_elem(&slices, &zero);
+
+	if (!mine || (now_ns - mine->woke_ns < SLOW_WAKE_EVERY_NS &&
+		      bpf_ringbuf_query(&slow, BPF_RB_AVAIL_DATA) < SLOW_RING_BYTES / 4))
+		return BPF_RB_NO_WAKEUP;
+	mine->woke_ns = now_ns;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* `next` waited too long for the CPU that it gets now. */
+static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
+{
+	uint32_t zero = 0;
+	struct slow_report *report = bpf_map_lookup_elem(&slow_reports, &zero);
+	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
+	uint64_t bytes;
+
+	if (!report || !mine)
+		return;
+	report->event.time_ns = now_ns;
+	report->event.delay_ns = delay_ns;
+	report->event.tgid = next->tgid;
+	report->event.tid = next->pid;
+	report->event.cpu = bpf_get_smp_processor_id();
+	BPF_CORE_READ_INTO(&report->event.comm, next, comm);
+	report->event.slices_count = slices_since(report, now_ns - delay_ns);
+	bytes = sizeof(report->event) + report->event.slices_count * sizeof(struct slice);
+	mine->slow_waits++;
+	if (bytes > sizeof(*report) || bpf_ringbuf_output(&slow, report, bytes, slow_flag(now_ns)))
+		mine->slow_lost++;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From an event to a counted stack:
+ *
+ *	walk kernel, Python and user -> hash -> known in this window? add to its count
+ *				     -> new: send the frames; accepted? begin its count
+ *
+ * "Known" is that its frames were sent; counts are apart for each thread.
+ */
+#pragma once
+
+#include "bpf/core/count.h"
+#include "bpf/python/python.h"
+#include "bpf/stack/unwind.h"
+#include "bpf/stack/wake.h"
+#ifdef WALKS_AT_SWITCHES
+#include "bpf/unwind/kernel_memo.h"
+#endif
+
+/* Python's words, or Java's details, from where they wait. (The kernel copies upwards: they may
+ * overlap.) */
+static __always_inline bool append_words(struct walk *walk)
+{
+	uint32_t native = walk->head.words_count, count = walk->python.words_count;
+
+	if (walk->hotspot_at)
+		count = walk->hotspot.details;
+	if (!count)
+		return true;
+	if (native > NATIVE_WORDS_MAX || count > PYTHON_WORDS_MAX ||
+	    bpf_probe_read_kernel(&walk->words[native], count * sizeof(uint64_t),
+				  &walk->words[PYTHON_AT]))
+		return false;
+	walk->head.words_count = native + count;
+	return true;
+}
+
+static __always_inline bool send_stack(struct walk *walk)
+{
+	uint64_t now_ns = bpf_ktime_get_ns();
+	uint64_t flag = wake_flag(walk, now_ns), bytes;
+
+	walk->head.time_ns = now_ns;
+	if (!append_words(walk))
+		return false;
+	bytes = sizeof(walk->head) + walk->head.words_count * sizeof(uint64_t);
+	if (bytes > sizeof(walk->head) + sizeof(walk->words))
+		return false;
+	if (bpf_ringbuf_output(&stacks, &walk->head, bytes, flag))
+		return false;
+	if (walk->hurry && flag == BPF_RB_FORCE_WAKEUP)
+		set_told(walk);
+	return true;
+}
+
+/*
+ * What is done with a walk's stack: its frames are made known, and its count is added to. A probe
+ * that learns the weight later (off-CPU) takes it with the weight 0, and counts it then
+ * (bpf/sched/wait.h).
+ */
+
+static __always_inline bool is_sent(const struct walk *walk)
+{
+	const struct stack_key *key = &walk->head.key;
+
+	return walk->head.window & 1 ? bpf_map_lookup_elem(&sent_odd, key) != NULL
+				     : bpf_map_lookup_elem(&sent_even, key) != NULL;
+}
+
+/* Two CPUs may both send what is new. */
+static __always_inline bool set_sent(const struct walk *walk)
+{
+	const struct stack_key *key = &walk->head.key;
+	uint32_t one = 1;
+
+	return !(walk->head.window & 1 ? bpf_map_update_elem(&sent_odd, key, &one, BPF_ANY)
+				       : bpf_map_update_elem(&sent_even, key, &one, BPF_ANY));
+}
+
+/* What is to be done with a stack. */
+struct taking {
+	uint64_t weight; /* that it is counted with; 0: later */
+	uint64_t events; /* that it stands for, and that are lost without it */
+	uint32_t cpu;	 /* CPU_ANY: whichever */
+	uint32_t part;	 /* enum count_part */
+	uint64_t leaf;	 /* user code that is the leaf below the registers' own frame, which then is
+			    a caller's: regs are those right after its return; 0: none */
+};
+
+static __always_inline bool count_taken(const struct walk *walk, const struct taking *taking,
+					bool begin)
+{
+	struct count_key key = {.stack = walk->head.key,
+				.tid = walk->tid,
+				.cpu = taking->cpu,
+				.part = taking->part};
+	struct stack_count one = {.weight = taking->weight, .samples = 1, .events = taking->events};
+
+	if (!begin && !(walk->head.window & 1 ? count_known(&counts_odd, &key, &one)
+					      : count_known(&counts_even, &key, &one)))
+		return false;
+	if (begin && !add_count(walk->head.window, &key, &one))
+		return true;
+	count_sample(walk->head.key.probe);
+	return true;
+}
+
+/* Counts it if it was counted before in this window, or sent at least. */
+static __always_inline bool take_known(const struct walk *walk, const struct taking *taking)
+{
+	if (taking->weight && count_taken(walk, taking, false))
+		return true;
+	if (!is_sent(walk))
+		return false;
+	if (taking->weight)
+		count_taken(walk, taking, true);
+	return true;
+}
+
+/* Makes it known. False: it is lost, and that is counted. */
+static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
+{
+	if (!send_stack(walk)) {
+		count_loss(LOST_RING_FULL, walk->head.key.probe, taking->events);
+		return false;
+	}
+	if (!set_sent(walk)) {
+		count_loss(LOST_SENT_FULL, walk->head.key.probe, taking->events);
+		return false;
+	}
+	if (taking->weight)
+		count_taken(walk, taking, true);
+	return true;
+}
+
+/* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
+const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
+
+/* Kernels before 5.15 have no bpf_task_pt_regs(). */
+const volatile bool has_task_pt_regs = true;
+
+/* Pushes the first frames of walk->kernel; nothing was pushed before. A function of its own, that
+ * the verifier looks at once. */
+__noinline int push_kernel(uint32_t level, uint32_t count)
+{
+	struct walk *walk = walk_at(level);
+	uint64_t hash;
+
+	if (!walk || count > KERNEL_FRAMES_MAX)
+		return 0;
+	hash = walk->head.key.hash;
+	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < count; i++) {
+		uint64_t word = frame_word(i ? FRAME_KERNEL_RETURN : FRAME_KERNEL, walk->kernel[i]);
+
+		walk->words[i] = word;
+		hash = hash_word(hash, word);
+	}
+	walk->head.words_count = count;
+	walk->head.key.hash = hash;
+	return 0;
+}
+
+/* Those in walk->kernel. */
+static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
+{
+	if (bytes > 0)
+		push_kernel(walk->level, bytes / sizeof(uint64_t));
+	if (bytes >= kernel_frames_max * (long)sizeof(uint64_t))
+		walk->head.truncated = TRUNCATED_DEPTH;
+}
+
+static __always_inline void walk_kernel(struct walk *walk, void *ctx)
+{
+	push_kernel_frames(walk, bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0));
+}
+
+/* The same at a switch, where what the last walks came to is known. */
+static __always_inline void walk_kernel_at_switch(struct walk *walk, void *ctx)
+{
+#ifdef WALKS_AT_SWITCHES
+	if (has_task_pt_regs) {
+		walk->kernel_from = (uint64_t)ctx;
+		walk->kernel_to = (uint64_t)bpf_task_pt_regs(bpf_get_current_task_btf());
+		if (kernel_is_known(walk->level))
+			return;
+		walk_kernel(walk, ctx);
+		if (walk->head.truncated != TRUNCATED_DEPTH)
+			kernel_learn(walk->level);
+		return;
+	}
+#endif
+	walk_kernel(walk, ctx);
+}
+
+_Static_assert(sizeof(struct pt_regs) <= sizeof(((struct walk *)0)->saved), "they have room");
+
+/* What decides on the user's half of the current task's stack. */
+struct task_half {
+	const void *regs; /* where the user's registers lie */
+	uint32_t flags;
+	bool has_memory, in_execve;
+};
+
+/* A typed task's fields are plain loads, of which each is worth a helper's call. */
+static __always_inline void look_at_task(struct task_half *half)
+{
+	struct task_struct *task;
+
+	half->in_execve = false;
+	if (has_task_pt_regs) {
+		task = bpf_get_current_task_btf();
+		half->flags = task->flags;
+		half->has_memory = task->mm;
+		if (bpf_core_field_exists(task->in_execve))
+			half->in_execve = BPF_CORE_READ_BITFIELD(task, in_execve);
+		half->regs = (const void *)bpf_task_pt_regs(task);
+		return;
+	}
+	task = (void *)bpf_get_current_task();
+	half->flags = BPF_CORE_READ(task, flags);
+	half->has_memory = BPF_CORE_READ(task, mm);
+	if (bpf_core_field_exists(task->in_execve))
+		half->in_execve = BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	half->regs = BPF_CORE_READ(task, stack) + THREAD_BYTES - SAVED_REGS_BYTES;
+}
+
+/*
+ * The user registers of the current task, which is in the kernel now. False when it has no user
+ * half that could be walked; then head.truncated tells why (TRUNCATED_NOT: a kernel thread).
+ */
+static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs)
+{
+	struct task_half half;
+
+	look_at_task(&half);
+	if (half.flags & PF_KTHREAD)
+		return false;
+	if (!half.has_memory) {
+		walk->head.truncated = TRUNCATED_EXITING;
+		return false;
+	}
+	if (half.in_execve) {
+		walk->head.truncated = TRUNCATED_EXEC;
+		return false;
+	}
+	if (bpf_probe_read_kernel(walk->saved, sizeof(struct pt_regs), half.regs)) {
+		walk->head.truncated = TRUNCATED_MEMORY;
+		return false;
+	}
+	regs_take(regs, (const struct pt_regs *)walk->saved);
+	return true;
+}
+
+/* The user registers, after the kernel's frames. False: there is no user half. `regs` NULL: the
+ * task is in the kernel, at a switch. */
+static __always_inline bool begin_stack(void *ctx, struct walk *walk, const struct pt_regs *regs,
+					struct user_regs *user, const struct taking *taking)
+{
+	bool has_user;
+
+	if (taking->leaf)
+		walk_push(walk, FRAME_NATIVE, taking->leaf);
+	if (regs && regs_are_user(regs)) {
+		regs_take(user, regs);
+		return true;
+	}
+	if (regs) {
+		walk_kernel(walk, ctx);
+		return walk->head.truncated == TRUNCATED_NOT && saved_user_regs(walk, user);
+	}
+	walk->user.pc = 0;
+	has_user = saved_user_regs(walk, user);
+	walk_kernel_at_switch(walk, ctx);
+	return walk->head.truncated == TRUNCATED_NOT && has_user;
+}
+
+/* The hash of the whole stack, of its parts' and the rest. */
+static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, uint64_t user_hash)
+{
+	uint64_t hash = hash_word(kernel_hash, user_hash);
+
+	hash = hash_word(hash, walk->python.hash);
+	hash = hash_word(hash, walk->head.python);
+	hash = hash_word(hash, walk->head.target_id);
+	hash = hash_word(hash, walk->head.truncated);
+	/* One that is cut where the same was cut before, with other mappings known, is sent again:
+	 * the daemon has to look at the maps again. */
+	if (walk->head.truncated != TRUNCATED_NOT)
+		hash = hash_word(hash, walk->spans);
+	hash = hash_word(hash, *(uint64_t *)walk->head.comm);
+	walk->head.key.hash = hash_word(hash, *(uint64_t *)(walk->head.comm + 8));
+}
+
+/* The same stack as the thread's last one, which was sent in this window. */
+static __always_inline bool take_again(struct walk *walk, uint64_t kernel_hash,
+				       const struct taking *taking)
+{
+	const struct memo *memo = memo_at(walk->memo);
+
+	if (!memo || !unwind_is_known(walk->level))
+		return false;
+	walk->head.truncated = memo->truncated;
+	hash_stack(walk, kernel_hash, memo->user_hash);
+	return take_known(walk, taking);
+}
+
+static __always_inline bool take_into(void *ctx, struct walk *walk, const struct pt_regs *regs,
+				      const struct taking *taking)
+{
+	uint64_t seed = walk->head.key.hash, kernel_hash;
+	struct user_regs *user = &walk->user;
+	bool has_user = begin_stack(ctx, walk, regs, user, taking);
+
+	kernel_hash = walk->head.key.hash;
+	if (has_user && unwind_begin(walk, user)) {
+		if (taking->leaf)
+			walk->known &= ~WALK_EXACT;
+		if (walk->python_at && !walk->hotspot_at)
+			python_user(walk->level);
+		if (take_again(walk, kernel_hash, taking))
+			return true;
+		walk->head.key.hash = seed;
+		unwind_user(walk->level);
+	} else if (has_user) {
+		walk->head.truncated = TRUNCATED_NARROW;
+		walk_push(walk, FRAME_NATIVE, user->pc);
+	}
+	hash_stack(walk, kernel_hash, walk->head.key.hash);
+	return take_known(walk, taking) || take_new(walk, taking);
+}
+
+/* The CPU in the counts of a probe. */
+static __always_inline uint32_t counted_cpu(const struct control *settings, uint32_t probe)
+{
+	return settings->by_cpu & 1U << probe ? bpf_get_smp_processor_id() : CPU_ANY;
+}
+
+/* Begins a task's stack in `walk`, of which tid, head.key.tgid and head.comm are there.
+ * `exec_pages` is its mm->exec_vm. */
+static __always_inline void walk_begin(struct walk *walk, const struct control *settings,
+				       const struct target_value *target, uint32_t probe,
+				       uint64_t exec_pages)
+{
+	walk->spans = target->spans;
+	walk->spans_count = target->spans_count;
+#ifndef WALKS_OTHERS /* its steps are undone */
+	walk->spans_number = target->spans_number;
+#endif
+	walk->python_at = target->python;
+	walk->hotspot_at = target->hotspot;
+	walk->hotspot.details = 0;
+	walk->python.hash = walk->python.words_count = walk->python.flags = 0;
+	walk->head.key.hash = settings->hash_seed;
+	walk->head.key.probe = probe;
+	walk->head.target_id = target->id;
+	walk->head.window = settings->window;
+	walk->head.words_count = 0;
+	walk->head.truncated = TRUNCATED_NOT;
+	walk->head.python = PYTHON_NONE;
+	walk->head.exec_pages = exec_pages;
+	walk->hurry = hurry_of(target, exec_pages);
+}
+
+static __always_inline uint64_t current_exec_pages(void)
+{
+	struct task_struct *task;
+
+	if (has_task_pt_regs)
+		return bpf_get_current_task_btf()->mm->exec_vm;
+	task = (void *)bpf_get_current_task();
+	return BPF_CORE_READ(task, mm, exec_vm);
+}
+
+/* The current one's. */
+static __always_inline void walk_begin_current(struct walk *walk, const struct control *settings,
+					       const struct target_value *target, uint32_t probe)
+{
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	walk->tid = id;
+	walk->head.key.tgid = id >> 32;
+	bpf_get_current_comm(walk->head.comm, sizeof(walk->head.comm));
+	walk_begin(walk, settings, target, probe, current_exec_pages());
+}
+
+/* A buffer for a walk; NULL: there is none, and `weight` is lost. walk_give_back() ends it. */
+static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
+{
+	int level = walk_take(probe, weight);
+	struct walk *walk = level < 0 ? NULL : walk_at(level);
+
+	if (walk)
+		walk->level = level;
+	return walk;
+}
+
+/* Takes the current task's stack, of which `regs` are the interrupted registers; `taking` lacks
+ * cpu only. `target` is its process's entry. Where it was counted, *key is its key. */
+static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
+					  const struct target_value *target, uint32_t probe,
+					  struct taking *taking, struct stack_key *key)
+{
+	uint32_t zero = 0;
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct walk *walk = settings ? walk_for(probe, taking->events) : NULL;
+	bool taken;
+
+	if (!walk)
+		return false;
+	walk->frames_max = USER_FRAMES_MAX;
+	walk_begin_current(walk, settings, target, probe);
+	taking->cpu = counted_cpu(settings, probe);
+	taken = take_into(ctx, walk, regs, taking);
+	*key = walk->head.key;
+	walk_give_back(walk);
+	return taken;
+}
+
+/* The same with a weight that is a number of events. */
+static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
+				       const struct target_value *target, uint32_t probe,
+				       uint64_t weight)
+{
+	struct taking taking = {.weight = weight, .events = weight, .part = PART_ALL};
+	struct stack_key key;
+
+	take_stack_as(ctx, regs, target, probe, &taking, &key);
+}

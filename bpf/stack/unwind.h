@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user's half of a stack: unwind_user() walks from the given registers and pushes frames, leaf
+ * first. For each frame it looks up its code's row in the unwind tables:
+ *
+ *	pc -> mapping (span) -> row -> CFA -> return address, caller's fp	(lookup.h)
+ *
+ * Code without CFI is walked by its frame pointer (or, an interrupted leaf, by the top of the
+ * stack) where that is plausible; what can't be told ends the walk, with its cause.
+ *
+ * Each frame is a call of unwind_step(), which the verifier looks at once, however many frames
+ * there may be.
+ */
+#pragma once
+
+#include "bpf/hotspot/hotspot_walk.h"
+
+int caller_by_rule(uint32_t level, uint32_t number);
+int is_made_root(uint32_t level);
+int unwind_step(uint32_t level);
+int memo_read(uint32_t level, uint32_t number);
+int unwind_is_known(uint32_t level);
+int unwind_user(uint32_t level);
+
+/* ---- by tables ---- */
+
+/* Where rows of the two common kinds say. */
+static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct caller *caller)
+{
+	uint32_t saved = row >> ROW_CFA_BITS & ROW_SAVED_MAX;
+	uint64_t from = walk->sp;
+
+	if (row >> ROW_KIND_SHIFT == ROW_FP) {
+		if (!(walk->known & WALK_FP))
+			return TRUNCATED_REGISTER;
+		from = walk->fp;
+		walk->used |= WALK_FP;
+	} else if (!sp_is_known(walk)) {
+		return TRUNCATED_REGISTER;
+	}
+	caller->sp = from + (row & ROW_CFA_MAX) * ARCH_WORD;
+	caller->known = walk->known & WALK_FP;
+	caller->fp = walk->fp;
+	if (walk->span.what & SPAN_TRACKS_BX) {
+		caller->known |= walk->known & WALK_BX;
+		caller->bx = walk->bx;
+	}
+	if (saved) {
+		if (!read_word(walk, caller->sp - (saved + 1) * ARCH_WORD, &caller->fp))
+			return TRUNCATED_MEMORY;
+		caller->known |= WALK_FP;
+	}
+	if (ARCH_RETURN_REG < ARCH_REGS && !saved)
+		return reg_value(walk, ARCH_RETURN_REG, &caller->pc);
+	if (!read_word(walk, caller->sp - ARCH_RETURN_WORDS(saved) * ARCH_WORD, &caller->pc))
+		return TRUNCATED_MEMORY;
+	return STEP_ON;
+}
+
+/* A register that a rule tells of. SAVED_SAME leaves `value` as it is, SAVED_LOST clears `known`.
+ */
+static __always_inline int saved_value(struct walk *walk, uint32_t kind, int32_t offset,
+				       uint64_t cfa, uint64_t base, uint64_t *value,
+				       uint32_t *known)
+{
+	uint64_t address = (kind == SAVED_AT_CFA ? cfa : base) + (uint64_t)(int64_t)offset;
+
+	if (kind == SAVED_LOST)
+		*known = 0;
+	if (kind == SAVED_SAME || kind == SAVED_LOST)
+		return STEP_ON;
+	if (!read_word(walk, address, value))
+		return TRUNCATED_MEMORY;
+	*known = ~0U;
+	return STEP_ON;
+}
+
+static __always_inline int return_address(struct walk *walk, const struct table_rule *rule,
+					  uint64_t base, struct caller *caller)
+{
+	uint32_t kind = rule->how >> RULE_RA_SHIFT & RULE_SAVED_MASK;
+	uint32_t known = 0;
+
+	if (kind == SAVED_LOST)
+		return reg_value(walk, rule->how >> RULE_RA_REG_SHIFT & RULE_REG, &caller->pc);
+	if (kind == SAVED_SAME)
+		return TRUNCATED_RULE;
+	return saved_value(walk, kind, rule->ra, caller->sp, base, &caller->pc, &known);
+}
+
+__noinline int caller_by_rule(uint32_t level, uint32_t number)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	struct table_rule *rule;
+	uint64_t base = 0, words = 0;
+	uint32_t fp_known, bx_known, index;
+	int r;
+
+	if (!walk)
+		return TRUNCATED_NO_TABLE;
+	caller = &walk->caller;
+	rule = &walk->rule;
+	fp_known = bx_known = walk->known;
+	if (!rule_read(&walk->span, number, rule))
+		return TRUNCATED_NO_TABLE;
+	r = reg_value(walk, rule->how & RULE_REG, &base);
+	if (r)
+		return r;
+	caller->sp = base + (uint64_t)(int64_t)rule->cfa;
+	index = rule->how >> RULE_RA_REG_SHIFT & RULE_REG;
+	if (rule->how & RULE_DEREF) {
+		if (index && (rule->how >> RULE_RA_SHIFT & RULE_SAVED_MASK) != SAVED_LOST) {
+			r = reg_value(walk, index, &words);
+			if (r)
+				return r;
+			caller->sp += words * ARCH_WORD;
+		}
+		if (!read_word(walk, caller->sp, &caller->sp))
+			return TRUNCATED_MEMORY;
+		caller->sp += (uint64_t)(int64_t)((int32_t)rule->how >> RULE_POST_SHIFT);
+	}
+	caller->fp = walk->fp;
+	caller->bx = walk->bx;
+	r = saved_value(walk, rule->how >> RULE_FP_SHIFT & RULE_SAVED_MASK, rule->fp, caller->sp,
+			base, &caller->fp, &fp_known);
+	if (!r)
+		r = saved_value(walk, rule->how >> RULE_BX_SHIFT & RULE_SAVED_MASK, rule->bx,
+				caller->sp, base, &caller->bx, &bx_known);
+	if (!r)
+		r = return_address(walk, rule, base, caller);
+	if (!(walk->span.what & SPAN_TRACKS_BX))
+		bx_known = 0;
+	caller->known = (fp_known & WALK_FP) | (bx_known & WALK_BX);
+	if (rule->how & RULE_SIGNAL) {
+		caller->known |= WALK_EXACT;
+		caller->may_be_below = true;
+		if ((rule->how & RULE_REG) == ARCH_SP && rule->how & RULE_DEREF &&
+		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC) {
+			caller->context = base + ARCH_CONTEXT;
+			walk_name_exactly(walk); /* nobody called the way back from a handler */
+		}
+	}
+	return r;
+}
+
+/* ---- one step ---- */
+
+static __always_inline int caller_by_special(struct walk *walk, uint32_t row, struct caller *caller)
+{
+	uint32_t more = (row & ROW_PAYLOAD) >> ROW_SPECIAL_SHIFT;
+
+	switch (row & ROW_SPECIAL_MASK) {
+	case SPECIAL_NONE:
+		return caller_bare(walk->level, false);
+	case SPECIAL_FRAMES:
+		return caller_bare(walk->level, true);
+	case SPECIAL_END:
+		return STEP_END;
+	case SPECIAL_PLT:
+		caller->sp = walk->sp + ARCH_WORD;
+		if ((walk->pc & 15) >= more)
+			caller->sp += ARCH_WORD;
+		caller->fp = walk->fp;
+		caller->bx = walk->bx;
+		caller->known = walk->known & (WALK_FP | WALK_BX);
+		return read_word(walk, caller->sp - ARCH_WORD, &caller->pc) ? STEP_ON
+									    : TRUNCATED_MEMORY;
+	default:
+		return TRUNCATED_RULE;
+	}
+}
+
+static __always_inline int find_caller(struct walk *walk, struct caller *caller)
+{
+	uint64_t address = walk->pc - !(walk->known & WALK_EXACT);
+	uint32_t row;
+
+	switch (span_kind(&walk->span)) {
+	case SPAN_TABLE:
+		break;
+	case SPAN_PENDING:
+		return TRUNCATED_TABLE_PENDING;
+	case SPAN_BARE:
+		return caller_bare(walk->level, true);
+	case SPAN_HOTSPOT:
+		return caller_of_java(walk, caller);
+	default:
+		return TRUNCATED_NO_TABLE;
+	}
+	row = walk->row;
+	if (!walk->row_known) {
+		row = row_find(walk->level, address);
+		if (!(walk->known & WALK_EXACT)) /* leaves are many */
+			place_learn(walk, address, row);
+	}
+	switch (row >> ROW_KIND_SHIFT & ROW_KIND_MASK) {
+	case ROW_SP:
+	case ROW_FP:
+		return caller_by_row(walk, row, caller);
+	case ROW_RULE:
+		return caller_by_rule(walk->level, row & ROW_PAYLOAD);
+	default:
+		return caller_by_special(walk, row, caller);
+	}
+}
+
+/* The row of a function's first instruction. */
+#define ROW_ENTRY (ROW_SP << ROW_KIND_SHIFT | ARCH_ENTRY_WORDS)
+
+/* Whether the caller that was found can be believed. Makes walk->span its mapping. */
+static __always_inline int check_caller(struct walk *walk, struct caller *caller)
+{
+	bool exact = caller->known & WALK_EXACT;
+	bool leaf = walk->known & WALK_EXACT; /* whose return address may be in a register */
+
+	if (!exact)
+		caller->pc = arch_code_address(caller->pc);
+	if (!caller->pc)
+		return STEP_END;
+	if (!caller->may_be_below && (caller->sp < walk->sp || (caller->sp == walk->sp && !leaf)))
+		return TRUNCATED_ORDER;
+	walk->row_known = 0;
+	if (!place_is_known(walk, caller->pc - !exact) && !span_find(walk, caller->pc - !exact)) {
+		uint64_t address = true_return(walk, caller);
+
+		if (!address || !span_find(walk, address - !exact))
+			return TRUNCATED_ADDRESS;
+		caller->pc = address;
+	}
+	if (walk->unsure && !exact && !is_behind_call(walk, caller->pc))
+		return TRUNCATED_FRAME_POINTER;
+	return STEP_ON;
+}
+
+#define FUNCTION_ALIGNMENT 16
+
+/*
+ * Whether the walk has come to a function that nobody called: makecontext() and its kin put the
+ * address of a function's first instruction where a return address lies, and above it no return
+ * address. The byte before belongs to no function, or to another one.
+ */
+__noinline int is_made_root(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk || walk->known & WALK_EXACT || walk->pc & (FUNCTION_ALIGNMENT - 1) ||
+	    !span_search(level, walk->pc) || span_kind(&walk->span) != SPAN_TABLE ||
+	    is_behind_call(walk, walk->pc) || row_find(level, walk->pc) != ROW_ENTRY)
+		return 0;
+	walk_name_exactly(walk);
+	return 1;
+}
+
+/* Ends the walk: without the frame that was to be confirmed and wasn't. */
+static __always_inline int walk_end(struct walk *walk, int why)
+{
+	if (walk->unsure && why != STEP_END) {
+		walk->head.words_count = walk->unsure - 1;
+		walk->head.key.hash = walk->unsure_hash;
+		walk->hotspot.details = walk->unsure_details;
+		why = TRUNCATED_FRAME_POINTER;
+	}
+	walk->head.truncated = why == STEP_END ? TRUNCATED_NOT : why;
+	return 1;
+}
+
+/* Pushes the frame that the walk has come to, which lies in walk->span. Else why the walk ends. */
+static __always_inline int push_frame(struct walk *walk)
+{
+	bool exact = walk->known & WALK_EXACT;
+
+	if (span_kind(&walk->span) == SPAN_HOTSPOT && walk->hotspot_at)
+		return hotspot_arrive(walk->level);
+	return walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc)
+		       ? 0
+		       : TRUNCATED_DEPTH;
+}
+
+/* Goes on to the caller. 1: the walk has ended. */
+__noinline int unwind_step(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	struct caller *caller;
+	int r;
+
+	if (!walk)
+		return 1;
+	caller = &walk->caller;
+	*caller = (struct caller){};
+	r = find_caller(walk, caller);
+	if (!r)
+		r = check_caller(walk, caller);
+	if (r)
+		return walk_end(walk, r != STEP_END && is_made_root(level) ? STEP_END : r);
+	walk->unsure = caller->unsure ? walk->head.words_count + 1 : 0;
+	walk->unsure_hash = walk->head.key.hash;
+	walk->unsure_details = walk->hotspot.details;
+	walk->known = caller->known;
+	walk->pc = caller->pc;
+	walk->sp = caller->sp;
+	walk->fp = caller->fp;
+	walk->bx = caller->bx;
+	walk->context = caller->context;
+	r = push_frame(walk);
+	return r ? walk_end(walk, r) : 0;
+}
+
+/* The walk begins at these registers. False: that is no code that can be walked. */
+static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
+{
+	for (int i = 0; i < ARCH_REGS; i++)
+		walk->gpr[i] = regs->gpr[i];
+	walk->known = WALK_EXACT | WALK_REGS | WALK_FP | WALK_BX;
+	walk->pc = regs->pc;
+	walk->sp = regs->gpr[ARCH_SP];
+	walk->fp = regs->gpr[ARCH_FP];
+	walk->bx = regs->gpr[ARCH_BX];
+	walk->memo = walk->level * MEMO_SLOTS + (walk->tid & (MEMO_SLOTS - 1));
+	walk->used = 0;
+	walk->context = 0;
+	walk->unsure = 0;
+	walk->window_bytes = 0;
+	walk->span.start = walk->span.end = 0;
+	walk->row_known = 0;
+	return regs->wide;
+}
+
+#define MEMO_READ 16 /* words at a time; divides MEMO_WORDS */
+
+/* Reads words `first` and on of the memo again, into walk->words_hash. 0: one can't be read any
+ * more. */
+__noinline int memo_read(uint32_t level, uint32_t first)
+{
+	struct walk *walk = walk_at(level);
+	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
+	uint64_t hash, word;
+
+	if (!memo || first > MEMO_WORDS - MEMO_READ)
+		return 0;
+	hash = walk->words_hash;
+	for (uint32_t i = 0; i < MEMO_READ; i++) {
+		if (first + i >= memo->count)
+			break;
+		if (!window_word(walk, walk->sp + memo->at[first + i] * ARCH_WORD, &word))
+			return 0;
+		hash = hash_word(hash, word);
+	}
+	walk->words_hash = hash;
+	return 1;
+}
+
+/* Whether the walk that has begun would be the thread's last one again: then memo_at(walk->memo)
+ * has what it came to. */
+__noinline int unwind_is_known(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+	const struct memo *memo = walk ? memo_at(walk->memo) : NULL;
+
+	if (!memo || !memo_fits(walk, memo))
+		return 0;
+	walk->words_hash = 0;
+	for (uint32_t i = 0; i < MEMO_WORDS && i < memo->count; i += MEMO_READ) {
+		if (!memo_read(level, i))
+			return 0;
+	}
+	return walk->words_hash == memo->words_hash;
+}
+
+/* Makes the registers in the kernel's page for probes (bpf/unwind/returns.h) the program's own:
+ * those at the instruction that is executed there for another place, or right after a probed
+ * return. */
+static __always_inline bool leave_probe(struct walk *walk)
+{
+	uint64_t address = probed_place(walk->level, walk->pc), stack = walk->sp;
+	uint32_t words;
+
+	if (!address)
+		return false;
+	memo_void(walk);
+	if (address != PROBES_PAGE) {
+		walk->pc = address;
+		return true;
+	}
+	stack -= ARCH_ENTRY_WORDS * ARCH_WORD;
+	address = probed_return(walk->level, stack, ARCH_PROBE_WORDS * ARCH_WORD);
+	if (address) {
+		stack = walk->probed_stack;
+	} else { /* the kernel is done with it */
+		if (read_user(walk->code, sizeof(walk->code), walk->pc))
+			return false;
+		words = arch_words_until_return(walk->code);
+		if (words > ARCH_PROBE_WORDS)
+			return false;
+		stack = walk->sp + words * ARCH_WORD;
+		if (read_user(&address, sizeof(address), stack))
+			return false;
+	}
+	walk->pc = arch_code_address(address);
+	walk->sp = stack + ARCH_ENTRY_WORDS * ARCH_WORD;
+	return true;
+}
+
+/* The first frame. False: it can't be walked. */
+static __always_inline bool unwind_leaf(struct walk *walk)
+{
+	bool exact = walk->known & WALK_EXACT, found = span_find(walk, walk->pc);
+
+	if (!found && exact && leave_probe(walk))
+		found = span_find(walk, walk->pc);
+	hotspot_begin(walk);
+	if (found) {
+		walk->head.truncated = push_frame(walk);
+		if (walk->head.truncated)
+			return false;
+	} else {
+		walk_push(walk, exact ? FRAME_NATIVE : FRAME_NATIVE_RETURN, walk->pc);
+	}
+	walk->head.truncated = TRUNCATED_DEPTH;
+	if (!found)
+		walk->head.truncated =
+			walk->spans_count ? TRUNCATED_ADDRESS : TRUNCATED_TABLE_PENDING;
+	return found;
+}
+
+/* Walks to the root. A function of its own, that the verifier looks at once: its callers may come
+ * to it in many ways. */
+__noinline int unwind_user(uint32_t level)
+{
+	struct walk *walk = walk_at(level);
+
+	if (!walk)
+		return 0;
+	memo_begin(walk);
+	if (unwind_leaf(walk)) {
+		for (uint32_t i = 0; i < USER_FRAMES_MAX; i++) {
+			if (i >= walk->frames_max || unwind_step(walk->level))
+				break;
+		}
+	}
+	memo_end(walk);
+	return 0;
+}

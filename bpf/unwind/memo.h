@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reuse of stacks that can't have changed: a thread of which the last walk's registers and every
+ * stack word that it read are the same has the same stack. (The same pc and sp alone say little:
+ * two functions of equal frame size that call the same helper look alike.)
+ *
+ * Registers that the walk didn't look at may differ: most hold whatever the function has there.
+ *
+ * A memo keeps, of one thread's last walk, where the words lay and a hash of what they held. Memos
+ * are a CPU's and a nesting level's own, so that no two walks write one; a thread has its place by
+ * its number, and who comes later takes it. A walk that read anything else than the stack, or too
+ * much of it, leaves none.
+ */
+#pragma once
+
+#include "bpf/unwind/reach.h"
+
+/* Makes a memo of the walk that begins. */
+static __always_inline void memo_begin(struct walk *walk)
+{
+	struct memo *memo = memo_at(walk->memo);
+
+	if (!memo)
+		return;
+	memo->target_id = walk->head.target_id;
+	memo->window = walk->head.window;
+	memo->tid = walk->tid;
+	memo->spans = walk->spans;
+	memo->exact = walk->known & WALK_EXACT;
+	memo->pc = walk->pc;
+	memo->sp = walk->sp;
+	memo->fp = walk->fp;
+	memo->bx = walk->bx;
+	memo->words_hash = 0;
+	memo->count = walk->sp & (ARCH_WORD - 1) ? MEMO_VOID : 0; /* distances are in words */
+}
+
+/* The walk read what isn't the stack, or isn't there. */
+static __always_inline void memo_void(struct walk *walk)
+{
+	struct memo *memo = memo_at(walk->memo);
+
+	if (memo)
+		memo->count = MEMO_VOID;
+}
+
+static __always_inline void memo_note(struct walk *walk, uint64_t address, uint64_t word)
+{
+	struct memo *memo = memo_at(walk->memo);
+	uint64_t at;
+	uint32_t n;
+
+	if (!memo)
+		return;
+	at = (address - memo->sp) / ARCH_WORD;
+	n = memo->count;
+	if (n >= MEMO_WORDS || at > MEMO_AT_MAX) {
+		memo->count = MEMO_VOID;
+		return;
+	}
+	memo->at[n] = at;
+	memo->count = n + 1;
+	memo->words_hash = hash_word(memo->words_hash, word);
+}
+
+static __always_inline void memo_end(struct walk *walk)
+{
+	struct memo *memo = memo_at(walk->memo);
+
+	if (!memo)
+		return;
+	memo->user_hash = walk->head.key.hash;
+	memo->truncated = walk->head.truncated;
+	memo->frames_max = walk->frames_max;
+	memo->used = walk->used;
+}
+
+static __always_inline bool memo_fits_regs(const struct walk *walk, const struct memo *memo)
+{
+	return memo->pc == walk->pc && memo->sp == walk->sp &&
+	       (memo->fp == walk->fp || !(memo->used & WALK_FP)) &&
+	       (memo->bx == walk->bx || !(memo->used & WALK_BX));
+}
+
+static __always_inline bool memo_fits(const struct walk *walk, const struct memo *memo)
+{
+	return memo->count < MEMO_VOID && memo_fits_regs(walk, memo) && memo->tid == walk->tid &&
+	       memo->target_id == walk->head.target_id && memo->window == walk->head.window &&
+	       memo->spans == walk->spans && memo->exact == (walk->known & WALK_EXACT) &&
+	       (memo->truncated != TRUNCATED_DEPTH || memo->frames_max == walk->frames_max);
+}

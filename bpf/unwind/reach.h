@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the unwinder reaches outside itself: walks' buffers, the arena, user memory, what the task's
+ * probes hide. Natively they
+ * are a recorded image's (test/unwind/replay.c); then this is all that differs.
+ *
+ * A walk owns its buffer: one for each nesting level (task, interrupt, NMI) of a CPU, taken and
+ * given back by a count. A program in a task's own context (a uprobe's) may be preempted by another
+ * task's, so they don't nest like brackets: who finds the count at 1 after adding to it was alone.
+ * Two that come at once may both find more, and take the next.
+ */
+#pragma once
+
+#include "bpf/core/walk.h"
+
+/* bpf/unwind/returns.h */
+#define PROBES_PAGE 1
+uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack);
+uint64_t probed_place(uint32_t level, uint64_t pc);
+
+#ifdef __bpf__
+
+#include "bpf/core/maps.h"
+
+#ifdef WALKS_OTHERS
+
+/* Tasks that aren't the current one: one walk at a time, in a program that may sleep. */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct walk);
+} walk_of_others SEC(".maps");
+
+static __always_inline struct walk *walk_at(uint32_t level)
+{
+	return bpf_map_lookup_elem(&walk_of_others, &level);
+}
+
+static __always_inline struct memo *memo_at(uint32_t number)
+{
+	return NULL;
+}
+
+#include "bpf/unwind/copies.h"
+
+#else
+
+static __always_inline struct walk *walk_at(uint32_t level)
+{
+	return bpf_map_lookup_elem(&walks, &level);
+}
+
+static __always_inline struct memo *memo_at(uint32_t number)
+{
+	return bpf_map_lookup_elem(&memos, &number);
+}
+
+static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
+{
+	return bpf_probe_read_user(to, bytes, (const void *)from);
+}
+
+#endif
+
+#include "bpf/unwind/returns.h"
+
+/* The chunk that holds a word of the arena. */
+static __always_inline const struct chunk *chunk_of(uint32_t word)
+{
+	uint32_t number = word >> CHUNK_WORDS_SHIFT, zero = 0;
+	void *chunk = bpf_map_lookup_elem(&arena, &number);
+
+	return chunk ? bpf_map_lookup_elem(chunk, &zero) : NULL;
+}
+
+/* The level whose buffer was taken, or a negative number: all are, and a sample of a probe, of that
+ * `weight`, is lost. */
+static __always_inline int walk_take(uint32_t probe, uint64_t weight)
+{
+	for (int level = 0; level < WALK_LEVELS; level++) {
+		struct walk *walk = walk_at(level);
+
+		if (!walk || walk->busy)
+			continue;
+		__sync_fetch_and_add(&walk->busy, 1);
+		if (*(volatile uint32_t *)&walk->busy == 1)
+			return level;
+		__sync_fetch_and_add(&walk->busy, -1);
+	}
+	count_loss(LOST_WALK_BUSY, probe, weight);
+	return -1;
+}
+
+static __always_inline void walk_give_back(struct walk *walk)
+{
+	__sync_fetch_and_add(&walk->busy, -1);
+}
+
+#else
+
+#include <stddef.h>
+
+#define __noinline __attribute__((noinline))
+
+struct walk *walk_at(uint32_t level);
+struct memo *memo_at(uint32_t number);
+const struct chunk *chunk_of(uint32_t word);
+long read_user(void *to, uint32_t bytes, uint64_t from);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a task's probes hide. While a function runs whose return is probed, its return address on
+ * the stack is the kernel's: the first of a page of the process ([uprobes]), which calls the
+ * kernel. The true one is in the task's list of calls whose return is awaited, innermost first, by
+ * where the stack was at the function's entry. An instruction that the kernel couldn't emulate is
+ * executed in that page, too, for another place.
+ *
+ * Source: Linux's kernel/events/uprobes.c (prepare_uretprobe, xol_get_insn_slot),
+ * arch/x86/kernel/uprobes.c (uretprobe_trampoline_entry).
+ */
+#pragma once
+
+#include "bpf/core/walk.h"
+
+#define RETURNS_MAX 64	 /* kernel: MAX_URETPROBE_DEPTH */
+#define SLOT_BYTES  16	 /* more than an instruction has */
+#define PAGE_LEAST  4096 /* the page's slots lie in that much of it */
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} RELOCATED;
+
+/* A task's that came to a probe. */
+struct uprobe_task {
+	struct return_instance *return_instances;
+	unsigned long xol_vaddr; /* where an instruction is executed that it steps over (or 0) … */
+	unsigned long vaddr;	 /* … and where it stands */
+} RELOCATED;
+
+struct xol_area {
+	unsigned long vaddr;
+} RELOCATED;
+
+static __always_inline struct task_struct *walked_task(const struct walk *walk)
+{
+#ifdef WALKS_OTHERS
+	return (void *)walk->task;
+#else
+	return (void *)bpf_get_current_task();
+#endif
+}
+
+/* NULL: it never came to one. */
+static __always_inline struct uprobe_task *probes_of(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->utask)) /* CONFIG_UPROBES */
+		return NULL;
+	return BPF_CORE_READ(task, utask);
+}
+
+/* The return address of the call at whose entry sp was `stack`, or up to `slack` bytes higher; 0:
+ * its return isn't probed. walk->probed_stack is where it was. */
+__noinline uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack)
+{
+	struct walk *walk = walk_at(level);
+	struct uprobe_task *probes = walk ? probes_of(walked_task(walk)) : NULL;
+	struct return_instance *awaited;
+
+	if (!probes)
+		return 0;
+	awaited = BPF_CORE_READ(probes, return_instances);
+	for (uint32_t i = 0; i < RETURNS_MAX && awaited; i++) {
+		uint64_t at = BPF_CORE_READ(awaited, stack);
+
+		if (at - stack <= slack) {
+			walk->probed_stack = at;
+			return BPF_CORE_READ(awaited, orig_ret_vaddr);
+		}
+		awaited = BPF_CORE_READ(awaited, next);
+	}
+	return 0;
+}
+
+/* The address of the instruction that is executed at `pc` for it; PROBES_PAGE: `pc` lies in the
+ * page, and is none; 0: it doesn't. */
+__noinline uint64_t probed_place(uint32_t level, uint64_t pc)
+{
+	const struct walk *walk = walk_at(level);
+	struct task_struct *task = walk ? walked_task(walk) : NULL;
+	struct uprobe_task *probes = task ? probes_of(task) : NULL;
+	struct xol_area *page;
+	uint64_t offset;
+
+	if (!probes)
+		return 0;
+	page = BPF_CORE_READ(task, mm, uprobes_state.xol_area);
+	if (!page || pc - BPF_CORE_READ(page, vaddr) >= PAGE_LEAST)
+		return 0;
+	offset = pc - BPF_CORE_READ(probes, xol_vaddr);
+	return offset < SLOT_BYTES ? BPF_CORE_READ(probes, vaddr) + offset : PROBES_PAGE;
+}

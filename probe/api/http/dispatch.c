@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/http/dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/resource/debug_pprof.h"
+#include "api/resource/state.h"
+#include "base/cleanup.h"
+#include "loop/loop.h"
+
+static void healthz_get(const struct call *call)
+{
+	call->answer->status = 200;
+	call->answer->content_type = "text/plain; charset=utf-8";
+	buf_str(&call->answer->body, "ok\n");
+}
+
+/* An administrator's own GET behind what was done has to tell of it. */
+static bool may_be_old(const struct call *call)
+{
+	return call->caller->role < ROLE_ADMIN;
+}
+
+static void metrics_get(const struct call *call)
+{
+	bool all = call->caller->role >= ROLE_READ;
+	struct fresh *fresh = &call->services->fresh[all ? FRESH_METRICS_ALL : FRESH_METRICS];
+	uint64_t began_ns = loop_now_ns();
+
+	if (fresh_give(fresh, may_be_old(call), call->answer))
+		return;
+	metrics_write(call->services, call->caller, call->answer);
+	fresh_keep(fresh, call->answer, began_ns);
+}
+
+/* What isn't a feature; everybody may have it. */
+static const struct page {
+	const char *path;
+	void (*get)(const struct call *call);
+} pages[] = {
+	{"/healthz", healthz_get},
+	{"/metrics", metrics_get},
+};
+
+static const struct page *find_page(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		if (strcasecmp(path, pages[i].path) == 0)
+			return &pages[i];
+	}
+	return NULL;
+}
+
+/* Of later versions. */
+static const char *const later[] = {"/", "/proc"};
+
+static bool is_below(const char *path, const char *above)
+{
+	size_t len = strlen(above);
+
+	return strncasecmp(path, above, len) == 0 &&
+	       (path[len] == '\0' || (path[len] == '/' && len > 1));
+}
+
+static void not_found(const char *path, struct answer *answer)
+{
+	char message[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
+		if (!is_below(path, later[i]))
+			continue;
+		snprintf(message, sizeof(message), "not available in this version: %s", later[i]);
+		answer_failed(answer, 503, message);
+		return;
+	}
+	answer_failed(answer, 404, "url not found");
+}
+
+/* Whether it is a GET; if not, the answer says what it may be. */
+static bool is_get(const struct call *call, const char *allow)
+{
+	if (strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0)
+		return true;
+	answer_failed(call->answer, 405, "method not allowed");
+	call->answer->allow = allow;
+	return false;
+}
+
+/* GET of a feature's configuration and status. */
+static void get_feature(const struct call *call, const struct feature *feature)
+{
+	const struct feature *first;
+	struct fresh *fresh = call->services->fresh;
+	uint64_t began_ns = loop_now_ns();
+
+	features_table(&first);
+	fresh += FRESH_FEATURES + (feature - first);
+	if (fresh_give(fresh, may_be_old(call), call->answer))
+		return;
+	feature->get(call->services, call->answer);
+	fresh_keep(fresh, call->answer, began_ns);
+}
+
+static void dispatch_feature(const struct call *call, const struct feature *feature,
+			     const char *name)
+{
+	const struct services *services = call->services;
+	struct answer *answer = call->answer;
+
+	if (name) {
+		if (is_get(call, "GET, HEAD"))
+			feature->fetch(services, name, &call->query, answer, call->ready,
+				       call->arg);
+	} else if (strcmp(call->method, "PUT") == 0) {
+		char *room = buf_reserve(call->body, 1); /* for a NUL */
+
+		fresh_forget(services->fresh);
+		if (room)
+			feature->put(services, call->body->data, call->body->len, answer,
+				     call->ready, call->arg);
+		else
+			answer_failed(answer, 503, "no memory for the body");
+		if (answer->status == 200 || answer->later == 200)
+			state_save(services);
+	} else if (is_get(call, "GET, HEAD, PUT")) {
+		get_feature(call, feature);
+	}
+}
+
+#define DEBUG_PPROF "/debug/pprof"
+
+/* What stands behind "/debug/pprof/". */
+static const char *pprof_name(const char *path)
+{
+	const char *name = path + strlen(DEBUG_PPROF);
+
+	return name + (name[0] == '/');
+}
+
+/* A path's feature and what stands behind it (NULL: nothing); NULL: there is none. */
+static const struct feature *find_feature(const char *path, const char **name)
+{
+	const char *rest = path[0] == '/' ? path + 1 : path;
+	size_t len = strcspn(rest, "/");
+
+	*name = rest[len] ? rest + len + 1 : NULL;
+	return *name && !**name ? NULL : feature_find(rest, len);
+}
+
+bool call_is_put(const struct call *call)
+{
+	const char *name;
+
+	return strcmp(call->method, "PUT") == 0 && find_feature(call->path, &name) && !name;
+}
+
+void call_need(const struct call *call, struct need *need)
+{
+	const char *name;
+	const struct feature *feature = find_feature(call->path, &name);
+
+	*need = (struct need){.role = ROLE_METRICS};
+	if (is_below(call->path, DEBUG_PPROF)) {
+		debug_pprof_need(pprof_name(call->path), &call->query, need);
+	} else if (feature && name) {
+		feature->need(name, &call->query, need);
+	} else if (feature) {
+		need->role = call_is_put(call) ? ROLE_ADMIN : ROLE_READ;
+	}
+}
+
+bool call_is_page(const struct call *call)
+{
+	return find_page(call->path) != NULL;
+}
+
+void call_dispatch(const struct call *call)
+{
+	const char *name;
+	const struct feature *feature = find_feature(call->path, &name);
+	const struct page *page = find_page(call->path);
+
+	if (page) {
+		if (is_get(call, "GET, HEAD"))
+			page->get(call);
+	} else if (is_below(call->path, DEBUG_PPROF)) {
+		if (is_get(call, "GET, HEAD"))
+			debug_pprof_fetch(call->services, pprof_name(call->path), &call->query,
+					  call->answer, call->ready, call->arg);
+	} else if (!feature) {
+		not_found(call->path, call->answer);
+	} else {
+		dispatch_feature(call, feature, name);
+	}
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/request/request.h"
+#include "api/http/server_state.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define ANSWER_MAX   (256u * 1024 * 1024)
+#define KEEPALIVE_S  60
+#define STREAM_BYTES 4096
+#define PART_BYTES   65536 /* of an answer: that a client takes them tells that it reads */
+#define DROPPED_MAX  65536 /* bytes of a body that nobody wants */
+
+static void suspend(struct http_request *request);
+
+static void set_state(struct http_request *request, enum connection_state state)
+{
+	connection_set_state(&request->server->connections, request->connection, state);
+}
+
+/* Puts what there is of a stream; as long as there is nothing the library leaves it alone. */
+static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
+{
+	struct http_request *request = arg;
+	struct stream *stream = request->answer.stream;
+
+	(void)position;
+	if (request->gone || request->server->stopping)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	ssize_t got = stream->read(stream, to, bytes);
+	if (got == 0)
+		suspend(request);
+	else
+		set_state(request, CONNECTION_WRITES);
+	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+/* Puts the next part of a large body: what came before it has been taken. */
+static ssize_t read_part(void *arg, uint64_t position, char *to, size_t bytes)
+{
+	struct http_request *request = arg;
+	const struct buf *body = &request->answer.body;
+	size_t left = position < body->len ? body->len - position : 0;
+	size_t part = left < bytes ? left : bytes;
+
+	set_state(request, CONNECTION_WRITES);
+	memcpy(to, body->data + position, part);
+	return part ? (ssize_t)part : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static struct MHD_Response *make_response(struct http_request *request)
+{
+	struct answer *answer = &request->answer;
+	size_t len = answer->body.len;
+
+	if (answer->stream)
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BYTES,
+							 read_stream, request, NULL);
+	if (len > PART_BYTES)
+		return MHD_create_response_from_callback(len, PART_BYTES, read_part, request, NULL);
+	return MHD_create_response_from_buffer(len, len ? TAKE_PTR(answer->body.data) : (void *)"",
+					       len ? MHD_RESPMEM_MUST_FREE
+						   : MHD_RESPMEM_PERSISTENT);
+}
+
+/* On each answer: no page of another origin may have it, frame it or run in it. Pictures have their
+ * script and style inside. */
+static const struct {
+	const char *name, *value;
+} fixed_headers[] = {
+	{"X-Content-Type-Options", "nosniff"},
+	{"Cache-Control", "no-store"},
+	{"Cross-Origin-Resource-Policy", "same-origin"},
+	{"Content-Security-Policy",
+	 "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+	 "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+};
+
+static void add_headers(const struct http_request *request, struct MHD_Response *response)
+{
+	const struct answer *answer = &request->answer;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed_headers); i++)
+		MHD_add_response_header(response, fixed_headers[i].name, fixed_headers[i].value);
+	if (answer->content_type)
+		MHD_add_response_header(response, "Content-Type", answer->content_type);
+	if (answer->allow)
+		MHD_add_response_header(response, "Allow", answer->allow);
+	if (answer->wants_token)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	if (answer->retry_after)
+		MHD_add_response_header(response, "Retry-After", answer->retry_after);
+	if (request->connection->last)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+static enum MHD_Result send_answer(struct http_request *request)
+{
+	struct answer *answer = &request->answer;
+
+	if (buf_error(&answer->body))
+		answer_failed(answer, 503, "no memory for the answer");
+	if (request->is_put)
+		fresh_forget(request->server->services->fresh);
+	struct MHD_Response *response = make_response(request);
+	if (!response)
+		return MHD_NO;
+	add_headers(request, response);
+	set_state(request, CONNECTION_WRITES);
+	enum MHD_Result r = MHD_queue_response(request->mhd, answer->status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static void stop_hangup_watch(struct http_request *request)
+{
+	if (request->hangup.fd < 0)
+		return;
+	loop_unwatch(request->server->loop, &request->hangup);
+	close(request->hangup.fd);
+	request->hangup.fd = -1;
+}
+
+static void resume(struct http_request *request)
+{
+	struct http_request **at = &request->server->suspended;
+
+	while (*at != request)
+		at = &(*at)->next;
+	*at = request->next;
+	request->suspended = false;
+	MHD_resume_connection(request->mhd);
+}
+
+static void ready(void *arg)
+{
+	struct http_request *request = arg;
+
+	request->answer.cancel = NULL;
+	if (!request->answer.status)
+		request->answer.status = request->answer.later;
+	stop_hangup_watch(request);
+	if (!request->suspended)
+		return; /* filled at once, or the server stops */
+	resume(request);
+	listener_run(request->listener);
+}
+
+/* A stream has more, or its end. The library may be what calls this: it is run later. */
+static void wake_stream(void *arg)
+{
+	struct http_request *request = arg;
+	struct listener *listener = request->listener;
+
+	stop_hangup_watch(request);
+	if (!request->suspended)
+		return;
+	resume(request);
+	listener->woken = true;
+	loop_timer_set(request->server->loop, &listener->timer, loop_now_ns());
+}
+
+/* The client has gone. What it sent before, a next request perhaps, makes no difference. */
+static void on_hangup(void *arg)
+{
+	struct http_request *request = arg;
+
+	stop_hangup_watch(request);
+	if (request->answer.stream) {
+		request->gone = true;
+		wake_stream(request);
+	} else if (request->answer.cancel) {
+		request->answer.cancel(request->answer.cancel_arg);
+	}
+}
+
+static void suspend(struct http_request *request)
+{
+	set_state(request, CONNECTION_WORKS);
+	request->suspended = true;
+	request->next = request->server->suspended;
+	request->server->suspended = request;
+	MHD_suspend_connection(request->mhd);
+	if (!request->answer.cancel && !request->answer.stream)
+		return;
+	request->hangup = (struct loop_watch){
+		.fd = dup(request->connection->fd), .ready = on_hangup, .arg = request};
+	if (request->hangup.fd >= 0 &&
+	    loop_watch_hangup(request->server->loop, &request->hangup) < 0) {
+		close(request->hangup.fd);
+		request->hangup.fd = -1;
+	}
+}
+
+/* A client that is cut off without a word is told by nothing else while there is nothing to send.
+ */
+static void begin_stream(struct http_request *request)
+{
+	int fd = request->connection->fd, yes = 1, every_s = KEEPALIVE_S;
+
+	request->answer.stream->wake = wake_stream;
+	request->answer.stream->arg = request;
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(every_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+}
+
+static const char *query_text(struct MHD_Connection *mhd, const char *key)
+{
+	return MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, key);
+}
+
+static long long query_number(struct MHD_Connection *mhd, const char *key)
+{
+	const char *text = query_text(mhd, key);
+	char *end;
+
+	if (!text)
+		return QUERY_NONE;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	return errno || end == text || *end || value < 0 ? QUERY_NONSENSE : value;
+}
+
+static void set_call(struct http_request *request, const char *path, const char *method,
+		     struct call *call)
+{
+	*call = (struct call){
+		.services = request->server->services,
+		.path = path,
+		.method = method,
+		.query = request->query,
+		.caller = &request->caller,
+		.body = &request->body,
+		.answer = &request->answer,
+		.ready = ready,
+		.arg = request,
+	};
+}
+
+static void dispatch(struct http_request *request, const char *path, const char *method)
+{
+	struct call call;
+
+	set_call(request, path, method, &call);
+	call_dispatch(&call);
+	if (request->answer.stream)
+		begin_stream(request);
+}
+
+static void read_query(struct http_request *request)
+{
+	request->query = (struct query){
+		.pid = query_number(request->mhd, "pid"),
+		.seconds = query_number(request->mhd, "seconds"),
+		.icicle = query_number(request->mhd, "icicle"),
+		.follow = query_number(request->mhd, "follow"),
+		.min_age = query_number(request->mhd, "min_age"),
+		.value = query_text(request->mhd, "value"),
+		.view = query_text(request->mhd, "view"),
+	};
+}
+
+/* Of what is no PUT of a feature the body is read to its end and dropped: a client that still sends
+ * it when the connection is closed may lose the answer. */
+static size_t body_max(const struct http_request *request)
+{
+	return request->is_put ? REQUEST_BODY_MAX : DROPPED_MAX;
+}
+
+static void too_large(struct http_request *request)
+{
+	answer_failed(&request->answer, 413,
+		      request->is_put ? "put data size exceeds 1048576"
+				      : "a body of more than 65536 bytes is for a PUT alone");
+}
+
+/* ---- whether it is let in ---- */
+
+static const char *header(struct MHD_Connection *mhd, const char *name)
+{
+	return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
+/* Once for a connection; the handshake is over. */
+static void check_certificate(struct http_request *request)
+{
+	struct connection *connection = request->connection;
+	struct server *server = request->server;
+	char name[256];
+
+	if (connection->checked)
+		return;
+	connection->checked = true;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	if (!info || !info->tls_session)
+		return;
+	connection->certificate =
+		tls_client_check(info->tls_session, name, sizeof(name), connection->certificate_why,
+				 sizeof(connection->certificate_why));
+	if (connection->certificate == TLS_CLIENT_BAD &&
+	    rate_take(&server->certificates, loop_now_ns()))
+		log_warn("the certificate of a client (%s) isn't accepted: %s", name,
+			 connection->certificate_why);
+}
+
+/* False: the answer says why not. */
+static bool is_let_in(struct http_request *request, const char *path, const char *method,
+		      const char *version)
+{
+	const struct server *server = request->server;
+	struct connection *connection = request->connection;
+	struct MHD_Connection *mhd = request->mhd;
+	const struct admission admission = {
+		.rules = &server->conf->rest.rules,
+		.names = {server->own_name, server->conf->rest.hosts,
+			  server->conf->rest.hosts_count},
+		.clients = &request->server->clients,
+	};
+	struct visitor visitor = {
+		.peer = &connection->of.peer,
+		.client = connection->of.client,
+		.metrics_only = request->listener->kind == LISTENER_METRICS,
+		.needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0,
+		.browser = {header(mhd, "Host"), header(mhd, "Origin"),
+			    header(mhd, "Sec-Fetch-Site"), header(mhd, "Sec-Fetch-Mode"),
+			    header(mhd, "Sec-Fetch-Dest"), header(mhd, "Referer"),
+			    request->listener->tls},
+		.authorization = header(mhd, "Authorization"),
+	};
+	struct call call;
+
+	check_certificate(request);
+	visitor.has_certificate = connection->certificate == TLS_CLIENT_GOOD;
+	if (connection->certificate == TLS_CLIENT_BAD)
+		visitor.bad_certificate = connection->certificate_why;
+	set_call(request, path, method, &call);
+	bool fine =
+		admission_check(&admission, &visitor, &call, &request->caller, &request->costly);
+	request->query = call.query;
+	request->is_put = fine && call_is_put(&call);
+	connection->of.is_admin |= request->caller.role == ROLE_ADMIN;
+	return fine;
+}
+
+/* Asked for, when its headers are there; NULL: no memory. */
+static struct http_request *http_request_new(struct listener *listener, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct http_request *request = calloc(1, sizeof(*request));
+
+	if (!request || !info || !info->socket_context) {
+		free(request);
+		return NULL;
+	}
+	request->server = listener->server;
+	request->listener = listener;
+	request->mhd = mhd;
+	request->connection = info->socket_context;
+	request->body = (struct buf)BUF_INIT(REQUEST_BODY_MAX + 1);
+	request->answer.body = (struct buf)BUF_INIT(ANSWER_MAX);
+	request->hangup.fd = -1;
+	read_query(request);
+	return request;
+}
+
+/* Whether the body is read: one that isn't too large, and of who isn't let in only if it says so.
+ */
+static bool is_read(const struct http_request *request, bool is_let_in)
+{
+	const char *length = header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	if (length && strtoull(length, NULL, 10) > body_max(request))
+		return false;
+	return is_let_in || !header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* The first call of a request: its headers are there. */
+static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
+			     const char *path, const char *method, const char *version,
+			     void **context)
+{
+	struct http_request *request = http_request_new(listener, mhd);
+
+	if (!request)
+		return MHD_NO;
+	*context = request;
+	bool let_in = is_let_in(request, path, method, version);
+	if (is_read(request, let_in))
+		return MHD_YES;
+	if (let_in)
+		too_large(request);
+	request->dispatched = true;
+	return send_answer(request);
+}
+
+enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const char *path,
+				    const char *method, const char *version, const char *data,
+				    size_t *data_bytes, void **context)
+{
+	struct listener *listener = arg;
+	struct server *server = listener->server;
+	struct http_request *request = *context;
+
+	if (!request)
+		return begin(listener, mhd, path, method, version, context);
+	if (*data_bytes) {
+		request->body_bytes += *data_bytes;
+		if (!request->answer.status && request->body_bytes > body_max(request))
+			too_large(request);
+		if (request->is_put && !request->answer.status) /* else it is dropped */
+			buf_add(&request->body, data, *data_bytes);
+		*data_bytes = 0;
+		return MHD_YES;
+	}
+	if (!request->dispatched) {
+		request->dispatched = true;
+		set_state(request, CONNECTION_WORKS);
+		if (server->stopping)
+			answer_failed(&request->answer, 503, "the daemon is stopping");
+		else if (!request->answer.status)
+			dispatch(request, path, method);
+		if (!request->answer.status) {
+			suspend(request);
+			return MHD_YES;
+		}
+	}
+	return send_answer(request);
+}
+
+void http_request_completed(void *arg, struct MHD_Connection *mhd, void **context,
+			    enum MHD_RequestTerminationCode code)
+{
+	struct server *server = ((struct listener *)arg)->server;
+	struct http_request *request = *context;
+
+	(void)mhd;
+	(void)code;
+	if (!request)
+		return;
+	set_state(request, CONNECTION_WAITS);
+	services_forget(server->services, request);
+	stop_hangup_watch(request);
+	if (request->costly)
+		client_end_costly(&server->clients, request->connection->of.client);
+	buf_done(&request->body);
+	buf_done(&request->answer.body);
+	if (request->answer.stream)
+		request->answer.stream->free(request->answer.stream);
+	free(request);
+	*context = NULL;
+}
+
+void http_requests_end(struct server *server)
+{
+	while (server->suspended) {
+		struct http_request *request = server->suspended;
+
+		stop_hangup_watch(request);
+		services_forget(server->services, request);
+		if (!request->answer.stream)
+			answer_failed(&request->answer, 503, "the daemon is stopping");
+		resume(request);
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the probes of /sched count, of all groups together. */
+#include "api/metrics/metrics_lines.h"
+#include "sched/sched.h"
+
+#define LENGTHS_SHOWN 32 /* le 0, 1, 2, 4, … */
+
+static const struct {
+	const char *name, *help;
+} histograms[SCHED_COUNT] = {
+	[SCHED_RUNQLAT] = {"sched_runq_latency_seconds",
+			   "How long tasks waited for a CPU, runnable."},
+	[SCHED_CPUDIST] = {"sched_oncpu_seconds", "How long tasks had a CPU at a time."},
+	[SCHED_OFFCPUDIST] = {"sched_offcpu_seconds",
+			      "How long tasks were off their CPU, blocked."},
+};
+
+static void put_histogram(struct buf *out, const char *name, const char *help,
+			  const struct hist *hist)
+{
+	uint64_t count = 0;
+
+	metrics_head(out, name, "histogram", help);
+	for (size_t i = 0; i < HIST_SLOTS; i++) {
+		count += hist->slots[i];
+		if (i + 1 < HIST_SLOTS)
+			buf_printf(out, "stackprobe_%s_bucket{le=\"%.9g\"} %llu\n", name,
+				   (double)(1ULL << i) / 1e6, (unsigned long long)count);
+		else
+			buf_printf(out, "stackprobe_%s_bucket{le=\"+Inf\"} %llu\n", name,
+				   (unsigned long long)count);
+	}
+	buf_printf(out, "stackprobe_%s_sum %.9f\nstackprobe_%s_count %llu\n", name,
+		   (double)hist->sum_ns / 1e9, name, (unsigned long long)count);
+}
+
+static void put_lengths(struct buf *out, const struct cpu_lengths *one)
+{
+	const uint64_t *slots = one->lengths.slots;
+	uint64_t count = 0, sum = 0;
+
+	for (size_t i = 0; i < LENGTH_SLOTS; i++) {
+		count += slots[i];
+		sum += i * slots[i];
+		if (i <= LENGTHS_SHOWN && (i & (i - 1)) == 0)
+			buf_printf(out,
+				   "stackprobe_sched_runq_length_bucket{cpu=\"%u\",le=\"%zu\"} "
+				   "%llu\n",
+				   one->cpu, i, (unsigned long long)count);
+	}
+	buf_printf(out, "stackprobe_sched_runq_length_bucket{cpu=\"%u\",le=\"+Inf\"} %llu\n",
+		   one->cpu, (unsigned long long)count);
+	buf_printf(out,
+		   "stackprobe_sched_runq_length_sum{cpu=\"%u\"} %llu\n"
+		   "stackprobe_sched_runq_length_count{cpu=\"%u\"} %llu\n",
+		   one->cpu, (unsigned long long)sum, one->cpu, (unsigned long long)count);
+}
+
+static void put_cpus(struct buf *out, const struct sched_data *data)
+{
+	metrics_head(out, "sched_runq_length", "histogram",
+		     "Tasks that waited for the CPU when it was looked at.");
+	for (size_t i = 0; i < data->count; i++)
+		put_lengths(out, &data->lengths[i]);
+	metrics_head(out, "sched_runq_occupancy_ratio", "gauge",
+		     "Part of the looks at which a task waited for the CPU.");
+	for (size_t i = 0; i < data->count; i++) {
+		const struct lengths *lengths = &data->lengths[i].lengths;
+		uint64_t count = lengths_count(lengths);
+
+		if (count)
+			buf_printf(out, "stackprobe_sched_runq_occupancy_ratio{cpu=\"%u\"} %.6f\n",
+				   data->lengths[i].cpu,
+				   (double)(count - lengths->slots[0]) / (double)count);
+	}
+}
+
+static void put_probe(struct buf *out, struct sched *sched, enum sched_probe probe)
+{
+	_cleanup_sched_data_ struct sched_data fresh = {0};
+	const struct sched_data *data;
+	struct hist sum;
+
+	if (sched_read(sched, probe, &fresh, &data) < 0)
+		return;
+	if (probe == SCHED_RUNQLEN) {
+		put_cpus(out, data);
+		return;
+	}
+	sched_data_sum(data, &sum);
+	put_histogram(out, histograms[probe].name, histograms[probe].help, &sum);
+}
+
+static void put_lost(struct buf *out, const struct counters *counters)
+{
+	metrics_one(out, "sched_runq_slow_total", "counter",
+		    "Waits for a CPU longer than min_us (runqslower).",
+		    (double)counters->slow_waits);
+	metrics_one(out, "sched_runq_slow_lost_total", "counter",
+		    "Of these, events that found no room in the ring buffer.",
+		    (double)counters->slow_lost);
+	metrics_one(out, "sched_groups_refused_total", "counter",
+		    "Values of groups that found no room in the histograms.",
+		    (double)counters->hists_refused);
+}
+
+void metrics_sched(struct buf *out, const struct services *services)
+{
+	struct counters counters;
+
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		if (i != SCHED_RUNQSLOWER)
+			put_probe(out, services->sched, i);
+	}
+	tracer_counters(engine_tracer(services->engine), &counters);
+	put_lost(out, &counters);
+}
+
+void metrics_sched_up(struct buf *out, const struct services *services)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		const char *why, *state = sched_state(services->sched, i, &why);
+
+		buf_printf(out, "stackprobe_probe_up{feature=\"sched\",probe=\"%s\"} %d\n",
+			   sched_kind_get(i)->name, state[0] == 'r');
+	}
+}

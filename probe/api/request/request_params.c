@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Params of a body, each by its row in api/request/param.c. */
+#include "api/request/request_state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "upload/http/destination.h"
+#include "upload/http/server_url.h"
+
+static int take_number(struct request *request, const struct param *param, const cJSON *value)
+{
+	if (!cJSON_IsNumber(value))
+		return request_refuse(request, "params.%s invalid data type", param->name);
+	double number = trunc(value->valuedouble);
+	if (number == 0 && param->zero_is_default)
+		number = (double)param->number;
+	if (!(number >= (double)param->min && number <= (double)param->max))
+		return request_refuse(request,
+				      "params.%s invalid value %.15g, must be in [%lld, %lld]",
+				      param->name, value->valuedouble, (long long)param->min,
+				      (long long)param->max);
+	/* JSON's numbers are doubles: the one next to the largest one is beyond it. */
+	*param_number(param, &request->spec->params) =
+		number < (double)INT64_MAX ? (int64_t)number : INT64_MAX;
+	return 0;
+}
+
+static int take_choice(struct request *request, const struct param *param, const cJSON *value)
+{
+	char all[256] = "";
+	size_t len = 0;
+
+	if (!cJSON_IsString(value))
+		return request_refuse(request, "params.%s invalid data type", param->name);
+	for (int i = 0; param->choices[i]; i++) {
+		if (strcasecmp(value->valuestring, param->choices[i]) == 0) {
+			*param_number(param, &request->spec->params) = i;
+			return 0;
+		}
+		if (len < sizeof(all))
+			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "",
+						param->choices[i]);
+	}
+	return request_refuse(request, "params.%s invalid value %.64s, must be one of %s",
+			      param->name, value->valuestring, all);
+}
+
+static int take_text(struct request *request, const struct param *param, const cJSON *value)
+{
+	char *to = param_text(param, &request->spec->params);
+
+	if (!cJSON_IsString(value))
+		return request_refuse(request, "params.%s invalid data type", param->name);
+	const char *text = value->valuestring;
+	/* gala-gopher's GET, and so its probes.init, has an output_dir of "" where none was set. */
+	if (param->alias && !text[0])
+		return 0;
+	if (strlen(text) >= param->bytes)
+		return request_refuse(request,
+				      "params.%s value is too long, len must be less than %zu",
+				      param->name, param->bytes);
+	if (param->type == PARAM_FOLDER) {
+		for (const char *c = text; *c; c++) {
+			if ((unsigned char)*c < ' ')
+				return request_refuse(request,
+						      "params.%s contains unsafe characters",
+						      param->name);
+		}
+		if (request->folders.count < REQUEST_FOLDERS_MAX)
+			request->folders.params[request->folders.count++] = param;
+	}
+	if (param->type == PARAM_SERVER && request->bounds->upload &&
+	    upload_is_forbidden(request->bounds->upload, text))
+		return request_refuse(request,
+				      "params.%s %s is not in upload.allow of the conf file",
+				      param->name, text);
+	if (param->type == PARAM_SERVER)
+		server_url_show(text, to, param->bytes);
+	else
+		snprintf(to, param->bytes, "%s", text);
+	return 0;
+}
+
+static int take_param(struct request *request, const struct param *param, const cJSON *value)
+{
+	switch (param->type) {
+	case PARAM_NUMBER:
+		return take_number(request, param, value);
+	case PARAM_CHOICE:
+		return take_choice(request, param, value);
+	default:
+		return take_text(request, param, value);
+	}
+}
+
+/* Of two that exclude each other one may be given, and that one counts. */
+static int settle(struct request *request, const struct param *param, const cJSON *values)
+{
+	if (!request_member(values, param->instead_of))
+		return 0;
+	if (request_member(values, param->name))
+		return request_refuse(request, "params.%s and params.%s exclude each other",
+				      param->name, param->instead_of);
+	*param_number(param, &request->spec->params) = param->number;
+	return 0;
+}
+
+int request_take_params(struct request *request, const cJSON *values)
+{
+	const struct param_table *table = request->rules->params;
+	int r = 0;
+
+	if (!cJSON_IsObject(values))
+		return request_refuse(request, "Bad request");
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		const cJSON *value = request_member(values, table->rows[i].name);
+
+		r = value ? take_param(request, &table->rows[i], value) : 0;
+	}
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		if (table->rows[i].instead_of)
+			r = settle(request, &table->rows[i], values);
+	}
+	return r;
+}
+
+static int check_folder(const struct request *request, const struct param *param, const char *path)
+{
+	const struct store_roots *bounds = &request->bounds->roots;
+	char root[STORE_PATH_MAX], roots[256] = "";
+	const char *below;
+	size_t len = 0;
+
+	switch (store_split_path(bounds, path, root, &below)) {
+	case 0:
+		return 0;
+	case -EPERM:
+		for (size_t i = 0; i < bounds->count && len < sizeof(roots); i++)
+			len += (size_t)snprintf(roots + len, sizeof(roots) - len, " %s",
+						bounds->paths[i]);
+		return request_refuse(request, "params.%s must be below one of output_roots:%s",
+				      param->name, roots);
+	default:
+		return request_refuse(request, "params.%s must be an absolute path without \"..\"",
+				      param->name);
+	}
+}
+
+int request_check_folders(const struct request *request)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < request->folders.count; i++) {
+		const struct param *param = request->folders.params[i];
+
+		r = check_folder(request, param, param_text(param, &request->spec->params));
+	}
+	return r;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Snoopers of a body: which processes are meant, by pid and by name. */
+#include "api/request/request_state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define PIDS_MAX    16384
+#define NAMES_MAX   100
+#define PID_MAX	    4194304 /* include/linux/threads.h: PID_MAX_LIMIT */
+#define CMDLINE_MAX 4096
+
+static int bad_snooper(const struct request *request, const char *key, const char *why)
+{
+	return request_refuse(request, "Error occurs when parsing snooper %s%s%s", key,
+			      why[0] ? ": " : "", why);
+}
+
+static int take_ids(struct request *request, const cJSON *list)
+{
+	const cJSON *id;
+
+	if (!cJSON_IsArray(list))
+		return bad_snooper(request, "proc_id", "must be an array");
+	if (cJSON_GetArraySize(list) > PIDS_MAX)
+		return bad_snooper(request, "proc_id", "more than 16384 processes");
+	cJSON_ArrayForEach (id, list) {
+		if (!cJSON_IsNumber(id))
+			return bad_snooper(request, "proc_id", "");
+		double pid = id->valuedouble;
+		if (!(pid >= 1 && pid <= PID_MAX) || pid != floor(pid))
+			return bad_snooper(request, "proc_id",
+					   "a pid is a number from 1 to 4194304");
+		if (snoopers_add_id(request->spec->snoopers, (pid_t)pid) < 0)
+			return request_no_memory(request);
+	}
+	return 0;
+}
+
+/* A text that may be missing; NULL: it is something else, or too long. */
+static const char *optional_text(const cJSON *object, const char *key, size_t max)
+{
+	const cJSON *value = request_member(object, key);
+
+	if (!value)
+		return "";
+	return cJSON_IsString(value) && strlen(value->valuestring) <= max ? value->valuestring
+									  : NULL;
+}
+
+static int take_name(struct request *request, const cJSON *entry)
+{
+	const cJSON *comm = request_member(entry, "comm"), *list = request_member(entry, "probe");
+	uint32_t probes = 0;
+
+	if (!cJSON_IsObject(entry) || !cJSON_IsString(comm))
+		return bad_snooper(request, "proc_name", "");
+	const char *cmdline = optional_text(entry, "cmdline", CMDLINE_MAX);
+	const char *debugging_dir = optional_text(entry, "debugging_dir", CMDLINE_MAX);
+	if (!cmdline)
+		return bad_snooper(request, "proc_name",
+				   "cmdline must be a text of at most 4096 bytes");
+	if (!debugging_dir || (debugging_dir[0] && debugging_dir[0] != '/'))
+		return bad_snooper(request, "proc_name", "debugging_dir must be an absolute path");
+	if (list && request->rules->probes_share)
+		return bad_snooper(request, "proc_name",
+				   "all probes of this feature have the same processes, an entry "
+				   "can't have probes of its own");
+	if (list) {
+		int r = request_take_probes(request, list, &probes);
+		if (r < 0)
+			return r;
+	}
+	switch (snoopers_add_name(request->spec->snoopers, comm->valuestring, cmdline,
+				  debugging_dir, probes)) {
+	case 0:
+		return 0;
+	case -E2BIG:
+		return bad_snooper(request, "proc_name", "comm has more than 255 bytes");
+	case -EINVAL:
+		return bad_snooper(request, "proc_name",
+				   "comm is no valid regular expression, or too big a one");
+	default:
+		return request_no_memory(request);
+	}
+}
+
+static int take_names(struct request *request, const cJSON *list)
+{
+	const cJSON *entry;
+
+	if (!cJSON_IsArray(list))
+		return bad_snooper(request, "proc_name", "must be an array");
+	if (cJSON_GetArraySize(list) > NAMES_MAX)
+		return bad_snooper(request, "proc_name", "more than 100 entries");
+	cJSON_ArrayForEach (entry, list) {
+		int r = take_name(request, entry);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int request_take_snoopers(struct request *request, const cJSON *snoopers)
+{
+	const cJSON *ids = request_member(snoopers, "proc_id"),
+		    *names = request_member(snoopers, "proc_name");
+	struct snoopers *fresh;
+
+	if (!cJSON_IsObject(snoopers))
+		return request_refuse(request, "Bad request");
+	if (snoopers_new(&fresh) < 0)
+		return request_no_memory(request);
+	snoopers_unref(request->spec->snoopers);
+	request->spec->snoopers = fresh;
+	int r = ids ? take_ids(request, ids) : 0;
+	if (r == 0 && names)
+		r = take_names(request, names);
+	return r < 0 ? r : request_take_containers(request, snoopers);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/resource/flamegraph.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "api/resource/kept.h"
+#include "api/resource/puts.h"
+#include "api/status/status.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "java/attach/attach.h"
+#include "probes/kind.h"
+
+static const char *probe_name(unsigned probe)
+{
+	return kind_get(probe)->name;
+}
+
+/* Recordings of Java VMs are of processes, and of Java's frames alone. */
+static const char *refuse_jfr(const struct params *params)
+{
+	if (params->java_source != JAVA_JFR)
+		return NULL;
+	if (!attach_has_jfr())
+		return "params.java_source jfr is not available: this program was built without a "
+		       "JDK";
+	if (!params->multi_instance || params->native_stack)
+		return "params.java_source jfr needs multi_instance 1 and native_stack 0";
+	return NULL;
+}
+
+const struct rules flamegraph_rules = {
+	.feature = "flamegraph",
+	.params = &flamegraph_params,
+	.probes_count = PROBE_COUNT,
+	.probe_name = probe_name,
+	.probe_find = kind_find,
+	.refuse = refuse_jfr,
+};
+
+/* None of the probes asked for can run: the first one's reason stands for all. */
+static void refuse_probes(uint32_t probes, struct answer *answer)
+{
+	char message[128];
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (!(probes & 1u << i))
+			continue;
+		snprintf(message, sizeof(message), "not available in this version: %s",
+			 kind_get(i)->name);
+		answer_failed(answer, 503, message);
+		return;
+	}
+}
+
+void flamegraph_refuse(struct answer *answer, unsigned status, const char *message)
+{
+	log_info("PUT /flamegraph refused: %s", message);
+	answer_failed(answer, status, message);
+}
+
+bool flamegraph_read(const struct services *services, char *data, size_t bytes, struct spec *spec,
+		     struct request_folders *folders, struct answer *answer)
+{
+	const struct spec *before = session_spec(services->flamegraph);
+	char message[REQUEST_MESSAGE_MAX];
+	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, spec,
+			      folders, message);
+
+	if (r < 0) {
+		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, message);
+		return false;
+	}
+	if (spec->probes && !(spec->probes & kinds_built())) {
+		refuse_probes(spec->probes, answer);
+		return false;
+	}
+	return true;
+}
+
+void flamegraph_apply(const struct services *services, const struct spec *spec,
+		      struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	char why[256] = "";
+	int r = session_apply(services->flamegraph, spec, why, sizeof(why));
+
+	if (r < 0) {
+		log_error("PUT /flamegraph can't be done: %s", why);
+		answer_failed(answer, 503, why);
+		return;
+	}
+	log_info("PUT /flamegraph: new config takes effect, state %s",
+		 spec->running ? "running" : "stopped");
+	answer_taken(answer);
+	if (ready && engine_when_armed(services->engine, ready, arg)) {
+		answer->later = answer->status;
+		answer->status = 0;
+	}
+}
+
+void flamegraph_put(const struct services *services, char *data, size_t bytes,
+		    struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	puts_take(services->puts, services, data, bytes, answer, ready, arg);
+}
+
+void flamegraph_get(const struct services *services, struct answer *answer)
+{
+	answer->status = 200;
+	answer->content_type = "application/json";
+	engine_refresh(services->engine);
+	if (!session_spec(services->flamegraph))
+		buf_str(&answer->body, "{}");
+	else if (status_write(services, &answer->body) < 0)
+		answer_failed(answer, 503, "no memory");
+	buf_char(&answer->body, '\n');
+}
+
+cJSON *flamegraph_saved(const struct services *services)
+{
+	const struct spec *spec = session_spec(services->flamegraph);
+
+	return spec ? kept_make(&flamegraph_rules, spec) : NULL;
+}
+
+int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		       char *why, size_t why_bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	int r = kept_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
+			  why_bytes);
+
+	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);
+}

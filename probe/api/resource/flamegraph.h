@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The feature /flamegraph; see struct feature. */
+#pragma once
+
+#include "api/feature/feature.h"
+#include "api/request/request.h"
+
+extern const struct rules flamegraph_rules;
+
+void flamegraph_put(const struct services *services, char *data, size_t bytes,
+		    struct answer *answer, void (*ready)(void *arg), void *arg);
+
+/* The steps of a PUT (api/resource/puts.h). The first reads the body on top of what it was told
+ * before, into `spec`, whose folders are still to be looked at; false: it is answered. The second
+ * makes it true; ready() as in struct feature. */
+bool flamegraph_read(const struct services *services, char *data, size_t bytes, struct spec *spec,
+		     struct request_folders *folders, struct answer *answer);
+void flamegraph_apply(const struct services *services, const struct spec *spec,
+		      struct answer *answer, void (*ready)(void *arg), void *arg);
+void flamegraph_refuse(struct answer *answer, unsigned status, const char *message);
+
+void flamegraph_get(const struct services *services, struct answer *answer);
+void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
+		      struct answer *answer, void (*ready)(void *arg), void *arg);
+void flamegraph_need(const char *name, const struct query *query, struct need *need);
+cJSON *flamegraph_saved(const struct services *services);
+int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		       char *why, size_t why_bytes);

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* GET /flamegraph/PROBE.EXTENSION: a profile, of what was collected or of the next seconds. */
+#include "api/resource/flamegraph.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "profile/detail.h"
+#include "probes/kind.h"
+#include "profile/view.h"
+
+#define SECONDS_MAX 600
+#define PID_MAX	    4194304
+#define AGE_MAX	    31536000 /* s, a year */
+
+struct waiting {
+	struct answer *answer;
+	const struct output *output;
+	void (*ready)(void *arg);
+	void *arg;
+};
+
+static void fill(struct answer *answer, const struct output *output, int error, struct buf *content)
+{
+	char message[128];
+
+	if (error == 0) {
+		answer->status = 200;
+		answer->content_type = output->content_type;
+		buf_done(&answer->body);
+		answer->body = *content;
+		content->data = NULL;
+		content->len = content->capacity = 0;
+		return;
+	}
+	snprintf(message, sizeof(message), "the profile can't be made: %s",
+		 error == -ENOSPC ? "it is too big" : strerror(-error));
+	answer_failed(answer, 503, message);
+}
+
+static void fetched(void *arg, int error, struct buf *content)
+{
+	struct waiting *waiting = arg;
+
+	fill(waiting->answer, waiting->output, error, content);
+	waiting->ready(waiting->arg);
+	free(waiting);
+}
+
+/* The probe of "oncpu.svg", and the text behind the dot; -ENOENT. */
+static int find_probe(const char *name, const char **extension)
+{
+	const char *dot = strchr(name, '.');
+	char probe_name[32];
+
+	if (!dot || dot == name || (size_t)(dot - name) >= sizeof(probe_name))
+		return -ENOENT;
+	snprintf(probe_name, sizeof(probe_name), "%.*s", (int)(dot - name), name);
+	*extension = dot + 1;
+	return kind_find(probe_name);
+}
+
+/* "oncpu.svg" -> the probe and the output; false: the answer is filled. */
+static bool find_resource(const char *name, enum probe *probe, const struct output **output,
+			  struct answer *answer)
+{
+	const char *extension;
+	char message[128];
+	int found = find_probe(name, &extension);
+
+	*output = found < 0 ? NULL : output_find(extension);
+	if (found < 0 || !*output) {
+		answer_failed(answer, 404, "url not found");
+		return false;
+	}
+	*probe = (enum probe)found;
+	if (!kind_get(*probe)->built) {
+		snprintf(message, sizeof(message), "not available in this version: %s",
+			 kind_get(*probe)->name);
+		answer_failed(answer, 503, message);
+		return false;
+	}
+	return true;
+}
+
+void flamegraph_need(const char *name, const struct query *query, struct need *need)
+{
+	const char *extension;
+	int probe = find_probe(name, &extension);
+	bool is_session = query->seconds != QUERY_NONE;
+
+	need->role = is_session ? ROLE_PROFILE : ROLE_READ;
+	need->costs = true;
+	need->begins = is_session;
+	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
+}
+
+/* What a query means for a probe. */
+struct choice {
+	enum view view;
+	uint64_t min_age_ns;
+};
+
+static void refuse_view(enum probe probe, struct answer *answer)
+{
+	char message[128];
+	size_t len = 0;
+
+	snprintf(message, sizeof(message), "%s has no views", kind_get(probe)->name);
+	for (int i = VIEW_ALL + 1; i < VIEWS; i++) {
+		const struct view_row *row = view_get(probe, i);
+
+		if (row && !len)
+			len = (size_t)snprintf(message, sizeof(message), "view must be one of %s",
+					       view_get(probe, VIEW_ALL)->name);
+		if (row && len < sizeof(message))
+			len += (size_t)snprintf(message + len, sizeof(message) - len, ", %s",
+						row->name);
+	}
+	answer_failed(answer, 400, message);
+}
+
+/* Ages are of what is held. */
+static bool check_age(enum view view, const struct query *query, struct answer *answer)
+{
+	const char *message = NULL;
+
+	if (query->min_age == QUERY_NONE)
+		return true;
+	if (query->min_age < 0 || query->min_age > AGE_MAX)
+		message = "min_age must be a number from 0 to 31536000";
+	else if (view == VIEW_ALL)
+		message = "min_age is for what is held: view=inuse or view=mmap of mem_glibc";
+	else if (query->seconds > 0 && query->min_age >= query->seconds)
+		message = "min_age must be less than seconds: what came before isn't seen then";
+	if (message)
+		answer_failed(answer, 400, message);
+	return !message;
+}
+
+static bool check_view(enum probe probe, const struct query *query, struct choice *choice,
+		       struct answer *answer)
+{
+	int view = query->view ? view_find(probe, query->view) : VIEW_ALL;
+
+	if (view < 0) {
+		refuse_view(probe, answer);
+		return false;
+	}
+	if (!check_age((enum view)view, query, answer))
+		return false;
+	*choice = (struct choice){
+		.view = (enum view)view,
+		.min_age_ns = query->min_age > 0 ? (uint64_t)query->min_age * NS_PER_S : 0,
+	};
+	return true;
+}
+
+/* Which probes count something beside their weight. */
+static void refuse_value(struct answer *answer)
+{
+	char message[128] = "value=count is for";
+	size_t len = strlen(message);
+	const char *comma = "";
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (!kind_get(i)->event_name || len >= sizeof(message))
+			continue;
+		len += (size_t)snprintf(message + len, sizeof(message) - len, "%s %s", comma,
+					kind_get(i)->name);
+		comma = ",";
+	}
+	answer_failed(answer, 400, message);
+}
+
+static bool check_query(enum probe probe, const struct output *output, const struct query *query,
+			struct choice *choice, struct answer *answer)
+{
+	const char *message = NULL;
+
+	if (query->pid != QUERY_NONE && (query->pid < 1 || query->pid > PID_MAX))
+		message = "pid must be a number from 1 to 4194304";
+	else if (query->seconds != QUERY_NONE &&
+		 (query->seconds < 1 || query->seconds > SECONDS_MAX))
+		message = "seconds must be a number from 1 to 600";
+	else if (query->icicle < QUERY_NONE || query->icicle > 1)
+		message = "icicle must be 0 or 1";
+	else if (query->value && strcasecmp(query->value, "count") != 0)
+		message = "value must be count";
+	else if (query->value && output->values)
+		message = "value is not for pb.gz: it has both values";
+	if (message) {
+		answer_failed(answer, 400, message);
+		return false;
+	}
+	if (query->value && !kind_get(probe)->event_name) {
+		refuse_value(answer);
+		return false;
+	}
+	return check_view(probe, query, choice, answer);
+}
+
+/* Whether the root is on top: as the query says, else as the param does. */
+static bool is_icicle(const struct spec *spec, const struct query *query)
+{
+	return query->icicle >= 0 ? query->icicle : spec && spec->params.icicle;
+}
+
+static unsigned status_of(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return 429;
+	case -ESRCH:
+		return 404;
+	default:
+		return 503;
+	}
+}
+
+static void give_up(void *arg)
+{
+	ondemand_cancel(arg);
+}
+
+/* Whether users who aren't administrators may see the kernel's frames of their own processes.
+ * Source: kernel.perf_event_paranoid in Documentation/admin-guide/sysctl/kernel.rst */
+static bool may_see_kernel(void)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(16);
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", &text) < 0)
+		return false;
+	buf_char(&text, '\0');
+	return !buf_error(&text) && strtol(text.data, NULL, 10) <= 1;
+}
+
+static void start_ondemand(const struct services *services, enum probe probe,
+			   const struct query *query, const struct choice *choice,
+			   struct waiting *waiting)
+{
+	const struct spec *spec = session_spec(services->flamegraph);
+	struct answer *answer = waiting->answer;
+	struct ondemand_request request = {
+		.probe = probe,
+		.view = choice->view,
+		.min_age_ns = choice->min_age_ns,
+		.seconds = (unsigned)query->seconds,
+		.pid = query->pid > 0 ? (int)query->pid : 0,
+		.of_user = query->of_user,
+		.user = query->user,
+		.detail = {.thread_frame = true},
+		.icicle = is_icicle(spec, query),
+		.events = query->value != NULL,
+		.output = waiting->output,
+		.done = fetched,
+		.arg = waiting,
+	};
+	char why[256] = "";
+
+	if (spec)
+		params_detail(&spec->params, &request.detail);
+	request.detail.places = waiting->output->places;
+	request.detail.without_kernel = query->of_user && !may_see_kernel();
+	if (!request.pid && !spec) {
+		answer_failed(answer, 400,
+			      "no process is selected: give pid=N, or PUT snoopers first");
+		free(waiting);
+		return;
+	}
+	struct ondemand *session;
+	int r = ondemand_start(services->ondemands, &request, &session, why, sizeof(why));
+	if (r < 0) {
+		answer_failed(answer, status_of(r), why);
+		free(waiting);
+		return;
+	}
+	answer->cancel = give_up;
+	answer->cancel_arg = session;
+}
+
+void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
+		      struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	const struct output *output;
+	enum probe probe;
+	struct choice choice;
+
+	if (!find_resource(name, &probe, &output, answer) ||
+	    !check_query(probe, output, query, &choice, answer))
+		return;
+	struct waiting *waiting = malloc(sizeof(*waiting));
+	if (!waiting) {
+		answer_failed(answer, 503, "no memory");
+		return;
+	}
+	*waiting = (struct waiting){answer, output, ready, arg};
+	if (query->seconds > 0) {
+		start_ondemand(services, probe, query, &choice, waiting);
+		return;
+	}
+	struct session_question question = {
+		.probe = probe,
+		.view = choice.view,
+		.min_age_ns = choice.min_age_ns,
+		.pid = query->pid > 0 ? (int)query->pid : 0,
+		.icicle = is_icicle(session_spec(services->flamegraph), query),
+		.events = query->value != NULL,
+		.output = output,
+		.done = fetched,
+		.arg = waiting,
+	};
+	int r = session_fetch(services->flamegraph, &question);
+	if (r < 0) {
+		answer_failed(answer, r == -ENOENT ? 404 : 503,
+			      r == -ENOENT ? "there is no profile yet: PUT a configuration with "
+					     "state running first, or ask with seconds=N"
+					   : "no memory");
+		free(waiting);
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/resource/puts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/resource/flamegraph.h"
+#include "api/request/folder_check.h"
+#include "api/resource/state.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define LIMIT_NS (3 * NS_PER_S)
+
+/* Borrowed are the body, until ready() was called or it is forgotten, and the answer. */
+struct put {
+	struct put *next;
+	struct puts *puts;
+	const struct services *services;
+	char *data;
+	size_t bytes;
+	struct answer *answer; /* NULL: who asked has gone */
+	void (*ready)(void *arg);
+	void *arg;
+	struct spec spec; /* while its folders are looked at */
+	struct folder_check *check;
+};
+
+struct puts {
+	struct worker *worker; /* looks at folders */
+	struct put *first, **end;
+};
+
+int puts_new(struct puts **ret, struct loop *loop)
+{
+	struct puts *puts = calloc(1, sizeof(*puts));
+	int r = puts ? worker_new(&puts->worker, loop, "folders", LIMIT_NS) : -ENOMEM;
+
+	if (r < 0) {
+		free(puts);
+		return r;
+	}
+	worker_set_nice(puts->worker, 0);
+	puts->end = &puts->first;
+	*ret = puts;
+	return 0;
+}
+
+void puts_stop(struct puts *puts)
+{
+	if (puts)
+		worker_stop(puts->worker);
+}
+
+/* Its check's end, if one is under way, finds nobody. */
+static void put_free(struct put *put)
+{
+	if (put->check)
+		folder_check_forget(put->check);
+	spec_done(&put->spec);
+	free(put);
+}
+
+static struct put *take_first(struct puts *puts)
+{
+	struct put *put = puts->first;
+
+	puts->first = put->next;
+	if (!puts->first)
+		puts->end = &puts->first;
+	return put;
+}
+
+void puts_free(struct puts *puts)
+{
+	if (!puts)
+		return;
+	while (puts->first) {
+		struct put *put = take_first(puts);
+
+		put->check = NULL; /* it ended with the worker */
+		put_free(put);
+	}
+	worker_free(puts->worker);
+	free(puts);
+}
+
+static void looked_at(void *arg, unsigned status, const char *message);
+
+/* Reads the body. False: its answer is there, or that of its folders has to be waited for. */
+static bool begin(struct put *put)
+{
+	struct request_folders folders = {0};
+	const struct folder_question question = {.worker = put->puts->worker,
+						 .roots = &put->services->bounds.roots,
+						 .folders = &folders,
+						 .params = &put->spec.params};
+	char message[REQUEST_MESSAGE_MAX];
+
+	if (!flamegraph_read(put->services, put->data, put->bytes, &put->spec, &folders,
+			     put->answer))
+		return false;
+	if (!folders.count)
+		return true;
+	if (!put->ready) {
+		unsigned status = folder_check_wait(&question, message);
+
+		if (status)
+			flamegraph_refuse(put->answer, status, message);
+		return !status;
+	}
+	if (folder_check_begin(&put->check, &question, looked_at, put) < 0)
+		flamegraph_refuse(put->answer, 503, "no memory");
+	return false;
+}
+
+/* At the end of what came later than its request. The request's end may begin another one. */
+static void tell(struct put *put)
+{
+	if (put->answer->status == 200 || put->answer->later == 200)
+		state_save(put->services);
+	if (put->answer->status)
+		put->ready(put->arg);
+	put_free(put);
+}
+
+/* Those that waited, up to the next one that has to be looked at. */
+static void go_on(struct puts *puts)
+{
+	while (puts->first && !puts->first->check) {
+		struct put *put = puts->first;
+
+		if (begin(put))
+			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
+					 put->arg);
+		if (!put->check)
+			tell(take_first(puts));
+	}
+}
+
+static void looked_at(void *arg, unsigned status, const char *message)
+{
+	struct put *put = arg;
+	struct puts *puts = put->puts;
+
+	put->check = NULL; /* frees itself */
+	take_first(puts);
+	if (!put->answer) {
+		put_free(put);
+	} else {
+		if (status)
+			flamegraph_refuse(put->answer, status, message);
+		else
+			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
+					 put->arg);
+		tell(put);
+	}
+	go_on(puts);
+}
+
+void puts_take(struct puts *puts, const struct services *services, char *data, size_t bytes,
+	       struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	struct put *put = calloc(1, sizeof(*put));
+
+	if (!put) {
+		flamegraph_refuse(answer, 503, "no memory");
+		return;
+	}
+	*put = (struct put){.puts = puts,
+			    .services = services,
+			    .data = data,
+			    .bytes = bytes,
+			    .answer = answer,
+			    .ready = ready,
+			    .arg = arg};
+	bool waits = puts->first;
+	if (!waits) {
+		if (begin(put))
+			flamegraph_apply(services, &put->spec, answer, ready, arg);
+		if (!put->check) {
+			put_free(put);
+			return;
+		}
+	}
+	*puts->end = put;
+	puts->end = &put->next;
+}
+
+void puts_forget(struct puts *puts, const void *arg)
+{
+	for (struct put **at = &puts->first; *at; at = &(*at)->next) {
+		struct put *put = *at;
+
+		if (put->arg != arg || !put->answer)
+			continue;
+		if (put->check) { /* those behind it go on when that ends */
+			put->answer = NULL;
+			return;
+		}
+		*at = put->next;
+		if (puts->end == &put->next)
+			puts->end = at;
+		put_free(put);
+		return;
+	}
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/resource/sched.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/resource/kept.h"
+#include "api/resource/sched_output.h"
+#include "api/status/status.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "sched/sched.h"
+
+#define SECONDS_MAX 600
+
+static const char *probe_name(unsigned probe)
+{
+	return sched_kind_get(probe)->name;
+}
+
+const struct rules sched_rules = {
+	.feature = "sched",
+	.params = &sched_params,
+	.probes_count = SCHED_COUNT,
+	.probe_name = probe_name,
+	.probe_find = sched_kind_find,
+	.everybody = true,
+	.probes_share = true,
+};
+
+void sched_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
+	       void (*ready)(void *arg), void *arg)
+{
+	char message[REQUEST_MESSAGE_MAX], why[256] = "";
+	_cleanup_(spec_done) struct spec spec = {0};
+	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
+			      &services->bounds, &spec, NULL, message);
+
+	if (r < 0) {
+		log_info("PUT /sched refused: %s", message);
+		answer_failed(answer, r == -ENOMEM ? 503 : 400, message);
+		return;
+	}
+	r = sched_apply(services->sched, &spec, why, sizeof(why));
+	if (r < 0) {
+		log_error("PUT /sched can't be done: %s", why);
+		answer_failed(answer, 503, why);
+		return;
+	}
+	log_info("PUT /sched: new config takes effect, state %s",
+		 spec.running ? "running" : "stopped");
+	answer_taken(answer);
+	if (ready && spec.running && !snoopers_empty(spec.snoopers) &&
+	    engine_when_armed(services->engine, ready, arg)) {
+		answer->later = answer->status;
+		answer->status = 0;
+	}
+}
+
+/* ---- GET /sched ---- */
+
+static double count_of(const struct sched_data *data)
+{
+	struct hist sum;
+	struct lengths lengths;
+
+	sched_data_sum(data, &sum);
+	sched_data_sum_lengths(data, &lengths);
+	if (data->probe == SCHED_RUNQSLOWER)
+		return (double)(data->count + data->missed);
+	return (double)(data->rows ? hist_count(&sum) : lengths_count(&lengths));
+}
+
+static void add_probe(cJSON *to, struct sched *sched, enum sched_probe probe)
+{
+	_cleanup_sched_data_ struct sched_data fresh = {0};
+	const struct sched_data *data;
+	const char *why, *state = sched_state(sched, probe, &why);
+	cJSON *entry = cJSON_AddObjectToObject(to, sched_kind_get(probe)->name);
+	int r = sched_read(sched, probe, &fresh, &data);
+	uint64_t from_ms = r < 0 ? 0 : data->from_ns / NS_PER_MS;
+
+	cJSON_AddStringToObject(entry, "state", state);
+	cJSON_AddStringToObject(entry, "reason", r < 0 && r != -ENOENT ? strerror(-r) : why);
+	cJSON_AddNumberToObject(entry, "count", r == 0 ? count_of(data) : 0);
+	if (r == 0)
+		cJSON_AddNumberToObject(entry, "from", (double)from_ms / 1e3);
+}
+
+static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
+{
+	cJSON *probes = cJSON_AddObjectToObject(to, "probes");
+	struct counters counters;
+
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		if (spec->probes & 1u << i)
+			add_probe(probes, services->sched, i);
+	}
+	tracer_counters(engine_tracer(services->engine), &counters);
+	cJSON *lost = cJSON_AddObjectToObject(to, "lost");
+	cJSON_AddNumberToObject(lost, "records_full",
+				(double)counters.lost[LOSERS_SCHED][LOST_RECORDS_FULL]);
+	cJSON_AddNumberToObject(lost, "groups_full", (double)counters.hists_refused);
+	cJSON_AddNumberToObject(lost, "slow_ring_full", (double)counters.slow_lost);
+}
+
+void sched_get(const struct services *services, struct answer *answer)
+{
+	const struct spec *spec = sched_spec(services->sched);
+
+	answer->status = 200;
+	answer->content_type = "application/json";
+	if (!spec) {
+		buf_str(&answer->body, "{}\n");
+		return;
+	}
+	cJSON *root = status_config(&sched_rules, spec);
+	add_status(cJSON_AddObjectToObject(root, "status"), services, spec);
+	char *text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	if (!text) {
+		answer_failed(answer, 503, "no memory");
+		return;
+	}
+	buf_str(&answer->body, text);
+	buf_char(&answer->body, '\n');
+	cJSON_free(text);
+}
+
+/* ---- over a restart ---- */
+
+cJSON *sched_saved(const struct services *services)
+{
+	const struct spec *spec = sched_spec(services->sched);
+
+	return spec ? kept_make(&sched_rules, spec) : NULL;
+}
+
+int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
+		  size_t why_bytes)
+{
+	_cleanup_(spec_done) struct spec spec = {0};
+	int r = kept_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why, why_bytes);
+
+	return r < 0 ? r : sched_apply(services->sched, &spec, why, why_bytes);
+}
+
+/* ---- GET /sched/PROBE.EXTENSION ---- */
+
+struct resource {
+	enum sched_probe probe;
+	bool json;
+};
+
+struct sched_waiting {
+	struct answer *answer;
+	struct resource resource;
+	void (*ready)(void *arg);
+	void *arg;
+};
+
+/* "runqlat.txt"; false: there is no such thing. */
+static bool find_resource(const char *name, struct resource *resource)
+{
+	char probe[32];
+	const char *dot = strchr(name, '.');
+
+	if (!dot || (size_t)(dot - name) >= sizeof(probe))
+		return false;
+	snprintf(probe, sizeof(probe), "%.*s", (int)(dot - name), name);
+	int found = sched_kind_find(probe);
+	resource->json = strcasecmp(dot, ".json") == 0;
+	if (found < 0 || (!resource->json && strcasecmp(dot, ".txt") != 0))
+		return false;
+	resource->probe = (enum sched_probe)found;
+	return true;
+}
+
+/* What is wrong with a query; NULL: nothing. */
+static const char *check_query(const struct query *query, const struct resource *resource)
+{
+	if (query->seconds != -1 && (query->seconds < 1 || query->seconds > SECONDS_MAX))
+		return "seconds must be a number from 1 to 600";
+	if (query->follow < -1 || query->follow > 1)
+		return "follow must be 0 or 1";
+	if (query->follow == 1 && (resource->probe != SCHED_RUNQSLOWER || resource->json))
+		return "only runqslower.txt can be followed";
+	if (query->follow == 1 && query->seconds != -1)
+		return "seconds and follow exclude each other";
+	if (query->pid != -1)
+		return "pid is no parameter of /sched: PUT snoopers, or group_by pid";
+	return NULL;
+}
+
+static void fill(struct answer *answer, const struct resource *resource,
+		 const struct sched_data *data)
+{
+	answer->status = 200;
+	answer->content_type = resource->json ? "application/json" : "text/plain; charset=utf-8";
+	if (resource->json)
+		sched_json(&answer->body, data);
+	else
+		sched_text(&answer->body, data);
+}
+
+static void fail(struct answer *answer, int error)
+{
+	char message[128];
+
+	if (error == -ENOENT) {
+		answer_failed(answer, 404,
+			      "it has not run yet: PUT a configuration with state running first, "
+			      "or ask with seconds=N");
+		return;
+	}
+	snprintf(message, sizeof(message), "its counts can't be had: %s",
+		 error == -ESTALE ? "it began anew meanwhile, for a PUT changed what it counts"
+				  : strerror(-error));
+	answer_failed(answer, 503, message);
+}
+
+static void waited(void *arg, int error, const struct sched_data *data)
+{
+	struct sched_waiting *waiting = arg;
+
+	if (error < 0)
+		fail(waiting->answer, error);
+	else
+		fill(waiting->answer, &waiting->resource, data);
+	waiting->ready(waiting->arg);
+	free(waiting);
+}
+
+static void give_up(void *arg)
+{
+	sched_wait_cancel(arg);
+}
+
+static void fetch_later(const struct services *services, const struct resource *resource,
+			unsigned seconds, struct answer *answer, void (*ready)(void *arg),
+			void *arg)
+{
+	struct sched_waiting *waiting = malloc(sizeof(*waiting));
+	char why[256] = "no memory";
+	struct sched_wait *wait;
+	int r = -ENOMEM;
+
+	if (waiting) {
+		*waiting = (struct sched_waiting){answer, *resource, ready, arg};
+		r = sched_wait(services->sched, resource->probe, seconds, waited, waiting, &wait,
+			       why, sizeof(why));
+	}
+	if (r < 0) {
+		answer_failed(answer, r == -EBUSY ? 429 : 503, why);
+		free(waiting);
+		return;
+	}
+	answer->cancel = give_up;
+	answer->cancel_arg = wait;
+}
+
+static void follow(const struct services *services, struct answer *answer)
+{
+	int r = sched_stream_new(&answer->stream, services->sched);
+
+	if (r == 0) {
+		answer->status = 200;
+		answer->content_type = "text/plain; charset=utf-8";
+	} else if (r == -ENOENT) {
+		answer_failed(answer, 404,
+			      "runqslower doesn't run: PUT it with state running first");
+	} else if (r == -EBUSY) {
+		answer_failed(answer, 429, "8 clients follow already");
+	} else {
+		answer_failed(answer, 503, "no memory");
+	}
+}
+
+void sched_need(const char *name, const struct query *query, struct need *need)
+{
+	(void)name;
+	need->role = query->seconds == QUERY_NONE ? ROLE_READ : ROLE_PROFILE;
+	need->costs = query->seconds != QUERY_NONE || query->follow == 1;
+	need->begins = query->seconds != QUERY_NONE;
+}
+
+/* What there is now; it is made on the loop, from the kernel's maps while the probe runs. */
+static void fetch_now(const struct services *services, const struct resource *resource,
+		      struct answer *answer)
+{
+	struct fresh *kept = &services->fresh[FRESH_SCHED + 2 * resource->probe + resource->json];
+	_cleanup_sched_data_ struct sched_data fresh = {0};
+	const struct sched_data *data;
+	uint64_t began_ns = loop_now_ns();
+
+	if (fresh_give(kept, false, answer))
+		return;
+	int r = sched_read(services->sched, resource->probe, &fresh, &data);
+	if (r < 0)
+		fail(answer, r);
+	else
+		fill(answer, resource, data);
+	fresh_keep(kept, answer, began_ns);
+}
+
+void sched_fetch(const struct services *services, const char *name, const struct query *query,
+		 struct answer *answer, void (*ready)(void *arg), void *arg)
+{
+	struct resource resource;
+
+	if (!find_resource(name, &resource)) {
+		answer_failed(answer, 404, "url not found");
+		return;
+	}
+	const char *wrong = check_query(query, &resource);
+	if (wrong) {
+		answer_failed(answer, 400, wrong);
+	} else if (query->follow == 1) {
+		follow(services, answer);
+	} else if (query->seconds > 0) {
+		fetch_later(services, &resource, (unsigned)query->seconds, answer, ready, arg);
+	} else {
+		fetch_now(services, &resource, answer);
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The feature /sched; see struct feature. */
+#pragma once
+
+#include "api/feature/feature.h"
+#include "api/request/request.h"
+
+extern const struct rules sched_rules;
+
+void sched_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
+	       void (*ready)(void *arg), void *arg);
+void sched_get(const struct services *services, struct answer *answer);
+void sched_fetch(const struct services *services, const char *name, const struct query *query,
+		 struct answer *answer, void (*ready)(void *arg), void *arg);
+void sched_need(const char *name, const struct query *query, struct need *need);
+cJSON *sched_saved(const struct services *services);
+int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
+		  size_t why_bytes);
+
+/* runqslower's events as lines (api/resource/sched_stream.c). -ENOENT, -EBUSY, -ENOMEM as
+ * sched_follow(). */
+int sched_stream_new(struct stream **ret, struct sched *sched);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/resource/sched_output.h"
+#include "loop/loop.h"
+#include "base/utf8.h"
+#include "output/text/chart.h"
+
+#define COMM_COLUMN 16
+
+/* A name, with blanks up to `width`: what isn't printed is a question mark. */
+static void put_comm(struct buf *out, const char *comm, size_t width)
+{
+	size_t len = strnlen(comm, COMM_BYTES), columns = 0;
+
+	for (size_t at = 0; at < len; columns++) {
+		size_t n = utf8_sequence(comm + at, len - at);
+		unsigned char c = (unsigned char)comm[at];
+
+		if (n == 0 || (n == 1 && (c < ' ' || c == 0x7f)))
+			buf_char(out, '?');
+		else
+			buf_add(out, comm + at, n);
+		at += n ? n : 1;
+	}
+	for (; columns < width; columns++)
+		buf_char(out, ' ');
+}
+
+static void put_time(struct buf *out, uint64_t time_ns, bool with_date)
+{
+	time_t seconds = (time_t)(time_ns / NS_PER_S);
+	struct tm local = {0};
+
+	localtime_r(&seconds, &local);
+	if (with_date)
+		buf_printf(out, "%d-%02d-%02d ", local.tm_year + 1900, local.tm_mon + 1,
+			   local.tm_mday);
+	buf_printf(out, "%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+static void put_head(struct buf *out, const struct sched_data *data)
+{
+	buf_printf(out, "# %s, ", sched_kind_get(data->probe)->name);
+	put_time(out, data->from_ns, true);
+	buf_str(out, " to ");
+	put_time(out, data->until_ns, true);
+	buf_printf(out, " (%.1f s)\n", (double)(data->until_ns - data->from_ns) / (double)NS_PER_S);
+}
+
+/* ---- histograms ---- */
+
+static void put_group(struct buf *out, enum group_by by, const struct hist_row *row)
+{
+	static const char *const names[] = {
+		[GROUP_PID] = "pid",	   [GROUP_TID] = "tid", [GROUP_PIDNS] = "pidns",
+		[GROUP_CGROUP] = "cgroup", [GROUP_CPU] = "cpu",
+	};
+
+	if (by == GROUP_NONE)
+		return;
+	buf_printf(out, "\n%s = %llu", names[by], (unsigned long long)row->group);
+	if (by == GROUP_PID || by == GROUP_TID) {
+		buf_char(out, ' ');
+		put_comm(out, row->hist.comm, 0);
+	}
+	buf_char(out, '\n');
+}
+
+static void put_hists(struct buf *out, const struct sched_data *data)
+{
+	for (size_t i = 0; i < data->count && !buf_error(out); i++) {
+		put_group(out, data->group_by, &data->rows[i]);
+		chart_powers(out, "usecs", data->rows[i].hist.slots, HIST_SLOTS);
+	}
+}
+
+static void put_lengths(struct buf *out, const struct lengths *lengths)
+{
+	uint64_t count = lengths_count(lengths);
+
+	chart_linear(out, "runqlen", lengths->slots, LENGTH_SLOTS);
+	if (count)
+		buf_printf(out, "occupancy: %.2f %%\n",
+			   100.0 * (double)(count - lengths->slots[0]) / (double)count);
+}
+
+static void put_cpus(struct buf *out, const struct sched_data *data)
+{
+	struct lengths sum;
+
+	for (size_t i = 0; i < data->count && !buf_error(out); i++) {
+		buf_printf(out, "\ncpu = %u\n", data->lengths[i].cpu);
+		put_lengths(out, &data->lengths[i].lengths);
+	}
+	sched_data_sum_lengths(data, &sum);
+	buf_str(out, "\nall CPUs\n");
+	put_lengths(out, &sum);
+}
+
+/* ---- runqslower ---- */
+
+void sched_text_slow_head(struct buf *out)
+{
+	buf_str(out,
+		"TIME     COMM             TID          LAT(us) PREV COMM        PREV TID CPU  "
+		"MOST COMM        MOST TID     MOST(us)\n");
+}
+
+static void put_other(struct buf *out, const struct slow_other *other)
+{
+	put_comm(out, other->comm[0] ? other->comm : "-", COMM_COLUMN);
+	if (other->comm[0])
+		buf_printf(out, " %-8u", other->tid);
+	else
+		buf_str(out, " -       ");
+}
+
+void sched_text_slow(struct buf *out, const struct slow_entry *entry)
+{
+	put_time(out, entry->time_ns, false);
+	buf_char(out, ' ');
+	put_comm(out, entry->comm, COMM_COLUMN);
+	buf_printf(out, " %-7u %12llu ", entry->tid, (unsigned long long)(entry->delay_ns / 1000));
+	put_other(out, &entry->before);
+	buf_printf(out, " %-4u ", entry->cpu);
+	put_other(out, &entry->most);
+	if (entry->most.comm[0])
+		buf_printf(out, " %12llu\n", (unsigned long long)(entry->most_ns / 1000));
+	else
+		buf_str(out, "            -\n");
+}
+
+static void put_events(struct buf *out, const struct sched_data *data)
+{
+	buf_printf(out, "# run queue latency higher than %llu us\n",
+		   (unsigned long long)(data->slow_ns / 1000));
+	if (data->missed)
+		buf_printf(out, "# %llu before these are no longer kept\n",
+			   (unsigned long long)data->missed);
+	sched_text_slow_head(out);
+	for (size_t i = 0; i < data->count; i++)
+		sched_text_slow(out, &data->events[i]);
+}
+
+void sched_text(struct buf *out, const struct sched_data *data)
+{
+	put_head(out, data);
+	switch (data->probe) {
+	case SCHED_RUNQLEN:
+		put_cpus(out, data);
+		break;
+	case SCHED_RUNQSLOWER:
+		put_events(out, data);
+		break;
+	default:
+		put_hists(out, data);
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What GET shows of Java. */
+#pragma once
+
+#include <cjson/cJSON.h>
+
+#include "api/feature/feature.h"
+
+/* Of a target that is a Java VM: which way its stacks are had ("java_source"), why ("java_reason"),
+ * and what is with its agent ("java_agent", java/agents/agents.h). */
+void status_java_vm(cJSON *to, const struct services *services, const struct target *target);
+
+/* Adds "java": { "processes", "unsupported", "methods", "bytes", "read", "lost": {cause: n},
+ * "inline_unknown", "untold", "agents": { "attached", "attaching", "failed", "codes", "given",
+ * "lost", "unasked" }, "jfr": { "recording", "starting", "failed", "windows", "fell_back",
+ * "fell_back_by": {cause: n}, "lost_samples", "lost_bytes", "refused", "unasked" } }. */
+void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats);

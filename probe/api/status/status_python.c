@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "api/status/status_python.h"
+
+#include <stdio.h>
+
+#include "api/status/status_codes.h"
+#include "runtime/interpreter.h"
+#include "runtime/jvm.h"
+
+#define RUNTIME_MAX 192
+
+static void tell(char text[RUNTIME_MAX], const char *name, const char *version, const char *problem)
+{
+	snprintf(text, RUNTIME_MAX, "%s%s%s%s%s", name, version[0] ? " " : "", version,
+		 problem[0] ? ": " : "", problem);
+}
+
+static void tell_java(const struct jvm *jvm, char text[RUNTIME_MAX])
+{
+	char version[32], problem[96];
+
+	text[0] = '\0';
+	if (!jvm)
+		return;
+	jvm_version(jvm, version, sizeof(version));
+	jvm_problem(jvm, problem, sizeof(problem));
+	tell(text, "java", version, problem);
+}
+
+static void tell_python(const struct interpreter *interpreter, char text[RUNTIME_MAX])
+{
+	char version[32];
+
+	text[0] = '\0';
+	if (!interpreter)
+		return;
+	interpreter_version(interpreter, version, sizeof(version));
+	tell(text, "python", version, interpreter_problem(interpreter));
+}
+
+void status_runtime(cJSON *to, const struct target *target)
+{
+	char java[RUNTIME_MAX], python[RUNTIME_MAX], both[2 * RUNTIME_MAX];
+
+	tell_java(target->jvm, java);
+	tell_python(target->interpreter, python);
+	snprintf(both, sizeof(both), "%s%s%s", java, java[0] && python[0] ? ", " : "", python);
+	cJSON_AddStringToObject(to, "runtime", both[0] ? both : "native");
+}
+
+struct python_counts {
+	unsigned processes, unsupported;
+};
+
+static void count(void *arg, const struct target *target)
+{
+	struct python_counts *counts = arg;
+
+	if (!target->interpreter)
+		return;
+	counts->processes++;
+	counts->unsupported += !interpreter_is_supported(target->interpreter);
+}
+
+void status_python(cJSON *to, const struct services *services, const struct codes_stats *codes)
+{
+	cJSON *python = cJSON_AddObjectToObject(to, "python");
+	struct python_counts counts = {0};
+
+	engine_targets(services->engine, count, &counts);
+	cJSON_AddNumberToObject(python, "processes", counts.processes);
+	cJSON_AddNumberToObject(python, "unsupported", counts.unsupported);
+	status_codes(python, "code_objects", codes);
+	cJSON_AddNumberToObject(python, "copied", (double)codes->copied);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What this kernel and these privileges allow, found out by trying: programs are loaded, attached
+ * and hit, files are opened. Versions are not looked at. Who has a choice of hooks asks here; so
+ * does `stackprobe doctor`, which shows all rows.
+ *
+ * THE TABLE is in capability.c. A trial changes no setting and leaves nothing behind. It takes up
+ * to TRIAL_NS, and may hang where it reads what is another process's: then it is for a job, or for
+ * a child.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum capability {
+	CAN_NOTHING, /* no row */
+	/* the kernel */
+	CAN_KNOW_TYPES,	 /* BTF */
+	CAN_READ_KERNEL, /* kernel memory, from a BPF program */
+	CAN_PASS_LOCKDOWN,
+	CAN_NAME_KERNEL,   /* its functions */
+	CAN_WALK_KERNEL,   /* its stacks, to the usual depth */
+	CAN_TIME_PROGRAMS, /* BPF statistics */
+	/* privileges */
+	CAN_BPF,
+	CAN_PERFMON,
+	CAN_PTRACE,
+	CAN_READ_FILES,
+	CAN_RESTORE,
+	CAN_SYSLOG,
+	CAN_RAISE_LIMITS,
+	CAN_LOCK_MEMORY,
+	CAN_UNPRIVILEGED_BPF,
+	CAN_UNPRIVILEGED_PERF,
+	CAN_PASS_SECCOMP, /* a filter of system calls */
+	CAN_ACT_IN_HOST,  /* user namespace */
+	CAN_SEE_PIDS,	  /* pid namespace */
+	/* hooks */
+	CAN_CPU_CLOCK,
+	CAN_CPU_CYCLES,
+	CAN_PAGE_FAULTS,
+	CAN_FAULT_CODES, /* what a fault is about, before it is handled */
+	CAN_RAW_TRACEPOINT,
+	CAN_TYPED_TRACEPOINT,
+	CAN_TRACEPOINT,
+	CAN_KPROBE,
+	CAN_FENTRY,
+	CAN_UPROBE,
+	CAN_URETPROBE,
+	CAN_UPROBE_SESSION,
+	CAN_ITERATE_TASKS,
+	CAN_ITERATE_SLEEPABLE,
+	/* what programs use */
+	CAN_RING_BUFFER,
+	CAN_TASK_REGS,
+	CAN_TASK_STORAGE,
+	CAN_MAP_IN_MAP,
+	CAN_SHARE_MAP,
+	CAN_READ_BATCH,
+	/* other processes */
+	CAN_SEE_PROCESSES,
+	CAN_READ_MAPS,
+	CAN_OPEN_MAPPED,
+	CAN_READ_MEMORY,
+	CAPABILITY_COUNT
+};
+
+enum finding_state { FINDING_NO, FINDING_LIMITED, FINDING_YES };
+
+struct finding {
+	enum finding_state state;
+	char reason[320]; /* what was found, in words; for any state */
+	char remedy[200]; /* a command or setting; "none is known"; "": none is needed */
+};
+
+#define TRIAL_NS 1000000000ULL
+
+struct capability_row {
+	const char *group; /* "kernel", "privileges", "hooks", "programs", "processes" */
+	const char *name;  /* stable, for scripts */
+	const char *use;   /* what it is good for; "": the reason says it */
+	void (*try)(enum capability which, struct finding *finding); /* capability/trial.h */
+	const char *remedy; /* where it isn't privileges that lack; NULL: none is known */
+};
+
+const struct capability_row *capability_row(enum capability which);
+
+/* Tries it now. Everything that goes wrong is in the finding. */
+void capability_try(enum capability which, struct finding *finding);
+
+/* "yes", "limited", "no" */
+const char *finding_state_name(enum finding_state state);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capability/filtered.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "capability/trial.h"
+
+/* proc(5): `Seccomp:\t2`; without CONFIG_SECCOMP there is no such line. */
+static bool has_filter(void)
+{
+	static const char key[] = "\nSeccomp:";
+	_cleanup_buf_ struct buf text = BUF_INIT(64 * 1024);
+
+	if (file_read(AT_FDCWD, "/proc/self/status", &text) < 0)
+		return false;
+	buf_char(&text, '\0');
+	const char *found = buf_error(&text) ? NULL : strstr(text.data, key);
+	return found && strtol(found + sizeof(key) - 1, NULL, 10) > 0;
+}
+
+/* What filters answer. `setting`: its kernel has the call. */
+static bool is_refused(int error, const char *setting)
+{
+	return error == EPERM || error == EACCES || (error == ENOSYS && access(setting, F_OK) == 0);
+}
+
+void filtered_find(struct filtered *filtered)
+{
+	*filtered = (struct filtered){.filter = has_filter()};
+	if (!filtered->filter)
+		return;
+	/* No such command; no such flags. */
+	int error = syscall(SYS_bpf, INT_MAX, NULL, 0) < 0 ? errno : 0;
+	filtered->bpf = is_refused(error, "/proc/sys/kernel/unprivileged_bpf_disabled");
+	error = syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0UL) < 0 ? errno : 0;
+	filtered->perf = is_refused(error, "/proc/sys/kernel/perf_event_paranoid");
+	/* Without the capability the kernel itself may say so before it looks at the command. */
+	filtered->unclear = filtered->bpf && !privilege_held(NUMBER_BPF);
+	filtered->bpf &= !filtered->unclear;
+}
+
+const char *filtered_names(const struct filtered *filtered)
+{
+	if (filtered->bpf && filtered->perf)
+		return "bpf() and perf_event_open()";
+	return filtered->bpf ? "bpf()" : filtered->perf ? "perf_event_open()" : NULL;
+}
+
+const char *filtered_calls(void)
+{
+	struct filtered filtered;
+
+	if (!privilege_held(NUMBER_BPF) || !privilege_held(NUMBER_PERFMON))
+		return NULL;
+	filtered_find(&filtered);
+	return filtered_names(&filtered);
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capability/ktypes.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define NESTING_MAX 8
+
+/* What bpf/core/kernel.h declares. What the kernel lacks is left out: the programs ask. */
+static const struct {
+	const char *type;
+	const char *fields[28];
+} wanted[] = {
+	{"task_struct",
+	 {"flags",
+	  "pid",
+	  "tgid",
+	  "comm",
+	  "stack",
+	  "mm",
+	  "group_leader",
+	  "signal",
+	  "start_boottime",
+	  "in_execve",
+	  "state",
+	  "__state",
+	  "exit_state",
+	  "nvcsw",
+	  "nivcsw",
+	  "on_cpu",
+	  "bpf_storage",
+	  "thread_pid",
+	  "cgroups",
+	  "se",
+	  "sched_info",
+	  "rss_stat",
+	  "pagefault_disabled",
+	  "min_flt",
+	  "maj_flt",
+	  "utask",
+	  "thread"}},
+	{"mm_struct",
+	 {"exec_vm", "total_vm", "data_vm", "map_count", "start_code", "end_code", "uprobes_state",
+	  "rss_stat"}},
+	{"uprobe_task", {"return_instances", "xol_vaddr", "vaddr"}},
+	{"return_instance", {"stack", "orig_ret_vaddr", "next"}},
+	{"xol_area", {"vaddr"}},
+	{"rlimit", {"rlim_cur"}},
+	{"signal_struct", {"rlim", "live", "nr_threads", "nvcsw", "nivcsw", "sum_sched_runtime"}},
+	{"pid", {"level", "numbers"}},
+	{"upid", {"nr", "ns"}},
+	{"pid_namespace", {"ns"}},
+	{"css_set", {"dfl_cgrp", "subsys"}},
+	{"cgroup_subsys_state", {"cgroup"}},
+	{"cgroup", {"kn", "root"}},
+	{"kernfs_node", {"id", "name", "parent", "__parent"}},
+	{"cfs_rq", {"rq"}},
+	{"rq", {"nr_running", "cfs"}},
+};
+
+/* … and the enumerators. */
+static const struct {
+	const char *type;
+	const char *names[4];
+} wanted_enums[] = {
+	{"vm_event_item", {"PGREUSE", "PGALLOC_DMA32", "PGALLOC_NORMAL", "PGALLOC_MOVABLE"}},
+	{"cgroup_subsys_id", {"memory_cgrp_id", "pids_cgrp_id", "cpu_cgrp_id"}},
+};
+
+struct excerpt {
+	const struct btf *from;
+	struct btf *to;
+	int pointer;
+};
+
+static void free_btf(struct btf **btf)
+{
+	btf__free(*btf);
+}
+
+static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	while (type && (btf_is_mod(type) || btf_is_typedef(type)))
+		type = btf__type_by_id(btf, type->type);
+	return type;
+}
+
+/* Integers in the excerpt are told by their size alone; that is all CO-RE looks at. */
+static int add_integer(struct excerpt *excerpt, uint32_t bytes)
+{
+	static const char *const names[] = {[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"};
+
+	if (bytes > 8 || !names[bytes])
+		return -EINVAL;
+	return btf__add_int(excerpt->to, names[bytes], bytes, 0);
+}
+
+/* A struct within a struct, as atomic_t is one: its integers and pointers. */
+static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
+{
+	const struct btf_member *member = btf_members(type);
+	int narrow = add_integer(excerpt, 4), wide = add_integer(excerpt, 8);
+	int id = btf__add_struct(excerpt->to, "", type->size);
+
+	for (uint32_t i = 0; i < btf_vlen(type) && id > 0; i++) {
+		const struct btf_type *inner = resolve(excerpt->from, member[i].type);
+		int its = 0;
+
+		if (inner && btf_is_ptr(inner))
+			its = excerpt->pointer;
+		else if (inner && btf_is_int(inner) && !btf_member_bitfield_size(type, i))
+			its = inner->size == 4 ? narrow : inner->size == 8 ? wide : 0;
+		if (its > 0)
+			btf__add_field(excerpt->to,
+				       btf__name_by_offset(excerpt->from, member[i].name_off), its,
+				       btf_member_bit_offset(type, i), 0);
+	}
+	return id;
+}
+
+/* Of integers, pointers, structs or, whatever else it may be, bytes. */
+static int add_array(struct excerpt *excerpt, const struct btf_array *array)
+{
+	const struct btf_type *type = resolve(excerpt->from, array->type);
+	int of = type && btf_is_ptr(type) ? excerpt->pointer
+		 : type && btf_is_struct(type)
+			 ? add_inner(excerpt, type)
+			 : add_integer(excerpt, type && btf_is_int(type) ? type->size : 1);
+
+	return btf__add_array(excerpt->to, add_integer(excerpt, 4), of, array->nelems);
+}
+
+static int add_field_type(struct excerpt *excerpt, const struct btf_type *type)
+{
+	if (btf_is_ptr(type))
+		return excerpt->pointer;
+	if (btf_is_int(type) || btf_is_any_enum(type))
+		return add_integer(excerpt, type->size);
+	if (btf_is_array(type))
+		return add_array(excerpt, btf_array(type));
+	if (btf_is_struct(type))
+		return add_inner(excerpt, type);
+	return -EINVAL;
+}
+
+struct found {
+	const struct btf_type *type;
+	uint32_t bit_offset, bit_size;
+};
+
+/* A field by name, in anonymous structs and unions as well. */
+static bool find_field(const struct btf *btf, const struct btf_type *within, const char *name,
+		       uint32_t base, int nesting, struct found *found)
+{
+	const struct btf_member *member = btf_members(within);
+
+	for (uint32_t i = 0; i < btf_vlen(within); i++) {
+		const char *its_name = btf__name_by_offset(btf, member[i].name_off);
+		const struct btf_type *type = resolve(btf, member[i].type);
+		uint32_t offset = base + btf_member_bit_offset(within, i);
+
+		if (!type || !its_name)
+			continue;
+		if (strcmp(its_name, name) == 0) {
+			*found = (struct found){type, offset, btf_member_bitfield_size(within, i)};
+			return true;
+		}
+		if (!its_name[0] && btf_is_composite(type) && nesting < NESTING_MAX &&
+		    find_field(btf, type, name, offset, nesting + 1, found))
+			return true;
+	}
+	return false;
+}
+
+static bool field_of(const struct btf *btf, const char *type, const char *name, struct found *found)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+
+	return id > 0 && find_field(btf, btf__type_by_id(btf, (uint32_t)id), name, 0, 0, found);
+}
+
+static bool has_field(const struct btf *btf, const char *type, const char *name)
+{
+	struct found found;
+
+	return field_of(btf, type, name, &found);
+}
+
+/* Types of the fields first: a struct is open for fields only until the next type is added. */
+static int add_struct(struct excerpt *excerpt, const char *name, const char *const *fields)
+{
+	int id = btf__find_by_name_kind(excerpt->from, name, BTF_KIND_STRUCT);
+	struct found found[ARRAY_SIZE(wanted[0].fields)] = {0};
+	int types[ARRAY_SIZE(wanted[0].fields)] = {0};
+
+	if (id < 0)
+		return id;
+	const struct btf_type *type = btf__type_by_id(excerpt->from, (uint32_t)id);
+	for (int i = 0; fields[i]; i++) {
+		if (find_field(excerpt->from, type, fields[i], 0, 0, &found[i]))
+			types[i] = add_field_type(excerpt, found[i].type);
+	}
+	id = btf__add_struct(excerpt->to, name, type->size);
+	for (int i = 0; fields[i] && id > 0; i++) {
+		if (types[i] <= 0)
+			continue;
+		int r = btf__add_field(excerpt->to, fields[i], types[i], found[i].bit_offset,
+				       found[i].bit_size);
+		if (r < 0)
+			return r;
+	}
+	return id < 0 ? id : 0;
+}
+
+/* The values of an enum that are wanted; without them the programs do without. */
+static int add_enum(struct excerpt *excerpt, const char *enum_name, const char *const *names,
+		    size_t count)
+{
+	int id = btf__find_by_name_kind(excerpt->from, enum_name, BTF_KIND_ENUM);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(excerpt->from, (uint32_t)id) : NULL;
+
+	if (!type)
+		return 0;
+	const struct btf_enum *value = btf_enum(type);
+	int r = btf__add_enum(excerpt->to, enum_name, type->size);
+	for (uint32_t i = 0; i < btf_vlen(type) && r >= 0; i++) {
+		const char *name = btf__name_by_offset(excerpt->from, value[i].name_off);
+
+		for (size_t j = 0; j < count && r >= 0; j++) {
+			if (names[j] && strcmp(name, names[j]) == 0)
+				r = btf__add_enum_value(excerpt->to, name, value[i].val);
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Where in a CPU's own memory a variable of the kernel lies, or -ENOENT. */
+static int64_t percpu_offset(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *section = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (uint32_t i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *variable = &btf_var_secinfos(section)[i];
+		const struct btf_type *its = btf__type_by_id(btf, variable->type);
+
+		if (its && strcmp(btf__name_by_offset(btf, its->name_off), name) == 0)
+			return variable->offset;
+	}
+	return -ENOENT;
+}
+
+/* How far behind a CPU's queue of tasks its vm_event_states lies. */
+static void find_vm_events(const struct btf *btf, struct ktypes *ktypes)
+{
+	int64_t queue = percpu_offset(btf, "runqueues"), at = percpu_offset(btf, "vm_event_states");
+
+	ktypes->has_vm_events = queue >= 0 && at >= 0 && ktypes->has_group_queues;
+	ktypes->vm_events_behind_queue = at - queue;
+}
+
+static int write_excerpt(const struct btf *btf)
+{
+	uint32_t bytes;
+	const void *data = btf__raw_data(btf, &bytes);
+	_cleanup_close_ int fd = memfd_create("stackprobe-btf", MFD_CLOEXEC);
+
+	if (!data)
+		return -ENOMEM;
+	if (fd < 0)
+		return -errno;
+	return write(fd, data, bytes) == (ssize_t)bytes ? TAKE_FD(fd) : -EIO;
+}
+
+/* How many arguments a program on that tracepoint has. */
+static int count_arguments(const struct btf *btf, const char *tracepoint)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
+	if (type && btf_is_ptr(type))
+		type = resolve(btf, type->type);
+	if (!type || !btf_is_func_proto(type) || !btf_vlen(type))
+		return 0;
+	return btf_vlen(type) - 1; /* the first one is the tracepoint's own */
+}
+
+/* 0: the kernel has none of that name. */
+static int enum_value(const struct btf *btf, const char *type, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *found = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_enum *values = found ? btf_enum(found) : NULL;
+
+	for (uint32_t i = 0; found && i < btf_vlen(found); i++) {
+		const char *its_name = btf__name_by_offset(btf, values[i].name_off);
+
+		if (its_name && strcmp(its_name, name) == 0)
+			return values[i].val;
+	}
+	return 0;
+}
+
+/* How page faults can be measured. */
+static void find_resident(const struct btf *btf, struct ktypes *ktypes)
+{
+	struct found counters, values, events, own, sums;
+
+	ktypes->has_rss_counters =
+		field_of(btf, "mm_struct", "rss_stat", &counters) && btf_is_array(counters.type);
+	ktypes->has_task_rss = has_field(btf, "task_struct", "rss_stat") &&
+			       field_of(btf, "task_rss_stat", "events", &events) &&
+			       field_of(btf, "task_rss_stat", "count", &own) &&
+			       field_of(btf, "mm_rss_stat", "count", &sums) &&
+			       events.bit_offset == 0 && own.bit_offset == 32 &&
+			       sums.bit_offset == 0;
+	ktypes->cpu_values_at =
+		field_of(btf, "bpf_array", "pptrs", &values) ? values.bit_offset / 8 : 0;
+}
+
+int ktypes_open(struct ktypes *ktypes)
+{
+	_cleanup_(free_btf) struct btf *from = btf__load_vmlinux_btf();
+	_cleanup_(free_btf) struct btf *to = btf__new_empty();
+	struct excerpt excerpt = {.from = from, .to = to};
+	int r = 0;
+
+	if (!from)
+		return errno ? -errno : -ENOENT;
+	if (!to)
+		return -ENOMEM;
+	ktypes->has_switch_state = count_arguments(from, "sched_switch") >= 4;
+	ktypes->has_run_delay = has_field(from, "sched_info", "run_delay");
+	ktypes->has_group_queues = has_field(from, "cfs_rq", "rq");
+	ktypes->has_memory = btf__find_by_name_kind(from, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0;
+	ktypes->uprobe_session = enum_value(from, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION");
+	ktypes->has_fault_tracepoints = count_arguments(from, "page_fault_user") >= 3 &&
+					count_arguments(from, "page_fault_kernel") >= 3;
+	ktypes->has_moves = count_arguments(from, "cgroup_attach_task") >= 3;
+	find_vm_events(from, ktypes);
+	find_resident(from, ktypes);
+	excerpt.pointer = btf__add_ptr(to, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++) {
+		r = add_struct(&excerpt, wanted[i].type, wanted[i].fields);
+		if (r == -ENOENT && i > 0) /* all kernels have tasks; not all have, say, cgroups */
+			r = 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wanted_enums) && r == 0; i++)
+		r = add_enum(&excerpt, wanted_enums[i].type, wanted_enums[i].names,
+			     ARRAY_SIZE(wanted_enums[i].names));
+	return r < 0 ? r : write_excerpt(to);
+}

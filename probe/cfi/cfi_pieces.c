@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cfi/cfi_pieces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cfi/cfi_entry.h"
+
+#define WORD 8
+
+struct start {
+	const struct cfi_machine *machine;
+	bool callable;
+};
+
+/* Its first row is enough: non-zero ends the run. */
+static int meet_row(void *arg, uint64_t address, const struct rule *rule)
+{
+	struct start *start = arg;
+	bool pushed = start->machine->link == CFI_NO_REGISTER; /* the return address */
+
+	(void)address;
+	start->callable = rule->kind == RULE_CFA && rule->cfa_reg == start->machine->sp &&
+			  rule->cfa_offset == (pushed ? WORD : 0);
+	return 1;
+}
+
+static bool holds_one(const struct cfi_function *function, const uint64_t *addresses, size_t count)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) { /* the first that isn't below the start */
+		size_t middle = low + (high - low) / 2;
+
+		if (addresses[middle] < function->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && addresses[low] < function->end;
+}
+
+static int look(const struct cfi_section *section, struct cfi_cies *cies, const uint64_t *addresses,
+		size_t count, int (*each)(void *arg, const struct cfi_piece *piece), void *arg)
+{
+	struct cfi_function function;
+	struct cfi_entry entry;
+	size_t offset = 0;
+	int r = 0;
+
+	while (r == 0 && cfi_section_next(section, &offset, &entry)) {
+		struct start start = {cies->machine, false};
+		const struct cfi_cie *cie = entry.is_cie ? NULL : cfi_cie_at(cies, entry.cie);
+
+		if (!cie || !cfi_function_read(section, cie, &entry, &function) ||
+		    !holds_one(&function, addresses, count))
+			continue;
+		cfi_run(cie, &function, &section->bases, meet_row, &start);
+		r = each(arg, &(struct cfi_piece){function.start, function.end, start.callable});
+	}
+	return r;
+}
+
+static void end_section(struct cfi_section *section)
+{
+	cfi_section_done(section);
+}
+
+int cfi_pieces_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
+		  int (*each)(void *arg, const struct cfi_piece *piece), void *arg)
+{
+	const struct cfi_machine *machine = cfi_machine_of(image);
+	_cleanup_free_ struct cfi_cies *cies = calloc(1, sizeof(*cies));
+	_cleanup_(end_section) struct cfi_section section = {0};
+
+	if (!cies)
+		return -ENOMEM;
+	if (!machine)
+		return -ENOENT;
+	int r = cfi_section_read(&section, fd, image, false);
+	if (r < 0)
+		return r;
+	cfi_cies_init(cies, &section, machine);
+	return look(&section, cies, addresses, count, each, arg);
+}

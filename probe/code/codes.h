@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Code of processes whose names lie in their memory, one kind of it (code/code_kind.h), by
+ * process and key. What a stack has that isn't known is read by an urgent job, from the copy that
+ * came with it or from the process; the drain's fence is behind it, so a window is joined when its
+ * pieces are there.
+ *
+ * A process that is forked has what its parent had, without a copy until one of both learns more.
+ * One that ended keeps its own until its last window was named. What can't be read is remembered
+ * until the window's end, and counted.
+ *
+ * All functions are for the loop's thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loop/worker.h"
+#include "code/code_kind.h"
+#include "target/target_table.h"
+
+struct codes;
+struct codebook; /* what is known of one target's code of a kind; struct target.codebooks */
+
+/* Why a piece is not known. */
+enum code_loss {
+	CODE_LOST_GONE,	      /* its process had ended before it was read */
+	CODE_LOST_CHANGED,    /* something else was at its address by then */
+	CODE_LOST_UNREADABLE, /* its memory can't be read */
+	CODE_LOST_ODD,	      /* what is there makes no sense */
+	CODE_LOST_HUNG,	      /* reading the process took too long */
+	CODE_LOST_NO_ROOM,    /* too many are known, or no memory */
+	CODE_LOST_COUNT
+};
+const char *code_loss_name(enum code_loss loss);
+
+/* `urgent` reads; `bytes_max` bounds all that is known. -ENOMEM */
+int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
+	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max);
+/* After the targets; when its worker was stopped. */
+void codes_free(struct codes *codes);
+
+/* A copy of a Python code object of the target's, made before a stack that has it
+ * (bpf/shared/code_copy.h): a record of so many bytes, which is kept until that is read, or until
+ * the window's end. */
+struct code_copy;
+void codes_offer(struct codes *codes, struct target *target, const struct code_copy *copy,
+		 size_t bytes);
+
+/* Asks for those pieces of a target's stack that aren't known; they are read soon, in one job
+ * with those of other stacks that come just then. */
+void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count);
+
+/* The same of one, which isn't in the stack as a pair. */
+void codes_want_one(struct codes *codes, struct target *target, const struct code_key *key,
+		    const uint64_t pair[2]);
+
+/* Begins to read all that was asked for: now. */
+void codes_flush(struct codes *codes);
+
+/* The piece of that key; borrowed. NULL: it isn't known. */
+void *codes_find(const struct target *target, const struct code_kind *kind,
+		 const struct code_key *key);
+
+/* After a window was joined: what failed may be asked for again, what was used least recently makes
+ * room. */
+void codes_sweep(struct codes *codes);
+
+/* The books of a process that was forked. NULL: nothing is known of the parent, or no memory. */
+void codebooks_fork(struct codebook *books[CODES_KINDS], struct codebook *const of[CODES_KINDS]);
+void codebooks_free(struct codebook *const books[CODES_KINDS]);
+
+struct codes_stats {
+	uint64_t known, bytes;		/* there are now; what they take */
+	uint64_t read, copied;		/* since the start; copies that came */
+	uint64_t lost[CODE_LOST_COUNT]; /* of a window, since the start */
+};
+void codes_stats(const struct codes *codes, struct codes_stats *stats);

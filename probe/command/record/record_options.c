@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/record/record_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "loop/loop.h"
+#include "command/command.h"
+#include "proc/proc.h"
+#include "probes/kind.h"
+
+#define DEFAULT_HZ	    100
+#define HZ_MAX		    1000
+#define SECONDS_MAX	    1e9
+#define DEFAULT_PATH	    "stackprobe.svg"
+#define GO_ON		    (-1)
+#define OPTION_VIEW	    256
+#define OPTION_NATIVE_STACK 257
+#define OPTION_FRAME_DETAIL 258
+
+static const char usage[] =
+	"Usage: stackprobe record [OPTION]... -p PID[,PID]...\n"
+	"       stackprobe record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	"One profile, of processes that run or of a command from its first instruction on.\n"
+	"\n"
+	"  -p, --pid PID[,PID]...   these processes and what they start meanwhile; may be "
+	"repeated\n"
+	"  -e, --event PROBE,...    what is recorded (default oncpu)\n"
+	"      --view VIEW          of mem_glibc: alloc (default); inuse, mmap: what the processes "
+	"hold\n"
+	"                           at the end of what they got since the begin\n"
+	"  -d, --duration SECONDS   end after that time, fractions allowed\n"
+	"  -F, --frequency HZ       samples a second of each busy CPU, 1 to 1000 (default 100)\n"
+	"  -o, --output FILE        .svg, .folded, .json, .jsonl or .pb.gz (default\n"
+	"                           " DEFAULT_PATH
+	"); an existing file is replaced; - is folded text on standard output, where "
+	"a\n"
+	"                           command's own goes to standard error\n"
+	"      --frame-detail line|name|signature\n"
+	"                           Python's and Java's frames by line (default), by function "
+	"only,\n"
+	"                           or Java's methods with their parameters' types\n"
+	"      --native-stack       the Python interpreter's and the Java VM's own frames too\n"
+	"  -q, --quiet              neither a progress line nor a last line\n"
+	"  -h, --help               say this\n"
+	"\n"
+	"It ends with the command, or with the last of the processes; after -d; at Ctrl-C, "
+	"SIGTERM\n"
+	"or SIGHUP. Then the profile is written, and a command that still runs is waited for. It\n"
+	"gets SIGTERM after -d, the signal that stackprobe got, and SIGTERM at a second Ctrl-C.\n"
+	"The exit status is the command's own, also by signal (0 where the SIGTERM of -d ended "
+	"it;\n"
+	"126: it can't be run, 127: it isn't found). Without a command 0. No profile: 1.\n";
+
+/* Calls take() for each part between commas, which it may change. */
+static int each_part(struct record_options *options, const char *list,
+		     int (*take)(struct record_options *options, char *part))
+{
+	_cleanup_free_ char *copy = strdup(list);
+	int r = copy ? GO_ON : EXIT_FAILED;
+	char *rest = copy;
+
+	while (r == GO_ON && rest)
+		r = take(options, strsep(&rest, ","));
+	return r;
+}
+
+/* The pid; its process is looked for once the arguments are known to be right. */
+static int take_pid(struct record_options *options, char *part)
+{
+	char *end;
+
+	errno = 0;
+	long pid = strtol(part, &end, 10);
+	if (!isdigit((unsigned char)*part) || *end || errno || pid < 1 || pid > INT_MAX)
+		return usage_error("not a pid", part);
+	for (size_t i = 0; i < options->ids_count; i++) {
+		if (options->ids[i].pid == pid)
+			return GO_ON;
+	}
+	if (options->ids_count == RECORD_PIDS_MAX)
+		return usage_error("more than 1024 processes", NULL);
+	struct process_id *more = reallocarray(options->ids, options->ids_count + 1, sizeof(*more));
+	if (!more)
+		return EXIT_FAILED;
+	options->ids = more;
+	options->ids[options->ids_count++] = (struct process_id){.pid = (pid_t)pid};
+	return GO_ON;
+}
+
+static int take_probe(struct record_options *options, char *part)
+{
+	int probe = kind_find(part);
+
+	if (probe < 0) {
+		_cleanup_buf_ struct buf what = BUF_INIT(256);
+
+		buf_str(&what, "no such probe (there are");
+		for (int i = 0; i < PROBE_COUNT; i++)
+			buf_printf(&what, "%s %s", i ? "," : "", kind_get(i)->name);
+		buf_str(&what, ")");
+		buf_char(&what, '\0');
+		return usage_error(buf_error(&what) ? "no such probe" : what.data, part);
+	}
+	options->probes |= 1u << probe;
+	return GO_ON;
+}
+
+static int take_view(struct record_options *options, const char *name)
+{
+	int view = view_find(PROBE_MEM_GLIBC, name);
+
+	if (view < 0)
+		return usage_error("no such view (there are alloc, inuse, mmap)", name);
+	options->view = (enum view)view;
+	return GO_ON;
+}
+
+static int take_detail(struct record_options *options, const char *name)
+{
+	static const char *const details[] = {
+		[FRAME_DETAIL_LINE] = "line",
+		[FRAME_DETAIL_NAME] = "name",
+		[FRAME_DETAIL_SIGNATURE] = "signature",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(details); i++) {
+		if (strcmp(name, details[i]) == 0) {
+			options->detail.frames = (enum frame_detail)i;
+			return GO_ON;
+		}
+	}
+	return usage_error("no such frame detail (there are line, name, signature)", name);
+}
+
+static int take_duration(struct record_options *options, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (strspn(text, "0123456789.") != strlen(text) || *end || end == text ||
+	    !(seconds > 0 && seconds <= SECONDS_MAX))
+		return usage_error("not a time in seconds", text);
+	options->duration_ns = (uint64_t)ceil(seconds * (double)NS_PER_S);
+	return GO_ON;
+}
+
+static int take_frequency(struct record_options *options, const char *text)
+{
+	char *end;
+	long hz = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)*text) || *end || hz < 1 || hz > HZ_MAX)
+		return usage_error("not a frequency from 1 to 1000 Hz", text);
+	options->period_ns = NS_PER_S / (uint64_t)hz;
+	return GO_ON;
+}
+
+static int take_option(struct record_options *options, int c)
+{
+	switch (c) {
+	case 'p':
+		return each_part(options, optarg, take_pid);
+	case 'e':
+		return each_part(options, optarg, take_probe);
+	case OPTION_VIEW:
+		return take_view(options, optarg);
+	case OPTION_FRAME_DETAIL:
+		return take_detail(options, optarg);
+	case OPTION_NATIVE_STACK:
+		options->detail.native_stack = true;
+		return GO_ON;
+	case 'd':
+		return take_duration(options, optarg);
+	case 'F':
+		return take_frequency(options, optarg);
+	case 'o':
+		options->path = optarg;
+		options->path_given = true;
+		return GO_ON;
+	case 'q':
+		options->quiet = true;
+		return GO_ON;
+	case 'h':
+		fputs(usage, stdout);
+		return 0;
+	default:
+		return EXIT_USAGE; /* getopt said why */
+	}
+}
+
+/* The output that the end of a file's name tells, behind a dot; NULL: it tells none. */
+static const struct output *output_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strchr(slash ? slash : path, '.');
+
+	while (dot && !output_find(dot + 1))
+		dot = strchr(dot + 1, '.');
+	return dot ? output_find(dot + 1) : NULL;
+}
+
+static int choose_output(struct record_options *options)
+{
+	bool standard = strcmp(options->path, "-") == 0;
+
+	if (standard && (options->probes & (options->probes - 1)) != 0)
+		return usage_error("standard output takes the profile of one probe only", NULL);
+	options->output = standard ? output_find("folded") : output_of(options->path);
+	options->detail.places = options->output && options->output->places;
+	return options->output
+		       ? GO_ON
+		       : usage_error("a file's name must end in .svg, .folded, .json, .jsonl or "
+				     ".pb.gz (or be -)",
+				     options->path);
+}
+
+static int check(struct record_options *options)
+{
+	if (options->ids_count && options->command)
+		return usage_error("either -p or a command, not both", NULL);
+	if (!options->ids_count && !options->command)
+		return usage_error("what is to be recorded? -p PID, or a command", NULL);
+	if (options->view != VIEW_ALL && !(options->probes & 1u << PROBE_MEM_GLIBC))
+		return usage_error("--view is of the probe mem_glibc", NULL);
+	if (options->view != VIEW_ALL && options->command)
+		return usage_error("what a command holds is gone when it ends: --view with -p",
+				   NULL);
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (options->probes & 1u << i && !kind_get(i)->built) {
+			fprintf(stderr, "stackprobe: not available in this version: %s\n",
+				kind_get(i)->name);
+			return EXIT_FAILED;
+		}
+	}
+	return choose_output(options);
+}
+
+static int find_process(struct process_id *id)
+{
+	struct proc_stat stat = {0};
+	pid_t process = 0;
+	int r = proc_tgid(id->pid, &process);
+
+	if (r == 0 && process != id->pid) {
+		fprintf(stderr, "stackprobe: %d is a thread of the process %d: record that\n",
+			id->pid, process);
+		return EXIT_FAILED;
+	}
+	if (r == 0)
+		r = proc_stat(id->pid, &stat);
+	if (r < 0) {
+		fprintf(stderr, "stackprobe: no process has the pid %d%s%s\n", id->pid,
+			r == -ESRCH ? "" : ": ", r == -ESRCH ? "" : strerror(-r));
+		return EXIT_FAILED;
+	}
+	id->start_ticks = stat.start_ticks;
+	return GO_ON;
+}
+
+int record_options_parse(struct record_options *options, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{"pid", required_argument, NULL, 'p'},
+		{"event", required_argument, NULL, 'e'},
+		{"view", required_argument, NULL, OPTION_VIEW},
+		{"frame-detail", required_argument, NULL, OPTION_FRAME_DETAIL},
+		{"native-stack", no_argument, NULL, OPTION_NATIVE_STACK},
+		{"duration", required_argument, NULL, 'd'},
+		{"frequency", required_argument, NULL, 'F'},
+		{"output", required_argument, NULL, 'o'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int r = GO_ON;
+
+	*options = (struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ,
+					   .path = DEFAULT_PATH,
+					   .detail = {.thread_frame = true}};
+	/* "+": what follows the command's name is the command's. */
+	for (int c;
+	     r == GO_ON && (c = getopt_long(argc, argv, "+p:e:d:F:o:qh", known, NULL)) != -1;)
+		r = take_option(options, c);
+	if (r != GO_ON)
+		return r;
+	options->command = optind < argc ? argv + optind : NULL;
+	options->probes = options->probes ? options->probes : 1u << PROBE_ONCPU;
+	r = check(options);
+	for (size_t i = 0; r == GO_ON && i < options->ids_count; i++)
+		r = find_process(&options->ids[i]);
+	return r;
+}
+
+void record_options_done(struct record_options *options)
+{
+	free(options->ids);
+}
+
+int record_options_path(const struct record_options *options, enum probe probe, char *path,
+			size_t bytes)
+{
+	bool several = (options->probes & (options->probes - 1)) != 0;
+	const struct view_row *view = view_get(probe, options->view);
+	size_t all = strlen(options->path), end = several ? strlen(options->output->extension) : 0;
+	const char *extension = options->path + all - end;
+	int len = several ? snprintf(path, bytes, "%.*s%s.%s", (int)(all - end), options->path,
+				     view ? view->folder : kind_get(probe)->name, extension)
+			  : snprintf(path, bytes, "%s", options->path);
+
+	return len >= 0 && (size_t)len < bytes ? 0 : -ENAMETOOLONG;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/record/record_writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/render.h"
+
+static const char *path_of(const struct record_writer *writer)
+{
+	const char *path = writer->files[writer->probe].path;
+
+	return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+static void fail(struct record_writer *writer, int error)
+{
+	fprintf(stderr, "stackprobe: %s can't be written: %s\n", path_of(writer), strerror(-error));
+	writer->failed = true;
+}
+
+static void report(const struct record_writer *writer, const struct render *render)
+{
+	struct profile_meta meta;
+
+	if (writer->options->quiet)
+		return;
+	profile_describe(render->profile, TREE_ROOT, writer->core->host, &meta);
+	fprintf(stderr, "stackprobe: wrote %s: ", path_of(writer));
+	if (render->total)
+		fprintf(stderr, "%" PRIu64 " %s of %u process%s", render->total, meta.count_name,
+			meta.processes, meta.processes == 1 ? "" : "es");
+	else
+		fprintf(stderr, "an empty profile, no %s", meta.count_name);
+	if (meta.event_name)
+		fprintf(stderr, ", %" PRIu64 " %s,", meta.events, meta.event_name);
+	fprintf(stderr, " in %.2f s, %" PRIu64 " lost, %" PRIu64 "%s%s truncated",
+		(double)writer->took_ns / (double)NS_PER_S, meta.lost, meta.truncated,
+		meta.event_name ? " " : "", meta.event_name ? meta.count_name : "");
+	if (meta.samples < meta.events)
+		fprintf(stderr, ", %s %" PRIu64 " stacks",
+			meta.by_bytes && !meta.left_out ? "from" : "thinned by the guard to",
+			meta.samples);
+	fputc('\n', stderr);
+}
+
+static void write_next(struct record_writer *writer);
+
+static void rendered(void *arg, struct render *render)
+{
+	struct record_writer *writer = arg;
+	const struct buf *content = &render->content[0];
+	int r = render->error;
+
+	if (r == 0)
+		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
+	if (r < 0)
+		fail(writer, r);
+	else
+		report(writer, render);
+	writer->probe++;
+	write_next(writer);
+}
+
+static void submit(struct record_writer *writer, struct profile *profile)
+{
+	struct render question = {
+		.profile = profile,
+		.node = TREE_ROOT,
+		.host = writer->core->host,
+		.lines = engine_lines(writer->core->engine),
+		.outputs = {writer->options->output},
+		.done = rendered,
+		.arg = writer,
+	};
+	int r = render_submit(writer->core->bulk, &question);
+
+	if (r < 0) {
+		fail(writer, r);
+		writer->done(writer->arg);
+	}
+}
+
+static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
+{
+	struct record_writer *writer = arg;
+
+	if (error < 0) {
+		fail(writer, error);
+		writer->done(writer->arg);
+		return;
+	}
+	submit(writer, profiles[writer->options->view]);
+}
+
+static void read_held(struct record_writer *writer)
+{
+	struct heaps_request request = {
+		.views = 1u << writer->options->view,
+		.filter = {.before_ns = UINT64_MAX},
+		.done = held_read,
+		.arg = writer,
+	};
+	int r = engine_read_held(writer->core->engine, writer->subscriber, &request);
+
+	if (r < 0) {
+		fail(writer, r);
+		writer->done(writer->arg);
+	}
+}
+
+static void write_next(struct record_writer *writer)
+{
+	while (writer->probe < PROBE_COUNT && !(writer->options->probes & 1u << writer->probe))
+		writer->probe++;
+	if (writer->probe == PROBE_COUNT) {
+		writer->done(writer->arg);
+		return;
+	}
+	if (writer->probe == PROBE_MEM_GLIBC && writer->options->view != VIEW_ALL)
+		read_held(writer);
+	else
+		submit(writer, subscriber_profile(writer->subscriber, writer->probe));
+}
+
+static void drained(void *arg)
+{
+	write_next(arg);
+}
+
+void record_writer_start(struct record_writer *writer)
+{
+	writer->probe = 0;
+	engine_drain(writer->core->engine, drained, writer);
+}

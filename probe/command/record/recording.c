@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "command/record/recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api/conf/conf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "command/command.h"
+#include "proc/proc.h"
+
+/* The same signal again within this time is the same wish: `timeout` sends it to its child and to
+ * the whole group. */
+#define SAME_WISH_NS (200 * NS_PER_MS)
+
+static void fail(struct recording *recording, const char *what, const char *why)
+{
+	progress_erase(&recording->progress);
+	fprintf(stderr, "stackprobe: %s: %s\n", what, why);
+	recording->failure = EXIT_FAILED;
+}
+
+/* ---- the end ---- */
+
+/* All files are written, or can't be: nothing is sampled any more. */
+static void written(void *arg)
+{
+	struct recording *recording = arg;
+
+	engine_unsubscribe(recording->core.engine, recording->subscriber);
+	recording->subscriber = NULL;
+	recording->written = true;
+	if (recording->writer.failed)
+		recording->failure = EXIT_FAILED;
+	if (!recording->workload.pid || recording->workload.ended)
+		loop_stop(recording->core.loop);
+}
+
+static void end(struct recording *recording)
+{
+	if (recording->ending)
+		return;
+	recording->ending = true;
+	loop_timer_cancel(recording->core.loop, &recording->end);
+	loop_timer_cancel(recording->core.loop, &recording->tick);
+	progress_erase(&recording->progress);
+	recording->writer = (struct record_writer){
+		.options = recording->options,
+		.files = recording->files,
+		.core = &recording->core,
+		.subscriber = recording->subscriber,
+		.took_ns = loop_now_ns() - recording->began_ns,
+		.done = written,
+		.arg = recording,
+	};
+	record_writer_start(&recording->writer);
+}
+
+/* ---- what ends it ---- */
+
+static void time_is_over(void *arg)
+{
+	struct recording *recording = arg;
+
+	recording->terminated = recording->workload.pid != 0;
+	workload_signal(&recording->workload, SIGTERM);
+	end(recording);
+}
+
+/*
+ * What a signal that was meant for us means for the command: from the terminal it has got it
+ * itself; else it gets the same. Whoever repeats it wants an end.
+ */
+static void pass_on(struct recording *recording, const struct signalfd_siginfo *info)
+{
+	uint64_t now = loop_now_ns();
+	int number = (int)info->ssi_signo;
+
+	if (recording->interrupted_ns && now - recording->interrupted_ns < SAME_WISH_NS)
+		return;
+	if (recording->interrupted_ns ||
+	    (number == SIGINT && recording->workload.ignores_int && info->ssi_code != SI_KERNEL))
+		workload_signal(&recording->workload, SIGTERM);
+	else if (info->ssi_code != SI_KERNEL)
+		workload_signal(&recording->workload, number);
+	recording->interrupted_ns = now;
+}
+
+static void on_signal(void *arg)
+{
+	struct recording *recording = arg;
+	struct signalfd_siginfo info;
+
+	if (read(recording->signals.fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	pass_on(recording, &info);
+	end(recording);
+}
+
+static void workload_execed(void *arg)
+{
+	struct recording *recording = arg;
+	int error = workload_exec_error(&recording->workload);
+
+	loop_unwatch(recording->core.loop, &recording->exec);
+	recording->execed = true;
+	if (!error)
+		return;
+	fail(recording, recording->options->command[0],
+	     error == ENOENT ? "command not found" : strerror(error));
+	recording->failure = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+	recording->ending = true; /* there is nothing to write */
+	workload_wait(&recording->workload);
+	loop_stop(recording->core.loop);
+}
+
+static void workload_ended(void *arg)
+{
+	struct recording *recording = arg;
+
+	loop_unwatch(recording->core.loop, &recording->workload_end);
+	workload_wait(&recording->workload);
+	if (!recording->execed) /* it may have ended because it could not */
+		workload_execed(recording);
+	end(recording);
+	if (recording->written)
+		loop_stop(recording->core.loop);
+}
+
+struct living {
+	const struct recording *recording;
+	size_t count;
+};
+
+/* Of one that nobody has waited for yet, /proc still knows. */
+static void count_living(void *arg, const struct target *target)
+{
+	struct living *living = arg;
+	const struct recording *recording = living->recording;
+
+	for (size_t i = 0; i < recording->watched_count; i++) {
+		if (recording->watched[i].pid == target->pid && recording->watched[i].ended)
+			return;
+	}
+	living->count++;
+}
+
+static void end_if_alone(struct recording *recording)
+{
+	struct living living = {.recording = recording};
+
+	if (recording->workload.pid || recording->ending)
+		return;
+	for (size_t i = 0; i < recording->watched_count; i++) {
+		if (!recording->watched[i].ended)
+			return;
+	}
+	engine_refresh(recording->core.engine);
+	engine_targets(recording->core.engine, count_living, &living);
+	if (!living.count)
+		end(recording);
+}
+
+static void process_ended(void *arg)
+{
+	struct watched *watched = arg;
+
+	loop_unwatch(watched->recording->core.loop, &watched->end);
+	watched->ended = true;
+	end_if_alone(watched->recording);
+}
+
+static void every_second(void *arg)
+{
+	struct recording *recording = arg;
+	uint64_t now = loop_now_ns(), samples = 0, lost = 0;
+	struct engine_stats stats;
+
+	engine_stats(recording->core.engine, &stats);
+	for (int i = 0; i < PROBE_COUNT; i++)
+		samples += stats.samples[i];
+	for (int i = 0; i < LOSERS_COUNT * LOST_COUNT; i++) {
+		enum loss where = i % LOST_COUNT;
+
+		if (where != LOST_LIFE_FULL && where != LOST_TARGETS_FULL)
+			lost += stats.lost[i / LOST_COUNT][where];
+	}
+	if (!recording->options->quiet)
+		progress_draw(&recording->progress, (now - recording->began_ns) / NS_PER_S, samples,
+			      lost);
+	loop_timer_set(recording->core.loop, &recording->tick, now + NS_PER_S);
+	end_if_alone(recording);
+}
+
+/* ---- the beginning ---- */
+
+static int watch(struct recording *recording, struct loop_watch *watch, int fd,
+		 void (*ready)(void *arg), void *arg)
+{
+	*watch = (struct loop_watch){.fd = fd, .ready = ready, .arg = arg};
+	return fd < 0 ? -errno : loop_watch(recording->core.loop, watch);
+}
+
+static int watch_signals(struct recording *recording)
+{
+	struct sigaction hangup;
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP); /* else it is nohup's */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return watch(recording, &recording->signals, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+		     on_signal, recording);
+}
+
+static int watch_processes(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	int r = 0;
+
+	recording->watched = calloc(options->ids_count + 1, sizeof(*recording->watched));
+	if (!recording->watched)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < options->ids_count; i++) {
+		struct watched *watched = &recording->watched[recording->watched_count++];
+		pid_t pid = options->ids[i].pid;
+		int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+		*watched = (struct watched){.recording = recording, .pid = pid, .end.fd = -1};
+		if (fd < 0 && errno == ESRCH)
+			watched->ended = true; /* just now */
+		else
+			r = watch(recording, &watched->end, fd, process_ended, watched);
+	}
+	return r;
+}
+
+static int watch_all(struct recording *recording)
+{
+	struct workload *workload = &recording->workload;
+	int r = watch_processes(recording);
+
+	if (r == 0 && workload->pid)
+		r = watch(recording, &recording->exec, workload->exec_fd, workload_execed,
+			  recording);
+	if (r == 0 && workload->pid)
+		r = watch(recording, &recording->workload_end, workload->pidfd, workload_ended,
+			  recording);
+	recording->end = (struct loop_timer){.expired = time_is_over, .arg = recording};
+	recording->tick = (struct loop_timer){.expired = every_second, .arg = recording};
+	return r;
+}
+
+/* From here on the processes are sampled; a command from its exec on. */
+static int arm(struct recording *recording, char *why, size_t why_bytes)
+{
+	const struct record_options *options = recording->options;
+	struct engine *engine = recording->core.engine;
+	struct process_id own = {.pid = recording->workload.pid};
+	struct subscription subscription = {
+		.probes = options->probes, .all = true, .detail = options->detail};
+	struct proc_stat stat = {0};
+	int r = own.pid ? proc_stat(own.pid, &stat) : 0;
+
+	own.start_ticks = stat.start_ticks;
+	subscription.chosen = (struct chosen){
+		.ids = own.pid ? &own : options->ids,
+		.count = own.pid ? 1 : options->ids_count,
+		.across_exec = true,
+		.from_exec = own.pid != 0,
+	};
+	snprintf(why, why_bytes, "%s", r < 0 ? "the command's process has gone" : "");
+	if (r == 0 && !proc_pids_are_the_hosts()) {
+		snprintf(why, why_bytes,
+			 "pids here are not the host's (a container needs the host's pid "
+			 "namespace: --pid=host)");
+		r = -ENOTSUP;
+	}
+	if (r == 0)
+		r = engine_set_period(engine, options->period_ns, why, why_bytes);
+	if (r == 0)
+		r = engine_subscribe(engine, &subscription, &recording->subscriber, why, why_bytes);
+	return r;
+}
+
+/* All that is to be recorded is sampled, and a command may begin: from here on its time counts.
+ * -ECHILD: it has ended already. */
+static int go(struct recording *recording)
+{
+	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
+		workload_wait(&recording->workload); /* a signal has ended it before it began */
+		return -ECHILD;
+	}
+	if (recording->ending)
+		return 0;
+	recording->began_ns = loop_now_ns();
+	if (recording->options->duration_ns)
+		loop_timer_set(recording->core.loop, &recording->end,
+			       recording->began_ns + recording->options->duration_ns);
+	every_second(recording);
+	return 0;
+}
+
+static void armed(void *arg)
+{
+	struct recording *recording = arg;
+
+	if (go(recording) == 0)
+		return;
+	recording->ending = true; /* there is nothing to write */
+	loop_stop(recording->core.loop);
+}
+
+static int begin(struct recording *recording)
+{
+	struct conf conf;
+	char why[256];
+	int r = conf_init(&conf); /* for the sizes */
+
+	if (r == 0)
+		r = core_init(&recording->core, &conf.sizes);
+	conf_done(&conf);
+	if (r == 0)
+		r = watch_signals(recording);
+	if (r == 0)
+		r = watch_all(recording);
+	if (r < 0) {
+		fail(recording, "can't record", strerror(-r));
+		return r;
+	}
+	r = arm(recording, why, sizeof(why));
+	if (r < 0) {
+		fail(recording, "can't record", why);
+		return r;
+	}
+	recording->began_ns = loop_now_ns();
+	return engine_when_armed(recording->core.engine, armed, recording) ? 0 : go(recording);
+}
+
+static void tear_down(struct recording *recording)
+{
+	core_quiet(&recording->core);
+	if (recording->subscriber)
+		engine_unsubscribe(recording->core.engine, recording->subscriber);
+	for (size_t i = 0; i < recording->watched_count; i++) {
+		if (recording->watched[i].end.fd >= 0)
+			close(recording->watched[i].end.fd);
+	}
+	free(recording->watched);
+	if (recording->signals.fd > 0)
+		close(recording->signals.fd);
+	core_done(&recording->core);
+}
+
+void recording_run(struct recording *recording)
+{
+	log_set_level(LOG_WARN);
+	if (begin(recording) == 0) {
+		int r = loop_run(recording->core.loop);
+
+		if (r < 0) {
+			fail(recording, "the loop ended", strerror(-r));
+			workload_signal(&recording->workload, SIGTERM);
+		}
+	}
+	tear_down(recording);
+}

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "elf/debugfile.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/cleanup.h"
+#include "proc/foreign.h"
+#include "proc/mapped.h"
+#include "proc/proc.h"
+
+#define SYSTEM_DEBUG "/usr/lib/debug"
+#define SHARED	     "/.dwz/" /* the folder of what several debug files share */
+
+#define NS_PER_S     1000000000LL
+#define BLOCK_BYTES  16384
+
+/* Whose debug files are taken. The first one is that of the folder which is looked in. */
+enum { OWNER_OF_FOLDER, OWNER_ROOT, OWNER_OF_FILE, OWNERS_KNOWN, OWNERS_MAX = OWNERS_KNOWN + 2 };
+
+struct wanted {
+	struct elf_image image; /* of the file itself */
+	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
+	struct debug_found *found;
+	struct debug_process process;
+	bool asked; /* whose the process is */
+	uid_t owners[OWNERS_MAX];
+	size_t owners_count;
+};
+
+/* A root that is looked in. */
+struct debug_root {
+	int fd; /* FOREIGN_HERE: ours */
+	enum debug_where where;
+	uid_t owner;
+};
+
+static const struct debug_root here = {.fd = FOREIGN_HERE, .where = DEBUG_HERE};
+
+static struct wanted *wanted_new(int fd, const struct debug_search *search,
+				 struct debug_found *found)
+{
+	struct wanted *wanted = calloc(1, sizeof(*wanted));
+	struct stat stat;
+
+	if (!wanted)
+		return NULL;
+	wanted->found = found;
+	if (search)
+		wanted->process = search->process;
+	wanted->owners_count = OWNERS_KNOWN;
+	if (fstat(fd, &stat) == 0)
+		wanted->owners[OWNER_OF_FILE] = stat.st_uid;
+	return wanted;
+}
+
+/* It was found: remembers where. */
+static int keep(struct wanted *wanted, int fd, const struct debug_root *root, const char *path)
+{
+	struct debug_found *found = wanted->found;
+
+	free(found->path);
+	found->path = strdup(path);
+	found->searched = found->path != NULL;
+	found->where = root->where;
+	if (fstat(fd, &found->stat) < 0)
+		found->stat = (struct stat){0}; /* is no file: won't be taken for the same */
+	return fd;
+}
+
+/* The process's user and its root count as well, if the process still has the file where it had it:
+ * another one may have its pid by now. True: there are more than before. */
+static bool ask_process(struct wanted *wanted)
+{
+	const struct debug_process *process = &wanted->process;
+	const struct mapped mapped = {
+		.pid = process->pid, .start = process->start, .end = process->end, .root_fd = -1};
+	uid_t user, root;
+	struct stat stat;
+
+	if (wanted->asked)
+		return false;
+	wanted->asked = true;
+	if (!process->pid || proc_owners(process->pid, &user, &root) < 0 ||
+	    mapped_stat(&mapped, &stat) < 0 || stat.st_dev != process->device ||
+	    stat.st_ino != process->inode)
+		return false;
+	wanted->owners[wanted->owners_count++] = user;
+	wanted->owners[wanted->owners_count++] = root;
+	return true;
+}
+
+/* What is left out here is told; that there is nothing, or no descriptor for it, isn't that. */
+static bool is_refusal(int error)
+{
+	return error == -EPERM || error == -EINVAL || error == -ENODEV || error == -ELOOP;
+}
+
+static int open_in(const struct debug_root *root, const char *path, struct wanted *wanted)
+{
+	struct foreign file = {
+		.root_fd = root->fd,
+		.path = path,
+		.links = FOREIGN_IN_ROOT,
+		.rules = {.owners = wanted->owners, .bytes_min = sizeof(Elf32_Ehdr)},
+	};
+	int fd;
+
+	wanted->owners[OWNER_OF_FOLDER] = root->owner;
+	do {
+		file.rules.owners_count = wanted->owners_count;
+		fd = foreign_open(&file, NULL);
+	} while (fd == -EPERM && ask_process(wanted));
+	if (is_refusal(fd))
+		wanted->found->refused = true;
+	return fd;
+}
+
+static bool same_build_id(int fd, const struct elf_image *image)
+{
+	struct elf_image *debug = malloc(sizeof(*debug));
+	bool same = debug && image->build_id_bytes && elf_read(fd, debug) == 0 &&
+		    debug->build_id_bytes == image->build_id_bytes &&
+		    memcmp(debug->build_id, image->build_id, image->build_id_bytes) == 0;
+
+	free(debug);
+	return same;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/* 0: it is what its link says; -ENOENT: it isn't; -EFBIG, -ETIMEDOUT: that isn't found out. */
+static int check_crc(int fd, uint32_t wanted)
+{
+	int64_t until_ns = now_ns() + DEBUG_CHECKED_MAX_S * NS_PER_S;
+	unsigned char block[BLOCK_BYTES];
+	uLong crc = crc32(0, NULL, 0);
+	off_t at = 0;
+
+	if (!is_elf(fd))
+		return -ENOENT;
+	for (;;) {
+		ssize_t n = pread(fd, block, sizeof(block), at);
+
+		if (n < 0)
+			return -ENOENT;
+		if (n == 0)
+			return (uint32_t)crc == wanted ? 0 : -ENOENT;
+		crc = crc32(crc, block, (uInt)n);
+		at += n;
+		if (at > DEBUG_CHECKED_MAX)
+			return -EFBIG;
+		if (now_ns() > until_ns)
+			return -ETIMEDOUT;
+	}
+}
+
+/* It has the build id, or is what the link says. */
+static bool is_the_link(int fd, struct wanted *wanted)
+{
+	struct stat stat;
+
+	if (same_build_id(fd, &wanted->image))
+		return true;
+	int r = fstat(fd, &stat) == 0 && stat.st_size > DEBUG_CHECKED_MAX
+			? -EFBIG
+			: check_crc(fd, wanted->image.debuglink_crc);
+	wanted->found->refused |= r == -EFBIG || r == -ETIMEDOUT;
+	return r == 0;
+}
+
+/* <folder>/.build-id/ab/cdef….debug */
+static int by_build_id(const struct debug_root *root, const char *folder, struct wanted *wanted)
+{
+	char path[PATH_MAX];
+	int len = snprintf(path, sizeof(path), "%s/.build-id/%02x/", folder,
+			   wanted->image.build_id[0]);
+
+	if (wanted->image.build_id_bytes < 2 || len >= (int)(sizeof(path) - 2 * BUILD_ID_MAX - 8))
+		return -ENOENT;
+	for (size_t i = 1; i < wanted->image.build_id_bytes; i++)
+		len += snprintf(path + len, sizeof(path) - (size_t)len, "%02x",
+				wanted->image.build_id[i]);
+	snprintf(path + len, sizeof(path) - (size_t)len, ".debug");
+	_cleanup_close_ int fd = open_in(root, path, wanted);
+	if (fd < 0 || !same_build_id(fd, &wanted->image))
+		return -ENOENT;
+	return keep(wanted, TAKE_FD(fd), root, path);
+}
+
+static int by_name(const struct debug_root *root, struct wanted *wanted, const char *before,
+		   const char *folder, const char *after)
+{
+	char path[PATH_MAX * 2];
+
+	if (!wanted->image.debuglink[0])
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s%s%s/%s", before, folder, after, wanted->image.debuglink);
+	_cleanup_close_ int fd = open_in(root, path, wanted);
+	if (fd < 0 || !is_the_link(fd, wanted))
+		return -ENOENT;
+	return keep(wanted, TAKE_FD(fd), root, path);
+}
+
+static int in_root(const struct debug_root *root, struct wanted *wanted)
+{
+	int fd = by_build_id(root, SYSTEM_DEBUG, wanted);
+
+	if (fd < 0)
+		fd = by_name(root, wanted, "", wanted->folder, "");
+	if (fd < 0)
+		fd = by_name(root, wanted, "", wanted->folder, "/.debug");
+	if (fd < 0)
+		fd = by_name(root, wanted, SYSTEM_DEBUG, wanted->folder, "");
+	return fd;
+}
+
+/* -1: it isn't there. A link on the way to it is the user's own. */
+static int open_folder(const char *path, struct debug_root *root)
+{
+	struct stat stat;
+
+	*root = (struct debug_root){.fd = -1, .where = DEBUG_IN_FOLDER};
+	if (path)
+		root->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root->fd >= 0 && fstat(root->fd, &stat) == 0)
+		root->owner = stat.st_uid;
+	return root->fd;
+}
+
+static int in_folder(const char *path, struct wanted *wanted)
+{
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(path, &folder);
+
+	if (folder_fd < 0)
+		return -ENOENT;
+	int fd = by_build_id(&folder, "", wanted);
+	if (fd < 0)
+		fd = by_build_id(&folder, SYSTEM_DEBUG, wanted);
+	if (fd < 0)
+		fd = by_name(&folder, wanted, "", wanted->folder, "");
+	if (fd < 0)
+		fd = by_name(&folder, wanted, "", "", "");
+	return fd;
+}
+
+/* The process's. */
+static struct debug_root root_of(const struct debug_search *search)
+{
+	return search->root_fd < 0
+		       ? here
+		       : (struct debug_root){.fd = search->root_fd, .where = DEBUG_IN_ROOT};
+}
+
+/* Of a process in a chroot the kernel tells paths as we see them, of one in a container as itself
+ * does. */
+static const char *path_in_root(const struct debug_search *search)
+{
+	char link[64], root[PATH_MAX];
+
+	if (search->root_fd < 0)
+		return search->path;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", search->root_fd);
+	ssize_t len = readlink(link, root, sizeof(root));
+	if (len <= 1 || strncmp(search->path, root, (size_t)len) != 0 || search->path[len] != '/')
+		return search->path;
+	return search->path + len;
+}
+
+int debugfile_open(int fd, const struct debug_search *search, struct debug_found *remembered)
+{
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, remembered);
+	const struct debug_root root = root_of(search);
+
+	if (!wanted)
+		return -ENOMEM;
+	remembered->searched = true;
+	remembered->refused = false;
+	int r = elf_read(fd, &wanted->image);
+	if (r < 0)
+		return r;
+	const char *path = path_in_root(search), *slash = strrchr(path, '/');
+	if (!slash || slash - path >= PATH_MAX)
+		return -ENOENT;
+	memcpy(wanted->folder, path, (size_t)(slash - path));
+	int found = in_folder(search->debugging_dir, wanted);
+	if (found < 0)
+		found = in_root(&root, wanted);
+	if (found < 0 && search->root_fd >= 0)
+		found = by_build_id(&here, SYSTEM_DEBUG, wanted);
+	if (found >= 0)
+		remembered->refused = false;
+	return found;
+}
+
+int debugfile_of_build_id(int fd, const struct elf_image *image, const char *debugging_dir)
+{
+	struct debug_found known = {0};
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, NULL, &known);
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(debugging_dir, &folder);
+	int found = -ENOENT;
+
+	if (!wanted)
+		return -ENOMEM;
+	wanted->image = *image;
+	if (folder_fd >= 0)
+		found = by_build_id(&folder, "", wanted);
+	if (found < 0 && folder_fd >= 0)
+		found = by_build_id(&folder, SYSTEM_DEBUG, wanted);
+	if (found < 0)
+		found = by_build_id(&here, SYSTEM_DEBUG, wanted);
+	free(known.path);
+	return found;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* It is looked for where it was, and has to be its owner's. */
+int debugfile_open_again(const struct debug_search *search, const struct debug_found *found)
+{
+	struct foreign file = {
+		.root_fd = FOREIGN_HERE,
+		.path = found->path,
+		.links = FOREIGN_IN_ROOT,
+		.rules = {.owners = &found->stat.st_uid, .owners_count = 1},
+	};
+	_cleanup_close_ int folder_fd = -1;
+	struct debug_root folder;
+	struct stat stat;
+
+	if (found->where == DEBUG_IN_ROOT)
+		file.root_fd = search->root_fd;
+	else if (found->where == DEBUG_IN_FOLDER)
+		file.root_fd = folder_fd = open_folder(search->debugging_dir, &folder);
+	if (!found->path || (found->where != DEBUG_HERE && file.root_fd < 0))
+		return -ENOENT;
+	_cleanup_close_ int fd = foreign_open(&file, &stat);
+	if (fd < 0)
+		return is_refusal(fd) ? -ESTALE : fd;
+	return same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
+}
+
+/* What its link says: the file's build id takes the place of its own. `path`: where below a folder
+ * of debug files it is, or "". */
+static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
+{
+	struct elf_image *image = &wanted->image;
+	char content[PATH_MAX + BUILD_ID_MAX];
+	size_t bytes = image->debugaltlink.bytes;
+
+	if (bytes == 0 || bytes > sizeof(content))
+		return -ENOENT;
+	int r = elf_pread(fd, content, bytes, image->debugaltlink.offset);
+	if (r < 0)
+		return r;
+	size_t len = strnlen(content, bytes), id = bytes - len - 1;
+	if (len >= PATH_MAX || len == bytes || id > BUILD_ID_MAX)
+		return -ENOENT;
+	memcpy(image->build_id, content + len + 1, id);
+	image->build_id_bytes = id;
+	const char *at = strstr(content, SHARED);
+	snprintf(path, PATH_MAX, "%s", at && !strstr(at, "/../") ? at : "");
+	return 0;
+}
+
+/* `path` as take_shared() says it. */
+static int shared_in(const struct debug_root *root, const char *folder, const char *path,
+		     struct wanted *wanted)
+{
+	char whole[PATH_MAX * 2];
+	int found = by_build_id(root, folder, wanted);
+
+	if (found >= 0 || !path[0])
+		return found;
+	snprintf(whole, sizeof(whole), "%s%s", folder, path);
+	_cleanup_close_ int fd = open_in(root, whole, wanted);
+	return fd >= 0 && same_build_id(fd, &wanted->image) ? TAKE_FD(fd) : -ENOENT;
+}
+
+int debugfile_open_shared(int fd, const struct debug_search *search)
+{
+	struct debug_found known = {0};
+	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, &known);
+	const struct debug_root root = root_of(search);
+	char path[PATH_MAX] = "";
+	struct debug_root folder;
+	_cleanup_close_ int folder_fd = open_folder(search->debugging_dir, &folder);
+	int found = -ENOENT;
+
+	if (!wanted)
+		return -ENOMEM;
+	int r = elf_read(fd, &wanted->image);
+	if (r == 0)
+		r = take_shared(fd, wanted, path);
+	if (r < 0)
+		return r;
+	if (folder_fd >= 0)
+		found = shared_in(&folder, "", path, wanted);
+	if (found < 0 && folder_fd >= 0)
+		found = shared_in(&folder, SYSTEM_DEBUG, path, wanted);
+	if (found < 0)
+		found = shared_in(&root, SYSTEM_DEBUG, path, wanted);
+	if (found < 0 && search->root_fd >= 0)
+		found = shared_in(&here, SYSTEM_DEBUG, path, wanted);
+	free(known.path);
+	return found;
+}
+
+int debug_found_copy(struct debug_found *copy, const struct debug_found *found)
+{
+	struct debug_found made = *found;
+
+	if (found->path) {
+		made.path = strdup(found->path);
+		if (!made.path)
+			return -ENOMEM;
+	}
+	*copy = made;
+	return 0;
+}

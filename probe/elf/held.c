@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "elf/held.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "loop/closer.h"
+
+/* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
+#define OWN    128
+#define AT_ALL 6
+#define MAX    1024
+
+static atomic_size_t taken;
+
+size_t held_max(void)
+{
+	static atomic_size_t max;
+	struct rlimit limit;
+	size_t known = atomic_load(&max);
+
+	if (known)
+		return known;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < OWN)
+		known = AT_ALL;
+	else
+		known = (limit.rlim_cur - OWN) / 2 < MAX ? (limit.rlim_cur - OWN) / 2 : MAX;
+	if (known < AT_ALL)
+		known = AT_ALL;
+	atomic_store(&max, known);
+	return known;
+}
+
+bool held_take_many(unsigned count)
+{
+	if (atomic_fetch_add(&taken, count) + count <= held_max())
+		return true;
+	atomic_fetch_sub(&taken, count);
+	return false;
+}
+
+void held_give_many(unsigned count)
+{
+	atomic_fetch_sub(&taken, count);
+}
+
+bool held_take(void)
+{
+	return held_take_many(1);
+}
+
+void held_give(void)
+{
+	held_give_many(1);
+}
+
+bool held_are_scarce(void)
+{
+	return atomic_load(&taken) >= held_max() / 4 * 3;
+}
+
+struct held *held_new(int *fd, struct worker *worker, uint64_t whose)
+{
+	struct held *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		return NULL;
+	held->refs = 1;
+	held->fd = TAKE_FD(*fd);
+	held->worker = worker;
+	held->whose = whose;
+	return held;
+}
+
+struct held *held_ref(struct held *held)
+{
+	if (held)
+		atomic_fetch_add(&held->refs, 1);
+	return held;
+}
+
+void held_unref(struct held *held)
+{
+	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
+		return;
+	/* Its place is taken as long as it is open: what waits for those that hang is bounded. */
+	close_later(held->worker, held->whose, &held->fd, 1, held_give);
+	free(held);
+}

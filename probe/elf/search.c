@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A function with a size holds a run of the sorted addresses. Runs are entered into a segment tree:
+ * leaf i + count is address i, node i has the children 2i and 2i + 1; a run is put into the few
+ * nodes that make it up, each of which keeps the best of those it was given; the answer of an
+ * address is the best on the way from its leaf to the top.
+ *
+ * What lies before an address is entered at the one address next to it and spreads to the others at
+ * the end.
+ */
+#include "elf/search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+struct candidate {
+	uint64_t name;
+	uint32_t start;
+	uint32_t order; /* 1 the first that came; 0: none */
+	uint8_t rank;
+};
+
+/* What surrounds an address. */
+struct around {
+	struct candidate before; /* the last without a size, at or before it */
+	uint32_t end;		 /* of functions with a size, the last at or before it */
+	uint32_t low, high;	 /* any start or end at or before it, and behind it */
+};
+
+struct search {
+	const uint32_t *addresses;
+	size_t count;
+	struct candidate *tree;
+	struct around *around;
+	uint32_t orders;
+	size_t last; /* the first address at or behind the start of the symbol before */
+	bool spread;
+};
+
+int search_new(struct search **ret, const uint32_t *addresses, size_t count)
+{
+	struct search *search = calloc(1, sizeof(*search));
+
+	if (!search)
+		return -ENOMEM;
+	search->addresses = addresses;
+	search->count = count;
+	search->tree = calloc(2 * count + 1, sizeof(*search->tree));
+	search->around = calloc(count + 1, sizeof(*search->around));
+	if (!search->tree || !search->around) {
+		search_free(search);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++)
+		search->around[i].high = UINT32_MAX;
+	*ret = search;
+	return 0;
+}
+
+void search_free(struct search *search)
+{
+	if (!search)
+		return;
+	free(search->tree);
+	free(search->around);
+	free(search);
+}
+
+/* The first address at or behind `at`. Symbols mostly come in order: `guess` is often right. */
+static size_t first_from(const struct search *search, uint32_t at, size_t guess)
+{
+	const uint32_t *from = search->addresses;
+
+	if ((guess == 0 || from[guess - 1] < at) && (guess == search->count || from[guess] >= at))
+		return guess;
+	/* Without a branch that can't be foretold. */
+	for (size_t left = search->count; left > 1;) {
+		size_t half = left / 2;
+
+		from += from[half - 1] < at ? half : 0;
+		left -= half;
+	}
+	return (size_t)(from - search->addresses) + (search->count && *from < at);
+}
+
+/* Something starts or ends at `at`, which is behind the addresses before number i. */
+static void limit(struct search *search, size_t i, uint32_t at)
+{
+	if (i < search->count && search->around[i].low < at)
+		search->around[i].low = at;
+	if (i > 0 && search->around[i - 1].high > at)
+		search->around[i - 1].high = at;
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	if (!a->order || !b->order)
+		return a->order != 0;
+	if (a->start != b->start)
+		return a->start > b->start;
+	return a->rank != b->rank ? a->rank > b->rank : a->order < b->order;
+}
+
+static uint32_t end_of(const struct passing *symbol)
+{
+	uint32_t room = UINT32_MAX - symbol->start;
+
+	return symbol->start + (symbol->bytes < room ? symbol->bytes : room);
+}
+
+static void ended(struct search *search, const struct passing *symbol, uint32_t end)
+{
+	if (symbol->end < search->count && search->around[symbol->end].end < end)
+		search->around[symbol->end].end = end;
+}
+
+bool search_meet(struct search *search, struct passing *symbol)
+{
+	uint32_t end = end_of(symbol);
+	size_t first = search->last = first_from(search, symbol->start, search->last);
+
+	symbol->first = symbol->end = first;
+	limit(search, first, symbol->start);
+	if (symbol->bytes) {
+		symbol->end = first_from(search, end, first);
+		limit(search, symbol->end, end);
+		if (!symbol->unsure)
+			ended(search, symbol, end);
+	}
+	if (symbol->first < symbol->end || (symbol->bytes && symbol->unsure))
+		return true;
+	if (symbol->bytes || first == search->count)
+		return false;
+	const struct candidate *now = &search->around[first].before;
+	return !now->order || symbol->start >= now->start;
+}
+
+static void improve(struct candidate *now, const struct candidate *candidate)
+{
+	if (is_better(candidate, now))
+		*now = *candidate;
+}
+
+void search_take(struct search *search, const struct passing *symbol)
+{
+	struct candidate candidate = {
+		.name = symbol->name,
+		.start = symbol->start,
+		.order = ++search->orders,
+		.rank = symbol->rank,
+	};
+
+	size_t left = symbol->first + search->count, right = symbol->end + search->count;
+	for (; left < right; left /= 2, right /= 2) {
+		if (left % 2)
+			improve(&search->tree[left++], &candidate);
+		if (right % 2)
+			improve(&search->tree[--right], &candidate);
+	}
+	if (symbol->bytes)
+		ended(search, symbol, end_of(symbol));
+	if (!symbol->bytes && symbol->first < search->count)
+		improve(&search->around[symbol->first].before, &candidate);
+}
+
+static struct candidate holder(const struct search *search, size_t i)
+{
+	struct candidate best = {0};
+
+	for (size_t node = i + search->count; node > 0; node /= 2)
+		improve(&best, &search->tree[node]);
+	return best;
+}
+
+bool search_is_covered(const struct search *search)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		if (!holder(search, i).order)
+			return false;
+	}
+	return true;
+}
+
+/* What was entered at one address only is true for the others on that side as well. */
+static void spread(struct search *search)
+{
+	struct around *around = search->around;
+
+	for (size_t i = 1; i < search->count; i++) {
+		improve(&around[i].before, &around[i - 1].before);
+		if (around[i].end < around[i - 1].end)
+			around[i].end = around[i - 1].end;
+		if (around[i].low < around[i - 1].low)
+			around[i].low = around[i - 1].low;
+	}
+	for (size_t i = search->count; i-- > 1;) {
+		if (around[i - 1].high > around[i].high)
+			around[i - 1].high = around[i].high;
+	}
+	search->spread = true;
+}
+
+void search_answer(struct search *search, size_t i, struct found *found)
+{
+	if (!search->spread)
+		spread(search);
+	const struct around *around = &search->around[i];
+	struct candidate held = holder(search, i);
+
+	*found = (struct found){
+		.name = SEARCH_NO_NAME,
+		.start = around->end,
+		.low = around->low,
+		.high = around->high,
+	};
+	if (!held.order && around->before.order && around->before.start >= around->end)
+		held = around->before;
+	if (!held.order)
+		return;
+	found->name = held.name;
+	found->start = held.start;
+}

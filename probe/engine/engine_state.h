@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What engine/engine.c (its parts), engine_subscribers.c (who wants something), engine_select.c
+ * (whom and what they want) and engine_windows.c (what comes of it) share. Nobody else includes it.
+ */
+#pragma once
+
+#include "java/agents/agents.h"
+#include "alloc/allocators.h"
+#include "code/codes.h"
+#include "select/containers.h"
+#include "engine/engine.h"
+#include "profile/render.h"
+#include "java/agents/jfr.h"
+#include "engine/sampling.h"
+
+#define NOT_YET UINT64_MAX
+
+struct mapped_event;
+
+struct subscriber {
+	struct engine *engine;
+	struct subscription subscription;
+	struct process_id *ids; /* those that it chose */
+	unsigned number;	/* its bit */
+	struct profile *profiles[PROBE_COUNT];
+	uint64_t since_window[PROBE_COUNT]; /* its first; NOT_YET: the next one */
+	uint64_t unheld[VIEWS];		    /* engine_unheld() when it began with mem_glibc */
+};
+
+struct engine {
+	struct engine_setup setup;
+	struct tracer *tracer;
+	struct symbol_files *files;
+	struct render_lines lines;
+	struct symbolizer *symbolizer;
+	struct containers *containers;
+	struct targets *targets;
+	struct codes *codes[CODES_KINDS];
+	struct allocators *allocators;
+	struct agents *agents;
+	struct jfr *jfr;
+	struct java_wish java;
+	struct subscriber *java_of; /* who gets what VMs record; NULL: nobody yet */
+	struct waiting *waiting;
+	struct drain *drain;
+	struct times_table *times;
+	struct heaps *heaps;
+	struct snoopers *snoopers[FEATURES];
+	struct snoopers *joined;	      /* of those that are followed */
+	struct snoopers *joined_of[FEATURES]; /* which these were; references */
+	struct sampling sampling;
+	struct subscriber *subscribers[SUBSCRIBERS_MAX];
+	bool running;
+	struct arming arming;
+	/* Until the last drain: samples lost, events left out by the guard, allocations that found
+	 * no room among those held. */
+	uint64_t lost_before[PROBE_COUNT], left_out_before[PROBE_COUNT], unheld_before;
+	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);
+	void *slow_arg;
+};
+
+/* Tells targets what all subscribers want. -errno of reading /proc, -ENOMEM */
+int engine_reselect(struct engine *engine);
+
+/* What found no room among what is held, by view, since the start. */
+void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
+
+/* ---- engine/engine_java.c ---- */
+
+/* A stack came: its VM may have to be asked for something. */
+void engine_meet_java(struct engine *engine, const struct stack *stack);
+void engine_sweep_java(struct engine *engine);
+bool engine_ask_others(void *arg, uint64_t ended_ns, void (*done)(void *arg), void *done_arg);
+uint32_t engine_told_by_others(void *arg, const struct target *target, enum probe probe);
+/* Adds what VMs have told of the window. */
+void engine_add_recorded(struct engine *engine, struct batch *batch);
+void engine_drain_soon(void *arg);
+
+/* What the tracer and the drain tell and ask; `arg` is the engine. */
+void engine_on_life(void *arg, const struct life_event *event);
+void engine_on_group(void *arg, const struct group_event *event);
+void engine_on_moved(void *arg, const struct life_event *event);
+void engine_on_mapped(void *arg, const struct mapped_event *event);
+void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words);
+void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes);
+void engine_window_began(void *arg, uint64_t window);
+uint32_t engine_wanting(void *arg, uint64_t window, enum probe probe);
+void engine_add_sinks(void *arg, struct batch *batch, uint64_t window);
+bool engine_drain_ended(void *arg);

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Subscribers: they come, change what they want and go; the engine samples just what all of them
+ * want. */
+#include "engine/engine_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/memory.h"
+#include "probes/kind.h"
+
+/* Makes exactly these sample; what was held is forgotten where nobody looks at it any more. */
+static void sample(struct engine *engine, uint32_t probes)
+{
+	const uint32_t calls = 1u << PROBE_MEM_GLIBC;
+	bool ran = engine->sampling.running & calls;
+	uint64_t now_ns = loop_now_ns();
+
+	sampling_set(&engine->sampling, probes);
+	if (!ran && engine->sampling.running & calls)
+		heaps_start(engine->heaps, now_ns);
+	else if (ran && !(engine->sampling.running & calls))
+		heaps_stop(engine->heaps);
+}
+
+/* The last subscriber has gone: nothing stays attached, nothing wakes us. */
+static void stop(struct engine *engine)
+{
+	targets_kernel_gone(engine->targets);
+	agents_stop(engine->agents);
+	jfr_stop(engine->jfr);
+	sample(engine, 0);
+	tracer_stop(engine->tracer);
+	drain_stop(engine->drain);
+	engine->running = false;
+	engine_reselect(engine);
+	targets_sweep(engine->targets, UINT64_MAX);
+	symbol_files_trim(engine->files, 0);
+	memory_give_back();
+}
+
+static int start(struct engine *engine, char *why, size_t why_bytes)
+{
+	int r = tracer_start(engine->tracer, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	engine->running = true;
+	targets_kernel_there(engine->targets);
+	drain_start(engine->drain);
+	return 0;
+}
+
+static int new_profile(struct subscriber *subscriber, enum probe probe)
+{
+	struct profile *profile;
+	const struct engine *engine = subscriber->engine;
+	bool by_clock = kind_get(probe)->hooks == HOOKS_CLOCK;
+	int r = profile_new(&profile, probe, loop_real_ns(),
+			    by_clock ? engine->sampling.period_ns : 0);
+
+	if (r < 0)
+		return r;
+	profile->places = subscriber->subscription.detail.places;
+	subscriber->profiles[probe] = profile;
+	return 0;
+}
+
+static void subscriber_free(struct subscriber *subscriber)
+{
+	for (int i = 0; i < PROBE_COUNT; i++)
+		profile_unref(subscriber->profiles[i]);
+	free(subscriber->ids);
+	free(subscriber);
+}
+
+static int copy_ids(struct subscriber *subscriber)
+{
+	struct chosen *chosen = &subscriber->subscription.chosen;
+
+	if (!chosen->count)
+		return 0;
+	subscriber->ids = calloc(chosen->count, sizeof(*subscriber->ids));
+	if (!subscriber->ids)
+		return -ENOMEM;
+	memcpy(subscriber->ids, chosen->ids, chosen->count * sizeof(*subscriber->ids));
+	chosen->ids = subscriber->ids;
+	return 0;
+}
+
+static int subscriber_new(struct subscriber **ret, struct engine *engine,
+			  const struct subscription *subscription)
+{
+	struct subscriber *subscriber = calloc(1, sizeof(*subscriber));
+
+	if (!subscriber)
+		return -ENOMEM;
+	subscriber->engine = engine;
+	subscriber->subscription = *subscription;
+	int r = copy_ids(subscriber);
+	for (int i = 0; r == 0 && i < PROBE_COUNT; i++) {
+		if (subscription->probes & 1u << i)
+			r = new_profile(subscriber, i);
+	}
+	if (r < 0)
+		subscriber_free(subscriber);
+	else
+		*ret = subscriber;
+	return r;
+}
+
+static int free_number(const struct engine *engine)
+{
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		if (!engine->subscribers[i])
+			return i;
+	}
+	return -EBUSY;
+}
+
+/* All that subscribers want. */
+static uint32_t wanted_probes(const struct engine *engine)
+{
+	uint32_t probes = 0;
+
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		if (engine->subscribers[i])
+			probes |= engine->subscribers[i]->subscription.probes;
+	}
+	return probes & WANTED_STACKS;
+}
+
+/* Targets first, so that the first sample finds them. */
+static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
+{
+	uint32_t probes = wanted_probes(engine);
+
+	sampling_prepare(&engine->sampling, probes);
+	int r = engine_reselect(engine);
+	if (r < 0) {
+		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		return r;
+	}
+	sample(engine, probes);
+	return 0;
+}
+
+static void drop_profiles(struct subscriber *subscriber, uint32_t probes)
+{
+	subscriber->subscription.probes &= ~probes;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			profile_unref(TAKE_PTR(subscriber->profiles[i]));
+	}
+}
+
+/* Those that sampled before have stacks in this window that aren't for the subscriber. */
+static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t ran)
+{
+	struct engine *engine = subscriber->engine;
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			subscriber->since_window[i] =
+				ran & 1u << i ? NOT_YET : tracer_window(engine->tracer);
+	}
+	if (probes & 1u << PROBE_MEM_GLIBC)
+		engine_unheld(engine, subscriber->unheld);
+	if (probes & ran)
+		drain_soon(engine->drain); /* from there on they count */
+}
+
+/* Starts what a subscriber wants of `probes`, and leaves out what can't run. */
+static int collect(struct subscriber *subscriber, uint32_t probes, char *why, size_t why_bytes)
+{
+	struct engine *engine = subscriber->engine;
+	uint32_t ran = engine->sampling.running;
+	int r = begin_sampling(engine, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	uint32_t missing = probes & WANTED_STACKS & ~engine->sampling.running;
+	set_since(subscriber, probes & ~missing, ran);
+	if (!missing)
+		return 0;
+	drop_profiles(subscriber, missing);
+	return engine_reselect(engine);
+}
+
+/* Whether it got enough of what it wished; else `why` is the first one's that it lacks. */
+static int check_wish(const struct subscriber *subscriber, const struct subscription *wish,
+		      char *why, size_t why_bytes)
+{
+	uint32_t missing = wish->probes & ~subscriber->subscription.probes;
+
+	if (!missing || (!wish->all && subscriber->subscription.probes))
+		return 0;
+	const struct sampling_failure *failure =
+		&subscriber->engine->sampling.failures[__builtin_ctz(missing)];
+	snprintf(why, why_bytes, "%s", failure->why);
+	return failure->error ? failure->error : -ENOTSUP;
+}
+
+int engine_subscribe(struct engine *engine, const struct subscription *subscription,
+		     struct subscriber **ret, char *why, size_t why_bytes)
+{
+	struct subscriber *subscriber = NULL;
+	int number = free_number(engine);
+	int r = number < 0 ? number : subscriber_new(&subscriber, engine, subscription);
+
+	if (r < 0) {
+		snprintf(why, why_bytes, "%s", strerror(-r));
+		return r;
+	}
+	if (!engine->running)
+		r = start(engine, why, why_bytes);
+	if (r < 0) {
+		subscriber_free(subscriber);
+		return r;
+	}
+	subscriber->number = (unsigned)number;
+	engine->subscribers[number] = subscriber;
+	r = collect(subscriber, subscription->probes, why, why_bytes);
+	if (r == 0)
+		r = check_wish(subscriber, subscription, why, why_bytes);
+	if (r < 0) {
+		engine_unsubscribe(engine, subscriber);
+		return r;
+	}
+	*ret = subscriber;
+	return 0;
+}
+
+void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
+{
+	bool last = true;
+
+	if (engine->java_of == subscriber) {
+		engine->java_of = NULL;
+		engine_sweep_java(engine);
+	}
+	engine->subscribers[subscriber->number] = NULL;
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
+		last = last && !engine->subscribers[i];
+	if (last && engine->running) {
+		stop(engine);
+	} else {
+		sample(engine, wanted_probes(engine));
+		engine_reselect(engine);
+	}
+	subscriber_free(subscriber); /* after the selection that had its ids */
+}
+
+int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)
+{
+	char why[256];
+	int r = 0;
+
+	probes &= WANTED_STACKS & ~subscriber->subscription.probes;
+	for (int i = 0; r == 0 && i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			r = new_profile(subscriber, i);
+	}
+	if (r == 0) {
+		subscriber->subscription.probes |= probes;
+		r = collect(subscriber, probes, why, sizeof(why));
+	}
+	if (r < 0)
+		subscriber_remove_probes(subscriber, probes);
+	return r;
+}
+
+void subscriber_remove_probes(struct subscriber *subscriber, uint32_t probes)
+{
+	struct engine *engine = subscriber->engine;
+
+	drop_profiles(subscriber, probes);
+	sample(engine, wanted_probes(engine));
+	engine_reselect(engine);
+}
+
+uint32_t subscriber_probes(const struct subscriber *subscriber)
+{
+	return subscriber->subscription.probes & WANTED_STACKS;
+}
+
+void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail)
+{
+	subscriber->subscription.detail = *detail;
+}
+
+struct profile *subscriber_profile(const struct subscriber *subscriber, enum probe probe)
+{
+	return subscriber->profiles[probe];
+}
+
+struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe)
+{
+	struct profile *old = subscriber->profiles[probe];
+
+	if (new_profile(subscriber, probe) < 0)
+		return NULL;
+	subscriber->profiles[probe]->from = subscriber->profiles[probe]->until = old->until;
+	return old;
+}

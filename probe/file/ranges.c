@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "file/ranges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define NAMES_MAX (64u * 1024 * 1024)
+
+/* A range on its way in. */
+struct arrival {
+	uint64_t place; /* an offset in it: for the order */
+	struct range range;
+	const char *name; /* NULL: none */
+};
+
+void ranges_done(struct ranges *ranges)
+{
+	free(ranges->each);
+	buf_done(&ranges->names);
+	*ranges = (struct ranges){0};
+}
+
+size_t ranges_bytes(const struct ranges *ranges)
+{
+	return ranges->capacity * sizeof(*ranges->each) + ranges->names.capacity;
+}
+
+const struct range *ranges_find(const struct ranges *ranges, uint64_t offset)
+{
+	size_t low = 0, high = ranges->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->each[middle].to <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ranges->count && ranges->each[low].from <= offset ? &ranges->each[low] : NULL;
+}
+
+const char *ranges_name(const struct ranges *ranges, const struct range *range)
+{
+	return range->name == NATIVE_NO_NAME ? NULL : ranges->names.data + range->name;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct arrival *left = a, *right = b;
+
+	return left->place < right->place ? -1 : left->place > right->place;
+}
+
+static const char *text_of(const struct buf *names, uint32_t name)
+{
+	return name == NATIVE_NO_NAME ? NULL : names->data + name;
+}
+
+/* Old and new ones together, in order. */
+static struct arrival *gather(const struct ranges *ranges, const struct native_function *functions,
+			      size_t count, const struct buf *names, size_t *total)
+{
+	struct arrival *arrivals = calloc(ranges->count + count + 1, sizeof(*arrivals));
+	size_t n = 0;
+
+	for (size_t i = 0; arrivals && i < ranges->count; i++) {
+		const struct range *range = &ranges->each[i];
+
+		arrivals[n++] = (struct arrival){range->from, *range, ranges_name(ranges, range)};
+	}
+	for (size_t i = 0; arrivals && i < count; i++) {
+		const struct native_function *function = &functions[i];
+
+		if (function->from == function->to)
+			continue;
+		arrivals[n++] = (struct arrival){
+			.place = function->offset,
+			.range = {.from = function->from,
+				  .to = function->to,
+				  .address = function->address},
+			.name = text_of(names, function->name),
+		};
+	}
+	if (arrivals)
+		qsort(arrivals, n, sizeof(*arrivals), by_place);
+	*total = n;
+	return arrivals;
+}
+
+/* `each` is to->each, which has room. */
+static int put(struct ranges *to, struct range *each, const struct arrival *arrival)
+{
+	struct range *range = each + to->count;
+	struct range *before = to->count ? range - 1 : NULL;
+
+	if (before && arrival->place < before->to)
+		return 0; /* it is known */
+	*range = arrival->range;
+	range->name = NATIVE_NO_NAME;
+	if (before && range->from < before->to)
+		range->from = before->to;
+	to->count++;
+	if (!arrival->name)
+		return 0;
+	const char *same = before ? ranges_name(to, before) : NULL;
+	if (same && strcmp(same, arrival->name) == 0) {
+		range->name = before->name;
+		return 0;
+	}
+	range->name = (uint32_t)to->names.len;
+	buf_add(&to->names, arrival->name, strlen(arrival->name) + 1);
+	return buf_error(&to->names);
+}
+
+/* Gives back what was reserved too much: this stays for long. */
+static void fit(struct ranges *ranges)
+{
+	struct range *each = reallocarray(ranges->each, ranges->count + 1, sizeof(*each));
+	char *names = ranges->names.len ? realloc(ranges->names.data, ranges->names.len) : NULL;
+
+	if (each) {
+		ranges->each = each;
+		ranges->capacity = ranges->count + 1;
+	}
+	if (names) {
+		ranges->names.data = names;
+		ranges->names.capacity = ranges->names.len;
+	}
+}
+
+int ranges_add(struct ranges *ranges, const struct native_function *functions, size_t count,
+	       const struct buf *names)
+{
+	struct ranges grown = {.names = BUF_INIT(NAMES_MAX)};
+	size_t total;
+	_cleanup_free_ struct arrival *arrivals = gather(ranges, functions, count, names, &total);
+
+	if (!arrivals)
+		return -ENOMEM;
+	struct range *each = calloc(total + 1, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	grown.each = each;
+	grown.capacity = total + 1;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < total; i++)
+		r = put(&grown, each, &arrivals[i]);
+	if (r < 0) {
+		ranges_done(&grown);
+		return r;
+	}
+	fit(&grown);
+	ranges_done(ranges);
+	*ranges = grown;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One reading of what processes hold, on the bulk worker: the kernel's map and a copy of what is
+ * mapped -> a profile for each view that is asked for. On the way it removes the map's dead
+ * entries, and has the ledger forget what holds nothing any more.
+ */
+#pragma once
+
+#include "heap/holdings.h"
+
+struct reading {
+	/* the question */
+	int fd;			/* of the map `held`; closed by reading_done() */
+	struct holding *mapped; /* freed by reading_done() */
+	size_t mapped_count;
+	struct holder *holders; /* by pid; freed by reading_done(), as their references */
+	size_t holders_count;
+	uint64_t listed_ns; /* when these were listed: what came later is of anybody */
+	uint64_t named_ns;  /* what came later may be of stacks that have no names yet */
+	uint32_t views;	    /* 1 << enum view */
+	struct detail detail;
+	struct holding_filter filter; /* its pid is in holder.shown */
+	int64_t from, until;
+	uint64_t lost[VIEWS]; /* objects that found no room among what is held */
+	struct ledger *ledger;
+
+	/* the answer */
+	int error;
+	struct profile *profiles[VIEWS]; /* unreferenced by reading_done() */
+	uint64_t entries, dead;
+	uint64_t young; /* objects left out: their stacks have no names yet */
+	struct holdings_result result;
+};
+
+void reading_run(struct reading *reading);
+void reading_done(struct reading *reading);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/timer.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct timer {
+	struct loop *loop;
+	int program_fd;
+	uint32_t event;
+	uint64_t period;
+	bool idle;
+	int cpus_max;
+	int *events; /* one a CPU; -1: not sampled */
+	struct loop_watch uevents;
+};
+
+static int open_event(const struct timer *timer, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = timer->event,
+		.sample_period = timer->period,
+		.exclude_idle = !timer->idle,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int attach(struct timer *timer, int cpu)
+{
+	_cleanup_close_ int fd = open_event(timer, cpu);
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, timer->program_fd) < 0)
+		return -errno;
+	timer->events[cpu] = TAKE_FD(fd);
+	return 0;
+}
+
+static void detach(struct timer *timer, int cpu)
+{
+	if (timer->events[cpu] >= 0)
+		close(timer->events[cpu]);
+	timer->events[cpu] = -1;
+}
+
+/* Attaches to each CPU that is there and isn't sampled. An error (but for CPUs that are off-line)
+ * is one for all: half a profile would be a wrong one. */
+static int attach_all(struct timer *timer)
+{
+	int error = 0;
+
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++) {
+		int r = timer->events[cpu] >= 0 ? 0 : attach(timer, cpu);
+
+		if (r < 0 && r != -ENODEV)
+			error = r;
+	}
+	return error;
+}
+
+/* A uevent begins with "ACTION@DEVPATH". */
+static void on_uevent(void *arg)
+{
+	struct timer *timer = arg;
+	char message[4096];
+	bool changed = false;
+
+	for (;;) {
+		ssize_t n = recv(timer->uevents.fd, message, sizeof(message) - 1, MSG_DONTWAIT);
+		int cpu;
+
+		if (n < 0)
+			break;
+		message[n] = '\0';
+		const char *path = strchr(message, '@');
+		if (!path || sscanf(path, "@/devices/system/cpu/cpu%d", &cpu) != 1)
+			continue;
+		changed = true;
+		if (cpu >= 0 && cpu < timer->cpus_max)
+			detach(timer, cpu); /* the event of a CPU that went away is dead */
+	}
+	if (changed)
+		attach_all(timer);
+}
+
+/* Without uevents (a network namespace without them) CPUs that come later are not seen. */
+static void watch_uevents(struct timer *timer)
+{
+	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+
+	if (timer->uevents.fd >= 0)
+		return;
+	_cleanup_close_ int fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return;
+	timer->uevents.fd = fd;
+	if (loop_watch(timer->loop, &timer->uevents) < 0)
+		timer->uevents.fd = -1;
+	else
+		(void)TAKE_FD(fd);
+}
+
+int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t event, bool idle)
+{
+	_cleanup_free_ struct timer *timer = calloc(1, sizeof(*timer));
+
+	if (!timer)
+		return -ENOMEM;
+	timer->loop = loop;
+	timer->program_fd = program_fd;
+	timer->event = event;
+	timer->idle = idle;
+	timer->uevents = (struct loop_watch){.fd = -1, .ready = on_uevent, .arg = timer};
+	timer->cpus_max = libbpf_num_possible_cpus();
+	if (timer->cpus_max < 0)
+		return timer->cpus_max;
+	timer->events = calloc((size_t)timer->cpus_max, sizeof(*timer->events));
+	if (!timer->events)
+		return -ENOMEM;
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		timer->events[cpu] = -1;
+	*ret = TAKE_PTR(timer);
+	return 0;
+}
+
+void timer_free(struct timer *timer)
+{
+	if (!timer)
+		return;
+	if (timer->uevents.fd >= 0) {
+		loop_unwatch(timer->loop, &timer->uevents);
+		close(timer->uevents.fd);
+	}
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		detach(timer, cpu);
+	free(timer->events);
+	free(timer);
+}
+
+int timer_start(struct timer *timer, uint64_t period)
+{
+	if (timer->period != period) {
+		for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+			detach(timer, cpu);
+	}
+	timer->period = period;
+	watch_uevents(timer);
+	return attach_all(timer);
+}
+
+unsigned timer_cpus(const struct timer *timer)
+{
+	unsigned count = 0;
+
+	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
+		count += timer->events[cpu] >= 0;
+	return count;
+}

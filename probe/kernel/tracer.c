@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/tracer_state.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "life.skel.h"
+#include "kernel/arena_map.h"
+#include "capability/filtered.h"
+#include "kernel/timer.h"
+#include "probes/tracer_memory.h"
+#include "sample.skel.h"
+#include "bpf/shared/packed.h"
+
+#define LIBBPF_WORDS 4096 /* of one message */
+
+/* libbpf's own words at debug level only: what fails is said once, by us. The verifier's log may be
+ * long; its end says why. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (level == LIBBPF_DEBUG || vasprintf(&text, format, args) < 0)
+		return 0;
+	size_t len = strlen(text);
+	for (char *line = text + (len > LIBBPF_WORDS ? len - LIBBPF_WORDS : 0); *line;) {
+		size_t bytes = strcspn(line, "\n");
+
+		log_debug("libbpf: %.*s", (int)bytes, line);
+		line += bytes + (line[bytes] == '\n');
+	}
+	return 0;
+}
+
+int tracer_new(struct tracer **ret, struct loop *loop, const struct tracer_sizes *sizes,
+	       const struct tracer_events *events)
+{
+	struct tracer *tracer = calloc(1, sizeof(*tracer));
+
+	if (!tracer)
+		return -ENOMEM;
+	libbpf_set_print(print_libbpf);
+	tracer->loop = loop;
+	tracer->sizes = *sizes;
+	tracer->events = *events;
+	tracer->late = (struct loop_timer){.expired = tracer_read_late, .arg = tracer};
+	tracer->barrier_fd = -1;
+	tracer->sample_fd = -1;
+	tracer->types_fd = -1;
+	tracer->groups_fd = -1;
+	*ret = tracer;
+	return 0;
+}
+
+void tracer_free(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	tracer_stop(tracer);
+	if (tracer->types_fd >= 0)
+		close(tracer->types_fd);
+	free(tracer);
+}
+
+/* An array of maps with one map in it: updating it waits until no program runs that began before
+ * (the kernel promises it for maps in maps), which is what a swap of windows needs. */
+static int open_barrier(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+
+	options.inner_map_fd = (uint32_t)bpf_map__fd(tracer->life->maps.control);
+	tracer->barrier_fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "stackprobe_wait", 4, 4, 1, &options);
+	return tracer->barrier_fd < 0 ? -errno : 0;
+}
+
+/* How many chunks the arena may have. */
+static uint32_t arena_chunks(const struct tracer *tracer)
+{
+	return tracer->sizes.tables_bytes / sizeof(struct chunk);
+}
+
+static int make_arena(struct tracer *tracer)
+{
+	struct arena_memory memory;
+	int r = arena_map_new(&tracer->arena_map, bpf_map__fd(tracer->life->maps.arena),
+			      arena_chunks(tracer));
+
+	if (r < 0)
+		return r;
+	arena_map_memory(tracer->arena_map, &memory);
+	return arena_new(&tracer->arena, &memory, tracer->sizes.tables_bytes);
+}
+
+static void set_stack_sizes(const struct tracer *tracer)
+{
+	const struct life_bpf *life = tracer->life;
+
+	bpf_map__set_max_entries(life->maps.counts_even, tracer_counts_max(tracer));
+	bpf_map__set_max_entries(life->maps.counts_odd, tracer_counts_max(tracer));
+	bpf_map__set_max_entries(life->maps.sent_even, tracer->sizes.stacks);
+	bpf_map__set_max_entries(life->maps.sent_odd, tracer->sizes.stacks);
+	bpf_map__set_max_entries(life->maps.stacks, tracer->sizes.stack_ring);
+}
+
+/* To read a window. */
+static int make_room(struct tracer *tracer)
+{
+	tracer->keys = calloc(tracer_counts_max(tracer), sizeof(*tracer->keys));
+	tracer->counts = calloc(tracer_counts_max(tracer), sizeof(*tracer->counts));
+	return tracer->keys && tracer->counts ? 0 : -ENOMEM;
+}
+
+static int load_life(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	tracer->life = life_bpf__open_opts(&options);
+	if (!tracer->life)
+		return -errno;
+	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
+	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
+	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
+	set_stack_sizes(tracer);
+	r = life_bpf__load(tracer->life);
+	if (r == 0)
+		r = make_room(tracer);
+	if (r < 0)
+		return r;
+	int control_fd = bpf_map__fd(tracer->life->maps.control);
+	void *shared = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    control_fd, 0);
+	if (shared == MAP_FAILED)
+		return -errno;
+	tracer->control = shared;
+	tracer->control->hash_seed = hash_seed();
+	tracer->control->window = tracer->next_window;
+	tracer->control->budget_ppm = tracer->budget_ppm;
+	tracer->control->by_cpu = tracer->by_cpu;
+	r = make_arena(tracer);
+	if (r == 0)
+		r = open_barrier(tracer);
+	if (r < 0)
+		return r;
+	r = tracer_watch_life(tracer, bpf_map__fd(tracer->life->maps.life));
+	if (r == 0)
+		r = tracer_watch_stacks(tracer, bpf_map__fd(tracer->life->maps.stacks));
+	return r < 0 ? r : life_bpf__attach(tracer->life);
+}
+
+int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->life)
+		return 0;
+	int r = load_life(tracer);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r,
+			       "the programs that follow processes can't be loaded");
+		tracer_stop(tracer);
+	}
+	return r;
+}
+
+static void unload_sample(struct tracer *tracer)
+{
+	timer_free(tracer->timer);
+	tracer->timer = NULL;
+	if (tracer->sample_fd >= 0)
+		close(tracer->sample_fd);
+	tracer->sample_fd = -1;
+}
+
+static void unload_life(struct tracer *tracer)
+{
+	tracer_unfollow_moves(tracer);
+	tracer_unwatch_life(tracer);
+	tracer_unwatch_stacks(tracer);
+	free(TAKE_PTR(tracer->keys));
+	free(TAKE_PTR(tracer->counts));
+	life_bpf__destroy(tracer->life);
+	tracer->life = NULL;
+}
+
+void tracer_stop(struct tracer *tracer)
+{
+	tracer_counters(tracer, &tracer->before);
+	tracer_lengths_stop(tracer);
+	tracer_sched_unload(tracer);
+	tracer_calls_stop(tracer);
+	tracer_faults_stop(tracer);
+	unload_sample(tracer);
+	if (tracer->control) {
+		/* Two on, so that the first new window doesn't lie where the last one may still be
+		 * read. */
+		tracer->next_window = tracer->control->window + 2;
+		munmap(tracer->control, sizeof(struct control));
+	}
+	tracer->control = NULL;
+	if (tracer->barrier_fd >= 0)
+		close(tracer->barrier_fd);
+	tracer->barrier_fd = -1;
+	arena_free(tracer->arena);
+	tracer->arena = NULL;
+	arena_map_free(tracer->arena_map);
+	tracer->arena_map = NULL;
+	unload_life(tracer);
+}
+
+static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
+{
+	sample->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	sample->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	int r = tracer_share_maps(tracer->life->obj, sample->obj);
+	if (r == 0)
+		r = sample_bpf__load(sample);
+	if (r < 0)
+		return r;
+	tracer->sample_fd = fcntl(bpf_program__fd(sample->progs.sample), F_DUPFD_CLOEXEC, 0);
+	if (tracer->sample_fd < 0)
+		return -errno;
+	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_COUNT_SW_CPU_CLOCK,
+			 false);
+}
+
+/* Of the object only the program is kept, which has the maps that it needs: each one that stays
+ * open would be a descriptor more, of which there may be few. */
+static int load_sample(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	struct sample_bpf *sample = sample_bpf__open_opts(&options);
+	if (!sample)
+		return -errno;
+	r = load_sample_from(tracer, sample);
+	sample_bpf__destroy(sample);
+	return r;
+}
+
+int tracer_load(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->sample_fd >= 0)
+		return 0;
+	int r = load_sample(tracer);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r, "the sampling program can't be loaded");
+		unload_sample(tracer);
+	}
+	return r;
+}
+
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes)
+{
+	int r = tracer_load(tracer, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	r = timer_start(tracer->timer, period_ns);
+	if (r == -EACCES && !filtered_calls())
+		snprintf(why, why_bytes,
+			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
+			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");
+	else if (r < 0)
+		tracer_explain(why, why_bytes, r, "the CPU clock event can't be opened");
+	return r;
+}
+
+void tracer_sample_stop(struct tracer *tracer)
+{
+	unload_sample(tracer);
+}
+
+void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
+{
+	if (!tracer->control)
+		return;
+	tracer->control->pending_probes = probes;
+	/* Whoever execs from now on is reported, or has its new name in /proc already. */
+	__atomic_store_n(&tracer->control->selection, ++tracer->selection, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tracer->control->follow_new, follow, __ATOMIC_SEQ_CST);
+}
+
+void tracer_set_budget(struct tracer *tracer, unsigned percent)
+{
+	tracer->budget_ppm = percent * 10000u;
+	if (tracer->control)
+		tracer->control->budget_ppm = tracer->budget_ppm;
+}
+
+void tracer_set_by_cpu(struct tracer *tracer, uint32_t probes)
+{
+	tracer->by_cpu = probes;
+	if (tracer->control)
+		tracer->control->by_cpu = probes;
+}
+
+uint32_t tracer_thinned(const struct tracer *tracer, enum probe probe)
+{
+	uint32_t interval = tracer->control ? tracer->control->guards[probe].interval : 0;
+
+	return interval && tracer->budget_ppm ? interval : 1;
+}
+
+void tracer_judge(struct tracer *tracer, const char comm[COMM_BYTES], enum verdict_word word)
+{
+	struct verdict verdict = {.selection = tracer->selection, .word = word};
+	struct verdict_key key = {.on = VERDICT_ON_NAME};
+
+	if (!tracer->life)
+		return;
+	memcpy(key.comm, comm, strnlen(comm, sizeof(key.comm)));
+	bpf_map_update_elem(bpf_map__fd(tracer->life->maps.verdicts), &key, &verdict, BPF_ANY);
+}
+
+int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_value *value,
+		      bool fresh)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (!tracer->life)
+		return -ENOENT;
+	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value,
+				    fresh ? BPF_NOEXIST : BPF_EXIST);
+	if (r == 0 && value->probes & 1u << PROBE_OFFCPU && tracer->events.waits)
+		tracer->events.waits(tracer->events.arg);
+	return r == -E2BIG ? -ENOSPC : r;
+}
+
+int tracer_target_get(struct tracer *tracer, pid_t tgid, struct target_value *value)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (!tracer->life)
+		return -ENOENT;
+	return bpf_map_lookup_elem(bpf_map__fd(tracer->life->maps.targets), &key, value);
+}
+
+void tracer_target_del(struct tracer *tracer, pid_t tgid)
+{
+	uint32_t key = (uint32_t)tgid;
+
+	if (tracer->life)
+		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.targets), &key);
+}
+
+struct arena *tracer_arena(const struct tracer *tracer)
+{
+	return tracer->arena;
+}
+
+uint64_t tracer_window(const struct tracer *tracer)
+{
+	return tracer->control ? tracer->control->window : 0;
+}
+
+unsigned tracer_cpus(const struct tracer *tracer)
+{
+	return tracer->timer ? timer_cpus(tracer->timer) : 0;
+}

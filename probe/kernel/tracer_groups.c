@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the kernel's side knows of cgroups (bpf/process/life.h), and who gets others
+ * (bpf/moves.bpf.c). */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "life.skel.h"
+#include "moves.skel.h"
+#include "kernel/tracer_state.h"
+
+/* Of the object only the link is kept: each map that stays open would be a descriptor more. */
+static int attach_moves(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	struct moves_bpf *moves = moves_bpf__open_opts(&options);
+	if (!moves)
+		return -errno;
+	r = tracer_share_maps(tracer->life->obj, moves->obj);
+	if (r == 0)
+		r = moves_bpf__load(moves);
+	if (r == 0) {
+		tracer->moves = bpf_program__attach(moves->progs.on_move);
+		r = tracer->moves ? 0 : -errno;
+	}
+	moves_bpf__destroy(moves);
+	return r;
+}
+
+void tracer_unfollow_moves(struct tracer *tracer)
+{
+	bpf_link__destroy(tracer->moves);
+	tracer->moves = NULL;
+}
+
+void tracer_by_group(struct tracer *tracer, bool by_group)
+{
+	if (!tracer->control)
+		return;
+	__atomic_store_n(&tracer->control->by_cgroup, by_group, __ATOMIC_SEQ_CST);
+	if (!by_group)
+		tracer_unfollow_moves(tracer);
+	if (!by_group || tracer->moves || !tracer->types.has_moves)
+		return;
+	int r = attach_moves(tracer);
+	if (r < 0)
+		log_warn("processes that get other cgroups are seen at their next exec only: %s",
+			 strerror(-r));
+}
+
+static struct verdict_key key_of(const struct cgroup_key *group)
+{
+	return (struct verdict_key){.on = VERDICT_ON_GROUP, .group = *group};
+}
+
+void tracer_judge_group(struct tracer *tracer, const struct cgroup_key *group,
+			enum verdict_word word)
+{
+	struct verdict verdict = {.selection = tracer->selection, .word = word};
+	struct verdict_key key = key_of(group);
+
+	if (tracer->life)
+		bpf_map_update_elem(bpf_map__fd(tracer->life->maps.verdicts), &key, &verdict,
+				    BPF_ANY);
+}
+
+void tracer_forget_group(struct tracer *tracer, const struct cgroup_key *group)
+{
+	struct verdict_key key = key_of(group);
+
+	if (tracer->life)
+		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.verdicts), &key);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What every BPF object of the tracer needs before it is loaded. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "capability/filtered.h"
+#include "kernel/tracer_state.h"
+
+int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, to)
+	{
+		const struct bpf_map *shared =
+			bpf_object__find_map_by_name(from, bpf_map__name(map));
+
+		if (!shared || bpf_map__is_internal(map))
+			continue;
+		if (!bpf_map__autocreate(shared)) {
+			bpf_map__set_autocreate(map, false);
+			continue;
+		}
+		int r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int tracer_set_types(struct tracer *tracer, struct bpf_object_open_opts *options)
+{
+	if (tracer->types_fd < 0)
+		tracer->types_fd = ktypes_open(&tracer->types);
+	if (tracer->types_fd < 0)
+		return tracer->types_fd;
+	snprintf(tracer->types_path, sizeof(tracer->types_path), "/proc/self/fd/%d",
+		 tracer->types_fd);
+	options->btf_custom_path = tracer->types_path;
+	return 0;
+}
+
+bool tracer_has_task_pt_regs(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1;
+}
+
+uint32_t tracer_kernel_frames_max(void)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(32);
+
+	if (file_read(AT_FDCWD, "/proc/sys/kernel/perf_event_max_stack", &text) < 0)
+		return KERNEL_FRAMES_MAX;
+	buf_char(&text, '\0');
+	unsigned long max = buf_error(&text) ? 0 : strtoul(text.data, NULL, 10);
+	return max && max < KERNEL_FRAMES_MAX ? (uint32_t)max : KERNEL_FRAMES_MAX;
+}
+
+void tracer_explain(char *why, size_t bytes, int error, const char *what)
+{
+	bool refused = error == -EPERM || error == -EACCES;
+	const char *calls = refused ? filtered_calls() : NULL;
+	const char *remedy = "";
+
+	if (calls) {
+		snprintf(why, bytes, "%s: a filter of system calls (seccomp) refuses %s: %s", what,
+			 calls, strerror(-error));
+		return;
+	}
+	if (refused)
+		remedy = " (it needs root, or CAP_BPF and CAP_PERFMON)";
+	else if (error == -ENOENT || error == -ESRCH)
+		remedy = " (the kernel needs BTF: CONFIG_DEBUG_INFO_BTF)";
+	snprintf(why, bytes, "%s: %s%s", what, strerror(-error), remedy);
+}

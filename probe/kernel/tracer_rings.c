@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "bpf/shared/allocations.h"
+#include "bpf/shared/code_copy.h"
+#include "probes/tracer_memory.h"
+#include "probes/tracer_sched.h"
+#include "kernel/tracer_state.h"
+#include "bpf/shared/scheduler.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stddef.h>
+
+#define LATE_NS                                                                                    \
+	(21 * NS_PER_MS) /* bpf/stack/wake.h, bpf/sched/slow.h: WAKE_EVERY_NS, and a bit           \
+			  */
+/* Stacks of which none is urgent are read that often, as long as there are any. */
+#define LOOK_NS (250 * NS_PER_MS)
+
+static int on_mapped(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (tracer->events.mapped && bytes >= sizeof(struct mapped_event))
+		tracer->events.mapped(tracer->events.arg, data);
+	return 0;
+}
+
+/* Hands on what programs have mapped and given back meanwhile. */
+static void read_mapped(struct tracer *tracer)
+{
+	if (tracer->mapped_ring)
+		ring_buffer__consume(tracer->mapped_ring);
+}
+
+static void mapped_ready(void *arg)
+{
+	read_mapped(arg);
+}
+
+/* The names' sizes are the kernel's side's, but a record is as long as it is. */
+static void on_group(struct tracer *tracer, const struct group_event *event, size_t bytes)
+{
+	if (tracer->events.group && bytes >= GROUP_EVENT_LEAST &&
+	    bytes >= GROUP_EVENT_LEAST + event->v2_bytes + event->v1_bytes)
+		tracer->events.group(tracer->events.arg, event);
+}
+
+/* What a program did before it ended, or another one began, comes first. */
+static int on_life(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	const struct life_event *event = data;
+
+	read_mapped(tracer);
+	if (bytes >= sizeof(event->kind) && event->kind == LIFE_GROUP)
+		on_group(tracer, data, bytes);
+	else if (bytes >= sizeof(*event) && event->kind != LIFE_MOVED)
+		tracer->events.life(tracer->events.arg, event);
+	else if (bytes >= sizeof(*event) && tracer->events.moved)
+		tracer->events.moved(tracer->events.arg, event);
+	return 0;
+}
+
+_Static_assert(offsetof(struct code_copy, kind) == offsetof(struct stack, key.probe),
+	       "it tells what a record is");
+
+static void on_code(struct tracer *tracer, const struct code_copy *copy, size_t bytes)
+{
+	if (tracer->events.code && bytes >= CODE_COPY_LEAST)
+		tracer->events.code(tracer->events.arg, copy, bytes);
+}
+
+static int on_stack(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct stack *stack = data;
+
+	if (bytes >= sizeof(*stack) && stack->key.probe == CODE_COPY_KIND)
+		on_code(tracer, data, bytes);
+	else if (bytes >= sizeof(*stack) &&
+		 bytes >= sizeof(*stack) + stack->words_count * sizeof(uint64_t))
+		tracer->events.stack(tracer->events.arg, stack, (const uint64_t *)(stack + 1));
+	return 0;
+}
+
+static int on_slow(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct slow_event *event = data;
+
+	if (tracer->events.slow && bytes >= sizeof(*event) &&
+	    bytes >= sizeof(*event) + event->slices_count * sizeof(struct slice))
+		tracer->events.slow(tracer->events.arg, event, (const struct slice *)(event + 1));
+	return 0;
+}
+
+void tracer_read_life(struct tracer *tracer)
+{
+	if (tracer->life_ring)
+		ring_buffer__consume(tracer->life_ring);
+}
+
+/* How many there were. */
+static unsigned read_stacks(struct tracer *tracer)
+{
+	int n = 0;
+
+	tracer_read_life(tracer);
+	if (tracer->stack_ring)
+		n = ring_buffer__consume(tracer->stack_ring);
+	read_mapped(tracer);
+	return n < 0 ? 0 : (unsigned)n;
+}
+
+/* Until then nobody has to be woken but for what is urgent. */
+static void look_again(struct tracer *tracer, uint64_t after_ns)
+{
+	uint64_t at_ns = loop_now_ns() + after_ns;
+
+	loop_timer_set(tracer->loop, &tracer->late, at_ns);
+	if (tracer->control)
+		__atomic_store_n(&tracer->control->look_ns, at_ns, __ATOMIC_RELAXED);
+}
+
+/* A window's places mustn't be used up between two looks. */
+static uint64_t look_after_ns(const struct tracer *tracer, unsigned found)
+{
+	return found > tracer->sizes.stacks / 16 ? LATE_NS : LOOK_NS;
+}
+
+/* What wakes while we read is read at once, and nobody is told: so none is to wake meanwhile but
+ * for what is urgent. Where nothing came, the next stack wakes us: there's no timer for nothing. */
+void tracer_read_late(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer->looks.in_turn++;
+	look_again(tracer, LOOK_NS);
+	unsigned found = read_stacks(tracer);
+	if (!found) {
+		loop_timer_cancel(tracer->loop, &tracer->late);
+		if (tracer->control)
+			__atomic_store_n(&tracer->control->look_ns, 0, __ATOMIC_SEQ_CST);
+		found = read_stacks(tracer); /* that didn't wake before this was said */
+	}
+	if (found)
+		look_again(tracer, look_after_ns(tracer, found));
+}
+
+/* The same here: what came after a wake-up that was read now waits for another look. */
+void tracer_read_stacks(struct tracer *tracer)
+{
+	if (read_stacks(tracer))
+		look_again(tracer, LATE_NS);
+}
+
+static void life_ready(void *arg)
+{
+	tracer_read_life(arg);
+}
+
+/* What is urgent but came too soon after this wake-up to cause another lies there by then. */
+static void stacks_ready(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer->looks.woken++;
+	read_stacks(tracer);
+	look_again(tracer, LATE_NS);
+}
+
+void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks)
+{
+	*looks = tracer->looks;
+}
+
+void tracer_read_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring)
+		ring_buffer__consume(tracer->slow_ring);
+}
+
+static void read_slow(void *arg)
+{
+	tracer_read_slow(arg);
+}
+
+static void slow_ready(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer_read_slow(tracer);
+	loop_timer_set(tracer->loop, &tracer->slow_late, loop_now_ns() + LATE_NS);
+}
+
+static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
+		      int map_fd, ring_buffer_sample_fn each, void (*ready)(void *arg))
+{
+	*ring = ring_buffer__new(map_fd, each, tracer, NULL);
+	if (!*ring)
+		return -errno;
+	*watch = (struct loop_watch){ring_buffer__epoll_fd(*ring), ready, tracer};
+	int r = loop_watch(tracer->loop, watch);
+	if (r < 0) {
+		ring_buffer__free(*ring);
+		*ring = NULL;
+	}
+	return r;
+}
+
+static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch)
+{
+	if (!*ring)
+		return;
+	loop_unwatch(tracer->loop, watch);
+	ring_buffer__free(*ring);
+	*ring = NULL;
+}
+
+int tracer_watch_life(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->life_ring, &tracer->life_watch, map_fd, on_life,
+			  life_ready);
+}
+
+int tracer_watch_stacks(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch, map_fd, on_stack,
+			  stacks_ready);
+}
+
+int tracer_watch_slow(struct tracer *tracer, int map_fd)
+{
+	if (tracer->slow_ring)
+		return 0;
+	tracer->slow_late = (struct loop_timer){.expired = read_slow, .arg = tracer};
+	return watch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch, map_fd, on_slow,
+			  slow_ready);
+}
+
+int tracer_watch_mapped(struct tracer *tracer, int map_fd)
+{
+	return watch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch, map_fd, on_mapped,
+			  mapped_ready);
+}
+
+void tracer_unwatch_mapped(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch);
+}
+
+void tracer_unwatch_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring)
+		loop_timer_cancel(tracer->loop, &tracer->slow_late);
+	unwatch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch);
+}
+
+void tracer_unwatch_life(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
+}
+
+void tracer_unwatch_stacks(struct tracer *tracer)
+{
+	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	loop_timer_cancel(tracer->loop, &tracer->late);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Waits that go on: shown at each window's end (bpf/flush.bpf.c), and threads that wait without a
+ * stack, walked by an iterator (bpf/waiting.bpf.c). */
+#include "kernel/tracer_waits.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "loop/loop.h"
+#include "bpf/shared/scheduler.h"
+#include "flush.skel.h"
+#include "life.skel.h"
+#include "kernel/tracer_state.h"
+#include "waiting.skel.h"
+
+struct tracer_waits {
+	struct flush_bpf *flush;
+	struct waiting_bpf *waiting; /* NULL: this kernel can't */
+	struct bpf_link *flush_link, *waiting_link;
+	uint64_t unseen;
+};
+
+static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
+		      const struct bpf_object *sched)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	waits->flush = flush_bpf__open_opts(&options);
+	if (!waits->flush)
+		return -errno;
+	waits->flush->rodata->has_task_storage = tracer_has_task_storage(tracer);
+	r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
+	if (r == 0)
+		r = tracer_share_maps(sched, waits->flush->obj);
+	if (r == 0)
+		r = flush_bpf__load(waits->flush);
+	if (r < 0)
+		return r;
+	waits->flush_link = bpf_program__attach_iter(waits->flush->progs.flush_waits, NULL);
+	return waits->flush_link ? 0 : -errno;
+}
+
+static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
+			const struct bpf_object *sched)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	waits->waiting = waiting_bpf__open_opts(&options);
+	if (!waits->waiting)
+		return -errno;
+	waits->waiting->rodata->has_task_storage = tracer_has_task_storage(tracer);
+	waits->waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
+	if (r == 0)
+		r = tracer_share_maps(sched, waits->waiting->obj);
+	if (r == 0)
+		r = waiting_bpf__load(waits->waiting);
+	if (r < 0)
+		return r;
+	waits->waiting_link = bpf_program__attach_iter(waits->waiting->progs.walk_waiting, NULL);
+	return waits->waiting_link ? 0 : -errno;
+}
+
+static void unload_waiting(struct tracer_waits *waits)
+{
+	bpf_link__destroy(waits->waiting_link);
+	waits->waiting_link = NULL;
+	waiting_bpf__destroy(waits->waiting);
+	waits->waiting = NULL;
+}
+
+int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched)
+{
+	struct tracer_waits *waits = calloc(1, sizeof(*waits));
+
+	if (!waits)
+		return -ENOMEM;
+	tracer->waits = waits;
+	int r = load_flush(tracer, waits, sched);
+	if (r < 0) {
+		tracer_waits_unload(tracer);
+		return r;
+	}
+	r = load_waiting(tracer, waits, sched);
+	if (r < 0) {
+		log_info("threads that wait already can't be walked, they are counted as "
+			 "unseen_waits: the kernel's iterators can't sleep (since Linux 5.18)");
+		unload_waiting(waits);
+	}
+	return 0;
+}
+
+void tracer_waits_unload(struct tracer *tracer)
+{
+	struct tracer_waits *waits = TAKE_PTR(tracer->waits);
+
+	if (!waits)
+		return;
+	unload_waiting(waits);
+	bpf_link__destroy(waits->flush_link);
+	flush_bpf__destroy(waits->flush);
+	free(waits);
+}
+
+/* All objects have settings of their own. */
+static void set(const struct tracer *tracer)
+{
+	tracer->waits->flush->bss->sched = *tracer->settings;
+	if (tracer->waits->waiting)
+		tracer->waits->waiting->bss->sched = *tracer->settings;
+}
+
+void tracer_waits_set(struct tracer *tracer)
+{
+	if (!tracer->waits)
+		return;
+	tracer->settings->all_seen = tracer->waits->waiting != NULL;
+	set(tracer);
+}
+
+static int open_iterator(const struct bpf_link *link)
+{
+	int fd = bpf_iter_create(bpf_link__fd(link));
+
+	return fd < 0 ? -errno : fd;
+}
+
+int tracer_iterate(int fd)
+{
+	char words[64]; /* the programs write none */
+	ssize_t got;
+
+	do {
+		got = read(fd, words, sizeof(words));
+	} while (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
+	return got < 0 ? -errno : 0;
+}
+
+int tracer_waiting_open(const struct tracer *tracer)
+{
+	if (!tracer->waits || !tracer->waits->waiting || !tracer->settings->wait_states)
+		return -ENOENT;
+	return open_iterator(tracer->waits->waiting_link);
+}
+
+void tracer_waits_close(struct tracer *tracer, uint64_t window)
+{
+	if (tracer->waits && tracer->settings->wait_states)
+		__atomic_store_n(&tracer->settings->closing, window + 1, __ATOMIC_SEQ_CST);
+}
+
+void tracer_waits_flush(struct tracer *tracer)
+{
+	struct tracer_waits *waits = tracer->waits;
+
+	if (!waits || !tracer->settings->closing)
+		return;
+	tracer->settings->cut_ns = loop_now_ns();
+	set(tracer);
+	waits->flush->bss->unseen_waits = 0;
+	_cleanup_close_ int fd = open_iterator(waits->flush_link);
+	int r = fd < 0 ? fd : tracer_iterate(fd);
+	if (r < 0)
+		log_error("waits that go on can't be shown: %s", strerror(-r));
+	waits->unseen = waits->flush->bss->unseen_waits;
+	__atomic_store_n(&tracer->settings->closing, 0, __ATOMIC_SEQ_CST);
+	set(tracer);
+	tracer_wait_for_programs(tracer);
+}
+
+uint64_t tracer_unseen_waits(const struct tracer *tracer)
+{
+	return tracer->waits ? tracer->waits->unseen : 0;
+}
+
+uint64_t tracer_waits_time_ns(const struct tracer *tracer)
+{
+	const struct tracer_waits *waits = tracer->waits;
+
+	if (!waits)
+		return 0;
+	return tracer_object_time_ns(waits->flush->obj) +
+	       (waits->waiting ? tracer_object_time_ns(waits->waiting->obj) : 0);
+}

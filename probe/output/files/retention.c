@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/files/retention.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "loop/loop.h"
+#include "output/files/filename.h"
+
+#define LATEST "latest.svg"
+
+/* Days that are told apart, from tomorrow back; what is older counts as one. */
+#define DAYS 4096
+
+/* Entries looked at between two looks at the clock. */
+#define STEPS 64
+
+enum pass {
+	PASS_DAYS,    /* add up sizes by day */
+	PASS_SECONDS, /* and of one day by second */
+	PASS_REMOVE,
+	PASS_END
+};
+
+/* A folder that is being read: of a probe, a process or a date. */
+struct level {
+	DIR *dir;
+	char name[NAME_MAX + 1];
+	bool holds_processes, holds_dates, holds_files;
+	int pid;      /* that files below its dates carry; 0: none */
+	int file_pid; /* that its own files carry */
+	int64_t day;  /* of a date's folder */
+};
+
+struct place {
+	char *path; /* NULL: left out */
+	const char *extension;
+	bool folded;
+	bool earlier; /* of an earlier setting */
+	size_t found; /* see struct retention_folder */
+	bool known;   /* dev and ino are those it had */
+	bool same;    /* another place is the same folder */
+	enum retention_end end;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct retention {
+	struct retention_setup setup;
+	struct place *places;
+	size_t places_count;
+	size_t place, probe; /* that are read; several may lie in the same folder */
+	int root_fd;	     /* of the place; negative: not there, or not opened yet */
+	bool opened;
+	struct level levels[3];
+	size_t depth;
+	enum pass pass;
+
+	int64_t today;
+	int64_t threshold; /* moment before which files go */
+	bool drop_future;
+	int64_t split_day;   /* in which the limit of bytes falls */
+	uint64_t excess;     /* bytes that have to go on that day */
+	uint64_t days[DAYS]; /* [0] is tomorrow */
+	uint64_t future_bytes;
+	uint64_t *seconds; /* of split_day */
+	struct retention_result result;
+};
+
+static int add_place(struct retention *retention, const char *path, bool folded)
+{
+	struct place *place = &retention->places[retention->places_count];
+
+	place->folded = folded;
+	place->extension = folded ? ".folded" : ".svg";
+	retention->places_count++;
+	if (!path)
+		return 0;
+	place->path = strdup(path);
+	place->found = strlen(path);
+	return place->path ? 0 : -ENOMEM;
+}
+
+static int add_places(struct retention *retention, const struct retention_setup *setup)
+{
+	retention->places = calloc(2 + setup->earlier_count, sizeof(*retention->places));
+	int r = retention->places ? add_place(retention, setup->svg_dir, false) : -ENOMEM;
+
+	if (r == 0)
+		r = add_place(retention, setup->flame_dir, true);
+	for (size_t i = 0; r == 0 && i < setup->earlier_count; i++) {
+		const struct retention_folder *folder = &setup->earlier[i];
+
+		r = add_place(retention, folder->path, folder->folded);
+		if (r == 0) {
+			retention->places[i + 2].earlier = true;
+			retention->places[i + 2].found = folder->found;
+		}
+	}
+	return r;
+}
+
+int retention_new(struct retention **ret, const struct retention_setup *setup)
+{
+	struct retention *retention = calloc(1, sizeof(*retention));
+
+	if (!retention)
+		return -ENOMEM;
+	retention->root_fd = -1;
+	retention->setup = *setup;
+	retention->setup.roots = (struct store_roots){0};
+	int r = store_roots_copy(&retention->setup.roots, &setup->roots);
+	if (r == 0)
+		r = add_places(retention, setup);
+	if (setup->limits.bytes)
+		retention->seconds = calloc(DAY_S, sizeof(*retention->seconds));
+	if (r < 0 || (setup->limits.bytes && !retention->seconds)) {
+		retention_free(retention);
+		return -ENOMEM;
+	}
+	int64_t now = filename_moment(setup->now);
+	retention->today = now / DAY_S;
+	retention->threshold = setup->limits.days ? now - setup->limits.days * DAY_S : INT64_MIN;
+	retention->pass = setup->limits.bytes ? PASS_DAYS : PASS_REMOVE;
+	*ret = retention;
+	return 0;
+}
+
+static void close_level(struct level *level)
+{
+	if (level->dir)
+		closedir(level->dir);
+	level->dir = NULL;
+}
+
+void retention_free(struct retention *retention)
+{
+	if (!retention)
+		return;
+	while (retention->depth > 0)
+		close_level(&retention->levels[--retention->depth]);
+	if (retention->root_fd >= 0)
+		close(retention->root_fd);
+	for (size_t i = 0; i < retention->places_count; i++)
+		free(retention->places[i].path);
+	free(retention->places);
+	store_roots_done(&retention->setup.roots);
+	free(retention->seconds);
+	free(retention);
+}
+
+const struct retention_result *retention_result(const struct retention *retention)
+{
+	return &retention->result;
+}
+
+/* What has vanished, or isn't a folder or file of ours, is nothing to complain about; the last pass
+ * comes to all that matters, so each trouble is counted once. */
+static void note(struct retention *retention, int error)
+{
+	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
+	    retention->pass != PASS_REMOVE)
+		return;
+	retention->result.failed++;
+	retention->result.error = error;
+}
+
+const char *retention_path(const struct retention *retention, bool *folded)
+{
+	const struct place *place =
+		&retention->places[__atomic_load_n(&retention->place, __ATOMIC_RELAXED)];
+
+	*folded = place->folded;
+	return place->path ? place->path : "";
+}
+
+enum retention_end retention_end(const struct retention *retention, size_t earlier)
+{
+	return retention->places[2 + earlier].end;
+}
+
+/* Two paths may lead to one folder, whose files count once. */
+static bool is_same(const struct retention *retention, const struct place *place)
+{
+	for (const struct place *other = retention->places; other < place; other++) {
+		if (other->known && other->dev == place->dev && other->ino == place->ino &&
+		    strcmp(other->extension, place->extension) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Of a folder that can't be opened. */
+static enum retention_end end_of(int error)
+{
+	if (error == -EACCES || error == -ELOOP || error == -ENOTDIR)
+		return RETENTION_TAKEN;
+	return error == -ENOENT ? RETENTION_MISSING : RETENTION_STAYS;
+}
+
+static void open_place(struct retention *retention)
+{
+	struct place *place = &retention->places[retention->place];
+	struct stat stat;
+
+	retention->opened = true;
+	if (!place->path)
+		return;
+	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
+	if (fd >= 0 && fstat(fd, &stat) < 0) {
+		note(retention, -errno);
+		return;
+	}
+	if (fd < 0) {
+		place->end = end_of(fd);
+		/* Whoever changed the roots took the folder from us. */
+		if (!place->earlier || (fd != -EPERM && place->end != RETENTION_TAKEN))
+			note(retention, fd);
+		return;
+	}
+	place->known = true;
+	place->dev = stat.st_dev;
+	place->ino = stat.st_ino;
+	place->same = is_same(retention, place);
+	if (place->same)
+		return;
+	if (retention->pass == PASS_REMOVE)
+		scratch_clean(fd);
+	retention->root_fd = TAKE_FD(fd);
+}
+
+/* ---- reading folders ---- */
+
+static const char *extension(const struct retention *retention)
+{
+	return retention->places[retention->place].extension;
+}
+
+/* Goes into a folder of ours: `level` tells what it may hold. */
+static void enter(struct retention *retention, int parent_fd, const char *name,
+		  const struct level *level)
+{
+	struct level *next = &retention->levels[retention->depth];
+	_cleanup_close_ int fd =
+		openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat stat;
+
+	if (fd < 0 || fstat(fd, &stat) < 0) {
+		note(retention, -errno);
+		return;
+	}
+	if (stat.st_uid != geteuid())
+		return;
+	*next = *level;
+	next->dir = fdopendir(fd);
+	if (!next->dir) {
+		note(retention, -errno);
+		return;
+	}
+	(void)TAKE_FD(fd); /* the stream's now */
+	snprintf(next->name, sizeof(next->name), "%s", name);
+	retention->depth++;
+}
+
+/* Whether this pass has to look at the files of a day. */
+static bool wants_day(const struct retention *retention, int64_t day)
+{
+	switch (retention->pass) {
+	case PASS_DAYS:
+		return true;
+	case PASS_SECONDS:
+		return day == retention->split_day;
+	default:
+		return day * DAY_S < retention->threshold ||
+		       (retention->drop_future && day > retention->today + 1);
+	}
+}
+
+static void enter_child(struct retention *retention, const struct level *level, const char *name)
+{
+	struct level child = {.file_pid = level->pid};
+
+	/* A process may have a name that makes its folder look like a date's: both, then. */
+	if (level->holds_processes)
+		child.holds_dates = filename_process(name, &child.pid);
+	if (level->holds_dates && filename_date(name, &child.day))
+		child.holds_files = wants_day(retention, child.day);
+	if (child.holds_dates || child.holds_files)
+		enter(retention, dirfd(level->dir), name, &child);
+}
+
+/* ---- files ---- */
+
+static void count_size(struct retention *retention, int64_t moment, uint64_t bytes)
+{
+	int64_t ago = retention->today + 1 - moment / DAY_S;
+
+	if (retention->pass == PASS_SECONDS) {
+		retention->seconds[moment % DAY_S] += bytes;
+		return;
+	}
+	retention->result.files++;
+	retention->result.bytes += bytes;
+	if (ago < 0)
+		retention->future_bytes += bytes;
+	else
+		retention->days[ago < DAYS ? ago : DAYS - 1] += bytes;
+}
+
+static bool has_to_go(const struct retention *retention, int64_t moment)
+{
+	if (moment / DAY_S > retention->today + 1)
+		return retention->drop_future;
+	return moment < retention->threshold;
+}
+
+static void take_file(struct retention *retention, const struct level *level, const char *name)
+{
+	int fd = dirfd(level->dir);
+	struct stat stat;
+	int64_t moment;
+
+	if (!filename_profile(name, level->file_pid, extension(retention), &moment) ||
+	    moment / DAY_S != level->day)
+		return;
+	if (retention->pass == PASS_REMOVE && !has_to_go(retention, moment))
+		return;
+	if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
+		note(retention, -errno);
+		return;
+	}
+	if (!S_ISREG(stat.st_mode) || stat.st_nlink != 1 || stat.st_uid != geteuid())
+		return;
+	if (retention->pass != PASS_REMOVE) {
+		count_size(retention, moment, (uint64_t)stat.st_size);
+		return;
+	}
+	if (unlinkat(fd, name, 0) < 0) {
+		note(retention, -errno);
+		return;
+	}
+	retention->result.removed++;
+	retention->result.removed_bytes += (uint64_t)stat.st_size;
+}
+
+/* ---- what is left over ---- */
+
+/* Of two names of one second the one with the higher number is newer: -2, -10. */
+static bool is_newer(const char *name, const char *than)
+{
+	size_t len = strlen(name), other = strlen(than);
+
+	return len == other ? strcmp(name, than) > 0 : len > other;
+}
+
+/* The newest picture of a date's folder, and of which moment it is. */
+static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *newest)
+{
+	DIR *dir = fdopendir(fd); /* closes fd with it */
+	bool found = false;
+
+	if (!dir) {
+		close(fd);
+		return false;
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		int64_t moment;
+
+		if (!filename_profile(entry->d_name, pid, ".svg", &moment) || moment < *newest ||
+		    (found && moment == *newest && !is_newer(entry->d_name, name)))
+			continue;
+		*newest = moment;
+		snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
+		found = true;
+	}
+	closedir(dir);
+	return found;
+}
+
+/* "<date>/<file>" of the newest picture below a probe's or a process's folder. */
+static bool newest_below(const struct level *level, char *target, size_t bytes)
+{
+	int64_t newest = INT64_MIN, day;
+	bool found = false;
+
+	rewinddir(level->dir);
+	for (struct dirent *entry; (entry = readdir(level->dir));) {
+		char name[NAME_MAX + 1];
+		int fd;
+
+		if (!filename_date(entry->d_name, &day) || (day + 1) * DAY_S < newest)
+			continue;
+		fd = openat(dirfd(level->dir), entry->d_name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || !newest_of_day(fd, level->pid, name, &newest))
+			continue;
+		snprintf(target, bytes, "%.10s/%s", entry->d_name, name);
+		found = true;
+	}
+	return found;
+}
+
+/* A link of the form that store gives it, whose file has gone, leads to the newest one left. */
+static void mend_latest(struct retention *retention, const struct level *level)
+{
+	int fd = dirfd(level->dir);
+	char target[NAME_MAX + 32] = "";
+	struct stat stat;
+	int64_t day, moment;
+
+	ssize_t n = readlinkat(fd, LATEST, target, sizeof(target) - 1);
+	if (n < 11 || target[10] != '/' || fstatat(fd, target, &stat, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    errno != ENOENT)
+		return;
+	target[10] = '\0';
+	if (!filename_date(target, &day) ||
+	    !filename_profile(target + 11, level->pid, ".svg", &moment) ||
+	    fstatat(fd, LATEST, &stat, AT_SYMLINK_NOFOLLOW) < 0 || stat.st_uid != geteuid())
+		return;
+	int r = newest_below(level, target, sizeof(target))
+			? file_link_new(fd, retention->root_fd, target, LATEST)
+			: unlinkat(fd, LATEST, 0);
+	if (r < 0)
+		note(retention, r == -1 ? -errno : r);
+}
+
+/* The folder's end. Today's stays, for the next file may be on its way. */
+static void leave(struct retention *retention)
+{
+	struct level *level = &retention->levels[retention->depth - 1];
+
+	if (retention->pass == PASS_REMOVE && level->holds_dates &&
+	    strcmp(extension(retention), ".svg") == 0)
+		mend_latest(retention, level);
+	close_level(level);
+	retention->depth--;
+	if (retention->pass != PASS_REMOVE || retention->depth == 0 ||
+	    (level->holds_files && level->day >= retention->today))
+		return;
+	if (unlinkat(dirfd(level[-1].dir), level->name, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
+	    errno != EEXIST)
+		note(retention, -errno);
+}
+
+static void step(struct retention *retention)
+{
+	struct level *level = &retention->levels[retention->depth - 1];
+
+	errno = 0;
+	struct dirent *entry = readdir(level->dir);
+	if (!entry) {
+		if (errno)
+			note(retention, -errno);
+		leave(retention);
+		return;
+	}
+	if (level->holds_files)
+		take_file(retention, level, entry->d_name);
+	if (level->holds_dates || level->holds_processes)
+		enter_child(retention, level, entry->d_name);
+}
+
+/* ---- passes ---- */
+
+/* All sizes are known: which days go as a whole, and which one has to be split. */
+static enum pass weigh_days(struct retention *retention)
+{
+	uint64_t max = (uint64_t)retention->setup.limits.bytes;
+	uint64_t excess = retention->result.bytes > max ? retention->result.bytes - max : 0;
+
+	if (excess == 0)
+		return PASS_REMOVE;
+	retention->drop_future = retention->future_bytes > 0;
+	excess -= excess < retention->future_bytes ? excess : retention->future_bytes;
+	for (int ago = DAYS - 1; excess > 0 && ago >= 0; ago--) {
+		int64_t day = retention->today + 1 - ago;
+
+		if (ago < DAYS - 1 && retention->days[ago] > excess) {
+			retention->split_day = day;
+			retention->excess = excess;
+			return PASS_SECONDS;
+		}
+		if (retention->days[ago] && (day + 1) * DAY_S > retention->threshold)
+			retention->threshold = (day + 1) * DAY_S;
+		excess -= excess < retention->days[ago] ? excess : retention->days[ago];
+	}
+	return PASS_REMOVE;
+}
+
+static enum pass weigh_seconds(struct retention *retention)
+{
+	uint64_t excess = retention->excess;
+	int64_t second = 0;
+
+	for (; excess > 0 && second < DAY_S; second++)
+		excess -= excess < retention->seconds[second] ? excess : retention->seconds[second];
+	if (retention->split_day * DAY_S + second > retention->threshold)
+		retention->threshold = retention->split_day * DAY_S + second;
+	return PASS_REMOVE;
+}
+
+static void go_to_place(struct retention *retention, size_t place)
+{
+	if (retention->root_fd >= 0)
+		close(TAKE_FD(retention->root_fd));
+	retention->opened = false;
+	retention->probe = 0;
+	__atomic_store_n(&retention->place, place, __ATOMIC_RELAXED);
+}
+
+static void end_pass(struct retention *retention)
+{
+	go_to_place(retention, 0);
+	switch (retention->pass) {
+	case PASS_DAYS:
+		retention->pass = weigh_days(retention);
+		break;
+	case PASS_SECONDS:
+		retention->pass = weigh_seconds(retention);
+		break;
+	default:
+		retention->pass = PASS_END;
+	}
+}
+
+/* An earlier folder was read: what we made of it goes, as far as it is empty. */
+static void leave_earlier(struct retention *retention)
+{
+	struct place *place = &retention->places[retention->place];
+	struct stat stat;
+
+	place->end = RETENTION_MISSING;
+	for (size_t i = 0; i < retention->setup.probes_count; i++) {
+		const char *name = retention->setup.probes[i];
+
+		if (fstatat(retention->root_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(stat.st_mode) || stat.st_uid != geteuid())
+			continue;
+		if (unlinkat(retention->root_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+			place->end = RETENTION_STAYS;
+		else if (place->end == RETENTION_MISSING)
+			place->end = RETENTION_EMPTIED;
+	}
+	if (place->end != RETENTION_STAYS)
+		store_remove_made(&retention->setup.roots, place->path, place->found);
+}
+
+/* The next probe's folder, of the next place, of the next pass. */
+static void next_folder(struct retention *retention)
+{
+	static const struct level top = {.holds_processes = true, .holds_dates = true};
+
+	if (!retention->opened)
+		open_place(retention);
+	if (retention->root_fd >= 0 && retention->probe < retention->setup.probes_count) {
+		enter(retention, retention->root_fd, retention->setup.probes[retention->probe++],
+		      &top);
+		return;
+	}
+	if (retention->root_fd >= 0 && retention->pass == PASS_REMOVE &&
+	    retention->places[retention->place].earlier)
+		leave_earlier(retention);
+	if (retention->place + 1 == retention->places_count)
+		end_pass(retention);
+	else
+		go_to_place(retention, retention->place + 1);
+}
+
+bool retention_step(struct retention *retention, uint64_t limit_ns)
+{
+	uint64_t begun_ns = loop_now_ns();
+
+	for (unsigned i = 1; retention->pass != PASS_END; i++) {
+		if (retention->depth == 0)
+			next_folder(retention);
+		else
+			step(retention);
+		if (i % STEPS == 0 && loop_now_ns() - begun_ns >= limit_ns)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/svg/picture.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "output/text/number.h"
+#include "output/svg/picture_head.h"
+#include "output/text/xml.h"
+
+#define ROW_MIDDLE	 8 /* where the stroke runs; the group is half a pixel higher */
+#define PIXEL_PARTS	 10
+#define TEXT_BASELINE	 4   /* below the middle */
+#define TEXT_PADDING	 3   /* px */
+#define CHAR_WIDTH	 663 /* hundredths of a px, of the frames' font, 11 px monospace */
+#define TEXT_MIN_COLUMNS 3
+#define SHADES		 6
+#define DIFF_SHADES	 10
+#define MARKUP_MAX	 256 /* bytes of a frame and its label besides names and numbers */
+
+uint64_t picture_least(uint64_t total, uint32_t width)
+{
+	uint64_t parts = (uint64_t)(width - 2 * PICTURE_MARGIN) * PIXEL_PARTS;
+
+	return total ? total / parts + (total % parts != 0) : 1;
+}
+
+void picture_begin(struct picture *picture, const struct picture_setup *setup, struct buf *out)
+{
+	const char *unit = setup->meta->count_name;
+
+	*picture = (struct picture){.out = out, .setup = *setup};
+	picture->unit = unit && *unit ? unit : "samples";
+	picture->unit_len = strnlen(picture->unit, PICTURE_UNIT_MAX);
+	picture_head_begin(picture);
+	buf_str(out, "<g id=\"frames\" transform=\"translate(0 -.5)\" stroke=\"#fdbe88\" "
+		     "stroke-width=\"15\" "
+		     "font-family=\"monospace\" font-size=\"11\">\n");
+}
+
+static char *put(char *p, const char *text, size_t len)
+{
+	memcpy(p, text, len);
+	return p + len;
+}
+
+#define PUT(p, literal) put(p, literal, sizeof(literal) - 1)
+
+/* "; +0.56" of the total, as FlameGraph's script has it: of the frame's own weight. */
+static char *put_change(const struct picture *picture, char *p, const struct picture_frame *frame)
+{
+	bool grew = frame->own > frame->own_before;
+	uint64_t change = grew ? frame->own - frame->own_before : frame->own_before - frame->own;
+
+	p = PUT(p, "; ");
+	if (change)
+		*p++ = grew ? '+' : '-';
+	p = number_put_fixed(p, number_share(change, 10000, picture->setup.total), 2, false);
+	return PUT(p, "%");
+}
+
+/* ` (1,234 samples, 12.34%)`, to the end of the path. */
+static void write_share(struct picture *picture, const struct picture_frame *frame)
+{
+	const struct picture_setup *setup = &picture->setup;
+	bool is_all = frame->type == FRAME_TYPE_ROOT;
+	char *p = PUT(picture->share, " (");
+
+	p = number_put_grouped(p, frame->weight);
+	*p++ = ' ';
+	p = xml_put(p, picture->unit, picture->unit_len);
+	p = PUT(p, ", ");
+	if (is_all && setup->total) /* as FlameGraph's script has it */
+		p = PUT(p, "100");
+	else
+		p = number_put_fixed(p, number_share(frame->weight, 10000, setup->total), 2, false);
+	*p++ = '%';
+	if (setup->is_diff && !is_all)
+		p = put_change(picture, p, frame);
+	p = PUT(p, ")</title></path>");
+	picture->share_len = (size_t)(p - picture->share);
+}
+
+static uint64_t frames_width(const struct picture *picture)
+{
+	return picture->setup.width - 2 * PICTURE_MARGIN;
+}
+
+static uint64_t x_thousandths(const struct picture *picture, const struct picture_frame *frame)
+{
+	return PICTURE_MARGIN * 1000 +
+	       number_share(frame->offset, frames_width(picture) * 1000, picture->setup.total);
+}
+
+static uint64_t width_hundredths(const struct picture *picture, const struct picture_frame *frame)
+{
+	if (!picture->setup.total)
+		return frames_width(picture) * 100;
+	return number_share(frame->weight, frames_width(picture) * 100, picture->setup.total);
+}
+
+/* All that two frames have in common which begin and end one above the other. */
+static void write_numbers(struct picture *picture, const struct picture_frame *frame)
+{
+	char *p = PUT(picture->where, "\" d=\"M");
+
+	p = number_put_fixed(p, x_thousandths(picture, frame), 3, true);
+	*p++ = ' ';
+	picture->where_len = (size_t)(p - picture->where);
+	p = PUT(picture->span, "h");
+	p = number_put_fixed(p, width_hundredths(picture, frame), 2, true);
+	p = PUT(p, "\"><title>");
+	picture->span_len = (size_t)(p - picture->span);
+	write_share(picture, frame);
+	picture->offset = frame->offset;
+	picture->weight = frame->type == FRAME_TYPE_ROOT ? 0 : frame->weight; /* 0: of no other */
+	picture->own = frame->own;
+	picture->own_before = frame->own_before;
+}
+
+/* The same name has the same shade in every picture. */
+static unsigned shade_of(const char *name, size_t len)
+{
+	uint64_t hash = len, word = 0;
+
+	for (; len >= 8; name += 8, len -= 8) {
+		memcpy(&word, name, 8);
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, name, len);
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return (unsigned)((hash >> 32) * SHADES >> 32);
+}
+
+/* Two letters: the kind and its shade, or which way it changed and how much (if not: a shade). */
+static char *put_class(struct picture *picture, char *p, const struct picture_frame *frame)
+{
+	const struct picture_setup *setup = &picture->setup;
+
+	if (!setup->is_diff) {
+		picture->kinds |= 1u << frame->type;
+		*p++ = picture_kinds[frame->type].class;
+		*p++ = (char)('0' + shade_of(frame->name, frame->name_len));
+		return p;
+	}
+	bool grew = frame->own > frame->own_before;
+	uint64_t change = grew ? frame->own - frame->own_before : frame->own_before - frame->own;
+	unsigned __int128 level = (unsigned __int128)change * DIFF_SHADES;
+
+	level = setup->max_change ? level / setup->max_change : 0;
+	if (!change)
+		level = shade_of(frame->name, frame->name_len);
+	*p++ = !change ? 'u' : grew ? 'g' : 's';
+	*p++ = (char)('0' + (level < DIFF_SHADES ? (int)level : DIFF_SHADES - 1));
+	return p;
+}
+
+/* How many bytes of the name fit into that many columns; letters from U+1100 on (CJK) take two. */
+static size_t fitting_bytes(const char *name, size_t len, size_t columns)
+{
+	size_t at = 0, used = 0;
+
+	while (at < len) {
+		size_t bytes = utf8_sequence(name + at, len - at);
+
+		used += bytes == 4 || (bytes == 3 && (unsigned char)name[at] >= 0xe1 &&
+				       memcmp(name + at, "\xe1\x84\x80", 3) >= 0)
+				? 2
+				: 1;
+		if (used > columns)
+			break;
+		at += bytes ? bytes : 1;
+	}
+	return at;
+}
+
+/* The name without its suffix: the colour says it. */
+static char *put_label(const struct picture *picture, char *p, const struct picture_frame *frame,
+		       uint64_t y)
+{
+	uint64_t room = width_hundredths(picture, frame);
+
+	room = room > 200 * TEXT_PADDING ? room - 200 * TEXT_PADDING : 0;
+	size_t columns = room / CHAR_WIDTH;
+	if (columns < TEXT_MIN_COLUMNS || !frame->name_len)
+		return p;
+	size_t bytes = fitting_bytes(frame->name, frame->name_len, columns);
+	p = PUT(p, "<text stroke=\"none\" x=\"");
+	p = number_put_fixed(p, x_thousandths(picture, frame) / 100 + TEXT_PADDING * 10, 1, true);
+	p = PUT(p, "\" y=\"");
+	p = number_put(p, y + TEXT_BASELINE);
+	p = PUT(p, "\">");
+	if (bytes == frame->name_len) {
+		p = xml_put(p, frame->name, bytes);
+	} else {
+		p = xml_put(p, frame->name, fitting_bytes(frame->name, bytes, columns - 1));
+		p = PUT(p, "…");
+	}
+	return PUT(p, "</text>");
+}
+
+static void add_frame(struct picture *picture, const struct picture_frame *frame)
+{
+	const struct picture_setup *setup = &picture->setup;
+	uint64_t row = setup->meta->icicle ? frame->row : setup->rows - 1 - frame->row;
+	uint64_t y = PICTURE_HEADER + ROW_MIDDLE + row * PICTURE_ROW;
+	const char *suffix = frame_type_suffix(frame->type);
+	char *begin = buf_reserve(picture->out, MARKUP_MAX + sizeof(picture->share) +
+							2 * XML_GROWTH * frame->name_len);
+	char *p = begin;
+
+	if (!begin)
+		return;
+	p = PUT(p, "<path class=\"");
+	p = put_class(picture, p, frame);
+	p = put(p, picture->where, picture->where_len);
+	p = number_put(p, y);
+	p = put(p, picture->span, picture->span_len);
+	p = xml_put(p, frame->name, frame->name_len);
+	p = put(p, suffix, strlen(suffix));
+	p = put(p, picture->share, picture->share_len);
+	p = put_label(picture, p, frame, y);
+	*p++ = '\n';
+	picture->out->len += (size_t)(p - begin);
+}
+
+void picture_frame(struct picture *picture, const struct picture_frame *frame)
+{
+	bool is_all = frame->type == FRAME_TYPE_ROOT;
+
+	if (is_all || !picture->weight || frame->weight != picture->weight ||
+	    frame->offset != picture->offset || frame->own != picture->own ||
+	    frame->own_before != picture->own_before)
+		write_numbers(picture, frame);
+	if (is_all) {
+		struct picture_frame all = *frame;
+
+		all.name = "all";
+		all.name_len = 3;
+		add_frame(picture, &all);
+	} else {
+		add_frame(picture, frame);
+	}
+}
+
+void picture_end(struct picture *picture)
+{
+	buf_str(picture->out, "</g>\n");
+	picture_head_end(picture);
+}

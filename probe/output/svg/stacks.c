@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/svg/stacks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define FIRST_LINES 65536 /* memory that is not used yet is not taken */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Digits from `p` on; false: they don't fit. */
+static bool read_digits(const char *p, const char *end, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	for (; p < end && is_digit(*p); p++) {
+		if (__builtin_mul_overflow(sum, 10, &sum) ||
+		    __builtin_add_overflow(sum, (uint64_t)(*p - '0'), &sum))
+			return false;
+	}
+	*value = sum;
+	return true;
+}
+
+/* Where the last number of the line begins, behind its blank; NULL: there is none. */
+static const char *find_number(const char *line, const char *end, bool *is_fraction)
+{
+	const char *p = end;
+
+	*is_fraction = false;
+	while (p > line && is_digit(p[-1]))
+		p--;
+	if (p > line && p[-1] == '.') { /* 12.34 or 12. */
+		*is_fraction = true;
+		end = --p;
+		while (p > line && is_digit(p[-1]))
+			p--;
+	}
+	return p < end && p > line && is_blank(p[-1]) ? p : NULL;
+}
+
+static int add_line(struct stacks *stacks, uint64_t place)
+{
+	if (stacks->count == stacks->capacity) {
+		size_t capacity = stacks->capacity ? stacks->capacity * 2 : FIRST_LINES;
+		struct stacks_line *lines =
+			reallocarray(stacks->lines, capacity, sizeof(*stacks->lines));
+
+		if (!lines)
+			return -ENOMEM;
+		stacks->lines = lines;
+		stacks->capacity = capacity;
+	}
+	stacks->lines[stacks->count++].place = place;
+	return 0;
+}
+
+static int read_line(struct stacks *stacks, enum stacks_side side, const char *line,
+		     const char *end)
+{
+	uint64_t weight, total, offset = (uint64_t)(line - stacks->texts[side]);
+	bool is_fraction;
+
+	while (end > line && (is_blank(end[-1]) || end[-1] == '\r'))
+		end--;
+	if (end == line)
+		return 0;
+	const char *number = find_number(line, end, &is_fraction);
+	if (!number) {
+		stacks->malformed++;
+		return 0;
+	}
+	size_t len = (size_t)(number - 1 - line);
+	if (len > STACKS_LENGTH_MAX || !read_digits(number, end, &weight) ||
+	    __builtin_add_overflow(stacks->totals[side], weight, &total)) {
+		stacks->too_large++;
+		return 0;
+	}
+	stacks->fractions += is_fraction;
+	if (!weight)
+		return 0;
+	stacks->totals[side] = total;
+	return add_line(stacks, (uint64_t)side << 63 | offset << 24 | len);
+}
+
+int stacks_read(struct stacks *stacks, enum stacks_side side, const char *text, uint64_t bytes)
+{
+	const char *end = text + bytes;
+	int r = bytes > STACKS_TEXT_MAX ? -EFBIG : 0;
+
+	stacks->texts[side] = text;
+	while (r == 0 && text < end) {
+		const char *line_end = memchr(text, '\n', (size_t)(end - text));
+
+		if (!line_end)
+			line_end = end;
+		r = read_line(stacks, side, text, line_end);
+		text = line_end + 1;
+	}
+	return r;
+}
+
+uint64_t stacks_weight(const struct stacks *stacks, const struct stacks_line *line)
+{
+	const char *number = stacks_text(stacks, line) + stacks_length(line) + 1;
+	uint64_t sum = 0;
+
+	/* It was checked when the line was read; what follows the digits is no digit, or padding.
+	 */
+	for (; is_digit(*number); number++)
+		sum = sum * 10 + (uint64_t)(*number - '0');
+	return sum;
+}
+
+void stacks_done(struct stacks *stacks)
+{
+	free(stacks->lines);
+	*stacks = (struct stacks){0};
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/svg/stacks_svg.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "output/svg/picture.h"
+#include "output/svg/stacks_walk.h"
+
+#define CHUNK_BYTES (64 * 1024)
+#define HEADS_MAX   3			/* rows: pod, container, process */
+#define TEXT_MAX    (UINT64_C(1) << 30) /* of what one flush takes; a frame's names are below */
+
+struct drawing {
+	const struct stacks *stacks;
+	const struct stacks_svg *svg;
+	struct picture picture;
+	struct buf out;
+	uint32_t rows;
+	enum frame_type heads[HEADS_MAX + 1]; /* of the frames drawn last, by row */
+	int error;
+};
+
+static void drawing_done(struct drawing *drawing)
+{
+	buf_done(&drawing->out);
+}
+
+static bool count_rows(void *arg, const struct stacks_chain *chain)
+{
+	struct drawing *drawing = arg;
+	uint32_t rows = chain->depth + stacks_chain_frames(chain);
+
+	if (rows > drawing->rows)
+		drawing->rows = rows;
+	return true;
+}
+
+static bool is_name(const struct picture_frame *frame, const char *name)
+{
+	return frame->name_len == strlen(name) && memcmp(frame->name, name, strlen(name)) == 0;
+}
+
+static bool begins_with(const struct picture_frame *frame, const char *prefix)
+{
+	return frame->name_len >= strlen(prefix) &&
+	       memcmp(frame->name, prefix, strlen(prefix)) == 0;
+}
+
+/* `[pid]comm` */
+static bool is_process(const struct picture_frame *frame)
+{
+	size_t digits = 1;
+
+	if (!frame->name_len || frame->name[0] != '[')
+		return false;
+	while (digits < frame->name_len && frame->name[digits] >= '0' && frame->name[digits] <= '9')
+		digits++;
+	return digits > 1 && digits < frame->name_len && frame->name[digits] == ']';
+}
+
+/* Whose it is, by what it stands on: the root, a pod, a container. FRAME_TYPE_NATIVE: it is none
+ * of these. */
+static enum frame_type find_head(const struct picture_frame *frame, enum frame_type on)
+{
+	if (on == FRAME_TYPE_ROOT && begins_with(frame, "[Pod]"))
+		return FRAME_TYPE_POD;
+	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_POD) && begins_with(frame, "[Con]"))
+		return FRAME_TYPE_CONTAINER;
+	if ((on == FRAME_TYPE_ROOT || on == FRAME_TYPE_CONTAINER) && is_process(frame))
+		return FRAME_TYPE_PROCESS;
+	return FRAME_TYPE_NATIVE;
+}
+
+static void find_kind(struct drawing *drawing, struct picture_frame *frame)
+{
+	bool may_be_head = frame->row > 0 && frame->row <= HEADS_MAX;
+
+	frame->type =
+		may_be_head ? find_head(frame, drawing->heads[frame->row - 1]) : FRAME_TYPE_NATIVE;
+	if (may_be_head)
+		drawing->heads[frame->row] = frame->type;
+	if (frame->type != FRAME_TYPE_NATIVE)
+		return;
+	frame->type = frame_type_parse(frame->name, &frame->name_len);
+	if (frame->type == FRAME_TYPE_NATIVE &&
+	    (is_name(frame, "[truncated]") || is_name(frame, "[unknown]")))
+		frame->type = FRAME_TYPE_MARKER;
+}
+
+/* The own weights as the picture compares them. */
+static void set_own(const struct drawing *drawing, struct picture_frame *frame,
+		    const uint64_t own[2])
+{
+	uint64_t after = own[STACKS_AFTER];
+	uint64_t before = stacks_before(drawing->stacks, own[STACKS_BEFORE]);
+
+	frame->own = drawing->svg->negate ? before : after;
+	frame->own_before = drawing->svg->negate ? after : before;
+}
+
+static int flush(struct drawing *drawing)
+{
+	int r = buf_error(&drawing->out);
+
+	return r < 0 ? r : drawing->svg->flush(drawing->svg->arg, &drawing->out);
+}
+
+static bool draw_chain(void *arg, const struct stacks_chain *chain)
+{
+	struct drawing *drawing = arg;
+	struct picture_frame frame = {
+		.row = chain->depth, .offset = chain->offset, .weight = chain->weight};
+
+	for (const char *name = chain->begin, *next; name; name = next, frame.row++) {
+		const char *end = memchr(name, ';', (size_t)(chain->end - name));
+
+		next = end ? end + 1 : NULL;
+		frame.name = name;
+		frame.name_len = (size_t)((end ? end : chain->end) - name);
+		find_kind(drawing, &frame);
+		if (!end && drawing->svg->is_diff)
+			set_own(drawing, &frame, chain->own);
+		picture_frame(&drawing->picture, &frame);
+		if (drawing->out.len >= CHUNK_BYTES || buf_error(&drawing->out))
+			drawing->error = flush(drawing);
+		if (drawing->error)
+			return false;
+	}
+	return true;
+}
+
+int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
+{
+	_cleanup_(drawing_done) struct drawing drawing = {
+		.stacks = stacks, .svg = svg, .out = BUF_INIT(TEXT_MAX), .rows = 1};
+	struct picture_setup setup = {
+		.meta = &svg->meta,
+		.width = svg->width,
+		.total = stacks->totals[STACKS_AFTER],
+		.is_diff = svg->is_diff,
+		.total_before = stacks->totals[STACKS_BEFORE],
+	};
+	uint64_t least = picture_least(setup.total, setup.width);
+
+	stacks_sort(stacks);
+	setup.max_change = stacks_link(stacks);
+	int r = stacks_walk(stacks, least, count_rows, &drawing);
+	if (r < 0)
+		return r;
+	setup.rows = drawing.rows;
+	picture_begin(&drawing.picture, &setup, &drawing.out);
+	picture_frame(&drawing.picture, &(struct picture_frame){.weight = setup.total});
+	r = stacks_walk(stacks, least, draw_chain, &drawing);
+	if (r == 0)
+		r = drawing.error;
+	if (r < 0)
+		return r;
+	picture_end(&drawing.picture);
+	return flush(&drawing);
+}

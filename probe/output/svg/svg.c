@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A tree as a picture: the walk feeds the writer. */
+#include "output/text/output.h"
+
+#include "base/cleanup.h"
+#include "output/text/frame_text.h"
+#include "output/svg/picture.h"
+
+struct svg {
+	struct picture picture;
+	uint32_t base;	 /* the row of the node where the walk begins */
+	uint64_t least;	 /* frames that weigh less are left out */
+	uint64_t cursor; /* where the next frame of the walk begins */
+	struct buf text; /* of a frame */
+};
+
+static void svg_done(struct svg *svg)
+{
+	buf_done(&svg->text);
+}
+
+static void draw(struct svg *svg, const struct frame *frame, struct picture_frame *drawn)
+{
+	drawn->type = frame->type;
+	drawn->name = frame_text(&svg->text, frame, &drawn->name_len);
+	picture_frame(&svg->picture, drawn);
+}
+
+/* `all` and the frames that lead to the start: all as wide as the picture. */
+static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t start)
+{
+	uint64_t total = svg->picture.setup.total;
+	uint32_t node = start;
+
+	for (uint32_t row = svg->base; row-- > 0;) {
+		struct picture_frame drawn = {.row = row, .weight = total};
+
+		node = tree_parent(tree, node);
+		struct frame frame = tree_frame_of(tree, node);
+		if (row == 0 || total)
+			draw(svg, &frame, &drawn);
+	}
+}
+
+/* What stacks end at a frame lies left of its children; those left out leave a gap. */
+static bool draw_frame(void *arg, const struct tree_frame *node)
+{
+	struct svg *svg = arg;
+	struct picture_frame drawn = {
+		.row = svg->base + node->depth,
+		.offset = svg->cursor,
+		.weight = node->total,
+	};
+
+	if (drawn.row > 0 && node->total < svg->least) {
+		svg->cursor += node->total;
+		return false;
+	}
+	draw(svg, &node->frame, &drawn);
+	svg->cursor += node->self;
+	return !buf_error(svg->picture.out) && !buf_error(&svg->text);
+}
+
+int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+	      struct buf *out)
+{
+	static const struct tree_visitor visitor = {draw_frame, NULL};
+	struct picture_setup setup = {.meta = meta, .width = PICTURE_WIDTH};
+	_cleanup_(svg_done) struct svg svg = {.text = BUF_INIT(SIZE_MAX)};
+	int r = tree_weigh(tree, start, &setup.total);
+
+	for (uint32_t node = start; node != TREE_ROOT; svg.base++)
+		node = tree_parent(tree, node);
+	svg.least = picture_least(setup.total, setup.width);
+	if (r == 0)
+		r = tree_height(tree, start, svg.least, &setup.rows);
+	if (r < 0)
+		return r;
+	setup.rows += svg.base;
+	picture_begin(&svg.picture, &setup, out);
+	draw_leading(&svg, tree, start);
+	r = tree_walk(tree, start, &visitor, &svg);
+	if (r == 0)
+		r = buf_error(&svg.text);
+	if (r < 0)
+		return r;
+	picture_end(&svg.picture);
+	return buf_error(out);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* DeepFlow's profile record as a line of JSON; each field is described in doc/deepflow.md. */
+#include "output/text/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "container/container.h"
+#include "output/text/escape.h"
+#include "output/text/frame_text.h"
+#include "output/text/json_string.h"
+#include "output/text/stack_ids.h"
+#include "proc/proc.h"
+
+/* DeepFlow's numbers. */
+static const unsigned profilers[PROBE_COUNT] = {
+	[PROBE_ONCPU] = 1, [PROBE_OFFCPU] = 2, [PROBE_MEM] = 3, [PROBE_MEM_GLIBC] = 3};
+
+/* The stack that was made last: threads' records of one stack lie side by side. */
+struct stack_text {
+	struct record_key key; /* of its record */
+	bool is_wanted;	       /* it lies below the start */
+	int64_t user_id, kernel_id;
+	struct buf text;
+	struct buf frame; /* one of its frames */
+	uint32_t *path;	  /* from the leaf */
+	size_t path_count, path_capacity;
+};
+
+static void stack_text_done(struct stack_text *stack)
+{
+	buf_done(&stack->text);
+	buf_done(&stack->frame);
+	free(stack->path);
+}
+
+static size_t name_len(const char name[RECORD_NAME_BYTES])
+{
+	return strnlen(name, RECORD_NAME_BYTES);
+}
+
+static int collect_path(struct stack_text *stack, const struct tree *tree, uint32_t leaf,
+			uint32_t start)
+{
+	stack->path_count = 0;
+	stack->is_wanted = start == TREE_ROOT;
+	for (uint32_t node = leaf; node != TREE_ROOT; node = tree_parent(tree, node)) {
+		if (stack->path_count == stack->path_capacity) {
+			size_t capacity = stack->path_capacity ? stack->path_capacity * 2 : 64;
+			uint32_t *grown = reallocarray(stack->path, capacity, sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			stack->path = grown;
+			stack->path_capacity = capacity;
+		}
+		stack->path[stack->path_count++] = node;
+		stack->is_wanted |= node == start;
+	}
+	return 0;
+}
+
+static bool is_set(const struct record_libraries *libraries, size_t frame)
+{
+	return frame / 8 < libraries->bytes && libraries->bits[frame / 8] & 1u << frame % 8;
+}
+
+static bool is_same_stack(const struct record_key *a, const struct record_key *b)
+{
+	return a->who == b->who && a->node == b->node && a->libraries == b->libraries;
+}
+
+static void add_frame(struct stack_text *stack, const struct frame *frame, bool in_library)
+{
+	struct buf *text = &stack->text;
+	size_t len;
+	const char *shown = frame_text(&stack->frame, frame, &len);
+
+	buf_char(text, ';');
+	if (frame->type == FRAME_TYPE_KERNEL)
+		buf_str(text, "[k] ");
+	else if (in_library)
+		buf_str(text, "[l] ");
+	folded_name(text, shown, len);
+	if (frame->type != FRAME_TYPE_KERNEL)
+		buf_str(text, frame_type_suffix(frame->type));
+}
+
+/* "[p] name;user;…;kernel;…". The kernel's half begins with its first frame. */
+static int make_stack(struct stack_text *stack, const struct tree *tree,
+		      const struct record *record, uint32_t start)
+{
+	struct buf *text = &stack->text;
+	int r = collect_path(stack, tree, record->key.node, start);
+
+	if (r < 0)
+		return r;
+	stack->key = record->key;
+	text->len = 0;
+	buf_str(text, "[p] ");
+	folded_name(text, record->who->process, name_len(record->who->process));
+	size_t user = text->len, kernel = 0, frame = 0;
+	for (size_t i = stack->path_count; i > 0; i--) {
+		struct frame shown = tree_frame_of(tree, stack->path[i - 1]);
+
+		if (frame_type_is_head(shown.type))
+			continue;
+		if (shown.type == FRAME_TYPE_KERNEL && !kernel)
+			kernel = text->len;
+		add_frame(stack, &shown, is_set(&record->libraries, frame++));
+	}
+	if (buf_error(text) || buf_error(&stack->frame))
+		return buf_error(text) ? buf_error(text) : buf_error(&stack->frame);
+	if (!kernel)
+		kernel = text->len;
+	stack->user_id = stack_id(text->data + user, kernel - user);
+	stack->kernel_id = stack_id(text->data + kernel, text->len - kernel);
+	return stack->user_id < 0 || stack->kernel_id < 0 ? -ENOMEM : 0;
+}
+
+static void add_number(struct buf *out, const char *key, uint64_t value)
+{
+	buf_str(out, key);
+	buf_u64(out, value);
+}
+
+static void add_string(struct buf *out, const char *key, const char *text, size_t len)
+{
+	buf_str(out, key);
+	json_string(out, text, len);
+}
+
+/* What is known of it; DeepFlow's own field has "null" without one. */
+static void add_container(struct buf *out, const struct record_who *who)
+{
+	const struct container *container = who->container;
+	char text[CONTAINER_NAME_MAX];
+	const char *label, *id = container ? container->place.id : "null";
+
+	add_string(out, ",\"container_id\":", id, strlen(id));
+	if (container) {
+		label = container_label(container, text, sizeof(text));
+		add_string(out, ",\"container\":", label, strlen(label));
+		label = container_pod_label(container, text, sizeof(text));
+		if (label)
+			add_string(out, ",\"pod\":", label, strlen(label));
+		if (container->pod_namespace[0])
+			add_string(out, ",\"namespace\":", container->pod_namespace,
+				   strlen(container->pod_namespace));
+	}
+	if (who->ns_pid > 0 && who->ns_pid != who->pid)
+		add_number(out, ",\"container_pid\":", (uint64_t)who->ns_pid);
+}
+
+static void add_record(struct buf *out, const struct record *record, const struct stack_text *stack,
+		       enum probe probe)
+{
+	const struct record_who *who = record->who;
+
+	add_number(out, "{\"profiler_type\":", profilers[probe]);
+	add_number(out, ",\"timestamp\":", record->first_ns);
+	add_number(out, ",\"pid\":", (uint64_t)who->pid);
+	add_number(out, ",\"tid\":", record->key.tid);
+	add_number(out, ",\"stime\":", proc_epoch_ms_of_ticks(who->start_ticks));
+	add_number(out, ",\"netns_id\":", who->netns_id);
+	add_number(out, ",\"u_stack_id\":", (uint64_t)stack->user_id);
+	add_number(out, ",\"k_stack_id\":", (uint64_t)stack->kernel_id);
+	add_number(out, ",\"cpu\":", record->key.cpu);
+	add_number(out, ",\"count\":", record->weight);
+	add_string(out, ",\"comm\":", who->thread, name_len(who->thread));
+	add_string(out, ",\"process_name\":", who->process, name_len(who->process));
+	add_container(out, who);
+	add_number(out, ",\"stack_data_len\":", stack->text.len);
+	add_string(out, ",\"stack_data\":", stack->text.data, stack->text.len);
+	buf_str(out, "}\n");
+}
+
+int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		struct buf *out)
+{
+	_cleanup_(stack_text_done) struct stack_text stack = {.text = BUF_INIT(SIZE_MAX),
+							      .frame = BUF_INIT(SIZE_MAX)};
+	_cleanup_free_ struct record *records = NULL;
+	int64_t count = meta->records ? records_list(meta->records, &records) : 0;
+	int r = 0;
+
+	if (count < 0)
+		return (int)count;
+	for (int64_t i = 0; i < count && r == 0; i++) {
+		if (!stack.path_count || !is_same_stack(&records[i].key, &stack.key))
+			r = make_stack(&stack, tree, &records[i], start);
+		if (r == 0 && stack.is_wanted)
+			add_record(out, &records[i], &stack, meta->probe);
+		if (r == 0)
+			r = buf_error(out);
+	}
+	return r;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/text/number.h"
+
+#include <string.h>
+
+char *number_put(char *p, uint64_t value)
+{
+	char digits[20];
+	char *d = digits + sizeof(digits);
+
+	do {
+		*--d = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	size_t len = (size_t)(digits + sizeof(digits) - d);
+	memcpy(p, d, len);
+	return p + len;
+}
+
+char *number_put_grouped(char *p, uint64_t value)
+{
+	char digits[26]; /* 20 digits and 6 commas */
+	char *d = digits + sizeof(digits);
+
+	for (int i = 0; i == 0 || value; i++) {
+		if (i && i % 3 == 0)
+			*--d = ',';
+		*--d = (char)('0' + value % 10);
+		value /= 10;
+	}
+	size_t len = (size_t)(digits + sizeof(digits) - d);
+	memcpy(p, d, len);
+	return p + len;
+}
+
+char *number_put_fixed(char *p, uint64_t value, int decimals, bool trim)
+{
+	char digits[3] = "";
+	int count = decimals;
+
+	for (int i = decimals; i-- > 0; value /= 10)
+		digits[i] = (char)('0' + value % 10);
+	while (trim && count > 0 && digits[count - 1] == '0')
+		count--;
+	p = number_put(p, value);
+	if (count > 0)
+		*p++ = '.';
+	for (int i = 0; i < count; i++)
+		*p++ = digits[i];
+	return p;
+}
+
+uint64_t number_share(uint64_t value, uint64_t scale, uint64_t total)
+{
+	uint64_t product;
+
+	if (!total)
+		return 0;
+	if (!__builtin_mul_overflow(value, scale, &product) &&
+	    !__builtin_add_overflow(product, total / 2, &product))
+		return product / total;
+	return (uint64_t)(((unsigned __int128)value * scale + total / 2) / total);
+}

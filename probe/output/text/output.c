@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output/text/output.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct output outputs[] = {
+	{"svg", "image/svg+xml", .write = svg_write},
+	{"folded", "text/plain; charset=utf-8", .write = folded_write},
+	{"json", "application/json", .write = json_write},
+	{"jsonl", "application/x-ndjson", .write = jsonl_write},
+	{"pb.gz", "application/octet-stream", .write = pprof_write, .places = true, .values = true},
+};
+
+const struct output *output_find(const char *extension)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
+		if (strcmp(outputs[i].extension, extension) == 0)
+			return &outputs[i];
+	}
+	return NULL;
+}

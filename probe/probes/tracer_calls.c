@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The programs for calls of allocators. What they are attached to is alloc/uprobes.h's. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "life.skel.h"
+#include "malloc.skel.h"
+#include "capability/sandbox.h"
+#include "probes/tracer_memory.h"
+#include "kernel/tracer_state.h"
+#include "capability/trial.h"
+
+#define PENDING_MAX 32768 /* threads, where the kernel has no task storage */
+
+static const char failed[] = "the programs for allocators can't be loaded";
+
+static bool has_helper(enum bpf_func_id helper)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, helper, NULL) == 1;
+}
+
+/* Of the two kinds of calls under way only one is kept. */
+static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
+{
+	struct finding finding;
+
+	/* Really tried: a kernel may have the map and no room to give. */
+	trial_program(CAN_TASK_STORAGE, &finding);
+	bool in_tasks = finding.state == FINDING_YES && has_helper(BPF_FUNC_task_storage_get);
+
+	calls->rodata->has_task_storage = in_tasks;
+	bpf_map__set_autocreate(calls->maps.calls_pending, in_tasks);
+	bpf_map__set_autocreate(calls->maps.calls_by_tid, !in_tasks);
+	bpf_map__set_max_entries(calls->maps.calls_by_tid, PENDING_MAX);
+	bpf_map__set_max_entries(calls->maps.held, tracer->sizes.allocations);
+	/* The kernel warns of what a program has it allocate where it has no allocator for them. */
+	if (!tracer->types.has_memory)
+		bpf_map__set_map_flags(calls->maps.held, 0);
+}
+
+/* A session's program is called at entries and returns. */
+static void choose_programs(const struct tracer *tracer, struct malloc_bpf *calls)
+{
+	struct bpf_program *program;
+	int session = tracer->types.uprobe_session;
+
+	calls->rodata->has_sessions = session != 0;
+	calls->rodata->has_cookies = has_helper(BPF_FUNC_get_attach_cookie);
+	bpf_program__set_autoload(calls->progs.on_realloc_alone, session == 0);
+	if (session == 0)
+		return;
+	bpf_object__for_each_program(program, calls->obj)
+	{
+		bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)session);
+	}
+}
+
+/* Swap included. 0: the kernel may refuse memory that there is (vm.overcommit_memory is 2). */
+static uint64_t memory_bytes(void)
+{
+	struct sysinfo info;
+	char mode = '2';
+	int fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (read(fd, &mode, 1) != 1)
+			mode = '2';
+		close(fd);
+	}
+	if (mode == '2')
+		return 0;
+	return sysinfo(&info) < 0 ? 0 : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
+}
+
+static int load(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	struct malloc_bpf *calls = malloc_bpf__open_opts(&options);
+	tracer->calls = calls;
+	if (!calls)
+		return -errno;
+	choose_maps(tracer, calls);
+	choose_programs(tracer, calls);
+	calls->rodata->memory_bytes = memory_bytes();
+	calls->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	calls->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	r = tracer_share_maps(tracer->life->obj, calls->obj);
+	if (r == 0)
+		r = malloc_bpf__load(calls);
+	return r < 0 ? r : tracer_mmap_load(tracer);
+}
+
+int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+{
+	int r = tracer_start(tracer, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	if (sandbox_returns_are_safe() == 0) {
+		snprintf(why, why_bytes,
+			 "this kernel lets a filter of system calls (seccomp) end programs whose "
+			 "returns are probed; boot Linux 6.14, or a 6.12 or 6.13 that has it "
+			 "mended");
+		return -EOPNOTSUPP;
+	}
+	r = tracer->calls ? 0 : load(tracer);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r, failed);
+		tracer_calls_stop(tracer);
+		return r;
+	}
+	if (sample_bytes > COUNTDOWN_MEAN_MAX)
+		sample_bytes = COUNTDOWN_MEAN_MAX;
+	__atomic_store_n(&tracer->calls->bss->sample_bytes, sample_bytes, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+void tracer_calls_stop(struct tracer *tracer)
+{
+	tracer_mmap_unload(tracer);
+	malloc_bpf__destroy(tracer->calls);
+	tracer->calls = NULL;
+}
+
+static int copy(int *to, const struct bpf_program *program)
+{
+	*to = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0);
+	return *to < 0 ? -errno : 0;
+}
+
+static void close_all(int fds[CALL_COUNT_OF])
+{
+	for (int i = 0; i < CALL_COUNT_OF; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
+static int copy_all(const struct malloc_bpf *calls, struct call_programs *programs)
+{
+	const struct bpf_program *const entries[CALL_COUNT_OF] = {
+		[CALL_SIZE] = calls->progs.on_size,
+		/* Where all returns are probed its exceptions would not find their way. */
+		[CALL_NEW] = programs->session ? calls->progs.on_new : NULL,
+		[CALL_COUNT] = calls->progs.on_count,
+		[CALL_ALIGNED] = calls->progs.on_aligned,
+		[CALL_REALLOC] = calls->progs.on_realloc,
+		[CALL_REALLOC_COUNT] = calls->progs.on_realloc_count,
+		[CALL_POSIX_MEMALIGN] = calls->progs.on_posix_memalign,
+		[CALL_FREE] = calls->progs.on_free,
+	};
+	int r = 0;
+
+	for (int i = 0; i < CALL_COUNT_OF && r == 0; i++) {
+		if (entries[i])
+			r = copy(&programs->fds[i], entries[i]);
+		if (entries[i] && r == 0 && !programs->session && CALLS_RETURNING & 1U << i)
+			r = copy(&programs->return_fds[i], calls->progs.on_return);
+	}
+	if (r == 0 && !programs->session)
+		r = copy(&programs->realloc_fd, calls->progs.on_realloc_alone);
+	return r;
+}
+
+int tracer_call_programs(const struct tracer *tracer, struct call_programs *programs)
+{
+	struct call_programs copies;
+
+	if (!tracer->calls)
+		return -ENOENT;
+	memset(copies.fds, -1, sizeof(copies.fds));
+	memset(copies.return_fds, -1, sizeof(copies.return_fds));
+	copies.realloc_fd = -1;
+	copies.session = tracer->calls->rodata->has_sessions;
+	int r = copy_all(tracer->calls, &copies);
+	if (r == 0)
+		r = tracer_mmap_programs(tracer, &copies);
+	if (r < 0) {
+		close_all(copies.fds);
+		close_all(copies.return_fds);
+		cleanup_close(&copies.realloc_fd);
+		return r;
+	}
+	*programs = copies;
+	return 0;
+}
+
+int tracer_held_fd(const struct tracer *tracer)
+{
+	if (!tracer->calls)
+		return -ENOENT;
+	int fd = fcntl(bpf_map__fd(tracer->calls->maps.held), F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+uint32_t tracer_held_max(const struct tracer *tracer)
+{
+	return tracer->sizes.allocations;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Page faults on and off. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "bpf/shared/faults.h"
+#include "fault.skel.h"
+#include "life.skel.h"
+#include "probes/chances.h"
+#include "kernel/timer.h"
+#include "probes/tracer_memory.h"
+#include "kernel/tracer_state.h"
+
+#define HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+#define HUGE_BYTES     (2 * 1024 * 1024)
+#define BATCH_MIN      32 /* lib/percpu_counter.c: compute_batch_value() */
+
+/* Events after a fault, and, where there is no tracepoint, before it. */
+enum fault_event { BEFORE_ANY, AFTER_MINOR, AFTER_MAJOR, FAULT_EVENTS };
+
+struct tracer_faults {
+	struct fault_bpf *bpf;
+	struct timer *events[FAULT_EVENTS];
+	char limit[256];
+};
+
+static uint32_t huge_bytes(void)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(32);
+
+	if (file_read(AT_FDCWD, HUGE_PAGE_FILE, &text) < 0)
+		return HUGE_BYTES;
+	buf_char(&text, '\0');
+	unsigned long bytes = buf_error(&text) ? 0 : strtoul(text.data, NULL, 10);
+	return bytes && bytes <= UINT32_MAX ? (uint32_t)bytes : HUGE_BYTES;
+}
+
+static int32_t batch_pages(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > BATCH_MIN / 2 ? (int32_t)cpus * 2 : BATCH_MIN;
+}
+
+static void set_constants(const struct tracer *tracer, struct fault_bpf *bpf)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	bpf->rodata->page_bytes = page;
+	bpf->rodata->huge_pages = (int32_t)(huge_bytes() / page);
+	bpf->rodata->batch_pages = batch_pages();
+	bpf->rodata->cpu_values_at = tracer->types.cpu_values_at;
+	bpf->rodata->has_vm_events = tracer->types.has_vm_events;
+	bpf->rodata->vm_events_behind_queue = tracer->types.vm_events_behind_queue;
+	bpf->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	bpf->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+}
+
+static int load(struct tracer *tracer, struct fault_bpf *bpf)
+{
+	bool has_tracepoints = tracer->types.has_fault_tracepoints;
+
+	set_constants(tracer, bpf);
+	bpf_program__set_autoload(bpf->progs.before_user, has_tracepoints);
+	bpf_program__set_autoload(bpf->progs.before_kernel, has_tracepoints);
+	bpf_program__set_autoload(bpf->progs.before_any, !has_tracepoints);
+	int r = tracer_share_maps(tracer->life->obj, bpf->obj);
+	return r < 0 ? r : fault_bpf__load(bpf);
+}
+
+static int attach_event(struct tracer *tracer, enum fault_event which,
+			const struct bpf_program *program)
+{
+	static const uint32_t events[] = {
+		[BEFORE_ANY] = PERF_COUNT_SW_PAGE_FAULTS,
+		[AFTER_MINOR] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		[AFTER_MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+	};
+	struct timer **timer = &tracer->faults->events[which];
+	int r = timer_new(timer, tracer->loop, bpf_program__fd(program), events[which], true);
+
+	return r < 0 ? r : timer_start(*timer, 1);
+}
+
+/* What comes after a fault first: what was noted before it is looked for. */
+static int attach(struct tracer *tracer)
+{
+	struct fault_bpf *bpf = tracer->faults->bpf;
+	int r = attach_event(tracer, AFTER_MINOR, bpf->progs.after);
+
+	if (r == 0)
+		r = attach_event(tracer, AFTER_MAJOR, bpf->progs.after);
+	if (r < 0 || !tracer->types.has_fault_tracepoints)
+		return r < 0 ? r : attach_event(tracer, BEFORE_ANY, bpf->progs.before_any);
+	bpf->links.on_fault_switch = bpf_program__attach(bpf->progs.on_fault_switch);
+	if (!bpf->links.on_fault_switch)
+		return -errno;
+	bpf->links.before_user = bpf_program__attach(bpf->progs.before_user);
+	if (!bpf->links.before_user)
+		return -errno;
+	bpf->links.before_kernel = bpf_program__attach(bpf->progs.before_kernel);
+	return bpf->links.before_kernel ? 0 : -errno;
+}
+
+static void find_limit(struct tracer *tracer)
+{
+	const struct ktypes *types = &tracer->types;
+	const char *lacks = !types->has_fault_tracepoints ? "faults have no error code"
+			    : !types->has_vm_events
+				    ? "the kernel's BTF doesn't tell where vm_event_states is"
+				    : NULL;
+
+	snprintf(tracer->faults->limit, sizeof(tracer->faults->limit),
+		 "pages that the kernel gets for itself (MAP_POPULATE, mlock, direct I/O) show no "
+		 "event%s%s%s",
+		 lacks ? "; " : "", lacks ? lacks : "",
+		 lacks ? ": copies of anonymous pages at a write aren't told" : "");
+}
+
+/* Whether the kernel counts resident pages in a way that is known. */
+static int check_counters(const struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->types.has_rss_counters ? tracer->types.cpu_values_at
+					   : tracer->types.has_task_rss)
+		return 0;
+	snprintf(why, why_bytes,
+		 "what a page fault adds can't be told: this kernel counts "
+		 "resident pages in a way that isn't known");
+	return -EOPNOTSUPP;
+}
+
+static int begin(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r == 0)
+		r = check_counters(tracer, why, why_bytes);
+	if (r < 0)
+		return r;
+	tracer->faults = calloc(1, sizeof(*tracer->faults));
+	if (!tracer->faults)
+		return -ENOMEM;
+	tracer->faults->bpf = fault_bpf__open_opts(&options);
+	if (!tracer->faults->bpf)
+		return -errno;
+	find_limit(tracer);
+	return load(tracer, tracer->faults->bpf);
+}
+
+/* Into the table that isn't in use. */
+static void set_chances(struct tracer *tracer, uint64_t sample_bytes)
+{
+	struct fault_settings *settings = &tracer->faults->bpf->bss->faults;
+	uint32_t other = !settings->table;
+
+	chances_fill(settings->chances[other], (uint32_t)sysconf(_SC_PAGESIZE), sample_bytes);
+	__atomic_store_n(&settings->table, other, __ATOMIC_SEQ_CST);
+}
+
+int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+{
+	int r = tracer_start(tracer, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	if (tracer->faults) {
+		set_chances(tracer, sample_bytes);
+		tracer_wait_for_programs(tracer);
+		return 0;
+	}
+	why[0] = '\0';
+	r = begin(tracer, why, why_bytes);
+	if (r == 0) {
+		set_chances(tracer, sample_bytes);
+		r = attach(tracer);
+	}
+	if (r < 0 && !why[0])
+		tracer_explain(why, why_bytes, r, "the programs on page faults can't be loaded");
+	if (r < 0)
+		tracer_faults_stop(tracer);
+	return r;
+}
+
+void tracer_faults_stop(struct tracer *tracer)
+{
+	struct tracer_faults *faults = TAKE_PTR(tracer->faults);
+
+	if (!faults)
+		return;
+	for (int i = 0; i < FAULT_EVENTS; i++)
+		timer_free(faults->events[i]);
+	fault_bpf__destroy(faults->bpf);
+	free(faults);
+}
+
+const char *tracer_faults_limit(const struct tracer *tracer)
+{
+	return tracer->faults ? tracer->faults->limit : "";
+}
+
+uint64_t tracer_faults_time_ns(const struct tracer *tracer)
+{
+	return tracer->faults ? tracer_object_time_ns(tracer->faults->bpf->obj) : 0;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The histograms of /sched on and off. (tracer_hists_read.c reads them.) */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probes/tracer_sched.h"
+#include "kernel/tracer_state.h"
+#include "sched.skel.h"
+
+static const uint32_t zero;
+
+static bool is_grouped(enum group_by by)
+{
+	return by != GROUP_NONE && by != GROUP_CPU;
+}
+
+/* All but runqlen, which has a program of its own. */
+static uint32_t of_switches(uint32_t probes)
+{
+	return probes & ~(1U << SCHED_RUNQLEN);
+}
+
+/* ---- the map of groups ---- */
+
+static void drop_groups(struct tracer *tracer)
+{
+	if (tracer->groups_fd < 0)
+		return;
+	bpf_map_delete_elem(bpf_map__fd(tracer->sched->maps.hists_grouped), &zero);
+	close(tracer->groups_fd);
+	tracer->groups_fd = -1;
+}
+
+static int make_groups(struct tracer *tracer, uint32_t groups_max)
+{
+	_cleanup_close_ int fd =
+		bpf_map_create(BPF_MAP_TYPE_HASH, "sched_groups", sizeof(struct hist_key),
+			       sizeof(struct hist), groups_max, NULL);
+
+	if (fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(tracer->sched->maps.hists_grouped), &zero, &fd, 0))
+		return -errno;
+	tracer->groups_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* It is there while a probe needs it. */
+static int keep_groups(struct tracer *tracer, const struct sched_hists_settings *wanted)
+{
+	bool needed = false;
+
+	for (int i = 0; i < SCHED_COUNT; i++)
+		needed |= of_switches(wanted->probes) & 1U << i && is_grouped(wanted->group_by[i]);
+	if (!needed)
+		drop_groups(tracer);
+	return needed && tracer->groups_fd < 0 ? make_groups(tracer, wanted->groups_max) : 0;
+}
+
+/* ---- beginning at zero ---- */
+
+static void clear_groups(const struct tracer *tracer, uint32_t probes)
+{
+	struct hist_key key, next;
+	int end = tracer->groups_fd < 0 ? -1 : bpf_map_get_next_key(tracer->groups_fd, NULL, &key);
+
+	while (!end) {
+		end = bpf_map_get_next_key(tracer->groups_fd, &key, &next);
+		if (probes & 1U << key.probe)
+			bpf_map_delete_elem(tracer->groups_fd, &key);
+		key = next;
+	}
+}
+
+static int clear_percpu(const struct bpf_map *map, uint32_t key)
+{
+	_cleanup_free_ void *zeros =
+		calloc((size_t)libbpf_num_possible_cpus(), bpf_map__value_size(map));
+
+	if (!zeros)
+		return -ENOMEM;
+	return bpf_map_update_elem(bpf_map__fd(map), &key, zeros, BPF_ANY);
+}
+
+/* Nothing is counted there meanwhile. */
+static int clear(const struct tracer *tracer, uint32_t probes)
+{
+	int r = 0;
+
+	clear_groups(tracer, probes);
+	for (uint32_t i = 0; i < SCHED_COUNT && r == 0; i++) {
+		if (probes & 1U << i)
+			r = clear_percpu(tracer->sched->maps.hists_all, i);
+	}
+	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
+		r = clear_percpu(tracer->sched->maps.slices, 0);
+	return r;
+}
+
+/* ---- on and off ---- */
+
+static uint32_t regrouped(const struct sched_settings *now,
+			  const struct sched_hists_settings *wanted)
+{
+	uint32_t probes = 0;
+
+	for (int i = 0; i < SCHED_COUNT; i++)
+		probes |= (uint32_t)(now->group_by[i] != wanted->group_by[i]) << i;
+	return probes;
+}
+
+static void switch_hists(struct sched_settings *settings, uint32_t probes)
+{
+	__atomic_store_n(&settings->hists, probes, __ATOMIC_SEQ_CST);
+}
+
+/* Those that go on as they are aren't touched. */
+static int begin(struct tracer *tracer, const struct sched_hists_settings *wanted)
+{
+	struct sched_settings *settings = tracer->settings;
+	uint32_t probes = of_switches(wanted->probes), before = settings->hists;
+	uint32_t same = probes & before & ~regrouped(settings, wanted);
+
+	if (settings->everybody != wanted->everybody)
+		same = 0; /* what is there is of others */
+
+	switch_hists(settings, same);
+	if (same != before)
+		tracer_wait_for_programs(tracer);
+	int r = clear(tracer, (before | probes) & ~same);
+	if (r == 0)
+		r = keep_groups(tracer, wanted);
+	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
+		r = tracer_watch_slow(tracer, bpf_map__fd(tracer->sched->maps.slow));
+	if (r < 0)
+		return r;
+	for (int i = 0; i < SCHED_COUNT; i++)
+		settings->group_by[i] = wanted->group_by[i];
+	if (!settings->hists)
+		settings->hists_since_ns = loop_now_ns();
+	settings->slow_ns = wanted->slow_ns;
+	settings->everybody = wanted->everybody;
+	switch_hists(settings, probes);
+	if (!(probes & 1U << SCHED_RUNQSLOWER))
+		tracer_unwatch_slow(tracer);
+	return tracer_sched_wakeups(tracer);
+}
+
+static void end(struct tracer *tracer)
+{
+	if (!tracer->settings)
+		return;
+	switch_hists(tracer->settings, 0);
+	tracer_hists_unload(tracer);
+	tracer_sched_wakeups(tracer);
+	tracer_sched_release(tracer);
+}
+
+int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings, char *why,
+		 size_t why_bytes)
+{
+	int r = 0;
+
+	if (settings->probes & 1U << SCHED_RUNQLEN)
+		r = tracer_lengths(tracer, why, why_bytes);
+	else
+		tracer_lengths_stop(tracer);
+	if (r == 0 && !of_switches(settings->probes)) {
+		end(tracer);
+	} else if (r == 0) {
+		r = tracer_sched_load(tracer, why, why_bytes);
+		if (r == 0) {
+			r = begin(tracer, settings);
+			if (r < 0)
+				tracer_explain(why, why_bytes, r, "histograms can't be made");
+		}
+	}
+	if (r < 0)
+		tracer_hists_stop(tracer);
+	return r;
+}
+
+void tracer_hists_stop(struct tracer *tracer)
+{
+	tracer_lengths_stop(tracer);
+	end(tracer);
+}
+
+void tracer_hists_unload(struct tracer *tracer)
+{
+	tracer_unwatch_slow(tracer);
+	drop_groups(tracer);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The programs for mmap() and its kin, a part of those for allocators (tracer_calls.c). */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "life.skel.h"
+#include "mmap.skel.h"
+#include "probes/tracer_memory.h"
+#include "kernel/tracer_state.h"
+
+/* A session's program is called at entries and returns. */
+static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)
+{
+	struct bpf_program *program;
+	int session = tracer->types.uprobe_session;
+
+	maps->rodata->has_sessions = session != 0;
+	bpf_program__set_autoload(maps->progs.on_return, session == 0);
+	if (session == 0)
+		return;
+	bpf_object__for_each_program(program, maps->obj)
+	{
+		bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)session);
+	}
+}
+
+int tracer_mmap_load(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	struct mmap_bpf *maps = mmap_bpf__open_opts(&options);
+	tracer->maps = maps;
+	if (!maps)
+		return -errno;
+	choose_programs(tracer, maps);
+	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	maps->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	maps->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	r = tracer_share_maps(tracer->life->obj, maps->obj);
+	if (r == 0)
+		r = mmap_bpf__load(maps);
+	return r < 0 ? r : tracer_watch_mapped(tracer, bpf_map__fd(maps->maps.mapped));
+}
+
+void tracer_mmap_unload(struct tracer *tracer)
+{
+	tracer_unwatch_mapped(tracer);
+	mmap_bpf__destroy(tracer->maps);
+	tracer->maps = NULL;
+}
+
+static int copy(int *to, const struct bpf_program *program)
+{
+	*to = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0);
+	return *to < 0 ? -errno : 0;
+}
+
+int tracer_mmap_programs(const struct tracer *tracer, struct call_programs *programs)
+{
+	const struct mmap_bpf *maps = tracer->maps;
+	int r = copy(&programs->fds[CALL_MMAP], maps->progs.on_mmap);
+
+	if (r == 0)
+		r = copy(&programs->fds[CALL_MUNMAP], maps->progs.on_munmap);
+	if (r == 0)
+		r = copy(&programs->fds[CALL_MREMAP], maps->progs.on_mremap);
+	for (enum call call = CALL_MMAP; call <= CALL_MREMAP && r == 0 && !programs->session;
+	     call++)
+		r = copy(&programs->return_fds[call], maps->progs.on_return);
+	return r;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Off-CPU time on and off. */
+#include <errno.h>
+
+#include "probes/tracer_sched.h"
+#include "kernel/tracer_state.h"
+#include "kernel/tracer_waits.h"
+#include "sched.skel.h"
+
+static int begin(struct tracer *tracer, const struct offcpu_settings *wanted)
+{
+	struct sched_settings *settings = tracer->settings;
+	if (!tracer->waits) {
+		int r = tracer_waits_load(tracer, tracer->sched->obj);
+		if (r < 0)
+			return r;
+	}
+	if (!settings->wait_states)
+		settings->wait_since_ns = loop_now_ns();
+	settings->minblock_ns = wanted->minblock_ns;
+	settings->maxblock_ns = wanted->maxblock_ns;
+	settings->wait_split = wanted->split;
+	settings->wait_depth = wanted->depth;
+	__atomic_store_n(&settings->wait_states, wanted->states, __ATOMIC_SEQ_CST);
+	tracer_waits_set(tracer);
+	return tracer_sched_wakeups(tracer);
+}
+
+int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, char *why,
+		  size_t why_bytes)
+{
+	int r = tracer_sched_load(tracer, why, why_bytes);
+
+	if (r < 0)
+		return r;
+	r = begin(tracer, settings);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r, "off-CPU time can't be measured");
+		tracer_offcpu_stop(tracer);
+	}
+	return r;
+}
+
+void tracer_offcpu_stop(struct tracer *tracer)
+{
+	if (!tracer->settings)
+		return;
+	tracer->settings->wait_states = 0;
+	tracer_waits_unload(tracer);
+	tracer_sched_wakeups(tracer);
+	tracer_sched_release(tracer);
+}

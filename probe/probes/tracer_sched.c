@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "probes/tracer_sched.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "life.skel.h"
+#include "kernel/tracer_state.h"
+#include "kernel/tracer_waits.h"
+#include "capability/trial.h"
+#include "sched.skel.h"
+
+#define RECORDS_MAX 32768 /* threads, where the kernel has no task storage */
+
+static const char failed[] = "the programs that follow the scheduler can't be loaded";
+
+bool tracer_has_task_storage(const struct tracer *tracer)
+{
+	return tracer->sched->rodata->has_task_storage;
+}
+
+/* Of the two kinds of records only one is made. */
+static void choose_records(struct sched_bpf *sched)
+{
+	struct finding finding;
+
+	/* Really tried, at a switch: a kernel may have the map and no room to give there. */
+	trial_program(CAN_TASK_STORAGE, &finding);
+	bool in_tasks = finding.state == FINDING_YES;
+
+	sched->rodata->has_task_storage = in_tasks;
+	bpf_map__set_autocreate(sched->maps.records, in_tasks);
+	bpf_map__set_autocreate(sched->maps.records_by_tid, !in_tasks);
+	bpf_map__set_max_entries(sched->maps.records_by_tid, RECORDS_MAX);
+}
+
+static int load(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	struct sched_bpf *sched = sched_bpf__open_opts(&options);
+	tracer->sched = sched;
+	if (!sched)
+		return -errno;
+	choose_records(sched);
+	sched->rodata->has_switch_state = tracer->types.has_switch_state;
+	sched->rodata->kernel_frames_max = tracer_kernel_frames_max();
+	sched->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	r = tracer_share_maps(tracer->life->obj, sched->obj);
+	if (r == 0)
+		r = sched_bpf__load(sched);
+	if (r < 0)
+		return r;
+	tracer->settings = &sched->bss->sched;
+	tracer->settings->session = ++tracer->session;
+	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);
+	return sched->links.on_switch ? 0 : -errno;
+}
+
+int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->sched)
+		return 0;
+	int r = tracer_start(tracer, why, why_bytes);
+	if (r < 0)
+		return r;
+	r = load(tracer);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r, failed);
+		tracer_sched_unload(tracer);
+		return r;
+	}
+	tracer_times_load(tracer, tracer->times_why, sizeof(tracer->times_why));
+	return 0;
+}
+
+static bool needs_wakeups(const struct sched_settings *settings)
+{
+	if (settings->hists & (1U << SCHED_RUNQLAT | 1U << SCHED_RUNQSLOWER))
+		return true;
+	return settings->wait_states && settings->wait_split;
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+int tracer_sched_wakeups(struct tracer *tracer)
+{
+	struct sched_bpf *sched = tracer->sched;
+
+	if (!sched)
+		return 0;
+	if (!needs_wakeups(tracer->settings)) {
+		detach(&sched->links.on_wakeup);
+		detach(&sched->links.on_wakeup_new);
+		return 0;
+	}
+	if (!sched->links.on_wakeup)
+		sched->links.on_wakeup = bpf_program__attach(sched->progs.on_wakeup);
+	if (!sched->links.on_wakeup)
+		return -errno;
+	if (!sched->links.on_wakeup_new)
+		sched->links.on_wakeup_new = bpf_program__attach(sched->progs.on_wakeup_new);
+	return sched->links.on_wakeup_new ? 0 : -errno;
+}
+
+void tracer_sched_release(struct tracer *tracer)
+{
+	if (tracer->settings && !tracer->settings->wait_states && !tracer->settings->hists)
+		tracer_sched_unload(tracer);
+}
+
+void tracer_sched_unload(struct tracer *tracer)
+{
+	tracer_waits_unload(tracer);
+	tracer_hists_unload(tracer);
+	tracer->settings = NULL;
+	tracer_times_unload(tracer);
+	sched_bpf__destroy(tracer->sched);
+	tracer->sched = NULL;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "probes/tracer_times.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "life.skel.h"
+#include "kernel/tracer_state.h"
+#include "sched.skel.h"
+#include "times.skel.h"
+
+#define THREADS_AT_ONCE 256
+#define GONE_AT_ONCE	256
+
+static const char failed[] = "the program that reads processes' run time can't be loaded";
+
+/* Records are where the scheduler's programs have them. */
+static void choose_records(struct tracer *tracer)
+{
+	struct times_bpf *times = tracer->times;
+	bool in_tasks = tracer_has_task_storage(tracer);
+
+	times->rodata->has_task_storage = in_tasks;
+	bpf_map__set_autocreate(times->maps.records, in_tasks);
+	bpf_map__set_autocreate(times->maps.records_by_tid, !in_tasks);
+}
+
+static int share_maps(struct tracer *tracer)
+{
+	struct bpf_map *const records = tracer_has_task_storage(tracer)
+						? tracer->sched->maps.records
+						: tracer->sched->maps.records_by_tid;
+	struct bpf_map *mine =
+		bpf_object__find_map_by_name(tracer->times->obj, bpf_map__name(records));
+	int r = tracer_share_maps(tracer->life->obj, tracer->times->obj);
+
+	return r < 0 ? r : bpf_map__reuse_fd(mine, bpf_map__fd(records));
+}
+
+static int load(struct tracer *tracer)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	int r = tracer_set_types(tracer, &options);
+
+	if (r < 0)
+		return r;
+	tracer->times = times_bpf__open_opts(&options);
+	if (!tracer->times)
+		return -errno;
+	choose_records(tracer);
+	r = share_maps(tracer);
+	if (r == 0)
+		r = times_bpf__load(tracer->times);
+	return r < 0 ? r : times_bpf__attach(tracer->times);
+}
+
+int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes)
+{
+	if (tracer->times)
+		return 0;
+	if (!tracer->sched)
+		return -ENOENT;
+	int r = load(tracer);
+	if (r < 0) {
+		tracer_explain(why, why_bytes, r, failed);
+		tracer_times_unload(tracer);
+	}
+	return r;
+}
+
+/* Nobody sees the end of those whose threads have ended in part. */
+static void forget_gone(struct tracer *tracer)
+{
+	int fd = bpf_map__fd(tracer->life->maps.gone);
+	struct gone_key key;
+
+	for (int i = 0; i < GONE_MAX && bpf_map_get_next_key(fd, NULL, &key) == 0; i++)
+		bpf_map_delete_elem(fd, &key);
+}
+
+void tracer_times_unload(struct tracer *tracer)
+{
+	if (!tracer->times)
+		return;
+	forget_gone(tracer);
+	times_bpf__destroy(tracer->times);
+	tracer->times = NULL;
+}
+
+/* Reads whole threads: what came of the next one is kept at the front. */
+static int read_threads(int fd, struct thread_times *threads, const struct times_reading *reading)
+{
+	size_t have = 0;
+
+	for (;;) {
+		ssize_t n =
+			read(fd, (char *)threads + have, THREADS_AT_ONCE * sizeof(*threads) - have);
+
+		if (n < 0 && errno == EAGAIN) /* it walked a million others */
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		have += (size_t)n;
+		size_t count = have / sizeof(*threads);
+		for (size_t i = 0; i < count; i++)
+			reading->thread(reading->arg, &threads[i]);
+		have -= count * sizeof(*threads);
+		memmove(threads, &threads[count], have);
+	}
+}
+
+static int read_living(struct tracer *tracer, const struct times_reading *reading)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(tracer->times->links.read_times));
+	_cleanup_free_ struct thread_times *threads = calloc(THREADS_AT_ONCE, sizeof(*threads));
+
+	if (fd < 0)
+		return -errno;
+	return threads ? read_threads(fd, threads, reading) : -ENOMEM;
+}
+
+static int read_gone(struct tracer *tracer, const struct times_reading *reading)
+{
+	_cleanup_free_ struct gone_key *keys = calloc(GONE_AT_ONCE, sizeof(*keys));
+	_cleanup_free_ struct gone *gone = calloc(GONE_AT_ONCE, sizeof(*gone));
+	int fd = bpf_map__fd(tracer->life->maps.gone), r = 0;
+	uint32_t position, *last = NULL;
+
+	if (!keys || !gone)
+		return -ENOMEM;
+	while (r == 0) {
+		uint32_t count = GONE_AT_ONCE;
+
+		r = bpf_map_lookup_batch(fd, last, &position, keys, gone, &count, NULL);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		for (uint32_t i = 0; i < count; i++)
+			reading->gone(reading->arg, &keys[i], &gone[i]);
+		last = &position;
+	}
+	return 0; /* -ENOENT: that was all */
+}
+
+int tracer_times_read(struct tracer *tracer, const struct times_reading *reading)
+{
+	if (!tracer->times || !tracer->settings)
+		return -ENOENT;
+	tracer->times->bss->sched = *tracer->settings;
+	int r = read_living(tracer, reading);
+	return r < 0 ? r : read_gone(tracer, reading);
+}
+
+void tracer_times_counted(const struct tracer *tracer, struct times_counted *counted)
+{
+	const struct sched_settings *settings = tracer->settings;
+	const struct sched_bpf *sched = tracer->sched;
+
+	*counted = (struct times_counted){0};
+	if (!settings)
+		return;
+	counted->session = settings->session;
+	counted->each = settings->hists != 0;
+	counted->everybody = settings->everybody;
+	counted->wakeups = sched->links.on_wakeup && sched->links.on_wakeup_new;
+	counted->offcpu_states = settings->wait_states;
+}
+
+void tracer_times_forget(struct tracer *tracer, const struct gone_key *key)
+{
+	if (tracer->life)
+		bpf_map_delete_elem(bpf_map__fd(tracer->life->maps.gone), key);
+}
+
+void tracer_times_state(const struct tracer *tracer, struct times_state *state)
+{
+	*state = (struct times_state){
+		.is_on = tracer->times != NULL,
+		.has_delays = tracer->types.has_run_delay,
+		.why = tracer->sched && !tracer->times ? tracer->times_why : "",
+	};
+}

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of the causes of loss and truncation, as GET, metrics and doc/ show them. */
-#pragma once
-
-#include "sample.h"
-
-const char *loss_name(enum loss loss);
-const char *truncation_name(enum truncation truncation);

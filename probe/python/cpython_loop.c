@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The interpreter's loop in pieces. Compilers put what runs seldom elsewhere (.cold), and where a
+ * profile that guided them was of other code that is nearly all of it: Debian's 3.14 has 1 KiB of
+ * the loop in its function and 84 KiB elsewhere. A stripped file has no symbol for that; it is
+ * found by the jumps that lead there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "proc/named.h"
+#include "proc/straight.h"
+#include "cfi/cfi_pieces.h"
+#include "python/cpython_state.h"
+
+#define CODE_MAX  (1024u * 1024) /* of a piece: the largest known has 84 KiB */
+#define LEAPS_MAX 4096		 /* out of one piece; hundreds are usual */
+
+struct leaps {
+	const struct cpython_range *pieces; /* as linked */
+	size_t pieces_count;
+	uint64_t to[LEAPS_MAX];
+	size_t count;
+};
+
+struct search {
+	int fd;
+	const struct elf_image *image;
+	struct cpython_range pieces[CPYTHON_RANGES_MAX]; /* as linked */
+	size_t count;
+	struct leaps leaps;
+	uint8_t code[CODE_MAX];
+};
+
+static bool is_inside(const struct cpython_range *pieces, size_t count, uint64_t address)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (address >= pieces[i].from && address < pieces[i].to)
+			return true;
+	}
+	return false;
+}
+
+static bool overlaps(const struct search *search, const struct cfi_piece *piece)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		if (piece->from < search->pieces[i].to && search->pieces[i].from < piece->to)
+			return true;
+	}
+	return false;
+}
+
+static void meet_leap(void *arg, const struct straight_leap *leap)
+{
+	struct leaps *leaps = arg;
+
+	if (!leap->is_call && !leap->by_slot && leaps->count < LEAPS_MAX &&
+	    !is_inside(leaps->pieces, leaps->pieces_count, leap->address))
+		leaps->to[leaps->count++] = leap->address;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static bool leads_into(const struct leaps *leaps, const struct cfi_piece *piece)
+{
+	for (size_t i = 0; i < leaps->count; i++) {
+		if (leaps->to[i] > piece->from && leaps->to[i] < piece->to)
+			return true;
+	}
+	return false;
+}
+
+/* A jump to the begin of what can be called is a call that doesn't come back: another function. */
+static int meet_piece(void *arg, const struct cfi_piece *piece)
+{
+	struct search *search = arg;
+
+	if (search->count == CPYTHON_RANGES_MAX || piece->to - piece->from > CODE_MAX ||
+	    overlaps(search, piece) || (piece->callable && !leads_into(&search->leaps, piece)))
+		return 0;
+	search->pieces[search->count++] = (struct cpython_range){piece->from, piece->to};
+	return 0;
+}
+
+static int read_piece(struct search *search, const struct cpython_range *piece)
+{
+	uint64_t offset;
+
+	if (!named_offset(search->image, piece->from, &offset))
+		return -ENOENT;
+	return elf_pread(search->fd, search->code, piece->to - piece->from, offset);
+}
+
+/* The pieces that this one jumps to. */
+static int follow(struct search *search, const struct cpython_range *piece)
+{
+	int r = read_piece(search, piece);
+
+	if (r < 0)
+		return r;
+	search->leaps.pieces = search->pieces;
+	search->leaps.pieces_count = search->count;
+	search->leaps.count = 0;
+	straight_leaps(search->code, piece->to - piece->from, piece->from, meet_leap,
+		       &search->leaps);
+	if (!search->leaps.count)
+		return 0;
+	qsort(search->leaps.to, search->leaps.count, sizeof(search->leaps.to[0]), compare);
+	return cfi_pieces_at(search->fd, search->image, search->leaps.to, search->leaps.count,
+			     meet_piece, search);
+}
+
+/* Its symbol may say no size, then its FDE does. */
+static int begin(struct search *search, const struct cpython_symbols *symbols)
+{
+	if (symbols->loop_bytes && symbols->loop_bytes <= CODE_MAX) {
+		search->pieces[search->count++] =
+			(struct cpython_range){symbols->loop, symbols->loop + symbols->loop_bytes};
+		return 0;
+	}
+	search->leaps.to[0] = symbols->loop + 1; /* inside of it, whatever its begin is like */
+	search->leaps.count = 1;
+	return cfi_pieces_at(search->fd, search->image, search->leaps.to, 1, meet_piece, search);
+}
+
+static void take(struct search *search, struct cpython_file *file)
+{
+	for (size_t i = 0; i < search->count; i++) {
+		const struct cpython_range *piece = &search->pieces[i];
+		uint64_t from, last;
+
+		if (named_offset(search->image, piece->from, &from) &&
+		    named_offset(search->image, piece->to - 1, &last) && from <= last)
+			file->loop[file->loop_count++] = (struct cpython_range){from, last + 1};
+	}
+}
+
+int cpython_loop(int fd, const struct elf_image *image, const struct cpython_symbols *symbols,
+		 struct cpython_file *file)
+{
+	_cleanup_free_ struct search *search = calloc(1, sizeof(*search));
+	int r;
+
+	if (!search)
+		return -ENOMEM;
+	search->fd = fd;
+	search->image = image;
+	r = begin(search, symbols);
+	for (size_t i = 0; r == 0 && i < search->count; i++)
+		r = follow(search, &search->pieces[i]);
+	if (r < 0 && r != -ENOENT && r != -EFBIG && r != -EBADMSG)
+		return r;
+	take(search, file);
+	return file->loop_count ? 0 : -ENOENT;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "python/pycode_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "python/pycode_span.h"
+#include "python/pystrings.h"
+
+#define INSTRUCTION_BYTES 2    /* 3.11 and later: the least */
+#define TABLE_GUESS_BYTES 1024 /* most tables of lines end before */
+
+#define COPIES_MAX	  256 /* of the instructions */
+
+/* All that is wanted of one, while it is read. */
+struct reading {
+	const struct python_layout *layout;
+	const struct process_memory *memory;
+	uint64_t address;
+	struct span span;
+	struct pystring name, file;
+	uint64_t table; /* address of its first byte */
+	uint32_t table_bytes;
+	bool table_known;
+	/* The first bytes of the table, where they came with its length. */
+	uint8_t begin[TABLE_GUESS_BYTES];
+	uint32_t begin_bytes;
+	uint32_t copies[COPIES_MAX];
+	uint32_t copies_count;
+};
+
+/* With its file's name summed up or without, which the kernel's side may not have read. */
+static bool is_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		   uint32_t wanted)
+{
+	const struct cpython *walk = &reading->layout->walk;
+	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
+
+	memcpy(words, span->data + (walk->code_sum_at - span->from),
+	       walk->code_sum_words * sizeof(words[0]));
+	sum = cpython_code_sum(words, walk->code_sum_words, name_hash);
+	if (sum >> 32 == wanted)
+		return true;
+	if (!walk->code_file)
+		return false;
+	uint64_t at = span_word(span, reading->layout->code_filename);
+	if (reading->memory->read(reading->memory->arg, at + walk->unicode_hash - 8, file,
+				  sizeof(file)) < 0)
+		return false;
+	return cpython_file_sum(sum, file, walk) >> 32 == wanted;
+}
+
+#define NO_HASH UINT64_MAX /* nobody has asked for it yet */
+
+/* Whether it is `wanted`, as the kernel's side sums it up (bpf/python/python_code.h): 0, or
+ * -ESTALE. The name may have got its hash since. */
+static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
+		     uint32_t wanted)
+{
+	return is_sum(reading, span, name_hash, wanted) || is_sum(reading, span, NO_HASH, wanted)
+		       ? 0
+		       : -ESTALE;
+}
+
+static int read_names(struct reading *reading, uint32_t sum)
+{
+	const struct python_layout *layout = reading->layout;
+	uint64_t name = span_word(&reading->span, layout->code_name);
+	uint64_t type = span_word(&reading->span, layout->walk.object_type);
+
+	int r = pystring_read(&reading->name, layout, reading->memory, name);
+	if (r < 0)
+		return r;
+	r = check_sum(reading, &reading->span, reading->name.hash, sum);
+	if (r < 0)
+		return r;
+	if (layout->walk.code_type && type != layout->walk.code_type)
+		return -EBADMSG;
+	if (layout->code_qualname != CPYTHON_NO) {
+		uint64_t qualified = span_word(&reading->span, layout->code_qualname);
+
+		if (qualified != name)
+			r = pystring_read(&reading->name, layout, reading->memory, qualified);
+		if (r < 0)
+			return r;
+	}
+	return pystring_read(&reading->file, layout, reading->memory,
+			     span_word(&reading->span, layout->code_filename));
+}
+
+/* The table's length, and its begin. */
+static int find_table(struct reading *reading)
+{
+	const struct python_layout *layout = reading->layout;
+	uint64_t object = span_word(&reading->span, layout->code_lines), bytes;
+	size_t header = layout->bytes_data;
+
+	if (layout->bytes_length + sizeof(bytes) > header || header > sizeof(reading->begin) / 2)
+		return -EBADMSG;
+	long got = pystring_begin(reading->memory, object, reading->begin, header,
+				  sizeof(reading->begin));
+	if (got < 0)
+		return (int)got;
+	memcpy(&bytes, reading->begin + layout->bytes_length, sizeof(bytes));
+	if (bytes > INT64_MAX)
+		return -EBADMSG;
+	reading->table = object + header;
+	reading->table_known = bytes <= PYLINES_BYTES_MAX;
+	reading->table_bytes = reading->table_known ? (uint32_t)bytes : 0;
+	reading->begin_bytes = (uint32_t)((size_t)got - header);
+	memmove(reading->begin, reading->begin + header, reading->begin_bytes);
+	return 0;
+}
+
+static int read_table(const struct reading *reading, uint8_t *to)
+{
+	uint32_t have = reading->begin_bytes;
+
+	if (have > reading->table_bytes)
+		have = reading->table_bytes;
+	memcpy(to, reading->begin, have);
+	if (have == reading->table_bytes)
+		return 0;
+	return reading->memory->read(reading->memory->arg, reading->table + have, to + have,
+				     reading->table_bytes - have);
+}
+
+/* {int64 count; address copies[count]}, which grows with the threads. */
+static int read_copies(struct reading *reading)
+{
+	const struct process_memory *memory = reading->memory;
+	uint64_t object, count, copies[COPIES_MAX];
+
+	reading->copies_count = 0;
+	if (reading->layout->code_copies == CPYTHON_NO)
+		return 0;
+	object = span_word(&reading->span, reading->layout->code_copies);
+	if (!object)
+		return 0;
+	int r = memory->read(memory->arg, object, &count, sizeof(count));
+	if (r < 0)
+		return r;
+	if (count > COPIES_MAX)
+		count = COPIES_MAX;
+	r = memory->read(memory->arg, object + sizeof(count), copies, count * sizeof(copies[0]));
+	for (uint64_t i = 0; r == 0 && i < count; i++) {
+		if (copies[i])
+			reading->copies[reading->copies_count++] =
+				(uint32_t)(copies[i] - reading->address);
+	}
+	return r;
+}
+
+static void fill_lines(struct pycode *code, const struct reading *reading, const uint8_t *table)
+{
+	const struct python_layout *layout = reading->layout;
+
+	code->lines = (struct pylines){
+		.table = table,
+		.bytes = reading->table_bytes,
+		.form = layout->lines,
+		.marks = code->marks,
+	};
+	memcpy(&code->lines.first_line,
+	       reading->span.data + (layout->code_first_line - reading->span.from),
+	       sizeof(code->lines.first_line));
+	code->lines_known = reading->table_known;
+	pylines_index(&code->lines);
+}
+
+static void fill_instructions(struct pycode *code, const struct python_layout *layout)
+{
+	if (layout->code_instructions == CPYTHON_NO) { /* f_lasti: -1 */
+		code->unit_bytes = layout->instruction_bytes;
+		code->not_begun = (int8_t)-layout->instruction_bytes;
+		return;
+	}
+	code->unit_bytes = 1;
+	code->first_instruction = layout->code_instructions;
+	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: the one before the first */
+}
+
+static int make(struct pycode **ret, const struct reading *reading)
+{
+	size_t marks = pylines_marks_max(reading->table_bytes) * sizeof(struct pylines_mark);
+	size_t copies = reading->copies_count * sizeof(reading->copies[0]);
+	size_t bytes = sizeof(struct pycode) + marks + copies + reading->table_bytes +
+		       reading->name.len + reading->file.len;
+	_cleanup_free_ struct pycode *code = calloc(1, bytes);
+
+	if (!code)
+		return -ENOMEM;
+	uint8_t *table = (uint8_t *)code->marks + marks + copies;
+	code->has_copies = reading->layout->code_copies != CPYTHON_NO;
+	code->copies_count = reading->copies_count;
+	code->copies = memcpy((uint8_t *)code->marks + marks, reading->copies, copies);
+	int r = read_table(reading, table);
+	if (r < 0)
+		return r;
+	fill_lines(code, reading, table);
+	fill_instructions(code, reading->layout);
+	memcpy(table + reading->table_bytes, reading->name.text, reading->name.len);
+	memcpy(table + reading->table_bytes + reading->name.len, reading->file.text,
+	       reading->file.len);
+	code->name_len = (uint32_t)reading->name.len;
+	code->file_len = (uint32_t)reading->file.len;
+	code->bytes = (uint32_t)bytes;
+	code->refs = 1;
+	*ret = TAKE_PTR(code);
+	return 0;
+}
+
+/*
+ * An object that has been freed looks as before, but for the allocator's links in its first words:
+ * its count of references and, where libc allocated it, its type. The count is 32 bits at most
+ * (immortal: all of them); 3.14 has flags in the word's upper 16. Free-threaded builds count
+ * elsewhere.
+ */
+static bool is_freed(const struct reading *reading, const struct span *span)
+{
+	const struct cpython *walk = &reading->layout->walk;
+
+	if (span_word(span, walk->object_type) != span_word(&reading->span, walk->object_type))
+		return true;
+	if (walk->object_type != sizeof(uint64_t))
+		return false;
+	uint64_t count = span_word(span, 0) & UINT64_MAX >> 16;
+	return !count || count > UINT32_MAX;
+}
+
+/* Is it the same still, with the same parts? What it refers to lives as long as it does. */
+static int check_again(const struct reading *reading, uint32_t sum)
+{
+	const struct python_layout *layout = reading->layout;
+	const uint16_t fields[] = {layout->code_name, layout->code_qualname, layout->code_filename,
+				   layout->code_lines};
+	uint64_t name_hash;
+	struct span span;
+
+	int r = span_read(&span, layout, reading->memory, reading->address);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i] != CPYTHON_NO &&
+		    span_word(&span, fields[i]) != span_word(&reading->span, fields[i]))
+			return -ESTALE;
+	if (is_freed(reading, &span))
+		return -ESTALE;
+	r = reading->memory->read(reading->memory->arg,
+				  span_word(&span, layout->code_name) + layout->walk.unicode_hash,
+				  &name_hash, sizeof(name_hash));
+	if (r < 0)
+		return r;
+	return check_sum(reading, &span, name_hash, sum);
+}
+
+int pycode_read(struct pycode **ret, const struct python_layout *layout,
+		const struct process_memory *memory, uint64_t address, uint32_t sum)
+{
+	_cleanup_free_ struct reading *reading = malloc(sizeof(*reading));
+	struct pycode *code = NULL;
+
+	if (!reading)
+		return -ENOMEM;
+	reading->layout = layout;
+	reading->memory = memory;
+	reading->address = address;
+	int r = span_read(&reading->span, layout, memory, address);
+	if (r == 0)
+		r = read_names(reading, sum);
+	if (r == 0)
+		r = find_table(reading);
+	if (r == 0)
+		r = read_copies(reading);
+	if (r == 0)
+		r = make(&code, reading);
+	if (r < 0)
+		return r;
+	if (!memory->settle || !memory->settle(memory->arg))
+		r = check_again(reading, sum);
+	if (r < 0) {
+		pycode_unref(code);
+		return r;
+	}
+	*ret = code;
+	return 0;
+}

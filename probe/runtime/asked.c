@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "runtime/asked.h"
+
+#include "loop/loop.h"
+
+#define WAIT_NS	  (10 * NS_PER_MS) /* after the first time */
+#define TRIES_MAX 12
+#define WAITS_MAX 10 /* doublings: 10 s at most */
+
+bool asked_may_again(const struct asked *asked, uint64_t now_ns)
+{
+	return !asked->asking && now_ns >= asked->next_ns;
+}
+
+bool asked_may(const struct asked *asked, uint64_t now_ns)
+{
+	return asked_may_again(asked, now_ns) && asked->tries < TRIES_MAX;
+}
+
+bool asked_goes_on(const struct asked *asked)
+{
+	return asked->asking || asked->tries < TRIES_MAX;
+}
+
+void asked_begin(struct asked *asked, uint64_t now_ns)
+{
+	unsigned waits = asked->tries < WAITS_MAX ? asked->tries : WAITS_MAX;
+
+	asked->asking = true;
+	asked->next_ns = now_ns + (WAIT_NS << waits);
+	if (asked->tries < TRIES_MAX)
+		asked->tries++;
+}
+
+void asked_end(struct asked *asked)
+{
+	asked->asking = false;
+}
+
+void asked_forget(struct asked *asked)
+{
+	asked->tries = 0;
+	asked->next_ns = 0;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "runtime/python_line.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+enum meaning {
+	OPTION,	 /* a further option may follow, in the same argument or the next one */
+	SKIPS,	 /* … and the next argument is its own */
+	WORKING, /* -c, -m: the working folder; what follows is the program's */
+	NOWHERE, /* -I, -P, -h, -V, or no option of Python's */
+};
+
+struct arguments {
+	const char *at, *end;
+};
+
+static const char *next(struct arguments *arguments)
+{
+	const char *found = arguments->at;
+
+	if (found >= arguments->end)
+		return NULL;
+	const char *nul = memchr(found, '\0', (size_t)(arguments->end - found));
+	arguments->at = nul ? nul + 1 : arguments->end;
+	return nul ? found : NULL; /* one that was cut off is none */
+}
+
+/* Letters that share one dash. */
+static enum meaning read_letters(const char *letters)
+{
+	for (const char *letter = letters; *letter; letter++) {
+		switch (*letter) {
+		case 'c':
+		case 'm':
+			return WORKING;
+		case 'W':
+		case 'X':
+			return letter[1] ? OPTION : SKIPS;
+		default:
+			if (!strchr("bBdEiOqRsStuvx", *letter))
+				return NOWHERE;
+		}
+	}
+	return OPTION;
+}
+
+static enum meaning read_option(const char *argument)
+{
+	if (argument[1] != '-')
+		return read_letters(argument + 1);
+	return strcmp(argument, "--check-hash-based-pycs") == 0 ? SKIPS : NOWHERE;
+}
+
+/* *script: NULL: there is none, the working folder counts. False: it can't be told. */
+static bool find_script(struct arguments *arguments, const char **script)
+{
+	const char *argument;
+
+	*script = NULL;
+	if (!next(arguments)) /* the program's name */
+		return false;
+	while ((argument = next(arguments))) {
+		enum meaning meaning;
+
+		if (argument[0] != '-') {
+			*script = argument;
+			return argument[0] != '\0';
+		}
+		if (!argument[1])
+			return true; /* standard input */
+		if (strcmp(argument, "--") == 0) {
+			*script = next(arguments);
+			return true;
+		}
+		meaning = read_option(argument);
+		if (meaning == WORKING || meaning == NOWHERE)
+			return meaning == WORKING;
+		if (meaning == SKIPS && !next(arguments))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the parts of a path, without "." and "..", to `to`, which has room for them. */
+static size_t add_path(char *to, size_t len, const char *path)
+{
+	while (*path) {
+		size_t bytes = strcspn(path, "/");
+
+		if (bytes == 2 && path[0] == '.' && path[1] == '.') {
+			while (len && to[--len] != '/')
+				;
+		} else if (bytes && !(bytes == 1 && path[0] == '.')) {
+			to[len++] = '/';
+			memcpy(to + len, path, bytes);
+			len += bytes;
+		}
+		path += bytes + (path[bytes] == '/');
+	}
+	return len;
+}
+
+char *python_line_script(const char *line, size_t bytes, const char *cwd)
+{
+	struct arguments arguments = {line, line + bytes};
+	const char *script;
+	char *path = NULL;
+
+	if (!find_script(&arguments, &script))
+		return NULL;
+	if (script && script[0] == '/')
+		return strdup(script);
+	if (!cwd || asprintf(&path, "%s/%s", cwd, script ? script : "") < 0)
+		return NULL;
+	return path;
+}
+
+char *python_line_dir(const char *script)
+{
+	const char *slash = strrchr(script, '/');
+	_cleanup_free_ char *folder = strndup(script, slash ? (size_t)(slash - script) : 0);
+	char *path = folder ? malloc(strlen(folder) + 2) : NULL;
+
+	if (!path)
+		return NULL;
+	size_t len = add_path(path, 0, folder);
+	if (!len)
+		path[len++] = '/';
+	path[len] = '\0';
+	return path;
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "sched/sched_state.h"
+
+uint64_t sched_time_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+int sched_new(struct sched **ret, const struct sched_setup *setup)
+{
+	struct sched *sched = calloc(1, sizeof(*sched));
+
+	if (!sched)
+		return -ENOMEM;
+	sched->setup = *setup;
+	sched->wanted.params.sched = setup->defaults;
+	sched->report = (struct loop_timer){.expired = sched_report, .arg = sched};
+	engine_on_slow(setup->engine, sched_on_slow, sched);
+	*ret = sched;
+	return 0;
+}
+
+void sched_free(struct sched *sched)
+{
+	if (!sched)
+		return;
+	sched_report_stop(sched);
+	engine_on_slow(sched->setup.engine, NULL, NULL);
+	if (sched->subscriber) {
+		tracer_hists_stop(engine_tracer(sched->setup.engine));
+		engine_unsubscribe(sched->setup.engine, sched->subscriber);
+	}
+	for (int i = 0; i < SCHED_COUNT; i++)
+		sched_data_done(&sched->probes[i].kept);
+	if (sched->told)
+		spec_done(&sched->wanted);
+	slow_log_free(sched->log);
+	free(sched);
+}
+
+/* ---- to what was told ---- */
+
+static void choose(const struct sched *sched, struct sched_hists_settings *settings)
+{
+	const struct sched_params *params = &sched->wanted.params.sched;
+
+	*settings = (struct sched_hists_settings){
+		.everybody = !sched->told || snoopers_empty(sched->wanted.snoopers),
+		.slow_ns = params->latency_thr_ms == SCHED_THR_UNSET
+				   ? (uint64_t)params->min_us * 1000
+				   : (uint64_t)params->latency_thr_ms * NS_PER_MS,
+		.groups_max = HISTS_MAX,
+	};
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		if (sched_kind_get(i)->grouped)
+			settings->group_by[i] = (enum group_by)params->group_by;
+	}
+}
+
+static bool settings_equal(const struct sched_hists_settings *a,
+			   const struct sched_hists_settings *b)
+{
+	return a->everybody == b->everybody && a->slow_ns == b->slow_ns &&
+	       memcmp(a->group_by, b->group_by, sizeof(a->group_by)) == 0;
+}
+
+/* What was counted for the one who asked by PUT stays readable at its end. */
+static void keep(struct sched *sched, uint32_t probes)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		struct sched_probe_state *state = &sched->probes[i];
+		struct sched_data data = {0};
+
+		if (!(probes & 1u << i))
+			continue;
+		if (sched_read_now(sched, i, &data) < 0) {
+			log_error("sched: what %s has counted can't be read at its end",
+				  sched_kind_get(i)->name);
+			sched_data_done(&data);
+			continue;
+		}
+		sched_data_done(&state->kept);
+		state->kept = data;
+		state->is_kept = true;
+	}
+}
+
+/* These begin at zero. */
+static void begin(struct sched *sched, uint32_t probes)
+{
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		struct sched_probe_state *state = &sched->probes[i];
+
+		if (!(probes & 1u << i))
+			continue;
+		state->since_ns = sched_time_ns();
+		state->since_event = sched->log ? sched->log->next : 0;
+		state->generation++;
+		state->failure[0] = '\0';
+	}
+}
+
+/* The tracer runs and follows processes as long as somebody is subscribed. */
+static int subscribe(struct sched *sched, char *why, size_t why_bytes)
+{
+	const struct subscription subscription = {.feature = FEATURE_SCHED, .probes = WANTED_SCHED};
+	struct engine *engine = sched->setup.engine;
+	struct snoopers *snoopers = sched->told ? sched->wanted.snoopers : NULL;
+	int r = engine_set_snoopers(engine, FEATURE_SCHED,
+				    snoopers && !snoopers_empty(snoopers) ? snoopers : NULL);
+
+	if (r < 0) {
+		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		return r;
+	}
+	return sched->subscriber ? 0
+				 : engine_subscribe(engine, &subscription, &sched->subscriber, why,
+						    why_bytes);
+}
+
+static void stop(struct sched *sched)
+{
+	if (!sched->subscriber)
+		return;
+	tracer_hists_stop(engine_tracer(sched->setup.engine));
+	engine_unsubscribe(sched->setup.engine, sched->subscriber);
+	sched->subscriber = NULL;
+	sched->on = sched->tried = 0;
+}
+
+/* One that can't run here doesn't stop the others. */
+static int turn_on_each(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes)
+{
+	struct tracer *tracer = engine_tracer(sched->setup.engine);
+	uint32_t good = 0;
+	char ignored[256];
+
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		char *failure = sched->probes[i].failure;
+
+		if (!(probes & 1u << i))
+			continue;
+		settings->probes = good | 1u << i;
+		if (tracer_hists(tracer, settings, failure, sizeof(sched->probes[i].failure)) < 0)
+			log_warn("%s can't run: %s", sched_kind_get(i)->name, failure);
+		else
+			good |= 1u << i;
+	}
+	settings->probes = good;
+	return good ? tracer_hists(tracer, settings, ignored, sizeof(ignored)) : -ENOTSUP;
+}
+
+/* *again: what was on has begun at zero, too. */
+static int turn_on(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
+		   bool *again, char *why, size_t why_bytes)
+{
+	struct tracer *tracer = engine_tracer(sched->setup.engine);
+
+	if (probes & 1u << SCHED_RUNQSLOWER && !sched->log) {
+		sched->log = calloc(1, sizeof(*sched->log));
+		if (!sched->log) {
+			snprintf(why, why_bytes, "no memory");
+			return -ENOMEM;
+		}
+	}
+	*again = false;
+	settings->probes = probes;
+	int r = tracer_hists(tracer, settings, why, why_bytes);
+	if (r == 0)
+		return r;
+	*again = true;
+	return turn_on_each(sched, settings, probes) < 0 ? r : 0;
+}
+
+/* Of the probes that stay on those that begin at zero, too. */
+static uint32_t regrouped(const struct sched *sched, const struct sched_hists_settings *settings)
+{
+	uint32_t probes = 0;
+
+	if (settings->everybody != sched->applied.everybody)
+		probes = sched->on & ~(1u << SCHED_RUNQLEN); /* it is of CPUs, not of processes */
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		if (settings->group_by[i] != sched->applied.group_by[i])
+			probes |= sched->on & 1u << i;
+	}
+	return probes;
+}
+
+static void log_probes(const struct sched *sched, uint32_t probes, const char *what)
+{
+	char names[128] = "";
+	size_t len = 0;
+
+	for (int i = 0; i < SCHED_COUNT; i++) {
+		if (probes & 1u << i)
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
+						len ? ", " : "", sched_kind_get(i)->name);
+	}
+	if (probes)
+		log_info("sched %s: %s%s", what, names,
+			 sched->applied.everybody ? ", of all processes" : "");
+}
+
+/* After a failure: what was on is on again, from zero. */
+static void fall_back(struct sched *sched)
+{
+	char why[256];
+
+	sched->applied.probes = sched->on;
+	if (sched->on && tracer_hists(engine_tracer(sched->setup.engine), &sched->applied, why,
+				      sizeof(why)) == 0) {
+		begin(sched, sched->on);
+		return;
+	}
+	if (sched->on)
+		log_error("sched: what ran before can't go on: %s", why);
+	stop(sched);
+}
+
+/* These are to be on, as `settings` say. The ones that begin at zero are `fresh`. */
+static int change(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
+		  uint32_t *fresh, char *why, size_t why_bytes)
+{
+	uint32_t before = sched->on, again = regrouped(sched, settings);
+	bool all_again;
+	int r = subscribe(sched, why, why_bytes);
+
+	if (r < 0 || (probes == sched->tried && settings_equal(settings, &sched->applied)))
+		return r;
+	r = turn_on(sched, settings, probes, &all_again, why, why_bytes);
+	if (r < 0) {
+		fall_back(sched);
+		return r;
+	}
+	sched->tried = probes;
+	sched->on = settings->probes;
+	sched->applied = *settings;
+	*fresh = sched->on & (all_again ? UINT32_MAX : ~before | again);
+	begin(sched, *fresh);
+	return 0;
+}
+
+int sched_reconcile(struct sched *sched, char *why, size_t why_bytes)
+{
+	uint32_t asked = sched->told && sched->wanted.running ? sched->wanted.probes : 0;
+	uint32_t probes = asked | sched_waited(sched), fresh = 0;
+	uint32_t ran = sched->on & sched->configured;
+	struct sched_hists_settings settings;
+
+	choose(sched, &settings);
+	keep(sched, ran & ~asked);
+	if (probes) {
+		int r = change(sched, &settings, probes, &fresh, why, why_bytes);
+		if (r < 0)
+			return r;
+	} else {
+		stop(sched);
+	}
+	uint32_t run = sched->on & asked;
+	log_probes(sched, ran & ~run, "stopped");
+	log_probes(sched, run & ~ran, "started");
+	sched->configured = asked;
+	if (sched->log)
+		sched_wake_followers(sched); /* it may be their end */
+	if (run)
+		sched_report_start(sched, fresh);
+	else
+		sched_report_stop(sched);
+	return 0;
+}
+
+int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t why_bytes)
+{
+	struct spec before = sched->wanted;
+	bool told = sched->told;
+	char ignored[256];
+
+	spec_copy(&sched->wanted, spec);
+	sched->told = true;
+	/* The same choice again disturbs nothing: not even a look at all processes. */
+	if (told && snoopers_equal(before.snoopers, spec->snoopers)) {
+		snoopers_unref(sched->wanted.snoopers);
+		sched->wanted.snoopers = snoopers_ref(before.snoopers);
+	}
+	int r = sched_reconcile(sched, why, why_bytes);
+	if (r < 0) {
+		spec_done(&sched->wanted);
+		sched->wanted = before;
+		sched->told = told;
+		if (sched->subscriber && subscribe(sched, ignored, sizeof(ignored)) < 0)
+			log_error("sched: the processes chosen before can't be chosen again: %s",
+				  ignored);
+		return r;
+	}
+	if (told)
+		spec_done(&before);
+	return 0;
+}
+
+/* ---- what is asked ---- */
+
+const struct spec *sched_spec(const struct sched *sched)
+{
+	return sched->told ? &sched->wanted : NULL;
+}
+
+const char *sched_state(const struct sched *sched, enum sched_probe probe, const char **why)
+{
+	*why = "";
+	if (!(sched->configured & 1u << probe))
+		return "stopped";
+	if (sched->on & 1u << probe)
+		return "running";
+	*why = sched->probes[probe].failure;
+	return "unsupported";
+}
+
+int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_data *data)
+{
+	const struct sched_probe_state *state = &sched->probes[probe];
+
+	*data = (struct sched_data){
+		.probe = probe,
+		.group_by = sched->applied.group_by[probe],
+		.from_ns = state->since_ns,
+		.until_ns = sched_time_ns(),
+		.slow_ns = sched->applied.slow_ns,
+	};
+	if (probe == SCHED_RUNQSLOWER) {
+		tracer_read_slow(engine_tracer(sched->setup.engine));
+		return sched_slow_events(sched, data, state->since_event);
+	}
+	return sched_data_read(data, engine_tracer(sched->setup.engine));
+}
+
+int sched_read(struct sched *sched, enum sched_probe probe, struct sched_data *fresh,
+	       const struct sched_data **data)
+{
+	const struct sched_probe_state *state = &sched->probes[probe];
+
+	*fresh = (struct sched_data){0};
+	*data = fresh;
+	if (sched->on & sched->configured & 1u << probe)
+		return sched_read_now(sched, probe, fresh);
+	*data = &state->kept;
+	return state->is_kept ? 0 : -ENOENT;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Slow waits: as the tracer tells of them, and as they are read. */
+#include <string.h>
+#include <time.h>
+
+#include "container/container.h"
+#include "proc/proc.h"
+#include "sched/culprit.h"
+#include "sched/sched_state.h"
+
+static void blame(struct slow_entry *entry, const struct culprit *culprit)
+{
+	entry->before.tid = culprit->before.tid;
+	memcpy(entry->before.comm, culprit->before.comm, COMM_BYTES);
+	entry->most.tid = culprit->most_tid;
+	memcpy(entry->most.comm, culprit->most_comm, COMM_BYTES);
+	entry->most_ns = culprit->most_ns;
+}
+
+/* An event may have waited longer than its process lived: then another may have the pid. (Within
+ * one tick of its start it can't be told.) */
+static bool had_begun(const struct target *target, const struct slow_event *event)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	uint64_t event_ns = now_ns - (loop_now_ns() - event->time_ns);
+
+	return target->start_ticks <= proc_ticks_of_ns(event_ns);
+}
+
+void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
+{
+	struct sched *sched = arg;
+	struct culprit culprit;
+	const struct target *target;
+	struct slow_entry entry = {
+		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
+		.delay_ns = event->delay_ns,
+		.tgid = event->tgid,
+		.tid = event->tid,
+		.cpu = event->cpu,
+	};
+
+	if (!(sched->on & 1u << SCHED_RUNQSLOWER))
+		return;
+	memcpy(entry.comm, event->comm, sizeof(entry.comm));
+	target = engine_target(sched->setup.engine, (pid_t)event->tgid);
+	if (target && had_begun(target, event)) {
+		entry.target_id = target->id;
+		entry.ns_pid = target->ns_pid;
+		entry.container = target->container;
+	}
+	culprit_find(&culprit, event, slices);
+	blame(&entry, &culprit);
+	slow_log_add(sched->log, &entry);
+	sched_wake_followers(sched);
+}
+
+/* Where its process is may have become known after it. */
+static void find_place(struct sched *sched, struct slow_entry *event)
+{
+	const struct target *target =
+		event->target_id ? engine_target_once(sched->setup.engine, (pid_t)event->tgid,
+						      event->target_id)
+				 : NULL;
+
+	if (!target || !target->container)
+		return;
+	container_ref(target->container);
+	container_unref(event->container);
+	event->container = target->container;
+	event->ns_pid = target->ns_pid;
+}
+
+int sched_slow_events(struct sched *sched, struct sched_data *data, uint64_t from)
+{
+	int r = sched_data_add_events(data, sched->log, from);
+
+	for (size_t i = 0; i < data->count; i++)
+		find_place(sched, &data->events[i]);
+	return r;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What containers are called: read by one job at a time. A container that has just begun may
+ * not be in its runtime's state yet, or by half: it is asked for again, more and more seldom. One
+ * that has a name may be renamed: it is looked at again as long as its runtime knows it.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "container/names.h"
+#include "select/containers_state.h"
+
+#define LIMIT_NS (3 * NS_PER_S)
+/* What hung isn't asked again before, for any container. */
+#define HUNG_NS (60 * NS_PER_S)
+/* Before it is tried again where no thread was left. */
+#define BUSY_NS (10 * NS_PER_S)
+
+/* Reading names again takes at most a 500th of a CPU's time. */
+#define AGAIN_SHARE 500
+/* So often in a row there was no name: its container is gone. */
+#define MISSED_MAX 3
+
+/* When it is tried again. From SOON tries on who waits for it is told that there is nothing. */
+#define SOON 4
+static const uint64_t delays_ns[] = {50 * NS_PER_MS, 200 * NS_PER_MS, 750 * NS_PER_MS, 4 * NS_PER_S,
+				     30 * NS_PER_S};
+
+struct asking {
+	struct job job;
+	struct containers *containers;
+	struct place_key key;
+	struct container_place place;
+	char *root;
+	struct container *known; /* NULL: it is read for the first time */
+	struct container *answer;
+	uint64_t took_ns;
+	atomic_bool began;
+};
+
+static void run(struct job *job)
+{
+	struct asking *asking = (struct asking *)job;
+
+	uint64_t began_ns = loop_now_ns();
+
+	asking->began = true;
+	if (asking->known)
+		container_names_again(&asking->answer, asking->root, asking->known);
+	else
+		container_names_read(&asking->answer, asking->root, &asking->place);
+	asking->took_ns = loop_now_ns() - began_ns;
+}
+
+static void free_asking(struct job *job)
+{
+	struct asking *asking = (struct asking *)job;
+
+	container_unref(asking->known);
+	container_unref(asking->answer);
+	free(asking->root);
+	free(asking);
+}
+
+static bool has_names(const struct container *container)
+{
+	return container->name[0] || container->pod[0] || container->image[0];
+}
+
+/* Its name, and that of the pod that it is in. */
+static bool is_complete(const struct container *container)
+{
+	return container->name[0] && (container->pod[0] || !container->place.pod_uid[0]);
+}
+
+static void tell(struct known_container *known, struct container *now, bool late)
+{
+	const struct containers_events *events = &known->containers->events;
+	struct container *before = known->container;
+
+	known->container = container_ref(now);
+	if (events->named)
+		events->named(events->arg, before, now, late);
+	container_unref(before);
+}
+
+static bool is_same(const struct container *a, const struct container *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->pod, b->pod) == 0 &&
+	       strcmp(a->pod_namespace, b->pod_namespace) == 0 && strcmp(a->image, b->image) == 0 &&
+	       strcmp(a->place.pod_uid, b->place.pod_uid) == 0;
+}
+
+static void look_again(struct known_container *known)
+{
+	known->over = false;
+	known->again = true;
+	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
+}
+
+/* The same of one that has a name: that one stays until there is another. */
+static void take_again(struct known_container *known, struct container *answer)
+{
+	bool has_name = answer && answer->name[0];
+
+	known->missed = has_name ? 0 : known->missed + 1;
+	known->over = known->missed >= MISSED_MAX;
+	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
+	if (has_name && !is_same(known->container, answer))
+		tell(known, answer, true);
+}
+
+/* What was read of it; NULL: there was no memory. */
+static void take(struct known_container *known, struct container *answer)
+{
+	struct containers_stats *stats = &known->containers->stats;
+	bool was_named = known->named;
+	bool complete = answer && is_complete(answer);
+	unsigned tries = ++known->tries;
+
+	known->over = complete || tries > ARRAY_SIZE(delays_ns);
+	known->named = was_named || complete || tries >= SOON;
+	if (!known->over)
+		known->next_ns = loop_now_ns() + delays_ns[tries - 1];
+	else if (answer && answer->name[0])
+		look_again(known);
+	stats->unnamed += known->named && !was_named && !(answer && has_names(answer));
+	if (!answer)
+		answer = known->container;
+	if (known->named && (!was_named || !is_same(known->container, answer)))
+		tell(known, answer, was_named);
+}
+
+/* It has no names until then, and who waits for them is told. */
+static void put_off(struct known_container *known, uint64_t until_ns)
+{
+	known->next_ns = until_ns;
+	if (known->named)
+		return;
+	known->named = true;
+	known->containers->stats.unnamed++;
+	tell(known, known->container, false);
+}
+
+/* A thread hangs there. Its container isn't asked for again, others of the same state for a while
+ * not, so that threads are left for those whose runtime answers. */
+static void give_up(struct known_container *known)
+{
+	struct containers *containers = known->containers;
+	uint64_t until_ns = loop_now_ns() + HUNG_NS;
+
+	containers->hung[containers->hung_next++ % HUNG_STATES] =
+		(struct hung_state){known->key.user, known->key.runtime, until_ns};
+	containers->stats.given_up++;
+	known->over = true;
+	put_off(known, until_ns);
+}
+
+/* 0: its state isn't known to hang. */
+static uint64_t hangs_until_ns(const struct known_container *known)
+{
+	const struct containers *containers = known->containers;
+
+	for (size_t i = 0; i < HUNG_STATES; i++) {
+		const struct hung_state *hung = &containers->hung[i];
+
+		if (hung->until_ns > loop_now_ns() && hung->user == known->key.user &&
+		    hung->runtime == known->key.runtime)
+			return hung->until_ns;
+	}
+	return 0;
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct asking *asking = (struct asking *)job;
+	struct containers *containers = asking->containers;
+	struct known_container **slot = map_get(containers->known, &asking->key);
+
+	containers->asking = false;
+	if (finished && asking->known)
+		containers->again_from_ns = loop_now_ns() + AGAIN_SHARE * asking->took_ns;
+	if (slot) {
+		struct known_container *known = *slot;
+
+		known->groups++; /* who is told may have had the last one */
+		if (finished && asking->known && known->again)
+			take_again(known, asking->answer);
+		else if (finished && !asking->known)
+			take(known, asking->answer);
+		else if (finished) /* it was forgotten meanwhile, and has begun again */
+			known->next_ns = 0;
+		else if (asking->began)
+			give_up(known);
+		else
+			put_off(known, loop_now_ns() + BUSY_NS);
+		known_container_unref(known);
+	}
+	containers_ask_next(containers);
+}
+
+static void ask(struct containers *containers, struct known_container *known)
+{
+	struct asking *asking = calloc(1, sizeof(*asking));
+
+	known->next_ns = loop_now_ns() + NS_PER_S; /* where there is no memory */
+	if (!asking)
+		return;
+	asking->job = (struct job){.run = run,
+				   .done = done,
+				   .free = free_asking,
+				   .limit_ns = LIMIT_NS,
+				   .whose = job_of(known->key.user, 0)}; /* whose state it is */
+	asking->containers = containers;
+	asking->key = known->key;
+	asking->place = known->container->place;
+	asking->known = known->again ? container_ref(known->container) : NULL;
+	/* What its runtime told of its pod is no part of the place. */
+	memcpy(asking->place.pod_uid, known->key.pod_uid, sizeof(asking->place.pod_uid));
+	asking->root = strdup(containers->root);
+	if (!asking->root) {
+		free_asking(&asking->job);
+		return;
+	}
+	containers->asking = true;
+	worker_submit(containers->worker, &asking->job);
+}
+
+/* Who was tried least comes first: what hangs delays nobody else twice. NULL: nobody is due before
+ * *next_ns. */
+static struct known_container *find_due(const struct containers *containers, uint64_t *next_ns)
+{
+	struct known_container **slot, *first = NULL;
+	const struct place_key *key;
+	uint64_t now_ns = loop_now_ns();
+
+	*next_ns = UINT64_MAX;
+	map_each (containers->known, pos, key, slot) {
+		struct known_container *known = *slot;
+
+		if (!known->wanted || known->over || (known->again && !containers->fresh_ns))
+			continue;
+		uint64_t due_ns = known->next_ns;
+		if (known->again && due_ns < containers->again_from_ns)
+			due_ns = containers->again_from_ns;
+		if (due_ns > now_ns)
+			*next_ns = due_ns < *next_ns ? due_ns : *next_ns;
+		else if (!first || known->tries < first->tries)
+			first = known;
+	}
+	return first;
+}
+
+void containers_ask_next(void *arg)
+{
+	struct containers *containers = arg;
+	struct known_container *due;
+	uint64_t next_ns;
+
+	while (!containers->asking && (due = find_due(containers, &next_ns))) {
+		uint64_t until_ns = hangs_until_ns(due);
+
+		due->groups++; /* as above */
+		if (until_ns)
+			put_off(due, until_ns);
+		else
+			ask(containers, due);
+		known_container_unref(due);
+	}
+	if (!containers->asking && next_ns != UINT64_MAX)
+		loop_timer_set(containers->loop, &containers->next, next_ns);
+}
+
+void containers_ask(struct containers *containers, const struct group *group)
+{
+	struct known_container *known = group ? group->in : NULL;
+
+	if (!known || known->wanted)
+		return;
+	known->wanted = true;
+	containers_ask_next(containers);
+}
+
+void containers_keep_fresh(struct containers *containers, uint64_t every_ns)
+{
+	containers->fresh_ns = every_ns;
+	containers_ask_next(containers);
+}

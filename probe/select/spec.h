@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a feature was told: the configuration behind GET and PUT. Plain data; the table of params
+ * (api/request/param.c) points into struct params.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "select/snooper.h"
+
+struct detail;
+struct memory_settings;
+struct offcpu_settings;
+
+#define SPEC_PATH_MAX	1024
+#define SPEC_SERVER_MAX 256
+
+/* The waits that off-CPU shows. */
+enum offcpu_state {
+	OFFCPU_SD,  /* interruptible or not */
+	OFFCPU_D,   /* uninterruptible */
+	OFFCPU_ALL, /* whatever the state: preempted and stopped too */
+};
+
+/* Where Java's frames come from. */
+enum java_source {
+	JAVA_AUTO,   /* the first of these that the VM allows */
+	JAVA_NATIVE, /* the kernel's side walks them */
+	JAVA_AGENT,
+	JAVA_JFR,
+};
+
+/* How a server has its profiles. */
+enum pyroscope_api {
+	PYROSCOPE_PUSH,	  /* push.v1 with pprof */
+	PYROSCOPE_INGEST, /* folded text to /ingest, of old servers */
+};
+
+/* Of the feature /sched. */
+struct sched_params {
+	int64_t min_us;
+	int64_t latency_thr_ms; /* SCHED_THR_UNSET: min_us counts */
+	int64_t group_by;	/* enum group_by */
+	int64_t report_period_s;
+};
+#define SCHED_THR_UNSET (-1)
+
+struct params {
+	int64_t svg_period_s;
+	int64_t perf_sample_period_ms;
+	int64_t frequency_hz; /* 0: unset, perf_sample_period_ms counts */
+	int64_t multi_instance;
+	int64_t native_stack;
+	int64_t thread_frame;
+	int64_t frame_detail; /* enum frame_detail */
+	int64_t java_source;  /* enum java_source */
+	int64_t java_symbol_refresh_interval_s;
+	int64_t max_overhead;
+	int64_t icicle; /* pictures have their root on top */
+	int64_t minblock_us, maxblock_us;
+	int64_t offcpu_state; /* enum offcpu_state */
+	int64_t offcpu_split; /* the time after the wake-up apart */
+	int64_t offcpu_depth; /* frames */
+	int64_t aggregate_by_cpu;
+	int64_t mem_fault_bytes, mem_sample_bytes; /* of so many one is taken; 0: each */
+	char pyroscope_server[SPEC_SERVER_MAX];
+	int64_t pyroscope_api; /* enum pyroscope_api */
+	char svg_dir[SPEC_PATH_MAX];
+	char flame_dir[SPEC_PATH_MAX];
+	struct sched_params sched;
+};
+
+struct spec {
+	uint32_t probes;	   /* 1 << the feature's number of each, as they were asked for */
+	struct snoopers *snoopers; /* a reference; never NULL */
+	struct params params;
+	bool running;
+};
+
+/* -ENOMEM. `params` are the defaults. */
+int spec_init(struct spec *spec, const struct params *params);
+void spec_copy(struct spec *to, const struct spec *from);
+void spec_done(struct spec *spec);
+
+/* ns between samples on each busy CPU. */
+uint64_t params_period_ns(const struct params *params);
+
+/* What is to be seen of stacks. */
+void params_detail(const struct params *params, struct detail *detail);
+
+/* What off-CPU is to show. Times that ns have no room for are as long as can be. */
+void params_offcpu(const struct params *params, struct offcpu_settings *settings);
+
+/* How page faults and allocations are drawn. */
+void params_memory(const struct params *params, struct memory_settings *settings);
+
+/* Whether two sets of params make the same profiles and files. Where these are uploaded to is
+ * nothing of theirs. */
+bool params_equal(const struct params *a, const struct params *b);
+
+/* Whether these say the same of uploads: where to, and how. */
+bool params_upload_equal(const struct params *a, const struct params *b);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/ondemand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+#include "profile/render.h"
+
+struct ondemand {
+	struct ondemands *all;
+	struct ondemand_request request;
+	struct subscriber *subscriber;
+	bool armed;    /* its time counts, since then */
+	int64_t began; /* of loop_real_ns() */
+	uint64_t began_ns;
+	struct loop_timer end;
+};
+
+struct ondemands {
+	struct ondemand_setup setup;
+	struct ondemand *running[ONDEMAND_MAX];
+};
+
+int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->setup = *setup;
+	return 0;
+}
+
+static void forget(struct ondemand *ondemand)
+{
+	struct ondemands *all = ondemand->all;
+
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (all->running[i] == ondemand)
+			all->running[i] = NULL;
+	}
+	loop_timer_cancel(all->setup.loop, &ondemand->end);
+	engine_forget(all->setup.engine, ondemand);
+	if (ondemand->subscriber)
+		engine_unsubscribe(all->setup.engine, ondemand->subscriber);
+	free(ondemand);
+}
+
+static void finish(struct ondemand *ondemand, int error, struct buf *content)
+{
+	struct ondemand_request request = ondemand->request;
+
+	forget(ondemand);
+	request.done(request.arg, error, content);
+}
+
+void ondemands_free(struct ondemands *ondemands)
+{
+	if (!ondemands)
+		return;
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (ondemands->running[i])
+			finish(ondemands->running[i], -ECANCELED, NULL);
+	}
+	free(ondemands);
+}
+
+static void rendered(void *arg, struct render *render)
+{
+	finish(arg, render->error, &render->content[0]);
+}
+
+static void show(struct ondemand *ondemand, struct profile *profile)
+{
+	const struct ondemand_setup *setup = &ondemand->all->setup;
+	struct render question = {
+		.profile = profile,
+		.node = TREE_ROOT,
+		.icicle = ondemand->request.icicle,
+		.events = ondemand->request.events,
+		.host = setup->host,
+		.lines = engine_lines(setup->engine),
+		.outputs = {ondemand->request.output},
+		.done = rendered,
+		.arg = ondemand,
+	};
+
+	int r = render_submit(setup->bulk, &question);
+
+	if (r < 0)
+		finish(ondemand, r, NULL);
+}
+
+static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
+{
+	struct ondemand *ondemand = arg;
+
+	if (error < 0)
+		finish(ondemand, error, NULL);
+	else
+		show(ondemand, profiles[ondemand->request.view]);
+}
+
+/* What came since it began, and is held still. */
+static void read_held(struct ondemand *ondemand)
+{
+	const struct ondemand_request *request = &ondemand->request;
+	struct heaps_request reading = {
+		.views = 1u << request->view,
+		.filter = {.since_ns = ondemand->began_ns,
+			   .before_ns = holding_before(loop_now_ns(), request->min_age_ns)},
+		.from = ondemand->began,
+		.done = held_read,
+		.arg = ondemand,
+	};
+
+	int r = engine_read_held(ondemand->all->setup.engine, ondemand->subscriber, &reading);
+	if (r < 0)
+		finish(ondemand, r, NULL);
+}
+
+static void drained(void *arg)
+{
+	struct ondemand *ondemand = arg;
+	enum probe probe = ondemand->request.probe;
+
+	if (ondemand->request.view == VIEW_ALL)
+		show(ondemand, subscriber_profile(ondemand->subscriber, probe));
+	else
+		read_held(ondemand);
+}
+
+static void time_is_over(void *arg)
+{
+	struct ondemand *ondemand = arg;
+
+	engine_drain(ondemand->all->setup.engine, drained, ondemand);
+}
+
+/* From here on its time counts. */
+static void armed(void *arg)
+{
+	struct ondemand *ondemand = arg;
+
+	ondemand->armed = true;
+	ondemand->began = loop_real_ns();
+	ondemand->began_ns = loop_now_ns();
+	loop_timer_set(ondemand->all->setup.loop, &ondemand->end,
+		       loop_now_ns() + ondemand->request.seconds * NS_PER_S);
+}
+
+static int free_place(const struct ondemands *ondemands)
+{
+	for (int i = 0; i < ONDEMAND_MAX; i++) {
+		if (!ondemands->running[i])
+			return i;
+	}
+	return -EBUSY;
+}
+
+int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
+		   struct ondemand **ret, char *why, size_t why_bytes)
+{
+	struct subscription subscription = {
+		.probes = 1u << request->probe,
+		.detail = request->detail,
+	};
+	int place = free_place(ondemands);
+	struct process_id id = {.pid = request->pid};
+	struct proc_stat stat;
+
+	if (place < 0) {
+		snprintf(why, why_bytes, "%d sessions on demand run already", ONDEMAND_MAX);
+		return place;
+	}
+	if (request->pid && proc_stat(request->pid, &stat) < 0) {
+		snprintf(why, why_bytes, "no process has the pid %d", request->pid);
+		return -ESRCH;
+	}
+	if (request->pid) {
+		id.start_ticks = stat.start_ticks;
+		subscription.chosen = (struct chosen){
+			.ids = &id,
+			.count = 1,
+			.of_user = request->of_user,
+			.user = request->user,
+		};
+	}
+	struct ondemand *ondemand = calloc(1, sizeof(*ondemand));
+	if (!ondemand) {
+		snprintf(why, why_bytes, "no memory");
+		return -ENOMEM;
+	}
+	ondemand->all = ondemands;
+	ondemand->request = *request;
+	ondemand->end = (struct loop_timer){.expired = time_is_over, .arg = ondemand};
+	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber, why,
+				 why_bytes);
+	if (r < 0) {
+		free(ondemand);
+		return r;
+	}
+	ondemands->running[place] = ondemand;
+	*ret = ondemand;
+	if (!engine_when_armed(ondemands->setup.engine, armed, ondemand))
+		armed(ondemand);
+	return 0;
+}
+
+void ondemand_cancel(struct ondemand *ondemand)
+{
+	if (ondemand->end.active || !ondemand->armed)
+		finish(ondemand, -ECANCELED, NULL);
+}
+
+unsigned ondemands_count(const struct ondemands *ondemands)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < ONDEMAND_MAX; i++)
+		count += ondemands->running[i] != NULL;
+	return count;
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/session_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "probes/kind.h"
+#include "probes/tracer_memory.h"
+
+static int reconcile(struct session *session, char *why, size_t why_bytes);
+static void period_ends(void *arg);
+
+int session_new(struct session **ret, const struct session_setup *setup, char *why,
+		size_t why_bytes)
+{
+	struct session *session = calloc(1, sizeof(*session));
+
+	snprintf(why, why_bytes, "no memory");
+	if (!session)
+		return -ENOMEM;
+	session->setup = *setup;
+	session->minblock_said_us = -1;
+	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
+	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
+					setup->retention, setup->state_dir};
+	struct uploads_setup uploads = {
+		.loop = setup->loop,
+		.bulk = setup->files.bulk,
+		.foreign = setup->files.foreign,
+		.lines = engine_lines(setup->engine),
+		.options = setup->upload,
+		.host = setup->files.host,
+	};
+	int r = cleaner_new(&session->cleaner, &cleaner);
+	if (r == 0)
+		r = uploads_new(&session->uploads, &uploads, why, why_bytes);
+	if (r < 0) {
+		session_free(session);
+		return r;
+	}
+	*ret = session;
+	return 0;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	loop_timer_cancel(session->setup.loop, &session->period);
+	loop_timer_cancel(session->setup.loop, &session->window);
+	if (session->subscriber)
+		engine_unsubscribe(session->setup.engine, session->subscriber);
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		profile_unref(session->previous[i]);
+		profile_unref(session->collected[i]);
+	}
+	uploads_free(session->uploads);
+	cleaner_free(session->cleaner);
+	if (session->told)
+		spec_done(&session->wanted);
+	free(session);
+}
+
+void session_set_roots(struct session *session, const struct store_roots *roots)
+{
+	session->setup.files.roots = *roots;
+	cleaner_set_roots(session->cleaner, roots);
+}
+
+void session_set_state(struct session *session, const char *state_dir)
+{
+	cleaner_set_state(session->cleaner, state_dir);
+}
+
+const struct spec *session_spec(const struct session *session)
+{
+	return session->told ? &session->wanted : NULL;
+}
+
+static void period_read(void *arg)
+{
+	struct session *session = arg;
+
+	if (session->subscriber && session->period.active) /* else all is being closed */
+		session_rotate(session, UINT32_MAX);
+}
+
+static void arm_period(struct session *session, uint64_t from_ns)
+{
+	loop_timer_set(session->setup.loop, &session->period,
+		       from_ns + (uint64_t)session->applied.svg_period_s * NS_PER_S);
+}
+
+static void period_ends(void *arg)
+{
+	struct session *session = arg;
+
+	arm_period(session, session->period.at_ns); /* from when it was due: no drift */
+	engine_drain(session->setup.engine, period_read, session);
+}
+
+static uint32_t wanted_probes(const struct session *session)
+{
+	return session->wanted.running ? session->wanted.probes & kinds_built() : 0;
+}
+
+static void tell_java(struct session *session, const struct params *params)
+{
+	struct java_wish wish = {
+		.source = (enum java_source)params->java_source,
+		.jfr_fits = params->multi_instance && !params->native_stack,
+		.interval_ns = (uint64_t)params->java_symbol_refresh_interval_s * NS_PER_S,
+	};
+
+	engine_set_java(session->setup.engine, session->subscriber, &wish);
+}
+
+/* The engine's settings, as the params say; nothing else is told them. */
+static int tell_engine(struct session *session, const struct params *params, char *why,
+		       size_t why_bytes)
+{
+	struct engine *engine = session->setup.engine;
+	struct offcpu_settings offcpu;
+	struct memory_settings memory;
+	int r = engine_set_period(engine, params_period_ns(params), why, why_bytes);
+
+	params_offcpu(params, &offcpu);
+	params_memory(params, &memory);
+	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
+	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
+	tell_java(session, params);
+	if (r == 0)
+		r = engine_set_offcpu(engine, &offcpu, why, why_bytes);
+	return r < 0 ? r : engine_set_memory(engine, &memory, why, why_bytes);
+}
+
+static void log_probes(uint32_t probes, const char *what)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i)
+			log_info("%s %s", kind_get(i)->name, what);
+	}
+}
+
+/* From which length on waits are in the profile. */
+static void log_minblock(struct session *session)
+{
+	int64_t minblock_us = session->applied.minblock_us;
+
+	if (!(subscriber_probes(session->subscriber) & 1u << PROBE_OFFCPU) ||
+	    session->minblock_said_us == minblock_us)
+		return;
+	session->minblock_said_us = minblock_us;
+	log_info("offcpu minblock %lld us", (long long)minblock_us);
+}
+
+/* What lacks isn't in the graphs; it is said once, and in GET. */
+static void log_missing(const struct session *session, uint32_t probes)
+{
+	const char *why;
+
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (probes & 1u << i && engine_failure(session->setup.engine, i, &why) < 0)
+			log_error("%s can't run: %s", kind_get(i)->name, why);
+	}
+}
+
+static void stop(struct session *session)
+{
+	loop_timer_cancel(session->setup.loop, &session->period);
+	log_probes(subscriber_probes(session->subscriber), "disabled");
+	engine_unsubscribe(session->setup.engine, session->subscriber);
+	session->subscriber = NULL;
+	session_arm_window(session, false);
+	log_info("flamegraph stopped");
+}
+
+/* The params that were waited with. */
+static void change_params(struct session *session)
+{
+	char why[256] = "";
+	struct detail detail;
+
+	session->failure[0] = '\0';
+	session->applied = session->wanted.params;
+	params_detail(&session->applied, &detail);
+	subscriber_set_detail(session->subscriber, &detail);
+	arm_period(session, loop_now_ns());
+	if (tell_engine(session, &session->applied, why, sizeof(why)) < 0) {
+		log_error("the sampling can't be changed: %s", why);
+		snprintf(session->failure, sizeof(session->failure), "%s", why);
+	}
+	log_minblock(session);
+}
+
+/* The window is read: whatever goes, or has other params from now on, gets its files. */
+static void closed_window(void *arg)
+{
+	struct session *session = arg;
+	char why[256] = "";
+	uint32_t leaving = subscriber_probes(session->subscriber) & ~wanted_probes(session);
+
+	session->closing = false;
+	if (!wanted_probes(session)) {
+		session_rotate(session, UINT32_MAX);
+		stop(session);
+	} else if (!params_equal(&session->applied, &session->wanted.params)) {
+		/* What begins now has that rate from its begin; a failure is told below. */
+		engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params),
+				  why, sizeof(why));
+		session_rotate(session, UINT32_MAX);
+		change_params(session);
+	} else if (!session->period.active) { /* it was to stop, and goes on after all */
+		session_rotate(session, UINT32_MAX);
+		arm_period(session, loop_now_ns());
+	} else {
+		session_rotate(session, leaving);
+	}
+	if (session->subscriber && leaving) {
+		subscriber_remove_probes(session->subscriber, leaving);
+		log_probes(leaving, "disabled");
+	}
+	if (reconcile(session, why, sizeof(why)) < 0)
+		log_error("flamegraph can't run: %s", why);
+	session_check_closed(session);
+}
+
+static void close_window(struct session *session)
+{
+	session->closing = true;
+	engine_drain(session->setup.engine, closed_window, session);
+}
+
+static int start(struct session *session, char *why, size_t why_bytes)
+{
+	struct subscription subscription = {.probes = wanted_probes(session)};
+
+	params_detail(&session->wanted.params, &subscription.detail);
+	int r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber, why,
+				 why_bytes);
+
+	if (r < 0) {
+		session->subscriber = NULL;
+		snprintf(session->failure, sizeof(session->failure), "%s", why);
+		return r;
+	}
+	session->failure[0] = '\0';
+	session->applied = session->wanted.params;
+	tell_java(session, &session->applied);
+	arm_period(session, loop_now_ns());
+	session_arm_window(session, true);
+	log_info("flamegraph started, a sample each %.3f ms",
+		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);
+	log_probes(subscriber_probes(session->subscriber), "enabled");
+	log_minblock(session);
+	log_missing(session, subscription.probes & ~subscriber_probes(session->subscriber));
+	return 0;
+}
+
+/* More probes begin beside those that run. It fails where none that is wanted can. */
+static int add_probes(struct session *session, uint32_t more, char *why, size_t why_bytes)
+{
+	const char *failure = "no memory";
+	int r = subscriber_add_probes(session->subscriber, more);
+	uint32_t runs = subscriber_probes(session->subscriber);
+
+	log_probes(more & runs, "enabled");
+	log_minblock(session);
+	if (r == 0 && runs & wanted_probes(session)) {
+		log_missing(session, more & ~runs);
+		return 0;
+	}
+	if (r == 0)
+		r = engine_failure(session->setup.engine, __builtin_ctz(more), &failure);
+	snprintf(why, why_bytes, "%s", failure);
+	return r < 0 ? r : -ENOTSUP;
+}
+
+static int reconcile(struct session *session, char *why, size_t why_bytes)
+{
+	struct engine *engine = session->setup.engine;
+	uint32_t wanted = wanted_probes(session);
+	int r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, session->wanted.snoopers);
+
+	if (r < 0) {
+		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		return r;
+	}
+	if (session->closing)
+		return 0; /* comes back here when it is closed */
+	if (!session->subscriber) {
+		r = tell_engine(session, &session->wanted.params, why, why_bytes);
+		return r < 0 || !wanted ? r : start(session, why, why_bytes);
+	}
+	uint32_t runs = subscriber_probes(session->subscriber);
+	bool same = params_equal(&session->applied, &session->wanted.params);
+	if (same && wanted & ~runs)
+		r = add_probes(session, wanted & ~runs, why, why_bytes);
+	if (r < 0)
+		return r;
+	if (!wanted || !same)
+		loop_timer_cancel(session->setup.loop, &session->period);
+	if (!same || runs & ~wanted)
+		close_window(session);
+	return 0;
+}
+
+/* After a failure: what a running session on demand follows is as before. */
+static void undo(struct session *session)
+{
+	char why[256];
+
+	if (engine_set_snoopers(session->setup.engine, FEATURE_FLAMEGRAPH,
+				session->wanted.snoopers) < 0 ||
+	    (!session->subscriber &&
+	     tell_engine(session, &session->wanted.params, why, sizeof(why)) < 0))
+		log_error("the configuration before can't be restored");
+}
+
+int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes)
+{
+	struct spec before = session->wanted;
+	bool told = session->told, collected = session->subscriber;
+
+	if (session->closed) {
+		snprintf(why, why_bytes, "the daemon is stopping");
+		return -ESHUTDOWN;
+	}
+
+	spec_copy(&session->wanted, spec);
+	session->told = true;
+	/* The same choice again disturbs nothing: not even a look at all processes. */
+	if (told && snoopers_equal(before.snoopers, spec->snoopers)) {
+		snoopers_unref(session->wanted.snoopers);
+		session->wanted.snoopers = snoopers_ref(before.snoopers);
+	}
+	int r = reconcile(session, why, why_bytes);
+	if (r < 0) {
+		spec_done(&session->wanted);
+		session->wanted = before;
+		session->told = told;
+		if (told)
+			undo(session);
+		return r;
+	}
+	if (told)
+		spec_done(&before);
+	cleaner_set_folders(session->cleaner, spec->params.svg_dir, spec->params.flame_dir);
+	if (!told || !params_upload_equal(&before.params, &spec->params))
+		uploads_apply(session->uploads, &spec->params);
+	session_arm_window(session, !collected);
+	return 0;
+}
+
+/* What passes by itself is no trait of this machine. */
+static bool is_passing(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN ||
+	       error == -EBUSY || error == -EINTR || error == -ENOSPC;
+}
+
+const char *session_state(const struct session *session, enum probe probe, const char **why)
+{
+	struct engine_stats stats;
+
+	*why = "";
+	if (!kind_get(probe)->built) {
+		*why = "not available in this version";
+		return "unsupported";
+	}
+	if (session->failure[0]) {
+		*why = session->failure;
+		return "failed";
+	}
+	if (!session->subscriber || !(wanted_probes(session) & 1u << probe))
+		return "stopped";
+	if (!subscriber_profile(session->subscriber, probe)) {
+		int error = engine_failure(session->setup.engine, probe, why);
+
+		return is_passing(error) ? "failed" : "unsupported";
+	}
+	engine_stats(session->setup.engine, &stats);
+	if (probe == PROBE_MEM_GLIBC && stats.allocators.arming)
+		return "arming";
+	return stats.arming ? "arming" : "running";
+}
+
+void session_close(struct session *session, void (*done)(void *arg), void *arg)
+{
+	session->closed = done;
+	session->closed_arg = arg;
+	session->wanted.running = false;
+	uploads_hurry(session->uploads);
+	loop_timer_cancel(session->setup.loop, &session->period);
+	if (session->subscriber && !session->closing)
+		close_window(session);
+	session_check_closed(session);
+}
+
+void session_abandon(struct session *session)
+{
+	if (session->closing)
+		log_error("the last window could not be read in time");
+	else if (session->writing && !session->uploads_closed)
+		log_error("the last files could not be written in time");
+	uploads_abandon(session->uploads);
+}
+
+int session_set_upload(struct session *session, const struct upload_options *options, char *why,
+		       size_t why_bytes)
+{
+	int r = uploads_set_options(session->uploads, options, why, why_bytes);
+
+	if (r == 0)
+		session_arm_window(session, false);
+	return r;
+}
+
+void session_uploads_status(const struct session *session, struct upload_status *status)
+{
+	uploads_status(session->uploads, status);
+}
+
+void session_set_retention(struct session *session, const struct retention_limits *limits)
+{
+	cleaner_set_limits(session->cleaner, limits);
+}
+
+void session_stats(const struct session *session, struct session_stats *stats)
+{
+	*stats = session->stats;
+	stats->cleaned = *cleaner_stats(session->cleaner);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session/session_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "probes/kind.h"
+
+static void uploaded(void *arg)
+{
+	struct session *session = arg;
+
+	session->writing--;
+	session_check_closed(session);
+}
+
+void session_check_closed(struct session *session)
+{
+	if (!session->closed || session->writing || session->closing || session->subscriber)
+		return;
+	if (!session->uploads_closed) {
+		session->writing++; /* until then */
+		session->uploads_closed = true;
+		uploads_close(session->uploads, uploaded, session);
+		return;
+	}
+	void (*closed)(void *arg) = TAKE_PTR(session->closed);
+	closed(session->closed_arg);
+}
+
+static void written(void *arg, const struct files_result *result)
+{
+	struct session *session = arg;
+
+	session->stats.files_written += result->written;
+	for (int i = 0; i < FILES_CAUSES; i++)
+		session->stats.files_causes[i] += result->causes[i];
+	session->stats.unwritten += result->unwritten;
+	if (result->last[0])
+		memcpy(session->stats.last_failure, result->last, sizeof(result->last));
+	if (result->params)
+		cleaner_note_made(session->cleaner, result->params->svg_dir, result->svg_found,
+				  result->params->flame_dir, result->flame_found);
+	session->writing--;
+	cleaner_wake(session->cleaner);
+	session_check_closed(session);
+}
+
+/* Where there is no memory even to begin. */
+static void lose_period(struct session *session, const struct profile *profile)
+{
+	struct files_result result = {.unwritten = profile->weight};
+
+	result.causes[FILES_NO_MEMORY] = 1;
+	snprintf(result.last, sizeof(result.last), "%s: no memory to write a period's files",
+		 kind_get(profile->probe)->name);
+	log_error("%s", result.last);
+	session->writing++;
+	written(session, &result);
+}
+
+/* The reading that session->writing counts has ended. */
+static void end_reading(struct session *session, int error)
+{
+	bool memory = error == -ENOMEM || error == -EAGAIN;
+	struct files_result result = {0};
+
+	if (error < 0) {
+		result.causes[memory ? FILES_NO_MEMORY : FILES_OTHER] = 1;
+		snprintf(result.last, sizeof(result.last),
+			 "%s: what is held can't be read, and has no files: %s",
+			 kind_get(PROBE_MEM_GLIBC)->name, strerror(-error));
+		log_error("%s", result.last);
+	}
+	written(session, &result);
+}
+
+/* A reading of what is held, for the files of a period. */
+struct holding_files {
+	struct session *session;
+	struct params params; /* of that period */
+};
+
+static void write_files(struct session *session, struct profile *profile,
+			const struct params *params)
+{
+	if (profile->weight)
+		cleaner_note_use(session->cleaner, params->svg_dir, params->flame_dir);
+	if (files_write(&session->setup.files, profile, params, written, session) == 0)
+		session->writing++;
+	else
+		lose_period(session, profile);
+}
+
+static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
+{
+	struct holding_files *files = arg;
+	struct session *session = files->session;
+
+	for (int view = 0; view < VIEWS && error == 0; view++) {
+		if (profiles[view] && profiles[view]->weight)
+			write_files(session, profiles[view], &files->params);
+	}
+	free(files);
+	end_reading(session, error);
+}
+
+/* What is held at the period's end has files of its own. */
+static void write_held(struct session *session)
+{
+	struct holding_files *files = malloc(sizeof(*files));
+	struct heaps_request request = {
+		.views = 1u << VIEW_INUSE | 1u << VIEW_MMAP,
+		.filter = {.before_ns = UINT64_MAX},
+		.done = held_read,
+		.arg = files,
+	};
+	int r = -ENOMEM;
+
+	if (files) {
+		*files = (struct holding_files){session, session->applied};
+		r = engine_read_held(session->setup.engine, session->subscriber, &request);
+	}
+	session->writing++;
+	if (r < 0) {
+		free(files);
+		end_reading(session, r);
+	}
+}
+
+void session_rotate(struct session *session, uint32_t probes)
+{
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (!(probes & 1u << probe) || !subscriber_profile(session->subscriber, probe))
+			continue;
+		struct profile *profile = session_take_period(session, probe);
+		if (!profile) {
+			log_error("no memory for a new period of %s; it goes on in the old one",
+				  kind_get(probe)->name);
+			continue;
+		}
+		if (probe == PROBE_MEM_GLIBC)
+			write_held(session);
+		profile_unref(session->previous[probe]);
+		session->previous[probe] = profile;
+		write_files(session, profile, &session->applied);
+	}
+}

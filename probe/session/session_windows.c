@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * While there is a server, a session's windows end with the wall clock's (each 30 s: 12:00:00,
+ * 12:00:30, …) and at its periods' ends. Each is sent by itself; the period's files have them all
+ * together, so what was sent and what lies in files are the same stacks.
+ */
+#include "session/session_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "probes/kind.h"
+
+#define SHORTEST_NS (NS_PER_S / 2) /* the clock was a little early: that window has just ended */
+
+/* Adds a window to those before it. On the bulk worker, where the tree is. */
+struct collecting {
+	struct job job;
+	struct session *session;
+	struct profile *collected, *window; /* with references */
+	int error;
+};
+
+static void collecting_run(struct job *job)
+{
+	struct collecting *collecting = (struct collecting *)job;
+
+	collecting->error = profile_merge(collecting->collected, collecting->window);
+	collecting->collected->until = collecting->window->until; /* the clock may be set */
+}
+
+static void lose(struct session *session, const struct profile *window, const char *why)
+{
+	struct session_stats *stats = &session->stats;
+	const char *name = kind_get(window->probe)->name;
+
+	snprintf(stats->last_failure, sizeof(stats->last_failure),
+		 "%s: a window isn't in its period's files, or a part of it: %s", name, why);
+	log_error("%s", stats->last_failure);
+	stats->files_causes[FILES_NO_MEMORY]++;
+	stats->unwritten += window->weight;
+}
+
+static void collecting_done(struct job *job, bool finished)
+{
+	struct collecting *collecting = (struct collecting *)job;
+
+	if (!finished || collecting->error)
+		lose(collecting->session, collecting->window,
+		     finished ? strerror(-collecting->error) : "no thread");
+}
+
+static void collecting_free(struct job *job)
+{
+	struct collecting *collecting = (struct collecting *)job;
+
+	profile_unref(collecting->collected);
+	profile_unref(collecting->window);
+	free(collecting);
+}
+
+/* False: no memory, and nothing was added. */
+static bool collect(struct session *session, struct profile *window)
+{
+	struct profile **collected = &session->collected[window->probe];
+	struct collecting *collecting = calloc(1, sizeof(*collecting));
+
+	if (collecting && !*collected &&
+	    profile_new(collected, window->probe, window->from, window->period_ns) == 0) {
+		(*collected)->began_ns = window->began_ns;
+		(*collected)->places = window->places;
+	}
+	if (!collecting || !*collected) {
+		free(collecting);
+		return false;
+	}
+	collecting->session = session;
+	collecting->collected = profile_ref(*collected);
+	collecting->window = profile_ref(window);
+	collecting->job = (struct job){.run = collecting_run,
+				       .done = collecting_done,
+				       .free = collecting_free,
+				       .unlimited = true};
+	worker_submit(session->setup.files.bulk, &collecting->job);
+	return true;
+}
+
+struct profile *session_take_window(struct session *session, enum probe probe)
+{
+	struct profile *window = subscriber_take_profile(session->subscriber, probe);
+
+	/* One that is over at once (two wait for one drain) has nothing. */
+	if (window && session->window.active && !(session->unsent & 1u << probe) &&
+	    (window->weight || window->until > window->from))
+		uploads_add(session->uploads, window, &session->applied);
+	if (window)
+		session->unsent &= ~(1u << probe);
+	return window;
+}
+
+struct profile *session_take_period(struct session *session, enum probe probe)
+{
+	_cleanup_profile_ struct profile *window = session_take_window(session, probe);
+
+	if (!window || !session->collected[probe])
+		return TAKE_PTR(window);
+	if (!collect(session, window))
+		lose(session, window, "no memory");
+	return TAKE_PTR(session->collected[probe]);
+}
+
+static void window_read(void *arg)
+{
+	struct session *session = arg;
+
+	if (!session->subscriber || !session->window.active || session->closing)
+		return;
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (!subscriber_profile(session->subscriber, probe))
+			continue;
+		_cleanup_profile_ struct profile *window = session_take_window(session, probe);
+		if (!window)
+			log_error("%s: no memory for a new window; it goes on in the old one",
+				  kind_get(probe)->name);
+		else if (!collect(session, window))
+			lose(session, window, "no memory");
+	}
+}
+
+static void arm(struct session *session)
+{
+	uint64_t period_ns = uploads_period_s(session->uploads) * NS_PER_S;
+	uint64_t left_ns = period_ns - (uint64_t)loop_real_ns() % period_ns;
+
+	if (left_ns < SHORTEST_NS)
+		left_ns += period_ns;
+	loop_timer_set(session->setup.loop, &session->window, loop_now_ns() + left_ns);
+}
+
+static void window_ends(void *arg)
+{
+	struct session *session = arg;
+
+	arm(session);
+	engine_drain(session->setup.engine, window_read, session);
+}
+
+void session_arm_window(struct session *session, bool begins)
+{
+	session->window.expired = window_ends;
+	session->window.arg = session;
+	if (!session->subscriber || !uploads_has_server(session->uploads)) {
+		loop_timer_cancel(session->setup.loop, &session->window);
+		return;
+	}
+	if (session->window.active)
+		return;
+	arm(session);
+	session->unsent = begins ? 0 : subscriber_probes(session->subscriber);
+	if (session->unsent)
+		engine_drain(session->setup.engine, window_read, session);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a window is called at the server: series and labels of push.v1, names of /ingest. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "bpf/shared/probe.h"
+#include "session/upload_pieces.h"
+
+#define PUSH_TARGET "/push.v1.PusherService/Push"
+#define PUSH_TYPE   "application/proto"
+#define INGEST_TYPE "text/plain"
+
+struct upload_names {
+	const char *service, *host;
+	const char *machine; /* gala-gopher's last part of a name: a UUID, or what tells machines */
+};
+
+/* push.v1.PushRequest with one series of one pprof. */
+void push_request(struct buf *out, const struct upload_names *names, enum probe probe,
+		  const struct upload_piece *piece);
+
+/*
+ * Path and query of /ingest: gala-gopher's name of the probe, with a suffix that tells servers its
+ * type. `period_ns` is the sampling's, times are ns since 1970.
+ */
+void ingest_target(struct buf *out, const struct upload_names *names, enum probe probe,
+		   const struct upload_piece *piece, int64_t from, int64_t until,
+		   uint64_t period_ns);
+
+/* A UUID of the machine, else its id, else "": at most `bytes` with the NUL. */
+void machine_id(char *id, size_t bytes);

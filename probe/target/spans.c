@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "target/spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "bpf/shared/packed.h"
+
+/* Reserved for a Java VM's code, heaps that lie side by side as one. */
+struct cache {
+	uint64_t start, end;
+	bool written;
+};
+
+struct writing {
+	struct tables *tables;
+	struct spans *spans;
+	const struct spans_of *of;
+	struct spans_found *found;
+	struct span *to;
+	size_t count; /* of the space's mappings; behind them what was written */
+	struct cache caches[HOTSPOT_HEAPS_MAX];
+	size_t caches_count;
+};
+
+/* ---- a Java VM's code cache ---- */
+
+static void find_caches(struct writing *writing)
+{
+	const struct hotspot *hotspot = writing->of->hotspot;
+
+	for (size_t i = 0; hotspot && i < HOTSPOT_HEAPS_MAX; i++) {
+		const struct hotspot_heap *heap = &hotspot->heaps[i];
+		struct cache *last =
+			writing->caches_count ? &writing->caches[writing->caches_count - 1] : NULL;
+
+		if (heap->low >= heap->high)
+			continue;
+		if (last && last->end == heap->low)
+			last->end = heap->high;
+		else
+			writing->caches[writing->caches_count++] =
+				(struct cache){.start = heap->low, .end = heap->high};
+	}
+}
+
+static bool is_in_cache(const struct writing *writing, const struct region_view *region)
+{
+	for (size_t i = 0; i < writing->caches_count; i++) {
+		if (region->start < writing->caches[i].end &&
+		    writing->caches[i].start < region->end)
+			return true;
+	}
+	return false;
+}
+
+/* ---- spans ---- */
+
+/* What is a file's is no code cache: then the VM has not told the truth. */
+static void count_one(void *arg, const struct region_view *region)
+{
+	struct writing *writing = arg;
+
+	writing->count++;
+	if (region->file && is_in_cache(writing, region))
+		writing->caches_count = 0;
+}
+
+/* Code of a file: what its table says, once there is one. */
+static void write_file(struct writing *writing, const struct region_view *region, struct span *span)
+{
+	struct symbol_place place = {writing->of->pid, region->start, region->end};
+	struct spans_python *python = &writing->found->python;
+	struct spans_hotspot *hotspot = &writing->found->hotspot;
+	struct table *table = tables_get(writing->tables, region->file, &place);
+
+	span->what = SPAN_NO_TABLE << SPAN_KIND_SHIFT;
+	if (!table)
+		return;
+	writing->spans->tables[writing->spans->tables_count++] = table;
+	table_span(writing->tables, table, region->file_offset, span);
+	writing->spans->pending |= table_is_pending(table);
+	if (!python->found) { /* the first one counts */
+		python->found =
+			table_python(table, region->file, region->file_offset, span, &python->bias);
+		python->file = python->found ? region->file : NULL;
+	}
+	if (!hotspot->found) {
+		hotspot->found = table_hotspot(table, region->file_offset, span, &hotspot->bias);
+		hotspot->file = hotspot->found ? region->file : NULL;
+	}
+}
+
+static void put(struct writing *writing, uint64_t start, uint64_t end, enum span_kind kind)
+{
+	if (start < end && writing->count < SPANS_MAX)
+		writing->to[writing->count++] = (struct span){
+			.start = start, .end = end, .what = (uint32_t)kind << SPAN_KIND_SHIFT};
+}
+
+/* Code made at run time: a Java VM's, all that is reserved for it where the first of it is mapped,
+ * or others'. */
+static void write_made(struct writing *writing, const struct region_view *region)
+{
+	uint64_t from = region->start;
+
+	for (size_t i = 0; i < writing->caches_count; i++) {
+		struct cache *cache = &writing->caches[i];
+
+		if (cache->end <= from || cache->start >= region->end)
+			continue;
+		put(writing, from, cache->start, SPAN_BARE);
+		if (!cache->written)
+			put(writing, cache->start, cache->end, SPAN_HOTSPOT);
+		cache->written = true;
+		from = cache->end;
+	}
+	put(writing, from, region->end, SPAN_BARE);
+}
+
+static void write_one(void *arg, const struct region_view *region)
+{
+	struct writing *writing = arg;
+	struct span span = {.start = region->start, .end = region->end};
+
+	if (writing->count == SPANS_MAX)
+		return;
+	if (!region->file) {
+		write_made(writing, region);
+		return;
+	}
+	write_file(writing, region, &span);
+	writing->to[writing->count++] = span;
+}
+
+static void spans_free(struct spans *spans)
+{
+	for (size_t i = 0; i < spans->tables_count; i++)
+		table_unref(spans->tables[i]);
+	if (spans->words)
+		arena_give(spans->arena, spans->start, spans->words);
+	free(spans->tables);
+	free(spans);
+}
+
+/* What the walker knows of the runtimes. Words that they take lie behind `at`. */
+static void write_runtimes(const struct writing *writing, uint32_t at)
+{
+	const struct cpython *python = writing->of->python;
+	struct spans *spans = writing->spans;
+
+	if (writing->caches_count) {
+		spans->hotspot = at;
+		memcpy(arena_words(spans->arena, at), writing->of->hotspot, sizeof(struct hotspot));
+		at += HOTSPOT_WORDS;
+	}
+	if (python) {
+		spans->python = at;
+		memcpy(arena_words(spans->arena, at), python, sizeof(*python));
+	}
+}
+
+/* Looks up all tables, and writes what they say into the arena: in that order, for making room may
+ * take tables away. */
+static int write_all(struct writing *writing)
+{
+	struct spans *spans = writing->spans;
+	size_t most = writing->count + 2 * writing->caches_count; /* each may cut one in two */
+
+	if (!writing->count)
+		return 0;
+	most = most < SPANS_MAX ? most : SPANS_MAX;
+	spans->tables = calloc(most, sizeof(struct table *));
+	_cleanup_free_ struct span *written = calloc(most, sizeof(*written));
+	if (!spans->tables || !written)
+		return -ENOMEM;
+	size_t words = most * SPAN_WORDS + (writing->of->python ? CPYTHON_WORDS : 0) +
+		       (writing->caches_count ? HOTSPOT_WORDS : 0);
+	int64_t start = arena_take(spans->arena, words, true);
+	if (start < 0)
+		return (int)start;
+	spans->start = (uint32_t)start;
+	spans->words = (uint32_t)words;
+	writing->to = written;
+	writing->count = 0;
+	space_each(writing->of->space, write_one, writing);
+	spans->count = (uint32_t)writing->count;
+	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
+	write_runtimes(writing, spans->start + (uint32_t)(most * SPAN_WORDS));
+	return 0;
+}
+
+/* Not 0, and not one that a program may still know. Only the main thread writes spans. */
+static uint32_t next_number(void)
+{
+	static uint32_t number;
+
+	number++;
+	if (!number)
+		number++;
+	return number;
+}
+
+int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
+		const struct spans_of *of, struct spans_found *found)
+{
+	struct spans *spans = calloc(1, sizeof(*spans));
+	struct writing writing = {.tables = tables, .spans = spans, .of = of, .found = found};
+
+	*found = (struct spans_found){0};
+	if (!spans)
+		return -ENOMEM;
+	spans->refs = 1;
+	spans->number = next_number();
+	spans->arena = arena;
+	find_caches(&writing);
+	space_each(of->space, count_one, &writing);
+	int r = write_all(&writing);
+	spans->has_python = found->python.found != NULL;
+	spans->has_hotspot = found->hotspot.found != NULL;
+	if (r < 0)
+		spans_free(spans);
+	else
+		*ret = spans;
+	return r;
+}
+
+struct spans *spans_ref(struct spans *spans)
+{
+	if (spans)
+		spans->refs++;
+	return spans;
+}
+
+void spans_unref(struct spans *spans)
+{
+	if (spans && --spans->refs == 0)
+		spans_free(spans);
+}
+
+void spans_used(const struct spans *spans, const struct symbol_file *file)
+{
+	for (size_t i = 0; spans && i < spans->tables_count; i++)
+		table_used_by(spans->tables[i], file);
+}
+
+/* Words of both: 0 where one has none. */
+static bool words_are_equal(const struct spans *a, uint32_t in_a, const struct spans *b,
+			    uint32_t in_b, size_t bytes)
+{
+	return !in_a == !in_b && (!in_a || memcmp(arena_words(a->arena, in_a),
+						  arena_words(b->arena, in_b), bytes) == 0);
+}
+
+bool spans_are_equal(const struct spans *a, const struct spans *b)
+{
+	return a && b && a->count == b->count && a->pending == b->pending &&
+	       (!a->count ||
+		memcmp(arena_words(a->arena, a->start), arena_words(b->arena, b->start),
+		       a->count * sizeof(struct span)) == 0) &&
+	       words_are_equal(a, a->python, b, b->python, sizeof(struct cpython)) &&
+	       words_are_equal(a, a->hotspot, b, b->hotspot, sizeof(struct hotspot));
+}

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "target/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "proc/permission.h"
+#include "proc/proc.h"
+#include "code/codes.h"
+#include "runtime/jvm.h"
+#include "target/target_memory.h"
+#include "target/target_state.h"
+#include "bpf/shared/thread_times.h"
+
+#define ROOM_MAX (64u << 20) /* for mappings of each user's processes */
+#define HUNG_MAX 1024
+/* Processes that are looked at as soon as they begin; of the others the first stack is waited for.
+ */
+#define EAGER_EVERY_NS (10 * NS_PER_MS)
+#define EAGER_BURST    32
+
+static void publish(void *arg)
+{
+	struct targets *targets = arg;
+
+	targets->publishing_posted = false;
+	targets_publish(targets);
+}
+
+static void look_late(void *arg)
+{
+	targets_publish(arg);
+}
+
+static void tables_changed(void *arg)
+{
+	struct targets *targets = arg;
+
+	if (!targets->publishing_posted)
+		loop_post(targets->loop, &targets->publishing);
+	targets->publishing_posted = true;
+}
+
+static void log_end(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	target_log_probes(&targets->log, target, 0);
+}
+
+int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
+		struct symbol_files *files, struct containers *containers, struct worker *urgent,
+		size_t max)
+{
+	struct containers_events events = {targets_on_evicted, targets_on_named, NULL};
+	struct targets *targets = calloc(1, sizeof(*targets));
+
+	if (!targets)
+		return -ENOMEM;
+	targets->tracer = tracer;
+	targets->files = files;
+	targets->urgent = urgent;
+	targets->containers = containers;
+	events.arg = targets;
+	containers_on(containers, &events);
+	targets->loop = loop;
+	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
+	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
+	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
+	targets->begun = (struct loop_timer){.expired = targets_ask_begun, .arg = targets};
+	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
+	targets->where.moved_timer =
+		(struct loop_timer){.expired = targets_look_at_moved, .arg = targets};
+	targets->where.late = (struct loop_timer){.expired = targets_count_late, .arg = targets};
+	target_log_init(&targets->log);
+	int r = target_table_new(&targets->table, max);
+	if (r == 0)
+		target_table_on_end(targets->table, log_end, targets);
+	if (r == 0)
+		r = tables_new(&targets->tables, urgent, tables_changed, targets);
+	if (r == 0)
+		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
+	if (r == 0)
+		r = shares_new(&targets->room, ROOM_MAX);
+	if (r < 0) {
+		targets_free(targets);
+		return r;
+	}
+	*ret = targets;
+	return 0;
+}
+
+void targets_free(struct targets *targets)
+{
+	if (!targets)
+		return;
+	loop_unpost(targets->loop, &targets->publishing);
+	loop_timer_cancel(targets->loop, &targets->late);
+	loop_timer_cancel(targets->loop, &targets->retry);
+	loop_timer_cancel(targets->loop, &targets->begun);
+	targets_where_done(targets);
+	containers_on(targets->containers, &(struct containers_events){0});
+	target_table_free(targets->table);
+	tables_free(targets->tables);
+	map_free(targets->hung);
+	shares_free(targets->room);
+	snoopers_unref(targets->selection.snoopers);
+	free(targets);
+}
+
+const struct target_table *targets_table(const struct targets *targets)
+{
+	return targets->table;
+}
+
+void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
+{
+	struct target_value now;
+
+	if (tracer_target_get(targets->tracer, pid, &now) == 0 && now.id == id)
+		tracer_target_del(targets->tracer, pid);
+}
+
+static bool is_same(const struct target_value *a, const struct target_value *b)
+{
+	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
+	       a->spans_count == b->spans_count && a->spans_number == b->spans_number &&
+	       a->python == b->python && a->hotspot == b->hotspot && a->asked == b->asked;
+}
+
+uint32_t target_wanted_early(uint32_t wanted)
+{
+	return (wanted & WANTED_STACKS) | (wanted & WANTED_SCHED ? MAYBE_SCHED : 0);
+}
+
+static void tell_kernel(struct targets *targets, struct target *target, bool may_add)
+{
+	const struct spans *spans = target->spans;
+	struct target_value now = {0}, wanted = {.id = target->id};
+
+	if (spans) {
+		wanted.spans = spans->start;
+		wanted.spans_count = spans->count;
+		wanted.spans_number = spans->number;
+		wanted.python = spans->python;
+		wanted.hotspot = spans->hotspot;
+	}
+	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
+		if (targets_subscribers(targets, target, bit))
+			wanted.probes |= 1u << bit;
+	}
+	if (target->undecided)
+		wanted.probes |= target_wanted_early(target->maybe);
+	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
+	if (there ? now.id > target->id : !may_add)
+		return;
+	wanted.unread = there ? now.unread : !space_read_ns(target->space);
+	wanted.exec_pages = there ? now.exec_pages : space_exec_pages(target->space);
+	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
+	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
+	uint32_t probes = wanted.probes;
+	if (target->arming)
+		wanted.probes = 0;
+	if (nobodys) {
+		target_forget_in_kernel(targets, target->pid, target->id);
+	} else if ((!there || !is_same(&now, &wanted)) &&
+		   tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC) {
+		targets->stats.refused++;
+		return;
+	}
+	if (!target->undecided)
+		target_log_probes(&targets->log, target, probes);
+}
+
+void target_tell_kernel(struct targets *targets, struct target *target)
+{
+	tell_kernel(targets, target, true);
+}
+
+void target_correct_kernel(struct targets *targets, struct target *target)
+{
+	tell_kernel(targets, target, false);
+}
+
+uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
+			     uint32_t bit)
+{
+	const struct selection *selection = &targets->selection;
+
+	if (target->rejected)
+		return 0;
+	uint32_t followers = target->probes & 1u << bit ? selection->followers : 0;
+	return selection->wanting[bit] & (followers | (target->subscribers & ~target->waiting));
+}
+
+bool targets_want_times(const struct targets *targets, const struct target *target)
+{
+	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
+		if (TIMES_WANTED & 1u << bit && targets_subscribers(targets, target, bit))
+			return true;
+	}
+	return false;
+}
+
+uint32_t selection_wanted(const struct selection *selection)
+{
+	uint32_t wanted = 0;
+
+	for (int bit = 0; bit < WANTED_COUNT; bit++)
+		wanted |= selection->wanting[bit] ? 1u << bit : 0;
+	return wanted;
+}
+
+bool targets_will_want(const struct targets *targets, const struct target *target, uint32_t probe)
+{
+	return targets_subscribers(targets, target, probe) ||
+	       (!target->rejected && target->waiting & targets->selection.wanting[probe]);
+}
+
+bool target_is_walked(const struct targets *targets, const struct target *target)
+{
+	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
+		if (targets_will_want(targets, target, probe))
+			return true;
+	}
+	return target->undecided && target->maybe & WANTED_STACKS;
+}
+
+void target_deselect(struct targets *targets, struct target *target)
+{
+	target_forget_in_kernel(targets, target->pid, target->id);
+	target_table_end(targets->table, target, loop_now_ns());
+}
+
+static bool is_listed(const struct chosen *chosen, const struct target *target)
+{
+	for (size_t i = 0; i < chosen->count; i++) {
+		if (chosen->ids[i].pid == target->line_pid &&
+		    chosen->ids[i].start_ticks == target->line_start_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* What is seen of a process is that of this incarnation as long as it is the kernel's newest. */
+static bool is_permitted(const struct targets *targets, const struct chosen *chosen,
+			 const struct target *target)
+{
+	struct target_value now;
+
+	if (!chosen->of_user)
+		return true;
+	return permission_to_look(target->pid, &chosen->user) == 0 &&
+	       (tracer_target_get(targets->tracer, target->pid, &now) < 0 || now.id <= target->id);
+}
+
+/* Who chose it, or what it descends from. */
+static void find_choosers(const struct targets *targets, struct target *target)
+{
+	const struct selection *selection = &targets->selection;
+	uint32_t inherited = target->inherited;
+
+	target->inherited = 0;
+	target->subscribers = 0;
+	target->waiting = 0;
+	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
+		const struct chosen *chosen = &selection->chosen[i];
+		uint32_t bit = 1u << i;
+
+		if (chosen->across_exec && inherited & bit)
+			target->inherited |= bit;
+		else if (!is_listed(chosen, target) || !is_permitted(targets, chosen, target))
+			continue;
+		else if (chosen->from_exec)
+			target->waiting |= bit;
+		target->subscribers |= bit;
+	}
+}
+
+bool target_evaluate(const struct targets *targets, struct target *target)
+{
+	struct identity who = {
+		.line_pid = target->line_pid,
+		.line_start_ticks = target->line_start_ticks,
+		.comm = target->comm,
+	};
+	const struct selection *selection = &targets->selection;
+	uint32_t wanted = selection_wanted(selection);
+	struct match match = {0}, placed;
+
+	if (selection->snoopers && selection->followers)
+		snoopers_match(selection->snoopers, &who, &match);
+	target_match_group(targets, target, &placed);
+	if (!target->undecided)
+		target->probes_before = target->alive ? target->probes : 0;
+	target->probes = (match.probes | placed.probes) & wanted;
+	target->maybe = match.maybe & wanted & ~target->probes;
+	if (target->maybe && target->judged_by == snoopers_serial(selection->snoopers)) {
+		target->probes |= target->judged_probes & wanted;
+		target->maybe = 0;
+	}
+	target->unnamed = placed.unnamed & wanted & ~target->probes;
+	target->maybe |= target->unnamed;
+	target->undecided = target->maybe != 0;
+	find_choosers(targets, target);
+	return target->probes || target->undecided || target->subscribers;
+}
+
+static bool is_own_line(const struct target *target)
+{
+	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
+}
+
+/* What the name alone tells of a program spares the next ones of that name their event. */
+static void judge(struct targets *targets, const struct life_event *event,
+		  const struct target *fresh)
+{
+	const struct selection *selection = &targets->selection;
+	uint32_t wanted = selection_wanted(selection);
+	struct match match;
+
+	if (event->kind != LIFE_EXEC || event->verdict || targets->scanning ||
+	    !selection->snoopers || !selection->followers)
+		return;
+	snoopers_match(selection->snoopers, &(struct identity){.comm = event->comm}, &match);
+	if (!((match.probes | match.maybe) & wanted))
+		tracer_judge(targets->tracer, event->comm, VERDICT_DOES_NOT);
+	else if (!(match.maybe & wanted))
+		tracer_judge(targets->tracer, event->comm, VERDICT_MATCHES);
+	target_judge_group(targets, &event->group, fresh);
+}
+
+/* Its stacks until now are known to be nobody's. */
+static void refuse(struct targets *targets, const struct target *fresh)
+{
+	struct target *current = target_table_current(targets->table, fresh->pid);
+
+	container_unref(fresh->container);
+	group_unref(fresh->group);
+	target_forget_in_kernel(targets, fresh->pid, fresh->id);
+	target_table_reject(targets->table, fresh->pid, fresh->id, loop_now_ns());
+	if (current && current->id < fresh->id)
+		target_table_end(targets->table, current, fresh->id); /* ids are times */
+}
+
+/* What it has in its memory is as its parent (or it itself under another name) had it. */
+static void inherit_memory(struct target *fresh, const struct target *before)
+{
+	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
+	fresh->spans = spans_ref(before->spans);
+	fresh->program = before->program;
+	if (fresh->pid == before->pid)
+		target_memory_share(fresh, before);
+	fresh->interpreter = interpreter_ref(before->interpreter);
+	fresh->jvm = jvm_ref(before->jvm);
+	codebooks_fork(fresh->codebooks, before->codebooks);
+}
+
+/* Of cgroups that aren't known nothing is decided for good: the process is looked up soon. What it
+ * forks is where it is itself, most likely. */
+static void find_group(struct targets *targets, const struct life_event *event,
+		       const struct target *before, struct target *fresh)
+{
+	struct group *group = containers_find(targets->containers, &event->group);
+
+	if (!group && targets->by_group)
+		targets_on_moved(targets, event);
+	if (!group && before && event->kind == LIFE_FORK)
+		group = before->group;
+	target_set_group(fresh, group);
+}
+
+/* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
+static void begin(struct targets *targets, const struct life_event *event, struct target *before)
+{
+	struct target fresh = {
+		.pid = (pid_t)event->tgid,
+		.id = event->id,
+		.start_ticks = proc_ticks_of_ns(event->start_ns),
+	};
+
+	memcpy(fresh.comm, event->comm, sizeof(fresh.comm));
+	fresh.line_pid = fresh.pid;
+	fresh.line_start_ticks = fresh.start_ticks;
+	fresh.inherited = before ? before->subscribers : 0;
+	fresh.whose = before ? before->whose : job_of(0, 0); /* until it is looked at */
+	fresh.root_known = before && before->root_known;
+	fresh.root_elsewhere = before ? before->root_elsewhere : 0;
+	fresh.netns_id = before ? before->netns_id : 0;
+	if (before && (event->kind != LIFE_EXEC || is_own_line(before))) {
+		fresh.line_pid = before->line_pid;
+		fresh.line_start_ticks = before->line_start_ticks;
+	}
+	fresh.ns_pid = (pid_t)event->ns_pid;
+	find_group(targets, event, before, &fresh);
+	judge(targets, event, &fresh);
+	if (!target_evaluate(targets, &fresh)) {
+		refuse(targets, &fresh);
+		return;
+	}
+	if (before && event->kind != LIFE_EXEC)
+		target_copy_space(targets, &fresh, before);
+	if (before && event->kind != LIFE_EXEC && fresh.space)
+		inherit_memory(&fresh, before);
+	struct target *target = target_table_add(targets->table, &fresh);
+	if (!target)
+		return;
+	containers_ask(targets->containers, target->group);
+	target_correct_kernel(targets, target);
+	target_meet(targets, target);
+}
+
+void targets_on_life(struct targets *targets, const struct life_event *event)
+{
+	uint32_t from = event->kind == LIFE_FORK ? event->parent : event->tgid;
+	uint64_t old_id = event->kind == LIFE_EXIT ? event->id : event->old_id;
+	struct target *before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
+
+	if (event->kind == LIFE_EXEC && before)
+		before->ended_by_exec = true;
+	if (event->kind != LIFE_EXIT)
+		begin(targets, event, before);
+	before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
+	if (before && before->alive && event->kind != LIFE_FORK)
+		target_table_end(targets->table, before, event->time_ns);
+}
+
+struct visit {
+	void (*each)(void *arg, const struct target *);
+	void *arg;
+};
+
+static void visit_decided(void *arg, struct target *target)
+{
+	const struct visit *visit = arg;
+
+	if (!target->undecided)
+		visit->each(visit->arg, target);
+}
+
+void targets_each(const struct targets *targets, void (*each)(void *arg, const struct target *),
+		  void *arg)
+{
+	struct visit visit = {each, arg};
+
+	target_table_each(targets->table, visit_decided, &visit);
+}
+
+struct users {
+	uint64_t first;
+	bool several;
+};
+
+static void meet_user(void *arg, struct target *target)
+{
+	struct users *users = arg;
+
+	if (!target->whose)
+		return;
+	users->several |= users->first && users->first != target->whose;
+	users->first = target->whose;
+}
+
+bool targets_have_users(const struct targets *targets)
+{
+	struct users users = {0};
+
+	target_table_each(targets->table, meet_user, &users);
+	return users.several;
+}
+
+static void count_alive(void *arg, const struct target *target)
+{
+	struct targets_stats *stats = arg;
+
+	stats->alive++;
+	stats->unread += target->arming || (target->examining && !space_read_ns(target->space));
+}
+
+void targets_stats(const struct targets *targets, struct targets_stats *stats)
+{
+	*stats = targets->stats;
+	target_table_stats(targets->table, &stats->table);
+	tables_stats(targets->tables, &stats->tables);
+	targets_each(targets, count_alive, stats);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "target/target_log.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "loop/loop.h"
+#include "probes/kind.h"
+#include "target/target.h"
+
+/* So that a host where processes come and go all the time has some thousand lines a day. */
+#define LINES	      32
+#define LINE_EVERY_NS (10 * NS_PER_S)
+
+void target_log_init(struct target_log *log)
+{
+	*log = (struct target_log){.rate = {.every_ns = LINE_EVERY_NS, .burst = LINES}};
+}
+
+static void say(struct target_log *log, const struct target *target, uint32_t probes,
+		const char *what)
+{
+	enum log_level level = rate_take(&log->rate, loop_now_ns()) ? LOG_INFO : LOG_DEBUG;
+	char names[128] = "";
+
+	for (int i = 0; i < WANTED_COUNT; i++) {
+		const char *name = i < PROBE_COUNT ? kind_get(i)->name : "sched";
+
+		if (!(probes & 1u << i))
+			continue;
+		strncat(names, *names ? "," : "", sizeof(names) - strlen(names) - 1);
+		strncat(names, name, sizeof(names) - strlen(names) - 1);
+	}
+	log_write(level, "target %d (%.*s): %s %s", (int)target->pid, COMM_BYTES, target->comm,
+		  what, names);
+	if (level == LOG_INFO)
+		return;
+	if (target->probes_said & probes)
+		log->removed++;
+	else
+		log->added++;
+}
+
+void target_log_probes(struct target_log *log, struct target *target, uint32_t probes)
+{
+	uint32_t known = probes & ((1u << WANTED_COUNT) - 1);
+	uint32_t added = known & ~target->probes_said, removed = target->probes_said & ~known;
+
+	if (added)
+		say(log, target, added, "added for");
+	if (removed)
+		say(log, target, removed, "removed from");
+	target->probes_said = known;
+}
+
+void target_log_rest(struct target_log *log)
+{
+	if (log->added || log->removed)
+		log_info("targets: %llu more were added and %llu removed since the last line",
+			 (unsigned long long)log->added, (unsigned long long)log->removed);
+	log->added = log->removed = 0;
+}

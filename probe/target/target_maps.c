@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a process has mapped, as it was read, becomes its space, within its user's room. */
+#include "target/target_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "target/target_memory.h"
+
+/* Of root's processes, and of those of the file's owner, any other one takes the same. */
+static uint64_t whose_debug_file(const struct examination *e, const struct opened *opened)
+{
+	uint64_t whose = e->job.whose;
+	uid_t uid = job_user(whose);
+
+	if (uid == 0 || uid == opened->stat.st_uid)
+		return 0;
+	return e->other_root || opened->in_open_folder ? whose : 0;
+}
+
+/* Whose reading a file is: its owner's, whoever maps it, so that nobody's hung jobs keep others
+ * from what all have mapped; where a server says who that is (FUSE), whoever's process maps it, for
+ * a server says what it likes. */
+static uint64_t whose_reading(const struct opened *opened, uint64_t mapping)
+{
+	uint32_t root = (uint32_t)(mapping >> JOB_ROOT_SHIFT);
+
+	return opened->owner_is_told ? job_of(opened->stat.st_uid, root) : mapping;
+}
+
+struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
+				   struct symbol_root *root, struct symbol_file **files,
+				   const struct space *space)
+{
+	const struct mapping *mapping = &e->maps.mappings[i];
+	struct opened *opened = &e->opened[i];
+
+	if (mapping->kind == MAPPING_VDSO)
+		return symbol_files_vdso(targets->files);
+	if (mapping->kind != MAPPING_FILE)
+		return NULL;
+	if (opened->same != i)
+		return files && files[opened->same] ? symbol_file_ref(files[opened->same]) : NULL;
+	if (opened->left_out)
+		return symbol_files_left_out(targets->files);
+	if (!opened->known)
+		return symbol_file_nameless(mapping->path);
+	const uint64_t whose = whose_debug_file(e, opened);
+	const struct symbol_search search = {
+		.root = root,
+		.debugging_dir = e->match.debugging_dir,
+		.whose = whose,
+		.payer = whose ? whose : whose_reading(opened, e->job.whose),
+	};
+	struct symbol_file *known =
+		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
+	struct symbol_file *same =
+		known ? symbol_files_again(known, &opened->fd, &opened->stat, &search) : NULL;
+	if (same)
+		return same;
+	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, &search);
+}
+
+/* Which of the files is the program itself. */
+static struct symbol_file *program_of(const struct examination *e, struct symbol_file **files,
+				      size_t count)
+{
+	for (size_t i = 0; e->has_program && i < count; i++) {
+		const struct opened *opened = &e->opened[i];
+
+		if (opened->known && opened->stat.st_dev == e->program.st_dev &&
+		    opened->stat.st_ino == e->program.st_ino)
+			return files[i];
+	}
+	return NULL;
+}
+
+/* Which of the mappings are taken: one user's shall not fill our memory. *paths_bytes: of theirs.
+ */
+static struct maps as_many_as_fit(const struct targets *targets, const struct target *target,
+				  const struct examination *e, uint64_t *paths_bytes)
+{
+	uint64_t left = shares_left(targets->room, target->whose) + space_bytes(target->space);
+	struct maps maps = e->maps;
+
+	*paths_bytes = 0;
+	for (size_t i = 0; i < e->maps.count; i++) {
+		const struct opened *opened = &e->opened[i];
+		const char *path = e->maps.mappings[i].path;
+		uint64_t bytes =
+			path && opened->same == i && !opened->left_out ? strlen(path) + 1 : 0;
+
+		if (*paths_bytes + bytes + space_bytes_of(i + 1) > left) {
+			maps.count = i;
+			break;
+		}
+		*paths_bytes += bytes;
+	}
+	return maps;
+}
+
+/* Takes the files over. */
+static void update_space(struct targets *targets, struct target *target,
+			 const struct examination *e, const struct maps *maps,
+			 struct symbol_file **files, uint64_t paths_bytes)
+{
+	uint64_t before = space_bytes(target->space);
+
+	if (space_update(target->space, maps, files, e->began_ns) < 0) {
+		for (size_t i = 0; i < maps->count; i++)
+			symbol_file_unref(files[i]);
+		return;
+	}
+	space_set_paths(target->space, paths_bytes);
+	if (space_bytes(target->space) > before)
+		shares_take(targets->room, target->whose, space_bytes(target->space) - before);
+}
+
+/* From now on it is told by its root: services of one host have mount namespaces of their own. */
+static void take_root(struct target *target, struct examination *e)
+{
+	if (!e->has_root)
+		return;
+	target->root_known = true;
+	target->root_elsewhere = e->other_root ? symbol_root_mark(&e->root_stat) : 0;
+	target->whose = e->job.whose = job_of(job_user(e->job.whose), target->root_elsewhere);
+}
+
+void target_take_maps(struct targets *targets, struct target *target, struct examination *e)
+{
+	uint64_t paths_bytes;
+
+	take_root(target, e);
+	struct maps maps = as_many_as_fit(targets, target, e, &paths_bytes);
+	_cleanup_free_ struct symbol_file **files =
+		calloc(maps.count + 1, sizeof(struct symbol_file *));
+	struct symbol_root *root = NULL;
+
+	if (e->other_root)
+		root = symbol_root_new(&e->root_fd, &e->root_stat);
+	for (size_t i = 0; files && i < maps.count; i++)
+		files[i] = target_file_of(targets, e, i, root, files, target->space);
+	symbol_root_unref(root);
+	targets->stats.mappings_left_out += e->left_out + e->maps.count - maps.count;
+	target->netns_id = e->netns_id;
+	if (target->program != e->program_id)
+		target_memory_drop(target);
+	target->program = e->program_id;
+	log_debug("target %d (%.*s): its %zu mappings of code were read", (int)target->pid,
+		  COMM_BYTES, target->comm, maps.count);
+	if (!files)
+		return;
+	space_set_program(target->space, program_of(e, files, maps.count));
+	update_space(targets, target, e, &maps, files, paths_bytes);
+}
+
+void target_copy_space(struct targets *targets, struct target *fresh, const struct target *before)
+{
+	if (space_bytes(before->space) > shares_left(targets->room, fresh->whose) ||
+	    space_copy(&fresh->space, before->space) < 0) {
+		fresh->space = NULL;
+		return;
+	}
+	shares_take(targets->room, fresh->whose, space_bytes(fresh->space));
+}
+
+static void count_one(void *arg, struct target *target)
+{
+	shares_take(arg, target->whose, space_bytes(target->space));
+}
+
+void targets_count_room(struct targets *targets)
+{
+	shares_clear(targets->room);
+	target_table_each_ever(targets->table, count_one, targets->room);
+}

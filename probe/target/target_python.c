@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The CPython of a target: its table says which file has one, the process what else the walker has
+ * to know. What is known goes to the kernel with the mappings. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "bpf/shared/code_copy.h"
+#include "code/codes.h"
+#include "runtime/interpreter.h"
+#include "target/target_memory.h"
+#include "target/target_state.h"
+
+static bool is_same(const struct interpreter *known, const struct spans_python *python)
+{
+	return known && runtime_is_at(&known->runtime, python->file, python->bias) &&
+	       known->found.version == python->found->version &&
+	       known->found.runtime == python->found->runtime;
+}
+
+/* Whether asking again may have a better answer. */
+static bool is_passing(const struct interpreter *known)
+{
+	int error = known->runtime.error;
+
+	if (!error)
+		return known->script_may_change;
+	return error != -ENOTSUP && error != -ETIMEDOUT;
+}
+
+static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime,
+		     struct target_memory *memory)
+{
+	struct targets *targets = arg;
+	struct interpreter *answer = (struct interpreter *)runtime;
+	struct target *target =
+		target_table_find(targets->table, (uint32_t)question->pid, question->id);
+
+	if (target && memory)
+		target_memory_keep(target, memory);
+	if (target)
+		asked_end(&target->interpreter_asked);
+	if (!target || !target->alive) {
+		interpreter_unref(answer);
+		return;
+	}
+	target->hangs |= runtime->error == -ETIMEDOUT;
+	interpreter_unref(target->interpreter);
+	target->interpreter = answer;
+	log_debug("target %d (%.*s): CPython %x, %d", (int)target->pid, COMM_BYTES, target->comm,
+		  answer->found.version, runtime->error);
+	target_publish(targets, target);
+}
+
+static bool may_ask(const struct target *target)
+{
+	return !target->hangs && asked_may(&target->interpreter_asked, loop_now_ns());
+}
+
+static void ask(struct targets *targets, struct target *target, const struct spans_python *python)
+{
+	struct interpreter about = {
+		.runtime = {.file = python->file, .bias = python->bias},
+		.found = *python->found,
+	};
+	struct runtime_question question = {
+		.pid = target->pid,
+		.id = target->id,
+		.whose = target->whose,
+		.kind = &interpreter_kind,
+		.about = &about.runtime,
+		.done = answered,
+		.arg = targets,
+	};
+
+	target_memory_of(&question.memory, target, targets->urgent);
+	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
+		asked_begin(&target->interpreter_asked, loop_now_ns());
+}
+
+void targets_leave_python(struct targets *targets)
+{
+	targets->without_python = true;
+}
+
+void target_interpret(struct targets *targets, struct target *target,
+		      const struct spans_python *python)
+{
+	if (!python->found || targets->without_python)
+		return;
+	if (!is_same(target->interpreter, python)) {
+		if (target->interpreter && !target->interpreter_asked.asking)
+			asked_forget(&target->interpreter_asked);
+	} else if (!is_passing(target->interpreter)) {
+		return;
+	}
+	if (may_ask(target))
+		ask(targets, target, python);
+}
+
+const struct cpython *target_walk(const struct target *target)
+{
+	const struct interpreter *known = target->interpreter;
+
+	return interpreter_is_supported(known) ? &known->layout.walk : NULL;
+}
+
+static bool is_open(const struct targets *targets, const struct target *target)
+{
+	const struct interpreter *known = target->interpreter;
+
+	if (targets->without_python || target->hangs)
+		return false;
+	return known ? is_passing(known) : target->spans && target->spans->has_python;
+}
+
+bool target_awaits_python(const struct targets *targets, const struct target *target)
+{
+	return is_open(targets, target) && asked_goes_on(&target->interpreter_asked);
+}
+
+void target_ask_interpreter(struct targets *targets, struct target *target)
+{
+	if (is_open(targets, target) && may_ask(target))
+		target_publish(targets, target);
+}
+
+void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
+			size_t bytes)
+{
+	struct target *target = target_table_find(targets->table, copy->tgid, copy->target_id);
+
+	if (target && !target->rejected)
+		codes_offer(codes, target, copy, bytes);
+}

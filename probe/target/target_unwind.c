@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the unwinder has to know of targets: their mappings, and the tables of the files that are
+ * mapped. A process that was there before it was chosen is armed, sampled that is, once it has all
+ * of that, or it is clear that it won't. */
+#include <errno.h>
+
+#include "target/target_state.h"
+
+#define ARMING_NS (2 * NS_PER_S) /* a table that takes longer is waited for no more */
+
+static void arm(struct targets *targets, struct target *target)
+{
+	if (!target->arming)
+		return;
+	target->arming = false;
+	target_correct_kernel(targets, target);
+}
+
+static int write_spans(struct targets *targets, const struct target *target, struct spans **ret,
+		       struct spans_found *found)
+{
+	struct spans_of of = {target->space, target->pid, target_walk(target),
+			      target_hotspot(target)};
+	struct arena *arena = tracer_arena(targets->tracer);
+	int r = spans_write(ret, arena, targets->tables, &of, found);
+
+	if (r == -ENOSPC) /* there will be at the next look */
+		tables_evict(targets->tables, SPANS_MAX * SPAN_WORDS);
+	return r;
+}
+
+void target_publish(struct targets *targets, struct target *target)
+{
+	struct spans *written, *old;
+	struct spans_found found;
+
+	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
+	    !space_read_ns(target->space) || !target_is_walked(targets, target))
+		return;
+	int r = write_spans(targets, target, &written, &found);
+	target->unpublished = r < 0;
+	if (r < 0) {
+		arm(targets, target);
+		return;
+	}
+	old = written;
+	if (!spans_are_equal(target->spans, written)) {
+		old = target->spans;
+		target->spans = written;
+	}
+	target_interpret(targets, target, &found.python);
+	target_meet_java(targets, target, &found.hotspot);
+	target_correct_kernel(targets, target);
+	spans_unref(old); /* after the kernel was told */
+	if (!target->spans->pending && !target->interpreter_asked.asking &&
+	    !target->jvm_asked.asking)
+		arm(targets, target);
+}
+
+void target_give_up_arming(struct targets *targets, struct target *target)
+{
+	arm(targets, target);
+}
+
+/* Those that wait for tables, or all, when some were taken away or tell more. */
+static void publish_again(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (targets->all_change || target->unpublished || (target->spans && target->spans->pending))
+		target_publish(targets, target);
+	if (target->arming && loop_now_ns() > target->arming_ns + ARMING_NS)
+		arm(targets, target);
+}
+
+void targets_publish(struct targets *targets)
+{
+	struct tables_stats stats;
+
+	tables_stats(targets->tables, &stats);
+	uint64_t changed = stats.evicted + stats.pythons_late;
+	targets->all_change = changed != targets->changed_before;
+	targets->changed_before = changed;
+	target_table_each(targets->table, publish_again, targets);
+	targets->all_change = false;
+}
+
+void targets_begin_arming(struct targets *targets)
+{
+	loop_timer_set(targets->loop, &targets->late, loop_now_ns() + ARMING_NS + NS_PER_MS);
+}
+
+static void drop_spans(void *arg, struct target *target)
+{
+	(void)arg;
+	spans_unref(target->spans);
+	target->spans = NULL;
+	target->arming = false;
+}
+
+static void see_arming(void *arg, struct target *target)
+{
+	bool *arming = arg;
+
+	*arming |= target->arming;
+}
+
+bool targets_are_arming(const struct targets *targets)
+{
+	bool arming = targets->where.running || targets->where.awaiting_count;
+
+	target_table_each(targets->table, see_arming, &arming);
+	return arming;
+}
+
+void targets_kernel_there(struct targets *targets)
+{
+	tables_set_arena(targets->tables, tracer_arena(targets->tracer));
+	targets_keep_common(targets);
+}
+
+void targets_kernel_gone(struct targets *targets)
+{
+	target_table_each_ever(targets->table, drop_spans, targets);
+	targets_drop_common(targets);
+	tables_set_arena(targets->tables, NULL);
+}

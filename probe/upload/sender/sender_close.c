@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The end: what can be sent is sent for a while, then all that is left goes to the disk. */
+#include "upload/sender/sender_state.h"
+
+static void finish(void *arg)
+{
+	struct sender *sender = arg;
+
+	sender->end.done(sender->end.arg);
+}
+
+/* What is in flight may have arrived or not; what is in memory gets another chance to be kept. */
+static void stop_sending(struct sender *sender)
+{
+	sender->end.stopped = true;
+	sender_take_back(sender);
+	if (sender->disk && !disk_is_out(sender->disk)) {
+		for (struct entry *entry = sender->queue.oldest; entry; entry = entry->newer) {
+			if (entry->state == BODY_WAITING && !entry->on_disk)
+				sender_write(sender, entry);
+		}
+	}
+	http_close_idle(sender->http);
+}
+
+void sender_abandon(struct sender *sender, uint64_t more)
+{
+	uint64_t left = more;
+
+	for (const struct entry *entry = sender->queue.oldest; entry; entry = entry->newer)
+		left += !entry->on_disk;
+	if (!left)
+		return;
+	sender_log_at_once(&sender->log, SENDER_UNWRITABLE);
+	sender_lose(sender, SENDER_UNWRITABLE, left, "the daemon ends");
+}
+
+static void end(struct sender *sender)
+{
+	sender_abandon(sender, 0);
+	loop_timer_cancel(sender->loop, &sender->end.timer);
+	sender->end.ended = true;
+	loop_post(sender->loop, &sender->end.call);
+}
+
+void sender_check_end(struct sender *sender)
+{
+	const size_t *states = sender->queue.states;
+	uint64_t now_ns = loop_now_ns();
+
+	if (!sender->end.done || sender->end.ended)
+		return;
+	/* The pump has just started all that can be sent now. */
+	bool busy = states[BODY_WRITING] || states[BODY_LOADING] || states[BODY_FLYING];
+	if (!sender->end.stopped && (!busy || now_ns >= sender->end.send_until_ns))
+		stop_sending(sender);
+	if (sender->end.stopped &&
+	    (!sender->disk || disk_is_idle(sender->disk) || disk_is_out(sender->disk) ||
+	     now_ns >= sender->end.write_until_ns))
+		end(sender);
+	else
+		loop_timer_set(sender->loop, &sender->end.timer,
+			       sender->end.stopped ? sender->end.write_until_ns
+						   : sender->end.send_until_ns);
+}
+
+static void expired(void *arg)
+{
+	sender_check_end(arg);
+}
+
+void sender_close(struct sender *sender, void (*done)(void *arg), void *arg)
+{
+	uint64_t now_ns = loop_now_ns();
+
+	for (struct entry *entry = sender->queue.oldest; entry; entry = entry->newer)
+		if (!entry->failures)
+			entry->not_before_ns = 0;
+	sender->end = (struct sender_end){
+		.done = done,
+		.arg = arg,
+		.send_until_ns = now_ns + sender->times.close_ns,
+		.write_until_ns = now_ns + 2 * sender->times.close_ns,
+		.timer = {.expired = expired, .arg = sender},
+		.call = {.run = finish, .arg = sender},
+	};
+	sender_pump(sender);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "window/batch_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "container/container.h"
+#include "runtime/interpreter.h"
+#include "target/who.h"
+#include "java/code/jvmcode.h"
+#include "python/pycode.h"
+
+#define TEXT_MAX (64 * 1024 * 1024)
+
+int batch_new(struct batch **ret)
+{
+	struct batch *batch = calloc(1, sizeof(*batch));
+
+	if (!batch)
+		return -ENOMEM;
+	batch->text.max = TEXT_MAX;
+	int r = map_new(&batch->spot_numbers, sizeof(struct spot_key), sizeof(uint32_t), SPOTS_MAX);
+	if (r < 0) {
+		batch_free(batch);
+		return r;
+	}
+	*ret = batch;
+	return 0;
+}
+
+void batch_free(struct batch *batch)
+{
+	if (!batch)
+		return;
+	for (size_t i = 0; i < batch->spots_count; i++) {
+		symbol_file_unref(batch->spots[i].code.file);
+		interpreter_unref(batch->spots[i].interpreter);
+		if (batch->spots[i].python)
+			pycode_unref(batch->spots[i].python);
+		if (batch->spots[i].java)
+			jvmcode_unref(batch->spots[i].java);
+	}
+	for (size_t i = 0; i < batch->sinks_count; i++)
+		profile_unref(batch->sinks[i].profile);
+	for (size_t i = 0; i < batch->count; i++)
+		container_unref(batch->stacks[i].who.container);
+	batch_free_recorded(batch);
+	map_free(batch->spot_numbers);
+	buf_done(&batch->text);
+	free(batch->stacks);
+	free(batch->frames);
+	free(batch->spots);
+	free(batch->sinks);
+	free(batch);
+}
+
+void batch_set_end(struct batch *batch, uint64_t until_ns)
+{
+	batch->until_ns = until_ns;
+}
+
+int batch_add_sink(struct batch *batch, const struct sink *sink)
+{
+	struct sink *sinks = reallocarray(batch->sinks, batch->sinks_count + 1, sizeof(*sinks));
+
+	if (!sinks) {
+		profile_unref(sink->profile);
+		return -ENOMEM;
+	}
+	batch->sinks = sinks;
+	sinks[batch->sinks_count++] = *sink;
+	return 0;
+}
+
+static int reserve(struct batch *batch, size_t frames)
+{
+	if (batch->count == batch->capacity) {
+		size_t capacity = batch->capacity ? batch->capacity * 2 : 64;
+		struct batch_stack *grown = reallocarray(batch->stacks, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		batch->stacks = grown;
+		batch->capacity = capacity;
+	}
+	if (batch->frames_count + frames > batch->frames_capacity) {
+		size_t capacity = batch->frames_capacity * 2 + frames;
+		struct merged *grown = reallocarray(batch->frames, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		batch->frames = grown;
+		batch->frames_capacity = capacity;
+	}
+	return 0;
+}
+
+int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
+	      const struct target *target, uint32_t subscribers, const struct counted *counted,
+	      struct symbol_files *files, enum truncation *truncated)
+{
+	int r = reserve(batch, WORDS_MAX);
+
+	if (r < 0)
+		return r;
+	struct batch_stack *to = &batch->stacks[batch->count];
+	*to = (struct batch_stack){
+		.who = who_of_target(target),
+		.tid = counted->key.tid,
+		.part = counted->key.part,
+		.cpu = counted->key.cpu,
+		.time_ns = stack->time_ns,
+		.program = space_program(target->space),
+		.key = stack->key,
+		.subscribers = subscribers,
+		.count = counted->count,
+	};
+	memcpy(to->who.thread, stack->comm, sizeof(to->who.thread));
+	r = batch_place(batch, to, stack, words, target, files);
+	if (r < 0)
+		return r;
+	batch->frames_count += to->frames_count;
+	container_ref(to->who.container);
+	batch->count++;
+	*truncated = to->truncated;
+	return 0;
+}
+
+void batch_events(const struct batch *batch, uint64_t events[PROBE_COUNT])
+{
+	for (size_t i = 0; i < batch->count; i++)
+		events[batch->stacks[i].key.probe] += batch->stacks[i].count.events;
+	for (size_t i = 0; i < batch->recorded_count; i++)
+		events[batch->recorded[i].probe] += jfrfile_events(batch->recorded[i].file);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A stack's frames into a tree, as many of them as are wanted there. */
+#include "window/batch_state.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* The leaf frames of parts that have one. */
+static const char *const part_frames[PART_COUNT] = {
+	[PART_RUNQUEUE] = "[runqueue]", /* woken, but not on a CPU yet */
+	[PART_ANON] = "[anon]",		[PART_THP] = "[thp]", [PART_FILE] = "[file]",
+	[PART_SHMEM] = "[shmem]",	[PART_COW] = "[cow]",
+};
+
+static int64_t below_marker(struct tree *tree, int64_t node, const char *name)
+{
+	return node < 0 ? node
+			: tree_child(tree, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
+}
+
+/* Where it is in its file. `module` is for what the frame then borrows. */
+static void set_place(struct frame *frame, const struct code *code, struct module *module)
+{
+	if (code->place == CODE_FILE &&
+	    symbol_file_locate(code->file, code->address, module, &frame->address))
+		frame->module = module;
+}
+
+static int64_t below_spot(struct grafting *grafting, int64_t node, const struct batch *batch,
+			  uint32_t number)
+{
+	const struct spot *spot = &batch->spots[number];
+	const char *name = batch->text.data + spot->name;
+	uint32_t *known = grafting->numbers ? &grafting->numbers[number] : NULL;
+	struct module module;
+	struct frame frame = {
+		.type = spot->named.type,
+		.name = name,
+		.name_len = spot->named.name_len,
+		.signature_len = spot->named.signature_len,
+		.source = {name + spot->named.name_len, spot->named.file_len, spot->named.line},
+	};
+
+	if (node < 0)
+		return node;
+	if (known && *known)
+		return tree_child_of(grafting->tree, (uint32_t)node, *known - 1);
+	if (grafting->detail.places)
+		set_place(&frame, &spot->code, &module);
+	if (!grafting->whole)
+		detail_apply(grafting->detail.frames, &frame);
+	int64_t added = tree_frame(grafting->tree, &frame);
+	if (added < 0)
+		return added;
+	if (known)
+		*known = (uint32_t)added + 1;
+	return tree_child_of(grafting->tree, (uint32_t)node, (uint32_t)added);
+}
+
+/* What runs between the scheduler and the walk of a stack is no part of the wait. */
+static bool is_ours(const struct batch *batch, const struct spot *spot)
+{
+	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
+					    "__traceiter_"};
+	const char *name = batch->text.data + spot->name;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i]);
+
+		if (spot->named.name_len > len && memcmp(name, names[i], len) == 0)
+			return spot->code.place == CODE_KERNEL;
+	}
+	return false;
+}
+
+/* The first frame of the stack, but for those. */
+static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack,
+		      const struct merged *frames)
+{
+	size_t leaf = 0;
+
+	while (stack->key.probe == PROBE_OFFCPU && leaf < stack->frames_count &&
+	       is_ours(batch, &batch->spots[frames[leaf].frame]))
+		leaf++;
+	return leaf;
+}
+
+/* Its code is of a file that isn't the program's own. */
+static bool is_in_library(const struct batch_stack *stack, const struct spot *spot)
+{
+	return stack->program && spot->code.place == CODE_FILE &&
+	       spot->code.file != stack->program && spot->named.type != FRAME_TYPE_JIT;
+}
+
+static bool is_native_only(const struct spot *spot, struct merged frame)
+{
+	return frame.shown == SHOWN_NATIVE || (frame.shown == SHOWN_UNLESS_CALL && spot->calls);
+}
+
+static void set_bit(struct frame_bits *bits, size_t frame)
+{
+	bits->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
+	bits->bytes = frame / 8 + 1;
+}
+
+static void count_frame(struct grafted *grafted, bool in_library, bool native_only)
+{
+	size_t frame = grafted->frames++;
+
+	if (in_library)
+		set_bit(&grafted->in_library, frame);
+	if (native_only)
+		set_bit(&grafted->native_only, frame);
+}
+
+/* Markers at the root, that say what isn't there. */
+static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch_stack *stack,
+			     struct grafted *grafted)
+{
+	bool unknown = stack->frames_count == 0 ||
+		       (stack->truncated == TRUNCATED_UNMAPPED && !stack->has_names);
+
+	if (stack->truncated != TRUNCATED_NOT) {
+		node = below_marker(tree, node, FRAME_TRUNCATED);
+		count_frame(grafted, false, false);
+	}
+	if (unknown) {
+		node = below_marker(tree, node, FRAME_UNKNOWN);
+		count_frame(grafted, false, false);
+	}
+	return node;
+}
+
+static int64_t graft_frames(struct grafting *grafting, int64_t node, const struct batch *batch,
+			    const struct batch_stack *stack, const struct merged *frames,
+			    struct grafted *grafted)
+{
+	for (size_t i = stack->frames_count, leaf = leaf_of(batch, stack, frames); i > leaf; i--) {
+		struct merged frame = frames[i - 1];
+		const struct spot *spot = &batch->spots[frame.frame];
+		bool native_only = is_native_only(spot, frame);
+
+		if (native_only && !grafting->detail.native_stack)
+			continue;
+		if (grafting->detail.without_kernel && spot->code.place == CODE_KERNEL)
+			continue;
+		node = below_spot(grafting, node, batch, frame.frame);
+		count_frame(grafted, is_in_library(stack, spot), native_only);
+	}
+	return node;
+}
+
+int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
+		    const struct batch_stack *stack, const struct merged *frames,
+		    struct grafted *grafted)
+{
+	node = graft_markers(grafting->tree, node, stack, grafted);
+	if (stack->is_vms_own && !grafting->detail.native_stack) {
+		node = below_marker(grafting->tree, node, FRAME_JVM);
+		count_frame(grafted, false, false);
+	} else {
+		node = graft_frames(grafting, node, batch, stack, frames, grafted);
+	}
+	if (stack->part < PART_COUNT && part_frames[stack->part])
+		node = below_marker(grafting->tree, node, part_frames[stack->part]);
+	return node;
+}

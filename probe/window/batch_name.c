@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "window/batch_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heap/allocating.h"
+
+static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
+			  const struct detail *detail)
+{
+	*grafting = (struct grafting){.tree = tree, .detail = *detail};
+	if (batch->spots_count)
+		grafting->numbers = calloc(batch->spots_count, sizeof(*grafting->numbers));
+}
+
+static void grafting_done(struct grafting *grafting)
+{
+	free(grafting->numbers);
+}
+
+/* Whom the batch's stacks are for. */
+struct destinations {
+	struct ledger *ledger;
+	struct grafting of_ledger;
+	struct grafting *of_sinks; /* one for each */
+};
+
+static void add_weight(struct profile *profile, const struct batch_stack *stack, uint32_t node,
+		       const struct frame_bits *libraries, struct batch_result *result)
+{
+	struct record record = {
+		.key = {.node = node, .tid = stack->tid, .cpu = (uint16_t)stack->cpu},
+		.weight = stack->count.weight,
+		.first_ns = stack->time_ns,
+		.who = &stack->who,
+		.libraries = {libraries->bits, libraries->bytes},
+	};
+
+	tree_add(profile->tree, node, stack->count.weight);
+	tree_add_events(profile->tree, node, stack->count.events);
+	profile->weight += stack->count.weight;
+	profile->events += stack->count.events;
+	profile->samples += stack->count.samples;
+	if (records_add(profile->records, &record) < 0)
+		result->unrecorded += stack->count.events;
+}
+
+static void add_to_sink(const struct batch *batch, const struct sink *sink,
+			struct grafting *grafting, const struct batch_stack *stack,
+			const struct merged *frames, struct batch_result *result)
+{
+	struct grafted grafted = {0};
+	int64_t node = buf_error(&batch->text);
+
+	if (node == 0)
+		node = profile_thread(sink->profile, &stack->who, sink->detail.thread_frame);
+	if (node >= 0)
+		node = batch_graft(grafting, node, batch, stack, frames, &grafted);
+	if (node >= 0) {
+		add_weight(sink->profile, stack, (uint32_t)node, &grafted.in_library, result);
+	} else {
+		sink->profile->refused += stack->count.events;
+		result->refused += stack->count.events;
+	}
+}
+
+static void add_to_sinks(const struct batch *batch, struct destinations *to,
+			 const struct batch_stack *stack, const struct merged *frames,
+			 struct batch_result *result)
+{
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		const struct sink *sink = &batch->sinks[s];
+
+		if (stack->subscribers & sink->bit && sink->profile->probe == stack->key.probe)
+			add_to_sink(batch, sink, &to->of_sinks[s], stack, frames, result);
+	}
+}
+
+static struct allocating_frame frame_of(const struct batch *batch, struct merged frame)
+{
+	const struct spot *spot = &batch->spots[frame.frame];
+	const struct symbol_file *file = spot->code.file;
+
+	return (struct allocating_frame){.name = batch->text.data + spot->name,
+					 .len = spot->named.name_len,
+					 .file = file,
+					 .module = file ? symbol_file_module(file) : NULL};
+}
+
+static bool is_managed(const struct code *code)
+{
+	return code->place == CODE_PYTHON || code->place == CODE_JAVA;
+}
+
+/* Whether an allocator, or the C library, mapped it for itself. */
+static bool is_own_mapping(const struct batch *batch, const struct batch_stack *stack,
+			   const struct merged *frames)
+{
+	if (stack->part != PART_MAPPED || !stack->frames_count)
+		return false;
+	struct allocating_frame leaf = frame_of(batch, frames[0]);
+	for (size_t i = 1; i < stack->frames_count; i++) {
+		struct allocating_frame frame = frame_of(batch, frames[i]);
+
+		/* The name of Python's and Java's code says nothing of that kind. */
+		if (!is_managed(&batch->spots[frames[i].frame].code) &&
+		    allocating_above(&leaf, &frame, i, stack->program))
+			return true;
+	}
+	return false;
+}
+
+/* What it holds may be asked for in later windows. */
+static void note(const struct batch *batch, struct destinations *to,
+		 const struct batch_stack *stack, const struct merged *frames)
+{
+	struct grafted grafted = {0};
+	int64_t node = buf_error(&batch->text);
+
+	if (stack->key.probe != PROBE_MEM_GLIBC || ledger_see(to->ledger, &stack->key))
+		return;
+	if (node == 0)
+		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);
+	if (node < 0) {
+		ledger_refuse(to->ledger);
+		return;
+	}
+	struct ledger_stack noted = {
+		.node = (uint32_t)node,
+		.own = is_own_mapping(batch, stack, frames),
+		.partial = stack->truncated == TRUNCATED_UNMAPPED ||
+			   stack->truncated == TRUNCATED_ADDRESS,
+		.who = stack->who,
+		.libraries = {grafted.in_library.bits, grafted.in_library.bytes},
+		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
+		.vms_own = stack->is_vms_own,
+	};
+	ledger_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
+}
+
+static void name_stack(const struct batch *batch, struct destinations *to,
+		       const struct batch_stack *stack, const struct merged *frames,
+		       struct batch_result *result)
+{
+	if (stack->subscribers)
+		result->truncated[stack->key.probe][stack->truncated] += stack->count.events;
+	if (stack->subscribers && stack->inline_unknown)
+		result->inline_unknown += stack->count.events;
+	if (stack->subscribers && stack->untold)
+		result->untold += stack->count.events;
+	note(batch, to, stack, frames);
+	if (stack->part != PART_MAPPED)
+		add_to_sinks(batch, to, stack, frames, result);
+}
+
+static uint64_t count_unnamed(const struct batch *batch)
+{
+	uint64_t unnamed = 0;
+
+	for (size_t i = 0; i < batch->frames_count; i++)
+		unnamed += batch->spots[batch->frames[i].frame].named.unnamed;
+	return unnamed;
+}
+
+static int destinations_init(struct destinations *to, const struct batch *batch,
+			     struct ledger *ledger)
+{
+	static const struct detail all = {.native_stack = true, .places = true};
+
+	*to = (struct destinations){.ledger = ledger};
+	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
+	if (!to->of_sinks)
+		return -ENOMEM;
+	grafting_init(&to->of_ledger, batch, ledger_tree(ledger), &all);
+	to->of_ledger.whole = true;
+	for (size_t s = 0; s < batch->sinks_count; s++)
+		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
+			      &batch->sinks[s].detail);
+	return 0;
+}
+
+static void destinations_done(struct destinations *to, const struct batch *batch)
+{
+	grafting_done(&to->of_ledger);
+	for (size_t s = 0; to->of_sinks && s < batch->sinks_count; s++)
+		grafting_done(&to->of_sinks[s]);
+	free(to->of_sinks);
+}
+
+static void name_stacks(struct batch *batch, struct ledger *ledger, struct batch_result *result)
+{
+	const struct merged *frames = batch->frames;
+	struct destinations to;
+
+	if (destinations_init(&to, batch, ledger) < 0) {
+		for (size_t i = 0; i < batch->count; i++)
+			result->refused += batch->stacks[i].count.events;
+		return;
+	}
+	for (size_t i = 0; i < batch->count; i++) {
+		name_stack(batch, &to, &batch->stacks[i], frames, result);
+		frames += batch->stacks[i].frames_count;
+	}
+	destinations_done(&to, batch);
+}
+
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
+		int64_t until, struct batch_result *result)
+{
+	symbolizer_begin(symbolizer);
+	ledger_begin(ledger);
+	batch_name_spots(batch, symbolizer);
+	name_stacks(batch, ledger, result);
+	batch_put_recorded(batch, result);
+	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
+	for (size_t s = 0; s < batch->sinks_count; s++) {
+		profile_set_until(batch->sinks[s].profile, until);
+		batch->sinks[s].profile->lost += batch->sinks[s].lost;
+		batch->sinks[s].profile->left_out += batch->sinks[s].left_out;
+	}
+}

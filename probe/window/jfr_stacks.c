@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "window/jfr_stacks.h"
+
+#include <string.h>
+
+#define NS_PER_US 1000
+
+struct adding {
+	struct profile *profile;
+	const struct jfrfile *file;
+	struct detail detail;
+	uint64_t unit; /* so much of the file's weight is 1 of the profile's */
+	uint64_t told, given;
+};
+
+/* JFR tells no files, and a line without its file says nothing. */
+static int64_t below_frame(const struct adding *adding, int64_t node, const struct jfr_frame *from)
+{
+	const struct jfr_method *method = &adding->file->methods[from->method];
+	struct frame frame = {
+		.type = from->type,
+		.name = adding->file->text + method->name,
+		.name_len = method->name_len,
+		.signature_len = method->signature_len,
+	};
+
+	detail_apply(adding->detail.frames, &frame);
+	return tree_child_with(adding->profile->tree, (uint32_t)node, &frame);
+}
+
+static int64_t below_marker(const struct adding *adding, int64_t node, const char *name)
+{
+	return node < 0 ? node
+			: tree_child(adding->profile->tree, (uint32_t)node, FRAME_TYPE_MARKER, name,
+				     strlen(name));
+}
+
+static int64_t leaf_of(const struct adding *adding, const struct record_who *who,
+		       const struct jfr_stack *stack)
+{
+	/* Virtual threads have no name, most of them. */
+	bool thread_frame = adding->detail.thread_frame && who->thread[0];
+	int64_t node = profile_thread(adding->profile, who, thread_frame);
+
+	if (stack->cut)
+		node = below_marker(adding, node, FRAME_TRUNCATED);
+	if (!stack->frames_count)
+		node = below_marker(adding, node, FRAME_UNKNOWN);
+	for (size_t i = 0; node >= 0 && i < stack->frames_count; i++)
+		node = below_frame(adding, node, &adding->file->frames[stack->frames + i]);
+	return node;
+}
+
+static uint64_t next_weight(struct adding *adding, const struct jfr_stack *stack)
+{
+	adding->told += stack->weight;
+	uint64_t weight = adding->told / adding->unit - adding->given;
+	adding->given += weight;
+	return weight;
+}
+
+static void add_stack(struct adding *adding, const struct record_who *process,
+		      const struct jfr_stack *stack, struct batch_result *result)
+{
+	struct profile *profile = adding->profile;
+	struct record_who who = *process;
+	uint64_t weight = next_weight(adding, stack);
+	size_t len = stack->thread_len;
+
+	memset(who.thread, 0, sizeof(who.thread));
+	memcpy(who.thread, adding->file->text + stack->thread,
+	       len < sizeof(who.thread) ? len : sizeof(who.thread));
+	int64_t node = leaf_of(adding, &who, stack);
+	if (node < 0) {
+		profile->refused += stack->events;
+		result->refused += stack->events;
+		return;
+	}
+	struct record record = {.key = {.node = (uint32_t)node}, .weight = weight, .who = &who};
+	result->truncated[profile->probe][stack->cut ? TRUNCATED_DEPTH : TRUNCATED_NOT] +=
+		stack->events;
+	tree_add(profile->tree, (uint32_t)node, weight);
+	tree_add_events(profile->tree, (uint32_t)node, stack->events);
+	profile->weight += weight;
+	/* Nothing was thinned by us, so as many samples as events. */
+	uint64_t events = profile->probe == PROBE_ONCPU ? weight : stack->events;
+	profile->events += events;
+	profile->samples += events;
+	if (records_add(profile->records, &record) < 0)
+		result->unrecorded += stack->events;
+}
+
+static uint64_t unit_of(const struct profile *profile)
+{
+	if (profile->probe == PROBE_ONCPU)
+		return profile->period_ns ? profile->period_ns : 1;
+	return profile->probe == PROBE_OFFCPU ? NS_PER_US : 1;
+}
+
+void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
+		    const struct record_who *who, const struct detail *detail,
+		    struct batch_result *result)
+{
+	struct adding adding = {
+		.profile = profile, .file = file, .detail = *detail, .unit = unit_of(profile)};
+
+	for (size_t i = 0; i < file->stacks_count; i++)
+		add_stack(&adding, who, &file->stacks[i], result);
+	profile_tell_jfr(profile, who->pid);
+	profile->lost += file->head.lost_samples;
+	profile->refused += file->head.refused;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The arguments of `stackprobe record`, where no recording shows them. */
+#include "command/record/record_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "unit/lib/unit.h"
+
+#define BOTH (1u << PROBE_ONCPU | 1u << PROBE_OFFCPU)
+
+static int parse(struct record_options *options, char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	optind = 0; /* getopt begins anew */
+	return record_options_parse(options, argc, argv);
+}
+
+static void one_probe_is_written_to_the_path_as_it_is(void **state)
+{
+	struct record_options options = {.probes = 1u << PROBE_ONCPU, .path = "a.b/out.svg"};
+	char path[32];
+
+	(void)state;
+	assert_int_equal(record_options_path(&options, PROBE_ONCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "a.b/out.svg");
+}
+
+static void several_probes_have_their_names_before_the_extension(void **state)
+{
+	struct record_options options = {
+		.probes = BOTH, .path = "a.b/out.svg", .output = output_find("svg")};
+	char path[32];
+
+	(void)state;
+	assert_int_equal(record_options_path(&options, PROBE_ONCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "a.b/out.oncpu.svg");
+	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "a.b/out.offcpu.svg");
+	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, 18), -ENAMETOOLONG);
+	options.path = "a.b/out.pb.gz";
+	options.output = output_find("pb.gz");
+	assert_int_equal(record_options_path(&options, PROBE_OFFCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "a.b/out.offcpu.pb.gz");
+}
+
+static void a_view_of_held_memory_has_a_file_of_its_own(void **state)
+{
+	struct record_options options = {.probes = BOTH | 1u << PROBE_MEM_GLIBC,
+					 .view = VIEW_INUSE,
+					 .path = "out.svg",
+					 .output = output_find("svg")};
+	char path[32];
+
+	(void)state;
+	assert_int_equal(record_options_path(&options, PROBE_MEM_GLIBC, path, sizeof(path)), 0);
+	assert_string_equal(path, "out.mem_glibc-inuse.svg");
+	assert_int_equal(record_options_path(&options, PROBE_ONCPU, path, sizeof(path)), 0);
+	assert_string_equal(path, "out.oncpu.svg");
+}
+
+static void options_say_what_is_to_be_seen_of_stacks(void **state)
+{
+	char *plain[] = {(char[]){"record"}, (char[]){"true"}, NULL};
+	char *all[] = {(char[]){"record"}, (char[]){"--native-stack"}, (char[]){"--frame-detail"},
+		       (char[]){"name"},   (char[]){"true"},	       NULL};
+	char *wrong[] = {(char[]){"record"}, (char[]){"--frame-detail=file"}, (char[]){"true"},
+			 NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, plain), -1);
+	assert_true(options.detail.thread_frame);
+	assert_int_equal(options.detail.frames, FRAME_DETAIL_LINE);
+	assert_false(options.detail.native_stack);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, all), -1);
+	assert_true(options.detail.thread_frame && options.detail.native_stack);
+	assert_int_equal(options.detail.frames, FRAME_DETAIL_NAME);
+	record_options_done(&options);
+	assert_int_equal(parse(&options, wrong), 2);
+	record_options_done(&options);
+}
+
+static void a_view_is_of_mem_glibc_and_of_processes(void **state)
+{
+	static const char *const wrong[][5] = {
+		{"-e", "oncpu", "--view", "inuse", "-p1"},
+		{"-e", "mem_glibc", "--view", "leak", "-p1"},
+		{"-e", "mem_glibc", "--view", "inuse", "true"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct record_options options;
+		char *argv[7] = {(char[]){"record"}};
+
+		for (size_t k = 0; k < ARRAY_SIZE(wrong[i]); k++)
+			argv[k + 1] = strdup(wrong[i][k]);
+		assert_int_equal(parse(&options, argv), 2);
+		record_options_done(&options);
+		for (size_t k = 0; k < ARRAY_SIZE(wrong[i]); k++)
+			free(argv[k + 1]);
+	}
+}
+
+static void defaults_are_100_hz_of_oncpu_without_an_end(void **state)
+{
+	char *argv[] = {(char[]){"record"}, (char[]){"true"}, (char[]){"-d"}, NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, argv), -1);
+	assert_int_equal(options.period_ns, 10000000);
+	assert_int_equal(options.probes, 1u << PROBE_ONCPU);
+	assert_int_equal(options.duration_ns, 0);
+	assert_string_equal(options.path, "stackprobe.svg");
+	assert_string_equal(options.output->extension, "svg");
+	assert_string_equal(options.command[0], "true");
+	assert_string_equal(options.command[1], "-d");
+	record_options_done(&options);
+}
+
+static void times_and_rates_are_taken_exactly(void **state)
+{
+	char *argv[] = {(char[]){"record"}, (char[]){"-d.25"}, (char[]){"-F1000"},
+			(char[]){"-o-"},    (char[]){"true"},  NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, argv), -1);
+	assert_int_equal(options.duration_ns, 250000000);
+	assert_int_equal(options.period_ns, 1000000);
+	assert_string_equal(options.output->extension, "folded");
+	record_options_done(&options);
+}
+
+static void a_pid_that_is_named_twice_is_taken_once(void **state)
+{
+	char *argv[] = {(char[]){"record"}, (char[]){"-p1,1"}, (char[]){"-p1"}, NULL};
+	struct record_options options;
+
+	(void)state;
+	assert_int_equal(parse(&options, argv), -1);
+	assert_int_equal(options.ids_count, 1);
+	assert_int_equal(options.ids[0].pid, 1);
+	record_options_done(&options);
+}
+
+static void more_pids_than_there_is_room_for_are_refused(void **state)
+{
+	static char list[RECORD_PIDS_MAX * 8];
+	char *argv[] = {(char[]){"record"}, (char[]){"-p"}, list, NULL};
+	struct record_options options;
+	size_t len = 0;
+
+	(void)state;
+	for (int i = 1; i <= RECORD_PIDS_MAX + 1; i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%d", len ? "," : "", i);
+	assert_int_equal(parse(&options, argv), 2);
+	record_options_done(&options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_probe_is_written_to_the_path_as_it_is),
+		cmocka_unit_test(several_probes_have_their_names_before_the_extension),
+		cmocka_unit_test(a_view_of_held_memory_has_a_file_of_its_own),
+		cmocka_unit_test(options_say_what_is_to_be_seen_of_stacks),
+		cmocka_unit_test(a_view_is_of_mem_glibc_and_of_processes),
+		cmocka_unit_test(defaults_are_100_hz_of_oncpu_without_an_end),
+		cmocka_unit_test(times_and_rates_are_taken_exactly),
+		cmocka_unit_test(a_pid_that_is_named_twice_is_taken_once),
+		cmocka_unit_test(more_pids_than_there_is_room_for_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the probes of /sched have measured, as text and as JSON. */
+#include "unit/lib/buf_text.h"
+
+#include <cjson/cJSON.h>
+#include <time.h>
+
+#include "api/resource/sched_output.h"
+#include "loop/loop.h"
+
+#define NOW_NS 1700000000123456789ULL
+
+static char *text_of(const struct sched_data *data)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+
+	sched_text(&out, data);
+	return take_text(&out, NULL);
+}
+
+static cJSON *json_of(const struct sched_data *data)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+
+	sched_json(&out, data);
+	_cleanup_free_ char *text = take_text(&out, NULL);
+	assert_non_null(text);
+	cJSON *json = cJSON_Parse(text);
+	if (!json)
+		fail_msg("no JSON: %s", text);
+	return json;
+}
+
+static double number(const cJSON *json, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItem(json, name);
+
+	if (!cJSON_IsNumber(item))
+		fail_msg("%s is no number", name);
+	return item->valuedouble;
+}
+
+static const char *string(const cJSON *json, const char *name)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(json, name));
+
+	if (!text)
+		fail_msg("%s is no string", name);
+	return text;
+}
+
+static struct sched_data data_of(enum sched_probe probe, enum group_by by)
+{
+	return (struct sched_data){
+		.probe = probe,
+		.group_by = by,
+		.from_ns = NOW_NS - 2 * NS_PER_S,
+		.until_ns = NOW_NS,
+		.slow_ns = 10000000,
+	};
+}
+
+static void a_histogram_without_groups_is_one_chart(void **state)
+{
+	struct hist_row rows[1] = {{.hist = {.slots = {[3] = 5}, .sum_ns = 25000}}};
+	struct sched_data data = data_of(SCHED_RUNQLAT, GROUP_NONE);
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	data.rows = rows;
+	data.count = 1;
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text,
+		   "# runqlat, 2023-11-14 22:13:18 to 2023-11-14 22:13:20 (2.0 s)\n     usecs");
+	assert_has(text, "         4 -> 7          : 5        |****************************");
+}
+
+static void each_group_has_its_heading(void **state)
+{
+	struct hist_row rows[2] = {
+		{.group = 7, .hist = {.slots = {1}, .comm = "first"}},
+		{.group = 19, .hist = {.slots = {0, 1}, .comm = "\033[31m\xff"}},
+	};
+	struct sched_data data = data_of(SCHED_CPUDIST, GROUP_PID);
+
+	(void)state;
+	data.rows = rows;
+	data.count = 2;
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text, "\npid = 7 first\n     usecs");
+	assert_has(text, "\npid = 19 ?[31m?\n     usecs");
+	data.group_by = GROUP_CGROUP; /* a name of one in it would mislead */
+	_cleanup_free_ char *other = text_of(&data);
+	assert_has(other, "\ncgroup = 7\n     usecs");
+}
+
+static void json_has_buckets_up_to_the_last_that_counted(void **state)
+{
+	struct hist_row rows[1] = {
+		{.group = 42, .hist = {.slots = {0, 2, 1}, .sum_ns = 4999, .comm = "a\"b\\\n"}}};
+	struct sched_data data = data_of(SCHED_OFFCPUDIST, GROUP_TID);
+
+	(void)state;
+	data.rows = rows;
+	data.count = 1;
+	cJSON *json = json_of(&data);
+	assert_string_equal(string(json, "probe"), "offcpudist");
+	assert_string_equal(string(json, "unit"), "us");
+	assert_string_equal(string(json, "group_by"), "tid");
+	assert_true(number(json, "until") == 1700000000.123);
+	assert_true(number(json, "from") == 1699999998.123);
+	const cJSON *list = cJSON_GetObjectItem(json, "histograms");
+	assert_int_equal(cJSON_GetArraySize(list), 1);
+	const cJSON *one = cJSON_GetArrayItem(list, 0);
+	assert_true(number(one, "group") == 42 && number(one, "count") == 3);
+	assert_true(number(one, "sum_us") == 4);
+	assert_string_equal(string(one, "comm"), "a\"b\\\n");
+	const cJSON *buckets = cJSON_GetObjectItem(one, "buckets");
+	assert_int_equal(cJSON_GetArraySize(buckets), 3);
+	const cJSON *last = cJSON_GetArrayItem(buckets, 2);
+	assert_true(number(last, "from") == 2 && number(last, "to") == 4);
+	assert_true(number(last, "count") == 1);
+	cJSON_Delete(json);
+}
+
+static void the_last_bucket_has_no_end(void **state)
+{
+	struct hist_row rows[1] = {{.hist = {.slots = {[HIST_SLOTS - 1] = 9}}}};
+	struct sched_data data = data_of(SCHED_RUNQLAT, GROUP_NONE);
+
+	(void)state;
+	data.rows = rows;
+	data.count = 1;
+	cJSON *json = json_of(&data);
+	const cJSON *one = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "histograms"), 0);
+	const cJSON *last = cJSON_GetArrayItem(cJSON_GetObjectItem(one, "buckets"), HIST_SLOTS - 1);
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(one, "group")));
+	assert_true(number(last, "from") == 33554432 && number(last, "count") == 9);
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(last, "to")));
+	cJSON_Delete(json);
+}
+
+static void run_queues_are_shown_by_cpu_and_together(void **state)
+{
+	struct cpu_lengths lengths[2] = {{0, {.slots = {3, 1}}}, {1, {.slots = {0, 0, 4}}}};
+	struct sched_data data = data_of(SCHED_RUNQLEN, GROUP_NONE);
+
+	(void)state;
+	data.lengths = lengths;
+	data.count = 2;
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text, "\ncpu = 0\n     runqlen");
+	assert_has(text, "|\noccupancy: 25.00 %\n\ncpu = 1\n");
+	assert_has(text, "|\noccupancy: 100.00 %\n\nall CPUs\n");
+	assert_has(text, "|\noccupancy: 62.50 %\n");
+	cJSON *json = json_of(&data);
+	const cJSON *all = cJSON_GetObjectItem(json, "all");
+	assert_true(number(all, "count") == 8 && number(all, "sum") == 9);
+	assert_true(number(all, "occupancy") == 0.625);
+	const cJSON *list = cJSON_GetObjectItem(json, "histograms");
+	assert_true(number(cJSON_GetArrayItem(list, 1), "group") == 1);
+	assert_true(number(cJSON_GetArrayItem(list, 1), "sum") == 8);
+	cJSON_Delete(json);
+}
+
+static void slow_waits_are_a_table(void **state)
+{
+	struct slow_entry events[2] = {
+		{.time_ns = NOW_NS,
+		 .delay_ns = 12345678,
+		 .tgid = 70,
+		 .tid = 71,
+		 .cpu = 3,
+		 .comm = "victim of it all",
+		 .before = {0, "swapper/3"},
+		 .most = {9, "hog"},
+		 .most_ns = 12000000},
+		{.time_ns = NOW_NS, .delay_ns = 20000000, .tid = 5, .comm = "x"},
+	};
+	struct sched_data data = data_of(SCHED_RUNQSLOWER, GROUP_NONE);
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	data.events = events;
+	data.count = 2;
+	data.missed = 6;
+	_cleanup_free_ char *text = text_of(&data);
+	assert_has(text, "# run queue latency higher than 10000 us\n"
+			 "# 6 before these are no longer kept\n"
+			 "TIME     COMM             TID          LAT(us) PREV COMM        PREV TID "
+			 "CPU  MOST COMM        MOST TID     MOST(us)\n"
+			 "22:13:20 victim of it all 71             12345 swapper/3        0        "
+			 "3    hog              9               12000\n"
+			 "22:13:20 x                5              20000 -                -        "
+			 "0    -                -                   -\n");
+	cJSON *json = json_of(&data);
+	const cJSON *list = cJSON_GetObjectItem(json, "events");
+	const cJSON *one = cJSON_GetArrayItem(list, 0);
+	assert_true(number(json, "missed") == 6 && number(json, "min_us") == 10000);
+	assert_true(number(one, "lat_us") == 12345 && number(one, "most_us") == 12000);
+	assert_true(number(one, "pid") == 70 && number(one, "tid") == 71);
+	assert_string_equal(string(cJSON_GetObjectItem(one, "prev"), "comm"), "swapper/3");
+	assert_string_equal(string(cJSON_GetObjectItem(one, "most"), "comm"), "hog");
+	assert_true(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 1), "prev")));
+	cJSON_Delete(json);
+}
+
+static void nothing_measured_is_empty_and_still_json(void **state)
+{
+	(void)state;
+	for (int probe = 0; probe < SCHED_COUNT; probe++) {
+		struct sched_data data = data_of(probe, GROUP_NONE);
+		_cleanup_free_ char *text = text_of(&data);
+
+		assert_has(text, sched_kind_get(probe)->name);
+		cJSON_Delete(json_of(&data));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_histogram_without_groups_is_one_chart),
+		cmocka_unit_test(each_group_has_its_heading),
+		cmocka_unit_test(json_has_buckets_up_to_the_last_that_counted),
+		cmocka_unit_test(the_last_bucket_has_no_end),
+		cmocka_unit_test(run_queues_are_shown_by_cpu_and_together),
+		cmocka_unit_test(slow_waits_are_a_table),
+		cmocka_unit_test(nothing_measured_is_empty_and_still_json),
+	};
+
+	return cmocka_run_group_tests_name("sched_output", tests, NULL, NULL);
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unit/lib/unit.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "loop/loop.h"
+
+/* What happened, in order. */
+struct story {
+	struct loop *loop;
+	char text[64];
+	size_t len;
+	size_t end; /* stops the loop at this length */
+};
+
+struct event {
+	struct story *story;
+	char letter;
+};
+
+static void tell(void *arg)
+{
+	struct event *event = arg;
+	struct story *story = event->story;
+
+	assert_true(story->len + 1 < sizeof(story->text));
+	story->text[story->len++] = event->letter;
+	if (story->len == story->end)
+		loop_stop(story->loop);
+}
+
+static void timers_run_in_order_of_time_and_then_of_setting(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	static const uint64_t delays_ms[] = {30, 10, 20, 10, 0};
+	struct loop_timer timers[5];
+	struct event events[5];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	struct story story = {.loop = loop, .end = 5};
+	uint64_t now = loop_now_ns();
+	for (int i = 0; i < 5; i++) {
+		events[i] = (struct event){&story, (char)('a' + i)};
+		timers[i] = (struct loop_timer){.expired = tell, .arg = &events[i]};
+		loop_timer_set(loop, &timers[i], now + delays_ms[i] * NS_PER_MS);
+	}
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "ebdca");
+	assert_true(loop_now_ns() - now >= 30 * NS_PER_MS);
+	assert_false(timers[0].active);
+}
+
+static void a_timer_set_again_moves_and_one_cancelled_does_not_run(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	struct story story = {.loop = loop, .end = 2};
+	struct event events[] = {{&story, 'a'}, {&story, 'b'}, {&story, 'c'}};
+	struct loop_timer timers[3];
+	uint64_t now = loop_now_ns();
+	for (int i = 0; i < 3; i++) {
+		timers[i] = (struct loop_timer){.expired = tell, .arg = &events[i]};
+		loop_timer_set(loop, &timers[i], now + (uint64_t)(i + 1) * NS_PER_MS);
+	}
+	loop_timer_set(loop, &timers[0], now + 20 * NS_PER_MS);
+	loop_timer_cancel(loop, &timers[1]);
+	loop_timer_cancel(loop, &timers[1]);
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "ca");
+}
+
+struct canceller {
+	struct loop *loop;
+	struct loop_timer *other;
+	struct event event;
+};
+
+static void cancel_other(void *arg)
+{
+	struct canceller *canceller = arg;
+
+	loop_timer_cancel(canceller->loop, canceller->other);
+	tell(&canceller->event);
+}
+
+static void a_timer_may_cancel_another_that_is_due(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	struct story story = {.loop = loop, .end = 2};
+	struct event never = {&story, 'n'}, last = {&story, 'l'};
+	struct loop_timer victim = {.expired = tell, .arg = &never};
+	struct canceller canceller = {loop, &victim, {&story, 'c'}};
+	struct loop_timer first = {.expired = cancel_other, .arg = &canceller};
+	struct loop_timer end = {.expired = tell, .arg = &last};
+
+	loop_timer_set(loop, &first, 1);
+	loop_timer_set(loop, &victim, 2);
+	loop_timer_set(loop, &end, loop_now_ns() + NS_PER_MS);
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "cl");
+}
+
+#define POSTS 2000
+
+struct poster {
+	struct loop *loop;
+	struct loop_call calls[POSTS];
+	int number; /* of the poster */
+	struct arrivals *arrivals;
+};
+
+struct arrivals {
+	struct loop *loop;
+	int next[4]; /* of each poster */
+	int count;
+};
+
+struct posted {
+	struct poster *poster;
+	int i;
+};
+
+static struct posted posted[4][POSTS];
+
+static void arrive(void *arg)
+{
+	struct posted *post = arg;
+	struct arrivals *arrivals = post->poster->arrivals;
+
+	assert_int_equal(arrivals->next[post->poster->number]++, post->i);
+	if (++arrivals->count == 4 * POSTS)
+		loop_stop(arrivals->loop);
+}
+
+static void *post_all(void *arg)
+{
+	struct poster *poster = arg;
+
+	for (int i = 0; i < POSTS; i++) {
+		posted[poster->number][i] = (struct posted){poster, i};
+		poster->calls[i] =
+			(struct loop_call){.run = arrive, .arg = &posted[poster->number][i]};
+		loop_post(poster->loop, &poster->calls[i]);
+	}
+	return NULL;
+}
+
+static void posts_of_several_threads_arrive_all_and_in_order(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	static struct poster posters[4];
+	pthread_t threads[4];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	struct arrivals arrivals = {.loop = loop};
+	for (int i = 0; i < 4; i++) {
+		posters[i] = (struct poster){.loop = loop, .number = i, .arrivals = &arrivals};
+		assert_int_equal(pthread_create(&threads[i], NULL, post_all, &posters[i]), 0);
+	}
+	assert_int_equal(loop_run(loop), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(arrivals.count, 4 * POSTS);
+}
+
+struct pipe_watch {
+	struct loop *loop;
+	struct loop_watch watch, *other;
+	int runs;
+};
+
+static void unwatch_both(void *arg)
+{
+	struct pipe_watch *pipe_watch = arg;
+
+	pipe_watch->runs++;
+	loop_unwatch(pipe_watch->loop, pipe_watch->other);
+	loop_unwatch(pipe_watch->loop, &pipe_watch->watch);
+}
+
+static void a_watch_may_unwatch_itself_and_another_that_is_ready(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	struct pipe_watch watches[2];
+	int fds[2][2];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pipe(fds[i]), 0);
+		assert_int_equal(write(fds[i][1], "x", 1), 1);
+		watches[i] = (struct pipe_watch){
+			.loop = loop,
+			.watch = {.fd = fds[i][0], .ready = unwatch_both, .arg = &watches[i]},
+			.other = &watches[1 - i].watch,
+		};
+		assert_int_equal(loop_watch(loop, &watches[i].watch), 0);
+	}
+	struct story story = {.loop = loop, .end = 1};
+	struct event event = {&story, 'e'};
+	struct loop_timer end = {.expired = tell, .arg = &event};
+	loop_timer_set(loop, &end, loop_now_ns() + 10 * NS_PER_MS);
+	assert_int_equal(loop_run(loop), 0);
+	assert_int_equal(watches[0].runs + watches[1].runs, 1);
+	for (int i = 0; i < 2; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
+static void a_descriptor_that_cannot_be_watched_is_an_error(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	struct loop_watch watch = {.fd = -1};
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(loop_watch(loop, &watch), -EBADF);
+	loop_free(NULL);
+}
+
+static void a_hang_up_is_seen_behind_what_was_sent(void **state)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	struct story story = {.loop = loop, .end = 1};
+	struct event gone = {&story, 'g'}, end = {&story, 'e'};
+	struct loop_watch watch = {.fd = fds[0], .ready = tell, .arg = &gone};
+	struct loop_timer timer = {.expired = tell, .arg = &end};
+	assert_int_equal(loop_watch_hangup(loop, &watch), 0);
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	loop_timer_set(loop, &timer, loop_now_ns() + 10 * NS_PER_MS);
+	assert_int_equal(loop_run(loop), 0);
+	story.end = 2;
+	close(fds[1]);
+	assert_int_equal(loop_run(loop), 0);
+	assert_string_equal(story.text, "eg");
+	loop_unwatch(loop, &watch);
+	close(fds[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timers_run_in_order_of_time_and_then_of_setting),
+		cmocka_unit_test(a_timer_set_again_moves_and_one_cancelled_does_not_run),
+		cmocka_unit_test(a_timer_may_cancel_another_that_is_due),
+		cmocka_unit_test(posts_of_several_threads_arrive_all_and_in_order),
+		cmocka_unit_test(a_watch_may_unwatch_itself_and_another_that_is_ready),
+		cmocka_unit_test(a_hang_up_is_seen_behind_what_was_sent),
+		cmocka_unit_test(a_descriptor_that_cannot_be_watched_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whether a probe can run, by what was found of its needs. */
+#include "unit/lib/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "probes/kind.h"
+
+static struct finding findings[CAPABILITY_COUNT];
+
+static const struct kind kind = {
+	.name = "made up",
+	.needs = {{.what = CAN_RING_BUFFER},
+		  {.what = CAN_TYPED_TRACEPOINT, .instead = CAN_RAW_TRACEPOINT},
+		  {.what = CAN_TASK_STORAGE, .limit = "short stacks"},
+		  {.what = CAN_UPROBE, .instead = CAN_KPROBE, .limit = "slow"}},
+};
+
+static void all_is_there(void)
+{
+	for (int i = 0; i < CAPABILITY_COUNT; i++)
+		findings[i] = (struct finding){.state = FINDING_YES};
+}
+
+static void lacks(enum capability which, const char *remedy)
+{
+	findings[which] = (struct finding){.state = FINDING_NO, .reason = "refused"};
+	snprintf(findings[which].remedy, sizeof(findings[which].remedy), "%s", remedy);
+}
+
+static struct finding judged(void)
+{
+	struct finding finding;
+
+	kind_judge(&kind, findings, &finding);
+	return finding;
+}
+
+static void all_needs_met_is_yes(void **state)
+{
+	(void)state;
+	all_is_there();
+	assert_int_equal(judged().state, FINDING_YES);
+	assert_string_equal(judged().reason, "");
+}
+
+static void what_stands_in_is_as_good_without_a_limit(void **state)
+{
+	(void)state;
+	all_is_there();
+	lacks(CAN_TYPED_TRACEPOINT, "x");
+	assert_int_equal(judged().state, FINDING_YES);
+	lacks(CAN_RAW_TRACEPOINT, "y");
+	assert_int_equal(judged().state, FINDING_NO);
+	assert_string_equal(judged().reason, "it needs tp_btf or raw_tracepoint");
+	assert_string_equal(judged().remedy, "x; y");
+}
+
+static void a_need_with_a_limit_limits(void **state)
+{
+	(void)state;
+	all_is_there();
+	lacks(CAN_TASK_STORAGE, "none but a newer kernel");
+	assert_int_equal(judged().state, FINDING_LIMITED);
+	assert_string_equal(judged().reason, "short stacks");
+	assert_string_equal(judged().remedy, "");
+	lacks(CAN_UPROBE, "add it");
+	assert_int_equal(judged().state, FINDING_LIMITED);
+	assert_string_equal(judged().reason, "short stacks; slow");
+	assert_string_equal(judged().remedy, "add it");
+	lacks(CAN_KPROBE, "");
+	assert_int_equal(judged().state, FINDING_NO);
+	assert_string_equal(judged().reason, "it needs uprobe or kprobe");
+}
+
+static void a_limited_need_limits_by_its_own_reason(void **state)
+{
+	(void)state;
+	all_is_there();
+	findings[CAN_RING_BUFFER] =
+		(struct finding){.state = FINDING_LIMITED, .reason = "small", .remedy = "grow"};
+	assert_int_equal(judged().state, FINDING_LIMITED);
+	assert_string_equal(judged().reason, "small");
+	assert_string_equal(judged().remedy, "grow");
+}
+
+static void what_stops_it_is_said_without_limits(void **state)
+{
+	(void)state;
+	all_is_there();
+	lacks(CAN_RING_BUFFER, "boot");
+	lacks(CAN_TASK_STORAGE, "other");
+	struct finding finding = judged();
+	assert_int_equal(finding.state, FINDING_NO);
+	assert_string_equal(finding.reason, "it needs ring_buffer");
+	assert_string_equal(finding.remedy, "boot");
+}
+
+static void off_cpu_needs_a_typed_tracepoint_and_nothing_stands_in(void **state)
+{
+	struct finding finding;
+
+	(void)state;
+	all_is_there();
+	lacks(CAN_TYPED_TRACEPOINT, "x");
+	kind_judge(kind_get(PROBE_OFFCPU), findings, &finding);
+	assert_int_equal(finding.state, FINDING_NO);
+	assert_string_equal(finding.reason, "it needs tp_btf");
+	all_is_there();
+	lacks(CAN_ITERATE_SLEEPABLE, "x");
+	kind_judge(kind_get(PROBE_OFFCPU), findings, &finding);
+	assert_int_equal(finding.state, FINDING_LIMITED);
+}
+
+static void allocations_need_sessions_or_returns(void **state)
+{
+	struct finding finding;
+
+	(void)state;
+	all_is_there();
+	lacks(CAN_URETPROBE, "add CAP_SYS_ADMIN");
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	assert_int_equal(finding.state, FINDING_YES);
+	lacks(CAN_UPROBE_SESSION, "none but a newer kernel");
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	assert_int_equal(finding.state, FINDING_NO);
+	assert_string_equal(finding.reason, "it needs uprobe_session or uretprobe");
+	assert_string_equal(finding.remedy, "add CAP_SYS_ADMIN");
+	findings[CAN_URETPROBE].state = FINDING_YES;
+	kind_judge(kind_get(PROBE_MEM_GLIBC), findings, &finding);
+	assert_int_equal(finding.state, FINDING_LIMITED);
+}
+
+static void times_are_rounded_up_to_the_unit(void **state)
+{
+	(void)state;
+	assert_int_equal(kind_weight(PROBE_ONCPU, 1), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, 0), 0);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, 1), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, 1000), 1);
+	assert_int_equal(kind_weight(PROBE_OFFCPU, 1001), 2);
+	assert_true(kind_weight(PROBE_OFFCPU, UINT64_MAX) == UINT64_MAX / 1000 + 1);
+}
+
+static void every_probe_of_this_version_has_its_hooks(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (kind_get(i)->built)
+			assert_int_not_equal(kind_get(i)->hooks, HOOKS_NONE);
+		if (kind_get(i)->event_name)
+			assert_non_null(kind_get(i)->event_title);
+	}
+}
+
+static void every_row_has_all_its_words(void **state)
+{
+	(void)state;
+	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++) {
+		const struct capability_row *row = capability_row(i);
+
+		assert_non_null(row->group);
+		assert_non_null(row->use);
+		assert_non_null(row->try);
+		assert_true(row->name && row->name[0]);
+		for (int j = CAN_NOTHING + 1; j < i; j++)
+			assert_string_not_equal(row->name, capability_row(j)->name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_needs_met_is_yes),
+		cmocka_unit_test(what_stands_in_is_as_good_without_a_limit),
+		cmocka_unit_test(a_need_with_a_limit_limits),
+		cmocka_unit_test(a_limited_need_limits_by_its_own_reason),
+		cmocka_unit_test(what_stops_it_is_said_without_limits),
+		cmocka_unit_test(off_cpu_needs_a_typed_tracepoint_and_nothing_stands_in),
+		cmocka_unit_test(allocations_need_sessions_or_returns),
+		cmocka_unit_test(times_are_rounded_up_to_the_unit),
+		cmocka_unit_test(every_probe_of_this_version_has_its_hooks),
+		cmocka_unit_test(every_row_has_all_its_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "unit/lib/unit.h"
+
+#include "bpf/shared/slot.h"
+
+static void each_slot_begins_at_a_power_of_two_of_microseconds(void **state)
+{
+	(void)state;
+	assert_int_equal(hist_slot(0), 0);
+	assert_int_equal(hist_slot(999), 0);
+	for (uint32_t k = 0; k < HIST_SLOTS - 1; k++) {
+		uint64_t begin_ns = 1000ULL << k;
+
+		assert_int_equal(hist_slot(begin_ns - 1), k);
+		assert_int_equal(hist_slot(begin_ns), k + 1);
+	}
+}
+
+static void the_last_slot_has_no_end(void **state)
+{
+	(void)state;
+	assert_int_equal(hist_slot(1000ULL << (HIST_SLOTS - 2)), HIST_SLOTS - 1);
+	assert_int_equal(hist_slot(1000ULL << (HIST_SLOTS - 1)), HIST_SLOTS - 1);
+	assert_int_equal(hist_slot(UINT64_MAX), HIST_SLOTS - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_slot_begins_at_a_power_of_two_of_microseconds),
+		cmocka_unit_test(the_last_slot_has_no_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
