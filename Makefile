@@ -48,8 +48,8 @@ SOURCES  := $(sort $(shell find probe -name '*.c'))
 ASSETS   := $(BUILD)/probe/output/svg/svg_assets.o $(BUILD)/probe/java/attach/attach_agent.o \
             $(BUILD)/probe/elf/line_reader.o
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o) $(ASSETS)
-# All but main: what unit tests and fuzz targets link.
-LIBRARY  := $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
+# All but main, for the tests' programs: the linker takes of it what each of them needs.
+LIBRARY  := $(BUILD)/libstackprobe.a
 BPFOBJS  := $(sort $(wildcard bpf/*.bpf.c))
 SKELETONS := $(BPFOBJS:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
 
@@ -70,7 +70,12 @@ $(BUILD)/stackprobe: $(OBJECTS)
 	$(call say,link)
 	$(Q)$(CC) $(SANFLAGS) $(HARDLINK) $(LDFLAGS) $(EXPORTS) -o $@ $^ $(LIBS)
 
-$(BUILD)/%.o: %.c $(SKELETONS)
+$(LIBRARY): $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
+	$(call say,ar)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# A skeleton has to be there when an object is made; which ones an object includes is in its .d file.
+$(BUILD)/%.o: %.c | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
@@ -128,19 +133,19 @@ $(BUILD)/stackprobe-jfr.jar:
 	$(Q): >$@
 endif
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h)
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,bpf)
-	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel's side for the other processor: that it compiles.
 ARM64_INCLUDE := /usr/aarch64-linux-gnu/include
 ARM64OBJS := $(BPFOBJS:bpf/%.c=build/arm64/%.o)
-build/arm64/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h)
+build/arm64/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,bpf)
 	$(Q)$(CLANG) $(filter-out -D__TARGET_ARCH_% -I/usr/include/%,$(BPFFLAGS)) -D__TARGET_ARCH_arm64 \
-		-I$(ARM64_INCLUDE) -c -o $@ $<
+		-I$(ARM64_INCLUDE) -MMD -MP -c -o $@ $<
 
 .PHONY: check-arm64
 ifneq ($(wildcard $(ARM64_INCLUDE)/asm/ptrace.h),)
@@ -156,7 +161,7 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 .SECONDARY: # keep the BPF objects
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(BPFOBJS:%.c=$(BUILD)/%.d) $(ARM64OBJS:.o=.d)
 include test/test.mk
 include conf/package.mk
 

@@ -176,10 +176,11 @@ build/test/programs/rustlines: test/programs/rustnames.rs
 # Programs with BPF of their own, from the daemon's headers.
 BPFTESTS := $(patsubst test/bpf/%.bpf.c,build/test/bpf/%,$(wildcard test/bpf/*.bpf.c))
 PROGRAMS += $(BPFTESTS)
-build/test/bpf/%.bpf.o: test/bpf/%.bpf.c $(wildcard bpf/*/*.h)
+build/test/bpf/%.bpf.o: test/bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,bpf)
-	$(Q)$(CLANG) $(BPFFLAGS) -c -o $@ $<
+	$(Q)$(CLANG) $(BPFFLAGS) -MMD -MP -c -o $@ $<
+-include $(BPFTESTS:=.bpf.d)
 build/test/bpf/%.skel.h: build/test/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.new && mv $@.new $@
 build/test/bpf/%: test/bpf/%.c build/test/bpf/%.skel.h
@@ -235,6 +236,8 @@ UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_file_lines := -Wl,--wrap=opened_open_known
 UNITFLAGS_test_lines := -Wl,--wrap=kill
+# It looks up its own functions, and has all of the daemon's for that.
+UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-archive
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
@@ -250,12 +253,12 @@ UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
-UNITHEADERS := $(shell find test/unit -name '*.h')
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
-$(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) $(UNITHEADERS)
+$(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+	$(Q)$(CC) $(ALLFLAGS) $(UNITFLAGS_$(@F)) -Itest -MMD -MP -MF $@.d -o $@ $< $(LIBRARY) $(LIBS) -lcmocka
+-include $(UNITS:=.d)
 
 # Our unwinder beside elfutils' over recorded samples.
 COMPARER := $(BUILD)/test/unwind/compare-unwind
@@ -318,16 +321,19 @@ FUZZOBJECTS := $(patsubst %.c,$(FUZZBUILD)/%.o,$(filter-out probe/main.c,$(SOURC
 # Of each: together as many seconds of the machine's processors, however many targets there are.
 FUZZ_TOGETHER := 200
 FUZZ_SECONDS  ?= $(shell expr $(FUZZ_TOGETHER) / $(words $(FUZZERS)))
-$(FUZZBUILD)/%.o: %.c $(SKELETONS)
+$(FUZZBUILD)/%.o: %.c | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
 	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
-$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZOBJECTS) $(wildcard test/fuzz/*.h)
+FUZZLIBRARY := $(FUZZBUILD)/libstackprobe.a
+$(FUZZLIBRARY): $(FUZZOBJECTS)
+	$(call say,ar)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(FUZZBUILD)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZLIBRARY)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -Itest -fsanitize=fuzzer -o $@ $(filter-out %.h line_reader/%,$^) $(LIBS) $(FUZZLIBS_$(@F))
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -Itest -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< $(FUZZLIBRARY) $(LIBS) $(FUZZLIBS_$(@F))
 FUZZLIBS_fuzz_linereader := -ldw
-$(FUZZBUILD)/fuzz_linereader: line_reader/line_reader.c line_reader/protocol.h
--include $(FUZZOBJECTS:.o=.d)
+-include $(FUZZOBJECTS:.o=.d) $(FUZZERS:=.d)
 
 PYTEST ?= /usr/bin/python3 -m pytest
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rows of layouts.c: what the headers of each version say. Only pystack/ includes it. */
+/* The rows of layouts.c: what the headers of each version say. Only probe/python/ includes it. */
 #pragma once
 
 #include "python/layout.h"
