@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "output/pprof/pprof.h"
+#include "output/format/pprof_shape.h"
 #include "bpf/shared/probe.h"
 #include "capability/capability.h"
 

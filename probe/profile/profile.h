@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "bpf/shared/probe.h"
 #include "profile/view.h"
 #include "bpf/shared/sample.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "loop/worker.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "profile/profile.h"
 #include "stack/places.h"
 

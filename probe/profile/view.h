@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "output/pprof/pprof.h"
+#include "output/format/pprof_shape.h"
 #include "bpf/shared/probe.h"
 
 enum view { VIEW_ALL, VIEW_INUSE, VIEW_MMAP, VIEWS };

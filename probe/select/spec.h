@@ -10,10 +10,6 @@
 
 #include "select/snooper.h"
 
-struct detail;
-struct memory_settings;
-struct offcpu_settings;
-
 #define SPEC_PATH_MAX	1024
 #define SPEC_SERVER_MAX 256
 
@@ -86,15 +82,6 @@ void spec_done(struct spec *spec);
 
 /* ns between samples on each busy CPU. */
 uint64_t params_period_ns(const struct params *params);
-
-/* What is to be seen of stacks. */
-void params_detail(const struct params *params, struct detail *detail);
-
-/* What off-CPU is to show. Times that ns have no room for are as long as can be. */
-void params_offcpu(const struct params *params, struct offcpu_settings *settings);
-
-/* How page faults and allocations are drawn. */
-void params_memory(const struct params *params, struct memory_settings *settings);
 
 /* Whether two sets of params make the same profiles and files. Where these are uploaded to is
  * nothing of theirs. */

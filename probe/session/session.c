@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "probes/kind.h"
-#include "probes/tracer_memory.h"
+#include "session/settings.h"
 
 static int reconcile(struct session *session, char *why, size_t why_bytes);
 static void period_ends(void *arg);

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 /* Pieces: pprofs. */
 extern const struct output upload_push;

@@ -16,7 +16,7 @@
 
 #include "base/hash.h"
 #include "output/pprof/gzip.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 #define NODES_MAX   (16u << 20)
 #define NAMES_MAX   (256u << 20)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * THE TABLE of features: a URL, what it can be told, what it answers. A new feature is a new row.
+ * What a feature is: a URL, what it can be told, what it answers. The features there are:
+ * api/resource/feature_table.h.
  */
 #pragma once
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "access/role.h"
 #include "api/conf/conf.h"
+#include "api/feature/answer.h"
 #include "api/feature/fresh.h"
 #include "api/request/request.h"
 #include "base/buf.h"
@@ -40,32 +41,6 @@ struct services {
 	const char *state_dir; /* NULL: nothing is kept for the next start */
 	struct fresh *fresh;   /* FRESH_COUNT answers */
 	uint64_t *refused;     /* REFUSALS counts, since the start */
-};
-
-/* An answer that comes bit by bit, as long as the client listens. On the loop's thread. */
-struct stream {
-	/* Puts up to `bytes` into `to`; how many. 0: there are none now, wake(arg) is called when
-	 * there are; negative: that was all. */
-	ssize_t (*read)(struct stream *stream, char *to, size_t bytes);
-	/* Nobody reads it any more. */
-	void (*free)(struct stream *stream);
-	void (*wake)(void *arg); /* the server's, as `arg` is; NULL until it reads */
-	void *arg;
-};
-
-/* An answer; one that isn't ready yet has status 0. */
-struct answer {
-	unsigned status;	  /* of HTTP */
-	unsigned later;		  /* what the status will be, where only that is waited for */
-	const char *content_type; /* static */
-	const char *allow;	  /* of a 405; static, else NULL */
-	bool wants_token;	  /* of a 401 */
-	const char *retry_after;  /* s, of a 429; static, else NULL */
-	struct buf body;
-	struct stream *stream; /* instead of the body */
-	/* While it isn't ready: the client has gone, and it may be given up. NULL: it may not. */
-	void (*cancel)(void *arg);
-	void *cancel_arg;
 };
 
 /* A query of a GET. Numbers: QUERY_NONE or QUERY_NONSENSE where there is none. Texts are borrowed;
@@ -116,23 +91,3 @@ struct feature {
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
 		       char *why, size_t why_bytes);
 };
-
-/* Nobody waits for ready(arg) any more; a PUT that isn't decided isn't taken. */
-void services_forget(const struct services *services, const void *arg);
-
-/* All rows; the count. */
-size_t features_table(const struct feature **rows);
-
-/* NULL: none has that name. */
-const struct feature *feature_find(const char *name, size_t len);
-
-/* {"result": "failed", "message": …} with an HTTP status; the message is escaped. */
-void answer_failed(struct answer *answer, unsigned status, const char *message);
-
-/* 200, a PUT was taken. */
-void answer_taken(struct answer *answer);
-
-/* What GET and metrics call the unit: all counters there are, in Prometheus' text format; series of
- * single processes only where the caller may read those. */
-void metrics_write(const struct services *services, const struct caller *caller,
-		   struct answer *answer);

@@ -7,6 +7,8 @@
 
 #include "api/resource/debug_pprof.h"
 #include "api/resource/state.h"
+#include "api/metrics/metrics.h"
+#include "api/resource/feature_table.h"
 #include "base/cleanup.h"
 #include "loop/loop.h"
 

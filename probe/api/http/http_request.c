@@ -10,6 +10,7 @@
 
 #include "api/request/request.h"
 #include "api/http/server_state.h"
+#include "api/resource/feature_table.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 

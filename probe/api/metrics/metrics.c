@@ -6,7 +6,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/metrics/metrics.h"
 #include "api/metrics/metrics_lines.h"
+#include "api/status/container_texts.h"
 #include "api/status/status_upload.h"
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -54,6 +56,25 @@ void metrics_label(struct buf *out, const char *text, size_t len)
 			buf_str(out, UTF8_REPLACEMENT);
 		at += n ? n : 1;
 	}
+}
+
+static void put_label(struct buf *out, const char *name, const char *text)
+{
+	if (!text[0])
+		return;
+	buf_printf(out, ",%s=\"", name);
+	metrics_label(out, text, strlen(text));
+	buf_char(out, '"');
+}
+
+void metrics_container(struct buf *out, const struct container *container)
+{
+	struct container_labels labels;
+
+	container_labels_of(&labels, container);
+	put_label(out, "container", labels.container);
+	put_label(out, "pod", labels.pod);
+	put_label(out, "namespace", labels.pod_namespace);
 }
 
 static void write_samples(struct buf *out, const struct engine_stats *stats)

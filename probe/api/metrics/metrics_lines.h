@@ -15,6 +15,9 @@ void metrics_one(struct buf *out, const char *name, const char *type, const char
 /* A label's value, without the quotes: UTF-8, of which \, " and line feed are escaped. */
 void metrics_label(struct buf *out, const char *text, size_t len);
 
+/* `,container="web",pod="front",namespace="shop"`; in none (NULL), or not known: nothing. */
+void metrics_container(struct buf *out, const struct container *container);
+
 /* What the unwinder has and where it stopped, also by process (api/metrics/metrics_unwind.c). */
 void metrics_unwind(struct buf *out, const struct services *services,
 		    const struct engine_stats *stats, bool of_processes);

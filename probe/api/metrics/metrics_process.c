@@ -3,7 +3,6 @@
  * at, and those of them that ended not long ago. */
 #include <string.h>
 
-#include "api/status/container_texts.h"
 #include "api/metrics/metrics_lines.h"
 
 struct family;
@@ -30,7 +29,7 @@ static void put_series(const struct writing *writing, const struct process_times
 		   (int)process->pid);
 	metrics_label(out, process->comm, strnlen(process->comm, sizeof(process->comm)));
 	buf_char(out, '"');
-	container_metrics(out, process->container);
+	metrics_container(out, process->container);
 	buf_printf(out, "%s} ", more);
 }
 

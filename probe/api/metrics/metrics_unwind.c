@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "api/status/container_texts.h"
 #include "api/metrics/metrics_lines.h"
 #include "probes/cause.h"
 
@@ -16,7 +15,7 @@ static void put_truncated(void *arg, const struct target *target)
 			   (int)target->pid);
 		metrics_label(out, target->comm, strnlen(target->comm, sizeof(target->comm)));
 		buf_char(out, '"');
-		container_metrics(out, target->container);
+		metrics_container(out, target->container);
 		buf_printf(out, ",cause=\"%s\"} %llu\n", truncation_name(i),
 			   (unsigned long long)target->truncated[i]);
 	}

@@ -112,7 +112,7 @@ void flamegraph_get(const struct services *services, struct answer *answer)
 	engine_refresh(services->engine);
 	if (!session_spec(services->flamegraph))
 		buf_str(&answer->body, "{}");
-	else if (status_write(services, &answer->body) < 0)
+	else if (status_write(services, &flamegraph_rules, &answer->body) < 0)
 		answer_failed(answer, 503, "no memory");
 	buf_char(&answer->body, '\n');
 }

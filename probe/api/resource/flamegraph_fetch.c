@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "profile/detail.h"
+#include "session/settings.h"
 #include "probes/kind.h"
 #include "profile/view.h"
 

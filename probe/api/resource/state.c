@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/request/request.h"
+#include "api/resource/feature_table.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"

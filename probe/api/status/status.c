@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "api/request/containers.h"
-#include "api/resource/flamegraph.h"
 #include "api/status/status_memory.h"
 #include "api/status/status_java.h"
 #include "api/status/status_python.h"
@@ -256,10 +255,10 @@ cJSON *status_config(const struct rules *rules, const struct spec *spec)
 	return root;
 }
 
-int status_write(const struct services *services, struct buf *out)
+int status_write(const struct services *services, const struct rules *rules, struct buf *out)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
-	cJSON *root = status_config(&flamegraph_rules, spec);
+	cJSON *root = status_config(rules, spec);
 
 	add_status(cJSON_AddObjectToObject(root, "status"), services, spec);
 	char *text = cJSON_PrintUnformatted(root);

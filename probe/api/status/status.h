@@ -22,6 +22,6 @@ void status_add_text(cJSON *to, const char *key, const char *text, size_t len);
  *	            "files": { "written", "failed", "removed", "remove_failed" },
  *	  "upload": { … } }
  *
- * -ENOMEM
+ * `rules` are those of the feature. -ENOMEM
  */
-int status_write(const struct services *services, struct buf *out);
+int status_write(const struct services *services, const struct rules *rules, struct buf *out);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "profile/detail.h"
 #include "target/target.h"
 #include "profile/view.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Samples, and a pprof's head. What they name is in pprof_table.c. */
-#include "output/pprof/pprof.h"
+#include "output/format/pprof_shape.h"
 
 #include <errno.h>
 #include <inttypes.h>

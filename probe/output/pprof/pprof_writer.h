@@ -12,7 +12,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "output/pprof/gzip.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "elf/demangle.h"
 
 /* Numbers of the profile's fields in profile.proto; those of its messages stand where they are

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 #define PICTURE_WIDTH	 1200 /* px, where nothing else is wished */
 #define PICTURE_UNIT_MAX 100  /* bytes of the unit that are shown */

@@ -2,7 +2,7 @@
 /* Stacks as a flame graph. */
 #pragma once
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "output/svg/stacks.h"
 
 struct stacks_svg {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A tree as a picture: the walk feeds the writer. */
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 #include "base/cleanup.h"
 #include "output/text/frame_text.h"

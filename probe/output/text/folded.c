@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 #include <errno.h>
 #include <string.h>

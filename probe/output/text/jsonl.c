@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DeepFlow's profile record as a line of JSON; each field is described in doc/deepflow.md. */
-#include "output/text/output.h"
+#include "output/format/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

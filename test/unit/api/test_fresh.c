@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/unit.h"
 
-#include "api/feature/feature.h"
+#include "api/resource/feature_table.h"
 #include "api/feature/fresh.h"
 #include "loop/loop.h"
 

@@ -2,8 +2,7 @@
 #include "unit/api/requests.h"
 
 #include "bpf/shared/probe.h"
-#include "profile/detail.h"
-#include "probes/tracer_sched.h"
+#include "session/settings.h"
 
 #define BODY(rest)  "{\"snoopers\":{\"proc_name\":[{\"comm\":\"x\"}]}" rest "}"
 #define PARAMS(p)   BODY(",\"params\":{" p "}")

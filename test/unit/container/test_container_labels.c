@@ -4,6 +4,7 @@
 
 #include <zlib.h>
 
+#include "api/metrics/metrics_lines.h"
 #include "api/status/container_texts.h"
 #include "session/upload_names.h"
 #include "session/upload_pieces.h"
@@ -243,12 +244,12 @@ static void answers_have_what_is_known_escaped_as_they_need_it(void **state)
 	assert_string_equal(json.data,
 			    ",\"container\":\"a\\\"\\\\\\u000a\xef\xbf\xbd\",\"pod\":\"shop\","
 			    "\"container_pid\":1");
-	container_metrics(&metrics, app);
+	metrics_container(&metrics, app);
 	buf_char(&metrics, '\0');
 	assert_string_equal(metrics.data, ",container=\"a\\\"\\\\\\n\xef\xbf\xbd\",pod=\"shop\"");
 	container_json(&nothing, NULL, 8, 0);
 	container_json(&nothing, NULL, 8, 8);
-	container_metrics(&nothing, NULL);
+	metrics_container(&nothing, NULL);
 	assert_int_equal(nothing.len, 0);
 }
 

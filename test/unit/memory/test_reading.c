@@ -9,7 +9,7 @@
 
 #include "bpf/shared/allocations.h"
 #include "unit/lib/buf_text.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "heap/reading.h"
 
 #define NOW 1000000

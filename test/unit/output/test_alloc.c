@@ -10,7 +10,7 @@
 #include "loop/loop.h"
 #include "base/map.h"
 #include "loop/worker.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "output/svg/stacks_svg.h"
 #include "output/files/retention.h"
 #include "heap/mapped.h"

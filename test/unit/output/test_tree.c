@@ -2,7 +2,7 @@
 #include "unit/lib/buf_text.h"
 #include "unit/output/tree_figures.h"
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "stack/tree.h"
 
 static struct tree *new_tree(void)

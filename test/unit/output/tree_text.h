@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 #include "unit/lib/buf_text.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "unit/lib/unit.h"
 
 static const struct profile_meta plain_meta = {.title = "On-CPU Time Flame Graph",

@@ -7,7 +7,7 @@
 
 #include "unit/lib/buf_text.h"
 #include "container/container.h"
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "window/batch_state.h"
 #include "profile/by_container.h"
 #include "code/codes_python.h"

@@ -4,7 +4,7 @@
 #include "unit/lib/unit.h"
 #include "unit/lib/buf_text.h"
 
-#include "output/text/output.h"
+#include "output/format/output.h"
 #include "window/batch.h"
 #include "code/codes_java.h"
 #include "code/codes_state.h"

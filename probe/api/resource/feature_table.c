@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/feature/feature.h"
+#include "api/resource/feature_table.h"
 
 #include <string.h>
 #include <strings.h>
@@ -35,27 +35,4 @@ const struct feature *feature_find(const char *name, size_t len)
 			return &features[i];
 	}
 	return NULL;
-}
-
-void answer_failed(struct answer *answer, unsigned status, const char *message)
-{
-	cJSON *text = cJSON_CreateString(message);
-	char *quoted = text ? cJSON_PrintUnformatted(text) : NULL;
-
-	answer->status = status;
-	answer->content_type = "application/json";
-	answer->body.len = 0;
-	buf_str(&answer->body, "{ \"result\": \"failed\", \"message\":");
-	buf_str(&answer->body, quoted ? quoted : "\"no memory\"");
-	buf_str(&answer->body, " }\n");
-	cJSON_free(quoted);
-	cJSON_Delete(text);
-}
-
-void answer_taken(struct answer *answer)
-{
-	answer->status = 200;
-	answer->content_type = "application/json";
-	buf_str(&answer->body,
-		"{ \"result\": \"success\", \"message\":\"New config takes effect\" }\n");
 }

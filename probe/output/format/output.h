@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "output/pprof/pprof.h"
+#include "output/format/pprof_shape.h"
 #include "bpf/shared/probe.h"
 #include "stack/places.h"
 #include "stack/records.h"
@@ -78,7 +78,7 @@ int json_write(const struct tree *tree, uint32_t start, const struct profile_met
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out);
 
-/* pprof (output/pprof/pprof.h); of the tree's places and values all that there is. */
+/* pprof (output/format/pprof_shape.h); of the tree's places and values all that there is. */
 int pprof_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out);
 
