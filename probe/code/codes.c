@@ -46,46 +46,6 @@ static enum code_loss loss_of(int error)
 	}
 }
 
-static void flush(void *arg)
-{
-	struct codes *codes = arg;
-
-	codes->flushing_posted = false;
-	codes_flush(codes);
-}
-
-int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
-	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max)
-{
-	_cleanup_free_ struct codes *codes = calloc(1, sizeof(*codes));
-
-	if (!codes)
-		return -ENOMEM;
-	int r = map_new(&codes->contents, sizeof(uint64_t), sizeof(struct known_code *),
-			CONTENTS_MAX);
-	if (r < 0)
-		return r;
-	codes->seed = hash_seed();
-	codes->loop = loop;
-	codes->urgent = urgent;
-	codes->table = table;
-	codes->kind = kind;
-	codes->bytes_max = bytes_max;
-	codes->window = 1;
-	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
-	*ret = TAKE_PTR(codes);
-	return 0;
-}
-
-void codes_free(struct codes *codes)
-{
-	if (!codes)
-		return;
-	loop_unpost(codes->loop, &codes->flushing);
-	map_free(codes->contents);
-	free(codes);
-}
-
 /* ---- books ---- */
 
 static struct codebook *book_new(struct codes *codes)
@@ -135,16 +95,61 @@ static void book_free(struct codebook *book)
 	free(book);
 }
 
-void codebooks_fork(struct codebook *books[CODES_KINDS], struct codebook *const of[CODES_KINDS])
+static void codebooks_fork(struct codebook *books[CODES_KINDS],
+			   struct codebook *const of[CODES_KINDS])
 {
 	for (int i = 0; i < CODES_KINDS; i++)
 		books[i] = book_fork(of[i]);
 }
 
-void codebooks_free(struct codebook *const books[CODES_KINDS])
+static void codebooks_free(struct codebook *const books[CODES_KINDS])
 {
 	for (int i = 0; i < CODES_KINDS; i++)
 		book_free(books[i]);
+}
+
+const struct codebook_ops codes_books = {codebooks_fork, codebooks_free};
+
+/* ---- all of a kind ---- */
+
+static void flush(void *arg)
+{
+	struct codes *codes = arg;
+
+	codes->flushing_posted = false;
+	codes_flush(codes);
+}
+
+int codes_new(struct codes **ret, struct loop *loop, struct worker *urgent,
+	      const struct target_table *table, const struct code_kind *kind, size_t bytes_max)
+{
+	_cleanup_free_ struct codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return -ENOMEM;
+	int r = map_new(&codes->contents, sizeof(uint64_t), sizeof(struct known_code *),
+			CONTENTS_MAX);
+	if (r < 0)
+		return r;
+	codes->seed = hash_seed();
+	codes->loop = loop;
+	codes->urgent = urgent;
+	codes->table = table;
+	codes->kind = kind;
+	codes->bytes_max = bytes_max;
+	codes->window = 1;
+	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
+	*ret = TAKE_PTR(codes);
+	return 0;
+}
+
+void codes_free(struct codes *codes)
+{
+	if (!codes)
+		return;
+	loop_unpost(codes->loop, &codes->flushing);
+	map_free(codes->contents);
+	free(codes);
 }
 
 /* ---- what stacks have ---- */
@@ -222,6 +227,26 @@ void codes_want(struct codes *codes, struct target *target, const uint64_t *word
 		before = key;
 	}
 	flush_soon(codes);
+}
+
+/* Java's details are the last words of a stack. */
+static bool has_code(const struct stack *stack, const uint64_t *words)
+{
+	return stack->python != PYTHON_NONE ||
+	       (stack->words_count &&
+		words[stack->words_count - 1] >> FRAME_KIND_SHIFT == FRAME_JAVA_DETAIL);
+}
+
+void codes_want_stack(struct codes *const codes[CODES_KINDS], const struct stack *stack,
+		      const uint64_t *words)
+{
+	struct target *target;
+
+	if (!has_code(stack, words))
+		return;
+	target = target_table_find(codes[0]->table, stack->key.tgid, stack->target_id);
+	for (int i = 0; target && !target->rejected && i < CODES_KINDS; i++)
+		codes_want(codes[i], target, words, stack->words_count);
 }
 
 void codes_learn(struct codes *codes, struct target *target, const struct code_key *key,

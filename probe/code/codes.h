@@ -20,6 +20,8 @@
 #include "code/code_kind.h"
 #include "target/target_table.h"
 
+_Static_assert(CODES_KINDS == TARGET_CODEBOOKS, "each kind has its place in struct target");
+
 struct codes;
 struct codebook; /* what is known of one target's code of a kind; struct target.codebooks */
 
@@ -48,9 +50,16 @@ struct code_copy;
 void codes_offer(struct codes *codes, struct target *target, const struct code_copy *copy,
 		 size_t bytes);
 
+/* As codes_offer(), of the target that the copy is of; nothing where it isn't one any more. */
+void codes_offer_copy(struct codes *codes, const struct code_copy *copy, size_t bytes);
+
 /* Asks for those pieces of a target's stack that aren't known; they are read soon, in one job
  * with those of other stacks that come just then. */
 void codes_want(struct codes *codes, struct target *target, const uint64_t *words, size_t count);
+
+/* As codes_want(), for each kind, of the target whose stack that is. */
+void codes_want_stack(struct codes *const codes[CODES_KINDS], const struct stack *stack,
+		      const uint64_t *words);
 
 /* The same of one, which isn't in the stack as a pair. */
 void codes_want_one(struct codes *codes, struct target *target, const struct code_key *key,
@@ -67,9 +76,8 @@ void *codes_find(const struct target *target, const struct code_kind *kind,
  * room. */
 void codes_sweep(struct codes *codes);
 
-/* The books of a process that was forked. NULL: nothing is known of the parent, or no memory. */
-void codebooks_fork(struct codebook *books[CODES_KINDS], struct codebook *const of[CODES_KINDS]);
-void codebooks_free(struct codebook *const books[CODES_KINDS]);
+/* For targets_keep_codebooks(). */
+extern const struct codebook_ops codes_books;
 
 struct codes_stats {
 	uint64_t known, bytes;		/* there are now; what they take */

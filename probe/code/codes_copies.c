@@ -85,6 +85,14 @@ void codes_offer(struct codes *codes, struct target *target, const struct code_c
 	forgive(book, &key);
 }
 
+void codes_offer_copy(struct codes *codes, const struct code_copy *copy, size_t bytes)
+{
+	struct target *target = target_table_find(codes->table, copy->tgid, copy->target_id);
+
+	if (target && !target->rejected)
+		codes_offer(codes, target, copy, bytes);
+}
+
 struct held_copy *copies_take(struct codebook *book, const struct code_key *key)
 {
 	struct copy_slot *slot = book->copies ? map_get(book->copies, key) : NULL;

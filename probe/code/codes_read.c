@@ -26,7 +26,7 @@ struct code_reading {
 	struct codebook *book; /* while it is open */
 	pid_t pid;
 	bool was_forked; /* by a target, whose memory the other one is */
-	struct target_memory memory, parents;
+	struct job_memory memory, parents;
 	uint64_t id;
 	void *layout;
 	struct reading_item *items;
@@ -34,10 +34,9 @@ struct code_reading {
 	struct code_reading *next, **link; /* while it is open */
 };
 
-static int read_from(struct code_reading *mine, struct reading_item *item,
-		     struct target_memory *from)
+static int read_from(struct code_reading *mine, struct reading_item *item, struct job_memory *from)
 {
-	struct process_memory memory = target_memory_reader(from);
+	struct process_memory memory = job_memory_reader(from);
 	struct pycode_copy copy = {.behind = memory};
 
 	if (item->copy) {
@@ -63,8 +62,8 @@ static void run(struct job *job)
 
 	for (size_t i = 0; i < mine->count; i++)
 		read_one(mine, &mine->items[i]);
-	target_memory_close(&mine->memory);
-	target_memory_close(&mine->parents);
+	job_memory_close(&mine->memory);
+	job_memory_close(&mine->parents);
 }
 
 /* They may still be in use: a job that hangs has them until it returns. */
@@ -108,8 +107,8 @@ static void free_reading(struct job *job)
 	free(mine->items);
 	if (mine->kind->release)
 		mine->kind->release(mine->layout);
-	target_memory_done(&mine->memory);
-	target_memory_done(&mine->parents);
+	job_memory_done(&mine->memory);
+	job_memory_done(&mine->parents);
 	free(mine->layout);
 	free(mine);
 }

@@ -75,6 +75,7 @@ static int engine_init_codes(struct engine *engine)
 	const struct engine_setup *setup = &engine->setup;
 	int r = 0;
 
+	targets_keep_codebooks(engine->targets, &codes_books);
 	for (int i = 0; r == 0 && i < CODES_KINDS; i++)
 		r = codes_new(&engine->codes[i], setup->loop, setup->urgent,
 			      targets_table(engine->targets), kinds[i].kind, kinds[i].bytes_max);

@@ -50,7 +50,7 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
-	targets_want_codes(engine->targets, engine->codes, stack, words);
+	codes_want_stack(engine->codes, stack, words);
 	engine_meet_java(engine, stack);
 }
 
@@ -60,7 +60,7 @@ void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
 
 	if (!target_table_find(targets_table(engine->targets), copy->tgid, copy->target_id))
 		tracer_read_life(engine->tracer);
-	targets_offer_code(engine->targets, engine->codes[CODES_PYTHON], copy, bytes);
+	codes_offer_copy(engine->codes[CODES_PYTHON], copy, bytes);
 }
 
 /* Calls each for what subscribers collect. */

@@ -50,10 +50,10 @@ static struct runtime *copy_about(const struct runtime_question *question)
 static void run(struct job *job)
 {
 	struct asking *mine = (struct asking *)job;
-	const struct process_memory memory = target_memory_reader(&mine->question.memory);
+	const struct process_memory memory = job_memory_reader(&mine->question.memory);
 
 	mine->question.kind->ask(mine->question.pid, &memory, mine->answer);
-	target_memory_close(&mine->question.memory);
+	job_memory_close(&mine->question.memory);
 }
 
 static void done(struct job *job, bool finished)
@@ -73,7 +73,7 @@ static void free_asking(struct job *job)
 		mine->question.kind->unref(mine->answer);
 	if (mine->hanging)
 		mine->question.kind->unref(mine->hanging);
-	target_memory_done(&mine->question.memory);
+	job_memory_done(&mine->question.memory);
 	free(mine);
 }
 
@@ -82,9 +82,9 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 	struct asking *mine = calloc(1, sizeof(*mine));
 
 	if (!mine) {
-		struct target_memory memory = question->memory;
+		struct job_memory memory = question->memory;
 
-		target_memory_done(&memory);
+		job_memory_done(&memory);
 		return -ENOMEM;
 	}
 	mine->job = (struct job){

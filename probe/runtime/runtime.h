@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "loop/worker.h"
-#include "target/target_memory.h"
+#include "runtime/job_memory.h"
 #include "symbol/symbol.h"
 
 /* The first member of its kind's struct. */
@@ -45,9 +45,9 @@ struct runtime_kind {
 /* Asks a process about its runtime: an urgent job, for its memory may hang. */
 struct runtime_question {
 	pid_t pid;
-	struct target_memory memory; /* of it; taken over */
-	uint64_t id;		     /* of the target that it is about */
-	uint64_t whose;		     /* as a job's */
+	struct job_memory memory; /* of it; taken over */
+	uint64_t id;		  /* of the target that it is about */
+	uint64_t whose;		  /* as a job's */
 	const struct runtime_kind *kind;
 	/* Its kind's struct with what is known before: the file (it gets references of its own),
 	 * bias, what was found in the file. Copied; not there any more when it is answered. */
@@ -55,7 +55,7 @@ struct runtime_question {
 	/* The answer: its one reference is handed over. `memory` is what was opened for it, for a
 	 * target to keep; NULL: nothing may be known of it. */
 	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer,
-		     struct target_memory *memory);
+		     struct job_memory *memory);
 	void *arg;
 };
 

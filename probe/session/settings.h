@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Translates the params of a spec, which are plain data, into the settings of the parts that sample. */
+/* Translates the params of a spec, which are plain data, into the settings of the parts that
+ * sample. */
 #pragma once
 
 #include "probes/tracer_memory.h"

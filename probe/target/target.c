@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "proc/permission.h"
 #include "proc/proc.h"
-#include "code/codes.h"
 #include "runtime/jvm.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
@@ -109,6 +108,11 @@ void targets_free(struct targets *targets)
 	shares_free(targets->room);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);
+}
+
+void targets_keep_codebooks(struct targets *targets, const struct codebook_ops *ops)
+{
+	target_table_keep_codebooks(targets->table, ops);
 }
 
 const struct target_table *targets_table(const struct targets *targets)
@@ -347,7 +351,8 @@ static void refuse(struct targets *targets, const struct target *fresh)
 }
 
 /* What it has in its memory is as its parent (or it itself under another name) had it. */
-static void inherit_memory(struct target *fresh, const struct target *before)
+static void inherit_memory(const struct targets *targets, struct target *fresh,
+			   const struct target *before)
 {
 	fresh->forked_from = fresh->pid == before->pid ? before->forked_from : before->pid;
 	fresh->spans = spans_ref(before->spans);
@@ -356,7 +361,7 @@ static void inherit_memory(struct target *fresh, const struct target *before)
 		target_memory_share(fresh, before);
 	fresh->interpreter = interpreter_ref(before->interpreter);
 	fresh->jvm = jvm_ref(before->jvm);
-	codebooks_fork(fresh->codebooks, before->codebooks);
+	target_table_fork_codebooks(targets->table, fresh, before);
 }
 
 /* Of cgroups that aren't known nothing is decided for good: the process is looked up soon. What it
@@ -404,7 +409,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	if (before && event->kind != LIFE_EXEC)
 		target_copy_space(targets, &fresh, before);
 	if (before && event->kind != LIFE_EXEC && fresh.space)
-		inherit_memory(&fresh, before);
+		inherit_memory(targets, &fresh, before);
 	struct target *target = target_table_add(targets->table, &fresh);
 	if (!target)
 		return;

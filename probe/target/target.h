@@ -45,7 +45,6 @@ struct selection {
 	struct chosen chosen[SUBSCRIBERS_MAX]; /* ids borrowed until the next targets_select() */
 };
 
-struct codes;
 struct containers;
 struct targets;
 
@@ -73,18 +72,13 @@ void targets_on_moved(struct targets *targets, const struct life_event *event);
 void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
 		      bool urgent);
 
-/* A copy of one of its code objects came (struct tracer_events.code). */
-void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
-			size_t bytes);
-
-/* Has the code read that a stack has and that isn't known, of each kind. */
-void targets_want_codes(struct targets *targets, struct codes *const codes[CODES_KINDS],
-			const struct stack *stack, const uint64_t *words);
-
 /* The kernel's side has been loaded; or is about to be unloaded: what it was told of mappings is
  * void. */
 void targets_kernel_there(struct targets *targets);
 void targets_kernel_gone(struct targets *targets);
+
+/* As target_table_keep_codebooks(). */
+void targets_keep_codebooks(struct targets *targets, const struct codebook_ops *ops);
 
 /* Who there is and was: for look-ups. */
 const struct target_table *targets_table(const struct targets *targets);

@@ -57,7 +57,7 @@ static void come_back(struct targets *targets, const struct target *target)
 }
 
 static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime,
-		     struct target_memory *memory)
+		     struct job_memory *memory)
 {
 	struct targets *targets = arg;
 	struct jvm *answer = (struct jvm *)runtime;

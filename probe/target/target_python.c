@@ -5,8 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "bpf/shared/code_copy.h"
-#include "code/codes.h"
 #include "runtime/interpreter.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
@@ -29,7 +27,7 @@ static bool is_passing(const struct interpreter *known)
 }
 
 static void answered(void *arg, const struct runtime_question *question, struct runtime *runtime,
-		     struct target_memory *memory)
+		     struct job_memory *memory)
 {
 	struct targets *targets = arg;
 	struct interpreter *answer = (struct interpreter *)runtime;
@@ -123,13 +121,4 @@ void target_ask_interpreter(struct targets *targets, struct target *target)
 {
 	if (is_open(targets, target) && may_ask(target))
 		target_publish(targets, target);
-}
-
-void targets_offer_code(struct targets *targets, struct codes *codes, const struct code_copy *copy,
-			size_t bytes)
-{
-	struct target *target = target_table_find(targets->table, copy->tgid, copy->target_id);
-
-	if (target && !target->rejected)
-		codes_offer(codes, target, copy, bytes);
 }

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "code/codes.h"
 #include "select/containers.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
@@ -27,18 +26,25 @@ struct target_table {
 	struct target_table_stats stats;
 	void (*ended)(void *arg, struct target *target); /* NULL: nobody is told */
 	void *ended_arg;
+	const struct codebook_ops *codebook_ops; /* NULL: there are no codebooks */
 };
 
-static void target_free(struct target *target)
+static void release(const struct target_table *table, struct target *target)
 {
 	target_memory_drop(target);
 	space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
 	jvm_unref(target->jvm);
-	codebooks_free(target->codebooks);
+	if (table->codebook_ops)
+		table->codebook_ops->free(target->codebooks);
 	container_unref(target->container);
 	group_unref(target->group);
+}
+
+static void target_free(const struct target_table *table, struct target *target)
+{
+	release(table, target);
 	free(target);
 }
 
@@ -73,7 +79,7 @@ void target_table_free(struct target_table *table)
 		return;
 	if (table->all) {
 		map_each (table->all, pos, key, target)
-			target_free(*target);
+			target_free(table, *target);
 	}
 	map_free(table->all);
 	map_free(table->current);
@@ -114,6 +120,18 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 		map_del(table->current, &pid);
 }
 
+void target_table_keep_codebooks(struct target_table *table, const struct codebook_ops *ops)
+{
+	table->codebook_ops = ops;
+}
+
+void target_table_fork_codebooks(const struct target_table *table, struct target *fresh,
+				 const struct target *before)
+{
+	if (table->codebook_ops)
+		table->codebook_ops->fork(fresh->codebooks, before->codebooks);
+}
+
 struct target *target_table_add(struct target_table *table, struct target *like)
 {
 	struct target_key key = {.id = like->id, .pid = (uint64_t)like->pid};
@@ -123,14 +141,7 @@ struct target *target_table_add(struct target_table *table, struct target *like)
 	uint64_t *current = NULL;
 
 	if (!target) {
-		target_memory_drop(like);
-		space_free(like->space);
-		spans_unref(like->spans);
-		interpreter_unref(like->interpreter);
-		jvm_unref(like->jvm);
-		codebooks_free(like->codebooks);
-		container_unref(like->container);
-		group_unref(like->group);
+		release(table, like);
 		return NULL;
 	}
 	*target = *like;
@@ -142,7 +153,7 @@ struct target *target_table_add(struct target_table *table, struct target *like)
 		r = -ENOMEM;
 	}
 	if (r != 1 || !slot || !current) {
-		target_free(target);
+		target_free(table, target);
 		table->stats.refused++;
 		return NULL;
 	}
@@ -214,7 +225,7 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};
 
 		map_del(table->all, &gone);
-		target_free(leaving[i]);
+		target_free(table, leaving[i]);
 	}
 }
 

@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "runtime/asked.h"
-#include "code/code_kind.h"
 #include "target/space.h"
 #include "target/spans.h"
 #include "symbol/perfmap.h"
@@ -27,6 +26,9 @@ struct held;
 struct interpreter;
 struct jvm;
 struct jvmfile;
+
+/* Kinds of code that code/ keeps a target's names of. */
+#define TARGET_CODEBOOKS 2
 
 struct target {
 	pid_t pid;
@@ -73,8 +75,8 @@ struct target {
 	struct asked jvm_asked;
 	struct jvmfile *jvmfile; /* of the agent in it; java/agents/agents.h's; NULL: none */
 	pid_t forked_from;	 /* a target as well; 0: none, or it has execed */
-	struct codebook *codebooks[CODES_KINDS]; /* code/codes.h; NULL: nothing was asked yet */
-	bool unpublished;			 /* they found no room */
+	struct codebook *codebooks[TARGET_CODEBOOKS]; /* code/codes.h's; NULL: nothing was asked */
+	bool unpublished;			      /* they found no room */
 	bool arming;			     /* not sampled before it has them with all tables */
 	uint64_t arming_ns;		     /* since then */
 	uint64_t truncated[TRUNCATED_COUNT]; /* of its stacks, by their weight */
@@ -92,6 +94,20 @@ struct target_table;
 /* `max` bounds those that live; as many again may have ended. -ENOMEM */
 int target_table_new(struct target_table **ret, size_t max);
 void target_table_free(struct target_table *table);
+
+/* How code/ shares and frees struct target.codebooks. */
+struct codebook_ops {
+	void (*fork)(struct codebook *books[TARGET_CODEBOOKS],
+		     struct codebook *const of[TARGET_CODEBOOKS]);
+	void (*free)(struct codebook *const books[TARGET_CODEBOOKS]);
+};
+
+/* From now on targets may have codebooks. `ops` is borrowed for good. */
+void target_table_keep_codebooks(struct target_table *table, const struct codebook_ops *ops);
+
+/* Gives a forked process what is known of its parent's code. */
+void target_table_fork_codebooks(const struct target_table *table, struct target *fresh,
+				 const struct target *before);
 
 /* An incarnation, alive or ended; NULL: unknown. Valid until target_table_sweep(). */
 struct target *target_table_find(const struct target_table *table, uint32_t pid, uint64_t id);

@@ -10,8 +10,7 @@ void container_labels_of(struct container_labels *labels, const struct container
 	labels->container = labels->pod = labels->pod_namespace = "";
 	if (!container)
 		return;
-	labels->container =
-		container_label(container, labels->room[0], sizeof(labels->room[0]));
+	labels->container = container_label(container, labels->room[0], sizeof(labels->room[0]));
 	const char *pod = container_pod_label(container, labels->room[1], sizeof(labels->room[1]));
 	if (pod)
 		labels->pod = pod;

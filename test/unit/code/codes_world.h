@@ -40,7 +40,7 @@ static sem_t may_go_on;
 int __wrap_pycode_read(struct pycode **ret, const struct python_layout *layout,
 		       const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
-	pid_t pid = memory->held ? 0 : ((const struct target_memory *)memory->arg)->id.pid;
+	pid_t pid = memory->held ? 0 : ((const struct job_memory *)memory->arg)->id.pid;
 
 	(void)layout;
 	atomic_fetch_add(memory->held ? &copied_reads : &reads, 1);
@@ -85,7 +85,7 @@ static inline struct target *add_target(pid_t pid, const struct target *parent)
 	like.interpreter = parent ? interpreter_ref(parent->interpreter)
 				  : calloc(1, sizeof(*like.interpreter));
 	if (parent) {
-		codebooks_fork(like.codebooks, parent->codebooks);
+		target_table_fork_codebooks(w.table, &like, parent);
 		like.forked_from = parent->pid;
 	} else {
 		like.interpreter->runtime.refs = 1;
@@ -98,6 +98,7 @@ static inline void begin(size_t bytes_max)
 	assert_int_equal(loop_new(&w.loop), 0);
 	assert_int_equal(worker_new(&w.worker, w.loop, "test", LIMIT_NS), 0);
 	assert_int_equal(target_table_new(&w.table, 2048), 0);
+	target_table_keep_codebooks(w.table, &codes_books);
 	assert_int_equal(codes_new(&w.codes, w.loop, w.worker, w.table, &codes_python, bytes_max),
 			 0);
 	w.target = add_target(PARENT, NULL);

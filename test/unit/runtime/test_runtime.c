@@ -54,7 +54,7 @@ static void in_vain(void *arg)
 }
 
 static void answered(void *arg, const struct runtime_question *question, struct runtime *answer,
-		     struct target_memory *memory)
+		     struct job_memory *memory)
 {
 	struct scene *scene = arg;
 

@@ -221,9 +221,9 @@ static void scene_end(struct scene *scene)
 	child_end(&scene->child);
 }
 
-static int read_by(struct target_memory *memory)
+static int read_by(struct job_memory *memory)
 {
-	const struct process_memory reader = target_memory_reader(memory);
+	const struct process_memory reader = job_memory_reader(memory);
 	uint64_t read;
 
 	return reader.read(reader.arg, (uintptr_t)&word, &read, sizeof(read));
@@ -231,17 +231,17 @@ static int read_by(struct target_memory *memory)
 
 static void a_target_keeps_what_a_job_opened(void **state)
 {
-	struct target_memory first, second;
+	struct job_memory first, second;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene);
 	target_memory_of(&first, scene.target, scene.worker);
 	assert_int_equal(read_by(&first), 0);
-	target_memory_close(&first);
+	job_memory_close(&first);
 	target_memory_keep(scene.target, &first);
 	assert_non_null(scene.target->memory);
-	target_memory_done(&first);
+	job_memory_done(&first);
 	unsigned fds = count_fds();
 	target_memory_of(&second, scene.target, scene.worker);
 	assert_int_equal(read_by(&second), 0);
@@ -250,23 +250,23 @@ static void a_target_keeps_what_a_job_opened(void **state)
 	assert_int_equal(read_by(&second), -ESRCH);
 	target_table_end(scene.table, scene.target, 2);
 	assert_null(scene.target->memory);
-	target_memory_done(&second);
+	job_memory_done(&second);
 	scene_end(&scene);
 }
 
 static void nothing_is_opened_for_a_job_that_reads_nothing(void **state)
 {
-	struct target_memory memory;
+	struct job_memory memory;
 	struct scene scene;
 
 	(void)state;
 	scene_begin(&scene);
 	unsigned fds = count_fds();
 	target_memory_of(&memory, scene.target, scene.worker);
-	target_memory_close(&memory);
+	job_memory_close(&memory);
 	target_memory_keep(scene.target, &memory);
 	assert_null(scene.target->memory);
-	target_memory_done(&memory);
+	job_memory_done(&memory);
 	assert_int_equal(count_fds(), fds);
 	scene_end(&scene);
 }
@@ -274,7 +274,7 @@ static void nothing_is_opened_for_a_job_that_reads_nothing(void **state)
 /* Of another program, or of one that has ended, no target keeps anything. */
 static void a_target_that_became_another_keeps_nothing(void **state)
 {
-	struct target_memory memory;
+	struct job_memory memory;
 	struct scene scene;
 
 	(void)state;
@@ -288,13 +288,13 @@ static void a_target_that_became_another_keeps_nothing(void **state)
 	target_table_end(scene.table, scene.target, 2);
 	target_memory_keep(scene.target, &memory);
 	assert_null(scene.target->memory);
-	target_memory_done(&memory);
+	job_memory_done(&memory);
 	scene_end(&scene);
 }
 
 static void without_a_place_each_job_opens_and_checks_it(void **state)
 {
-	struct target_memory memory;
+	struct job_memory memory;
 	struct scene scene;
 	size_t taken = 0;
 
@@ -307,16 +307,16 @@ static void without_a_place_each_job_opens_and_checks_it(void **state)
 		target_memory_of(&memory, scene.target, scene.worker);
 		assert_int_equal(read_by(&memory), 0);
 		assert_int_equal(count_fds(), fds + 1);
-		target_memory_close(&memory);
+		job_memory_close(&memory);
 		assert_int_equal(count_fds(), fds);
 		target_memory_keep(scene.target, &memory);
 		assert_null(scene.target->memory);
-		target_memory_done(&memory);
+		job_memory_done(&memory);
 	}
 	target_memory_of(&memory, scene.target, scene.worker);
 	exec_it(&scene.child);
 	assert_int_equal(read_by(&memory), -ESRCH);
-	target_memory_done(&memory);
+	job_memory_done(&memory);
 	held_give_many((unsigned)taken);
 	scene_end(&scene);
 }

@@ -52,6 +52,7 @@ static int set_up(void **state)
 	assert_int_equal(loop_new(&test.loop), 0);
 	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
 	assert_int_equal(target_table_new(&test.table, 4), 0);
+	target_table_keep_codebooks(test.table, &codes_books);
 	assert_int_equal(
 		codes_new(&test.codes, test.loop, test.worker, test.table, &codes_java, 1 << 20),
 		0);
