@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/tracer_state.h"
+#include "kernel/tracer_part.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,7 +19,6 @@
 #include "kernel/arena_map.h"
 #include "capability/filtered.h"
 #include "kernel/timer.h"
-#include "probes/tracer_memory.h"
 #include "sample.skel.h"
 #include "bpf/shared/packed.h"
 
@@ -195,13 +194,28 @@ static void unload_life(struct tracer *tracer)
 	tracer->life = NULL;
 }
 
+void tracer_part_add(struct tracer *tracer, const struct tracer_part *part)
+{
+	tracer_part_remove(tracer, part);
+	tracer->parts[tracer->parts_count++] = part;
+}
+
+void tracer_part_remove(struct tracer *tracer, const struct tracer_part *part)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < tracer->parts_count; i++) {
+		if (tracer->parts[i] != part)
+			tracer->parts[left++] = tracer->parts[i];
+	}
+	tracer->parts_count = left;
+}
+
 void tracer_stop(struct tracer *tracer)
 {
 	tracer_counters(tracer, &tracer->before);
-	tracer_lengths_stop(tracer);
-	tracer_sched_unload(tracer);
-	tracer_calls_stop(tracer);
-	tracer_faults_stop(tracer);
+	while (tracer->parts_count)
+		tracer->parts[tracer->parts_count - 1]->stop(tracer);
 	unload_sample(tracer);
 	if (tracer->control) {
 		/* Two on, so that the first new window doesn't lie where the last one may still be

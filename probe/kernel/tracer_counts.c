@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/tracer_state.h"
+#include "kernel/tracer_part.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -8,13 +8,8 @@
 
 #include "base/cleanup.h"
 #include "life.skel.h"
-#include "malloc.skel.h"
-#include "mmap.skel.h"
 #include "kernel/tracer_waits.h"
 #include "bpf/shared/scheduler.h"
-#include "sched.skel.h"
-#include "times.skel.h"
-#include "runqlen.skel.h"
 
 static void add_counters(struct counters *sum, const struct counters *more)
 {
@@ -128,17 +123,7 @@ uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
 	if (tracer->life)
 		sum += tracer_object_time_ns(tracer->life->obj);
 	sum += program_time_ns(tracer->sample_fd);
-	if (tracer->sched)
-		sum += tracer_object_time_ns(tracer->sched->obj);
-	sum += tracer_waits_time_ns(tracer);
-	sum += tracer_faults_time_ns(tracer);
-	if (tracer->times)
-		sum += tracer_object_time_ns(tracer->times->obj);
-	if (tracer->calls)
-		sum += tracer_object_time_ns(tracer->calls->obj);
-	if (tracer->maps)
-		sum += tracer_object_time_ns(tracer->maps->obj);
-	if (tracer->runqlen)
-		sum += tracer_object_time_ns(tracer->runqlen->obj);
+	for (size_t i = 0; i < tracer->parts_count; i++)
+		sum += tracer->parts[i]->time_ns(tracer);
 	return sum;
 }

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "life.skel.h"
 #include "moves.skel.h"
-#include "kernel/tracer_state.h"
+#include "kernel/tracer_part.h"
 
 /* Of the object only the link is kept: each map that stays open would be a descriptor more. */
 static int attach_moves(struct tracer *tracer)

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "capability/filtered.h"
-#include "kernel/tracer_state.h"
+#include "kernel/tracer_part.h"
 
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
 {

@@ -1,40 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "bpf/shared/allocations.h"
 #include "bpf/shared/code_copy.h"
-#include "probes/tracer_memory.h"
-#include "probes/tracer_sched.h"
-#include "kernel/tracer_state.h"
-#include "bpf/shared/scheduler.h"
+#include "kernel/tracer_part.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stddef.h>
 
-#define LATE_NS                                                                                    \
-	(21 * NS_PER_MS) /* bpf/stack/wake.h, bpf/sched/slow.h: WAKE_EVERY_NS, and a bit           \
-			  */
 /* Stacks of which none is urgent are read that often, as long as there are any. */
 #define LOOK_NS (250 * NS_PER_MS)
 
-static int on_mapped(void *arg, void *data, size_t bytes)
+unsigned tracer_ring_read(const struct tracer_ring *ring)
 {
-	struct tracer *tracer = arg;
+	int n = ring->ring ? ring_buffer__consume(ring->ring) : 0;
 
-	if (tracer->events.mapped && bytes >= sizeof(struct mapped_event))
-		tracer->events.mapped(tracer->events.arg, data);
-	return 0;
-}
-
-/* Hands on what programs have mapped and given back meanwhile. */
-static void read_mapped(struct tracer *tracer)
-{
-	if (tracer->mapped_ring)
-		ring_buffer__consume(tracer->mapped_ring);
-}
-
-static void mapped_ready(void *arg)
-{
-	read_mapped(arg);
+	return n < 0 ? 0 : (unsigned)n;
 }
 
 /* The names' sizes are the kernel's side's, but a record is as long as it is. */
@@ -52,7 +31,7 @@ static int on_life(void *arg, void *data, size_t bytes)
 
 	const struct life_event *event = data;
 
-	read_mapped(tracer);
+	tracer_ring_read(&tracer->mapped_ring);
 	if (bytes >= sizeof(event->kind) && event->kind == LIFE_GROUP)
 		on_group(tracer, data, bytes);
 	else if (bytes >= sizeof(*event) && event->kind != LIFE_MOVED)
@@ -84,33 +63,18 @@ static int on_stack(void *arg, void *data, size_t bytes)
 	return 0;
 }
 
-static int on_slow(void *arg, void *data, size_t bytes)
-{
-	struct tracer *tracer = arg;
-	const struct slow_event *event = data;
-
-	if (tracer->events.slow && bytes >= sizeof(*event) &&
-	    bytes >= sizeof(*event) + event->slices_count * sizeof(struct slice))
-		tracer->events.slow(tracer->events.arg, event, (const struct slice *)(event + 1));
-	return 0;
-}
-
 void tracer_read_life(struct tracer *tracer)
 {
-	if (tracer->life_ring)
-		ring_buffer__consume(tracer->life_ring);
+	tracer_ring_read(&tracer->life_ring);
 }
 
 /* How many there were. */
 static unsigned read_stacks(struct tracer *tracer)
 {
-	int n = 0;
-
 	tracer_read_life(tracer);
-	if (tracer->stack_ring)
-		n = ring_buffer__consume(tracer->stack_ring);
-	read_mapped(tracer);
-	return n < 0 ? 0 : (unsigned)n;
+	unsigned n = tracer_ring_read(&tracer->stack_ring);
+	tracer_ring_read(&tracer->mapped_ring);
+	return n;
 }
 
 /* Until then nobody has to be woken but for what is urgent. */
@@ -126,7 +90,7 @@ static void look_again(struct tracer *tracer, uint64_t after_ns)
 /* A window's places mustn't be used up between two looks. */
 static uint64_t look_after_ns(const struct tracer *tracer, unsigned found)
 {
-	return found > tracer->sizes.stacks / 16 ? LATE_NS : LOOK_NS;
+	return found > tracer->sizes.stacks / 16 ? TRACER_LATE_NS : LOOK_NS;
 }
 
 /* What wakes while we read is read at once, and nobody is told: so none is to wake meanwhile but
@@ -152,7 +116,7 @@ void tracer_read_late(void *arg)
 void tracer_read_stacks(struct tracer *tracer)
 {
 	if (read_stacks(tracer))
-		look_again(tracer, LATE_NS);
+		look_again(tracer, TRACER_LATE_NS);
 }
 
 static void life_ready(void *arg)
@@ -167,7 +131,7 @@ static void stacks_ready(void *arg)
 
 	tracer->looks.woken++;
 	read_stacks(tracer);
-	look_again(tracer, LATE_NS);
+	look_again(tracer, TRACER_LATE_NS);
 }
 
 void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks)
@@ -175,95 +139,48 @@ void tracer_looks(const struct tracer *tracer, struct tracer_looks *looks)
 	*looks = tracer->looks;
 }
 
-void tracer_read_slow(struct tracer *tracer)
+int tracer_ring_watch(struct tracer *tracer, struct tracer_ring *ring, int map_fd,
+		      int (*each)(void *tracer, void *record, size_t bytes),
+		      void (*ready)(void *tracer))
 {
-	if (tracer->slow_ring)
-		ring_buffer__consume(tracer->slow_ring);
-}
-
-static void read_slow(void *arg)
-{
-	tracer_read_slow(arg);
-}
-
-static void slow_ready(void *arg)
-{
-	struct tracer *tracer = arg;
-
-	tracer_read_slow(tracer);
-	loop_timer_set(tracer->loop, &tracer->slow_late, loop_now_ns() + LATE_NS);
-}
-
-static int watch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch,
-		      int map_fd, ring_buffer_sample_fn each, void (*ready)(void *arg))
-{
-	*ring = ring_buffer__new(map_fd, each, tracer, NULL);
-	if (!*ring)
+	ring->ring = ring_buffer__new(map_fd, each, tracer, NULL);
+	if (!ring->ring)
 		return -errno;
-	*watch = (struct loop_watch){ring_buffer__epoll_fd(*ring), ready, tracer};
-	int r = loop_watch(tracer->loop, watch);
+	ring->watch = (struct loop_watch){ring_buffer__epoll_fd(ring->ring), ready, tracer};
+	int r = loop_watch(tracer->loop, &ring->watch);
 	if (r < 0) {
-		ring_buffer__free(*ring);
-		*ring = NULL;
+		ring_buffer__free(ring->ring);
+		ring->ring = NULL;
 	}
 	return r;
 }
 
-static void unwatch_ring(struct tracer *tracer, struct ring_buffer **ring, struct loop_watch *watch)
+void tracer_ring_unwatch(struct tracer *tracer, struct tracer_ring *ring)
 {
-	if (!*ring)
+	if (!ring->ring)
 		return;
-	loop_unwatch(tracer->loop, watch);
-	ring_buffer__free(*ring);
-	*ring = NULL;
+	loop_unwatch(tracer->loop, &ring->watch);
+	ring_buffer__free(ring->ring);
+	ring->ring = NULL;
 }
 
 int tracer_watch_life(struct tracer *tracer, int map_fd)
 {
-	return watch_ring(tracer, &tracer->life_ring, &tracer->life_watch, map_fd, on_life,
-			  life_ready);
+	return tracer_ring_watch(tracer, &tracer->life_ring, map_fd, on_life, life_ready);
 }
 
 int tracer_watch_stacks(struct tracer *tracer, int map_fd)
 {
-	return watch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch, map_fd, on_stack,
-			  stacks_ready);
-}
-
-int tracer_watch_slow(struct tracer *tracer, int map_fd)
-{
-	if (tracer->slow_ring)
-		return 0;
-	tracer->slow_late = (struct loop_timer){.expired = read_slow, .arg = tracer};
-	return watch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch, map_fd, on_slow,
-			  slow_ready);
-}
-
-int tracer_watch_mapped(struct tracer *tracer, int map_fd)
-{
-	return watch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch, map_fd, on_mapped,
-			  mapped_ready);
-}
-
-void tracer_unwatch_mapped(struct tracer *tracer)
-{
-	unwatch_ring(tracer, &tracer->mapped_ring, &tracer->mapped_watch);
-}
-
-void tracer_unwatch_slow(struct tracer *tracer)
-{
-	if (tracer->slow_ring)
-		loop_timer_cancel(tracer->loop, &tracer->slow_late);
-	unwatch_ring(tracer, &tracer->slow_ring, &tracer->slow_watch);
+	return tracer_ring_watch(tracer, &tracer->stack_ring, map_fd, on_stack, stacks_ready);
 }
 
 void tracer_unwatch_life(struct tracer *tracer)
 {
-	unwatch_ring(tracer, &tracer->life_ring, &tracer->life_watch);
+	tracer_ring_unwatch(tracer, &tracer->life_ring);
 }
 
 void tracer_unwatch_stacks(struct tracer *tracer)
 {
-	unwatch_ring(tracer, &tracer->stack_ring, &tracer->stack_watch);
+	tracer_ring_unwatch(tracer, &tracer->stack_ring);
 	loop_timer_cancel(tracer->loop, &tracer->late);
 }

@@ -16,7 +16,7 @@
 #include "bpf/shared/scheduler.h"
 #include "flush.skel.h"
 #include "life.skel.h"
-#include "kernel/tracer_state.h"
+#include "kernel/tracer_part.h"
 #include "waiting.skel.h"
 
 struct tracer_waits {
@@ -27,7 +27,7 @@ struct tracer_waits {
 };
 
 static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
-		      const struct bpf_object *sched)
+		      const struct bpf_object *sched, bool in_tasks)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -37,7 +37,7 @@ static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 	waits->flush = flush_bpf__open_opts(&options);
 	if (!waits->flush)
 		return -errno;
-	waits->flush->rodata->has_task_storage = tracer_has_task_storage(tracer);
+	waits->flush->rodata->has_task_storage = in_tasks;
 	r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
 	if (r == 0)
 		r = tracer_share_maps(sched, waits->flush->obj);
@@ -50,7 +50,7 @@ static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 }
 
 static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
-			const struct bpf_object *sched)
+			const struct bpf_object *sched, bool in_tasks)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -60,7 +60,7 @@ static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
 	waits->waiting = waiting_bpf__open_opts(&options);
 	if (!waits->waiting)
 		return -errno;
-	waits->waiting->rodata->has_task_storage = tracer_has_task_storage(tracer);
+	waits->waiting->rodata->has_task_storage = in_tasks;
 	waits->waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
 	r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
 	if (r == 0)
@@ -81,19 +81,19 @@ static void unload_waiting(struct tracer_waits *waits)
 	waits->waiting = NULL;
 }
 
-int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched)
+int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, bool in_tasks)
 {
 	struct tracer_waits *waits = calloc(1, sizeof(*waits));
 
 	if (!waits)
 		return -ENOMEM;
 	tracer->waits = waits;
-	int r = load_flush(tracer, waits, sched);
+	int r = load_flush(tracer, waits, sched, in_tasks);
 	if (r < 0) {
 		tracer_waits_unload(tracer);
 		return r;
 	}
-	r = load_waiting(tracer, waits, sched);
+	r = load_waiting(tracer, waits, sched, in_tasks);
 	if (r < 0) {
 		log_info("threads that wait already can't be walked, they are counted as "
 			 "unseen_waits: the kernel's iterators can't sleep (since Linux 5.18)");

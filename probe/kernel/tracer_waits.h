@@ -3,13 +3,15 @@
  * this. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_object;
 struct tracer;
 
-/* Loads the iterators; `sched` has the records of threads. Negative errno. */
-int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched);
+/* Loads the iterators; `sched` has the records of threads: `in_tasks`, in the tasks' own storage.
+ * Negative errno. */
+int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, bool in_tasks);
 void tracer_waits_unload(struct tracer *tracer);
 
 /* The settings of the scheduler's program have changed. */

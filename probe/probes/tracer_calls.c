@@ -12,9 +12,10 @@
 #include "base/cleanup.h"
 #include "life.skel.h"
 #include "malloc.skel.h"
+#include "mmap.skel.h"
 #include "capability/sandbox.h"
 #include "probes/tracer_memory.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "capability/trial.h"
 
 #define PENDING_MAX 32768 /* threads, where the kernel has no task storage */
@@ -101,6 +102,13 @@ static int load(struct tracer *tracer)
 	return r < 0 ? r : tracer_mmap_load(tracer);
 }
 
+static uint64_t time_ns(const struct tracer *tracer)
+{
+	return tracer_object_time_ns(tracer->calls->obj) + tracer_object_time_ns(tracer->maps->obj);
+}
+
+static const struct tracer_part calls_part = {tracer_calls_stop, time_ns};
+
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
 {
 	int r = tracer_start(tracer, why, why_bytes);
@@ -120,6 +128,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t
 		tracer_calls_stop(tracer);
 		return r;
 	}
+	tracer_part_add(tracer, &calls_part);
 	if (sample_bytes > COUNTDOWN_MEAN_MAX)
 		sample_bytes = COUNTDOWN_MEAN_MAX;
 	__atomic_store_n(&tracer->calls->bss->sample_bytes, sample_bytes, __ATOMIC_SEQ_CST);
@@ -128,6 +137,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t
 
 void tracer_calls_stop(struct tracer *tracer)
 {
+	tracer_part_remove(tracer, &calls_part);
 	tracer_mmap_unload(tracer);
 	malloc_bpf__destroy(tracer->calls);
 	tracer->calls = NULL;

@@ -18,7 +18,7 @@
 #include "probes/chances.h"
 #include "kernel/timer.h"
 #include "probes/tracer_memory.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 
 #define HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
 #define HUGE_BYTES     (2 * 1024 * 1024)
@@ -167,6 +167,13 @@ static void set_chances(struct tracer *tracer, uint64_t sample_bytes)
 	__atomic_store_n(&settings->table, other, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t time_ns(const struct tracer *tracer)
+{
+	return tracer_object_time_ns(tracer->faults->bpf->obj);
+}
+
+static const struct tracer_part faults_part = {tracer_faults_stop, time_ns};
+
 int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
 {
 	int r = tracer_start(tracer, why, why_bytes);
@@ -188,6 +195,8 @@ int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_
 		tracer_explain(why, why_bytes, r, "the programs on page faults can't be loaded");
 	if (r < 0)
 		tracer_faults_stop(tracer);
+	else
+		tracer_part_add(tracer, &faults_part);
 	return r;
 }
 
@@ -197,6 +206,7 @@ void tracer_faults_stop(struct tracer *tracer)
 
 	if (!faults)
 		return;
+	tracer_part_remove(tracer, &faults_part);
 	for (int i = 0; i < FAULT_EVENTS; i++)
 		timer_free(faults->events[i]);
 	fault_bpf__destroy(faults->bpf);
@@ -206,9 +216,4 @@ void tracer_faults_stop(struct tracer *tracer)
 const char *tracer_faults_limit(const struct tracer *tracer)
 {
 	return tracer->faults ? tracer->faults->limit : "";
-}
-
-uint64_t tracer_faults_time_ns(const struct tracer *tracer)
-{
-	return tracer->faults ? tracer_object_time_ns(tracer->faults->bpf->obj) : 0;
 }

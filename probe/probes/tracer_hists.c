@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "probes/tracer_sched.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "sched.skel.h"
 
 static const uint32_t zero;
@@ -100,6 +100,53 @@ static int clear(const struct tracer *tracer, uint32_t probes)
 	return r;
 }
 
+/* ---- slow waits, as they are reported ---- */
+
+static int on_slow(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+	const struct slow_event *event = data;
+
+	if (tracer->events.slow && bytes >= sizeof(*event) &&
+	    bytes >= sizeof(*event) + event->slices_count * sizeof(struct slice))
+		tracer->events.slow(tracer->events.arg, event, (const struct slice *)(event + 1));
+	return 0;
+}
+
+void tracer_read_slow(struct tracer *tracer)
+{
+	tracer_ring_read(&tracer->slow_ring);
+}
+
+static void read_slow(void *arg)
+{
+	tracer_read_slow(arg);
+}
+
+static void slow_ready(void *arg)
+{
+	struct tracer *tracer = arg;
+
+	tracer_read_slow(tracer);
+	loop_timer_set(tracer->loop, &tracer->slow_late, loop_now_ns() + TRACER_LATE_NS);
+}
+
+static int watch_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring.ring)
+		return 0;
+	tracer->slow_late = (struct loop_timer){.expired = read_slow, .arg = tracer};
+	return tracer_ring_watch(tracer, &tracer->slow_ring, bpf_map__fd(tracer->sched->maps.slow),
+				 on_slow, slow_ready);
+}
+
+static void unwatch_slow(struct tracer *tracer)
+{
+	if (tracer->slow_ring.ring)
+		loop_timer_cancel(tracer->loop, &tracer->slow_late);
+	tracer_ring_unwatch(tracer, &tracer->slow_ring);
+}
+
 /* ---- on and off ---- */
 
 static uint32_t regrouped(const struct sched_settings *now,
@@ -134,7 +181,7 @@ static int begin(struct tracer *tracer, const struct sched_hists_settings *wante
 	if (r == 0)
 		r = keep_groups(tracer, wanted);
 	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
-		r = tracer_watch_slow(tracer, bpf_map__fd(tracer->sched->maps.slow));
+		r = watch_slow(tracer);
 	if (r < 0)
 		return r;
 	for (int i = 0; i < SCHED_COUNT; i++)
@@ -145,7 +192,7 @@ static int begin(struct tracer *tracer, const struct sched_hists_settings *wante
 	settings->everybody = wanted->everybody;
 	switch_hists(settings, probes);
 	if (!(probes & 1U << SCHED_RUNQSLOWER))
-		tracer_unwatch_slow(tracer);
+		unwatch_slow(tracer);
 	return tracer_sched_wakeups(tracer);
 }
 
@@ -191,6 +238,6 @@ void tracer_hists_stop(struct tracer *tracer)
 
 void tracer_hists_unload(struct tracer *tracer)
 {
-	tracer_unwatch_slow(tracer);
+	unwatch_slow(tracer);
 	drop_groups(tracer);
 }

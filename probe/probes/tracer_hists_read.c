@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "probes/tracer_sched.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "sched.skel.h"
 
 #define BATCH 1024

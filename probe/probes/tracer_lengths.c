@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "kernel/timer.h"
 #include "probes/tracer_sched.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "runqlen.skel.h"
 
 #define PERIOD_NS (NS_PER_S / 99) /* not in step with what runs every so many milliseconds */
@@ -33,6 +33,13 @@ static int load(struct tracer *tracer)
 	return r < 0 ? r : timer_start(tracer->length_timer, PERIOD_NS);
 }
 
+static uint64_t time_ns(const struct tracer *tracer)
+{
+	return tracer_object_time_ns(tracer->runqlen->obj);
+}
+
+static const struct tracer_part lengths_part = {tracer_lengths_stop, time_ns};
+
 int tracer_lengths(struct tracer *tracer, char *why, size_t why_bytes)
 {
 	if (tracer->runqlen)
@@ -48,11 +55,14 @@ int tracer_lengths(struct tracer *tracer, char *why, size_t why_bytes)
 	}
 	if (r < 0)
 		tracer_lengths_stop(tracer);
+	else
+		tracer_part_add(tracer, &lengths_part);
 	return r;
 }
 
 void tracer_lengths_stop(struct tracer *tracer)
 {
+	tracer_part_remove(tracer, &lengths_part);
 	timer_free(tracer->length_timer);
 	tracer->length_timer = NULL;
 	runqlen_bpf__destroy(tracer->runqlen);

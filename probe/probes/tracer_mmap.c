@@ -9,7 +9,7 @@
 #include "life.skel.h"
 #include "mmap.skel.h"
 #include "probes/tracer_memory.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 
 /* A session's program is called at entries and returns. */
 static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)
@@ -25,6 +25,22 @@ static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)
 	{
 		bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)session);
 	}
+}
+
+static int on_mapped(void *arg, void *data, size_t bytes)
+{
+	struct tracer *tracer = arg;
+
+	if (tracer->events.mapped && bytes >= sizeof(struct mapped_event))
+		tracer->events.mapped(tracer->events.arg, data);
+	return 0;
+}
+
+static void mapped_ready(void *arg)
+{
+	const struct tracer *tracer = arg;
+
+	tracer_ring_read(&tracer->mapped_ring);
 }
 
 int tracer_mmap_load(struct tracer *tracer)
@@ -45,12 +61,14 @@ int tracer_mmap_load(struct tracer *tracer)
 	r = tracer_share_maps(tracer->life->obj, maps->obj);
 	if (r == 0)
 		r = mmap_bpf__load(maps);
-	return r < 0 ? r : tracer_watch_mapped(tracer, bpf_map__fd(maps->maps.mapped));
+	return r < 0 ? r
+		     : tracer_ring_watch(tracer, &tracer->mapped_ring,
+					 bpf_map__fd(maps->maps.mapped), on_mapped, mapped_ready);
 }
 
 void tracer_mmap_unload(struct tracer *tracer)
 {
-	tracer_unwatch_mapped(tracer);
+	tracer_ring_unwatch(tracer, &tracer->mapped_ring);
 	mmap_bpf__destroy(tracer->maps);
 	tracer->maps = NULL;
 }

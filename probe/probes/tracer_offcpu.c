@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "probes/tracer_sched.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "kernel/tracer_waits.h"
 #include "sched.skel.h"
 
@@ -11,7 +11,8 @@ static int begin(struct tracer *tracer, const struct offcpu_settings *wanted)
 {
 	struct sched_settings *settings = tracer->settings;
 	if (!tracer->waits) {
-		int r = tracer_waits_load(tracer, tracer->sched->obj);
+		int r = tracer_waits_load(tracer, tracer->sched->obj,
+					  tracer_has_task_storage(tracer));
 		if (r < 0)
 			return r;
 	}

@@ -6,10 +6,11 @@
 #include <errno.h>
 
 #include "life.skel.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
 #include "sched.skel.h"
+#include "times.skel.h"
 
 #define RECORDS_MAX 32768 /* threads, where the kernel has no task storage */
 
@@ -61,6 +62,14 @@ static int load(struct tracer *tracer)
 	return sched->links.on_switch ? 0 : -errno;
 }
 
+static uint64_t time_ns(const struct tracer *tracer)
+{
+	return tracer_object_time_ns(tracer->sched->obj) + tracer_waits_time_ns(tracer) +
+	       (tracer->times ? tracer_object_time_ns(tracer->times->obj) : 0);
+}
+
+static const struct tracer_part sched_part = {tracer_sched_unload, time_ns};
+
 int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
 {
 	if (tracer->sched)
@@ -74,6 +83,7 @@ int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
 		tracer_sched_unload(tracer);
 		return r;
 	}
+	tracer_part_add(tracer, &sched_part);
 	tracer_times_load(tracer, tracer->times_why, sizeof(tracer->times_why));
 	return 0;
 }
@@ -119,6 +129,7 @@ void tracer_sched_release(struct tracer *tracer)
 
 void tracer_sched_unload(struct tracer *tracer)
 {
+	tracer_part_remove(tracer, &sched_part);
 	tracer_waits_unload(tracer);
 	tracer_hists_unload(tracer);
 	tracer->settings = NULL;

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "life.skel.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "sched.skel.h"
 #include "times.skel.h"
 

@@ -19,7 +19,7 @@
 #include "alloc/allocator.h"
 #include "proc/maps.h"
 #include "heap/mapped.h"
-#include "kernel/tracer_state.h"
+#include "probes/hooks_state.h"
 #include "alloc/uprobes.h"
 
 #define RANGES_MAX 1000

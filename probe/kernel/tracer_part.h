@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kernel/tracer.c (loads, starts, stops), tracer_rings.c (what the programs send),
- * tracer_counts.c (what they count) and tracer_sched.c (the scheduler's programs) share, with what
- * belongs to these. Nobody else includes it. */
+/*
+ * The tracer from inside: for kernel/'s own files, and for its parts, which load BPF objects of
+ * their own (probes/tracer_*.c). Nobody else includes this header.
+ */
 #pragma once
 
 #include "capability/ktypes.h"
@@ -11,6 +12,21 @@ struct bpf_object;
 struct bpf_link;
 struct bpf_object_open_opts;
 struct sched_settings;
+
+/* A part of the tracer, while it has objects loaded. Static. */
+struct tracer_part {
+	/* Detaches and unloads its objects, and takes the part out of the tracer. */
+	void (*stop)(struct tracer *tracer);
+	/* Returns the run time of its programs; 0 while the kernel's BPF statistics are off. */
+	uint64_t (*time_ns)(const struct tracer *tracer);
+};
+#define TRACER_PARTS_MAX 8
+
+/* A ring buffer that is read on the loop's thread. */
+struct tracer_ring {
+	struct ring_buffer *ring; /* NULL: it isn't watched */
+	struct loop_watch watch;
+};
 
 struct tracer {
 	struct loop *loop;
@@ -34,9 +50,11 @@ struct tracer {
 	struct timer *timer, *length_timer;
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;
-	uint32_t by_cpu; /* 1 << enum probe */
-	struct ring_buffer *life_ring, *stack_ring, *slow_ring, *mapped_ring;
-	struct loop_watch life_watch, stack_watch, slow_watch, mapped_watch;
+	uint32_t by_cpu;				   /* 1 << enum probe */
+	const struct tracer_part *parts[TRACER_PARTS_MAX]; /* those that are loaded … */
+	size_t parts_count;				   /* … in that order */
+	struct tracer_ring life_ring, stack_ring, slow_ring;
+	struct tracer_ring mapped_ring; /* is read before each life event */
 	/* For what came too soon after a wake-up to cause another; stacks that wake nobody, too. */
 	struct loop_timer late, slow_late;
 	struct tracer_looks looks;
@@ -65,18 +83,33 @@ uint64_t tracer_object_time_ns(const struct bpf_object *object);
 /* Returns when no program runs any more that began before. */
 void tracer_wait_for_programs(const struct tracer *tracer);
 
-/* Reads the rings whenever something comes. Negative errno of libbpf or epoll. */
+/* Adds a part that is loaded (again: nothing happens); takes it out. */
+void tracer_part_add(struct tracer *tracer, const struct tracer_part *part);
+void tracer_part_remove(struct tracer *tracer, const struct tracer_part *part);
+
+/*
+ * Calls ready(tracer) whenever something lies in the ring, which reads it by tracer_ring_read();
+ * that calls each(tracer, record, bytes). Negative errno of libbpf or epoll.
+ */
+int tracer_ring_watch(struct tracer *tracer, struct tracer_ring *ring, int map_fd,
+		      int (*each)(void *tracer, void *record, size_t bytes),
+		      void (*ready)(void *tracer));
+/* Nothing happens if it isn't watched. Reading returns how many records there were. */
+void tracer_ring_unwatch(struct tracer *tracer, struct tracer_ring *ring);
+unsigned tracer_ring_read(const struct tracer_ring *ring);
+
+/* What is urgent but came too soon after a wake-up to cause another lies there by then
+ * (bpf/stack/wake.h, bpf/sched/slow.h: WAKE_EVERY_NS, and a bit). */
+#define TRACER_LATE_NS (21 * NS_PER_MS)
+
+/* The rings of the object `life`. */
 int tracer_watch_life(struct tracer *tracer, int map_fd);
 int tracer_watch_stacks(struct tracer *tracer, int map_fd);
-int tracer_watch_slow(struct tracer *tracer, int map_fd); /* 0 if it is watched already */
-int tracer_watch_mapped(struct tracer *tracer, int map_fd);
-
-/* Nothing happens if they aren't watched. */
 void tracer_unwatch_life(struct tracer *tracer);
-void tracer_unfollow_moves(struct tracer *tracer);
 void tracer_unwatch_stacks(struct tracer *tracer);
-void tracer_unwatch_slow(struct tracer *tracer);
-void tracer_unwatch_mapped(struct tracer *tracer);
+
+/* No more is told of who gets other cgroups. */
+void tracer_unfollow_moves(struct tracer *tracer);
 
 /* The expiry of tracer->late. */
 void tracer_read_late(void *arg);
@@ -95,51 +128,3 @@ uint32_t tracer_kernel_frames_max(void); /* of its own, that the kernel's walk g
 
 /* A sentence for people: what failed, the error, a remedy. */
 void tracer_explain(char *why, size_t bytes, int error, const char *what);
-
-/* ---- the scheduler's programs (tracer_sched.c) ---- */
-
-/* Loads them and attaches to switches, unless that is done; then tracer->settings are theirs, with
- * nothing on and a session of their own. Errors as tracer_start(). */
-int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes);
-
-/* Attaches to wake-ups, or detaches, as the settings need them. To be called after each change of
- * these. Negative errno. */
-int tracer_sched_wakeups(struct tracer *tracer);
-
-/* Unloads them if the settings have nothing on. */
-void tracer_sched_release(struct tracer *tracer);
-
-void tracer_sched_unload(struct tracer *tracer);
-
-/* Whether records are in the tasks' own storage. They are loaded. */
-bool tracer_has_task_storage(const struct tracer *tracer);
-
-/* What belongs to histograms alone; their program is about to go, or they are off. */
-void tracer_hists_unload(struct tracer *tracer);
-
-/* Run-queue lengths (tracer_lengths.c): from zero, if they aren't on. Errors as tracer_start(). */
-int tracer_lengths(struct tracer *tracer, char *why, size_t why_bytes);
-void tracer_lengths_stop(struct tracer *tracer);
-
-/* ---- the programs for mmap() and its kin (tracer_mmap.c), with those for allocators ---- */
-
-struct call_programs;
-
-/* Negative errno; what there is by then is for tracer_mmap_unload(). */
-int tracer_mmap_load(struct tracer *tracer);
-void tracer_mmap_unload(struct tracer *tracer);
-
-/* Adds new descriptors of theirs, `programs->session` is set. -EMFILE …: some may have been added.
- */
-int tracer_mmap_programs(const struct tracer *tracer, struct call_programs *programs);
-
-/* ---- what processes had of their CPUs (tracer_times.c) ---- */
-
-/* Needs the scheduler's programs. Errors as tracer_start(). */
-int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes);
-void tracer_times_unload(struct tracer *tracer);
-
-/* ---- page faults (tracer_faults.c) ---- */
-
-/* Run time of their programs; 0 while the kernel's BPF statistics are off. */
-uint64_t tracer_faults_time_ns(const struct tracer *tracer);
