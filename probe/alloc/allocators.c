@@ -91,18 +91,18 @@ static void list_files(struct allocators *allocators, struct watched *watched,
 	struct listing listing = {
 		.allocators = allocators,
 		.target = target,
-		.program = space_program(target->space),
+		.program = address_space_program(target->space),
 		.files = calloc(FILES_OF_TARGET_MAX, sizeof(struct probed_file *)),
 	};
 
 	if (!listing.files)
 		return;
-	space_each(target->space, list_region, &listing);
+	address_space_each(target->space, list_region, &listing);
 	drop_files(watched->files, watched->count);
 	watched->files = listing.files;
 	watched->count = listing.count;
 	watched->has_program = listing.has_program;
-	watched->read_ns = space_read_ns(target->space);
+	watched->read_ns = address_space_read_ns(target->space);
 	watched->settled = false;
 	if (!listing.count)
 		return;
@@ -126,7 +126,7 @@ static struct watched *watched_get(struct allocators *allocators, const struct t
 	watched->key = key;
 	watched->why = "";
 	watched->since_ns = loop_now_ns();
-	watched->looks = space_read_ns(target->space) ? 1 : 0;
+	watched->looks = address_space_read_ns(target->space) ? 1 : 0;
 	watched->is_young = !watched->looks;
 	*slot = watched;
 	return watched;
@@ -165,7 +165,7 @@ static void visit(void *arg, const struct target *target)
 	if (!watched)
 		return;
 	watched->generation = allocators->generation;
-	if (space_read_ns(target->space) != watched->read_ns)
+	if (address_space_read_ns(target->space) != watched->read_ns)
 		list_files(allocators, watched, target);
 	if (watched->read_ns && (!watched->settled || allocators->rechoosing))
 		watched_choose(watched);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A kind of code whose names are read from the memory of its process: what code/codes has to
+ * A kind of code whose names are read from the memory of its process: what code/code_cache has to
  * know of it. A frame of such code is a pair of words of a stack, wherever these lie; a *piece* is
  * what is known of its code once it was read.
  */
@@ -15,8 +15,8 @@
 struct target;
 
 enum code_kind_number {
-	CODES_PYTHON, /* code objects: code/codes_python.c */
-	CODES_JAVA,   /* code of Java VMs: code/codes_java.c */
+	CODES_PYTHON, /* code objects: code/code_python.c */
+	CODES_JAVA,   /* code of Java VMs: code/code_java.c */
 	CODES_KINDS
 };
 

@@ -197,7 +197,7 @@ static void judge_sched(struct diagnosis *diagnosis)
 }
 
 /* A few at a time: most of a trial is waiting until the kernel has let go of a program. */
-static void examine(struct diagnosis *diagnosis)
+static void inspect(struct diagnosis *diagnosis)
 {
 	struct child children[AT_ONCE];
 	struct child profile = begin(CAN_NOTHING, PROFILE_LIMIT_NS);
@@ -251,7 +251,7 @@ int doctor_command(int argc, char **argv)
 		fprintf(stderr, "stackprobe: no memory\n");
 		return EXIT_FAILED;
 	}
-	examine(diagnosis);
+	inspect(diagnosis);
 	if (!json)
 		diagnosis_print(diagnosis, stdout, columns());
 	else if (diagnosis_print_json(diagnosis, stdout) < 0)

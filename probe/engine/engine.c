@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "code/codes_java.h"
-#include "code/codes_python.h"
-#include "kernel/waiting.h"
+#include "code/code_java.h"
+#include "code/code_python.h"
+#include "kernel/blocked_walk.h"
 
 #define DEFAULT_MAX_OVERHEAD 3 /* percent */
 #define CODES_BYTES	     (64u * 1024 * 1024)
@@ -25,7 +25,7 @@ static void on_waits(void *arg)
 {
 	struct engine *engine = arg;
 
-	waiting_look_soon(engine->waiting);
+	blocked_walk_look_soon(engine->waiting);
 }
 
 static bool is_arming(void *arg)
@@ -48,7 +48,7 @@ static int engine_init_drain(struct engine *engine)
 		.targets = engine->targets,
 		.files = engine->files,
 		.symbolizer = engine->symbolizer,
-		.ledger = heaps_ledger(engine->heaps),
+		.ledger = live_heap_stack_cache(engine->heaps),
 		.stacks_max = setup->sizes.stacks,
 		.began = engine_window_began,
 		.others = engine_ask_others,
@@ -69,16 +69,17 @@ static int engine_init_codes(struct engine *engine)
 		const struct code_kind *kind;
 		size_t bytes_max;
 	} kinds[CODES_KINDS] = {
-		[CODES_PYTHON] = {&codes_python, CODES_BYTES},
-		[CODES_JAVA] = {&codes_java, JAVA_BYTES},
+		[CODES_PYTHON] = {&code_kind_python, CODES_BYTES},
+		[CODES_JAVA] = {&code_kind_java, JAVA_BYTES},
 	};
 	const struct engine_setup *setup = &engine->setup;
 	int r = 0;
 
-	targets_keep_codebooks(engine->targets, &codes_books);
+	targets_keep_code(engine->targets, &code_cache_ops);
 	for (int i = 0; r == 0 && i < CODES_KINDS; i++)
-		r = codes_new(&engine->codes[i], setup->loop, setup->urgent,
-			      targets_table(engine->targets), kinds[i].kind, kinds[i].bytes_max);
+		r = code_cache_new(&engine->codes[i], setup->loop, setup->urgent,
+				   targets_table(engine->targets), kinds[i].kind,
+				   kinds[i].bytes_max);
 	return r;
 }
 
@@ -101,7 +102,7 @@ static int engine_init(struct engine *engine)
 	arming_init(&engine->arming, setup->loop, is_arming, engine);
 	if (r == 0) {
 		tracer_set_budget(engine->tracer, DEFAULT_MAX_OVERHEAD);
-		sampling_init(&engine->sampling, engine->tracer);
+		probe_switch_init(&engine->sampling, engine->tracer);
 	}
 	if (r == 0)
 		r = symbolizer_new(&engine->symbolizer);
@@ -132,10 +133,10 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = times_new(&engine->times, setup->sizes.targets);
 	if (r == 0)
-		r = waiting_new(&engine->waiting, setup->loop, engine->tracer, setup->urgent);
-	struct heaps_setup heaps = {setup->bulk, engine->tracer, engine->targets};
+		r = blocked_walk_new(&engine->waiting, setup->loop, engine->tracer, setup->urgent);
+	struct live_heap_setup heaps = {setup->bulk, engine->tracer, engine->targets};
 	if (r == 0)
-		r = heaps_new(&engine->heaps, &heaps);
+		r = live_heap_new(&engine->heaps, &heaps);
 	return r < 0 ? r : engine_init_drain(engine);
 }
 
@@ -165,15 +166,15 @@ void engine_free(struct engine *engine)
 	}
 	arming_done(&engine->arming);
 	drain_free(engine->drain);
-	waiting_free(engine->waiting);
+	blocked_walk_free(engine->waiting);
 	allocators_free(engine->allocators);
 	agents_free(engine->agents);
 	jfr_free(engine->jfr);
-	heaps_free(engine->heaps);
+	live_heap_free(engine->heaps);
 	targets_free(engine->targets);
 	containers_free(engine->containers);
 	for (int i = 0; i < CODES_KINDS; i++)
-		codes_free(engine->codes[i]);
+		code_cache_free(engine->codes[i]);
 	times_free(engine->times);
 	tracer_free(engine->tracer);
 	symbol_files_free(engine->files);

@@ -14,11 +14,11 @@
 #include "java/agents/agents.h"
 #include "alloc/allocator_view.h"
 #include "engine/arming.h"
-#include "code/codes.h"
+#include "code/code_cache.h"
 #include "select/containers.h"
-#include "profile/detail.h"
+#include "profile/stack_detail.h"
 #include "window/drain.h"
-#include "heap/heaps.h"
+#include "heap/live_heap.h"
 #include "java/agents/jfr.h"
 #include "profile/profile.h"
 #include "select/snooper.h"
@@ -62,7 +62,7 @@ struct subscription {
 	 * processes, what is measured of them is the subscriber's matter. */
 	uint32_t probes;
 	bool all; /* all of these can run, or it fails; else one is enough */
-	struct detail detail;
+	struct stack_detail detail;
 	struct chosen chosen; /* ids are copied; count 0: what the snoopers choose */
 };
 
@@ -95,7 +95,7 @@ uint32_t subscriber_probes(const struct subscriber *subscriber);
 int engine_failure(const struct engine *engine, enum probe probe, const char **why);
 
 /* Changes that take effect at once; windows are not cut. */
-void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail);
+void subscriber_set_detail(struct subscriber *subscriber, const struct stack_detail *detail);
 
 /* The snoopers that all subscribers of a feature who chose no process follow; NULL: none. -errno of
  * reading /proc, -ENOMEM. */
@@ -183,13 +183,13 @@ void engine_on_slow(struct engine *engine,
 void engine_refresh(struct engine *engine);
 
 /*
- * Profiles of what the subscriber's processes hold (heap/heaps.h), of PROBE_MEM_GLIBC; drain
+ * Profiles of what the subscriber's processes hold (heap/live_heap.h), of PROBE_MEM_GLIBC; drain
  * first: what came after that, of stacks that weren't seen before, is left out. Of the request
  * count views, filter, from (not earlier than the probe's start), done and arg. -ENOENT: the
- * subscriber or the kernel doesn't collect it; errors as heaps_read().
+ * subscriber or the kernel doesn't collect it; errors as live_heap_read().
  */
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
-		     const struct heaps_request *request);
+		     const struct live_heap_request *request);
 
 /* For render.h. */
 const struct render_lines *engine_lines(const struct engine *engine);
@@ -213,9 +213,9 @@ struct engine_stats {
 	struct targets_stats targets;
 	struct containers_stats containers;
 	struct symbol_files_stats files;
-	struct codes_stats codes[CODES_KINDS];
+	struct code_cache_stats codes[CODES_KINDS];
 	struct times_stats times;
-	struct heaps_stats heaps;
+	struct live_heap_stats heaps;
 	struct allocators_stats allocators;
 	struct times_state times_state;
 };

@@ -59,7 +59,7 @@ int engine_reselect(struct engine *engine)
 	if (r == 0)
 		r = targets_select(engine->targets, &selection);
 	allocators_reselect(engine->allocators);
-	heaps_sweep(engine->heaps);
+	live_heap_sweep(engine->heaps);
 	return r;
 }
 
@@ -77,19 +77,19 @@ int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
 
 int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes)
 {
-	return sampling_set_period(&engine->sampling, period_ns, why, why_bytes);
+	return probe_switch_set_period(&engine->sampling, period_ns, why, why_bytes);
 }
 
 int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings, char *why,
 		      size_t why_bytes)
 {
-	return sampling_set_offcpu(&engine->sampling, settings, why, why_bytes);
+	return probe_switch_set_offcpu(&engine->sampling, settings, why, why_bytes);
 }
 
 int engine_set_memory(struct engine *engine, const struct memory_settings *settings, char *why,
 		      size_t why_bytes)
 {
-	return sampling_set_memory(&engine->sampling, settings, why, why_bytes);
+	return probe_switch_set_memory(&engine->sampling, settings, why, why_bytes);
 }
 
 void engine_set_by_cpu(struct engine *engine, uint32_t probes)

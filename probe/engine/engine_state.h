@@ -6,12 +6,12 @@
 
 #include "java/agents/agents.h"
 #include "alloc/allocators.h"
-#include "code/codes.h"
+#include "code/code_cache.h"
 #include "select/containers.h"
 #include "engine/engine.h"
 #include "profile/render.h"
 #include "java/agents/jfr.h"
-#include "engine/sampling.h"
+#include "engine/probe_switch.h"
 
 #define NOT_YET UINT64_MAX
 
@@ -35,20 +35,20 @@ struct engine {
 	struct symbolizer *symbolizer;
 	struct containers *containers;
 	struct targets *targets;
-	struct codes *codes[CODES_KINDS];
+	struct code_cache *codes[CODES_KINDS];
 	struct allocators *allocators;
 	struct agents *agents;
 	struct jfr *jfr;
 	struct java_wish java;
 	struct subscriber *java_of; /* who gets what VMs record; NULL: nobody yet */
-	struct waiting *waiting;
+	struct blocked_walk *waiting;
 	struct drain *drain;
 	struct times_table *times;
-	struct heaps *heaps;
+	struct live_heap *heaps;
 	struct snoopers *snoopers[FEATURES];
 	struct snoopers *joined;	      /* of those that are followed */
 	struct snoopers *joined_of[FEATURES]; /* which these were; references */
-	struct sampling sampling;
+	struct probe_switch sampling;
 	struct subscriber *subscribers[SUBSCRIBERS_MAX];
 	bool running;
 	struct arming arming;

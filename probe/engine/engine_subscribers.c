@@ -19,11 +19,11 @@ static void sample(struct engine *engine, uint32_t probes)
 	bool ran = engine->sampling.running & calls;
 	uint64_t now_ns = loop_now_ns();
 
-	sampling_set(&engine->sampling, probes);
+	probe_switch_set(&engine->sampling, probes);
 	if (!ran && engine->sampling.running & calls)
-		heaps_start(engine->heaps, now_ns);
+		live_heap_start(engine->heaps, now_ns);
 	else if (ran && !(engine->sampling.running & calls))
-		heaps_stop(engine->heaps);
+		live_heap_stop(engine->heaps);
 }
 
 /* The last subscriber has gone: nothing stays attached, nothing wakes us. */
@@ -138,7 +138,7 @@ static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
 {
 	uint32_t probes = wanted_probes(engine);
 
-	sampling_prepare(&engine->sampling, probes);
+	probe_switch_prepare(&engine->sampling, probes);
 	int r = engine_reselect(engine);
 	if (r < 0) {
 		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
@@ -287,7 +287,7 @@ uint32_t subscriber_probes(const struct subscriber *subscriber)
 	return subscriber->subscription.probes & WANTED_STACKS;
 }
 
-void subscriber_set_detail(struct subscriber *subscriber, const struct detail *detail)
+void subscriber_set_detail(struct subscriber *subscriber, const struct stack_detail *detail)
 {
 	subscriber->subscription.detail = *detail;
 }

@@ -14,7 +14,7 @@ void engine_on_life(void *arg, const struct life_event *event)
 {
 	struct engine *engine = arg;
 
-	heaps_on_life(engine->heaps, event);
+	live_heap_on_life(engine->heaps, event);
 	targets_on_life(engine->targets, event);
 	allocators_refresh(engine->allocators);
 	if (target_table_is_crowded(targets_table(engine->targets)))
@@ -39,7 +39,7 @@ void engine_on_mapped(void *arg, const struct mapped_event *event)
 {
 	struct engine *engine = arg;
 
-	heaps_on_mapped(engine->heaps, event);
+	live_heap_on_mapped(engine->heaps, event);
 }
 
 void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words)
@@ -50,7 +50,7 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
 		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
 	targets_on_stack(engine->targets, stack, words, false);
-	codes_want_stack(engine->codes, stack, words);
+	code_cache_want_stack(engine->codes, stack, words);
 	engine_meet_java(engine, stack);
 }
 
@@ -60,7 +60,7 @@ void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
 
 	if (!target_table_find(targets_table(engine->targets), copy->tgid, copy->target_id))
 		tracer_read_life(engine->tracer);
-	codes_offer_copy(engine->codes[CODES_PYTHON], copy, bytes);
+	code_cache_offer_copy(engine->codes[CODES_PYTHON], copy, bytes);
 }
 
 /* Calls each for what subscribers collect. */
@@ -205,7 +205,7 @@ bool engine_drain_ended(void *arg)
 	struct engine *engine = arg;
 	bool any = false;
 
-	heaps_window_ended(engine->heaps);
+	live_heap_window_ended(engine->heaps);
 	engine_sweep_java(engine);
 	each_collected(engine, see_not_yet, &any);
 	return any;
@@ -258,10 +258,10 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 	containers_stats(engine->containers, &stats->containers);
 	symbol_files_stats(engine->files, &stats->files);
 	for (int i = 0; i < CODES_KINDS; i++)
-		codes_stats(engine->codes[i], &stats->codes[i]);
+		code_cache_stats(engine->codes[i], &stats->codes[i]);
 	stats->times = *times_stats(engine->times);
 	tracer_times_state(engine->tracer, &stats->times_state);
-	heaps_stats(engine->heaps, &stats->heaps);
+	live_heap_stats(engine->heaps, &stats->heaps);
 	allocators_stats(engine->allocators, &stats->allocators);
 	stats->arming = engine->running && stats->targets.unread > 0;
 }
@@ -277,10 +277,10 @@ void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS])
 }
 
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
-		     const struct heaps_request *request)
+		     const struct live_heap_request *request)
 {
-	struct heaps_request asked = *request;
-	int64_t since = heaps_since(engine->heaps);
+	struct live_heap_request asked = *request;
+	int64_t since = live_heap_since(engine->heaps);
 
 	if (!subscriber->profiles[PROBE_MEM_GLIBC])
 		return -ENOENT;
@@ -293,7 +293,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 	engine_unheld(engine, asked.lost);
 	for (int view = 0; view < VIEWS; view++)
 		asked.lost[view] -= subscriber->unheld[view];
-	return heaps_read(engine->heaps, &asked);
+	return live_heap_read(engine->heaps, &asked);
 }
 
 void engine_times(struct engine *engine,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracer's iterators over waiting threads. Only the tracer's files and kernel/waiting include
- * this. */
+/* The tracer's iterators over waiting threads. Only the tracer's files and kernel/blocked_walk
+ * include this. */
 #pragma once
 
 #include <stdbool.h>

@@ -15,7 +15,7 @@
 #include "bpf/shared/faults.h"
 #include "fault.skel.h"
 #include "life.skel.h"
-#include "probes/chances.h"
+#include "probes/fault_sampling.h"
 #include "kernel/timer.h"
 #include "probes/tracer_memory.h"
 #include "probes/hooks_state.h"
@@ -163,7 +163,8 @@ static void set_chances(struct tracer *tracer, uint64_t sample_bytes)
 	struct fault_settings *settings = &tracer->faults->bpf->bss->faults;
 	uint32_t other = !settings->table;
 
-	chances_fill(settings->chances[other], (uint32_t)sysconf(_SC_PAGESIZE), sample_bytes);
+	fault_sampling_fill(settings->chances[other], (uint32_t)sysconf(_SC_PAGESIZE),
+			    sample_bytes);
 	__atomic_store_n(&settings->table, other, __ATOMIC_SEQ_CST);
 }
 

@@ -5,10 +5,10 @@
 
 #include "container/container.h"
 #include "proc/proc.h"
-#include "sched/culprit.h"
+#include "sched/cpu_holder.h"
 #include "sched/sched_state.h"
 
-static void blame(struct slow_entry *entry, const struct culprit *culprit)
+static void blame(struct slow_entry *entry, const struct cpu_holder *culprit)
 {
 	entry->before.tid = culprit->before.tid;
 	memcpy(entry->before.comm, culprit->before.comm, COMM_BYTES);
@@ -33,7 +33,7 @@ static bool had_begun(const struct target *target, const struct slow_event *even
 void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
 	struct sched *sched = arg;
-	struct culprit culprit;
+	struct cpu_holder culprit;
 	const struct target *target;
 	struct slow_entry entry = {
 		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
@@ -52,7 +52,7 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 		entry.ns_pid = target->ns_pid;
 		entry.container = target->container;
 	}
-	culprit_find(&culprit, event, slices);
+	cpu_holder_find(&culprit, event, slices);
 	blame(&entry, &culprit);
 	slow_log_add(sched->log, &entry);
 	sched_wake_followers(sched);

@@ -108,10 +108,10 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 static void read_held(struct ondemand *ondemand)
 {
 	const struct ondemand_request *request = &ondemand->request;
-	struct heaps_request reading = {
+	struct live_heap_request reading = {
 		.views = 1u << request->view,
 		.filter = {.since_ns = ondemand->began_ns,
-			   .before_ns = holding_before(loop_now_ns(), request->min_age_ns)},
+			   .before_ns = live_alloc_before(loop_now_ns(), request->min_age_ns)},
 		.from = ondemand->began,
 		.done = held_read,
 		.arg = ondemand,

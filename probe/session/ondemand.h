@@ -36,7 +36,7 @@ struct ondemand_request {
 	int pid;      /* 0: the processes that the snoopers choose */
 	bool of_user; /* only while the user may look into it (proc/permission.h) */
 	struct viewer user;
-	struct detail detail;
+	struct stack_detail detail;
 	bool icicle; /* the picture has its root on top */
 	bool events; /* these instead of the weights */
 	const struct output *output;

@@ -182,7 +182,7 @@ static void stop(struct session *session)
 static void change_params(struct session *session)
 {
 	char why[256] = "";
-	struct detail detail;
+	struct stack_detail detail;
 
 	session->failure[0] = '\0';
 	session->applied = session->wanted.params;

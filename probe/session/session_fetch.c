@@ -63,9 +63,9 @@ static void fetch_view_drained(void *arg)
 	struct fetch *fetch = arg;
 	const struct session *session = fetch->session;
 	const struct session_question *asked = &fetch->question;
-	struct heaps_request request = {
+	struct live_heap_request request = {
 		.views = 1u << asked->view,
-		.filter = {.before_ns = holding_before(loop_now_ns(), asked->min_age_ns),
+		.filter = {.before_ns = live_alloc_before(loop_now_ns(), asked->min_age_ns),
 			   .pid = asked->pid},
 		.done = fetch_read,
 		.arg = fetch,

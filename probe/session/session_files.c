@@ -113,7 +113,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 static void write_held(struct session *session)
 {
 	struct holding_files *files = malloc(sizeof(*files));
-	struct heaps_request request = {
+	struct live_heap_request request = {
 		.views = 1u << VIEW_INUSE | 1u << VIEW_MMAP,
 		.filter = {.before_ns = UINT64_MAX},
 		.done = held_read,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session/settings.h"
 
-void params_detail(const struct params *params, struct detail *detail)
+void params_detail(const struct params *params, struct stack_detail *detail)
 {
-	*detail = (struct detail){
+	*detail = (struct stack_detail){
 		.thread_frame = params->thread_frame,
 		.native_stack = params->native_stack,
 		.frames = (enum frame_detail)params->frame_detail,

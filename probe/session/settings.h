@@ -5,11 +5,11 @@
 
 #include "probes/tracer_memory.h"
 #include "probes/tracer_sched.h"
-#include "profile/detail.h"
+#include "profile/stack_detail.h"
 #include "select/spec.h"
 
 /* Fills `detail`: what is to be seen of stacks. */
-void params_detail(const struct params *params, struct detail *detail);
+void params_detail(const struct params *params, struct stack_detail *detail);
 
 /* Fills `settings` of off-CPU. A time that has no room in ns becomes the longest one. */
 void params_offcpu(const struct params *params, struct offcpu_settings *settings);

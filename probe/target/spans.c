@@ -185,7 +185,7 @@ static int write_all(struct writing *writing)
 	spans->words = (uint32_t)words;
 	writing->to = written;
 	writing->count = 0;
-	space_each(writing->of->space, write_one, writing);
+	address_space_each(writing->of->space, write_one, writing);
 	spans->count = (uint32_t)writing->count;
 	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
 	write_runtimes(writing, spans->start + (uint32_t)(most * SPAN_WORDS));
@@ -216,7 +216,7 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 	spans->number = next_number();
 	spans->arena = arena;
 	find_caches(&writing);
-	space_each(of->space, count_one, &writing);
+	address_space_each(of->space, count_one, &writing);
 	int r = write_all(&writing);
 	spans->has_python = found->python.found != NULL;
 	spans->has_hotspot = found->hotspot.found != NULL;

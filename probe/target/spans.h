@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "target/space.h"
+#include "target/address_space.h"
 #include "unwind/tables.h"
 
 struct spans {
@@ -52,7 +52,7 @@ struct spans_found {
 };
 
 struct spans_of {
-	const struct space *space;
+	const struct address_space *space;
 	pid_t pid;		       /* has these mappings */
 	const struct cpython *python;  /* of the process; NULL: none is known */
 	const struct hotspot *hotspot; /* the same */

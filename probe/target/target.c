@@ -110,9 +110,9 @@ void targets_free(struct targets *targets)
 	free(targets);
 }
 
-void targets_keep_codebooks(struct targets *targets, const struct codebook_ops *ops)
+void targets_keep_code(struct targets *targets, const struct process_code_ops *ops)
 {
-	target_table_keep_codebooks(targets->table, ops);
+	target_table_keep_code(targets->table, ops);
 }
 
 const struct target_table *targets_table(const struct targets *targets)
@@ -161,8 +161,8 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there ? now.id > target->id : !may_add)
 		return;
-	wanted.unread = there ? now.unread : !space_read_ns(target->space);
-	wanted.exec_pages = there ? now.exec_pages : space_exec_pages(target->space);
+	wanted.unread = there ? now.unread : !address_space_read_ns(target->space);
+	wanted.exec_pages = there ? now.exec_pages : address_space_exec_pages(target->space);
 	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
 	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
 	uint32_t probes = wanted.probes;
@@ -361,7 +361,7 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 		target_memory_share(fresh, before);
 	fresh->interpreter = interpreter_ref(before->interpreter);
 	fresh->jvm = jvm_ref(before->jvm);
-	target_table_fork_codebooks(targets->table, fresh, before);
+	target_table_fork_code(targets->table, fresh, before);
 }
 
 /* Of cgroups that aren't known nothing is decided for good: the process is looked up soon. What it
@@ -482,7 +482,8 @@ static void count_alive(void *arg, const struct target *target)
 	struct targets_stats *stats = arg;
 
 	stats->alive++;
-	stats->unread += target->arming || (target->examining && !space_read_ns(target->space));
+	stats->unread +=
+		target->arming || (target->examining && !address_space_read_ns(target->space));
 }
 
 void targets_stats(const struct targets *targets, struct targets_stats *stats)

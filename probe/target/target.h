@@ -77,8 +77,8 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 void targets_kernel_there(struct targets *targets);
 void targets_kernel_gone(struct targets *targets);
 
-/* As target_table_keep_codebooks(). */
-void targets_keep_codebooks(struct targets *targets, const struct codebook_ops *ops);
+/* As target_table_keep_code(). */
+void targets_keep_code(struct targets *targets, const struct process_code_ops *ops);
 
 /* Who there is and was: for look-ups. */
 const struct target_table *targets_table(const struct targets *targets);

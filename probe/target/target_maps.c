@@ -10,7 +10,7 @@
 #include "target/target_memory.h"
 
 /* Of root's processes, and of those of the file's owner, any other one takes the same. */
-static uint64_t whose_debug_file(const struct examination *e, const struct opened *opened)
+static uint64_t whose_debug_file(const struct inspection *e, const struct opened *opened)
 {
 	uint64_t whose = e->job.whose;
 	uid_t uid = job_user(whose);
@@ -30,9 +30,9 @@ static uint64_t whose_reading(const struct opened *opened, uint64_t mapping)
 	return opened->owner_is_told ? job_of(opened->stat.st_uid, root) : mapping;
 }
 
-struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
+struct symbol_file *target_file_of(struct targets *targets, struct inspection *e, size_t i,
 				   struct symbol_root *root, struct symbol_file **files,
-				   const struct space *space)
+				   const struct address_space *space)
 {
 	const struct mapping *mapping = &e->maps.mappings[i];
 	struct opened *opened = &e->opened[i];
@@ -55,7 +55,7 @@ struct symbol_file *target_file_of(struct targets *targets, struct examination *
 		.payer = whose ? whose : whose_reading(opened, e->job.whose),
 	};
 	struct symbol_file *known =
-		space ? space_file_at(space, mapping->start, mapping->file_offset) : NULL;
+		space ? address_space_file_at(space, mapping->start, mapping->file_offset) : NULL;
 	struct symbol_file *same =
 		known ? symbol_files_again(known, &opened->fd, &opened->stat, &search) : NULL;
 	if (same)
@@ -64,7 +64,7 @@ struct symbol_file *target_file_of(struct targets *targets, struct examination *
 }
 
 /* Which of the files is the program itself. */
-static struct symbol_file *program_of(const struct examination *e, struct symbol_file **files,
+static struct symbol_file *program_of(const struct inspection *e, struct symbol_file **files,
 				      size_t count)
 {
 	for (size_t i = 0; e->has_program && i < count; i++) {
@@ -80,9 +80,10 @@ static struct symbol_file *program_of(const struct examination *e, struct symbol
 /* Which of the mappings are taken: one user's shall not fill our memory. *paths_bytes: of theirs.
  */
 static struct maps as_many_as_fit(const struct targets *targets, const struct target *target,
-				  const struct examination *e, uint64_t *paths_bytes)
+				  const struct inspection *e, uint64_t *paths_bytes)
 {
-	uint64_t left = shares_left(targets->room, target->whose) + space_bytes(target->space);
+	uint64_t left =
+		shares_left(targets->room, target->whose) + address_space_bytes(target->space);
 	struct maps maps = e->maps;
 
 	*paths_bytes = 0;
@@ -92,7 +93,7 @@ static struct maps as_many_as_fit(const struct targets *targets, const struct ta
 		uint64_t bytes =
 			path && opened->same == i && !opened->left_out ? strlen(path) + 1 : 0;
 
-		if (*paths_bytes + bytes + space_bytes_of(i + 1) > left) {
+		if (*paths_bytes + bytes + address_space_bytes_of(i + 1) > left) {
 			maps.count = i;
 			break;
 		}
@@ -102,24 +103,24 @@ static struct maps as_many_as_fit(const struct targets *targets, const struct ta
 }
 
 /* Takes the files over. */
-static void update_space(struct targets *targets, struct target *target,
-			 const struct examination *e, const struct maps *maps,
-			 struct symbol_file **files, uint64_t paths_bytes)
+static void update_space(struct targets *targets, struct target *target, const struct inspection *e,
+			 const struct maps *maps, struct symbol_file **files, uint64_t paths_bytes)
 {
-	uint64_t before = space_bytes(target->space);
+	uint64_t before = address_space_bytes(target->space);
 
-	if (space_update(target->space, maps, files, e->began_ns) < 0) {
+	if (address_space_update(target->space, maps, files, e->began_ns) < 0) {
 		for (size_t i = 0; i < maps->count; i++)
 			symbol_file_unref(files[i]);
 		return;
 	}
-	space_set_paths(target->space, paths_bytes);
-	if (space_bytes(target->space) > before)
-		shares_take(targets->room, target->whose, space_bytes(target->space) - before);
+	address_space_set_paths(target->space, paths_bytes);
+	if (address_space_bytes(target->space) > before)
+		shares_take(targets->room, target->whose,
+			    address_space_bytes(target->space) - before);
 }
 
 /* From now on it is told by its root: services of one host have mount namespaces of their own. */
-static void take_root(struct target *target, struct examination *e)
+static void take_root(struct target *target, struct inspection *e)
 {
 	if (!e->has_root)
 		return;
@@ -128,7 +129,7 @@ static void take_root(struct target *target, struct examination *e)
 	target->whose = e->job.whose = job_of(job_user(e->job.whose), target->root_elsewhere);
 }
 
-void target_take_maps(struct targets *targets, struct target *target, struct examination *e)
+void target_take_maps(struct targets *targets, struct target *target, struct inspection *e)
 {
 	uint64_t paths_bytes;
 
@@ -152,23 +153,23 @@ void target_take_maps(struct targets *targets, struct target *target, struct exa
 		  COMM_BYTES, target->comm, maps.count);
 	if (!files)
 		return;
-	space_set_program(target->space, program_of(e, files, maps.count));
+	address_space_set_program(target->space, program_of(e, files, maps.count));
 	update_space(targets, target, e, &maps, files, paths_bytes);
 }
 
 void target_copy_space(struct targets *targets, struct target *fresh, const struct target *before)
 {
-	if (space_bytes(before->space) > shares_left(targets->room, fresh->whose) ||
-	    space_copy(&fresh->space, before->space) < 0) {
+	if (address_space_bytes(before->space) > shares_left(targets->room, fresh->whose) ||
+	    address_space_copy(&fresh->space, before->space) < 0) {
 		fresh->space = NULL;
 		return;
 	}
-	shares_take(targets->room, fresh->whose, space_bytes(fresh->space));
+	shares_take(targets->room, fresh->whose, address_space_bytes(fresh->space));
 }
 
 static void count_one(void *arg, struct target *target)
 {
-	shares_take(arg, target->whose, space_bytes(target->space));
+	shares_take(arg, target->whose, address_space_bytes(target->space));
 }
 
 void targets_count_room(struct targets *targets)

@@ -8,7 +8,7 @@
 #include "base/rate.h"
 #include "loop/shares.h"
 #include "select/containers.h"
-#include "target/examine.h"
+#include "target/inspect.h"
 #include "runtime/interpreter.h"
 #include "target/target.h"
 #include "target/target_log.h"
@@ -122,12 +122,12 @@ void target_deselect(struct targets *targets, struct target *target);
 /* The file of mapping number `i`, `files` those of the mappings before it (NULL: of none); a
  * reference, or NULL. What is still mapped as `space` has it stays the same one; NULL: nothing was
  * known. */
-struct symbol_file *target_file_of(struct targets *targets, struct examination *e, size_t i,
+struct symbol_file *target_file_of(struct targets *targets, struct inspection *e, size_t i,
 				   struct symbol_root *root, struct symbol_file **files,
-				   const struct space *space);
+				   const struct address_space *space);
 
 /* What it has mapped is as the examination says, as far as there is room. */
-void target_take_maps(struct targets *targets, struct target *target, struct examination *e);
+void target_take_maps(struct targets *targets, struct target *target, struct inspection *e);
 
 /* Its space like that of `before`, unless there is no room or memory for it. */
 void target_copy_space(struct targets *targets, struct target *fresh, const struct target *before);

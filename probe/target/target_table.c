@@ -26,18 +26,18 @@ struct target_table {
 	struct target_table_stats stats;
 	void (*ended)(void *arg, struct target *target); /* NULL: nobody is told */
 	void *ended_arg;
-	const struct codebook_ops *codebook_ops; /* NULL: there are no codebooks */
+	const struct process_code_ops *codebook_ops; /* NULL: there are no code_known */
 };
 
 static void release(const struct target_table *table, struct target *target)
 {
 	target_memory_drop(target);
-	space_free(target->space);
+	address_space_free(target->space);
 	spans_unref(target->spans);
 	interpreter_unref(target->interpreter);
 	jvm_unref(target->jvm);
 	if (table->codebook_ops)
-		table->codebook_ops->free(target->codebooks);
+		table->codebook_ops->free(target->code_known);
 	container_unref(target->container);
 	group_unref(target->group);
 }
@@ -120,16 +120,16 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 		map_del(table->current, &pid);
 }
 
-void target_table_keep_codebooks(struct target_table *table, const struct codebook_ops *ops)
+void target_table_keep_code(struct target_table *table, const struct process_code_ops *ops)
 {
 	table->codebook_ops = ops;
 }
 
-void target_table_fork_codebooks(const struct target_table *table, struct target *fresh,
-				 const struct target *before)
+void target_table_fork_code(const struct target_table *table, struct target *fresh,
+			    const struct target *before)
 {
 	if (table->codebook_ops)
-		table->codebook_ops->fork(fresh->codebooks, before->codebooks);
+		table->codebook_ops->fork(fresh->code_known, before->code_known);
 }
 
 struct target *target_table_add(struct target_table *table, struct target *like)
@@ -145,7 +145,7 @@ struct target *target_table_add(struct target_table *table, struct target *like)
 		return NULL;
 	}
 	*target = *like;
-	int r = target->space ? 0 : space_new(&target->space);
+	int r = target->space ? 0 : address_space_new(&target->space);
 	if (r == 0)
 		r = map_put(table->all, &key, (void **)&slot);
 	if (r == 1 && map_put(table->current, &pid, (void **)&current) < 0) {
@@ -219,7 +219,7 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 	map_each (table->all, pos, key, target) {
 		if (!(*target)->alive && (*target)->ended_ns < ns && !(*target)->examining)
 			leaving[count++] = *target;
-		space_forget((*target)->space, ns);
+		address_space_forget((*target)->space, ns);
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct target_key gone = {.id = leaving[i]->id, .pid = (uint64_t)leaving[i]->pid};

@@ -14,12 +14,12 @@
 #include <sys/types.h>
 
 #include "runtime/asked.h"
-#include "target/space.h"
+#include "target/address_space.h"
 #include "target/spans.h"
 #include "symbol/perfmap.h"
 #include "bpf/shared/sample.h"
 
-struct codebook;
+struct process_code;
 struct container;
 struct group;
 struct held;
@@ -28,7 +28,7 @@ struct jvm;
 struct jvmfile;
 
 /* Kinds of code that code/ keeps a target's names of. */
-#define TARGET_CODEBOOKS 2
+#define TARGET_CODE_KINDS 2
 
 struct target {
 	pid_t pid;
@@ -66,7 +66,7 @@ struct target {
 	uint64_t retry_ns;	 /* its maps aren't read again before */
 	uint64_t uncovered_ns;	 /* a stack of that time needs newer maps; 0: none does */
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
-	struct space *space;
+	struct address_space *space;
 	struct spans *spans;		 /* of it, as the kernel has them; NULL: none yet */
 	struct held *memory;		 /* target/target_memory.h; NULL: it isn't held open */
 	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
@@ -75,11 +75,12 @@ struct target {
 	struct asked jvm_asked;
 	struct jvmfile *jvmfile; /* of the agent in it; java/agents/agents.h's; NULL: none */
 	pid_t forked_from;	 /* a target as well; 0: none, or it has execed */
-	struct codebook *codebooks[TARGET_CODEBOOKS]; /* code/codes.h's; NULL: nothing was asked */
-	bool unpublished;			      /* they found no room */
-	bool arming;			     /* not sampled before it has them with all tables */
-	uint64_t arming_ns;		     /* since then */
-	uint64_t truncated[TRUNCATED_COUNT]; /* of its stacks, by their weight */
+	struct process_code
+		*code_known[TARGET_CODE_KINDS]; /* code/code_cache.h's; NULL: nothing was asked */
+	bool unpublished;			/* they found no room */
+	bool arming;				/* not sampled before it has them with all tables */
+	uint64_t arming_ns;			/* since then */
+	uint64_t truncated[TRUNCATED_COUNT];	/* of its stacks, by their weight */
 };
 
 /* Who it is for symbol/perfmap.h. */
@@ -95,19 +96,19 @@ struct target_table;
 int target_table_new(struct target_table **ret, size_t max);
 void target_table_free(struct target_table *table);
 
-/* How code/ shares and frees struct target.codebooks. */
-struct codebook_ops {
-	void (*fork)(struct codebook *books[TARGET_CODEBOOKS],
-		     struct codebook *const of[TARGET_CODEBOOKS]);
-	void (*free)(struct codebook *const books[TARGET_CODEBOOKS]);
+/* How code/ shares and frees struct target.code_known. */
+struct process_code_ops {
+	void (*fork)(struct process_code *books[TARGET_CODE_KINDS],
+		     struct process_code *const of[TARGET_CODE_KINDS]);
+	void (*free)(struct process_code *const books[TARGET_CODE_KINDS]);
 };
 
-/* From now on targets may have codebooks. `ops` is borrowed for good. */
-void target_table_keep_codebooks(struct target_table *table, const struct codebook_ops *ops);
+/* From now on targets may have code_known. `ops` is borrowed for good. */
+void target_table_keep_code(struct target_table *table, const struct process_code_ops *ops);
 
 /* Gives a forked process what is known of its parent's code. */
-void target_table_fork_codebooks(const struct target_table *table, struct target *fresh,
-				 const struct target *before);
+void target_table_fork_code(const struct target_table *table, struct target *fresh,
+			    const struct target *before);
 
 /* An incarnation, alive or ended; NULL: unknown. Valid until target_table_sweep(). */
 struct target *target_table_find(const struct target_table *table, uint32_t pid, uint64_t id);

@@ -35,7 +35,7 @@ void target_publish(struct targets *targets, struct target *target)
 	struct spans_found found;
 
 	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
-	    !space_read_ns(target->space) || !target_is_walked(targets, target))
+	    !address_space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
 	int r = write_spans(targets, target, &written, &found);
 	target->unpublished = r < 0;

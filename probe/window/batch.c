@@ -111,7 +111,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 		.part = counted->key.part,
 		.cpu = counted->key.cpu,
 		.time_ns = stack->time_ns,
-		.program = space_program(target->space),
+		.program = address_space_program(target->space),
 		.key = stack->key,
 		.subscribers = subscribers,
 		.count = counted->count,

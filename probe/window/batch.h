@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/detail.h"
-#include "heap/ledger.h"
+#include "profile/stack_detail.h"
+#include "heap/stack_cache.h"
 #include "profile/profile.h"
 #include "target/target.h"
 #include "java/files/jfrfile.h"
@@ -27,7 +27,7 @@ struct counted {
 /* Who gets stacks: those whose subscribers have the bit. */
 struct sink {
 	uint32_t bit;
-	struct detail detail;
+	struct stack_detail detail;
 	struct profile *profile; /* a reference */
 	uint64_t lost;		 /* samples lost in this window */
 	uint64_t left_out;	 /* events that the guard left out in it */
@@ -66,11 +66,12 @@ struct batch_result {
 	uint64_t unrecorded; /* events that found no room in its records */
 	/* events of Java stacks in which it isn't known which inlined methods are there */
 	uint64_t inline_unknown;
-	/* events of Java stacks with code of which the agent has told nothing (code/told.h) */
+	/* events of Java stacks with code of which the agent has told nothing
+	 * (code/java_agent_frames.h) */
 	uint64_t untold;
 };
 
 /* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the
  * ledger as well. What a program mapped itself is in the ledger alone. */
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *ledger,
 		int64_t until, struct batch_result *result);

@@ -49,7 +49,7 @@ static int64_t below_spot(struct grafting *grafting, int64_t node, const struct 
 	if (grafting->detail.places)
 		set_place(&frame, &spot->code, &module);
 	if (!grafting->whole)
-		detail_apply(grafting->detail.frames, &frame);
+		stack_detail_apply(grafting->detail.frames, &frame);
 	int64_t added = tree_frame(grafting->tree, &frame);
 	if (added < 0)
 		return added;

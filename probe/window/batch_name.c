@@ -8,7 +8,7 @@
 #include "heap/allocating.h"
 
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
-			  const struct detail *detail)
+			  const struct stack_detail *detail)
 {
 	*grafting = (struct grafting){.tree = tree, .detail = *detail};
 	if (batch->spots_count)
@@ -22,7 +22,7 @@ static void grafting_done(struct grafting *grafting)
 
 /* Whom the batch's stacks are for. */
 struct destinations {
-	struct ledger *ledger;
+	struct stack_cache *ledger;
 	struct grafting of_ledger;
 	struct grafting *of_sinks; /* one for each */
 };
@@ -119,15 +119,15 @@ static void note(const struct batch *batch, struct destinations *to,
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
 
-	if (stack->key.probe != PROBE_MEM_GLIBC || ledger_see(to->ledger, &stack->key))
+	if (stack->key.probe != PROBE_MEM_GLIBC || stack_cache_see(to->ledger, &stack->key))
 		return;
 	if (node == 0)
 		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);
 	if (node < 0) {
-		ledger_refuse(to->ledger);
+		stack_cache_refuse(to->ledger);
 		return;
 	}
-	struct ledger_stack noted = {
+	struct cached_stack noted = {
 		.node = (uint32_t)node,
 		.own = is_own_mapping(batch, stack, frames),
 		.partial = stack->truncated == TRUNCATED_UNMAPPED ||
@@ -137,7 +137,7 @@ static void note(const struct batch *batch, struct destinations *to,
 		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
 		.vms_own = stack->is_vms_own,
 	};
-	ledger_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
+	stack_cache_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
 }
 
 static void name_stack(const struct batch *batch, struct destinations *to,
@@ -165,15 +165,15 @@ static uint64_t count_unnamed(const struct batch *batch)
 }
 
 static int destinations_init(struct destinations *to, const struct batch *batch,
-			     struct ledger *ledger)
+			     struct stack_cache *ledger)
 {
-	static const struct detail all = {.native_stack = true, .places = true};
+	static const struct stack_detail all = {.native_stack = true, .places = true};
 
 	*to = (struct destinations){.ledger = ledger};
 	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
 	if (!to->of_sinks)
 		return -ENOMEM;
-	grafting_init(&to->of_ledger, batch, ledger_tree(ledger), &all);
+	grafting_init(&to->of_ledger, batch, stack_cache_tree(ledger), &all);
 	to->of_ledger.whole = true;
 	for (size_t s = 0; s < batch->sinks_count; s++)
 		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
@@ -189,7 +189,8 @@ static void destinations_done(struct destinations *to, const struct batch *batch
 	free(to->of_sinks);
 }
 
-static void name_stacks(struct batch *batch, struct ledger *ledger, struct batch_result *result)
+static void name_stacks(struct batch *batch, struct stack_cache *ledger,
+			struct batch_result *result)
 {
 	const struct merged *frames = batch->frames;
 	struct destinations to;
@@ -206,11 +207,11 @@ static void name_stacks(struct batch *batch, struct ledger *ledger, struct batch
 	destinations_done(&to, batch);
 }
 
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct ledger *ledger,
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *ledger,
 		int64_t until, struct batch_result *result)
 {
 	symbolizer_begin(symbolizer);
-	ledger_begin(ledger);
+	stack_cache_begin(ledger);
 	batch_name_spots(batch, symbolizer);
 	name_stacks(batch, ledger, result);
 	batch_put_recorded(batch, result);

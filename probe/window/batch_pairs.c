@@ -2,8 +2,8 @@
 /* Spots of frames that are a pair of words: their code's names were read from the process. */
 #include "window/batch_state.h"
 
-#include "code/codes_java.h"
-#include "code/codes_python.h"
+#include "code/code_java.h"
+#include "code/code_python.h"
 #include "runtime/interpreter.h"
 
 static struct placed_pair *placed_of(const struct placing *placing, const uint64_t pair[2])

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "code/codes_java.h"
-#include "code/codes_python.h"
+#include "code/code_java.h"
+#include "code/code_python.h"
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
-#include "code/told.h"
+#include "code/java_agent_frames.h"
 #include "symbol/perfmap.h"
 
 int batch_reserve_spots(struct batch *batch, size_t more)
@@ -98,14 +98,15 @@ static uint64_t kernel_address(uint64_t word)
 }
 
 /* 0, or -ENOENT, -EAGAIN: it lies nowhere. */
-static int code_of(const struct space *space, uint64_t word, uint64_t time_ns, struct code *code)
+static int code_of(const struct address_space *space, uint64_t word, uint64_t time_ns,
+		   struct code *code)
 {
 	enum frame_kind kind = (enum frame_kind)(word >> FRAME_KIND_SHIFT);
 	int r = 0;
 
 	*code = (struct code){.place = CODE_KERNEL, .address = kernel_address(word)};
 	if (kind == FRAME_NATIVE || kind == FRAME_NATIVE_RETURN)
-		r = space_find(space, word & FRAME_ADDRESS, time_ns, code);
+		r = address_space_find(space, word & FRAME_ADDRESS, time_ns, code);
 	if (kind == FRAME_NATIVE_RETURN || kind == FRAME_KERNEL_RETURN)
 		code->address--;
 	return r;
@@ -130,7 +131,8 @@ static uint8_t native_flags(const struct target *target, const struct code *code
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
-	if ((jvm_is_supported(target->jvm) || told_is(target)) && jvm_owns(target->jvm, code))
+	if ((jvm_is_supported(target->jvm) || agent_frames_is(target)) &&
+	    jvm_owns(target->jvm, code))
 		flags |= NATIVE_VM;
 	return flags;
 }
@@ -175,9 +177,9 @@ static bool find_told(struct placing *placing, uint64_t word, const struct code 
 {
 	const struct target *target = placing->target;
 
-	if (code->place != CODE_JIT || !told_is(target))
+	if (code->place != CODE_JIT || !agent_frames_is(target))
 		return false;
-	if (told_pair(target, placing->stack, word, placing->batch->until_ns, pair) == 0 &&
+	if (agent_frames_pair(target, placing->stack, word, placing->batch->until_ns, pair) == 0 &&
 	    codes_find_java(target, pair))
 		return true;
 	placing->untold = true;

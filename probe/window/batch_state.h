@@ -97,7 +97,7 @@ struct batch {
 /* A tree that the batch's stacks are put into. */
 struct grafting {
 	struct tree *tree;
-	struct detail detail;
+	struct stack_detail detail;
 	bool whole;	   /* frames have all that is known of them, whatever the detail */
 	uint32_t *numbers; /* of each spot its frame's number in the tree, and one more; 0: it was
 			      not asked for. NULL: no memory */

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "probes/kind.h"
-#include "code/told.h"
-#include "kernel/waiting.h"
+#include "code/java_agent_frames.h"
+#include "kernel/blocked_walk.h"
 #include "window/window.h"
 
 #define WINDOW_NS	 (30 * NS_PER_S)
@@ -212,7 +212,7 @@ static void end(struct drain *drain)
 {
 	window_clear(drain->window, drain->ended_window);
 	for (int i = 0; i < CODES_KINDS; i++)
-		codes_sweep(drain->setup.codes[i]);
+		code_cache_sweep(drain->setup.codes[i]);
 	if (drain->started) {
 		targets_sweep(drain->setup.targets, drain->swapped_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
@@ -414,8 +414,8 @@ static void want_told(void *arg, const struct stack *stack, const uint64_t *word
 {
 	const struct drain *drain = arg;
 
-	told_want(drain->setup.codes[CODES_JAVA], targets_table(drain->setup.targets), stack, words,
-		  drain->swapped_ns);
+	agent_frames_want(drain->setup.codes[CODES_JAVA], targets_table(drain->setup.targets),
+			  stack, words, drain->swapped_ns);
 }
 
 /* What agents wrote of the window is read. */
@@ -424,7 +424,7 @@ static void read_told(void *arg)
 	struct drain *drain = arg;
 
 	window_each(drain->window, drain->ended_window, want_told, drain);
-	codes_flush(drain->setup.codes[CODES_JAVA]);
+	code_cache_flush(drain->setup.codes[CODES_JAVA]);
 	if (worker_fence(drain->setup.urgent, has_looked_enough, join_window, drain) < 0)
 		join_window(drain);
 }
@@ -451,7 +451,7 @@ static void look_again(void *arg, const struct stack *stack, const uint64_t *wor
 static void wait_for_looks(void *arg)
 {
 	struct drain *drain = arg;
-	bool told = told_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
+	bool told = agent_frames_read_on(targets_table(drain->setup.targets), drain->setup.urgent);
 
 	drain->looks_ns = loop_now_ns();
 
@@ -478,7 +478,7 @@ static void swap(void *arg)
 		loop_timer_set(drain->setup.loop, &drain->timer, drain->swapped_ns + WINDOW_NS);
 	window_each(drain->window, drain->ended_window, look_again, drain);
 	for (int i = 0; i < CODES_KINDS; i++)
-		codes_flush(drain->setup.codes[i]);
+		code_cache_flush(drain->setup.codes[i]);
 	if (!drain->setup.others(drain->setup.arg, drain->swapped_ns, wait_for_looks, drain))
 		wait_for_looks(drain);
 }
@@ -487,6 +487,6 @@ static void begin(struct drain *drain)
 {
 	drain->busy = true;
 	drain->serving = TAKE_PTR(drain->waiting);
-	if (!waiting_look(drain->setup.waiting, swap, drain))
+	if (!blocked_walk_look(drain->setup.waiting, swap, drain))
 		swap(drain);
 }

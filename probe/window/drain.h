@@ -12,23 +12,23 @@
 
 #include "loop/worker.h"
 #include "window/batch.h"
-#include "code/codes.h"
+#include "code/code_cache.h"
 #include "target/target.h"
 #include "kernel/tracer.h"
 
 struct drain;
-struct waiting;
+struct blocked_walk;
 
 struct drain_setup {
 	struct loop *loop;
 	struct worker *urgent, *bulk;
 	struct tracer *tracer;
-	struct waiting *waiting;
+	struct blocked_walk *waiting;
 	struct targets *targets;
-	struct codes *codes[CODES_KINDS];
+	struct code_cache *codes[CODES_KINDS];
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
-	struct ledger *ledger;
+	struct stack_cache *ledger;
 	uint32_t stacks_max; /* of a window */
 
 	/* A window begins. */

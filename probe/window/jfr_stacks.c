@@ -8,7 +8,7 @@
 struct adding {
 	struct profile *profile;
 	const struct jfrfile *file;
-	struct detail detail;
+	struct stack_detail detail;
 	uint64_t unit; /* so much of the file's weight is 1 of the profile's */
 	uint64_t told, given;
 };
@@ -24,7 +24,7 @@ static int64_t below_frame(const struct adding *adding, int64_t node, const stru
 		.signature_len = method->signature_len,
 	};
 
-	detail_apply(adding->detail.frames, &frame);
+	stack_detail_apply(adding->detail.frames, &frame);
 	return tree_child_with(adding->profile->tree, (uint32_t)node, &frame);
 }
 
@@ -98,7 +98,7 @@ static uint64_t unit_of(const struct profile *profile)
 }
 
 void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
-		    const struct record_who *who, const struct detail *detail,
+		    const struct record_who *who, const struct stack_detail *detail,
 		    struct batch_result *result)
 {
 	struct adding adding = {

@@ -10,12 +10,12 @@
 #pragma once
 
 #include "window/batch.h"
-#include "profile/detail.h"
+#include "profile/stack_detail.h"
 #include "profile/profile.h"
 #include "java/files/jfrfile.h"
 
 /* `who` is the process; its thread is each stack's own. What the VM lost and what finds no room is
  * counted in the result and the profile, as batch_name() does it. */
 void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
-		    const struct record_who *who, const struct detail *detail,
+		    const struct record_who *who, const struct stack_detail *detail,
 		    struct batch_result *result);

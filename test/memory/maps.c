@@ -18,7 +18,7 @@
 #include "bpf/shared/packed.h"
 #include "alloc/allocator.h"
 #include "proc/maps.h"
-#include "heap/mapped.h"
+#include "heap/mmap_ranges.h"
 #include "probes/hooks_state.h"
 #include "alloc/uprobes.h"
 
@@ -27,7 +27,7 @@
 struct test {
 	struct loop *loop;
 	struct tracer *tracer;
-	struct mapped *mapped;
+	struct mmap_ranges *mapped;
 	struct uprobes *uprobes;
 	struct loop_watch input;
 	struct maps maps; /* of the process */
@@ -73,7 +73,7 @@ static void on_mapped(void *arg, const struct mapped_event *event)
 {
 	struct test *test = arg;
 
-	mapped_on_event(test->mapped, event);
+	mmap_ranges_on_event(test->mapped, event);
 	test->came += event->kind == MAPPED_CAME;
 	test->gone += event->kind == MAPPED_GONE;
 }
@@ -96,7 +96,7 @@ static void add_count(void *arg, const struct count_key *key, const struct stack
 
 static void tell(struct test *test)
 {
-	struct holding *holdings = NULL;
+	struct live_alloc *holdings = NULL;
 	struct counters counters;
 	uint64_t lost = 0;
 
@@ -104,7 +104,7 @@ static void tell(struct test *test)
 	tracer_counters(test->tracer, &counters);
 	for (int i = 0; i < LOST_COUNT; i++)
 		lost += counters.lost[PROBE_MEM_GLIBC][i];
-	int64_t n = mapped_list(test->mapped, &holdings);
+	int64_t n = mmap_ranges_list(test->mapped, &holdings);
 	printf("{\"held\": [");
 	for (int64_t i = 0; i < n; i++)
 		printf("%s[%llu, %llu]", i ? ", " : "", (unsigned long long)holdings[i].bytes,
@@ -192,7 +192,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	if (r == 0)
 		r = maps_read(pid, 0, &test->maps);
 	if (r == 0)
-		r = mapped_new(&test->mapped, RANGES_MAX);
+		r = mmap_ranges_new(&test->mapped, RANGES_MAX);
 	if (r == 0)
 		r = tracer_new(&test->tracer, test->loop, &sizes, &events);
 	if (r == 0)
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 	}
 	uprobes_close(test.uprobes);
 	tracer_free(test.tracer);
-	mapped_free(test.mapped);
+	mmap_ranges_free(test.mapped);
 	maps_done(&test.maps);
 	loop_free(test.loop);
 	return r < 0;

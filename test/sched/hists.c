@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "loop/loop.h"
-#include "sched/culprit.h"
+#include "sched/cpu_holder.h"
 #include "probes/tracer_sched.h"
 
 #define ALL ((1U << SCHED_COUNT) - 1)
@@ -33,10 +33,10 @@ struct test {
 static void on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
 	struct test *test = arg;
-	struct culprit culprit;
+	struct cpu_holder culprit;
 	size_t left = sizeof(test->slow) - test->slow_bytes;
 
-	culprit_find(&culprit, event, slices);
+	cpu_holder_find(&culprit, event, slices);
 	int bytes = snprintf(test->slow + test->slow_bytes, left,
 			     "%s{\"tgid\": %u, \"tid\": %u, \"cpu\": %u, \"us\": %.3f, "
 			     "\"before\": \"%.16s\", \"before_tid\": %u, "

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "loop/reaper.h"
 #include "base/utf8.h"
-#include "probes/cause.h"
+#include "probes/loss_names.h"
 #include "probes/kind.h"
 
 void metrics_head(struct buf *out, const char *name, const char *type, const char *help)

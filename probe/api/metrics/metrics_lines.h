@@ -28,7 +28,7 @@ void metrics_memory(struct buf *out, const struct services *services,
 
 /* Python's processes and code objects (api/metrics/metrics_python.c). */
 void metrics_python(struct buf *out, const struct services *services,
-		    const struct codes_stats *codes);
+		    const struct code_cache_stats *codes);
 
 /* Java's processes and methods (api/metrics/metrics_java.c). */
 void metrics_java(struct buf *out, const struct services *services,

@@ -3,7 +3,7 @@
 #include "api/metrics/metrics_lines.h"
 #include "probes/tracer_memory.h"
 
-static void write_held(struct buf *out, const struct heaps_stats *held, uint32_t max)
+static void write_held(struct buf *out, const struct live_heap_stats *held, uint32_t max)
 {
 	metrics_one(out, "held_allocations", "gauge",
 		    "Sampled allocations that weren't freed when they were counted last.",
@@ -25,10 +25,10 @@ static void write_held(struct buf *out, const struct heaps_stats *held, uint32_t
 		    (double)held->failed);
 	metrics_one(out, "held_ends_refused_total", "counter",
 		    "Ends of processes that were not noted: what these held may be shown still.",
-		    (double)held->cuts_refused);
+		    (double)held->mm_epochs_refused);
 }
 
-static void write_ledger(struct buf *out, const struct heaps_stats *held)
+static void write_ledger(struct buf *out, const struct live_heap_stats *held)
 {
 	metrics_one(out, "ledger_stacks", "gauge",
 		    "Stacks whose frames are kept, for they may hold something.",

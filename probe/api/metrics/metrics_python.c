@@ -14,7 +14,7 @@ static void count(void *arg, const struct target *target)
 }
 
 void metrics_python(struct buf *out, const struct services *services,
-		    const struct codes_stats *codes)
+		    const struct code_cache_stats *codes)
 {
 	static const struct codes_words words = {
 		.known = "python_code_objects",

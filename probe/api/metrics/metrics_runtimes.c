@@ -40,7 +40,7 @@ void metrics_versions(struct buf *out, const char *name, const char *help,
 }
 
 void metrics_codes(struct buf *out, const struct codes_words *words,
-		   const struct codes_stats *codes)
+		   const struct code_cache_stats *codes)
 {
 	char help[160];
 

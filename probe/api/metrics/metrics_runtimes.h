@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/metrics/metrics_lines.h"
-#include "code/codes.h"
+#include "code/code_cache.h"
 
 #define RUNTIME_VERSIONS_MAX 64 /* what a host has is far less; others are counted together */
 
@@ -30,4 +30,4 @@ struct codes_words {
 	const char *plural;
 };
 void metrics_codes(struct buf *out, const struct codes_words *words,
-		   const struct codes_stats *codes);
+		   const struct code_cache_stats *codes);

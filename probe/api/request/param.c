@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "profile/detail.h"
+#include "profile/stack_detail.h"
 #include "bpf/shared/scheduler.h"
 
 #define NUMBER(field) .type = PARAM_NUMBER, .offset = offsetof(struct params, field)

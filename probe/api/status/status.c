@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "loop/loop.h"
 #include "output/text/json_string.h"
-#include "probes/cause.h"
+#include "probes/loss_names.h"
 #include "probes/kind.h"
 
 #define TEXT_JSON_MAX (1 << 16)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "api/status/status_codes.h"
 
-void status_codes(cJSON *to, const char *pieces, const struct codes_stats *codes)
+void status_codes(cJSON *to, const char *pieces, const struct code_cache_stats *codes)
 {
 	cJSON_AddNumberToObject(to, pieces, (double)codes->known);
 	cJSON_AddNumberToObject(to, "bytes", (double)codes->bytes);

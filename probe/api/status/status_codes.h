@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What GET shows of a kind of code that is read from processes (code/codes.h). */
+/* What GET shows of a kind of code that is read from processes (code/code_cache.h). */
 #pragma once
 
 #include <cjson/cJSON.h>
 
-#include "code/codes.h"
+#include "code/code_cache.h"
 
 /* Adds how many pieces are known, under the name `pieces`; "bytes", "read", "lost": {cause: n}. */
-void status_codes(cJSON *to, const char *pieces, const struct codes_stats *codes);
+void status_codes(cJSON *to, const char *pieces, const struct code_cache_stats *codes);

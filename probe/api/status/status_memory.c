@@ -28,7 +28,7 @@ static const struct {
 		  "each call, in every process that has the file mapped: the same trap"},
 };
 
-static void add_held(cJSON *to, const struct tracer *tracer, const struct heaps_stats *stats)
+static void add_held(cJSON *to, const struct tracer *tracer, const struct live_heap_stats *stats)
 {
 	cJSON *held = cJSON_AddObjectToObject(to, "held");
 	cJSON *mapped = cJSON_AddObjectToObject(to, "mapped");

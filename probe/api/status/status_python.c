@@ -62,7 +62,7 @@ static void count(void *arg, const struct target *target)
 	counts->unsupported += !interpreter_is_supported(target->interpreter);
 }
 
-void status_python(cJSON *to, const struct services *services, const struct codes_stats *codes)
+void status_python(cJSON *to, const struct services *services, const struct code_cache_stats *codes)
 {
 	cJSON *python = cJSON_AddObjectToObject(to, "python");
 	struct python_counts counts = {0};

@@ -14,4 +14,5 @@ void status_runtime(cJSON *to, const struct target *target);
 
 /* Adds "python": { "processes", "unsupported", "code_objects", "bytes", "read", "lost": {cause: n}
  * }. */
-void status_python(cJSON *to, const struct services *services, const struct codes_stats *codes);
+void status_python(cJSON *to, const struct services *services,
+		   const struct code_cache_stats *codes);

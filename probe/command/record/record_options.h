@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "output/format/output.h"
-#include "profile/detail.h"
+#include "profile/stack_detail.h"
 #include "target/target.h"
 #include "profile/view.h"
 
@@ -24,7 +24,7 @@ struct record_options {
 	const char *path; /* "-": standard output */
 	bool path_given;  /* by -o */
 	const struct output *output;
-	struct detail detail;
+	struct stack_detail detail;
 	bool quiet;
 };
 

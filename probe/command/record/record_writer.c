@@ -96,7 +96,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 
 static void read_held(struct record_writer *writer)
 {
-	struct heaps_request request = {
+	struct live_heap_request request = {
 		.views = 1u << writer->options->view,
 		.filter = {.before_ns = UINT64_MAX},
 		.done = held_read,

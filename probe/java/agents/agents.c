@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "java/agents/agents_state.h"
 #include "runtime/jvm.h"
-#include "code/told.h"
+#include "code/java_agent_frames.h"
 #include "elf/held.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
@@ -31,7 +31,7 @@ int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
 		return -ENOMEM;
 	agents->foreign = foreign;
 	agents->table = table;
-	if (asking_new(&agents->asking, loop, foreign) < 0) {
+	if (attach_queue_new(&agents->asking, loop, foreign) < 0) {
 		free(agents);
 		return -ENOMEM;
 	}
@@ -128,7 +128,7 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 		open_file(agent, answer);
 	if (target) {
 		target->jvmfile = agent->file;
-		told_open(target, agents->foreign);
+		agent_frames_open(target, agents->foreign);
 	}
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
 }
@@ -176,7 +176,7 @@ static void let_go(struct agent *agent)
 
 	if (target)
 		target->jvmfile = NULL;
-	agent->unwanted = !asking_drop(&agent->question);
+	agent->unwanted = !attach_queue_drop(&agent->question);
 	if (!agent->unwanted)
 		agent_stop(agent);
 }
@@ -219,7 +219,7 @@ void agents_free(struct agents *agents)
 	if (!agents)
 		return;
 	agents_stop(agents);
-	asking_free(agents->asking); /* they are told to stop */
+	attach_queue_free(agents->asking); /* they are told to stop */
 	while (agents->all) {
 		agent_tell_stop(agents->all);
 		jvmfile_unref(agents->all->file);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "java/agents/agents.h"
-#include "java/agents/asking.h"
+#include "java/agents/attach_queue.h"
 #include "java/files/jvmfile.h"
 
 enum agent_step {
@@ -25,7 +25,7 @@ struct agent {
 	bool stopping; /* no target has it any more; it goes when its child has ended */
 	bool unwanted; /* it is let go when it has answered */
 
-	struct question question;
+	struct attach_request question;
 	struct attach_answer answer; /* AGENT_FAILED: why */
 
 	int folder_fd, tmp_fd;
@@ -42,10 +42,10 @@ struct agents {
 	struct agent *all;
 	unsigned count;	  /* of them */
 	uint64_t unasked; /* struct agents_stats */
-	struct asking *asking;
+	struct attach_queue *asking;
 };
 
-/* ---- java/agents/agents_ask.c ---- */
+/* ---- java/agents/agent_requests.c ---- */
 
 #define AGENT_FDS 4 /* the folder, as the file has it, too; where it lies; the file */
 

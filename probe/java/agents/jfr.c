@@ -31,12 +31,12 @@ int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 	jfr->began = began;
 	jfr->began_arg = arg;
 	jfr_window_init(jfr);
-	if (asking_new(&jfr->beginning, loop, foreign) < 0 ||
-	    asking_new(&jfr->dumping, loop, foreign) < 0) {
+	if (attach_queue_new(&jfr->beginning, loop, foreign) < 0 ||
+	    attach_queue_new(&jfr->dumping, loop, foreign) < 0) {
 		jfr_free(jfr);
 		return -ENOMEM;
 	}
-	asking_limit(jfr->beginning, BEGINNING_AT_ONCE);
+	attach_queue_limit(jfr->beginning, BEGINNING_AT_ONCE);
 	*ret = jfr;
 	return 0;
 }
@@ -104,7 +104,7 @@ void jfr_let_go(struct jfr_vm *vm)
 {
 	jfr_forget_window(vm);
 	vm->again = false;
-	vm->unwanted = !vm->stopping && !asking_drop(&vm->question);
+	vm->unwanted = !vm->stopping && !attach_queue_drop(&vm->question);
 	if (!vm->stopping && !vm->unwanted)
 		jfr_ask_stop(vm);
 }
@@ -202,8 +202,8 @@ void jfr_free(struct jfr *jfr)
 	if (!jfr)
 		return;
 	jfr_stop(jfr);
-	asking_free(jfr->beginning); /* they are told to stop */
-	asking_free(jfr->dumping);
+	attach_queue_free(jfr->beginning); /* they are told to stop */
+	attach_queue_free(jfr->dumping);
 	while (jfr->all) {
 		jfr_tell_stop(jfr->all);
 		jfr_remove(jfr->all);

@@ -3,7 +3,7 @@
  * window's end) and jfr_read.c (files) share. Nobody else includes it. */
 #pragma once
 
-#include "java/agents/asking.h"
+#include "java/agents/attach_queue.h"
 #include "java/agents/jfr.h"
 #include "bpf/shared/probe.h"
 
@@ -30,7 +30,7 @@ struct jfr_vm {
 	uint64_t asked_ns;
 	uint64_t sequence;
 	uint32_t probes, period_ms; /* that it was asked for */
-	struct question question;
+	struct attach_request question;
 	struct attach_answer answer; /* its last one's result and text */
 	int folder_fd, tmp_fd;
 	bool held; /* they have their places (elf/held.h), or will need them */
@@ -52,9 +52,9 @@ struct jfr {
 	void *began_arg;
 	struct jfr_wish wish;
 	struct jfr_vm *all;
-	unsigned count;			    /* of them */
-	struct asking *beginning, *dumping; /* no VM that begins holds up a window */
-	struct jfr_counts counts;	    /* since the start */
+	unsigned count;				  /* of them */
+	struct attach_queue *beginning, *dumping; /* no VM that begins holds up a window */
+	struct jfr_counts counts;		  /* since the start */
 
 	/* The window that ended last. */
 	uint64_t from_us, to_us; /* since 1970 */
@@ -79,7 +79,7 @@ void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer);
 /* It stops, as soon as it isn't asked. */
 void jfr_let_go(struct jfr_vm *vm);
 
-/* ---- java/agents/jfr_ask.c ---- */
+/* ---- java/agents/jfr_requests.c ---- */
 
 /* Its descriptors go, with their places. */
 void jfr_close_folder(struct jfr_vm *vm);

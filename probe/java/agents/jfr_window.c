@@ -234,7 +234,7 @@ static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
 		jfr_fail(vm, answer);
 }
 
-static void dumped(struct question *question, const struct attach_answer *answer)
+static void dumped(struct attach_request *question, const struct attach_answer *answer)
 {
 	struct jfr_vm *vm =
 		(struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
@@ -274,7 +274,7 @@ static void dump(struct jfr_vm *vm, unsigned limit)
 						   .sequence = ++vm->sequence,
 						   .since_us = joins ? vm->since_us : jfr->to_us,
 						   .to_us = jfr->to_us};
-	asking_ask(jfr->dumping, &vm->question);
+	attach_queue_ask(jfr->dumping, &vm->question);
 }
 
 /* Those that ended in the window are still known. */

@@ -35,7 +35,7 @@ enum attach_result {
 	ATTACH_REFUSED,	 /* the VM said no: its text */
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
-	ATTACH_HUNG,	 /* its files hang: it wasn't asked (java/agents/asking.h) */
+	ATTACH_HUNG,	 /* its files hang: it wasn't asked (java/agents/attach_queue.h) */
 	ATTACH_SET_ID,	 /* it has another user's or group's rights than those who started it */
 };
 /* `stopped`, `disabled` … */

@@ -209,7 +209,7 @@ static void detail_says_what_is_to_be_seen_of_stacks(void **state)
 		{"{\"frame_detail\":\"line\"}", true, false, FRAME_DETAIL_LINE},
 		{"{\"frame_detail\":\"signature\"}", true, false, FRAME_DETAIL_SIGNATURE},
 	};
-	struct detail detail;
+	struct stack_detail detail;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "bpf/shared/faults.h"
-#include "probes/chances.h"
+#include "probes/fault_sampling.h"
 
 #define PAGE 4096
 
@@ -145,7 +145,7 @@ static void a_fault_weighs_its_bytes_over_its_chance(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(means) / sizeof(*means); i++) {
-		chances_fill(chances, PAGE, means[i]);
+		fault_sampling_fill(chances, PAGE, means[i]);
 		for (uint32_t pages = 1; pages <= FAULT_PAGES_MAX; pages++) {
 			double bytes = pages * (double)PAGE;
 			double wanted = -expm1(-bytes / (double)means[i]);
@@ -161,7 +161,7 @@ static void a_fault_weighs_its_bytes_over_its_chance(void **state)
 static void without_a_mean_each_fault_is_taken_as_it_is(void **state)
 {
 	(void)state;
-	chances_fill(chances, PAGE, 0);
+	fault_sampling_fill(chances, PAGE, 0);
 	for (uint32_t pages = 1; pages <= FAULT_PAGES_MAX; pages++) {
 		assert_int_equal(chances[pages].last, UINT32_MAX);
 		assert_int_equal(chances[pages].bytes, pages * PAGE);
@@ -171,7 +171,7 @@ static void without_a_mean_each_fault_is_taken_as_it_is(void **state)
 static void a_huge_page_is_never_missed_at_the_default(void **state)
 {
 	(void)state;
-	chances_fill(chances, PAGE, 65536);
+	fault_sampling_fill(chances, PAGE, 65536);
 	assert_true(chance(512) > 0.9999999);
 	assert_true(chance(1) < 0.061 && chance(1) > 0.060);
 	assert_in_range(chances[1].bytes, 67500, 67700);

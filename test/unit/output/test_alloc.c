@@ -13,8 +13,8 @@
 #include "output/format/output.h"
 #include "output/svg/stacks_svg.h"
 #include "output/files/retention.h"
-#include "heap/mapped.h"
-#include "heap/ledger.h"
+#include "heap/mmap_ranges.h"
+#include "heap/stack_cache.h"
 #include "profile/profile.h"
 #include "sched/sched_data.h"
 #include "window/window.h"
@@ -272,26 +272,26 @@ static int use_profile(void)
 /* Until nothing is refused: what found no memory is tried again. */
 static int use_ledger(void)
 {
-	static const struct ledger_limits limits = {10000, 10000, 1 << 20};
-	struct ledger *ledger;
-	int r = ledger_new(&ledger, &limits);
+	static const struct stack_cache_limits limits = {10000, 10000, 1 << 20};
+	struct stack_cache *ledger;
+	int r = stack_cache_new(&ledger, &limits);
 
 	if (r < 0)
 		return r;
-	ledger_begin(ledger);
+	stack_cache_begin(ledger);
 	for (uint64_t i = 0; i < 1500 && r == 0; i++) {
 		struct stack_key key = {.hash = i, .probe = PROBE_MEM_GLIBC};
-		struct ledger_stack stack = {.who = {.pid = (pid_t)i}};
-		int64_t node = tree_child(ledger_tree(ledger), TREE_ROOT, FRAME_TYPE_NATIVE,
+		struct cached_stack stack = {.who = {.pid = (pid_t)i}};
+		int64_t node = tree_child(stack_cache_tree(ledger), TREE_ROOT, FRAME_TYPE_NATIVE,
 					  (const char *)&i, sizeof(i));
 
 		stack.node = node < 0 ? 0 : (uint32_t)node;
-		r = node < 0 ? (int)node : ledger_put(ledger, &key, &stack);
+		r = node < 0 ? (int)node : stack_cache_put(ledger, &key, &stack);
 	}
-	ledger_begin(ledger);
-	ledger_purge(ledger); /* it does with the memory that it gets */
-	ledger_clear(ledger);
-	ledger_free(ledger);
+	stack_cache_begin(ledger);
+	stack_cache_purge(ledger); /* it does with the memory that it gets */
+	stack_cache_clear(ledger);
+	stack_cache_free(ledger);
 	return r;
 }
 

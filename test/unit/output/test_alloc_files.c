@@ -13,11 +13,11 @@
 #include "loop/worker.h"
 #include "output/files/retention.h"
 #include "proc/maps.h"
-#include "heap/mapped.h"
-#include "heap/ledger.h"
+#include "heap/mmap_ranges.h"
+#include "heap/stack_cache.h"
 #include "profile/profile.h"
 #include "sched/sched_data.h"
-#include "target/space.h"
+#include "target/address_space.h"
 #include "elf/debugfile.h"
 #include "elf/native.h"
 #include "unwind/image.h"
@@ -103,12 +103,12 @@ static int use_maps(void)
 }
 
 /* A reading of one mapping of a file; the space takes the reference. */
-static int update(struct space *space, struct symbol_file *file, uint64_t ns)
+static int update(struct address_space *space, struct symbol_file *file, uint64_t ns)
 {
 	struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file_offset = ns};
 	struct maps maps = {.mappings = &mapping, .count = 1};
 	struct symbol_file *files[] = {symbol_file_ref(file)};
-	int r = space_update(space, &maps, files, ns);
+	int r = address_space_update(space, &maps, files, ns);
 
 	if (r < 0)
 		symbol_file_unref(file);
@@ -117,25 +117,25 @@ static int update(struct space *space, struct symbol_file *file, uint64_t ns)
 
 static int use_space(void)
 {
-	struct space *space = NULL, *copy = NULL;
+	struct address_space *space = NULL, *copy = NULL;
 	struct symbol_file *file = symbol_file_nameless("/a");
 	bool dropped = false;
-	int r = file ? space_new(&space) : -ENOMEM;
+	int r = file ? address_space_new(&space) : -ENOMEM;
 
 	for (uint64_t ns = 10; r == 0 && ns <= 50; ns += 10) {
 		bool before = failing.failed;
 
 		r = update(space, file, ns);
-		assert_int_equal(space_read_ns(space), r == 0 ? ns : ns - 10);
+		assert_int_equal(address_space_read_ns(space), r == 0 ? ns : ns - 10);
 		/* What is retired without memory is forgotten; the update counts. */
 		dropped |= r == 0 && failing.failed && !before;
 		if (dropped)
 			break;
 	}
 	if (r == 0 && !dropped)
-		r = space_copy(&copy, space);
-	space_free(space);
-	space_free(copy);
+		r = address_space_copy(&copy, space);
+	address_space_free(space);
+	address_space_free(copy);
 	symbol_file_unref(file);
 	return dropped ? -ENOMEM : r;
 }
@@ -185,7 +185,7 @@ static int use_mapped(void)
 	struct mapped_event event = {.kind = MAPPED_CAME, .time_ns = 1};
 	struct mapped *mapped;
 	struct mapped_stats stats;
-	struct holding *holdings = NULL;
+	struct live_alloc *holdings = NULL;
 	int64_t r = mapped_new(&mapped, 1000);
 
 	if (r < 0)

@@ -36,21 +36,22 @@ struct range {
 	uint64_t from, to;
 };
 
-static struct space *space_of(const struct range *ranges, size_t count)
+static struct address_space *space_of(const struct range *ranges, size_t count)
 {
 	struct mapping mappings[8] = {0};
 	struct symbol_file *files[8] = {0};
-	struct space *space;
+	struct address_space *space;
 
 	assert_true(count <= ARRAY_SIZE(mappings));
 	for (size_t i = 0; i < count; i++)
 		mappings[i] = (struct mapping){.start = ranges[i].from * PAGE,
 					       .end = ranges[i].to * PAGE,
 					       .kind = MAPPING_JIT};
-	assert_int_equal(space_new(&space), 0);
-	assert_int_equal(
-		space_update(space, &(struct maps){.mappings = mappings, .count = count}, files, 1),
-		0);
+	assert_int_equal(address_space_new(&space), 0);
+	assert_int_equal(address_space_update(space,
+					      &(struct maps){.mappings = mappings, .count = count},
+					      files, 1),
+			 0);
 	return space;
 }
 
@@ -74,7 +75,7 @@ static void check(const struct range *mapped, size_t mapped_count, const struct 
 {
 	const struct hotspot hotspot = hotspot_of(heaps, heaps_count);
 	struct arena *arena = arena_make();
-	struct space *space = space_of(mapped, mapped_count);
+	struct address_space *space = space_of(mapped, mapped_count);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
 	struct spans_found found;
 	struct spans *spans;
@@ -92,7 +93,7 @@ static void check(const struct range *mapped, size_t mapped_count, const struct 
 	assert_true(spans->hotspot >= spans->start + count * SPAN_WORDS);
 	assert_memory_equal(arena_words(arena, spans->hotspot), &hotspot, sizeof(hotspot));
 	spans_unref(spans);
-	space_free(space);
+	address_space_free(space);
 	arena_free(arena);
 }
 
@@ -146,7 +147,7 @@ static void without_a_vm_code_is_bare(void **state)
 {
 	static const struct range mapped[] = {{8, 11}, {12, 13}};
 	struct arena *arena = arena_make();
-	struct space *space = space_of(mapped, 2);
+	struct address_space *space = space_of(mapped, 2);
 	struct spans_of of = {.space = space, .pid = 1};
 	struct spans_found found;
 	struct spans *spans;
@@ -157,7 +158,7 @@ static void without_a_vm_code_is_bare(void **state)
 	assert_int_equal(spans->hotspot, 0);
 	assert_false(spans->has_hotspot);
 	spans_unref(spans);
-	space_free(space);
+	address_space_free(space);
 	arena_free(arena);
 }
 
@@ -172,19 +173,20 @@ static void what_is_a_files_is_no_cache(void **state)
 	struct spans_found found;
 	struct tables *tables;
 	struct spans *spans;
-	struct space *space;
+	struct address_space *space;
 
 	(void)state;
 	assert_int_equal(tables_new(&tables, NULL, NULL, NULL), 0);
-	assert_int_equal(space_new(&space), 0);
-	assert_int_equal(
-		space_update(space, &(struct maps){.mappings = &mapping, .count = 1}, &file, 1), 0);
+	assert_int_equal(address_space_new(&space), 0);
+	assert_int_equal(address_space_update(
+				 space, &(struct maps){.mappings = &mapping, .count = 1}, &file, 1),
+			 0);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
 	assert_int_equal(spans_write(&spans, arena, tables, &of, &found), 0);
 	assert_int_equal(spans->count, 1);
 	assert_int_equal(spans->hotspot, 0);
 	spans_unref(spans);
-	space_free(space);
+	address_space_free(space);
 	tables_free(tables);
 	arena_free(arena);
 }
@@ -194,7 +196,7 @@ static void another_vm_makes_other_spans(void **state)
 	static const struct range mapped[] = {{10, 11}}, heap = {10, 20};
 	struct hotspot hotspot = hotspot_of(&heap, 1);
 	struct arena *arena = arena_make();
-	struct space *space = space_of(mapped, 1);
+	struct address_space *space = space_of(mapped, 1);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
 	struct spans_found found;
 	struct spans *first, *same, *other;
@@ -209,7 +211,7 @@ static void another_vm_makes_other_spans(void **state)
 	spans_unref(first);
 	spans_unref(same);
 	spans_unref(other);
-	space_free(space);
+	address_space_free(space);
 	arena_free(arena);
 }
 

@@ -10,10 +10,10 @@
 #include "output/format/output.h"
 #include "window/batch_state.h"
 #include "profile/by_container.h"
-#include "code/codes_python.h"
-#include "code/codes_state.h"
+#include "code/code_python.h"
+#include "code/code_cache_state.h"
 #include "runtime/interpreter.h"
-#include "target/space.h"
+#include "target/address_space.h"
 #include "symbol/perfmap_state.h"
 #include "python/pycode_state.h"
 
@@ -28,10 +28,10 @@ static struct {
 	struct symbol_file *libpython, *library;
 	struct interpreter *interpreter;
 	struct target target;
-	struct codes known;
-	struct codebook book;
+	struct code_cache known;
+	struct process_code book;
 	struct pycode *codes[4]; /* at the addresses 1, 2, 3, with these sums */
-	struct ledger *ledger;
+	struct stack_cache *ledger;
 	struct batch *batch;
 	struct profile *profile;
 	enum truncation truncated;
@@ -70,13 +70,13 @@ static void map_all(void)
 				       symbol_file_ref(test.library), NULL};
 	struct maps maps = {.mappings = mappings, .count = ARRAY_SIZE(mappings)};
 
-	assert_int_equal(space_new(&test.target.space), 0);
-	assert_int_equal(space_update(test.target.space, &maps, files, 1), 0);
+	assert_int_equal(address_space_new(&test.target.space), 0);
+	assert_int_equal(address_space_update(test.target.space, &maps, files, 1), 0);
 }
 
 static int set_up(void **state)
 {
-	static const struct ledger_limits limits = {1000, 10000, 1 << 20};
+	static const struct stack_cache_limits limits = {1000, 10000, 1 << 20};
 
 	(void)state;
 	memset(&test, 0, sizeof(test));
@@ -92,19 +92,20 @@ static int set_up(void **state)
 	test.codes[1] = make_code("f", "a.py", 10);
 	test.codes[2] = make_code("C.g", "a.py", 20);
 	test.codes[3] = make_code("<module>", "b.py", 1);
-	test.known = (struct codes){.kind = &codes_python, .bytes_max = 1 << 20, .window = 1};
+	test.known =
+		(struct code_cache){.kind = &code_kind_python, .bytes_max = 1 << 20, .window = 1};
 	assert_int_equal(
 		map_new(&test.known.contents, sizeof(uint64_t), sizeof(struct known_code *), 16),
 		0);
-	test.book = (struct codebook){.codes = &test.known};
-	test.target.codebooks[CODES_PYTHON] = &test.book;
+	test.book = (struct process_code){.codes = &test.known};
+	test.target.code_known[CODES_PYTHON] = &test.book;
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
 		struct code_key key = {i, i};
 
 		assert_int_equal(shelf_add(&test.book, &key, pycode_ref(test.codes[i])), 0);
 	}
 	map_all();
-	assert_int_equal(ledger_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
 	assert_int_equal(batch_new(&test.batch), 0);
 	return 0;
 }
@@ -114,8 +115,8 @@ static int tear_down(void **state)
 	(void)state;
 	batch_free(test.batch);
 	profile_unref(test.profile);
-	ledger_free(test.ledger);
-	space_free(test.target.space);
+	stack_cache_free(test.ledger);
+	address_space_free(test.target.space);
 	shelf_unref(test.book.shelf);
 	map_free(test.known.contents);
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
@@ -161,7 +162,7 @@ static void add(const uint64_t *words, size_t count, enum truncation truncated, 
 	    truncated, end)
 
 /* What a subscriber with that detail gets, as folded text. */
-static void assert_shown(const struct detail *detail, const char *expected)
+static void assert_shown(const struct stack_detail *detail, const char *expected)
 {
 	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
 	struct symbolizer *symbolizer;
@@ -180,9 +181,9 @@ static void assert_shown(const struct detail *detail, const char *expected)
 	assert_string_equal(text ? text : "", expected);
 }
 
-static const struct detail plain = {0};
-static const struct detail native = {.native_stack = true};
-static const struct detail by_name = {.frames = FRAME_DETAIL_NAME};
+static const struct stack_detail plain = {0};
+static const struct stack_detail native = {.native_stack = true};
+static const struct stack_detail by_name = {.frames = FRAME_DETAIL_NAME};
 
 static void the_interpreters_own_frames_are_for_native_stack(void **state)
 {

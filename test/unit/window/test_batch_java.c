@@ -6,29 +6,29 @@
 
 #include "output/format/output.h"
 #include "window/batch.h"
-#include "code/codes_java.h"
-#include "code/codes_state.h"
-#include "heap/holdings.h"
+#include "code/code_java.h"
+#include "code/code_cache_state.h"
+#include "heap/live_sums.h"
 #include "runtime/jvm.h"
-#include "target/space.h"
+#include "target/address_space.h"
 
 static struct {
 	struct loop *loop;
 	struct worker *worker;
 	struct target_table *table;
-	struct codes *codes;
+	struct code_cache *codes;
 	struct symbol_files *files;
 	struct symbol_file *libjvm, *libc;
 	struct target *target;
 	struct jvm *jvm;
-	struct ledger *ledger;
+	struct stack_cache *ledger;
 	struct batch *batch;
 	struct profile *profile;
 	struct batch_result result;
 	enum truncation truncated;
 } test;
 
-static void map_all(struct space *space)
+static void map_all(struct address_space *space)
 {
 	struct mapping mappings[] = {
 		{.start = LIBJVM, .end = LIBJVM + 0x1000, .kind = MAPPING_FILE},
@@ -39,12 +39,12 @@ static void map_all(struct space *space)
 				       NULL};
 	struct maps maps = {.mappings = mappings, .count = ARRAY_SIZE(mappings)};
 
-	assert_int_equal(space_update(space, &maps, files, 1), 0);
+	assert_int_equal(address_space_update(space, &maps, files, 1), 0);
 }
 
 static int set_up(void **state)
 {
-	static const struct ledger_limits limits = {1000, 10000, 1 << 20};
+	static const struct stack_cache_limits limits = {1000, 10000, 1 << 20};
 	struct target like = {.pid = 7, .id = 7, .comm = "app"};
 
 	(void)state;
@@ -52,10 +52,10 @@ static int set_up(void **state)
 	assert_int_equal(loop_new(&test.loop), 0);
 	assert_int_equal(worker_new(&test.worker, test.loop, "test", NS_PER_S), 0);
 	assert_int_equal(target_table_new(&test.table, 4), 0);
-	target_table_keep_codebooks(test.table, &codes_books);
-	assert_int_equal(
-		codes_new(&test.codes, test.loop, test.worker, test.table, &codes_java, 1 << 20),
-		0);
+	target_table_keep_code(test.table, &code_cache_ops);
+	assert_int_equal(code_cache_new(&test.codes, test.loop, test.worker, test.table,
+					&code_kind_java, 1 << 20),
+			 0);
 	assert_int_equal(symbol_files_new(&test.files, NULL), 0);
 	test.libjvm = symbol_file_nameless("/lib/libjvm");
 	test.libc = symbol_file_nameless("/lib/libc");
@@ -66,7 +66,7 @@ static int set_up(void **state)
 	test.target = target_table_add(test.table, &like);
 	assert_non_null(test.target);
 	map_all(test.target->space);
-	assert_int_equal(ledger_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
 	assert_int_equal(batch_new(&test.batch), 0);
 	return 0;
 }
@@ -76,11 +76,11 @@ static int tear_down(void **state)
 	(void)state;
 	batch_free(test.batch);
 	profile_unref(test.profile);
-	ledger_free(test.ledger);
+	stack_cache_free(test.ledger);
 	worker_stop(test.worker);
 	loop_flush(test.loop);
 	target_table_free(test.table);
-	codes_free(test.codes);
+	code_cache_free(test.codes);
 	worker_free(test.worker);
 	loop_free(test.loop);
 	symbol_file_unref(test.libjvm);
@@ -121,8 +121,8 @@ static void add_of(enum probe probe, const uint64_t *words, size_t count, enum t
 		.count = {.weight = 1, .samples = 1, .events = 1},
 	};
 
-	codes_want(test.codes, test.target, words, count);
-	codes_flush(test.codes);
+	code_cache_want(test.codes, test.target, words, count);
+	code_cache_flush(test.codes);
 	assert_int_equal(worker_fence(test.worker, NULL, stop, test.loop), 0);
 	assert_int_equal(loop_run(test.loop), 0);
 	assert_int_equal(batch_add(test.batch, &stack, words, test.target, 1, &counted, test.files,
@@ -143,7 +143,7 @@ static void assert_folded(const struct profile *profile, const char *expected)
 	assert_string_equal(text ? text : "", expected);
 }
 
-static void name_batch(enum probe probe, const struct detail *detail)
+static void name_batch(enum probe probe, const struct stack_detail *detail)
 {
 	struct symbolizer *symbolizer;
 
@@ -158,16 +158,16 @@ static void name_batch(enum probe probe, const struct detail *detail)
 }
 
 /* What a subscriber with that detail gets, as folded text. */
-static void assert_shown(const struct detail *detail, const char *expected)
+static void assert_shown(const struct stack_detail *detail, const char *expected)
 {
 	name_batch(PROBE_ONCPU, detail);
 	assert_folded(test.profile, expected);
 }
 
-static const struct detail plain = {0};
-static const struct detail native = {.native_stack = true};
-static const struct detail by_name = {.frames = FRAME_DETAIL_NAME};
-static const struct detail by_signature = {.frames = FRAME_DETAIL_SIGNATURE};
+static const struct stack_detail plain = {0};
+static const struct stack_detail native = {.native_stack = true};
+static const struct stack_detail by_name = {.frames = FRAME_DETAIL_NAME};
+static const struct stack_detail by_signature = {.frames = FRAME_DETAIL_SIGNATURE};
 
 /* The VM at the leaf, between and at the root; its stub at the root. */
 #define A_STACK                                                                                    \
@@ -240,11 +240,11 @@ static void signatures_tell_methods_of_one_name_apart(void **state)
 
 static void code_that_is_gone_has_a_frame_all_the_same(void **state)
 {
-	struct codes_stats stats;
+	struct code_cache_stats stats;
 
 	(void)state;
 	ADD(LEAF(0), METHOD, JIT(0), JIT(0), ID(LOST), BCI(0, LOST), ID(LOST), ID(RUN));
-	codes_stats(test.codes, &stats);
+	code_cache_stats(test.codes, &stats);
 	assert_int_equal(stats.lost[CODE_LOST_CHANGED], 2); /* both kinds have ids of their own */
 	assert_shown(&plain,
 		     "[7]app;a.Work.run (Work.java:30)_[j];[java]_[j];[java]_[0];[java]_[j] 1\n");
@@ -323,26 +323,26 @@ static void a_stack_with_much_inlined_is_cut_at_its_bound(void **state)
 	assert_int_equal(test.profile->weight, 1);
 }
 
-static void assert_held(const struct detail *detail, const char *expected)
+static void assert_held(const struct stack_detail *detail, const char *expected)
 {
-	struct holder holder = {.pid = 7, .shown = true, .who = {.pid = 7, .process = "app"}};
-	struct holding holding = {
+	struct live_owner holder = {.pid = 7, .shown = true, .who = {.pid = 7, .process = "app"}};
+	struct live_alloc holding = {
 		.stack = {.tgid = 7, .probe = PROBE_MEM_GLIBC}, .bytes = 8, .objects = 1};
-	struct holdings_result result;
-	struct holdings *holdings;
+	struct live_sums_result result;
+	struct live_sums *holdings;
 	struct profile *profile;
 
-	assert_int_equal(holdings_new(&holdings, 10), 0);
+	assert_int_equal(live_sums_new(&holdings, 10), 0);
 	assert_int_equal(profile_new(&profile, PROBE_MEM_GLIBC, 1, 0), 0);
 	holding.stack.hash = 13;
-	holdings_add(holdings, &holding);
+	live_sums_add(holdings, &holding);
 	holding.stack.hash = 4;
-	holdings_add(holdings, &holding);
-	holdings_show(holdings, test.ledger, &holder, 1, detail, profile, &result);
+	live_sums_add(holdings, &holding);
+	live_sums_show(holdings, test.ledger, &holder, 1, detail, profile, &result);
 	assert_int_equal(result.unknown, 0);
 	assert_folded(profile, expected);
 	profile_unref(profile);
-	holdings_free(holdings);
+	live_sums_free(holdings);
 }
 
 /* What is held outlives its window: the ledger has all that any view shows. */

@@ -17,19 +17,19 @@ static const struct {
 
 static struct {
 	struct batch *batch;
-	struct ledger *ledger;
+	struct stack_cache *ledger;
 	struct symbolizer *symbolizer;
 	struct profile *profiles[COUNT];
 } test;
 
 static int set_up(void **unused)
 {
-	static const struct ledger_limits limits = {10, 100, 1 << 10};
+	static const struct stack_cache_limits limits = {10, 100, 1 << 10};
 
 	(void)unused;
 	memset(&failing, 0, sizeof(failing));
 	assert_int_equal(batch_new(&test.batch), 0);
-	assert_int_equal(ledger_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
 	assert_int_equal(symbolizer_new(&test.symbolizer), 0);
 	for (size_t i = 0; i < COUNT; i++) {
 		assert_int_equal(profile_new(&test.profiles[i], subscribers[i].probe, 1, 1), 0);
@@ -46,7 +46,7 @@ static int tear_down(void **unused)
 	for (size_t i = 0; i < COUNT; i++)
 		profile_unref(test.profiles[i]);
 	symbolizer_free(test.symbolizer);
-	ledger_free(test.ledger);
+	stack_cache_free(test.ledger);
 	batch_free(test.batch);
 	return 0;
 }

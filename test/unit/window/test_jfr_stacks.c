@@ -11,7 +11,7 @@
 static const struct record_who who = {.pid = 7, .process = "java"};
 
 static struct profile *add(const char *text, const char *name, enum probe probe,
-			   const struct detail *detail)
+			   const struct stack_detail *detail)
 {
 	struct batch_result result = {0};
 	struct profile *profile;
@@ -34,7 +34,7 @@ static void assert_folded(const struct profile *profile, const char *expected)
 
 static void samples_are_of_the_profiles_period(void **state)
 {
-	static const struct detail detail = {.thread_frame = true};
+	static const struct stack_detail detail = {.thread_frame = true};
 	_cleanup_profile_ struct profile *profile =
 		add(HEAD("oncpu") METHODS "s\t30000000\t2\twhole\tworker\t00:1 j1:2\n"
 					  "s\t15000000\t1\twhole\tworker\t00:1\n"
@@ -57,7 +57,7 @@ static void samples_are_of_the_profiles_period(void **state)
 
 static void waits_are_microseconds_and_counted(void **state)
 {
-	static const struct detail detail = {.frames = FRAME_DETAIL_SIGNATURE};
+	static const struct stack_detail detail = {.frames = FRAME_DETAIL_SIGNATURE};
 	_cleanup_profile_ struct profile *profile =
 		add(HEAD("offcpu") METHODS "s\t2500000\t3\twhole\tworker\tj0:1\n", "offcpu",
 		    PROBE_OFFCPU, &detail);
@@ -70,7 +70,7 @@ static void waits_are_microseconds_and_counted(void **state)
 
 static void lines_of_one_method_are_one_frame(void **state)
 {
-	static const struct detail detail = {.frames = FRAME_DETAIL_LINE};
+	static const struct stack_detail detail = {.frames = FRAME_DETAIL_LINE};
 	_cleanup_profile_ struct profile *profile =
 		add(HEAD("mem") METHODS "s\t10\t1\twhole\tw\tj0:1\ns\t5\t1\twhole\tw\tj0:2\n",
 		    "mem", PROBE_MEM, &detail);

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "unit/java/agents/asked_scene.h"
+#include "unit/java/agents/attach_scene.h"
 
 #include "java/agents/jfr_state.h"
 

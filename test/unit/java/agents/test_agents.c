@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whose VM is asked for an agent, the places that its files have, and that all are told to stop. */
-#include "unit/java/agents/asked_scene.h"
+#include "unit/java/agents/attach_scene.h"
 
 #include "java/agents/agents_state.h"
 

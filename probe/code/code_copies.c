@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copies of code objects that came before the stack that asks for them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/code_cache_state.h"
+#include "runtime/interpreter.h"
+#include "python/pycode_copy.h"
+
+#define COPIES_MAX	 4096	     /* of one process */
+#define COPIES_BYTES_MAX (16u << 20) /* of all */
+
+struct copy_slot {
+	struct held_copy *held;
+};
+
+void copy_forget(struct code_cache *codes, const struct held_copy *held)
+{
+	if (held)
+		codes->copies_bytes -= held->bytes;
+}
+
+static void drop(struct code_cache *codes, struct held_copy *held)
+{
+	copy_forget(codes, held);
+	free(held);
+}
+
+static struct held_copy *hold(struct code_cache *codes, const struct code_copy *copy, size_t bytes)
+{
+	struct held_copy *held;
+
+	if (codes->copies_bytes + bytes > COPIES_BYTES_MAX)
+		return NULL;
+	held = malloc(offsetof(struct held_copy, copy) + bytes);
+	if (!held)
+		return NULL;
+	held->bytes = bytes;
+	memcpy(&held->copy, copy, bytes);
+	codes->copies_bytes += bytes;
+	return held;
+}
+
+static bool is_known(const struct process_code *book, const struct code_key *key)
+{
+	return shelf_find(book->shelf, key) != NULL;
+}
+
+/* What could not be read before may be asked for again. */
+static void forgive(struct process_code *book, const struct code_key *key)
+{
+	const struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
+
+	if (asked && asked->failed)
+		map_del(book->asked, key);
+}
+
+void code_cache_offer(struct code_cache *codes, struct target *target, const struct code_copy *copy,
+		      size_t bytes)
+{
+	struct code_key key = {copy->address, copy->sum};
+	struct process_code *book;
+	struct copy_slot *slot;
+
+	if (!interpreter_is_supported(target->interpreter) || !code_copy_is_valid(copy, bytes))
+		return;
+	book = codes_make_book(codes, target);
+	if (!book || is_known(book, &key))
+		return;
+	if (!book->copies && map_new(&book->copies, sizeof(key), sizeof(*slot), COPIES_MAX) < 0)
+		return;
+	int r = map_put(book->copies, &key, (void **)&slot);
+	if (r < 0)
+		return;
+	if (r > 0)
+		slot->held = NULL;
+	drop(codes, slot->held);
+	slot->held = hold(codes, copy, bytes);
+	if (!slot->held) {
+		map_del(book->copies, &key);
+		return;
+	}
+	codes->stats.copied++;
+	forgive(book, &key);
+}
+
+void code_cache_offer_copy(struct code_cache *codes, const struct code_copy *copy, size_t bytes)
+{
+	struct target *target = target_table_find(codes->table, copy->tgid, copy->target_id);
+
+	if (target && !target->rejected)
+		code_cache_offer(codes, target, copy, bytes);
+}
+
+struct held_copy *copies_take(struct process_code *book, const struct code_key *key)
+{
+	struct copy_slot *slot = book->copies ? map_get(book->copies, key) : NULL;
+	struct held_copy *held = slot ? slot->held : NULL;
+
+	if (slot)
+		map_del(book->copies, key);
+	return held;
+}
+
+void copies_drop(struct process_code *book)
+{
+	const struct code_key *key;
+	const struct copy_slot *slot;
+
+	if (!book->copies)
+		return;
+	map_each (book->copies, pos, key, slot)
+		drop(book->codes, slot->held);
+	map_free(book->copies);
+	book->copies = NULL;
+}

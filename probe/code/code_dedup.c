@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was read, once for each distinct content where its kind can tell: processes that run the
+ * same program have the same code, each at addresses of its own. */
+#include <stdlib.h>
+
+#include "code/code_cache_state.h"
+
+#define CONTENT_BYTES 64 /* of the map and the allocation, about */
+
+void known_unref(struct code_cache *codes, struct known_code *known)
+{
+	if (--known->refs)
+		return;
+	if (known->is_shared)
+		map_del(codes->contents, &known->hash);
+	codes->stats.known--;
+	codes->stats.bytes -= known->bytes;
+	codes->kind->unref(known->piece);
+	free(known);
+}
+
+/* One that says the same. NULL: there is none, or it can't be found. */
+static struct known_code *find_equal(struct code_cache *codes, uint64_t hash, const void *piece)
+{
+	struct known_code **slot = map_get(codes->contents, &hash);
+
+	return slot && codes->kind->is_equal((*slot)->piece, piece) ? *slot : NULL;
+}
+
+/* So that others find it; where another one has its hash, or there is no memory, none does. */
+static void share(struct code_cache *codes, struct known_code *known)
+{
+	struct known_code **slot;
+
+	if (map_put(codes->contents, &known->hash, (void **)&slot) != 1)
+		return;
+	*slot = known;
+	known->is_shared = true;
+}
+
+struct known_code *known_get(struct code_cache *codes, void *piece)
+{
+	const struct code_kind *kind = codes->kind;
+	uint64_t hash = kind->hash ? kind->hash(piece, codes->seed) : 0;
+	struct known_code *known = kind->hash ? find_equal(codes, hash, piece) : NULL;
+
+	if (known) {
+		kind->unref(piece);
+		known->refs++;
+		return known;
+	}
+	known = calloc(1, sizeof(*known));
+	if (!known) {
+		kind->unref(piece);
+		return NULL;
+	}
+	*known = (struct known_code){
+		.refs = 1,
+		.piece = piece,
+		.hash = hash,
+		.bytes = kind->bytes(piece) + sizeof(*known) + CONTENT_BYTES,
+	};
+	if (kind->hash)
+		share(codes, known);
+	codes->stats.known++;
+	codes->stats.bytes += known->bytes;
+	return known;
+}

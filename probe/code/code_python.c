@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "code/code_python.h"
+
+#include "code/code_cache.h"
+#include "runtime/interpreter.h"
+#include "bpf/shared/sample.h"
+
+/* Python's pairs lie behind all of the native words, each in one. */
+static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
+{
+	while (cursor->at < cursor->count) {
+		const uint64_t *words = cursor->words + cursor->at;
+		uint64_t kind = words[0] >> FRAME_KIND_SHIFT;
+
+		if (!cursor->behind && kind != FRAME_PYTHON && kind != FRAME_PYTHON_ENTRY) {
+			cursor->at++;
+			continue;
+		}
+		cursor->behind = cursor->at;
+		cursor->at += 2;
+		if (cursor->at > cursor->count)
+			return false;
+		if (!(words[0] & FRAME_ADDRESS)) /* a loop that has no frame yet */
+			continue;
+		pair[0] = words[0];
+		pair[1] = words[1];
+		*key = (struct code_key){words[0] & FRAME_ADDRESS, words[1] >> 32};
+		return true;
+	}
+	return false;
+}
+
+static bool layout(const struct target *target, void *to)
+{
+	if (!interpreter_is_supported(target->interpreter))
+		return false;
+	if (to)
+		*(struct python_layout *)to = target->interpreter->layout;
+	return true;
+}
+
+static int read_piece(void **piece, const void *layout_of, const struct process_memory *memory,
+		      const uint64_t pair[2])
+{
+	struct pycode *code = NULL;
+	int r = pycode_read(&code, layout_of, memory, pair[0] & FRAME_ADDRESS,
+			    (uint32_t)(pair[1] >> 32));
+
+	*piece = code;
+	return r;
+}
+
+static bool has(const void *piece, const uint64_t pair[2])
+{
+	return pycode_has(piece, (uint32_t)pair[1]);
+}
+
+static uint64_t hash(const void *piece, uint64_t seed)
+{
+	return pycode_hash(piece, seed);
+}
+
+static bool is_equal(const void *a, const void *b)
+{
+	return pycode_is_equal(a, b);
+}
+
+static size_t bytes(const void *piece)
+{
+	return pycode_bytes(piece);
+}
+
+static void unref(void *piece)
+{
+	pycode_unref(piece);
+}
+
+const struct code_kind code_kind_python = {
+	.number = CODES_PYTHON,
+	.next = next,
+	.layout = layout,
+	.layout_bytes = sizeof(struct python_layout),
+	.read = read_piece,
+	.has = has,
+	.hash = hash,
+	.is_equal = is_equal,
+	.bytes = bytes,
+	.unref = unref,
+};
+
+struct pycode *codes_find_python(const struct target *target, uint64_t address, uint32_t sum)
+{
+	struct code_key key = {address, sum};
+
+	return code_cache_find(target, &code_kind_python, &key);
+}

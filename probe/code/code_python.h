@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Python's code objects (python/pycode.h) as a kind of code: by address and sum. */
+#pragma once
+
+#include "code/code_kind.h"
+#include "target/target_table.h"
+#include "python/pycode.h"
+
+extern const struct code_kind code_kind_python;
+
+/* The code object; borrowed. NULL: it isn't known. */
+struct pycode *codes_find_python(const struct target *target, uint64_t address, uint32_t sum);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reading pieces from a process, on the urgent worker. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "code/code_cache_state.h"
+#include "target/target_memory.h"
+#include "python/pycode_copy.h"
+
+#define READING_MAX 1024 /* in one job */
+
+struct reading_item {
+	struct code_key key;
+	struct held_copy *copy; /* NULL: there is none */
+	uint64_t pair[2];
+	void *piece;
+	int error;
+};
+
+struct code_reading {
+	struct job job;
+	const struct code_kind *kind; /* codes may have gone when a hanging job ends */
+	struct code_cache *codes;
+	struct process_code *book; /* while it is open */
+	pid_t pid;
+	bool was_forked; /* by a target, whose memory the other one is */
+	struct job_memory memory, parents;
+	uint64_t id;
+	void *layout;
+	struct reading_item *items;
+	size_t count, capacity;
+	struct code_reading *next, **link; /* while it is open */
+};
+
+static int read_from(struct code_reading *mine, struct reading_item *item, struct job_memory *from)
+{
+	struct process_memory memory = job_memory_reader(from);
+	struct pycode_copy copy = {.behind = memory};
+
+	if (item->copy) {
+		copy.copy = &item->copy->copy;
+		memory = pycode_memory_with(&copy);
+	}
+	return mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
+}
+
+/* A process that has ended may have had it from its parent; its key tells. */
+static void read_one(struct code_reading *mine, struct reading_item *item)
+{
+	item->error = read_from(mine, item, &mine->memory);
+	if (item->error != -ESRCH || !mine->was_forked)
+		return;
+	if (read_from(mine, item, &mine->parents) == 0)
+		item->error = 0;
+}
+
+static void run(struct job *job)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+
+	for (size_t i = 0; i < mine->count; i++)
+		read_one(mine, &mine->items[i]);
+	job_memory_close(&mine->memory);
+	job_memory_close(&mine->parents);
+}
+
+/* They may still be in use: a job that hangs has them until it returns. */
+static void end_pending(struct code_reading *mine)
+{
+	mine->codes->pending -= mine->count;
+	for (size_t i = 0; i < mine->count; i++)
+		copy_forget(mine->codes, mine->items[i].copy);
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+	struct code_cache *codes = mine->codes;
+	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
+
+	end_pending(mine);
+	if (!finished && target && job->end != JOB_REFUSED)
+		target->hangs = true;
+	if (finished && target)
+		target_memory_keep(target, &mine->memory);
+	for (size_t i = 0; target && i < mine->count; i++) {
+		struct reading_item *item = &mine->items[i];
+
+		if (finished)
+			codes_learn(codes, target, &item->key, TAKE_PTR(item->piece), item->error);
+		else
+			codes_learn(codes, target, &item->key, NULL, -ETIMEDOUT);
+	}
+}
+
+static void free_reading(struct job *job)
+{
+	struct code_reading *mine = (struct code_reading *)job;
+
+	for (size_t i = 0; i < mine->count; i++) {
+		if (mine->items[i].piece)
+			mine->kind->unref(mine->items[i].piece);
+		free(mine->items[i].copy);
+	}
+	free(mine->items);
+	if (mine->kind->release)
+		mine->kind->release(mine->layout);
+	job_memory_done(&mine->memory);
+	job_memory_done(&mine->parents);
+	free(mine->layout);
+	free(mine);
+}
+
+/* The parent has what it had when it forked as long as it runs the same program. */
+static void remember_memory(struct code_reading *mine, const struct target *target)
+{
+	const struct target *parent = target_table_current(mine->codes->table, target->forked_from);
+	const struct target other = {
+		.pid = target->forked_from, .program = target->program, .whose = target->whose};
+
+	target_memory_of(&mine->memory, target, mine->codes->urgent);
+	mine->was_forked = target->forked_from != 0;
+	target_memory_of(&mine->parents,
+			 parent && parent->program == target->program ? parent : &other,
+			 mine->codes->urgent);
+}
+
+static struct code_reading *reading_new(struct code_cache *codes, const struct target *target)
+{
+	struct code_reading *mine = calloc(1, sizeof(*mine));
+
+	if (!mine)
+		return NULL;
+	mine->kind = codes->kind;
+	mine->layout = malloc(mine->kind->layout_bytes);
+	if (!mine->layout || !mine->kind->layout(target, mine->layout)) {
+		free(mine->layout);
+		free(mine);
+		return NULL;
+	}
+	mine->job = (struct job){
+		.run = run, .done = done, .free = free_reading, .whose = target->whose};
+	mine->codes = codes;
+	mine->book = codes_book(codes, target);
+	mine->pid = target->pid;
+	remember_memory(mine, target);
+	mine->id = target->id;
+	mine->next = codes->open;
+	mine->link = &codes->open;
+	if (mine->next)
+		mine->next->link = &mine->next;
+	codes->open = mine;
+	return mine;
+}
+
+/* It is no longer open. */
+static void close_reading(struct code_reading *mine)
+{
+	*mine->link = mine->next;
+	if (mine->next)
+		mine->next->link = mine->link;
+	mine->book->open = NULL;
+	mine->book = NULL;
+}
+
+static void submit(struct code_reading *mine)
+{
+	close_reading(mine);
+	worker_submit(mine->codes->urgent, &mine->job);
+}
+
+int reading_add(struct code_cache *codes, const struct target *target, const struct code_key *key,
+		const uint64_t pair[2])
+{
+	struct process_code *book = codes_book(codes, target);
+	struct code_reading *mine = book->open;
+
+	if (!mine)
+		mine = book->open = reading_new(codes, target);
+	if (!mine)
+		return -ENOMEM;
+	if (mine->count == mine->capacity) {
+		size_t capacity = mine->capacity ? mine->capacity * 2 : 16;
+		struct reading_item *grown = reallocarray(mine->items, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		mine->items = grown;
+		mine->capacity = capacity;
+	}
+	mine->items[mine->count++] = (struct reading_item){
+		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(book, key)};
+	codes->pending++;
+	if (mine->count == READING_MAX)
+		submit(mine);
+	return 0;
+}
+
+void reading_drop(struct process_code *book)
+{
+	struct code_reading *mine = book->open;
+
+	if (!mine)
+		return;
+	close_reading(mine);
+	end_pending(mine);
+	free_reading(&mine->job);
+}
+
+void code_cache_flush(struct code_cache *codes)
+{
+	while (codes->open)
+		submit(codes->open);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which probes sample now. Each has its hooks (probes/kind.h), which are attached when somebody
+ * wants the probe and detached when nobody does any more; the others' are left alone.
+ */
+#pragma once
+
+#include "bpf/shared/probe.h"
+#include "probes/tracer_memory.h"
+#include "probes/tracer_sched.h"
+
+struct allocators;
+
+struct probe_switch {
+	struct tracer *tracer;
+	struct allocators *allocators; /* borrowed; set before the first probe_switch_set() */
+	uint64_t period_ns;
+	struct offcpu_settings offcpu;
+	struct memory_settings memory;
+	uint32_t running; /* 1 << enum probe */
+	struct sampling_failure {
+		int error; /* 0: it could start, or nobody wanted it yet */
+		char why[256];
+	} failures[PROBE_COUNT];
+};
+
+/* With the settings of a feature that was never told any. */
+void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer);
+
+/* Loads what can be loaded before targets' files are opened: descriptors may be few. */
+void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes);
+
+/* Makes exactly these sample; one that can't is left out, and why is kept. The tracer has
+ * started. */
+void probe_switch_set(struct probe_switch *sampling, uint32_t probes);
+
+/* Other settings, at once where the probe samples. Errors as tracer_start(). */
+int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, char *why,
+			    size_t why_bytes);
+int probe_switch_set_offcpu(struct probe_switch *sampling, const struct offcpu_settings *settings,
+			    char *why, size_t why_bytes);
+int probe_switch_set_memory(struct probe_switch *sampling, const struct memory_settings *settings,
+			    char *why, size_t why_bytes);

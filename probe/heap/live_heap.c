@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "heap/live_heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "container/container.h"
+#include "heap/mm_epochs.h"
+#include "heap/mmap_ranges.h"
+#include "heap/live_snapshot.h"
+#include "probes/tracer_memory.h"
+#include "target/who.h"
+
+#define CUTS_MAX   65536
+#define RANGES_MAX 262144
+#define SWEEP_NS   (20 * NS_PER_S) /* not more often, beside what is asked for */
+#define RINGS_NS   (5 * NS_PER_S)  /* events are read within */
+#define SWEEPS_MAX 4 /* that wait at a time: who asks for more gets one for all, later */
+
+static const struct stack_cache_limits ledger_limits = {
+	.stacks = 256 * 1024, .nodes = 1024 * 1024, .name_bytes = 32 * 1024 * 1024};
+
+struct live_heap {
+	struct live_heap_setup setup;
+	struct stack_cache *ledger; /* of the bulk worker's jobs */
+	struct mm_epochs *cuts;
+	struct mmap_ranges *mapped;
+	bool running;
+	uint64_t since_ns;
+	int64_t since;	  /* of loop_real_ns() */
+	uint64_t read_ns; /* submitted last */
+	struct job clearing;
+	bool clears, clears_again;
+	unsigned sweeps; /* that aren't done yet */
+	bool sweeps_again;
+	struct live_heap_stats stats;
+};
+
+struct heaps_job {
+	struct job job;
+	struct live_heap *heaps;
+	struct live_snapshot reading;
+	void (*done)(void *arg, int error, struct profile *profiles[VIEWS]);
+	void *arg;
+};
+
+int live_heap_new(struct live_heap **ret, const struct live_heap_setup *setup)
+{
+	struct live_heap *heaps = calloc(1, sizeof(*heaps));
+
+	if (!heaps)
+		return -ENOMEM;
+	heaps->setup = *setup;
+	int r = stack_cache_new(&heaps->ledger, &ledger_limits);
+	if (r == 0)
+		r = mm_epochs_new(&heaps->cuts, CUTS_MAX);
+	if (r == 0)
+		r = mmap_ranges_new(&heaps->mapped, RANGES_MAX);
+	if (r < 0) {
+		live_heap_free(heaps);
+		return r;
+	}
+	*ret = heaps;
+	return 0;
+}
+
+void live_heap_free(struct live_heap *heaps)
+{
+	if (!heaps)
+		return;
+	stack_cache_free(heaps->ledger);
+	mm_epochs_free(heaps->cuts);
+	mmap_ranges_free(heaps->mapped);
+	free(heaps);
+}
+
+struct stack_cache *live_heap_stack_cache(const struct live_heap *heaps)
+{
+	return heaps->ledger;
+}
+
+int64_t live_heap_since(const struct live_heap *heaps)
+{
+	return heaps->running ? heaps->since : 0;
+}
+
+void live_heap_start(struct live_heap *heaps, uint64_t since_ns)
+{
+	heaps->running = true;
+	heaps->since = loop_real_ns();
+	heaps->since_ns = heaps->read_ns = since_ns;
+}
+
+/* ---- what is known is forgotten, after the jobs that need it ---- */
+
+static struct live_heap *heaps_of(struct job *job)
+{
+	return (struct live_heap *)((char *)job - offsetof(struct live_heap, clearing));
+}
+
+static void clear(struct job *job)
+{
+	stack_cache_clear(heaps_of(job)->ledger);
+}
+
+static void submit_clearing(struct live_heap *heaps);
+
+static void cleared(struct job *job, bool finished)
+{
+	struct live_heap *heaps = heaps_of(job);
+
+	heaps->clears = false;
+	if (!finished)
+		log_error("memory: stacks of the run before can't be forgotten yet");
+	if (heaps->clears_again)
+		submit_clearing(heaps);
+}
+
+static void keep_job(struct job *job)
+{
+	(void)job; /* it is the heaps' own */
+}
+
+static void submit_clearing(struct live_heap *heaps)
+{
+	heaps->clears_again = heaps->clears;
+	if (heaps->clears)
+		return;
+	heaps->clears = true;
+	heaps->clearing =
+		(struct job){.run = clear, .done = cleared, .free = keep_job, .unlimited = true};
+	worker_submit(heaps->setup.bulk, &heaps->clearing);
+}
+
+void live_heap_stop(struct live_heap *heaps)
+{
+	heaps->running = false;
+	heaps->stats.entries = heaps->stats.unnamed = heaps->stats.young = 0;
+	mm_epochs_forget(heaps->cuts, UINT64_MAX);
+	mmap_ranges_clear(heaps->mapped);
+	submit_clearing(heaps);
+}
+
+/* ---- events ---- */
+
+/* Whether its allocations and frees were followed until then, under the name that it had. */
+static bool was_target(const struct live_heap *heaps, const struct life_event *event)
+{
+	const struct targets *targets = heaps->setup.targets;
+	const struct target *before =
+		target_table_find(targets_table(targets), event->tgid, event->old_id);
+
+	return before && !before->rejected &&
+	       (before->undecided || targets_subscribers(targets, before, PROBE_MEM_GLIBC));
+}
+
+void live_heap_on_life(struct live_heap *heaps, const struct life_event *event)
+{
+	bool cuts = event->kind == LIFE_EXEC || event->kind == LIFE_EXIT ||
+		    (event->kind == LIFE_RENAME && !was_target(heaps, event));
+
+	if (!heaps->running || !cuts)
+		return;
+	mmap_ranges_cut(heaps->mapped, event->tgid, event->time_ns);
+	mm_epochs_note(heaps->cuts, event->tgid, event->time_ns); /* it counts what it refuses */
+}
+
+void live_heap_on_mapped(struct live_heap *heaps, const struct mapped_event *event)
+{
+	if (heaps->running)
+		mmap_ranges_on_event(heaps->mapped, event);
+}
+
+/* ---- readings ---- */
+
+struct listing {
+	const struct live_heap *heaps;
+	const struct live_heap_request *request;
+	struct live_snapshot *reading;
+	size_t capacity;
+	uint64_t asleep_ns; /* that CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
+	bool failed;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* When it had begun at the latest, or before: the host may have slept since. */
+static uint64_t began_ns(const struct listing *listing, const struct target *target)
+{
+	uint64_t ns = target->start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+
+	return ns > listing->asleep_ns ? ns - listing->asleep_ns : 0;
+}
+
+static uint64_t later(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+static void list(void *arg, struct target *target)
+{
+	struct listing *listing = arg;
+	struct live_snapshot *reading = listing->reading;
+	const struct live_heap *heaps = listing->heaps;
+	int pid = listing->request->filter.pid;
+	uint32_t wanting = targets_subscribers(heaps->setup.targets, target, PROBE_MEM_GLIBC);
+
+	if (!target->alive || target->rejected || (!wanting && !target->undecided))
+		return;
+	if (reading->holders_count == listing->capacity) {
+		size_t capacity = listing->capacity ? listing->capacity * 2 : 64;
+		struct live_owner *grown = reallocarray(reading->holders, capacity, sizeof(*grown));
+
+		if (!grown) {
+			listing->failed = true;
+			return;
+		}
+		reading->holders = grown;
+		listing->capacity = capacity;
+	}
+	struct live_owner *holder = &reading->holders[reading->holders_count++];
+	*holder = (struct live_owner){
+		.pid = (uint32_t)target->pid,
+		.shown = wanting & listing->request->subscribers && (!pid || pid == target->pid),
+		.since_ns =
+			later(heaps->since_ns, mm_epochs_get(heaps->cuts, (uint32_t)target->pid)),
+		.who = who_of_target(target),
+	};
+	holder->since_ns = later(holder->since_ns, began_ns(listing, target));
+	container_ref(holder->who.container);
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	const struct live_owner *left = a, *right = b;
+
+	return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static bool is_holder(void *arg, uint32_t pid)
+{
+	const struct live_snapshot *reading = arg;
+
+	return live_owner_find(reading->holders, reading->holders_count, pid);
+}
+
+/* Who there is now, and what they have mapped. */
+static int list_holders(const struct live_heap *heaps, const struct live_heap_request *request,
+			struct live_snapshot *reading)
+{
+	struct listing listing = {.heaps = heaps, .request = request, .reading = reading};
+
+	tracer_read_life(heaps->setup.tracer); /* who came until now is known then */
+	reading->listed_ns = clock_ns(CLOCK_MONOTONIC);
+	listing.asleep_ns = clock_ns(CLOCK_BOOTTIME) - reading->listed_ns;
+	target_table_each(targets_table(heaps->setup.targets), list, &listing);
+	if (listing.failed)
+		return -ENOMEM;
+	if (reading->holders_count)
+		qsort(reading->holders, reading->holders_count, sizeof(*reading->holders),
+		      compare_holders);
+	mmap_ranges_keep(heaps->mapped, is_holder, reading, reading->listed_ns);
+	int64_t mapped = mmap_ranges_list(heaps->mapped, &reading->mapped);
+	if (mapped < 0)
+		return (int)mapped;
+	reading->mapped_count = (size_t)mapped;
+	return 0;
+}
+
+static void run(struct job *job)
+{
+	live_snapshot_run(&((struct heaps_job *)job)->reading);
+}
+
+static void count(struct live_heap *heaps, const struct live_snapshot *reading)
+{
+	struct live_heap_stats *stats = &heaps->stats;
+
+	stats->dead += reading->dead;
+	stats->refused += reading->result.refused;
+	stats->unrecorded += reading->result.unrecorded;
+	if (reading->error < 0) {
+		stats->failed++;
+		log_error("what is allocated can't be read: %s", strerror(-reading->error));
+		return;
+	}
+	if (!heaps->running)
+		return;
+	stats->entries = reading->entries - reading->dead;
+	if (reading->views) {
+		stats->unnamed = reading->result.unknown;
+		stats->young = reading->young;
+	}
+	if (reading->listed_ns > RINGS_NS)
+		mm_epochs_forget(heaps->cuts, reading->listed_ns - RINGS_NS);
+}
+
+static void swept(struct live_heap *heaps)
+{
+	bool again = heaps->sweeps_again;
+
+	heaps->sweeps--;
+	heaps->sweeps_again = false;
+	if (again)
+		live_heap_sweep(heaps);
+}
+
+static void done(struct job *job, bool finished)
+{
+	struct heaps_job *read = (struct heaps_job *)job;
+
+	if (!finished) /* no thread could be started */
+		read->reading.error = -EAGAIN;
+	count(read->heaps, &read->reading);
+	if (read->done)
+		read->done(read->arg, read->reading.error, read->reading.profiles);
+	else
+		swept(read->heaps);
+}
+
+static void free_job(struct job *job)
+{
+	struct heaps_job *read = (struct heaps_job *)job;
+
+	live_snapshot_done(&read->reading);
+	free(read);
+}
+
+int live_heap_read(struct live_heap *heaps, const struct live_heap_request *request)
+{
+	if (!heaps->running)
+		return -ENOENT;
+	struct heaps_job *read = calloc(1, sizeof(*read));
+	if (!read)
+		return -ENOMEM;
+	read->job = (struct job){.run = run, .done = done, .free = free_job, .unlimited = true};
+	read->heaps = heaps;
+	read->done = request->done;
+	read->arg = request->arg;
+	read->reading = (struct live_snapshot){
+		.fd = tracer_held_fd(heaps->setup.tracer),
+		.views = request->views,
+		.detail = request->detail,
+		.filter = request->filter,
+		.named_ns = request->named_ns,
+		.from = request->from,
+		.until = request->until,
+		.ledger = heaps->ledger,
+	};
+	memcpy(read->reading.lost, request->lost, sizeof(request->lost));
+	int r = read->reading.fd < 0 ? read->reading.fd
+				     : list_holders(heaps, request, &read->reading);
+	if (r < 0) {
+		free_job(&read->job);
+		return r;
+	}
+	heaps->read_ns = read->reading.listed_ns;
+	worker_submit(heaps->setup.bulk, &read->job);
+	return 0;
+}
+
+void live_heap_sweep(struct live_heap *heaps)
+{
+	struct live_heap_request request = {0};
+
+	if (!heaps->running)
+		return;
+	if (heaps->sweeps == SWEEPS_MAX)
+		heaps->sweeps_again = true;
+	else if (live_heap_read(heaps, &request) < 0)
+		heaps->stats.failed++;
+	else
+		heaps->sweeps++;
+}
+
+void live_heap_window_ended(struct live_heap *heaps)
+{
+	if (loop_now_ns() - heaps->read_ns >= SWEEP_NS)
+		live_heap_sweep(heaps);
+}
+
+void live_heap_stats(const struct live_heap *heaps, struct live_heap_stats *stats)
+{
+	struct mmap_ranges_stats mapped;
+
+	*stats = heaps->stats;
+	stats->mm_epochs_refused = mm_epochs_refused(heaps->cuts);
+	stack_cache_stats(heaps->ledger, &stats->ledger);
+	mmap_ranges_stats(heaps->mapped, &mapped);
+	stats->ranges = mapped.ranges;
+	stats->ranges_refused = mapped.refused;
+}

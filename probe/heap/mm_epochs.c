@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "heap/mm_epochs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+
+struct mm_epochs {
+	struct map *times; /* pid -> ns */
+	uint64_t refused;
+};
+
+int mm_epochs_new(struct mm_epochs **ret, size_t max)
+{
+	struct mm_epochs *cuts = calloc(1, sizeof(*cuts));
+
+	if (!cuts)
+		return -ENOMEM;
+	if (map_new(&cuts->times, sizeof(uint32_t), sizeof(uint64_t), max) < 0) {
+		free(cuts);
+		return -ENOMEM;
+	}
+	*ret = cuts;
+	return 0;
+}
+
+void mm_epochs_free(struct mm_epochs *cuts)
+{
+	if (!cuts)
+		return;
+	map_free(cuts->times);
+	free(cuts);
+}
+
+int mm_epochs_note(struct mm_epochs *cuts, uint32_t pid, uint64_t time_ns)
+{
+	uint64_t *known;
+	int r = map_put(cuts->times, &pid, (void **)&known);
+
+	if (r < 0) {
+		cuts->refused++;
+		return r;
+	}
+	if (time_ns > *known)
+		*known = time_ns;
+	return 0;
+}
+
+uint64_t mm_epochs_get(const struct mm_epochs *cuts, uint32_t pid)
+{
+	const uint64_t *known = map_get(cuts->times, &pid);
+
+	return known ? *known : 0;
+}
+
+/* One that may go; false: there is none from *at on. */
+static bool find_old(const struct mm_epochs *cuts, uint64_t until_ns, size_t *at, uint32_t *pid)
+{
+	const void *key;
+	void *value;
+
+	while (map_next(cuts->times, at, &key, &value)) {
+		if (*(uint64_t *)value > until_ns)
+			continue;
+		*pid = *(const uint32_t *)key;
+		return true;
+	}
+	return false;
+}
+
+void mm_epochs_forget(struct mm_epochs *cuts, uint64_t until_ns)
+{
+	_cleanup_free_ uint32_t *old = calloc(map_count(cuts->times) + 1, sizeof(*old));
+	size_t count = 0, at = 0;
+
+	/* Without memory they stay until the next time. */
+	while (old && find_old(cuts, until_ns, &at, &old[count]))
+		count++;
+	for (size_t i = 0; i < count; i++)
+		map_del(cuts->times, &old[i]);
+}
+
+uint64_t mm_epochs_refused(const struct mm_epochs *cuts)
+{
+	return cuts->refused;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "heap/stack_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/map.h"
+
+#define REBUILD_MIN 1024 /* nodes, names; fewer aren't worth it */
+
+struct entry {
+	uint32_t node;
+	uint32_t who, libraries, native_only; /* numbers of their bytes */
+	uint32_t window;		      /* it came in last */
+	bool own, vms_own, partial, holds;
+};
+
+/* What is made anew when most of it is dead. */
+struct contents {
+	struct tree *tree;
+	struct intern *who;  /* struct record_who, as bytes */
+	struct intern *bits; /* of struct record_libraries */
+	size_t names;	     /* that there are in the larger one of these two */
+};
+
+struct stack_cache {
+	struct stack_cache_limits limits;
+	struct contents contents;
+	struct map *entries; /* struct stack_key -> struct entry */
+	uint32_t window;
+	struct stack_cache_stats stats;
+};
+
+static void contents_done(struct contents *contents)
+{
+	tree_free(contents->tree);
+	intern_free(contents->who);
+	intern_free(contents->bits);
+}
+
+static int contents_init(struct contents *contents, const struct stack_cache_limits *limits)
+{
+	struct contents made = {0};
+	int r = tree_new(&made.tree, limits->nodes, limits->name_bytes);
+
+	if (r == 0)
+		r = intern_new(&made.who, limits->name_bytes);
+	if (r == 0)
+		r = intern_new(&made.bits, limits->name_bytes);
+	if (r < 0)
+		contents_done(&made);
+	else
+		*contents = made;
+	return r;
+}
+
+static void set_stat(uint64_t *stat, uint64_t value)
+{
+	__atomic_store_n(stat, value, __ATOMIC_RELAXED);
+}
+
+static void set_sizes(struct stack_cache *ledger)
+{
+	set_stat(&ledger->stats.stacks, map_count(ledger->entries));
+	set_stat(&ledger->stats.nodes, tree_count(ledger->contents.tree) - 1);
+}
+
+int stack_cache_new(struct stack_cache **ret, const struct stack_cache_limits *limits)
+{
+	struct stack_cache *ledger = calloc(1, sizeof(*ledger));
+
+	if (!ledger)
+		return -ENOMEM;
+	ledger->limits = *limits;
+	int r = contents_init(&ledger->contents, limits);
+	if (r == 0)
+		r = map_new(&ledger->entries, sizeof(struct stack_key), sizeof(struct entry),
+			    limits->stacks);
+	if (r < 0) {
+		stack_cache_free(ledger);
+		return r;
+	}
+	*ret = ledger;
+	return 0;
+}
+
+void stack_cache_free(struct stack_cache *ledger)
+{
+	if (!ledger)
+		return;
+	contents_done(&ledger->contents);
+	map_free(ledger->entries);
+	free(ledger);
+}
+
+void stack_cache_begin(struct stack_cache *ledger)
+{
+	ledger->window++;
+}
+
+bool stack_cache_see(struct stack_cache *ledger, const struct stack_key *key)
+{
+	struct entry *entry = map_get(ledger->entries, key);
+
+	if (!entry)
+		return false;
+	entry->window = ledger->window;
+	return !entry->partial;
+}
+
+struct tree *stack_cache_tree(struct stack_cache *ledger)
+{
+	return ledger->contents.tree;
+}
+
+void stack_cache_refuse(struct stack_cache *ledger)
+{
+	set_stat(&ledger->stats.refused, ledger->stats.refused + 1);
+}
+
+/* Numbers are given from 0 on. */
+static int64_t intern(struct contents *contents, struct intern *names, const char *bytes,
+		      size_t len)
+{
+	int64_t number = intern_add(names, bytes, len);
+
+	if (number >= (int64_t)contents->names)
+		contents->names = (size_t)number + 1;
+	return number;
+}
+
+/* Equal ones have equal bytes. */
+static int64_t intern_who(struct contents *contents, const struct record_who *who)
+{
+	struct record_who bytes;
+
+	memset(&bytes, 0, sizeof(bytes));
+	bytes.pid = who->pid;
+	bytes.start_ticks = who->start_ticks;
+	bytes.netns_id = who->netns_id;
+	memcpy(bytes.process, who->process, sizeof(bytes.process));
+	memcpy(bytes.thread, who->thread, sizeof(bytes.thread));
+	return intern(contents, contents->who, (const char *)&bytes, sizeof(bytes));
+}
+
+static int64_t intern_bits(struct contents *contents, const struct record_libraries *bits)
+{
+	return intern(contents, contents->bits, bits->bytes ? (const char *)bits->bits : "",
+		      bits->bytes);
+}
+
+int stack_cache_put(struct stack_cache *ledger, const struct stack_key *key,
+		    const struct cached_stack *stack)
+{
+	int64_t who = intern_who(&ledger->contents, &stack->who);
+	int64_t libraries = intern_bits(&ledger->contents, &stack->libraries);
+	int64_t native_only = intern_bits(&ledger->contents, &stack->native_only);
+	struct entry *entry;
+	int r = who < 0 ? (int)who : 0;
+
+	if (r == 0 && (libraries < 0 || native_only < 0))
+		r = (int)(libraries < 0 ? libraries : native_only);
+	if (r == 0)
+		r = map_put(ledger->entries, key, (void **)&entry);
+	if (r < 0) {
+		stack_cache_refuse(ledger);
+		return r;
+	}
+	entry->node = stack->node;
+	entry->who = (uint32_t)who;
+	entry->libraries = (uint32_t)libraries;
+	entry->native_only = (uint32_t)native_only;
+	entry->window = ledger->window;
+	entry->own = stack->own;
+	entry->vms_own = stack->vms_own;
+	entry->partial = stack->partial;
+	set_sizes(ledger);
+	return 0;
+}
+
+static struct record_libraries get_bits(const struct contents *contents, uint32_t number)
+{
+	struct record_libraries bits;
+
+	bits.bits = (const uint8_t *)intern_get(contents->bits, number, &bits.bytes);
+	return bits;
+}
+
+bool stack_cache_get(const struct stack_cache *ledger, const struct stack_key *key,
+		     struct cached_stack *stack)
+{
+	const struct entry *entry = map_get(ledger->entries, key);
+
+	if (!entry)
+		return false;
+	stack->node = entry->node;
+	stack->own = entry->own;
+	stack->vms_own = entry->vms_own;
+	stack->partial = entry->partial;
+	memcpy(&stack->who, intern_get(ledger->contents.who, entry->who, NULL), sizeof(stack->who));
+	stack->libraries = get_bits(&ledger->contents, entry->libraries);
+	stack->native_only = get_bits(&ledger->contents, entry->native_only);
+	return true;
+}
+
+bool stack_cache_hold(struct stack_cache *ledger, const struct stack_key *key)
+{
+	struct entry *entry = map_get(ledger->entries, key);
+
+	if (entry)
+		entry->holds = true;
+	return entry;
+}
+
+/* Of each node whether a stack still has it; returns how many, or -ENOMEM. */
+static int64_t find_live(const struct stack_cache *ledger, bool **ret)
+{
+	const struct tree *tree = ledger->contents.tree;
+	bool *live = calloc(tree_count(tree), sizeof(*live));
+	const struct stack_key *key;
+	const struct entry *entry;
+	int64_t count = 1;
+
+	if (!live)
+		return -ENOMEM;
+	live[TREE_ROOT] = true;
+	map_each (ledger->entries, at, key, entry) {
+		for (uint32_t node = entry->node; !live[node]; node = tree_parent(tree, node)) {
+			live[node] = true;
+			count++;
+		}
+	}
+	*ret = live;
+	return count;
+}
+
+/* The live nodes of one tree into another one; numbers[n]: what was node n. */
+static int copy_live(struct tree *into, const struct tree *from, const bool *live,
+		     uint32_t *numbers)
+{
+	for (uint32_t node = 1; node < tree_count(from); node++) {
+		if (!live[node])
+			continue;
+		struct frame frame = tree_frame_of(from, node);
+		int64_t made = tree_child_with(into, numbers[tree_parent(from, node)], &frame);
+		if (made < 0)
+			return (int)made;
+		numbers[node] = (uint32_t)made;
+	}
+	return 0;
+}
+
+/* Copies what entry has of `from`; its numbers there become those in `into`. */
+static int move_entry(struct contents *into, const struct contents *from, struct entry *moved)
+{
+	size_t len;
+	const char *bytes = intern_get(from->who, moved->who, &len);
+	int64_t who = intern(into, into->who, bytes, len);
+	bytes = intern_get(from->bits, moved->libraries, &len);
+	int64_t libraries = intern(into, into->bits, bytes, len);
+	bytes = intern_get(from->bits, moved->native_only, &len);
+	int64_t native_only = intern(into, into->bits, bytes, len);
+
+	if (who < 0 || libraries < 0 || native_only < 0)
+		return (int)(who < 0 ? who : libraries < 0 ? libraries : native_only);
+	moved->who = (uint32_t)who;
+	moved->libraries = (uint32_t)libraries;
+	moved->native_only = (uint32_t)native_only;
+	return 0;
+}
+
+/* Into new contents and a new map: where there is no memory all stays as it was. */
+static int move_entries(const struct stack_cache *ledger, struct contents *into,
+			struct map *entries, const uint32_t *numbers)
+{
+	const struct stack_key *key;
+	const struct entry *entry;
+
+	map_each (ledger->entries, at, key, entry) {
+		struct entry moved = *entry, *place;
+		int r = move_entry(into, &ledger->contents, &moved);
+
+		moved.node = numbers[entry->node];
+		if (r == 0)
+			r = map_put(entries, key, (void **)&place);
+		if (r < 0)
+			return r;
+		*place = moved;
+	}
+	return 0;
+}
+
+static int rebuild(struct stack_cache *ledger, const bool *live)
+{
+	_cleanup_(contents_done) struct contents made = {0};
+	_cleanup_map_ struct map *entries = NULL;
+	_cleanup_free_ uint32_t *numbers =
+		calloc(tree_count(ledger->contents.tree), sizeof(*numbers));
+	int r = numbers ? contents_init(&made, &ledger->limits) : -ENOMEM;
+
+	if (r == 0)
+		r = map_new(&entries, sizeof(struct stack_key), sizeof(struct entry),
+			    ledger->limits.stacks);
+	if (r == 0)
+		r = copy_live(made.tree, ledger->contents.tree, live, numbers);
+	if (r == 0)
+		r = move_entries(ledger, &made, entries, numbers);
+	if (r < 0)
+		return r;
+	struct contents old = ledger->contents;
+	ledger->contents = made;
+	made = old;
+	struct map *before = ledger->entries;
+	ledger->entries = entries;
+	entries = before;
+	return 0;
+}
+
+/* Where a program's processes come and go the same tree serves all, and their names add up. */
+static bool is_mostly_dead(const struct stack_cache *ledger, uint64_t live_nodes)
+{
+	uint64_t nodes = tree_count(ledger->contents.tree), names = ledger->contents.names;
+
+	return (nodes > REBUILD_MIN && live_nodes < nodes / 2) ||
+	       (names > REBUILD_MIN && map_count(ledger->entries) < names / 2);
+}
+
+static bool is_kept(const struct stack_cache *ledger, const struct entry *entry)
+{
+	return entry->holds || entry->window == ledger->window;
+}
+
+/* Those that are dropped; NULL: there are none, or no memory. */
+static struct stack_key *list_dead(const struct stack_cache *ledger, size_t *count)
+{
+	const struct stack_key *key;
+	const struct entry *entry;
+	size_t dead = 0;
+
+	map_each (ledger->entries, at, key, entry)
+		dead += !is_kept(ledger, entry);
+	struct stack_key *keys = dead ? calloc(dead, sizeof(*keys)) : NULL;
+	*count = 0;
+	if (!keys)
+		return NULL;
+	map_each (ledger->entries, at, key, entry) {
+		if (!is_kept(ledger, entry))
+			keys[(*count)++] = *key;
+	}
+	return keys;
+}
+
+void stack_cache_purge(struct stack_cache *ledger)
+{
+	size_t count;
+	_cleanup_free_ struct stack_key *dead = list_dead(ledger, &count);
+	_cleanup_free_ bool *live = NULL;
+	const struct stack_key *key;
+	struct entry *entry;
+
+	for (size_t i = 0; i < count; i++)
+		map_del(ledger->entries, &dead[i]);
+	map_each (ledger->entries, at, key, entry)
+		entry->holds = false;
+	int64_t alive = find_live(ledger, &live);
+	/* Without memory for it the next purge tries again. */
+	if (alive > 0 && is_mostly_dead(ledger, (uint64_t)alive))
+		rebuild(ledger, live);
+	set_sizes(ledger);
+}
+
+void stack_cache_clear(struct stack_cache *ledger)
+{
+	struct contents made;
+
+	map_clear(ledger->entries);
+	if (contents_init(&made, &ledger->limits) == 0) {
+		contents_done(&ledger->contents);
+		ledger->contents = made;
+	}
+	set_sizes(ledger);
+}
+
+void stack_cache_stats(const struct stack_cache *ledger, struct stack_cache_stats *stats)
+{
+	stats->stacks = __atomic_load_n(&ledger->stats.stacks, __ATOMIC_RELAXED);
+	stats->nodes = __atomic_load_n(&ledger->stats.nodes, __ATOMIC_RELAXED);
+	stats->refused = __atomic_load_n(&ledger->stats.refused, __ATOMIC_RELAXED);
+}

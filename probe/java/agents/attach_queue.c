@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A job looks at a VM's process and forks the process that asks; its answer comes by a socket. */
+#include "java/agents/attach_queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "loop/closer.h"
+#include "loop/reaper.h"
+
+#define KILL_MS 3000 /* after its own limit */
+
+struct attach_queue {
+	struct loop *loop;
+	struct worker *foreign;
+	struct attach_request *first, **last; /* that wait */
+	struct attach_request *asked;
+	unsigned count; /* of those that are asked */
+	unsigned at_once;
+	struct loop_call turn;
+	bool turn_posted;
+	struct loop_timer burial;
+};
+
+/* A look at a process, which forks who asks. */
+struct looking {
+	struct job job;
+	struct worker *closer;
+	struct attach_request *question; /* while the job isn't given up */
+	struct attach_process process;
+	struct attach_order order; /* its descriptors are copies: it may outlive the question */
+	struct attach attach;	   /* child 0: it was not forked, or is taken */
+	enum attach_result result;
+	int error;
+	_Atomic bool begun, given_up;
+	pid_t pid;
+	uint64_t start_ticks;
+};
+
+/* ---- queue ---- */
+
+static void append(struct attach_queue *asking, struct attach_request *question)
+{
+	question->next = NULL;
+	*asking->last = question;
+	asking->last = &question->next;
+}
+
+static void take_out(struct attach_queue *asking, struct attach_request **from,
+		     struct attach_request *question)
+{
+	while (*from != question)
+		from = &(*from)->next;
+	*from = question->next;
+	if (asking->last == &question->next)
+		asking->last = from;
+	question->next = NULL;
+}
+
+static void post_turn(struct attach_queue *asking)
+{
+	if (asking->turn_posted || !asking->first || asking->count >= asking->at_once)
+		return;
+	asking->turn_posted = true;
+	loop_post(asking->loop, &asking->turn);
+}
+
+/* ---- answers ---- */
+
+static void answer(struct attach_request *question, const struct attach_answer *told)
+{
+	struct attach_queue *asking = question->asking;
+
+	take_out(asking, &asking->asked, question);
+	asking->count--;
+	question->step = QUESTION_NONE;
+	question->answered(question, told);
+	post_turn(asking);
+}
+
+static void fail(struct attach_request *question, enum attach_result result, int error)
+{
+	answer(question, &(struct attach_answer){
+				 .result = result, .error = error, .folder_fd = -1, .tmp_fd = -1});
+}
+
+static void bury_all(void *arg)
+{
+	struct attach_queue *asking = arg;
+
+	if (reaper_bury())
+		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
+}
+
+/* It has ended, or is soon buried with others. */
+static void bury(struct attach_queue *asking, struct attach *attach)
+{
+	if (!attach_bury(attach))
+		reaper_leave(attach->child);
+	attach->child = 0;
+	bury_all(asking);
+}
+
+static void answer_comes(void *arg)
+{
+	struct attach_request *question = arg;
+	struct attach_queue *asking = question->asking;
+	struct attach_answer told = {0};
+
+	loop_unwatch(asking->loop, &question->watch);
+	loop_timer_cancel(asking->loop, &question->limit);
+	attach_finish(&question->attach, &told);
+	bury(asking, &question->attach);
+	answer(question, &told);
+}
+
+static void limit_passes(void *arg)
+{
+	struct attach_request *question = arg;
+
+	attach_kill(&question->attach);
+	answer_comes(question); /* there is none */
+}
+
+static void follow(struct attach_request *question)
+{
+	struct attach_queue *asking = question->asking;
+	uint64_t limit_ms = question->order.limit_ms + KILL_MS;
+
+	question->watch = (struct loop_watch){
+		.fd = question->attach.fd, .ready = answer_comes, .arg = question};
+	question->limit = (struct loop_timer){.expired = limit_passes, .arg = question};
+	loop_timer_set(asking->loop, &question->limit, loop_now_ns() + limit_ms * NS_PER_MS);
+	if (loop_watch(asking->loop, &question->watch) < 0)
+		loop_timer_set(asking->loop, &question->limit, loop_now_ns());
+}
+
+/* ---- the look ---- */
+
+/* They may be the last ones, and closing hang. */
+static void close_copies(struct looking *mine)
+{
+	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
+
+	cleanup_close(&folder_fd);
+	cleanup_close(&tmp_fd);
+}
+
+static void look(struct job *job)
+{
+	struct looking *mine = (struct looking *)job;
+
+	atomic_store(&mine->begun, true);
+	mine->result = attach_look(&mine->process, mine->pid, mine->start_ticks);
+	if (mine->result == ATTACH_DONE && !atomic_load(&mine->given_up)) {
+		mine->error = -attach_begin(&mine->attach, &mine->process, &mine->order);
+		if (mine->error)
+			mine->result = ATTACH_SYSTEM;
+	}
+	attach_process_done(&mine->process);
+	close_copies(mine);
+}
+
+static void looked(struct job *job, bool finished)
+{
+	struct looking *mine = (struct looking *)job;
+	struct attach_request *question = mine->question;
+
+	if (!finished) {
+		atomic_store(&mine->given_up, true); /* nobody waits for its answer */
+		/* One that didn't begin waited for others that hang. */
+		fail(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
+	} else if (mine->result != ATTACH_DONE) {
+		fail(question, mine->result, mine->error);
+	} else {
+		question->process = mine->process;
+		question->attach = mine->attach;
+		mine->attach = (struct attach){.fd = -1};
+		follow(question);
+	}
+}
+
+static void free_looking(struct job *job)
+{
+	struct looking *mine = (struct looking *)job;
+
+	/* Nobody waits for its answer: it ends by itself. */
+	cleanup_close(&mine->attach.fd);
+	if (!attach_bury(&mine->attach))
+		reaper_leave(mine->attach.child);
+	/* Those of a look that never began. */
+	int fds[] = {mine->order.folder_fd, mine->order.tmp_fd};
+	close_later(mine->closer, mine->job.whose, fds, ARRAY_SIZE(fds), NULL);
+	free(mine);
+}
+
+static int copy_fd(int *fd)
+{
+	if (*fd < 0)
+		return 0;
+	*fd = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+	return *fd < 0 ? -errno : 0;
+}
+
+static void begin_look(struct attach_request *question)
+{
+	struct looking *mine = calloc(1, sizeof(*mine));
+
+	if (!mine) {
+		fail(question, ATTACH_SYSTEM, ENOMEM);
+		return;
+	}
+	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
+	mine->job.whose = question->whose;
+	mine->closer = question->asking->foreign;
+	mine->question = question;
+	mine->order = question->order;
+	mine->attach.fd = -1;
+	mine->pid = question->pid;
+	mine->start_ticks = question->start_ticks;
+	int r = copy_fd(&mine->order.folder_fd);
+	int also = copy_fd(&mine->order.tmp_fd);
+	if (r < 0 || also < 0) {
+		fail(question, ATTACH_SYSTEM, r < 0 ? -r : -also);
+		free_looking(&mine->job);
+		return;
+	}
+	worker_submit(question->asking->foreign, &mine->job);
+}
+
+/* ---- turns ---- */
+
+static void begin(struct attach_request *question)
+{
+	struct attach_queue *asking = question->asking;
+
+	take_out(asking, &asking->first, question);
+	question->next = asking->asked;
+	asking->asked = question;
+	asking->count++;
+	question->step = QUESTION_ASKED;
+	if (!reaper_has_room()) {
+		fail(question, ATTACH_SYSTEM, EAGAIN);
+		return;
+	}
+	if (question->look) {
+		begin_look(question);
+		return;
+	}
+	int r = attach_begin(&question->attach, &question->process, &question->order);
+	if (r < 0)
+		fail(question, ATTACH_SYSTEM, -r);
+	else
+		follow(question);
+}
+
+static void take_turns(void *arg)
+{
+	struct attach_queue *asking = arg;
+
+	asking->turn_posted = false;
+	while (asking->first && asking->count < asking->at_once)
+		begin(asking->first);
+}
+
+void attach_queue_ask(struct attach_queue *asking, struct attach_request *question)
+{
+	question->asking = asking;
+	question->step = QUESTION_WAITING;
+	question->attach = (struct attach){.fd = -1};
+	append(asking, question);
+	post_turn(asking);
+}
+
+bool attach_queue_drop(struct attach_request *question)
+{
+	if (question->step == QUESTION_WAITING) {
+		take_out(question->asking, &question->asking->first, question);
+		question->step = QUESTION_NONE;
+	}
+	return question->step == QUESTION_NONE;
+}
+
+int attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign)
+{
+	struct attach_queue *asking = calloc(1, sizeof(*asking));
+
+	if (!asking)
+		return -ENOMEM;
+	asking->loop = loop;
+	asking->foreign = foreign;
+	asking->last = &asking->first;
+	asking->at_once = ASKING_AT_ONCE_MAX;
+	asking->turn = (struct loop_call){.run = take_turns, .arg = asking};
+	asking->burial = (struct loop_timer){.expired = bury_all, .arg = asking};
+	*ret = asking;
+	return 0;
+}
+
+void attach_queue_limit(struct attach_queue *asking, unsigned at_once)
+{
+	asking->at_once = at_once;
+}
+
+/* It ends by itself. */
+static void leave(struct attach_request *question)
+{
+	struct loop *loop = question->asking->loop;
+
+	if (question->attach.fd < 0)
+		return; /* it is looked at */
+	loop_timer_cancel(loop, &question->limit);
+	loop_unwatch(loop, &question->watch);
+	close(question->attach.fd);
+}
+
+void attach_queue_tell(const struct attach_request *question)
+{
+	struct attach attach;
+
+	if (attach_begin(&attach, &question->process, &question->order) == 0)
+		close(attach.fd);
+}
+
+void attach_queue_free(struct attach_queue *asking)
+{
+	if (!asking)
+		return;
+	loop_unpost(asking->loop, &asking->turn);
+	loop_timer_cancel(asking->loop, &asking->burial);
+	for (struct attach_request *question = asking->first; question; question = question->next) {
+		if (!question->look)
+			attach_queue_tell(question);
+		question->step = QUESTION_NONE;
+	}
+	for (struct attach_request *question = asking->asked; question; question = question->next) {
+		leave(question);
+		question->step = QUESTION_NONE;
+	}
+	free(asking);
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looking at a process: its command line, its maps; and when a stack asks for it. */
+#include "target/target_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "proc/proc.h"
+
+/* Maps of a process whose addresses stay unknown are not read again and again. */
+#define RETRY_NS (5 * NS_PER_MS)
+/* Maps read this shortly before the end of an exec may be the new program's already. */
+#define EXEC_NS (50 * NS_PER_MS)
+
+/* What it tells of code that it makes is opened, for it may end any time. */
+static void meet_made_code(struct targets *targets, const struct target *target,
+			   const struct inspection *e)
+{
+	struct perfmap_process process = target_perfmap(target);
+
+	for (size_t i = 0; i < e->maps.count; i++) {
+		if (e->maps.mappings[i].kind != MAPPING_JIT)
+			continue;
+		perfmap_meet(targets->files, &process);
+		return;
+	}
+}
+
+/* Whether the maps that were read are this incarnation's. */
+static bool are_its_maps(const struct target *target, const struct inspection *e)
+{
+	uint64_t margin = target->ended_by_exec ? EXEC_NS : 0;
+
+	return e->error == 0 && e->maps.count &&
+	       (target->alive || e->ended_ns + margin < target->ended_ns);
+}
+
+/* It did not match: what was sampled of it is nobody's. */
+static void reject(struct targets *targets, struct target *target)
+{
+	target->rejected = true;
+	target_forget_in_kernel(targets, target->pid, target->id);
+	target_table_end(targets->table, target, loop_now_ns());
+}
+
+static void decide(struct targets *targets, struct target *target, const struct inspection *e,
+		   bool finished)
+{
+	if (finished) {
+		target->judged_by = snoopers_serial(e->snoopers);
+		target->judged_probes = e->match.probes;
+		target->probes |= e->match.probes & selection_wanted(&targets->selection);
+	} else if (target->probes_before) {
+		target->probes |= target->judged_probes; /* nothing better is known */
+	}
+	target->unnamed &= ~target->probes;
+	target->maybe = target->unnamed; /* what it still waits for */
+	target->undecided = target->maybe != 0;
+	if (target->undecided)
+		target_correct_kernel(targets, target);
+	else
+		target_settle(targets, target);
+}
+
+void target_settle(struct targets *targets, struct target *target)
+{
+	if (target->probes || target->subscribers)
+		target_correct_kernel(targets, target);
+	else if (!target->probes_before)
+		reject(targets, target);
+	if (!target->rejected && !target->probes && !target->subscribers) {
+		target->probes = target->probes_before; /* what was sampled until now was wanted */
+		target_deselect(targets, target);
+	}
+}
+
+static void remember_hung(struct targets *targets, const struct target *target)
+{
+	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
+	void *value;
+
+	if (map_put(targets->hung, &key, &value) == -ENOSPC)
+		map_clear(targets->hung);
+}
+
+/* Of one of whose cgroups the kernel's side hasn't told. */
+static void take_place(struct targets *targets, struct target *target, const struct inspection *e)
+{
+	if (e->cgroups && !target->group) {
+		struct group *group =
+			containers_place(targets->containers, &e->cgroups->place, e->cgroups->path);
+
+		target_set_group(target, group);
+		containers_ask(targets->containers, group);
+		group_unref(group);
+	}
+	target->ns_pid = e->ns_pid;
+}
+
+static void examined(void *arg, struct inspection *e, bool finished)
+{
+	struct targets *targets = arg;
+
+	tracer_read_life(targets->tracer); /* it may have become another meanwhile */
+	struct target *target = target_table_find(targets->table, (uint32_t)e->pid, e->id);
+	if (!target)
+		return;
+	target->examining = false;
+	if (!finished && e->job.end != JOB_REFUSED) {
+		target->hangs = true;
+		targets->stats.unreadable++;
+		remember_hung(targets, target);
+	}
+	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
+		target_look_at(targets, target); /* it answered what was asked before */
+	else if (target->undecided)
+		decide(targets, target, e, finished);
+	if (finished && e->error == 0)
+		take_place(targets, target, e);
+	if (finished && !target->rejected && are_its_maps(target, e)) {
+		target_take_maps(targets, target, e);
+		meet_made_code(targets, target, e);
+		if (address_space_read_ns(target->space) >= target->uncovered_ns)
+			target->uncovered_ns = 0;
+		target_publish(targets, target);
+		if (targets->maps_read)
+			targets->maps_read(targets->maps_arg);
+	} else if (!target->examining) {
+		target_give_up_arming(targets, target);
+	}
+}
+
+/* Users of a container aren't the host's. Looking at its root may hang, so until a job has done
+ * that the mount namespace tells. */
+static void learn_user(struct target *target)
+{
+	uid_t uid;
+
+	if (proc_uid(target->pid, &uid) < 0)
+		return;
+	target->whose =
+		job_of(uid, target->root_known ? target->root_elsewhere : proc_mounts(target->pid));
+}
+
+void target_look_at(struct targets *targets, struct target *target)
+{
+	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
+	struct inspection question = {
+		.pid = target->pid,
+		.id = target->id,
+		.start_ticks = target->start_ticks,
+		.snoopers = targets->selection.snoopers,
+		.where = !target->group,
+		.ns_pid = target->ns_pid,
+		.line_pid = target->line_pid,
+		.line_start_ticks = target->line_start_ticks,
+		.done = examined,
+		.arg = targets,
+	};
+
+	if (target->examining || !target->alive)
+		return;
+	learn_user(target);
+	question.job.whose = target->whose;
+	memcpy(question.comm, target->comm, sizeof(question.comm));
+	if (target->hangs || map_get(targets->hung, &key)) {
+		target->hangs = true;
+		if (target->undecided)
+			decide(targets, target, &question, false);
+		return;
+	}
+	if (inspect(targets->urgent, &question) < 0)
+		return; /* no memory: its next new stack asks again */
+	target->examining = true;
+	target->retry_ns = loop_now_ns() + RETRY_NS;
+}
+
+void targets_on_maps(struct targets *targets, void (*read)(void *arg), void *arg)
+{
+	targets->maps_read = read;
+	targets->maps_arg = arg;
+}
+
+void targets_look_at(struct targets *targets, const struct target *target)
+{
+	struct target *its = target_table_find(targets->table, (uint32_t)target->pid, target->id);
+
+	if (its)
+		target_look_at(targets, its);
+}
+
+void target_meet(struct targets *targets, struct target *target)
+{
+	if (target->undecided || target->arming ||
+	    (target_is_walked(targets, target) && !address_space_read_ns(target->space) &&
+	     rate_take(&targets->eager, loop_now_ns())))
+		target_look_at(targets, target);
+}
+
+/* Whether all that a stack needs is known of its process. That a return address lies nowhere says
+ * nothing: code without frame pointers leaves anything where they should be. */
+static bool is_covered(const struct target *target, const struct stack *stack,
+		       const uint64_t *words)
+{
+	struct code code;
+
+	if (address_space_read_ns(target->space) >= stack->time_ns)
+		return true;
+	if (address_space_exec_pages(target->space) != stack->exec_pages &&
+	    target->read_for_pages != stack->exec_pages)
+		return false;
+	for (size_t i = 0; i < stack->words_count; i++) {
+		if (words[i] >> FRAME_KIND_SHIFT >= FRAME_PYTHON)
+			break; /* nothing of what follows is native */
+		if (words[i] >> FRAME_KIND_SHIFT == FRAME_NATIVE &&
+		    address_space_find(target->space, words[i] & FRAME_ADDRESS, stack->time_ns,
+				       &code) == -ENOENT)
+			return false;
+	}
+	return true;
+}
+
+void targets_on_stack(struct targets *targets, const struct stack *stack, const uint64_t *words,
+		      bool urgent)
+{
+	struct target *target =
+		target_table_find(targets->table, stack->key.tgid, stack->target_id);
+
+	if (!target || !target->alive || target->rejected)
+		return;
+	target_ask_interpreter(targets, target);
+	target_ask_java(targets, target);
+	if (is_covered(target, stack, words))
+		return;
+	target->read_for_pages = stack->exec_pages;
+	if (!target->examining && (urgent || loop_now_ns() >= target->retry_ns)) {
+		target_look_at(targets, target);
+		return;
+	}
+	/* The same stack won't come again before the next window. */
+	target->uncovered_ns = stack->time_ns;
+	if (!targets->retry.active)
+		loop_timer_set(targets->loop, &targets->retry, loop_now_ns() + RETRY_NS);
+}
+
+static void retry_one(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	if (!target->uncovered_ns || !target->alive || target->hangs)
+		return;
+	if (!target->examining && loop_now_ns() >= target->retry_ns) {
+		target->uncovered_ns = 0;
+		target_look_at(targets, target);
+	} else if (!targets->retry.active) {
+		loop_timer_set(targets->loop, &targets->retry, loop_now_ns() + RETRY_NS);
+	}
+}
+
+void target_retry(void *arg)
+{
+	struct targets *targets = arg;
+
+	target_table_each(targets->table, retry_one, targets);
+}
