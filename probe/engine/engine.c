@@ -48,7 +48,7 @@ static int engine_init_drain(struct engine *engine)
 		.targets = engine->targets,
 		.files = engine->files,
 		.symbolizer = engine->symbolizer,
-		.ledger = live_heap_stack_cache(engine->heaps),
+		.stack_cache = live_heap_stack_cache(engine->live_heap),
 		.stacks_max = setup->sizes.stacks,
 		.began = engine_window_began,
 		.others = engine_ask_others,
@@ -134,9 +134,9 @@ static int engine_init(struct engine *engine)
 		r = times_new(&engine->times, setup->sizes.targets);
 	if (r == 0)
 		r = blocked_walk_new(&engine->waiting, setup->loop, engine->tracer, setup->urgent);
-	struct live_heap_setup heaps = {setup->bulk, engine->tracer, engine->targets};
+	struct live_heap_setup live_heap = {setup->bulk, engine->tracer, engine->targets};
 	if (r == 0)
-		r = live_heap_new(&engine->heaps, &heaps);
+		r = live_heap_new(&engine->live_heap, &live_heap);
 	return r < 0 ? r : engine_init_drain(engine);
 }
 
@@ -170,7 +170,7 @@ void engine_free(struct engine *engine)
 	allocators_free(engine->allocators);
 	agents_free(engine->agents);
 	jfr_free(engine->jfr);
-	live_heap_free(engine->heaps);
+	live_heap_free(engine->live_heap);
 	targets_free(engine->targets);
 	containers_free(engine->containers);
 	for (int i = 0; i < CODES_KINDS; i++)

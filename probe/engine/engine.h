@@ -215,7 +215,7 @@ struct engine_stats {
 	struct symbol_files_stats files;
 	struct code_cache_stats codes[CODES_KINDS];
 	struct times_stats times;
-	struct live_heap_stats heaps;
+	struct live_heap_stats live_heap;
 	struct allocators_stats allocators;
 	struct times_state times_state;
 };

@@ -59,7 +59,7 @@ int engine_reselect(struct engine *engine)
 	if (r == 0)
 		r = targets_select(engine->targets, &selection);
 	allocators_reselect(engine->allocators);
-	live_heap_sweep(engine->heaps);
+	live_heap_sweep(engine->live_heap);
 	return r;
 }
 

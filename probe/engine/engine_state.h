@@ -44,7 +44,7 @@ struct engine {
 	struct blocked_walk *waiting;
 	struct drain *drain;
 	struct times_table *times;
-	struct live_heap *heaps;
+	struct live_heap *live_heap;
 	struct snoopers *snoopers[FEATURES];
 	struct snoopers *joined;	      /* of those that are followed */
 	struct snoopers *joined_of[FEATURES]; /* which these were; references */

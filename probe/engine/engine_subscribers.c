@@ -21,9 +21,9 @@ static void sample(struct engine *engine, uint32_t probes)
 
 	probe_switch_set(&engine->sampling, probes);
 	if (!ran && engine->sampling.running & calls)
-		live_heap_start(engine->heaps, now_ns);
+		live_heap_start(engine->live_heap, now_ns);
 	else if (ran && !(engine->sampling.running & calls))
-		live_heap_stop(engine->heaps);
+		live_heap_stop(engine->live_heap);
 }
 
 /* The last subscriber has gone: nothing stays attached, nothing wakes us. */

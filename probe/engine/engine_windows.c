@@ -14,7 +14,7 @@ void engine_on_life(void *arg, const struct life_event *event)
 {
 	struct engine *engine = arg;
 
-	live_heap_on_life(engine->heaps, event);
+	live_heap_on_life(engine->live_heap, event);
 	targets_on_life(engine->targets, event);
 	allocators_refresh(engine->allocators);
 	if (target_table_is_crowded(targets_table(engine->targets)))
@@ -39,7 +39,7 @@ void engine_on_mapped(void *arg, const struct mapped_event *event)
 {
 	struct engine *engine = arg;
 
-	live_heap_on_mapped(engine->heaps, event);
+	live_heap_on_mapped(engine->live_heap, event);
 }
 
 void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words)
@@ -205,7 +205,7 @@ bool engine_drain_ended(void *arg)
 	struct engine *engine = arg;
 	bool any = false;
 
-	live_heap_window_ended(engine->heaps);
+	live_heap_window_ended(engine->live_heap);
 	engine_sweep_java(engine);
 	each_collected(engine, see_not_yet, &any);
 	return any;
@@ -261,7 +261,7 @@ void engine_stats(const struct engine *engine, struct engine_stats *stats)
 		code_cache_stats(engine->codes[i], &stats->codes[i]);
 	stats->times = *times_stats(engine->times);
 	tracer_times_state(engine->tracer, &stats->times_state);
-	live_heap_stats(engine->heaps, &stats->heaps);
+	live_heap_stats(engine->live_heap, &stats->live_heap);
 	allocators_stats(engine->allocators, &stats->allocators);
 	stats->arming = engine->running && stats->targets.unread > 0;
 }
@@ -280,7 +280,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct live_heap_request *request)
 {
 	struct live_heap_request asked = *request;
-	int64_t since = live_heap_since(engine->heaps);
+	int64_t since = live_heap_since(engine->live_heap);
 
 	if (!subscriber->profiles[PROBE_MEM_GLIBC])
 		return -ENOENT;
@@ -293,7 +293,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 	engine_unheld(engine, asked.lost);
 	for (int view = 0; view < VIEWS; view++)
 		asked.lost[view] -= subscriber->unheld[view];
-	return live_heap_read(engine->heaps, &asked);
+	return live_heap_read(engine->live_heap, &asked);
 }
 
 void engine_times(struct engine *engine,

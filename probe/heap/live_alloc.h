@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Something that a process holds: an allocation not freed yet, a mapping not taken back. Plain
- * data; what stack that is the ledger knows (heap/stack_cache.h). */
+ * data; what stack that is the stack cache knows (heap/stack_cache.h). */
 #pragma once
 
 #include "bpf/shared/sample.h"

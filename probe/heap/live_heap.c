@@ -27,8 +27,8 @@ static const struct stack_cache_limits ledger_limits = {
 
 struct live_heap {
 	struct live_heap_setup setup;
-	struct stack_cache *ledger; /* of the bulk worker's jobs */
-	struct mm_epochs *cuts;
+	struct stack_cache *stack_cache; /* of the bulk worker's jobs */
+	struct mm_epochs *epochs;
 	struct mmap_ranges *mapped;
 	bool running;
 	uint64_t since_ns;
@@ -43,7 +43,7 @@ struct live_heap {
 
 struct heaps_job {
 	struct job job;
-	struct live_heap *heaps;
+	struct live_heap *live_heap;
 	struct live_snapshot reading;
 	void (*done)(void *arg, int error, struct profile *profiles[VIEWS]);
 	void *arg;
@@ -51,49 +51,49 @@ struct heaps_job {
 
 int live_heap_new(struct live_heap **ret, const struct live_heap_setup *setup)
 {
-	struct live_heap *heaps = calloc(1, sizeof(*heaps));
+	struct live_heap *live_heap = calloc(1, sizeof(*live_heap));
 
-	if (!heaps)
+	if (!live_heap)
 		return -ENOMEM;
-	heaps->setup = *setup;
-	int r = stack_cache_new(&heaps->ledger, &ledger_limits);
+	live_heap->setup = *setup;
+	int r = stack_cache_new(&live_heap->stack_cache, &ledger_limits);
 	if (r == 0)
-		r = mm_epochs_new(&heaps->cuts, CUTS_MAX);
+		r = mm_epochs_new(&live_heap->epochs, CUTS_MAX);
 	if (r == 0)
-		r = mmap_ranges_new(&heaps->mapped, RANGES_MAX);
+		r = mmap_ranges_new(&live_heap->mapped, RANGES_MAX);
 	if (r < 0) {
-		live_heap_free(heaps);
+		live_heap_free(live_heap);
 		return r;
 	}
-	*ret = heaps;
+	*ret = live_heap;
 	return 0;
 }
 
-void live_heap_free(struct live_heap *heaps)
+void live_heap_free(struct live_heap *live_heap)
 {
-	if (!heaps)
+	if (!live_heap)
 		return;
-	stack_cache_free(heaps->ledger);
-	mm_epochs_free(heaps->cuts);
-	mmap_ranges_free(heaps->mapped);
-	free(heaps);
+	stack_cache_free(live_heap->stack_cache);
+	mm_epochs_free(live_heap->epochs);
+	mmap_ranges_free(live_heap->mapped);
+	free(live_heap);
 }
 
-struct stack_cache *live_heap_stack_cache(const struct live_heap *heaps)
+struct stack_cache *live_heap_stack_cache(const struct live_heap *live_heap)
 {
-	return heaps->ledger;
+	return live_heap->stack_cache;
 }
 
-int64_t live_heap_since(const struct live_heap *heaps)
+int64_t live_heap_since(const struct live_heap *live_heap)
 {
-	return heaps->running ? heaps->since : 0;
+	return live_heap->running ? live_heap->since : 0;
 }
 
-void live_heap_start(struct live_heap *heaps, uint64_t since_ns)
+void live_heap_start(struct live_heap *live_heap, uint64_t since_ns)
 {
-	heaps->running = true;
-	heaps->since = loop_real_ns();
-	heaps->since_ns = heaps->read_ns = since_ns;
+	live_heap->running = true;
+	live_heap->since = loop_real_ns();
+	live_heap->since_ns = live_heap->read_ns = since_ns;
 }
 
 /* ---- what is known is forgotten, after the jobs that need it ---- */
@@ -105,20 +105,20 @@ static struct live_heap *heaps_of(struct job *job)
 
 static void clear(struct job *job)
 {
-	stack_cache_clear(heaps_of(job)->ledger);
+	stack_cache_clear(heaps_of(job)->stack_cache);
 }
 
-static void submit_clearing(struct live_heap *heaps);
+static void submit_clearing(struct live_heap *live_heap);
 
 static void cleared(struct job *job, bool finished)
 {
-	struct live_heap *heaps = heaps_of(job);
+	struct live_heap *live_heap = heaps_of(job);
 
-	heaps->clears = false;
+	live_heap->clears = false;
 	if (!finished)
 		log_error("memory: stacks of the run before can't be forgotten yet");
-	if (heaps->clears_again)
-		submit_clearing(heaps);
+	if (live_heap->clears_again)
+		submit_clearing(live_heap);
 }
 
 static void keep_job(struct job *job)
@@ -126,32 +126,32 @@ static void keep_job(struct job *job)
 	(void)job; /* it is the heaps' own */
 }
 
-static void submit_clearing(struct live_heap *heaps)
+static void submit_clearing(struct live_heap *live_heap)
 {
-	heaps->clears_again = heaps->clears;
-	if (heaps->clears)
+	live_heap->clears_again = live_heap->clears;
+	if (live_heap->clears)
 		return;
-	heaps->clears = true;
-	heaps->clearing =
+	live_heap->clears = true;
+	live_heap->clearing =
 		(struct job){.run = clear, .done = cleared, .free = keep_job, .unlimited = true};
-	worker_submit(heaps->setup.bulk, &heaps->clearing);
+	worker_submit(live_heap->setup.bulk, &live_heap->clearing);
 }
 
-void live_heap_stop(struct live_heap *heaps)
+void live_heap_stop(struct live_heap *live_heap)
 {
-	heaps->running = false;
-	heaps->stats.entries = heaps->stats.unnamed = heaps->stats.young = 0;
-	mm_epochs_forget(heaps->cuts, UINT64_MAX);
-	mmap_ranges_clear(heaps->mapped);
-	submit_clearing(heaps);
+	live_heap->running = false;
+	live_heap->stats.entries = live_heap->stats.unnamed = live_heap->stats.young = 0;
+	mm_epochs_forget(live_heap->epochs, UINT64_MAX);
+	mmap_ranges_clear(live_heap->mapped);
+	submit_clearing(live_heap);
 }
 
 /* ---- events ---- */
 
 /* Whether its allocations and frees were followed until then, under the name that it had. */
-static bool was_target(const struct live_heap *heaps, const struct life_event *event)
+static bool was_target(const struct live_heap *live_heap, const struct life_event *event)
 {
-	const struct targets *targets = heaps->setup.targets;
+	const struct targets *targets = live_heap->setup.targets;
 	const struct target *before =
 		target_table_find(targets_table(targets), event->tgid, event->old_id);
 
@@ -159,27 +159,28 @@ static bool was_target(const struct live_heap *heaps, const struct life_event *e
 	       (before->undecided || targets_subscribers(targets, before, PROBE_MEM_GLIBC));
 }
 
-void live_heap_on_life(struct live_heap *heaps, const struct life_event *event)
+void live_heap_on_life(struct live_heap *live_heap, const struct life_event *event)
 {
-	bool cuts = event->kind == LIFE_EXEC || event->kind == LIFE_EXIT ||
-		    (event->kind == LIFE_RENAME && !was_target(heaps, event));
+	bool begins = event->kind == LIFE_EXEC || event->kind == LIFE_EXIT ||
+		      (event->kind == LIFE_RENAME && !was_target(live_heap, event));
 
-	if (!heaps->running || !cuts)
+	if (!live_heap->running || !begins)
 		return;
-	mmap_ranges_cut(heaps->mapped, event->tgid, event->time_ns);
-	mm_epochs_note(heaps->cuts, event->tgid, event->time_ns); /* it counts what it refuses */
+	mmap_ranges_cut(live_heap->mapped, event->tgid, event->time_ns);
+	mm_epochs_note(live_heap->epochs, event->tgid,
+		       event->time_ns); /* it counts what it refuses */
 }
 
-void live_heap_on_mapped(struct live_heap *heaps, const struct mapped_event *event)
+void live_heap_on_mapped(struct live_heap *live_heap, const struct mapped_event *event)
 {
-	if (heaps->running)
-		mmap_ranges_on_event(heaps->mapped, event);
+	if (live_heap->running)
+		mmap_ranges_on_event(live_heap->mapped, event);
 }
 
 /* ---- readings ---- */
 
 struct listing {
-	const struct live_heap *heaps;
+	const struct live_heap *live_heap;
 	const struct live_heap_request *request;
 	struct live_snapshot *reading;
 	size_t capacity;
@@ -212,9 +213,9 @@ static void list(void *arg, struct target *target)
 {
 	struct listing *listing = arg;
 	struct live_snapshot *reading = listing->reading;
-	const struct live_heap *heaps = listing->heaps;
+	const struct live_heap *live_heap = listing->live_heap;
 	int pid = listing->request->filter.pid;
-	uint32_t wanting = targets_subscribers(heaps->setup.targets, target, PROBE_MEM_GLIBC);
+	uint32_t wanting = targets_subscribers(live_heap->setup.targets, target, PROBE_MEM_GLIBC);
 
 	if (!target->alive || target->rejected || (!wanting && !target->undecided))
 		return;
@@ -233,8 +234,8 @@ static void list(void *arg, struct target *target)
 	*holder = (struct live_owner){
 		.pid = (uint32_t)target->pid,
 		.shown = wanting & listing->request->subscribers && (!pid || pid == target->pid),
-		.since_ns =
-			later(heaps->since_ns, mm_epochs_get(heaps->cuts, (uint32_t)target->pid)),
+		.since_ns = later(live_heap->since_ns,
+				  mm_epochs_get(live_heap->epochs, (uint32_t)target->pid)),
 		.who = who_of_target(target),
 	};
 	holder->since_ns = later(holder->since_ns, began_ns(listing, target));
@@ -256,22 +257,22 @@ static bool is_holder(void *arg, uint32_t pid)
 }
 
 /* Who there is now, and what they have mapped. */
-static int list_holders(const struct live_heap *heaps, const struct live_heap_request *request,
+static int list_holders(const struct live_heap *live_heap, const struct live_heap_request *request,
 			struct live_snapshot *reading)
 {
-	struct listing listing = {.heaps = heaps, .request = request, .reading = reading};
+	struct listing listing = {.live_heap = live_heap, .request = request, .reading = reading};
 
-	tracer_read_life(heaps->setup.tracer); /* who came until now is known then */
+	tracer_read_life(live_heap->setup.tracer); /* who came until now is known then */
 	reading->listed_ns = clock_ns(CLOCK_MONOTONIC);
 	listing.asleep_ns = clock_ns(CLOCK_BOOTTIME) - reading->listed_ns;
-	target_table_each(targets_table(heaps->setup.targets), list, &listing);
+	target_table_each(targets_table(live_heap->setup.targets), list, &listing);
 	if (listing.failed)
 		return -ENOMEM;
 	if (reading->holders_count)
 		qsort(reading->holders, reading->holders_count, sizeof(*reading->holders),
 		      compare_holders);
-	mmap_ranges_keep(heaps->mapped, is_holder, reading, reading->listed_ns);
-	int64_t mapped = mmap_ranges_list(heaps->mapped, &reading->mapped);
+	mmap_ranges_keep(live_heap->mapped, is_holder, reading, reading->listed_ns);
+	int64_t mapped = mmap_ranges_list(live_heap->mapped, &reading->mapped);
 	if (mapped < 0)
 		return (int)mapped;
 	reading->mapped_count = (size_t)mapped;
@@ -283,9 +284,9 @@ static void run(struct job *job)
 	live_snapshot_run(&((struct heaps_job *)job)->reading);
 }
 
-static void count(struct live_heap *heaps, const struct live_snapshot *reading)
+static void count(struct live_heap *live_heap, const struct live_snapshot *reading)
 {
-	struct live_heap_stats *stats = &heaps->stats;
+	struct live_heap_stats *stats = &live_heap->stats;
 
 	stats->dead += reading->dead;
 	stats->refused += reading->result.refused;
@@ -295,7 +296,7 @@ static void count(struct live_heap *heaps, const struct live_snapshot *reading)
 		log_error("what is allocated can't be read: %s", strerror(-reading->error));
 		return;
 	}
-	if (!heaps->running)
+	if (!live_heap->running)
 		return;
 	stats->entries = reading->entries - reading->dead;
 	if (reading->views) {
@@ -303,17 +304,17 @@ static void count(struct live_heap *heaps, const struct live_snapshot *reading)
 		stats->young = reading->young;
 	}
 	if (reading->listed_ns > RINGS_NS)
-		mm_epochs_forget(heaps->cuts, reading->listed_ns - RINGS_NS);
+		mm_epochs_forget(live_heap->epochs, reading->listed_ns - RINGS_NS);
 }
 
-static void swept(struct live_heap *heaps)
+static void swept(struct live_heap *live_heap)
 {
-	bool again = heaps->sweeps_again;
+	bool again = live_heap->sweeps_again;
 
-	heaps->sweeps--;
-	heaps->sweeps_again = false;
+	live_heap->sweeps--;
+	live_heap->sweeps_again = false;
 	if (again)
-		live_heap_sweep(heaps);
+		live_heap_sweep(live_heap);
 }
 
 static void done(struct job *job, bool finished)
@@ -322,11 +323,11 @@ static void done(struct job *job, bool finished)
 
 	if (!finished) /* no thread could be started */
 		read->reading.error = -EAGAIN;
-	count(read->heaps, &read->reading);
+	count(read->live_heap, &read->reading);
 	if (read->done)
 		read->done(read->arg, read->reading.error, read->reading.profiles);
 	else
-		swept(read->heaps);
+		swept(read->live_heap);
 }
 
 static void free_job(struct job *job)
@@ -337,67 +338,67 @@ static void free_job(struct job *job)
 	free(read);
 }
 
-int live_heap_read(struct live_heap *heaps, const struct live_heap_request *request)
+int live_heap_read(struct live_heap *live_heap, const struct live_heap_request *request)
 {
-	if (!heaps->running)
+	if (!live_heap->running)
 		return -ENOENT;
 	struct heaps_job *read = calloc(1, sizeof(*read));
 	if (!read)
 		return -ENOMEM;
 	read->job = (struct job){.run = run, .done = done, .free = free_job, .unlimited = true};
-	read->heaps = heaps;
+	read->live_heap = live_heap;
 	read->done = request->done;
 	read->arg = request->arg;
 	read->reading = (struct live_snapshot){
-		.fd = tracer_held_fd(heaps->setup.tracer),
+		.fd = tracer_held_fd(live_heap->setup.tracer),
 		.views = request->views,
 		.detail = request->detail,
 		.filter = request->filter,
 		.named_ns = request->named_ns,
 		.from = request->from,
 		.until = request->until,
-		.ledger = heaps->ledger,
+		.stack_cache = live_heap->stack_cache,
 	};
 	memcpy(read->reading.lost, request->lost, sizeof(request->lost));
 	int r = read->reading.fd < 0 ? read->reading.fd
-				     : list_holders(heaps, request, &read->reading);
+				     : list_holders(live_heap, request, &read->reading);
 	if (r < 0) {
 		free_job(&read->job);
 		return r;
 	}
-	heaps->read_ns = read->reading.listed_ns;
-	worker_submit(heaps->setup.bulk, &read->job);
+	live_heap->read_ns = read->reading.listed_ns;
+	worker_submit(live_heap->setup.bulk, &read->job);
 	return 0;
 }
 
-void live_heap_sweep(struct live_heap *heaps)
+void live_heap_sweep(struct live_heap *live_heap)
 {
 	struct live_heap_request request = {0};
 
-	if (!heaps->running)
+	if (!live_heap->running)
 		return;
-	if (heaps->sweeps == SWEEPS_MAX)
-		heaps->sweeps_again = true;
-	else if (live_heap_read(heaps, &request) < 0)
-		heaps->stats.failed++;
+	if (live_heap->sweeps == SWEEPS_MAX)
+		live_heap->sweeps_again = true;
+	else if (live_heap_read(live_heap, &request) < 0)
+		live_heap->stats.failed++;
 	else
-		heaps->sweeps++;
+		live_heap->sweeps++;
 }
 
-void live_heap_window_ended(struct live_heap *heaps)
+void live_heap_window_ended(struct live_heap *live_heap)
 {
-	if (loop_now_ns() - heaps->read_ns >= SWEEP_NS)
-		live_heap_sweep(heaps);
+	if (loop_now_ns() - live_heap->read_ns >= SWEEP_NS)
+		live_heap_sweep(live_heap);
 }
 
-void live_heap_stats(const struct live_heap *heaps, struct live_heap_stats *stats)
+void live_heap_stats(const struct live_heap *live_heap, struct live_heap_stats *stats)
 {
 	struct mmap_ranges_stats mapped;
 
-	*stats = heaps->stats;
-	stats->mm_epochs_refused = mm_epochs_refused(heaps->cuts);
-	stack_cache_stats(heaps->ledger, &stats->ledger);
-	mmap_ranges_stats(heaps->mapped, &mapped);
+	*stats = live_heap->stats;
+	stats->mm_epochs_refused = mm_epochs_refused(live_heap->epochs);
+	stack_cache_stats(live_heap->stack_cache, &stats->stack_cache);
+	mmap_ranges_stats(live_heap->mapped, &mapped);
 	stats->ranges = mapped.ranges;
 	stats->ranges_refused = mapped.refused;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What processes hold while PROBE_MEM_GLIBC runs: profiles of it for who asks, read on the bulk
- * worker from the kernel's map and from what programs have mapped. It owns the ledger, and knows
- * whose entries are dead, which it removes. On the loop's thread.
+ * worker from the kernel's map and from what programs have mapped. It owns the stack cache, and
+ * knows whose entries are dead, which it removes. On the loop's thread.
  */
 #pragma once
 
@@ -27,20 +27,20 @@ struct live_heap_setup {
 int live_heap_new(struct live_heap **ret, const struct live_heap_setup *setup);
 
 /* When no job runs any more. */
-void live_heap_free(struct live_heap *heaps);
+void live_heap_free(struct live_heap *live_heap);
 
 /* For the jobs of the bulk worker that name stacks. */
-struct stack_cache *live_heap_stack_cache(const struct live_heap *heaps);
+struct stack_cache *live_heap_stack_cache(const struct live_heap *live_heap);
 
 /* The probe runs, since that time (loop_now_ns()); or it does no longer, and all is forgotten, once
  * what was submitted until now has been read. */
-void live_heap_start(struct live_heap *heaps, uint64_t since_ns);
-void live_heap_stop(struct live_heap *heaps);
+void live_heap_start(struct live_heap *live_heap, uint64_t since_ns);
+void live_heap_stop(struct live_heap *live_heap);
 
 /* What the kernel tells; of lives before targets_on_life(). A process that was no target until then
  * begins anew: what it freed meanwhile wasn't seen. */
-void live_heap_on_life(struct live_heap *heaps, const struct life_event *event);
-void live_heap_on_mapped(struct live_heap *heaps, const struct mapped_event *event);
+void live_heap_on_life(struct live_heap *live_heap, const struct life_event *event);
+void live_heap_on_mapped(struct live_heap *live_heap, const struct mapped_event *event);
 
 struct live_heap_request {
 	uint32_t views;	      /* 1 << VIEW_INUSE, VIEW_MMAP; 0: only what is dead is removed */
@@ -57,17 +57,17 @@ struct live_heap_request {
 };
 
 /* done() is called later, never inside. -ENOENT: the probe doesn't run; -ENOMEM, -EMFILE. */
-int live_heap_read(struct live_heap *heaps, const struct live_heap_request *request);
+int live_heap_read(struct live_heap *live_heap, const struct live_heap_request *request);
 
 /* Removes what is dead: to be called when others are targets than before, for what who isn't one
  * frees isn't seen. */
-void live_heap_sweep(struct live_heap *heaps);
+void live_heap_sweep(struct live_heap *live_heap);
 
 /* A window was read: what is dead is removed, unless something was read just before. */
-void live_heap_window_ended(struct live_heap *heaps);
+void live_heap_window_ended(struct live_heap *live_heap);
 
 /* When the probe began to run; 0: it doesn't. */
-int64_t live_heap_since(const struct live_heap *heaps);
+int64_t live_heap_since(const struct live_heap *live_heap);
 
 struct live_heap_stats {
 	uint64_t entries;    /* in the kernel's map, by the last reading */
@@ -78,8 +78,8 @@ struct live_heap_stats {
 	uint64_t unrecorded; /* … in its records */
 	uint64_t failed;     /* readings, since the start */
 	uint64_t mm_epochs_refused; /* ends of processes that found no room, since the start */
-	struct stack_cache_stats ledger;
+	struct stack_cache_stats stack_cache;
 	uint64_t ranges;	 /* that programs have mapped, now */
 	uint64_t ranges_refused; /* of these, since the start */
 };
-void live_heap_stats(const struct live_heap *heaps, struct live_heap_stats *stats);
+void live_heap_stats(const struct live_heap *live_heap, struct live_heap_stats *stats);

@@ -62,7 +62,7 @@ static bool take_entry(void *arg, const struct allocation_key *key,
 		reading->dead++;
 		return false;
 	}
-	bool known = stack_cache_hold(reading->ledger, &holding.stack);
+	bool known = stack_cache_hold(reading->stack_cache, &holding.stack);
 	if (holder && !is_new)
 		add(sums, VIEW_INUSE, holder, &holding, known);
 	return true;
@@ -76,7 +76,7 @@ static void take_mapped(struct sums *sums)
 		const struct live_alloc *holding = &reading->mapped[i];
 		const struct live_owner *holder = holder_of(sums, holding->stack.tgid);
 
-		bool known = stack_cache_hold(reading->ledger, &holding->stack);
+		bool known = stack_cache_hold(reading->stack_cache, &holding->stack);
 
 		if (holder && holding->time_ns >= holder->since_ns)
 			add(sums, VIEW_MMAP, holder, holding, known);
@@ -98,7 +98,7 @@ static int show(struct live_snapshot *reading, enum view view, const struct live
 	profile->view = view;
 	profile->until = reading->until;
 	profile->lost = reading->lost[view];
-	live_sums_show(holdings, reading->ledger, reading->holders, reading->holders_count,
+	live_sums_show(holdings, reading->stack_cache, reading->holders, reading->holders_count,
 		       &reading->detail, profile, &result);
 	reading->result.unknown += result.unknown;
 	reading->result.refused += result.refused;
@@ -125,7 +125,7 @@ static int read_all(struct live_snapshot *reading, struct sums *sums)
 			r = show(reading, view, sums->of[view]);
 	}
 	/* All that holds something was seen. */
-	stack_cache_purge(reading->ledger);
+	stack_cache_purge(reading->stack_cache);
 	return r;
 }
 

@@ -2,7 +2,7 @@
 /*
  * One reading of what processes hold, on the bulk worker: the kernel's map and a copy of what is
  * mapped -> a profile for each view that is asked for. On the way it removes the map's dead
- * entries, and has the ledger forget what holds nothing any more.
+ * entries, and has the stack cache forget what holds nothing any more.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct live_snapshot {
 	struct live_alloc_filter filter; /* its pid is in holder.shown */
 	int64_t from, until;
 	uint64_t lost[VIEWS]; /* objects that found no room among what is held */
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 
 	/* the answer */
 	int error;

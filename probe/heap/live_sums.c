@@ -110,7 +110,7 @@ static int64_t graft_marker(struct tree *into, int64_t node, const char *name)
 			: tree_child(into, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
 }
 
-/* Puts the frames that lead to a stack's leaf in the ledger's tree below `node`. */
+/* Puts the frames that lead to a stack's leaf in the stack cache's tree below `node`. */
 static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 		     const struct cached_stack *stack, const struct stack_detail *detail,
 		     struct shown_bits *libraries)
@@ -163,7 +163,7 @@ static void add_sum(struct profile *profile, const struct sum_key *key, const st
 		result->unrecorded += sum->objects;
 }
 
-void live_sums_show(const struct live_sums *holdings, struct stack_cache *ledger,
+void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_cache,
 		    const struct live_owner *holders, size_t count,
 		    const struct stack_detail *detail, struct profile *profile,
 		    struct live_sums_result *result)
@@ -180,7 +180,7 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *ledger
 
 		if (!holder)
 			continue;
-		if (!stack_cache_get(ledger, &key->stack, &stack)) {
+		if (!stack_cache_get(stack_cache, &key->stack, &stack)) {
 			stack.who = holder->who;
 			node = graft_unknown(profile, &stack.who);
 			result->unknown += sum->objects;
@@ -190,8 +190,8 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *ledger
 			stack.who.ns_pid = holder->who.ns_pid;
 			stack.who.container = holder->who.container;
 			node = profile_thread(profile, &stack.who, detail->thread_frame);
-			node = graft(profile->tree, node, stack_cache_tree(ledger), &stack, detail,
-				     &libraries);
+			node = graft(profile->tree, node, stack_cache_tree(stack_cache), &stack,
+				     detail, &libraries);
 			stack.libraries =
 				(struct record_libraries){libraries.bits, libraries.bytes};
 		}

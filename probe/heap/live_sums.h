@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What processes hold, summed by stack and thread and put under its names: holdings -> a profile.
- * Bounded. On the bulk worker, for the ledger is its own.
+ * Bounded. On the bulk worker, for the stack cache is its own.
  */
 #pragma once
 
@@ -33,14 +33,14 @@ void live_sums_free(struct live_sums *holdings);
 void live_sums_add(struct live_sums *holdings, const struct live_alloc *holding);
 
 struct live_sums_result {
-	uint64_t unknown;    /* objects of stacks that the ledger doesn't know */
+	uint64_t unknown;    /* objects of stacks that the stack cache doesn't know */
 	uint64_t refused;    /* objects that found no room in the sums or in the profile */
 	uint64_t unrecorded; /* objects that found no room in its records */
 };
 
 /* Adds their sums to the profile, whose view's titles it has; those of stacks that are an
  * allocator's own are left out. `holders` are in the order of their pids. */
-void live_sums_show(const struct live_sums *holdings, struct stack_cache *ledger,
+void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_cache,
 		    const struct live_owner *holders, size_t count,
 		    const struct stack_detail *detail, struct profile *profile,
 		    struct live_sums_result *result);

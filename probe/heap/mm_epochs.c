@@ -14,33 +14,33 @@ struct mm_epochs {
 
 int mm_epochs_new(struct mm_epochs **ret, size_t max)
 {
-	struct mm_epochs *cuts = calloc(1, sizeof(*cuts));
+	struct mm_epochs *epochs = calloc(1, sizeof(*epochs));
 
-	if (!cuts)
+	if (!epochs)
 		return -ENOMEM;
-	if (map_new(&cuts->times, sizeof(uint32_t), sizeof(uint64_t), max) < 0) {
-		free(cuts);
+	if (map_new(&epochs->times, sizeof(uint32_t), sizeof(uint64_t), max) < 0) {
+		free(epochs);
 		return -ENOMEM;
 	}
-	*ret = cuts;
+	*ret = epochs;
 	return 0;
 }
 
-void mm_epochs_free(struct mm_epochs *cuts)
+void mm_epochs_free(struct mm_epochs *epochs)
 {
-	if (!cuts)
+	if (!epochs)
 		return;
-	map_free(cuts->times);
-	free(cuts);
+	map_free(epochs->times);
+	free(epochs);
 }
 
-int mm_epochs_note(struct mm_epochs *cuts, uint32_t pid, uint64_t time_ns)
+int mm_epochs_note(struct mm_epochs *epochs, uint32_t pid, uint64_t time_ns)
 {
 	uint64_t *known;
-	int r = map_put(cuts->times, &pid, (void **)&known);
+	int r = map_put(epochs->times, &pid, (void **)&known);
 
 	if (r < 0) {
-		cuts->refused++;
+		epochs->refused++;
 		return r;
 	}
 	if (time_ns > *known)
@@ -48,20 +48,20 @@ int mm_epochs_note(struct mm_epochs *cuts, uint32_t pid, uint64_t time_ns)
 	return 0;
 }
 
-uint64_t mm_epochs_get(const struct mm_epochs *cuts, uint32_t pid)
+uint64_t mm_epochs_get(const struct mm_epochs *epochs, uint32_t pid)
 {
-	const uint64_t *known = map_get(cuts->times, &pid);
+	const uint64_t *known = map_get(epochs->times, &pid);
 
 	return known ? *known : 0;
 }
 
 /* One that may go; false: there is none from *at on. */
-static bool find_old(const struct mm_epochs *cuts, uint64_t until_ns, size_t *at, uint32_t *pid)
+static bool find_old(const struct mm_epochs *epochs, uint64_t until_ns, size_t *at, uint32_t *pid)
 {
 	const void *key;
 	void *value;
 
-	while (map_next(cuts->times, at, &key, &value)) {
+	while (map_next(epochs->times, at, &key, &value)) {
 		if (*(uint64_t *)value > until_ns)
 			continue;
 		*pid = *(const uint32_t *)key;
@@ -70,19 +70,19 @@ static bool find_old(const struct mm_epochs *cuts, uint64_t until_ns, size_t *at
 	return false;
 }
 
-void mm_epochs_forget(struct mm_epochs *cuts, uint64_t until_ns)
+void mm_epochs_forget(struct mm_epochs *epochs, uint64_t until_ns)
 {
-	_cleanup_free_ uint32_t *old = calloc(map_count(cuts->times) + 1, sizeof(*old));
+	_cleanup_free_ uint32_t *old = calloc(map_count(epochs->times) + 1, sizeof(*old));
 	size_t count = 0, at = 0;
 
 	/* Without memory they stay until the next time. */
-	while (old && find_old(cuts, until_ns, &at, &old[count]))
+	while (old && find_old(epochs, until_ns, &at, &old[count]))
 		count++;
 	for (size_t i = 0; i < count; i++)
-		map_del(cuts->times, &old[i]);
+		map_del(epochs->times, &old[i]);
 }
 
-uint64_t mm_epochs_refused(const struct mm_epochs *cuts)
+uint64_t mm_epochs_refused(const struct mm_epochs *epochs)
 {
-	return cuts->refused;
+	return epochs->refused;
 }

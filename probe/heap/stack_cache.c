@@ -62,63 +62,63 @@ static void set_stat(uint64_t *stat, uint64_t value)
 	__atomic_store_n(stat, value, __ATOMIC_RELAXED);
 }
 
-static void set_sizes(struct stack_cache *ledger)
+static void set_sizes(struct stack_cache *stack_cache)
 {
-	set_stat(&ledger->stats.stacks, map_count(ledger->entries));
-	set_stat(&ledger->stats.nodes, tree_count(ledger->contents.tree) - 1);
+	set_stat(&stack_cache->stats.stacks, map_count(stack_cache->entries));
+	set_stat(&stack_cache->stats.nodes, tree_count(stack_cache->contents.tree) - 1);
 }
 
 int stack_cache_new(struct stack_cache **ret, const struct stack_cache_limits *limits)
 {
-	struct stack_cache *ledger = calloc(1, sizeof(*ledger));
+	struct stack_cache *stack_cache = calloc(1, sizeof(*stack_cache));
 
-	if (!ledger)
+	if (!stack_cache)
 		return -ENOMEM;
-	ledger->limits = *limits;
-	int r = contents_init(&ledger->contents, limits);
+	stack_cache->limits = *limits;
+	int r = contents_init(&stack_cache->contents, limits);
 	if (r == 0)
-		r = map_new(&ledger->entries, sizeof(struct stack_key), sizeof(struct entry),
+		r = map_new(&stack_cache->entries, sizeof(struct stack_key), sizeof(struct entry),
 			    limits->stacks);
 	if (r < 0) {
-		stack_cache_free(ledger);
+		stack_cache_free(stack_cache);
 		return r;
 	}
-	*ret = ledger;
+	*ret = stack_cache;
 	return 0;
 }
 
-void stack_cache_free(struct stack_cache *ledger)
+void stack_cache_free(struct stack_cache *stack_cache)
 {
-	if (!ledger)
+	if (!stack_cache)
 		return;
-	contents_done(&ledger->contents);
-	map_free(ledger->entries);
-	free(ledger);
+	contents_done(&stack_cache->contents);
+	map_free(stack_cache->entries);
+	free(stack_cache);
 }
 
-void stack_cache_begin(struct stack_cache *ledger)
+void stack_cache_begin(struct stack_cache *stack_cache)
 {
-	ledger->window++;
+	stack_cache->window++;
 }
 
-bool stack_cache_see(struct stack_cache *ledger, const struct stack_key *key)
+bool stack_cache_see(struct stack_cache *stack_cache, const struct stack_key *key)
 {
-	struct entry *entry = map_get(ledger->entries, key);
+	struct entry *entry = map_get(stack_cache->entries, key);
 
 	if (!entry)
 		return false;
-	entry->window = ledger->window;
+	entry->window = stack_cache->window;
 	return !entry->partial;
 }
 
-struct tree *stack_cache_tree(struct stack_cache *ledger)
+struct tree *stack_cache_tree(struct stack_cache *stack_cache)
 {
-	return ledger->contents.tree;
+	return stack_cache->contents.tree;
 }
 
-void stack_cache_refuse(struct stack_cache *ledger)
+void stack_cache_refuse(struct stack_cache *stack_cache)
 {
-	set_stat(&ledger->stats.refused, ledger->stats.refused + 1);
+	set_stat(&stack_cache->stats.refused, stack_cache->stats.refused + 1);
 }
 
 /* Numbers are given from 0 on. */
@@ -152,32 +152,32 @@ static int64_t intern_bits(struct contents *contents, const struct record_librar
 		      bits->bytes);
 }
 
-int stack_cache_put(struct stack_cache *ledger, const struct stack_key *key,
+int stack_cache_put(struct stack_cache *stack_cache, const struct stack_key *key,
 		    const struct cached_stack *stack)
 {
-	int64_t who = intern_who(&ledger->contents, &stack->who);
-	int64_t libraries = intern_bits(&ledger->contents, &stack->libraries);
-	int64_t native_only = intern_bits(&ledger->contents, &stack->native_only);
+	int64_t who = intern_who(&stack_cache->contents, &stack->who);
+	int64_t libraries = intern_bits(&stack_cache->contents, &stack->libraries);
+	int64_t native_only = intern_bits(&stack_cache->contents, &stack->native_only);
 	struct entry *entry;
 	int r = who < 0 ? (int)who : 0;
 
 	if (r == 0 && (libraries < 0 || native_only < 0))
 		r = (int)(libraries < 0 ? libraries : native_only);
 	if (r == 0)
-		r = map_put(ledger->entries, key, (void **)&entry);
+		r = map_put(stack_cache->entries, key, (void **)&entry);
 	if (r < 0) {
-		stack_cache_refuse(ledger);
+		stack_cache_refuse(stack_cache);
 		return r;
 	}
 	entry->node = stack->node;
 	entry->who = (uint32_t)who;
 	entry->libraries = (uint32_t)libraries;
 	entry->native_only = (uint32_t)native_only;
-	entry->window = ledger->window;
+	entry->window = stack_cache->window;
 	entry->own = stack->own;
 	entry->vms_own = stack->vms_own;
 	entry->partial = stack->partial;
-	set_sizes(ledger);
+	set_sizes(stack_cache);
 	return 0;
 }
 
@@ -189,10 +189,10 @@ static struct record_libraries get_bits(const struct contents *contents, uint32_
 	return bits;
 }
 
-bool stack_cache_get(const struct stack_cache *ledger, const struct stack_key *key,
+bool stack_cache_get(const struct stack_cache *stack_cache, const struct stack_key *key,
 		     struct cached_stack *stack)
 {
-	const struct entry *entry = map_get(ledger->entries, key);
+	const struct entry *entry = map_get(stack_cache->entries, key);
 
 	if (!entry)
 		return false;
@@ -200,15 +200,16 @@ bool stack_cache_get(const struct stack_cache *ledger, const struct stack_key *k
 	stack->own = entry->own;
 	stack->vms_own = entry->vms_own;
 	stack->partial = entry->partial;
-	memcpy(&stack->who, intern_get(ledger->contents.who, entry->who, NULL), sizeof(stack->who));
-	stack->libraries = get_bits(&ledger->contents, entry->libraries);
-	stack->native_only = get_bits(&ledger->contents, entry->native_only);
+	memcpy(&stack->who, intern_get(stack_cache->contents.who, entry->who, NULL),
+	       sizeof(stack->who));
+	stack->libraries = get_bits(&stack_cache->contents, entry->libraries);
+	stack->native_only = get_bits(&stack_cache->contents, entry->native_only);
 	return true;
 }
 
-bool stack_cache_hold(struct stack_cache *ledger, const struct stack_key *key)
+bool stack_cache_hold(struct stack_cache *stack_cache, const struct stack_key *key)
 {
-	struct entry *entry = map_get(ledger->entries, key);
+	struct entry *entry = map_get(stack_cache->entries, key);
 
 	if (entry)
 		entry->holds = true;
@@ -216,9 +217,9 @@ bool stack_cache_hold(struct stack_cache *ledger, const struct stack_key *key)
 }
 
 /* Of each node whether a stack still has it; returns how many, or -ENOMEM. */
-static int64_t find_live(const struct stack_cache *ledger, bool **ret)
+static int64_t find_live(const struct stack_cache *stack_cache, bool **ret)
 {
-	const struct tree *tree = ledger->contents.tree;
+	const struct tree *tree = stack_cache->contents.tree;
 	bool *live = calloc(tree_count(tree), sizeof(*live));
 	const struct stack_key *key;
 	const struct entry *entry;
@@ -227,7 +228,7 @@ static int64_t find_live(const struct stack_cache *ledger, bool **ret)
 	if (!live)
 		return -ENOMEM;
 	live[TREE_ROOT] = true;
-	map_each (ledger->entries, at, key, entry) {
+	map_each (stack_cache->entries, at, key, entry) {
 		for (uint32_t node = entry->node; !live[node]; node = tree_parent(tree, node)) {
 			live[node] = true;
 			count++;
@@ -273,15 +274,15 @@ static int move_entry(struct contents *into, const struct contents *from, struct
 }
 
 /* Into new contents and a new map: where there is no memory all stays as it was. */
-static int move_entries(const struct stack_cache *ledger, struct contents *into,
+static int move_entries(const struct stack_cache *stack_cache, struct contents *into,
 			struct map *entries, const uint32_t *numbers)
 {
 	const struct stack_key *key;
 	const struct entry *entry;
 
-	map_each (ledger->entries, at, key, entry) {
+	map_each (stack_cache->entries, at, key, entry) {
 		struct entry moved = *entry, *place;
-		int r = move_entry(into, &ledger->contents, &moved);
+		int r = move_entry(into, &stack_cache->contents, &moved);
 
 		moved.node = numbers[entry->node];
 		if (r == 0)
@@ -293,100 +294,101 @@ static int move_entries(const struct stack_cache *ledger, struct contents *into,
 	return 0;
 }
 
-static int rebuild(struct stack_cache *ledger, const bool *live)
+static int rebuild(struct stack_cache *stack_cache, const bool *live)
 {
 	_cleanup_(contents_done) struct contents made = {0};
 	_cleanup_map_ struct map *entries = NULL;
 	_cleanup_free_ uint32_t *numbers =
-		calloc(tree_count(ledger->contents.tree), sizeof(*numbers));
-	int r = numbers ? contents_init(&made, &ledger->limits) : -ENOMEM;
+		calloc(tree_count(stack_cache->contents.tree), sizeof(*numbers));
+	int r = numbers ? contents_init(&made, &stack_cache->limits) : -ENOMEM;
 
 	if (r == 0)
 		r = map_new(&entries, sizeof(struct stack_key), sizeof(struct entry),
-			    ledger->limits.stacks);
+			    stack_cache->limits.stacks);
 	if (r == 0)
-		r = copy_live(made.tree, ledger->contents.tree, live, numbers);
+		r = copy_live(made.tree, stack_cache->contents.tree, live, numbers);
 	if (r == 0)
-		r = move_entries(ledger, &made, entries, numbers);
+		r = move_entries(stack_cache, &made, entries, numbers);
 	if (r < 0)
 		return r;
-	struct contents old = ledger->contents;
-	ledger->contents = made;
+	struct contents old = stack_cache->contents;
+	stack_cache->contents = made;
 	made = old;
-	struct map *before = ledger->entries;
-	ledger->entries = entries;
+	struct map *before = stack_cache->entries;
+	stack_cache->entries = entries;
 	entries = before;
 	return 0;
 }
 
 /* Where a program's processes come and go the same tree serves all, and their names add up. */
-static bool is_mostly_dead(const struct stack_cache *ledger, uint64_t live_nodes)
+static bool is_mostly_dead(const struct stack_cache *stack_cache, uint64_t live_nodes)
 {
-	uint64_t nodes = tree_count(ledger->contents.tree), names = ledger->contents.names;
+	uint64_t nodes = tree_count(stack_cache->contents.tree),
+		 names = stack_cache->contents.names;
 
 	return (nodes > REBUILD_MIN && live_nodes < nodes / 2) ||
-	       (names > REBUILD_MIN && map_count(ledger->entries) < names / 2);
+	       (names > REBUILD_MIN && map_count(stack_cache->entries) < names / 2);
 }
 
-static bool is_kept(const struct stack_cache *ledger, const struct entry *entry)
+static bool is_kept(const struct stack_cache *stack_cache, const struct entry *entry)
 {
-	return entry->holds || entry->window == ledger->window;
+	return entry->holds || entry->window == stack_cache->window;
 }
 
 /* Those that are dropped; NULL: there are none, or no memory. */
-static struct stack_key *list_dead(const struct stack_cache *ledger, size_t *count)
+static struct stack_key *list_dead(const struct stack_cache *stack_cache, size_t *count)
 {
 	const struct stack_key *key;
 	const struct entry *entry;
 	size_t dead = 0;
 
-	map_each (ledger->entries, at, key, entry)
-		dead += !is_kept(ledger, entry);
+	map_each (stack_cache->entries, at, key, entry)
+		dead += !is_kept(stack_cache, entry);
 	struct stack_key *keys = dead ? calloc(dead, sizeof(*keys)) : NULL;
 	*count = 0;
 	if (!keys)
 		return NULL;
-	map_each (ledger->entries, at, key, entry) {
-		if (!is_kept(ledger, entry))
+	map_each (stack_cache->entries, at, key, entry) {
+		if (!is_kept(stack_cache, entry))
 			keys[(*count)++] = *key;
 	}
 	return keys;
 }
 
-void stack_cache_purge(struct stack_cache *ledger)
+void stack_cache_purge(struct stack_cache *stack_cache)
 {
 	size_t count;
-	_cleanup_free_ struct stack_key *dead = list_dead(ledger, &count);
+	_cleanup_free_ struct stack_key *dead = list_dead(stack_cache, &count);
 	_cleanup_free_ bool *live = NULL;
 	const struct stack_key *key;
 	struct entry *entry;
 
 	for (size_t i = 0; i < count; i++)
-		map_del(ledger->entries, &dead[i]);
-	map_each (ledger->entries, at, key, entry)
+		map_del(stack_cache->entries, &dead[i]);
+	map_each (stack_cache->entries, at, key, entry)
 		entry->holds = false;
-	int64_t alive = find_live(ledger, &live);
+	int64_t alive = find_live(stack_cache, &live);
 	/* Without memory for it the next purge tries again. */
-	if (alive > 0 && is_mostly_dead(ledger, (uint64_t)alive))
-		rebuild(ledger, live);
-	set_sizes(ledger);
+	if (alive > 0 && is_mostly_dead(stack_cache, (uint64_t)alive))
+		rebuild(stack_cache, live);
+	set_sizes(stack_cache);
 }
 
-void stack_cache_clear(struct stack_cache *ledger)
+void stack_cache_clear(struct stack_cache *stack_cache)
 {
 	struct contents made;
 
-	map_clear(ledger->entries);
-	if (contents_init(&made, &ledger->limits) == 0) {
-		contents_done(&ledger->contents);
-		ledger->contents = made;
+	map_clear(stack_cache->entries);
+	if (contents_init(&made, &stack_cache->limits) == 0) {
+		contents_done(&stack_cache->contents);
+		stack_cache->contents = made;
 	}
-	set_sizes(ledger);
+	set_sizes(stack_cache);
 }
 
-void stack_cache_stats(const struct stack_cache *ledger, struct stack_cache_stats *stats)
+void stack_cache_stats(const struct stack_cache *stack_cache, struct stack_cache_stats *stats)
 {
-	stats->stacks = __atomic_load_n(&ledger->stats.stacks, __ATOMIC_RELAXED);
-	stats->nodes = __atomic_load_n(&ledger->stats.nodes, __ATOMIC_RELAXED);
-	stats->refused = __atomic_load_n(&ledger->stats.refused, __ATOMIC_RELAXED);
+	stats->stacks = __atomic_load_n(&stack_cache->stats.stacks, __ATOMIC_RELAXED);
+	stats->nodes = __atomic_load_n(&stack_cache->stats.nodes, __ATOMIC_RELAXED);
+	stats->refused = __atomic_load_n(&stack_cache->stats.refused, __ATOMIC_RELAXED);
 }

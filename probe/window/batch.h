@@ -40,8 +40,8 @@ void batch_free(struct batch *batch);
 /* When the window of all that is added ended. */
 void batch_set_end(struct batch *batch, uint64_t until_ns);
 
-/* Adds one stack with one of its counts, for `subscribers` (0: for the ledger only). Functions of
- * files that it needs are asked for. *truncated: why it doesn't reach its root. -ENOMEM: nothing
+/* Adds one stack with one of its counts, for `subscribers` (0: for the stack cache only). Functions
+ * of files that it needs are asked for. *truncated: why it doesn't reach its root. -ENOMEM: nothing
  * was added. */
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,
 	      const struct target *target, uint32_t subscribers, const struct counted *counted,
@@ -72,6 +72,6 @@ struct batch_result {
 };
 
 /* On the bulk worker: names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC into the
- * ledger as well. What a program mapped itself is in the ledger alone. */
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *ledger,
+ * stack cache as well. What a program mapped itself is in the stack cache alone. */
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *stack_cache,
 		int64_t until, struct batch_result *result);

@@ -22,7 +22,7 @@ static void grafting_done(struct grafting *grafting)
 
 /* Whom the batch's stacks are for. */
 struct destinations {
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 	struct grafting of_ledger;
 	struct grafting *of_sinks; /* one for each */
 };
@@ -119,12 +119,12 @@ static void note(const struct batch *batch, struct destinations *to,
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
 
-	if (stack->key.probe != PROBE_MEM_GLIBC || stack_cache_see(to->ledger, &stack->key))
+	if (stack->key.probe != PROBE_MEM_GLIBC || stack_cache_see(to->stack_cache, &stack->key))
 		return;
 	if (node == 0)
 		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);
 	if (node < 0) {
-		stack_cache_refuse(to->ledger);
+		stack_cache_refuse(to->stack_cache);
 		return;
 	}
 	struct cached_stack noted = {
@@ -137,7 +137,7 @@ static void note(const struct batch *batch, struct destinations *to,
 		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
 		.vms_own = stack->is_vms_own,
 	};
-	stack_cache_put(to->ledger, &stack->key, &noted); /* it counts what it refuses */
+	stack_cache_put(to->stack_cache, &stack->key, &noted); /* it counts what it refuses */
 }
 
 static void name_stack(const struct batch *batch, struct destinations *to,
@@ -165,15 +165,15 @@ static uint64_t count_unnamed(const struct batch *batch)
 }
 
 static int destinations_init(struct destinations *to, const struct batch *batch,
-			     struct stack_cache *ledger)
+			     struct stack_cache *stack_cache)
 {
 	static const struct stack_detail all = {.native_stack = true, .places = true};
 
-	*to = (struct destinations){.ledger = ledger};
+	*to = (struct destinations){.stack_cache = stack_cache};
 	to->of_sinks = calloc(batch->sinks_count + 1, sizeof(*to->of_sinks));
 	if (!to->of_sinks)
 		return -ENOMEM;
-	grafting_init(&to->of_ledger, batch, stack_cache_tree(ledger), &all);
+	grafting_init(&to->of_ledger, batch, stack_cache_tree(stack_cache), &all);
 	to->of_ledger.whole = true;
 	for (size_t s = 0; s < batch->sinks_count; s++)
 		grafting_init(&to->of_sinks[s], batch, batch->sinks[s].profile->tree,
@@ -189,13 +189,13 @@ static void destinations_done(struct destinations *to, const struct batch *batch
 	free(to->of_sinks);
 }
 
-static void name_stacks(struct batch *batch, struct stack_cache *ledger,
+static void name_stacks(struct batch *batch, struct stack_cache *stack_cache,
 			struct batch_result *result)
 {
 	const struct merged *frames = batch->frames;
 	struct destinations to;
 
-	if (destinations_init(&to, batch, ledger) < 0) {
+	if (destinations_init(&to, batch, stack_cache) < 0) {
 		for (size_t i = 0; i < batch->count; i++)
 			result->refused += batch->stacks[i].count.events;
 		return;
@@ -207,13 +207,13 @@ static void name_stacks(struct batch *batch, struct stack_cache *ledger,
 	destinations_done(&to, batch);
 }
 
-void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *ledger,
+void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *stack_cache,
 		int64_t until, struct batch_result *result)
 {
 	symbolizer_begin(symbolizer);
-	stack_cache_begin(ledger);
+	stack_cache_begin(stack_cache);
 	batch_name_spots(batch, symbolizer);
-	name_stacks(batch, ledger, result);
+	name_stacks(batch, stack_cache, result);
 	batch_put_recorded(batch, result);
 	symbolizer_count_unnamed(symbolizer, count_unnamed(batch));
 	for (size_t s = 0; s < batch->sinks_count; s++) {

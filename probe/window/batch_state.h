@@ -15,7 +15,7 @@ struct batch_stack {
 	uint64_t time_ns;
 	const struct symbol_file *program; /* to compare with, no reference; NULL: unknown */
 	struct stack_key key;
-	uint32_t subscribers;  /* 0: it is for the ledger only */
+	uint32_t subscribers;  /* 0: it is for the stack cache only */
 	uint32_t frames_count; /* leaf first, behind those of the stack before */
 	bool has_names;	       /* some frames have names without its maps: Python's, Java's */
 	bool is_vms_own;       /* merge_is_vms_own() */

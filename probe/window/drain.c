@@ -260,7 +260,8 @@ static void naming_run(struct job *job)
 
 	const struct drain_setup *setup = &naming->drain->setup;
 
-	batch_name(naming->batch, setup->symbolizer, setup->ledger, naming->until, &naming->result);
+	batch_name(naming->batch, setup->symbolizer, setup->stack_cache, naming->until,
+		   &naming->result);
 }
 
 static void lose(struct drain *drain, uint32_t of, enum loss where, uint64_t events)

@@ -28,7 +28,7 @@ struct drain_setup {
 	struct code_cache *codes[CODES_KINDS];
 	struct symbol_files *files;
 	struct symbolizer *symbolizer;
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 	uint32_t stacks_max; /* of a window */
 
 	/* A window begins. */

@@ -28,14 +28,14 @@ static void write_held(struct buf *out, const struct live_heap_stats *held, uint
 		    (double)held->mm_epochs_refused);
 }
 
-static void write_ledger(struct buf *out, const struct live_heap_stats *held)
+static void write_stack_cache(struct buf *out, const struct live_heap_stats *held)
 {
 	metrics_one(out, "ledger_stacks", "gauge",
 		    "Stacks whose frames are kept, for they may hold something.",
-		    (double)held->ledger.stacks);
+		    (double)held->stack_cache.stacks);
 	metrics_one(out, "ledger_refused_total", "counter",
 		    "Stacks that found no room there: what they hold has no frames.",
-		    (double)held->ledger.refused);
+		    (double)held->stack_cache.refused);
 	metrics_one(out, "mapped_ranges", "gauge",
 		    "Ranges that programs have mapped themselves and not given back.",
 		    (double)held->ranges);
@@ -56,7 +56,7 @@ static void write_points(struct buf *out, const struct allocators_stats *points)
 void metrics_memory(struct buf *out, const struct services *services,
 		    const struct engine_stats *stats)
 {
-	write_held(out, &stats->heaps, tracer_held_max(engine_tracer(services->engine)));
-	write_ledger(out, &stats->heaps);
+	write_held(out, &stats->live_heap, tracer_held_max(engine_tracer(services->engine)));
+	write_stack_cache(out, &stats->live_heap);
 	write_points(out, &stats->allocators);
 }

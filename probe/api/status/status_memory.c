@@ -39,8 +39,8 @@ static void add_held(cJSON *to, const struct tracer *tracer, const struct live_h
 	cJSON_AddNumberToObject(held, "young", (double)stats->young);
 	cJSON_AddNumberToObject(held, "refused", (double)stats->refused);
 	cJSON_AddNumberToObject(held, "unread", (double)stats->failed);
-	cJSON_AddNumberToObject(held, "stacks", (double)stats->ledger.stacks);
-	cJSON_AddNumberToObject(held, "stacks_refused", (double)stats->ledger.refused);
+	cJSON_AddNumberToObject(held, "stacks", (double)stats->stack_cache.stacks);
+	cJSON_AddNumberToObject(held, "stacks_refused", (double)stats->stack_cache.refused);
 	cJSON_AddNumberToObject(mapped, "now", (double)stats->ranges);
 	cJSON_AddNumberToObject(mapped, "refused", (double)stats->ranges_refused);
 }
@@ -58,7 +58,7 @@ static void add_calls(cJSON *entry, const struct tracer *tracer, const struct en
 		cJSON_AddStringToObject(entry, "bystanders_pay",
 					prices[points->session].bystanders);
 	}
-	add_held(entry, tracer, &stats->heaps);
+	add_held(entry, tracer, &stats->live_heap);
 }
 
 void status_memory(cJSON *entry, const struct services *services, enum probe probe,

@@ -16,7 +16,7 @@
 
 static const struct stack_cache_limits limits = {100000, 1000000, 16 << 20};
 
-static struct stack_cache *ledger;
+static struct stack_cache *stack_cache;
 static int map_fd;
 
 static int new_map(uint32_t entries)
@@ -37,8 +37,8 @@ static int new_map(uint32_t entries)
 static int set_up(void **state)
 {
 	(void)state;
-	stack_cache_new(&ledger, &limits);
-	stack_cache_begin(ledger);
+	stack_cache_new(&stack_cache, &limits);
+	stack_cache_begin(stack_cache);
 	map_fd = -1;
 	return 0;
 }
@@ -46,7 +46,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	stack_cache_free(ledger);
+	stack_cache_free(stack_cache);
 	if (map_fd >= 0)
 		close(map_fd);
 	return 0;
@@ -61,7 +61,7 @@ static struct stack_key key_of(uint32_t pid, uint64_t stack)
 static void know(uint32_t pid, uint64_t stack, const char *name, bool own)
 {
 	struct stack_key key = key_of(pid, stack);
-	struct tree *tree = stack_cache_tree(ledger);
+	struct tree *tree = stack_cache_tree(stack_cache);
 	int64_t node = tree_child(tree, TREE_ROOT, FRAME_TYPE_NATIVE, "main", 4);
 	struct cached_stack known = {
 		.own = own,
@@ -70,7 +70,7 @@ static void know(uint32_t pid, uint64_t stack, const char *name, bool own)
 
 	node = tree_child(tree, (uint32_t)node, FRAME_TYPE_NATIVE, name, strlen(name));
 	known.node = (uint32_t)node;
-	assert_int_equal(stack_cache_put(ledger, &key, &known), 0);
+	assert_int_equal(stack_cache_put(stack_cache, &key, &known), 0);
 }
 
 static void allocate(uint32_t pid, uint64_t address, uint64_t stack, uint64_t bytes,
@@ -112,7 +112,7 @@ static struct live_snapshot question(const struct live_owner *holders, size_t co
 		.views = views,
 		.filter = {.before_ns = UINT64_MAX},
 		.named_ns = UINT64_MAX,
-		.ledger = ledger,
+		.stack_cache = stack_cache,
 	};
 
 	if (count)
@@ -176,7 +176,7 @@ static void know_python(uint32_t pid, uint64_t stack)
 {
 	static const uint8_t native_only[] = {1 << 1}, libraries[] = {1 << 1 | 1 << 3};
 	struct stack_key key = key_of(pid, stack);
-	struct tree *tree = stack_cache_tree(ledger);
+	struct tree *tree = stack_cache_tree(stack_cache);
 	struct frame python = {FRAME_TYPE_PYTHON, "f", 1, 0, .source = {"a.py", 4, 7}};
 	struct cached_stack known = {
 		.who = {.pid = (pid_t)pid, .process = "app", .thread = "worker"},
@@ -190,7 +190,7 @@ static void know_python(uint32_t pid, uint64_t stack)
 	node = tree_child(tree, (uint32_t)node, FRAME_TYPE_NATIVE, "libx", 4);
 	python.source.line = 9;
 	known.node = (uint32_t)tree_child_with(tree, (uint32_t)node, &python);
-	assert_int_equal(stack_cache_put(ledger, &key, &known), 0);
+	assert_int_equal(stack_cache_put(stack_cache, &key, &known), 0);
 }
 
 static void test_stacks_are_shown_in_the_detail_that_is_asked_for(void **state)
@@ -350,16 +350,16 @@ static void test_the_ledger_keeps_what_holds_something(void **state)
 	know(7, 1, "keep", false);
 	know(7, 2, "freed", false);
 	know(7, 3, "map", false);
-	stack_cache_begin(ledger);
+	stack_cache_begin(stack_cache);
 	allocate(7, 0x10, 1, 100, 10);
 	struct live_snapshot reading = question(&app, 1, 0);
 	reading.mapped = calloc(1, sizeof(*reading.mapped));
 	reading.mapped[0] = (struct live_alloc){.stack = mapped, .bytes = 1, .objects = 1};
 	reading.mapped_count = 1;
 	live_snapshot_run(&reading);
-	assert_true(stack_cache_get(ledger, &held, &stack));
-	assert_true(stack_cache_get(ledger, &mapped, &stack));
-	assert_false(stack_cache_get(ledger, &freed, &stack));
+	assert_true(stack_cache_get(stack_cache, &held, &stack));
+	assert_true(stack_cache_get(stack_cache, &mapped, &stack));
+	assert_false(stack_cache_get(stack_cache, &freed, &stack));
 	live_snapshot_done(&reading);
 }
 
@@ -371,12 +371,12 @@ static void test_a_map_that_can_not_be_read_drops_nothing(void **state)
 	(void)state;
 	map_fd = open("/dev/null", 0);
 	know(7, 1, "keep", false);
-	stack_cache_begin(ledger);
+	stack_cache_begin(stack_cache);
 	struct live_snapshot reading = question(NULL, 0, 1u << VIEW_INUSE);
 	live_snapshot_run(&reading);
 	assert_int_equal(reading.error, -EINVAL);
 	assert_null(reading.profiles[VIEW_INUSE]);
-	assert_true(stack_cache_get(ledger, &key, &stack));
+	assert_true(stack_cache_get(stack_cache, &key, &stack));
 	live_snapshot_done(&reading);
 }
 

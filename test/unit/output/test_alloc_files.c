@@ -183,10 +183,10 @@ static void remove_chunk(void *arg, unsigned chunk)
 static int use_mapped(void)
 {
 	struct mapped_event event = {.kind = MAPPED_CAME, .time_ns = 1};
-	struct mapped *mapped;
-	struct mapped_stats stats;
+	struct mmap_ranges *mapped;
+	struct mmap_ranges_stats stats;
 	struct live_alloc *holdings = NULL;
-	int64_t r = mapped_new(&mapped, 1000);
+	int64_t r = mmap_ranges_new(&mapped, 1000);
 
 	if (r < 0)
 		return (int)r;
@@ -194,20 +194,20 @@ static int use_mapped(void)
 		event.stack.tgid = i % 4;
 		event.start = i * 0x10000;
 		event.end = event.start + 0x8000;
-		mapped_on_event(mapped, &event);
+		mmap_ranges_on_event(mapped, &event);
 	}
 	event.kind = MAPPED_GONE;
 	event.time_ns = 2;
 	event.start += 0x1000; /* a hole */
 	event.end -= 0x1000;
-	mapped_on_event(mapped, &event);
-	mapped_stats(mapped, &stats);
+	mmap_ranges_on_event(mapped, &event);
+	mmap_ranges_stats(mapped, &stats);
 	assert_true(stats.refused ? failing.failed : stats.ranges == 21);
-	r = mapped_list(mapped, &holdings);
+	r = mmap_ranges_list(mapped, &holdings);
 	if (r >= 0)
 		assert_int_equal(r, stats.ranges);
 	free(holdings);
-	mapped_free(mapped);
+	mmap_ranges_free(mapped);
 	return r < 0 || stats.refused ? -ENOMEM : 0;
 }
 

@@ -31,7 +31,7 @@ static struct {
 	struct code_cache known;
 	struct process_code book;
 	struct pycode *codes[4]; /* at the addresses 1, 2, 3, with these sums */
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 	struct batch *batch;
 	struct profile *profile;
 	enum truncation truncated;
@@ -105,7 +105,7 @@ static int set_up(void **state)
 		assert_int_equal(shelf_add(&test.book, &key, pycode_ref(test.codes[i])), 0);
 	}
 	map_all();
-	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.stack_cache, &limits), 0);
 	assert_int_equal(batch_new(&test.batch), 0);
 	return 0;
 }
@@ -115,7 +115,7 @@ static int tear_down(void **state)
 	(void)state;
 	batch_free(test.batch);
 	profile_unref(test.profile);
-	stack_cache_free(test.ledger);
+	stack_cache_free(test.stack_cache);
 	address_space_free(test.target.space);
 	shelf_unref(test.book.shelf);
 	map_free(test.known.contents);
@@ -173,7 +173,7 @@ static void assert_shown(const struct stack_detail *detail, const char *expected
 	struct sink sink = {.bit = 1, .detail = *detail, .profile = profile_ref(test.profile)};
 	assert_int_equal(batch_add_sink(test.batch, &sink), 0);
 	assert_int_equal(symbolizer_new(&symbolizer), 0);
-	batch_name(test.batch, symbolizer, test.ledger, 2, &result);
+	batch_name(test.batch, symbolizer, test.stack_cache, 2, &result);
 	symbolizer_free(symbolizer);
 	assert_int_equal(result.refused, 0);
 	assert_int_equal(folded_write(test.profile->tree, TREE_ROOT, &meta, &out), 0);

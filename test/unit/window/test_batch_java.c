@@ -21,7 +21,7 @@ static struct {
 	struct symbol_file *libjvm, *libc;
 	struct target *target;
 	struct jvm *jvm;
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 	struct batch *batch;
 	struct profile *profile;
 	struct batch_result result;
@@ -66,7 +66,7 @@ static int set_up(void **state)
 	test.target = target_table_add(test.table, &like);
 	assert_non_null(test.target);
 	map_all(test.target->space);
-	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.stack_cache, &limits), 0);
 	assert_int_equal(batch_new(&test.batch), 0);
 	return 0;
 }
@@ -76,7 +76,7 @@ static int tear_down(void **state)
 	(void)state;
 	batch_free(test.batch);
 	profile_unref(test.profile);
-	stack_cache_free(test.ledger);
+	stack_cache_free(test.stack_cache);
 	worker_stop(test.worker);
 	loop_flush(test.loop);
 	target_table_free(test.table);
@@ -152,7 +152,7 @@ static void name_batch(enum probe probe, const struct stack_detail *detail)
 	assert_int_equal(batch_add_sink(test.batch, &sink), 0);
 	assert_int_equal(symbolizer_new(&symbolizer), 0);
 	test.result = (struct batch_result){0};
-	batch_name(test.batch, symbolizer, test.ledger, 2, &test.result);
+	batch_name(test.batch, symbolizer, test.stack_cache, 2, &test.result);
 	symbolizer_free(symbolizer);
 	assert_int_equal(test.result.refused, 0);
 }
@@ -338,14 +338,14 @@ static void assert_held(const struct stack_detail *detail, const char *expected)
 	live_sums_add(holdings, &holding);
 	holding.stack.hash = 4;
 	live_sums_add(holdings, &holding);
-	live_sums_show(holdings, test.ledger, &holder, 1, detail, profile, &result);
+	live_sums_show(holdings, test.stack_cache, &holder, 1, detail, profile, &result);
 	assert_int_equal(result.unknown, 0);
 	assert_folded(profile, expected);
 	profile_unref(profile);
 	live_sums_free(holdings);
 }
 
-/* What is held outlives its window: the ledger has all that any view shows. */
+/* What is held outlives its window: the stack cache has all that any view shows. */
 static void what_is_held_is_shown_in_each_detail(void **state)
 {
 	const uint64_t words[] = {A_STACK}, vms_own[] = {C, VM, VM, C};

@@ -17,7 +17,7 @@ static const struct {
 
 static struct {
 	struct batch *batch;
-	struct stack_cache *ledger;
+	struct stack_cache *stack_cache;
 	struct symbolizer *symbolizer;
 	struct profile *profiles[COUNT];
 } test;
@@ -29,7 +29,7 @@ static int set_up(void **unused)
 	(void)unused;
 	memset(&failing, 0, sizeof(failing));
 	assert_int_equal(batch_new(&test.batch), 0);
-	assert_int_equal(stack_cache_new(&test.ledger, &limits), 0);
+	assert_int_equal(stack_cache_new(&test.stack_cache, &limits), 0);
 	assert_int_equal(symbolizer_new(&test.symbolizer), 0);
 	for (size_t i = 0; i < COUNT; i++) {
 		assert_int_equal(profile_new(&test.profiles[i], subscribers[i].probe, 1, 1), 0);
@@ -46,7 +46,7 @@ static int tear_down(void **unused)
 	for (size_t i = 0; i < COUNT; i++)
 		profile_unref(test.profiles[i]);
 	symbolizer_free(test.symbolizer);
-	stack_cache_free(test.ledger);
+	stack_cache_free(test.stack_cache);
 	batch_free(test.batch);
 	return 0;
 }
@@ -82,7 +82,7 @@ static void assert_named(uint64_t samples, uint64_t lost)
 {
 	struct batch_result result = {0};
 
-	batch_name(test.batch, test.symbolizer, test.ledger, 2, &result);
+	batch_name(test.batch, test.symbolizer, test.stack_cache, 2, &result);
 	assert_int_equal(result.refused + result.unrecorded, 0);
 	for (size_t i = 0; i < COUNT; i++) {
 		assert_int_equal(test.profiles[i]->samples, i == 0 ? samples : 0);
