@@ -222,17 +222,17 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_census, test_sender_alloc and test_batch_recorded let the Nth
+# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_closer files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
-# test_codes* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
+# test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
-UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=asking_$f)
-UNITFLAGS_test_asking := -Wl,--wrap=attach_look,--wrap=attach_begin
+UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
+UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_bolt := -Wl,--wrap=pread
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time,--wrap=store_find_folder
 UNITFLAGS_test_closer := -Wl,--wrap=close
-UNITFLAGS_test_codes := -Wl,--wrap=pycode_read
+UNITFLAGS_test_code_cache := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_file_lines := -Wl,--wrap=opened_open_known
 UNITFLAGS_test_lines := -Wl,--wrap=kill
@@ -242,18 +242,20 @@ UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
-UNITFLAGS_test_census := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_container := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_by_container := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_alloc)
-UNITFLAGS_test_codes_room := $(UNITFLAGS_test_codes)
+UNITFLAGS_test_code_cache_bounds := $(UNITFLAGS_test_code_cache)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
+$(foreach name,$(filter-out $(notdir $(UNITS)),$(patsubst UNITFLAGS_%,%,$(filter UNITFLAGS_%,$(.VARIABLES)))),\
+  $(error UNITFLAGS_$(name): there is no such unit test))
 $(BUILD)/test/unit/%: test/unit/%.c $(LIBRARY) | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,cc)

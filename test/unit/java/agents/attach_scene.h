@@ -23,14 +23,14 @@ static struct {
 
 /* ---- by the linker (UNITFLAGS_test_agents, UNITFLAGS_test_jfr…) ---- */
 
-int __wrap_asking_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign);
-void __wrap_asking_free(struct attach_queue *asking);
-void __wrap_asking_limit(struct attach_queue *asking, unsigned at_once);
-void __wrap_asking_ask(struct attach_queue *asking, struct attach_request *question);
-void __wrap_asking_tell(const struct attach_request *question);
-bool __wrap_asking_drop(struct attach_request *question);
+int __wrap_attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign);
+void __wrap_attach_queue_free(struct attach_queue *asking);
+void __wrap_attach_queue_limit(struct attach_queue *asking, unsigned at_once);
+void __wrap_attach_queue_ask(struct attach_queue *asking, struct attach_request *question);
+void __wrap_attach_queue_tell(const struct attach_request *question);
+bool __wrap_attach_queue_drop(struct attach_request *question);
 
-int __wrap_asking_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign)
+int __wrap_attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign)
 {
 	(void)loop;
 	(void)foreign;
@@ -39,24 +39,24 @@ int __wrap_asking_new(struct attach_queue **ret, struct loop *loop, struct worke
 }
 
 /* Who waits for its turn, and needs no look, is told. */
-void __wrap_asking_free(struct attach_queue *asking)
+void __wrap_attach_queue_free(struct attach_queue *asking)
 {
 	struct attach_request *question = TAKE_PTR(scene.asked);
 
 	(void)asking;
 	if (question && question->step == QUESTION_WAITING && !question->look)
-		__wrap_asking_tell(question);
+		__wrap_attach_queue_tell(question);
 	if (question)
 		question->step = QUESTION_NONE;
 }
 
-void __wrap_asking_limit(struct attach_queue *asking, unsigned at_once)
+void __wrap_attach_queue_limit(struct attach_queue *asking, unsigned at_once)
 {
 	(void)asking;
 	(void)at_once;
 }
 
-void __wrap_asking_ask(struct attach_queue *asking, struct attach_request *question)
+void __wrap_attach_queue_ask(struct attach_queue *asking, struct attach_request *question)
 {
 	(void)asking;
 	assert_int_equal(question->step, QUESTION_NONE);
@@ -64,7 +64,7 @@ void __wrap_asking_ask(struct attach_queue *asking, struct attach_request *quest
 	scene.asked = question;
 }
 
-void __wrap_asking_tell(const struct attach_request *question)
+void __wrap_attach_queue_tell(const struct attach_request *question)
 {
 	enum attach_task task = question->order.task;
 
@@ -74,7 +74,7 @@ void __wrap_asking_tell(const struct attach_request *question)
 	scene.told_last++;
 }
 
-bool __wrap_asking_drop(struct attach_request *question)
+bool __wrap_attach_queue_drop(struct attach_request *question)
 {
 	if (question->step == QUESTION_WAITING) {
 		question->step = QUESTION_NONE;
