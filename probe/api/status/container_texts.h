@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A process's container in answers: its labels, where they are known. */
+/* The labels of a process's container in answers, where they are known. */
 #pragma once
 
 #include <sys/types.h>
@@ -7,9 +7,11 @@
 #include "base/buf.h"
 #include "container/container.h"
 
-/* `,"container":"web","pod":"front","namespace":"shop","container_pid":1`; the last one where it
- * isn't the host's. In none, or not known: nothing. */
+/* Writes `,"container":"web","pod":"front","namespace":"shop","container_pid":1`; the pid only if
+ * it differs from the host's. Writes nothing of a label that isn't known, and none of the labels if
+ * `container` is NULL. */
 void container_json(struct buf *out, const struct container *container, pid_t pid, pid_t ns_pid);
 
-/* `,container="web",pod="front",namespace="shop"` of /metrics; in none, or not known: nothing. */
+/* Writes `,container="web",pod="front",namespace="shop"` for /metrics, without labels that aren't
+ * known. */
 void container_metrics(struct buf *out, const struct container *container);
