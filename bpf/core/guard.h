@@ -20,10 +20,10 @@
 
 #define GUARD_SLICE_NS		  100000000ULL
 #define GUARD_CURRENT_NS	  1000000000ULL /* older rates are ignored */
-#define GUARD_SKIPPED_NS	  20ULL		/* cost of an event that isn't drawn … */
-#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* … of a wait: two switches */
-#define GUARD_SKIPPED_FAULTS_NS	  150ULL /* … of a fault: a program before it and one after it */
-#define GUARD_STEP		  4	 /* largest factor by which an interval grows in a slice */
+#define GUARD_SKIPPED_NS	  20ULL		/* cost of an event that isn't drawn */
+#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* cost of such a wait: two switches */
+#define GUARD_SKIPPED_FAULTS_NS	  150ULL	/* cost of such a fault: two programs */
+#define GUARD_STEP		  4 /* largest factor by which an interval grows in a slice */
 #define GUARD_INTERVAL_MAX	  (1U << 20)
 #define GUARD_SIZE_MAX		  255 /* of guard_draws(): at some rate even the largest are thinned */
 #define GUARD_TARGET		  80 /* percent of the budget that the guard aims at */
