@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page faults, before and after.
+ * Page faults, before and after:
  *
- *	before: a target? notes its counters and what the fault is, for this CPU
+ *	before: a target? notes its counters and the kind of the fault, for this CPU
  *	after:  the same thread? the difference is what the fault added (faults.h) -> drawn by its
  *	        size -> admitted by the guard -> its stack, with its bytes
  *
- * A thread may sleep in between, for a file's pages above all, other threads fault there, and it
- * may wake up on another CPU: at the switch away what it has added so far is kept in `away`, and at
- * the switch back the counters are noted anew. What nothing is known of is counted
- * (LOST_UNMEASURED).
+ * A thread may sleep in between (mostly for a file's pages), other threads may fault there, and the
+ * thread may wake up on another CPU. So at the switch away the pages added so far are kept in
+ * `away`, and at the switch back the counters are noted anew. A fault of which nothing is known is
+ * counted (LOST_UNMEASURED).
  */
 #include "bpf/core/guard.h"
 #include "bpf/memory/resident.h"
@@ -19,28 +19,28 @@
 
 #define AWAY_MAX      4096
 
-#define PAGES_OF_SIZE 16 /* the guard lets large faults pass, for few stand for much */
+#define PAGES_OF_SIZE 16 /* the guard prefers large faults, for few stand for much */
 
 /* What is known of a fault so far. */
 struct fault {
-	uint64_t faults;	    /* that the thread had before */
-	uint32_t may_copy;	    /* it writes to a page that is there: vm_events counts */
-	uint32_t cpu;		    /* in `away`: that it left */
+	uint64_t faults;	    /* faults that the thread had before */
+	uint32_t may_copy;	    /* 1: a write to a page that is there; vm_events is set */
+	uint32_t cpu;		    /* in `away`: the CPU that the thread left */
 	uint32_t present;	    /* the page was there (FAULT_PRESENT) */
-	int32_t carried[RSS_KINDS]; /* pages that it added before it slept */
+	int32_t carried[RSS_KINDS]; /* pages that the fault added before the thread slept */
 	struct resident before;
 	struct vm_events vm_events;
 };
 
-/* The fault that goes on on a CPU. */
+/* The fault that is going on on a CPU. */
 struct fault_slot {
 	uint64_t offset;    /* cpu_offset(); 0: not read yet */
 	uint64_t events_at; /* vm_events_at() */
-	uint64_t draw;	    /* the CPU's random numbers (guard.h) */
-	uint32_t tid;	    /* 0: none */
+	uint64_t draw;	    /* state of the CPU's random numbers (guard.h) */
+	uint32_t tid;	    /* 0: no fault */
 	uint32_t pad;
 	struct fault fault;
-	char head[MAP_BYTES]; /* for cpu_offset() */
+	char head[MAP_BYTES]; /* buffer of cpu_offset() */
 };
 
 struct {
@@ -71,8 +71,8 @@ static __always_inline struct fault_slot *fault_slot(void)
 	return bpf_map_lookup_elem(&fault_slots, &zero);
 }
 
-/* The one before has not come to its end on this CPU. It may have failed: then the same thread has
- * ended no fault since. */
+/* Counts the fault in the slot as not measured: it has not ended on this CPU. If the same thread
+ * has ended no fault since, that fault failed and isn't counted. */
 static __always_inline void drop_noted(const struct fault_slot *slot, const struct faulting *who)
 {
 	if (slot->tid != who->tid || slot->fault.faults != who->faults)
@@ -87,7 +87,7 @@ static __always_inline bool drop_away(uint32_t tid)
 	return true;
 }
 
-/* For the first fault on a CPU. */
+/* Finds this CPU's counters, at the first fault on the CPU. */
 static __always_inline void find_cpu(struct fault_slot *slot, struct task_struct *task)
 {
 	if (slot->offset)
@@ -138,7 +138,7 @@ int before_kernel(uint64_t *ctx)
 	return before(ctx[2]);
 }
 
-/* Where there are no such tracepoints: the software event page-faults. */
+/* For kernels without these tracepoints: the software event page-faults. */
 SEC("perf_event")
 int before_any(struct bpf_perf_event_data *ctx)
 {
@@ -156,7 +156,7 @@ static __always_inline void add_grown(const struct fault *fault, const struct re
 			   grown_of(RSS_SHMEM, fault->present, &fault->before, now);
 }
 
-/* A write to a page that was there, which needed a new one. */
+/* Returns whether the fault was a write to a page that was there, and needed a new page. */
 static __always_inline bool is_copied(const struct fault_slot *slot)
 {
 	const struct fault *fault = &slot->fault;
@@ -166,7 +166,7 @@ static __always_inline bool is_copied(const struct fault_slot *slot)
 	       now.reused == fault->vm_events.reused && now.allocated != fault->vm_events.allocated;
 }
 
-/* PART_ALL: it added nothing. */
+/* Returns what the fault added; PART_ALL: nothing. */
 static __always_inline enum count_part measure(const struct fault_slot *slot,
 					       struct task_struct *task, uint32_t *pages)
 {
@@ -186,7 +186,8 @@ static __always_inline enum count_part measure(const struct fault_slot *slot,
 	return part;
 }
 
-/* What a fault of that size stands for: bytes, and faults. False: it isn't drawn. */
+/* Draws a fault by its size, and sets the bytes and faults that it stands for. Returns false if it
+ * isn't drawn. */
 static __always_inline bool draw_fault(struct fault_slot *slot, uint32_t pages,
 				       struct taking *taking)
 {
@@ -225,10 +226,11 @@ static __always_inline void take_fault(struct bpf_perf_event_data *ctx, uint32_t
 }
 
 /*
- * The slot isn't this thread's. It may be back without having been seen to: while others attach to
- * the tracepoint of switches, or detach, the kernel lets one out now and then. On the CPU that it
- * left, its counters go on from there (of other threads that ran there meanwhile, too). False: the
- * fault isn't measured, or there was none.
+ * Finds the fault of a thread whose fault isn't in the slot. The thread may be back unseen: while
+ * others attach to the tracepoint of switches, or detach, the kernel leaves out a program now and
+ * then. If the thread is on the CPU that it left, the counters go on from there (with those of
+ * other threads that ran there meanwhile). Returns false if the fault isn't measured, or there was
+ * none.
  */
 static __always_inline bool find_away(struct fault_slot *slot, uint32_t tid)
 {
@@ -236,7 +238,7 @@ static __always_inline bool find_away(struct fault_slot *slot, uint32_t tid)
 
 	if (!kept)
 		return false;
-	if (slot->tid) /* who left without having been seen to */
+	if (slot->tid) /* a thread that left unseen */
 		count_loss(LOST_UNMEASURED, PROBE_MEM, 1);
 	slot->fault = *kept;
 	slot->fault.may_copy = 0;
@@ -274,7 +276,7 @@ int after(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* `prev` sleeps in its fault, or is preempted. */
+/* Keeps the fault of `prev`, which sleeps in it or is preempted. */
 static __always_inline void leave(struct fault_slot *slot, struct task_struct *prev)
 {
 	struct fault *fault = &slot->fault;
@@ -300,7 +302,7 @@ static __always_inline void leave(struct fault_slot *slot, struct task_struct *p
 		__sync_fetch_and_add(&away_count, 1);
 }
 
-/* `next` may go on with a fault, on this CPU now. */
+/* Goes on with the fault of `next`, if it has one, on this CPU. */
 static __always_inline void come_back(struct fault_slot *slot, struct task_struct *next)
 {
 	uint32_t tid = next->pid;

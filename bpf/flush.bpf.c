@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * At a window's end: waits that go on are counted until then, and handed to the window that begins
- * (bpf/sched/wait.h). Those that have no stack are counted.
+ * Iterator at a window's end: counts the waits that go on until then, and hands them to the window
+ * that begins (bpf/sched/wait.h). Counts also the waits that have no stack.
  */
 #include "bpf/core/task.h"
 #include "bpf/sched/wait.h"
 
-#define END_LOOKS 1000 /* until a switch back has counted: a microsecond, if nothing goes wrong */
+#define END_LOOKS 1000 /* looks until a switch back has counted; normally a microsecond */
 
 struct sched_settings sched;
 
-uint64_t unseen_waits; /* threads that wait and have no stack */
+uint64_t unseen_waits; /* number of threads that wait and have no stack */
 
-/* Whether the part until the window's end is to be counted here; `from_ns` is where it begins. */
+/* Returns whether the part until the window's end is to be counted here; `from_ns` is the begin of
+ * the part. */
 static __always_inline bool is_ours(struct thread_record *record, uint64_t from_ns)
 {
 	volatile struct thread_record *now = record;
@@ -39,8 +40,9 @@ static __always_inline void show(struct task_struct *task, struct thread_record 
 
 	part.from_ns = shown_until(record);
 	if (whole_ns < sched.minblock_ns || whole_ns > sched.maxblock_ns ||
-	    sched.maxblock_ns < SHOWN_EARLY_NS || task->on_cpu) { /* (it came unseen) */
-		part.until_ns = part.from_ns; /* not yet, or no more: it only goes on */
+	    sched.maxblock_ns < SHOWN_EARLY_NS || task->on_cpu) { /* the thread came unseen */
+		part.until_ns =
+			part.from_ns; /* nothing to count yet, or any more: the wait only goes on */
 	} else {
 		if (!record->shown_ns) {
 			if (sched.all_seen)
@@ -74,7 +76,7 @@ int flush_waits(struct bpf_iter__task *ctx)
 		return 0;
 	if (record->window + 1 == sched.closing) {
 		show(task, record);
-	} else if (record->window + 1 < sched.closing) { /* nobody has that stack any more */
+	} else if (record->window + 1 < sched.closing) { /* no window has the stack any more */
 		record->weight = 0;
 		mark_open(task->pid, -1);
 		unseen_waits++;

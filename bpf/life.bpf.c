@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who is a target, followed through fork, exec, rename and exit.
+ * Keeps the map of targets true through fork, exec, rename and exit, and sends the events to the
+ * daemon.
  *
- * A child of a target is one from its first instruction. Whether a program that has just begun (or
- * has taken a new name) matches is for the daemon to say, milliseconds later: until then it is
- * sampled under an id of its own, so that nothing is missed and what didn't match is left out.
+ * A child of a target is a target from its first instruction on. Whether a program that has just
+ * begun (or has taken a new name) matches is decided by the daemon, milliseconds later. Until then
+ * the process is sampled under an id of its own: nothing is missed, and the samples of a process
+ * that doesn't match are dropped.
  *
- * What the daemon has found by a name alone it leaves in `verdicts`, and what it has found by
- * cgroups as well: a program that no snooper can match is passed over, one that matches for
- * sure can wait to be looked at.
+ * The daemon leaves its verdicts on names and on cgroups in `verdicts`: a program that no snooper
+ * can match is passed over, and a program that matches in any case can wait to be looked at.
  */
 #include "bpf/process/gone.h"
 #include "bpf/process/life.h"
@@ -16,7 +17,7 @@
 #define WAKE_EXEC_EVERY_NS 10000000ULL
 #define WAKE_EXIT_EVERY_NS 10000000ULL
 
-uint64_t last_exec_wake_ns, last_exit_wake_ns; /* a lost race costs one wake-up more */
+uint64_t last_exec_wake_ns, last_exit_wake_ns; /* a lost race costs one more wake-up */
 
 static __always_inline void set_target(uint32_t tgid, const struct target_value *value)
 {
@@ -58,8 +59,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 }
 
 /*
- * Whom to wake for a new program. One that matches for sure is looked at before its first sample
- * only when few start; else its first stack wakes the daemon.
+ * Returns the flag of the event of a new program. A program that matches in any case is looked at
+ * before its first sample only when few programs start; else its first stack wakes the daemon.
  */
 static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
 {
@@ -71,8 +72,8 @@ static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Who has the code of a target's allocator in common with it pays for that as long as it is there.
- */
+/* Returns the flag of an exit event. Processes that share the code of a target's allocator pay for
+ * its probe points as long as these exist, so such an exit wakes the daemon. */
 static __always_inline uint64_t exit_flag(const struct target_value *target, uint64_t now_ns)
 {
 	if (!(target->probes & 1U << PROBE_MEM_GLIBC) ||
@@ -82,7 +83,7 @@ static __always_inline uint64_t exit_flag(const struct target_value *target, uin
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Snoopers are a union. */
+/* Returns the verdict by name and cgroups together: a process matches if any snooper matches. */
 static __always_inline uint64_t verdict_of_both(uint64_t name, uint64_t group)
 {
 	if (name == VERDICT_MATCHES || group == VERDICT_MATCHES)
@@ -90,7 +91,7 @@ static __always_inline uint64_t verdict_of_both(uint64_t name, uint64_t group)
 	return name == VERDICT_DOES_NOT && group == VERDICT_DOES_NOT ? VERDICT_DOES_NOT : 0;
 }
 
-/* A new program or a new name: a new incarnation, on which the daemon decides. */
+/* Begins a new incarnation at a new program or a new name; the daemon decides on it. */
 static __always_inline void renew(struct task_struct *leader, enum life_kind kind, const char *comm)
 {
 	uint32_t zero = 0, tgid = BPF_CORE_READ(leader, tgid);
@@ -103,8 +104,8 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	if (!settings || (!old && !settings->follow_new))
 		return;
 	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
-	/* A name that is about to change isn't to be seen yet in /proc, where a selection that
-	 * changes just now would look for it: no verdict on that. */
+	/* A name that is about to change can't be seen in /proc yet, where a selection that changes
+	 * just now would look for it: no verdict on such a name. */
 	word = kind == LIFE_EXEC ? verdict_on_name(event.comm, settings->selection) : 0;
 	if (!settings->by_cgroup && !old && word == VERDICT_DOES_NOT)
 		return;
@@ -138,7 +139,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Runs before the name changes. execve renames as well, and reports itself above. */
+/* Runs before the name changes. execve renames as well, and has its own event above. */
 SEC("raw_tp/task_rename")
 int on_rename(struct bpf_raw_tracepoint_args *ctx)
 {

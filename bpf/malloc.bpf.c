@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls of allocators, a program for each kind (enum call):
+ * Calls of allocators, one program for each kind (enum call):
  *
  *	entry    size -> drawn? (countdown.h; most aren't: done) -> a target's? -> pending.h
  *	return   an address? -> stack as right after the call (stack.h), counted -> held.h
  *	free     out of held.h
  *
- * Points are shared by all processes, so all of them count down: whose bytes are drawn that isn't a
- * target has lost nothing. From Linux 6.13 a program is a session: it is called at the entry and
- * says whether at the return as well. Before, on_return() is at every return.
+ * All processes share the points, so all of them count bytes down: a process that is no target
+ * loses nothing when its bytes are drawn. From Linux 6.13 on a program is a session: it is called
+ * at the entry and says whether it is called at the return as well. Before 6.13, on_return() is at
+ * every return.
  *
  * At a point all arguments are in their registers, and the return address is on top of the stack.
  */
@@ -17,36 +18,38 @@
 #include "bpf/memory/pending.h"
 #include "bpf/stack/stack.h"
 
-uint64_t sample_bytes; /* of so many one is taken, in the mean; 0: each allocation */
+uint64_t sample_bytes; /* mean distance of sampled bytes; 0: each allocation is taken */
 
-/* Told before loading: these programs are sessions. */
+/* Set before loading: these programs are sessions. */
 const volatile bool has_sessions = true;
 
-/* … the kernel gives each point's cookie (bpf/shared/allocations.h). */
+/* Set before loading: the kernel gives each point's cookie (bpf/shared/allocations.h). */
 const volatile bool has_cookies = true;
 
-/* … the machine has so much memory, swap included; 0: the kernel may refuse any (strict
- * overcommit). */
+/* Set before loading: bytes of the machine's memory, swap included; 0: the kernel may refuse any
+ * memory (strict overcommit). */
 const volatile uint64_t memory_bytes = 0;
 
-/* What a session's program says at an entry. Of others the kernel wants a 0. */
+/* Result of a session's program at an entry whose return isn't wanted. The kernel requires 0 of
+ * other programs. */
 #define NO_RETURN   (has_sessions ? 1 : 0)
-#define SIZE_LIMIT  (1ULL << 53) /* nobody gets as much */
+#define SIZE_LIMIT  (1ULL << 53) /* no allocation is as large */
 
 #define RLIMIT_DATA 2 /* include/uapi/asm-generic/resource.h */
 #define RLIMIT_AS   9
-#define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than was asked of them */
+#define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than they need */
 #define PAGE_BYTES  4096
 #define NEW_MAPS    60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
 
-/* The kernel's name of a program's registers: functions that take them are verified once. */
+/* The kernel's name for a program's registers: a global function with this argument is verified
+ * once. */
 struct bpf_user_pt_regs_t {
 };
 
 int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, uint32_t drawn,
 		uint64_t mean);
 
-/* SIZE_LIMIT: too large. */
+/* Returns count * size, or SIZE_LIMIT if that is too large. */
 static __always_inline uint64_t product(uint64_t count, uint64_t size)
 {
 	if ((count | size) >> 32 && count && size > SIZE_LIMIT / count)
@@ -81,14 +84,14 @@ static __always_inline bool is_wanted(const struct target_value *target)
 	return target && target->probes & 1U << PROBE_MEM_GLIBC;
 }
 
-/* It calls malloc, which is probed. */
+/* Returns whether this call of realloc() calls malloc(), which is probed. */
 static __always_inline bool is_malloc(struct pt_regs *regs, uint32_t call)
 {
 	return call == CALL_REALLOC && has_cookies && !PT_REGS_PARM1(regs) &&
 	       bpf_get_attach_cookie(regs) & COOKIE_NULL_IS_MALLOC;
 }
 
-/* A part of another function's call, which is probed as well. */
+/* Returns whether the call is a part of another function's call, which is probed as well. */
 static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 {
 	uint64_t cookie, address = 0;
@@ -102,8 +105,8 @@ static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 	return address - PT_REGS_IP(regs) - (uint64_t)(int64_t)(int32_t)cookie < cookie >> 32;
 }
 
-/* The guard's weight of a call that was drawn; 0: it isn't taken. One of many means stands for
- * nothing but itself, so it isn't for chance whether it is there. */
+/* Returns the guard's weight of a drawn call; 0: it isn't taken. A call of many means stands only
+ * for itself, so the guard draws it more likely: chance shouldn't decide whether it is shown. */
 static __always_inline uint32_t admits(uint32_t tgid, uint64_t size, uint64_t mean)
 {
 	uint64_t means = mean ? size / mean : 0;
@@ -116,8 +119,8 @@ static __always_inline uint32_t admits(uint32_t tgid, uint64_t size, uint64_t me
 	return guard_draws(PROBE_MEM_GLIBC, means, &second);
 }
 
-/* The call takes the place of those before it that it isn't a part of. A session's program is
- * called at their returns all the same. */
+/* Makes the call the awaited one; earlier calls that it isn't a part of are given up. (A session's
+ * program is called at their returns all the same.) */
 static __always_inline void await(struct pending *pending, uint64_t sp, bool lets_go)
 {
 	bool keeps_old = !lets_go && pending->old_sp > sp;
@@ -132,7 +135,7 @@ static __always_inline void await(struct pending *pending, uint64_t sp, bool let
 	count_under_way(sp, 1);
 }
 
-/* What a call stands for that was drawn. */
+/* Sets what a drawn call stands for. */
 static __always_inline void weigh(struct pending *pending, uint64_t size, uint64_t mean)
 {
 	uint64_t worth = countdown_weight(size, mean);
@@ -141,8 +144,8 @@ static __always_inline void weigh(struct pending *pending, uint64_t size, uint64
 	pending->objects = countdown_objects(worth, size, draw()) * pending->weight;
 }
 
-/* A call of that size begins, which was drawn (of so many bytes one) or may let go what is held.
- * Whether its return is wanted. */
+/* Begins a call of that size that was drawn (one of `mean` bytes), or may remove a live allocation.
+ * Returns whether its return is wanted. */
 __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size,
 			   uint32_t drawn, uint64_t mean)
 {
@@ -181,7 +184,7 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 	return 1;
 }
 
-/* What the call that returns has given; 0: it failed. */
+/* Returns the address that the call has returned; 0: it failed. */
 static __always_inline uint64_t address_given(const struct pt_regs *regs,
 					      const struct pending *pending, bool is_its)
 {
@@ -195,7 +198,7 @@ static __always_inline uint64_t address_given(const struct pt_regs *regs,
 	return address;
 }
 
-/* Without a budget the time isn't even asked for. */
+/* Books the time of a stack. Without a budget the clock isn't even read. */
 static __always_inline void account(uint32_t weight, uint64_t began_ns)
 {
 	uint32_t zero = 0;
@@ -208,7 +211,7 @@ static __always_inline void account(uint32_t weight, uint64_t began_ns)
 		guard->interval = 1;
 }
 
-/* Takes the stack of what was allocated, and holds it. */
+/* Takes the stack of an allocation, and adds the live allocation. */
 static __always_inline void take_allocation(struct pt_regs *regs, const struct pending *pending,
 					    uint64_t address)
 {
@@ -233,7 +236,8 @@ static __always_inline void take_allocation(struct pt_regs *regs, const struct p
 	account(weight, given.time_ns);
 }
 
-/* One that may be awaited returns. Before sessions all do, also those of others. */
+/* Handles the return of a call that may be awaited. Before sessions every return comes here, also
+ * of other calls. */
 static __always_inline void call_returns(struct pt_regs *regs)
 {
 	struct pending *pending = pending_find();
@@ -265,7 +269,8 @@ int on_return(struct pt_regs *ctx)
 	return 0;
 }
 
-/* on_return(), for sessions' programs: so each of them is small, and the walk is verified once. */
+/* on_return() for the programs of sessions: so each program is small, and the walk is verified
+ * once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -275,13 +280,14 @@ struct {
 	.values = {(void *)&on_return},
 };
 
-/* Of a session's program: whether it is a return. Its function's address is the probe's. */
+/* Returns whether a session's program runs at a return: then its function's address is the
+ * probe's. */
 static __always_inline bool is_return(struct pt_regs *regs)
 {
 	return *under_way_of(PT_REGS_SP(regs)) && bpf_get_func_ip(regs) != PT_REGS_IP(regs);
 }
 
-/* That limit leaves it no room, or little. */
+/* Returns whether the limit leaves no or little room. */
 static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages, uint64_t size)
 {
 	uint64_t most = BPF_CORE_READ(limit, rlim_cur);
@@ -290,8 +296,8 @@ static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages
 }
 
 /*
- * Whether operator new may find no memory. It throws then, and the exception would not find its way
- * through a return that is probed: it would end the program. So such a call isn't awaited.
+ * Returns whether operator new may find no memory. It would throw, and the exception would not find
+ * its way through a probed return: it would end the program. So such a call isn't awaited.
  */
 static __always_inline bool may_throw(uint64_t size)
 {
@@ -357,7 +363,8 @@ int on_realloc(struct pt_regs *ctx)
 	return on_call(ctx, CALL_REALLOC);
 }
 
-/* … whose points have no cookies: where it is malloc without an address. */
+/* Program for points of realloc() without cookies, where realloc() without an address is
+ * malloc(). */
 SEC("uprobe")
 int on_realloc_alone(struct pt_regs *ctx)
 {

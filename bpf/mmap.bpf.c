@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Calls of mmap(), munmap() and mremap() by programs themselves (enum call): what came and went is
- * told range by range (struct mapped_event), and counted with its stack.
+ * Calls of mmap(), munmap() and mremap() by programs themselves (enum call): each range that came
+ * or went is reported (struct mapped_event), and counted with its stack.
  *
  *	entry    a target's? by the library itself? (done) -> pending
  *	return   done as asked? -> stack as right after the call (stack.h), counted -> event
  *
- * All are taken: ranges have to be exact. From Linux 6.13 each program is a session, called at the
- * entry and at the return; before, on_return() is at every return. Points are where the return
- * address is on top of the stack.
+ * All calls are taken, for the ranges have to be exact. From Linux 6.13 on each program is a
+ * session, called at the entry and at the return; before 6.13, on_return() is at every return. At a
+ * point the return address is on top of the stack.
  */
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"
@@ -18,14 +18,15 @@
 #define MAPPED_RING	 (256 * 1024)
 #define MREMAP_DONTUNMAP 4	 /* include/uapi/linux/mman.h */
 #define MAP_HUGETLB	 0x40000 /* include/uapi/asm-generic/hugetlb_encode.h has the sizes */
-#define HUGE_SHIFT	 21	 /* of the usual ones */
+#define HUGE_SHIFT	 21	 /* usual size of huge pages: 1 << this */
 #define FAILED_FROM	 (-4095ULL)
 
-/* Told before loading, as to malloc.bpf.c. */
+/* Set before loading, as in malloc.bpf.c. */
 const volatile bool has_sessions = true;
 const volatile uint64_t page_bytes = 4096;
 
-/* What a session's program says at an entry. Of others the kernel wants a 0. */
+/* Result of a session's program at an entry whose return isn't wanted. The kernel requires 0 of
+ * other programs. */
 #define NO_RETURN (has_sessions ? 1 : 0)
 
 /* A call under way. */
@@ -33,13 +34,14 @@ struct mapping_call {
 	uint64_t entry; /* the probed instruction */
 	uint64_t sp;	/* right after its return */
 	uint64_t began_ns;
-	uint64_t start, end; /* munmap, mremap: what is given back */
-	uint64_t length;     /* mmap, mremap: what is wanted */
-	uint64_t round;	     /* … to multiples of that */
+	uint64_t start, end; /* munmap, mremap: the range given back */
+	uint64_t length;     /* mmap, mremap: the length wanted */
+	uint64_t round;	     /* the length is rounded up to multiples of this */
 	uint32_t call, pad;  /* enum call */
 };
 
-/* By thread. One that ends in a call leaves its entry behind: those make room when it is needed. */
+/* Calls under way, by thread. A thread that ends in a call leaves its entry behind; such entries
+ * make room when room is needed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PENDING_MAX);
@@ -52,7 +54,8 @@ struct {
 	__uint(max_entries, MAPPED_RING);
 } mapped SEC(".maps");
 
-/* The kernel's name of a program's registers: functions that take them are verified once. */
+/* The kernel's name for a program's registers: a global function with this argument is verified
+ * once. */
 struct bpf_user_pt_regs_t {
 };
 
@@ -66,7 +69,7 @@ static __always_inline bool is_wanted(const struct target_value *target)
 
 static __always_inline void tell(const struct mapped_event *event)
 {
-	/* Who asks what is mapped reads the ring before. */
+	/* A reader of the ranges reads the ring before. */
 	uint64_t flag = bpf_ringbuf_query(&mapped, BPF_RB_AVAIL_DATA) > MAPPED_RING / 4
 				? BPF_RB_FORCE_WAKEUP
 				: BPF_RB_NO_WAKEUP;
@@ -77,7 +80,8 @@ static __always_inline void tell(const struct mapped_event *event)
 
 /* ---- the entry ---- */
 
-/* Whether the program's own code is there: a static one has its C library in the same mapping. */
+/* Returns whether the program's own code is there: a static program has its C library in the same
+ * mapping. */
 static __always_inline bool is_of_program(uint64_t address)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -87,8 +91,8 @@ static __always_inline bool is_of_program(uint64_t address)
 	       BPF_CORE_READ(mm, end_code) - BPF_CORE_READ(mm, start_code);
 }
 
-/* Whether code of the mapping that has the function called it, and that is a library's: the C
- * library and its allocator map what they need for themselves. */
+/* Returns whether the caller is code of the mapping that has the function, and the mapping is a
+ * library's: the C library and its allocator map what they need for themselves. */
 static __always_inline bool is_librarys_own(struct walk *walk, uint64_t ip, uint64_t stack,
 					    uint64_t address)
 {
@@ -146,7 +150,7 @@ static __always_inline void set_call(struct mapping_call *call, struct pt_regs *
 		call->end = call->start;
 }
 
-/* Whether its return is wanted. */
+/* Begins a call. Returns whether its return is wanted. */
 __noinline int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t number)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx;
@@ -182,7 +186,8 @@ static __always_inline void tell_gone(struct mapped_event *event, const struct m
 		tell(event);
 }
 
-/* What was given is taken with its stack; without one, what lay there is gone all the same. */
+/* Reports a new range with its stack; without a stack, the older ranges there are gone all the
+ * same. */
 static __always_inline void tell_came(struct mapped_event *event, struct pt_regs *regs,
 				      const struct mapping_call *call,
 				      const struct target_value *target, uint64_t address)
@@ -208,7 +213,7 @@ static __always_inline void tell_came(struct mapped_event *event, struct pt_regs
 	guard_account(PROBE_MEM_GLIBC, 1, event->time_ns);
 }
 
-/* A session's program is at one, or on_return(): maybe of a call that wasn't noted. */
+/* Handles a return, of a session's program or of on_return(): maybe of a call that wasn't noted. */
 __noinline int mapping_returns(struct bpf_user_pt_regs_t *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes that get other cgroups without a new program, while processes are chosen by these. */
+/* Reports processes that are moved to other cgroups, while processes are chosen by cgroups. */
 #include "bpf/process/life.h"
 
 /*
- * A process gets other cgroups, without a new program: the daemon looks at it when it has become
- * what it is going to be. Runs for each hierarchy, with the process's main thread.
+ * Reports that a process got other cgroups without a new program: the daemon looks at the process
+ * when the move is complete. Runs for each hierarchy, with the process's main thread.
  */
 SEC("raw_tp/cgroup_attach_task")
 int on_move(struct bpf_raw_tracepoint_args *ctx)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Run-queue lengths: at each clock event of a CPU, idle or not, how many tasks wait for it.
+ * Run-queue lengths: at each clock event of a CPU, idle or not, counts how many tasks wait for the
+ * CPU.
  *
- * All classes of tasks are in rq->nr_running, and whatever groups they are in: the count of the
- * running task's own queue knows its group only. From Linux 6.12 on tasks that sleep may stay there
- * for a while (delayed dequeue); the queue says how many.
+ * rq->nr_running has the tasks of all classes and groups; the count of the running task's own queue
+ * has its group only. From Linux 6.12 on sleeping tasks may stay in a queue for a while (delayed
+ * dequeue); the queue says how many.
  */
 #include "bpf/core/kernel.h"
 #include "bpf/shared/scheduler.h"
@@ -16,7 +17,8 @@ struct {
 	__type(value, struct lengths);
 } lengths SEC(".maps");
 
-/* Counts are read while others may change them: asleep may seem to be more than there are. */
+/* Returns the sleeping tasks in the queue. The counts are read while they may change, so the
+ * difference may seem to be negative. */
 static __always_inline uint32_t sleepers(struct rq *rq)
 {
 	uint32_t all, runnable;

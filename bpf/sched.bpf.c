@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The scheduler's switches and wake-ups, each seen once: where threads wait (offcpu.h), how long
- * for a CPU, how long they have it (hists.h). Off-CPU and the histograms are switched by `sched`.
+ * Switches and wake-ups of the scheduler, each seen once: where threads wait (offcpu.h), how long
+ * they wait for a CPU and how long they have it (hists.h). `sched` switches off-CPU and the
+ * histograms on.
  *
  *	runnable --switch--> on its CPU --switch--> waits --wake-up--> runnable
  *	                               \--switch--> runnable (preempted)
  *
- * At a switch the current task is still the one that leaves.
+ * At a switch the current task is still the task that leaves.
  */
 #include "bpf/process/gone.h"
 #include "bpf/sched/offcpu.h"
@@ -17,13 +18,14 @@ struct sched_settings sched;
 
 int came_unseen(uint64_t now_ns);
 
-/* Told before loading: the tracepoint has the state as a fourth argument (since 5.18). */
+/* Set before loading: the tracepoint has the state as a fourth argument (since 5.18). */
 const volatile bool has_switch_state = true;
 
 /*
- * A task that is preempted may be in any state, it is still queued. One that has a signal pending
- * stays runnable: then its own state says so, the argument doesn't. On another CPU it may be being
- * woken already: then its own state is TASK_WAKING, and the argument says what it was.
+ * Returns the state in which `prev` leaves. A preempted task may be in any state, but is still
+ * queued. A task with a pending signal stays runnable: then the task's own state says so, the
+ * argument doesn't. Another CPU may be waking the task already: then its own state is TASK_WAKING,
+ * and the argument is the state before.
  */
 static __always_inline uint32_t wait_state(uint64_t *ctx, struct task_struct *prev)
 {
@@ -34,11 +36,11 @@ static __always_inline uint32_t wait_state(uint64_t *ctx, struct task_struct *pr
 	if (has_switch_state)
 		state = (uint32_t)ctx[3];
 	else if (state == TASK_WAKING)
-		state = TASK_INTERRUPTIBLE; /* most are; it isn't kept */
+		state = TASK_INTERRUPTIBLE; /* most such tasks were; the state isn't kept */
 	return wait_state_of(state);
 }
 
-/* The target that a task belongs to; NULL: nobody wants to know of it. */
+/* Returns the target that a task belongs to; NULL: none. */
 static __always_inline struct target_value *target_of(struct task_struct *task)
 {
 	uint32_t tgid = task->tgid;
@@ -64,8 +66,8 @@ static __always_inline bool is_marked(const struct task_struct *task)
 	return !all || all->open[task->pid & (MARKS - 1)];
 }
 
-/* A thread that is of interest leaves its CPU: `weight` if its stack is to be taken, else 0.
- * Returns the time; 0: that was a while ago. */
+/* Notes that a thread of interest leaves its CPU. `weight`: of its stack, if that is to be taken;
+ * else 0. Returns the time, or 0 if a stack was taken since. */
 static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *prev,
 					   const struct target_value *target, uint32_t state,
 					   uint32_t weight, bool of_hists)
@@ -99,7 +101,8 @@ static __always_inline uint64_t leave_seen(uint64_t *ctx, struct task_struct *pr
 	return weight ? 0 : now_ns;
 }
 
-/* A process's last thread is no target's any more when it leaves its CPU for good. */
+/* Returns whether the leaving task was wanted for histograms: a process's last thread is no
+ * target's any more when it leaves its CPU for good. */
 static __always_inline bool is_last(struct task_struct *task, uint32_t state)
 {
 	const struct thread_record *record = state == WAIT_DEAD ? record_find(task) : NULL;
@@ -107,7 +110,7 @@ static __always_inline bool is_last(struct task_struct *task, uint32_t state)
 	return record && record->session == sched.session && record->of_hists;
 }
 
-/* Returns the time, if it was asked for. */
+/* Notes that `prev` leaves its CPU. Returns the time, if the clock was read; else 0. */
 static __always_inline uint64_t leave(uint64_t *ctx, struct task_struct *prev)
 {
 	uint32_t state = wait_state(ctx, prev), weight = 0;
@@ -118,7 +121,7 @@ static __always_inline uint64_t leave(uint64_t *ctx, struct task_struct *prev)
 		gone_add(prev, target_of(prev), record_find(prev));
 	if (!sched.hists && is_marked(prev))
 		came_unseen(bpf_ktime_get_ns());
-	/* What costs nothing first: most waits may not be drawn. */
+	/* The cheapest check first: most waits may not be drawn. */
 	if (sched.wait_states & 1U << state)
 		weight = wait_draw(prev, &timed);
 	if (timed && offcpu_wants(target_of(prev), prev))
@@ -134,7 +137,7 @@ static __always_inline uint64_t leave(uint64_t *ctx, struct task_struct *prev)
 	return 0;
 }
 
-/* A thread that is wanted for histograms comes to its CPU. */
+/* Counts in the histograms that a thread comes to its CPU. */
 static __always_inline void enter_hists(struct task_struct *next, struct thread_record *record,
 					uint64_t now_ns)
 {
@@ -144,8 +147,9 @@ static __always_inline void enter_hists(struct task_struct *next, struct thread_
 		runq_ended(next, now_ns - record->queued_ns, now_ns);
 }
 
-/* Its sum has the wait, which stands for so many, after the record says that there is none: who
- * reads the sum first (times.bpf.c) never has it twice. */
+/* Ends the wait of `next`, which stands for `waits` waits. The sum gets the wait after the record
+ * says that there is none: a reader that reads the sum first (times.bpf.c) never counts the wait
+ * twice. */
 static __always_inline void end_wait(struct task_struct *next, struct thread_record *record,
 				     uint64_t waits, uint64_t now_ns)
 {
@@ -165,7 +169,7 @@ static __always_inline void came(struct task_struct *task, struct thread_record 
 	if (of_hists)
 		enter_hists(task, record, came_ns);
 	else if (!is_seen(record->left_ns) && !is_seen(record->came_ns))
-		record->of_hists = 0; /* it was, as long as others were chosen */
+		record->of_hists = 0; /* others were chosen then */
 	if (record->weight)
 		wait_ends(task, record, came_ns);
 	end_wait(task, record, waits, came_ns);
@@ -187,10 +191,10 @@ static __always_inline void enter(struct task_struct *next, uint64_t now_ns)
 }
 
 /*
- * The current thread leaves its CPU, and nobody saw how it came: the kernel tells programs nothing
- * of a switch away from some tasks (seen in virtual machines whose agent is shielded from tracing).
- * How long it ran says the fair scheduler; of other classes it is taken that it came as soon as it
- * could. (A global function, that the verifier looks at once.)
+ * Handles that the current thread leaves its CPU and nobody saw how it came: the kernel calls no
+ * program at a switch away from some tasks (seen in virtual machines whose agent is shielded from
+ * tracing). The fair scheduler tells how long the thread ran; in other classes it is assumed that
+ * the thread came as soon as it could. (A global function, so the verifier checks it once.)
  */
 __noinline int came_unseen(uint64_t now_ns)
 {
@@ -198,7 +202,7 @@ __noinline int came_unseen(uint64_t now_ns)
 	struct thread_record *record;
 	uint64_t ran_ns, least_ns;
 
-	if (!has_task_storage) /* as old as the next one */
+	if (!has_task_storage) /* a kernel that old lacks the next call, too */
 		return 0;
 	task = bpf_get_current_task_btf();
 	record = record_find(task);
@@ -206,7 +210,7 @@ __noinline int came_unseen(uint64_t now_ns)
 		return 0;
 	ran_ns = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
 	least_ns = record->queued_ns ? record->queued_ns : record->left_ns;
-	record->switches++; /* the one that happens now */
+	record->switches++; /* the switch that happens now */
 	came(task, record, now_ns - least_ns > ran_ns ? now_ns - ran_ns : least_ns);
 	return 0;
 }
@@ -215,7 +219,7 @@ SEC("tp_btf/sched_switch")
 int on_switch(uint64_t *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	uint64_t now_ns = 0; /* the clock is read once, where nothing takes long */
+	uint64_t now_ns = 0; /* the clock is read once, if nothing in between takes long */
 
 	if (prev->pid)
 		now_ns = leave(ctx, prev);
@@ -229,7 +233,7 @@ int on_switch(uint64_t *ctx)
 	return 0;
 }
 
-/* Woken, or new: it is runnable from now on. */
+/* Notes that a task is woken or new: it is runnable from now on. */
 static __always_inline void queued(struct task_struct *task)
 {
 	bool of_hists = sched.hists && (sched.everybody || hists_want(target_of(task)));
@@ -241,7 +245,7 @@ static __always_inline void queued(struct task_struct *task)
 		return;
 	}
 	record_begin(record, &sched);
-	/* It may be queued already: it was preempted on its way to sleep. */
+	/* The task may be queued already: it was preempted on its way to sleep. */
 	if (!record->left_ns || !record->queued_ns)
 		record->queued_ns = bpf_ktime_get_ns();
 	record->of_hists = of_hists;

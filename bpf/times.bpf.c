@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What processes that are wanted have had of their CPUs so far. The kernel counts most of it
- * itself, for each thread: whoever asks has all threads walked, and nothing is added at a switch.
+ * Iterator over threads: the CPU times of the processes that are wanted. The kernel counts most of
+ * it itself, for each thread; so all threads are walked when somebody asks, and nothing is added at
+ * a switch.
  *
- * Run time is what the kernel has: of a thread that runs it is as of its CPU's last tick.
+ * Run time is the kernel's: of a running thread it is as of the last tick of its CPU.
  */
 #include "bpf/process/gone.h"
 #include "bpf/core/task.h"
@@ -12,12 +13,12 @@
 
 struct sched_settings sched;
 
-/* Its first member (include/linux/bpf.h). */
+/* The first member of the kernel's struct (include/linux/bpf.h). */
 struct bpf_iter_meta {
 	struct seq_file *seq;
 };
 
-/* Of threads that ended. */
+/* Reads the times of the threads that have ended. */
 static __always_inline void read_ended(struct task_struct *task, const struct gone *found,
 				       struct times *times)
 {
@@ -36,8 +37,9 @@ static __always_inline void read_ended(struct task_struct *task, const struct go
 		times->waited_ns[i] = found->times.waited_ns[i];
 }
 
-/* Its waits, and the one that goes on. Sums are read before it is: at the end of a wait the record
- * first says that there is none, and then has its sum, so nothing is read twice. */
+/* Reads the waits of a thread, with the wait that goes on. The sums are read before that wait: at
+ * the end of a wait the record first says that there is none, and then adds to the sum, so nothing
+ * is counted twice. */
 static __always_inline void read_waits(struct task_struct *task, uint32_t probes,
 				       struct times *times)
 {
@@ -54,19 +56,21 @@ static __always_inline void read_waits(struct task_struct *task, uint32_t probes
 	left_ns = *(volatile uint64_t *)&record->left_ns;
 	state = record->state;
 	now_ns = bpf_ktime_get_ns();
-	/* The record isn't told of a wait that isn't drawn: then it isn't this one that it has. */
+	/* A wait that isn't drawn is not noted: then the record has an earlier wait. */
 	if (!left_ns || left_ns >= now_ns || task->on_cpu ||
 	    record->switches != task_switches(task))
 		return;
-	for (uint32_t i = 0; i < WAIT_KINDS; i++) { /* (6.1 forgets bounds of what was spilled) */
+	for (uint32_t i = 0; i < WAIT_KINDS;
+	     i++) { /* Linux 6.1 forgets the bounds of spilled values */
 		if (i == state)
 			times->waited_ns[i] += (now_ns - left_ns) * (of_hists ? 1 : record->weight);
 	}
 }
 
 /*
- * Of this thread. Nothing of it may be in `ended` already: the thread is released (EXIT_DEAD comes
- * first) and its last switch comes (TASK_DEAD first) after `ended` was read, or it is seen here.
+ * Reads the times of this thread. Nothing of them may be in `ended` already. So either the thread
+ * is released (which sets EXIT_DEAD first) and leaves its CPU for the last time (which sets
+ * TASK_DEAD first) after `ended` was read, or it is seen here.
  */
 static __always_inline void read_own(struct task_struct *task, uint32_t probes, struct times *times)
 {
@@ -130,7 +134,7 @@ int on_free(uint64_t *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 
-	/* Not the old main thread of a program whose other thread called execve. */
+	/* The old main thread of a program whose other thread called execve is skipped. */
 	if (task->pid == task->tgid && task->group_leader == task)
 		gone_is_reaped(task);
 	return 0;

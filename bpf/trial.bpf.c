@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that do next to nothing, one for each thing that a kernel may lack or refuse. The daemon
- * loads one of them, attaches it and sees whether it was hit (capability/trial_program.c). What
- * needs no BTF asks for none here.
+ * Trial programs that do next to nothing, one for each feature that a kernel may lack or refuse.
+ * The daemon loads one of them, attaches it and checks whether it was hit
+ * (capability/trial_program.c). A program that can do without BTF needs none here.
  */
 #include "bpf/core/kernel.h"
 
-uint64_t hits; /* a program ran, and what it tried worked */
+uint64_t hits; /* runs of a program in which its attempt worked */
 
 static __always_inline int hit(void)
 {
@@ -73,7 +73,7 @@ int on_task(struct bpf_iter__task *ctx)
 	return hit();
 }
 
-const volatile uint64_t task_word; /* where the daemon has a word, which the iterator reads */
+const volatile uint64_t task_word; /* address of a word of the daemon, which the iterator reads */
 
 SEC("iter.s/task")
 int on_task_sleepable(struct bpf_iter__task *ctx)

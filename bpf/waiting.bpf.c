@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads that wait and have no stack: they left their CPU before anybody looked, or were not drawn
- * (bpf/core/guard.h). Their stacks are taken here, from outside. Needs sleepable iterators
- * (Linux 5.18).
+ * Iterator over threads that wait and have no stack: they left their CPU before anybody looked, or
+ * were not drawn (bpf/core/guard.h). The program takes their stacks from outside. Needs sleepable
+ * iterators (Linux 5.18).
  */
 #define WALKS_OTHERS
 #include "bpf/core/task.h"
@@ -11,9 +11,9 @@
 struct sched_settings sched;
 
 #define STEPS_MAX    (USER_FRAMES_MAX * 4)
-#define PYTHON_READS 5 /* in one step (a frame, its code, two names), and the step */
+#define PYTHON_READS 5 /* reads of one step (a frame, its code, two names), and the step */
 
-/* A step changes these; and the last word may be named anew. */
+/* Copy of all that a step changes; the last word may get another kind. */
 struct {
 	uint64_t pc, sp, fp, bx, context, unsure_hash, hash, word;
 	uint32_t known, unsure, words_count, truncated, unsure_details, details;
@@ -82,7 +82,7 @@ __noinline int step_undo(uint32_t level)
 	last = before.words_count - 1;
 	if (last < NATIVE_WORDS_MAX)
 		walk->words[last] = before.word;
-	walk->span.start = walk->span.end = 0; /* the step may have come to its caller's */
+	walk->span.start = walk->span.end = 0; /* the step may have changed the span */
 	span_search(level, walk->pc - !(walk->known & WALK_EXACT));
 	return 0;
 }
@@ -99,7 +99,7 @@ __noinline int copies_forget(uint32_t level)
 	return level;
 }
 
-/* What the step asked for. */
+/* Copies the memory that the step asked for. */
 static __always_inline void copy_missing(struct task_struct *task)
 {
 	uint32_t number = next_copy++ & (COPIES - 1);
@@ -119,7 +119,7 @@ struct stepping {
 	bool goes_on;
 };
 
-/* 1: the first frame is there. */
+/* Does the first step. Returns 1 if it is done, 0 if it has to be done again. */
 static long first_step(uint32_t number, void *arg)
 {
 	struct stepping *stepping = arg;
@@ -137,7 +137,7 @@ static long first_step(uint32_t number, void *arg)
 	return 0;
 }
 
-/* 1: the walk has ended. */
+/* Does a step. Returns 1 if the walk has ended. */
 static long step(uint32_t number, void *arg)
 {
 	const struct stepping *stepping = arg;
@@ -157,7 +157,7 @@ static long step(uint32_t number, void *arg)
 	return ended || --walk->frames_max == 0;
 }
 
-/* 1: the walk of Python's frames has ended. */
+/* Does a step through Python's frames. Returns 1 if the walk has ended. */
 static long python_next(uint32_t number, void *arg)
 {
 	const struct stepping *stepping = arg;
@@ -184,7 +184,7 @@ static __always_inline void walk_python(struct task_struct *task)
 		bpf_loop(PYTHON_STEPS_MAX * PYTHON_READS, python_next, &stepping, 0);
 }
 
-/* The frames of a walk that has begun. */
+/* Walks the user's frames of a walk that has begun. */
 static __always_inline void walk_on(struct walk *walk, struct task_struct *task)
 {
 	struct stepping stepping = {.task = task};
@@ -237,8 +237,9 @@ static __always_inline void walk_task(struct walk *walk, struct task_struct *tas
 	hash_stack(walk, kernel_hash, walk->head.key.hash);
 }
 
-/* Whether that wait has a stack already that will stay, or had one that was lost. One that was
- * taken before its Python or its Java was found won't, nor one that is cut and may be mended. */
+/* Returns whether the wait has a stack that will stay, or had a stack that was lost. A stack that
+ * was taken before its Python or its Java was found won't stay, nor a truncated one that may be
+ * mended. */
 static __always_inline bool is_seen(struct task_struct *task, const struct target_value *target,
 				    uint64_t switches)
 {
@@ -311,7 +312,7 @@ int walk_waiting(struct bpf_iter__task *ctx)
 	walk->head.time_ns = bpf_ktime_get_ns();
 	copies_forget(0);
 	walk_task(walk, task, settings->hash_seed);
-	/* It may have gone on meanwhile: then what was read is no stack. */
+	/* The task may have gone on meanwhile: then what was read is no stack. */
 	if (task->on_cpu || task_switches(task) != switches || task_state(task) != state)
 		return 0;
 	if ((take_known(walk, &taking) || take_new(walk, &taking)) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between processors: registers, where the user's saved ones lie, what a call and a
- * frame look like. Registers go by their DWARF numbers.
+ * Differences between processors: registers, where the kernel saves the user's registers, and the
+ * form of calls and frames. Registers have their DWARF numbers.
  */
 #pragma once
 
@@ -18,11 +18,11 @@
 #define ARCH_REGS 16
 #endif
 
-/* The registers that a user stack is walked from. */
+/* Registers with which the walk of a user stack begins. */
 struct user_regs {
 	uint64_t pc;
 	uint64_t gpr[ARCH_REGS];
-	bool wide; /* 64-bit code: only that is walked */
+	bool wide; /* the code is 64-bit; other code isn't walked */
 };
 
 #if defined(__TARGET_ARCH_x86) || (!defined(__bpf__) && defined(__x86_64__))
@@ -34,20 +34,21 @@ struct user_regs {
 
 #define ARCH_WORD 8 /* bytes */
 
-/* The return address lies right below the CFA, whatever else was saved; never in a register. */
+/* The return address is always right below the CFA, whatever else was saved; it is never in a
+ * register. */
 #define ARCH_RETURN_REG		 ARCH_REGS
 #define ARCH_RETURN_WORDS(saved) 1
-#define ARCH_FRAME_TELLS_SP	 1 /* the pair that fp points to ends where the caller's sp is */
+#define ARCH_FRAME_TELLS_SP	 1 /* the end of the pair that fp points to is the caller's sp */
 
-/* From sp to the CFA at a function's first instruction. */
+/* Distance from sp to the CFA at the first instruction of a function. */
 #define ARCH_ENTRY_WORDS 1
 
 /*
- * A signal frame: struct rt_sigframe, of which the handler's return leaves sp at its ucontext
- * (arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h). glibc and the kernel describe it by
- * these distances from sp.
+ * A signal frame: struct rt_sigframe. When the handler returns, sp points to the frame's ucontext
+ * (arch/x86/include/asm/sigframe.h, uapi/asm/sigcontext.h). glibc and the kernel describe the frame
+ * by these distances from sp.
  */
-#define ARCH_CONTEXT	   40 /* of the interrupted registers */
+#define ARCH_CONTEXT	   40 /* the interrupted registers */
 #define ARCH_CONTEXT_SP	   (ARCH_CONTEXT + 15 * ARCH_WORD)
 #define ARCH_CONTEXT_PC	   (ARCH_CONTEXT + 16 * ARCH_WORD)
 #define ARCH_CONTEXT_ORDER 0x76543210fa89becdULL /* nibble n: the slot of register n */
@@ -57,17 +58,17 @@ static __always_inline uint32_t arch_context_slot(uint32_t reg)
 	return ARCH_CONTEXT_ORDER >> (reg * 4 % 64) & 15;
 }
 
-/* Where a return address leads: what it is. */
+/* Returns the address of the code that a return address leads to. */
 static __always_inline uint64_t arch_code_address(uint64_t address)
 {
 	return address;
 }
 
-/* Code bytes that are read before a return address. */
+/* Bytes of code that are read in front of a return address. */
 #define ARCH_CALL_BYTES 8
 
-/* Whether a call ends these bytes: call rel32 (E8), or call r/m (FF /2) in one of its lengths;
- * Intel's manual, volume 2, 2.1. */
+/* Returns whether these bytes end with a call: call rel32 (E8), or call r/m (FF /2) in one of its
+ * lengths; Intel's manual, volume 2, 2.1. */
 static __always_inline bool arch_ends_with_call(const uint8_t code[ARCH_CALL_BYTES])
 {
 	const uint8_t *end = code + ARCH_CALL_BYTES;
@@ -96,7 +97,8 @@ static __always_inline bool arch_ends_with_call(const uint8_t code[ARCH_CALL_BYT
 	return end[-7] == 0xff && (modrm == 0x94 || modrm == 0x14);
 }
 
-/* Where a direct call goes; 0: the bytes end with another one. */
+/* Returns the target of the direct call at the end of these bytes; 0: they end with another
+ * call. */
 static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BYTES],
 						 uint64_t return_address)
 {
@@ -105,11 +107,12 @@ static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BY
 	return code[3] == 0xe8 ? return_address + (uint64_t)(int64_t)(int32_t)distance : 0;
 }
 
-/* Where in a function that keeps frame pointers an instruction stands. */
+/* How far a function that keeps frame pointers is at an instruction. */
 enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 
-/* From the bytes at an instruction: at the push of the caller's fp, or at the return, nothing lies
- * on the return address (ENTRY); at the `mov` after that push, the caller's fp does (PUSHED). */
+/* Returns the place of an instruction, from its bytes. ENTRY: sp points to the return address (at
+ * the push of the caller's fp, or at the return). PUSHED: the caller's fp lies on the return
+ * address (at the `mov` after that push). */
 static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES])
 {
 	if (code[0] == 0x55 || code[0] == 0xc3) /* push rbp; ret */
@@ -123,8 +126,8 @@ static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_B
 	return PLACE_BODY;
 }
 
-/* Whether an instruction and the one behind it are a function's last: it gives up *words of the
- * stack, and returns. */
+/* Returns whether an instruction and the next one are the last ones of a function: they free *words
+ * of the stack and return. */
 static __always_inline bool arch_leaves(const uint8_t code[ARCH_CALL_BYTES], uint32_t *words)
 {
 	*words = code[3] / ARCH_WORD;
@@ -132,13 +135,13 @@ static __always_inline bool arch_leaves(const uint8_t code[ARCH_CALL_BYTES], uin
 	       code[3] < 0x80 && code[3] % ARCH_WORD == 0 && code[4] == 0xc3;
 }
 
-/* A probed return's code pushes so many words before it calls the kernel; then it pops them, but
- * the last one, in whose place the kernel puts the return address (arch/x86/kernel/uprobes.c:
+/* Words that the code of a probed return pushes before it calls the kernel. The code pops all of
+ * these words but the last, where the kernel puts the return address (arch/x86/kernel/uprobes.c:
  * uretprobe_trampoline_entry; since 6.11, before it is a breakpoint). */
 #define ARCH_PROBE_WORDS 3
 
-/* How many words lie on the return address at these instructions, which are pops and a return; more
- * than ARCH_PROBE_WORDS: they aren't. */
+/* Returns how many words lie on the return address at these instructions, which are pops and a
+ * return; more than ARCH_PROBE_WORDS: they are other instructions. */
 static __always_inline uint32_t arch_words_until_return(const uint8_t code[ARCH_CALL_BYTES])
 {
 	if (code[0] == 0xc3) /* ret */

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * arm64's half of arch.h, which includes it.
+ * The arm64 half of arch.h, which includes this file.
  *
- * A call leaves its return address in the link register, and a function that calls others puts it
- * on the stack next to the caller's frame pointer: a frame record,
+ * A call leaves its return address in the link register. A function that calls others saves that
+ * address on the stack next to the caller's frame pointer, as a frame record:
  *
  *	fp -> | caller's fp | return address |
  *
- * which may lie anywhere in the frame (gcc puts it at the bottom). So a record tells the caller's
- * fp and pc, but not its sp: ARCH_FRAME_TELLS_SP.
+ * The frame record may lie anywhere in the frame (gcc puts it at the bottom). So a frame record
+ * tells the caller's fp and pc, but not the caller's sp: ARCH_FRAME_TELLS_SP.
  *
  * Source: Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6; DWARF for the Arm 64-bit
  * Architecture, 4.1; Arm Architecture Reference Manual for A-profile, C6.2 (encodings).
  */
 
-#define ARCH_BX	  19 /* the first callee-saved one; no compiler keeps a CFA in it */
+#define ARCH_BX	  19 /* the first callee-saved register; no compiler keeps a CFA in it */
 #define ARCH_FP	  29
 #define ARCH_SP	  31
 
 #define ARCH_WORD 8 /* bytes */
 
-/* The return address of a function that saved nothing is in this register; of others it lies above
- * the caller's fp (bpf/shared/packed.h). */
+/* A function that saved nothing has its return address in this register; any other function has it
+ * above the caller's fp (bpf/shared/packed.h). */
 #define ARCH_RETURN_REG		 30
 #define ARCH_RETURN_WORDS(saved) (saved)
 #define ARCH_FRAME_TELLS_SP	 0
 
-/* The CFA at a function's first instruction, in words above sp. */
+/* Distance from sp to the CFA at the first instruction of a function, in words. */
 #define ARCH_ENTRY_WORDS 0
 
 /*
- * A signal frame: struct rt_sigframe {siginfo (128), ucontext}, in which the registers follow the
- * fault's address (arch/arm64/kernel/signal.c, uapi/asm/{ucontext,sigcontext}.h). sp points to it
- * when the handler returns.
+ * A signal frame: struct rt_sigframe {siginfo (128), ucontext}. In the ucontext the registers
+ * follow the address of the fault (arch/arm64/kernel/signal.c, uapi/asm/{ucontext,sigcontext}.h).
+ * When the handler returns, sp points to the frame.
  */
 #define ARCH_CONTEXT	312
 #define ARCH_CONTEXT_SP (ARCH_CONTEXT + 31 * ARCH_WORD)
@@ -44,15 +44,16 @@ static __always_inline uint32_t arch_context_slot(uint32_t reg)
 }
 
 /*
- * A return address as it was before it was signed (pointer authentication): the signature is above
- * the 48 bits of an address. Bit 55, which is 0 in user addresses, tells no more than that.
+ * Returns a return address as it was before it was signed (pointer authentication): the signature
+ * is above the 48 bits of an address. Bit 55, which is 0 in user addresses, tells no more than
+ * that.
  */
 static __always_inline uint64_t arch_code_address(uint64_t address)
 {
 	return address & ((1ULL << 48) - 1);
 }
 
-/* Code bytes that are read before a return address: the call is the last four. */
+/* Bytes of code that are read in front of a return address: the call is the last four. */
 #define ARCH_CALL_BYTES 8
 
 static __always_inline uint32_t arch_instruction(const uint8_t *code)
@@ -60,7 +61,8 @@ static __always_inline uint32_t arch_instruction(const uint8_t *code)
 	return code[0] | code[1] << 8 | code[2] << 16 | (uint32_t)code[3] << 24;
 }
 
-/* bl, blr, and blraa and its like, which check a signature. */
+/* Returns whether the last instruction is bl, blr, or one of blraa and its kin, which check a
+ * signature. */
 static __always_inline bool arch_ends_with_call(const uint8_t code[ARCH_CALL_BYTES])
 {
 	uint32_t call = arch_instruction(code + ARCH_CALL_BYTES - 4);
@@ -69,7 +71,8 @@ static __always_inline bool arch_ends_with_call(const uint8_t code[ARCH_CALL_BYT
 	       (call & 0xfefff800) == 0xd63f0800;
 }
 
-/* Where a direct call goes, 26 bits of words from itself; 0: the bytes end with another one. */
+/* Returns the target of a direct call (26 bits, in words from the call itself); 0: the bytes end
+ * with another instruction. */
 static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BYTES],
 						 uint64_t return_address)
 {
@@ -81,8 +84,9 @@ static __always_inline uint64_t arch_call_target(const uint8_t code[ARCH_CALL_BY
 	return return_address - 4 + (uint64_t)(int64_t)distance;
 }
 
-/* Where in a function that keeps frame pointers an instruction stands. That a frame record isn't
- * there yet isn't told by the instruction alone: the link register then has to be confirmed. */
+/* How far a function that keeps frame pointers is at an instruction. On arm64 the instruction alone
+ * doesn't tell whether the frame record is there already: a return address from the link register
+ * has to be confirmed. */
 enum arch_place { PLACE_BODY, PLACE_ENTRY, PLACE_PUSHED };
 
 static __always_inline enum arch_place arch_place(const uint8_t code[ARCH_CALL_BYTES])
@@ -98,7 +102,7 @@ static __always_inline bool arch_leaves(const uint8_t code[ARCH_CALL_BYTES], uin
 	return false;
 }
 
-/* A probed return comes to a breakpoint. */
+/* A probed return leads to a breakpoint, which pushes nothing. */
 #define ARCH_PROBE_WORDS 0
 
 static __always_inline uint32_t arch_words_until_return(const uint8_t code[ARCH_CALL_BYTES])
@@ -111,8 +115,8 @@ static __always_inline uint32_t arch_words_until_return(const uint8_t code[ARCH_
 
 #define THREAD_BYTES 16384 /* arch/arm64/include/asm/memory.h: THREAD_SIZE */
 
-/* What the kernel's struct begins with: struct user_pt_regs, by other names. It goes on, and is of
- * several sizes. */
+/* The first fields of the kernel's struct pt_regs: struct user_pt_regs, under other names. The
+ * kernel's struct has more fields, and its size differs between kernels. */
 struct pt_regs {
 	uint64_t regs[31];
 	uint64_t sp;
@@ -122,7 +126,7 @@ struct pt_regs {
 
 #define SAVED_REGS_BYTES bpf_core_type_size(struct pt_regs)
 
-/* arch/arm64/include/uapi/asm/ptrace.h: exception level 0; of 32-bit code as well. */
+/* arch/arm64/include/uapi/asm/ptrace.h: exception level 0, of 64-bit and 32-bit code. */
 static __always_inline bool regs_are_user(const struct pt_regs *regs)
 {
 	return (regs->pstate & PSR_MODE_MASK) == PSR_MODE_EL0t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The counts of stacks in a window. */
+/* Adds to the counts of stacks in a window. */
 #pragma once
 
 #include "bpf/core/maps.h"
@@ -14,13 +14,13 @@ static __always_inline bool count_known(void *counts, const struct count_key *ke
 	__sync_fetch_and_add(&known->weight, more->weight);
 	__sync_fetch_and_add(&known->samples, more->samples);
 	__sync_fetch_and_add(&known->events, more->events);
-	if (more->waiting) /* (an atomic "add nothing" would be one that Linux 5.10 lacks) */
+	if (more->waiting) /* Linux 5.10 lacks the atomic "add nothing" */
 		__sync_fetch_and_add(&known->waiting, more->waiting);
 	return true;
 }
 
-/* Adds to a stack's count in a window, or begins it. Written out for each map: the verifier wants
- * to know which one it is. */
+/* Adds to a stack's count in a window, or makes the count. The caller writes out the map: the
+ * verifier has to know which map it is. */
 static __always_inline bool count_in(void *counts, const struct count_key *key,
 				     const struct stack_count *more)
 {

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The guard keeps the run time of the probes below control.budget_ppm: a probe that would need more
- * takes the stacks of one event in `interval`, drawn at random, each with that weight. So totals
- * stay true (their error is chance's: the square root of interval / events), and an event that
- * isn't drawn costs next to nothing.
+ * Rate limiter of the probes: the guard keeps their run time below control.budget_ppm. A probe that
+ * would need more takes the stack of one event in `interval`, drawn at random, with the weight
+ * `interval`. So totals stay true (their error is chance: the square root of interval / events),
+ * and an event that isn't drawn costs next to nothing.
  *
- *	guard_admits() -> weight, or 0: not this one       (each event)
+ *	guard_admits() -> weight, or 0: not drawn          (each event)
  *	... the stack is taken ...
  *	guard_account()                                    (each stack)
  *
- * Time is counted in slices of 100 ms. At the end of a slice, or when its budget is gone before,
- * the next interval is chosen by what was used. A draw has no memory, so the interval may change at
- * any moment. Two CPUs that end a slice at once may change it twice: the next slice mends that.
+ * Run time is measured in slices of 100 ms. When a slice ends, or its budget is used up earlier,
+ * the next interval is chosen from the time used. A draw has no memory, so the interval may change
+ * at any moment. If two CPUs end a slice at once, the interval may change twice: the next slice
+ * corrects that.
  */
 #pragma once
 
 #include "bpf/core/maps.h"
 
 #define GUARD_SLICE_NS		  100000000ULL
-#define GUARD_CURRENT_NS	  1000000000ULL /* a rate that is older says nothing of now */
-#define GUARD_SKIPPED_NS	  20ULL		/* what an event costs that isn't drawn … */
-#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* … and a wait: two switches */
-#define GUARD_SKIPPED_FAULTS_NS	  150ULL	/* … and a fault: before and after it */
-#define GUARD_STEP		  4 /* an interval grows to that much at most in one slice */
+#define GUARD_CURRENT_NS	  1000000000ULL /* older rates are ignored */
+#define GUARD_SKIPPED_NS	  20ULL		/* cost of an event that isn't drawn */
+#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* cost of such a wait: two switches */
+#define GUARD_SKIPPED_FAULTS_NS	  150ULL	/* cost of such a fault: two programs */
+#define GUARD_STEP		  4 /* largest factor by which an interval grows in a slice */
 #define GUARD_INTERVAL_MAX	  (1U << 20)
-#define GUARD_SIZE_MAX		  255 /* of guard_draws(): there is a rate at which all are thinned */
-#define GUARD_TARGET		  80 /* percent of the budget that are aimed at */
-#define GUARD_LEFT		  4  /* a quarter of that is for stacks, whatever the events cost */
+#define GUARD_SIZE_MAX		  255 /* of guard_draws(): at some rate even the largest are thinned */
+#define GUARD_TARGET		  80 /* percent of the budget that the guard aims at */
+#define GUARD_LEFT		  4  /* stacks get 1/4 of that at least, whatever the events cost */
 #define PPM			  1000000ULL
 
 static __always_inline struct guard *guard_of(uint32_t probe)
@@ -37,8 +38,9 @@ static __always_inline struct guard *guard_of(uint32_t probe)
 	return settings && probe < PROBE_COUNT ? &settings->guards[probe] : NULL;
 }
 
-/* xorshift64* of S. Vigna; *state is a CPU's own, 0 before the first draw. Where the CPU needs
- * guarded returns a helper's call takes 25 to 40 ns, bpf_get_prandom_u32()'s too; this takes 3. */
+/* Returns a random number by S. Vigna's xorshift64*. *state belongs to one CPU and is 0 before the
+ * first draw. The call of a helper, bpf_get_prandom_u32() too, takes 25 to 40 ns where the CPU
+ * needs guarded returns; this function takes 3 ns. */
 static __always_inline uint32_t draw_from(uint64_t *state)
 {
 	uint64_t x = *state;
@@ -60,8 +62,9 @@ static __always_inline uint32_t draw(void)
 	return mine ? draw_from(&mine->draw) : 0;
 }
 
-/* An event of size n is drawn n + 1 times as likely, and weighs so much less. 0: it isn't, but
- * `second` tells of as many others that they were drawn for something else. */
+/* Draws an event with the probability (size + 1) / interval and returns its weight; 0: not drawn.
+ * *second is set if the event isn't drawn: true for another random set of events, which is equally
+ * large (bpf/sched/aftermath.h). */
 static __always_inline uint32_t guard_draws(uint32_t probe, uint32_t size, bool *second)
 {
 	struct guard *guard = guard_of(probe);
@@ -79,7 +82,7 @@ static __always_inline uint32_t guard_draws(uint32_t probe, uint32_t size, bool 
 	return interval;
 }
 
-/* The weight of an event whose stack is to be taken; 0: it isn't. */
+/* Returns the weight of an event whose stack is to be taken; 0: the event is not drawn. */
 static __always_inline uint32_t guard_admits(uint32_t probe)
 {
 	bool second;
@@ -87,7 +90,8 @@ static __always_inline uint32_t guard_admits(uint32_t probe)
 	return guard_draws(probe, 0, &second);
 }
 
-/* What of the budget the other probes leave, in ppm of one CPU; each has its share at least. */
+/* Returns the part of the budget that the other probes leave, in ppm of one CPU; at least the
+ * probe's equal share. */
 static __always_inline uint64_t guard_allowance(uint32_t probe, uint64_t budget_ppm,
 						uint64_t now_ns)
 {
@@ -104,8 +108,8 @@ static __always_inline uint64_t guard_allowance(uint32_t probe, uint64_t budget_
 	return budget_ppm - used;
 }
 
-/* The interval with which stacks had used what is aimed at. Events that aren't drawn cost as well;
- * where they alone use it up, fewer stacks would not help. */
+/* Returns the interval with which the stacks would have used the aimed-at time. Events that aren't
+ * drawn cost time as well; if these alone use up the budget, fewer stacks would not help. */
 static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm,
 					   uint64_t skipped_ppm, uint64_t allowed_ppm,
 					   uint64_t elapsed_ns)
@@ -128,7 +132,7 @@ static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm
 	return next ? next : 1;
 }
 
-/* What an event of a probe costs that isn't drawn. */
+/* Returns the cost of an event of the probe that isn't drawn, in ns. */
 static __always_inline uint64_t guard_skipped_ns(uint32_t probe)
 {
 	if (probe == PROBE_OFFCPU)
@@ -152,8 +156,8 @@ static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
 	guard->slice_ns = now_ns;
 }
 
-/* The stack of an event with that weight, which began at `began_ns`, has been taken. Returns what
- * time it is. */
+/* Books the stack of an event with that weight, taken since `began_ns`. Returns the current
+ * time. */
 static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, uint64_t began_ns)
 {
 	uint32_t zero = 0;

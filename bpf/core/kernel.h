@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few kernel types that the programs use. CO-RE finds the fields by name in the running
- * kernel's BTF, so order and completeness don't matter here.
+ * The kernel types that the programs use. CO-RE finds the fields by name in the running kernel's
+ * BTF, so neither the order nor the completeness of fields matters here.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ typedef __s64 int64_t;
 
 struct percpu_counter {
 	int64_t count;
-	int32_t *counters; /* each CPU's part lies at its offset from here */
+	int32_t *counters; /* percpu pointer: a CPU's part is at the CPU's offset from here */
 } RELOCATED;
 
 /* bpf/unwind/returns.h */
@@ -41,7 +41,7 @@ struct uprobes_state {
 struct mm_struct {
 	unsigned long exec_vm;
 	struct percpu_counter rss_stat[4];  /* since 6.2 */
-	unsigned long start_code, end_code; /* the program's own */
+	unsigned long start_code, end_code; /* range of the program's own code */
 	unsigned long total_vm, data_vm;    /* pages */
 	int map_count;
 	struct uprobes_state uprobes_state;
@@ -51,13 +51,13 @@ struct mm_rss_stat {
 	int64_t count[4];
 };
 
-/* Before 6.2. */
+/* The memory before 6.2. */
 struct mm_struct___before {
 	struct mm_rss_stat rss_stat;
 } RELOCATED;
 
 struct task_rss_stat {
-	int events; /* faults since it was added to the process's */
+	int events; /* faults since `count` was added to the process's counters */
 	int count[4];
 };
 
@@ -75,8 +75,8 @@ struct signal_struct {
 	atomic_t live;
 	struct rlimit rlim[16]; /* by RLIMIT_… */
 	int nr_threads;
-	unsigned long nvcsw, nivcsw;	      /* of threads that ended */
-	unsigned long long sum_sched_runtime; /* of these, ns */
+	unsigned long nvcsw, nivcsw;	      /* of the ended threads */
+	unsigned long long sum_sched_runtime; /* of the ended threads, ns */
 } RELOCATED;
 
 struct sched_info {
@@ -131,24 +131,24 @@ struct pid {
 
 struct rq;
 
-/* A queue of tasks or of groups of them. */
+/* A queue of tasks, or of groups of tasks. */
 struct cfs_rq {
-	struct rq *rq;		    /* where there are groups */
-	unsigned int h_nr_queued;   /* tasks, in groups too; since 6.14 */
-	unsigned int h_nr_runnable; /* of these; since 6.14 */
-	unsigned int h_nr_delayed;  /* that sleep; in 6.12, 6.13 */
+	struct rq *rq;		    /* exists where there are groups */
+	unsigned int h_nr_queued;   /* tasks, also those in groups; since 6.14 */
+	unsigned int h_nr_runnable; /* of these, the runnable tasks; since 6.14 */
+	unsigned int h_nr_delayed;  /* tasks that sleep; in 6.12 and 6.13 */
 } RELOCATED;
 
-/* A CPU's. */
+/* Run queue of a CPU. */
 struct rq {
 	unsigned int nr_running;
 	struct cfs_rq cfs;
 } RELOCATED;
 
 struct sched_entity {
-	struct cfs_rq *cfs_rq;		/* where there are groups */
-	uint64_t sum_exec_runtime;	/* ns, until its CPU's last tick */
-	uint64_t prev_sum_exec_runtime; /* … when it came to its CPU */
+	struct cfs_rq *cfs_rq;		/* exists where there are groups */
+	uint64_t sum_exec_runtime;	/* ns, as of the last tick of its CPU */
+	uint64_t prev_sum_exec_runtime; /* the same when the task came to its CPU */
 } RELOCATED;
 
 struct thread_struct {
@@ -170,7 +170,7 @@ struct task_struct {
 	int exit_state;
 	struct sched_info sched_info;
 	unsigned long nvcsw, nivcsw;
-	unsigned int on_cpu; /* unsigned: so its size may be another one */
+	unsigned int on_cpu; /* unsigned, so the size of the kernel's field may differ */
 	void *bpf_storage;   /* since 5.11 */
 	struct pid *thread_pid;
 	struct css_set *cgroups;
@@ -182,7 +182,7 @@ struct task_struct {
 	struct thread_struct thread;
 } RELOCATED;
 
-/* Before 5.14. (What follows three underscores isn't part of the name.) */
+/* The task before 5.14. CO-RE ignores what follows three underscores in a name. */
 struct task_struct___before {
 	volatile long state;
 } RELOCATED;

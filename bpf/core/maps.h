@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The maps that all objects share. Each object declares them; the first one loaded creates them
- * and the daemon hands their file descriptors to the others. Sizes that are 1 here are set by the
- * daemon before loading.
+ * The maps that all BPF objects share. Each object declares these maps; the first object that is
+ * loaded creates them, and the daemon hands their descriptors to the others. Sizes of 1 here are
+ * set by the daemon before loading.
  */
 #pragma once
 
@@ -36,7 +36,8 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
-/* Unwind tables and processes' mappings. The daemon adds chunks as it needs them. */
+/* Unwind tables, mappings of processes, and layouts of runtimes. The daemon adds chunks when
+ * needed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -51,13 +52,14 @@ struct {
 		});
 } arena SEC(".maps");
 
-/* Stacks' frames, each once in a window. */
+/* Ring buffer of the frames of stacks: each stack once in a window, and copies of code objects. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } stacks SEC(".maps");
 
-/* Which of them were sent in a window. Two of each: the window's number tells which one. */
+/* Stacks that were sent in a window. There are two such maps and two maps of counts: the lowest bit
+ * of the window's number chooses. */
 struct sent_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -76,8 +78,9 @@ struct counts_map {
 struct counts_map counts_even SEC(".maps");
 struct counts_map counts_odd SEC(".maps");
 
-/* Buffers of walks and what they remember (reach.h, memo.h). Behind those of all levels lies, for
- * each, what it notes of code objects (python_copy.h): a map of its own would take a descriptor. */
+/* Buffers of walks, and what they remember (reach.h, memo.h). Behind the buffers of all levels lie,
+ * for each level, the notes on code objects (python_copy.h): a map of its own would need a
+ * descriptor. */
 #define CODE_COPYING_AT WALK_LEVELS
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -93,7 +96,7 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
-/* `weight` samples of a probe (or LOSERS_…) are lost, or events. */
+/* Counts `weight` lost samples or events of a probe (or of LOSERS_…). */
 static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t weight)
 {
 	uint32_t zero = 0;
@@ -103,7 +106,7 @@ static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t we
 		mine->lost[of][where] += weight;
 }
 
-/* By the guard (bpf/core/guard.h). */
+/* Counts events that the guard left out (bpf/core/guard.h). */
 static __always_inline void count_left_out(uint32_t probe, uint32_t events)
 {
 	uint32_t zero = 0;

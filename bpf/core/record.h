@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of threads: in the task's own storage, or (before Linux 5.11) in a hash by thread number.
- * Whoever has none costs next to nothing.
+ * Records of threads (struct thread_record): in the task's own storage, or before Linux 5.11 in a
+ * hash map by thread number. A thread without a record costs next to nothing.
  */
 #pragma once
 
 #include "bpf/core/maps.h"
 #include "bpf/shared/scheduler.h"
 
-/* Told before loading: the kernel has task storage. */
+/* Set before loading: the kernel has task storage. */
 const volatile bool has_task_storage = true;
 
 struct {
@@ -39,7 +39,7 @@ static __always_inline struct marks *marks_get(void)
 	return bpf_map_lookup_elem(&marks, &zero);
 }
 
-/* A wait that has a stack goes on (1), or not any more (-1). */
+/* Counts the open waits with a stack: 1, one has begun; -1, one has ended. */
 static __always_inline void mark_open(uint32_t tid, int more)
 {
 	struct marks *all = marks_get();
@@ -48,7 +48,7 @@ static __always_inline void mark_open(uint32_t tid, int more)
 		__sync_fetch_and_add(&all->open[tid & (MARKS - 1)], more);
 }
 
-/* NULL: it has none. */
+/* Returns the record of a task; NULL: the task has no record. */
 static __always_inline struct thread_record *record_find(struct task_struct *task)
 {
 	uint32_t tid;
@@ -64,8 +64,9 @@ static __always_inline struct thread_record *record_find(struct task_struct *tas
 
 #define PENDING_ALWAYS (~0U)
 
-/* struct thread_record.pending, of a wait's stack: where it is cut, a table that is on its way, or
- * other spans than those numbered, may mend that; 0: it is whole. */
+/* Returns thread_record.pending of the stack of a wait. A truncated stack may become whole once a
+ * missing table is there, or with other spans than those numbered `spans_number`; 0: the stack is
+ * whole. */
 static __always_inline uint32_t pending_of(uint32_t truncated, uint32_t spans_number)
 {
 	if (truncated == TRUNCATED_TABLE_PENDING)
@@ -73,13 +74,15 @@ static __always_inline uint32_t pending_of(uint32_t truncated, uint32_t spans_nu
 	return truncated == TRUNCATED_NOT ? 0 : spans_number + 1;
 }
 
+/* Returns whether a truncated stack may be whole if it is taken again now. */
 static __always_inline bool is_mendable(const struct thread_record *record,
 					const struct target_value *target)
 {
 	return record->pending && record->pending != target->spans_number + 1;
 }
 
-/* A new one is all zeros. NULL: there is no room. */
+/* Returns the record of a task, and makes a record of zeros if there is none; NULL: there is no
+ * room. */
 static __always_inline struct thread_record *record_make(struct task_struct *task)
 {
 	struct thread_record *record;
@@ -98,7 +101,7 @@ static __always_inline struct thread_record *record_make(struct task_struct *tas
 	return record;
 }
 
-/* Nothing is known of it in a session that isn't its own. */
+/* Clears a record of another session, and makes it one of this session. */
 static __always_inline void record_begin(struct thread_record *record,
 					 const struct sched_settings *settings)
 {
@@ -108,7 +111,7 @@ static __always_inline void record_begin(struct thread_record *record,
 	record->session = settings->session;
 }
 
-/* Its thread has ended. Task storage ends with it. */
+/* Removes the record of a thread that has ended. A record in task storage ends with the task. */
 static __always_inline void record_drop(struct task_struct *task)
 {
 	uint32_t tid = task->pid;

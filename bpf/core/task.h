@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What iterators over tasks share: their context, and what a task is doing. */
+/* What iterators over tasks share: their context, and the state of a task. */
 #pragma once
 
 #include "bpf/core/record.h"
@@ -15,7 +15,7 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-/* By the state that a task is in, or has left its CPU in. */
+/* Returns the enum wait_state of a task's state, or of the state in which it left its CPU. */
 static __always_inline uint32_t wait_state_of(uint64_t state)
 {
 	if (!state)
@@ -39,8 +39,8 @@ static __always_inline uint64_t task_switches(const struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* A thread of a target of off-CPU that is off its CPU in a state that is looked for: its target;
- * else NULL. */
+/* Returns the target of a thread that off-CPU is interested in: the thread is off its CPU, in a
+ * state that is looked for, and its process is a target of off-CPU. Else returns NULL. */
 static __always_inline struct target_value *waiting_target(struct task_struct *task,
 							   const struct sched_settings *settings)
 {

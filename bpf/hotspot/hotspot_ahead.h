@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a frame is whose code has put something on the stack for a while: sp is lower than it is as
- * a rule. The code ahead tells how far, for it gives all of that back. x86-64. JDK 8 to 25:
+ * Finds the frame of code that has put something on the stack for a while, so sp is lower than
+ * usual. The code ahead tells how far, for it gives all of that back. x86-64. JDK 8 to 25:
  *
  *	push off(%rsp); pop off(%rsp)        a value moves within the frame
  *	sub $8, %rsp; ...; add $8, %rsp      the processor's floating point: %, JDK 8's Math
@@ -9,23 +9,23 @@
  *	mov %rsp, %rcx; ...; push %rcx; ...; pop %rsp    String.indexOf()
  *	sub $8, %rsp; ...; call; pop %rax    (int)NaN
  *
- * Code is followed from pc on, instruction by instruction, until
+ * The code is followed from pc on, instruction by instruction, until
  *
  *	ret                      the return address lies where sp has come to
- *	leave; mov %rbp, %rsp    it lies by fp
+ *	leave; mov %rbp, %rsp    the return address lies by fp
  *	pop %rsp                 sp is on the stack
- *	add $N, %rsp; pop %rbp   a method's frame ends: sp is what it is as a rule
+ *	add $N, %rsp; pop %rbp   a method's frame ends: sp is as usual
  *
- * or for AHEAD_STEPS instructions. A jump forward is followed. Of a branch the way goes on that
- * doesn't jump; where that ends (a jump back, or out of what is looked at), the branch with the
- * nearest target is taken.
+ * or for AHEAD_STEPS instructions. A jump forward is followed. At a branch the walk goes on without
+ * jumping; where that way ends (a jump back, or out of the bytes that were read), the branch with
+ * the nearest target is taken.
  */
 #pragma once
 
 #include "bpf/hotspot/hotspot_code.h"
 #include "bpf/unwind/x86_code.h"
 
-/* How the code ahead ended. */
+/* How following the code ahead ended. */
 enum hotspot_end {
 	AHEAD_ON,
 	AHEAD_UNTOLD,
@@ -33,7 +33,7 @@ enum hotspot_end {
 	AHEAD_BY_FP,
 	AHEAD_SAVED_SP,
 	AHEAD_FRAME,
-	AHEAD_LOST, /* sp has been lowered, and it isn't told how far */
+	AHEAD_LOST, /* sp has been lowered by an unknown number of bytes */
 };
 
 int hotspot_follow(uint32_t level);
@@ -42,8 +42,8 @@ int hotspot_ahead(uint32_t level);
 #if ARCH_REGS == 16
 
 #define AHEAD_STEPS 64
-#define AHEAD_MOST  4096 /* bytes that are put on the stack for a while */
-#define NUMBER_SP   4	 /* in instructions */
+#define AHEAD_MOST  4096 /* bytes that code puts on the stack for a while, at most */
+#define NUMBER_SP   4	 /* numbers of registers in instructions */
 #define NUMBER_FP   5
 
 /* ---- where it goes ---- */
@@ -53,7 +53,7 @@ static __always_inline void ahead_end(struct hotspot_look *look, enum hotspot_en
 	look->end = end;
 }
 
-/* This way ends; another one that was passed may tell more. */
+/* Ends this way; goes on at the branch that was passed, if there is one. */
 static __always_inline void ahead_way_ends(struct hotspot_look *look)
 {
 	if (!look->branch) {
@@ -65,7 +65,7 @@ static __always_inline void ahead_way_ends(struct hotspot_look *look)
 	look->branch = 0;
 }
 
-/* What the instruction ends with, in a byte or in four. */
+/* Returns the immediate at the end of the instruction, of one byte or four. */
 static __always_inline int32_t ahead_immediate(const struct walk *walk, bool is_byte)
 {
 	uint32_t next = walk->hotspot.look.is.next;
@@ -73,7 +73,7 @@ static __always_inline int32_t ahead_immediate(const struct walk *walk, bool is_
 	return is_byte ? (int8_t)x86_byte(walk, next - 1) : x86_int(walk, next - 4);
 }
 
-/* Where the jump goes that was taken apart last. */
+/* Returns the target of the jump that was decoded last. */
 static __always_inline uint32_t ahead_target(const struct walk *walk, bool is_near)
 {
 	return walk->hotspot.look.is.next + (uint32_t)ahead_immediate(walk, is_near);
@@ -102,7 +102,7 @@ static __always_inline void ahead_branch(struct walk *walk, bool is_near)
 	look->branch_given = look->given;
 }
 
-/* add, sub, and … to sp */
+/* Takes an add, sub or and to sp. */
 static __always_inline void ahead_reckon(struct walk *walk, bool is_byte)
 {
 	struct hotspot_look *look = &walk->hotspot.look;
@@ -134,7 +134,7 @@ static __always_inline void ahead_pop(struct hotspot_look *look)
 	look->given += ARCH_WORD;
 }
 
-/* mov: `to` is the register that is changed, `from` the other one. */
+/* Takes a mov: `to` is the register that is changed, `from` the other one. */
 static __always_inline void ahead_move(struct hotspot_look *look, uint32_t to, uint32_t from)
 {
 	if (from == NUMBER_SP && !look->sp_copy) {
@@ -149,7 +149,7 @@ static __always_inline void ahead_move(struct hotspot_look *look, uint32_t to, u
 		ahead_way_ends(look);
 }
 
-/* lea: of sp and a number, to sp */
+/* Takes a lea: of sp and a number, to sp. */
 static __always_inline void ahead_address(struct walk *walk, uint32_t to)
 {
 	struct hotspot_look *look = &walk->hotspot.look;
@@ -164,7 +164,7 @@ static __always_inline void ahead_address(struct walk *walk, uint32_t to)
 		ahead_way_ends(look);
 }
 
-/* What the instruction does that was taken apart last. */
+/* Takes the instruction that was decoded last. */
 static __always_inline void ahead_take(struct walk *walk)
 {
 	struct hotspot_look *look = &walk->hotspot.look;
@@ -234,7 +234,7 @@ static __always_inline void ahead_take(struct walk *walk)
 	}
 }
 
-/* Goes on by an instruction. 0: what it came to is told. */
+/* Follows one instruction. Returns 0 if the end is reached (look.end). */
 __noinline int hotspot_follow(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -257,7 +257,7 @@ __noinline int hotspot_follow(uint32_t level)
 	return look->end == AHEAD_ON;
 }
 
-/* Where the return address lies, by how the code ended; 0: it isn't told. */
+/* Returns where the return address lies, by how the code ended; 0: not known. */
 static __always_inline uint64_t ahead_pc_at(struct walk *walk)
 {
 	struct hotspot_look *look = &walk->hotspot.look;
@@ -278,8 +278,8 @@ static __always_inline uint64_t ahead_pc_at(struct walk *walk)
 	return sp + bytes - ARCH_WORD;
 }
 
-/* Makes look.pc_at and fp_at where the caller's pc and fp lie of the frame that the walk has come
- * to. 0: the code doesn't tell, or sp is what it is as a rule. */
+/* Sets look.pc_at and look.fp_at to where the caller's pc and fp lie. Returns 0 if the code doesn't
+ * tell, or sp is as usual. */
 __noinline int hotspot_ahead(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

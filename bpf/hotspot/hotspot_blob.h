@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a pc of a Java VM's code cache belongs to, and what an interpreted frame's method is
+ * Look-up of a pc in a Java VM's code cache, and of an interpreted frame's method
  * (bpf/shared/hotspot.h):
  *
  *	pc -> heap -> segment map -> block -> CodeBlob
  *
- * What was found is known for the rest of the walk, for methods recur; not for the next one: the
- * memory may be another method's by then.
+ * A result is cached for the rest of the walk, for methods recur; but not for the next walk: by
+ * then the memory may be another method's.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 
 #define HOTSPOT_HOPS	    64
 #define HOTSPOT_FREE	    0xff
-#define HOTSPOT_BLOB_BYTES  (1U << 28) /* no blob has as many */
-#define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame has as many */
+#define HOTSPOT_BLOB_BYTES  (1U << 28) /* no blob is as large */
+#define HOTSPOT_FRAME_BYTES (1U << 20) /* no frame is as large */
 
 _Static_assert(HOTSPOT_BLOB_WORDS_MAX <= PYTHON_STATE_WORDS, "python.words have room for a blob");
 
@@ -23,7 +23,8 @@ int hotspot_copy(uint32_t level);
 int hotspot_blob_find(uint32_t level, uint64_t pc);
 int hotspot_method_find(uint32_t level, uint64_t method);
 
-/* A function of its own: it is needed once in a walk. 0: there is none. */
+/* Reads the VM's layout from the arena. A function of its own, for it is needed once in a walk.
+ * Returns 0 if there is no layout. */
 __noinline int hotspot_copy(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -42,8 +43,8 @@ __noinline int hotspot_copy(uint32_t level)
 	return 1;
 }
 
-/* ---- fields of what was read last; offsets are masked: what the daemon told needs no proof ----
- */
+/* ---- fields of the words that were read last; offsets are masked, so the daemon's offsets need no
+ * proof ---- */
 
 static __always_inline uint64_t hotspot_word(const struct walk *walk, uint32_t offset)
 {
@@ -60,7 +61,7 @@ static __always_inline uint32_t hotspot_short(const struct walk *walk, uint32_t 
 	return (uint16_t)hotspot_int(walk, offset);
 }
 
-/* Reads so many words into python.words. What lies on the next page need not be there. */
+/* Reads words into python.words. If the next page isn't there, reads up to the end of the page. */
 static __always_inline bool hotspot_read(struct walk *walk, uint32_t words, uint64_t from)
 {
 	uint32_t left;
@@ -84,8 +85,8 @@ static __always_inline bool hotspot_blob_holds(const struct hotspot_blob *blob, 
 	return address - blob->from < blob->to - blob->from;
 }
 
-/* Makes `found` what is known, if it holds that. (The number of its place is read from memory each
- * time: kernels before 6.8 forget the bounds of what they spill.) */
+/* Copies the cached result for an address to `found`. Returns false if there is none. (The slot is
+ * read from memory each time: kernels before 6.8 forget the bounds of spilled values.) */
 static __always_inline bool hotspot_is_known(struct walk *walk, uint64_t asked)
 {
 	const struct hotspot_blob *known;
@@ -123,8 +124,8 @@ static __always_inline uint64_t hotspot_heap_low(struct walk *walk, uint64_t pc,
 	return low;
 }
 
-/* The block that holds a pc; 0: none does. How far the search has come is kept: where memory has to
- * be brought first (bpf/unwind/copies.h) it goes on from there. */
+/* Returns the block that holds a pc; 0: none does. The progress of the search is kept: where memory
+ * has to be copied first (bpf/unwind/copies.h), the search goes on from there. */
 static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 {
 	struct hotspot_walk *java = &walk->hotspot;
@@ -150,7 +151,7 @@ static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 	return 0;
 }
 
-/* A deopt handler; 0: there is none. */
+/* Returns the address of a deopt handler; 0: there is none. */
 static __always_inline uint64_t hotspot_handler(struct walk *walk, uint64_t from, uint32_t offset)
 {
 	uint32_t distance = hotspot_int(walk, offset);
@@ -173,7 +174,7 @@ static __always_inline void hotspot_take_nmethod(struct walk *walk, struct hotsp
 	blob->deopt[1] = hotspot_handler(walk, blob->from, at->nmethod_deopt_mh);
 }
 
-/* What was read, of the blob at `from`. */
+/* Fills `found` from the words that were read, of the blob at `from`. */
 static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
 {
 	const struct hotspot *at = &walk->hotspot.at;
@@ -192,7 +193,7 @@ static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
 	if (at->flags & HOTSPOT_COMPLETE_IS_SHORT)
 		blob->complete = (int32_t)((uint32_t)blob->complete << 16) >> 16;
 	blob->frame_words = hotspot_int(walk, at->blob_frame_size);
-	if (blob->frame_words > HOTSPOT_FRAME_BYTES / ARCH_WORD) /* -1: it has none */
+	if (blob->frame_words > HOTSPOT_FRAME_BYTES / ARCH_WORD) /* -1: it has no size */
 		blob->frame_words = 0;
 	blob->kind = HOTSPOT_STUB;
 	blob->id = blob->orig_pc = 0;
@@ -201,7 +202,8 @@ static __always_inline void hotspot_take_blob(struct walk *walk, uint64_t from)
 		hotspot_take_nmethod(walk, blob);
 }
 
-/* Makes hotspot.found the blob that holds a pc in its code. 0: none does. */
+/* Finds the blob that holds a pc in its code, and makes it hotspot.found. Returns 0 if there is
+ * none. */
 __noinline int hotspot_blob_find(uint32_t level, uint64_t pc)
 {
 	struct walk *walk = walk_at(level);
@@ -226,7 +228,8 @@ __noinline int hotspot_blob_find(uint32_t level, uint64_t pc)
 
 /* ---- a method ---- */
 
-/* Makes hotspot.found an interpreted frame's method. 0: it is none. */
+/* Reads an interpreted frame's method, and makes it hotspot.found. Returns 0 if that is no
+ * method. */
 __noinline int hotspot_method_find(uint32_t level, uint64_t method)
 {
 	struct walk *walk = walk_at(level);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where in its code an interrupted frame of Java's stands, as far as its frame goes. x86-64. So do
- * HotSpot's compilers begin and end a method (JDK 8 to 25):
+ * Finds how much of its frame an interrupted Java method has set up, from its code. x86-64.
+ * HotSpot's compilers begin and end a method in this way (JDK 8 to 25):
  *
  *	TOP         mov   %eax, -0x14000(%rsp)	 is there stack?
  *	TOP         push  %rbp
  *	PUSHED      mov   %rsp, %rbp		 (stubs; with frame pointers)
- *	PUSHED      sub   $N, %rsp		 (BY_FP, where that was there)
+ *	PUSHED      sub   $N, %rsp		 (BY_FP, after that mov)
  *	BODY        …
  *	BODY        add   $N, %rsp
  *	PUSHED      pop   %rbp
  *	TOP         cmp   off(%r15), %rsp; ja …	 is a stop wanted? (before JDK 17: test)
  *	TOP         ret
  *
- * and where no stack is looked for:
+ * and in this way, where the method doesn't check for stack:
  *
  *	TOP         sub   $N, %rsp
  *	HAS_FP      mov   %rbp, N - 16(%rsp)
@@ -28,21 +28,22 @@
 /* Where the caller's pc, sp and fp are. */
 enum hotspot_place {
 	PLACE_NOWHERE,
-	PLACE_FRAME,	  /* the frame is complete */
-	PLACE_FRAME_NEAR, /* … and its call went to this blob, or it is the interpreter's */
-	PLACE_HAS_FP,	  /* the same, but fp, which is the caller's still */
-	PLACE_TOP,	  /* the return address lies at sp */
-	PLACE_TOP_NEAR,	  /* … near in the same way */
-	PLACE_ON_FP,	  /* the caller's fp lies at sp, then the return address */
-	PLACE_BY_FP,	  /* fp points to such a pair */
-	PLACE_AX,	  /* the return address is in rax, and sp is the caller's */
-	PLACE_CALLED,	  /* the same, of the interpreter, and fp is its frame */
-	PLACE_AHEAD,	  /* where the code ahead says (bpf/hotspot/hotspot_ahead.h) */
-	/* Where the interpreter begins or ends a frame, for which sp is another one. */
+	PLACE_FRAME, /* the frame is complete */
+	/* The frame is complete; the caller called this blob, or is the interpreter. */
+	PLACE_FRAME_NEAR,
+	PLACE_HAS_FP,	/* the frame is complete, but fp still has the caller's value */
+	PLACE_TOP,	/* the return address lies at sp */
+	PLACE_TOP_NEAR, /* like PLACE_TOP, near as in PLACE_FRAME_NEAR */
+	PLACE_ON_FP,	/* the caller's fp lies at sp, then the return address */
+	PLACE_BY_FP,	/* fp points to such a pair: the caller's fp, the return address */
+	PLACE_AX,	/* the return address is in rax, and sp is the caller's */
+	PLACE_CALLED,	/* like PLACE_AX; the caller is the interpreter, and fp is its frame */
+	PLACE_AHEAD,	/* the code ahead tells the place (bpf/hotspot/hotspot_ahead.h) */
+	/* The interpreter begins or ends a frame, with another sp than the caller's. */
 	PLACE_ENTRY_TOP,
 	PLACE_ENTRY_ON_FP,
 	PLACE_ENTRY_BY_FP,
-	PLACE_ENTRY_AX, /* the return address is in that register */
+	PLACE_ENTRY_AX, /* the return address is in rax; below: in r13, rsi, rdi */
 	PLACE_ENTRY_R13,
 	PLACE_ENTRY_SI,
 	PLACE_ENTRY_DI,
@@ -55,26 +56,26 @@ int hotspot_adapter(uint32_t level);
 
 #if ARCH_REGS == 16
 
-#define LOOK_WORDS     16 /* read of the code; a power of two */
+#define LOOK_WORDS     16 /* words read of the code; a power of two */
 #define LOOK_BYTES     (LOOK_WORDS * 8)
-#define LOOK_BEFORE    8		 /* of them before pc */
-#define PROLOGUE_BYTES (LOOK_BYTES - 16) /* its last ones are looked at */
+#define LOOK_BEFORE    8		 /* bytes of them in front of pc */
+#define PROLOGUE_BYTES (LOOK_BYTES - 16) /* only so many last bytes of a prologue are looked at */
 #define PROLOGUE_NOT   0xffff
 
-/* A byte of what was read. */
+/* Returns a byte of the code that was read. */
 static __always_inline uint32_t code_byte(const struct walk *walk, uint32_t at)
 {
 	return ((const uint8_t *)walk->python.words)[at & (LOOK_BYTES - 1)];
 }
 
-/* Whether these bytes are there. */
+/* Returns whether these two bytes are at `at`. */
 static __always_inline bool code_is(const struct walk *walk, uint32_t at, uint32_t first,
 				    uint32_t second)
 {
 	return code_byte(walk, at) == first && code_byte(walk, at + 1) == second;
 }
 
-/* sub $N, %rsp: its length, or 0. */
+/* Returns the length of a sub $N, %rsp; 0: there is none. */
 static __always_inline uint32_t code_sub_sp(const struct walk *walk, uint32_t at)
 {
 	if (code_byte(walk, at) != 0x48 || code_byte(walk, at + 2) != 0xec)
@@ -90,14 +91,14 @@ static __always_inline bool code_is_mov_fp(const struct walk *walk, uint32_t at)
 	       (code_is(walk, at + 1, 0x89, 0xe5) || code_is(walk, at + 1, 0x8b, 0xec));
 }
 
-/* mov %rbp, off(%rsp) */
+/* Returns whether a mov %rbp, off(%rsp) is at `at`. */
 static __always_inline bool code_is_save_fp(const struct walk *walk, uint32_t at)
 {
 	return code_is(walk, at, 0x48, 0x89) && (code_byte(walk, at + 2) & 0x3f) == 0x2c &&
 	       code_byte(walk, at + 3) == 0x24;
 }
 
-/* What changes sp first in a method. */
+/* Returns whether the first change of sp in a method is at `at`. */
 static __always_inline bool code_is_first(const struct walk *walk, uint32_t at)
 {
 	uint32_t length;
@@ -108,8 +109,8 @@ static __always_inline bool code_is_first(const struct walk *walk, uint32_t at)
 	return length && code_is_save_fp(walk, at + length);
 }
 
-/* Where that is, from the blob's code on; PROLOGUE_NOT: not found. Python's words hold its bytes
- * from there on then. */
+/* Returns where the first change of sp is, counted from the blob's code on; PROLOGUE_NOT: not
+ * found. python.words then hold the code from max(complete - PROLOGUE_BYTES, 0) on. */
 __noinline int hotspot_prologue(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -131,7 +132,7 @@ __noinline int hotspot_prologue(uint32_t level)
 	return PROLOGUE_NOT;
 }
 
-/* Before the frame is complete. */
+/* Returns the place of a pc before the frame is complete. */
 static __always_inline uint32_t code_place_early(struct walk *walk)
 {
 	uint32_t first = hotspot_prologue(walk->level), from = first;
@@ -151,14 +152,14 @@ static __always_inline uint32_t code_place_early(struct walk *walk)
 	return at == 1 ? PLACE_ON_FP : PLACE_FRAME;
 }
 
-/* A jump to other code follows the frame's end: jmp rel32, jmp *reg. */
+/* Returns whether a jump to other code follows the frame's end: jmp rel32, jmp *reg. */
 static __always_inline bool code_is_jump(const struct walk *walk, uint32_t at)
 {
 	return code_byte(walk, at) == 0xe9 || code_is(walk, at, 0xff, 0xe0) ||
 	       code_is(walk, at, 0xff, 0xe1) || code_is(walk, at, 0x41, 0xff);
 }
 
-/* Between a frame's end and the return a stop is looked for. */
+/* Returns whether the code checks for a wanted stop, between a frame's end and the return. */
 static __always_inline bool code_is_poll(const struct walk *walk, uint32_t at)
 {
 	if (code_is(walk, at, 0x49, 0x3b)) /* cmp off(%r15), %rsp */
@@ -181,7 +182,7 @@ static __always_inline bool code_is_poll(const struct walk *walk, uint32_t at)
 	return code_byte(walk, at) == 0xe9 && code_is(walk, at - 7, 0x4d, 0x89);
 }
 
-/* By the instruction itself, and the one before. */
+/* Returns the place of a pc, by the instruction itself and the one before. */
 static __always_inline uint32_t code_place(struct walk *walk)
 {
 	uint32_t at = LOOK_BEFORE, before;
@@ -205,11 +206,11 @@ static __always_inline uint32_t code_place(struct walk *walk)
 	return PLACE_UNTOLD;
 }
 
-#define ADAPTER_AT 112 /* bytes before pc that are looked at */
+#define ADAPTER_AT 112 /* bytes in front of pc that are looked at */
 
 /*
- * How an adapter from compiled code to the interpreter begins: it takes the return address, tells
- * the caller's sp and makes room for the parameters.
+ * Returns whether an adapter from compiled code to the interpreter begins at `at`: it takes the
+ * return address, tells the caller's sp and makes room for the parameters.
  *
  *	pop %rax; mov %rsp, %r13; sub $N, %rsp; mov %rax, (%rsp)	JDK 8, 17
  *	lea 8(%rsp), %r13; pop %rax; sub $N, %rsp; push %rax		JDK 25
@@ -223,21 +224,21 @@ static __always_inline bool code_is_adapter(const struct walk *walk, uint32_t at
 	       code_is(walk, at + 4, 0x08, 0x58) && code_sub_sp(walk, at + 6);
 }
 
-/* Where it has come to that begins there. */
+/* Returns the place of an instruction at `at` in the adapter that begins at `begin`. */
 static __always_inline uint32_t adapter_place(const struct walk *walk, uint32_t begin, uint32_t at)
 {
 	uint32_t sub = begin + (code_byte(walk, begin) == 0x58 ? 4 : 6);
 
 	if (at == begin + 1) /* after the pop */
 		return PLACE_AX;
-	if (sub == begin + 6 && at == begin + 5) /* before it */
+	if (sub == begin + 6 && at == begin + 5) /* before the pop */
 		return PLACE_TOP;
 	if (at < sub + code_sub_sp(walk, sub) + (sub == begin + 6 ? 1 : 4))
 		return PLACE_ENTRY_AX;
 	return PLACE_ENTRY_TOP;
 }
 
-/* Where the walk stands in such an adapter; PLACE_UNTOLD: in none. */
+/* Returns the place of pc in such an adapter; PLACE_UNTOLD: pc is in none. */
 __noinline int hotspot_adapter(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -247,7 +248,7 @@ __noinline int hotspot_adapter(uint32_t level)
 		return PLACE_UNTOLD;
 	BOUND(walk->hotspot.begin) = LOOK_BYTES;
 	for (uint32_t i = 0; i < ADAPTER_AT; i++) {
-		if (code_is(walk, i, 0xff, 0xe1)) /* the end of one: jmp *%rcx */
+		if (code_is(walk, i, 0xff, 0xe1)) /* the end of an adapter: jmp *%rcx */
 			BOUND(walk->hotspot.begin) = LOOK_BYTES;
 		if (code_is_adapter(walk, i))
 			BOUND(walk->hotspot.begin) = i;
@@ -256,8 +257,7 @@ __noinline int hotspot_adapter(uint32_t level)
 	return begin < LOOK_BYTES ? adapter_place(walk, begin, ADAPTER_AT) : PLACE_UNTOLD;
 }
 
-/* Where the interrupted frame that the walk has come to stands; PLACE_UNTOLD: mostly in its body.
- */
+/* Returns the place of the interrupted current frame; PLACE_UNTOLD: mostly in its body. */
 __noinline int hotspot_place(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Java's frames as they are pushed: hotspot_arrive() looks up what the pc belongs to that the walk
- * has come to, which then is hotspot.blob, pushes its word, and puts the detail where it waits.
+ * Pushes Java frames: hotspot_arrive() looks up what the current pc belongs to, which becomes
+ * hotspot.blob, pushes the frame's word, and puts the detail where the details wait.
  *
- *	nmethod, stub	FRAME_JAVA, FRAME_JAVA_RETURN: the pc, of a deoptimized frame the one it had
- *	interpreter	FRAME_JAVA_METHOD, where fp is a frame of it; else as a stub
+ *	nmethod, stub	FRAME_JAVA, FRAME_JAVA_RETURN: the pc, of a deoptimized frame the original
+ *	interpreter	FRAME_JAVA_METHOD if fp is an interpreted frame; else as a stub
  */
 #pragma once
 
 #include "bpf/hotspot/hotspot_blob.h"
 
-#define HOTSPOT_BCP 13 /* the register that has it, in interpreted code: r13 */
+#define HOTSPOT_BCP 13 /* in interpreted code r13 has the bytecode pointer */
 
 int hotspot_interpreted(uint32_t level, uint64_t fp, uint64_t sp);
 int hotspot_arrive(uint32_t level);
@@ -26,19 +26,19 @@ static __always_inline bool hotspot_in_interpreter(const struct walk *walk, uint
 			  walk->hotspot.at.interpreter_to);
 }
 
-/* Where the VM has put away the frames above. */
+/* Returns whether an address means that the VM has moved the frames above to the heap. */
 static __always_inline bool hotspot_is_frozen(const struct walk *walk, uint64_t address)
 {
 	return hotspot_in(address, walk->hotspot.at.frozen_from, walk->hotspot.at.frozen_to);
 }
 
-/* An address of a word of an interpreted frame. */
+/* Returns the address of a word of an interpreted frame. */
 static __always_inline uint64_t hotspot_slot(uint64_t fp, int8_t words)
 {
 	return fp + (uint64_t)((int64_t)words * ARCH_WORD);
 }
 
-/* False: there is no room. */
+/* Pushes a frame and its detail. Returns false if there is no room. */
 static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind, uint64_t address,
 					 uint32_t bci, uint32_t id)
 {
@@ -48,7 +48,7 @@ static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind
 	if (!walk_push(walk, kind, address))
 		return false;
 	n = BOUND(walk->hotspot.details);
-	if (n >= PYTHON_WORDS_MAX) /* there are more than native ones */
+	if (n >= PYTHON_WORDS_MAX) /* there is more room for details than for native words */
 		return false;
 	walk->words[PYTHON_AT + n] = detail;
 	walk->hotspot.details = n + 1;
@@ -57,9 +57,9 @@ static __always_inline bool hotspot_push(struct walk *walk, enum frame_kind kind
 	return true;
 }
 
-/* Whether fp is an interpreted frame that is complete: sp, which what it calls begins at, lies
- * below all of its parts. hotspot.method, .bcp and .sender are what it has then; that it is a
- * method is to be looked up. */
+/* Returns whether fp is a complete interpreted frame: sp, where the frame of its callee begins,
+ * lies below all of its parts. Then sets hotspot.method, .bcp and .sender; the caller looks up
+ * whether that is a method. */
 __noinline int hotspot_interpreted(uint32_t level, uint64_t fp, uint64_t sp)
 {
 	struct walk *walk = walk_at(level);
@@ -115,14 +115,14 @@ static __always_inline int hotspot_arrive_interpreted(struct walk *walk, bool ex
 		       : TRUNCATED_DEPTH;
 }
 
-/* Whether an address in a blob is a handler of its, where frames return to that are deoptimized. */
+/* Returns whether an address is a deopt handler of the blob, to which deoptimized frames return. */
 static __always_inline bool hotspot_is_deopt(const struct hotspot_blob *blob, uint64_t address)
 {
 	return address == blob->deopt[0] || address == blob->deopt[1];
 }
 
-/* The return address of a deoptimized frame is the deopt handler of its nmethod; the frame itself
- * has the one that was there before. */
+/* Restores the pc of a deoptimized frame: its return address is the deopt handler of its nmethod,
+ * and the frame itself holds the original one. */
 static __always_inline void hotspot_undo_deopt(struct walk *walk)
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
@@ -133,7 +133,7 @@ static __always_inline void hotspot_undo_deopt(struct walk *walk)
 		walk->pc = pc;
 }
 
-/* Pushes the frame that the walk has come to. Else why the walk ends. */
+/* Pushes the current frame. Returns 0, or why the walk ends. */
 __noinline int hotspot_arrive(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -163,7 +163,7 @@ __noinline int hotspot_arrive(uint32_t level)
 			       ? 0
 			       : TRUNCATED_DEPTH;
 	}
-	if (exact) /* it is where the thread is, whatever that be */
+	if (exact) /* the thread is here, whatever code this is */
 		return walk_push(walk, FRAME_NATIVE, walk->pc) ? 0 : TRUNCATED_DEPTH;
 	return TRUNCATED_JAVA;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The callers of Java's frames (bpf/shared/hotspot.h), by what hotspot_arrive() found of them:
+ * Finds the callers of Java frames (bpf/shared/hotspot.h), by what hotspot_arrive() found:
  *
- *	nmethod, stub	by the size of its frame; an interrupted one by where in its code it stands
+ *	nmethod, stub	by the size of the frame; an interrupted frame by the place in its code
  *	interpreted	by fp
  *	other stubs	by fp; an interrupted one may be a leaf
  *
- * An interrupted frame's caller is believed only where its pc is one that something returns to.
+ * The caller of an interrupted frame is believed only if something may return to its pc.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ int caller_interpreted(uint32_t level);
 
 static __always_inline void hotspot_begin(struct walk *walk)
 {
-	if (!walk->hotspot_at) /* what is Java's stays cold, then */
+	if (!walk->hotspot_at) /* the memory of a Java walk stays cold then */
 		return;
 	walk->hotspot.blob.kind = HOTSPOT_NONE;
 	walk->hotspot.pushed = 0;
@@ -29,8 +29,8 @@ static __always_inline void hotspot_begin(struct walk *walk)
 
 #if ARCH_REGS == 16
 
-#define HOTSPOT_ENTRY_BYTES 128	 /* an interpreted frame that isn't complete has fewer */
-#define HOTSPOT_SENDER_MAX  4096 /* between it and its caller's sp: parameters and locals */
+#define HOTSPOT_ENTRY_BYTES 128	 /* an incomplete interpreted frame has fewer */
+#define HOTSPOT_SENDER_MAX  4096 /* bytes up to the caller's sp: parameters and locals */
 #define HOTSPOT_AX	    0
 #define HOTSPOT_COOKIE	    (~(uint64_t)0)
 #define HOTSPOT_BX	    3
@@ -38,7 +38,7 @@ static __always_inline void hotspot_begin(struct walk *walk)
 #define HOTSPOT_DI	    5
 #define HOTSPOT_R11	    11
 
-/* Whether something may return to the caller that was found. */
+/* Returns whether something may return to the found caller. */
 static __always_inline bool hotspot_is_caller(struct walk *walk, struct caller *caller)
 {
 	if (hotspot_is_frozen(walk, caller->pc))
@@ -52,7 +52,7 @@ static __always_inline bool hotspot_is_caller(struct walk *walk, struct caller *
 	       hotspot_is_deopt(&walk->hotspot.found, caller->pc);
 }
 
-/* The same of one whose call went to this blob. */
+/* Returns whether the call of the found caller went to this blob. */
 static __always_inline bool hotspot_is_near(struct walk *walk, const struct caller *caller)
 {
 	return hotspot_in_interpreter(walk, caller->pc) ||
@@ -64,7 +64,7 @@ static __always_inline bool hotspot_is_sender(const struct walk *walk, uint64_t 
 	return sp >= walk->sp && sp - walk->sp < HOTSPOT_SENDER_MAX && !(sp & (ARCH_WORD - 1));
 }
 
-/* The caller's sp where the interpreter begins or ends a frame: in a register. */
+/* Reads the caller's sp where the interpreter begins or ends a frame: it is in a register. */
 static __always_inline bool hotspot_sender(struct walk *walk, uint64_t *sp)
 {
 	return (!reg_value(walk, HOTSPOT_BCP, sp) && hotspot_is_sender(walk, *sp)) ||
@@ -77,7 +77,7 @@ static __always_inline bool hotspot_fp_is_within(const struct walk *walk, uint64
 	return walk->known & WALK_FP && walk->fp - walk->sp < bytes && walk->fp >= walk->sp;
 }
 
-/* The register that has the return address. */
+/* Returns the register that has the return address. */
 static __always_inline uint32_t hotspot_register(uint32_t place)
 {
 	switch (place) {
@@ -97,7 +97,7 @@ static __always_inline bool hotspot_is_in_register(uint32_t place)
 	return place == PLACE_AX || place == PLACE_CALLED || place >= PLACE_ENTRY_AX;
 }
 
-/* Where the return address lies; 0: nowhere. */
+/* Returns where the return address lies; 0: nowhere. */
 static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t place)
 {
 	const struct hotspot_blob *blob = &walk->hotspot.blob;
@@ -110,7 +110,7 @@ static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t 
 		return words < 2 || words > HOTSPOT_FRAME_BYTES / ARCH_WORD
 			       ? 0
 			       : walk->sp + (words - 1) * ARCH_WORD;
-	case PLACE_BY_FP: /* it lies in the frame */
+	case PLACE_BY_FP: /* fp points into the frame */
 		return hotspot_fp_is_within(walk, words ? words * ARCH_WORD : HOTSPOT_FRAME_BYTES)
 			       ? walk->fp + ARCH_WORD
 			       : 0;
@@ -126,14 +126,14 @@ static __always_inline uint64_t hotspot_pc_at(const struct walk *walk, uint32_t 
 	}
 }
 
-/* The caller's fp lies right below. */
+/* Returns whether the caller's fp lies right below the return address. */
 static __always_inline bool hotspot_is_on_fp(uint32_t place)
 {
 	return place == PLACE_FRAME || place == PLACE_FRAME_NEAR || place == PLACE_BY_FP ||
 	       place == PLACE_ON_FP || place == PLACE_ENTRY_BY_FP || place == PLACE_ENTRY_ON_FP;
 }
 
-/* What lies at these places as the caller's pc, sp and fp. */
+/* Reads the caller's pc, sp and fp from that place. */
 static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *caller,
 					      uint32_t place)
 {
@@ -160,11 +160,11 @@ static __always_inline bool hotspot_candidate(struct walk *walk, struct caller *
 		return false;
 	if (place != PLACE_BY_FP || caller->pc != HOTSPOT_COOKIE)
 		return true;
-	caller->sp += ARCH_WORD; /* the stub that a method's barrier calls has pushed it first */
+	caller->sp += ARCH_WORD; /* the stub called by a method's barrier has pushed the cookie */
 	return read_word(walk, at + 2 * ARCH_WORD, &caller->pc);
 }
 
-/* Whether the caller is at that place; then walk->caller is it. */
+/* Returns whether the caller is at that place; walk->caller is the caller then. */
 __noinline int hotspot_try(uint32_t level, uint32_t place)
 {
 	struct walk *walk = walk_at(level);
@@ -177,7 +177,7 @@ __noinline int hotspot_try(uint32_t level, uint32_t place)
 		return 0;
 	if (place == PLACE_CALLED)
 		return hotspot_in_interpreter(walk, caller->pc);
-	/* A leaf would have left an interpreted frame's fp as it was. */
+	/* A leaf would have kept the fp of an interpreted frame. */
 	if (place == PLACE_BY_FP && !walk->hotspot.blob.frame_words)
 		return hotspot_is_near(walk, caller) ||
 		       (walk->hotspot.look.end != AHEAD_RETURN &&
@@ -186,7 +186,8 @@ __noinline int hotspot_try(uint32_t level, uint32_t place)
 	       hotspot_is_near(walk, caller);
 }
 
-/* Makes the caller's sp the one that the interpreter goes back to. 0: it isn't known. */
+/* Sets the caller's sp to the value that the interpreter goes back to. Returns 0 if it isn't
+ * known. */
 __noinline int hotspot_to_sender(uint32_t level, uint32_t place)
 {
 	struct walk *walk = walk_at(level);
@@ -219,7 +220,7 @@ __noinline int caller_interpreted(uint32_t level)
 	return STEP_ON;
 }
 
-/* ---- compiled ones ---- */
+/* ---- compiled frames ---- */
 
 static __always_inline int caller_by_size(struct walk *walk, struct caller *caller)
 {
@@ -228,7 +229,8 @@ static __always_inline int caller_by_size(struct walk *walk, struct caller *call
 	return STEP_ON;
 }
 
-/* A method that has called a stub or the VM may have put something on the stack for it. */
+/* Finds the caller of a method that has called a stub or the VM: it may have put something on the
+ * stack for that call. */
 static __always_inline int caller_at_call(struct walk *walk)
 {
 	if (hotspot_try(walk->level, PLACE_FRAME_NEAR))
@@ -243,7 +245,7 @@ static __always_inline int caller_at_call(struct walk *walk)
 #define PLACES(first, second, third, fourth)                                                       \
 	(PLACE_##first | PLACE_##second << 8 | PLACE_##third << 16 | (uint64_t)PLACE_##fourth << 24)
 
-/* Where an interrupted frame's caller may be, the first one first. */
+/* Returns where the caller of an interrupted frame may be, the likeliest place first. */
 static __always_inline uint64_t hotspot_places(struct walk *walk)
 {
 	bool framed = walk->hotspot.blob.frame_words;
@@ -256,7 +258,7 @@ static __always_inline uint64_t hotspot_places(struct walk *walk)
 	if (place == PLACE_UNTOLD && !framed)
 		place = hotspot_adapter(walk->level);
 	if (place != PLACE_UNTOLD && place != PLACE_BY_FP)
-		return place | PLACES(NOWHERE, FRAME, AHEAD, NOWHERE); /* it may look like an end */
+		return place | PLACES(NOWHERE, FRAME, AHEAD, NOWHERE); /* a body may look so */
 	if (!framed)
 		return PLACES(TOP_NEAR, CALLED, AHEAD, BY_FP) | (uint64_t)PLACE_TOP << 32;
 	if (walk->hotspot.blob.kind == HOTSPOT_NMETHOD && place == PLACE_UNTOLD)
@@ -266,8 +268,8 @@ static __always_inline uint64_t hotspot_places(struct walk *walk)
 
 #define HOTSPOT_PLACES 7
 
-/* The place that is to be tried next. (It is read from memory each time: see hotspot_is_known().)
- */
+/* Returns the place to be tried next. (It is read from memory each time: see
+ * hotspot_is_known().) */
 static __always_inline uint32_t hotspot_next_place(const struct walk *walk)
 {
 	return *(const volatile uint64_t *)&walk->hotspot.places & 0xff;
@@ -287,7 +289,7 @@ static __always_inline int caller_of_java_leaf(struct walk *walk)
 			return STEP_ON;
 		if (is_ahead && (walk->hotspot.look.end == AHEAD_LOST ||
 				 (is_told && walk->hotspot.blob.frame_words)))
-			break; /* sp isn't what the other places would be by */
+			break; /* the other places need the usual sp */
 		walk->hotspot.places >>= 8;
 	}
 	return TRUNCATED_JAVA;
@@ -316,8 +318,8 @@ static __always_inline int caller_hotspot(struct walk *walk, struct caller *call
 	return r == STEP_END ? TRUNCATED_JAVA : r;
 }
 
-/* Java's code is called by the VM: a 0 where its caller should be tells nothing but that the frame
- * isn't where it was looked for, as behind a call for which sp was aligned. */
+/* Finds the caller of a Java frame. The VM calls Java's code, so a 0 in place of a caller means
+ * only that the frame isn't where it was looked for, as behind a call for which sp was aligned. */
 static __always_inline int caller_of_java(struct walk *walk, struct caller *caller)
 {
 	int r = caller_hotspot(walk, caller);

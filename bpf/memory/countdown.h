@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sampling by bytes: which bytes are taken is drawn, one in `mean`, whatever allocations they lie
- * in. The distance from one to the next is exponential, so it has no memory: it may be counted on
- * any CPU, over all processes' bytes, and be drawn anew at any time. An allocation that has such a
- * byte (by the chance p = 1 - exp(-size / mean)) stands for size / p bytes.
+ * Sampler by bytes: one byte in `mean` is drawn at random, whatever allocation the byte lies in.
+ * The distance from one drawn byte to the next is exponential, so it has no memory: it may be
+ * counted on any CPU, over the bytes of all processes, and be drawn anew at any time. An allocation
+ * that has a drawn byte (probability p = 1 - exp(-size / mean)) stands for size / p bytes.
  *
- * Fixed point: Qn has n binary places. Global functions: the verifier looks at each once. No jump
- * depends on a number's bits: it would follow each way.
+ * Fixed point: Qn has n binary places. The functions are global, so the verifier checks each once.
+ * No jump depends on a bit of a number: the verifier would follow both ways.
  */
 #pragma once
 
@@ -18,9 +18,9 @@
 #endif
 #include "bpf/shared/allocations.h"
 
-#define COUNTDOWN_SURE	  24 /* sizes of so many means are taken for sure: p is 1 - 4e-11 */
-#define COUNTDOWN_PLACES  10 /* of a weight */
-#define COUNTDOWN_OBJECTS 20 /* of a number of objects */
+#define COUNTDOWN_SURE	  24 /* a size of so many means is always taken: p is 1 - 4e-11 */
+#define COUNTDOWN_PLACES  10 /* binary places of a weight */
+#define COUNTDOWN_OBJECTS 20 /* binary places of a number of objects */
 
 #define LN2_Q26		  46516320ULL /* ln 2 */
 #define LOG2_E_Q26	  96817625ULL /* 1 / ln 2 */
@@ -30,7 +30,7 @@
 uint64_t countdown_distance(uint32_t random, uint64_t mean);
 uint64_t countdown_weight(uint64_t size, uint64_t mean);
 
-/* Shifts left by so many if the number is that small. */
+/* Shifts x left by `by` bits if x is small enough, and adds the shift to *shifted. */
 static __always_inline uint64_t normalized(uint64_t x, uint32_t by, uint32_t *shifted)
 {
 	uint64_t is_small = ((x >> (33 - by)) - 1) >> 63;
@@ -39,8 +39,8 @@ static __always_inline uint64_t normalized(uint64_t x, uint32_t by, uint32_t *sh
 	return x << (is_small * by);
 }
 
-/* Bytes before the next one that is taken: -ln(u) * mean rounded down, u from 32 random bits.
- * Less than 23 means. */
+/* Returns the bytes before the next drawn byte: -ln(u) * mean, rounded down, with u from 32 random
+ * bits. Less than 23 means. */
 __noinline uint64_t countdown_distance(uint32_t random, uint64_t mean)
 {
 	uint64_t x = 2ULL * random + 1, log = 0; /* u = x / 2^33, neither 0 nor 1 */
@@ -53,7 +53,7 @@ __noinline uint64_t countdown_distance(uint32_t random, uint64_t mean)
 	x = normalized(x, 4, &shifted);
 	x = normalized(x, 2, &shifted);
 	x = normalized(x, 1, &shifted);
-	/* Also 32 zeros may have been before it. */
+	/* x may have had 32 leading zeros as well. */
 	x = normalized(x, 1, &shifted);
 	x >>= 1; /* in [1, 2), Q31 */
 	for (int i = 0; i < 32; i++) {
@@ -68,7 +68,7 @@ __noinline uint64_t countdown_distance(uint32_t random, uint64_t mean)
 	return ((log * LN2_Q26 >> 32) * mean) >> 26;
 }
 
-/* x / (1 - exp(-x)) for x below 1, from x in Q26: Bernoulli's series. Q30. */
+/* Returns x / (1 - exp(-x)) in Q30, for x below 1 in Q26: Bernoulli's series. */
 static __always_inline uint64_t weight_of_small(uint64_t x_q26)
 {
 	uint64_t x = x_q26 << 4, x2 = x * x >> 30, x4 = x2 * x2 >> 30, x6 = x4 * x2 >> 30;
@@ -76,7 +76,7 @@ static __always_inline uint64_t weight_of_small(uint64_t x_q26)
 	return ONE_Q30 + x / 2 + x2 / 12 - x4 / 720 + x6 / 30240;
 }
 
-/* exp(-x), x in Q26. Q30. */
+/* Returns exp(-x) in Q30, for x in Q26. */
 static __always_inline uint64_t exp_of_minus(uint64_t x_q26)
 {
 	uint64_t y = x_q26 * LOG2_E_Q26 >> 26;
@@ -90,8 +90,8 @@ static __always_inline uint64_t exp_of_minus(uint64_t x_q26)
 	return sum >> (1 + (y >> 26));
 }
 
-/* What an allocation of `size` bytes stands for that was taken, Q10; size < 2^53. A mean of 0: each
- * is taken. Within 1e-6. */
+/* Returns how many bytes a drawn allocation of `size` bytes stands for, in Q10; size < 2^53. A mean
+ * of 0: each allocation is taken. Exact to 1e-6. */
 __noinline uint64_t countdown_weight(uint64_t size, uint64_t mean)
 {
 	uint64_t x, e;
@@ -106,13 +106,14 @@ __noinline uint64_t countdown_weight(uint64_t size, uint64_t mean)
 	       (size * ((e << 26) / (ONE_Q30 - e)) >> (26 - COUNTDOWN_PLACES));
 }
 
-/* Whole ones of a number with so many binary places; the rest is one by its chance. */
+/* Returns a number with so many binary places as an integer; the fraction is rounded up or down at
+ * random, by its size. */
 static __always_inline uint64_t rounded(uint64_t number, uint32_t places, uint32_t random)
 {
 	return (number + (random & ((1U << places) - 1))) >> places;
 }
 
-/* How many allocations of that size one with this weight stands for. */
+/* Returns how many allocations of that size an allocation with this weight stands for. */
 static __always_inline uint64_t countdown_objects(uint64_t weight, uint64_t size, uint32_t random)
 {
 	if (!size || weight == size << COUNTDOWN_PLACES)
@@ -123,10 +124,10 @@ static __always_inline uint64_t countdown_objects(uint64_t weight, uint64_t size
 
 #ifdef __bpf__
 
-/* Of a CPU. */
+/* State of a CPU. */
 struct countdown {
-	int64_t left;  /* bytes before the next one that is taken */
-	uint64_t mean; /* that this was drawn for */
+	int64_t left;  /* bytes before the next drawn byte */
+	uint64_t mean; /* the mean that `left` was drawn for */
 };
 
 struct {
@@ -136,8 +137,9 @@ struct {
 	__type(value, struct countdown);
 } countdowns SEC(".maps");
 
-/* Whether an allocation is taken, by its bytes. (A thread that is preempted in here may undo
- * another one's step; that is rarer than one in a million, and either way by chance.) */
+/* Counts the bytes of an allocation. Returns whether the allocation is taken. (A thread that is
+ * preempted in here may undo the step of another thread; that is rarer than one in a million, and
+ * random in either direction.) */
 static __always_inline bool countdown_takes(uint64_t size, uint64_t mean)
 {
 	uint32_t zero = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is allocated and not freed yet, of what was taken. */
+/* Live allocations: the sampled allocations that are not freed yet. */
 #pragma once
 
 #include "bpf/shared/allocations.h"
 #include "bpf/core/maps.h"
 
-/* Where the kernel's own allocator can't be called from programs (before Linux 6.1) the daemon has
- * it allocated in advance. */
+/* Before Linux 6.1 programs can't call the kernel's own allocator; the daemon then has all entries
+ * allocated in advance. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -15,6 +15,8 @@ struct {
 	__type(value, struct allocation);
 } held SEC(".maps");
 
+/* Adds a live allocation; an older one at the same address is replaced. Counts a loss if there is
+ * no room. */
 static __always_inline void hold(uint64_t address, uint32_t tgid,
 				 const struct allocation *allocation)
 {
@@ -24,7 +26,7 @@ static __always_inline void hold(uint64_t address, uint32_t tgid,
 		count_loss(LOST_HELD_FULL, PROBE_MEM_GLIBC, allocation->objects);
 }
 
-/* Takes out what lies there, if it is held. */
+/* Removes the live allocation at an address, into *was. Returns false if there is none. */
 static __always_inline bool let_go(uint64_t address, uint32_t tgid, struct allocation *was)
 {
 	struct allocation_key key = {.address = address, .tgid = tgid};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls under way: what a thread's call of an allocator was given, until it returns. One for each
- * thread: an inner call takes the outer one's place, whose return then finds none (but what it may
- * have to put back). In the task's own storage, or (before Linux 5.11) in a hash by thread number.
+ * Calls under way: the arguments of a thread's call of an allocator, until the call returns. A
+ * thread has one entry: an inner call replaces the outer one, whose return then finds no entry (but
+ * may find an allocation to put back). The entries are in the task's own storage, or before Linux
+ * 5.11 in a hash map by thread number.
  *
- * Most events have none, so how many returns are awaited is counted by where the stack will be
- * then. Of a session's programs, which are called at both, that tells most entries.
+ * Most events have no entry. So the awaited returns are counted by the address of the stack at the
+ * return. The programs of a session run at the entry and at the return; this count tells most
+ * entries from returns.
  */
 #pragma once
 
@@ -15,22 +17,22 @@
 #define UNDER_WAY 4096 /* a power of two */
 
 struct pending {
-	uint64_t sp;	/* right after its return; 0: there is none */
+	uint64_t sp;	/* sp right after the return; 0: no call */
 	uint64_t entry; /* the probed instruction */
-	uint64_t bytes; /* that it stands for; 0: it isn't drawn */
+	uint64_t bytes; /* bytes that the call stands for; 0: not drawn */
 	uint64_t objects;
-	uint64_t place;	 /* CALL_POSIX_MEMALIGN: where the address will be */
+	uint64_t place;	 /* CALL_POSIX_MEMALIGN: where the function will store the address */
 	uint32_t call;	 /* enum call */
-	uint32_t weight; /* the guard's */
+	uint32_t weight; /* weight of the guard */
 
-	/* A call of CALL_REALLOC* took this out, and puts it back if it fails: the last one that is
-	 * under way, maybe around the one above. */
-	uint64_t old_sp; /* right after its return; 0: there is none */
+	/* The allocation that a call of CALL_REALLOC* has removed and puts back if the call fails:
+	 * the last such call under way, which may be outside of the call above. */
+	uint64_t old_sp; /* sp right after its return; 0: no such call */
 	uint64_t old_address;
 	struct allocation old;
 };
 
-/* Told before loading: the kernel has task storage. */
+/* Set before loading: the kernel has task storage. */
 const volatile bool has_task_storage = true;
 
 struct {
@@ -40,7 +42,8 @@ struct {
 	__type(value, struct pending);
 } calls_pending SEC(".maps");
 
-/* A thread that ends in a call leaves its entry behind: those make room when it is needed. */
+/* A thread that ends in a call leaves its entry behind; such entries make room when room is
+ * needed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -48,8 +51,9 @@ struct {
 	__type(value, struct pending);
 } calls_by_tid SEC(".maps");
 
-uint32_t under_way[UNDER_WAY]; /* a thread that ends in a call leaves its one behind: that costs
-				  those that share it some ns, no more */
+/* Awaited returns, by a hash of sp. A thread that ends in a call leaves its count behind: that
+ * costs the calls with the same hash some ns, no more. */
+uint32_t under_way[UNDER_WAY];
 
 static __always_inline uint32_t *under_way_of(uint64_t sp)
 {
@@ -61,7 +65,7 @@ static __always_inline void count_under_way(uint64_t sp, int more)
 	__sync_fetch_and_add(under_way_of(sp), more);
 }
 
-/* NULL: there is none. */
+/* Returns the entry of the current thread; NULL: there is none. */
 static __always_inline struct pending *pending_find(void)
 {
 	uint32_t tid;
@@ -72,7 +76,8 @@ static __always_inline struct pending *pending_find(void)
 	return bpf_map_lookup_elem(&calls_by_tid, &tid);
 }
 
-/* NULL: there is no room. */
+/* Returns the entry of the current thread, and makes an empty entry if there is none; NULL: there
+ * is no room. */
 static __always_inline struct pending *pending_make(void)
 {
 	struct pending *pending;
@@ -92,7 +97,7 @@ static __always_inline struct pending *pending_make(void)
 	return pending;
 }
 
-/* A return was dealt with. */
+/* Removes the entry after a return, if the entry awaits no other return. */
 static __always_inline void pending_end(const struct pending *pending)
 {
 	uint32_t tid;

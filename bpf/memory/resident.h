@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads what bpf/shared/faults.h needs: counters of resident pages, and what the kernel's memory
- * management did on this CPU. */
+/* Reader of the kernel's counters for bpf/shared/faults.h: the resident pages of a process, and
+ * what the kernel's memory management did on this CPU. */
 #pragma once
 
 #include "bpf/shared/faults.h"
 #include "bpf/stack/stack.h"
 
-/* Told before loading. */
-const volatile int32_t huge_pages = 512, batch_pages = 32; /* struct fault_sizes */
+/* Set before loading: struct fault_sizes, and what the kernel's BTF tells (capability/ktypes.h). */
+const volatile int32_t huge_pages = 512, batch_pages = 32;
 
 const volatile bool has_vm_events;
 const volatile int64_t vm_events_behind_queue;
-const volatile uint32_t cpu_values_at; /* capability/ktypes.h */
+const volatile uint32_t cpu_values_at;
 
-#define MAP_BYTES 512 /* of a map's head in the kernel, at most */
+#define MAP_BYTES 512 /* bytes of a map's head in the kernel that are read at most */
 
-/* The current thread, as a fault needs it. */
+/* The current thread, as far as a fault needs it. */
 struct faulting {
 	struct task_struct *task;
-	uint64_t faults; /* that have ended */
+	uint64_t faults; /* faults of the thread that have ended */
 	uint32_t tgid, tid;
-	bool disabled; /* this one won't be handled: the kernel only tries */
+	bool disabled; /* the kernel only tries, and won't handle this fault */
 };
 
 static __always_inline void look_at_faulting(struct faulting *now)
@@ -41,15 +41,16 @@ static __always_inline void look_at_faulting(struct faulting *now)
 	now->tgid = BPF_CORE_READ(task, tgid);
 	now->tid = BPF_CORE_READ(task, pid);
 	now->faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
-	/* (Reading it so disables them once.) */
+	/* This probe read itself disables page faults once. */
 	now->disabled = BPF_CORE_READ(task, pagefault_disabled) > 1;
 }
 
 /*
- * How far from a percpu pointer this CPU's part of it lies: as far as this CPU's value of a per-CPU
- * array from what the map has in its head, of which `head` is a copy (MAP_BYTES). 0: it can't be
- * told. Programs have no other way to it: variables of the kernel have names for them only where
- * the kernel was built with CONFIG_KALLSYMS_ALL.
+ * Returns the distance from a percpu pointer to this CPU's part. The distance is the same as that
+ * from the pointer in the head of a per-CPU array to this CPU's value in the array; `head`
+ * (MAP_BYTES) is a buffer for a copy of the map's head. 0: the distance can't be found. Programs
+ * have no other way to it: the kernel's own variables have names for programs only with
+ * CONFIG_KALLSYMS_ALL.
  */
 static __always_inline uint64_t cpu_offset(void *map, void *value, char *head)
 {
@@ -62,7 +63,7 @@ static __always_inline uint64_t cpu_offset(void *map, void *value, char *head)
 	return spilled - *(uint64_t *)(head + cpu_values_at);
 }
 
-/* Where this CPU's counters of vm events lie. */
+/* Returns where this CPU's counters of vm events lie; 0: not known. */
 static __always_inline uint64_t vm_events_at(struct task_struct *task)
 {
 	return has_vm_events && has_task_pt_regs
@@ -70,7 +71,8 @@ static __always_inline uint64_t vm_events_at(struct task_struct *task)
 		       : 0;
 }
 
-/* The four parts lie side by side since 6.6. */
+/* Reads the counters of a kernel in which each CPU has its own part. Since 6.6 the four parts lie
+ * side by side. */
 static __always_inline bool read_by_cpu(struct task_struct *task, uint64_t offset,
 					struct resident *now)
 {
@@ -92,7 +94,8 @@ static __always_inline bool read_by_cpu(struct task_struct *task, uint64_t offse
 				      (char *)mm->rss_stat[RSS_ANON].counters + offset);
 }
 
-/* (capability/ktypes has looked whether these structs are as they were.) */
+/* Reads the counters of a kernel in which each thread has its own part. capability/ktypes has
+ * checked that the structs are as expected. */
 static __always_inline bool read_by_task(struct task_struct *task, struct resident *now)
 {
 	const struct task_struct *any = task;
@@ -107,13 +110,14 @@ static __always_inline bool read_by_task(struct task_struct *task, struct reside
 	return true;
 }
 
-/* Whether each CPU has its own part of a process's counters; else each thread has. */
+/* Returns whether each CPU has its own part of a process's counters; else each thread has. */
 static __always_inline bool has_own_by_cpu(void)
 {
 	return bpf_core_field_exists(((struct mm_struct *)0)->rss_stat);
 }
 
-/* `offset` is cpu_offset(): since 6.2 it is needed. */
+/* Reads the counters of a task's process. `offset` is from cpu_offset(), and needed since 6.2.
+ * Returns false if the counters can't be read. */
 static __always_inline bool read_resident(struct task_struct *task, uint64_t offset,
 					  struct resident *now)
 {
@@ -124,7 +128,7 @@ static __always_inline bool read_resident(struct task_struct *task, uint64_t off
 	return false;
 }
 
-/* `present`: there was a page already. */
+/* Returns the pages of one kind that the fault added. `present`: a page was there before. */
 static __always_inline int32_t grown_of(uint32_t kind, bool present, const struct resident *before,
 					const struct resident *after)
 {
@@ -135,14 +139,14 @@ static __always_inline int32_t grown_of(uint32_t kind, bool present, const struc
 	if (has_own_by_cpu())
 		return grown_by_cpu(before->own[kind], after->own[kind], summed, &sizes);
 	added = part_added(before, after);
-	/* Only a shared page that wasn't there is brought by a try that isn't the last one. */
+	/* A try before the last one can bring only a shared page that was not present. */
 	if (added == ADDED_AGAIN && (present || kind == RSS_ANON))
 		added = ADDED_FIRST;
 	return grown_by_task(before->own[kind], after->own[kind], summed, added, &sizes);
 }
 
-/* Pages that the kernel allocated on this CPU, and shared pages of which it found that nobody else
- * has them. */
+/* Numbers of pages that the kernel allocated on this CPU, and of shared pages that the kernel found
+ * to have no other user. */
 struct vm_events {
 	uint64_t allocated, reused;
 };
@@ -158,7 +162,7 @@ static __always_inline uint64_t vm_event(uint64_t at, uint32_t number)
 	return word;
 }
 
-/* `at` is vm_events_at(). False: this kernel doesn't tell. */
+/* Reads the events at `at`, from vm_events_at(). Returns false if this kernel doesn't tell. */
 static __always_inline bool read_vm_events(uint64_t at, struct vm_events *now)
 {
 	if (!at || !HAS_EVENT(PGREUSE) || !HAS_EVENT(PGALLOC_NORMAL))

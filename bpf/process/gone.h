@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What threads had that have ended, by process (thread_times.h). A process's end goes through three
- * hooks:
+ * Times of threads that have ended, by process (thread_times.h). The end of a process goes through
+ * three hooks:
  *
- *	sched_process_exit, its last thread   it stays in `gone` from now on, as a target it is gone
- *	sched_switch, each thread's last one  that thread's delays and waits are added
- *	sched_process_free, its main thread   its parent has waited for it (getrusage)
+ *	sched_process_exit, its last thread   the entry in `gone` gets an id; no target any more
+ *	sched_switch, each thread's last one  the thread's delays and waits are added
+ *	sched_process_free, its main thread   the parent has waited for the process (getrusage)
  *
- * Between the first and the last one threads still run, so no earlier sum is exact. The kernel
- * adds a thread's run time and switches to its process's when it is released: all but the main
- * thread release themselves before their last switch, which so is in no sum of the kernel's; the
- * main thread is released by who waits for it, mostly after its last switch.
+ * Between the first and the last hook threads still run, so no earlier sum is exact. The kernel
+ * adds a thread's run time and switches to those of its process when the thread is released. All
+ * threads but the main thread release themselves before their last switch, so no sum of the kernel
+ * has that switch. The main thread is released by the process that waits for it, mostly after its
+ * last switch.
  */
 #pragma once
 
@@ -38,7 +39,7 @@ static __always_inline struct gone *gone_make(const struct gone_key *key)
 	return found;
 }
 
-/* The last thread of a target begins to end; any kind of pointer. */
+/* Notes that the last thread of a target begins to end. `task` may be any kind of pointer. */
 static __always_inline void gone_begins(struct task_struct *task, const struct target_value *target)
 {
 	struct gone_key key = {};
@@ -75,11 +76,12 @@ static __always_inline void gone_add_waits(struct gone *found, const struct thre
 		__sync_fetch_and_add(&found->times.waited_ns[i], record->waited_ns[i]);
 }
 
-/* Run time and switches of all its threads, whichever way the last ones go. */
+/* Sets run time and switches of all threads of the process, in whichever order the last threads
+ * end. */
 static __always_inline void gone_sum_up(struct gone *found, struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
-	bool main_is_in = signal->nr_threads == 0; /* it has been released */
+	bool main_is_in = signal->nr_threads == 0; /* the main thread has been released */
 
 	if (task->pid == task->tgid) {
 		found->main_run_ns = task->se.sum_exec_runtime;
@@ -93,7 +95,8 @@ static __always_inline void gone_sum_up(struct gone *found, struct task_struct *
 		signal->nivcsw + (main_is_in ? 0 : found->main_switches[SWITCH_INVOLUNTARY]);
 }
 
-/* A thread, current, leaves its CPU for the last time. `target`, `record`: NULL, it has none. */
+/* Adds the times of the current thread, which leaves its CPU for the last time. `target`, `record`:
+ * NULL if there is none. */
 static __always_inline void gone_add(struct task_struct *task, const struct target_value *target,
 				     const struct thread_record *record)
 {
@@ -110,8 +113,8 @@ static __always_inline void gone_add(struct task_struct *task, const struct targ
 	gone_sum_up(found, task);
 }
 
-/* A process's main thread, which nobody can wait for any more: all of the process's threads have
- * been released. */
+/* Completes the sums of a process whose main thread nobody can wait for any more: all threads of
+ * the process have been released. */
 static __always_inline void gone_is_reaped(struct task_struct *task)
 {
 	struct gone_key key = {.signal = (uint64_t)task->signal, .tgid = task->tgid};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A process's cgroups: their ids, and their names up to the hierarchy's root, of which the daemon
- * is told once. Both are read together, so no process that is just being moved gives one cgroup the
- * other's name, and one that has ended since is known all the same.
+ * The cgroups of a process: their ids, and their names up to the hierarchy's root, which are sent
+ * to the daemon once. Both are read together. So a process that is just being moved never gives one
+ * cgroup the name of another, and a cgroup of a process that has ended since is known all the same.
  */
 #pragma once
 
@@ -13,7 +13,8 @@ struct {
 	__uint(max_entries, 4096);
 } life SEC(".maps");
 
-/* The process's pid in its own pid namespace; 0: it is ending, and in none any more. */
+/* Returns the pid of a process in its own pid namespace; 0: the process is ending and in no
+ * namespace any more. */
 static __always_inline uint32_t pid_of(struct task_struct *leader)
 {
 	struct pid *pid = BPF_CORE_READ(leader, thread_pid);
@@ -25,12 +26,13 @@ static __always_inline uint32_t pid_of(struct task_struct *leader)
 	return BPF_CORE_READ((struct upid *)number, nr);
 }
 
-/* Its cgroups' nodes; NULL: none. */
+/* Nodes of the cgroups of a process; NULL: none. */
 struct group_nodes {
 	struct kernfs_node *v2, *v1;
 };
 
-/* That of a controller, by its number on this kernel; NULL: there is none. */
+/* Returns the cgroup of a controller, by the controller's number on this kernel; NULL: there is
+ * none. */
 static __always_inline struct cgroup *controllers_cgroup(struct css_set *set, uint64_t number)
 {
 	struct cgroup_subsys_state *state = NULL;
@@ -40,7 +42,8 @@ static __always_inline struct cgroup *controllers_cgroup(struct css_set *set, ui
 	return state ? BPF_CORE_READ(state, cgroup) : NULL;
 }
 
-/* Runtimes put a container in all hierarchies; of v1 one is enough. */
+/* Returns the cgroup of one v1 controller, or NULL. Runtimes put a container in all hierarchies, so
+ * one of v1 is enough. */
 static __always_inline struct cgroup *v1_cgroup(struct css_set *set)
 {
 	if (!bpf_core_field_exists(set->subsys))
@@ -57,6 +60,7 @@ static __always_inline struct cgroup *v1_cgroup(struct css_set *set)
 	return NULL;
 }
 
+/* Reads the ids and nodes of a task's cgroups; 0 and NULL: none. */
 static __always_inline void group_of_task(struct task_struct *task, struct cgroup_key *key,
 					  struct group_nodes *nodes)
 {
@@ -74,7 +78,7 @@ static __always_inline void group_of_task(struct task_struct *task, struct cgrou
 	nodes->v2 = node = BPF_CORE_READ(v2, kn);
 	key->v2 = BPF_CORE_READ(node, id);
 	if (!v1 || BPF_CORE_READ(v1, root) == BPF_CORE_READ(v2, root))
-		return; /* the controller is one of v2 */
+		return; /* the controller is in the v2 hierarchy */
 	nodes->v1 = node = BPF_CORE_READ(v1, kn);
 	key->v1 = BPF_CORE_READ(node, id);
 }
@@ -88,7 +92,8 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
 	return BPF_CORE_READ(since, __parent);
 }
 
-/* The node's name and those above, from `at` on; returns where they end, -1: there are too many. */
+/* Adds the names of a node and of the nodes above it, from `at` on. Returns the end of the names;
+ * -1: there are too many, or a name could not be read. */
 static __always_inline int add_names(struct group_event *event, uint32_t at,
 				     struct kernfs_node *node)
 {
@@ -112,9 +117,9 @@ static __always_inline int add_names(struct group_event *event, uint32_t at,
 }
 
 /*
- * Tells the daemon where these cgroups lie, by their nodes and ids; -1: the ring is full. A global
- * function, which the verifier looks at once and by itself: in its callers' context each length
- * would be another state.
+ * Sends the paths of two cgroups to the daemon, by their nodes and ids. Returns -1 if the ring is
+ * full. A global function, so the verifier checks it once and by itself: in the context of each
+ * caller, each length would be another state.
  */
 __attribute__((noinline)) int group_send(uint64_t v2_node, uint64_t v1_node, uint64_t v2,
 					 uint64_t v1, uint64_t flags)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What tells the daemon of processes: the ring of events, what the daemon has found of names and
- * cgroups, and where cgroups lie.
+ * Messages to the daemon about processes: the ring of events, the daemon's verdicts on names and
+ * cgroups, and the paths of cgroups.
  */
 #pragma once
 
@@ -22,7 +22,8 @@ static __always_inline void send(const struct life_event *event, uint64_t flags)
 		count_loss(LOST_LIFE_FULL, LOSERS_ALL, 1);
 }
 
-/* Nobody is woken for what can wait until the stacks are read, unless the ring fills up. */
+/* Returns the flag of an event that can wait until the daemon reads the stacks: no wake-up, unless
+ * the ring fills up. */
 static __always_inline uint64_t lazy(void)
 {
 	if (bpf_ringbuf_query(&life, BPF_RB_AVAIL_DATA) >
@@ -38,7 +39,8 @@ static __always_inline uint64_t verdict_of(const struct verdict_key *key, uint64
 	return verdict && verdict->selection == selection ? verdict->word : 0;
 }
 
-/* 0: the daemon has not judged that name for what is selected now. */
+/* Returns the verdict on a name; 0: the daemon has not judged the name for the current
+ * selection. */
 static __always_inline uint64_t verdict_on_name(const char *comm, uint64_t selection)
 {
 	struct verdict_key key = {.on = VERDICT_ON_NAME};
@@ -47,7 +49,7 @@ static __always_inline uint64_t verdict_on_name(const char *comm, uint64_t selec
 	return verdict_of(&key, selection);
 }
 
-/* The same of its cgroups. */
+/* Returns the verdict on the cgroups of a process; 0: there is none. */
 static __always_inline uint64_t verdict_on_group(const struct cgroup_key *group, uint64_t selection)
 {
 	struct verdict_key key = {.on = VERDICT_ON_GROUP, .group = *group};
@@ -55,8 +57,8 @@ static __always_inline uint64_t verdict_on_group(const struct cgroup_key *group,
 	return verdict_of(&key, selection);
 }
 
-/* A process's cgroups, of which the daemon is told unless it has been. What finds no room is told
- * with the next event. */
+/* Reads the cgroups of a process into *group, and sends their paths to the daemon unless they were
+ * sent before. If the ring is full, the paths are sent with the next event. */
 static __noinline int tell_group(struct task_struct *task, struct cgroup_key *group)
 {
 	struct verdict_key key = {.on = VERDICT_ON_GROUP};

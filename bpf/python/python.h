@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The Python half of a stack: python_user() finds the sampled thread's own state (python_state.h)
- * and pushes its frames, leaf first, as bpf/shared/cpython.h says. They are put at walk->words +
- * PYTHON_AT until the stack is sent, and have a hash of their own.
+ * The Python half of a stack: python_user() finds the sampled thread's state (python_state.h) and
+ * pushes the thread's Python frames, leaf first, as bpf/shared/cpython.h says. The words of the
+ * frames are put at walk->words + PYTHON_AT until the stack is sent, and have a hash of their own.
  *
- * Each step reads first and changes the walk then: where it can't read yet (bpf/unwind/copies.h) it
- * is simply done again.
+ * Each step first reads, and then changes the walk: a step that can't read its memory yet
+ * (bpf/unwind/copies.h) is simply done again.
  */
 #pragma once
 
 #include "bpf/python/python_state.h"
 
-/* Each frame may have a shim behind it, each list of threads an end. */
+/* Each frame may have a shim behind it, and each list of threads has an end. */
 #define PYTHON_STEPS_MAX   (2 * PYTHON_FRAMES_MAX + PYTHON_THREADS_MAX + 4 * PYTHON_INTERPRETERS_MAX)
 
-#define PYTHON_STEPS	   64 /* at a time */
+#define PYTHON_STEPS	   64 /* steps of one call of python_steps() */
 #define PYTHON_RUN	   16 /* frames in one step */
 
 #define PYTHON_BLOCK_BYTES (PYTHON_BLOCK_WORDS * 8U)
-#define PYTHON_NEAR	   256U	 /* so near are frames of which several are read at once */
-#define PYTHON_PAGE	   4096U /* the smallest that there are */
+#define PYTHON_NEAR	   256U	 /* bytes between frames of which several are read at once */
+#define PYTHON_PAGE	   4096U /* size of the smallest page */
 
-/* What a thread that runs no Python has, is a frame too from then on. */
+/* From this version on even a thread that runs no Python has a frame. */
 #define PYTHON_BASE_FRAME 0x030f0000U
 
 int python_frame(uint32_t level);
@@ -30,7 +30,7 @@ int python_user(uint32_t level);
 
 /* ---- what is pushed ---- */
 
-/* False: there is no room. */
+/* Pushes the two words of a frame. Returns false if there is no room. */
 static __always_inline bool python_push(struct walk *walk, enum frame_kind kind, uint64_t code,
 					uint64_t word)
 {
@@ -48,7 +48,7 @@ static __always_inline bool python_push(struct walk *walk, enum frame_kind kind,
 	return true;
 }
 
-/* The last frame is the one for which the loop was entered. */
+/* Marks the last frame as the frame for which the loop was entered. */
 static __always_inline void python_enter(struct walk *walk)
 {
 	struct python_walk *python = &walk->python;
@@ -63,8 +63,8 @@ static __always_inline void python_enter(struct walk *walk)
 
 /* ---- its frames ---- */
 
-/* A frame of the C stack: the loop was entered here. The oldest one of a thread is no loop's in
- * versions where each thread has one. */
+/* Takes a shim, a frame on the C stack: here the loop was entered. In versions where each thread
+ * has such a frame, the oldest one belongs to no loop. */
 static __always_inline int python_shim(struct walk *walk, uint64_t previous)
 {
 	if (walk->python.flags & PYTHON_OPEN)
@@ -80,7 +80,7 @@ static __always_inline uint64_t python_block_word(const struct python_walk *pyth
 	return python->block[offset / 8 & (PYTHON_BLOCK_WORDS - 1)];
 }
 
-/* The frame that begins at `at` in the block. */
+/* Pushes the frame that begins at `at` in the block. Returns PYTHON_ON, or why the walk ends. */
 static __always_inline int python_push_code(struct walk *walk, uint32_t at, uint32_t owner)
 {
 	struct python_walk *python = &walk->python;
@@ -108,7 +108,8 @@ static __always_inline int python_push_code(struct walk *walk, uint32_t at, uint
 	return PYTHON_ON;
 }
 
-/* The frame that begins at `at` in the block; then the next one is looked at. */
+/* Takes the frame that begins at `at` in the block, and goes on to its caller. Returns PYTHON_ON,
+ * or why the walk ends. */
 static __always_inline int python_take(struct walk *walk, uint32_t at)
 {
 	struct python_walk *python = &walk->python;
@@ -125,7 +126,7 @@ static __always_inline int python_take(struct walk *walk, uint32_t at)
 		r = python_push_code(walk, at, owner);
 	if (r != PYTHON_ON)
 		return r;
-	python->frames++; /* a circle is met again, whatever its size */
+	python->frames++; /* a circle of any size is met again */
 	if (!(python->frames & (python->frames - 1)))
 		python->behind = python->frame;
 	python->above = python->frame;
@@ -135,7 +136,8 @@ static __always_inline int python_take(struct walk *walk, uint32_t at)
 	return PYTHON_ON;
 }
 
-/* Where the frame begins in the block; PYTHON_BLOCK_BYTES: it isn't there. */
+/* Returns where the current frame begins in the block; PYTHON_BLOCK_BYTES: it isn't in the
+ * block. */
 static __always_inline uint32_t python_in_block(const struct python_walk *python)
 {
 	uint64_t at = python->frame - python->block_at;
@@ -144,9 +146,10 @@ static __always_inline uint32_t python_in_block(const struct python_walk *python
 }
 
 /*
- * Reads the frame and, where the one above it is near, what lies before it: from 3.11 on a thread's
- * frames lie side by side in the order of calls, which takes one read for several of them. Of the
- * frame's own page only: that is there, if the frame is.
+ * Reads the current frame. If the frame that it called is near, also reads what lies before the
+ * current frame: from 3.11 on the frames of a thread lie side by side in the order of calls, so one
+ * read brings several frames. Only the frame's own page is read: that page exists if the frame
+ * does.
  */
 static __always_inline bool python_fetch(struct python_walk *python)
 {
@@ -170,7 +173,8 @@ static __always_inline bool python_fetch(struct python_walk *python)
 	return true;
 }
 
-/* Goes on over those that are read. */
+/* Takes the next frames that are in the block, and reads a block if there is none. Returns
+ * PYTHON_ON, or why the walk ends. */
 __noinline int python_frame(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -196,8 +200,8 @@ __noinline int python_frame(uint32_t level)
 
 /* ---- the walk ---- */
 
-/* PYTHON_ON: it goes on; else it ends. (No function of its own: kernels that have but 512 bytes of
- * stack for all that call each other count 32 for each.) */
+/* Does a step of the walk. Returns PYTHON_ON, or why the walk ends. (Not a function of its own:
+ * kernels that have 512 bytes of stack for a whole chain of calls count 32 for each call.) */
 static __always_inline int python_step(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -215,7 +219,7 @@ static __always_inline int python_step(uint32_t level)
 	return walk->python.words_count ? PYTHON_WHOLE : PYTHON_NONE;
 }
 
-/* Several of them: so the verifier looks at two short loops and not at a long one. */
+/* Does several steps. Two short nested loops are easier for the verifier than one long loop. */
 __noinline int python_steps(uint32_t level)
 {
 	for (uint32_t i = 0; i < PYTHON_STEPS; i++) {
@@ -227,7 +231,7 @@ __noinline int python_steps(uint32_t level)
 	return PYTHON_ON;
 }
 
-/* Walks the thread's Python frames. A function of its own, that the verifier looks at once. */
+/* Walks the thread's Python frames. A global function, so the verifier checks it once. */
 __noinline int python_user(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

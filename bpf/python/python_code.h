@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code objects that a walk comes to: their sums, each read once in a walk, for functions recur.
+ * Code objects that a walk meets, and their sums. Each sum is read once in a walk, for functions
+ * recur.
  *
- * Names are read by the daemon, from the process. Code that was made by exec() may be gone within
- * milliseconds: what no stack had in this window is copied (python_copy.h), and where it couldn't
- * be, the stack wakes the daemon at once. Which those are is remembered in a table of hashes; who
- * comes later takes the place.
+ * The daemon reads names from the process. Code that exec() made may be gone within milliseconds: a
+ * code object that no stack had in this window is copied (python_copy.h); if it can't be copied,
+ * the stack wakes the daemon at once. A table of hashes remembers the code objects that were seen;
+ * a new entry replaces the one with the same hash.
  */
 #pragma once
 
@@ -16,10 +17,10 @@
 /* struct python_walk.flags */
 #define PYTHON_STARTED 1U
 #define PYTHON_ALONE   2U /* the process has one interpreter */
-#define PYTHON_MEMO    4U /* the state that is looked at is the memo's */
-#define PYTHON_OPEN    8U /* what called the last frame isn't known yet */
+#define PYTHON_MEMO    4U /* the current state is the one of the memo */
+#define PYTHON_OPEN    8U /* the caller of the last frame isn't known yet */
 
-/* What a step says besides an end (enum python_end). */
+/* Result of a step besides enum python_end: the walk goes on. */
 #define PYTHON_ON PYTHON_END_COUNT
 
 _Static_assert(PYTHON_CODE_WORDS + CPYTHON_CODE_WORDS <= PYTHON_STATE_WORDS, "a sum stays inside");
@@ -28,13 +29,14 @@ int python_code(uint32_t level, uint64_t code);
 
 uint64_t python_seen[PYTHON_SEEN];
 
-/* Fields of what was read last. Offsets are masked: what the daemon told needs no proof. */
+/* Returns a field of the words that were read last. The offset is masked: so an offset of the
+ * daemon needs no proof. */
 static __always_inline uint64_t python_word(const struct python_walk *python, uint32_t offset)
 {
 	return python->words[offset / 8 & (PYTHON_STATE_WORDS - 1)];
 }
 
-/* Reads so many words into python->words. */
+/* Reads words into python->words. Returns false if they can't be read. */
 static __always_inline bool python_read(struct python_walk *python, uint32_t words, uint64_t from)
 {
 	if (words > PYTHON_STATE_WORDS)
@@ -42,8 +44,8 @@ static __always_inline bool python_read(struct python_walk *python, uint32_t wor
 	return read_user(python->words, words * sizeof(uint64_t), from) == 0;
 }
 
-/* Whether this buffer's last walks, of the same process in the same window, had that code object:
- * python_seen is colder. */
+/* Returns whether the last walks in this buffer, of the same process in the same window, had the
+ * code object: python_seen is colder memory. */
 static __always_inline bool python_saw(const struct python_walk *python,
 				       const struct python_sum *known, uint64_t code)
 {
@@ -51,6 +53,7 @@ static __always_inline bool python_saw(const struct python_walk *python,
 	       python->number - (uint32_t)known->sum <= python->number - python->since;
 }
 
+/* Marks a code object as seen in this window. If it is new, notes it for copying. */
 static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_t sum)
 {
 	uint64_t hash = hash_word(walk->head.target_id ^ walk->head.window << 48, code);
@@ -65,7 +68,7 @@ static __always_inline void python_see(struct walk *walk, uint64_t code, uint64_
 	python_note(walk, code, sum);
 }
 
-/* Whether python.sum is that of the code object, or is known. */
+/* Returns whether the sum of the code object is known in this walk, and makes it python.sum. */
 static __always_inline bool python_knows(struct python_walk *python, uint64_t code)
 {
 	const struct python_sum *known = &python->sums[hash_word(0, code) & (PYTHON_SUMS - 1)];
@@ -79,7 +82,8 @@ static __always_inline bool python_knows(struct python_walk *python, uint64_t co
 	return true;
 }
 
-/* The begin of a file's name; NULL: it can't be read. A module's functions follow each other. */
+/* Returns the first words of a file's name; NULL: they can't be read. The last name is kept:
+ * functions of one module follow each other. */
 static __always_inline const uint64_t *python_file(struct python_walk *python, uint64_t file)
 {
 	if (file && python->file == file)
@@ -92,7 +96,7 @@ static __always_inline const uint64_t *python_file(struct python_walk *python, u
 	return python->file_words;
 }
 
-/* Makes python.sum that of the code object, which it isn't yet. Else why the walk ends. */
+/* Reads the sum of the code object into python.sum. Returns PYTHON_ON, or why the walk ends. */
 __noinline int python_code(uint32_t level, uint64_t code)
 {
 	struct walk *walk = walk_at(level);
@@ -116,7 +120,8 @@ __noinline int python_code(uint32_t level, uint64_t code)
 	sum = cpython_code_sum(&python->words[first], python->at.code_sum_words, name_hash);
 	if (python->at.code_file) {
 		file = python_file(python, python_word(python, python->at.code_file));
-		/* A short one may lie at the end of what is mapped: then the rest has to do. */
+		/* A short name may lie at the end of the mapping: then the sum is without the
+		 * name. */
 		if (file)
 			sum = cpython_file_sum(sum, file, &python->at);
 	}

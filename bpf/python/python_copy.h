@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Copies of code objects (bpf/shared/code_copy.h). What no walk has seen in this window is noted
- * down while the frames are walked, and copied when that is done: the functions that walk are deep
- * already.
+ * Copies of code objects (bpf/shared/code_copy.h). Code objects that no walk has seen in this
+ * window are noted while the frames are walked, and copied after the walk: the functions of the
+ * walk are deeply nested already.
  *
- * Bounds: CODE_COPIES_MAX of a walk, CODE_BUDGET_BYTES of a CPU in a window, none where the ring is
- * half full; and none of what was sent before, in whichever window. What isn't copied is read by
- * the daemon, as long as it is there.
+ * Bounds: CODE_COPIES_MAX copies of a walk, CODE_BUDGET_BYTES of a CPU in a window, none while the
+ * ring is half full; and no code object twice, in whichever window. A code object that isn't copied
+ * is read by the daemon, as long as the object exists.
  */
 #pragma once
 
 #include "bpf/unwind/reach.h"
 
-#define PYTHON_UNSEEN 16U /* struct python_walk.flags: a code object is to be read soon */
+#define PYTHON_UNSEEN 16U /* bit of struct python_walk.flags: an object is to be read soon */
 
 #if defined(__bpf__) && !defined(WALKS_OTHERS)
 #define COPIES_CODE
@@ -27,7 +27,7 @@
 int python_copy(uint32_t level, uint32_t number);
 int python_copies(uint32_t level);
 
-/* Hashes; who comes later takes the place. */
+/* Hashes of the code objects that were sent; a new entry replaces the one with the same hash. */
 uint64_t codes_sent[CODE_SENT];
 
 _Static_assert(sizeof(struct code_copying) <= sizeof(struct walk), "it lies in a walk's place");
@@ -39,6 +39,7 @@ static __always_inline struct code_copying *code_copying_at(uint32_t level)
 	return (struct code_copying *)bpf_map_lookup_elem(&walks, &at);
 }
 
+/* Notes a code object that is to be copied after the walk. */
 static __always_inline void python_note(const struct walk *walk, uint64_t code, uint64_t sum)
 {
 	uint32_t level = walk->level;
@@ -54,13 +55,14 @@ static __always_inline void python_note(const struct walk *walk, uint64_t code, 
 	copying->sums[n] = sum;
 }
 
-/* Part of what was copied of the object. */
+/* Returns a word of the copied code object. */
 static __always_inline uint64_t code_word(const struct code_copy *copy, uint32_t offset)
 {
 	return copy->object[offset / 8 & (CODE_OBJECT_WORDS - 1)];
 }
 
-/* The begin of a str, whatever its length. Where that ends what is mapped, up to there. */
+/* Copies the first bytes of a str, whatever its length; if the mapping ends before, the bytes up to
+ * the page's end. Returns the number of bytes. */
 static __always_inline uint32_t code_text(uint8_t to[CODE_TEXT_BYTES], uint64_t from)
 {
 	uint32_t rest = CODE_PAGE - (from & (CODE_PAGE - 1));
@@ -88,7 +90,8 @@ static __always_inline void code_names(struct code_copy *copy, const struct cpyt
 	copy->bytes[CODE_PART_FILE] = code_text(copy->file, file);
 }
 
-/* How many bytes of its lines there are. */
+/* Copies the line table of the code object. Returns its bytes; 0: it is too long or can't be
+ * read. */
 static __always_inline uint64_t code_lines(struct code_copy *copy, const struct cpython *at)
 {
 	uint64_t lines = code_word(copy, at->code_lines), bytes;
@@ -115,7 +118,8 @@ static __always_inline bool code_has_room(struct code_copying *copying, uint64_t
 		       bpf_ringbuf_query(&stacks, BPF_RB_RING_SIZE) / 2;
 }
 
-/* The one that was noted down as that. Not 0: nothing of it has to be read any more. */
+/* Copies and sends the code object with that number in the notes. Counts it in `whole` if nothing
+ * of it has to be read any more. Returns 0. */
 __noinline int python_copy(uint32_t level, uint32_t number)
 {
 	struct walk *walk = walk_at(level);
@@ -151,11 +155,12 @@ __noinline int python_copy(uint32_t level, uint32_t number)
 	*sent = hash;
 	if (lines && copy->bytes[CODE_PART_NAME] == CODE_TEXT_BYTES &&
 	    copy->bytes[CODE_PART_FILE] == CODE_TEXT_BYTES)
-		copying->whole++; /* in memory: the verifier doesn't follow each number then */
+		copying->whole++; /* kept in memory, so the verifier doesn't follow each number */
 	return 0;
 }
 
-/* All that were noted down. Where none has to be read any more the daemon needn't hurry. */
+/* Copies all code objects that were noted. If each copy is whole, clears PYTHON_UNSEEN: the daemon
+ * needn't hurry. */
 __noinline int python_copies(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sampled thread's own state in the interpreter:
+ * The state of the sampled thread in the interpreter:
  *
- *	runtime -> interpreters -> threads, the one whose thread_id is the TLS register
+ *	runtime -> interpreters -> threads; the state whose thread_id is the TLS register
  *
- * It is remembered in the thread's memo (bpf/unwind/memo.h), and is its own for as long as it has
- * its thread_id; where it has no frame the list is searched again, for the thread may have another
- * one by now. Where there are several interpreters all states of the thread that have frames follow
- * each other, the newest first.
+ * The thread's memo (bpf/unwind/memo.h) remembers the state, which is the thread's own as long as
+ * it has the thread_id. If the remembered state has no frame, the list is searched again, for the
+ * thread may have another state by now. With several interpreters, all states of the thread that
+ * have frames are walked one after the other, the newest first.
  */
 #pragma once
 
@@ -23,8 +23,9 @@ int python_state(uint32_t level);
 
 #ifdef __bpf__
 
-/* pthread_self() of glibc and musl: on x86-64 it is what fs points to. On arm64 it lies below what
- * the register holds, by as much as each libc chooses: there Python isn't walked. */
+/* Returns pthread_self() of glibc and musl; 0: not known. On x86-64 that is where fs points to. On
+ * arm64 it lies below the register's value, at a distance that each libc chooses: there Python
+ * isn't walked. */
 static __always_inline uint64_t thread_self(const struct walk *walk)
 {
 	struct task_struct *task = walked_task(walk);
@@ -45,6 +46,7 @@ static __always_inline uint32_t words_up_to(uint32_t words, uint32_t offset)
 	return offset / 8 + 1 > words ? offset / 8 + 1 : words;
 }
 
+/* Computes how many words are read of a thread's state and of a code object. */
 static __always_inline void python_measure(struct python_walk *python)
 {
 	uint32_t words = words_up_to(0, python->at.thread_next);
@@ -57,7 +59,8 @@ static __always_inline void python_measure(struct python_walk *python)
 	python->code_words = words_up_to(words, python->at.code_name);
 }
 
-/* Makes python.at its process's. It never changes for the same spans, and the arena is cold. */
+/* Reads the layout of the process into python.at. The layout never changes for the same run of
+ * spans, and the arena is cold memory, so the last layout is kept. */
 static __always_inline bool python_layout(struct walk *walk)
 {
 	struct python_walk *python = &walk->python;
@@ -78,7 +81,7 @@ static __always_inline bool python_layout(struct walk *walk)
 	return true;
 }
 
-/* 0: there is no Python to be walked. */
+/* Begins a walk of Python frames. Returns 0 if there is no Python to be walked. */
 __noinline int python_begin(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -167,8 +170,8 @@ __noinline int python_interpreter(uint32_t level)
 	return PYTHON_ON;
 }
 
-/* The state's last frame, where it is the thread's; 0: it isn't, or has none. False: it can't be
- * read. */
+/* Reads the last frame of the current state; 0: the state is another thread's, or has no frame.
+ * Returns false if the state can't be read. */
 static __always_inline bool python_leaf(struct python_walk *python, uint64_t *frame)
 {
 	*frame = 0;
@@ -198,7 +201,7 @@ __noinline int python_state(uint32_t level)
 	if (!python_leaf(python, &frame)) {
 		if (!(python->flags & PYTHON_MEMO))
 			return PYTHON_MEMORY;
-		frame = 0; /* it is no state any more */
+		frame = 0; /* the memory is no state any more */
 	}
 	python->threads++;
 	state = python->state;

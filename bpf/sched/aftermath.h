@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a walk adds to the wait that it is of, behind itself: whoever runs next finds the CPU's
- * caches full of the walk. 0.3 us; a wait of 3 us that stands for 600 others would tell a tenth too
- * much.
+ * Estimate of the time that a walk adds to the wait whose stack it takes: the task that runs next
+ * finds the CPU's caches full of the walk. The time is 0.3 us; but a wait of 3 us that stands for
+ * 600 others would be counted a tenth too long.
  *
- * Where stacks are thinned as many waits are drawn whose time is taken and whose stack isn't. How
- * much longer the others' short waits are, on average, is what a walk adds. (Both are drawn by the
- * same odds; those that are cut off at AFTER_SHORT_NS are of both kinds.)
+ * Where stacks are thinned, as many other waits are drawn as a control sample: their time is taken,
+ * their stack isn't. A walk adds the difference between the average short wait with a walk and the
+ * average short wait of the control sample. (Both samples are drawn with the same probability; both
+ * leave out waits of AFTER_SHORT_NS or more.)
  */
 #pragma once
 
 #include "bpf/core/maps.h"
 
 #define AFTER_SHORT_NS 50000ULL
-#define AFTER_LEAST    256  /* waits of each kind before it is believed */
-#define AFTER_MOST     8192 /* … that are remembered, about */
+#define AFTER_LEAST    256  /* waits of each sample before the estimate is used */
+#define AFTER_MOST     8192 /* waits of each sample that are remembered, about */
 
 struct after_sum {
 	uint64_t ns, waits;
 };
 
-/* Of a CPU. */
+/* The samples of a CPU: waits with a walk, and the control sample. */
 struct aftermath {
 	struct after_sum walked, timed;
-	uint64_t left_ns; /* when the thread left whose time is taken */
-	uint32_t tid;	  /* 0: none's */
+	uint64_t left_ns; /* when the thread left whose wait is being timed */
+	uint32_t tid;	  /* that thread; 0: no wait is being timed */
 	uint32_t pad;
 };
 
@@ -54,7 +55,7 @@ static __always_inline void after_add(struct after_sum *sum, uint64_t ns)
 	sum->waits++;
 }
 
-/* A thread leaves whose time is to be taken. Nobody's is given up for it. */
+/* Starts to time the wait of `prev` for the control sample, unless this CPU times another wait. */
 static __always_inline void after_time(const struct task_struct *prev)
 {
 	struct aftermath *mine = aftermath_get();
@@ -66,6 +67,7 @@ static __always_inline void after_time(const struct task_struct *prev)
 	mine->left_ns = now_ns;
 }
 
+/* Ends the timing of the wait of `next`, if it is the one that is being timed. */
 static __always_inline void after_timed(const struct task_struct *next)
 {
 	struct aftermath *mine = aftermath_get();
@@ -76,7 +78,8 @@ static __always_inline void after_timed(const struct task_struct *next)
 	after_add(&mine->timed, bpf_ktime_get_ns() - mine->left_ns);
 }
 
-/* Of a wait that was walked, and took so long: what of that is the walk's. */
+/* Adds a wait with a walk. Returns how many ns of it the walk has added, by the estimate; 0: not
+ * known yet. */
 static __always_inline uint64_t after_walked(uint64_t waited_ns)
 {
 	struct aftermath *mine = aftermath_get();

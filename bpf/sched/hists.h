@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Histograms of the feature /sched, filled at a switch (bpf/sched.bpf.c). What a task is grouped by
- * is its own, never the current task's.
+ * Histograms of the feature /sched, filled at a switch (bpf/sched.bpf.c). A task is grouped by its
+ * own values, never by those of the current task.
  *
- * Absences are those that began with a sleep (S, D), the wait for a CPU after them included. A task
- * that would have gone on isn't absent: that is run-queue latency.
+ * An absence is time off the CPU that began with a sleep (S, D), with the wait for a CPU that
+ * follows. A preempted task isn't absent: that time is run-queue latency.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "bpf/shared/slot.h"
 #include "bpf/sched/slow.h"
 
-/* Switches are never nested: each CPU's are its own. */
+/* Histograms of each CPU: switches on a CPU are never nested, so no atomic add is needed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, SCHED_COUNT);
@@ -20,7 +20,7 @@ struct {
 	__type(value, struct hist);
 } hists_all SEC(".maps");
 
-/* One map, of the size that the daemon likes, while a probe is grouped. */
+/* Holds one map while a probe is grouped; the daemon chooses its size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -29,7 +29,8 @@ struct {
 		values, struct {
 			__uint(type, BPF_MAP_TYPE_HASH);
 			__uint(max_entries, 1);
-			/* Without types, as the daemon's: Linux 6.1 tells them apart by that. */
+			/* The types are left out here, as in the daemon's map: Linux 6.1 compares
+			 * them. */
 			__uint(key_size, sizeof(struct hist_key));
 			__uint(value_size, sizeof(struct hist));
 		});
@@ -37,8 +38,8 @@ struct {
 
 uint32_t slot_of(uint64_t ns);
 
-/* A global function: the verifier looks at its many ways once, not at each of those that follow for
- * every one of them. */
+/* Returns hist_slot(ns). A global function: the verifier follows its many paths once, and not again
+ * for each path of the callers. */
 __noinline uint32_t slot_of(uint64_t ns)
 {
 	return hist_slot(ns);
@@ -53,8 +54,9 @@ static __always_inline void count_refused_hist(void)
 		mine->hists_refused++;
 }
 
-/* 0: it is ending, and in no namespace any more. (Of what was read nothing is known, so the address
- * may be reckoned with.) */
+/* Returns the inode number of the task's pid namespace; 0: the task is ending and in no namespace
+ * any more. `pid` came from a probe read, so the verifier knows nothing of it and allows the
+ * arithmetic on the address. */
 static __always_inline uint64_t namespace_of(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -66,7 +68,8 @@ static __always_inline uint64_t namespace_of(struct task_struct *task)
 	return BPF_CORE_READ((struct upid *)number, ns, ns.inum);
 }
 
-/* In the unified hierarchy (v2); 0: the kernel has no cgroups. */
+/* Returns the id of the task's cgroup in the unified hierarchy (v2); 0: the kernel has no
+ * cgroups. */
 static __always_inline uint64_t cgroup_of(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->cgroups))
@@ -88,7 +91,7 @@ static __always_inline uint64_t group_of(struct task_struct *task, uint32_t grou
 	}
 }
 
-/* A new group's histogram; NULL: there is no room for it, and that is counted. */
+/* Makes the histogram of a new group. Returns NULL, and counts it, if there is no room. */
 static __noinline struct hist *hist_make(void *hists, struct task_struct *task,
 					 const struct hist_key *key, uint32_t group_by)
 {
@@ -149,13 +152,14 @@ static __noinline void hist_count(struct task_struct *task, uint32_t probe, uint
 	hist->sum_ns += ns;
 }
 
-/* What happened before histograms were on may have been followed by what nobody looked at. */
+/* Returns whether a time is later than the start of the histograms: after an earlier event
+ * something may have happened unseen. */
 static __always_inline bool is_seen(uint64_t time_ns)
 {
 	return time_ns > sched.hists_since_ns;
 }
 
-/* `next` waited that long for its CPU, runnable. */
+/* Counts that `next` waited `delay_ns` for its CPU, runnable. */
 static __always_inline void runq_ended(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
 {
 	if (sched.hists & 1U << SCHED_RUNQLAT)
@@ -164,14 +168,14 @@ static __always_inline void runq_ended(struct task_struct *next, uint64_t delay_
 		slow_tell(next, delay_ns, now_ns);
 }
 
-/* `prev` had its CPU that long. */
+/* Counts that `prev` had its CPU for `ran_ns`. */
 static __always_inline void slice_ended(struct task_struct *prev, uint64_t ran_ns)
 {
 	if (sched.hists & 1U << SCHED_CPUDIST)
 		hist_count(prev, SCHED_CPUDIST, ran_ns);
 }
 
-/* `next` was off its CPU that long, after it had left in `state`. */
+/* Counts that `next` was off its CPU for `off_ns`, after it had left in `state`. */
 static __always_inline void absence_ended(struct task_struct *next, uint64_t off_ns, uint32_t state)
 {
 	if (sched.hists & 1U << SCHED_OFFCPUDIST && (state == WAIT_SLEEP || state == WAIT_DISK))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Off-CPU time: the stack is taken when the thread leaves its CPU, and counted when it is back
- * (bpf/sched/wait.h).
+ * Off-CPU time: the stack is taken when the thread leaves its CPU, and counted when the thread is
+ * back (bpf/sched/wait.h).
  *
- * Above the budget, stacks are taken of some waits only. Nobody knows yet how long a wait will be;
- * what is known is how long that thread's last ones were. The longer, the more likely it is taken,
- * and the less it stands for: so long waits aren't missed, and totals stay true whatever comes.
+ * Above the budget, stacks are taken of some waits only. Nobody knows yet how long a wait will be,
+ * but the length of the thread's last waits is known. The longer these were, the more likely the
+ * wait is taken, and the less it stands for. So long waits aren't missed, and totals stay true in
+ * any case.
  */
 #pragma once
 
@@ -18,9 +19,8 @@
 
 #define USUAL_MAX_US (1U << 30)
 
-/* How many waits that one stands for whose stack is to be taken; 0: it isn't, but its time if
- * `timed`.
- */
+/* Returns how many waits this wait stands for, if its stack is to be taken; 0: no stack is taken,
+ * but the wait is timed if `timed` (aftermath.h). */
 static __always_inline uint32_t wait_draw(const struct task_struct *task, bool *timed)
 {
 	const struct marks *all = marks_get();
@@ -42,7 +42,8 @@ static __always_inline void learn_usual(const struct task_struct *task, uint64_t
 	*usual = (*usual + (us > USUAL_MAX_US ? USUAL_MAX_US : us)) / 2;
 }
 
-/* The current thread leaves its CPU, in a state that is looked for, and was drawn. */
+/* Takes the stack of the current thread, which leaves its CPU in a state that is looked for, and
+ * was drawn. */
 static __noinline void wait_begins(void *ctx, const struct target_value *target,
 				   struct thread_record *record, uint32_t weight)
 {
@@ -71,7 +72,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 	}
 	walk_give_back(walk);
 	now_ns = guard_account(PROBE_OFFCPU, weight, record->left_ns);
-	/* The waits that this one stands for were not made longer by a walk. */
+	/* The other waits that this wait stands for had no walk. */
 	if (weight > 1)
 		record->left_ns = now_ns;
 }
@@ -98,7 +99,7 @@ static __noinline void count_wait(struct task_struct *next, struct thread_record
 	count_parts(record, next->pid, window_of(record, settings->window), &part);
 }
 
-/* The wait of `next`, which has a stack, ends. */
+/* Ends the wait of `next`, which has a stack, and counts the wait. */
 static __always_inline void wait_ends(struct task_struct *next, struct thread_record *record,
 				      uint64_t now_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tasks that waited long for their CPU (runqslower), and who had it meanwhile: each CPU keeps its
- * last slices while that is on, idle ones too.
+ * Reports of tasks that waited long for their CPU (runqslower), and which tasks had the CPU
+ * meanwhile. While runqslower is on, each CPU keeps its last slices, idle ones too.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 extern struct sched_settings sched;
 
 #define SLOW_RING_BYTES	   (256 * 1024)
-#define SLOW_WAKE_EVERY_NS 20000000ULL /* on each CPU: the daemon's own waits are among them */
+#define SLOW_WAKE_EVERY_NS 20000000ULL /* on each CPU; the daemon's own waits are reported, too */
 
-/* Those of a CPU. Number n lies at n % SLICES_MAX. */
+/* The last slices of a CPU. Slice number n lies at n % SLICES_MAX. */
 struct slices {
-	uint64_t count;	      /* since it began */
-	uint64_t switched_ns; /* when the last one ended; 0: none yet */
+	uint64_t count;	      /* slices since the begin */
+	uint64_t switched_ns; /* when the last slice ended; 0: none yet */
 	uint64_t woke_ns;     /* when this CPU woke the daemon last */
 	struct slice at[SLICES_MAX];
 };
@@ -28,7 +28,7 @@ struct {
 	__type(value, struct slices);
 } slices SEC(".maps");
 
-/* What is sent; too large for the stack. */
+/* Buffer of the record that is sent; too large for the stack. */
 struct slow_report {
 	struct slow_event event;
 	struct slice slices[SLICES_MAX];
@@ -46,7 +46,7 @@ struct {
 	__uint(max_entries, SLOW_RING_BYTES);
 } slow SEC(".maps");
 
-/* The CPU's slice of `prev` ends. */
+/* Keeps the CPU's slice of `prev`, which ends. */
 static __always_inline void slice_keep(struct task_struct *prev, uint64_t now_ns)
 {
 	uint32_t zero = 0;
@@ -64,7 +64,8 @@ static __always_inline void slice_keep(struct task_struct *prev, uint64_t now_ns
 	mine->switched_ns = now_ns;
 }
 
-/* How many slices ended later than that: they are in the report, newest first. */
+/* Copies the slices that ended after `since_ns` to the report, newest first. Returns their
+ * number. */
 static __noinline uint32_t slices_since(struct slow_report *report, uint64_t since_ns)
 {
 	uint32_t zero = 0, i;
@@ -94,7 +95,7 @@ static __always_inline uint64_t slow_flag(uint64_t now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* `next` waited too long for the CPU that it gets now. */
+/* Reports that `next` waited too long for the CPU that it gets now. */
 static __noinline void slow_tell(struct task_struct *next, uint64_t delay_ns, uint64_t now_ns)
 {
 	uint32_t zero = 0;

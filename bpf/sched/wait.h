@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A wait's way into the counts: at its end (bpf/sched/offcpu.h), and while it goes on at each
- * window's end (bpf/flush.bpf.c), each time the part that isn't in them yet.
+ * Counts waits: at the end of a wait (bpf/sched/offcpu.h), and at each window's end while the wait
+ * goes on (bpf/flush.bpf.c). Each time the part is counted that isn't in the counts yet.
  *
- * While a window is being closed, waits that began in it are still counted there. Whoever goes on
- * is handed to the next one by the iterator, stack and all.
+ * While a window is being closed, waits that began in it are still counted there. The iterator
+ * hands a wait that goes on to the next window, together with its stack.
  *
- * The thread may come back while the iterator looks at it. Then either of them counts the part
- * before the window's end, and one only:
+ * The thread may come back while the iterator looks at it. Then one of the two counts the part
+ * before the window's end, and only one:
  *
  *	iterator			switch back
  *	shown_ns = the window's end	ends += 1
  *	barrier				barrier
- *	ends is as before? counted	counts from shown_ns on
- *	else it waits for `ended`	counted_from_ns, ended += 1
- *	and sees from when that counted
+ *	ends unchanged? counted		counts from shown_ns on
+ *	else waits for `ended`,		counted_from_ns, ended += 1
+ *	and reads from when on the
+ *	switch counted
  */
 #pragma once
 
@@ -23,11 +24,12 @@
 
 extern struct sched_settings sched;
 
-/* What one part of a wait adds. */
+/* One part of a wait, as it is added to the counts. */
 struct part {
 	uint64_t from_ns, until_ns;
-	uint64_t events;  /* it is counted for the first time: the waits it stands for */
-	uint64_t waiting; /* 1: it goes on */
+	/* The waits that the wait stands for, if it is counted for the first time; else 0. */
+	uint64_t events;
+	uint64_t waiting; /* 1: the wait goes on */
 };
 
 static __always_inline void count_part(const struct thread_record *record, uint32_t tid,
@@ -45,7 +47,7 @@ static __always_inline void count_part(const struct thread_record *record, uint3
 	add_count(window, &key, &more);
 }
 
-/* The time until the wake-up and the time from then on, where these are told apart. */
+/* Counts the time until the wake-up and the time after it; apart, where the daemon wants so. */
 static __always_inline void count_parts(const struct thread_record *record, uint32_t tid,
 					uint64_t window, const struct part *part)
 {
@@ -67,19 +69,20 @@ static __always_inline void count_parts(const struct thread_record *record, uint
 	count_part(record, tid, window, PART_RUNQUEUE, &queued);
 }
 
-/* Whether the wait that goes on has a stack. */
+/* Returns whether the wait that goes on has a stack. */
 static __always_inline bool has_stack(const struct thread_record *record)
 {
 	return record->weight && record->left_ns >= sched.wait_since_ns;
 }
 
-/* Until when it is in the counts. */
+/* Returns until when the wait is in the counts. */
 static __always_inline uint64_t shown_until(const struct thread_record *record)
 {
 	return record->shown_ns ? record->shown_ns : record->left_ns;
 }
 
-/* The window that a wait's end is counted in: where its stack is known. */
+/* Returns the window in which the end of a wait is counted: the window that has the wait's
+ * stack. */
 static __always_inline uint64_t window_of(const struct thread_record *record, uint64_t now)
 {
 	return sched.closing && record->window + 1 == sched.closing ? record->window : now;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plain data of the allocators' probes that the daemon shares. Times are CLOCK_MONOTONIC ns.
+ * Plain data that the allocation probes (bpf/malloc.bpf.c, bpf/mmap.bpf.c) share with the daemon.
+ * Times are CLOCK_MONOTONIC, ns.
  *
- * What is allocated and not freed yet is in the map `held`, one entry for each allocation whose
- * stack was taken. Ends of processes don't remove theirs: the daemon does, who knows when a pid's
- * program began.
+ * Live allocations are in the map `held`: one entry for each allocation that is not freed yet and
+ * whose stack was taken. The programs don't remove the entries of a process that ends: the daemon
+ * removes these entries, for the daemon knows when a pid's program began.
  */
 #pragma once
 
 #include "bpf/shared/sample.h"
 
-/* Of so many bytes at most one is taken in the mean. */
+/* Upper bound of the mean distance between two sampled bytes. */
 #define COUNTDOWN_MEAN_MAX (1ULL << 32)
 
-/* What a function takes and gives; each has a program (bpf/malloc.bpf.c, bpf/mmap.bpf.c). */
+/* Signature of a probed function. Each value has a program of its own (bpf/malloc.bpf.c,
+ * bpf/mmap.bpf.c). */
 enum call {
 	CALL_SIZE,	     /* (size, …) -> address: malloc, valloc, pvalloc, mallocx */
 	CALL_NEW,	     /* (size, …) -> address, or an exception: operator new */
@@ -29,26 +31,28 @@ enum call {
 	CALL_COUNT_OF
 };
 
-/* Which of them return something that is needed. */
+/* Masks of enum call: calls whose return value is needed, calls on the heap, calls that map
+ * memory. */
 #define CALLS_RETURNING (((1U << CALL_COUNT_OF) - 1) & ~(1U << CALL_FREE))
 #define CALLS_HEAP	((1U << CALL_MMAP) - 1)
 #define CALLS_MAPPING	(((1U << CALL_COUNT_OF) - 1) & ~CALLS_HEAP)
 
-/* Which of them take out what is held. */
+/* Mask of enum call: calls that may remove an entry of `held`. */
 #define CALLS_LETTING_GO                                                                           \
 	(1U << CALL_FREE | 1U << CALL_REALLOC | 1U << CALL_REALLOC_COUNT | 1U << CALL_MUNMAP |     \
 	 1U << CALL_MREMAP)
 
-/* Cookies (bpf_get_attach_cookie()) of CALL_REALLOC: without an address it is malloc, which is
- * probed as well. (Without sessions there are none: such points have a program of their own.) */
+/* Cookie (bpf_get_attach_cookie()) of a CALL_REALLOC point: realloc() without an address calls
+ * malloc(), which has a probe point of its own. Programs that are no sessions get no cookies: such
+ * a point then has the program on_realloc_alone(). */
 #define COOKIE_NULL_IS_MALLOC 1
 
-/* Those of others, with sessions only: calls that return into a piece of code are a part of a call
- * that is probed. Where it begins, from the probed instruction on (signed), and its bytes; 0: there
- * is none. */
+/* Cookie of any other point, with sessions only: a call that returns into this piece of code is a
+ * part of a call that is probed already. `from`: where the piece begins, signed, counted from the
+ * probed instruction; `bytes`: its size, 0: there is no such piece. */
 #define COOKIE_CALLER(from, bytes) ((uint64_t)(uint32_t)(bytes) << 32 | (uint32_t)(int32_t)(from))
 
-/* Map `held`. */
+/* Key of the map `held`. */
 struct allocation_key {
 	uint64_t address;
 	uint32_t tgid;
@@ -57,9 +61,9 @@ struct allocation_key {
 
 struct allocation {
 	struct stack_key stack;
-	uint64_t time_ns; /* when it was allocated */
-	uint64_t bytes;	  /* that it stands for */
-	uint64_t objects; /* allocations that it stands for */
+	uint64_t time_ns; /* time of the allocation */
+	uint64_t bytes;	  /* bytes that this sample stands for */
+	uint64_t objects; /* allocations that this sample stands for */
 	uint32_t tid;
 	uint32_t pad;
 };
@@ -67,14 +71,15 @@ struct allocation {
 enum mapped_kind { MAPPED_CAME, MAPPED_GONE };
 
 /*
- * The program itself mapped a range, or gave it back. Ring buffer `mapped`. MAPPED_GONE takes from
- * what came before `time_ns`, which is when the call began (what another thread was given there
- * since stays). MAPPED_CAME's is when it returned; what lay there before is gone.
+ * Record of the ring buffer `mapped`: the program itself mapped a range, or gave a range back.
+ * MAPPED_GONE removes from the ranges that were mapped before `time_ns`, the begin of the call; a
+ * range that another thread has mapped there since then stays. The `time_ns` of MAPPED_CAME is the
+ * return of the call; an older range at the same place is gone.
  */
 struct mapped_event {
 	uint32_t kind; /* enum mapped_kind */
 	uint32_t tid;
-	struct stack_key stack; /* key.tgid: whose; MAPPED_GONE: the rest is 0 */
+	struct stack_key stack; /* key.tgid: the process; MAPPED_GONE: the other fields are 0 */
 	uint64_t start, end;
 	uint64_t time_ns;
 };

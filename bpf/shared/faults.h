@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a page fault added to its process's resident memory. No event has it: a program before the
- * fault notes the counters, one after it takes the difference (bpf/fault.bpf.c).
+ * Arithmetic of page faults: how much resident memory a fault added to its process. No kernel event
+ * has this number: a program before the fault reads the counters, and a program after the fault
+ * takes the difference (bpf/fault.bpf.c).
  *
- * Since Linux 6.2 each CPU has its own part of a process's counters, which is added to the sum, and
- * is 0 again, when it would come to `batch` pages (percpu_counter_add_batch()). Before, each thread
- * has its own part, which is added to the sum at the begin of every 66th try of a fault; huge pages
- * are added to the sum at once. Most faults are tried once. A write to a shared page that isn't
- * there was tried twice until 6.0: the first one brings the page, the second one finds it.
+ * Since Linux 6.2 each CPU has its own part of a process's counters. The part is added to the sum,
+ * and set to 0, when it would reach `batch` pages (percpu_counter_add_batch()). Before 6.2 each
+ * thread has its own part, which is added to the sum at the begin of every 66th try of a fault;
+ * huge pages are added to the sum at once. Most faults are tried once. Until 6.0 a write to a
+ * shared page that is not present was tried twice: the first try brings the page, the second try
+ * finds it.
  */
 #pragma once
 
@@ -19,32 +21,33 @@
 #define RSS_KINDS	   4
 
 #define RSS_EVENTS_MAX	   64  /* mm/memory.c, TASK_RSS_EVENTS_THRESH */
-#define FAULT_AROUND_PAGES 16  /* that one fault maps of a file at most, and not as one page */
-#define FAULT_PAGES_MAX	   512 /* larger ones are all taken */
+#define FAULT_AROUND_PAGES 16  /* file pages that one fault maps at most, unless as a huge page */
+#define FAULT_PAGES_MAX	   512 /* pages; every larger fault is taken */
 
 /* A process's counters, in pages. */
 struct resident {
 	int64_t sum[RSS_KINDS];
-	int32_t own[RSS_KINDS]; /* this CPU's part, or this thread's */
-	int32_t events;		/* (before 6.2) tries of faults since that was added to the sum */
+	int32_t own[RSS_KINDS]; /* the part of this CPU, or of this thread */
+	int32_t events; /* before 6.2: tries of faults since the part was added to the sum */
 	uint32_t pad;
 };
 
-/* How likely a fault of so many pages is taken, and what it weighs then. */
+/* How likely a fault of a given number of pages is taken, and its weight then. */
 struct fault_chance {
 	uint64_t bytes;
-	uint32_t last; /* it is taken if a random number is not above this */
+	uint32_t last; /* the fault is taken if a 32-bit random number is not above this */
 	uint32_t pad;
 };
 
-/* Told by the daemon. One table is in use while the other one is written. */
+/* Written by the daemon. `table` is the number of the table in use; the daemon writes the other
+ * one. */
 struct fault_settings {
 	uint32_t table;
 	uint32_t pad;
 	struct fault_chance chances[2][FAULT_PAGES_MAX + 1];
 };
 
-/* What a huge page is, and when a CPU's own part is added to the sum. */
+/* Pages of a huge page, and the size (pages) at which a CPU's own part is added to the sum. */
 struct fault_sizes {
 	int32_t huge_pages, batch;
 };
@@ -55,9 +58,10 @@ static inline __attribute__((always_inline)) int is_power_of_two(int64_t n)
 }
 
 /*
- * By the CPU's own part. Where the sum didn't change it says all. Where it did, this CPU has added
- * its part to it, or another one its own, or both: then the least that makes a part full is known,
- * and large ones are powers of two.
+ * Returns the pages that a fault added, from the CPU's own part before and after the fault (since
+ * 6.2). `summed` is the change of the sum. If the sum didn't change, the CPU's part tells all. Else
+ * this CPU has added its part to the sum, or another CPU has added its own, or both. Then the least
+ * number of pages that makes a part full is known, and large numbers of pages are powers of two.
  */
 static inline __attribute__((always_inline)) int32_t
 grown_by_cpu(int32_t before, int32_t after, int64_t summed, const struct fault_sizes *sizes)
@@ -73,7 +77,7 @@ grown_by_cpu(int32_t before, int32_t after, int64_t summed, const struct fault_s
 		return whole;
 	if (!after && whole > FAULT_AROUND_PAGES && is_power_of_two(whole))
 		return whole;
-	if (mine >= -1) /* it was another CPU */
+	if (mine >= -1) /* another CPU changed the sum */
 		return mine;
 	for (int64_t pages = 1; pages < 1024; pages *= 2) {
 		if (pages >= least)
@@ -82,10 +86,12 @@ grown_by_cpu(int32_t before, int32_t after, int64_t summed, const struct fault_s
 	return sizes->huge_pages;
 }
 
-/* When in a fault the thread's own part was added to the sum. */
+/* When in a fault the thread's own part was added to the sum: never, by the first try, by a later
+ * one. */
 enum part_added { ADDED_NOT, ADDED_FIRST, ADDED_AGAIN };
 
-/* A try adds it when there were more than RSS_EVENTS_MAX before it. */
+/* Returns when the part was added. A try adds the part if more than RSS_EVENTS_MAX tries were
+ * before. */
 static inline __attribute__((always_inline)) enum part_added
 part_added(const struct resident *before, const struct resident *after)
 {
@@ -94,8 +100,12 @@ part_added(const struct resident *before, const struct resident *after)
 	return before->events > RSS_EVENTS_MAX ? ADDED_FIRST : ADDED_AGAIN;
 }
 
-/* By the thread's own part. When the first try adds it, nothing of this fault is in it yet; when
- * another one does, it may have the page that a try before has brought. */
+/*
+ * Returns the pages that a fault added, from the thread's own part before and after the fault
+ * (before 6.2). `summed` is the change of the sum. If the first try added the part, the part had
+ * nothing of this fault yet; if a later try added the part, the part may have had the page that an
+ * earlier try brought.
+ */
 static inline __attribute__((always_inline)) int64_t grown_by_task(int32_t before, int32_t after,
 								   int64_t summed,
 								   enum part_added added,
@@ -111,7 +121,8 @@ static inline __attribute__((always_inline)) int64_t grown_by_task(int32_t befor
 	return added == ADDED_AGAIN && rest > 0;
 }
 
-/* What kind of memory it was, and how much of it. PART_ALL: none was added. */
+/* Returns the kind of memory that a fault brought, and its size in *pages. PART_ALL: the fault
+ * added no memory. */
 static inline __attribute__((always_inline)) enum count_part
 fault_part(const int32_t grown[RSS_KINDS], const struct fault_sizes *sizes, uint32_t *pages)
 {

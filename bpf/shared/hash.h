@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How words are hashed on both sides. */
+/* Hash of 64-bit words, the same in the kernel and in the daemon. */
 #pragma once
 
 #ifndef __bpf__
 #include <stdint.h>
 #endif
 
-/* MurmurHash3's mixing of one word, by Austin Appleby (public domain algorithm). */
+/* Returns `hash` with `word` mixed in, as in MurmurHash3 by Austin Appleby (public domain
+ * algorithm). */
 static inline __attribute__((always_inline)) uint64_t hash_word(uint64_t hash, uint64_t word)
 {
 	word *= 0x87c37b91114253d5ULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plain data that the BPF programs and the daemon share: stacks, their counts, life events, what
- * is wanted of whom. uint32_t and its kin come from stdint.h or from bpf/core/kernel.h.
+ * Plain data that the BPF programs and the daemon share: stacks, their counts, life events of
+ * processes, and what is wanted of which process. uint32_t and its kin come from stdint.h or from
+ * bpf/core/kernel.h.
  */
 #pragma once
 
@@ -14,20 +15,20 @@
 #include "bpf/shared/probe.h"
 
 #define COMM_BYTES	  16
-#define KERNEL_FRAMES_MAX 127 /* kernel.perf_event_max_stack's default; deeper ones are marked */
+#define KERNEL_FRAMES_MAX 127 /* default of kernel.perf_event_max_stack */
 #define USER_FRAMES_MAX	  1024
 #define NATIVE_WORDS_MAX  (KERNEL_FRAMES_MAX + USER_FRAMES_MAX)
 #define WORDS_MAX	  (NATIVE_WORDS_MAX + PYTHON_WORDS_MAX)
 
 /*
- * A frame is one word (Python's take two: bpf/shared/cpython.h):
+ * A frame is one word (a Python frame takes two: bpf/shared/cpython.h):
  *
  *	 63      56 55                                             0
  *	+----------+------------------------------------------------+
  *	|   kind   |  address; kernel addresses without sign bits   |
  *	+----------+------------------------------------------------+
  *
- * 56 bits hold every user address of five-level paging; the kernel's begin with ones.
+ * 56 bits hold every user address of five-level paging; kernel addresses begin with ones.
  */
 enum frame_kind {
 	FRAME_NATIVE = 1,	 /* user code, the address of the instruction itself */
@@ -35,11 +36,11 @@ enum frame_kind {
 	FRAME_KERNEL = 3,
 	FRAME_KERNEL_RETURN = 4,
 	FRAME_PYTHON = 5,	/* bpf/shared/cpython.h */
-	FRAME_PYTHON_ENTRY = 6, /* … for which the interpreter's loop was entered */
-	FRAME_JAVA = 7,		/* code of a Java VM's code cache: bpf/shared/hotspot.h */
-	FRAME_JAVA_RETURN = 8,	/* … a return address */
-	FRAME_JAVA_METHOD = 9,	/* … an interpreted method */
-	FRAME_JAVA_DETAIL = 10, /* … the second word of each of these */
+	FRAME_PYTHON_ENTRY = 6, /* a Python frame for which the interpreter's loop was entered */
+	FRAME_JAVA = 7,		/* a pc in a Java VM's code cache: bpf/shared/hotspot.h */
+	FRAME_JAVA_RETURN = 8,	/* a return address in a Java VM's code cache */
+	FRAME_JAVA_METHOD = 9,	/* an interpreted Java method */
+	FRAME_JAVA_DETAIL = 10, /* the second word of a Java frame */
 };
 
 #define FRAME_KIND_SHIFT 56
@@ -51,20 +52,21 @@ enum truncation {
 	TRUNCATED_FRAME_POINTER, /* code without unwind tables, and no plausible frame pointer */
 	TRUNCATED_MEMORY,	 /* the target's stack could not be read */
 	TRUNCATED_DEPTH,	 /* more frames than are walked */
-	TRUNCATED_EXEC,		 /* in the middle of execve: the old stack is gone */
+	TRUNCATED_EXEC,		 /* the thread is in the middle of execve: the old stack is gone */
 	TRUNCATED_EXITING,	 /* the process has given back its memory already */
-	TRUNCATED_UNMAPPED,	 /* (by the daemon) it ended before its maps could be read */
-	TRUNCATED_NARROW,	 /* 32-bit code */
-	TRUNCATED_TABLE_PENDING, /* the unwind table of that code is on its way */
-	TRUNCATED_NO_TABLE,	 /* that code has one, but it could not be read or found no room */
-	TRUNCATED_RULE,		 /* its rule there is of a kind that isn't supported */
-	TRUNCATED_REGISTER,	 /* its rule needs a register that isn't known any more */
-	TRUNCATED_ADDRESS,	 /* a return address lies in no executable mapping that is known */
-	TRUNCATED_ORDER,	 /* the caller's frame would lie below: the stack is damaged */
-	TRUNCATED_PYTHON_DEPTH,	 /* more Python frames than are walked */
-	TRUNCATED_PYTHON,	 /* its Python frames could not all be read */
-	TRUNCATED_JAVA,		 /* the caller of Java code could not be told */
-	TRUNCATED_FROZEN,	 /* a virtual thread's older frames lie in the Java heap */
+	TRUNCATED_UNMAPPED, /* (by the daemon) the process ended before its maps could be read */
+	TRUNCATED_NARROW,   /* 32-bit code */
+	TRUNCATED_TABLE_PENDING, /* the unwind table of the code is still being made */
+	/* The code has a table, but it could not be read or found no room. */
+	TRUNCATED_NO_TABLE,
+	TRUNCATED_RULE,		/* the unwind rule is of an unsupported kind */
+	TRUNCATED_REGISTER,	/* the unwind rule needs a register that isn't known any more */
+	TRUNCATED_ADDRESS,	/* a return address lies in no known executable mapping */
+	TRUNCATED_ORDER,	/* the caller's frame would lie below: the stack is damaged */
+	TRUNCATED_PYTHON_DEPTH, /* more Python frames than are walked */
+	TRUNCATED_PYTHON,	/* the Python frames could not all be read */
+	TRUNCATED_JAVA,		/* the caller of Java code could not be found */
+	TRUNCATED_FROZEN,	/* a virtual thread's older frames lie in the Java heap */
 	TRUNCATED_COUNT
 };
 
@@ -77,63 +79,63 @@ enum loss {
 	LOST_TARGETS_FULL, /* a new process found no room in the map of targets */
 	LOST_SENT_FULL,	   /* the window's map of stacks is full */
 	LOST_RECORDS_FULL, /* a thread's record could not be made */
-	LOST_GONE_FULL,	   /* what threads had that ended found no room (bpf/process/gone.h) */
-	LOST_HELD_FULL,	   /* an allocation is counted, but found no room in those not freed */
-	LOST_MAPPED_FULL,  /* a mapping that came or went found no room in its ring buffer */
-	LOST_PENDING_FULL, /* a call's arguments found no room until it returns */
-	LOST_UNMEASURED,   /* what a page fault added could not be told (bpf/shared/faults.h) */
-	/* by the daemon: */
-	LOST_CONTAINER_UNKNOWN, /* its container's names, which decide on it, weren't there yet */
-	LOST_PROCESS_UNKNOWN,	/* the event that told of its process was lost */
+	LOST_GONE_FULL,	   /* the CPU times of ended threads found no room (bpf/process/gone.h) */
+	LOST_HELD_FULL,	   /* an allocation is counted, but found no room in the map `held` */
+	LOST_MAPPED_FULL,  /* an event of mmap or munmap found no room in its ring buffer */
+	LOST_PENDING_FULL, /* the arguments of a call found no room until its return */
+	LOST_UNMEASURED, /* the size of a page fault could not be measured (bpf/shared/faults.h) */
+	/* Counted by the daemon: */
+	LOST_CONTAINER_UNKNOWN, /* names of a container decide on it, and were not known yet */
+	LOST_PROCESS_UNKNOWN,	/* the event of the process was lost */
 	LOST_STACK_MISSING,	/* a count without its stack */
-	LOST_READ_FAILED,	/* a window's counts could not be read, or not be kept */
+	LOST_READ_FAILED,	/* a window's counts could not be read or kept */
 	LOST_COUNT
 };
 
-/* Whose a loss is: a probe's, or … */
-#define LOSERS_ALL   PROBE_COUNT       /* what all need: events, windows */
-#define LOSERS_SCHED (PROBE_COUNT + 1) /* of WANTED_SCHED */
+/* Owner of a loss: the number of a probe, or … */
+#define LOSERS_ALL   PROBE_COUNT       /* what all probes need: events, windows */
+#define LOSERS_SCHED (PROBE_COUNT + 1) /* probes of the feature /sched */
 #define LOSERS_COUNT (PROBE_COUNT + 2)
 
-/* Each CPU's counters. */
+/* Counters of a CPU. Map `counters`, key 0. */
 struct counters {
-	uint64_t samples[PROBE_COUNT];		 /* stacks counted */
-	uint64_t left_out[PROBE_COUNT];		 /* events by the guard: others stand for them */
-	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* samples by their weight; events */
+	uint64_t samples[PROBE_COUNT];	/* stacks counted */
+	uint64_t left_out[PROBE_COUNT]; /* events left out by the guard; others stand for them */
+	uint64_t lost[LOSERS_COUNT][LOST_COUNT]; /* weights of samples; events */
 	uint64_t waits_over_maxblock;
-	uint64_t slow_waits;	/* run-queue delays that runqslower looks for */
-	uint64_t slow_lost;	/* of these; the ring buffer was full */
+	uint64_t slow_waits;	/* run-queue delays above sched_settings.slow_ns */
+	uint64_t slow_lost;	/* slow waits that were lost: the ring buffer was full */
 	uint64_t hists_refused; /* values of groups that found no room in the histograms */
-	uint64_t draw;		/* the CPU's random numbers (bpf/core/guard.h) */
+	uint64_t draw;		/* state of the CPU's random number generator (bpf/core/guard.h) */
 };
 
-/* Equal stacks in one window have the same key. */
+/* Key of a stack: equal stacks in one window have the same key. */
 struct stack_key {
-	uint64_t hash; /* of everything in struct stack that isn't the time */
+	uint64_t hash; /* of all of struct stack but the times */
 	uint32_t tgid;
 	uint32_t probe;
 };
 
-/* What is counted together in one window. */
+/* Key of a count in a window: samples with the same key are counted together. */
 struct count_key {
 	struct stack_key stack;
 	uint32_t tid;
-	uint16_t cpu;  /* CPU_ANY: CPUs aren't told apart (struct control.by_cpu) */
+	uint16_t cpu;  /* CPU_ANY: CPUs aren't counted apart (struct control.by_cpu) */
 	uint16_t part; /* enum count_part */
 };
 
 /*
- * What is counted apart of one stack. All but PART_ALL and PART_MAPPED stand under a leaf frame of
- * their own (window/batch).
+ * Parts of one stack that are counted apart. Each part but PART_ALL and PART_MAPPED stands under a
+ * leaf frame of its own (window/batch).
  */
 enum count_part {
 	PART_ALL,
 	PART_RUNQUEUE, /* off-CPU: the time after the wake-up */
-	PART_ANON,     /* mem: memory of no file … */
-	PART_THP,      /* … a huge page of it */
-	PART_FILE,     /* … pages of a file */
-	PART_SHMEM,    /* … shared memory, tmpfs */
-	PART_COW,      /* … a page copied at a write: RSS need not grow */
+	PART_ANON,     /* mem: anonymous memory */
+	PART_THP,      /* mem: anonymous memory, a huge page */
+	PART_FILE,     /* mem: pages of a file */
+	PART_SHMEM,    /* mem: shared memory, tmpfs */
+	PART_COW,      /* mem: a page copied at a write; RSS need not grow */
 	PART_MAPPED,   /* mem_glibc: mmap and mremap by the program itself, a view of its own */
 	PART_COUNT
 };
@@ -141,66 +143,72 @@ enum count_part {
 #define CPU_ANY 0xfff
 
 struct stack_count {
-	uint64_t weight;  /* of stacks; off-CPU: ns; memory: bytes */
-	uint64_t samples; /* stacks taken: fewer than events where the guard thins them */
-	uint64_t events;  /* off-CPU, memory: waits, faults, allocations that these stand for; else
-			     as `weight` */
-	uint64_t waiting; /* off-CPU: threads that still wait there at the window's end */
+	uint64_t weight;  /* weight of the samples; off-CPU: ns; memory: bytes */
+	uint64_t samples; /* stacks taken; fewer than events if the guard thins them */
+	/* off-CPU, memory: the waits, faults, allocations that the samples stand for; other probes:
+	 * the same as `weight`. */
+	uint64_t events;
+	uint64_t waiting; /* off-CPU: threads that still wait there when the window ends */
 };
 
 /*
- * A stack that is new in its window: sent once, before it is counted. Behind it lie `words_count`
- * words, the frames, leaf first: the kernel's, then the user's, then Python's or what details
- * Java's have (a process with both has Java's).
+ * A stack that is new in its window: sent once, before it is counted. Behind the struct lie
+ * `words_count` words, the frames, leaf first: kernel frames, then user frames, then the words of
+ * Python frames or the details of Java frames (a process with both has those of Java).
  */
 struct stack {
 	struct stack_key key;
 	uint64_t target_id; /* struct target_value.id */
 	uint64_t time_ns;   /* CLOCK_MONOTONIC */
-	uint64_t window;    /* struct control.window at that time */
+	uint64_t window;    /* struct control.window at the time of the sample */
 	char comm[COMM_BYTES];
-	uint32_t exec_pages; /* pages of executable mappings the process has: a change of it tells
-				that its maps have to be read again */
+	/* Pages of executable mappings of the process: when this number changes, the daemon has to
+	 * read the process's maps again. */
+	uint32_t exec_pages;
 	uint16_t words_count;
 	uint8_t truncated; /* enum truncation */
 	uint8_t python;	   /* enum python_end */
 };
 
-/* A process that is sampled. Map `targets`, key tgid. */
+/* A process that is sampled. Value of the map `targets`; the key is the tgid. A place in the arena
+ * is the number of its first word. */
 struct target_value {
-	uint64_t id;	 /* tells incarnations of a pid apart: new at each exec and rename */
-	uint32_t probes; /* 1 << probe, WANTED_SCHED: what this process is wanted for */
-	uint32_t spans;	 /* its mappings, in the arena (bpf/shared/packed.h); 0: not known */
+	uint64_t id;	 /* tells incarnations of a pid apart: a new id at each exec and rename */
+	uint32_t probes; /* mask of 1 << probe and WANTED_SCHED: what the process is wanted for */
+	uint32_t spans;	 /* the spans in the arena (bpf/shared/packed.h); 0: not known */
 	uint16_t spans_count;
-	uint8_t unread;	  /* its next stack wakes the daemon, which may not have its maps yet */
-	uint8_t asked;	  /* each wakes it: the process's runtime didn't answer yet */
-	uint32_t python;  /* its struct cpython, in the arena (bpf/shared/cpython.h); 0: none */
-	uint32_t hotspot; /* its struct hotspot, in the arena (bpf/shared/hotspot.h); 0: none */
-	uint32_t spans_number; /* of those spans alone, which never change; 0: none */
-	uint32_t exec_pages;   /* struct stack's, for which the daemon was woken last */
+	/* 1: the next stack wakes the daemon, which may not have the maps yet. */
+	uint8_t unread;
+	/* 1: each stack wakes the daemon, for the process's runtime has not answered yet. */
+	uint8_t asked;
+	uint32_t python;       /* the struct cpython in the arena; 0: no CPython */
+	uint32_t hotspot;      /* the struct hotspot in the arena; 0: no Java VM */
+	uint32_t spans_number; /* number of this run of spans, which never changes; 0: none */
+	uint32_t exec_pages;   /* struct stack.exec_pages for which the daemon was woken last */
 	uint32_t pad;
 };
 
-/* What the daemon found of programs of one name, by the name alone, or of those in some cgroups, by
- * these alone. */
+/* Verdict of the daemon on processes of one name, by the name alone, or on processes in some
+ * cgroups, by the cgroups alone. */
 enum verdict_word {
-	VERDICT_MATCHES = 1, /* for sure, whatever the command line */
-	VERDICT_DOES_NOT,    /* no snooper matches by that */
+	VERDICT_MATCHES = 1, /* a snooper matches, whatever the command line */
+	VERDICT_DOES_NOT,    /* no snooper matches by that name or those cgroups */
 };
 
 /*
- * A process's cgroups, by the ids of their kernfs nodes, which are never used again: in the v2
- * hierarchy, and in that of a v1 controller (0: none has a hierarchy of its own).
+ * Cgroups of a process, by the ids of their kernfs nodes, which are never used again: the cgroup in
+ * the v2 hierarchy, and the cgroup of a v1 controller (0: no controller has a hierarchy of its
+ * own).
  */
 struct cgroup_key {
 	uint64_t v2;
 	uint64_t v1;
 };
 
-/* Map `verdicts`. */
+/* Kind of a key of the map `verdicts`. */
 enum verdict_on {
 	VERDICT_ON_NAME,
-	VERDICT_ON_GROUP, /* it is there: the daemon has been told where these cgroups lie */
+	VERDICT_ON_GROUP, /* an entry exists: the daemon was told the paths of these cgroups */
 };
 
 struct verdict_key {
@@ -211,35 +219,37 @@ struct verdict_key {
 	};
 };
 
-/* One of another selection is void. */
+/* Value of the map `verdicts`. A verdict of another selection is void. */
 struct verdict {
-	uint64_t selection; /* struct control.selection at that time */
+	uint64_t selection; /* struct control.selection when the verdict was made */
 	uint64_t word;	    /* enum verdict_word */
 };
 
-/* How a probe is thinned (bpf/core/guard.h). A cache line for each. */
+/* State of a probe's guard (bpf/core/guard.h). One cache line. */
 struct guard {
-	uint32_t interval; /* the stack of one event in so many is taken; 0, 1: of each */
+	uint32_t interval; /* one event in so many has its stack taken; 0, 1: each event */
 	uint32_t pad;
-	uint64_t rate_ppm; /* of one CPU, in the slice before */
+	uint64_t rate_ppm; /* run time in the last slice, in ppm of one CPU */
 	uint64_t slice_ns; /* when the slice began, CLOCK_MONOTONIC */
-	uint64_t spent_ns; /* in this slice, by stacks */
-	uint64_t events;   /* in this slice */
+	uint64_t spent_ns; /* run time of stacks in this slice, ns */
+	uint64_t events;   /* events in this slice */
 	uint64_t unused[3];
 };
 
-/* What the daemon tells the programs. Map `control`, key 0. */
+/* Settings that the daemon writes for the programs. Map `control`, key 0. */
 struct control {
-	uint64_t window; /* number of the window now; its lowest bit chooses the map of counts */
+	/* Number of the current window; its lowest bit chooses the map of counts. */
+	uint64_t window;
 	uint64_t hash_seed;
-	uint32_t follow_new;	 /* new programs and names may match: report them */
-	uint32_t pending_probes; /* what a process not yet decided on is sampled for */
-	uint64_t budget_ppm;	 /* of one CPU, what all probes together may use; 0: no guard */
-	uint64_t by_cpu;	 /* 1 << probe: its counts are apart for each CPU */
-	uint64_t selection;	 /* changes whenever what is wanted does; never used again */
-	uint64_t look_ns; /* the daemon reads stacks by then (bpf/stack/wake.h), CLOCK_MONOTONIC */
-	uint64_t by_cgroup;		  /* container and cgroup snoopers are in force */
-	struct guard guards[PROBE_COUNT]; /* the programs' own */
+	uint32_t follow_new;	 /* 1: new programs and names may match: report them */
+	uint32_t pending_probes; /* probes that a process is sampled for until it is decided on */
+	uint64_t budget_ppm; /* run time allowed to all probes, in ppm of one CPU; 0: no guard */
+	uint64_t by_cpu;     /* mask of 1 << probe: probes whose counts are apart for each CPU */
+	uint64_t selection;  /* changes with each change of the selection; never used again */
+	/* When the daemon reads stacks next (bpf/stack/wake.h), CLOCK_MONOTONIC ns. */
+	uint64_t look_ns;
+	uint64_t by_cgroup;		  /* 1: container or cgroup snoopers are in force */
+	struct guard guards[PROBE_COUNT]; /* written by the programs */
 };
 
 enum life_kind {
@@ -247,39 +257,42 @@ enum life_kind {
 	LIFE_EXEC,
 	LIFE_RENAME,
 	LIFE_EXIT,
-	LIFE_MOVED, /* into other cgroups; `group` are the new ones */
-	LIFE_GROUP, /* a struct group_event */
+	LIFE_MOVED, /* the process moved into other cgroups, which are in `group` */
+	LIFE_GROUP, /* not a life_event: a struct group_event */
 };
 
-/* What happened to a target, or to a process that may become one. */
+/* Record of the ring buffer `life`: what happened to a target, or to a process that may become
+ * one. */
 struct life_event {
 	uint16_t kind;
 	uint16_t verdict; /* LIFE_EXEC: enum verdict_word, or 0 */
 	uint32_t tgid;
-	uint32_t parent; /* LIFE_FORK: tgid of the parent, a target */
-	uint32_t probes; /* LIFE_FORK: what the child inherits */
-	uint64_t id;	 /* the target's new id; LIFE_EXIT: the one that ended */
-	uint64_t old_id; /* LIFE_FORK: the parent's; LIFE_EXEC, LIFE_RENAME: the one before, or 0 */
-	uint64_t start_ns; /* the process's start, CLOCK_BOOTTIME */
+	uint32_t parent; /* LIFE_FORK: tgid of the parent, which is a target */
+	uint32_t probes; /* LIFE_FORK: the probes that the child inherits */
+	uint64_t id;	 /* the target's new id; LIFE_EXIT: the id of the target that ended */
+	/* LIFE_FORK: id of the parent; LIFE_EXEC, LIFE_RENAME: the id before, or 0. */
+	uint64_t old_id;
+	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME ns */
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	char comm[COMM_BYTES];
 	struct cgroup_key group; /* LIFE_EXIT: not set */
-	uint32_t ns_pid;	 /* its pid in its own pid namespace; 0: not known */
+	uint32_t ns_pid;	 /* the pid in the process's own pid namespace; 0: not known */
 	uint32_t pad;
 };
 
-#define GROUP_NAME_BYTES  256  /* of one cgroup, and a NUL */
-#define GROUP_NAMES_BYTES 2048 /* of a path's */
+#define GROUP_NAME_BYTES  256  /* bytes of one cgroup's name, with its NUL */
+#define GROUP_NAMES_BYTES 2048 /* bytes of all names of a path */
 #define GROUP_LEVELS	  32
 
-/* Where cgroups lie, before the first event that has their key: the names from the cgroup up to the
- * hierarchy's root, which has none, each with a NUL. */
+/* Record of the ring buffer `life`: the paths of a pair of cgroups, sent before the first event
+ * with their key. Each path is a list of names, each with a NUL, from the cgroup up to the
+ * hierarchy's root, which has no name. */
 struct group_event {
 	uint16_t kind; /* LIFE_GROUP */
-	uint16_t cut;  /* a path was too long, or could not be read: neither is known */
+	uint16_t cut;  /* 1: a path was too long or could not be read: neither path is known */
 	uint16_t v2_bytes, v1_bytes;
 	struct cgroup_key key;
-	char names[2 * GROUP_NAMES_BYTES + GROUP_NAME_BYTES]; /* those of v2, then those of v1 */
+	char names[2 * GROUP_NAMES_BYTES + GROUP_NAME_BYTES]; /* names of v2, then of v1 */
 };
 #define GROUP_EVENT_LEAST __builtin_offsetof(struct group_event, names)
 

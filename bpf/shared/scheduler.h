@@ -1,97 +1,100 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Plain data of the scheduler's programs that the daemon shares. Times are CLOCK_MONOTONIC ns. */
+/* Plain data that the scheduler's programs share with the daemon. Times are CLOCK_MONOTONIC, ns. */
 #pragma once
 
 #include "bpf/shared/sample.h"
 
 /* Why a task left its CPU. */
 enum wait_state {
-	WAIT_RUNNABLE, /* it would go on: preempted, or its slice was over */
+	WAIT_RUNNABLE, /* runnable: preempted, or at the end of its slice */
 	WAIT_SLEEP,    /* interruptible (S) */
 	WAIT_DISK,     /* uninterruptible (D) */
 	WAIT_OTHER,    /* stopped, traced, parked */
-	WAIT_DEAD,     /* it never comes back */
+	WAIT_DEAD,     /* the task has ended */
 	WAIT_STATES
 };
 
-/* What the daemon tells; changed at any time. Global variable `sched`, mapped. */
+/* Settings of the daemon, which may change at any time. Global variable `sched`, mapped. */
 struct sched_settings {
-	uint64_t session;	 /* records of another one are void */
-	uint64_t closing;	 /* the window that is being closed, plus one; 0: none */
-	uint64_t cut_ns;	 /* when it ended */
-	uint64_t wait_since_ns;	 /* off-CPU is on: stacks of waits before that are void */
-	uint64_t hists_since_ns; /* histograms are on */
-	uint64_t minblock_ns;	 /* of whole waits */
+	uint64_t session;	 /* records of another session are void */
+	uint64_t closing;	 /* number of the window that is being closed, plus one; 0: none */
+	uint64_t cut_ns;	 /* end of that window */
+	uint64_t wait_since_ns;	 /* start of off-CPU; stacks of earlier waits are void */
+	uint64_t hists_since_ns; /* start of the histograms */
+	uint64_t minblock_ns;	 /* bounds of the length of a whole wait */
 	uint64_t maxblock_ns;
-	uint64_t slow_ns;     /* run-queue delays above it are reported (runqslower) */
-	uint32_t wait_states; /* 1 << enum wait_state: off-CPU's; 0: off-CPU is off */
-	uint32_t wait_split;  /* the time after the wake-up apart */
-	uint32_t wait_depth;  /* user frames walked */
-	uint32_t all_seen;    /* at a window's end an iterator takes the stacks that waits lack */
-	uint32_t hists;	      /* 1 << enum sched_probe */
-	uint32_t everybody;   /* these are of all tasks, not of targets that are WANTED_SCHED */
+	uint64_t slow_ns;     /* run-queue delays above this are reported (runqslower) */
+	uint32_t wait_states; /* mask of 1 << enum wait_state of off-CPU; 0: off-CPU is off */
+	uint32_t wait_split;  /* 1: the time after the wake-up is counted apart */
+	uint32_t wait_depth;  /* user frames walked at most */
+	/* 1: when a window ends, an iterator takes the stacks that waits lack. */
+	uint32_t all_seen;
+	uint32_t hists; /* mask of 1 << enum sched_probe: histograms that are on */
+	/* 1: histograms of all tasks, not only of targets with WANTED_SCHED. */
+	uint32_t everybody;
 	uint32_t group_by[SCHED_COUNT]; /* enum group_by */
 };
 
 enum group_by { GROUP_NONE, GROUP_PID, GROUP_TID, GROUP_PIDNS, GROUP_CGROUP, GROUP_CPU };
 
-/* A wait that goes on is shown at a window's end only where maxblock lets it grow so old: else
- * nobody knows whether it will be left out. */
+/* Least maxblock with which a wait that goes on is shown when a window ends. With a lower maxblock
+ * nobody knows yet whether the wait will be left out. */
 #define SHOWN_EARLY_NS 60000000000ULL
 
 /*
- * Of each thread that is wanted: where it is now, and sums. A wait is told by `switches`, which the
- * kernel adds to each time that a thread leaves its CPU.
+ * Record of a thread that is wanted: its state now, and sums. `switches` tells one wait from
+ * another: the kernel adds to it each time that a thread leaves its CPU.
  */
 struct thread_record {
 	uint64_t session;
-	uint64_t left_ns;     /* when it left its CPU last; 0: not seen, or it is back */
-	uint64_t queued_ns;   /* when it became runnable after that; 0: it isn't, or not seen */
-	uint64_t came_ns;     /* when it came to its CPU; 0: it is off, or not seen */
-	uint64_t switches;    /* nvcsw + nivcsw when it left */
-	uint64_t shown_ns;    /* until when that wait is in the counts; 0: not at all */
-	uint64_t window;      /* that has the stack of that wait */
-	struct stack_key key; /* … and which stack */
-	uint32_t weight;      /* waits that this one stands for; 0: no stack was taken */
-	uint32_t state;	      /* enum wait_state, in which it left */
-	uint32_t cpu;	      /* in the counts (struct count_key) */
-	uint32_t lost;	      /* that wait's stack was lost: no iterator takes it again */
-	uint32_t pending;     /* its stack is cut: to be taken again, when (bpf/core/record.h) */
-	uint32_t of_hists;    /* it is wanted for histograms */
-	/* struct target_value's at that stack: with another one it is taken again. */
+	uint64_t left_ns;   /* when the thread left its CPU last; 0: not seen, or it is back */
+	uint64_t queued_ns; /* when the thread became runnable after that; 0: not, or not seen */
+	uint64_t came_ns;   /* when the thread came to its CPU; 0: it is off its CPU, or not seen */
+	uint64_t switches;  /* nvcsw + nivcsw when the thread left */
+	uint64_t shown_ns;  /* until when the wait is counted; 0: not counted yet */
+	uint64_t window;    /* window that has the stack of the wait */
+	struct stack_key key; /* key of that stack */
+	uint32_t weight;      /* waits that this wait stands for; 0: no stack was taken */
+	uint32_t state;	      /* enum wait_state in which the thread left */
+	uint32_t cpu;	      /* CPU in the counts (struct count_key) */
+	uint32_t lost;	      /* 1: the stack was lost; no iterator takes it again */
+	uint32_t pending;  /* when a truncated stack is taken again (bpf/core/record.h); 0: never */
+	uint32_t of_hists; /* 1: the thread is wanted for histograms */
+	/* struct target_value's values when the stack was taken; with other values it is taken
+	 * again. */
 	uint32_t python, hotspot;
-	uint64_t looks; /* of the iterator */
-	/* Waits whose end has begun to be counted, was counted (bpf/sched/wait.h). */
+	uint64_t looks; /* looks of the iterator; a barrier (bpf/flush.bpf.c) */
+	/* Number of waits whose end began to be counted, and was counted (bpf/sched/wait.h). */
 	uint64_t ends, ended;
-	uint64_t counted_from_ns;	 /* the last of these */
-	uint64_t waited_ns[WAIT_STATES]; /* sums since the record began (end_wait()) */
+	uint64_t counted_from_ns;	 /* from when the last of these waits was counted */
+	uint64_t waited_ns[WAIT_STATES]; /* sums by enum wait_state (end_wait()) */
 	uint64_t wakeups;
 };
 
 /*
- * What is known of threads by a hash of their number, for a look that costs next to nothing. Those
- * that share a place cost a look at a record more, or are drawn more or less likely; nothing is
- * wrong by that. Map `marks`, key 0.
+ * Table of threads by a hash of their number, for a look-up that costs next to nothing. Threads
+ * that share a slot cost one more look-up of a record, or are drawn more or less often; the results
+ * stay right. Map `marks`, key 0.
  */
 #define MARKS 4096 /* a power of two */
 
 struct marks {
 	uint32_t open[MARKS];	  /* waits that go on and have a stack */
-	uint32_t usual_us[MARKS]; /* how long they wait, about */
+	uint32_t usual_us[MARKS]; /* about how long these threads wait, us */
 };
 
 /* ---- histograms of the feature /sched ---- */
 
 #define HIST_SLOTS   27	   /* [0, 1) us, [1, 2), [2, 4), … [2^25, forever) */
-#define HISTS_MAX    10240 /* groups of one probe, by default */
-#define LENGTH_SLOTS 64	   /* of runqlen, linear: that many tasks waited; the last one: or more */
+#define HISTS_MAX    10240 /* default of the groups of one probe at most */
+#define LENGTH_SLOTS 64	   /* of runqlen: slot n counts n waiting tasks; the last slot: or more */
 
-/* Map `hists_all`, per CPU, key enum sched_probe: GROUP_NONE and GROUP_CPU. Map `hists_grouped`,
- * key struct hist_key. */
+/* A histogram. Value of the map `hists_all`, per CPU, key enum sched_probe (GROUP_NONE and
+ * GROUP_CPU), and of the map `hists_grouped`, key struct hist_key. */
 struct hist {
 	uint64_t slots[HIST_SLOTS];
 	uint64_t sum_ns;
-	char comm[COMM_BYTES]; /* of the first one counted */
+	char comm[COMM_BYTES]; /* of the first task counted */
 };
 
 struct hist_key {
@@ -104,9 +107,9 @@ struct lengths {
 	uint64_t slots[LENGTH_SLOTS];
 };
 
-#define SLICES_MAX 64 /* that a CPU remembers, a power of two */
+#define SLICES_MAX 64 /* slices that a CPU remembers; a power of two */
 
-/* Who ran on a CPU, and until when. */
+/* A slice: the task that ran on a CPU, how long, and until when. */
 struct slice {
 	uint64_t ended_ns;
 	uint64_t ran_ns;
@@ -115,10 +118,11 @@ struct slice {
 	char comm[COMM_BYTES];
 };
 
-/* A run-queue delay above sched_settings.slow_ns. Over ring buffer `slow`; behind it lie
- * `slices_count` struct slice, those that ended there while it waited, newest first. */
+/* A run-queue delay above sched_settings.slow_ns. Record of the ring buffer `slow`. Behind the
+ * struct lie `slices_count` struct slice: the slices that ended on that CPU while the task waited,
+ * newest first. */
 struct slow_event {
-	uint64_t time_ns; /* when it came to the CPU */
+	uint64_t time_ns; /* when the task came to the CPU */
 	uint64_t delay_ns;
 	uint32_t tgid, tid;
 	uint32_t cpu;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a time lies in a histogram. */
+/* The slot of a time in a histogram. */
 #pragma once
 
 #include "bpf/shared/scheduler.h"
 
-/* A power of two of microseconds. A function of its own, called right before its result is used:
- * old verifiers forget the bounds of what was kept on the stack. */
+/* Returns the slot of `ns`: slots are powers of two of microseconds. Not inlined, and to be called
+ * right before the result is used: old verifiers forget the bounds of a value that was kept on the
+ * stack. */
 static __attribute__((noinline)) uint32_t hist_slot(uint64_t ns)
 {
 	uint64_t us = ns / 1000;

@@ -5,7 +5,7 @@
  *	walk kernel, Python and user -> hash -> known in this window? add to its count
  *				     -> new: send the frames; accepted? begin its count
  *
- * "Known" is that its frames were sent; counts are apart for each thread.
+ * A stack is known when its frames were sent in this window; counts are apart for each thread.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #include "bpf/unwind/kernel_memo.h"
 #endif
 
-/* Python's words, or Java's details, from where they wait. (The kernel copies upwards: they may
- * overlap.) */
+/* Appends Python's words or Java's details, from where they wait, to the native words. (The kernel
+ * copies upwards, so the two places may overlap.) */
 static __always_inline bool append_words(struct walk *walk)
 {
 	uint32_t native = walk->head.words_count, count = walk->python.words_count;
@@ -54,9 +54,9 @@ static __always_inline bool send_stack(struct walk *walk)
 }
 
 /*
- * What is done with a walk's stack: its frames are made known, and its count is added to. A probe
- * that learns the weight later (off-CPU) takes it with the weight 0, and counts it then
- * (bpf/sched/wait.h).
+ * What is done with the stack of a walk: its frames are made known, and its count is added to. A
+ * probe that learns the weight later (off-CPU) takes the stack with the weight 0, and counts it
+ * then (bpf/sched/wait.h).
  */
 
 static __always_inline bool is_sent(const struct walk *walk)
@@ -67,7 +67,7 @@ static __always_inline bool is_sent(const struct walk *walk)
 				     : bpf_map_lookup_elem(&sent_even, key) != NULL;
 }
 
-/* Two CPUs may both send what is new. */
+/* Marks the stack as sent. (Two CPUs may both send a new stack.) */
 static __always_inline bool set_sent(const struct walk *walk)
 {
 	const struct stack_key *key = &walk->head.key;
@@ -77,14 +77,15 @@ static __always_inline bool set_sent(const struct walk *walk)
 				       : bpf_map_update_elem(&sent_even, key, &one, BPF_ANY));
 }
 
-/* What is to be done with a stack. */
+/* How a stack is to be taken. */
 struct taking {
-	uint64_t weight; /* that it is counted with; 0: later */
-	uint64_t events; /* that it stands for, and that are lost without it */
-	uint32_t cpu;	 /* CPU_ANY: whichever */
+	uint64_t weight; /* weight of the stack; 0: the stack is counted later */
+	uint64_t events; /* events that the stack stands for, and that are lost without it */
+	uint32_t cpu;	 /* CPU in the counts; CPU_ANY: not counted apart */
 	uint32_t part;	 /* enum count_part */
-	uint64_t leaf;	 /* user code that is the leaf below the registers' own frame, which then is
-			    a caller's: regs are those right after its return; 0: none */
+	/* Address in user code of a leaf frame that the frame of `regs` called; `regs` are the
+	 * registers right after the leaf's return. 0: no such leaf. */
+	uint64_t leaf;
 };
 
 static __always_inline bool count_taken(const struct walk *walk, const struct taking *taking,
@@ -105,7 +106,8 @@ static __always_inline bool count_taken(const struct walk *walk, const struct ta
 	return true;
 }
 
-/* Counts it if it was counted before in this window, or sent at least. */
+/* Counts the stack, if it was counted or at least sent in this window before. Returns false
+ * otherwise. */
 static __always_inline bool take_known(const struct walk *walk, const struct taking *taking)
 {
 	if (taking->weight && count_taken(walk, taking, false))
@@ -117,7 +119,7 @@ static __always_inline bool take_known(const struct walk *walk, const struct tak
 	return true;
 }
 
-/* Makes it known. False: it is lost, and that is counted. */
+/* Sends the stack and counts it. Returns false if the stack is lost, which is counted. */
 static __always_inline bool take_new(struct walk *walk, const struct taking *taking)
 {
 	if (!send_stack(walk)) {
@@ -133,14 +135,15 @@ static __always_inline bool take_new(struct walk *walk, const struct taking *tak
 	return true;
 }
 
-/* kernel.perf_event_max_stack, as far as there is room: a walk of that many frames was cut. */
+/* kernel.perf_event_max_stack, up to KERNEL_FRAMES_MAX: a walk of that many frames was
+ * truncated. */
 const volatile uint32_t kernel_frames_max = KERNEL_FRAMES_MAX;
 
 /* Kernels before 5.15 have no bpf_task_pt_regs(). */
 const volatile bool has_task_pt_regs = true;
 
-/* Pushes the first frames of walk->kernel; nothing was pushed before. A function of its own, that
- * the verifier looks at once. */
+/* Pushes the first `count` frames of walk->kernel; nothing was pushed before. A global function, so
+ * the verifier checks it once. */
 __noinline int push_kernel(uint32_t level, uint32_t count)
 {
 	struct walk *walk = walk_at(level);
@@ -160,7 +163,7 @@ __noinline int push_kernel(uint32_t level, uint32_t count)
 	return 0;
 }
 
-/* Those in walk->kernel. */
+/* Pushes the frames in walk->kernel (`bytes`, or an error). */
 static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
 {
 	if (bytes > 0)
@@ -169,12 +172,13 @@ static __always_inline void push_kernel_frames(struct walk *walk, long bytes)
 		walk->head.truncated = TRUNCATED_DEPTH;
 }
 
+/* Walks the kernel stack and pushes its frames. */
 static __always_inline void walk_kernel(struct walk *walk, void *ctx)
 {
 	push_kernel_frames(walk, bpf_get_stack(ctx, walk->kernel, sizeof(walk->kernel), 0));
 }
 
-/* The same at a switch, where what the last walks came to is known. */
+/* Like walk_kernel(), but at a switch, where the frames of the last walks are known. */
 static __always_inline void walk_kernel_at_switch(struct walk *walk, void *ctx)
 {
 #ifdef WALKS_AT_SWITCHES
@@ -194,14 +198,15 @@ static __always_inline void walk_kernel_at_switch(struct walk *walk, void *ctx)
 
 _Static_assert(sizeof(struct pt_regs) <= sizeof(((struct walk *)0)->saved), "they have room");
 
-/* What decides on the user's half of the current task's stack. */
+/* State of the current task that decides on the user's half of its stack. */
 struct task_half {
-	const void *regs; /* where the user's registers lie */
+	const void *regs; /* where the kernel saved the user's registers */
 	uint32_t flags;
 	bool has_memory, in_execve;
 };
 
-/* A typed task's fields are plain loads, of which each is worth a helper's call. */
+/* Reads that state. Where the task is typed, its fields are plain loads; each load saves a call of
+ * a helper. */
 static __always_inline void look_at_task(struct task_half *half)
 {
 	struct task_struct *task;
@@ -225,8 +230,9 @@ static __always_inline void look_at_task(struct task_half *half)
 }
 
 /*
- * The user registers of the current task, which is in the kernel now. False when it has no user
- * half that could be walked; then head.truncated tells why (TRUNCATED_NOT: a kernel thread).
+ * Reads the user registers of the current task, which is in the kernel now. Returns false if the
+ * task has no user half that can be walked; head.truncated tells why (TRUNCATED_NOT: a kernel
+ * thread).
  */
 static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs *regs)
 {
@@ -251,8 +257,8 @@ static __always_inline bool saved_user_regs(struct walk *walk, struct user_regs 
 	return true;
 }
 
-/* The user registers, after the kernel's frames. False: there is no user half. `regs` NULL: the
- * task is in the kernel, at a switch. */
+/* Pushes the kernel frames, and reads the user registers. Returns false if there is no user half.
+ * `regs` NULL: the task is in the kernel, at a switch. */
 static __always_inline bool begin_stack(void *ctx, struct walk *walk, const struct pt_regs *regs,
 					struct user_regs *user, const struct taking *taking)
 {
@@ -274,7 +280,7 @@ static __always_inline bool begin_stack(void *ctx, struct walk *walk, const stru
 	return walk->head.truncated == TRUNCATED_NOT && has_user;
 }
 
-/* The hash of the whole stack, of its parts' and the rest. */
+/* Computes the hash of the whole stack from the hashes of its halves and the other fields. */
 static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, uint64_t user_hash)
 {
 	uint64_t hash = hash_word(kernel_hash, user_hash);
@@ -283,15 +289,16 @@ static __always_inline void hash_stack(struct walk *walk, uint64_t kernel_hash, 
 	hash = hash_word(hash, walk->head.python);
 	hash = hash_word(hash, walk->head.target_id);
 	hash = hash_word(hash, walk->head.truncated);
-	/* One that is cut where the same was cut before, with other mappings known, is sent again:
-	 * the daemon has to look at the maps again. */
+	/* A stack that is truncated at the same frame as before, but with other mappings known,
+	 * gets another hash and is sent again: the daemon has to read the maps again. */
 	if (walk->head.truncated != TRUNCATED_NOT)
 		hash = hash_word(hash, walk->spans);
 	hash = hash_word(hash, *(uint64_t *)walk->head.comm);
 	walk->head.key.hash = hash_word(hash, *(uint64_t *)(walk->head.comm + 8));
 }
 
-/* The same stack as the thread's last one, which was sent in this window. */
+/* Takes the thread's last stack again, if it can't have changed and was sent in this window.
+ * Returns false otherwise. */
 static __always_inline bool take_again(struct walk *walk, uint64_t kernel_hash,
 				       const struct taking *taking)
 {
@@ -304,6 +311,7 @@ static __always_inline bool take_again(struct walk *walk, uint64_t kernel_hash,
 	return take_known(walk, taking);
 }
 
+/* Walks a stack into `walk`, and sends and counts it. Returns false if the stack is lost. */
 static __always_inline bool take_into(void *ctx, struct walk *walk, const struct pt_regs *regs,
 				      const struct taking *taking)
 {
@@ -329,21 +337,21 @@ static __always_inline bool take_into(void *ctx, struct walk *walk, const struct
 	return take_known(walk, taking) || take_new(walk, taking);
 }
 
-/* The CPU in the counts of a probe. */
+/* Returns the CPU in the counts of a probe, or CPU_ANY. */
 static __always_inline uint32_t counted_cpu(const struct control *settings, uint32_t probe)
 {
 	return settings->by_cpu & 1U << probe ? bpf_get_smp_processor_id() : CPU_ANY;
 }
 
-/* Begins a task's stack in `walk`, of which tid, head.key.tgid and head.comm are there.
- * `exec_pages` is its mm->exec_vm. */
+/* Begins the stack of a task in `walk`. walk->tid, head.key.tgid and head.comm have to be set
+ * before. `exec_pages` is the task's mm->exec_vm. */
 static __always_inline void walk_begin(struct walk *walk, const struct control *settings,
 				       const struct target_value *target, uint32_t probe,
 				       uint64_t exec_pages)
 {
 	walk->spans = target->spans;
 	walk->spans_count = target->spans_count;
-#ifndef WALKS_OTHERS /* its steps are undone */
+#ifndef WALKS_OTHERS /* its steps may be undone, so results aren't kept */
 	walk->spans_number = target->spans_number;
 #endif
 	walk->python_at = target->python;
@@ -371,7 +379,7 @@ static __always_inline uint64_t current_exec_pages(void)
 	return BPF_CORE_READ(task, mm, exec_vm);
 }
 
-/* The current one's. */
+/* Begins the stack of the current task. */
 static __always_inline void walk_begin_current(struct walk *walk, const struct control *settings,
 					       const struct target_value *target, uint32_t probe)
 {
@@ -383,7 +391,8 @@ static __always_inline void walk_begin_current(struct walk *walk, const struct c
 	walk_begin(walk, settings, target, probe, current_exec_pages());
 }
 
-/* A buffer for a walk; NULL: there is none, and `weight` is lost. walk_give_back() ends it. */
+/* Takes a buffer for a walk, which walk_give_back() returns. NULL: there is none, and `weight` is
+ * counted as lost. */
 static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
 {
 	int level = walk_take(probe, weight);
@@ -394,8 +403,8 @@ static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
 	return walk;
 }
 
-/* Takes the current task's stack, of which `regs` are the interrupted registers; `taking` lacks
- * cpu only. `target` is its process's entry. Where it was counted, *key is its key. */
+/* Takes the current task's stack. `regs` are the interrupted registers, `target` is the entry of
+ * the process; `taking` lacks only `cpu`. Returns whether the stack was taken; *key is its key. */
 static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 					  const struct target_value *target, uint32_t probe,
 					  struct taking *taking, struct stack_key *key)
@@ -416,7 +425,7 @@ static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 	return taken;
 }
 
-/* The same with a weight that is a number of events. */
+/* Like take_stack_as(), with a weight that is a number of events. */
 static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
 				       const struct target_value *target, uint32_t probe,
 				       uint64_t weight)

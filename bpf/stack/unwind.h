@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The user's half of a stack: unwind_user() walks from the given registers and pushes frames, leaf
- * first. For each frame it looks up its code's row in the unwind tables:
+ * first. For each frame the unwinder looks up the row of its code in the unwind tables:
  *
  *	pc -> mapping (span) -> row -> CFA -> return address, caller's fp	(lookup.h)
  *
- * Code without CFI is walked by its frame pointer (or, an interrupted leaf, by the top of the
- * stack) where that is plausible; what can't be told ends the walk, with its cause.
+ * Code without CFI is walked by its frame pointer (an interrupted leaf also by the top of the
+ * stack) where that is plausible. A frame without a known caller ends the walk, with its cause.
  *
- * Each frame is a call of unwind_step(), which the verifier looks at once, however many frames
- * there may be.
+ * Each frame is a call of the global function unwind_step(), which the verifier checks once,
+ * however many frames there may be.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ int unwind_user(uint32_t level);
 
 /* ---- by tables ---- */
 
-/* Where rows of the two common kinds say. */
+/* Finds the caller by a row of kind ROW_SP or ROW_FP. */
 static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct caller *caller)
 {
 	uint32_t saved = row >> ROW_CFA_BITS & ROW_SAVED_MAX;
@@ -57,8 +57,8 @@ static __always_inline int caller_by_row(struct walk *walk, uint32_t row, struct
 	return STEP_ON;
 }
 
-/* A register that a rule tells of. SAVED_SAME leaves `value` as it is, SAVED_LOST clears `known`.
- */
+/* Reads a register of the caller by a rule. SAVED_SAME leaves *value as it is; SAVED_LOST clears
+ * *known. */
 static __always_inline int saved_value(struct walk *walk, uint32_t kind, int32_t offset,
 				       uint64_t cfa, uint64_t base, uint64_t *value,
 				       uint32_t *known)
@@ -138,7 +138,7 @@ __noinline int caller_by_rule(uint32_t level, uint32_t number)
 		if ((rule->how & RULE_REG) == ARCH_SP && rule->how & RULE_DEREF &&
 		    rule->cfa == ARCH_CONTEXT_SP && rule->ra == ARCH_CONTEXT_PC) {
 			caller->context = base + ARCH_CONTEXT;
-			walk_name_exactly(walk); /* nobody called the way back from a handler */
+			walk_name_exactly(walk); /* nobody calls the return from a handler */
 		}
 	}
 	return r;
@@ -208,11 +208,12 @@ static __always_inline int find_caller(struct walk *walk, struct caller *caller)
 /* The row of a function's first instruction. */
 #define ROW_ENTRY (ROW_SP << ROW_KIND_SHIFT | ARCH_ENTRY_WORDS)
 
-/* Whether the caller that was found can be believed. Makes walk->span its mapping. */
+/* Checks whether the found caller is plausible, and makes walk->span its mapping. Returns STEP_ON,
+ * STEP_END, or why the walk ends. */
 static __always_inline int check_caller(struct walk *walk, struct caller *caller)
 {
 	bool exact = caller->known & WALK_EXACT;
-	bool leaf = walk->known & WALK_EXACT; /* whose return address may be in a register */
+	bool leaf = walk->known & WALK_EXACT; /* a leaf's return address may be in a register */
 
 	if (!exact)
 		caller->pc = arch_code_address(caller->pc);
@@ -236,9 +237,9 @@ static __always_inline int check_caller(struct walk *walk, struct caller *caller
 #define FUNCTION_ALIGNMENT 16
 
 /*
- * Whether the walk has come to a function that nobody called: makecontext() and its kin put the
- * address of a function's first instruction where a return address lies, and above it no return
- * address. The byte before belongs to no function, or to another one.
+ * Returns whether the current frame is a function that nobody called: makecontext() and its kin put
+ * the address of a function's first instruction where a return address lies, and no return address
+ * above. The byte before that address belongs to no function, or to another one.
  */
 __noinline int is_made_root(uint32_t level)
 {
@@ -252,7 +253,7 @@ __noinline int is_made_root(uint32_t level)
 	return 1;
 }
 
-/* Ends the walk: without the frame that was to be confirmed and wasn't. */
+/* Ends the walk. A frame that had to be confirmed and wasn't is removed. */
 static __always_inline int walk_end(struct walk *walk, int why)
 {
 	if (walk->unsure && why != STEP_END) {
@@ -265,7 +266,7 @@ static __always_inline int walk_end(struct walk *walk, int why)
 	return 1;
 }
 
-/* Pushes the frame that the walk has come to, which lies in walk->span. Else why the walk ends. */
+/* Pushes the current frame, which lies in walk->span. Returns 0, or why the walk ends. */
 static __always_inline int push_frame(struct walk *walk)
 {
 	bool exact = walk->known & WALK_EXACT;
@@ -277,7 +278,7 @@ static __always_inline int push_frame(struct walk *walk)
 		       : TRUNCATED_DEPTH;
 }
 
-/* Goes on to the caller. 1: the walk has ended. */
+/* Goes on to the caller. Returns 1 if the walk has ended. */
 __noinline int unwind_step(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -306,7 +307,7 @@ __noinline int unwind_step(uint32_t level)
 	return r ? walk_end(walk, r) : 0;
 }
 
-/* The walk begins at these registers. False: that is no code that can be walked. */
+/* Begins the walk at these registers. Returns false if the code can't be walked (32-bit). */
 static __always_inline bool unwind_begin(struct walk *walk, const struct user_regs *regs)
 {
 	for (int i = 0; i < ARCH_REGS; i++)
@@ -326,10 +327,10 @@ static __always_inline bool unwind_begin(struct walk *walk, const struct user_re
 	return regs->wide;
 }
 
-#define MEMO_READ 16 /* words at a time; divides MEMO_WORDS */
+#define MEMO_READ 16 /* words read by one call; divides MEMO_WORDS */
 
-/* Reads words `first` and on of the memo again, into walk->words_hash. 0: one can't be read any
- * more. */
+/* Reads MEMO_READ words of the memo again, from word `first` on, and adds them to walk->words_hash.
+ * Returns 0 if a word can't be read any more. */
 __noinline int memo_read(uint32_t level, uint32_t first)
 {
 	struct walk *walk = walk_at(level);
@@ -350,8 +351,8 @@ __noinline int memo_read(uint32_t level, uint32_t first)
 	return 1;
 }
 
-/* Whether the walk that has begun would be the thread's last one again: then memo_at(walk->memo)
- * has what it came to. */
+/* Returns whether the walk that has begun would repeat the thread's last walk; memo_at(walk->memo)
+ * then has the result. */
 __noinline int unwind_is_known(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -367,9 +368,9 @@ __noinline int unwind_is_known(uint32_t level)
 	return walk->words_hash == memo->words_hash;
 }
 
-/* Makes the registers in the kernel's page for probes (bpf/unwind/returns.h) the program's own:
- * those at the instruction that is executed there for another place, or right after a probed
- * return. */
+/* If pc is in the kernel's page for probes (bpf/unwind/returns.h), sets the registers to those of
+ * the program: at the instruction that is executed there for another place, or right after a probed
+ * return. Returns false if pc isn't there, or these registers can't be found. */
 static __always_inline bool leave_probe(struct walk *walk)
 {
 	uint64_t address = probed_place(walk->level, walk->pc), stack = walk->sp;
@@ -386,7 +387,7 @@ static __always_inline bool leave_probe(struct walk *walk)
 	address = probed_return(walk->level, stack, ARCH_PROBE_WORDS * ARCH_WORD);
 	if (address) {
 		stack = walk->probed_stack;
-	} else { /* the kernel is done with it */
+	} else { /* the kernel has removed the call from its list already */
 		if (read_user(walk->code, sizeof(walk->code), walk->pc))
 			return false;
 		words = arch_words_until_return(walk->code);
@@ -401,7 +402,7 @@ static __always_inline bool leave_probe(struct walk *walk)
 	return true;
 }
 
-/* The first frame. False: it can't be walked. */
+/* Pushes the first frame. Returns false if the walk can't go on. */
 static __always_inline bool unwind_leaf(struct walk *walk)
 {
 	bool exact = walk->known & WALK_EXACT, found = span_find(walk, walk->pc);
@@ -423,8 +424,8 @@ static __always_inline bool unwind_leaf(struct walk *walk)
 	return found;
 }
 
-/* Walks to the root. A function of its own, that the verifier looks at once: its callers may come
- * to it in many ways. */
+/* Walks to the root. A global function, so the verifier checks it once: its callers may reach it in
+ * many states. */
 __noinline int unwind_user(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

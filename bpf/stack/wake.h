@@ -1,46 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When the daemon is woken for a stack. It reads the ring by control.look_ns anyway, which it moves
- * on as long as it finds something there. Until then a stack can lie that brings nothing which may
- * be gone soon. What may be:
+ * Decides when a new stack wakes the daemon. The daemon reads the ring by control.look_ns anyway,
+ * and moves that time on as long as it finds something. A stack can wait until then if it brings
+ * nothing that may be gone soon. What may be gone soon:
  *
- *	a process that it has not looked at, that is young, or that it still asks about its runtime
- *	mappings, where their sum has changed since it was woken for such a stack
- *	the interrupted code, where that lies in no mapping that it has told
- *	a Python code object that none had in this window and that was not copied as a whole
- *	a Java method that none had in this window
+ *	a process that the daemon has not looked at, that is young, or that has not told the daemon
+ *	of its runtime yet
+ *	mappings, if their sum has changed since the daemon was woken for such a stack
+ *	the interrupted code, if that lies in no mapping that the daemon has told
+ *	a Python code object that no stack had in this window and that was not copied completely
+ *	a Java method that no stack had in this window
  *
  * A wake-up costs an interrupt here and a switch there, more than all that the daemon does with a
- * stack; and of a program that computes nearly every sample is a new stack.
+ * stack; and nearly every sample of a program that computes is a new stack.
  */
 #pragma once
 
 #include "bpf/core/maps.h"
 #include "bpf/python/python_copy.h"
 
-/* It is not woken more often than this either, but when a quarter of the ring is full: it looks
- * once more a bit later (kernel/tracer_rings.c). It has to read the maps of a young process before
- * that ends, above all where it hasn't read any; and code objects before they are gone. (An id is
- * the time of the exec.) */
+/*
+ * Least time between two wake-ups, unless a quarter of the ring is full: the daemon looks once more
+ * a bit later (kernel/tracer_rings.c). The daemon has to read the maps of a young process before
+ * the process ends, above all if it has read none yet, and code objects before they are gone. (The
+ * id of a target is the time of its exec.)
+ */
 #define WAKE_EVERY_NS	     20000000ULL
 #define WAKE_EVERY_YOUNG_NS  2000000ULL
 #define WAKE_EVERY_URGENT_NS 500000ULL
 #define YOUNG_NS	     200000000ULL
-#define LOOK_MARGIN_NS	     1000000ULL /* what is sent this late may miss the look */
+#define LOOK_MARGIN_NS	     1000000ULL /* a stack sent this late may miss the look */
 
-/* struct walk.hurry */
-#define HURRY_UNREAD 1U /* its process was not looked at */
-#define HURRY_ASKED  2U /* … is still asked */
-#define HURRY_MAPPED 4U /* … has mapped or unmapped code */
+/* Bits of struct walk.hurry. */
+#define HURRY_UNREAD 1U /* the daemon has not looked at the process */
+#define HURRY_ASKED  2U /* the daemon still asks the process about its runtime */
+#define HURRY_MAPPED 4U /* the process has mapped or unmapped code */
 
 #define JAVA_SEEN    4096 /* a power of two */
-#define JAVA_RUN     64	  /* details at a time */
+#define JAVA_RUN     64	  /* details looked at by one call */
 
 int java_news(uint32_t level, uint32_t first);
 
-uint64_t last_wake_ns; /* a lost race costs one wake-up more */
+uint64_t last_wake_ns; /* a lost race costs one more wake-up */
 
-/* Upper halves of hashes; who comes later takes the place. */
+/* Upper halves of the hashes of the Java methods seen in this window; a new entry replaces the one
+ * with the same slot. */
 uint32_t java_seen[JAVA_SEEN];
 
 static __always_inline uint32_t hurry_of(const struct target_value *target, uint32_t exec_pages)
@@ -54,7 +58,7 @@ static __always_inline uint32_t hurry_of(const struct target_value *target, uint
 	return hurry;
 }
 
-/* How many of these details are of methods that no stack had in this window. */
+/* Returns how many details from `first` on are of methods that no stack had in this window. */
 __noinline int java_news(uint32_t level, uint32_t first)
 {
 	struct walk *walk = walk_at(level);
@@ -68,7 +72,7 @@ __noinline int java_news(uint32_t level, uint32_t first)
 
 		if (first + i >= walk->hotspot.details)
 			break;
-		if (!id) /* a stub: it stays */
+		if (!id) /* a stub, which stays */
 			continue;
 		hash = hash_word(hash, id);
 		if (java_seen[hash & (JAVA_SEEN - 1)] == hash >> 32)
@@ -91,10 +95,10 @@ static __always_inline bool has_java_news(const struct walk *walk)
 	return news > 0;
 }
 
-/* Whether the stack, which isn't sent yet, brings something that may be gone soon. */
+/* Returns whether the stack, which isn't sent yet, brings something that may be gone soon. */
 static __always_inline bool has_news(const struct walk *walk, uint64_t now_ns)
 {
-	/* A walk that ended at its first frame: see unwind_leaf(). */
+	/* True if the walk ended at its first frame: see unwind_leaf(). */
 	bool lost = walk->head.truncated == TRUNCATED_ADDRESS && walk->known & WALK_EXACT;
 	bool java = walk->hotspot_at && has_java_news(walk);
 
@@ -124,8 +128,8 @@ static __always_inline uint64_t wake_flag(const struct walk *walk, uint64_t now_
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* The daemon is awake and looks at its process now. A stack without a user half came before there
- * were maps to be read. */
+/* Notes that the daemon is awake and looks at the process now. A stack without a user half came
+ * before there were maps to be read. */
 static __always_inline void set_told(const struct walk *walk)
 {
 	uint32_t tgid = walk->head.key.tgid, last = walk->head.words_count - 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Code without CFI: its caller by what lies on the stack, where that is plausible. */
+/* Unwinder for code without CFI: finds the caller by what lies on the stack, where that is
+ * plausible. */
 #pragma once
 
 #include "bpf/unwind/values.h"
@@ -7,6 +8,8 @@
 int is_return_address(uint32_t level, uint64_t address);
 int caller_bare(uint32_t level, uint32_t keeps_frames);
 
+/* Returns whether a call ends right before an address. walk->code is the bytes before the
+ * address. */
 static __always_inline bool is_behind_call(struct walk *walk, uint64_t address)
 {
 	memo_void(walk);
@@ -14,8 +17,9 @@ static __always_inline bool is_behind_call(struct walk *walk, uint64_t address)
 	       arch_ends_with_call(walk->code);
 }
 
-/* Whether an address looks like one that a call left, in code of the process. The mapping that
- * holds it becomes walk->span, the bytes before it walk->code. */
+/* Returns whether an address looks like a return address in code of the process: a call is right
+ * before it. The mapping that holds the address becomes walk->span, the bytes before it
+ * walk->code. */
 __noinline int is_return_address(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -23,7 +27,8 @@ __noinline int is_return_address(uint32_t level, uint64_t address)
 	return walk && span_find(walk, address - 1) && is_behind_call(walk, address);
 }
 
-/* The same of a caller's pc, which may be hidden by a probe. */
+/* Returns whether a caller's pc looks like a return address. If a probe hides the true one, sets
+ * caller->pc. */
 static __always_inline bool is_returned_to(struct walk *walk, struct caller *caller)
 {
 	uint64_t address;
@@ -37,11 +42,12 @@ static __always_inline bool is_returned_to(struct walk *walk, struct caller *cal
 	return is_return_address(walk->level, address);
 }
 
-/* A leaf function is not far from where the call went that led to it. */
+/* Most bytes between the begin of a leaf function, where a call went, and pc. */
 #define LEAF_BYTES 4096
 
-/* The word at `sp` as the return address of an interrupted frame of code without CFI. It is, where
- * its call went right before pc; else the caller has to have CFI, and has to confirm it. */
+/* Takes the word at `sp` as the return address of an interrupted frame of code without CFI. That is
+ * certain if the call before it went right before pc; else the caller has to have CFI, and the next
+ * frame has to confirm it. */
 static __always_inline bool caller_on_top(struct walk *walk, struct caller *caller)
 {
 	uint64_t target;
@@ -69,11 +75,12 @@ static __always_inline bool caller_on_top(struct walk *walk, struct caller *call
 	return row_is_cfi(row_find(walk->level, caller->pc - 1));
 }
 
-/* How far a function may reach from its first instruction, where a call went, to pc. */
+/* Most bytes between a function's first instruction, where a call went, and pc. */
 #define FUNCTION_BYTES 65536
 
-/* By the pair that fp points to. Where the function isn't known to keep one it may be the frame of
- * a caller: it is its own if the call before the return address went there. */
+/* Finds the caller by the pair that fp points to. If the function isn't known to keep frame
+ * pointers, the pair may be the frame of a caller: the pair is the function's own if the call
+ * before the return address went to the function. */
 static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames,
 					    struct caller *caller)
 {
@@ -94,8 +101,8 @@ static __always_inline bool caller_by_frame(struct walk *walk, bool keeps_frames
 	return keeps_frames || (target && walk->pc - target < FUNCTION_BYTES);
 }
 
-/* At the first or the last instructions of a function that keeps frame pointers, fp is its
- * caller's. */
+/* Finds the caller at the first or last instructions of a function that keeps frame pointers: there
+ * fp is the caller's. */
 static __always_inline bool caller_of_entry(struct walk *walk, struct caller *caller)
 {
 	uint64_t at = walk->sp;
@@ -119,8 +126,8 @@ static __always_inline bool caller_of_entry(struct walk *walk, struct caller *ca
 	return read_word(walk, at, &caller->pc) && is_returned_to(walk, caller);
 }
 
-/* What a call returns to is the end of its function, whatever fp is: such are the trampolines that
- * CPython 3.12 and later make for each function under -X perf. */
+/* Finds the caller if the code that a call returns to is the end of its function, whatever fp is:
+ * such are the trampolines that CPython 3.12 and later make for each function under -X perf. */
 static __always_inline bool caller_of_end(struct walk *walk, struct caller *caller)
 {
 	uint32_t words;
@@ -135,9 +142,12 @@ static __always_inline bool caller_of_end(struct walk *walk, struct caller *call
 	return read_word(walk, caller->sp - ARCH_WORD, &caller->pc) && is_returned_to(walk, caller);
 }
 
-/* Code without CFI. In a file that has CFI elsewhere it is mostly hand-written and a leaf; in one
- * that has none, or made at run time, it keeps frame pointers or can't be walked. A chain of frame
- * pointers ends with 0, but a leaf may have that in a register for any reason. */
+/*
+ * Finds the caller of code without CFI. In a file that has CFI elsewhere such code is mostly
+ * hand-written and a leaf; in a file without CFI, or made at run time, it keeps frame pointers or
+ * can't be walked. A chain of frame pointers ends with 0, but a leaf may have a 0 in the register
+ * for any reason. Returns STEP_ON, STEP_END, or why the walk ends.
+ */
 __noinline int caller_bare(uint32_t level, uint32_t keeps_frames)
 {
 	struct walk *walk = walk_at(level);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User memory of a task that isn't the current one: only the iterator itself can read it, with its
- * task at hand. A step of the walk that needs what isn't here yet fails and says what; then that is
- * copied, and the step is done again (bpf/waiting.bpf.c).
+ * Cache of user memory of a task that isn't the current one: only the iterator itself can read that
+ * memory, with its task at hand. A step of the walk that needs memory which isn't here fails and
+ * says which memory that is; the iterator then copies it and does the step again
+ * (bpf/waiting.bpf.c).
  */
 #pragma once
 
-#define COPIES	       16			  /* one step reads less; a power of two */
-#define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what unwind.h reads at once */
+#define COPIES	       16			  /* more than one step reads; a power of two */
+#define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what values.h reads at once */
 
 struct copy {
 	uint64_t from;
-	uint32_t bytes; /* as it was asked for; 0: nothing */
+	uint32_t bytes; /* as the step asked for; 0: nothing */
 	int32_t error;
 	uint8_t data[COPY_BYTES_MAX];
 };
@@ -23,12 +24,14 @@ struct {
 	__type(value, struct copy);
 } copies SEC(".maps");
 
-/* The first that was missing; bytes 0: nothing. */
+/* The first memory that was missing; bytes 0: none. */
 struct {
 	uint64_t from;
 	uint32_t bytes;
 } missing;
 
+/* Reads memory from the copies. Returns a negative number if the memory isn't there (then it is
+ * noted in `missing`) or can't be read. */
 static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
 {
 	for (uint32_t i = 0; i < COPIES; i++) {

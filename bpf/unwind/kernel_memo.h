@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reuse of kernel stacks that can't have changed, for a hook on the task's own kernel stack: a
- * switch. The kernel's unwinder takes 2 us for a dozen frames, a look at their return addresses a
- * tenth of that.
+ * Cache of kernel stacks, for a hook on the task's own kernel stack: a switch. A stack that can't
+ * have changed is used again. The kernel's unwinder takes 2 us for a dozen frames, a look at their
+ * return addresses a tenth of that.
  *
- * A frame's size is decided by the return address into it. So a walk that begins at the same place
- * goes the same way as long as it finds the same return addresses in the same places, counted from
- * where it begins. One frame has no certain size: the system call's entry adds a random gap
- * (RANDOMIZE_KSTACK_OFFSET); but the return address above it lies right below the user's registers.
+ * The size of a frame is decided by the return address into it. So a walk that begins at the same
+ * place goes the same way, as long as it finds the same return addresses in the same places,
+ * counted from where the walk begins. One frame has no certain size: the system call's entry adds a
+ * random gap (RANDOMIZE_KSTACK_OFFSET); but the return address above the gap lies right below the
+ * user's registers.
  *
- * The unwinder doesn't tell places, only addresses. A memo has all places that held one of them at
- * each walk which came to these frames: those of the walk, and some where an old one was left. Each
- * walk to the same frames leaves out what held something else. (While somebody traces a function's
- * return its address lies apart: then there is no memo, or a call in the middle may be told as
- * another one of the same function.)
+ * The unwinder tells addresses only, not places. So a memo has all places that held one of the
+ * addresses at each walk which came to these frames: the places of the walk, and some where an old
+ * address was left. Each later walk to the same frames removes the places that held something else.
+ * (While somebody traces a function's return, the return address lies elsewhere: then there is no
+ * memo, or a call in the middle may be shown as another call of the same function.)
  */
 #pragma once
 
 #include "bpf/unwind/lookup.h"
 
-#define RAW_AT	  KERNEL_FRAMES_MAX /* where the stack's words are read to, in walk->words */
+#define RAW_AT	  KERNEL_FRAMES_MAX /* the stack's words are read to walk->words, from here on */
 #define RAW_WORDS 512		    /* a power of two */
-#define BELOW	  3		    /* frames that lie below: the program's two, and their caller */
-#define REBUILD	  8		    /* one in so many walks to other frames makes a new memo */
+#define BELOW	  3 /* frames that lie below: two of the program, and their caller */
+#define REBUILD	  8 /* one in so many walks to other frames makes a new memo */
 
 _Static_assert(RAW_AT + RAW_WORDS <= NATIVE_WORDS_MAX, "there is room for them");
 
@@ -31,7 +32,8 @@ int kernel_places(uint32_t level);
 int kernel_which(uint32_t level, uint64_t address);
 int kernel_learn(uint32_t level);
 
-/* A memo names the program's own frames: it is of the object, which has one program that walks. */
+/* A memo has the program's own frames, so the map belongs to one object, which has one program that
+ * walks. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, KERNEL_MEMOS);
@@ -70,13 +72,13 @@ static __always_inline bool raw_read(struct walk *walk, uint32_t words)
 	return true;
 }
 
-/* 0 where a word of the stack is a frame's address. */
+/* Returns 0 if a word of the stack is a frame's address. */
 static __always_inline uint64_t differs(uint64_t raw, uint64_t frame)
 {
 	return ((raw ^ frame) & FRAME_ADDRESS) | ~(raw | FRAME_ADDRESS);
 }
 
-/* 0 where the last frame's return address is the one next to the user's registers. */
+/* Returns 0 if the last frame's return address is the word next to the user's registers. */
 static __always_inline uint64_t top_differs(const struct walk *walk, const struct kernel_memo *memo)
 {
 	uint64_t top;
@@ -86,7 +88,7 @@ static __always_inline uint64_t top_differs(const struct walk *walk, const struc
 	return differs(top, memo->words[(memo->frames - 1) & (KERNEL_MEMO_FRAMES - 1)]);
 }
 
-/* Whether the walk would come to the memo's frames: then they are pushed. */
+/* Returns whether the walk would come to the memo's frames; then pushes these frames. */
 __noinline int kernel_is_known(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -112,7 +114,7 @@ __noinline int kernel_is_known(uint32_t level)
 	return 1;
 }
 
-/* The number of the memo's frame that has this address; negative: none has. */
+/* Returns the number of the memo's frame that has this address; negative: none has. */
 __noinline int kernel_which(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -132,7 +134,7 @@ static __always_inline uint64_t filter_bit(uint64_t address)
 	return 1ULL << ((address & FRAME_ADDRESS) * 0x9e3779b97f4a7c15ULL >> 58);
 }
 
-/* Begins a memo of the frames that were pushed. False: they are too many. */
+/* Begins a memo of the frames that were pushed. Returns false if there are too many. */
 static __always_inline bool memo_frames(struct walk *walk, struct kernel_memo *memo,
 					uint64_t *filter)
 {
@@ -151,7 +153,7 @@ static __always_inline bool memo_frames(struct walk *walk, struct kernel_memo *m
 	return true;
 }
 
-/* Finds all places that hold the address of a frame. */
+/* Makes a memo: finds all places that hold the address of a frame. Returns 0 if that fails. */
 __noinline int kernel_places(uint32_t level)
 {
 	struct walk *walk = walk_at(level);
@@ -179,8 +181,8 @@ __noinline int kernel_places(uint32_t level)
 	return 1;
 }
 
-/* Leaves out the places that hold something else, and those of the last frame, which lies above the
- * gap. Each other one needs a place. */
+/* Removes the places that hold something else, and those of the last frame, which lies above the
+ * gap. The memo is valid if each other frame has a place. */
 static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *memo)
 {
 	uint32_t frames = memo->frames, count = memo->places_count, kept;
@@ -209,7 +211,7 @@ static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *m
 		memo->window = walk->head.window + 1;
 }
 
-/* The walk came to the frames that were pushed. */
+/* Makes or narrows the memo: the walk came to the frames that were pushed. */
 __noinline int kernel_learn(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

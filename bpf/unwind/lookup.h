@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks up an address: the mapping that holds it, the row of its table (bpf/shared/packed.h).
+ * Look-up of an address: the mapping that holds it, and the row of its table (bpf/shared/packed.h).
  *
- * Functions that take a walk's level are global ones: the verifier looks at each of them once,
- * wherever they are called.
+ * Functions that take a walk's level are global: the verifier checks each of them once, wherever
+ * they are called.
  */
 #pragma once
 
 #include "bpf/unwind/reach.h"
 
-#define SPAN_STEPS 13 /* binary search among SPANS_MAX, and one */
-#define ROW_STEPS  11 /* among BLOCK_BYTES rows */
+#define SPAN_STEPS 13 /* binary search in SPANS_MAX spans, and one step more */
+#define ROW_STEPS  11 /* binary search in BLOCK_BYTES rows */
 
 _Static_assert(1 << (SPAN_STEPS - 1) >= SPANS_MAX, "all spans are found");
 _Static_assert(1 << (ROW_STEPS - 1) >= BLOCK_BYTES, "all rows are found");
 
-/* A word of the arena, and spans, in the chunk that holds them: what a mask keeps inside needs no
+/* Return a word of the arena, and a span, in the chunk that holds them. A masked index needs no
  * proof. */
 static __always_inline uint32_t word_at(const struct chunk *chunk, uint32_t word)
 {
@@ -28,7 +28,7 @@ static __always_inline const struct span *span_at(const struct chunk *chunk, uin
 }
 
 /* The bounds of a search are kept in the walk's memory, of which the verifier knows nothing: else
- * it would follow each way that they may go. */
+ * the verifier would follow each way that the bounds may go. */
 #define BOUND(bound) (*(volatile uint32_t *)&(bound))
 
 static __always_inline bool span_holds(const struct span *span, uint64_t address)
@@ -44,7 +44,7 @@ static __always_inline uint32_t span_kind(const struct span *span)
 int span_search(uint32_t level, uint64_t address);
 uint32_t row_find(uint32_t level, uint64_t address);
 
-/* Makes walk->span the mapping that holds the address; 0: none does. */
+/* Finds the mapping that holds the address, and makes it walk->span. Returns 0 if there is none. */
 __noinline int span_search(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -58,7 +58,7 @@ __noinline int span_search(uint32_t level, uint64_t address)
 		return 0;
 	BOUND(walk->low) = 0;
 	BOUND(walk->high) = walk->spans_count;
-	for (int i = 0; i < SPAN_STEPS; i++) { /* how many begin at or before the address */
+	for (int i = 0; i < SPAN_STEPS; i++) { /* how many spans begin at or before the address */
 		uint32_t high = BOUND(walk->high), middle;
 
 		low = BOUND(walk->low);
@@ -82,18 +82,20 @@ static __always_inline bool span_find(struct walk *walk, uint64_t address)
 	return span_holds(&walk->span, address) || span_search(walk->level, address);
 }
 
-/* All ones where a is at most b, else 0. Without a jump: a search's can't be foretold. */
+/* Returns all ones if a <= b, else 0. Without a jump: the processor can't predict the jumps of a
+ * search. */
 static __always_inline uint32_t mask_if_not_above(uint64_t a, uint64_t b)
 {
 	uint64_t above = b - a;
 
-	__asm__("" : "+r"(above)); /* or the compiler makes it a jump */
+	__asm__("" : "+r"(above)); /* else the compiler makes it a jump */
 	return (above >> 63) - 1;
 }
 
 #define ROW_NONE (ROW_SPECIAL << ROW_KIND_SHIFT | SPECIAL_NONE)
 
-/* The row for an address in walk->span, without its own address; ROW_NONE: there is none. */
+/* Returns the row for an address in walk->span, without the row's own address; ROW_NONE: there is
+ * none. */
 __noinline uint32_t row_find(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -138,7 +140,8 @@ static __always_inline bool row_is_cfi(uint32_t row)
 	       (what != SPECIAL_NONE && what != SPECIAL_FRAMES);
 }
 
-/* Rule `number` of the table. Its words may lie in two chunks. */
+/* Reads rule `number` of the table, whose words may lie in two chunks. Returns false if there is no
+ * such chunk. */
 static __always_inline bool rule_read(const struct span *span, uint32_t number,
 				      struct table_rule *rule)
 {
@@ -154,15 +157,15 @@ static __always_inline bool rule_read(const struct span *span, uint32_t number,
 	return true;
 }
 
-/* ---- what was found is known for the next walks ---- */
+/* ---- cache of results for the next walks ---- */
 
 static __always_inline struct place *place_of(struct walk *walk, uint64_t address)
 {
 	return &walk->places[hash_word(0, address) >> 32 & (PLACES_KNOWN - 1)];
 }
 
-/* Whether the address' row is known: makes it walk->row, and walk->span what is needed of its
- * mapping, which isn't enough to look up anything else there. */
+/* Returns whether the row of an address is cached; then sets walk->row, and those fields of
+ * walk->span that the row needs. Nothing else can be looked up in that span. */
 static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 {
 	const struct place *place = place_of(walk, address);
@@ -177,7 +180,7 @@ static __always_inline bool place_is_known(struct walk *walk, uint64_t address)
 	return true;
 }
 
-/* The row of an address in walk->span, a table's, is known from now on. */
+/* Caches the row of an address in walk->span, which has a table. */
 static __always_inline void place_learn(struct walk *walk, uint64_t address, uint32_t row)
 {
 	struct place *place = place_of(walk, address);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reuse of stacks that can't have changed: a thread of which the last walk's registers and every
- * stack word that it read are the same has the same stack. (The same pc and sp alone say little:
- * two functions of equal frame size that call the same helper look alike.)
+ * Cache of user stacks that can't have changed: if the registers of a thread's last walk and every
+ * stack word that this walk read are the same, the thread has the same stack. (The same pc and sp
+ * alone say little: two functions of equal frame size that call the same helper look alike.)
  *
  * Registers that the walk didn't look at may differ: most hold whatever the function has there.
  *
- * A memo keeps, of one thread's last walk, where the words lay and a hash of what they held. Memos
- * are a CPU's and a nesting level's own, so that no two walks write one; a thread has its place by
- * its number, and who comes later takes it. A walk that read anything else than the stack, or too
- * much of it, leaves none.
+ * A memo keeps, of one thread's last walk, where the words lay and a hash of their values. Memos
+ * belong to a CPU and a nesting level, so no two walks write one. A thread's place follows from its
+ * number; a later thread with the same place replaces the memo. A walk that read anything but the
+ * stack, or too much of it, leaves no memo.
  */
 #pragma once
 
 #include "bpf/unwind/reach.h"
 
-/* Makes a memo of the walk that begins. */
+/* Begins the memo of the walk that begins. */
 static __always_inline void memo_begin(struct walk *walk)
 {
 	struct memo *memo = memo_at(walk->memo);
@@ -35,7 +35,7 @@ static __always_inline void memo_begin(struct walk *walk)
 	memo->count = walk->sp & (ARCH_WORD - 1) ? MEMO_VOID : 0; /* distances are in words */
 }
 
-/* The walk read what isn't the stack, or isn't there. */
+/* Makes the memo void: the walk read memory outside of the stack, or memory that isn't there. */
 static __always_inline void memo_void(struct walk *walk)
 {
 	struct memo *memo = memo_at(walk->memo);
@@ -44,6 +44,7 @@ static __always_inline void memo_void(struct walk *walk)
 		memo->count = MEMO_VOID;
 }
 
+/* Notes a word of the stack that the walk read. */
 static __always_inline void memo_note(struct walk *walk, uint64_t address, uint64_t word)
 {
 	struct memo *memo = memo_at(walk->memo);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the unwinder reaches outside itself: walks' buffers, the arena, user memory, what the task's
- * probes hide. Natively they
- * are a recorded image's (test/unwind/replay.c); then this is all that differs.
+ * The unwinder's environment: buffers of walks, the arena, user memory, and what probes hide of a
+ * task. In a native build these functions belong to a recorded image (test/unwind/replay.c);
+ * nothing else differs.
  *
- * A walk owns its buffer: one for each nesting level (task, interrupt, NMI) of a CPU, taken and
+ * A walk owns its buffer. A CPU has one for each nesting level (task, interrupt, NMI), taken and
  * given back by a count. A program in a task's own context (a uprobe's) may be preempted by another
- * task's, so they don't nest like brackets: who finds the count at 1 after adding to it was alone.
- * Two that come at once may both find more, and take the next.
+ * task's, so levels don't nest like brackets: a program that finds the count at 1 after adding to
+ * it was alone. Two programs that come at once may both find more, and take the next buffer.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ uint64_t probed_place(uint32_t level, uint64_t pc);
 
 #ifdef WALKS_OTHERS
 
-/* Tasks that aren't the current one: one walk at a time, in a program that may sleep. */
+/* Walks of tasks that aren't the current one: one walk at a time, in a program that may sleep. */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -66,7 +66,7 @@ static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
 
 #include "bpf/unwind/returns.h"
 
-/* The chunk that holds a word of the arena. */
+/* Returns the chunk that holds a word of the arena, or NULL. */
 static __always_inline const struct chunk *chunk_of(uint32_t word)
 {
 	uint32_t number = word >> CHUNK_WORDS_SHIFT, zero = 0;
@@ -75,8 +75,8 @@ static __always_inline const struct chunk *chunk_of(uint32_t word)
 	return chunk ? bpf_map_lookup_elem(chunk, &zero) : NULL;
 }
 
-/* The level whose buffer was taken, or a negative number: all are, and a sample of a probe, of that
- * `weight`, is lost. */
+/* Takes a buffer and returns its level. Returns a negative number if all are taken: a sample of the
+ * probe, of that `weight`, is counted as lost. */
 static __always_inline int walk_take(uint32_t probe, uint64_t weight)
 {
 	for (int level = 0; level < WALK_LEVELS; level++) {

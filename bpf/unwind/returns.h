@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a task's probes hide. While a function runs whose return is probed, its return address on
- * the stack is the kernel's: the first of a page of the process ([uprobes]), which calls the
- * kernel. The true one is in the task's list of calls whose return is awaited, innermost first, by
- * where the stack was at the function's entry. An instruction that the kernel couldn't emulate is
- * executed in that page, too, for another place.
+ * Finds what uprobes hide of a task. While a function runs whose return is probed, its return
+ * address on the stack is the kernel's: the first address of a page of the process ([uprobes]),
+ * which calls the kernel. The true address is in the task's list of calls whose return is awaited,
+ * innermost first, by the stack pointer at the function's entry. An instruction that the kernel
+ * couldn't emulate is executed in that page, too, for another place.
  *
  * Source: Linux's kernel/events/uprobes.c (prepare_uretprobe, xol_get_insn_slot),
  * arch/x86/kernel/uprobes.c (uretprobe_trampoline_entry).
@@ -23,11 +23,11 @@ struct return_instance {
 	struct return_instance *next;
 } RELOCATED;
 
-/* A task's that came to a probe. */
+/* Probe state of a task that has come to a probe. */
 struct uprobe_task {
 	struct return_instance *return_instances;
-	unsigned long xol_vaddr; /* where an instruction is executed that it steps over (or 0) … */
-	unsigned long vaddr;	 /* … and where it stands */
+	unsigned long xol_vaddr; /* where the single-stepped instruction is executed, or 0 */
+	unsigned long vaddr;	 /* where that instruction stands in the program */
 } RELOCATED;
 
 struct xol_area {
@@ -43,7 +43,7 @@ static __always_inline struct task_struct *walked_task(const struct walk *walk)
 #endif
 }
 
-/* NULL: it never came to one. */
+/* Returns the probe state of a task; NULL: the task never came to a probe. */
 static __always_inline struct uprobe_task *probes_of(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->utask)) /* CONFIG_UPROBES */
@@ -51,8 +51,8 @@ static __always_inline struct uprobe_task *probes_of(struct task_struct *task)
 	return BPF_CORE_READ(task, utask);
 }
 
-/* The return address of the call at whose entry sp was `stack`, or up to `slack` bytes higher; 0:
- * its return isn't probed. walk->probed_stack is where it was. */
+/* Returns the return address of the call at whose entry sp was `stack`, or up to `slack` bytes
+ * higher; 0: the call's return isn't probed. walk->probed_stack is that sp. */
 __noinline uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack)
 {
 	struct walk *walk = walk_at(level);
@@ -74,8 +74,8 @@ __noinline uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack
 	return 0;
 }
 
-/* The address of the instruction that is executed at `pc` for it; PROBES_PAGE: `pc` lies in the
- * page, and is none; 0: it doesn't. */
+/* Returns the address of the instruction that is executed at `pc` for its own place; PROBES_PAGE:
+ * `pc` lies in the page, but executes no such instruction; 0: `pc` isn't in the page. */
 __noinline uint64_t probed_place(uint32_t level, uint64_t pc)
 {
 	const struct walk *walk = walk_at(level);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a frame's words and registers hold, as far as that is known. */
+/* Reads the words and registers of a frame, as far as they are known. */
 #pragma once
 
 #include "bpf/unwind/lookup.h"
 #include "bpf/unwind/memo.h"
 
-/* What a step says besides a cause (enum truncation). */
+/* Result of a step besides a cause (enum truncation). */
 #define STEP_ON	 0    /* the caller was found */
-#define STEP_END 1000 /* there is none: the stack is whole */
+#define STEP_END 1000 /* there is no caller: the stack is complete */
 
 int window_fill(uint32_t level, uint64_t address);
 
-/* Reads what surrounds an address, as far as there is memory. */
+/* Reads the memory around an address into walk->window, as far as there is memory. Returns 0 if
+ * there is none. */
 __noinline int window_fill(uint32_t level, uint64_t address)
 {
 	struct walk *walk = walk_at(level);
@@ -45,7 +46,7 @@ static __always_inline bool window_word(struct walk *walk, uint64_t address, uin
 	return true;
 }
 
-/* A word of the user's stack. */
+/* Reads a word of the user's stack, and notes it in the memo. Returns false if it can't be read. */
 static __always_inline bool read_word(struct walk *walk, uint64_t address, uint64_t *word)
 {
 	if (!(address & (ARCH_WORD - 1)) && window_word(walk, address, word)) {
@@ -61,8 +62,8 @@ static __always_inline bool sp_is_known(const struct walk *walk)
 	return ARCH_FRAME_TELLS_SP || !(walk->known & WALK_LOW_SP);
 }
 
-/* The true return address of the frame that has come to this caller, where its call's return is
- * probed; else 0. To be asked where the one that was found is no code's. */
+/* Returns the true return address of the frame that has this caller, if the call's return is
+ * probed; else 0. To be called if the return address that was found is in no code. */
 static __always_inline uint64_t true_return(struct walk *walk, const struct caller *caller)
 {
 	bool low = !ARCH_FRAME_TELLS_SP && caller->known & WALK_LOW_SP;
@@ -74,7 +75,7 @@ static __always_inline uint64_t true_return(struct walk *walk, const struct call
 	return arch_code_address(address);
 }
 
-/* The value of a register in the frame. */
+/* Reads the value of a register in the current frame. Returns STEP_ON, or why the walk ends. */
 static __always_inline int reg_value(struct walk *walk, uint32_t reg, uint64_t *value)
 {
 	uint32_t slot = reg & (ARCH_REGS - 1);

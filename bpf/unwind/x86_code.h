@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long x86-64's instructions are, of programs (not of the kernel): Intel's manual, volume 2,
- * chapter 2 and appendix A. What follows an opcode, by its number, in each of the two first maps;
- * those of 0f 38 have a ModRM byte, those of 0f 3a a byte behind that, too.
+ * Decoder of the lengths of x86-64 instructions, of programs (not of the kernel): Intel's manual,
+ * volume 2, chapter 2 and appendix A. The tables say what follows an opcode, by its number, in each
+ * of the first two maps. Opcodes of 0f 38 have a ModRM byte, those of 0f 3a another byte behind it.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 #if ARCH_REGS == 16
 
-#define X86_MODRM 16 /* with what that asks for … */
+#define X86_MODRM 16 /* a ModRM byte, and the bytes that it asks for */
 
-/* … and then: */
+/* Kinds of immediates, in the low 4 bits: */
 #define X86_IMMEDIATE 15
 #define X86_BYTE      1
 #define X86_SHORT     2
-#define X86_INT	      3 /* a short with prefix 66 */
-#define X86_WIDE      4 /* the same, 8 bytes with REX.W */
+#define X86_INT	      3 /* 4 bytes; 2 with prefix 66 */
+#define X86_WIDE      4 /* the same; 8 bytes with REX.W */
 #define X86_LONG      5
-#define X86_IF_BYTE   6 /* group 3: a byte if it is a test, else none */
+#define X86_IF_BYTE   6 /* group 3: a byte if the instruction is a test, else none */
 #define X86_IF_INT    7
 
 #define X86_ALU(first)                                                                             \
@@ -91,14 +91,14 @@ static const uint8_t x86_second[256] = {
 
 int x86_decode(uint32_t level);
 
-#define X86_CODE_BYTES (PYTHON_STATE_WORDS * 8) /* of code that is looked at, in python.words */
-#define X86_LONGEST    16			/* no instruction has as many */
+#define X86_CODE_BYTES (PYTHON_STATE_WORDS * 8) /* bytes of code that are read, to python.words */
+#define X86_LONGEST    16			/* every instruction is shorter */
 
 #define REX_B	       1
 #define REX_R	       4
 #define REX_W	       8
 
-/* Numbers of opcodes: those of the second map have 0x100. */
+/* Number of an opcode of the second map. */
 #define SECOND(opcode) (0x100 + (opcode))
 
 static __always_inline uint32_t x86_byte(const struct walk *walk, uint32_t at)
@@ -118,7 +118,7 @@ static __always_inline bool x86_is_prefix(uint32_t byte)
 	       (byte & 0xe7) == 0x26;
 }
 
-/* Bytes of a ModRM byte and what that asks for. */
+/* Returns the length of a ModRM byte and the bytes that it asks for. */
 static __always_inline uint32_t x86_modrm_bytes(const struct walk *walk, uint32_t at)
 {
 	uint32_t modrm = x86_byte(walk, at), bytes = 1;
@@ -165,7 +165,8 @@ static __always_inline uint32_t x86_immediate_bytes(uint32_t form, uint32_t rex,
 	return narrow ? 2 : 4;
 }
 
-/* The opcode behind the prefixes: its number, at `*at`, which becomes what follows it. */
+/* Returns the number of the opcode at *at, behind the prefixes. *at becomes the byte after it,
+ * *form what follows. */
 static __always_inline uint32_t x86_opcode(const struct walk *walk, uint32_t *at, uint32_t *form)
 {
 	uint32_t byte = x86_byte(walk, *at), map, opcode;
@@ -177,7 +178,7 @@ static __always_inline uint32_t x86_opcode(const struct walk *walk, uint32_t *at
 		opcode = x86_byte(walk, *at + bytes);
 		*at += bytes + 1;
 		*form = map == 1 ? x86_second[opcode] : X86_MODRM | (map == 3 ? X86_BYTE : 0);
-		return 0x200; /* none that changes sp or goes elsewhere */
+		return 0x200; /* no such opcode changes sp or jumps */
 	}
 	*at += 1;
 	*form = x86_first[byte];
@@ -193,7 +194,7 @@ static __always_inline uint32_t x86_opcode(const struct walk *walk, uint32_t *at
 	return SECOND(opcode);
 }
 
-/* Takes apart the instruction at look.is.at. */
+/* Decodes the instruction at look.is.at. */
 __noinline int x86_decode(uint32_t level)
 {
 	struct walk *walk = walk_at(level);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The conf file: libconfig syntax, gala-gopher's sections and keys. conf/stackprobe.conf shows all.
- */
+/* Reader of the conf file: libconfig syntax, with the sections and keys of gala-gopher.
+ * conf/stackprobe.conf shows all keys. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,26 +21,28 @@ struct conf {
 	int port;
 	char *roots[CONF_ROOTS_MAX]; /* output_roots */
 	size_t roots_count;
-	char *state_dir;   /* "": nothing is kept for the next start */
-	char *probes_init; /* a file */
+	char *state_dir;   /* "": no state is kept for the next start */
+	char *probes_init; /* path of a file with the first configuration */
 	bool restore;
-	char *containers_root; /* where the host's root is seen */
+	char *containers_root; /* where the root of the host is seen */
 	struct tracer_sizes sizes;
 	struct retention_limits retention;
-	struct rest_options rest;     /* read: its files can be used */
-	struct upload_options upload; /* read: spool_dir is never NULL, its files can be used */
+	struct rest_options rest; /* after conf_read() its files have been checked and read */
+	struct upload_options
+		upload; /* after conf_read() spool_dir is never NULL, and its files can be used */
 };
 
-/* The defaults. -ENOMEM */
+/* Sets the defaults. Returns 0 or -ENOMEM. The caller ends a conf with conf_done(). */
 int conf_init(struct conf *conf);
 void conf_done(struct conf *conf);
 
-/* Reads a file on top. A file that isn't there is fine unless `required`. Unknown keys are logged
- * and ignored. Negative errno and a sentence in `why`. */
+/* Reads a file on top of `conf`. A missing file is fine unless `required`. Unknown keys are logged
+ * and ignored. Returns 0, or a negative errno with a sentence in `why`. */
 int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes);
 
-/* "ADDR:PORT" or "[ADDR]:PORT" into bind_addr and port. -EINVAL */
+/* Sets bind_addr and port from "ADDR:PORT" or "[ADDR]:PORT". Returns 0 or -EINVAL. */
 int conf_set_listen(struct conf *conf, const char *text);
 
-/* The same of the second listener; "": there is none. */
+/* Sets the address of the second listener in the same way; "": there is none. Returns 0 or
+ * -EINVAL. */
 int conf_set_metrics_listen(struct conf *conf, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What api/conf/conf.c (the file and its sections) and api/conf/conf_reader.c (kinds of values)
- * share. Nobody else includes it. */
+/* Internal to the room: the reader that api/conf/conf.c (the file and its sections) and
+ * api/conf/conf_reader.c (kinds of values) share. No other room includes this header. */
 #pragma once
 
 #include <libconfig.h>
@@ -13,33 +13,35 @@ struct conf_reader {
 	size_t why_bytes;
 };
 
-/* A key: its path and what takes it. The tables are all that the file may hold. */
+/* A key: its path, and the function that takes its value. The tables of keys are all that the file
+ * may hold. */
 struct conf_key {
 	const char *path;
 	int (*take)(struct conf_reader *reader, const config_setting_t *setting);
 };
 
-/* "line 3: port must be …" as the reason; -EINVAL. */
+/* Writes the reason "line 3: port must be …". Returns -EINVAL. */
 int conf_refuse(struct conf_reader *reader, const config_setting_t *setting, const char *wanted);
 
-/* Each takes a value into the conf: 0, or -EINVAL with the reason, or -ENOMEM. */
+/* Take a value into the conf. Return 0, or -EINVAL with the reason, or -ENOMEM. */
 int conf_take_path(struct conf_reader *reader, const config_setting_t *setting, char **path);
 int conf_take_size(struct conf_reader *reader, const config_setting_t *setting, uint32_t *size,
 		   int min, int max);
 int conf_take_bool(struct conf_reader *reader, const config_setting_t *setting, uint32_t *to);
 
-/* A number that may be larger than 32 bits hold (written with an L, then). */
+/* Takes a number that may have more than 32 bits (written with an L then). Returns as above. */
 int conf_take_long(struct conf_reader *reader, const config_setting_t *setting, int64_t *number,
 		   int64_t min, int64_t max);
 
-/* The section `upload` (api/conf/conf_upload.c). */
+/* Keys of the section `upload` (api/conf/conf_upload.c). */
 #define CONF_UPLOAD_KEYS 14
 extern const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS];
 
-/* The section `rest_api_server` (api/conf/conf_rest.c). */
+/* Keys of the section `rest_api_server` (api/conf/conf_rest.c). */
 #define CONF_REST_KEYS 17
 extern const struct conf_key conf_rest_keys[CONF_REST_KEYS];
 
-/* When all keys were read: what hangs on others, and whether its files can be used. Negative errno;
- * where it isn't -ENOMEM the reason is in `why`. */
+/* Checks, after all keys were read, the options of `upload` that depend on others, and whether
+ * their files can be used. Returns 0, or a negative errno; the reason is in `why`, unless it is
+ * -ENOMEM. */
 int conf_settle_upload(struct conf *conf, char *why, size_t why_bytes);

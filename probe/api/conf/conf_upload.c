@@ -40,7 +40,7 @@ static bool is_service(const char *text)
 	return text[0] && strlen(text) <= UPLOAD_SERVICE_MAX && is_text(text);
 }
 
-/* "" is none. */
+/* Takes a text; "" stands for none (NULL). */
 static int take_text(struct conf_reader *reader, const config_setting_t *setting, char **to,
 		     bool (*is_fine)(const char *text), const char *wanted)
 {
@@ -56,7 +56,7 @@ static int take_text(struct conf_reader *reader, const config_setting_t *setting
 	return 0;
 }
 
-/* A path; "" is none. */
+/* Takes a path; "" stands for none (NULL). */
 static int take_file(struct conf_reader *reader, const config_setting_t *setting, char **to)
 {
 	int r = conf_take_path(reader, setting, to);
@@ -191,7 +191,7 @@ const struct conf_key conf_upload_keys[CONF_UPLOAD_KEYS] = {
 	{"upload.insecure_credentials", take_insecure_credentials},
 };
 
-/* Where the other state is; without that there is none. */
+/* Sets the default spool folder: below state_dir, or none without a state_dir. */
 static int default_spool(struct conf *conf)
 {
 	char **path = &conf->upload.spool_dir;

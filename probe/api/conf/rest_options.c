@@ -86,7 +86,8 @@ static int settle_group(struct rest_options *options, char *why, size_t why_byte
 	return found ? 0 : r;
 }
 
-/* What was asked for and can't be done stops the start: it is never served in plain instead. */
+/* Reads the keys for TLS. TLS that was asked for and can't be had stops the start: the API is never
+ * served in plain text instead. */
 static int settle_tls(struct rest_options *options, char *why, size_t why_bytes)
 {
 	char warning[512] = "";

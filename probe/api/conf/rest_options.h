@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the section rest_api_server of the conf file says of who may ask, and how. */
+/* Options of the section rest_api_server of the conf file: who may ask, and how. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 #define REST_SOCKET    "/run/stackprobe/api.sock"
 
 struct rest_options {
-	/* as the file has it */
+	/* Values as the file has them. */
 	char *socket;		  /* "": none */
-	bool socket_given;	  /* the file names it: the start fails without it */
+	bool socket_given;	  /* the file names the socket: the start fails without it */
 	char metrics_address[64]; /* CONF_ADDRESS_BYTES; "": no second listener */
 	int metrics_port;
 	char *admin_group;	  /* "": none */
@@ -25,14 +25,15 @@ struct rest_options {
 	bool tls;
 	char *private_key, *cert_file, *ca_file; /* "": none */
 
-	/* what it comes to, once it is settled */
+	/* Results of rest_options_settle(). */
 	struct access_rules rules;
 	struct tls_keys *keys; /* NULL: no TLS */
 };
 
-/* The defaults. -ENOMEM */
+/* Sets the defaults. Returns 0 or -ENOMEM. The caller ends the options with rest_options_done(). */
 int rest_options_init(struct rest_options *options);
 void rest_options_done(struct rest_options *options);
 
-/* Reads the files that are named. Negative errno and a sentence in `why`. */
+/* Reads the files that the options name, into `rules` and `keys`. Returns 0, or a negative errno
+ * with a sentence in `why` (not with -ENOMEM). */
 int rest_options_settle(struct rest_options *options, char *why, size_t why_bytes);

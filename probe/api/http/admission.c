@@ -21,11 +21,12 @@ static bool refuse(const struct call *call, enum refusal why, unsigned status, c
 static bool check_browser(const struct admission *admission, const struct visitor *visitor,
 			  const struct need *need, const struct call *call)
 {
-	/* A link elsewhere may lead to what is there, but begins nothing. */
+	/* A link on another page may lead to something that exists already, but may not begin
+	 * anything. */
 	bool costs = need->costs || need->role > ROLE_READ;
 
 	if (visitor->peer->is_unix)
-		return true; /* no browser comes there */
+		return true; /* no browser uses the socket */
 	switch (browser_judge(&visitor->browser, &admission->names, visitor->needs_host, costs)) {
 	case BROWSER_MISDIRECTED:
 		return refuse(
@@ -66,7 +67,8 @@ static bool find_caller(const struct admission *admission, const struct visitor 
 	return true;
 }
 
-/* A user's own process; the same words whether there is such a process or not. */
+/* Checks that the process is the user's own. The message is the same whether there is such a
+ * process or not. */
 static bool check_own(const struct caller *caller, struct call *call)
 {
 	struct viewer viewer = {caller->uid, caller->gid};
@@ -96,7 +98,7 @@ static bool check_role(const struct need *need, const struct caller *caller, str
 	if (need->own && caller->has_uid)
 		return check_own(caller, call);
 	access_explain(caller, need->role, message, sizeof(message));
-	/* Who isn't known may be, with a token. */
+	/* A caller without a known user may be let in with a token. */
 	call->answer->wants_token =
 		caller->role == ROLE_METRICS && !caller->has_uid && !caller->has_credential;
 	return refuse(call, REFUSED_ROLE, call->answer->wants_token ? 401 : 403, message);

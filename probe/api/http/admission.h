@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether a request is let in: before its body is read, and before anything is done for it. */
+/* Admission of requests: decides whether a request is let in, before its body is read and before
+ * any work is done for it. Loop thread only. */
 #pragma once
 
 #include "access/access.h"
@@ -7,29 +8,31 @@
 #include "access/client.h"
 #include "api/http/dispatch.h"
 
-/* What the server lets in; borrowed. */
+/* What admission decides by. All is borrowed. */
 struct admission {
 	const struct access_rules *rules;
 	struct browser_names names;
 	struct clients *clients;
 };
 
-/* A request's sender, as its connection and its headers tell. */
+/* The sender of a request, as its connection and its headers tell. */
 struct visitor {
 	const struct peer *peer;
 	struct client *client;
-	bool metrics_only; /* it came to the address for /metrics and /healthz */
-	bool needs_host;   /* it isn't HTTP/1.0 */
+	bool metrics_only; /* the connection is at the address for /metrics and /healthz */
+	bool needs_host;   /* the header Host is required: the request isn't HTTP/1.0 */
 	struct browser_headers browser;
 	const char *authorization;   /* NULL: none */
-	bool has_certificate;	     /* a good one */
-	const char *bad_certificate; /* why one isn't good; NULL: none was sent, or a good one */
+	bool has_certificate;	     /* the client sent a certificate, which is good */
+	const char *bad_certificate; /* why the certificate isn't good; NULL: it is good, or there
+					is none */
 };
 
 /*
- * Fills in the caller, and query.of_user where only a process of the caller's own may be asked for.
- * `costly`: the request is booked as one that costs, until client_end_costly(). False: the answer
- * says why not.
+ * Decides on a request. Fills in *caller, and query.of_user if only a process of the caller's own
+ * may be asked for. *costly is true if the request was booked as costly; client_end_costly() ends
+ * that, also for a request that is refused. Returns false if the request is refused; the answer
+ * says why.
  */
 bool admission_check(const struct admission *admission, const struct visitor *visitor,
 		     struct call *call, struct caller *caller, bool *costly);

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* The server sees the end of the stream and closes it. */
+/* Shuts a connection down; the HTTP library sees the end of the stream and closes it. */
 static void shut_down(struct connection *connection)
 {
 	connection->closing = true;
@@ -15,8 +15,8 @@ static void shut_down(struct connection *connection)
 /* Which connections are meant; NULL and false: all. */
 struct which {
 	const struct client *client;
-	bool ordinary;	   /* not an administrator's */
-	bool metrics_only; /* those that came to the address for /metrics */
+	bool ordinary;	   /* no administrator's */
+	bool metrics_only; /* only connections at the address for /metrics */
 };
 
 static bool is_meant(const struct connection *connection, const struct which *which)
@@ -26,8 +26,8 @@ static bool is_meant(const struct connection *connection, const struct which *wh
 	       (!which->metrics_only || connection->of.metrics_only);
 }
 
-/* Returns the one that has waited longest for a request, or whose client has taken nothing of its
- * answer for STUCK_NS before `now_ns` (0: of such ones none). */
+/* Returns the connection that has waited longest for a request, or whose client has taken nothing
+ * of its answer for STUCK_NS before `now_ns` (0: only connections that wait); NULL: none. */
 static struct connection *longest_idle(const struct connections *connections,
 				       const struct which *which, uint64_t now_ns)
 {
@@ -57,7 +57,7 @@ static unsigned at_least(unsigned number, unsigned least)
 	return number > least ? number : least;
 }
 
-/* Returns, of the client that has most connections, the one that is written longest; NULL: no
+/* Returns, of the client that has most connections, the one that has been written longest; NULL: no
  * client has more than the new connection's. */
 static struct connection *of_who_has_most(const struct connections *connections,
 					  const struct connection *fresh, const struct which *which)
@@ -77,7 +77,8 @@ static struct connection *of_who_has_most(const struct connections *connections,
 	return victim;
 }
 
-/* Whom a new connection takes the place of; NULL: there is room. */
+/* Returns the connection that a new one replaces, which may be the new one itself; NULL: there is
+ * room. */
 static struct connection *find_victim(const struct connections *connections,
 				      struct connection *fresh)
 {
@@ -99,7 +100,7 @@ static struct connection *find_victim(const struct connections *connections,
 		full = &all;
 	if (!full)
 		return NULL;
-	if (full == &all) /* administrators' last */
+	if (full == &all) /* connections of administrators come last */
 		victim = longest_idle(connections, &ordinary, fresh->since_ns);
 	if (!victim)
 		victim = longest_idle(connections, full, fresh->since_ns);
@@ -132,7 +133,8 @@ static void close_late(void *arg)
 	arm(connections);
 }
 
-/* A sixteenth of the descriptors at most: whoever connects must not stop the profiling. */
+/* Returns how many connections are allowed: a sixteenth of the descriptors at most, for clients
+ * must not stop the profiling. */
 static unsigned allowed(void)
 {
 	struct rlimit limit;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections under their limits: how many in all and of one client, and how long each may wait for
- * its request. Who isn't an administrator has a quarter of them, and all of these together leave an
- * eighth to administrators; the address for /metrics has a quarter as well.
+ * Table of open connections with their limits: how many in all and of one client, and how long a
+ * connection may wait for its request. A client that is no administrator may have a quarter of the
+ * connections, and all such clients together leave an eighth to administrators; the address for
+ * /metrics has a quarter as well. Loop thread only.
  *
- * A new connection over a limit takes the place of the one within that limit that has waited
- * longest for a request, or whose client has taken nothing of its answer for STUCK_NS; else of one
- * of the client that has most, if that has more than the new one's. Else the new one is shut down.
+ * A new connection over a limit replaces the connection within that limit that has waited longest
+ * for a request, or whose client has taken nothing of its answer for STUCK_NS. If there is none, it
+ * replaces a connection of the client that has most, if that client has more than the new
+ * connection's client. Else the new connection is shut down.
  */
 #pragma once
 
@@ -23,32 +25,35 @@
 #define REQUEST_TIMEOUT_NS (10 * NS_PER_S)
 #define STUCK_NS	   (5 * NS_PER_S)
 
-/* What is known of a connection's other end, from when it was accepted. */
+/* What is known of the other end of a connection, from the accept on. */
 struct connection_of {
 	struct peer peer;
-	struct client *client; /* one of its connections is this one */
-	bool is_admin;	       /* without showing anything, or a token or certificate once did */
-	bool metrics_only;     /* it came to the address for /metrics */
+	struct client *client; /* the client; this connection counts as one of its connections */
+	/* An administrator: by the peer alone, or since a token or certificate said so. */
+	bool is_admin;
+	bool metrics_only; /* the connection is at the address for /metrics */
 };
 
 enum connection_state {
-	CONNECTION_WAITS,  /* for a request, or the rest of it */
-	CONNECTION_WORKS,  /* its answer isn't ready, or is a stream that has nothing now */
-	CONNECTION_WRITES, /* an answer goes out */
+	CONNECTION_WAITS,  /* waits for a request, or the rest of it */
+	CONNECTION_WORKS,  /* the answer isn't ready, or is a stream that has nothing now */
+	CONNECTION_WRITES, /* an answer is being sent */
 };
 
 struct connection {
 	struct connection *next;
-	int fd;		      /* the server's */
-	const void *listener; /* where it was accepted */
+	int fd;		      /* owned by the HTTP library */
+	const void *listener; /* listener that accepted the connection */
 	struct connection_of of;
-	bool checked; /* its certificate was looked at */
+	bool checked; /* the certificate was checked */
 	enum tls_client certificate;
-	char certificate_why[128]; /* why it isn't good */
+	char certificate_why[128]; /* why the certificate isn't good */
 	enum connection_state state;
-	uint64_t since_ns; /* it is in that state; of an answer: its last part was taken */
-	bool served;	   /* it had an answer before */
-	bool last;	   /* its next answer is the last one */
+	/* Time of the last change of state, or when the client took the last part of an answer;
+	 * ns. */
+	uint64_t since_ns;
+	bool served; /* the connection had an answer before */
+	bool last;   /* the next answer is the last one */
 	bool closing;
 };
 
@@ -56,21 +61,25 @@ struct connections {
 	struct loop *loop;
 	struct loop_timer timer;
 	struct connection *all;
-	unsigned max; /* CONNECTIONS_MAX, or fewer where few descriptors are allowed */
+	unsigned max; /* CONNECTIONS_MAX, or fewer if few descriptors are allowed */
 };
 
 void connections_init(struct connections *connections, struct loop *loop);
 void connections_done(struct connections *connections);
 
-/* A new connection; over a limit another is shut down, or itself. NULL: no memory. */
+/* Adds a connection; `of` is copied. Over a limit another connection is shut down, or the new one.
+ * The table owns the result until connection_del(). NULL: no memory. */
 struct connection *connection_add(struct connections *connections, int fd, const void *listener,
 				  const struct connection_of *of);
+/* Removes and frees a connection. */
 void connection_del(struct connections *connections, struct connection *connection);
 
-/* Ends those of a listener (NULL: all), for it takes no more, or who they are has to be asked anew:
- * shuts down those that wait for a next request. The others end with their next answer. */
+/* Ends the connections of a listener that accepts no more, or all of them (NULL), if their clients
+ * have to be identified anew. Shuts down the connections that wait for a further request; the
+ * others end with their next answer. */
 void connections_end(struct connections *connections, const void *listener);
 
-/* The connection enters that state; of an answer that goes out: a part more has been taken. */
+/* Sets the state of a connection. CONNECTION_WRITES again: the client has taken one more part of
+ * the answer. */
 void connection_set_state(struct connections *connections, struct connection *connection,
 			  enum connection_state state);

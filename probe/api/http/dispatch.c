@@ -19,7 +19,8 @@ static void healthz_get(const struct call *call)
 	buf_str(&call->answer->body, "ok\n");
 }
 
-/* An administrator's own GET behind what was done has to tell of it. */
+/* Returns whether the answer may be an older one. An administrator's GET after a change has to show
+ * the change. */
 static bool may_be_old(const struct call *call)
 {
 	return call->caller->role < ROLE_ADMIN;
@@ -37,7 +38,7 @@ static void metrics_get(const struct call *call)
 	fresh_keep(fresh, call->answer, began_ns);
 }
 
-/* What isn't a feature; everybody may have it. */
+/* Pages that are no features; everybody may have them. */
 static const struct page {
 	const char *path;
 	void (*get)(const struct call *call);
@@ -55,7 +56,7 @@ static const struct page *find_page(const char *path)
 	return NULL;
 }
 
-/* Of later versions. */
+/* Paths that only later versions answer. */
 static const char *const later[] = {"/", "/proc"};
 
 static bool is_below(const char *path, const char *above)
@@ -80,7 +81,7 @@ static void not_found(const char *path, struct answer *answer)
 	answer_failed(answer, 404, "url not found");
 }
 
-/* Whether it is a GET; if not, the answer says what it may be. */
+/* Returns whether the call is a GET or HEAD; else the answer says which methods are allowed. */
 static bool is_get(const struct call *call, const char *allow)
 {
 	if (strcmp(call->method, "GET") == 0 || strcmp(call->method, "HEAD") == 0)
@@ -90,7 +91,7 @@ static bool is_get(const struct call *call, const char *allow)
 	return false;
 }
 
-/* GET of a feature's configuration and status. */
+/* Answers a GET of a feature's configuration and status. */
 static void get_feature(const struct call *call, const struct feature *feature)
 {
 	const struct feature *first;
@@ -133,7 +134,7 @@ static void dispatch_feature(const struct call *call, const struct feature *feat
 
 #define DEBUG_PPROF "/debug/pprof"
 
-/* What stands behind "/debug/pprof/". */
+/* Returns what follows "/debug/pprof/". */
 static const char *pprof_name(const char *path)
 {
 	const char *name = path + strlen(DEBUG_PPROF);
@@ -141,7 +142,7 @@ static const char *pprof_name(const char *path)
 	return name + (name[0] == '/');
 }
 
-/* A path's feature and what stands behind it (NULL: nothing); NULL: there is none. */
+/* Returns the feature of a path, or NULL; *name is what follows it (NULL: nothing). */
 static const struct feature *find_feature(const char *path, const char **name)
 {
 	const char *rest = path[0] == '/' ? path + 1 : path;

@@ -17,8 +17,8 @@
 #define ANSWER_MAX   (256u * 1024 * 1024)
 #define KEEPALIVE_S  60
 #define STREAM_BYTES 4096
-#define PART_BYTES   65536 /* of an answer: that a client takes them tells that it reads */
-#define DROPPED_MAX  65536 /* bytes of a body that nobody wants */
+#define PART_BYTES   65536 /* part of an answer; taking a part shows that the client reads */
+#define DROPPED_MAX  65536 /* bytes of a body that is dropped */
 
 static void suspend(struct http_request *request);
 
@@ -27,7 +27,7 @@ static void set_state(struct http_request *request, enum connection_state state)
 	connection_set_state(&request->server->connections, request->connection, state);
 }
 
-/* Puts what there is of a stream; as long as there is nothing the library leaves it alone. */
+/* Puts what there is of a stream. While there is nothing, the library doesn't call again. */
 static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
 {
 	struct http_request *request = arg;
@@ -44,7 +44,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
 	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
 }
 
-/* Puts the next part of a large body: what came before it has been taken. */
+/* Puts the next part of a large body: the part before has been taken. */
 static ssize_t read_part(void *arg, uint64_t position, char *to, size_t bytes)
 {
 	struct http_request *request = arg;
@@ -72,8 +72,8 @@ static struct MHD_Response *make_response(struct http_request *request)
 						   : MHD_RESPMEM_PERSISTENT);
 }
 
-/* On each answer: no page of another origin may have it, frame it or run in it. Pictures have their
- * script and style inside. */
+/* Headers of each answer: no page of another origin may have the answer, frame it or run in it.
+ * Pictures have their script and style inside. */
 static const struct {
 	const char *name, *value;
 } fixed_headers[] = {
@@ -155,7 +155,7 @@ static void ready(void *arg)
 	listener_run(request->listener);
 }
 
-/* A stream has more, or its end. The library may be what calls this: it is run later. */
+/* Wakes a stream that has more, or has ended. The library may be the caller, so it is run later. */
 static void wake_stream(void *arg)
 {
 	struct http_request *request = arg;
@@ -169,7 +169,7 @@ static void wake_stream(void *arg)
 	loop_timer_set(request->server->loop, &listener->timer, loop_now_ns());
 }
 
-/* The client has gone. What it sent before, a next request perhaps, makes no difference. */
+/* The client has gone. What the client sent before, a next request perhaps, makes no difference. */
 static void on_hangup(void *arg)
 {
 	struct http_request *request = arg;
@@ -201,8 +201,8 @@ static void suspend(struct http_request *request)
 	}
 }
 
-/* A client that is cut off without a word is told by nothing else while there is nothing to send.
- */
+/* Begins a stream. Only keep-alive shows that a client was cut off while there is nothing to
+ * send. */
 static void begin_stream(struct http_request *request)
 {
 	int fd = request->connection->fd, yes = 1, every_s = KEEPALIVE_S;
@@ -270,8 +270,8 @@ static void read_query(struct http_request *request)
 	};
 }
 
-/* Of what is no PUT of a feature the body is read to its end and dropped: a client that still sends
- * it when the connection is closed may lose the answer. */
+/* Returns the largest body. The body of a request that is no PUT of a feature is read to its end
+ * and dropped: a client that still sends when the connection is closed may lose the answer. */
 static size_t body_max(const struct http_request *request)
 {
 	return request->is_put ? REQUEST_BODY_MAX : DROPPED_MAX;
@@ -284,14 +284,14 @@ static void too_large(struct http_request *request)
 				      : "a body of more than 65536 bytes is for a PUT alone");
 }
 
-/* ---- whether it is let in ---- */
+/* ---- admission ---- */
 
 static const char *header(struct MHD_Connection *mhd, const char *name)
 {
 	return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
-/* Once for a connection; the handshake is over. */
+/* Checks the client's certificate, once for a connection; the handshake is over. */
 static void check_certificate(struct http_request *request)
 {
 	struct connection *connection = request->connection;
@@ -314,7 +314,7 @@ static void check_certificate(struct http_request *request)
 			 connection->certificate_why);
 }
 
-/* False: the answer says why not. */
+/* Returns whether the request is let in; else the answer says why not. */
 static bool is_let_in(struct http_request *request, const char *path, const char *method,
 		      const char *version)
 {
@@ -353,7 +353,7 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 	return fine;
 }
 
-/* Asked for, when its headers are there; NULL: no memory. */
+/* Makes a request when its headers are there. NULL: no memory. */
 static struct http_request *http_request_new(struct listener *listener, struct MHD_Connection *mhd)
 {
 	const union MHD_ConnectionInfo *info =
@@ -375,8 +375,8 @@ static struct http_request *http_request_new(struct listener *listener, struct M
 	return request;
 }
 
-/* Whether the body is read: one that isn't too large, and of who isn't let in only if it says so.
- */
+/* Returns whether the body is read: not if it is too large, nor if the request is refused and the
+ * body comes without its size (Transfer-Encoding). */
 static bool is_read(const struct http_request *request, bool is_let_in)
 {
 	const char *length = header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -386,7 +386,7 @@ static bool is_read(const struct http_request *request, bool is_let_in)
 	return is_let_in || !header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
-/* The first call of a request: its headers are there. */
+/* Begins a request: the first call of the library, with the headers. */
 static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
 			     const char *path, const char *method, const char *version,
 			     void **context)

@@ -55,7 +55,7 @@ int listen_on(const char *address, int *port)
 
 /* ---- Unix sockets ---- */
 
-/* Whoever may write there could put a socket of their own in the place of ours. */
+/* Checks the folder of a socket: a user who may write there could replace our socket. */
 static int check_folder(const char *path)
 {
 	char copy[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -64,7 +64,7 @@ static int check_folder(const char *path)
 	snprintf(copy, sizeof(copy), "%s", path);
 	const char *folder = dirname(copy);
 	if (mkdir(folder, 0755) == 0) {
-		if (chmod(folder, 0755) < 0) /* whatever the umask is */
+		if (chmod(folder, 0755) < 0) /* the umask may have removed bits */
 			return -errno;
 	} else if (errno != EEXIST) {
 		return -errno;
@@ -78,7 +78,7 @@ static int check_folder(const char *path)
 		       : -EPERM;
 }
 
-/* Removes what nobody listens at any more. */
+/* Removes a socket at which nobody listens any more. */
 static int make_room(const struct sockaddr_un *name)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -114,7 +114,7 @@ int listen_at(const char *path)
 		return r;
 	if (bind(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
 		return -errno;
-	/* Its folder is ours alone, so it is that socket still. */
+	/* Only we can write to the folder, so `path` is still that socket. */
 	if (chmod(path, 0666) < 0 || listen(fd, BACKLOG) < 0) {
 		r = -errno;
 		unlink(path);
@@ -123,7 +123,7 @@ int listen_at(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* ---- what was opened before ---- */
+/* ---- sockets that were opened before ---- */
 
 static unsigned long number(const char *variable)
 {

@@ -13,7 +13,7 @@
 #define ANSWER_TIMEOUT_S 60
 #define POLL_EVERY_NS	 (100 * NS_PER_MS)
 #define POLL_NS		 (REQUEST_TIMEOUT_NS + 5 * NS_PER_S)
-/* More than we keep open: those that are being closed count as well. */
+/* More than we keep open: connections that are being closed count as well. */
 #define MHD_CONNECTIONS (CONNECTIONS_MAX * 2)
 
 #define OPTIONS_MAX	5
@@ -28,9 +28,9 @@ static bool has_descriptor(const struct listener *listener)
 }
 
 /*
- * While no descriptor is left, the library would try to accept without end; and when it once could
- * not, it begins again only when it is called some time after a connection has ended. So it is
- * called ten times a second, meanwhile and for a while thereafter.
+ * Checks whether a descriptor is left. While none is, the library would try to accept without end;
+ * and after a failed accept it begins again only when it is called some time after a connection has
+ * ended. So the library is called ten times a second, meanwhile and for a while thereafter.
  */
 static void check_descriptors(struct listener *listener)
 {
@@ -125,7 +125,8 @@ static void connected(void *arg, struct MHD_Connection *mhd, void **context,
 	}
 }
 
-/* A path with a NUL in it is not the path before the NUL: it stays as it is, and isn't found. */
+/* Decodes a path. A path with a NUL is not the path before the NUL: it stays undecoded, and isn't
+ * found. */
 static size_t unescape(void *arg, struct MHD_Connection *mhd, char *text)
 {
 	(void)arg;
@@ -145,7 +146,7 @@ static void log_mhd(void *arg, const char *format, va_list args)
 	log_debug("http: %s", line);
 }
 
-/* gala-gopher takes TLS 1.3 alone; what old scrapers have is 1.2. */
+/* Adds the options for TLS. gala-gopher takes TLS 1.3 only; old scrapers have TLS 1.2. */
 static void add_tls(struct MHD_OptionItem options[OPTIONS_MAX], const struct tls_keys *keys)
 {
 	size_t count = 0;

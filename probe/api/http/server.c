@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-/* The port of a socket that listens. */
+/* Returns the port of a listening socket; 0: not known. */
 static int port_of(int fd)
 {
 	union {
@@ -30,7 +30,8 @@ static int port_of(int fd)
 	return ntohs(name.any.sa_family == AF_INET ? name.v4.sin_port : name.v6.sin6_port);
 }
 
-/* While it is still listened at: then nobody else's socket can have its path. */
+/* Removes the Unix socket. To be called while the server still listens there: so no other process's
+ * socket can have the path. */
 static void remove_socket(struct server *server)
 {
 	if (server->socket_is_ours)
@@ -39,7 +40,7 @@ static void remove_socket(struct server *server)
 	server->socket[0] = '\0';
 }
 
-/* Accepts at a socket in place of the listener that was there. */
+/* Makes a listener for a socket, in place of the old listener of that kind. */
 static int take_place(struct server *server, enum listener_kind kind, int *fd,
 		      const struct tls_keys *keys, char *why, size_t why_bytes)
 {
@@ -142,7 +143,8 @@ static int open_socket(struct server *server, const char *path, char *why, size_
 	return 0;
 }
 
-/* Without being named, it is had where it can be: a daemon beside another one goes without. */
+/* Opens the Unix socket at the start. If the conf file doesn't name the socket, a failure is only
+ * logged: a second daemon goes without it. */
 static int open_first_socket(struct server *server, const struct conf *conf, char *why,
 			     size_t why_bytes)
 {
@@ -215,7 +217,7 @@ static void swap_texts(char **a, char **b)
 	*b = kept;
 }
 
-/* The same socket with other keys. Connections that are open have theirs until they end. */
+/* Listens at the same socket with other keys. Open connections keep the old keys until they end. */
 static int change_keys(struct server *server, enum listener_kind kind, const struct tls_keys *keys,
 		       char *why, size_t why_bytes)
 {
@@ -231,7 +233,7 @@ static int change_keys(struct server *server, enum listener_kind kind, const str
 		server->at[kind] = fresh;
 		return 0;
 	}
-	/* The old keys, then. */
+	/* Fall back to the old keys. */
 	if (fd >= 0 &&
 	    listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why, why_bytes) == 0)
 		server->at[kind] = fresh;
@@ -240,7 +242,7 @@ static int change_keys(struct server *server, enum listener_kind kind, const str
 
 static void reload_keys(struct server *server, struct rest_options *fresh)
 {
-	/* Nobody uses the old conf's keys any more: the library has read them. */
+	/* The old conf's keys aren't used any more: the library has read them. */
 	struct rest_options *old = (struct rest_options *)&server->conf->rest;
 	char why[256];
 	bool failed = false;
@@ -316,7 +318,7 @@ static void reload_metrics(struct server *server, struct conf *fresh)
 
 static void reload_socket(struct server *server, struct conf *fresh)
 {
-	/* Nobody uses the old conf's path any more: what is borrowed is a copy. */
+	/* The old conf's path isn't used any more: the server has a copy. */
 	struct rest_options *old = (struct rest_options *)&server->conf->rest;
 	char why[256];
 
@@ -355,7 +357,7 @@ void server_free(struct server *server)
 {
 	if (!server)
 		return;
-	/* Nobody fills their answers any more, nor those of requests that come only now. */
+	/* No answer is filled any more, nor those of requests that come only now. */
 	server->stopping = true;
 	remove_socket(server);
 	http_requests_end(server);

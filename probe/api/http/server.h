@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HTTP, inside the loop: an address (TCP, with TLS or without), a Unix socket, and a further
- * address for /metrics and /healthz alone. 64 connections at once: one more closes the one that has
- * waited longest for its request, or whose client reads nothing. A request has 10 s for its headers
- * and body, an answer 60 s without progress.
+ * HTTP server in the daemon's loop. It listens at an address (TCP, with or without TLS), at a Unix
+ * socket, and at a further address for /metrics and /healthz alone. There are 64 connections at
+ * once: a further one closes the connection that has waited longest for its request, or whose
+ * client reads nothing. A request has 10 s for its headers and body, an answer 60 s without
+ * progress. Loop thread only.
  */
 #pragma once
 
@@ -14,22 +15,24 @@
 struct server;
 
 /*
- * Listens where the conf says. `services` and `conf` are borrowed, and may change: `conf` in
- * server_reload() alone. Sockets that systemd has opened are taken first (sd_listen_fds(3)). Logs
- * where it listens. Negative errno and a sentence in `why`.
+ * Makes the server, which listens where the conf says. `services` and `conf` are borrowed and may
+ * change; `conf` only in server_reload(). Sockets that systemd has opened are taken first
+ * (sd_listen_fds(3)). Logs where the server listens. The caller owns *ret (server_free()). Returns
+ * 0, or a negative errno with a sentence in `why`.
  */
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
 	       const struct conf *conf, char *why, size_t why_bytes);
 
-/* The port of the first address. */
+/* Returns the port of the first address. */
 int server_port(const struct server *server);
 
 /*
- * The conf is about to be replaced by `fresh`, which then has the same place: moves to its
- * addresses and takes its keys; requests that are under way are answered. What can't be had stays
- * as it is, is logged, and is put back into `fresh`.
+ * Moves the server to the addresses and TLS keys of `fresh`, which is about to replace the conf in
+ * the same place. Requests that are under way are still answered. What can't be had stays as it is;
+ * that is logged and put back into `fresh`.
  */
 void server_reload(struct server *server, struct conf *fresh);
 
-/* Requests that still wait for their answer get a 503; it must not be filled afterwards. */
+/* Frees the server (NULL: nothing). Requests that still wait get a 503; their answers must not be
+ * filled afterwards. */
 void server_free(struct server *server);

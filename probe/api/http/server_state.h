@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What api/http/server.c (where it listens), api/http/listener.c (one such place) and
- * api/http/http_request.c (a request's way) share. Nobody else includes it. */
+/* Internal to the room: the state that server.c (all places where the server listens), listener.c
+ * (one such place) and http_request.c (one request) share. No other room includes this header. */
 #pragma once
 
 #include <limits.h>
@@ -14,19 +14,19 @@
 
 enum listener_kind { LISTENER_API, LISTENER_METRICS, LISTENER_SOCKET, LISTENERS };
 
-/* A place where connections are accepted. */
+/* A listener: a place where connections are accepted. */
 struct listener {
 	struct listener *next;
 	struct server *server;
 	enum listener_kind kind;
 	bool tls;
-	bool retired; /* accepts no more; goes with its last connection */
+	bool retired; /* the listener accepts no more, and is freed with its last connection */
 	struct MHD_Daemon *daemon;
 	struct loop_watch watch;
 	struct loop_timer timer;
 	unsigned connections;
-	bool woken;		/* a stream was, since the library was run */
-	bool starved;		/* no descriptor is left for a connection */
+	bool woken;		/* a stream was woken since the library ran */
+	bool starved;		/* no descriptor is left for a new connection */
 	uint64_t poll_until_ns; /* see check_descriptors() */
 };
 
@@ -34,52 +34,56 @@ struct server {
 	struct loop *loop;
 	const struct services *services;
 	const struct conf *conf;
-	struct listener *all;		/* retired ones, too */
-	struct listener *at[LISTENERS]; /* those that accept; NULL: none */
+	struct listener *all;		/* all listeners, with the retired ones */
+	struct listener *at[LISTENERS]; /* listeners that accept; NULL: none */
 	int port, metrics_port;
-	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": none */
-	bool socket_is_ours; /* made by us, and to be removed */
+	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* path; "": none */
+	bool socket_is_ours; /* the server made the socket, and has to remove it */
 	char own_name[HOST_NAME_MAX + 1];
 	struct peer_means means;
 	struct connections connections;
 	struct clients clients;
-	struct rate certificates;	/* log lines of bad ones */
-	struct http_request *suspended; /* requests that wait for their answer */
+	struct rate certificates;	/* rate of log lines about bad certificates */
+	struct http_request *suspended; /* list of the requests that wait for their answer */
 	bool stopping;
 };
 
 /* One request, from its first header to the end of its answer. */
 struct http_request {
-	struct http_request *next; /* while suspended */
+	struct http_request *next; /* list of `server->suspended` */
 	struct server *server;
 	struct listener *listener;
 	struct MHD_Connection *mhd;
 	struct connection *connection;
 	struct caller caller;
 	struct query query;
-	bool costly;	   /* booked to its client */
-	bool is_put;	   /* of a feature, by who may */
-	struct buf body;   /* of a PUT */
-	size_t body_bytes; /* that came */
+	bool costly;	   /* booked as a costly request of its client */
+	bool is_put;	   /* the request is a PUT of a feature, and was let in */
+	struct buf body;   /* body of a PUT */
+	size_t body_bytes; /* bytes of the body that have arrived */
 	struct answer answer;
 	bool dispatched;
 	bool suspended;
-	bool gone;		  /* the client: its stream ends */
-	struct loop_watch hangup; /* of the client, while it waits; fd -1: none */
+	bool gone; /* the client has gone: its stream ends */
+	/* Watches the client's hang-up while the request waits; fd -1: not watched. */
+	struct loop_watch hangup;
 };
 
 /* ---- api/http/listener.c ---- */
 
-/* Accepts connections at a listening socket, which it then has. Negative errno and a sentence in
- * `why`. */
+/* Makes a listener at a listening socket, and puts it into server->all. Takes over *fd and sets it
+ * to -1; after a failure the caller owns *fd unless it is -1. Returns 0, or a negative errno with a
+ * sentence in `why`. */
 int listener_new(struct listener **ret, struct server *server, enum listener_kind kind, int *fd,
 		 const struct tls_keys *keys, char *why, size_t why_bytes);
 
-/* Accepts no more, and is freed with its last connection; the listening socket is the caller's. */
+/* Retires a listener: it accepts no more, and is freed with its last connection. Returns the
+ * listening socket, which the caller owns, or a negative number. */
 int listener_retire(struct listener *listener);
+/* Removes a listener from server->all and frees it. */
 void listener_free(struct listener *listener);
 
-/* Lets the library do what is to be done. Frees a retired listener that has no connection left. */
+/* Lets the library do its work. Frees a retired listener that has no connection left. */
 void listener_run(struct listener *listener);
 
 /* ---- api/http/http_request.c: the library's callbacks ---- */
@@ -90,5 +94,5 @@ enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *mhd, 
 void http_request_completed(void *listener, struct MHD_Connection *mhd, void **context,
 			    enum MHD_RequestTerminationCode code);
 
-/* Answers all that wait for an answer: the daemon stops. */
+/* Answers all requests that wait with a 503: the daemon stops. */
 void http_requests_end(struct server *server);

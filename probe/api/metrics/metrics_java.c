@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which Java VMs are there, and what is known of their code. */
+/* Writes the number of Java VMs, and what is known of their code. */
 #include "api/metrics/metrics_runtimes.h"
 #include "runtime/jvm.h"
 
@@ -13,7 +13,7 @@ static void count(void *arg, const struct target *target)
 	runtime_versions_count(arg, text, jvm_is_supported(target->jvm));
 }
 
-/* VMs by what is with something of theirs. */
+/* Writes the numbers of VMs by the state of their agent or their recording. */
 static void write_states(struct buf *out, const char *name, const char *help,
 			 const char *const texts[3], const unsigned counts[3])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is held, and where the allocators' probe points are. */
+/* Writes live allocations, and the probe points of allocators. */
 #include "api/metrics/metrics_lines.h"
 #include "probes/tracer_memory.h"
 

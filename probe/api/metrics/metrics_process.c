@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What processes have had of their CPUs, by process: those that off-CPU or /sched is told to look
- * at, and those of them that ended not long ago. */
+/* Writes CPU times, switches and waits by process: of the processes that off-CPU or /sched looks
+ * at, and of those among them that ended not long ago. */
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
@@ -19,7 +19,7 @@ struct family {
 
 #define NS 1000000000ULL
 
-/* The line until its value; `more`: further labels. */
+/* Writes a line up to its value; `more`: further labels. */
 static void put_series(const struct writing *writing, const struct process_times *process,
 		       const char *more)
 {

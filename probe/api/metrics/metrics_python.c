@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which Pythons are there, and what is known of their code objects. */
+/* Writes the number of Python processes, and what is known of their code objects. */
 #include "api/metrics/metrics_runtimes.h"
 #include "runtime/interpreter.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the probes of /sched count, of all groups together. */
+/* Writes the counts of the probes of /sched, of all groups together. */
 #include "api/metrics/metrics_lines.h"
 #include "sched/sched.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How uploads go. */
+/* Writes the counters of uploads. */
 #include "api/metrics/metrics_lines.h"
 #include "api/status/status_upload.h"
 #include "loop/loop.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Containers in JSON: how they are chosen, and what is known of them. */
+/* Containers in JSON: how a PUT chooses them, and what GET shows of them. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -8,14 +8,14 @@
 #include "select/containers.h"
 #include "select/snooper.h"
 
-/* The key of a PUT. */
+/* Returns the key of a PUT for one way of choosing containers. Static text. */
 const char *container_by_name(enum container_by by);
 
-/* The entries, as a PUT has them. */
+/* Adds the entries of all container snoopers, in the form of a PUT. */
 void status_container_snoopers(cJSON *to, const struct snoopers *snoopers);
 
-/* "containers": {…}, what is known of all of them. */
+/* Adds "containers": {…}, the counters of all containers. */
 void status_containers(cJSON *to, const struct containers_stats *stats, uint64_t searches_failed);
 
-/* "container": {…}; null where it is in none. */
+/* Adds "container": {…}, or null for a process in no container (`container` NULL). */
 void status_container(cJSON *to, const struct container *container);

@@ -12,13 +12,14 @@
 
 #define WAIT_S 3
 
-/* A folder; the strings are the check's. */
+/* A folder; the check owns `root` and `below`. */
 struct subject {
 	const char *param;
 	char *root, *below;
 };
 
-/* Owns all it uses, for it may be given up. Whoever waits for it holds it, too. */
+/* A check owns all that it uses, for its job may be given up. The waiting thread and the job each
+ * hold a reference. */
 struct folder_check {
 	struct job job;
 	struct subject subjects[REQUEST_FOLDERS_MAX];
@@ -26,7 +27,7 @@ struct folder_check {
 	unsigned status;
 	char message[REQUEST_MESSAGE_MAX];
 
-	/* On the loop's thread. */
+	/* Used on the loop's thread only. */
 	void (*done)(void *arg, unsigned status, const char *message);
 	void *arg;
 
@@ -72,7 +73,8 @@ static void check_run(struct job *job)
 	pthread_mutex_unlock(&check->lock);
 }
 
-/* Which of the folders it is isn't known: the job may be going on. */
+/* Explains a check without an answer. The job may be going on, so it isn't known which folder
+ * hangs. */
 static void explain_hang(const struct folder_check *check, char message[REQUEST_MESSAGE_MAX])
 {
 	snprintf(message, REQUEST_MESSAGE_MAX,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether the folders that a PUT names can be used. What lies below a root may be another's file
- * system, which need not answer: it is looked at in a job, under the worker's time limit. Nothing
- * is made; that is done with the first file (output/files/store.h).
+ * Check whether the folders that a PUT names can be used. A folder below a root may be on another
+ * owner's file system, which need not answer: so the check runs in a job, under the worker's time
+ * limit. The check makes no folder; that happens with the first file (output/files/store.h). The
+ * functions are for the loop's thread.
  */
 #pragma once
 
@@ -13,21 +14,23 @@ struct folder_check;
 
 struct folder_question {
 	struct worker *worker;
-	const struct store_roots *roots; /* as they were when the body was read */
+	const struct store_roots *roots; /* the roots in force when the body was read */
 	const struct request_folders *folders;
-	const struct params *params; /* they have the paths */
+	const struct params *params; /* params with the paths */
 };
 
 /*
- * done(arg, status, message) on the loop's thread: 0, they can be used; 400: one can't; 503: one
- * doesn't answer. -ENOMEM: done() isn't called.
+ * Begins a check, and calls done(arg, status, message) on the loop's thread: status 0, the folders
+ * can be used; 400: one can't; 503: one doesn't answer. *ret is valid until done() has been called.
+ * All of `question` is copied but the worker. Returns 0, or a negative errno without a call of
+ * done(): -ENOMEM.
  */
 int folder_check_begin(struct folder_check **ret, const struct folder_question *question,
 		       void (*done)(void *arg, unsigned status, const char *message), void *arg);
 
-/* done() isn't called any more. */
+/* Makes the check forget done(), which is not called any more. */
 void folder_check_forget(struct folder_check *check);
 
-/* The same where there is no loop yet: waits for 3 s at most. 0, 400 or 503. */
+/* Checks the folders where there is no loop yet: waits for 3 s at most. Returns 0, 400 or 503. */
 unsigned folder_check_wait(const struct folder_question *question,
 			   char message[REQUEST_MESSAGE_MAX]);

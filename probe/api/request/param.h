@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * THE TABLES of parameters, one for each feature: name, type, range, default and where it lies in
- * struct params. Checking, merging and showing all go by them; a new parameter is a new row (and
- * its line in the feature's document).
+ * THE TABLES of parameters, one for each feature: name, type, range, default, and the place in
+ * struct params. Checking, merging and showing all follow these tables; a new parameter is a new
+ * row (and a line in the feature's document).
  */
 #pragma once
 
@@ -15,24 +15,24 @@ enum param_type {
 	PARAM_NUMBER, /* int64_t */
 	PARAM_FOLDER, /* char[bytes], a folder for output */
 	PARAM_SERVER, /* char[bytes], a server for uploads */
-	PARAM_CHOICE, /* int64_t: which of `choices`; in bodies its text */
+	PARAM_CHOICE, /* int64_t: number of an entry of `choices`; in bodies the entry's text */
 };
 
 struct param {
 	const char *name;
 	enum param_type type;
-	size_t offset; /* in struct params */
-	size_t bytes;  /* of a text */
+	size_t offset; /* offset in struct params */
+	size_t bytes;  /* size of a text, bytes */
 	int64_t min, max;
-	int64_t number; /* default */
+	int64_t number; /* default of a number or a choice */
 	const char *text;
-	const char *const *choices; /* up to a NULL */
-	/* The name of another row that this one takes the place of: one body may have one of them,
-	 * the one that was set last counts, only that one is shown. At its default this one is
+	const char *const *choices; /* texts of the choices; a NULL ends them */
+	/* Name of another row that this row replaces. One body may have one of the two; the one
+	 * that was set last counts, and only that one is shown. At its default, this row is
 	 * unset. */
 	const char *instead_of;
 	bool zero_is_default;
-	bool alias; /* of another row: taken, not shown */
+	bool alias; /* another name of a row: accepted, not shown */
 };
 
 struct param_table {
@@ -42,15 +42,18 @@ struct param_table {
 
 extern const struct param_table flamegraph_params, sched_params;
 
-/* The text of a choice: `params.java_source` … */
+/* Return the text of a choice. Static text. */
 const char *java_source_name(enum java_source source);
 const char *pyroscope_api_name(enum pyroscope_api api);
 
+/* Sets all params of the table to their defaults, and the rest to 0. */
 void params_default(const struct param_table *table, struct params *params);
 
-/* Whether its number is shown: neither unset, nor taken the place of. */
+/* Returns whether a parameter is shown: it is no alias, is not unset, and no other row replaces
+ * it. */
 bool param_shown(const struct param_table *table, const struct param *param,
 		 const struct params *params);
 
+/* Return where the value of a parameter lies in `params`, as a number or a text. */
 int64_t *param_number(const struct param *param, const struct params *params);
 char *param_text(const struct param *param, const struct params *params);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-/* What was quoted may have been cut in the middle of a character. */
+/* Replaces bytes that aren't UTF-8: a quoted text may have been cut within a character. */
 static void keep_utf8(char *text)
 {
 	size_t len = strlen(text);
@@ -150,7 +150,7 @@ int request_parse(char *data, size_t bytes, const struct rules *rules, const str
 
 	if (!text)
 		return request_refuse(&request, "invalid json format");
-	cJSON_Minify(text); /* takes comments away, which gala-gopher's parser allows */
+	cJSON_Minify(text); /* removes comments, which gala-gopher's parser allows */
 	_cleanup_(free_json) cJSON *root = cJSON_Parse(text);
 	if (!cJSON_IsObject(root))
 		return request_refuse(&request, root ? "Bad request" : "invalid json format");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The body of a PUT -> a spec. All or nothing; messages are gala-gopher's where it has them. */
+/* Parser of the body of a PUT: JSON -> struct spec. A body is taken as a whole or not at all.
+ * Messages are those of gala-gopher where it has them. */
 #pragma once
 
 #include <stddef.h>
@@ -12,29 +13,31 @@
 #define REQUEST_BODY_MAX    (1024 * 1024)
 #define REQUEST_MESSAGE_MAX 1024
 
-/* How far the conf file lets any body go. */
+/* Bounds that the conf file sets for all bodies. */
 struct bounds {
 	struct store_roots roots;
 	const struct upload_options *upload; /* NULL: any server may be named */
-	bool without_cgroup_v2;		     /* the host has no such hierarchy */
+	bool without_cgroup_v2;		     /* the host has no v2 hierarchy of cgroups */
 };
 
-/* What the bodies of a feature may say. */
+/* Rules for the bodies of a feature. */
 struct rules {
-	const char *feature; /* as in its URL */
+	const char *feature; /* name of the feature in its URL */
 	const struct param_table *params;
 	unsigned probes_count;
 	const char *(*probe_name)(unsigned probe);
-	int (*probe_find)(const char *name); /* its number, or -ENOENT */
-	bool everybody;	   /* without a snooper it means all processes; else that is refused */
-	bool probes_share; /* one choice of processes for all probes: no `probe` in an entry */
-	/* Why params can't be together, as they would all be after the PUT: a sentence; NULL: they
-	 * can. No such function: there is no such reason. */
+	int (*probe_find)(const char *name); /* returns the number of a probe, or -ENOENT */
+	/* No snooper means all processes; else a body without one is refused. */
+	bool everybody;
+	/* All probes share one choice of processes: an entry can't have `probe`. */
+	bool probes_share;
+	/* Returns why these params, the result of the whole PUT, can't be together (a sentence);
+	 * NULL: they can. May be NULL: all params can be together. */
 	const char *(*refuse)(const struct params *params);
 };
 
-/* The rows of a body's folders for output: whether these can be used is
- * api/request/folder_check.h's. */
+/* Rows of the folders for output that a body names. api/request/folder_check.h checks whether these
+ * folders can be used. */
 #define REQUEST_FOLDERS_MAX 4
 struct request_folders {
 	const struct param *params[REQUEST_FOLDERS_MAX];
@@ -42,10 +45,11 @@ struct request_folders {
 };
 
 /*
- * Reads a body (`json=<JSON>` raw or URL-encoded, or plain JSON) of a feature on top of `before`
- * (NULL: the defaults) into `spec`. `data` is changed. On -EINVAL `message` has one sentence for
- * people, in valid UTF-8, and `spec` is untouched; -ENOMEM likewise. No file system is asked:
- * `folders` (NULL: not wanted) gets what is still to be looked at.
+ * Parses a body of a feature (`json=<JSON>`, raw or URL-encoded, or plain JSON) on top of `before`
+ * (NULL: the defaults) into *spec, which the caller owns. `data` is changed, and has room for one
+ * more byte. No file system is asked: *folders (`folders` may be NULL) gets the folders that are
+ * still to be checked. Returns 0, or -EINVAL or -ENOMEM with *spec untouched and one sentence for
+ * people in `message`, in valid UTF-8.
  */
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,

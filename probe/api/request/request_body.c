@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The JSON in a body: raw or as a form's field, whole and valid UTF-8. */
+/* Finds the JSON in a body: raw or as a form's field, complete and in valid UTF-8. */
 #include "api/request/request_state.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* application/x-www-form-urlencoded, in place. False: a broken escape. */
+/* Decodes application/x-www-form-urlencoded in place. Returns false if an escape is broken. */
 static bool url_decode(char *text)
 {
 	char *to = text;
@@ -36,7 +36,7 @@ static bool url_decode(char *text)
 	return true;
 }
 
-/* "\u0000" would end a text before its end. */
+/* Returns whether the JSON has an escaped NUL, which would end a text too early. */
 static bool has_escaped_nul(const char *json)
 {
 	for (const char *at = json; (at = strstr(at, "\\u0000")); at++) {

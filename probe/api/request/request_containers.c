@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snoopers of a body: containers, pods, images, cgroups. */
+/* Reads the snoopers of a body that choose containers, pods, images and cgroups. */
 #include "api/request/request_state.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define ENTRIES_MAX 100
 
-/* What is wrong with an entry that isn't taken. */
+/* What an entry has to be; shown if an entry is refused. */
 static const struct {
 	const char *name, *wrong;
 } kinds[CONTAINER_BY_COUNT] = {
@@ -82,7 +82,7 @@ static int take_list(struct request *request, enum container_by by, const cJSON 
 	const cJSON *entry;
 
 	if (cJSON_IsString(list) && !list->valuestring[0])
-		return 0; /* nothing is chosen */
+		return 0; /* an empty text chooses nothing */
 	if (by == BY_POD && cJSON_IsObject(list))
 		return take_pod(request, list);
 	if (!cJSON_IsArray(list))

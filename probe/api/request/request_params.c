@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Params of a body, each by its row in api/request/param.c. */
+/* Reads the params of a body, each by its row in api/request/param.c. */
 #include "api/request/request_state.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int take_number(struct request *request, const struct param *param, const
 				      "params.%s invalid value %.15g, must be in [%lld, %lld]",
 				      param->name, value->valuedouble, (long long)param->min,
 				      (long long)param->max);
-	/* JSON's numbers are doubles: the one next to the largest one is beyond it. */
+	/* Numbers in JSON are doubles: the double next to INT64_MAX is larger than INT64_MAX. */
 	*param_number(param, &request->spec->params) =
 		number < (double)INT64_MAX ? (int64_t)number : INT64_MAX;
 	return 0;
@@ -56,7 +56,8 @@ static int take_text(struct request *request, const struct param *param, const c
 	if (!cJSON_IsString(value))
 		return request_refuse(request, "params.%s invalid data type", param->name);
 	const char *text = value->valuestring;
-	/* gala-gopher's GET, and so its probes.init, has an output_dir of "" where none was set. */
+	/* gala-gopher's GET, and so its probes.init, shows an output_dir of "" where none was
+	 * set. */
 	if (param->alias && !text[0])
 		return 0;
 	if (strlen(text) >= param->bytes)
@@ -97,7 +98,7 @@ static int take_param(struct request *request, const struct param *param, const 
 	}
 }
 
-/* Of two that exclude each other one may be given, and that one counts. */
+/* Settles two params that exclude each other: one may be given, and that one counts. */
 static int settle(struct request *request, const struct param *param, const cJSON *values)
 {
 	if (!request_member(values, param->instead_of))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snoopers of a body: which processes are meant, by pid and by name. */
+/* Reads the snoopers of a body that choose processes by pid and by name. */
 #include "api/request/request_state.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int take_ids(struct request *request, const cJSON *list)
 	return 0;
 }
 
-/* A text that may be missing; NULL: it is something else, or too long. */
+/* Returns a text that may be missing (""); NULL: the value is no text, or too long. */
 static const char *optional_text(const cJSON *object, const char *key, size_t max)
 {
 	const cJSON *value = request_member(object, key);

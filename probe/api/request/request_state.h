@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What api/request/request.c (the whole), request_body.c (its text), request_snoopers.c,
- * request_containers.c and request_params.c share. Nobody else includes it. */
+/* Internal to the room: the state that request.c (the whole body), request_body.c (its text),
+ * request_snoopers.c, request_containers.c and request_params.c share. No other room includes this
+ * header. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -12,30 +13,32 @@ struct request {
 	const struct bounds *bounds;
 	char *message;
 	struct spec *spec;
-	struct request_folders folders; /* of this body */
+	struct request_folders folders; /* folders that this body names */
 };
 
-/* The message, for people; -EINVAL. */
+/* Writes the message, for people. Returns -EINVAL. */
 int request_refuse(const struct request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The message; -ENOMEM. */
+/* Writes the message. Returns -ENOMEM. */
 int request_no_memory(const struct request *request);
 
-/* An object's member, or NULL. Of keys that come twice the last one counts, as it always did. */
+/* Returns an object's member, or NULL. Of a key that comes twice the last member counts. */
 const cJSON *request_member(const cJSON *object, const char *name);
 
-/* Names of probes -> 1 << number. -EINVAL: refused. */
+/* Reads names of probes into a mask of 1 << number. Returns 0, or -EINVAL if the list is
+ * refused. */
 int request_take_probes(const struct request *request, const cJSON *list, uint32_t *probes);
 
-/* Parts of a body into the spec. 0, or what the body is refused by: -EINVAL, -ENOMEM. */
+/* Read parts of a body into the spec. Return 0, or -EINVAL or -ENOMEM with the message written. */
 int request_take_snoopers(struct request *request, const cJSON *snoopers);
 int request_take_containers(struct request *request, const cJSON *snoopers);
 int request_take_params(struct request *request, const cJSON *values);
 
-/* Whether the folders that the params name are below the roots, by their paths alone. 0, -EINVAL */
+/* Checks whether the folders that the body names lie below the roots, by their paths alone. Returns
+ * 0 or -EINVAL. */
 int request_check_folders(const struct request *request);
 
-/* The JSON in a body, or NULL. Raw JSON may hold '%' and '+' in patterns: it is raw if it begins as
- * JSON does. `data` is changed, and has room for a byte more. */
+/* Returns the JSON in a body, or NULL. A body is raw JSON if it begins as JSON does, for raw JSON
+ * may hold '%' and '+' in patterns. `data` is changed, and has room for one more byte. */
 char *request_find_json(char *data, size_t bytes);

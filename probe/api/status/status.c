@@ -53,7 +53,7 @@ static void add_snoopers(cJSON *to, const struct rules *rules, const struct snoo
 	status_container_snoopers(to, snoopers);
 }
 
-#define EXACT_MAX (INT64_C(1) << 53) /* of a double */
+#define EXACT_MAX (INT64_C(1) << 53) /* every integer up to this is exact in a double */
 
 static void add_number(cJSON *to, const char *name, int64_t number)
 {
@@ -138,7 +138,7 @@ static void add_process(void *arg, const struct target *target)
 {
 	const struct process_list *processes = arg;
 
-	/* Processes that a session on demand brought along aren't the feature's. */
+	/* A session on demand may have brought processes that aren't the feature's. */
 	if (!(target->probes & WANTED_STACKS))
 		return;
 	cJSON *entry = cJSON_CreateObject();
@@ -188,7 +188,7 @@ static void add_unwind(cJSON *to, const struct tables_stats *stats)
 	cJSON_AddNumberToObject(unwind, "bytes_max", (double)stats->arena.bytes_max);
 }
 
-/* The series of /metrics by process: whether they are there, or why not. */
+/* Returns whether /metrics has the series by process, or why not. */
 static const char *process_counters(const struct times_state *state)
 {
 	if (state->why[0])

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What GET shows of a kind of code that is read from processes (code/code_cache.h). */
+/* JSON of one kind of code that is read from processes (code/code_cache.h). */
 #pragma once
 
 #include <cjson/cJSON.h>
 
 #include "code/code_cache.h"
 
-/* Adds how many pieces are known, under the name `pieces`; "bytes", "read", "lost": {cause: n}. */
+/* Adds the number of known pieces, under the name `pieces`, and "bytes", "read", "lost": {cause:
+ * n}. */
 void status_codes(cJSON *to, const char *pieces, const struct code_cache_stats *codes);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What GET shows of Java. */
+/* JSON of Java VMs. */
 #pragma once
 
 #include <cjson/cJSON.h>
 
 #include "api/feature/feature.h"
 
-/* Of a target that is a Java VM: which way its stacks are had ("java_source"), why ("java_reason"),
- * and what is with its agent ("java_agent", java/agents/agents.h). */
+/* Adds to a target that is a Java VM: where its stacks come from ("java_source"), why
+ * ("java_reason"), and the state of its agent ("java_agent", java/agents/agents.h). */
 void status_java_vm(cJSON *to, const struct services *services, const struct target *target);
 
 /* Adds "java": { "processes", "unsupported", "methods", "bytes", "read", "lost": {cause: n},

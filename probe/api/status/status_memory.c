@@ -14,8 +14,8 @@ static const char *const state_names[] = {
 	[ALLOCATOR_FAILED] = "failed",
 };
 
-/* What a call of a probed function costs, by how its return is probed: as measured on one machine
- * (doc/memory.md), for the ratio between them. */
+/* Cost of a call of a probed function, by how its return is probed: measured on one machine
+ * (doc/memory.md), for the ratio. */
 static const struct {
 	const char *way, *targets, *bystanders;
 } prices[] = {

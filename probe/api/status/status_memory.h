@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What GET shows of the probes of memory beside what it shows of all. */
+/* JSON of the memory probes, beside what GET shows of all probes. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -7,11 +7,11 @@
 #include "api/feature/feature.h"
 
 /*
- * Adds to a probe's entry; to others' nothing.
+ * Adds to the entry of a memory probe, and nothing to those of other probes:
  *
- *	mem:       "unseen": what becomes resident without an event, a sentence
- *	mem_glibc: "files", "points", "single_stepped"; while there are points "way": how returns
- *	           are probed, "targets_pay", "bystanders_pay": sentences;
+ *	mem:       "unseen": a sentence on memory that becomes resident without an event
+ *	mem_glibc: "files", "points", "single_stepped"; while there are points also "way" (how
+ *	           returns are probed) and the sentences "targets_pay", "bystanders_pay";
  *	           "held": { "now", "max", "unnamed", "young", "refused", "unread", "stacks",
  *	           "stacks_refused" }, "mapped": { "now", "refused" }
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What GET shows of uploads. */
+/* JSON of uploads. */
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -7,11 +7,10 @@
 #include "api/feature/feature.h"
 #include "session/upload_status.h"
 
-/* "too_old" … */
+/* Returns the name of a cause of loss, like "too_old". Static text. */
 const char *upload_loss_name(enum sender_loss loss);
 
 /* Adds "upload": { "state": "off"|"running"|"failing", "reason", "server", "api", "stored",
  * "last_stored" (seconds since 1970, 0: not yet), "waiting", "waiting_bytes", "oldest_waiting_s",
- * "retries", "maybe_twice", "lost": {cause: n}, "last_failure" }. `now_ns` is the real-time
- * clock's. */
+ * "retries", "maybe_twice", "lost": {cause: n}, "last_failure" }. `now_ns` is CLOCK_REALTIME. */
 void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns);
