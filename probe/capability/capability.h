@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Feature detection: finds out what this kernel and these privileges allow, by trying: BPF programs
- * are loaded, attached and hit, files are opened. Kernel versions are not looked at. Code that has
- * a choice of hooks asks here; `stackprobe doctor` shows all rows.
+ * are loaded, attached and hit, files are opened. Kernel versions are not looked at. `stackprobe
+ * doctor` shows all rows; command/privileges.c asks which hooks need CAP_SYS_ADMIN.
  *
  * THE TABLE is in capability.c. A trial changes no setting and leaves nothing behind. A trial takes
  * up to TRIAL_NS. A trial of the group "processes" reads other processes and may hang: run it in a

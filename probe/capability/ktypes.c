@@ -285,8 +285,8 @@ static int write_excerpt(const struct btf *btf)
 	return write(fd, data, bytes) == (ssize_t)bytes ? TAKE_FD(fd) : -EIO;
 }
 
-/* Returns how many arguments a BPF program on the tracepoint has; 0: there is no such tracepoint.
- */
+/* Returns how many arguments a BPF program on the tracepoint has; 0: there is no such
+ * tracepoint. */
 static int count_arguments(const struct btf *btf, const char *tracepoint)
 {
 	char name[64];

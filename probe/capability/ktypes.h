@@ -29,6 +29,5 @@ struct ktypes {
 };
 
 /* Makes the excerpt and fills in *ktypes. Returns a memfd with the excerpt, which the caller owns,
- * or a negative errno: -ENOENT if the kernel has no BTF or no task_struct in it; -ENOMEM; others.
- */
+ * or a negative errno: -ENOENT or -ESRCH if the kernel has no BTF; -ENOMEM; others. */
 int ktypes_open(struct ktypes *ktypes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* File offsets of this program's own functions, for uprobes that trials put on the program itself.
- */
+/* File offsets of this program's own functions, for uprobes that trials put on the program
+ * itself. */
 #pragma once
 
 #include <stdint.h>

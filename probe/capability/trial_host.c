@@ -191,8 +191,8 @@ void trial_lockdown(enum capability which, struct finding *finding)
 		    (int)strcspn(mode, "]\n"), mode);
 }
 
-/* Says why addresses are hidden and what helps, by the rules of the kernel's kallsyms_show_value().
- */
+/* Says why addresses are hidden and what helps, by the rules of the kernel's
+ * kallsyms_show_value(). */
 static void names_are_hidden(struct finding *finding)
 {
 	long restrict_ = read_setting("kptr_restrict");

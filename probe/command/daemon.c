@@ -20,8 +20,8 @@
 
 #define CLOSING_NS (8 * NS_PER_S)
 
-/* A conf that is no longer in force. It is kept until the end, as jobs may still use its folders.
- */
+/* A conf that is no longer in force. It is kept until the end, as jobs may still use its
+ * folders. */
 struct retired {
 	struct retired *next;
 	struct conf conf;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Self test of on-CPU profiling, for `doctor`: the daemon's own BPF programs sample this process.
- */
+/* Self test of on-CPU profiling, for `doctor`: the daemon's own BPF programs sample this
+ * process. */
 #pragma once
 
 #include "capability/capability.h"

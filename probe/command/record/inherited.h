@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /* Keeps the original values; to be called first in main(). Opens /dev/null for each standard
- * descriptor that is closed, so that no file of ours gets its number; the command finds it closed.
- */
+ * descriptor that is closed, so that no file of ours gets its number; the command finds it
+ * closed. */
 void inherited_keep(void);
 
 mode_t inherited_umask(void);

@@ -20,8 +20,8 @@ struct workload {
 };
 
 /* Forks the waiting process; with `to_stderr` its standard output is standard error. To be called
- * before threads, signal handling and descriptors of ours are made. Returns 0, or a negative errno.
- */
+ * before threads, signal handling and descriptors of ours are made. Returns 0, or a negative
+ * errno. */
 int workload_start(struct workload *workload, char *const *argv, bool to_stderr);
 
 /* Lets the process exec. Returns 0, or -ECHILD if it was killed before. */

@@ -288,8 +288,8 @@ static void enter_child(struct retention *retention, const struct level *level, 
 {
 	struct level child = {.file_pid = level->pid};
 
-	/* A process's name may make its folder look like a date's: then the folder is read as both.
-	 */
+	/* A process's name may make its folder look like a date's: then the folder is read as
+	 * both. */
 	if (level->holds_processes)
 		child.holds_dates = filename_process(name, &child.pid);
 	if (level->holds_dates && filename_date(name, &child.day))

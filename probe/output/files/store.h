@@ -40,8 +40,8 @@ void store_roots_done(struct store_roots *copy);
  */
 int store_open_folder(const struct store_roots *roots, const char *path, size_t *found);
 
-/* Opens a folder like store_open_folder(), but makes and removes nothing: -ENOENT if it is missing.
- */
+/* Opens a folder like store_open_folder(), but makes and removes nothing: -ENOENT if it is
+ * missing. */
 int store_find_folder(const struct store_roots *roots, const char *path);
 
 /* Finds the root that holds a path (the longest); *below: the rest of `path`. Touches no file
@@ -79,8 +79,8 @@ int store_write(const struct store_roots *roots, const char *folder,
 		const struct store_entry *entry, const struct buf *content, char stem[128],
 		size_t *found);
 
-/* Makes a file name of a process name: all but A-Z a-z 0-9 . _ + - becomes `_`, a leading dot too.
- */
+/* Makes a file name of a process name: all but A-Z a-z 0-9 . _ + - becomes `_`, a leading dot
+ * too. */
 void store_safe_name(const char *name, char *safe, size_t bytes);
 
 /* Makes the name of a moment, in local time. */

@@ -160,8 +160,8 @@ uint32_t pprof_text(struct pprof_writer *writer, const char *text)
 	return pprof_string(writer, text, strlen(text));
 }
 
-/* Returns the string of a frame's name; NO_NAME if empty, as Pyroscope leaves out such functions.
- */
+/* Returns the string of a frame's name; NO_NAME if empty, as Pyroscope leaves out such
+ * functions. */
 static uint32_t name_of(struct pprof_writer *writer, const struct frame *frame)
 {
 	return frame->name_len ? pprof_string(writer, frame->name, frame->name_len)

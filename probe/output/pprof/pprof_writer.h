@@ -15,8 +15,8 @@
 #include "output/text/output.h"
 #include "elf/demangle.h"
 
-/* Field numbers of message Profile in profile.proto; those of other messages are in the .c files.
- */
+/* Field numbers of message Profile in profile.proto; those of other messages are in the .c
+ * files. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,

@@ -30,8 +30,7 @@ struct body {
 
 /* Makes a body with one reference. Takes over the content of `bytes`, also on failure; the texts
  * are copied. Returns 0, or a negative errno: -EINVAL if a text or the content is too long;
- * -ENOMEM.
- */
+ * -ENOMEM. */
 int body_new(struct body **ret, const struct body_texts *texts, int64_t until_ns,
 	     struct buf *bytes);
 

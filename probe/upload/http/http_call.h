@@ -41,8 +41,8 @@ static inline void http_call_freep(struct http_call **call)
 	http_call_free(*call);
 }
 
-/* Makes the answer of a call that has ended with `result`; the strings are borrowed from the call.
- */
+/* Makes the answer of a call that has ended with `result`; the strings are borrowed from the
+ * call. */
 void http_call_judge(struct http_call *call, CURLcode result, struct http_answer *answer);
 
 /* Returns whether all of the body went to the kernel. */

@@ -20,8 +20,8 @@ static void clean(char *to, size_t room, const char *from, size_t from_len)
 		if (len + bytes >= room)
 			break;
 		if ((unsigned char)from[i] <= ' ') {
-			/* One blank for a run of blanks and control characters, none at the begin.
-			 */
+			/* One blank for a run of blanks and control characters, none at the
+			 * begin. */
 			if (len && to[len - 1] != ' ')
 				to[len++] = ' ';
 		} else if (!shown) {

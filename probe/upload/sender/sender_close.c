@@ -51,8 +51,7 @@ void sender_check_end(struct sender *sender)
 	if (!sender->end.done || sender->end.ended)
 		return;
 	/* sender_pump() has just started all requests that may start: if none runs, sending is
-	 * over.
-	 */
+	 * over. */
 	bool busy = states[BODY_WRITING] || states[BODY_LOADING] || states[BODY_FLYING];
 	if (!sender->end.stopped && (!busy || now_ns >= sender->end.send_until_ns))
 		stop_sending(sender);

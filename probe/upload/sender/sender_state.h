@@ -49,8 +49,8 @@ struct sender {
 	struct sender_end end;
 };
 
-/* Drops bodies that are too old, sends what may be sent, sets the timer. Called after each event.
- */
+/* Drops bodies that are too old, sends what may be sent, sets the timer. Called after each
+ * event. */
 void sender_pump(struct sender *sender);
 
 /* ---- sender_keep.c ---- */
