@@ -6,10 +6,10 @@
 
 struct options {
 	const char *conf_path;	    /* NULL: the default, which may be missing */
-	const char *listen;	    /* these three: NULL: as in the conf file */
-	const char *metrics_listen; /* ADDR:PORT, as `listen` */
-	const char *log_level;
-	const char *host; /* NULL: the kernel's host name */
+	const char *listen;	    /* ADDR:PORT; NULL: as in the conf file */
+	const char *metrics_listen; /* ADDR:PORT; NULL: as in the conf file */
+	const char *log_level;	    /* NULL: as in the conf file */
+	const char *host;	    /* NULL: the kernel's host name */
 };
 
 /* Parses the command line; the strings are borrowed from argv. Returns -1 to go on, or the exit

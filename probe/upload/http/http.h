@@ -37,7 +37,7 @@ struct http_auth {
  * (Content-Length says how many); it has decided when its status and headers are there:
  *
  * ANSWERED  status and headers came whole. The status counts, whatever became of the answer's body
- *           (cut, too long, too slow). A 2xx before all of our body was sent is no answer.
+ *           (cut, too long, too slow). A 2xx before all of our body was sent is NOT_SENT.
  * NOT_SENT  no answer, and not all of the body was sent: refused, no such name, TLS failed, cut.
  *           The server can't have the body.
  * UNKNOWN   no answer (cut, timed out, garbage, headers without an end), and all of the body was
