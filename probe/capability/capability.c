@@ -11,7 +11,8 @@
 #include "capability/trial.h"
 
 #define ENOTSUPP_KERNEL                                                                            \
-	524 /* include/linux/errno.h of the kernel; not for programs, yet they get it */
+	524 /* include/linux/errno.h of the kernel; internal, yet programs get it                  \
+	     */
 
 static const struct capability_row rows[CAPABILITY_COUNT] = {
 	[CAN_KNOW_TYPES] = {"kernel", "btf", "where the kernel's fields lie", trial_types,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What this kernel and these privileges allow, found out by trying: programs are loaded, attached
- * and hit, files are opened. Versions are not looked at. Who has a choice of hooks asks here; so
- * does `stackprobe doctor`, which shows all rows.
+ * Feature detection: finds out what this kernel and these privileges allow, by trying: BPF programs
+ * are loaded, attached and hit, files are opened. Kernel versions are not looked at. `stackprobe
+ * doctor` shows all rows; command/privileges.c asks which hooks need CAP_SYS_ADMIN.
  *
- * THE TABLE is in capability.c. A trial changes no setting and leaves nothing behind. It takes up
- * to TRIAL_NS, and may hang where it reads what is another process's: then it is for a job, or for
- * a child.
+ * THE TABLE is in capability.c. A trial changes no setting and leaves nothing behind. A trial takes
+ * up to TRIAL_NS. A trial of the group "processes" reads other processes and may hang: run it in a
+ * job or a child.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ enum capability {
 	CAN_KNOW_TYPES,	 /* BTF */
 	CAN_READ_KERNEL, /* kernel memory, from a BPF program */
 	CAN_PASS_LOCKDOWN,
-	CAN_NAME_KERNEL,   /* its functions */
-	CAN_WALK_KERNEL,   /* its stacks, to the usual depth */
+	CAN_NAME_KERNEL,   /* names of kernel functions */
+	CAN_WALK_KERNEL,   /* kernel stacks, KERNEL_FRAMES_MAX deep */
 	CAN_TIME_PROGRAMS, /* BPF statistics */
 	/* privileges */
 	CAN_BPF,
@@ -33,14 +33,14 @@ enum capability {
 	CAN_LOCK_MEMORY,
 	CAN_UNPRIVILEGED_BPF,
 	CAN_UNPRIVILEGED_PERF,
-	CAN_PASS_SECCOMP, /* a filter of system calls */
-	CAN_ACT_IN_HOST,  /* user namespace */
-	CAN_SEE_PIDS,	  /* pid namespace */
+	CAN_PASS_SECCOMP, /* no seccomp filter refuses our system calls */
+	CAN_ACT_IN_HOST,  /* the host's user namespace */
+	CAN_SEE_PIDS,	  /* the host's pid namespace */
 	/* hooks */
 	CAN_CPU_CLOCK,
 	CAN_CPU_CYCLES,
 	CAN_PAGE_FAULTS,
-	CAN_FAULT_CODES, /* what a fault is about, before it is handled */
+	CAN_FAULT_CODES, /* the error code of a fault, before it is handled */
 	CAN_RAW_TRACEPOINT,
 	CAN_TYPED_TRACEPOINT,
 	CAN_TRACEPOINT,
@@ -70,24 +70,24 @@ enum finding_state { FINDING_NO, FINDING_LIMITED, FINDING_YES };
 
 struct finding {
 	enum finding_state state;
-	char reason[320]; /* what was found, in words; for any state */
+	char reason[320]; /* what was found, for any state */
 	char remedy[200]; /* a command or setting; "none is known"; "": none is needed */
 };
 
-#define TRIAL_NS 1000000000ULL
+#define TRIAL_NS 1000000000ULL /* longest wait for a program to run */
 
 struct capability_row {
 	const char *group; /* "kernel", "privileges", "hooks", "programs", "processes" */
 	const char *name;  /* stable, for scripts */
-	const char *use;   /* what it is good for; "": the reason says it */
+	const char *use;   /* what the capability is good for; "": the reason says it */
 	void (*try)(enum capability which, struct finding *finding); /* capability/trial.h */
-	const char *remedy; /* where it isn't privileges that lack; NULL: none is known */
+	const char *remedy; /* if the trial sets none; NULL: none is known */
 };
 
 const struct capability_row *capability_row(enum capability which);
 
-/* Tries it now. Everything that goes wrong is in the finding. */
+/* Tries a capability now. All errors are in the finding. */
 void capability_try(enum capability which, struct finding *finding);
 
-/* "yes", "limited", "no" */
+/* Returns "yes", "limited" or "no". */
 const char *finding_state_name(enum finding_state state);

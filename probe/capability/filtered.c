@@ -14,7 +14,8 @@
 #include "base/file.h"
 #include "capability/trial.h"
 
-/* proc(5): `Seccomp:\t2`; without CONFIG_SECCOMP there is no such line. */
+/* Whether this process has a filter: proc(5), `Seccomp:\t2`; without CONFIG_SECCOMP there is no
+ * such line. */
 static bool has_filter(void)
 {
 	static const char key[] = "\nSeccomp:";
@@ -27,7 +28,8 @@ static bool has_filter(void)
 	return found && strtol(found + sizeof(key) - 1, NULL, 10) > 0;
 }
 
-/* What filters answer. `setting`: its kernel has the call. */
+/* Whether a filter has answered: EPERM, EACCES, or ENOSYS though the kernel has the call, as the
+ * file `setting` exists. */
 static bool is_refused(int error, const char *setting)
 {
 	return error == EPERM || error == EACCES || (error == ENOSYS && access(setting, F_OK) == 0);
@@ -38,12 +40,12 @@ void filtered_find(struct filtered *filtered)
 	*filtered = (struct filtered){.filter = has_filter()};
 	if (!filtered->filter)
 		return;
-	/* No such command; no such flags. */
+	/* bpf() with a command that doesn't exist, perf_event_open() with such flags. */
 	int error = syscall(SYS_bpf, INT_MAX, NULL, 0) < 0 ? errno : 0;
 	filtered->bpf = is_refused(error, "/proc/sys/kernel/unprivileged_bpf_disabled");
 	error = syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0UL) < 0 ? errno : 0;
 	filtered->perf = is_refused(error, "/proc/sys/kernel/perf_event_paranoid");
-	/* Without the capability the kernel itself may say so before it looks at the command. */
+	/* Without CAP_BPF the kernel itself may refuse bpf() before it looks at the command. */
 	filtered->unclear = filtered->bpf && !privilege_held(NUMBER_BPF);
 	filtered->bpf &= !filtered->unclear;
 }

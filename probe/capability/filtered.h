@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether a filter of system calls (seccomp, as container runtimes have it) keeps us from those
- * that profiling needs, whatever our privileges are. Found out by calling them with what no kernel
- * takes: a kernel that is asked says EINVAL before it looks at privileges.
+ * Detects a seccomp filter (as container runtimes set it) that refuses the system calls of
+ * profiling, whatever our privileges are. The calls are made with arguments that are always
+ * invalid: if no filter refuses a call, the kernel answers EINVAL before it looks at privileges.
  */
 #pragma once
 
@@ -13,16 +13,20 @@
 	"seccomp=unconfined)"
 
 struct filtered {
-	bool filter;  /* there is one */
-	bool bpf;     /* refused by it; without CAP_BPF it can't be told, and is false */
-	bool perf;    /* perf_event_open() */
-	bool unclear; /* of bpf() it can't be told */
+	bool filter;  /* there is a filter */
+	bool bpf;     /* the filter refuses bpf() */
+	bool perf;    /* the filter refuses perf_event_open() */
+	bool unclear; /* bpf() is refused, and without CAP_BPF it is unknown by whom; `bpf` is false
+		       */
 };
 
+/* Fills in *filtered. */
 void filtered_find(struct filtered *filtered);
 
-/* "bpf()", "perf_event_open()", "bpf() and perf_event_open()", or NULL: what it refuses. */
+/* Returns what the filter refuses: "bpf()", "perf_event_open()", "bpf() and perf_event_open()"; or
+ * NULL. */
 const char *filtered_names(const struct filtered *filtered);
 
-/* The same, found now, where it isn't the capabilities that lack: filters go by these. */
+/* Like filtered_names(), of filtered_find() now. NULL without CAP_BPF or CAP_PERFMON: runtimes'
+ * filters depend on the capabilities, so these have to be added first. */
 const char *filtered_calls(void);

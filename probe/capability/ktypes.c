@@ -14,7 +14,8 @@
 
 #define NESTING_MAX 8
 
-/* What bpf/core/kernel.h declares. What the kernel lacks is left out: the programs ask. */
+/* The fields that bpf/core/kernel.h declares. Fields that the kernel lacks are left out: the
+ * programs check for them. */
 static const struct {
 	const char *type;
 	const char *fields[28];
@@ -66,7 +67,7 @@ static const struct {
 	{"rq", {"nr_running", "cfs"}},
 };
 
-/* … and the enumerators. */
+/* The enumerators that bpf/core/kernel.h declares. */
 static const struct {
 	const char *type;
 	const char *names[4];
@@ -95,7 +96,7 @@ static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
 	return type;
 }
 
-/* Integers in the excerpt are told by their size alone; that is all CO-RE looks at. */
+/* Adds an integer type, named by its size alone: CO-RE looks at nothing else. */
 static int add_integer(struct excerpt *excerpt, uint32_t bytes)
 {
 	static const char *const names[] = {[1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64"};
@@ -105,7 +106,7 @@ static int add_integer(struct excerpt *excerpt, uint32_t bytes)
 	return btf__add_int(excerpt->to, names[bytes], bytes, 0);
 }
 
-/* A struct within a struct, as atomic_t is one: its integers and pointers. */
+/* Adds a struct inside a struct (atomic_t is one) with its integers and pointers. */
 static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 {
 	const struct btf_member *member = btf_members(type);
@@ -128,7 +129,7 @@ static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 	return id;
 }
 
-/* Of integers, pointers, structs or, whatever else it may be, bytes. */
+/* Adds an array of integers, pointers or structs; elements of another type become bytes. */
 static int add_array(struct excerpt *excerpt, const struct btf_array *array)
 {
 	const struct btf_type *type = resolve(excerpt->from, array->type);
@@ -158,7 +159,7 @@ struct found {
 	uint32_t bit_offset, bit_size;
 };
 
-/* A field by name, in anonymous structs and unions as well. */
+/* Finds a field by name, in anonymous structs and unions as well. */
 static bool find_field(const struct btf *btf, const struct btf_type *within, const char *name,
 		       uint32_t base, int nesting, struct found *found)
 {
@@ -196,7 +197,8 @@ static bool has_field(const struct btf *btf, const char *type, const char *name)
 	return field_of(btf, type, name, &found);
 }
 
-/* Types of the fields first: a struct is open for fields only until the next type is added. */
+/* Adds a struct with the wanted fields. The types of the fields are added first: a struct takes
+ * fields only until the next type is added. */
 static int add_struct(struct excerpt *excerpt, const char *name, const char *const *fields)
 {
 	int id = btf__find_by_name_kind(excerpt->from, name, BTF_KIND_STRUCT);
@@ -222,7 +224,8 @@ static int add_struct(struct excerpt *excerpt, const char *name, const char *con
 	return id < 0 ? id : 0;
 }
 
-/* The values of an enum that are wanted; without them the programs do without. */
+/* Adds an enum with the wanted values. If the kernel lacks the enum, nothing is added, and the
+ * programs do without. */
 static int add_enum(struct excerpt *excerpt, const char *enum_name, const char *const *names,
 		    size_t count)
 {
@@ -244,7 +247,7 @@ static int add_enum(struct excerpt *excerpt, const char *enum_name, const char *
 	return r < 0 ? r : 0;
 }
 
-/* Where in a CPU's own memory a variable of the kernel lies, or -ENOENT. */
+/* Returns the offset of a per-CPU variable in the CPU's memory, or -ENOENT. */
 static int64_t percpu_offset(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
@@ -260,7 +263,7 @@ static int64_t percpu_offset(const struct btf *btf, const char *name)
 	return -ENOENT;
 }
 
-/* How far behind a CPU's queue of tasks its vm_event_states lies. */
+/* Finds the distance from a CPU's runqueue to its vm_event_states. */
 static void find_vm_events(const struct btf *btf, struct ktypes *ktypes)
 {
 	int64_t queue = percpu_offset(btf, "runqueues"), at = percpu_offset(btf, "vm_event_states");
@@ -282,7 +285,8 @@ static int write_excerpt(const struct btf *btf)
 	return write(fd, data, bytes) == (ssize_t)bytes ? TAKE_FD(fd) : -EIO;
 }
 
-/* How many arguments a program on that tracepoint has. */
+/* Returns how many arguments a BPF program on the tracepoint has; 0: there is no such
+ * tracepoint. */
 static int count_arguments(const struct btf *btf, const char *tracepoint)
 {
 	char name[64];
@@ -294,10 +298,10 @@ static int count_arguments(const struct btf *btf, const char *tracepoint)
 		type = resolve(btf, type->type);
 	if (!type || !btf_is_func_proto(type) || !btf_vlen(type))
 		return 0;
-	return btf_vlen(type) - 1; /* the first one is the tracepoint's own */
+	return btf_vlen(type) - 1; /* the first argument is private to the tracepoint */
 }
 
-/* 0: the kernel has none of that name. */
+/* Returns the value of an enumerator; 0: the kernel has none of that name. */
 static int enum_value(const struct btf *btf, const char *type, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
@@ -313,7 +317,7 @@ static int enum_value(const struct btf *btf, const char *type, const char *name)
 	return 0;
 }
 
-/* How page faults can be measured. */
+/* Finds how the kernel counts resident pages, for page faults. */
 static void find_resident(const struct btf *btf, struct ktypes *ktypes)
 {
 	struct found counters, values, events, own, sums;
@@ -354,7 +358,7 @@ int ktypes_open(struct ktypes *ktypes)
 	excerpt.pointer = btf__add_ptr(to, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted) && r == 0; i++) {
 		r = add_struct(&excerpt, wanted[i].type, wanted[i].fields);
-		if (r == -ENOENT && i > 0) /* all kernels have tasks; not all have, say, cgroups */
+		if (r == -ENOENT && i > 0) /* all kernels have task_struct; not all have cgroups */
 			r = 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wanted_enums) && r == 0; i++)

@@ -25,7 +25,7 @@ static int find_segment(struct dl_phdr_info *info, size_t bytes, void *arg)
 		search->offset = search->address - start + segment->p_offset;
 		search->found = true;
 	}
-	return 1; /* the program comes first */
+	return 1; /* stop: the first object is the program itself */
 }
 
 int own_code_offset(uintptr_t function, uint64_t *offset)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where this program's functions lie in its file: for probes on itself, which trials make. */
+/* File offsets of this program's own functions, for uprobes that trials put on the program
+ * itself. */
 #pragma once
 
 #include <stdint.h>
 
-/* The file offset of a function of the program's own. -ENOEXEC: it lies in no segment. */
+/* Finds the offset of a function in the program's file. Returns 0, or -ENOEXEC if the address lies
+ * in no segment of the program. */
 int own_code_offset(uintptr_t function, uint64_t *offset);

@@ -24,14 +24,14 @@
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 #define AT_RETURN 1 /* …/format/retprobe: config:0 */
 
-/* What the child returns from. */
+/* The function with a return probe, which the child calls. */
 __attribute__((noinline, used)) static int probed(void)
 {
 	__asm__ volatile("");
 	return 0;
 }
 
-/* A perf event at the returns of probed(): its descriptor, or negative errno. */
+/* Opens a perf event at the returns of probed(). Returns its descriptor, or a negative errno. */
 static int attach(void)
 {
 	_cleanup_buf_ struct buf type = BUF_INIT(32);
@@ -52,7 +52,7 @@ static int attach(void)
 		return r;
 	attr.type = (uint32_t)strtoul(type.data, NULL, 10);
 	attr.config2 = offset;
-	/* Of all processes, and so of a CPU: any that is on. */
+	/* An event of all processes has to be of one CPU: take the first that is online. */
 	for (long cpu = 0; fd < 0 && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
 		fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
 				  PERF_FLAG_FD_CLOEXEC);
@@ -62,7 +62,7 @@ static int attach(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Other threads may have had locks: nothing but system calls. */
+/* Runs in the child, with system calls only: another thread may have held a lock at the fork. */
 static void child(long forbidden)
 {
 	struct sock_filter filter[] = {

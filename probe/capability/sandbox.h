@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether probed returns are safe for programs whose system calls are filtered (seccomp). Since
- * Linux 6.11 a probed return on x86-64 is a system call of the kernel's own, uretprobe(). Where the
- * kernel asks the filter about it (6.11, and 6.12 and 6.13 at first) a container or a sandboxed
- * service is ended by a probe. Found out by trying: by a child.
+ * Tries whether return probes (uretprobes) are safe for programs with a seccomp filter. Since Linux
+ * 6.11 a probed return on x86-64 is a system call of the kernel's own, uretprobe(). If the kernel
+ * asks the filter about that call (6.11, early 6.12 and 6.13), a return probe kills programs in
+ * containers and sandboxes. A child tries it.
  */
 #pragma once
 
-/* The system call that is forbidden in the trial. */
-#define SANDBOX_URETPROBE 335
+#define SANDBOX_URETPROBE 335 /* number of the system call uretprobe() on x86-64 */
 
 /*
- * A child whose filter forbids that system call returns from a probed function, and calls
- * getppid(). 1: it lived; 0: it was ended; negative errno: it can't be tried. It takes some 100 ms.
+ * Forks a child whose filter kills it at the system call `forbidden`; the child returns from a
+ * probed function and calls getppid(). Returns 1 if the child lived, 0 if it was killed, or a
+ * negative errno if that can't be tried. Takes about 100 ms.
  */
 int sandbox_try(long forbidden);
 
-/* The same of uretprobe(), tried once: 0 only if it ends programs. */
+/* Returns sandbox_try() of uretprobe(), tried once and kept: return probes kill programs only if
+ * it is 0. Always 1 on other processors than x86-64. One thread at a time. */
 int sandbox_returns_are_safe(void);

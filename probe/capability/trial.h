@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The trials behind THE TABLE of capability/capability.c. Each fills a finding, whose remedy may
- * stay empty: capability_try() then puts the row's there.
+ * The trials of THE TABLE in capability/capability.c. Each trial fills in a finding. A trial may
+ * leave the remedy empty: capability_try() then takes the remedy of the row.
  */
 #pragma once
 
@@ -9,19 +9,19 @@
 
 #include "capability/capability.h"
 
-/* Loads a program of bpf/trial.bpf.c, attaches it and has it hit (trial_program.c). */
+/* Loads a program of bpf/trial.bpf.c, attaches it and provokes a hit (trial_program.c). */
 void trial_program(enum capability which, struct finding *finding);
 
-/* The types that the programs read, from the kernel's BTF. */
+/* Reads the types that the programs need from the kernel's BTF (trial_program.c). */
 void trial_types(enum capability which, struct finding *finding);
 
-/* Maps, by using them (trial_map.c). */
+/* Make BPF maps and use them (trial_map.c). */
 void trial_map_in_map(enum capability which, struct finding *finding);
 void trial_shared_map(enum capability which, struct finding *finding);
 void trial_batch(enum capability which, struct finding *finding);
 void trial_map_memory(enum capability which, struct finding *finding);
 
-/* The kernel's settings and ours (trial_host.c). */
+/* Read settings of the kernel and of this process (trial_host.c). */
 void trial_lockdown(enum capability which, struct finding *finding);
 void trial_kernel_names(enum capability which, struct finding *finding);
 void trial_kernel_depth(enum capability which, struct finding *finding);
@@ -31,13 +31,13 @@ void trial_setting(enum capability which, struct finding *finding);
 void trial_seccomp(enum capability which, struct finding *finding);
 void trial_namespace(enum capability which, struct finding *finding);
 
-/* Another process (trial_process.c). These may hang. */
+/* Read other processes (trial_process.c). These may hang. */
 void trial_visible(enum capability which, struct finding *finding);
 void trial_maps(enum capability which, struct finding *finding);
 void trial_mapped_file(enum capability which, struct finding *finding);
 void trial_memory(enum capability which, struct finding *finding);
 
-/* ---- for these ---- */
+/* ---- helpers of the trials ---- */
 
 #define REMEDY_BTF "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"
 
@@ -45,11 +45,11 @@ void trial_memory(enum capability which, struct finding *finding);
 void finding_set(struct finding *finding, enum finding_state state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Fills in the remedy. One that begins with "run as root, or " is changed where we are root, or
- * where it would not help: in a user namespace of our own. */
+/* Fills in the remedy. "run as root, or " is cut off if we are root; outside of the host's user
+ * namespace, where such a remedy would not help, another text takes its place. */
 void finding_set_remedy(struct finding *finding, const char *remedy);
 
-/* The words for an errno (positive), those that the C library doesn't know included. */
+/* Returns the text of a positive errno, also of ENOTSUPP (524), which the C library lacks. */
 const char *error_words(int error);
 
 /* Numbers of capabilities(7) that older headers lack. */
@@ -57,13 +57,14 @@ const char *error_words(int error);
 #define NUMBER_BPF     39
 #define NUMBER_RESTORE 40
 
-/* Whether a capability of capabilities(7) is in force; `number` as in linux/capability.h. In a user
- * namespace of its own none counts for what the kernel guards. */
+/* Returns whether a capability of capabilities(7) is in force; `number` as in linux/capability.h.
+ * False for all outside of the host's user namespace: there they don't count for what the kernel
+ * guards. CAP_SYS_ADMIN includes CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE. */
 bool privilege_held(int number);
 
-/* Whether we are in the kernel's first user namespace, or pid namespace. */
+/* Returns whether we are in the host's namespace; `name`: "user" or "pid". */
 bool namespace_is_first(const char *name);
 
-/* After EPERM or EACCES: the privilege that lacks, or the filter that forbids; the remedy stays as
- * it is where neither is found. */
+/* Sets the remedy after EPERM or EACCES: the missing privilege, or another seccomp profile. Leaves
+ * the remedy if neither is the cause. */
 void privileges_remedy(struct finding *finding);

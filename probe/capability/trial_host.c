@@ -32,7 +32,7 @@ bool namespace_is_first(const char *name)
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 	if (stat(path, &stat_) < 0)
-		return true; /* a kernel without them */
+		return true; /* the kernel has no such namespaces */
 	return stat_.st_ino ==
 	       (strcmp(name, "user") == 0 ? FIRST_USER_NAMESPACE : FIRST_PID_NAMESPACE);
 }
@@ -44,7 +44,7 @@ static bool is_effective(int number)
 	return capset_get(&set) == 0 && set.effective >> number & 1;
 }
 
-/* CAP_SYS_ADMIN stands for those that were once a part of it. */
+/* CAP_SYS_ADMIN includes the capabilities that were once a part of it. */
 bool privilege_held(int number)
 {
 	bool part = number == NUMBER_BPF || number == NUMBER_PERFMON || number == NUMBER_RESTORE;
@@ -82,7 +82,7 @@ void trial_privilege(enum capability which, struct finding *finding)
 		[CAN_RAISE_LIMITS] = CAP_SYS_RESOURCE,
 	};
 	int number = numbers[which];
-	/* The permission to read anything implies the smaller one. */
+	/* CAP_DAC_OVERRIDE includes CAP_DAC_READ_SEARCH. */
 	bool stands_in = which == CAN_READ_FILES && privilege_held(CAP_DAC_OVERRIDE);
 
 	if (privilege_held(number) || stands_in)
@@ -96,7 +96,7 @@ void trial_privilege(enum capability which, struct finding *finding)
 		finding_set(finding, FINDING_NO, "not in force (uid %u)", (unsigned)geteuid());
 }
 
-/* It refuses what the capabilities allow. */
+/* A seccomp filter may refuse what the capabilities allow. */
 void trial_seccomp(enum capability which, struct finding *finding)
 {
 	struct filtered filtered;
@@ -146,7 +146,7 @@ static long read_setting(const char *name)
 	return strtol(text.data, NULL, 10);
 }
 
-/* A setting for those without a capability hinders nobody who has it. */
+/* These settings matter only to processes without the capability. */
 void trial_setting(enum capability which, struct finding *finding)
 {
 	bool bpf = which == CAN_UNPRIVILEGED_BPF;
@@ -159,14 +159,14 @@ void trial_setting(enum capability which, struct finding *finding)
 	else if (privilege_held(number))
 		finding_set(finding, FINDING_YES, "kernel.%s is %ld, which %s stands above", name,
 			    value, bpf ? "CAP_BPF" : "CAP_PERFMON");
-	else /* even where it is off, tracing needs the capability */
+	else /* even if the setting is off, tracing needs the capability */
 		finding_set(finding, FINDING_NO, "kernel.%s is %ld, and %s is not in force", name,
 			    value, bpf ? "CAP_BPF" : "CAP_PERFMON");
 }
 
 /* ---- the kernel ---- */
 
-/* Like "none [integrity] confidentiality": the word in brackets is in force. */
+/* The file has "none [integrity] confidentiality": the word in brackets is in force. */
 void trial_lockdown(enum capability which, struct finding *finding)
 {
 	static const char path[] = "/sys/kernel/security/lockdown";
@@ -191,7 +191,8 @@ void trial_lockdown(enum capability which, struct finding *finding)
 		    (int)strcspn(mode, "]\n"), mode);
 }
 
-/* kallsyms_show_value() of the kernel. */
+/* Says why addresses are hidden and what helps, by the rules of the kernel's
+ * kallsyms_show_value(). */
 static void names_are_hidden(struct finding *finding)
 {
 	long restrict_ = read_setting("kptr_restrict");
@@ -251,7 +252,7 @@ static void statistics_are_refused(struct finding *finding, int error)
 		finding_set_remedy(finding, FILTERED_REMEDY);
 }
 
-/* In force while the file is open: here, for a moment. */
+/* Statistics are on while the descriptor is open: here only for a moment. */
 void trial_statistics(enum capability which, struct finding *finding)
 {
 	_cleanup_close_ int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);

@@ -76,7 +76,7 @@ void trial_batch(enum capability which, struct finding *finding)
 	if (r == 0) {
 		r = bpf_map_lookup_and_delete_batch(fd, NULL, &position, keys, values, &count,
 						    NULL);
-		r = r < 0 && errno == ENOENT ? 0 : r; /* that was all */
+		r = r < 0 && errno == ENOENT ? 0 : r; /* ENOENT: the map has no more entries */
 	}
 	if (r < 0)
 		refused(finding, "a hash map can't be read in a batch", errno);
@@ -86,7 +86,7 @@ void trial_batch(enum capability which, struct finding *finding)
 		finding_set(finding, FINDING_YES, "a hash map was read and emptied in one call");
 }
 
-/* Without libbpf, which raises the limit by itself. */
+/* Makes a map without libbpf, which would raise RLIMIT_MEMLOCK by itself. */
 static int create_plainly(void)
 {
 	union bpf_attr attr = {
@@ -95,8 +95,8 @@ static int create_plainly(void)
 	return (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
 }
 
-/* Where a map can be made with no memory to lock, maps are accounted to the control group. Where
- * not, RLIMIT_MEMLOCK is their limit, and the daemon has to be able to raise it. */
+/* If a map can be made with RLIMIT_MEMLOCK 0, maps are accounted to the control group. If not,
+ * RLIMIT_MEMLOCK is their limit, and the daemon has to be able to raise it. */
 void trial_map_memory(enum capability which, struct finding *finding)
 {
 	struct rlimit before, none, all = {RLIM_INFINITY, RLIM_INFINITY};

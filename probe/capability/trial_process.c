@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What can be seen of other processes: tried on those of other users where there are any, for
- * these are the hard ones.
+ * Trials of reading other processes: of other users' processes if there are any, as these are the
+ * hard ones, else of our own user's.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,13 +25,14 @@
 
 #define TRIES_MAX  32
 
-/* Processes of other users where there are any, else those that are there. */
+/* The processes to try: `others` if there are any, else `own`. */
 struct choice {
 	pid_t own[TRIES_MAX], others[TRIES_MAX];
 	int own_count, others_count;
 };
 
-/* Whether it has code of its own: proc(5), flags are field 9. */
+/* Whether the process has user code, so is no kernel thread and no zombie: proc(5), flags are field
+ * 9. */
 static bool has_user_half(pid_t pid)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
@@ -66,8 +67,8 @@ static void consider(void *arg, pid_t pid)
 
 struct answers {
 	int good, limited, bad;
-	pid_t refused; /* the last bad one */
-	int error;     /* its */
+	pid_t refused; /* the last bad process */
+	int error;     /* the errno of the last bad process */
 };
 
 static void say(const struct answers *answers, const char *what, const char *limit,
@@ -90,7 +91,8 @@ static void say(const struct answers *answers, const char *what, const char *lim
 		finding_set(finding, FINDING_YES, "%s of %d processes%s", what, all, whose);
 }
 
-/* Asks of each: 0, a negative errno (-ESRCH, -ENOENT: it has gone), or 1: with a limit. */
+/* Calls ask() for each process. ask() returns 0, 1 (allowed with a limit), or a negative errno
+ * (-ESRCH, -ENOENT: the process has ended). */
 static void ask_each(int (*ask)(pid_t pid), const char *what, const char *limit,
 		     struct finding *finding)
 {
@@ -120,7 +122,7 @@ static void ask_each(int (*ask)(pid_t pid), const char *what, const char *limit,
 
 void trial_visible(enum capability which, struct finding *finding)
 {
-	/* Process 1 is always there; a kernel thread in no /proc but the first namespace's. */
+	/* Process 1 is in each pid namespace; kernel threads are in the first one's /proc only. */
 	bool lives = kill(1, 0) == 0 || errno == EPERM;
 
 	(void)which;
@@ -149,8 +151,8 @@ void trial_maps(enum capability which, struct finding *finding)
 	ask_each(ask_maps, "the mappings", "", finding);
 }
 
-/* The file of the first mapping that has a plain one: opening whatever else is mapped may do
- * things. -ENOENT: none has */
+/* Opens the file of the first mapping of a regular file: opening other files (devices) may have
+ * effects. Returns the descriptor, or a negative errno: -ENOENT if there is no such mapping. */
 static int open_mapping(int folder_fd, DIR *folder)
 {
 	static const struct foreign_rules anybodys;
@@ -168,7 +170,8 @@ static int open_mapping(int folder_fd, DIR *folder)
 	return -ENOENT;
 }
 
-/* Opens the file of a mapping; as a path where that isn't allowed. */
+/* Opens the file of a mapping. If that isn't allowed, opens the process's root folder instead:
+ * returns 1. */
 static int ask_mapped(pid_t pid)
 {
 	char path[64];
@@ -184,7 +187,7 @@ static int ask_mapped(pid_t pid)
 		return 0;
 	}
 	if (fd != -EPERM && fd != -EACCES)
-		return fd; /* it is ending */
+		return fd; /* the process is ending */
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
 	_cleanup_close_ int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return root_fd >= 0 ? 1 : fd;

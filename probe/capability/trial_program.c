@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs, really loaded, attached and hit. Probes are opened as perf events, never by writing to
- * tracefs: those are gone with us, however we end.
+ * Trials of BPF programs, which are really loaded, attached and hit. Probes are opened as perf
+ * events, never by writing to tracefs: perf events are gone when this process ends in any way.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -33,11 +33,11 @@
 #define UPROBE_SESSION	57		    /* enum bpf_attach_type: since Linux 6.13 */
 #define KERNEL_FUNCTION "hrtimer_nanosleep" /* what provoke_switch() ends in */
 
-/* The kernel refuses while the program is attached: which words to say. */
+/* How a program is attached. */
 struct attached {
 	struct bpf_link *link;
-	int link_fd; /* of one that libbpf doesn't know; -1: none */
-	int cpu;     /* that we are on */
+	int link_fd; /* a link of a kind that libbpf doesn't know; -1: none */
+	int cpu;     /* the CPU that this thread is pinned to */
 };
 
 /* ---- attaching: 0 or negative errno ---- */
@@ -54,7 +54,7 @@ static int attach_event(const struct bpf_program *program, struct attached *atta
 	attached->link = bpf_program__attach_perf_event(program, fd);
 	if (!attached->link)
 		return -errno;
-	(void)TAKE_FD(fd); /* the link's now */
+	(void)TAKE_FD(fd); /* the link owns it */
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static int attach_by_type(const struct bpf_program *program, struct attached *at
 	return attached->link ? 0 : -errno;
 }
 
-/* A number that stands in a file, or a negative errno. */
+/* Reads the number in a file; returns it, or a negative errno. */
 static long read_number(const char *path)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64);
@@ -128,7 +128,7 @@ static int attach_tracepoint(const struct bpf_program *program, struct attached 
 	return attach_event(program, attached, &attr, -1, 0);
 }
 
-/* `source` is the kernel's name of the probe's kind of event. */
+/* `source`: the name of the perf event source, "kprobe" or "uprobe". */
 static int attach_probe(const struct bpf_program *program, struct attached *attached,
 			const char *source, const char *where, uint64_t offset, bool at_return,
 			pid_t pid)
@@ -152,7 +152,7 @@ static int attach_kprobe(const struct bpf_program *program, struct attached *att
 	return attach_probe(program, attached, "kprobe", KERNEL_FUNCTION, 0, false, -1);
 }
 
-/* What uprobes are put on. */
+/* The function that uprobes are put on. */
 __attribute__((noinline, used)) static void probed(void)
 {
 	__asm__ volatile("");
@@ -219,7 +219,7 @@ static int attach_iterator(const struct bpf_program *program, struct attached *a
 	return 0;
 }
 
-/* ---- having them hit ---- */
+/* ---- provoking a hit ---- */
 
 static void provoke_clock(void)
 {
@@ -250,11 +250,11 @@ static void provoke_switch(void)
 /* ---- one program ---- */
 
 static const struct {
-	const char *program; /* in bpf/trial.bpf.c; NULL: not one of ours */
+	const char *program; /* name in bpf/trial.bpf.c; NULL: no trial of this file */
 	const char *hook;    /* for people */
 	int (*attach)(const struct bpf_program *program, struct attached *attached);
 	void (*provoke)(void);
-	const char *map; /* that it needs */
+	const char *map; /* the map that the program needs; NULL: none */
 } trials[CAPABILITY_COUNT] = {
 	[CAN_READ_KERNEL] = {"reads_kernel_memory", "bpf_probe_read_kernel", attach_clock,
 			     provoke_clock, NULL},
@@ -290,7 +290,7 @@ static const struct {
 			      "storage"},
 };
 
-/* The verifier's last words: the last line of its log that isn't one of its statistics. */
+/* Returns the last line of the verifier's log that is no line of its statistics. */
 static const char *last_words(char *log)
 {
 	char *found = "";
@@ -308,7 +308,7 @@ static void refused(struct finding *finding, const char *hook, const char *what,
 {
 	const char *words = log ? last_words(log) : "";
 
-	if (error == ESRCH) { /* libbpf's word for it */
+	if (error == ESRCH) { /* libbpf's errno for a kernel without BTF */
 		finding_set(finding, FINDING_NO, "%s can't be %s: the kernel has no BTF", hook,
 			    what);
 		finding_set_remedy(finding, REMEDY_BTF);
@@ -392,7 +392,7 @@ static void try_program(enum capability which, struct finding *finding, char *lo
 		close(attached.link_fd);
 }
 
-/* On one CPU, which the events are opened on. */
+/* Pins the thread to one CPU, on which the perf events are opened. */
 void trial_program(enum capability which, struct finding *finding)
 {
 	_cleanup_free_ char *log = calloc(1, LOG_BYTES);
@@ -406,7 +406,7 @@ void trial_program(enum capability which, struct finding *finding)
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* what fails is in the finding */
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* errors are in the finding */
 	try_program(which, finding, log, cpu);
 	libbpf_set_print(print);
 	sched_setaffinity(0, sizeof(before), &before);

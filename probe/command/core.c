@@ -4,14 +4,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Looking at a process, reading a file of its, writing a file, before it is given up. */
+/* Limits of jobs before they are given up: looking at a process, reading one of its files, naming
+ * and rendering. */
 #define URGENT_LIMIT_NS	 (2 * NS_PER_S)
 #define FOREIGN_LIMIT_NS (8 * NS_PER_S)
 #define BULK_LIMIT_NS	 (8 * NS_PER_S)
 #define NAMES_LIMIT_NS	 (3 * NS_PER_S) /* asking a container's runtime */
 
-/* Short work that must not come late: the maps of a process that is about to end have to be read
- * before that, on a machine whose CPUs are all busy too. */
+/* For short work that must not be late: the maps of a process have to be read before the process
+ * ends, also while all CPUs are busy. */
 #define PROMPT_NICE (-10)
 
 int core_init(struct core *core, const struct tracer_sizes *sizes)
@@ -43,7 +44,7 @@ int core_init(struct core *core, const struct tracer_sizes *sizes)
 
 void core_be_prompt(void)
 {
-	/* Where it isn't allowed, fewer short processes have names. */
+	/* If this isn't allowed, fewer short processes have names. */
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + PROMPT_NICE);
 }
 

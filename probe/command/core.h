@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What every command that profiles stands on: the loop, the workers, the engine. */
+/* What every command that profiles needs: the loop, the workers, the engine; made and ended in the
+ * right order. Main thread only, which runs the loop. */
 #pragma once
 
 #include "engine/engine.h"
@@ -13,15 +14,16 @@ struct core {
 	char host[HOST_NAME_BYTES];
 };
 
-/* Negative errno: what was made is there for core_done(). */
+/* Makes the loop, the workers and the engine; `core` is zeroed before. Returns 0, or a negative
+ * errno; core_done() is to be called also then. */
 int core_init(struct core *core, const struct tracer_sizes *sizes);
 
-/* Has the loop's thread, the caller, run before others, as the urgent worker does. What it forks
- * from then on inherits that. */
+/* Raises the priority of the calling thread, which runs the loop, to that of the urgent worker.
+ * Children that it forks from then on inherit the priority. */
 void core_be_prompt(void);
 
-/* First half of the end: no job runs any more, and what was done has been told. */
+/* First half of the end: stops the workers and delivers the results of their jobs. */
 void core_quiet(struct core *core);
 
-/* Second half, when all that uses the engine has gone. */
+/* Second half of the end: frees all, when nothing uses the engine any more. */
 void core_done(struct core *core);

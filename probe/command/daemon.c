@@ -20,7 +20,8 @@
 
 #define CLOSING_NS (8 * NS_PER_S)
 
-/* Jobs may still use the folders of a conf that is no longer in force: it is kept. */
+/* A conf that is no longer in force. It is kept until the end, as jobs may still use its
+ * folders. */
 struct retired {
 	struct retired *next;
 	struct conf conf;
@@ -54,7 +55,7 @@ static void closing_takes_too_long(void *arg)
 	end_loop(daemon);
 }
 
-/* ---- SIGHUP: the conf file again; what runs goes on ---- */
+/* ---- SIGHUP: reads the conf file again; sessions go on ---- */
 
 static void set_bounds(struct services *services, const struct conf *conf)
 {
@@ -65,7 +66,7 @@ static void set_bounds(struct services *services, const struct conf *conf)
 	};
 }
 
-/* Doesn't change until the next boot. */
+/* Whether the host has no cgroup v2; this doesn't change until the next boot. */
 static bool is_without_cgroup_v2(void)
 {
 	_cleanup_free_ struct cgroups *own = malloc(sizeof(*own));
@@ -213,7 +214,7 @@ static void tear_down(struct daemon *daemon)
 {
 	puts_stop(daemon->services.puts);
 	core_quiet(&daemon->core);
-	/* Who waits for a profile is answered before the server goes. */
+	/* Requests that wait for a profile are answered before the server is freed. */
 	ondemands_free(daemon->services.ondemands);
 	if (daemon->services.sched)
 		sched_cancel_waits(daemon->services.sched);
@@ -235,7 +236,7 @@ static void tear_down(struct daemon *daemon)
 	}
 }
 
-/* What it is to do before the first request. */
+/* Starts what the conf file and the saved state ask for, before the first request. */
 static void begin(const struct daemon *daemon)
 {
 	state_apply_init(&daemon->services, daemon->conf.probes_init);
@@ -248,7 +249,7 @@ static bool is_low(int port)
 	return port > 0 && port < 1024;
 }
 
-/* From here on it has what profiling takes, and no more. Before build(), which makes threads. */
+/* Keeps only the capabilities that profiling needs. Called before build(), which makes threads. */
 static int give_up_privileges(const struct daemon *daemon)
 {
 	const struct conf *conf = &daemon->conf;

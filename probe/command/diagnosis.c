@@ -18,7 +18,7 @@ struct writer {
 	unsigned width, column;
 };
 
-/* Words from TEXT_COLUMN on, wrapped. */
+/* Prints words from TEXT_COLUMN + indent on, wrapped. */
 static void put_words(struct writer *writer, const char *text, unsigned indent)
 {
 	while (*text) {
@@ -57,7 +57,7 @@ static void put_row(struct writer *writer, const char *name, const char *use,
 
 	fprintf(writer->out, "  %-*s%-*s", NAME_COLUMNS, name, STATE_COLUMNS,
 		finding_state_name(finding->state));
-	if (is_plain) /* what it is good for; that it was tried is said at the end */
+	if (is_plain) /* say the use; the last line says that all was tried */
 		snprintf(text, sizeof(text), "%s", use);
 	else
 		snprintf(text, sizeof(text), "%s%s%s", use, use[0] ? ": " : "", finding->reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `stackprobe doctor` found, and how it is shown. */
+/* The result of `stackprobe doctor`, and its printers. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,15 +11,15 @@
 struct diagnosis {
 	struct utsname host;
 	struct finding probes[PROBE_COUNT];
-	struct finding hooks[PROBE_COUNT]; /* the same by the capabilities alone, for probes that
-					      are not built yet: what this kernel would allow */
+	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel would
+					      allow; shown for probes that are not built yet */
 	struct finding sched[SCHED_COUNT]; /* probes of /sched, by the capabilities */
-	struct finding capabilities[CAPABILITY_COUNT]; /* from 1 on */
-	bool ok; /* every built probe runs, with limits perhaps */
+	struct finding capabilities[CAPABILITY_COUNT]; /* from CAN_NOTHING + 1 on */
+	bool ok; /* every built probe, also of /sched, runs, perhaps with limits */
 };
 
-/* For people: at most `width` columns. */
+/* Prints a text for people, in at most `width` columns. */
 void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned width);
 
-/* For programs: the shape is told in doc/troubleshooting.md. -ENOMEM */
+/* Prints JSON for programs; doc/troubleshooting.md describes it. Returns 0, or -ENOMEM. */
 int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out);

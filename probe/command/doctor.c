@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tries everything, each trial in a child of its own: what hangs is given up, what crashes or leaks
- * takes nothing along, and the kernel takes back all that a trial attached.
+ * The command `doctor`: tries every capability and every probe, each in a child of its own. A trial
+ * that hangs is given up, one that crashes or leaks harms no other, and the kernel removes all that
+ * a trial attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +39,8 @@ static const char usage[] =
 	"helps. Changes nothing. Exit status 0: the probes of this version run here; 1: they "
 	"don't.\n";
 
-/* What is tried: one capability, with all that we have; or CAN_NOTHING: the profile of ourselves,
- * with what the daemon would have left. */
+/* Tries one capability, with all our privileges; or for CAN_NOTHING the profile of this process,
+ * with the privileges that the daemon would keep. */
 static void try_one(enum capability which, struct finding *finding)
 {
 	static const struct privileges_wish nothing_else;
@@ -55,9 +56,9 @@ static void try_one(enum capability which, struct finding *finding)
 		capability_try(which, finding);
 }
 
-/* A trial under way. */
+/* A trial that runs. */
 struct child {
-	pid_t pid; /* negative: the errno that it could not be begun for */
+	pid_t pid; /* negative: the errno of starting it */
 	int answer_fd;
 	uint64_t until_ns;
 	uint64_t limit_ns;
@@ -101,7 +102,7 @@ static bool answers(const struct child *child)
 	return r > 0;
 }
 
-/* A child that hangs in the kernel can't be waited for: it is left to itself. */
+/* Ends a child. A child that hangs in the kernel can't be waited for and is left behind. */
 static int end(pid_t pid)
 {
 	uint64_t until = loop_now_ns() + END_LIMIT_NS;
@@ -139,7 +140,7 @@ static void collect(const struct child *child, struct finding *finding)
 			 WTERMSIG(status));
 }
 
-/* A probe that is built: what its profile proved, with the limits that its needs have. */
+/* Judges a probe that is built: by its self profile, and by the limits of its needs. */
 static void judge_built(struct diagnosis *diagnosis, enum probe probe)
 {
 	struct finding *finding = &diagnosis->probes[probe];
@@ -157,7 +158,7 @@ static void judge_built(struct diagnosis *diagnosis, enum probe probe)
 	memcpy(finding->remedy, hooks->remedy, sizeof(finding->remedy));
 }
 
-/* Of what isn't profiled here: by what it needs, each tried. */
+/* Judges a probe that isn't profiled here: by the trials of its needs. */
 static void judge_needs(const struct kind_need *needs, const struct diagnosis *diagnosis,
 			struct finding *finding)
 {
@@ -196,8 +197,9 @@ static void judge_sched(struct diagnosis *diagnosis)
 	}
 }
 
-/* A few at a time: most of a trial is waiting until the kernel has let go of a program. */
-static void inspect(struct diagnosis *diagnosis)
+/* Runs the trials, AT_ONCE at a time: most of a trial is waiting until the kernel has freed a
+ * program. */
+static void try_all(struct diagnosis *diagnosis)
 {
 	struct child children[AT_ONCE];
 	struct child profile = begin(CAN_NOTHING, PROFILE_LIMIT_NS);
@@ -251,7 +253,7 @@ int doctor_command(int argc, char **argv)
 		fprintf(stderr, "stackprobe: no memory\n");
 		return EXIT_FAILED;
 	}
-	inspect(diagnosis);
+	try_all(diagnosis);
 	if (!json)
 		diagnosis_print(diagnosis, stdout, columns());
 	else if (diagnosis_print_json(diagnosis, stdout) < 0)

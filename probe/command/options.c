@@ -25,7 +25,7 @@ static const char usage[] =
 	"  --version            say which version this is\n"
 	"  --help               say this\n";
 
-/* What is wrong is said before the conf file is looked for. */
+/* Checks the values of options before the conf file is read. Returns -1, or EXIT_USAGE. */
 static int check(const struct options *options)
 {
 	struct conf conf = {0};

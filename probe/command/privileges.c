@@ -24,19 +24,19 @@
 #define SYS_ADMIN      BIT(CAP_SYS_ADMIN)
 #define FOLDERS	       (BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER))
 #define TRIAL_LIMIT_MS 8000
-#define UNTRIED	       100 /* more than can fail */
+#define UNTRIED	       100 /* exit status: no trial was possible; more than can fail */
 
 /* Numbers of capabilities(7) that older headers lack. */
 #define NUMBER_PERFMON 38
 #define NUMBER_BPF     39
 #define NUMBER_RESTORE 40
 
-/* All that may stay. Whoever adds one adds it to conf/stackprobe.service, conf/kubernetes and
- * doc/fleet.md. */
+/* All capabilities that may be kept. A new row here needs one in conf/stackprobe.service,
+ * conf/kubernetes and doc/fleet.md, too. */
 static const struct {
 	uint64_t bit;
 	const char *name;
-	bool always; /* else: when it is wished, or needed */
+	bool always; /* kept always; else only if choose() finds a need */
 } kinds[] = {
 	{BIT(NUMBER_BPF), "bpf", true},
 	{BIT(NUMBER_PERFMON), "perfmon", true},
@@ -64,9 +64,9 @@ static bool fails(enum capability which)
 	return finding.state == FINDING_NO;
 }
 
-/* What has been refused without CAP_SYS_ADMIN so far: the CPU's clock, by Debian's kernels while
- * kernel.perf_event_paranoid is 3; uprobes as perf events, which only kernels without sessions
- * (before Linux 6.13) are asked for. */
+/* Returns how many of the hooks fail that some kernels refuse without CAP_SYS_ADMIN: the CPU's
+ * clock (Debian's kernels while kernel.perf_event_paranoid is 3), and uprobes as perf events, which
+ * are used only on kernels without uprobe sessions (before Linux 6.13). */
 static int count_failures(void)
 {
 	return fails(CAN_CPU_CLOCK) + (fails(CAN_UPROBE_SESSION) && fails(CAN_UPROBE));
@@ -88,7 +88,8 @@ static _Noreturn void run_trials(bool with_admin)
 	_exit(count_failures());
 }
 
-/* How many of the hooks fail; in a child, which the kernel cleans up after. -ETIME: it hangs. */
+/* Counts the hooks that fail, in a child, as the kernel cleans up behind a child. Returns the
+ * count, or a negative errno: -ETIME if the child hangs; others. */
 static int try_hooks(bool with_admin)
 {
 	pid_t pid = fork();
@@ -102,14 +103,15 @@ static int try_hooks(bool with_admin)
 	struct pollfd ended = {.fd = fd, .events = POLLIN};
 	if (fd < 0 || poll(&ended, 1, TRIAL_LIMIT_MS) != 1) {
 		kill(pid, SIGKILL);
-		return -ETIME; /* what hangs in the kernel can't be waited for */
+		return -ETIME; /* a child that hangs in the kernel can't be waited for */
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
 
-/* What can't be told is taken for needed: a daemon that can't profile is of no use. */
+/* Returns whether CAP_SYS_ADMIN is needed; true if that can't be found out, as a daemon that can't
+ * profile is of no use. */
 static bool needs_admin(uint64_t held)
 {
 	if (!(held & SYS_ADMIN))
@@ -137,15 +139,15 @@ static uint64_t choose(const struct privileges_wish *wish, uint64_t held)
 	return chosen & held;
 }
 
-/* Where it isn't allowed, it is what a container's runtime or systemd has left; no_new_privs keeps
- * it from being used. */
+/* Empties the bounding set. If that isn't allowed, the set of the container's runtime or of systemd
+ * stays; no_new_privs makes it useless. */
 static void empty_bounding_set(void)
 {
 	for (unsigned long number = 0; prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++)
 		prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
 }
 
-/* /proc/self/task has a link for each thread, and its own two. */
+/* Whether there is one thread: /proc/self/task has a link for each thread, and two of its own. */
 static bool is_alone(void)
 {
 	struct stat stat_;
@@ -157,7 +159,7 @@ static void raise_locked_memory(void)
 {
 	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
 
-	/* Where it is refused, PUT says so when a map doesn't fit. */
+	/* If this is refused, a PUT fails with a sentence when a map doesn't fit. */
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
@@ -187,7 +189,7 @@ int privileges_drop(const struct privileges_wish *wish, char *kept)
 		return r;
 	set.permitted = set.effective = choose(wish, set.permitted);
 	set.inheritable = 0;
-	empty_bounding_set(); /* which takes a capability that goes now */
+	empty_bounding_set(); /* before CAP_SETPCAP, which it needs, is given up */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
@@ -210,7 +212,7 @@ bool privileges_own_folder(int dir_fd)
 	less.effective &= ~FOLDERS;
 	if (capset_put(&less) < 0)
 		return true;
-	/* In a sticky folder of another user their files can't be replaced. */
+	/* In a sticky folder of another user we can't replace that user's files. */
 	bool own = faccessat(dir_fd, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
 		   (stat_.st_uid == geteuid() || !(stat_.st_mode & S_ISVTX));
 	return capset_put(&set) == 0 && own;

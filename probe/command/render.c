@@ -70,7 +70,7 @@ static bool read_width(const char *text, uint32_t *width)
 	return true;
 }
 
-/* EXIT_USAGE after saying why, or 0. */
+/* Reads one option. Returns 0, or EXIT_USAGE after printing why. */
 static int read_option(int option, const char *name, struct request *request)
 {
 	switch (option) {
@@ -140,7 +140,7 @@ static int read_arguments(int argc, char **argv, struct request *request)
 	return 0;
 }
 
-/* The file's pages, and one more: what is read behind its end is 0. */
+/* Maps the file and a page behind it, so that the bytes behind the text are 0. */
 static int map_file(int fd, size_t bytes, struct text *text)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), reserved = bytes + page;
@@ -154,7 +154,7 @@ static int map_file(int fd, size_t bytes, struct text *text)
 	return 0;
 }
 
-/* To the end; what grows is moved by the kernel, not copied. */
+/* Reads to the end; the kernel moves the growing memory (mremap) instead of copying it. */
 static int read_whole(int fd, struct text *text)
 {
 	ssize_t n;
@@ -171,7 +171,7 @@ static int read_whole(int fd, struct text *text)
 			text->data = data;
 			text->reserved = wanted;
 		}
-		/* Always short of the end: what follows the text is 0. */
+		/* Leave STACKS_PADDING bytes unread, so that 0 follows the text. */
 		n = read(fd, text->data + text->bytes,
 			 text->reserved - text->bytes - STACKS_PADDING);
 		if (n < 0 && errno != EINTR)
@@ -193,7 +193,7 @@ static int load(const char *path, struct text *text)
 		return -errno;
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
-	/* A file of /proc has a size of 0; one that is open on standard input may be half read. */
+	/* A file of /proc has size 0; a file on standard input may be half read already. */
 	if (S_ISREG(status.st_mode) && status.st_size > 0 && !is_stdin)
 		return map_file(fd, (size_t)status.st_size, text);
 	return read_whole(fd, text);

@@ -18,8 +18,8 @@
 #define NAMED_NS    (30 * NS_PER_S)
 #define TURNS	    20000
 
-/* Exported, so that it has a name even in a stripped program. Between two looks at the clock it
- * burns about as many us as a look takes ns. */
+/* Exported, so that the function has a name even in a stripped program. TURNS turns take about as
+ * many us as cpu_now_ns() takes ns. */
 void stackprobe_doctor_burns(uint64_t turns);
 
 __attribute__((noinline, used, visibility("default"))) void stackprobe_doctor_burns(uint64_t turns)
@@ -95,8 +95,8 @@ static void end_patience(void *arg)
 	loop_stop(patience->loop);
 }
 
-/* Burns once it is sampled, then waits until what was sampled has its names: -ETIME if it has none
- * by then. */
+/* Burns CPU time once this process is armed, then waits until the samples have names. Returns 0, or
+ * a negative errno: -ETIME if they have none after NAMED_NS. */
 static int collect(struct core *core)
 {
 	struct patience patience = {.loop = core->loop};
@@ -136,7 +136,7 @@ static int profile(struct core *core, struct finding *finding)
 	}
 	r = collect(core);
 	engine_stats(core->engine, &stats);
-	core_quiet(core); /* the tree is ours now */
+	core_quiet(core); /* no job uses the tree any more */
 	if (r == 0)
 		judge(subscriber_profile(subscriber, PROBE_ONCPU), finding);
 	else if (r == -ETIME)
@@ -153,7 +153,7 @@ void self_profile(struct finding *finding)
 	int r = conf_init(&conf);
 
 	*finding = (struct finding){.state = FINDING_NO};
-	log_set_level(LOG_ERROR + 1); /* what fails is in the finding */
+	log_set_level(LOG_ERROR + 1); /* no log: errors are in the finding */
 	if (r == 0)
 		r = core_init(&core, &conf.sizes);
 	if (r == 0)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the program was started with and changes for itself: the umask and the limit of open files.
- * A command that it starts gets the original ones.
+ * The inherited umask and limit of open files, which the program changes for itself. The command
+ * that `record` starts gets the original values back. Main thread only.
  */
 #pragma once
 
 #include <sys/types.h>
 
-/* To be called first of all. Where one of the three standard descriptors is closed, /dev/null takes
- * its place, so that nothing of ours does; a command finds it closed. */
+/* Keeps the original values; to be called first in main(). Opens /dev/null for each standard
+ * descriptor that is closed, so that no file of ours gets its number; the command finds it
+ * closed. */
 void inherited_keep(void);
 
 mode_t inherited_umask(void);
 
-/* Puts the originals back; in a child before it execs. */
+/* Restores the original values, in a child before its exec. */
 void inherited_restore(void);

@@ -8,7 +8,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* A command that reads keys by itself draws the whole screen; a line of ours would spoil it. */
+/* Whether we may draw. A command that reads single keys (not ICANON) draws the whole screen, which
+ * a line of ours would spoil. */
 static bool is_ours(void)
 {
 	struct termios modes;
@@ -17,7 +18,7 @@ static bool is_ours(void)
 	       tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
-/* One less than there are: in the last column some terminals go on to the next line. */
+/* Returns the terminal's columns less one, as some terminals wrap after the last column. */
 static int width(void)
 {
 	struct winsize size;

@@ -53,8 +53,8 @@ static void close_files(struct recording *recording)
 		record_file_close(&recording->files[i]);
 }
 
-/* Ends as the command did, so that whoever waits for us sees what it would have seen. Its core
- * dump, if there was one, is not followed by ours. */
+/* Ends as the command did: returns its exit status, or raises the signal that ended it, so that our
+ * parent sees what it would have seen of the command. We dump no core beside the command's. */
 static int end_like(const struct recording *recording)
 {
 	const struct workload *workload = &recording->workload;
@@ -77,8 +77,8 @@ static int end_like(const struct recording *recording)
 	return 128 + number; /* not reached: every signal that can end a process has */
 }
 
-/* The files can be written until the end; the command has been forked, and has all
- * that it would have without us. */
+/* Drops privileges, but keeps those for writing the files. The command was forked before, and keeps
+ * all its privileges. */
 static int give_up_privileges(const struct recording *recording)
 {
 	struct privileges_wish wish = {0};

@@ -23,7 +23,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A new file in the folder that nobody looks for. Its fd, and its name in `name`. */
+/* Makes a hidden new file in the folder. Returns its descriptor, and its name in `name`. */
 static int make_temporary(int dir_fd, char *name, size_t bytes)
 {
 	int fd = -1;
@@ -62,7 +62,7 @@ static int open_folder(struct record_file *file)
 	return r;
 }
 
-/* Whether nobody but root and us makes entries in the path's folder. */
+/* Whether only root and we can make entries in the folder of the path. */
 static bool is_ours_alone(const char *path)
 {
 	size_t len = (size_t)(base_name(path) - path);
@@ -74,8 +74,8 @@ static bool is_ours_alone(const char *path)
 	       (stat_of.st_uid == geteuid() || stat_of.st_uid == 0);
 }
 
-/* What isn't a regular file, and was looked at: its fd. -EISDIR for a folder, -ESTALE when
- * something else is there by now. */
+/* Opens what isn't a regular file; `entry` and `there` are its lstat() and stat(). Returns the
+ * descriptor, or a negative errno: -EISDIR for a folder, -ESTALE if the path was changed since. */
 static int open_in_place(const char *path, const struct stat *entry, const struct stat *there,
 			 bool named)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that a recording ends in. It is the user's own path: any folder, an existing file is
- * replaced. It appears whole; that it can be written is known before the recording begins.
+ * An output file of a recording. The user chooses the path, in any folder; an existing file is
+ * replaced. The file appears whole. Opening checks that the file can be written, before the
+ * recording begins.
  *
- * A FIFO, a device or a terminal is written in place, where the user named it. A link that leads to
- * such a one is followed only where nobody else can have put it: in a folder of root's or of the
- * user's own that others may not write to. In /tmp a link of another's could lead to a disk.
+ * A FIFO, a device or a terminal is written in place, if the user named it. A symbolic link to one
+ * is followed only if nobody else can have made the link: in a folder that belongs to root or to
+ * the user and that others may not write to. In /tmp another user's link could lead to a disk.
  */
 #pragma once
 
@@ -13,15 +14,17 @@
 #include <stddef.h>
 
 struct record_file {
-	char path[4096]; /* as the user knows it; "-": standard output */
-	int dir_fd;	 /* its folder, or -1 */
-	int fd;		 /* -1, or what is written in place: standard output, a FIFO, a device */
+	char path[4096]; /* as the user wrote it; "-": standard output */
+	int dir_fd;	 /* the folder; -1: written in place */
+	int fd;		 /* standard output, a FIFO, a device; -1: a regular file */
 };
 
-/* `named`: the user wrote that path. Else only a regular file is replaced: -EEXIST for anything
- * else that is there. -ELOOP: a link that isn't followed. Negative errno, and nothing was made. */
+/* Opens the folder, or the file that is written in place. `named`: the user wrote exactly this
+ * path; else only a regular file may be replaced. Makes no file. Returns 0, or a negative errno:
+ * -EEXIST if there is no regular file at a path that isn't `named`; -ELOOP for a link that isn't
+ * followed; -ENAMETOOLONG; others. */
 int record_file_open(struct record_file *file, const char *path, bool named);
 void record_file_close(struct record_file *file);
 
-/* Negative errno; then a file that was there before is still as it was. */
+/* Writes the file. Returns 0, or a negative errno; then an existing regular file is unchanged. */
 int record_file_write(const struct record_file *file, const void *data, size_t bytes);

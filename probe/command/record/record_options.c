@@ -61,7 +61,7 @@ static const char usage[] =
 	"it;\n"
 	"126: it can't be run, 127: it isn't found). Without a command 0. No profile: 1.\n";
 
-/* Calls take() for each part between commas, which it may change. */
+/* Calls take() for each part of a list between commas; take() may change the part. */
 static int each_part(struct record_options *options, const char *list,
 		     int (*take)(struct record_options *options, char *part))
 {
@@ -74,7 +74,7 @@ static int each_part(struct record_options *options, const char *list,
 	return r;
 }
 
-/* The pid; its process is looked for once the arguments are known to be right. */
+/* Takes a pid; find_process() looks for the process when all arguments are right. */
 static int take_pid(struct record_options *options, char *part)
 {
 	char *end;
@@ -198,7 +198,7 @@ static int take_option(struct record_options *options, int c)
 	}
 }
 
-/* The output that the end of a file's name tells, behind a dot; NULL: it tells none. */
+/* Returns the output whose extension the file's name has, or NULL. */
 static const struct output *output_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strchr(slash ? slash : path, '.');
@@ -286,7 +286,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	*options = (struct record_options){.period_ns = NS_PER_S / DEFAULT_HZ,
 					   .path = DEFAULT_PATH,
 					   .detail = {.thread_frame = true}};
-	/* "+": what follows the command's name is the command's. */
+	/* "+": options behind the command's name belong to the command. */
 	for (int c;
 	     r == GO_ON && (c = getopt_long(argc, argv, "+p:e:d:F:o:qh", known, NULL)) != -1;)
 		r = take_option(options, c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The arguments of `stackprobe record`. */
+/* Parser of the arguments of `stackprobe record`. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,27 +14,28 @@
 #define RECORD_PIDS_MAX 1024
 
 struct record_options {
-	struct process_id *ids; /* of -p */
+	struct process_id *ids; /* processes of -p */
 	size_t ids_count;
-	char **command; /* NULL, or its arguments */
-	uint32_t probes;
-	enum view view;	      /* of PROBE_MEM_GLIBC; others than VIEW_ALL: of processes only */
-	uint64_t duration_ns; /* 0: until it is ended */
-	uint64_t period_ns;
-	const char *path; /* "-": standard output */
-	bool path_given;  /* by -o */
+	char **command;	      /* argv of the command, borrowed; NULL: none */
+	uint32_t probes;      /* bit set of enum probe */
+	enum view view;	      /* of PROBE_MEM_GLIBC; for a command only VIEW_ALL */
+	uint64_t duration_ns; /* 0: no limit */
+	uint64_t period_ns;   /* sampling period */
+	const char *path;     /* "-": standard output */
+	bool path_given;      /* -o was given */
 	const struct output *output;
 	struct stack_detail detail;
 	bool quiet;
 };
 
-/* -1: go on; else the exit status, and why was said. */
+/* Parses the arguments, and finds the processes of -p. Returns -1 to go on, or the exit status
+ * after printing why. record_options_done() is to be called in any case. */
 int record_options_parse(struct record_options *options, int argc, char **argv);
 void record_options_done(struct record_options *options);
 
 /*
- * The file of one probe: the path as it was given, or, where several probes are recorded, with the
- * probe's name before the extension ("x.oncpu.svg"). -ENAMETOOLONG
+ * Makes the path of one probe's file: the path given; if several probes are recorded, with the
+ * probe's name before the extension ("x.oncpu.svg"). Returns 0, or -ENAMETOOLONG.
  */
 int record_options_path(const struct record_options *options, enum probe probe, char *path,
 			size_t bytes);

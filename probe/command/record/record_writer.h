@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The end of a recording: reads what was sampled last, and writes each probe's file. */
+/* Writes the files at the end of a recording: drains the last window, then renders and writes each
+ * probe's profile. Loop thread only. */
 #pragma once
 
 #include "command/core.h"
@@ -12,16 +13,16 @@ struct record_writer {
 	const struct record_file *files; /* PROBE_COUNT, of options->probes */
 	const struct core *core;
 	const struct subscriber *subscriber;
-	uint64_t took_ns;	 /* the recording */
-	void (*done)(void *arg); /* later, never inside record_writer_start() */
+	uint64_t took_ns;	 /* length of the recording */
+	void (*done)(void *arg); /* called later, never inside record_writer_start() */
 	void *arg;
 
 	/* the answer */
-	bool failed; /* why was said */
+	bool failed; /* a file could not be written; why was printed */
 
-	int probe; /* its own: whose file is being written */
+	int probe; /* private: the probe whose file is being written */
 };
 
-/* `writer` must live until done(). What was written is said on standard error, unless it is to be
- * quiet. */
+/* Starts writing. `writer` must live until done(). Prints a line on standard error for each file,
+ * unless the option `quiet` is set. */
 void record_writer_start(struct record_writer *writer);

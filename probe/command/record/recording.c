@@ -15,8 +15,8 @@
 #include "command/command.h"
 #include "proc/proc.h"
 
-/* The same signal again within this time is the same wish: `timeout` sends it to its child and to
- * the whole group. */
+/* A signal repeated within this time counts once: `timeout` sends a signal to its child and to the
+ * whole group. */
 #define SAME_WISH_NS (200 * NS_PER_MS)
 
 static void fail(struct recording *recording, const char *what, const char *why)
@@ -28,7 +28,7 @@ static void fail(struct recording *recording, const char *what, const char *why)
 
 /* ---- the end ---- */
 
-/* All files are written, or can't be: nothing is sampled any more. */
+/* Called when all files are written, or can't be: ends sampling. */
 static void written(void *arg)
 {
 	struct recording *recording = arg;
@@ -62,7 +62,7 @@ static void end(struct recording *recording)
 	record_writer_start(&recording->writer);
 }
 
-/* ---- what ends it ---- */
+/* ---- what ends a recording ---- */
 
 static void time_is_over(void *arg)
 {
@@ -74,8 +74,9 @@ static void time_is_over(void *arg)
 }
 
 /*
- * What a signal that was meant for us means for the command: from the terminal it has got it
- * itself; else it gets the same. Whoever repeats it wants an end.
+ * Passes a signal that we got on to the command. A signal from the terminal (SI_KERNEL) has reached
+ * the command already; another one is sent to it. The command gets SIGTERM at a second signal, and
+ * instead of a SIGINT that it ignores.
  */
 static void pass_on(struct recording *recording, const struct signalfd_siginfo *info)
 {
@@ -126,7 +127,7 @@ static void workload_ended(void *arg)
 
 	loop_unwatch(recording->core.loop, &recording->workload_end);
 	workload_wait(&recording->workload);
-	if (!recording->execed) /* it may have ended because it could not */
+	if (!recording->execed) /* the command may have ended because exec failed */
 		workload_execed(recording);
 	end(recording);
 	if (recording->written)
@@ -138,7 +139,7 @@ struct living {
 	size_t count;
 };
 
-/* Of one that nobody has waited for yet, /proc still knows. */
+/* Counts a target, unless it has ended: /proc still has a process that nobody has waited for. */
 static void count_living(void *arg, const struct target *target)
 {
 	struct living *living = arg;
@@ -198,7 +199,7 @@ static void every_second(void *arg)
 	end_if_alone(recording);
 }
 
-/* ---- the beginning ---- */
+/* ---- the begin ---- */
 
 static int watch(struct recording *recording, struct loop_watch *watch, int fd,
 		 void (*ready)(void *arg), void *arg)
@@ -218,7 +219,7 @@ static int watch_signals(struct recording *recording)
 	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGTERM);
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP); /* else it is nohup's */
+		sigaddset(&set, SIGHUP); /* under nohup SIGHUP stays ignored */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return watch(recording, &recording->signals, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
 		     on_signal, recording);
@@ -239,7 +240,7 @@ static int watch_processes(struct recording *recording)
 
 		*watched = (struct watched){.recording = recording, .pid = pid, .end.fd = -1};
 		if (fd < 0 && errno == ESRCH)
-			watched->ended = true; /* just now */
+			watched->ended = true; /* it has ended just now */
 		else
 			r = watch(recording, &watched->end, fd, process_ended, watched);
 	}
@@ -262,7 +263,7 @@ static int watch_all(struct recording *recording)
 	return r;
 }
 
-/* From here on the processes are sampled; a command from its exec on. */
+/* Subscribes: from here on the processes are sampled, a command from its exec on. */
 static int arm(struct recording *recording, char *why, size_t why_bytes)
 {
 	const struct record_options *options = recording->options;
@@ -294,12 +295,12 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 	return r;
 }
 
-/* All that is to be recorded is sampled, and a command may begin: from here on its time counts.
- * -ECHILD: it has ended already. */
+/* Starts the command and the clock, when all is armed. Returns 0, or -ECHILD if the command's
+ * process has ended already. */
 static int go(struct recording *recording)
 {
 	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
-		workload_wait(&recording->workload); /* a signal has ended it before it began */
+		workload_wait(&recording->workload); /* a signal has ended it before its exec */
 		return -ECHILD;
 	}
 	if (recording->ending)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A recording: from the first sample to the written files. One subscriber of an engine of its own;
- * it ends with what it records, after its time, or by a signal.
+ * A recording, from the first sample to the written files: one subscriber of an engine of its own.
+ * A recording ends with its command or its processes, after its duration, or by a signal. Loop
+ * thread only.
  */
 #pragma once
 
@@ -14,18 +15,18 @@
 
 struct recording;
 
-/* A process that was named by its pid. */
+/* A process of -p. */
 struct watched {
 	struct recording *recording;
-	struct loop_watch end; /* its pidfd */
+	struct loop_watch end; /* the pidfd; fd -1: ended before it was opened */
 	pid_t pid;
 	bool ended;
 };
 
 struct recording {
 	const struct record_options *options;
-	struct record_file files[PROBE_COUNT]; /* of options->probes; opened by the caller */
-	struct workload workload;	       /* started by the caller, if there is one */
+	struct record_file files[PROBE_COUNT]; /* the caller opens those of options->probes */
+	struct workload workload;	       /* the caller starts it, if there is a command */
 
 	struct core core;
 	struct subscriber *subscriber;
@@ -36,12 +37,13 @@ struct recording {
 	struct progress progress;
 	struct record_writer writer;
 	uint64_t began_ns;
-	uint64_t interrupted_ns; /* when the first signal came; 0: none did */
-	bool execed;		 /* the command, or it could not */
-	bool ending, written;
-	bool terminated; /* the command got SIGTERM because the time was over */
-	int failure;	 /* 0, or the exit status that says so; why was said */
+	uint64_t interrupted_ns; /* when the last signal came; 0: none did */
+	bool execed;		 /* the command has execed, or failed to */
+	bool ending, written;	 /* the files are being written; are written, or can't be */
+	bool terminated;	 /* the command got SIGTERM at the end of the duration */
+	int failure;		 /* exit status of a failure, whose cause was printed; 0: none */
 };
 
-/* Until all is written and the command, if there is one, has ended. Sets `failure`. */
+/* Runs the recording until all is written and the command, if there is one, has ended. Sets
+ * `failure`. */
 void recording_run(struct recording *recording);

@@ -24,13 +24,14 @@ static void pipes_done(struct pipes *pipes)
 	}
 }
 
-/* Nobody reads what it would say of an error here: its parent has ended. */
+/* Runs in the child: waits for the byte, then execs. If the parent ends or closes its descriptor
+ * first, the child exits. */
 static _Noreturn void become(char *const *argv, const struct pipes *pipes, bool to_stderr,
 			     const struct sigaction *child_action)
 {
 	char go;
 
-	close(pipes->go[1]); /* so that the parent's end is the end */
+	close(pipes->go[1]); /* read() sees the end when the parent closes its descriptor */
 	if (read(pipes->go[0], &go, 1) != 1)
 		_exit(EXIT_FAILED);
 	inherited_restore();
@@ -49,7 +50,7 @@ int workload_start(struct workload *workload, char *const *argv, bool to_stderr)
 
 	if (pipe2(pipes.go, O_CLOEXEC) < 0 || pipe2(pipes.exec, O_CLOEXEC) < 0)
 		return -errno;
-	/* Were SIGCHLD ignored, as it may be for us, nobody could be waited for. */
+	/* We may have inherited SIGCHLD ignored; then waitpid() would find no child. */
 	sigaction(SIGCHLD, &plain, &child_action);
 	sigaction(SIGINT, NULL, &int_action);
 	workload->ignores_int = int_action.sa_handler == SIG_IGN;
@@ -61,7 +62,7 @@ int workload_start(struct workload *workload, char *const *argv, bool to_stderr)
 	workload->pid = pid;
 	workload->go_fd = TAKE_FD(pipes.go[1]);
 	workload->exec_fd = TAKE_FD(pipes.exec[0]);
-	workload->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* closes on exec by itself */
+	workload->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* always close-on-exec */
 	if (workload->pidfd < 0) {
 		int r = -errno;
 

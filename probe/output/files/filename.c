@@ -6,7 +6,7 @@
 
 #define SAFE "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
 
-/* Exactly `digits` digits. */
+/* Takes exactly `digits` digits; false: fewer, or the value is out of min–max. */
 static bool take_number(const char **at, int digits, int min, int max, int *value)
 {
 	*value = 0;
@@ -29,7 +29,7 @@ static bool take_char(const char **at, char c)
 	return true;
 }
 
-/* "-<number>" without leading zeros; 0: there is none. */
+/* Takes "-<number>" without leading zeros; returns the number, 0: there is none. */
 static int take_suffix(const char **at)
 {
 	const char *digit = *at + 1;
@@ -46,8 +46,8 @@ static int take_suffix(const char **at)
 	return value;
 }
 
-/* Days since 1970-01-01 of a date of the Gregorian calendar: years begin in March, so that the
- * leap day is a year's last. */
+/* Returns the days since 1970-01-01 of a Gregorian date. The computation begins years in March, so
+ * that the leap day is the last of a year. */
 static int64_t days_of(int year, int month, int day)
 {
 	int64_t y = month > 2 ? year : year - 1;
@@ -83,8 +83,8 @@ bool filename_process(const char *name, int *pid)
 	return *pid > 0 && *dash == '\0';
 }
 
-/* What follows the time: the pid, and -2, -3 … where the name was taken (for the second file of a
- * profile perhaps once more). */
+/* Whether `at` is the rest of a name behind its time: the pid, and "-2", "-3" … where the name was
+ * taken (perhaps twice, for the second file of a profile), and the extension. */
 static bool is_tail(const char *at, int pid, const char *extension)
 {
 	if (pid && take_suffix(&at) != pid)

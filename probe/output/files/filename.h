@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The names that output/files/store.h gives, read back, so that nothing else is taken for one of
- * its files. Moments are local time as the name tells it, counted in seconds from 1970-01-01 00:00
- * of the same clock: they compare like the names and need no time zone.
+ * Parser of the names that output/files/store.h gives to files and folders. It is strict, so that
+ * retention takes no other file for one of ours. A moment is the local time in a name, in seconds
+ * since 1970-01-01 00:00 of the same clock: moments compare like the names and need no time zone.
  */
 #pragma once
 
@@ -12,14 +12,15 @@
 
 #define DAY_S 86400
 
-/* "2026-11-21": days since 1970-01-01. */
+/* Parses "2026-11-21"; *day: days since 1970-01-01. False: another name. */
 bool filename_date(const char *name, int64_t *day);
 
-/* "<comm>-<pid>", as store_safe_name() leaves a comm. */
+/* Parses "<comm>-<pid>", comm as store_safe_name() makes it. False: another name. */
 bool filename_process(const char *name, int *pid);
 
-/* "<date>-<time>[±hhmm][-<pid>][-2]<extension>"; pid 0: a name without one. */
+/* Parses "<date>-<time>[±hhmm][-<pid>][-2]<extension>"; pid 0: the name has no pid. False: another
+ * name. */
 bool filename_profile(const char *name, int pid, const char *extension, int64_t *moment);
 
-/* A moment of the clock, as the names of now tell it. */
+/* Returns the moment of `time`, in the present time zone. */
 int64_t filename_moment(time_t time);

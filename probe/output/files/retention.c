@@ -16,15 +16,15 @@
 
 #define LATEST "latest.svg"
 
-/* Days that are told apart, from tomorrow back; what is older counts as one. */
+/* Days with a sum of their own, from tomorrow back; all older days share the last sum. */
 #define DAYS 4096
 
 /* Entries looked at between two looks at the clock. */
 #define STEPS 64
 
 enum pass {
-	PASS_DAYS,    /* add up sizes by day */
-	PASS_SECONDS, /* and of one day by second */
+	PASS_DAYS,    /* sum sizes by day */
+	PASS_SECONDS, /* sum sizes of split_day by second */
 	PASS_REMOVE,
 	PASS_END
 };
@@ -34,19 +34,20 @@ struct level {
 	DIR *dir;
 	char name[NAME_MAX + 1];
 	bool holds_processes, holds_dates, holds_files;
-	int pid;      /* that files below its dates carry; 0: none */
-	int file_pid; /* that its own files carry */
+	int pid;      /* pid in the names of files below its dates; 0: none */
+	int file_pid; /* pid in the names of its own files; 0: none */
 	int64_t day;  /* of a date's folder */
 };
 
+/* One of the folders to clean: svg_dir, flame_dir, then the earlier ones. */
 struct place {
-	char *path; /* NULL: left out */
+	char *path; /* NULL: not cleaned */
 	const char *extension;
 	bool folded;
 	bool earlier; /* of an earlier setting */
 	size_t found; /* see struct retention_folder */
-	bool known;   /* dev and ino are those it had */
-	bool same;    /* another place is the same folder */
+	bool known;   /* dev and ino are set */
+	bool same;    /* a place before this one is the same folder */
 	enum retention_end end;
 	dev_t dev;
 	ino_t ino;
@@ -56,21 +57,21 @@ struct retention {
 	struct retention_setup setup;
 	struct place *places;
 	size_t places_count;
-	size_t place, probe; /* that are read; several may lie in the same folder */
-	int root_fd;	     /* of the place; negative: not there, or not opened yet */
-	bool opened;
+	size_t place, probe; /* place that is read, and the next probe's folder in it */
+	int root_fd;	     /* the place's folder; negative: not there, or not opened yet */
+	bool opened;	     /* open_place() was called for this place */
 	struct level levels[3];
 	size_t depth;
 	enum pass pass;
 
 	int64_t today;
-	int64_t threshold; /* moment before which files go */
-	bool drop_future;
-	int64_t split_day;   /* in which the limit of bytes falls */
-	uint64_t excess;     /* bytes that have to go on that day */
-	uint64_t days[DAYS]; /* [0] is tomorrow */
-	uint64_t future_bytes;
-	uint64_t *seconds; /* of split_day */
+	int64_t threshold;     /* files before this moment are removed */
+	bool drop_future;      /* files of the future are removed */
+	int64_t split_day;     /* the day in which the limit of bytes falls */
+	uint64_t excess;       /* bytes to be removed of that day */
+	uint64_t days[DAYS];   /* bytes by day; [0] is tomorrow */
+	uint64_t future_bytes; /* bytes of files more than a day in the future */
+	uint64_t *seconds;     /* bytes of split_day by second */
 	struct retention_result result;
 };
 
@@ -161,8 +162,8 @@ const struct retention_result *retention_result(const struct retention *retentio
 	return &retention->result;
 }
 
-/* What has vanished, or isn't a folder or file of ours, is nothing to complain about; the last pass
- * comes to all that matters, so each trouble is counted once. */
+/* Counts a failure, unless the file has vanished or is no file or folder of ours. Only the last
+ * pass counts, which reaches all that matters, so that each failure is counted once. */
 static void note(struct retention *retention, int error)
 {
 	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
@@ -186,7 +187,7 @@ enum retention_end retention_end(const struct retention *retention, size_t earli
 	return retention->places[2 + earlier].end;
 }
 
-/* Two paths may lead to one folder, whose files count once. */
+/* Whether a place before this one is the same folder: its files count once. */
 static bool is_same(const struct retention *retention, const struct place *place)
 {
 	for (const struct place *other = retention->places; other < place; other++) {
@@ -197,7 +198,7 @@ static bool is_same(const struct retention *retention, const struct place *place
 	return false;
 }
 
-/* Of a folder that can't be opened. */
+/* Returns the end of an earlier folder that could not be opened. */
 static enum retention_end end_of(int error)
 {
 	if (error == -EACCES || error == -ELOOP || error == -ENOTDIR)
@@ -220,7 +221,7 @@ static void open_place(struct retention *retention)
 	}
 	if (fd < 0) {
 		place->end = end_of(fd);
-		/* Whoever changed the roots took the folder from us. */
+		/* -EPERM: the roots were changed so that the earlier folder is no longer ours. */
 		if (!place->earlier || (fd != -EPERM && place->end != RETENTION_TAKEN))
 			note(retention, fd);
 		return;
@@ -243,7 +244,7 @@ static const char *extension(const struct retention *retention)
 	return retention->places[retention->place].extension;
 }
 
-/* Goes into a folder of ours: `level` tells what it may hold. */
+/* Opens a folder of ours as the next level; `level` tells what the folder may hold. */
 static void enter(struct retention *retention, int parent_fd, const char *name,
 		  const struct level *level)
 {
@@ -264,7 +265,7 @@ static void enter(struct retention *retention, int parent_fd, const char *name,
 		note(retention, -errno);
 		return;
 	}
-	(void)TAKE_FD(fd); /* the stream's now */
+	(void)TAKE_FD(fd); /* next->dir owns it */
 	snprintf(next->name, sizeof(next->name), "%s", name);
 	retention->depth++;
 }
@@ -287,7 +288,8 @@ static void enter_child(struct retention *retention, const struct level *level, 
 {
 	struct level child = {.file_pid = level->pid};
 
-	/* A process may have a name that makes its folder look like a date's: both, then. */
+	/* A process's name may make its folder look like a date's: then the folder is read as
+	 * both. */
 	if (level->holds_processes)
 		child.holds_dates = filename_process(name, &child.pid);
 	if (level->holds_dates && filename_date(name, &child.day))
@@ -350,9 +352,9 @@ static void take_file(struct retention *retention, const struct level *level, co
 	retention->result.removed_bytes += (uint64_t)stat.st_size;
 }
 
-/* ---- what is left over ---- */
+/* ---- links and empty folders ---- */
 
-/* Of two names of one second the one with the higher number is newer: -2, -10. */
+/* Whether a name is newer than another of the same second: the higher number (-2, -10) is newer. */
 static bool is_newer(const char *name, const char *than)
 {
 	size_t len = strlen(name), other = strlen(than);
@@ -360,7 +362,8 @@ static bool is_newer(const char *name, const char *than)
 	return len == other ? strcmp(name, than) > 0 : len > other;
 }
 
-/* The newest picture of a date's folder, and of which moment it is. */
+/* Finds the newest picture of a date's folder that is not before *newest, which becomes its moment.
+ * Takes over `fd`. */
 static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *newest)
 {
 	DIR *dir = fdopendir(fd); /* closes fd with it */
@@ -384,7 +387,7 @@ static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *new
 	return found;
 }
 
-/* "<date>/<file>" of the newest picture below a probe's or a process's folder. */
+/* Makes "<date>/<file>" of the newest picture below a probe's or a process's folder. */
 static bool newest_below(const struct level *level, char *target, size_t bytes)
 {
 	int64_t newest = INT64_MIN, day;
@@ -407,7 +410,8 @@ static bool newest_below(const struct level *level, char *target, size_t bytes)
 	return found;
 }
 
-/* A link of the form that store gives it, whose file has gone, leads to the newest one left. */
+/* Repairs LATEST if it is a link as store_write() makes it and its file is gone: links it to the
+ * newest file that is left, or removes it. */
 static void mend_latest(struct retention *retention, const struct level *level)
 {
 	int fd = dirfd(level->dir);
@@ -431,7 +435,8 @@ static void mend_latest(struct retention *retention, const struct level *level)
 		note(retention, r == -1 ? -errno : r);
 }
 
-/* The folder's end. Today's stays, for the next file may be on its way. */
+/* Closes the folder of the top level and removes it if it is empty. Today's folder stays, for the
+ * next file may be on its way. */
 static void leave(struct retention *retention)
 {
 	struct level *level = &retention->levels[retention->depth - 1];
@@ -469,7 +474,7 @@ static void step(struct retention *retention)
 
 /* ---- passes ---- */
 
-/* All sizes are known: which days go as a whole, and which one has to be split. */
+/* Decides, from the sizes by day, which days are removed as a whole and which day is split. */
 static enum pass weigh_days(struct retention *retention)
 {
 	uint64_t max = (uint64_t)retention->setup.limits.bytes;
@@ -530,7 +535,8 @@ static void end_pass(struct retention *retention)
 	}
 }
 
-/* An earlier folder was read: what we made of it goes, as far as it is empty. */
+/* Ends an earlier folder: removes the probes' folders, and the part of the path that stackprobe
+ * made, as far as they are empty. */
 static void leave_earlier(struct retention *retention)
 {
 	struct place *place = &retention->places[retention->place];
@@ -552,7 +558,7 @@ static void leave_earlier(struct retention *retention)
 		store_remove_made(&retention->setup.roots, place->path, place->found);
 }
 
-/* The next probe's folder, of the next place, of the next pass. */
+/* Enters the next probe's folder, or goes on to the next place or the next pass. */
 static void next_folder(struct retention *retention)
 {
 	static const struct level top = {.holds_processes = true, .holds_dates = true};

@@ -48,7 +48,7 @@ static bool has_parent_step(const char *path)
 	return false;
 }
 
-/* The root that holds the path, the longest where there are several. */
+/* Returns the root that holds the path, the longest if there are several; NULL: none. */
 static const char *root_of(const struct store_roots *roots, const char *path)
 {
 	const char *found = NULL;
@@ -121,7 +121,7 @@ const char *store_error_text(int error)
 	return strerror(-error);
 }
 
-/* What is wrong with a folder that isn't ours alone; it is looked at by its path, for people. */
+/* Says what is wrong with a folder that isn't ours alone, looked at by its path. */
 static void explain_foreign(const char *path, char *why, size_t why_bytes)
 {
 	struct stat stat;
@@ -135,7 +135,7 @@ static void explain_foreign(const char *path, char *why, size_t why_bytes)
 			 path, stat.st_mode & 07777u, (unsigned)stat.st_uid, (unsigned)geteuid());
 }
 
-/* Whether each of the folders that will be made can have its name. */
+/* Checks that the name of each folder that will be made is short enough. */
 static int check_names(const char *path)
 {
 	while (*path) {
@@ -148,7 +148,8 @@ static int check_names(const char *path)
 	return 0;
 }
 
-/* Whether the folder, or the last one on its way that is there, lets us write. */
+/* Checks that the folder, or the last existing folder on the way to it, is writable for us. Cuts
+ * `below` to that folder. */
 static int check_writable(const char *root, char *below, struct dir_steps *steps)
 {
 	_cleanup_close_ int fd = dir_find_below(root, below, steps);
@@ -235,7 +236,7 @@ void store_safe_name(const char *name, char *safe, size_t bytes)
 	safe[i] = '\0';
 }
 
-/* Whether the same local time comes twice around this moment. */
+/* Whether this local time occurs twice, as in the hour that the end of summer time repeats. */
 static bool is_repeated(time_t moment, const struct tm *local)
 {
 	static const time_t shifts[] = {-7200, -3600, -1800, 1800, 3600, 7200};
@@ -261,7 +262,7 @@ void store_time_name(time_t moment, char *name, size_t bytes)
 		 is_repeated(moment, &local) ? "%Y-%m-%d-%H-%M-%S%z" : "%Y-%m-%d-%H-%M-%S", &local);
 }
 
-/* Where a file lies: the folder of its instance, below it the date, and the file's stem. */
+/* Where a file lies: its folder below the root (`<probe>` or `<probe>/<comm>-<pid>`), its date. */
 struct place {
 	char folder[128];
 	char date[16];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where profiles are kept as files:
+ * The file store: where profiles are kept as files, and how they are written.
  *
  *	<svg_dir>/<probe>/<YYYY-MM-DD>/<YYYY-MM-DD-HH-MM-SS>.svg
  *	<svg_dir>/<probe>/<comm>-<pid>/<YYYY-MM-DD>/<YYYY-MM-DD-HH-MM-SS>-<pid>.svg
  *
- * and the folded text at the same relative path below flame_dir. Local time; in the hour that the
- * end of summer time repeats, the UTC offset is appended. Folders are opened anew for each file and
- * made where they are missing.
+ * The folded text has the same relative path below flame_dir. Names have local time; in the hour
+ * that the end of summer time repeats, the UTC offset is appended. Folders are opened anew for each
+ * file, and made if they are missing. Any thread; all but store_split_path() and the functions for
+ * names may hang as the file system does.
  */
 #pragma once
 
@@ -19,66 +20,68 @@
 
 #define STORE_PATH_MAX 4096
 
-/* Folders below which output may lie; borrowed. */
+/* The folders (roots) below which users may put output; borrowed. */
 struct store_roots {
 	const char *const *paths;
 	size_t count;
 };
 
-/* A copy of its own, for who may outlive the conf file's: a job that hangs. -ENOMEM */
+/* Makes a copy with texts of its own, for a job that hangs and may outlive the conf file's roots.
+ * Returns 0, or -ENOMEM. */
 int store_roots_copy(struct store_roots *to, const struct store_roots *from);
 void store_roots_done(struct store_roots *copy);
 
 /*
- * Opens (and makes) a folder that a user named. -EINVAL: not an absolute path or one with `..`;
- * -EPERM: below none of the roots; -EACCES: a folder on the way isn't ours alone (base/file.h);
- * -ELOOP, -ENOTDIR, errno. Removes what killed daemons left. `found` gets how many bytes of the
- * path were there before, all where nothing was made.
+ * Opens a folder that a user named, makes it if it is missing, and removes unfinished files of
+ * killed daemons. Returns the descriptor, or a negative errno: -EINVAL if the path is not absolute,
+ * has `..` or is too long; -EPERM if it is below none of the roots; -EACCES if a folder on the way
+ * isn't ours alone (base/file.h); -ELOOP for a symbolic link; -ENOTDIR; others. *found: bytes of
+ * the path that existed before; all: nothing was made.
  */
 int store_open_folder(const struct store_roots *roots, const char *path, size_t *found);
 
-/* The same without making or removing anything: -ENOENT where it isn't there. */
+/* Opens a folder like store_open_folder(), but makes and removes nothing: -ENOENT if it is
+ * missing. */
 int store_find_folder(const struct store_roots *roots, const char *path);
 
-/* The root that holds a path, and where in `path` it goes on below that. Touches no file system.
- * -EINVAL, -EPERM as above. */
+/* Finds the root that holds a path (the longest); *below: the rest of `path`. Touches no file
+ * system. Returns 0, or -EINVAL, -EPERM as store_open_folder(). */
 int store_split_path(const struct store_roots *roots, const char *path, char root[STORE_PATH_MAX],
 		     const char **below);
 
-/*
- * Whether files could be written to that folder, which may still have to be made; makes nothing.
- * Negative errno and the rest of a sentence "… <why>". May hang as the file system does.
- */
+/* Checks whether files could be written to a folder, which need not exist yet; makes nothing.
+ * Returns 0, or a negative errno with the rest of a sentence in `why`: "can't be used: …". */
 int store_check_folder(const char *root, const char *below, char *why, size_t why_bytes);
 
-/* Removes the folder and those above it that are behind `found` bytes of the path, as long as they
+/* Removes the folder and the folders above it, down to `found` bytes of the path, as long as they
  * are empty and ours. */
 void store_remove_made(const struct store_roots *roots, const char *path, size_t found);
 
-/* strerror(), for the errors of this header. */
+/* Returns the text of an error of this header; borrowed as from strerror(). */
 const char *store_error_text(int error);
 
-/* One file. */
+/* What decides the place and the name of a file. */
 struct store_entry {
 	const char *probe;
-	const char *comm; /* NULL: of all processes */
+	const char *comm; /* NULL: the file is of all processes */
 	int pid;
-	time_t until;
+	time_t until;	       /* end of the profile */
 	const char *extension; /* ".svg" */
-	const char *latest; /* name of the link to the newest, beside the date folders; or NULL */
+	const char *latest;    /* name of a link to the newest file, beside the dates; NULL: none */
 };
 
 /*
- * Writes a file. `stem` is the name without extension: empty, it is made from the time and
- * returned, so that the next file of the same profile gets the same. `found`: as of
- * store_open_folder(), also where it fails. Negative errno.
+ * Writes a file. `stem` is the name without extension; an empty one is made from the time. `stem`
+ * gets the name used, so that the next file of the same profile can have the same name. *found: as
+ * in store_open_folder(), also on failure. Returns 0, or a negative errno.
  */
 int store_write(const struct store_roots *roots, const char *folder,
 		const struct store_entry *entry, const struct buf *content, char stem[128],
 		size_t *found);
 
-/* A file name from a process name: all but A-Z a-z 0-9 . _ + - becomes `_`, a leading dot too. */
+/* Makes a file name of a process name: all but A-Z a-z 0-9 . _ + - becomes `_`, a leading dot
+ * too. */
 void store_safe_name(const char *name, char *safe, size_t bytes);
 
-/* The name of a moment. */
+/* Makes the name of a moment, in local time. */
 void store_time_name(time_t moment, char *name, size_t bytes);

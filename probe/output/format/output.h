@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Outputs: a tree -> bytes. One writer a format, one row a format in the table below; a new
- * format is one file and one row.
+ * Output formats: writers that turn a tree of frames into bytes. Each format has one writer and one
+ * row in the table of output.c; a new format is one file and one row. Writers keep no state between
+ * calls, except jsonl_write().
  */
 #pragma once
 
@@ -16,76 +17,78 @@
 #include "stack/records.h"
 #include "stack/tree.h"
 
-/* What a profile is about: the words around the numbers. Strings are borrowed. */
+/* What the writers tell of a profile beside its tree. All pointers are borrowed. */
 struct profile_meta {
-	const char *title;	/* "On-CPU Time Flame Graph" */
-	const char *count_name; /* unit of the weights: "samples" */
-	const char *event_name; /* of the events, where they are something else than the weight */
-	const char *host;
-	time_t from, until;	   /* 0 = unknown */
-	int64_t from_ns, until_ns; /* the same, exactly */
-	uint64_t period_ns;	   /* of the sampling, 0 = not sampled by time */
-	uint64_t events, samples;  /* fewer samples than events: stacks were thinned … */
-	bool by_bytes;		   /* … or, of memory, drawn by their bytes: then … */
-	uint64_t left_out;  /* … so many of those drawn were left out, for others to tell */
-	uint64_t lost;	    /* samples that were lost */
+	const char *title;	   /* "On-CPU Time Flame Graph" */
+	const char *count_name;	   /* unit of the weights: "samples" */
+	const char *event_name;	   /* "waits"; NULL: the weight already counts events */
+	const char *host;	   /* NULL: unknown */
+	time_t from, until;	   /* CLOCK_REALTIME, s; 0: unknown */
+	int64_t from_ns, until_ns; /* `from` and `until` in ns */
+	uint64_t period_ns;	   /* sampling period; 0: the probe doesn't sample by time */
+	uint64_t events, samples;  /* events, and the stacks taken for them; fewer if thinned */
+	bool by_bytes;		   /* memory: events are drawn by bytes; left_out tells thinning */
+	uint64_t left_out;  /* events drawn but left out by the guard; samples stand for them */
+	uint64_t lost;	    /* lost samples */
 	uint64_t truncated; /* weight of stacks that don't reach their root */
-	uint32_t processes; /* how many processes are in it */
-	uint32_t recorded;  /* of these: with stacks that their Java VM recorded */
-	bool icicle;	    /* the picture has its root on top */
+	uint32_t processes; /* processes in the profile */
+	uint32_t recorded;  /* processes whose stacks their Java VM recorded (JFR) */
+	bool icicle;	    /* draw the root on top */
 	const struct pprof_shape *pprof;
-	const struct places
-		*places; /* the source lines of the tree's places; NULL: none are known */
+	const struct places *places; /* source lines of the tree's places; NULL: unknown */
 	enum pprof_labels pprof_labels;
 	enum probe probe;
-	const struct records *records; /* whose the stacks are; NULL: not known */
+	const struct records *records; /* weights by thread, for jsonl; NULL: unknown */
 };
 
 /*
- * write() appends what lies below and including `start` (TREE_ROOT: all of it). Errors: those of
- * the buffer (it keeps them as well) and -ENOMEM.
+ * An output format. write() appends the subtree of node `start` (TREE_ROOT: the whole tree) to
+ * `out`. write() returns 0 or a negative errno: -ENOMEM, or the error of `out`, which `out` keeps.
  */
 struct output {
 	const char *extension; /* "svg" */
 	const char *content_type;
-	bool places; /* it tells places of one function apart */
-	bool values; /* it has the events beside the weights */
+	bool places; /* the format tells places within one function apart */
+	bool values; /* the format has both weights and events */
 	int (*write)(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		     struct buf *out);
 };
 
-/* NULL for an unknown extension. */
+/* Returns the format of an extension, or NULL if the extension is unknown. */
 const struct output *output_find(const char *extension);
 
 /*
- * folded: `a;b;c 12` a line, root first, sorted; a name's `;` becomes `:`, control bytes and line
- * ends a blank, invalid UTF-8 U+FFFD. A subtree's lines begin with the frames that lead to it
- * (without the root). Frames carry their kind's suffix ("_[k]").
+ * Writes folded text: a line `a;b;c 12` for each stack, root first, sorted. Names are escaped
+ * (escape.h) and carry the suffix of their frame's kind ("_[k]"). Each line of a subtree begins
+ * with the frames that lead to the subtree, without the root.
  */
 int folded_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		 struct buf *out);
 
-/* svg: one self-contained interactive flame graph. */
+/* Writes SVG: one self-contained interactive flame graph. */
 int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 	      struct buf *out);
 
-/* json: {"name","kind","self","total","children"}, names as they are (valid UTF-8). */
+/* Writes JSON: nested {"name","kind","file","line","self","total","children"}; "file" and "line"
+ * only where they are known. Names are as json_string() has them. */
 int json_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 	       struct buf *out);
 
-/* jsonl: DeepFlow's record, a JSON object a line for each of meta->records (doc/deepflow.md). Only
- * on the thread that stack_id() is for. */
+/* Writes JSON lines: DeepFlow's record, one object for each of meta->records (doc/deepflow.md).
+ * Bulk worker only, as stack_id(). */
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out);
 
-/* pprof (output/format/pprof_shape.h); of the tree's places and values all that there is. */
+/* Writes a pprof (output/format/pprof_shape.h), with all places and all values that the tree has.
+ */
 int pprof_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
 		struct buf *out);
 
 /*
- * One of several pprofs that hold a tree's stacks together: those from node *at on (the first one:
- * TREE_ROOT), as many as the limits allow; *at is where the next one begins, tree_count() at the
- * end. -EMSGSIZE: the stack there doesn't fit by itself; it is passed over and nothing was written.
+ * Writes one of several pprofs that together hold the stacks of a tree: the stacks from node *at on
+ * (first call: TREE_ROOT), as many as the limits allow. *at becomes the node where the next pprof
+ * begins; tree_count(): all are written. Returns 0, or a negative errno: as write(); -EMSGSIZE if
+ * the stack at *at alone exceeds the limits: nothing was written, *at is the node after the stack.
  */
 int pprof_write_part(const struct tree *tree, const struct profile_meta *meta,
 		     const struct pprof_limits *limits, uint32_t *at, struct buf *out);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PIECE	    16384
-#define WINDOW_GZIP (15 + 16) /* zlib.h: the largest window, and gzip's head and end */
+#define WINDOW_GZIP (15 + 16) /* zlib.h: the largest window; 16: write gzip's head and end */
 #define MEMORY	    8	      /* zlib's default */
 
 int gzip_begin(struct gzip *gzip, struct buf *out)
@@ -22,7 +22,7 @@ int gzip_begin(struct gzip *gzip, struct buf *out)
 		       : -ENOMEM;
 }
 
-/* Packs what the stream has been given. */
+/* Packs the input of the stream. */
 static void pack(struct gzip *gzip, int flush)
 {
 	z_stream *stream = &gzip->stream;
@@ -45,7 +45,7 @@ static void pack(struct gzip *gzip, int flush)
 	}
 }
 
-/* Packs them now. */
+/* Packs bytes now. */
 static void pack_bytes(struct gzip *gzip, const void *bytes, size_t len)
 {
 	const Bytef *at = bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples, and a pprof's head. What they name is in pprof_table.c. */
+/* Writes a pprof's head and its samples. pprof_table.c writes the tables that samples refer to. */
 #include "output/format/pprof_shape.h"
 
 #include <errno.h>
@@ -24,12 +24,12 @@ enum {
 	LABEL_STRING = 2,
 };
 
-/* Of one sample: its frames, leaf first. */
+/* The frames of one sample, leaf first. */
 struct path {
 	uint32_t *frames;
 	size_t count, capacity;
-	size_t heads;	    /* the last ones: whose it is */
-	uint32_t head_node; /* of the first of these */
+	size_t heads;	    /* the last frames: pod, container, process, thread */
+	uint32_t head_node; /* node of the innermost of these */
 };
 
 struct samples {
@@ -37,7 +37,7 @@ struct samples {
 	const struct pprof_limits *limits;
 	struct path path;
 	struct buf locations, labels; /* of one sample */
-	uint32_t labelled;	      /* the head that `labels` are of; TREE_ROOT: none yet */
+	uint32_t labelled;	      /* the head_node that `labels` belong to; TREE_ROOT: none */
 	size_t count;
 };
 
@@ -49,7 +49,7 @@ static void samples_done(struct samples *samples)
 	buf_done(&samples->labels);
 }
 
-/* ---- whose it is ---- */
+/* ---- labels ---- */
 
 static bool is_label(const struct samples *samples, enum frame_type type)
 {
@@ -63,7 +63,7 @@ static bool is_label(const struct samples *samples, enum frame_type type)
 	}
 }
 
-/* Pyroscope refuses those without a value. */
+/* Adds a label, unless its value is empty: Pyroscope refuses such labels. */
 static void add_label(struct samples *samples, const char *key, const char *value, size_t len)
 {
 	struct pprof_writer *writer = &samples->writer;
@@ -99,7 +99,7 @@ static void add_container(struct samples *samples, const struct owner *owner)
 	add_text(samples, "namespace", container->pod_namespace);
 }
 
-/* Of a process's frame, `[pid]comm`, or of a thread's; a process knows its container and pod. */
+/* Adds the labels of a thread's frame, or of a process's frame `[pid]comm` and its container. */
 static void add_labels_of(struct samples *samples, const struct frame *frame)
 {
 	const char *end = memchr(frame->name, ']', frame->name_len);
@@ -116,7 +116,8 @@ static void add_labels_of(struct samples *samples, const struct frame *frame)
 	}
 }
 
-/* Of all frames of its head; siblings come one after the other mostly, and have the same. */
+/* Makes the labels of a sample. The labels of the last sample stay if it had the same head, as most
+ * neighbours in the tree do. */
 static void make_labels(struct samples *samples)
 {
 	const struct path *path = &samples->path;
@@ -133,7 +134,7 @@ static void make_labels(struct samples *samples)
 	}
 }
 
-/* ---- its stack ---- */
+/* ---- locations ---- */
 
 static int gather(struct samples *samples, uint32_t node)
 {
@@ -169,7 +170,7 @@ static bool is_shown(const struct samples *samples, size_t at)
 	       !is_label(samples, tree_frame_at(samples->writer.tree, path->frames[at]).type);
 }
 
-/* How many frames next to the leaf are shown. */
+/* Returns how many frames are shown, counted from the leaf, heads not among them. */
 static size_t leaves_shown(const struct samples *samples)
 {
 	const struct path *path = &samples->path;
@@ -200,7 +201,7 @@ static void make_locations(struct samples *samples)
 		protobuf_varint(out, pprof_location_more(writer, LOCATION_UNKNOWN));
 }
 
-/* ---- its values ---- */
+/* ---- values ---- */
 
 static uint64_t value_of(const struct pprof_writer *writer, const struct pprof_value *value,
 			 const struct tree_node *node)
@@ -251,7 +252,7 @@ static void stage_sample(struct samples *samples, uint32_t number, const struct 
 	pprof_put_message(writer, PROFILE_SAMPLE);
 }
 
-/* What is staged goes into the file. */
+/* Takes the staged bytes into the file. */
 static void take(struct pprof_writer *writer)
 {
 	if (!writer->error) {
@@ -271,7 +272,8 @@ static bool is_full(const struct samples *samples)
 	       (limits->bytes && writer->bytes + writer->staged.len > limits->bytes);
 }
 
-/* Which nodes are `start`, or below it. */
+/* Returns a flag for each node: 1 if it is `start` or lies below `start`. The caller owns the
+ * array; NULL: no memory. */
 static uint8_t *nodes_below(const struct tree *tree, uint32_t start)
 {
 	size_t count = tree_count(tree);
@@ -282,7 +284,7 @@ static uint8_t *nodes_below(const struct tree *tree, uint32_t start)
 	return below;
 }
 
-/* From *at on, as many as there is room for. -EMSGSIZE: not even one. */
+/* Puts the samples from node *at on, as many as fit. Returns -EMSGSIZE if not even one fits. */
 static int put_samples(struct samples *samples, uint32_t start, uint32_t *at)
 {
 	struct pprof_writer *writer = &samples->writer;
@@ -308,7 +310,7 @@ static int put_samples(struct samples *samples, uint32_t start, uint32_t *at)
 	return writer->error;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole pprof ---- */
 
 static void put_value_type(struct pprof_writer *writer, uint32_t field, const char *type,
 			   const char *unit)
@@ -333,7 +335,7 @@ __attribute__((format(printf, 2, 3))) static void put_comment(struct pprof_write
 	pprof_put_number(writer, PROFILE_COMMENT, pprof_text(writer, text));
 }
 
-/* What a picture says in its line of facts. */
+/* Puts as comments the facts that a picture shows in its line of facts. */
 static void put_comments(struct pprof_writer *writer)
 {
 	const struct profile_meta *meta = writer->meta;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a pprof's samples name, each once. */
+/* The tables of a pprof: strings, mappings, functions, locations. Each entry is written once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "output/pprof/protobuf.h"
 #include "elf/demangle.h"
 
-/* Of CPU time, for all files; names that come then stay as the linker has them. */
+/* CPU time of demangling in one pprof; later names stay as the linker has them. */
 #define DEMANGLED_MAX_NS 2000000000ULL
 
 enum {
@@ -38,10 +38,10 @@ enum {
 };
 
 #define STRINGS_MAX_BYTES (256u * 1024 * 1024)
-#define STRING_MAX_BYTES  65535		      /* Pyroscope keeps the end of what is longer */
+#define STRING_MAX_BYTES  65535		      /* of a longer string Pyroscope keeps the end */
 #define KERNEL_FILE	  "[kernel.kallsyms]" /* as perf has it */
 #define NO_NAME		  "[unknown]"	      /* a stack without frames, a frame without a name */
-#define MAPPING_BYTES	  64		      /* at most */
+#define MAPPING_BYTES	  64		      /* upper bound for a staged mapping */
 
 struct function_key {
 	uint32_t name, system_name, file;
@@ -61,7 +61,7 @@ int pprof_writer_init(struct pprof_writer *writer, const struct tree *tree,
 		.text = BUF_INIT(STRING_MAX_BYTES),
 	};
 	int r = intern_new(&writer->strings, STRINGS_MAX_BYTES);
-	if (r == 0) /* a location has so many functions at most */
+	if (r == 0) /* a location has at most LINE_LEVELS functions */
 		r = map_new(&writer->functions, sizeof(struct function_key), sizeof(uint32_t),
 			    (frames + LOCATIONS_MORE) * LINE_LEVELS);
 	if (r == 0)
@@ -71,7 +71,7 @@ int pprof_writer_init(struct pprof_writer *writer, const struct tree *tree,
 	if (r == 0 && !writer->used)
 		r = -ENOMEM;
 	if (r == 0)
-		pprof_text(writer, ""); /* the first one is empty */
+		pprof_text(writer, ""); /* string 0 has to be empty */
 	return r < 0 ? r : writer->error;
 }
 
@@ -112,7 +112,7 @@ void pprof_put_number(struct pprof_writer *writer, uint32_t field, uint64_t valu
 
 /* ---- strings ---- */
 
-/* As it is to be kept, in writer->text. */
+/* Makes the string as it is kept, in writer->text. */
 static void clean(struct pprof_writer *writer, const char *string, size_t len)
 {
 	struct buf *text = &writer->text;
@@ -160,7 +160,8 @@ uint32_t pprof_text(struct pprof_writer *writer, const char *text)
 	return pprof_string(writer, text, strlen(text));
 }
 
-/* A frame's: Pyroscope leaves out what has none. */
+/* Returns the string of a frame's name; NO_NAME if empty, as Pyroscope leaves out such
+ * functions. */
 static uint32_t name_of(struct pprof_writer *writer, const struct frame *frame)
 {
 	return frame->name_len ? pprof_string(writer, frame->name, frame->name_len)
@@ -169,7 +170,7 @@ static uint32_t name_of(struct pprof_writer *writer, const struct frame *frame)
 
 /* ---- mappings ---- */
 
-/* The number of what has that key. *is_new: it was not there. */
+/* Returns the number of the entry with that key, which is added if missing (*is_new). */
 static uint32_t numbered(struct pprof_writer *writer, struct map *map, const void *key,
 			 bool *is_new)
 {
@@ -215,7 +216,7 @@ static void new_mapping(struct pprof_writer *writer, uint32_t id, const struct m
 	writer->bytes += MAPPING_BYTES;
 }
 
-/* The mapping of a frame; 0: it has none. */
+/* Returns the id of a frame's mapping; 0: the frame has none. */
 static uint32_t mapping_of(struct pprof_writer *writer, const struct frame *frame)
 {
 	bool is_new;
@@ -281,20 +282,20 @@ static struct line line_with(struct pprof_writer *writer, const struct function_
 	return (struct line){function_of(writer, key), line, key->file != 0};
 }
 
-/* As the symbol table or its interpreter has it. */
+/* Returns the function and line of a frame as its symbol table or its interpreter tells them. */
 static struct line line_of_frame(struct pprof_writer *writer, const struct frame *frame)
 {
 	uint32_t name = name_of(writer, frame);
 	uint32_t file = pprof_string(writer, frame->source.file, frame->source.file_len);
-	/* Without a system name: where the two are the same, Go's pprof takes it for one that is to
-	 * be demangled, and cuts off what stands in <> and (), all of `<T as Work>::go` but `::go`.
-	 */
+	/* No system name: if it equals the name, Go's pprof demangles the name and cuts off what
+	 * stands in <> and (): of `<T as Work>::go` only `::go` stays. */
 	struct function_key key = {.name = name, .file = file};
 
 	return line_with(writer, &key, frame->source.line);
 }
 
-/* A file's symbols may be made to take long: each file's are bounded, and all together. */
+/* Adds the demangled symbol. Crafted symbols take long to demangle, so the CPU time is bounded, for
+ * each file and for all. */
 static void demangle_of(struct pprof_writer *writer, const struct module *module,
 			const char *symbol, struct buf *out)
 {
@@ -310,7 +311,8 @@ static void demangle_of(struct pprof_writer *writer, const struct module *module
 	writer->demangled_ns += demangling->cpu_ns - before_ns;
 }
 
-/* As the debug information has it; the outermost function's name is the frame's. */
+/* Returns a function and line as the debug information tells them; the outermost function (empty
+ * name) has the frame's name. */
 static struct line line_of_text(struct pprof_writer *writer, const struct line_text *text,
 				const struct frame *frame)
 {
@@ -328,7 +330,7 @@ static struct line line_of_text(struct pprof_writer *writer, const struct line_t
 		key.system_name = pprof_string(writer, text->name, text->name_len);
 		key.name = name.len ? pprof_string(writer, name.data, name.len) : key.system_name;
 		if (key.name == key.system_name)
-			key.system_name = 0; /* as above */
+			key.system_name = 0; /* as in line_of_frame() */
 	} else {
 		key.name = name_of(writer, frame);
 	}
@@ -382,7 +384,7 @@ static void put_location(struct pprof_writer *writer, uint64_t id, const struct 
 	pprof_put_message(writer, PROFILE_LOCATION);
 }
 
-/* The root has no frame, and 0 is no location. */
+/* A location has the number of its frame as id. Frame 0 is the root, which is in no sample. */
 uint64_t pprof_location(struct pprof_writer *writer, uint32_t frame)
 {
 	struct frame shown = tree_frame_at(writer->tree, frame);

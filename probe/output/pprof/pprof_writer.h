@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What output/pprof/pprof.c (samples) and pprof_table.c (what they name: strings, functions,
- * mappings, locations) share. Nobody else includes it.
+ * State of the pprof writer, shared by output/pprof/pprof.c (samples) and pprof_table.c (the
+ * tables: strings, functions, mappings, locations). No other file includes this header.
  *
- * Messages of the profile follow each other in any order, so all that a sample names first is
- * written before it: what is staged is one sample with that, and is taken or left as a whole.
+ * The messages of a profile may have any order. So a sample is staged together with the table
+ * entries that it is the first to use, and the whole is taken into the file or left out.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "output/format/output.h"
 #include "elf/demangle.h"
 
-/* Numbers of the profile's fields in profile.proto; those of its messages stand where they are
- * written. */
+/* Field numbers of message Profile in profile.proto; those of other messages are in the .c
+ * files. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -32,12 +32,12 @@ enum {
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
 
-/* Locations beyond the tree's frames. */
+/* Locations that are no frames of the tree; their ids follow those of the frames. */
 enum { LOCATION_UNKNOWN, LOCATION_TRUNCATED, LOCATIONS_MORE };
 
 struct pprof_mapping {
 	const struct module *module; /* NULL: the kernel */
-	uint32_t file, build_id;     /* strings */
+	uint32_t file, build_id;     /* numbers of strings */
 	bool has_files, has_lines, has_inlined;
 };
 
@@ -48,39 +48,40 @@ struct pprof_writer {
 	const struct profile_meta *meta;
 	struct gzip gzip;
 	struct buf staged;
-	size_t bytes;		   /* that gzip has, and those that mappings will have */
-	struct buf message, inner; /* on their way; each is emptied before it is used */
-	struct buf text;
+	size_t bytes;		   /* bytes that gzip has, and an upper bound for the mappings */
+	struct buf message, inner; /* scratch: a message, and one inside it */
+	struct buf text;	   /* scratch: a string as it is kept */
 	struct intern *strings;
-	uint32_t strings_count;
-	struct map *functions; /* struct function_key -> uint32_t: its number, from 1 */
-	struct map *by_module; /* const struct module * -> uint32_t: its mapping's number, from 1 */
+	uint32_t strings_count; /* strings that are written */
+	struct map *functions;	/* struct function_key -> uint32_t: id, from 1 */
+	struct map *by_module;	/* const struct module * -> uint32_t: id of its mapping, from 1 */
 	struct pprof_mapping *mappings;
-	uint32_t mappings_taken; /* what the file has names them */
-	uint8_t *used;		 /* frames that are locations, LOCATIONS_MORE behind them */
-	/* What names of inlined functions have cost, by the hash of their module; and all together.
-	 */
+	uint32_t mappings_taken; /* mappings that the file refers to */
+	uint8_t *used;		 /* by location: 1 if it is written; LOCATIONS_MORE behind frames */
+	/* CPU time that demangling took: by hash of the module, and for all modules. */
 	struct demangling demangling[DEMANGLINGS];
 	uint64_t demangled_ns;
-	int error;
+	int error; /* 0, or the first negative errno; the functions below keep their errors here */
 };
 
-/* -ENOMEM */
+/* Returns 0, or -ENOMEM. pprof_writer_done() is to be called also after an error. */
 int pprof_writer_init(struct pprof_writer *writer, const struct tree *tree,
 		      const struct profile_meta *meta);
 void pprof_writer_done(struct pprof_writer *writer);
 
-/* A field of the profile: a message, which is in writer->message, or a number. */
+/* Stage a field of the profile: the message in writer->message, or a number. */
 void pprof_put_message(struct pprof_writer *writer, uint32_t field);
 void pprof_put_number(struct pprof_writer *writer, uint32_t field, uint64_t value);
 
-/* Its number. Valid UTF-8: what isn't becomes U+FFFD; and no longer than servers keep it. */
+/* Return the number of a string, staging the string if it is new. Invalid UTF-8 becomes U+FFFD; a
+ * string that is longer than servers keep (64 KiB) is cut. */
 uint32_t pprof_string(struct pprof_writer *writer, const char *string, size_t len);
 uint32_t pprof_text(struct pprof_writer *writer, const char *text);
 
-/* The number of a frame's location; LOCATIONS_MORE: of one that is no frame of the tree. */
+/* Return the id of a location, staging the location if it is new: of a frame of the tree, or of
+ * LOCATION_UNKNOWN or LOCATION_TRUNCATED. */
 uint64_t pprof_location(struct pprof_writer *writer, uint32_t frame);
 uint64_t pprof_location_more(struct pprof_writer *writer, unsigned which);
 
-/* At the end, when it is known what locations have. */
+/* Stages the mappings; to be called at the end, when all locations have set their has_… flags. */
 void pprof_put_mappings(struct pprof_writer *writer);

@@ -8,9 +8,9 @@
 #include "output/svg/picture_head.h"
 #include "output/text/xml.h"
 
-#define ROW_MIDDLE	 8 /* where the stroke runs; the group is half a pixel higher */
+#define ROW_MIDDLE	 8 /* px from the top of a row to its stroke; the group is 0.5 px higher */
 #define PIXEL_PARTS	 10
-#define TEXT_BASELINE	 4   /* below the middle */
+#define TEXT_BASELINE	 4   /* px below the middle of the row */
 #define TEXT_PADDING	 3   /* px */
 #define CHAR_WIDTH	 663 /* hundredths of a px, of the frames' font, 11 px monospace */
 #define TEXT_MIN_COLUMNS 3
@@ -46,7 +46,8 @@ static char *put(char *p, const char *text, size_t len)
 
 #define PUT(p, literal) put(p, literal, sizeof(literal) - 1)
 
-/* "; +0.56" of the total, as FlameGraph's script has it: of the frame's own weight. */
+/* Writes "; +0.56%": the change of the frame's own weight as a share of the total, as FlameGraph's
+ * script has it. */
 static char *put_change(const struct picture *picture, char *p, const struct picture_frame *frame)
 {
 	bool grew = frame->own > frame->own_before;
@@ -59,7 +60,7 @@ static char *put_change(const struct picture *picture, char *p, const struct pic
 	return PUT(p, "%");
 }
 
-/* ` (1,234 samples, 12.34%)`, to the end of the path. */
+/* Makes ` (1,234 samples, 12.34%)` and the end of the path. */
 static void write_share(struct picture *picture, const struct picture_frame *frame)
 {
 	const struct picture_setup *setup = &picture->setup;
@@ -99,7 +100,7 @@ static uint64_t width_hundredths(const struct picture *picture, const struct pic
 	return number_share(frame->weight, frames_width(picture) * 100, picture->setup.total);
 }
 
-/* All that two frames have in common which begin and end one above the other. */
+/* Makes the text that a frame shares with a child of the same offset and weight. */
 static void write_numbers(struct picture *picture, const struct picture_frame *frame)
 {
 	char *p = PUT(picture->where, "\" d=\"M");
@@ -113,12 +114,12 @@ static void write_numbers(struct picture *picture, const struct picture_frame *f
 	picture->span_len = (size_t)(p - picture->span);
 	write_share(picture, frame);
 	picture->offset = frame->offset;
-	picture->weight = frame->type == FRAME_TYPE_ROOT ? 0 : frame->weight; /* 0: of no other */
+	picture->weight = frame->type == FRAME_TYPE_ROOT ? 0 : frame->weight; /* 0: not reused */
 	picture->own = frame->own;
 	picture->own_before = frame->own_before;
 }
 
-/* The same name has the same shade in every picture. */
+/* Returns the shade of a name: the same in every picture. */
 static unsigned shade_of(const char *name, size_t len)
 {
 	uint64_t hash = len, word = 0;
@@ -134,7 +135,8 @@ static unsigned shade_of(const char *name, size_t len)
 	return (unsigned)((hash >> 32) * SHADES >> 32);
 }
 
-/* Two letters: the kind and its shade, or which way it changed and how much (if not: a shade). */
+/* Writes the CSS class, two characters: the kind and a shade; in a diff, the direction of the
+ * change and its size (unchanged: a shade). */
 static char *put_class(struct picture *picture, char *p, const struct picture_frame *frame)
 {
 	const struct picture_setup *setup = &picture->setup;
@@ -157,7 +159,8 @@ static char *put_class(struct picture *picture, char *p, const struct picture_fr
 	return p;
 }
 
-/* How many bytes of the name fit into that many columns; letters from U+1100 on (CJK) take two. */
+/* Returns how many bytes of the name fit into `columns`; a letter from U+1100 on (CJK) takes two
+ * columns. */
 static size_t fitting_bytes(const char *name, size_t len, size_t columns)
 {
 	size_t at = 0, used = 0;
@@ -176,7 +179,7 @@ static size_t fitting_bytes(const char *name, size_t len, size_t columns)
 	return at;
 }
 
-/* The name without its suffix: the colour says it. */
+/* Writes the label: the name without the suffix of its kind, which the colour tells. */
 static char *put_label(const struct picture *picture, char *p, const struct picture_frame *frame,
 		       uint64_t y)
 {

@@ -7,7 +7,7 @@
 #include "output/text/number.h"
 #include "output/text/xml.h"
 
-#define LEGEND_CHAR 6 /* px, of the legend's font, 11 px proportional, on the safe side */
+#define LEGEND_CHAR 6 /* px: more than the mean width of the legend's font, 11 px proportional */
 
 extern const char svg_script[], svg_script_end[], svg_style[], svg_style_end[];
 
@@ -55,7 +55,7 @@ static void add_separator(struct buf *out, size_t begin)
 		buf_str(out, " · ");
 }
 
-/* "2025-11-21 12:00:00–12:03:00" in local time; the day of the end only where it is another. */
+/* Adds "2025-11-21 12:00:00–12:03:00", local time; the end has a date only if the day differs. */
 static void add_period(struct buf *out, time_t from, time_t until)
 {
 	char from_text[32] = "", until_text[32] = "", day[32] = "";
@@ -88,8 +88,8 @@ static void add_rate(struct buf *out, size_t begin, uint64_t period_ns)
 	buf_str(out, " Hz");
 }
 
-/* "thinned to 1 in 6.2": the guard let so many events pass for each stack that it took. "from 660
- * samples": so many tell of all. */
+/* Adds "thinned to 1 in 6.2": the guard took one of 6.2 drawn events. Adds "from 660 samples": of
+ * events drawn by bytes, 660 stacks stand for all. */
 static void add_thinning(struct buf *out, const struct profile_meta *meta)
 {
 	uint64_t drawn = meta->by_bytes ? meta->samples + meta->left_out : meta->events;
@@ -107,7 +107,7 @@ static void add_thinning(struct buf *out, const struct profile_meta *meta)
 	buf_add(out, text, (size_t)(number_put_fixed(text, tenths, 1, true) - text));
 }
 
-/* "56 waits", for those whose weight is time or bytes. */
+/* Adds "56 waits", for a probe whose weight is time or bytes. */
 static void add_events(struct buf *out, const struct profile_meta *meta)
 {
 	if (!meta->event_name)
@@ -118,7 +118,8 @@ static void add_events(struct buf *out, const struct profile_meta *meta)
 	xml_add(out, meta->event_name);
 }
 
-/* What VMs record of on-CPU is drawn from Java's threads, and before 25 not by their CPU time. */
+/* Adds how many processes their Java VM recorded. A VM's on-CPU samples are drawn from Java's
+ * threads, before Java 25 not by their CPU time, so their sum is no CPU time. */
 static void add_recorded(struct buf *out, const struct profile_meta *meta)
 {
 	if (!meta->recorded)
@@ -133,8 +134,8 @@ static void add_recorded(struct buf *out, const struct profile_meta *meta)
 		buf_str(out, ": no sum of CPU time");
 }
 
-/* Host, processes, period, rate, samples, events, thinning, lost, truncated, who recorded:
- * what is unknown is left out. */
+/* Adds host, processes, period, rate, samples, events, thinning, lost, truncated, recorded by Java
+ * VMs; unknown facts are left out. */
 static void add_facts(const struct picture *picture)
 {
 	const struct profile_meta *meta = picture->setup.meta;
@@ -168,7 +169,7 @@ static void add_facts(const struct picture *picture)
 	}
 	if (meta->truncated) {
 		buf_str(out, " · ");
-		if (meta->event_name) /* it is no number of events */
+		if (meta->event_name) /* the weight is no number of events: say its unit */
 			add_weight(picture, meta->truncated);
 		else
 			add_grouped(out, meta->truncated);
@@ -177,7 +178,7 @@ static void add_facts(const struct picture *picture)
 	add_recorded(out, meta);
 }
 
-/* Returns where the next entry begins. */
+/* Adds an entry; returns the x where the next entry begins. */
 static uint64_t add_legend_entry(struct buf *out, uint64_t x, const char *class, const char *text)
 {
 	buf_printf(out,
@@ -259,7 +260,8 @@ void picture_head_begin(const struct picture *picture)
 		     "fill=\"#fff\"/>\n");
 }
 
-/* In the foot the script shows the title of the frame under the mouse, and what a search found. */
+/* Adds the foot: there the script shows the title of the frame under the mouse, and what a search
+ * found. */
 void picture_head_end(const struct picture *picture)
 {
 	unsigned long long height = image_height(picture);

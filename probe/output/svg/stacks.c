@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define FIRST_LINES 65536 /* memory that is not used yet is not taken */
+#define FIRST_LINES 65536 /* many, as the kernel gives pages only when they are written */
 
 static bool is_digit(char c)
 {
@@ -20,7 +20,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Digits from `p` on; false: they don't fit. */
+/* Reads the digits from `p` on; false: the value doesn't fit into 64 bits. */
 static bool read_digits(const char *p, const char *end, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -34,7 +34,7 @@ static bool read_digits(const char *p, const char *end, uint64_t *value)
 	return true;
 }
 
-/* Where the last number of the line begins, behind its blank; NULL: there is none. */
+/* Returns where the last number of the line begins, behind its blank; NULL: there is none. */
 static const char *find_number(const char *line, const char *end, bool *is_fraction)
 {
 	const char *p = end;
@@ -117,8 +117,7 @@ uint64_t stacks_weight(const struct stacks *stacks, const struct stacks_line *li
 	const char *number = stacks_text(stacks, line) + stacks_length(line) + 1;
 	uint64_t sum = 0;
 
-	/* It was checked when the line was read; what follows the digits is no digit, or padding.
-	 */
+	/* read_line() checked the number; the digits are followed by another byte or by padding. */
 	for (; is_digit(*number); number++)
 		sum = sum * 10 + (uint64_t)(*number - '0');
 	return sum;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Folded text as stacks in order: `a;b;c 12` a line, root first. No tree is built: sorting the
- * lines brings together what begins alike, and one pass over neighbours finds every frame with its
- * weight (stacks_walk.h). Besides the text, which is borrowed and never copied, a line takes 16
- * bytes.
+ * Parser and sorter of folded text: `a;b;c 12` a line, root first. No tree is built: sorting the
+ * lines brings stacks with a common beginning together, and one pass over neighbours finds every
+ * frame with its weight (stacks_walk.h). The text is borrowed and never copied; besides the text a
+ * line takes 16 bytes. A difference has two texts, `before` and `after`.
  *
- * Two texts are kept apart as `before` and `after`, for a difference.
- *
- * A line's stack ends at the last blank or tab, its weight is the digits after that; a fraction is
- * left out, a line end may be CR LF, and blanks may follow. What is not such a line is left out and
- * counted. Any bytes may be in a name; the text may be cut anywhere.
+ * A line's stack ends at the last blank or tab, the digits after it are the weight. A fraction of
+ * the weight is dropped; a line may end with blanks and with CR LF. Other lines are left out and
+ * counted. A name may have any bytes; the text may be cut anywhere.
  */
 #pragma once
 
@@ -20,11 +18,11 @@
 
 #define STACKS_LENGTH_MAX ((1u << 24) - 2)    /* bytes of one stack */
 #define STACKS_TEXT_MAX	  (UINT64_C(1) << 39) /* bytes of one text */
-#define STACKS_PADDING	  8		      /* bytes behind a text that must be there and 0 */
+#define STACKS_PADDING	  8		      /* bytes behind a text; they must be 0 */
 
 enum stacks_side { STACKS_AFTER, STACKS_BEFORE };
 
-/* One line. What it holds at which time is stacks_*.c's matter. */
+/* One line. `key` is for stacks_sort() the next 8 bytes, after stacks_link() cut and weight. */
 struct stacks_line {
 	uint64_t key;
 	uint64_t place; /* side : 1, offset in the text : 39, length of the stack : 24 */
@@ -35,24 +33,24 @@ struct stacks {
 	struct stacks_line *lines;
 	size_t count, capacity;
 	uint64_t totals[2]; /* weight of each side */
-	uint64_t malformed; /* lines without a stack and a weight, empty ones not among them */
-	uint64_t
-		too_large; /* lines that are too long, or with whose weight the total has no room */
+	uint64_t malformed; /* lines left out: not empty, without a weight */
+	uint64_t too_large; /* lines left out: too long, or the total would overflow */
 	uint64_t fractions; /* lines whose weight was cut to a whole number */
-	bool normalize;	    /* weights of `before` are scaled to the total of `after` */
+	bool normalize;	    /* scale the weights of `before` to the total of `after` */
 };
 
 /*
- * Adds the lines of a text, which must stay where it is, with STACKS_PADDING zeros behind it. Each
- * side has one text. -ENOMEM; -EFBIG: longer than STACKS_TEXT_MAX.
+ * Parses the text of one side; each side has one text. `text` is borrowed until stacks_done() and
+ * has STACKS_PADDING zeros behind its `bytes`. Returns 0, or a negative errno: -ENOMEM; -EFBIG if
+ * the text is longer than STACKS_TEXT_MAX.
  */
 int stacks_read(struct stacks *stacks, enum stacks_side side, const char *text, uint64_t bytes);
 void stacks_done(struct stacks *stacks);
 #define _cleanup_stacks_ _cleanup_(stacks_done)
 
 /*
- * Brings the lines in order: byte by byte with `;` before all other bytes, so that a frame's stacks
- * stand together, and a stack before those that it begins.
+ * Sorts the lines: byte by byte with `;` before all other bytes, so that all stacks through a frame
+ * stand together, and a stack stands before longer stacks that begin with it.
  */
 void stacks_sort(struct stacks *stacks);
 
@@ -71,7 +69,7 @@ static inline const char *stacks_text(const struct stacks *stacks, const struct 
 	return stacks->texts[line->place >> 63] + (line->place << 1 >> 25);
 }
 
-/* How many bytes are the same. */
+/* Returns the length of the common beginning of `a` and `b`, at most `len` bytes. */
 static inline size_t stacks_same_bytes(const char *a, const char *b, size_t len)
 {
 	size_t same = 0;
@@ -89,5 +87,5 @@ static inline size_t stacks_same_bytes(const char *a, const char *b, size_t len)
 	return same;
 }
 
-/* The weight that stands behind a stack in its text. */
+/* Returns the weight that stands behind the stack in the text. */
 uint64_t stacks_weight(const struct stacks *stacks, const struct stacks_line *line);

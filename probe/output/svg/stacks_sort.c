@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Multikey quicksort (Bentley and Sedgewick, 1997) by words of 8 bytes that each line keeps as its
- * key, so that most comparisons touch no text.
+ * Multikey quicksort (Bentley and Sedgewick, 1997) by words of 8 bytes. Each line keeps the current
+ * word as its key, so that most comparisons read no text.
  *
- * A key has the bytes of the stack from some depth on, the first one on top, mapped such that the
- * end comes before `;` and `;` before all else, and different bytes stay different:
+ * A key holds 8 bytes of the stack from some depth on, the first byte as the highest, mapped so
+ * that the stack's end sorts before `;`, `;` before all else, and different bytes stay different:
  *
  *	end -> 0    ; -> 1    0x00..0x09 -> 2..11    0x0b -> ';'    all others: themselves
  *
- * (No line has 0x0a.) So a key whose last byte is 0 holds the end of its stack.
+ * (No line has 0x0a.) So a key whose lowest byte is 0 holds the end of its stack.
  */
 #include "output/svg/stacks.h"
 
@@ -34,14 +34,14 @@ static uint64_t map_slowly(uint64_t word)
 	return key;
 }
 
-/* All 8 bytes of a word, most significant first. */
+/* Maps all 8 bytes of a word at once. */
 static uint64_t map_bytes(uint64_t word)
 {
 	const uint64_t low = REPEATED(0x7f), high = REPEATED(0x80);
 	uint64_t differs = word ^ REPEATED(';');
 	uint64_t is_separator = ~(((differs & low) + low) | differs) & high;
 
-	/* Exact for the question whether any byte is below 0x0c. */
+	/* This test is exact for whether any byte is below 0x0c. */
 	if ((word - REPEATED(0x0c)) & ~word & high)
 		return map_slowly(word);
 	return word ^ (is_separator >> 7) * (';' ^ 1);
@@ -60,7 +60,7 @@ static uint64_t key_at(const struct stacks *stacks, const struct stacks_line *li
 	return left >= KEY_BYTES ? word : word & ~(UINT64_MAX >> left * 8);
 }
 
-/* Whether `a` belongs before `b`; their keys are those of `depth`. */
+/* Returns whether `a` sorts before `b`; both keys are those at `depth`. */
 static bool is_before(const struct stacks *stacks, const struct stacks_line *a,
 		      const struct stacks_line *b, size_t depth)
 {
@@ -95,7 +95,7 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
 	return a < c ? a : b < c ? c : b;
 }
 
-/* Of keys at drawn places, so that no usual order of lines is a bad one. */
+/* Returns a median of randomly drawn keys, so that no usual order of lines is a bad case. */
 static uint64_t choose_pivot(uint64_t *random, const struct stacks_line *lines, size_t count)
 {
 	uint64_t keys[9];
@@ -118,7 +118,8 @@ static void swap_lines(struct stacks_line *a, struct stacks_line *b)
 	*b = line;
 }
 
-/* Less than the pivot, equal, greater; returns how many are less, *equal how many equal. */
+/* Orders the lines as less than, equal to, greater than the pivot. Returns the number of lines that
+ * are less; *equal is the number of equal ones. */
 static size_t partition(struct stacks_line *lines, size_t count, uint64_t pivot, size_t *equal)
 {
 	size_t less = 0, at = 0, greater = count;
@@ -140,14 +141,15 @@ struct group {
 	size_t count, depth;
 };
 
-/* Asks for the text of a line before it is needed. */
+/* Prefetches the text of a line. */
 static void look_ahead(const struct stacks *stacks, struct group group, size_t at)
 {
 	if (at < group.count)
 		__builtin_prefetch(stacks_text(stacks, &group.lines[at]) + group.depth);
 }
 
-/* How many bytes from the depth on are the same in all lines; a multiple of KEY_BYTES, bounded. */
+/* Returns how many bytes from the group's depth on are the same in all its lines, rounded down to a
+ * multiple of KEY_BYTES. */
 static size_t common_bytes(const struct stacks *stacks, struct group group)
 {
 	const char *first = stacks_text(stacks, group.lines) + group.depth;
@@ -171,7 +173,7 @@ static void load_keys(const struct stacks *stacks, struct group group)
 	}
 }
 
-/* The group whose lines all have the same key at its depth: further on in their texts. */
+/* Moves a group, whose lines all have the same key, to a greater depth. */
 static struct group descend(const struct stacks *stacks, struct group group)
 {
 	if (group.count < 2 || END_BYTE(group.lines[0].key) == 0) {
@@ -184,7 +186,8 @@ static struct group descend(const struct stacks *stacks, struct group group)
 	return group;
 }
 
-/* Goes on with the largest part itself, so that calls nest by the logarithm only. */
+/* Sorts a group. The largest part is sorted in the loop, the others by recursion, so that the
+ * recursion's depth is logarithmic. */
 static void sort_group(const struct stacks *stacks, struct group group, uint64_t *random)
 {
 	while (group.count > SMALL) {

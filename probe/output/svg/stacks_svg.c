@@ -9,7 +9,7 @@
 
 #define CHUNK_BYTES (64 * 1024)
 #define HEADS_MAX   3			/* rows: pod, container, process */
-#define TEXT_MAX    (UINT64_C(1) << 30) /* of what one flush takes; a frame's names are below */
+#define TEXT_MAX    (UINT64_C(1) << 30) /* bytes of one flush; any frame's name takes fewer */
 
 struct drawing {
 	const struct stacks *stacks;
@@ -17,7 +17,7 @@ struct drawing {
 	struct picture picture;
 	struct buf out;
 	uint32_t rows;
-	enum frame_type heads[HEADS_MAX + 1]; /* of the frames drawn last, by row */
+	enum frame_type heads[HEADS_MAX + 1]; /* types of the frames drawn last, by row */
 	int error;
 };
 
@@ -59,8 +59,8 @@ static bool is_process(const struct picture_frame *frame)
 	return digits > 1 && digits < frame->name_len && frame->name[digits] == ']';
 }
 
-/* Whose it is, by what it stands on: the root, a pod, a container. FRAME_TYPE_NATIVE: it is none
- * of these. */
+/* Returns whether the frame is a pod, a container or a process, by its name and the type of its
+ * parent; else FRAME_TYPE_NATIVE. */
 static enum frame_type find_head(const struct picture_frame *frame, enum frame_type on)
 {
 	if (on == FRAME_TYPE_ROOT && begins_with(frame, "[Pod]"))
@@ -88,7 +88,7 @@ static void find_kind(struct drawing *drawing, struct picture_frame *frame)
 		frame->type = FRAME_TYPE_MARKER;
 }
 
-/* The own weights as the picture compares them. */
+/* Sets the own weights that the picture compares. */
 static void set_own(const struct drawing *drawing, struct picture_frame *frame,
 		    const uint64_t own[2])
 {

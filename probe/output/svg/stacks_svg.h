@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stacks as a flame graph. */
+/* Draws folded text (stacks.h) as a flame graph. */
 #pragma once
 
 #include "output/format/output.h"
@@ -9,15 +9,16 @@ struct stacks_svg {
 	struct profile_meta meta;
 	uint32_t width; /* px, see picture.h */
 	bool is_diff;	/* colours compare `after` with `before`; widths are those of `after` */
-	bool negate; /* diff: as if `after` were the older: what grew has the colour of what shrank
-		      */
-	/* Takes what is in `out` and empties it; 0 or a negative errno, which ends the writing. */
+	bool negate;	/* diff: swaps the colours of frames that grew and that shrank */
+	/* Takes the bytes of `out` and empties it. Returns 0, or a negative errno that ends the
+	 * writing. */
 	int (*flush)(void *arg, struct buf *out);
 	void *arg;
 };
 
 /*
- * Sorts the stacks and writes them. A frame's kind is told by its suffix, a process by its `[pid]`
- * in the first row. -ENOMEM or what flush() returned.
+ * Sorts the stacks and writes the picture. The kind of a frame is told by its suffix; pods,
+ * containers and processes by `[Pod]`, `[Con]`, `[pid]` in the first three rows. Returns 0, or a
+ * negative errno: -ENOMEM, or what flush() returned.
  */
 int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames in a line are told by where they begin and end in its text; the last one's `;` is thought
- * behind the stack. So the frames of a stack of n bytes are the bytes 0 to n + 1, and what a line
- * has in common with the one before it is a number of bytes, its *cut*.
+ * A frame is known by where it begins and ends in the text of its line, with one `;` assumed behind
+ * the stack. So the frames of a stack of n bytes are the bytes 0 to n + 1, and the frames that a
+ * line shares with the line before are a number of bytes: the line's *cut*.
  *
- * What opens at a line is one segment, however many frames it has: they begin together, and only
- * where a later line's cut lies within it does it part. So the pass costs a step for each line and
- * not for each frame, and names are looked at only of what is heavy enough.
+ * All frames that open at a line are one segment, for they begin together; a segment is divided
+ * only where the cut of a later line lies within it. So the pass takes a step for each line, not
+ * for each frame, and reads the names only of frames that are heavy enough.
  */
 #include "output/svg/stacks_walk.h"
 
@@ -16,9 +16,9 @@
 
 #include "base/cleanup.h"
 
-#define AHEAD	      8 /* lines: their texts are asked for before they are needed */
+#define AHEAD	      8 /* lines whose text is prefetched */
 #define WEIGHT_BITS   40
-#define WEIGHT_MASK   ((UINT64_C(1) << WEIGHT_BITS) - 1) /* as a weight: look it up */
+#define WEIGHT_MASK   ((UINT64_C(1) << WEIGHT_BITS) - 1) /* as a weight: read it from the text */
 #define DEPTH_UNKNOWN 0
 
 /* After sorting the key holds cut : 24 | weight : 40. */
@@ -34,7 +34,7 @@ static uint64_t line_weight(const struct stacks *stacks, const struct stacks_lin
 	return weight == WEIGHT_MASK ? stacks_weight(stacks, line) : weight;
 }
 
-/* Where the frames of a line end; a line with no byte has none. */
+/* Returns where the frames of a line end; an empty stack has none. */
 static uint32_t line_end(const struct stacks_line *line)
 {
 	size_t len = stacks_length(line);
@@ -42,7 +42,7 @@ static uint32_t line_end(const struct stacks_line *line)
 	return len ? (uint32_t)len + 1 : 0;
 }
 
-/* How far the frames of two neighbours are the same; the first is sorted before the second. */
+/* Returns the cut: how far the frames of two neighbours are the same. `first` sorts first. */
 static uint32_t cut_between(const struct stacks *stacks, const struct stacks_line *first,
 			    const struct stacks_line *second)
 {
@@ -112,13 +112,13 @@ uint64_t stacks_link(struct stacks *stacks)
 struct segment {
 	const char *text;
 	uint32_t begin, end; /* of its frames, in the text */
-	uint32_t depth;	     /* of its first frame; DEPTH_UNKNOWN until it is asked for */
+	uint32_t depth;	     /* of its first frame; DEPTH_UNKNOWN until it is needed */
 	uint64_t start;	     /* weight of all lines before */
-	uint64_t own[2];     /* of its last frame */
+	uint64_t own[2];     /* by side: own weight of its last frame */
 };
 
 struct walk {
-	struct segment *segments; /* those that are open, each on the one before */
+	struct segment *segments; /* open segments, each above the one before */
 	size_t count, capacity;
 	uint64_t least;
 	uint64_t weight; /* of all lines so far */

@@ -5,31 +5,31 @@
 #include "output/svg/stacks.h"
 
 /*
- * Frames that carry one another and are equally heavy: the names are `begin` to `end` of the text
- * with `;` between them.
+ * A frame, its only child, and so on: frames of equal weight, one above the other. Their names lie
+ * from `begin` to `end` in the text, with `;` between them.
  */
 struct stacks_chain {
 	const char *begin, *end;
-	uint32_t depth;		 /* of the first; 1 stands on the root */
-	uint64_t offset, weight; /* of `after`: where they begin, and what lies on them */
-	uint64_t own[2];	 /* of each side: weight of the stacks that end at the last one */
+	uint32_t depth;		 /* of the first frame; 1: the root is its parent */
+	uint64_t offset, weight; /* of `after`: left edge and width, as weights */
+	uint64_t own[2];	 /* by side: weight of the stacks that end at the last frame */
 };
 
 /*
- * After sorting, before walking: compares neighbours. Returns the largest difference between the
- * sides that a stack has.
+ * Compares neighbours; to be called between stacks_sort() and stacks_walk(). Returns the largest
+ * difference between the two sides of one stack.
  */
 uint64_t stacks_link(struct stacks *stacks);
 
-/* What a weight of `before` counts in a difference. */
+/* Returns a weight of `before` as a difference counts it: scaled if `normalize` is set. */
 uint64_t stacks_before(const struct stacks *stacks, uint64_t weight);
 
-/* How many frames a chain has. */
+/* Returns how many frames a chain has. */
 uint32_t stacks_chain_frames(const struct stacks_chain *chain);
 
 /*
- * Calls chain() for the frames with a weight of at least `least` (1 or more), in the order in which
- * they end: those above before those below. It returns false to stop. -ENOMEM.
+ * Calls chain() for all frames with a weight of at least `least` (1 or more), a child before its
+ * parent. chain() returns false to stop the walk. Returns 0 (also when stopped), or -ENOMEM.
  */
 int stacks_walk(const struct stacks *stacks, uint64_t least,
 		bool (*chain)(void *arg, const struct stacks_chain *chain), void *arg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A tree as a picture: the walk feeds the writer. */
+/* svg_write(): draws a tree. The walk over the tree feeds the writer of picture.h. */
 #include "output/format/output.h"
 
 #include "base/cleanup.h"
@@ -10,8 +10,8 @@ struct svg {
 	struct picture picture;
 	uint32_t base;	 /* the row of the node where the walk begins */
 	uint64_t least;	 /* frames that weigh less are left out */
-	uint64_t cursor; /* where the next frame of the walk begins */
-	struct buf text; /* of a frame */
+	uint64_t cursor; /* left edge of the next frame, as a weight */
+	struct buf text; /* scratch of frame_text() */
 };
 
 static void svg_done(struct svg *svg)
@@ -26,7 +26,7 @@ static void draw(struct svg *svg, const struct frame *frame, struct picture_fram
 	picture_frame(&svg->picture, drawn);
 }
 
-/* `all` and the frames that lead to the start: all as wide as the picture. */
+/* Draws `all` and the frames that lead to `start`, each as wide as the picture. */
 static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t start)
 {
 	uint64_t total = svg->picture.setup.total;
@@ -42,7 +42,8 @@ static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t star
 	}
 }
 
-/* What stacks end at a frame lies left of its children; those left out leave a gap. */
+/* Draws a frame. The stacks that end at a frame lie left of its children; a frame that is left out
+ * leaves a gap. */
 static bool draw_frame(void *arg, const struct tree_frame *node)
 {
 	struct svg *svg = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The script and the style of the SVG as bytes; paths are relative to the repository's root. */
 #ifdef __CET__
-#include <cet.h> /* the note that nothing here hinders CET: without it the linker drops everybody's */
+#include <cet.h> /* marks this object as CET-compatible; else the linker drops CET for all */
 #endif
 
 	.section .rodata

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Rows to be shown, and the highest count. */
+/* Returns how many rows are shown; *highest is the highest count. */
 static size_t rows_of(const uint64_t *slots, size_t count, uint64_t *highest)
 {
 	size_t rows = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A histogram as a chart of text, in the form that users of bcc's tools know:
+ * Histogram printer: writes counts as a chart of text, in the form of bcc's tools:
  *
  *	     usecs               : count    distribution
  *	         4 -> 7          : 25       |********************                    |
  *
- * Rows from zero to the last one that counted something; the longest bar has CHART_BAR stars.
+ * The rows go from slot 0 to the last slot that is not 0; the longest bar has CHART_BAR stars.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 
 #define CHART_BAR 40
 
-/* Slots are [0, 1), [1, 2), [2, 4), [4, 8), … and the last one is open. */
+/* Adds the chart of `count` slots [0, 1), [1, 2), [2, 4), [4, 8), …; the last slot is open. */
 void chart_powers(struct buf *out, const char *unit, const uint64_t *slots, size_t count);
 
-/* Slots are 0, 1, 2, … and the last one means that or more. */
+/* Adds the chart of `count` slots 0, 1, 2, …; the last slot means its number or more. */
 void chart_linear(struct buf *out, const char *unit, const uint64_t *slots, size_t count);

@@ -4,8 +4,8 @@
 #include "base/utf8.h"
 
 /*
- * What stands instead of the character at `text`, which is *bytes long; NULL: itself.
- * U+0085, U+2028 and U+2029 end a line for many a reader, so they are blanks like the other ones.
+ * Returns what replaces the character at `text`, which is *bytes long; NULL: the character stays.
+ * Many readers end a line at U+0085, U+2028 and U+2029, so these become blanks like `\n`.
  */
 static const char *folded_replacement(const char *text, size_t len, size_t *bytes)
 {
@@ -27,7 +27,7 @@ static const char *folded_replacement(const char *text, size_t len, size_t *byte
 
 void folded_name(struct buf *out, const char *name, size_t len)
 {
-	size_t begin = 0, at = 0; /* what stays is added in one piece */
+	size_t begin = 0, at = 0; /* characters that stay are added in one piece */
 
 	while (at < len) {
 		size_t bytes;

@@ -5,6 +5,6 @@
 
 #include "base/buf.h"
 
-/* Adds a name as folded text has it: `;` as `:`, control bytes and line ends as a blank, invalid
- * UTF-8 as U+FFFD. */
+/* Adds a frame's name, escaped for folded text: `;` becomes `:`, a control byte or a line end
+ * becomes a blank, invalid UTF-8 becomes U+FFFD. */
 void folded_name(struct buf *out, const char *name, size_t len);

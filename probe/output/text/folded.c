@@ -9,9 +9,9 @@
 #include "output/text/frame_text.h"
 
 struct folded {
-	struct buf path; /* the frames that are open, `;` between them */
-	size_t depth;	 /* how many these are */
-	struct buf text; /* of one of them */
+	struct buf path; /* the open frames, `;` between them */
+	size_t depth;	 /* number of open frames */
+	struct buf text; /* scratch of frame_text() */
 	struct buf *out;
 };
 
@@ -32,7 +32,7 @@ static void push_frame(struct folded *folded, const struct frame *frame)
 	buf_str(&folded->path, frame_type_suffix(frame->type));
 }
 
-/* No name in the path has a `;`, so the last one is where the last frame begins. */
+/* Removes the last frame: no name contains `;`, so the last `;` is where that frame begins. */
 static void pop_frame(struct folded *folded)
 {
 	struct buf *path = &folded->path;
@@ -67,7 +67,7 @@ static void close_frame(void *arg, const struct tree_frame *node)
 		pop_frame(arg);
 }
 
-/* The frames between the root and the start: they stay open. */
+/* Opens the frames between the root and `start`; these frames stay open. */
 static int push_leading(struct folded *folded, const struct tree *tree, uint32_t start)
 {
 	size_t count = 0;

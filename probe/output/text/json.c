@@ -5,7 +5,7 @@
 
 #include "output/text/json_string.h"
 
-/* Where there is one. */
+/* Adds the file and the line, where they are known. */
 static void add_source(struct buf *out, const struct frame_source *source)
 {
 	if (source->file_len) {

@@ -5,5 +5,6 @@
 
 #include "base/buf.h"
 
-/* Adds `text`, whatever bytes it has, as a string of JSON with its quotes. */
+/* Adds `text` as a JSON string with its quotes. `text` may hold any bytes: invalid UTF-8 becomes
+ * U+FFFD. */
 void json_string(struct buf *out, const char *text, size_t len);

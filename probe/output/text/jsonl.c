@@ -14,18 +14,19 @@
 #include "output/text/stack_ids.h"
 #include "proc/proc.h"
 
-/* DeepFlow's numbers. */
+/* DeepFlow's numbers of the probes. */
 static const unsigned profilers[PROBE_COUNT] = {
 	[PROBE_ONCPU] = 1, [PROBE_OFFCPU] = 2, [PROBE_MEM] = 3, [PROBE_MEM_GLIBC] = 3};
 
-/* The stack that was made last: threads' records of one stack lie side by side. */
+/* The text of the last stack. Records of one stack follow each other, one for each thread, so the
+ * text is made once for all of them. */
 struct stack_text {
-	struct record_key key; /* of its record */
-	bool is_wanted;	       /* it lies below the start */
+	struct record_key key; /* of the record that the text was made for */
+	bool is_wanted;	       /* the stack lies below the start */
 	int64_t user_id, kernel_id;
 	struct buf text;
-	struct buf frame; /* one of its frames */
-	uint32_t *path;	  /* from the leaf */
+	struct buf frame; /* scratch of frame_text() */
+	uint32_t *path;	  /* nodes, leaf first */
 	size_t path_count, path_capacity;
 };
 
@@ -88,7 +89,7 @@ static void add_frame(struct stack_text *stack, const struct frame *frame, bool 
 		buf_str(text, frame_type_suffix(frame->type));
 }
 
-/* "[p] name;user;…;kernel;…". The kernel's half begins with its first frame. */
+/* Makes "[p] name;user;…;kernel;…". The kernel part begins at the first kernel frame. */
 static int make_stack(struct stack_text *stack, const struct tree *tree,
 		      const struct record *record, uint32_t start)
 {
@@ -132,7 +133,8 @@ static void add_string(struct buf *out, const char *key, const char *text, size_
 	json_string(out, text, len);
 }
 
-/* What is known of it; DeepFlow's own field has "null" without one. */
+/* Adds what is known of the process's container; without a container DeepFlow's field
+ * "container_id" is "null". */
 static void add_container(struct buf *out, const struct record_who *who)
 {
 	const struct container *container = who->container;

@@ -6,9 +6,9 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-/* Kept as long as the daemon runs, for that is how long numbers are valid; made when one is asked
- * for. Texts are known by their 64-bit hash: of a million, two are taken for one in one of 37
- * million daemons. */
+/* The map is made at the first call and never freed: numbers are valid as long as the daemon runs.
+ * The key is the text's 64-bit hash: among a million texts two collide in one of 37 million
+ * daemons. */
 static struct map *numbers; /* uint64_t hash -> uint32_t */
 static uint64_t seed;
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers for halves of stacks (the user's, the kernel's) in records. */
+/* Interned numbers for the user part and the kernel part of stacks, for DeepFlow's records. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define STACK_IDS_MAX  262144u
-#define STACK_ID_NONE  0u
-#define STACK_ID_LOOSE 0x80000000u
+#define STACK_IDS_MAX  262144u	   /* texts with numbers of their own */
+#define STACK_ID_NONE  0u	   /* the empty text */
+#define STACK_ID_LOOSE 0x80000000u /* the first number made from a hash */
 
 /*
- * The number of this text, the same one for equal texts while the daemon runs; STACK_ID_NONE: it is
- * empty. The first STACK_IDS_MAX have numbers of their own, from 1; those after them, from
- * STACK_ID_LOOSE on, are of a hash and may rarely be shared. Of one thread: the bulk worker's.
- * -ENOMEM
+ * Returns the number of a text, or -ENOMEM. Equal texts get the same number as long as the daemon
+ * runs. The first STACK_IDS_MAX texts get the numbers from 1 on; later texts get a number from
+ * STACK_ID_LOOSE on, made from their hash: two texts may rarely share one. Bulk worker only.
  */
 int64_t stack_id(const char *text, size_t len);

@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 
 /*
- * What stands instead of the character at `text`, which is *bytes long; NULL: itself. XML 1.0
- * (section 2.2) has no way at all to write most control characters, U+FFFE and U+FFFF.
+ * Returns what replaces the character at `text`, which is *bytes long; NULL: the character stays.
+ * XML 1.0 (section 2.2) has no way at all to write most control characters, U+FFFE and U+FFFF.
  */
 static const char *replacement(const char *text, size_t len, size_t *bytes)
 {

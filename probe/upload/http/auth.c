@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-/* With room for a line end, and for a byte more, by which a longer file is told. */
+/* A secret, a line end, and one more byte, which shows that a file is too long. */
 #define FILE_BYTES (HTTP_SECRET_MAX + 3)
 
 struct auth {
@@ -21,7 +21,7 @@ struct auth {
 	char password[FILE_BYTES], token[FILE_BYTES];
 };
 
-/* A file by the key that names it, and where to say what is wrong with it. */
+/* A file with the option that names it, and the buffer for an error's sentence. */
 struct named {
 	const char *key, *path;
 	char *why;
@@ -41,7 +41,7 @@ static int refuse_error(const struct named *file, int error)
 	return -error;
 }
 
-/* A FIFO or a device isn't waited for. */
+/* Opens a regular file; never waits for a FIFO or a device. */
 static int open_file(const struct named *file)
 {
 	_cleanup_close_ int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -83,7 +83,7 @@ static int read_files(struct auth *auth, char *why, size_t why_bytes)
 	const struct upload_options *options = &auth->options;
 	const struct {
 		const char *key, *path;
-		char *secret; /* NULL: not ours to read */
+		char *secret; /* NULL: libcurl reads the file */
 	} files[] = {
 		{"password_file", options->password_file, auth->password},
 		{"token_file", options->token_file, auth->token},

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* Behind the one before it in `memory`. */
+/* Copies a text to *at, which moves behind it. */
 static const char *keep_text(char **at, const char *text)
 {
 	size_t bytes = strlen(text) + 1;

@@ -15,14 +15,14 @@ const char *upload_credentials_refused(const struct upload_options *options)
 	       "of servers that may get them: name these in upload.allow";
 }
 
-/* A certificate's key is not sent, and plain HTTP has none. */
+/* Whether a password or token would be sent in the clear. A certificate's key is never sent. */
 static bool is_exposing(const struct upload_options *options, const char *url)
 {
 	return (options->password_file || options->token_file) && !options->insecure_credentials &&
 	       strncmp(url, "https://", 8) != 0 && !server_is_loopback(url);
 }
 
-/* Why a server that can be asked isn't; NULL: it is. */
+/* Returns why a server with a valid URL isn't used; NULL: it is used. */
 static const char *refuse(const struct upload_options *options, const char *url)
 {
 	const char *why = upload_credentials_refused(options);

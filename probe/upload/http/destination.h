@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where uploads go: what a PUT named as pyroscope_server, as far as the conf file allows it. */
+/* Decides where uploads go: checks the pyroscope_server of a PUT against the conf file's section
+ * `upload`. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,18 +9,18 @@
 #include "upload/http/options.h"
 
 /*
- * NULL: `url` (SERVER_URL_BYTES of upload/http/server_url.h are enough) is where. Else `url` is "",
- * and that is why nothing is sent: a sentence, static. Where the options have credentials, `url` is
- * one of upload.allow, and https:// or a loopback address unless insecure_credentials says
- * otherwise.
+ * Makes the URL of the server; SERVER_URL_BYTES (upload/http/server_url.h) are enough for `url`.
+ * Returns NULL, or a static sentence why nothing is sent; then `url` is "". If the options have
+ * credentials, only a server of upload.allow is taken; and if these have a password or a token,
+ * only https:// or a loopback address, unless insecure_credentials is set.
  */
 const char *upload_destination(const struct upload_options *options, const char *server, char *url,
 			       size_t bytes);
 
-/* Why no server would get the credentials that the options have: a sentence, static. NULL: one may,
- * or there are none. */
+/* Returns a static sentence why no server at all would get the options' credentials; NULL: some
+ * server may get them, or there are none. */
 const char *upload_credentials_refused(const struct upload_options *options);
 
-/* Whether a PUT must be refused: it names a server that upload.allow doesn't have. An empty or a
- * malformed one names none. */
+/* Returns whether a PUT must be refused because upload.allow doesn't have its server. False for an
+ * empty or malformed `server`. */
 bool upload_is_forbidden(const struct upload_options *options, const char *server);

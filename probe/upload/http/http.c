@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libcurl's multi interface in our loop: its sockets are in an epoll instance of their own, which
- * the loop watches as one descriptor; its timer is one of the loop's.
+ * libcurl's multi interface in our loop: libcurl's sockets are in an epoll instance of their own,
+ * which the loop watches as one descriptor; libcurl's timer is a timer of the loop.
  */
 #include "upload/http/http.h"
 
@@ -19,13 +19,13 @@
 struct http {
 	struct loop *loop;
 	struct http_call *calls; /* under way */
-	CURLM *multi;		 /* NULL: nothing is in the kernel */
+	CURLM *multi;		 /* NULL: no descriptor is open */
 	struct loop_watch watch; /* epoll; -1: none */
 	struct loop_timer timer; /* libcurl's */
 	struct loop_timer idle;
 };
 
-/* ---- ends ---- */
+/* ---- the end of a call ---- */
 
 static void unlink_call(struct http *http, struct http_call *call)
 {
@@ -44,10 +44,10 @@ static void finish_calls(struct http *http)
 	CURLMsg *message;
 	int left;
 
-	/* done() may close all. */
+	/* done() may call http_close_idle(). */
 	while (http->multi && (message = curl_multi_info_read(http->multi, &left))) {
 		_cleanup_(http_call_freep) struct http_call *call = NULL;
-		CURLcode result = message->data.result; /* gone with the handle */
+		CURLcode result = message->data.result; /* `message` dies with the handle */
 		struct http_answer answer;
 
 		if (message->msg != CURLMSG_DONE)
@@ -68,7 +68,7 @@ static void on_sockets(void *arg)
 	int running, count = epoll_wait(http->watch.fd, events, EVENTS_AT_ONCE, 0);
 
 	for (int i = 0; i < count; i++) {
-		/* An error is read, as an end is. */
+		/* libcurl sees an error or an end when it reads. */
 		int ready =
 			(events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP) ? CURL_CSELECT_IN : 0) |
 			(events[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0);
@@ -103,7 +103,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
 		event.events |= EPOLLOUT;
 	if (epoll_ctl(http->watch.fd, EPOLL_CTL_MOD, fd, &event) == 0)
 		return 0;
-	/* Where it can't be watched the call's time runs out. */
+	/* If the socket can't be watched, the call times out. */
 	return epoll_ctl(http->watch.fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -1 : 0;
 }
 
@@ -145,8 +145,8 @@ static int open_multi(struct http *http)
 	http->multi = curl_multi_init();
 	if (!http->multi)
 		return -ENOMEM;
-	/* It has a pair of sockets that any program we start would get (7.88). Before Linux 5.11:
-	 * does. */
+	/* libcurl 7.88 makes a pair of sockets without CLOEXEC, which programs that we start would
+	 * inherit. Before Linux 5.11 (no CLOSE_RANGE_CLOEXEC) they do. */
 	close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 	CURLMcode bad = CURLM_OK;
 	bad |= curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
@@ -156,8 +156,8 @@ static int open_multi(struct http *http)
 	bad |= curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)HTTP_AT_ONCE);
 	bad |= curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)HTTP_AT_ONCE);
 #if LIBCURL_VERSION_NUM >= 0x081600
-	/* There the resolver's threads are the multi handle's (http_call.c has it for older ones).
-	 */
+	/* Here the resolver's threads belong to the multi handle; http_call.c sets this for older
+	 * versions. */
 	bad |= curl_multi_setopt(http->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif
 	return bad ? -ENOMEM : 0;

@@ -26,7 +26,7 @@ void http_call_free(struct http_call *call)
 	free(call);
 }
 
-/* ---- what libcurl calls ---- */
+/* ---- libcurl's callbacks ---- */
 
 static size_t read_body(char *to, size_t size, size_t count, void *arg)
 {
@@ -40,9 +40,9 @@ static size_t read_body(char *to, size_t size, size_t count, void *arg)
 }
 
 /*
- * An attempt begins. libcurl makes another one by itself where a connection that was used before
- * turned out to be closed; that is fine as long as nothing of the body went out. What was read of
- * it and not sent is read again, for which libcurl (7.88) doesn't go back.
+ * Called at the begin of an attempt. libcurl makes another attempt by itself if a reused connection
+ * turns out to be closed; that is allowed while no byte of the body was sent. libcurl (7.88)
+ * doesn't seek back for it, so what was read and not sent is given again.
  */
 static int begin_attempt(void *arg, char *to, char *from, int to_port, int from_port)
 {
@@ -65,7 +65,7 @@ static int seek_body(void *arg, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-/* What went out. libcurl's own count begins anew with each attempt. */
+/* Counts the bytes of the body that were sent. libcurl's own count restarts with each attempt. */
 static int count_sent(CURL *easy, curl_infotype type, char *data, size_t bytes, void *arg)
 {
 	struct http_call *call = arg;
@@ -84,12 +84,12 @@ static size_t take_header(char *line, size_t size, size_t count, void *arg)
 	call->headers_bytes += size * count;
 	if (call->headers_bytes > HTTP_HEADERS_MAX)
 		return 0;
-	/* An empty line ends a 1xx, too. */
+	/* An empty line ends the headers, also those of a 1xx. */
 	if (!call->status && count > 0 && (line[0] == '\r' || line[0] == '\n') &&
 	    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK &&
 	    status >= 200 && status <= 999) {
 		call->status = (int)status;
-		/* Many servers close behind a refusal and don't say so. */
+		/* Many servers close the connection behind a refusal and don't say so. */
 		if (status >= 300)
 			curl_easy_setopt(call->easy, CURLOPT_FORBID_REUSE, 1L);
 	}
@@ -108,8 +108,8 @@ static size_t take_answer(char *data, size_t size, size_t count, void *arg)
 	return call->answer_bytes > HTTP_BODY_MAX ? 0 : bytes;
 }
 
-/* 169.254.0.0/16 and fe80::/10: hosts' metadata services, with credentials of theirs, are there,
- * and no server of profiles. */
+/* Whether the address is in 169.254.0.0/16 or fe80::/10: there are clouds' metadata services, which
+ * give out a host's credentials, and no server of profiles. */
 static bool is_link_local(const struct sockaddr *address)
 {
 	const struct sockaddr_in *four = (const void *)address;
@@ -124,7 +124,8 @@ static bool is_link_local(const struct sockaddr *address)
 	       (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && bytes[12] == 169 && bytes[13] == 254);
 }
 
-/* libcurl's own has no CLOEXEC. None for another attempt that couldn't send the body anyway. */
+/* Opens a socket with CLOEXEC, which libcurl's own lacks. Refuses one for a second attempt behind
+ * sent bytes, which couldn't send the body anyway. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct http_call *call = arg;
@@ -139,7 +140,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* ---- making one ---- */
+/* ---- making a call ---- */
 
 static int set_auth_files(CURL *easy, const struct http_auth *auth)
 {
@@ -147,15 +148,15 @@ static int set_auth_files(CURL *easy, const struct http_auth *auth)
 
 	if (auth->ca_file) {
 		bad |= curl_easy_setopt(easy, CURLOPT_CAINFO, auth->ca_file);
-		/* Else the system's folder would count besides. */
+		/* Else the CAs in the system's folder would be trusted too. */
 		bad |= curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	}
 	if (auth->cert_file)
 		bad |= curl_easy_setopt(easy, CURLOPT_SSLCERT, auth->cert_file);
 	if (auth->key_file)
 		bad |= curl_easy_setopt(easy, CURLOPT_SSLKEY, auth->key_file);
-	/* Else OpenSSL asks at the terminal for a key's password. GnuTLS takes an empty one for
-	 * one. */
+	/* Without this OpenSSL asks for a key's password at the terminal. GnuTLS would take the
+	 * empty text for a password. */
 	const char *library = curl_version_info(CURLVERSION_NOW)->ssl_version;
 	if (auth->cert_file && library && strncmp(library, "GnuTLS", 6) != 0)
 		bad |= curl_easy_setopt(easy, CURLOPT_KEYPASSWD, "");
@@ -174,7 +175,7 @@ static CURLcode set_limits(CURL *easy, unsigned timeout_ms)
 	bad |= curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	bad |= curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	bad |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* Who gives up while a name is being looked up doesn't wait for the resolver's thread. */
+	/* Cleanup during a look-up of a name doesn't wait for the resolver's thread. */
 	bad |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	bad |= curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
 	bad |= curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
@@ -208,7 +209,7 @@ static CURLcode set_callbacks(CURL *easy, struct http_call *call)
 	return bad;
 }
 
-/* libcurl looks closer, and at the host. */
+/* Checks scheme and characters; libcurl checks the rest, and the host. */
 static bool is_url(const char *url)
 {
 	size_t len = url ? strnlen(url, URL_MAX) : URL_MAX;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One request of http.h: libcurl's easy handle, what came of it, and the verdict. For http.c. */
+/* One request of http.h: libcurl's easy handle, its callbacks, and the outcome. Private to http.c,
+ * http_call.c and http_verdict.c. */
 #pragma once
 
 #include "upload/http/http.h"
 #include "base/libcurl.h"
 
-#define HTTP_HEADERS_MAX (64 * 1024) /* of an answer, those before it (1xx) counted */
-#define HTTP_BODY_MAX	 (64 * 1024) /* of an answer */
+#define HTTP_HEADERS_MAX (64 * 1024) /* bytes of an answer's headers, with all 1xx before it */
+#define HTTP_BODY_MAX	 (64 * 1024) /* bytes of an answer's body */
 
 struct http_call {
 	struct http *http;
@@ -18,21 +19,21 @@ struct http_call {
 
 	const char *body; /* borrowed */
 	size_t body_bytes;
-	size_t read; /* by libcurl, of the attempt that runs */
-	size_t sent; /* went to the kernel */
+	size_t read; /* bytes of the body that libcurl took in the present attempt */
+	size_t sent; /* bytes of the body that went to the kernel, in all attempts */
 
-	bool link_local; /* an address of the server's was refused */
-	int status;	 /* 200 or more: its headers came whole */
+	bool link_local; /* a link-local address was refused */
+	int status;	 /* 200 or more: the headers came whole; 0: not yet */
 	size_t headers_bytes, answer_bytes;
-	char begin[HTTP_TEXT_MAX]; /* of the answer, as it came */
+	char begin[HTTP_TEXT_MAX]; /* the beginning of the answer's body, raw */
 	size_t begin_len;
 
-	/* What the answer points to. */
+	/* Strings that struct http_answer points to. */
 	char error[CURL_ERROR_SIZE];
 	char text[HTTP_TEXT_MAX + 1], why[2 * CURL_ERROR_SIZE];
 };
 
-/* Not under way yet. -EINVAL, -ENOMEM */
+/* Makes a call that is not started yet. Returns 0, or a negative errno: -EINVAL, -ENOMEM. */
 int http_call_new(struct http_call **ret, const struct http_request *request);
 void http_call_free(struct http_call *call);
 static inline void http_call_freep(struct http_call **call)
@@ -40,9 +41,11 @@ static inline void http_call_freep(struct http_call **call)
 	http_call_free(*call);
 }
 
-/* It is over, with `result`. The answer's strings are the call's. */
+/* Makes the answer of a call that has ended with `result`; the strings are borrowed from the
+ * call. */
 void http_call_judge(struct http_call *call, CURLcode result, struct http_answer *answer);
 
+/* Returns whether all of the body went to the kernel. */
 static inline bool http_call_all_sent(const struct http_call *call)
 {
 	return call->sent == call->body_bytes;

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* Two secrets and a colon, four bytes for each three, and the header's name. */
+/* PAIR_MAX: two secrets, a colon and a NUL. HEADER_MAX: these in base64, and the header's name. */
 #define PAIR_MAX   (2 * HTTP_SECRET_MAX + 2)
 #define HEADER_MAX ((PAIR_MAX + 2) / 3 * 4 + 64)
 
@@ -23,7 +23,7 @@ static void cleanup_headers(struct curl_slist **headers)
 	http_headers_free(*headers);
 }
 
-/* Nothing that could end a header's line and begin another one. */
+/* Whether the text has no byte that could end its header line and begin another one. */
 static bool is_value(const char *text)
 {
 	size_t len = strnlen(text, HTTP_SECRET_MAX + 1);
@@ -59,7 +59,7 @@ static int add_value(struct curl_slist **headers, const char *name, const char *
 	return r;
 }
 
-/* base64 (RFC 4648, section 4) */
+/* Writes base64 (RFC 4648, section 4) and a NUL. */
 static void encode(char *to, const char *from, size_t len)
 {
 	static const char letters[] =
@@ -116,7 +116,7 @@ int http_headers_new(struct curl_slist **ret, const struct http_request *request
 	if (!request->content_type)
 		return -EINVAL;
 	int r = add_value(&headers, "Content-Type:", request->content_type);
-	/* libcurl would wait for a 100 before a large body. */
+	/* Without this line libcurl waits for a 100 before it sends a large body. */
 	if (r == 0)
 		r = add(&headers, "Expect:");
 	if (r == 0 && request->auth)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a call's end means. */
+/* Judges how a call ended: outcome, the answer's text, the reason of a failure. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "upload/http/http_call.h"
 
-/* One line of UTF-8 from anything; what can't be shown is a question mark, `room` has the NUL. */
+/* Makes one line of UTF-8 from any bytes; characters that can't be shown become `?`. `room` counts
+ * the NUL. */
 static void clean(char *to, size_t room, const char *from, size_t from_len)
 {
 	size_t len = 0;
@@ -19,7 +20,8 @@ static void clean(char *to, size_t room, const char *from, size_t from_len)
 		if (len + bytes >= room)
 			break;
 		if ((unsigned char)from[i] <= ' ') {
-			/* One for all of them, none at the begin. */
+			/* One blank for a run of blanks and control characters, none at the
+			 * begin. */
 			if (len && to[len - 1] != ' ')
 				to[len++] = ' ';
 		} else if (!shown) {
@@ -34,9 +36,9 @@ static void clean(char *to, size_t room, const char *from, size_t from_len)
 	to[len] = '\0';
 }
 
-/* A server may repeat what it was sent, and this stands in logs. Eight bytes of a secret at the
- * answer's end are as telling as all of it; and who refuses a password may repeat it as it was
- * before it was encoded. */
+/* Whether the answer may repeat our authorization; its text would get into logs. Eight bytes of a
+ * secret are looked for, as the answer may be cut behind them. A server that refuses a password
+ * (401, 403) may repeat it decoded, so such an answer is never shown. */
 static bool repeats_secret(const struct http_call *call)
 {
 	for (const struct curl_slist *line = call->headers; line; line = line->next) {
@@ -67,14 +69,15 @@ static bool is_of_tls(CURLcode result)
 	}
 }
 
-/* It was kept from sending the body again (http_call.c). */
+/* Whether the call ended because http_call.c kept libcurl from sending the body again. */
 static bool is_second_attempt(const struct http_call *call, CURLcode result)
 {
 	return result == CURLE_SEND_FAIL_REWIND || result == CURLE_ABORTED_BY_CALLBACK ||
 	       (result == CURLE_COULDNT_CONNECT && call->sent);
 }
 
-/* The same cause has the same words, for the log tells each once: no times, no ports of ours. */
+/* Makes the sentence. The same cause has the same words (no times, no local ports), as the log
+ * writes each sentence once. */
 static void explain(struct http_call *call, CURLcode result, char *why, size_t bytes)
 {
 	bool all_sent = http_call_all_sent(call);
@@ -122,7 +125,7 @@ void http_call_judge(struct http_call *call, CURLcode result, struct http_answer
 	bool all_sent = http_call_all_sent(call);
 	char why[sizeof(call->why)];
 
-	/* Who says that it has stored what it can't have is not believed. */
+	/* A 2xx counts only if all was sent: the server can't have stored the body before. */
 	if (call->status >= 300 || (call->status && all_sent)) {
 		if (!repeats_secret(call))
 			clean(call->text, sizeof(call->text), call->begin, call->begin_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the conf file's section `upload` says: to whom profiles may be sent, as whom, and what waits
- * on disk meanwhile. Plain data. Files are named here and read by upload/http/auth.h. */
+/* The conf file's section `upload`, as plain data: which servers may get profiles, with which
+ * credentials, and what may wait on disk. upload/http/auth.h reads the files named here. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,35 +12,36 @@
 #define UPLOAD_TENANT_MAX  150	/* bytes */
 
 struct upload_options {
-	char *spool_dir;      /* "": nothing on disk. NULL: not said yet, see api/conf/conf.h */
-	uint64_t spool_bytes; /* 1 MiB to 1 TiB */
-	/* Servers that a PUT may name, each written as pyroscope_server is; none: any, and none of
-	 * them gets credentials. */
+	char *spool_dir;      /* "": nothing on disk; NULL: not said yet, see api/conf/conf.h */
+	uint64_t spool_bytes; /* bytes on disk, 1 MiB to 1 TiB */
+	/* Servers that a PUT may name, written as pyroscope_server is. Empty: any server, but none
+	 * gets credentials. */
 	char *allow[UPLOAD_ALLOW_MAX];
 	size_t allow_count;
 	char *service_name; /* UTF-8, never empty */
-	unsigned period_s;  /* of windows: 5 to 60, divides 60 */
-	unsigned spread_s;  /* 0 to 60: a window is sent a part of that after its end, a fixed one
-			       drawn at the start, so that hosts don't send all at once */
-	/* Any of these may be NULL: not said. */
+	unsigned period_s;  /* length of a window: 5 to 60, divides 60 */
+	unsigned spread_s;  /* 0 to 60: each window is sent a fixed part of this after its end; the
+			       part is drawn at the start, so that hosts don't send all at once */
+	/* Each of the following may be NULL: not said. */
 	char *user, *password_file;    /* basic auth: both or none */
-	char *token_file;	       /* bearer, instead of these two */
+	char *token_file;	       /* bearer; excludes basic auth */
 	char *tenant;		       /* X-Scope-OrgID: printable, no blank, no '|' */
-	char *ca_file;		       /* PEM; NULL: the system's */
+	char *ca_file;		       /* PEM; NULL: the system's CAs */
 	char *cert_file, *key_file;    /* PEM: both or none */
 	uint32_t insecure_credentials; /* a password or token may go over http:// to any host */
 };
 
-/* The defaults. -ENOMEM: nothing is to be freed. */
+/* Sets the defaults. Returns 0, or -ENOMEM: then nothing is to be freed. */
 int upload_options_init(struct upload_options *options);
 void upload_options_done(struct upload_options *options);
 
-/* A copy of its own. -ENOMEM: nothing is to be freed. */
+/* Makes a deep copy. Returns 0, or -ENOMEM: then nothing is to be freed. */
 int upload_options_copy(struct upload_options *to, const struct upload_options *from);
 
-/* Whether a server would be told who we are by a secret: a password, a token, a certificate's key.
- * A tenant is none. */
+/* Returns whether the options have a secret that identifies us: a password, a token, a
+ * certificate's key. A tenant is no secret. */
 bool upload_has_credentials(const struct upload_options *options);
 
-/* Whether all that was said can be meant together. -EINVAL and a sentence in `why`. */
+/* Checks that the options don't contradict each other. Returns 0, or -EINVAL with a sentence in
+ * `why`. */
 int upload_options_check(const struct upload_options *options, char *why, size_t why_bytes);

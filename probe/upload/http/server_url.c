@@ -25,7 +25,7 @@ static void cleanup_text(char **text)
 #define _cleanup_url_  _cleanup_(cleanup_url)
 #define _cleanup_text_ _cleanup_(cleanup_text)
 
-/* What a server is told apart by; each libcurl's, "" where there is none. */
+/* The parts by which servers are compared; allocated by libcurl. */
 struct parts {
 	char *scheme, *host, *port, *path;
 };
@@ -47,7 +47,7 @@ static bool has(CURLU *parsed, CURLUPart part)
 	return curl_url_get(parsed, part, &text, 0) == CURLUE_OK;
 }
 
-/* Behind "scheme://", or where the text begins: another "://" later on is no scheme's. */
+/* Returns what follows "scheme://", or the whole text: a later "://" is not of a scheme. */
 static const char *behind_scheme(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,7 +57,8 @@ static const char *behind_scheme(const char *text)
 	return len && strncmp(text + len, "://", 3) == 0 ? text + len + 3 : text;
 }
 
-/* libcurl takes more: a percent sign, a third slash, an empty port, "|". */
+/* Checks the host more strictly than libcurl, which takes a percent sign, a third slash, an empty
+ * port, "|". */
 static bool has_plain_host(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -78,7 +79,8 @@ static bool is_plain(const char *text)
 		if (text[i] <= ' ' || text[i] > '~')
 			return false;
 	}
-	/* An empty query or fragment isn't there for libcurl. A backslash is a slash for some. */
+	/* libcurl doesn't report an empty query or fragment. Some parsers take a backslash for a
+	 * slash. */
 	return !strpbrk(text, "?#\\") && has_plain_host(text);
 }
 
@@ -112,7 +114,8 @@ static int parse(const char *text, CURLU **ret)
 	return 0;
 }
 
-/* Port: the scheme's where none is given and `port_flags` say so, else NULL. */
+/* Parses `text` into its parts. A missing port is the scheme's with CURLU_DEFAULT_PORT in
+ * `port_flags`, else NULL. */
 static int take_apart(const char *text, unsigned port_flags, struct parts *parts)
 {
 	_cleanup_url_ CURLU *parsed = NULL;
@@ -154,8 +157,8 @@ int server_url(const char *text, char *url, size_t bytes)
 	return 0;
 }
 
-/* Its last @ that ends a user, or NULL. A password may have whatever its owner forgot to escape,
- * but a path of a server that is one may have an @, too. */
+/* Returns the @ that ends a user and password, or NULL. A password may have any characters that its
+ * owner forgot to escape, so the last @ counts; but a valid server may have an @ in its path. */
 static const char *find_user_end(const char *text, const char *begin)
 {
 	const char *first = strchr(begin, '@'), *last = strrchr(begin, '@');
@@ -210,7 +213,7 @@ bool server_is_loopback(const char *url)
 		return ntohl(four.s_addr) >> 24 == 127;
 	if (len < 2 || parts.host[0] != '[')
 		return strcmp(parts.host, "localhost") == 0;
-	parts.host[len - 1] = '\0'; /* its bracket */
+	parts.host[len - 1] = '\0'; /* the closing bracket */
 	if (inet_pton(AF_INET6, parts.host + 1, &six) != 1)
 		return false;
 	return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);

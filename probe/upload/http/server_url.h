@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The server that a PUT names: "host", "host:port", or an http(s) URL with or without a path. By
- * libcurl's URL parser, the one that http_post() uses: what is allowed here is what is asked there.
+ * Parser of the server that a PUT names: "host", "host:port", or an http(s) URL with or without a
+ * path. It uses libcurl's URL parser, as http_post() does, so that both see the same host in a
+ * text. The other functions take the text of a PUT as well as a URL of server_url().
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SERVER_URL_MAX 256 /* bytes of a server as it is written, its NUL counted */
-/* What server_url() makes of it always fits: a scheme comes on top, 127.1 becomes 127.0.0.1. */
+#define SERVER_URL_MAX 256 /* bytes of a server's text, its NUL included */
+/* Enough for any result of server_url(): a scheme is added, 127.1 becomes 127.0.0.1. */
 #define SERVER_URL_BYTES (SERVER_URL_MAX + 16)
 
 /*
- * "http://host:port/path" into `url`: scheme and host in small letters, the port where one was
- * given, no slash at its end. 0, or -EINVAL, where `text` is empty, too long, has characters other
- * than printable ASCII, another scheme, a user or password, a query, a fragment, port 0, no host or
- * one that isn't of letters, digits, ".-_" (or an address in brackets, without a zone), or where
- * `bytes` are too few. `url` is "" then. -ENOMEM. -ENOSYS: there is no libcurl.
+ * Makes the URL "http://host:port/path": scheme and host in small letters, the port only if it was
+ * given, no slash at the end. Returns 0, or a negative errno, then `url` is "": -ENOMEM; -ENOSYS if
+ * libcurl can't be loaded; -EINVAL if `bytes` are too few, or if `text` is empty, too long, not
+ * printable ASCII, has another scheme, a user or password, a query, a fragment, port 0, no host, or
+ * a host that isn't of letters, digits, ".-_" (or an address in brackets, without a zone).
  */
 int server_url(const char *text, char *url, size_t bytes);
 
-/* `text` as it may be kept and shown: what stands for a user and a password is "***". Such a one is
- * none that server_url() takes, before and after; all others are as they were. Cut to `bytes`. */
+/* Copies `text`, cut to `bytes`, for logs and answers: a user and password become "***". Only texts
+ * that server_url() refuses are changed, and it refuses the result too. */
 void server_url_show(const char *text, char *shown, size_t bytes);
 
 /*
- * Whether a PUT may name `url` (either form): it is one of `allow`, each written as a PUT would.
- * Scheme, host, port (its scheme's if none is given) and path have to be the same. Any is, where
- * allow_count is 0. One of `allow` that is no URL allows nothing.
+ * Returns whether a PUT may name `url`: some server of `allow` has the same scheme, host, port (the
+ * scheme's if none is given) and path. True if allow_count is 0. A malformed entry of `allow`
+ * allows nothing.
  */
 bool server_is_allowed(const char *url, char *const *allow, size_t allow_count);
 
-/* Whether what is said to `url` (either form) stays on this host: 127.0.0.0/8, ::1 (also as
- * ::ffff:127.…), or "localhost", for which libcurl asks nobody. */
+/* Returns whether requests to `url` stay on this host: 127.0.0.0/8, ::1 (also as ::ffff:127.…), or
+ * "localhost", which libcurl doesn't look up. */
 bool server_is_loopback(const char *url);

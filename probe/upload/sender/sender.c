@@ -22,7 +22,7 @@ static const struct sender_times default_times = {
 	.disk_pause_ns = 10 * NS_PER_S,
 };
 
-/* ---- after each event ---- */
+/* ---- what follows each event ---- */
 
 static void drop_old(struct sender *sender)
 {
@@ -48,7 +48,7 @@ void sender_pump(struct sender *sender)
 
 	drop_old(sender);
 	uint64_t wake_ns = sender_send(sender, now_ns);
-	/* Ages are looked at every minute, for the clock that tells them may be set. */
+	/* Look at the ages every minute: the real-time clock may be set. */
 	if (sender->queue.count && wake_ns > now_ns + sender->times.age_ns / 60)
 		wake_ns = now_ns + sender->times.age_ns / 60;
 	if (wake_ns == UINT64_MAX)
@@ -106,7 +106,7 @@ int sender_set_options(struct sender *sender, const struct upload_options *optio
 	return 0;
 }
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 static int make_parts(struct sender *sender, const struct sender_setup *setup)
 {
@@ -147,7 +147,7 @@ int sender_new(struct sender **ret, const struct sender_setup *setup)
 	sender->spread_ns = setup->options->spread_s * NS_PER_S;
 	sender->part = (uint16_t)hash_seed();
 	sender->period_ns = (int64_t)setup->options->period_s * (int64_t)NS_PER_S;
-	/* Larger than those of a daemon before us. */
+	/* The numbers of keys are larger than those of earlier daemons. */
 	sender->first_number = (uint64_t)loop_real_ns();
 	sender->next_number = sender->first_number;
 	sender->timer = (struct loop_timer){.expired = pump, .arg = sender};
@@ -189,7 +189,7 @@ void sender_free(struct sender *sender)
 	free(sender);
 }
 
-/* Another one: nothing is known of it, and what is in flight to the old one comes back. */
+/* Sets another server: resets what is known of the server, and takes back what is in flight. */
 static void change_server(struct sender *sender, const char *url)
 {
 	free(sender->url);
@@ -218,7 +218,8 @@ void sender_set_server(struct sender *sender, const char *url)
 
 /* ---- bodies ---- */
 
-/* A window isn't sent before that. A clock that is set asks for no more than the whole spread. */
+/* Returns when a window may be sent at the earliest, 0: now. If the clock was set, the wait is
+ * still no longer than the spread. */
 static uint64_t due_ns(const struct sender *sender, int64_t until_ns)
 {
 	uint64_t wait_ns = sender->spread_ns / 65536 * sender->part;

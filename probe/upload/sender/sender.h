@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sends bodies to an HTTP server, each until the server has it, has refused it, or it is too old.
+ * Sender: a queue of bodies that are sent to an HTTP server. Each body is sent until the server has
+ * stored or refused it, or until it is too old.
  *
- * A body goes to the disk first (upload/spool/spool.h), then the oldest window is sent first, four
- * requests at a time. In memory are those that are being written or sent, and up to 8 MiB that
- * can't be written. How answers are told apart: upload/sender/sender_answer.h; when a server that
- * fails is asked again: upload/sender/sender_backoff.h. All on the loop's thread, and never blocks:
- * what touches the disk is a job (upload/sender/sender_disk.h).
+ * A body is written to disk first (upload/spool/spool.h); then the bodies of the oldest window are
+ * sent first, four requests at a time. In memory are only the bodies that are being written or
+ * sent, and up to 8 MiB of bodies that can't be written. sender_answer.h judges the answers;
+ * sender_backoff.h says when a failing server is asked again. Loop thread only; nothing blocks, as
+ * the disk is used in jobs (sender_disk.h).
  *
- * Only a request whose outcome nobody knows is repeated though the server may have stored it; each
- * time that this may have stored a body once more is counted (`maybe_twice`), also where a daemon
- * before us had sent it.
+ * A body that the server may have stored is sent again only if the outcome of its request is
+ * unknown. Each time that a body may have been stored once more is counted (`maybe_twice`), also if
+ * an earlier daemon had sent the body.
  */
 #pragma once
 
@@ -25,16 +26,16 @@
 struct sender;
 struct upload_options;
 
-/* Times, where they are others than the defaults: for tests. */
+/* Times; tests set other ones than these defaults. */
 struct sender_times {
 	uint64_t first_ns;	/* 1 s: the first wait after a failure */
-	uint64_t most_ns;	/* 60 s: the longest */
-	uint64_t row_most_ns;	/* 8 s: the longest while each body is answered by 500 */
-	uint64_t told_most_ns;	/* 600 s: what Retry-After may ask for */
-	uint64_t age_ns;	/* 3590 s: of a window's begin; the server refuses at 3600 s */
-	uint64_t request_ns;	/* 30 s: for a whole request */
-	uint64_t close_ns;	/* 3 s: for sending at the end, then as much for the disk */
-	uint64_t disk_pause_ns; /* 10 s: until a disk that hung is looked at again */
+	uint64_t most_ns;	/* 60 s: the longest wait */
+	uint64_t row_most_ns;	/* 8 s: the longest wait while each body is answered by 500 */
+	uint64_t told_most_ns;	/* 600 s: the longest wait by Retry-After */
+	uint64_t age_ns;	/* 3590 s: age of a window's begin; servers refuse at 3600 s */
+	uint64_t request_ns;	/* 30 s: limit of a whole request */
+	uint64_t close_ns;	/* 3 s: limit of sending at the end, then of writing to disk */
+	uint64_t disk_pause_ns; /* 10 s: until a disk that hung is tried again */
 };
 
 struct sender_setup {
@@ -42,69 +43,70 @@ struct sender_setup {
 	struct worker *foreign;
 	const struct upload_options *options; /* copied */
 	const struct sender_times *times;     /* NULL: the defaults */
-	/* Gets a sentence where sender_new() fails for the options; may be NULL. */
+	/* Gets a sentence if sender_new() fails because of the options; may be NULL. */
 	char *why;
 	size_t why_bytes;
 };
 
-/* What was left on disk is read at once, and sent when there is a server. -ENOMEM, or what reading
- * the secrets says (upload/http/auth.h). */
+/* Makes a sender and starts to list the bodies on disk. The caller owns *ret; loop and worker are
+ * borrowed until sender_free(). Returns 0, or a negative errno: -ENOMEM, or that of auth_read(). */
 int sender_new(struct sender **ret, const struct sender_setup *setup);
 
-/* When no job is reported any more: after worker_stop() and loop_flush(), before loop_free(). What
- * is in memory only is lost: sender_close() first. */
+/* Frees the sender; to be called after worker_stop() and loop_flush(), when no job can end any
+ * more, and before loop_free(). Bodies in memory are lost: call sender_close() first. */
 void sender_free(struct sender *sender);
 
-/* Where to, as server_url() makes it; NULL: nowhere, what is there waits and gets old, and what is
- * in flight may still be answered. Another one: all goes there, also what is in flight, which the
- * old one may have as well (that is counted). */
+/* Sets the server, a URL of server_url(). NULL: nothing is sent, the bodies wait and get old;
+ * requests in flight may still be answered. Another server gets all bodies, also those in flight,
+ * which the old server may have stored (counted in maybe_twice). */
 void sender_set_server(struct sender *sender, const char *url);
 
-/* Others from now on, but spool_dir and period_s, which stay as they were at the start. 0, or
- * negative errno and a sentence: then the old ones count. */
+/* Changes the options, except spool_dir and period_s, which stay as they were at the start. Returns
+ * 0, or a negative errno with a sentence in `why`: then the old options stay. */
 int sender_set_options(struct sender *sender, const struct upload_options *options, char *why,
 		       size_t why_bytes);
 
 struct sender_body {
 	struct body_texts texts; /* copied */
-	int64_t until_ns;	 /* the window's end, ns since 1970 by the real-time clock */
+	int64_t until_ns;	 /* the window's end, CLOCK_REALTIME, ns */
 	struct buf bytes;	 /* taken over; at least one byte */
 };
 
-/* On disk first, then sent; never blocks. What can't be kept is counted. */
+/* Adds a body, which is written to disk and then sent. A body that can't be kept is counted. */
 void sender_add(struct sender *sender, struct sender_body *body);
 
-/* Bodies handed over are on disk, and what can be sent within 3 s is; then done(arg), never inside.
- * After 6 s whatever the disk does. Nothing is sent any more afterwards. */
+/* Ends sending: sends for at most 3 s, then writes what is left to disk for at most 3 s, then calls
+ * done(arg), never inside sender_close(). Nothing is sent afterwards. */
 void sender_close(struct sender *sender, void (*done)(void *arg), void *arg);
 
-/* The end has come before that: what isn't on disk, and `more` bodies that were on their way here,
- * are lost; counted and logged. */
+/* Counts and logs as lost the bodies that aren't on disk, and `more` bodies that were to be added.
+ * For an end that doesn't wait for sender_close(). */
 void sender_abandon(struct sender *sender, uint64_t more);
 
+/* Why bodies were lost. */
 enum sender_loss {
 	SENDER_TOO_OLD,
-	SENDER_NO_ROOM,	   /* past spool_bytes; the oldest go first */
-	SENDER_REFUSED,	   /* by the server, for good */
+	SENDER_NO_ROOM,	   /* more than spool_bytes: the oldest were removed */
+	SENDER_REFUSED,	   /* the server refused the body for good */
 	SENDER_TOO_LARGE,  /* larger than any server takes */
-	SENDER_UNWRITABLE, /* the disk doesn't take it, nor is there memory for it */
-	SENDER_UNREADABLE, /* damaged or gone from the disk */
+	SENDER_UNWRITABLE, /* could not be written, and the memory was full */
+	SENDER_UNREADABLE, /* the file was damaged or gone */
 	SENDER_LOSSES
 };
 
 struct sender_stats {
-	uint64_t stored, stored_bytes; /* what the server said that it has */
+	uint64_t stored, stored_bytes; /* bodies that the server has stored, by its answer */
 	uint64_t retries;	       /* requests with a body that was sent before */
-	uint64_t maybe_twice;
+	uint64_t maybe_twice;	       /* times that a body may have been stored once more */
 	uint64_t lost[SENDER_LOSSES];
-	size_t waiting; /* all that the server doesn't have yet */
+	size_t waiting; /* bodies that the server doesn't have yet */
 	uint64_t waiting_bytes;
-	int64_t last_stored_ns, oldest_waiting_ns; /* by the real-time clock; 0: none */
-	bool failing;				   /* the server */
-	char last_failure[512];			   /* "" before the first */
+	int64_t last_stored_ns, oldest_waiting_ns; /* CLOCK_REALTIME; 0: none */
+	bool failing;				   /* the server fails */
+	char last_failure[512];			   /* "" before the first failure */
 };
 
 void sender_stats(const struct sender *sender, struct sender_stats *stats);
 
-/* Of who makes bodies: too large. */
+/* Counts and logs bodies that their maker could not hand over, as they were too large. */
 void sender_count_loss(struct sender *sender, enum sender_loss cause, uint64_t bodies);

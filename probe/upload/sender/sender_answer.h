@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an answer means for the body that was sent. */
+/* Judges a server's answer: what it means for the body that was sent. Pure functions. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,22 +8,24 @@
 
 enum verdict {
 	VERDICT_STORED,
-	VERDICT_REFUSED, /* it will never be taken */
-	VERDICT_SERVER,	 /* again; it is the server that can't */
-	VERDICT_BODY,	 /* again; it may be the body */
+	VERDICT_REFUSED, /* the server will never take the body */
+	VERDICT_SERVER,	 /* try again: the server's fault */
+	VERDICT_BODY,	 /* try again: perhaps the body's fault */
 };
 
 /*
- * 200..299: stored. 408, 5xx and no answer: the body's, but 429, 502, 503, 504, what couldn't be
- * sent, and what isn't an answer to a POST (redirects, 1xx) are the server's. 501 and all other
- * 4xx: refused.
+ * Returns the verdict:
+ * STORED   200..299
+ * SERVER   429, 502, 503, 504; not sent; no answer to a POST (redirects, 1xx, 600 and above)
+ * BODY     408, other 5xx; sent, but no answer came
+ * REFUSED  501, other 4xx
  */
 enum verdict answer_verdict(const struct http_answer *answer);
 
-/* Whether the server may have stored it: it says so, or nobody can say (no answer came; a gateway
- * got none, 502 and 504). */
+/* Returns whether the server may have stored the body: stored; or unknown, as no answer came or a
+ * gateway got none (502, 504). */
 bool answer_may_be_stored(const struct http_answer *answer);
 
-/* For people: "429: more than it takes now", "connection refused". It has no word of the server's:
- * whoever may GET would read what only this host can ask. */
+/* Makes a text for people: "429: more than it takes now", "connection refused". The text has no
+ * words of the server: whoever may GET would read what only this host may ask for. */
 void answer_text(const struct http_answer *answer, char *text, size_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The end: what can be sent is sent for a while, then all that is left goes to the disk. */
+/* sender_close(): sends for a while, then writes all bodies that are left to disk. */
 #include "upload/sender/sender_state.h"
 
 static void finish(void *arg)
@@ -9,7 +9,7 @@ static void finish(void *arg)
 	sender->end.done(sender->end.arg);
 }
 
-/* What is in flight may have arrived or not; what is in memory gets another chance to be kept. */
+/* Cancels the requests, and tries once more to write the bodies that wait in memory. */
 static void stop_sending(struct sender *sender)
 {
 	sender->end.stopped = true;
@@ -50,7 +50,8 @@ void sender_check_end(struct sender *sender)
 
 	if (!sender->end.done || sender->end.ended)
 		return;
-	/* The pump has just started all that can be sent now. */
+	/* sender_pump() has just started all requests that may start: if none runs, sending is
+	 * over. */
 	bool busy = states[BODY_WRITING] || states[BODY_LOADING] || states[BODY_FLYING];
 	if (!sender->end.stopped && (!busy || now_ns >= sender->end.send_until_ns))
 		stop_sending(sender);

@@ -7,13 +7,13 @@
 
 #include "base/cleanup.h"
 
-#define LIST_LIMIT_NS (30 * NS_PER_S) /* 100,000 names of a cold disk */
+#define LIST_LIMIT_NS (30 * NS_PER_S) /* enough for 100,000 names on a cold disk */
 
-/* What jobs touch of it, also those that come back when it has gone. */
+/* The part that jobs use; it lives until the last job has come back, perhaps longer than `disk`. */
 struct shared {
-	unsigned users;
-	unsigned jobs; /* that nobody has freed */
-	int claim;     /* spool_claim()'s; -1: it isn't ours yet */
+	unsigned users; /* references: the disk's and one for each job */
+	unsigned jobs;	/* jobs that aren't freed yet */
+	int claim;	/* descriptor of spool_claim(); -1: none yet */
 	char folder[];
 };
 
@@ -21,19 +21,19 @@ struct disk {
 	struct disk_setup setup;
 	struct shared *shared;
 	struct entry *first, **end; /* tasks that haven't begun */
-	struct entry *current;	    /* NULL: none, or the list */
+	struct entry *current;	    /* the task that runs; NULL: none, or listing */
 	struct loop_timer timer;
 	bool wants_list, busy, out;
-	bool taken; /* by another process, which is known */
+	bool taken; /* another process has the folder, and listed() was told so */
 };
 
 struct task {
 	struct job job;
-	struct disk *disk; /* on the loop's thread only */
+	struct disk *disk; /* loop thread only */
 	struct shared *shared;
-	enum body_state what; /* BODY_STATES: the list */
+	enum body_state what; /* the entry's state; BODY_STATES: list the spool */
 	struct spool_key key;
-	bool maybe; /* the server may have it */
+	bool maybe; /* the server may have the body */
 	struct body *body;
 	struct spool_list list;
 	int result;
@@ -50,7 +50,7 @@ static void shared_unref(struct shared *shared)
 
 /* ---- on the worker ---- */
 
-/* Before anything is done with the folder. 0 too where it isn't there yet. */
+/* Locks the folder before it is used. Returns 0 also if the folder doesn't exist yet. */
 static int claim(struct shared *shared, bool make)
 {
 	if (shared->claim >= 0)
@@ -92,7 +92,7 @@ static void free_task(struct job *job)
 {
 	struct task *task = (struct task *)job;
 
-	/* Its owner has kept the body elsewhere. */
+	/* The task was given up, and the body is kept in memory: remove the file. */
 	if (__atomic_load_n(&task->given_up, __ATOMIC_ACQUIRE) && task->what == BODY_WRITING &&
 	    task->result == 0)
 		(void)spool_remove(task->shared->folder, &task->key);
@@ -118,7 +118,7 @@ static struct entry *take_first(struct disk *disk)
 	return entry;
 }
 
-/* What can't wait until the disk answers again is told so. */
+/* Ends the tasks that can't wait until the disk answers again; the others stay. */
 static void send_back(struct disk *disk)
 {
 	struct entry *all = disk->first;
@@ -142,7 +142,8 @@ static void pause_disk(struct disk *disk)
 	loop_timer_set(disk->setup.loop, &disk->timer, loop_now_ns() + disk->setup.pause_ns);
 }
 
-/* Where another process has the folder it is looked at again, and told once. */
+/* Reports the list. While another process has the folder, it is listed again after a pause, and
+ * reported once. */
 static void listed(struct disk *disk, const struct task *task)
 {
 	bool known = disk->taken;
@@ -262,7 +263,7 @@ void disk_free(struct disk *disk)
 	while (disk->first) {
 		struct entry *entry = take_first(disk);
 
-		if (entry->state == BODY_REMOVING) /* nobody else has it */
+		if (entry->state == BODY_REMOVING) /* the queue doesn't have it */
 			free(entry);
 	}
 	if (disk->current && disk->current->state == BODY_REMOVING)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is to be done with bodies in the spool, one after the other, each in a job on a worker that
- * may hang. Never more than one job is submitted: a disk that hangs costs one thread. Then the disk
- * is out until that job has come back.
+ * The sender's queue of tasks for the spool. Each task is a job on the foreign worker, as a disk
+ * may hang; at most one job is submitted, so a disk that hangs costs one thread. When a job hangs,
+ * the disk is *out* until all its jobs have come back. Loop thread only.
  */
 #pragma once
 
@@ -19,34 +19,37 @@ struct disk_setup {
 	struct loop *loop;
 	struct worker *foreign;
 	const char *folder; /* copied */
-	uint64_t pause_ns;  /* until what could not be done for want of memory, or of a disk that
-			     * answers, is tried again */
+	uint64_t pause_ns;  /* wait before another try, if the disk was out or memory lacked */
 
-	/* An entry's task has ended: 0, negative errno, -ETIMEDOUT: given up, or not begun because
-	 * the disk is out. `body`: what was loaded, handed over. Never called inside. */
+	/* The task of an entry has ended. `result`: 0, or a negative errno; -ETIMEDOUT: it was
+	 * given up, or not begun because the disk is out. The callee owns `body`, the body loaded,
+	 * or NULL. Never called inside disk_add(). */
 	void (*ended)(void *arg, struct entry *entry, int result, struct body *body);
-	/* What was there at the start; the list is borrowed. */
+	/* disk_list() has ended; `list` is borrowed. */
 	void (*listed)(void *arg, int result, const struct spool_list *list);
-	/* It is out, or it isn't any more. */
+	/* disk_is_out() has changed. */
 	void (*changed)(void *arg);
 	void *arg;
 };
 
-/* -ENOMEM */
+/* Makes the queue; the caller owns *ret. Returns 0, or -ENOMEM. */
 int disk_new(struct disk **ret, const struct disk_setup *setup);
 
-/* When no job is reported any more. Entries are untouched. */
+/* Frees the queue, when no job can end any more, and the entries that are REMOVING; others aren't
+ * touched. */
 void disk_free(struct disk *disk);
 
-/* Looks what is there, before all that is added later. */
+/* Lists the spool before all other tasks; then calls listed(). */
 void disk_list(struct disk *disk);
 
-/* The task that the entry's state names: WRITING, LOADING, RETURNING, REMOVING. While the disk is
- * out only the last two are taken; they wait. */
+/* Adds the task that the entry's state names: WRITING, LOADING, RETURNING or REMOVING. While the
+ * disk is out, only the last two may be added; they wait. */
 void disk_add(struct disk *disk, struct entry *entry);
 
-/* True: the entry's task hadn't begun, and won't. */
+/* Takes back the task of an entry; false: the task has begun, or there is none. */
 bool disk_take_back(struct disk *disk, struct entry *entry);
 
 bool disk_is_out(const struct disk *disk);
-bool disk_is_idle(const struct disk *disk); /* nothing to do */
+
+/* Returns whether no task runs or waits. */
+bool disk_is_idle(const struct disk *disk);

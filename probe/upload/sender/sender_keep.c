@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where bodies are, and when they go. */
+/* Keeps bodies on disk or in memory, and drops them when there is no room. */
 #include "upload/sender/sender_state.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ void sender_lose(struct sender *sender, enum sender_loss cause, uint64_t bodies,
 	sender_log_loss(&sender->log, cause, bodies, why);
 }
 
-/* The server looks at the window's begin. */
+/* The age is that of the window's begin, as the server counts it. */
 bool sender_is_too_old(const struct sender *sender, int64_t until_ns)
 {
 	return loop_real_ns() - until_ns + sender->period_ns > (int64_t)sender->times.age_ns;
@@ -27,7 +27,7 @@ static void free_entry(struct entry *entry)
 	free(entry);
 }
 
-/* It is nowhere else. */
+/* Removes an entry that has no file and no task. */
 static void forget(struct sender *sender, struct entry *entry)
 {
 	queue_remove(&sender->queue, entry);
@@ -53,7 +53,7 @@ void sender_put_back(struct sender *sender, struct entry *entry)
 		return;
 	}
 	body_unref(TAKE_PTR(entry->body));
-	if (entry->maybe_stored && !entry->again) { /* as it is marked */
+	if (entry->maybe_stored && !entry->again) { /* .sent is the right mark */
 		queue_set(&sender->queue, entry, BODY_WAITING, true);
 		return;
 	}
@@ -64,7 +64,7 @@ void sender_put_back(struct sender *sender, struct entry *entry)
 
 /* ---- room ---- */
 
-/* The oldest that can go, of those on disk or of those in memory. */
+/* Returns the oldest entry that can be dropped, on disk (or not yet written) or in memory. */
 static struct entry *find_to_drop(const struct sender *sender, bool on_disk)
 {
 	for (struct entry *entry = sender->queue.oldest; entry; entry = entry->newer) {
@@ -92,7 +92,7 @@ bool sender_make_room(struct sender *sender, uint64_t bytes)
 	const struct queue *queue = &sender->queue;
 
 	if (bytes > sender->spool_bytes)
-		return false; /* whatever goes */
+		return false; /* it wouldn't fit into an empty spool */
 	while (queue->disk_bytes + bytes > sender->spool_bytes ||
 	       queue->count >= SPOOL_BODIES_MAX) {
 		if (!drop_oldest(sender, true))
@@ -101,7 +101,7 @@ bool sender_make_room(struct sender *sender, uint64_t bytes)
 	return true;
 }
 
-/* Whether a body may stay in memory. Without a spool that is all there is, and the oldest go. */
+/* Returns whether a body may stay in memory. Without a spool the oldest are dropped for it. */
 static bool fits_memory(struct sender *sender, const struct entry *entry)
 {
 	while (sender->queue.memory_bytes + entry->bytes > MEMORY_BYTES_MAX) {
@@ -111,7 +111,7 @@ static bool fits_memory(struct sender *sender, const struct entry *entry)
 	return true;
 }
 
-/* ---- what comes ---- */
+/* ---- new bodies ---- */
 
 static void keep_in_memory(struct sender *sender, struct entry *entry, const char *why)
 {
@@ -148,7 +148,7 @@ void sender_keep(struct sender *sender, struct entry *entry)
 	}
 }
 
-/* ---- what the disk says ---- */
+/* ---- callbacks of the disk ---- */
 
 static void written(struct sender *sender, struct entry *entry, int result)
 {
@@ -172,7 +172,7 @@ static void not_loaded(struct sender *sender, struct entry *entry, int result)
 		forget(sender, entry);
 		return;
 	}
-	/* Too few descriptors, no memory, a disk that can't be written any more: later. */
+	/* No descriptor, no memory, a disk that became read-only: try again later. */
 	snprintf(sender->stats.last_failure, sizeof(sender->stats.last_failure),
 		 "%s can't be read: %s", sender->folder, strerror(-result));
 	entry->failures++;
@@ -197,7 +197,8 @@ void sender_ended(void *arg, struct entry *entry, int result, struct body *body)
 		else
 			not_loaded(sender, entry, result);
 		break;
-	case BODY_REMOVING: /* one that stays is marked: the next daemon sends it and counts it */
+	case BODY_REMOVING: /* a file that stays has its mark: the next daemon sends and counts it
+			     */
 		free_entry(entry);
 		break;
 	default:
@@ -222,7 +223,7 @@ static bool add_found(struct sender *sender, const struct spool_found *found)
 		.tried = found->doubts > 0,
 	};
 	queue_add(&sender->queue, entry);
-	if (found->doubts > 1) { /* whoever sent it couldn't count the second one any more */
+	if (found->doubts > 1) { /* the daemon that sent it again could not count that */
 		sender->stats.maybe_twice++;
 		queue_set(&sender->queue, entry, BODY_RETURNING, true);
 		disk_add(sender->disk, entry);
@@ -238,7 +239,7 @@ void sender_listed(void *arg, int result, const struct spool_list *list)
 	for (size_t i = 0; result == 0 && i < list->count; i++) {
 		const struct spool_found *found = &list->found[i];
 
-		/* Where the disk hung before, it was written since. */
+		/* A body of this daemon: the disk hung before, and was listed late. */
 		if (found->key.number >= sender->first_number &&
 		    found->key.number < sender->next_number)
 			continue;

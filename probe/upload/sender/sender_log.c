@@ -99,7 +99,7 @@ void sender_log_found(const char *folder, size_t count, int error)
 
 void sender_log_unwritable(const char *folder, int error)
 {
-	if (error == -EBUSY) /* that is known */
+	if (error == -EBUSY) /* sender_log_found() has said so */
 		return;
 	if (error == -EPERM)
 		log_warn("upload: nothing is kept in %s: it isn't ours alone; a few profiles wait "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "upload/sender/sender_queue.h"
 
-/* An entry's part of the sums. */
+/* Adds an entry to the sums of the queue, or subtracts it. */
 static void count(struct queue *queue, const struct entry *entry, uint64_t sign)
 {
 	queue->count += sign;

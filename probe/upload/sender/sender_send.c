@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who is sent when, and what the answers do. */
+/* Sends bodies: chooses the next one, posts it, and acts on the answer. */
 #include "upload/sender/sender_state.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static size_t under_way(const struct sender *sender)
 	return sender->queue.states[BODY_LOADING] + sender->queue.states[BODY_FLYING];
 }
 
-/* Whether another request may begin beside so many. */
+/* Whether another request may begin beside `beside` others. */
 static bool has_room(const struct sender *sender, size_t beside)
 {
 	return beside < (sender->backoff.failing ? 1 : HTTP_AT_ONCE);
@@ -39,7 +39,7 @@ static void note_failure(struct sender *sender, const struct entry *entry,
 		sender_log_failing(&sender->log, sender->url, text);
 }
 
-/* It took a body or refused it. */
+/* Notes that the server took a body or refused it. */
 static void note_well(struct sender *sender)
 {
 	if (sender->stats.failing && !sender->backoff.failing)
@@ -79,8 +79,9 @@ static void failed(struct sender *sender, struct entry *entry, const struct http
 		backoff_server_failed(backoff, entry->begun_ns, now_ns, told_ns);
 	else
 		backoff_body_failed(backoff, entry->begun_ns, now_ns);
-	/* What a server says may be for this body alone, whatever it says. */
-	entry->failures++; /* also what can't be sent, or it would be the only one that is tried */
+	/* Any answer may be meant for this body alone. A body that can't be sent counts too, or it
+	 * would be the only one that is tried. */
+	entry->failures++;
 	if (answer->outcome != HTTP_NOT_SENT)
 		entry->not_before_ns =
 			now_ns + backoff_wait_ns(backoff, entry->failures, sender->times.most_ns,
@@ -89,7 +90,7 @@ static void failed(struct sender *sender, struct entry *entry, const struct http
 	sender_put_back(sender, entry);
 }
 
-/* The server may have stored it just now. All but one of these times are too many. */
+/* Notes that the server may just have stored the body; all such times but the first are counted. */
 static void note_maybe(struct sender *sender, struct entry *entry)
 {
 	sender->stats.maybe_twice += entry->maybe_stored;

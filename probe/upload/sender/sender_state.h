@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of the sender: sender.c (who calls), sender_keep.c (disk and memory), sender_send.c
- * (server), sender_close.c. */
+/* State of the sender, private to sender.c (doors), sender_keep.c (disk and memory), sender_send.c
+ * (requests) and sender_close.c. */
 #pragma once
 
 #include "upload/http/auth.h"
@@ -11,15 +11,16 @@
 #include "upload/sender/sender_log.h"
 #include "upload/sender/sender_queue.h"
 
-#define MEMORY_BYTES_MAX  (8 << 20)  /* of bodies that can't be written */
-#define WRITING_BYTES_MAX (32 << 20) /* of those on their way to the disk */
+#define MEMORY_BYTES_MAX  (8 << 20)  /* bytes of bodies that can't be written */
+#define WRITING_BYTES_MAX (32 << 20) /* bytes of bodies that are being written */
 
+/* The state of sender_close(). */
 struct sender_end {
-	void (*done)(void *arg); /* NULL: not asked for */
+	void (*done)(void *arg); /* NULL: sender_close() wasn't called */
 	void *arg;
-	bool stopped; /* nothing is sent any more */
-	bool ended;   /* done() is posted */
-	uint64_t send_until_ns, write_until_ns;
+	bool stopped;				/* nothing is sent any more */
+	bool ended;				/* done() is posted */
+	uint64_t send_until_ns, write_until_ns; /* limits of the two phases */
 	struct loop_timer timer;
 	struct loop_call call;
 };
@@ -28,59 +29,62 @@ struct sender {
 	struct loop *loop;
 	struct sender_times times;
 	struct auth *auth;
-	char *url;    /* the last one; NULL: none yet */
-	bool on;      /* it is sent to */
-	char *folder; /* of the spool; "" */
+	char *url;    /* the last server; NULL: none yet */
+	bool on;      /* there is a server now */
+	char *folder; /* of the spool; "": nothing is kept on disk */
 	uint64_t spool_bytes;
 	int64_t period_ns;
-	uint64_t spread_ns; /* of its options */
-	uint16_t part;	    /* of it, of 65536: ours */
+	uint64_t spread_ns; /* options' spread_s */
+	uint16_t part;	    /* our part of the spread, in 1/65536 */
 
 	struct queue queue;
 	struct backoff backoff;
 	struct disk *disk; /* NULL: nothing is kept on disk */
 	struct http *http;
 	struct loop_timer timer;
-	uint64_t first_number, next_number; /* of keys */
-	bool unwritable;		    /* the last write failed */
+	uint64_t first_number, next_number; /* numbers of this daemon's keys */
+	bool unwritable;		    /* the last write failed, and that was logged */
 	struct sender_log log;
 	struct sender_stats stats;
 	struct sender_end end;
 };
 
-/* Sends what may be sent, drops what is too old, sets the timer: after each event. */
+/* Drops bodies that are too old, sends what may be sent, sets the timer. Called after each
+ * event. */
 void sender_pump(struct sender *sender);
 
 /* ---- sender_keep.c ---- */
 
+/* Counts and logs lost bodies. */
 void sender_lose(struct sender *sender, enum sender_loss cause, uint64_t bodies, const char *why);
 bool sender_is_too_old(const struct sender *sender, int64_t until_ns);
-/* To the disk, or where that can't be into memory, or nowhere. Its body is there, it isn't in the
- * queue. */
+/* Takes over a new entry with its body: starts to write it to disk, or keeps it in memory, or
+ * counts it as lost. */
 void sender_keep(struct sender *sender, struct entry *entry);
-/* It is in memory, and goes to the disk. */
+/* Starts to write an entry that is WAITING in memory. */
 void sender_write(struct sender *sender, struct entry *entry);
-/* It isn't to be sent any more, and no task or request has it. */
+/* Removes an entry for good. No task and no request has it. */
 void sender_remove(struct sender *sender, struct entry *entry);
-/* It was loaded or in flight and waits again. */
+/* Puts a loaded entry, or one whose request has ended, back to WAITING. */
 void sender_put_back(struct sender *sender, struct entry *entry);
-/* The oldest go as long as the spool is too large by `bytes`. False: it still is. */
+/* Drops the oldest entries until `bytes` more fit into the spool. Returns false if they don't. */
 bool sender_make_room(struct sender *sender, uint64_t bytes);
-/* Callbacks of the disk. */
+/* Callbacks of sender_disk.h. */
 void sender_ended(void *arg, struct entry *entry, int result, struct body *body);
 void sender_listed(void *arg, int result, const struct spool_list *list);
 
 /* ---- sender_send.c ---- */
 
-/* Starts what may be sent; when more may be, if nothing happens until then. */
+/* Starts the requests that may start. Returns when another may, if nothing happens until then;
+ * UINT64_MAX: never. */
 uint64_t sender_send(struct sender *sender, uint64_t now_ns);
-/* It is loaded: sends it, if it is still its turn. */
+/* Sends an entry that has been loaded, or puts it back if it is no longer its turn. */
 void sender_loaded(struct sender *sender, struct entry *entry);
 
-/* What is in flight waits again; the server may have it. */
+/* Cancels all requests; their entries are put back, and the server may have them. */
 void sender_take_back(struct sender *sender);
 
 /* ---- sender_close.c ---- */
 
-/* After each event, when it is closing. */
+/* Goes on with sender_close(), if it was called. Called after each event. */
 void sender_check_end(struct sender *sender);

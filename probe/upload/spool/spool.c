@@ -32,7 +32,7 @@ int spool_write(const char *folder, const struct spool_key *key, const struct bo
 	if (fd < 0)
 		return -errno;
 	int r = spool_file_write(fd, body);
-	/* Where room is looked for late (NFS, quotas) closing tells that there was none. */
+	/* A file system that allocates late (NFS, quotas) reports a full disk at close(). */
 	if (close(TAKE_FD(fd)) < 0 && r == 0)
 		r = -errno;
 	if (r == 0)
@@ -42,7 +42,7 @@ int spool_write(const char *folder, const struct spool_key *key, const struct bo
 	return r;
 }
 
-/* A file of ours, opened for reading. */
+/* Opens a file of ours for reading; -ELOOP if it isn't ours or not regular. */
 static int open_file(int dir_fd, const char *name)
 {
 	_cleanup_close_ int fd =
@@ -56,7 +56,7 @@ static int open_file(int dir_fd, const char *name)
 	return TAKE_FD(fd);
 }
 
-/* The file of `from` gets the name of `to`. */
+/* Renames the body's file from one suffix to another. */
 static int mark(int dir_fd, const struct spool_key *key, const char *from, const char *to)
 {
 	char before[SPOOL_NAME_MAX], after[SPOOL_NAME_MAX];
@@ -66,7 +66,8 @@ static int mark(int dir_fd, const struct spool_key *key, const char *from, const
 	return spool_move(dir_fd, before, after);
 }
 
-/* Marks it as being sent: from which suffix to which; the same where it was left so. */
+/* Marks the body as being sent. *from and *to are its suffixes before and after; they are equal if
+ * it had SPOOL_AGAIN already. */
 static int mark_sent(int dir_fd, const struct spool_key *key, const char **from, const char **to)
 {
 	*from = SPOOL_WAITS;
@@ -107,10 +108,10 @@ int spool_load(const char *folder, const struct spool_key *key, struct body **re
 	if (dir_fd < 0)
 		return dir_fd;
 	int r = mark_sent(dir_fd, key, &from, &to);
-	if (r < 0) /* what can't be marked isn't sent */
+	if (r < 0) /* a body that can't be marked isn't sent */
 		return r;
 	r = read_marked(dir_fd, key, to, ret);
-	if (r < 0 && from != to) /* nobody sends it */
+	if (r < 0 && from != to) /* the body isn't sent */
 		(void)mark(dir_fd, key, to, from);
 	return r;
 }

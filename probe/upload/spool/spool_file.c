@@ -51,7 +51,7 @@ int spool_file_write(int fd, const struct body *body)
 	return r;
 }
 
-/* All of it, or -EBADMSG. */
+/* Reads exactly `bytes`; -EBADMSG if the file has fewer. */
 static int read_all(int fd, char *to, size_t bytes)
 {
 	size_t len;
@@ -68,7 +68,7 @@ static bool is_plausible(const struct spool_header *header, int64_t until_ns)
 	       header->type_bytes - 1 < BODY_TEXT_MAX;
 }
 
-/* Where the three texts lie; false where one doesn't end where it is said to. */
+/* Finds the three texts; false if one of them has not the length that the header says. */
 static bool find_texts(const struct spool_header *header, const char *memory,
 		       struct body_texts *texts)
 {

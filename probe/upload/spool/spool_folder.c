@@ -57,7 +57,7 @@ bool spool_name_read(const char *name, const char *suffix, struct spool_key *key
 
 /* ---- the folder ---- */
 
-/* Makes it, and the one that it lies in, where they are missing. */
+/* Makes the folder, and its parent, if they are missing. */
 static int make_folder(const char *folder)
 {
 	char parent[4096];
@@ -112,7 +112,8 @@ int spool_move(int dir_fd, const char *from, const char *to)
 {
 	int r = renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE);
 
-	/* A file system that can't promise it: the folder is ours alone. */
+	/* Not every file system has RENAME_NOREPLACE. A plain rename will do: nobody else may write
+	 * to the folder. */
 	if (r < 0 && errno == EINVAL)
 		r = renameat(dir_fd, from, dir_fd, to);
 	return r < 0 ? -errno : 0;

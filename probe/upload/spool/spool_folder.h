@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Inside of the spool: spool.c (one body), spool_folder.c (the folder and its names), spool_list.c.
- */
+/* The spool's folder and its files' names. Private to spool.c (one body), spool_folder.c and
+ * spool_list.c. */
 #pragma once
 
 #include "upload/spool/spool.h"
 
 #define SPOOL_NAME_MAX 64
 
-/* Ends of names. */
+/* Suffixes of names. */
 #define SPOOL_WAITS   ".body"
 #define SPOOL_SENT    ".sent"
 #define SPOOL_AGAIN   ".again"
-#define SPOOL_WRITTEN ".tmp" /* and a dot at the begin */
+#define SPOOL_WRITTEN ".tmp" /* these names also begin with a dot */
 
+/* Makes the name of a body's file. */
 void spool_name_make(const struct spool_key *key, const char *suffix, char name[SPOOL_NAME_MAX]);
 
-/* False: it is another name. */
+/* Parses a name with that suffix; false: another name. */
 bool spool_name_read(const char *name, const char *suffix, struct spool_key *key);
 
-/* The folder's descriptor; -ENOENT, -EPERM: it isn't ours alone, or what open() says. */
+/* Opens the folder. Returns its descriptor, or a negative errno: -ENOENT; -EPERM if it isn't ours
+ * alone; others of open(). */
 int spool_open(const char *folder);
 
-/* Makes it where it is missing. */
+/* Opens the folder; makes it, and its parent, if they are missing. */
 int spool_open_or_make(const char *folder);
 
-/* 0 where `from` became `to`; no other file is replaced (-EEXIST). */
+/* Renames a file. Returns 0, or a negative errno: -EEXIST if `to` exists (where the file system
+ * can check that). */
 int spool_move(int dir_fd, const char *from, const char *to);
 
-/* 0 too where there is none. */
+/* Removes a file. Returns 0, also if there is none, or a negative errno. */
 int spool_drop(int dir_fd, const char *name);

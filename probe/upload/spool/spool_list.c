@@ -19,7 +19,7 @@ static int add_found(struct spool_list *list, const struct spool_found *found)
 {
 	if (list->count == SPOOL_BODIES_MAX)
 		return 0;			      /* the rest is found at the next start */
-	if ((list->count & (list->count - 1)) == 0) { /* a power of two: full */
+	if ((list->count & (list->count - 1)) == 0) { /* the room is a power of two: full */
 		size_t room = list->count ? 2 * list->count : 1;
 		void *more = reallocarray(list->found, room, sizeof(*list->found));
 
@@ -31,7 +31,7 @@ static int add_found(struct spool_list *list, const struct spool_found *found)
 	return 0;
 }
 
-/* Whether the name is one of a body that waits, and which. */
+/* Parses the name of a body that waits or was being sent; false: another name. */
 static bool read_body_name(const char *name, struct spool_found *found)
 {
 	static const char *const suffixes[] = {SPOOL_WAITS, SPOOL_SENT, SPOOL_AGAIN};
@@ -55,7 +55,7 @@ static int look_at(int dir_fd, const char *name, struct spool_list *list)
 	    stat.st_uid != geteuid())
 		return 0;
 	if (written) {
-		(void)spool_drop(dir_fd, name); /* where it can't be, it is in nobody's way */
+		(void)spool_drop(dir_fd, name); /* if it stays, it does no harm */
 		return 0;
 	}
 	found.bytes = (uint64_t)stat.st_size;
@@ -86,7 +86,7 @@ int spool_list(const char *folder, struct spool_list *list)
 	_cleanup_(close_dir) DIR *dir = fdopendir(fd);
 	if (!dir)
 		return -errno;
-	int dir_fd = TAKE_FD(fd); /* the stream's now */
+	int dir_fd = TAKE_FD(fd); /* `dir` owns it */
 	for (struct dirent *entry; r == 0;) {
 		errno = 0;
 		entry = readdir(dir);
