@@ -188,7 +188,8 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 .PHONY: lint
 lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
-	@scripts/check-floors $(shell find probe line_reader -name '*.[ch]')
+	@scripts/check-floors $(shell find probe bpf jvm_agent line_reader -name '*.[ch]')
+	@test/floors/check
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \

@@ -12,7 +12,7 @@
  * counted (LOST_UNMEASURED).
  */
 #include "bpf/core/guard.h"
-#include "bpf/memory/resident.h"
+#include "bpf/memory/rss.h"
 
 #define FAULT_PRESENT 1U /* the page is there; arch/x86/include/asm/trap_pf.h */
 #define FAULT_COPY    3U /* a write to a page that is there */

@@ -11,8 +11,8 @@
  * The daemon leaves its verdicts on names and on cgroups in `verdicts`: a program that no snooper
  * can match is passed over, and a program that matches in any case can wait to be looked at.
  */
-#include "bpf/process/gone.h"
-#include "bpf/process/life.h"
+#include "bpf/process/exited.h"
+#include "bpf/process/process_events.h"
 
 #define WAKE_EXEC_EVERY_NS 10000000ULL
 #define WAKE_EXIT_EVERY_NS 10000000ULL

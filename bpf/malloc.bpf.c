@@ -13,9 +13,9 @@
  *
  * At a point all arguments are in their registers, and the return address is on top of the stack.
  */
-#include "bpf/memory/countdown.h"
-#include "bpf/memory/held.h"
-#include "bpf/memory/pending.h"
+#include "bpf/memory/byte_sampler.h"
+#include "bpf/memory/live_allocs.h"
+#include "bpf/memory/call_args.h"
 #include "bpf/stack/stack.h"
 
 uint64_t sample_bytes; /* mean distance of sampled bytes; 0: each allocation is taken */

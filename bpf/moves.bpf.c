@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reports processes that are moved to other cgroups, while processes are chosen by cgroups. */
-#include "bpf/process/life.h"
+#include "bpf/process/process_events.h"
 
 /*
  * Reports that a process got other cgroups without a new program: the daemon looks at the process

@@ -7,7 +7,7 @@
  * has its group only. From Linux 6.12 on sleeping tasks may stay in a queue for a while (delayed
  * dequeue); the queue says how many.
  */
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 #include "bpf/shared/scheduler.h"
 
 struct {

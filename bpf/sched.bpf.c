@@ -9,7 +9,7 @@
  *
  * At a switch the current task is still the task that leaves.
  */
-#include "bpf/process/gone.h"
+#include "bpf/process/exited.h"
 #include "bpf/sched/offcpu.h"
 #include "bpf/sched/hists.h"
 #include "bpf/core/task.h"

@@ -6,7 +6,7 @@
  *
  * Run time is the kernel's: of a running thread it is as of the last tick of its CPU.
  */
-#include "bpf/process/gone.h"
+#include "bpf/process/exited.h"
 #include "bpf/core/task.h"
 
 #define EXIT_DEAD 0x10 /* include/linux/sched.h */

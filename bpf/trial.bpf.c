@@ -4,7 +4,7 @@
  * The daemon loads one of them, attaches it and checks whether it was hit
  * (capability/trial_program.c). A program that can do without BTF needs none here.
  */
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 
 uint64_t hits; /* runs of a program in which its attempt worked */
 

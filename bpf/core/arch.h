@@ -6,7 +6,7 @@
 #pragma once
 
 #ifdef __bpf__
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 #else
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Adds to the counts of stacks in a window. */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 static __always_inline bool count_known(void *counts, const struct count_key *key,
 					const struct stack_count *more)

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 #define GUARD_SLICE_NS		  100000000ULL
 #define GUARD_CURRENT_NS	  1000000000ULL /* older rates are ignored */
@@ -64,7 +64,7 @@ static __always_inline uint32_t draw(void)
 
 /* Draws an event with the probability (size + 1) / interval and returns its weight; 0: not drawn.
  * *second is set if the event isn't drawn: true for another random set of events, which is equally
- * large (bpf/sched/aftermath.h). */
+ * large (bpf/sched/walk_cost.h). */
 static __always_inline uint32_t guard_draws(uint32_t probe, uint32_t size, bool *second)
 {
 	struct guard *guard = guard_of(probe);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 #include "bpf/shared/scheduler.h"
 
 /* Set before loading: the kernel has task storage. */

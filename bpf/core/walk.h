@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/core/arch.h"
-#include "bpf/shared/hash.h"
+#include "bpf/shared/word_hash.h"
 #include "bpf/shared/sample.h"
 #include "bpf/shared/packed.h"
 
@@ -123,7 +123,7 @@ struct hotspot_blob {
 	uint64_t code;	      /* begin of the code; HOTSPOT_METHOD: begin of the bytecodes */
 	uint64_t deopt[2];    /* HOTSPOT_NMETHOD: addresses of the deopt handlers; 0: none */
 	uint32_t kind;	      /* enum hotspot_kind */
-	uint32_t id;	      /* id of bpf/shared/hotspot.h; 0: a stub */
+	uint32_t id;	      /* id of bpf/shared/hotspot_tables.h; 0: a stub */
 	uint32_t frame_words; /* size of a frame; HOTSPOT_METHOD: bytes of the bytecodes */
 	int32_t complete;     /* offset in the code from which on the frame is complete */
 	uint32_t orig_pc;     /* distance from sp to a deoptimized frame's original pc, in bytes */
@@ -231,7 +231,7 @@ struct walk {
 	uint32_t spans_number; /* struct target_value */
 	uint32_t row;	       /* row of pc, if row_known */
 	uint32_t row_known;
-	uint32_t hurry; /* HURRY_ flags (bpf/stack/wake.h) */
+	uint32_t hurry; /* HURRY_ flags (bpf/stack/wakeup.h) */
 	struct stack head;
 	uint64_t words[WORDS_MAX]; /* right behind `head`: both are sent as one record */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Look-up of a pc in a Java VM's code cache, and of an interpreted frame's method
- * (bpf/shared/hotspot.h):
+ * (bpf/shared/hotspot_tables.h):
  *
  *	pc -> heap -> segment map -> block -> CodeBlob
  *
@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "bpf/unwind/bare.h"
+#include "bpf/unwind/unwind_nocfi.h"
 
 #define HOTSPOT_HOPS	    64
 #define HOTSPOT_FREE	    0xff
@@ -125,7 +125,7 @@ static __always_inline uint64_t hotspot_heap_low(struct walk *walk, uint64_t pc,
 }
 
 /* Returns the block that holds a pc; 0: none does. The progress of the search is kept: where memory
- * has to be copied first (bpf/unwind/copies.h), the search goes on from there. */
+ * has to be copied first (bpf/unwind/task_copy.h), the search goes on from there. */
 static __always_inline uint64_t hotspot_block(struct walk *walk, uint64_t pc)
 {
 	struct hotspot_walk *java = &walk->hotspot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finds the callers of Java frames (bpf/shared/hotspot.h), by what hotspot_arrive() found:
+ * Finds the callers of Java frames (bpf/shared/hotspot_tables.h), by what hotspot_arrive() found:
  *
  *	nmethod, stub	by the size of the frame; an interrupted frame by the place in its code
  *	interpreted	by fp

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "bpf/unwind/reach.h"
+#include "bpf/unwind/unwind_env.h"
 
 #define PYTHON_UNSEEN 16U /* bit of struct python_walk.flags: an object is to be read soon */
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "bpf/core/record.h"
-#include "bpf/shared/slot.h"
+#include "bpf/shared/hist_slot.h"
 #include "bpf/sched/slow.h"
 
 /* Histograms of each CPU: switches on a CPU are never nested, so no atomic add is needed. */

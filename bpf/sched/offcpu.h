@@ -11,7 +11,7 @@
 #pragma once
 
 #define WALKS_AT_SWITCHES
-#include "bpf/sched/aftermath.h"
+#include "bpf/sched/walk_cost.h"
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"
 #include "bpf/core/task.h"

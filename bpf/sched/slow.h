@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 #include "bpf/shared/scheduler.h"
 
 extern struct sched_settings sched;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "bpf/shared/cpython.h"
+#include "bpf/shared/cpython_layout.h"
 
 #define CODE_OBJECT_WORDS 32   /* words of the object, from its first byte on; a power of two */
 #define CODE_TEXT_BYTES	  256  /* bytes of a str, header included */
@@ -30,7 +30,7 @@ struct code_copy {
 	uint32_t tgid;
 	uint32_t kind;	    /* CODE_COPY_KIND */
 	uint64_t target_id; /* struct target_value.id */
-	uint32_t sum;	    /* upper half of the sum (bpf/shared/cpython.h), as in a stack */
+	uint32_t sum;	    /* upper half of the sum (bpf/shared/cpython_layout.h), as in a stack */
 	uint16_t bytes[CODE_PARTS]; /* bytes copied of each part, from its first byte on; 0: none */
 	uint16_t pad;
 	uint64_t at[CODE_PARTS]; /* address of each part in the process */

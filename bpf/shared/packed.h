@@ -127,7 +127,7 @@ enum span_kind {
 	SPAN_BARE,     /* no unwind table: the code was made at run time, or the file has no CFI */
 	SPAN_PENDING,  /* the daemon is still making the table */
 	SPAN_NO_TABLE, /* no table here: no room, broken, or the file can't be read */
-	SPAN_HOTSPOT,  /* a Java VM's code cache (bpf/shared/hotspot.h) */
+	SPAN_HOTSPOT,  /* a Java VM's code cache (bpf/shared/hotspot_tables.h) */
 };
 
 #define SPAN_KIND_SHIFT 24

@@ -2,7 +2,7 @@
 /*
  * Plain data that the BPF programs and the daemon share: stacks, their counts, life events of
  * processes, and what is wanted of which process. uint32_t and its kin come from stdint.h or from
- * bpf/core/kernel.h.
+ * bpf/core/kernel_types.h.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #endif
 
-#include "bpf/shared/cpython.h"
-#include "bpf/shared/hotspot.h"
+#include "bpf/shared/cpython_layout.h"
+#include "bpf/shared/hotspot_tables.h"
 #include "bpf/shared/probe.h"
 
 #define COMM_BYTES	  16
@@ -21,7 +21,7 @@
 #define WORDS_MAX	  (NATIVE_WORDS_MAX + PYTHON_WORDS_MAX)
 
 /*
- * A frame is one word (a Python frame takes two: bpf/shared/cpython.h):
+ * A frame is one word (a Python frame takes two: bpf/shared/cpython_layout.h):
  *
  *	 63      56 55                                             0
  *	+----------+------------------------------------------------+
@@ -35,9 +35,9 @@ enum frame_kind {
 	FRAME_NATIVE_RETURN = 2, /* user code, a return address: look up the byte before it */
 	FRAME_KERNEL = 3,
 	FRAME_KERNEL_RETURN = 4,
-	FRAME_PYTHON = 5,	/* bpf/shared/cpython.h */
+	FRAME_PYTHON = 5,	/* bpf/shared/cpython_layout.h */
 	FRAME_PYTHON_ENTRY = 6, /* a Python frame for which the interpreter's loop was entered */
-	FRAME_JAVA = 7,		/* a pc in a Java VM's code cache: bpf/shared/hotspot.h */
+	FRAME_JAVA = 7,		/* a pc in a Java VM's code cache: bpf/shared/hotspot_tables.h */
 	FRAME_JAVA_RETURN = 8,	/* a return address in a Java VM's code cache */
 	FRAME_JAVA_METHOD = 9,	/* an interpreted Java method */
 	FRAME_JAVA_DETAIL = 10, /* the second word of a Java frame */
@@ -79,7 +79,7 @@ enum loss {
 	LOST_TARGETS_FULL, /* a new process found no room in the map of targets */
 	LOST_SENT_FULL,	   /* the window's map of stacks is full */
 	LOST_RECORDS_FULL, /* a thread's record could not be made */
-	LOST_GONE_FULL,	   /* the CPU times of ended threads found no room (bpf/process/gone.h) */
+	LOST_GONE_FULL,	   /* the CPU times of ended threads found no room (bpf/process/exited.h) */
 	LOST_HELD_FULL,	   /* an allocation is counted, but found no room in the map `held` */
 	LOST_MAPPED_FULL,  /* an event of mmap or munmap found no room in its ring buffer */
 	LOST_PENDING_FULL, /* the arguments of a call found no room until its return */
@@ -246,7 +246,7 @@ struct control {
 	uint64_t budget_ppm; /* run time allowed to all probes, in ppm of one CPU; 0: no guard */
 	uint64_t by_cpu;     /* mask of 1 << probe: probes whose counts are apart for each CPU */
 	uint64_t selection;  /* changes with each change of the selection; never used again */
-	/* When the daemon reads stacks next (bpf/stack/wake.h), CLOCK_MONOTONIC ns. */
+	/* When the daemon reads stacks next (bpf/stack/wakeup.h), CLOCK_MONOTONIC ns. */
 	uint64_t look_ns;
 	uint64_t by_cgroup;		  /* 1: container or cgroup snoopers are in force */
 	struct guard guards[PROBE_COUNT]; /* written by the programs */

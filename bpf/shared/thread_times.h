@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plain data that the daemon shares with bpf/times.bpf.c and bpf/process/gone.h: CPU times,
+ * Plain data that the daemon shares with bpf/times.bpf.c and bpf/process/exited.h: CPU times,
  * switches and waits of threads and processes.
  */
 #pragma once

@@ -12,7 +12,7 @@
 #include "bpf/core/count.h"
 #include "bpf/python/python.h"
 #include "bpf/stack/unwind.h"
-#include "bpf/stack/wake.h"
+#include "bpf/stack/wakeup.h"
 #ifdef WALKS_AT_SWITCHES
 #include "bpf/unwind/kernel_memo.h"
 #endif

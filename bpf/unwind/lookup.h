@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/unwind/reach.h"
+#include "bpf/unwind/unwind_env.h"
 
 #define SPAN_STEPS 13 /* binary search in SPANS_MAX spans, and one step more */
 #define ROW_STEPS  11 /* binary search in BLOCK_BYTES rows */

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "bpf/unwind/reach.h"
+#include "bpf/unwind/unwind_env.h"
 
 /* Begins the memo of the walk that begins. */
 static __always_inline void memo_begin(struct walk *walk)

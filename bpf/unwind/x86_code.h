@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "bpf/unwind/bare.h"
+#include "bpf/unwind/unwind_nocfi.h"
 
 #if ARCH_REGS == 16
 

@@ -9,7 +9,7 @@
 #include "alloc/allocator.h"
 #include "alloc/allocators.h"
 #include "alloc/uprobes.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 
 #define CHOSEN_MAX 8
 

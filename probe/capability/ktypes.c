@@ -14,7 +14,7 @@
 
 #define NESTING_MAX 8
 
-/* The fields that bpf/core/kernel.h declares. Fields that the kernel lacks are left out: the
+/* The fields that bpf/core/kernel_types.h declares. Fields that the kernel lacks are left out: the
  * programs check for them. */
 static const struct {
 	const char *type;
@@ -67,7 +67,7 @@ static const struct {
 	{"rq", {"nr_running", "cfs"}},
 };
 
-/* The enumerators that bpf/core/kernel.h declares. */
+/* The enumerators that bpf/core/kernel_types.h declares. */
 static const struct {
 	const char *type;
 	const char *names[4];

@@ -17,7 +17,7 @@
 #include "capability/filtered.h"
 #include "capability/trial.h"
 #include "bpf/shared/sample.h"
-#include "symbol/kernel.h"
+#include "symbol/kernel_symbols.h"
 
 /* include/linux/proc_ns.h of the kernel: the inodes of the first namespaces are fixed. */
 #define FIRST_USER_NAMESPACE 0xEFFFFFFDU

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 
 struct target;
 

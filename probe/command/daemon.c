@@ -10,11 +10,11 @@
 #include "api/request/param.h"
 #include "api/resource/puts.h"
 #include "api/http/server.h"
-#include "api/resource/state.h"
+#include "api/resource/state_file.h"
 #include "base/cleanup.h"
 #include "command/command.h"
 #include "command/core.h"
-#include "command/options.h"
+#include "command/daemon_options.h"
 #include "command/privileges.h"
 #include "container/cgroup.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/memory.h"
+#include "base/trim.h"
 #include "probes/kind.h"
 
 /* Makes exactly these sample; what was held is forgotten where nobody looks at it any more. */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 
 struct file_known;
 

@@ -2,7 +2,7 @@
 /* Source lines of places in files that are known, for a profile that is written. */
 #pragma once
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/lines.h"
 
 /* What is asked of a file; borrowed until done() is called. */
@@ -15,7 +15,7 @@ struct lines_wish {
 
 /*
  * Calls done(arg) later, when all is read that there was time for. Files are opened as they are
- * known (file/file.h): one that is not held open any more has no lines but those that were read
+ * known (file/symbol_file.h): one that is not held open any more has no lines but those that were read
  * before, which are kept, some megabytes of all files. -ENOMEM: done() isn't called.
  *
  * `sparing`: for who asks again and again. What a reading took is followed by two hundred times as

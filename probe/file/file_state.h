@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What file/file.c (one file), file/files.c (the registry) and file/file_round.c (rounds of
+/* What file/symbol_file.c (one file), file/file_registry.c (the registry) and file/file_round.c (rounds of
  * reading) share. Nobody else includes it. */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "loop/shares.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "file/hung.h"
 #include "elf/lines.h"
 #include "file/ranges.h"

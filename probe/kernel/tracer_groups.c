@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel's side knows of cgroups (bpf/process/life.h), and who gets others
+/* What the kernel's side knows of cgroups (bpf/process/process_events.h), and who gets others
  * (bpf/moves.bpf.c). */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

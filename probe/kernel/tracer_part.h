@@ -99,7 +99,7 @@ void tracer_ring_unwatch(struct tracer *tracer, struct tracer_ring *ring);
 unsigned tracer_ring_read(const struct tracer_ring *ring);
 
 /* What is urgent but came too soon after a wake-up to cause another lies there by then
- * (bpf/stack/wake.h, bpf/sched/slow.h: WAKE_EVERY_NS, and a bit). */
+ * (bpf/stack/wakeup.h, bpf/sched/slow.h: WAKE_EVERY_NS, and a bit). */
 #define TRACER_LATE_NS (21 * NS_PER_MS)
 
 /* The rings of the object `life`. */

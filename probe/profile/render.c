@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/memory.h"
+#include "base/trim.h"
 #include "profile/by_container.h"
 #include "file/file_lines.h"
 

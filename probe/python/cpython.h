@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "proc/elf.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "python/layout.h"
 
 #define CPYTHON_RANGES_MAX 16

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/shared/cpython.h"
+#include "bpf/shared/cpython_layout.h"
 
 /* How a code object tells lines. */
 enum python_lines {

@@ -2,12 +2,12 @@
 /*
  * A process's memory for a job that reads it: by a descriptor that is held open already, else by
  * one that is opened at the first read and checked to be of the process and the program that were
- * examined (proc/memory.h). A program that the process execs is never read.
+ * examined (proc/process_memory.h). A program that the process execs is never read.
  */
 #pragma once
 
 #include "elf/held.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 
 /* Plain data that a job owns. */
 struct job_memory {

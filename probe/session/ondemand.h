@@ -7,7 +7,7 @@
 
 #include "proc/permission.h"
 #include "engine/engine.h"
-#include "profile/files.h"
+#include "profile/profile_files.h"
 #include "profile/view.h"
 
 #define ONDEMAND_MAX 8

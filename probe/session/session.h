@@ -10,7 +10,7 @@
 
 #include "profile/cleaner.h"
 #include "engine/engine.h"
-#include "profile/files.h"
+#include "profile/profile_files.h"
 #include "select/spec.h"
 #include "session/uploads.h"
 #include "profile/view.h"

@@ -9,7 +9,7 @@
 #include "profile/render.h"
 #include "select/spec.h"
 #include "session/upload_status.h"
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 struct uploads;
 

@@ -9,7 +9,7 @@
  * last line of those that were there before it, and each that has come since. An address has a name
  * where they agree.
  *
- * The registry is file/file.h's, and so are its rounds.
+ * The registry is file/symbol_file.h's, and so are its rounds.
  */
 #pragma once
 

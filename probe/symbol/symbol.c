@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "symbol/java_name.h"
-#include "symbol/kernel.h"
+#include "symbol/kernel_symbols.h"
 #include "symbol/perfmap.h"
 #include "python/pycode.h"
 #include "python/pypath.h"

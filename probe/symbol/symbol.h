@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/frame.h"
 
 struct jvmcode;
@@ -37,7 +37,7 @@ struct code {
 	uint64_t made;
 	uint32_t instruction;
 	const struct jvmcode *java; /* borrowed; NULL: it could not be read */
-	uint64_t java_pair[2];	    /* as in a stack: bpf/shared/hotspot.h */
+	uint64_t java_pair[2];	    /* as in a stack: bpf/shared/hotspot_tables.h */
 	uint32_t java_depth;	    /* which frame, from the leaf; others are inlined there */
 };
 
@@ -65,7 +65,7 @@ struct named {
  * (where its function starts), `[module]` when the file could not be read, `[jit]` (of made code of
  * which its process tells nothing), `[kernel]`,
  * `[python]`, `[java]` for code that could not be read. What of a file is to be named has been read
- * before (file/file.h). Behind the name of Python's code comes its file's, shortened
+ * before (file/symbol_file.h). Behind the name of Python's code comes its file's, shortened
  * (python/pypath.h); Java's is `package.Class.method(types)` and its file's.
  */
 struct named symbolizer_name(struct symbolizer *symbolizer, const struct code *code,

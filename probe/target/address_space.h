@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "proc/maps.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "symbol/symbol.h"
 
 struct address_space;

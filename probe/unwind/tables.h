@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "unwind/arena.h"
 #include "python/cpython.h"
 #include "java/vm/hotspot.h"

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/memory.h"
+#include "base/trim.h"
 #include "probes/kind.h"
 #include "code/java_agent_frames.h"
 #include "kernel/blocked_walk.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs that do nothing on the scheduler's hooks and around page faults: what the kernel charges
  * for a look. */
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 
 SEC("tp_btf/sched_switch")
 int empty_switch(uint64_t *ctx)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What probes in an allocator cost that do nothing, or count. */
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 
 uint64_t calls, returns, frees;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Programs that do nothing at calls and returns of functions. */
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 
 SEC("uprobe")
 int empty_call(struct pt_regs *ctx)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 
 struct memory {
 	const uint8_t *data;

@@ -11,7 +11,7 @@
 
 #include "api/resource/flamegraph.h"
 #include "api/request/param.h"
-#include "api/resource/sched.h"
+#include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "probes/kind.h"

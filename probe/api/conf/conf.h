@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "output/files/retention.h"
 #include "kernel/tracer.h"
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 #define CONF_ROOTS_MAX	   16
 #define CONF_ADDRESS_BYTES 64

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "api/resource/debug_pprof.h"
-#include "api/resource/state.h"
+#include "api/resource/state_file.h"
 #include "api/metrics/metrics.h"
 #include "api/resource/feature_table.h"
 #include "base/cleanup.h"

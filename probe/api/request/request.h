@@ -8,7 +8,7 @@
 #include "api/request/param.h"
 #include "output/files/store.h"
 #include "select/spec.h"
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 #define REQUEST_BODY_MAX    (1024 * 1024)
 #define REQUEST_MESSAGE_MAX 1024

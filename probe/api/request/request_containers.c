@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "api/request/containers.h"
+#include "api/request/container_json.h"
 
 #define ENTRIES_MAX 100
 

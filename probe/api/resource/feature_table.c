@@ -6,7 +6,7 @@
 
 #include "api/resource/flamegraph.h"
 #include "api/resource/puts.h"
-#include "api/resource/sched.h"
+#include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
 
 static const struct feature features[] = {

@@ -6,7 +6,7 @@
 
 #include "api/resource/flamegraph.h"
 #include "api/request/folder_check.h"
-#include "api/resource/state.h"
+#include "api/resource/state_file.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/request/containers.h"
+#include "api/request/container_json.h"
 #include "api/status/status_memory.h"
 #include "api/status/status_java.h"
 #include "api/status/status_python.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/request/containers.h"
+#include "api/request/container_json.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What lies at a pc in a Java VM's code cache: the block's CodeBlob, found by the segment map
- * (bpf/shared/hotspot.h).
+ * (bpf/shared/hotspot_tables.h).
  */
 #pragma once
 

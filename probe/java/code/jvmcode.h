@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "java/vm/jvmlayout.h"
 
 struct jvmcode;
 
 /*
- * The code that a stack's pair of words names (bpf/shared/hotspot.h): `word` and `detail`. *ret has
+ * The code that a stack's pair of words names (bpf/shared/hotspot_tables.h): `word` and `detail`. *ret has
  * one reference. -ESTALE: something else is there now; -EFAULT …: its memory can't be read;
  * -EBADMSG: what is there makes no sense; -ENOMEM.
  */

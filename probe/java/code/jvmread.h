@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "java/vm/jvmlayout.h"
 
 #define JVM_READ_COST 64 /* of each call, beside its bytes */

@@ -11,7 +11,7 @@
 
 #include "proc/elf.h"
 #include "java/vm/jvmlayout.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 
 /* The tables' symbols, in the file's .dynsym. */
 enum hotspot_symbol {

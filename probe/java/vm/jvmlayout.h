@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "bpf/shared/hotspot.h"
+#include "bpf/shared/hotspot_tables.h"
 
 struct jvm_layout {
 	struct hotspot walk;

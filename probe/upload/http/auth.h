@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "upload/http/http.h"
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 struct auth;
 

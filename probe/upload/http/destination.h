@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 /*
  * Makes the URL of the server; SERVER_URL_BYTES (upload/http/server_url.h) are enough for `url`.

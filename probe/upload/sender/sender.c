@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "upload/http/auth.h"
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 static const struct sender_times default_times = {
 	.first_ns = NS_PER_S,

@@ -2,7 +2,7 @@
 /* Bodies of PUT /sched: what is its own beside /flamegraph's. */
 #include "unit/lib/unit.h"
 
-#include "api/resource/sched.h"
+#include "api/resource/sched_resource.h"
 #include "bpf/shared/scheduler.h"
 
 struct parsed {

@@ -5,7 +5,7 @@
 #include <elf.h>
 
 #include "loop/loop.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/held.h"
 
 #define FUNCTIONS  4000U

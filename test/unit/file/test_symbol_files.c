@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/folder.h"
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 
 #define DEBUGGING "/usr/lib/debug"
 

@@ -5,7 +5,7 @@
 
 #include "unit/lib/unit.h"
 
-#include "bpf/memory/countdown.h"
+#include "bpf/memory/byte_sampler.h"
 
 #define KIB (1ULL << 10)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/unit.h"
 
-#include "bpf/shared/slot.h"
+#include "bpf/shared/hist_slot.h"
 
 static void each_slot_begins_at_a_power_of_two_of_microseconds(void **state)
 {

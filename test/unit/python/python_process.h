@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <sys/wait.h>
 
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "proc/proc.h"
 
 /* A Python that runs a script. */

@@ -10,7 +10,7 @@
 
 #include "loop/loop.h"
 #include "proc/proc.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "symbol/perfmap_state.h"
 
 #define ADDRESS 0x1010

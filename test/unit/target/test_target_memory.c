@@ -108,7 +108,7 @@ static void exec_it(const struct child *child)
 	hear(child->from); /* it is another program now */
 }
 
-/* ---- proc/memory ---- */
+/* ---- proc/process_memory ---- */
 
 static void memory_is_read(void **state)
 {

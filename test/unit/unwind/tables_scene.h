@@ -9,7 +9,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/held.h"
 
 #define LIMIT_NS    (100 * NS_PER_MS)

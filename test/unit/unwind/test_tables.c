@@ -4,7 +4,7 @@
 #include "unit/lib/folder.h"
 
 #include "loop/loop.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/held.h"
 #include "unwind/tables.h"
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <semaphore.h>
 
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "elf/held.h"
 #include "unwind/tables.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "proc/maps.h"
-#include "file/file.h"
+#include "file/symbol_file.h"
 #include "unwind/image_row.h"
 
 #define CHUNKS_HERE 64U

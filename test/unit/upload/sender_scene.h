@@ -8,7 +8,7 @@
 #include <dirent.h>
 #include <time.h>
 
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 #include "upload/sender/sender.h"
 
 struct scene {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A process made by hand for the unwinder: its memory, mappings, tables and registers. What
- * bpf/unwind/reach.h wants is here, so a program includes this once. x86-64.
+ * bpf/unwind/unwind_env.h wants is here, so a program includes this once. x86-64.
  *
  * Each chunk of the arena and each piece of memory is an allocation of its own: a step outside is
  * one that ASan sees.

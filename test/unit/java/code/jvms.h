@@ -6,7 +6,7 @@
 
 #include "proc/elf.h"
 #include "proc/maps.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "java/vm/hotspot.h"
 
 static inline bool jvm_find_file(pid_t pid, struct hotspot_file *file, uint64_t *bias)

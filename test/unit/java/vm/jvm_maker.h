@@ -5,7 +5,7 @@
 #include "unit/lib/unit.h"
 
 #include "bpf/shared/sample.h"
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 #include "java/code/jvmcode.h"
 
 #define JVM_AT	       0x7f0000000000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/resource/state.h"
+#include "api/resource/state_file.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>

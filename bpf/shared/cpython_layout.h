@@ -24,7 +24,7 @@
 #include <stdint.h>
 #endif
 
-#include "bpf/shared/hash.h"
+#include "bpf/shared/word_hash.h"
 
 #define PYTHON_FRAMES_MAX   1000
 #define PYTHON_WORDS_MAX    (2 * PYTHON_FRAMES_MAX)

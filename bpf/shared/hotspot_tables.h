@@ -24,7 +24,7 @@
 #include <stdint.h>
 #endif
 
-#include "bpf/shared/hash.h"
+#include "bpf/shared/word_hash.h"
 
 #define HOTSPOT_HEAPS_MAX      4
 #define HOTSPOT_NO	       0xffff

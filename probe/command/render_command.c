@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/memory.h"
+#include "base/trim.h"
 #include "command/command.h"
 #include "output/svg/picture.h"
 #include "output/svg/stacks_svg.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "symbol/kernel.h"
+#include "symbol/kernel_symbols.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -32,7 +32,7 @@ struct percpu_counter {
 	int32_t *counters; /* percpu pointer: a CPU's part is at the CPU's offset from here */
 } RELOCATED;
 
-/* bpf/unwind/returns.h */
+/* bpf/unwind/uretprobe_stack.h */
 struct uprobe_task;
 struct uprobes_state {
 	struct xol_area *xol_area;
@@ -175,7 +175,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct sched_entity se;
-	struct uprobe_task *utask; /* bpf/unwind/returns.h */
+	struct uprobe_task *utask; /* bpf/unwind/uretprobe_stack.h */
 	unsigned long min_flt, maj_flt;
 	int pagefault_disabled;
 	struct task_rss_stat rss_stat; /* before 6.2 */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "command/options.h"
+#include "command/daemon_options.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "bpf/core/kernel.h"
+#include "bpf/core/kernel_types.h"
 #include "bpf/shared/code_copy.h"
 #include "bpf/shared/sample.h"
 #include "bpf/shared/packed.h"

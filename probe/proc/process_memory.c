@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "proc/memory.h"
+#include "proc/process_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

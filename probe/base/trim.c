@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/memory.h"
+#include "base/trim.h"
 
 #include <link.h>
 #include <malloc.h>

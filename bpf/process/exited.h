@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 #include "bpf/shared/thread_times.h"
 
 struct {

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "bpf/shared/allocations.h"
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 #define UNDER_WAY 4096 /* a power of two */
 

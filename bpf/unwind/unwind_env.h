@@ -13,14 +13,14 @@
 
 #include "bpf/core/walk.h"
 
-/* bpf/unwind/returns.h */
+/* bpf/unwind/uretprobe_stack.h */
 #define PROBES_PAGE 1
 uint64_t probed_return(uint32_t level, uint64_t stack, uint32_t slack);
 uint64_t probed_place(uint32_t level, uint64_t pc);
 
 #ifdef __bpf__
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 #ifdef WALKS_OTHERS
 
@@ -43,7 +43,7 @@ static __always_inline struct memo *memo_at(uint32_t number)
 	return NULL;
 }
 
-#include "bpf/unwind/copies.h"
+#include "bpf/unwind/task_copy.h"
 
 #else
 
@@ -64,7 +64,7 @@ static __always_inline long read_user(void *to, uint32_t bytes, uint64_t from)
 
 #endif
 
-#include "bpf/unwind/returns.h"
+#include "bpf/unwind/uretprobe_stack.h"
 
 /* Returns the chunk that holds a word of the arena, or NULL. */
 static __always_inline const struct chunk *chunk_of(uint32_t word)

@@ -3,7 +3,7 @@
  * For each picture: a job renders it, then a job writes its two files. Rendering never hangs;
  * writing may (a folder on NFS) and then is given up, with the rest.
  */
-#include "profile/files.h"
+#include "profile/profile_files.h"
 
 #include <errno.h>
 #include <stdarg.h>

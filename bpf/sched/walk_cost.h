@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 #define AFTER_SHORT_NS 50000ULL
 #define AFTER_LEAST    256  /* waits of each sample before the estimate is used */

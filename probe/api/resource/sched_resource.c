@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/resource/sched.h"
+#include "api/resource/sched_resource.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/resource/kept.h"
+#include "api/resource/saved_spec.h"
 #include "api/resource/sched_output.h"
 #include "api/status/status.h"
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "upload/http/options.h"
+#include "upload/http/upload_options.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * plausible. */
 #pragma once
 
-#include "bpf/unwind/values.h"
+#include "bpf/unwind/unwind_regs.h"
 
 int is_return_address(uint32_t level, uint64_t address);
 int caller_bare(uint32_t level, uint32_t keeps_frames);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bpf/shared/allocations.h"
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 
 /* Before Linux 6.1 programs can't call the kernel's own allocator; the daemon then has all entries
  * allocated in advance. */

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "bpf/core/maps.h"
+#include "bpf/core/shared_maps.h"
 #include "bpf/python/python_copy.h"
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "api/resource/kept.h"
+#include "api/resource/saved_spec.h"
 
 #include <errno.h>
 #include <stdio.h>
