@@ -209,7 +209,7 @@ $(BUILD)/test/memory/maps: test/memory/maps.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Encodes a tree as pprof: what test/bench/pprof.py measures.
+# Encodes a tree as pprof: what test/bench/pprof_encoding.py measures.
 $(BUILD)/test/bench/%: test/bench/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,cc)

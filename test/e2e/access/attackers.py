@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from folded import Profile
-from foreign import NOBODY, Program
+from foreign_files import NOBODY, Program
 from hanging_folder import HangingFolder
 from helpers import wait_burned
 

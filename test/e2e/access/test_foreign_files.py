@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foreign import NOBODY, OTHER, Attacker, SlowFolder, Watch, linked, node
+from foreign_files import NOBODY, OTHER, Attacker, SlowFolder, Watch, linked, node
 from helpers import BIN, HZ, program, wait_burned, wait_for
 from java_vm import Vm
 from javas import javas

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What one host sends to Pyroscope: requests, bytes and series of a window, with 10 and with 100 processes,
 each its own series (multi_instance 1), 99 Hz, and what the daemon itself uses meanwhile. The figures of
-doc/fleet.md. Prints lines and judges nothing. Usage: uploads.py [10|100 ...] [WINDOWS=n]
+doc/fleet.md. Prints lines and judges nothing. Usage: fleet_uploads.py [10|100 ...] [WINDOWS=n]
 """
 import shutil
 import statistics

@@ -2,7 +2,7 @@
 """100,000 distinct stacks as pprof beside zlib alone, which packs the same bytes at the same level in the
 same process: medians of the CPU time, runs one after the other. And the most memory that it took,
 beside the bytes of the profile. Prints one line and judges nothing.
-Usage: pprof.py [ROUNDS]
+Usage: pprof_encoding.py [ROUNDS]
 """
 import json
 import os
