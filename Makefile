@@ -190,6 +190,8 @@ lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
 	@scripts/check-floors $(shell find probe bpf jvm_agent line_reader -name '*.[ch]')
 	@test/floors/check
+	@test "$$(scripts/floors-table probe/FLOORS)" = "$$(sed -n '/^<!-- scripts/,/^<!-- end/p' ARCHITECTURE.md | grep -v '^<!--')" || \
+		{ echo 'ARCHITECTURE.md: its table of rooms is not that of probe/FLOORS (scripts/floors-table)'; exit 1; }
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \
