@@ -17,7 +17,7 @@ struct process_memory {
 	/* Returns how many bytes the copy holds from that address on. */
 	size_t (*held)(void *arg, uint64_t address);
 	/* Returns whether all bytes read so far came from the copy, which doesn't change. From then
-	 * on only the copy is read. */
+	 * on nothing is read from the copy. */
 	bool (*settle)(void *arg);
 };
 
