@@ -35,7 +35,7 @@ struct python_layout {
 	uint16_t unicode_length, unicode_state, ascii_data, compact_data;
 	uint8_t unicode_kind_shift, unicode_compact_shift, unicode_ascii_shift; /* in the state */
 	/* If not 0, and the kind is 0 with its shift: add this to all three shifts. The interned
-	 * state has 16 bits then; a kind is never 0, but bits 2 to 15 of such a state are. */
+	 * state has 16 bits then; a kind is never 0, but bits 2 to 15 of such a state are 0. */
 	uint8_t unicode_further_shift;
 
 	uint16_t bytes_length, bytes_data; /* offsets in a bytes */
