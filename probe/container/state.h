@@ -16,7 +16,7 @@
 
 #define STATE_PATH_BYTES 512
 #define STATE_JSON_MAX	 (1 << 20)   /* bytes of a container's JSON; parsed 40 times as many */
-#define STATE_USERS_MAX	 (256 << 10) /* the same for a user's files */
+#define STATE_USERS_MAX	 (256 << 10) /* bytes of JSON in a user's files */
 
 /* The folder below which a runtime's state lies: the host's root folder, where links are followed
  * (but not out of it); or a user's home, where no link is followed. */

@@ -157,7 +157,7 @@ static void add_both(struct tree *into, uint32_t to, const struct node *from)
 	tree_add_events(into, to, from->events);
 }
 
-/* What of a node is copied. */
+/* The part of a node that is copied. */
 enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
 
 /* Returns the number in `into` of a frame of `from`. known[]: numbers found before, plus one. */
