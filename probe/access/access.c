@@ -21,7 +21,7 @@ bool access_rules_equal(const struct access_rules *a, const struct access_rules 
 	       a->certificate_role == b->certificate_role;
 }
 
-/* The rules may have changed since the peer was asked for. */
+/* Returns whether the peer's user counts; the rules may have changed since peer_find(). */
 static bool has_uid(const struct access_rules *rules, const struct peer *peer)
 {
 	return peer->has_uid && (peer->is_unix || rules->loopback_uid);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who may what: from what is known of a request's sender to a role, and from a refusal to a
- * sentence.
+/* Access control: decides the role of a request's sender, and explains a refusal. Loop thread only.
  */
 #pragma once
 
@@ -12,33 +11,34 @@
 #include "access/role.h"
 #include "access/token.h"
 
-/* What the conf file says of it; immutable once made. */
+/* The rules of the conf file; immutable once made. */
 struct access_rules {
 	bool open;	   /* everybody is an administrator */
-	bool loopback_uid; /* over loopback TCP a user of this host is known */
-	bool has_group;	   /* who may PUT on the Unix socket */
+	bool loopback_uid; /* users of this host are identified over loopback TCP too */
+	bool has_group;	   /* members of `group` are administrators on the Unix socket */
 	gid_t group;
 	struct token tokens[ROLES];
-	enum role
-		certificate_role; /* of who has a client certificate of the conf file's authority */
+	/* the role for a client certificate of the conf file's authority */
+	enum role certificate_role;
 };
 
-/* What a request brings along. */
+/* What a request shows. */
 struct credentials {
 	const struct peer *peer;
 	const char *authorization; /* the header; NULL: none */
-	bool has_certificate;	   /* one that was checked */
+	bool has_certificate;	   /* the client's certificate was checked and is good */
 };
 
-/* Whether whoever has a role by the one has the same by the other. */
+/* Returns whether both rules give everybody the same role. */
 bool access_rules_equal(const struct access_rules *a, const struct access_rules *b);
 
-/* What a peer has without showing anything. */
+/* Returns the role that a peer has without credentials. */
 enum role access_of_peer(const struct access_rules *rules, const struct peer *peer);
 
-/* Fills in the caller. -EACCES: there is an Authorization, and it is no token of ours. */
+/* Fills in the caller. Returns 0, or -EACCES if the request has an Authorization header that is no
+ * token of ours. */
 int access_caller(const struct access_rules *rules, const struct credentials *credentials,
 		  struct caller *ret);
 
-/* Why a caller's role is too small, and how a larger one is had. */
+/* Writes into `text` why the caller's role is too small, and how to get a larger one. */
 void access_explain(const struct caller *caller, enum role needed, char *text, size_t bytes);

@@ -10,7 +10,7 @@
 
 #define HOST_MAX 256
 
-/* Splits "name", "name:port", "[address]" or "[address]:port"; false: it is none of them. */
+/* Splits "name", "name:port", "[address]" or "[address]:port"; false: `host` is none of these. */
 static bool take_name(const char *host, char name[HOST_MAX], bool *bracketed)
 {
 	const char *end;
@@ -31,8 +31,9 @@ static bool take_name(const char *host, char name[HOST_MAX], bool *bracketed)
 }
 
 /*
- * An address, but none that is unspecified (0.0.0.0, [::]): connecting to it leads to this host,
- * and as it isn't loopback's, browsers send no Sec-Fetch-… there.
+ * Returns whether `name` is an address. An unspecified address (0.0.0.0, [::]) doesn't count:
+ * connecting to one leads to this host, but browsers send no Sec-Fetch-… headers to it, since it
+ * isn't a loopback address.
  */
 static bool is_address(const char *name, bool bracketed)
 {
@@ -47,7 +48,7 @@ static bool is_address(const char *name, bool bracketed)
 	return !IN6_IS_ADDR_V4MAPPED(&v6) || v4.s_addr != INADDR_ANY;
 }
 
-/* The name up to its first dot is the host's as well. */
+/* Returns whether `name` is the host's name, whole or up to its first dot. */
 static bool is_own(const char *name, const char *own)
 {
 	size_t first = strcspn(own, ".");
@@ -76,7 +77,7 @@ static bool is_ours(const char *host, const struct browser_names *names)
 	return false;
 }
 
-/* What follows our own origin in `url`; NULL: it begins with another one. */
+/* Returns the part of `url` behind our own origin; NULL: `url` has another origin. */
 static const char *after_origin(const struct browser_headers *headers, const char *url)
 {
 	const char *scheme = headers->tls ? "https://" : "http://";
@@ -95,7 +96,7 @@ static bool is_same_origin(const struct browser_headers *headers)
 	return rest && !*rest;
 }
 
-/* A page's URL, or its origin with a '/' at its end. */
+/* Returns whether the Referer, a page's URL or only its origin, is of our own origin. */
 static bool is_own_page(const struct browser_headers *headers)
 {
 	const char *rest = after_origin(headers, headers->referer);
@@ -116,7 +117,7 @@ enum browser_verdict browser_judge(const struct browser_headers *headers,
 		return BROWSER_MISDIRECTED;
 	if (headers->origin && !is_same_origin(headers))
 		return BROWSER_FOREIGN;
-	/* Browsers say by Sec-Fetch-Site whose page it is only over TLS and on loopback. */
+	/* Browsers send Sec-Fetch-Site only over TLS and to loopback addresses. */
 	if (!headers->site && headers->referer && costs && !is_own_page(headers))
 		return BROWSER_FOREIGN;
 	if (!headers->site || strcasecmp(headers->site, "same-origin") == 0 ||

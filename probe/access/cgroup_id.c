@@ -21,7 +21,7 @@
 
 static int open_by_id(const char *mount, uint64_t id)
 {
-	/* With O_PATH it would be EBADF. */
+	/* open_by_handle_at() refuses a mount_fd that is O_PATH: EBADF. */
 	_cleanup_close_ int mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	union {
 		struct file_handle handle;
@@ -35,7 +35,7 @@ static int open_by_id(const char *mount, uint64_t id)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Its line of /proc/PID/cgroup. */
+/* Writes the line that /proc/PID/cgroup has for the cgroup. */
 static int read_line(const char *mount, uint64_t id, char line[LINE_BYTES], size_t *ret_len)
 {
 	_cleanup_close_ int fd = open_by_id(mount, id);

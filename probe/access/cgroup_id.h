@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A cgroup's number -> its container. */
+/* Finds the container of a cgroup by the cgroup's id (v2). Any thread. */
 #pragma once
 
 #include <stdint.h>
 
 #include "container/container.h"
 
-/* The place of the cgroup (v2) with this id, found by open_by_handle_at(2) below /sys/fs/cgroup.
- * Negative errno: it can't be told, or the cgroup was removed (-ESTALE). Touches kernfs alone, so
- * it doesn't hang. */
+/* Finds the container of the cgroup with this id, by open_by_handle_at(2) below /sys/fs/cgroup.
+ * Returns 0, or a negative errno: -ESTALE if the cgroup was removed; another one if this can't be
+ * found out. Touches only kernfs, so this doesn't hang. */
 int cgroup_id_place(uint64_t id, struct container_place *ret);
 
-/* Which cgroups their ids lead to. */
+/* Which cgroups can be found by their ids. */
 enum cgroup_sight {
 	CGROUPS_UNSEEN, /* none for sure: there is no cgroup v2, or it isn't mounted */
-	CGROUPS_BELOW,	/* those below our own: we are in a cgroup namespace of our own */
+	CGROUPS_BELOW,	/* those below our own: we aren't in the host's cgroup namespace */
 	CGROUPS_ALL,
 };
 
-/* Tries it with our own cgroup's id; 0: it isn't known. */
+/* Finds out which, with the id of our own cgroup (0: not known). */
 enum cgroup_sight cgroup_id_try(uint64_t own);

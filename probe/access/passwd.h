@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Users of this host's own /etc/passwd. A name service (NSS) isn't asked: it may hang. */
+/* Reads users from this host's /etc/passwd. No name service (NSS) is asked: it may hang. */
 #pragma once
 
 #include <sys/types.h>
 
-/* The first of these lines that has the user: its group. GID_UNKNOWN (proc/permission.h): none
- * among the first 10,000. */
+/* Returns the group in the first line that has the user; GID_UNKNOWN (proc/permission.h) if none of
+ * the first 10,000 lines has the user. */
 gid_t passwd_group(uid_t uid);

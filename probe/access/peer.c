@@ -17,14 +17,14 @@
 #include "proc/permission.h"
 
 #define GROUPS_MAX	  65536
-#define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): whoever has no number here */
+#define OVERFLOW_UID	  65534 /* Source: user_namespaces(7): any user without a number here */
 #define IPV6_PREFIX_BYTES 8	/* a host has a /64 for itself as a rule */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Source: include/uapi/asm-generic/socket.h of Linux 6.5 */
 #endif
 
-/* What a key begins with, so that a user isn't taken for an address. */
+/* The first byte of a key, so that a user isn't taken for an address. */
 enum key_kind { KEY_UNKNOWN, KEY_USER, KEY_ADDRESS, KEY_LOOPBACK };
 
 static void set_key(struct peer *peer, enum key_kind kind, const void *data, size_t bytes)
@@ -35,7 +35,8 @@ static void set_key(struct peer *peer, enum key_kind kind, const void *data, siz
 		memcpy(peer->key + 1, data, bytes);
 }
 
-/* Where we are root of a user namespace alone, all users without a number there look like one. */
+/* Returns whether the number is that of one user. If we are in a user namespace, all users without
+ * a number there look like OVERFLOW_UID. */
 static bool has_number(uid_t uid)
 {
 	char text[128] = "";
@@ -71,9 +72,9 @@ static bool is_in_group(int fd, gid_t own, gid_t wanted)
 }
 
 /*
- * Whether the process that connected is in our user namespace: a sandbox has its user's number and
- * not its user's rights. False where the process has gone, for its number may be another one's by
- * now: a pidfd tells that (before Linux 6.5 there is none).
+ * Returns whether the process that connected is in our user namespace: a sandbox has its user's
+ * number but not its user's rights. False if the process is gone, since another process may have
+ * its pid by now: a pidfd shows that (SO_PEERPIDFD, Linux 6.5).
  */
 static bool is_in_our_namespace(int fd, pid_t pid)
 {
@@ -118,7 +119,7 @@ static void find_unix(int fd, const struct peer_question *question, struct peer 
 
 /* ---- TCP ---- */
 
-/* An IPv4 address that is written as one of IPv6, as it is seen on a socket of both. */
+/* Turns an IPv4-mapped IPv6 address, as a socket for both has it, into an IPv4 address. */
 static void unmap(struct sockaddr_storage *name)
 {
 	const struct sockaddr_in6 v6 = *(struct sockaddr_in6 *)name;
@@ -141,7 +142,7 @@ static bool is_loopback(const struct sockaddr_storage *name)
 
 static void book_to_address(const struct sockaddr_storage *name, struct peer *peer)
 {
-	if (is_loopback(name)) /* who has one of its 16 million addresses has all */
+	if (is_loopback(name)) /* whoever has one of the 16 million loopback addresses has all */
 		set_key(peer, KEY_LOOPBACK, NULL, 0);
 	else if (name->ss_family == AF_INET)
 		set_key(peer, KEY_ADDRESS, &((const struct sockaddr_in *)name)->sin_addr,
@@ -160,10 +161,10 @@ void peer_try(struct peer_means *ret)
 }
 
 /*
- * Whether a cgroup is that of another container than ours. One that isn't found where all are was
- * removed behind its socket, as root of a container may do with one of its own. Where those below
- * ours are found alone, another one may be a container's as well as the host's. Where none is, it
- * can't be told, and it isn't.
+ * Returns whether a cgroup is, or may be, in another container than ours. If all cgroups can be
+ * found and this one isn't, it was removed while its socket was open, as root in a container can do
+ * with the container's cgroups. If only cgroups below ours can be found, another one may be a
+ * container's or the host's. If none can be found, the answer is false.
  */
 static bool is_foreign_container(const struct peer_means *means, uint64_t cgroup)
 {

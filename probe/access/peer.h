@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who is at the other end of a connection, by the kernel's word; asked once, when it is accepted.
- */
+/* Finds out from the kernel who is at the other end of a connection. Called once a connection, when
+ * it is accepted. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,35 +10,35 @@
 #include "access/cgroup_id.h"
 #include "access/sock_diag.h"
 
-/* What the kernel tells here over loopback. */
+/* What this kernel can tell about peers over loopback TCP. */
 struct peer_means {
 	enum sock_way way;
 	enum cgroup_sight sight;
-	uint64_t own_cgroup; /* its id; 0: not told */
+	uint64_t own_cgroup; /* the id of our own cgroup; 0: not known */
 };
 
-/* What peers are asked for. */
+/* What shall be found out. */
 struct peer_question {
-	bool loopback_uid;	 /* over loopback TCP the kernel is asked whose process it is */
-	struct peer_means means; /* how */
-	bool has_group;		 /* members of `group` are told on the Unix socket */
+	bool loopback_uid;	 /* the peer's user, over loopback TCP too */
+	struct peer_means means; /* for loopback_uid */
+	bool has_group;		 /* on the Unix socket: whether the peer is in `group` */
 	gid_t group;
 };
 
 struct peer {
 	bool is_unix;
-	bool has_uid; /* the kernel tells whose process it is, of no other container or user
-			 namespace than ours */
+	bool has_uid; /* the peer's user is known, and the peer is in our own container and user
+			 namespace */
 	uid_t uid;
-	gid_t gid;	       /* GID_UNKNOWN: the kernel doesn't tell it, as over TCP */
-	bool in_group;	       /* of the group asked for; only on the Unix socket */
-	bool is_contained;     /* it is a process of another container (TCP) or user namespace (Unix
-				  socket), or can't be told from one */
-	unsigned char key[20]; /* whom its share is booked to: the user, else the address */
+	gid_t gid;	       /* GID_UNKNOWN: not known, as over TCP */
+	bool in_group;	       /* in the question's group; only on the Unix socket */
+	bool is_contained;     /* the peer is in another container (TCP) or user namespace (Unix
+				  socket), or may be */
+	unsigned char key[20]; /* the quota's owner (access/client.h): the user, else the address */
 };
 
-/* Tries it on a connection to itself. */
+/* Finds out what the kernel can tell, on a connection of our own. */
 void peer_try(struct peer_means *ret);
 
-/* Fills in what is known; what can't be told stays false. */
+/* Fills in the peer of `fd`. Flags of facts that can't be found out are false. */
 void peer_find(int fd, const struct peer_question *question, struct peer *ret);

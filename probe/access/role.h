@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Roles: what a client may ask for, each with all that the one before it has (doc/security.md). */
+/* Roles: what a client may ask for. Each role includes those before it (doc/security.md). */
 #pragma once
 
 #include <stdbool.h>
@@ -7,26 +7,25 @@
 
 enum role {
 	ROLE_METRICS, /* /metrics without series of single processes, /healthz: everybody */
-	ROLE_OWN,  /* a user of this host: profiles of the next seconds of the user's own processes
-		    */
-	ROLE_READ, /* configurations, profiles that exist, series of single processes */
-	ROLE_PROFILE, /* profiles of the next seconds, of any process */
+	ROLE_OWN,     /* a user of this host: profiles on demand of the user's own processes */
+	ROLE_READ,    /* configurations, existing profiles, series of single processes */
+	ROLE_PROFILE, /* profiles on demand of any process */
 	ROLE_ADMIN,   /* PUT */
 	ROLES
 };
 
-/* As the conf file and answers name it. */
+/* Returns the role's name in the conf file and in answers; static. */
 const char *role_name(enum role role);
 
-/* The role of that name; -ENOENT. */
+/* Returns the role of that name, in any case, or -ENOENT. */
 int role_find(const char *name);
 
-/* Who sent a request, as far as that is known. */
+/* The sender of a request, as far as known. */
 struct caller {
 	enum role role;
-	bool has_uid; /* the kernel tells whose process it is */
+	bool has_uid; /* the kernel knows the sender's user */
 	uid_t uid;
-	gid_t gid;	     /* GID_UNKNOWN (proc/permission.h): the kernel doesn't tell it */
-	bool is_contained;   /* as the peer is (access/peer.h) */
-	bool has_credential; /* a token or a certificate, and a good one */
+	gid_t gid;	     /* GID_UNKNOWN (proc/permission.h): not known */
+	bool is_contained;   /* as in struct peer (access/peer.h) */
+	bool has_credential; /* the request has a good token or certificate */
 };

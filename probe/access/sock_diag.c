@@ -18,7 +18,7 @@
 #define TCP_STATE_ESTABLISHED 1
 
 #define ANSWER_BYTES	      4096
-#define PROC_MAX	      (256 << 10) /* bytes of a /proc/net/tcp: 1,700 sockets, some ms of the loop */
+#define PROC_MAX	      (256 << 10) /* bytes of /proc/net/tcp: 1,700 sockets, some ms */
 #define LINE_BYTES	      512
 
 /* ---- by netlink ---- */
@@ -82,7 +82,8 @@ static uint64_t cgroup_of(const struct nlmsghdr *head)
 	return cgroup;
 }
 
-/* The kernel finds a listener where there is no connection with these addresses. */
+/* Returns whether the kernel found the connection: it answers with a listener if there is no
+ * connection with these addresses. */
 static bool is_it(const struct inet_diag_msg *found, const struct sockaddr_storage *theirs,
 		  const struct sockaddr_storage *ours)
 {
@@ -109,7 +110,8 @@ static int by_netlink(const struct sockaddr_storage *theirs, const struct sockad
 	int r = ask(fd, theirs, ours);
 	if (r < 0)
 		return r;
-	ssize_t n = recv(fd, &answer, sizeof(answer), MSG_DONTWAIT); /* it is there already */
+	ssize_t n =
+		recv(fd, &answer, sizeof(answer), MSG_DONTWAIT); /* the answer is there already */
 	if (n < 0)
 		return -errno;
 	if (!NLMSG_OK(&answer.head, (size_t)n))
@@ -129,7 +131,8 @@ static int by_netlink(const struct sockaddr_storage *theirs, const struct sockad
 
 /* ---- by /proc/net/tcp ---- */
 
-/* As proc(5) writes an address: each word of it as a number of this processor's. */
+/* Writes an address as in /proc/net/tcp (proc(5)): each 32-bit word as a number in the processor's
+ * byte order. */
 static void write_address(char *to, size_t bytes, const struct sockaddr_storage *name)
 {
 	__be32 address[4] = {0};
@@ -142,7 +145,7 @@ static void write_address(char *to, size_t bytes, const struct sockaddr_storage 
 	snprintf(to + len, bytes - len, ":%04X", ntohs(port));
 }
 
-/* Whether a line is that of the socket; then its owner. */
+/* Returns whether a line is that of the socket, and stores the socket's owner. */
 static bool take_line(const char *line, const char *theirs, const char *ours,
 		      struct sock_owner *ret)
 {
@@ -183,7 +186,7 @@ static int look_up(const char *path, const struct sockaddr_storage *theirs,
 	return r;
 }
 
-/* As a socket of IPv6 has an address of IPv4. */
+/* Returns an IPv4 address as an IPv4-mapped IPv6 address. */
 static struct sockaddr_storage mapped(const struct sockaddr_storage *name)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
@@ -221,7 +224,7 @@ int sock_diag_owner(enum sock_way way, const struct sockaddr_storage *theirs,
 	}
 }
 
-/* Connects to itself over loopback: the two ends' addresses, as long as both are open. */
+/* Makes a loopback connection and stores the addresses of its two ends. */
 static int connect_to_itself(int listener, int client, struct sockaddr_storage *client_name,
 			     struct sockaddr_storage *server_name)
 {

@@ -67,7 +67,7 @@ static gnutls_datum_t datum(char *text)
 	return (gnutls_datum_t){(unsigned char *)text, (unsigned)strlen(text)};
 }
 
-/* Whether the certificate is valid today. */
+/* Writes a warning if the certificate isn't valid today. */
 static void look_at_dates(const gnutls_datum_t *pem, const char *path, char *warning, size_t bytes)
 {
 	gnutls_x509_crt_t *list = NULL;
@@ -85,7 +85,7 @@ static void look_at_dates(const gnutls_datum_t *pem, const char *path, char *war
 	gnutls_free(list);
 }
 
-/* Tries them as libmicrohttpd will. */
+/* Loads the keys as libmicrohttpd will. */
 static int try_keys(const struct tls_keys *keys, const char *certificate, const char *authority,
 		    char *why, size_t why_bytes)
 {
@@ -166,7 +166,7 @@ static void find_subject(gnutls_session_t session, char *name, size_t bytes)
 enum tls_client tls_client_check(void *session, char *name, size_t name_bytes, char *why,
 				 size_t why_bytes)
 {
-	/* Source: RFC 5280 4.2.1.12; a certificate that names no purpose is for all */
+	/* Source: RFC 5280 4.2.1.12; a certificate without a purpose is good for any */
 	gnutls_typed_vdata_st wanted = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
 		.data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT,

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* What RFC 7230 lets stand in a header's value, without blanks. */
+/* Returns whether all characters may stand in a header's value (RFC 7230), and none is a blank. */
 static bool is_visible(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -53,7 +53,7 @@ int token_read(struct token *token, const char *path, bool *exposed, char *why, 
 	return 0;
 }
 
-/* All bytes are compared, whichever of them differ. */
+/* Compares all bytes, so that the time doesn't tell which of them differ. */
 static bool is_equal(const struct token *token, const char given[TOKEN_MAX], size_t len)
 {
 	unsigned char differs = token->len != len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bearer tokens (RFC 6750): one of a file for each role. */
+/* Bearer tokens (RFC 6750): each role may have one, which is read from a file. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,20 +11,21 @@
 #define TOKEN_MAX 256
 
 struct token {
-	size_t len;		  /* 0: none */
-	char text[TOKEN_MAX + 3]; /* with room for a line end, and for a byte more */
+	size_t len; /* 0: no token */
+	char text[TOKEN_MAX +
+		  3]; /* has room for "\r\n" and one byte too many, to see a longer line */
 };
 
 /*
- * Reads a regular file that has the token as its only line, TOKEN_MIN to TOKEN_MAX visible
- * characters of ASCII. `exposed`: everybody may read the file. Negative errno and what is wrong in
+ * Reads a regular file whose only line is the token, TOKEN_MIN to TOKEN_MAX visible characters of
+ * ASCII. *exposed: everybody may read the file. Returns 0, or a negative errno with a sentence in
  * `why`.
  */
 int token_read(struct token *token, const char *path, bool *exposed, char *why, size_t why_bytes);
 
-/* The largest role whose token this is, or -ENOENT. Takes the same time for any text of a length.
- */
+/* Returns the largest role that has this token, or -ENOENT. Takes the same time for all texts of
+ * the same length. */
 int token_role(const struct token tokens[ROLES], const char *text);
 
-/* Overwrites it. */
+/* Overwrites the token in memory. */
 void token_done(struct token *token);

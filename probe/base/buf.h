@@ -31,7 +31,8 @@ static inline int buf_error(const struct buf *buf)
 	return buf->error;
 }
 
-/* Room for `bytes` more bytes, to be filled by the caller who then adds to len; NULL on error. */
+/* Returns room for `bytes` more bytes, which the caller fills and then adds to buf->len; NULL on
+ * error. */
 char *buf_reserve(struct buf *buf, size_t bytes);
 
 void buf_add(struct buf *buf, const void *data, size_t bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The capability sets of the calling thread, by the kernel's own calls, so also for the forked
- * child of a process with threads. A bit is `UINT64_C(1) << number` of capabilities(7).
+ * Reads and sets the capability sets of the calling thread, by the kernel's system calls alone, so
+ * that the forked child of a process with threads may use these functions too. A capability's bit
+ * is `UINT64_C(1) << number`, numbers as in capabilities(7).
  */
 #pragma once
 
@@ -11,10 +12,10 @@ struct capset {
 	uint64_t permitted, effective, inheritable;
 };
 
-/* Negative errno. */
+/* Read and set the three sets. Return 0, or a negative errno. */
 int capset_get(struct capset *set);
 int capset_put(const struct capset *set);
 
-/* Leaves the thread none at all, whoever's it is: root's go with another user, those of the ambient
- * set do not. Negative errno. */
+/* Clears all sets of the thread, the ambient set too: a change of user takes root's capabilities
+ * away, but not those of another user's ambient set. Returns 0, or a negative errno. */
 int capset_clear(void);

@@ -81,8 +81,7 @@ int file_read_own(const char *folder, const char *name, struct buf *out)
 	return file_read_fd(fd, out);
 }
 
-/* Whose folder with the setgid bit may be below a root: the root's, where it has that bit itself.
- */
+/* The group whose folders may have the setgid bit: the root folder's, if that has the bit. */
 struct trusted {
 	bool has_gid;
 	gid_t gid;
@@ -98,7 +97,7 @@ static int trust(int root_fd, struct trusted *trusted)
 	return 0;
 }
 
-/* Whether nobody but us, root and the folder's group (which may read) has a say in a folder. */
+/* Returns 0 if nobody but our user and root may write to the folder, else -EACCES. */
 static int check_own(int fd, const struct trusted *trusted)
 {
 	struct stat stat;
@@ -112,7 +111,8 @@ static int check_own(int fd, const struct trusted *trusted)
 	return 0;
 }
 
-/* Whatever the umask. What the folder has from the root, the setgid bit, it keeps. */
+/* Sets a new folder's mode, whatever the umask. Keeps the setgid bit, which the folder has from the
+ * root folder. */
 static int set_mode(int fd)
 {
 	struct stat stat;
@@ -122,7 +122,7 @@ static int set_mode(int fd)
 	return 0;
 }
 
-/* `made`: whether the folder is new. */
+/* Opens the folder `name`, with `make` after making it. *made: the folder is new. */
 static int open_step(int dir_fd, const char *name, bool make, bool *made)
 {
 	struct open_how how = {
@@ -233,9 +233,8 @@ static void draft_done(struct draft *draft)
 
 static unsigned drafts; /* temporary names that this process has given */
 
-/* Makes a temporary file (or, with `target`, a link) in the folder for those. The name may be left
- * from a process before us, and scratch_clean() may take the folder away: then it is tried again.
- */
+/* Makes a temporary file (or, with `target`, a link) in SCRATCH_FOLDER. Tries again if a former
+ * process left a file of that name, or if scratch_clean() has removed the folder meanwhile. */
 static int draft_open_scratch(struct draft *draft, int root_fd, const char *target)
 {
 	int r = -EEXIST;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One seeded 64-bit hash of bytes for everything that is kept in memory (never written out). */
+/* A seeded 64-bit hash of bytes, for everything that is kept in memory. Hashes are never written to
+ * files. */
 #pragma once
 
 #include <stddef.h>
@@ -7,5 +8,5 @@
 
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes);
 
-/* A seed from the kernel's random numbers. */
+/* Returns a seed from the kernel's random numbers, or from the time while there are none yet. */
 uint64_t hash_seed(void);

@@ -10,7 +10,7 @@
 
 struct libcurl libcurl;
 
-/* The one with GnuTLS first, which libmicrohttpd has loaded already. */
+/* The variant with GnuTLS comes first: libmicrohttpd has loaded GnuTLS already. */
 static const char *const files[] = {"libcurl-gnutls.so.4", "libcurl.so.4"};
 
 #define FUNCTION(name) {"curl_" #name, offsetof(struct libcurl, name)},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * libcurl, loaded when a server is named, or podman's socket is there, for the first time: linked,
- * it and the thirty libraries that it needs would take 6 MB of each daemon that uploads nothing.
+ * Loads libcurl with dlopen(), when the first server is named or podman's socket is found. Linked,
+ * libcurl and the thirty libraries that it needs would take 6 MB of each daemon that uploads
+ * nothing.
  *
- * Its functions are called by their names, as declared in curl/curl.h; before the first one
- * libcurl_load().
+ * Call libcurl_load() first; then call libcurl's functions by their names, as declared in
+ * curl/curl.h.
  */
 #pragma once
 
@@ -13,7 +14,8 @@
 
 #define LIBCURL_PACKAGE "libcurl3-gnutls or libcurl4" /* of Debian */
 
-/* Once; false: it can't be loaded. It stays. */
+/* Loads libcurl at the first call; libcurl is never unloaded. Returns false if libcurl can't be
+ * loaded. Any thread. */
 bool libcurl_load(void);
 
 #define LIBCURL_FUNCTIONS(X)                                                                       \
@@ -40,7 +42,7 @@ bool libcurl_load(void);
 	X(url_set)                                                                                 \
 	X(version_info)
 
-/* Its header has macros around some, which check types. */
+/* curl/curl.h has macros of these names, which check types. */
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 #undef curl_multi_setopt

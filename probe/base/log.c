@@ -34,7 +34,7 @@ int log_level_parse(const char *text, enum log_level *level)
 	return -EINVAL;
 }
 
-/* In place: what can't be shown becomes one question mark. Its new length. */
+/* Replaces, in place, each character that can't be shown by one '?'. Returns the new length. */
 static size_t clean(char *line, size_t len)
 {
 	size_t to = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One line an event on standard error: `LEVEL message`. systemd's journal adds the time.
- * Only profile, api and main log, and upload/sender/sender_log; the floors below return errors.
+ * The log: writes one line for each event, `LEVEL message`, to standard error. systemd's journal
+ * adds the time. Any thread. Only the rooms from `capability` on (see FLOORS) and
+ * upload/sender/sender_log log; the rooms below return errors.
  */
 #pragma once
 
@@ -9,11 +10,13 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
 
-/* "debug", "info", "warn" or "error" (any case) to a level; -EINVAL for anything else. */
+/* Turns "debug", "info", "warn" or "error" (any case) into a level. Returns 0, or -EINVAL for any
+ * other text. */
 int log_level_parse(const char *text, enum log_level *level);
 
-/* What isn't UTF-8, or is a control character or the like (utf8_printable()), becomes '?' in the
- * message, so that a process's name can't forge a line, nor tell a terminal what to do. */
+/* Writes a line of at most 1023 bytes, if the level is high enough. Bytes that aren't UTF-8 and
+ * characters that aren't printable (utf8_printable()) become '?', so that a process's name can
+ * neither forge a line nor control a terminal. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)

@@ -66,7 +66,7 @@ static size_t home_of(const struct map *map, const void *key)
 	return hash_bytes(map->seed, key, map->key_bytes) & (map->capacity - 1);
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* Returns the slot that holds the key, or the free slot where the key would go. */
 static size_t find(const struct map *map, const void *key)
 {
 	size_t i = home_of(map, key);

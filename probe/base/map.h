@@ -14,7 +14,7 @@
 
 struct map;
 
-/* -ENOMEM */
+/* Makes an empty map. Returns 0, or -ENOMEM. The caller owns *ret. */
 int map_new(struct map **ret, size_t key_bytes, size_t value_bytes, size_t max_entries);
 void map_free(struct map *map);
 static inline void map_freep(struct map **map)
@@ -24,17 +24,23 @@ static inline void map_freep(struct map **map)
 #define _cleanup_map_ _cleanup_(map_freep)
 
 size_t map_count(const struct map *map);
+
+/* Returns the value of `key`, or NULL. */
 void *map_get(const struct map *map, const void *key);
 
-/* The value of `key`, zeroed when new. Returns 1 new, 0 it was there, -ENOSPC full, -ENOMEM. */
+/* Stores a pointer to the value of `key` in *value; adds a zeroed value if the key is new. Returns
+ * 1 if the key is new, 0 if it was there, -ENOSPC if the map is full, or -ENOMEM. */
 int map_put(struct map *map, const void *key, void **value);
 
-/* True when the key was there. */
+/* Removes an entry. Returns whether the key was there. */
 bool map_del(struct map *map, const void *key);
+
+/* Removes all entries and frees their memory. */
 void map_clear(struct map *map);
 
-/* Walks all entries: *pos starts at 0; false at the end. No put or delete in between, but the
- * entry just returned may be deleted when the walk starts over afterwards. */
+/* Returns the next entry of a walk over all entries, or false at the end; *pos is 0 at first.
+ * During a walk no entry may be added or removed. The entry just returned may be removed if the
+ * walk then starts again with *pos 0. */
 bool map_next(const struct map *map, size_t *pos, const void **key, void **value);
 
 #define map_each(map, pos, key, value)                                                             \

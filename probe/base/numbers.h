@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The numbers of an array's items by their keys, which are the first bytes of each. Items and keys
- * are the owner's array alone: here are 4 bytes for each, and as many free ones at most as are
- * taken twice. (A map has both again.) Keys are compared as bytes: zero the padding. Seeded as a
- * map is (base/map.h).
+ * A hash index over the caller's array: finds the number of an item by the item's key. The index
+ * stores only numbers (4 bytes a slot, load factor 3/8 to 3/4). Use it instead of base/map.h if the
+ * items lie in an array anyway: a map would keep copies of them.
+ *
+ * An item's key is its first `key_bytes` bytes. Keys are compared as bytes: zero the padding. The
+ * hash is seeded at random, as a map's is. Items are never removed.
  */
 #pragma once
 
@@ -12,20 +14,21 @@
 
 struct numbers {
 	size_t item_bytes, key_bytes;
-	uint32_t *slots; /* a number and 1; 0: free */
-	size_t size;	 /* a power of two, or 0 */
-	size_t count;
+	uint32_t *slots; /* an item's number + 1; 0: free */
+	size_t size;	 /* slots: a power of two, or 0 */
+	size_t count;	 /* items */
 	uint64_t seed;
 };
 
 void numbers_init(struct numbers *numbers, size_t item_bytes, size_t key_bytes);
 void numbers_done(struct numbers *numbers);
 
-/* Which of the items has that key, or -ENOENT. */
+/* Returns the number of the item with that key, or -ENOENT. */
 int64_t numbers_find(const struct numbers *numbers, const void *items, const void *key);
 
-/* Room for one more. Those that are there have keys still. -ENOMEM */
+/* Makes room for one more item. Reads the keys of all items in the index, so these must be intact.
+ * Returns 0, or -ENOMEM. */
 int numbers_reserve(struct numbers *numbers, const void *items);
 
-/* An item with a key that none has; there is room. */
+/* Adds the item `number`. No other item may have its key; call numbers_reserve() before. */
 void numbers_add(struct numbers *numbers, const void *items, uint32_t number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How often something may be done: `burst` times at once, and then once each `every_ns`. */
+/* A rate limit: allows something `burst` times at once, and then once every `every_ns`. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,10 +8,10 @@
 struct rate {
 	uint64_t every_ns;
 	unsigned burst;
-	uint64_t paid_until_ns; /* 0 at first */
+	uint64_t paid_until_ns; /* 0 at first; when the whole burst is allowed again */
 };
 
-/* Whether once more is allowed now. */
+/* Returns whether one more use is allowed now; does not count it. */
 static inline bool rate_allows(const struct rate *rate, uint64_t now_ns)
 {
 	uint64_t from = rate->paid_until_ns > now_ns ? rate->paid_until_ns : now_ns;
@@ -19,7 +19,7 @@ static inline bool rate_allows(const struct rate *rate, uint64_t now_ns)
 	return from - now_ns + rate->every_ns <= rate->every_ns * rate->burst;
 }
 
-/* Whether once more is allowed now; then it counts. */
+/* Returns whether one more use is allowed now, and counts it if so. */
 static inline bool rate_take(struct rate *rate, uint64_t now_ns)
 {
 	if (!rate_allows(rate, now_ns))
@@ -29,7 +29,8 @@ static inline bool rate_take(struct rate *rate, uint64_t now_ns)
 	return true;
 }
 
-/* Whether the whole burst is allowed: nothing needs to be remembered of what was done before. */
+/* Returns whether the whole burst is allowed: then earlier uses needn't be remembered, and the
+ * caller may forget this `struct rate`. */
 static inline bool rate_is_rested(const struct rate *rate, uint64_t now_ns)
 {
 	return rate->paid_until_ns <= now_ns;

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The whole pages of segments without other rights than these: nobody writes them, nor did the
- * loader. */
+/* Drops the whole pages of those segments that have no rights but `rights`. Nobody writes to such
+ * pages, and neither did the loader. */
 static void forget(const struct dl_phdr_info *object, unsigned rights)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -25,7 +25,7 @@ static void forget(const struct dl_phdr_info *object, unsigned rights)
 	}
 }
 
-/* Of the program, which comes first. */
+/* dl_iterate_phdr() reports the program first; 1 ends the iteration. */
 static int forget_constants(struct dl_phdr_info *program, size_t bytes, void *arg)
 {
 	(void)bytes;

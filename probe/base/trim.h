@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory that the process has and doesn't need. */
+/* Gives memory back to the kernel that the process has but doesn't need. */
 #pragma once
 
-/* Gives it back: what is free of the heap, and the pages of the program's file that hold constants:
- * of the BPF objects, the agents and the scripts in it, which are read now and then. They are read
- * from the file again when they are needed. */
+/* Gives back the free parts of the heap, and the pages with the program's constants. Among those
+ * are the BPF objects, the agents and the scripts, which are used now and then. The kernel reads
+ * the pages from the program's file again when they are needed. */
 void memory_give_back(void);
 
-/* The same of all code and constants, of the libraries too, which have set themselves up: for a
- * command that needs hardly anything of them. */
+/* Gives back the pages with code and constants of the program and of all its libraries: for a
+ * command that needs hardly any of them once the libraries have initialized themselves. */
 void memory_forget_code(void);

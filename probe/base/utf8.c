@@ -38,8 +38,9 @@ size_t utf8_sequence(const char *text, size_t len)
 	return 0;
 }
 
-/* U+0080 to U+009F, which a terminal obeys as it does ESC and a letter; and what ends a line or
- * turns it round (U+2028..202E, U+2066..2069). */
+/* Returns whether one sequence is a control character of ASCII or of Latin-1 (a terminal obeys
+ * U+0080 to U+009F as it obeys ESC and a letter), a line separator, or a mark of direction
+ * (U+2028..202E, U+2066..2069). */
 static bool is_control(const unsigned char *p, size_t len)
 {
 	if (len == 1)

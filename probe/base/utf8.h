@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names from the world outside as valid UTF-8. */
+/* Checks and writes UTF-8 (Unicode 15, table 3-7): names from outside may hold any bytes. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,25 +7,25 @@
 #include <stdint.h>
 
 /*
- * How many bytes of `text` (at least one is there) form one valid UTF-8 sequence: 1–4, or 0 when
- * the first byte begins none (overlong forms, surrogates and values over U+10FFFF are invalid).
+ * Returns how many bytes at the start of `text` (len > 0) form one valid UTF-8 sequence: 1–4; or 0
+ * if none does (overlong forms, surrogates and values over U+10FFFF are invalid).
  */
 size_t utf8_sequence(const char *text, size_t len);
 
-/* The same, but 0 for what a line for people must not have as well: control characters of ASCII and
- * of Latin-1 (a terminal obeys them), separators of lines, and marks that turn a line's direction.
- */
+/* Like utf8_sequence(), but returns 0 also for characters that a line for people must not have:
+ * control characters of ASCII and Latin-1 (a terminal obeys them), line separators, and marks that
+ * change the direction of text. */
 size_t utf8_printable(const char *text, size_t len);
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 #define UTF8_ELLIPSIS	 "\xe2\x80\xa6" /* U+2026 */
 #define UTF8_MAX	 4		/* bytes of a sequence */
 
-/* Valid UTF-8 without control characters; "" is. */
+/* Returns whether `text` is valid UTF-8 without control characters of ASCII; "" is. */
 bool utf8_is_line(const char *text, size_t len);
 
-/* A character that is one: neither NUL nor a surrogate, up to U+10FFFF. */
+/* Returns whether `c` is a character: neither NUL nor a surrogate, at most U+10FFFF. */
 bool utf8_is_character(uint32_t c);
 
-/* Writes a character; returns its bytes, 1–4. */
+/* Writes the character `c` as UTF-8. Returns the number of bytes, 1–4. */
 size_t utf8_put(char to[UTF8_MAX], uint32_t c);

@@ -14,7 +14,7 @@
 #define PAGE_SIZE_MIN  1024
 #define PAGE_SIZE_MAX  65536
 #define PAGE_BYTES_MAX (1 << 20)
-#define HEAD_BYTES     16 /* of a page, and of an element */
+#define HEAD_BYTES     16 /* size of a page's head, and of an element */
 #define LEVELS_MAX     32
 #define TRIES_MAX      5
 
@@ -50,10 +50,10 @@ struct leaf_element {
 struct bolt {
 	int fd;
 	struct meta meta;
-	char *read; /* the last page that was read */
+	char *read; /* owns the last page that was read */
 };
 
-/* A page; lies in bolt's `read`. */
+/* A page, which lies in bolt->read. */
 struct page {
 	struct page_head head;
 	const char *data;
@@ -93,7 +93,7 @@ static bool meta_read(int fd, uint64_t offset, struct meta *ret)
 	       ret->checksum == checksum(ret, offsetof(struct meta, checksum));
 }
 
-/* The later one of both, of which one may be half written. */
+/* Reads the later of both metas; one of them may be half written. */
 static int meta_find(int fd, struct meta *ret)
 {
 	struct meta meta;
@@ -141,7 +141,7 @@ static int page_read(struct bolt *bolt, uint64_t id, struct page *ret)
 	return r < 0 ? r : page_take(bolt->read, len, ret);
 }
 
-/* Bytes that lie `pos` after the element at `element`; NULL: not in the page. */
+/* Returns the bytes at `pos` from the start of the element at `element`; NULL: not in the page. */
 static const char *page_bytes(const struct page *page, size_t element, uint64_t pos, uint64_t bytes)
 {
 	return element + pos + bytes <= page->len ? page->data + element + pos : NULL;
@@ -155,7 +155,7 @@ static int compare(const char *key, size_t bytes, const char *wanted)
 	return order ? order : bytes < len ? -1 : bytes > len;
 }
 
-/* The page below that may have the key: of the last element that isn't behind it. */
+/* Finds the page below that may have the key: that of the last element whose key isn't larger. */
 static int branch_find(const struct page *page, const char *wanted, uint64_t *ret)
 {
 	for (unsigned i = 0; i < page->head.count; i++) {
@@ -173,7 +173,7 @@ static int branch_find(const struct page *page, const char *wanted, uint64_t *re
 	return page->head.count ? 0 : -EBADMSG;
 }
 
-/* A key's value, in the page. */
+/* Finds the value of a key in a leaf page; the value lies in the page. */
 static int leaf_find(const struct page *page, const char *wanted, bool bucket, const char **ret,
 		     size_t *bytes)
 {
@@ -197,7 +197,8 @@ static int leaf_find(const struct page *page, const char *wanted, bool bucket, c
 	return -ENOENT;
 }
 
-/* From a bucket's root down to the leaf. `page`: the root, for a bucket that lies in a leaf. */
+/* Finds the value of a key in a bucket, from the bucket's root page down to a leaf. root 0: `page`
+ * is the root page, which lies in the leaf of the outer bucket. */
 static int bucket_find(struct bolt *bolt, uint64_t root, struct page *page, const char *wanted,
 		       bool bucket, const char **ret, size_t *bytes)
 {

@@ -20,14 +20,13 @@ struct text {
 	size_t len;
 };
 
-/* What the parts of a path have told so far. */
+/* What is known from the parts of a path that have been read so far. */
 struct way {
 	struct container_place place;
-	struct container_place
-		before;		      /* it before the last part, when that was an id and no more */
-	bool bare, was_bare;	      /* this one is, the last one was */
-	char pod[CONTAINER_ID_BYTES]; /* of the container that comes next */
-	struct text last;	      /* the part before */
+	struct container_place before; /* `place` before the last part, if this was a bare id */
+	bool bare, was_bare;	       /* this part is a bare id; the last part was one */
+	char pod[CONTAINER_ID_BYTES];  /* the pod of the container that comes next */
+	struct text last;	       /* the part before */
 	uid_t user;
 };
 
@@ -43,7 +42,7 @@ static bool text_begins(struct text text, const char *word)
 	return text.len >= len && !memcmp(text.at, word, len);
 }
 
-/* Takes the end off. */
+/* Cuts `end` off the text. Returns false if the text doesn't end so. */
 static bool text_cut(struct text *text, const char *end)
 {
 	size_t len = strlen(end);
@@ -54,7 +53,7 @@ static bool text_cut(struct text *text, const char *end)
 	return true;
 }
 
-/* Up to `c`, which is taken too; all of it where there is none. */
+/* Takes the text up to `c` out of *rest, and the `c`; all of *rest if it has no `c`. */
 static struct text text_next(struct text *rest, char c)
 {
 	const char *end = rest->len ? memchr(rest->at, c, rest->len) : NULL;
@@ -80,7 +79,9 @@ static void set_id(char id[CONTAINER_ID_BYTES], const char *digits, size_t len)
 	memcpy(id, digits, len);
 }
 
-/* 8-4-4-4-12, in slices with '_' for '-'; a static pod's may be 32 digits. */
+/* Reads a pod's UID: 8-4-4-4-12 digits, in slices with '_' for '-'; a static pod's may be 32
+ * digits.
+ */
 static bool uid_read(struct text text, char uid[CONTAINER_ID_BYTES])
 {
 	static const uint8_t hyphens[] = {8, 13, 18, 23};
@@ -108,7 +109,8 @@ static bool uid_read(struct text text, char uid[CONTAINER_ID_BYTES])
 	return true;
 }
 
-/* Without ".slice": user-1000, kubepods-burstable-pod<uid>, machine-libpod_pod_<id> */
+/* Reads a slice's name without ".slice": user-1000, kubepods-burstable-pod<uid>,
+ * machine-libpod_pod_<id> */
 static void read_slice(struct way *way, struct text slice)
 {
 	static const char podman[] = "libpod_pod_";
@@ -140,7 +142,7 @@ static void enter(struct way *way, enum container_runtime runtime, const char *i
 
 	if (place->id[0] && !place->outer[0] && memcmp(place->id, id, ID_DIGITS) != 0)
 		set_id(place->outer, place->id, ID_DIGITS);
-	if (!memcmp(place->outer, id, ID_DIGITS)) /* its own name again, made inside of it */
+	if (!memcmp(place->outer, id, ID_DIGITS)) /* a cgroup of the same id inside the container */
 		memset(place->outer, 0, sizeof(place->outer));
 	place->runtime = runtime;
 	set_id(place->id, id, ID_DIGITS);
@@ -148,7 +150,7 @@ static void enter(struct way *way, enum container_runtime runtime, const char *i
 	memset(way->pod, 0, sizeof(way->pod));
 }
 
-/* An id and no more: whose is told by the part before, if at all. */
+/* Enters a container whose part is a bare id: only the part before may tell the runtime. */
 static void enter_bare(struct way *way, const char *id)
 {
 	if (text_is(way->last, "libpod_parent")) {
@@ -164,7 +166,7 @@ static void enter_bare(struct way *way, const char *id)
 	      id);
 }
 
-/* An id after a name of whose it is. */
+/* Enters a container whose part is a runtime's name and an id. */
 static void enter_named(struct way *way, struct text name, const char *id)
 {
 	static const struct {
@@ -183,12 +185,12 @@ static void enter_named(struct way *way, struct text name, const char *id)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (text_is(name, names[i].name))
 			runtime = names[i].runtime;
-	/* Below a folder that --cgroup-parent named, a pod is its id and no more. */
+	/* Below a folder that --cgroup-parent named, a pod's part is a bare id. */
 	if (way->was_bare && text_begins(name, "libpod") && way->place.runtime == CONTAINER_OTHER) {
 		memcpy(way->pod, way->place.id, sizeof(way->pod));
 		way->place = way->before;
 	}
-	if (text_cut(&name, "-conmon")) /* it watches over the container, from outside */
+	if (text_cut(&name, "-conmon")) /* conmon supervises the container and is outside of it */
 		memset(way->pod, 0, sizeof(way->pod));
 	else
 		enter(way, runtime, id);
@@ -205,7 +207,8 @@ static void read_part(struct way *way, struct text part)
 	if (text_begins(part, "pod") &&
 	    uid_read((struct text){part.at + 3, part.len - 3}, way->pod))
 		return;
-	/* What runc is told when systemd is to make it, taken for a path: slice:name:id */
+	/* slice:name:id is runc's argument for a cgroup made by systemd; here it was used as a path
+	 */
 	slice = text_next(&id, ':');
 	name = text_next(&id, ':');
 	if (id.len == ID_DIGITS && all_hex(id.at, id.len) && text_cut(&slice, ".slice")) {
@@ -243,7 +246,7 @@ static void read_path(struct text path, struct container_place *ret)
 		ret->user = way.user;
 }
 
-/* The number of a hierarchy: digits. */
+/* Returns whether the text is a hierarchy's number: digits. */
 static bool is_number(struct text text)
 {
 	for (size_t i = 0; i < text.len; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A container: what its process's cgroups tell (id, pod's UID), and what its runtime's own state
- * tells of it (names). Immutable once made, shared by reference, also between threads.
+ * A container: its id and its pod's UID, found in its processes' cgroups, and its names, found in
+ * the runtime's state. Immutable once made; reference-counted and shared between threads.
  */
 #pragma once
 
@@ -12,55 +12,59 @@
 #include "base/cleanup.h"
 
 #define CONTAINER_ID_BYTES  65	/* 64 hexadecimal digits as a rule, and a NUL */
-#define CONTAINER_SHORT_ID  12	/* digits of it that are shown */
-#define CONTAINER_NAME_MAX  256 /* bytes of a name; a longer one isn't known */
+#define CONTAINER_SHORT_ID  12	/* digits of the id that are shown */
+#define CONTAINER_NAME_MAX  256 /* bytes of a name with its NUL; longer names are left out */
 #define CONTAINER_IMAGE_MAX 512
 
 enum container_runtime {
-	CONTAINER_OTHER, /* an id, by its form; whose isn't known */
+	CONTAINER_OTHER, /* the id was found by its form; the runtime isn't known */
 	CONTAINER_DOCKER,
 	CONTAINER_PODMAN,
 	CONTAINER_CONTAINERD,
 	CONTAINER_CRIO,
 };
 
-/* What cgroups tell. */
+/* The facts from cgroups. */
 struct container_place {
 	enum container_runtime runtime;
-	char id[CONTAINER_ID_BYTES];	  /* lower case; "": in no container */
-	char pod_uid[CONTAINER_ID_BYTES]; /* Kubernetes': with hyphens, lower case (a static pod's
-					     may be 32 digits without); podman's pod id:
-					     64 digits; "": in no pod, or not told */
-	char outer[CONTAINER_ID_BYTES];	  /* the outermost container that this one lies in, as with
-					     docker in docker; "": in none */
-	uid_t user;			  /* whose session it runs in (rootless); 0: the host's */
+	char id[CONTAINER_ID_BYTES];	  /* lower case; "": no container */
+	char pod_uid[CONTAINER_ID_BYTES]; /* Kubernetes: with hyphens, lower case (a static pod's
+					     may be 32 digits without); podman: the pod's id, 64
+					     digits; "": no pod, or not known */
+	char outer[CONTAINER_ID_BYTES];	  /* the outermost container around this one, as with
+					     docker in docker; "": none */
+	uid_t user; /* the user whose session runs it (rootless); 0: the host */
 };
 
-/* Texts are "" where they aren't known. They may have any bytes. */
+/* Texts are "" if they aren't known. They may have any bytes. */
 struct container {
 	atomic_uint refs;
 	struct container_place place;
-	char *name;	     /* as its users know it: without docker's leading '/' */
+	char *name;	     /* as users know it: without docker's leading '/' */
 	char *pod;	     /* the pod's name */
-	char *pod_namespace; /* Kubernetes' */
-	char *image;	     /* as it was named at its start: docker.io/library/redis:7 */
+	char *pod_namespace; /* the pod's namespace in Kubernetes */
+	char *image;	     /* as named when the container started: docker.io/library/redis:7 */
 };
 
+/* Returns `container` (may be NULL) with one more reference. */
 struct container *container_ref(struct container *container);
-void container_unref(struct container *container); /* of NULL: nothing */
+/* Drops a reference; the last one frees the container. NULL is ignored. */
+void container_unref(struct container *container);
 static inline void container_unrefp(struct container **container)
 {
 	container_unref(*container);
 }
 #define _cleanup_container_ _cleanup_(container_unrefp)
 
-/* One of these texts, which are copied; NULL: "". -ENOMEM */
+/* Makes a container with copies of the texts (NULL: ""). Returns 0, or -ENOMEM. The caller owns
+ * *ret, one reference. */
 int container_new(struct container **ret, const struct container_place *place, const char *name,
 		  const char *pod, const char *pod_namespace, const char *image);
 
-/* What it is called in stacks and labels: its name, else the first digits of its id. `bytes` at
- * least CONTAINER_NAME_MAX. */
+/* Writes into `text` the container's label in stacks and labels: its name, else the first digits of
+ * its id. `bytes` is at least CONTAINER_NAME_MAX. Returns `text`. */
 const char *container_label(const struct container *container, char *text, unsigned bytes);
 
-/* The same of its pod: the name, else the UID (of podman's the first digits); NULL: it has none. */
+/* Writes the label of the container's pod: its name, else its UID (podman: the id's first digits).
+ * Returns `text`, or NULL if there is no pod. */
 const char *container_pod_label(const struct container *container, char *text, unsigned bytes);

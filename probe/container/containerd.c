@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* containerd's config.json of a container, for its runtime, in its namespace's folder. */
+/* Reads the config.json that containerd writes for a container's runtime, in the folder of the
+ * container's namespace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 
 #define NAMESPACES_MAX 64
 
-/* True: Kubernetes'. */
+/* Takes names from annotations. Returns whether the container is Kubernetes'. */
 static bool take_told(const cJSON *told, struct container_names *names)
 {
 	if (!state_text(told, "io.kubernetes.cri.container-type")) {
@@ -30,8 +31,8 @@ static bool take_told(const cJSON *told, struct container_names *names)
 	return true;
 }
 
-/* What containerd keeps in its database of one that no pod has: nerdctl may have renamed it, and
- * has the image here alone. */
+/* Reads names from containerd's database, for a container without a pod: nerdctl may have renamed
+ * the container, and its image is only there. */
 static void read_database(int fd, const char *space, const char *id, struct container_names *names)
 {
 	const char *const name[] = {"v1", space, "containers", id, "labels", "nerdctl/name", NULL};
@@ -46,7 +47,7 @@ static void read_database(int fd, const char *space, const char *id, struct cont
 		state_take_image(names->image, text);
 }
 
-/* Of a containerd: where it runs, and what it keeps. */
+/* The folders of a containerd: its state while it runs, and its data on disk. */
 struct place {
 	const char *state, *data;
 };
@@ -70,7 +71,7 @@ static bool read_config(const struct state_root *root, const struct place *place
 	return true;
 }
 
-/* `fd`: a folder with a folder for each namespace. */
+/* Searches a container in `fd`, a folder with a folder for each namespace. */
 static bool read_tasks(const struct state_root *root, const struct place *place, int fd,
 		       const char *id, struct container_names *names)
 {
@@ -84,7 +85,7 @@ static bool read_tasks(const struct state_root *root, const struct place *place,
 			close(list);
 		return false;
 	}
-	/* Docker's containers are here as well, without a word about them. */
+	/* Docker's containers are here too (moby), but without names. */
 	for (int i = 0; i < NAMESPACES_MAX && !found && (entry = readdir(dir)); i++)
 		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "moby") != 0)
 			found = read_config(root, place, fd, entry->d_name, id, names);
@@ -95,7 +96,8 @@ static bool read_tasks(const struct state_root *root, const struct place *place,
 bool containerd_names(const struct state_root *root, const struct container_place *place,
 		      struct container_names *names)
 {
-	/* Its own, and those of Kubernetes that brings one along: k3s and RKE2, k0s, MicroK8s. */
+	/* containerd's own, and those of Kubernetes with a built-in one: k3s and RKE2, k0s,
+	 * MicroK8s. */
 	static const struct place places[] = {
 		{"run/containerd", "var/lib/containerd"},
 		{"run/k3s/containerd", "var/lib/rancher/k3s/agent/containerd"},

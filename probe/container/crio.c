@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CRI-O's config.json of a container, for its runtime: annotations tell what it is. */
+/* Reads the config.json that CRI-O writes for a container's runtime: the names are annotations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool read_config(const struct state_root *root, const char *folder, const
 	const cJSON *told = cJSON_GetObjectItemCaseSensitive(json, "annotations");
 	const char *manager = state_text(told, "io.container.manager");
 
-	/* podman's lie there as well, and may have some of these annotations. */
+	/* podman's containers lie there too, and may have some of these annotations. */
 	if (!state_text(told, "io.kubernetes.cri-o.ContainerType") ||
 	    (manager && strcmp(manager, "cri-o") != 0))
 		return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dockerd's config.v2.json of a container. */
+/* Reads dockerd's config.v2.json of a container. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 #define DATA_ROOT "var/lib/docker"
 
-/* By cri-dockerd, or by a kubelet of before it: labels tell of the pod. Who may run containers with
- * such a name of their own is root anyway. */
+/* Takes names from the labels of a container that cri-dockerd (or an older kubelet) made. Whoever
+ * may run a container with such a name and labels is root anyway. */
 static void take_kubernetes(const cJSON *labels, struct container_names *names)
 {
 	state_take_name(names->name, sizeof(names->name),

@@ -24,7 +24,7 @@ static const struct {
 	{CONTAINER_PODMAN, podman_names},
 };
 
-/* Who has it, of those that may. */
+/* Asks the runtimes that may have the container, until one has it. */
 static bool ask(const struct state_root *root, const struct container_place *place,
 		struct container_names *names)
 {
@@ -35,7 +35,7 @@ static bool ask(const struct state_root *root, const struct container_place *pla
 	return false;
 }
 
-/* A user's home: the first folder in /home that is his. */
+/* Opens a user's home: the first folder in /home that belongs to the user. */
 static int open_home(const struct state_root *root, uid_t user)
 {
 	_cleanup_close_ int fd = state_folder(root, "home");
@@ -59,7 +59,7 @@ static int open_home(const struct state_root *root, uid_t user)
 	return home;
 }
 
-/* What a user runs is in his own state, which names nobody else's. */
+/* Asks the runtimes of a user. A user's state is asked only for containers of that user. */
 static bool ask_user(const struct state_root *root, const struct container_place *place,
 		     struct container_names *names)
 {
@@ -76,8 +76,8 @@ static bool look(const struct state_root *root, const struct container_place *pl
 		struct container_place outer = {.user = place->user};
 		struct container_names ignored = {.pod_known = names->pod_known};
 
-		/* A runtime that knows the outer one doesn't know what is inside: that has names
-		 * of another's, or was made up by the outer one. */
+		/* A runtime that knows the outer container doesn't know the one inside: the inner
+		 * id belongs to a runtime inside, or the outer container made it up. */
 		memcpy(outer.id, place->outer, sizeof(outer.id));
 		if (place->user ? ask_user(root, &outer, &ignored) : ask(root, &outer, &ignored))
 			return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* podman's containers: the lists of containers/storage. */
+/* Reads podman's containers from the lists of containers/storage. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static bool read_list(const struct state_root *root, const char *path, const cha
 	_cleanup_json_ cJSON *metadata = about ? state_parse(about, strlen(about)) : NULL;
 	const cJSON *all = cJSON_GetObjectItemCaseSensitive(json, "names");
 
-	/* The first of them is its name now, that in the metadata was so when it was made. */
+	/* The first of `names` is the name now; the name in the metadata is that at creation. */
 	state_take_name(names->name, sizeof(names->name),
 			cJSON_GetStringValue(cJSON_GetArrayItem(all, 0)));
 	state_take_image(names->image, state_text(metadata, "image-name"));
@@ -33,7 +33,7 @@ static bool read_list(const struct state_root *root, const char *path, const cha
 static bool read_lists(const struct state_root *root, const char *folder, const char *id,
 		       struct container_names *names)
 {
-	/* Those that are removed when they end are in a list of their own. */
+	/* Containers that are removed when they end are in a list of their own. */
 	static const char *const lists[] = {"containers.json", "volatile-containers.json"};
 	char path[STATE_PATH_BYTES + 64];
 

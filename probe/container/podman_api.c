@@ -31,7 +31,7 @@ static size_t take_body(char *data, size_t size, size_t count, void *user)
 	return buf_error(&answer->body) ? 0 : size * count;
 }
 
-/* `socket_fd`: O_PATH. */
+/* Sends a GET to the socket (O_PATH). Returns whether the answer's status is 200. */
 static bool ask(int socket_fd, const char *url, struct answer *answer)
 {
 	char path[64];

@@ -7,7 +7,7 @@
 #include "container/bolt.h"
 #include "container/podman_api.h"
 
-/* A registry has each id's name, of containers and of pods. */
+/* Reads both from the database; the bucket id-registry has the names of containers and of pods. */
 static bool read_bolt(int fd, const char *id, char pod_id[CONTAINER_ID_BYTES],
 		      char pod[CONTAINER_NAME_MAX])
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Each runtime's own state (doc/containers.md says where it lies and what of it is taken). `place`
- * has an id of 64 digits. True: it knows this container; what isn't told stays as it was.
+ * Readers of the runtimes' state (doc/containers.md says where it lies and what is read). Each
+ * returns whether the runtime knows the container, and fills in the names that it finds; the others
+ * are unchanged. place->id must have 64 digits.
  */
 #pragma once
 

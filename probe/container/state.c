@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "proc/foreign.h"
 
-#define TRIES_MAX 3 /* of a path while something is renamed */
+#define TRIES_MAX 3 /* to open a path while somebody renames a folder (EAGAIN) */
 
 static int open_path(const struct state_root *root, const char *path, uint64_t flags)
 {
@@ -33,7 +33,7 @@ static int open_path(const struct state_root *root, const char *path, uint64_t f
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* -EINVAL: another kind of file, or a user's folder has somebody else's. */
+/* Opens a file of one kind as O_PATH. -EINVAL: another kind, or another owner in a user's home. */
 static int open_kind(const struct state_root *root, const char *path, mode_t kind)
 {
 	_cleanup_close_ int fd = open_path(root, path, 0);
@@ -86,7 +86,7 @@ int state_read(const struct state_root *root, const char *path, size_t max, stru
 	return file_read_fd(fd, ret);
 }
 
-/* The library would end a text there, and half a name is another one's. */
+/* Returns whether a string has a NUL: cJSON would end it there, and half a name is another name. */
 static bool has_nul(const char *text, size_t len)
 {
 	for (size_t i = 0; i + 6 <= len; i++) {
@@ -94,7 +94,7 @@ static bool has_nul(const char *text, size_t len)
 			continue;
 		if (memcmp(text + i + 1, "u0000", 5) == 0)
 			return true;
-		i++; /* what it stands before */
+		i++; /* skips the escaped character */
 	}
 	return false;
 }
@@ -120,7 +120,7 @@ const char *state_text(const cJSON *json, const char *member)
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, member));
 }
 
-/* The end of the object that begins at `at`, or NULL. */
+/* Returns the end of the object that begins at `at`, or NULL. */
 static const char *object_end(const char *at, const char *end)
 {
 	size_t depth = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What runtimes keep on disk: files below a root, read as hostile, and what is taken from them.
+ * Opens, reads and parses the files of runtimes' state below a root folder, and checks names from
+ * them. All files are hostile. May hang: in a job.
  */
 #pragma once
 
@@ -14,49 +15,55 @@
 #include "container/container.h"
 
 #define STATE_PATH_BYTES 512
-#define STATE_JSON_MAX	 (1 << 20)   /* of one container; parsed it may have 40 times as much */
-#define STATE_USERS_MAX	 (256 << 10) /* where a user says it */
+#define STATE_JSON_MAX	 (1 << 20)   /* bytes of a container's JSON; parsed 40 times as many */
+#define STATE_USERS_MAX	 (256 << 10) /* bytes of JSON in a user's files */
 
-/* Where a runtime's state lies: below the host's root, links of which are followed; or, of a user's
- * own, below the user's folder, and no link is. */
+/* The folder below which a runtime's state lies: the host's root folder, where links are followed
+ * (but not out of it); or a user's home, where no link is followed. */
 struct state_root {
-	int fd;	     /* O_PATH */
-	int host_fd; /* the host's root, which it may be */
-	uid_t user;  /* whose; 0: the host's */
+	int fd;	     /* the folder, O_PATH */
+	int host_fd; /* the host's root folder; may be `fd` */
+	uid_t user;  /* the home's owner; 0: `fd` is the host's root folder */
 };
 
-/* What was found out of a container; "": isn't known. */
+/* The names of a container that were found; "": not known. */
 struct container_names {
 	char name[CONTAINER_NAME_MAX];
 	char pod[CONTAINER_NAME_MAX];
 	char pod_namespace[CONTAINER_NAME_MAX];
 	char image[CONTAINER_IMAGE_MAX];
 	char pod_uid[CONTAINER_ID_BYTES];
-	bool pod_known; /* its name is there, and isn't looked for */
+	bool pod_known; /* the pod's name is filled in already and isn't looked for */
 };
 
-/* A folder as a root of its own; as state_open() else. O_PATH. */
+/* The three functions that open return a descriptor, which the caller owns, or a negative errno:
+ * -EINVAL if `path` leads to something of another kind or, in a user's home, of another owner. */
+
+/* Opens a folder as O_PATH. */
 int state_folder(const struct state_root *root, const char *path);
 
-/* A regular file, for reading; whatever else lies there isn't even opened: -EINVAL. */
+/* Opens a regular file for reading, by proc/foreign.h. */
 int state_open(const struct state_root *root, const char *path);
 
-/* A socket, as O_PATH. -EINVAL: something else lies there, or somebody else's. */
+/* Opens a socket as O_PATH. */
 int state_socket(const struct state_root *root, const char *path);
 
-/* A file whole, which has `max` bytes at most. -EFBIG */
+/* Reads a whole file. Returns 0, or a negative errno: as state_open(); -EFBIG if the file has more
+ * than `max` bytes. */
 int state_read(const struct state_root *root, const char *path, size_t max, struct buf *ret);
 
-/* How much JSON is parsed at once. */
+/* Returns how many bytes of JSON are parsed at once. */
 static inline size_t state_json_max(const struct state_root *root)
 {
 	return root->user ? STATE_USERS_MAX : STATE_JSON_MAX;
 }
 
-/* NULL: it isn't JSON, or has a text with a NUL. */
+/* Parses JSON; NULL: the text isn't JSON, or has a string with a NUL. The caller owns the result.
+ */
 cJSON *state_parse(const char *text, size_t len);
 
-/* A file that has JSON; NULL: it can't be read, is too large, or isn't an object. */
+/* Reads and parses a file; NULL: the file can't be read, is too large, or is no JSON object. The
+ * caller owns the result. */
 cJSON *state_json(const struct state_root *root, const char *path);
 static inline void state_json_freep(cJSON **json)
 {
@@ -64,22 +71,23 @@ static inline void state_json_freep(cJSON **json)
 }
 #define _cleanup_json_ _cleanup_(state_json_freep)
 
-/* The text that a member has; NULL: none. `json` may be NULL. */
+/* Returns the string of a member, borrowed from `json` (may be NULL); NULL: there is none. */
 const char *state_text(const cJSON *json, const char *member);
 
-/* Of the objects in a list, which `text` is, that whose "id" this is; the others aren't parsed, nor
- * what has more than `max` bytes. NULL: it isn't there. */
+/* Finds the object with this "id" in a list of objects (`text`). Objects without the text of `id`
+ * or with more than `max` bytes aren't parsed. NULL: not found. The caller owns the result. */
 cJSON *state_find(const char *text, size_t len, const char *id, size_t max);
 
-/* Takes a name that a runtime can have given: UTF-8 without control characters, no '/', not "." or
- * "..", shorter than `bytes`. `text` may be NULL. The name stays as it was otherwise: false */
+/* Copies a name that a runtime can have given: UTF-8 without control characters, without '/', not
+ * "." or "..", shorter than `bytes`. Returns false for any other text (may be NULL); `name` is
+ * unchanged then. */
 bool state_take_name(char *name, size_t bytes, const char *text);
 
-/* The same of an image's, which may have '/'. */
+/* Copies an image's name like state_take_name(), but '/' is allowed. */
 bool state_take_image(char image[CONTAINER_IMAGE_MAX], const char *text);
 
-/* A pod's UID: of hexadecimal digits and hyphens. */
+/* Copies a pod's UID like state_take_name(): lower-case hexadecimal digits and hyphens. */
 bool state_take_uid(char uid[CONTAINER_ID_BYTES], const char *text);
 
-/* 64 digits, as each of these runtimes gives it. */
+/* Returns whether `id` has 64 hexadecimal digits, as each of these runtimes gives it. */
 bool state_is_id(const char *id);

@@ -8,7 +8,7 @@
 
 const char *const storage_drivers[STORAGE_DRIVERS] = {"overlay", "vfs", "btrfs", "zfs"};
 
-/* `line` is KEY = "VALUE": an absolute path that has room. */
+/* Takes the path of a line KEY = "VALUE", if it is absolute and short enough. */
 static void take_path(const char *line, size_t len, const char *key, char path[STATE_PATH_BYTES])
 {
 	const char *end = line + len;
@@ -48,7 +48,8 @@ static bool read_conf(const struct state_root *root, const char *path, struct st
 
 void storage_find(const struct state_root *root, struct storage *ret)
 {
-	/* Users' own are where they are unless they say so elsewhere. */
+	/* A user's storage is at the default place, unless the user's own storage.conf, which isn't
+	 * read, says otherwise. */
 	snprintf(ret->graph, sizeof(ret->graph), "%s",
 		 root->user ? ".local/share/containers/storage" : "var/lib/containers/storage");
 	snprintf(ret->run, sizeof(ret->run), "%s", root->user ? "" : "run/containers/storage");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where containers/storage keeps its state, of podman and of CRI-O: storage.conf, else its
- * defaults. Paths are below the root that is asked. */
+/* Finds the folders of containers/storage, the library of podman and CRI-O: by storage.conf, else
+ * by the library's defaults. Paths are below `root`. */
 #pragma once
 
 #include "container/state.h"
@@ -8,11 +8,12 @@
 #define STORAGE_DRIVERS 4
 
 struct storage {
-	char graph[STATE_PATH_BYTES]; /* what outlives a boot */
-	char run[STATE_PATH_BYTES];
+	char graph[STATE_PATH_BYTES]; /* the folder of state that outlives a reboot */
+	char run[STATE_PATH_BYTES];   /* the folder of state that doesn't */
 };
 
+/* Fills in both folders. storage.conf is read for the host only; users have the defaults. */
 void storage_find(const struct state_root *root, struct storage *ret);
 
-/* Its folders of containers have the driver's name: "overlay-containers". overlay first. */
+/* The drivers, whose names folders of containers have: "overlay-containers". overlay is first. */
 extern const char *const storage_drivers[STORAGE_DRIVERS];

@@ -8,7 +8,7 @@
 
 struct closing {
 	struct job job;
-	void (*closed)(void); /* for each */
+	void (*closed)(void); /* called for each descriptor; NULL: no call */
 	size_t count, next;
 	int fds[];
 };
@@ -32,7 +32,7 @@ static void done(struct job *job, bool finished)
 
 static void free_closing(struct job *job)
 {
-	free(job); /* what it didn't come to stays open: the worker is being stopped */
+	free(job); /* if the worker is being stopped, the rest stays open */
 }
 
 void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t count,

@@ -42,7 +42,7 @@ int64_t loop_real_ns(void)
 	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
 }
 
-/* False: there was nothing. */
+/* Runs the posted calls. Returns false if there were none. */
 static bool run_calls(struct loop *loop)
 {
 	pthread_mutex_lock(&loop->lock);
@@ -216,7 +216,7 @@ void loop_post(struct loop *loop, struct loop_call *call)
 	*loop->posted_end = call;
 	loop->posted_end = &call->next;
 	pthread_mutex_unlock(&loop->lock);
-	/* Fails only when the counter is full: then the loop is awake anyway. */
+	/* write() fails only if the eventfd's counter is full: then the loop is awake anyway. */
 	if (write(loop->posted_watch.fd, &one, sizeof(one)) < 0)
 		return;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The event loop: file descriptors, timers, and calls posted from other threads, all run on the
- * thread that calls loop_run(). Without timers and events it sleeps for ever.
+ * An event loop on epoll: watches file descriptors, runs timers and calls that other threads post,
+ * all on the thread that calls loop_run(). Without timers and events the loop sleeps. Loop thread
+ * only, except loop_post() and the clocks.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 
 struct loop;
 
-/* Negative errno of epoll or eventfd. */
+/* Returns 0, -ENOMEM, or the negative errno of epoll or eventfd. The caller owns *ret. */
 int loop_new(struct loop **ret);
 void loop_free(struct loop *loop);
 static inline void loop_freep(struct loop **loop)
@@ -18,26 +19,26 @@ static inline void loop_freep(struct loop **loop)
 	loop_free(*loop);
 }
 
-/* Until loop_stop(); 0 or the negative errno of epoll_wait. */
+/* Runs the loop until a callback calls loop_stop(). Returns 0, or the negative errno of
+ * epoll_wait(). */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 
-/*
- * Watches a file descriptor; `watch` stays the caller's and must live until loop_unwatch(). The
- * callback may unwatch any watch, its own included. Negative errno of epoll_ctl.
- */
+/* Calls ready(arg) whenever `fd` can be read. */
 struct loop_watch {
 	int fd;
 	void (*ready)(void *arg);
 	void *arg;
 };
+/* Begins to watch a descriptor. `watch` is borrowed until loop_unwatch(). ready() may unwatch any
+ * watch, also its own. Returns 0, or the negative errno of epoll_ctl(). */
 int loop_watch(struct loop *loop, struct loop_watch *watch);
-/* The same, but of a socket's end alone: the peer has closed its side or both, whatever it may have
- * sent before. */
+/* Like loop_watch(), but calls ready() only when the peer of a socket has closed its side or both,
+ * whatever the peer sent before. */
 int loop_watch_hangup(struct loop *loop, struct loop_watch *watch);
 void loop_unwatch(struct loop *loop, struct loop_watch *watch);
 
-/* A timer runs once, at `at_ns` of loop_now_ns(). Setting it again moves it. */
+/* A timer, which calls expired(arg) once. All but the first two fields are the loop's. */
 struct loop_timer {
 	void (*expired)(void *arg);
 	void *arg;
@@ -45,28 +46,32 @@ struct loop_timer {
 	bool active;
 	struct loop_timer *next;
 };
+/* Sets or moves the timer to `at_ns` (loop_now_ns()). `timer` is borrowed until it has expired or
+ * is cancelled. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t at_ns);
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
-/* Runs `call->run` on the loop's thread, soon. From any thread; `call` stays the caller's. */
+/* A call that any thread can post. `next` is the loop's. */
 struct loop_call {
 	void (*run)(void *arg);
 	void *arg;
 	struct loop_call *next;
 };
+/* Has the loop's thread run call->run(call->arg), soon. Any thread. `call` is borrowed until then.
+ */
 void loop_post(struct loop *loop, struct loop_call *call);
 
-/* Runs what was posted, and what that posts, until there is nothing; for the end, when loop_run()
- * has returned. */
+/* Runs all posted calls, also those that these calls post, until none is left. For the daemon's
+ * end, when loop_run() has returned. */
 void loop_flush(struct loop *loop);
 
-/* Takes back what was posted and hasn't run; nothing where that isn't so. On the loop's thread. */
+/* Takes back a posted call that hasn't run; does nothing if `call` isn't posted. */
 void loop_unpost(struct loop *loop, struct loop_call *call);
 
-/* CLOCK_MONOTONIC, as bpf_ktime_get_ns(). */
+/* Returns CLOCK_MONOTONIC, ns, the clock of bpf_ktime_get_ns(). */
 uint64_t loop_now_ns(void);
 
-/* CLOCK_REALTIME, since 1970: it may be set. */
+/* Returns CLOCK_REALTIME, ns since 1970. This clock may be set, also backwards. */
 int64_t loop_real_ns(void);
 
 #define NS_PER_S  1000000000ULL

@@ -4,11 +4,11 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-/* There is room for those that are on their way, too. */
+/* Leaves room for children that run already while REAPER_LEFT_MAX is reached. */
 #define CHILDREN_MAX (4 * REAPER_LEFT_MAX)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pid_t children[CHILDREN_MAX]; /* 0: none */
+static pid_t children[CHILDREN_MAX]; /* 0: a free place */
 
 void reaper_leave(pid_t child)
 {

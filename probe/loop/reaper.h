@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Children that haven't ended yet when their time is over: nobody waits for them. They may hang in
- * somebody's file system, or be stopped by their user, whose processes we may not kill without
- * CAP_KILL. On any thread.
+ * A list of child processes that have not ended in time, which are waited for later, without
+ * blocking. Such a child may hang in a file system, or its user may have stopped it, and without
+ * CAP_KILL we may not kill another user's process. Any thread.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* With so many there should be no further ones. */
+/* With so many children on the list no further child should be started. */
 #define REAPER_LEFT_MAX 64
 
-/* Buries it as soon as it has ended. */
+/* Adds a child to the list. */
 void reaper_leave(pid_t child);
 
-/* Buries those that have ended; the number of those that haven't. */
+/* Calls waitpid() for the children that have ended, and forgets them. Returns how many are left. */
 unsigned reaper_bury(void);
 
-/* Whether fewer than REAPER_LEFT_MAX are left. */
+/* Calls reaper_bury(). Returns whether fewer than REAPER_LEFT_MAX children are left. */
 bool reaper_has_room(void);

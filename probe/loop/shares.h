@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How much each user's things take together of what is the same for every user: who takes all of
- * that leaves the others' alone. A user is told as a job's (loop/worker.h). */
+/* A quota for each user: counts how much of a resource a user's things take together. Each user may
+ * take the same amount, so that nobody uses up what others may take. A user is what `whose` of a
+ * job says (loop/worker.h). At most 65536 users are remembered. */
 #pragma once
 
 #include <stdint.h>
 
 struct shares;
 
-/* `max`: of each user. -ENOMEM */
+/* Makes a table of quotas; each user may take `max`, in any unit. Returns 0, or -ENOMEM. The caller
+ * owns *ret. */
 int shares_new(struct shares **ret, uint64_t max);
 void shares_free(struct shares *shares);
 
-/* How much that user may take yet. */
+/* Returns how much the user may still take. */
 uint64_t shares_left(const struct shares *shares, uint64_t whose);
 
-/* It may be more than is left: then nothing is left. Without memory it isn't remembered. */
+/* Adds `amount` to what the user has taken; this may be more than shares_left(), which is 0 then.
+ * Without memory, or with too many users, the amount isn't counted. */
 void shares_take(struct shares *shares, uint64_t whose, uint64_t amount);
 
-/* Nobody has taken anything. */
+/* Forgets what all users have taken. */
 void shares_clear(struct shares *shares);

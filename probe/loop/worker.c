@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread serves the worker as long as worker->thread is it. One whose job takes long is put
- * aside: it ends with its job. A job that hangs: the loop's timer takes its thread out of
- * worker->thread or worker->aside; the hanging thread finds itself replaced when run() returns at
- * last, frees its job and ends. The struct worker lives until the last such thread is gone.
+ * A thread serves the queue as long as worker->thread points to it. A thread whose job takes long
+ * is put aside and ends with its job. If a job hangs, the watchdog (a timer of the loop) takes its
+ * thread out of worker->thread or worker->aside; when run() returns at last, the thread sees that
+ * it was replaced, frees its job and ends. The struct worker lives until the last such thread ends.
  */
 #include "loop/worker.h"
 
@@ -19,9 +19,9 @@
 #include "loop/worker_state.h"
 
 #define STACK_BYTES (8 * 1024 * 1024) /* libiberty prints by deep recursion; virtual only */
-#define WATCH_NS    (50 * NS_PER_MS)  /* the watchdog looks that often at least */
-/* With less CPU time than that, or that part of its time, a job has waited for something else than
- * the CPU: on a busy machine it may have had little of it. */
+#define WATCH_NS    (50 * NS_PER_MS)  /* the watchdog runs at least that often */
+/* A job that was given up hangs if it used less CPU time than COMPUTED_NS and than that part of its
+ * time; else it was computing. The part is small: on a busy machine a job may get little CPU. */
 #define COMPUTED_NS   (300 * NS_PER_MS)
 #define COMPUTED_PART 8
 
@@ -70,20 +70,20 @@ static void take_out_of_aside(struct worker *worker, struct thread *thread)
 	}
 }
 
-/* It was given up, and has returned at last. */
+/* Frees a job that was given up and has returned at last. */
 static void return_late(struct worker *worker, const struct thread *self, struct job *job)
 {
 	while (!self->reported)
 		pthread_cond_wait(&worker->changed, &worker->lock);
 	worker->hanging--;
 	queue_returned(worker, self->owner);
-	pthread_mutex_unlock(&worker->lock); /* what it frees may submit a job: closing a file */
+	pthread_mutex_unlock(&worker->lock); /* free() may submit a job: closing a file */
 	if (job->free)
 		job->free(job);
 	pthread_mutex_lock(&worker->lock);
 }
 
-/* The lock is let go while the job runs. */
+/* Runs a job; releases the lock meanwhile. */
 static void run_one(struct worker *worker, struct thread *self, struct job *job)
 {
 	self->job = job;
@@ -103,7 +103,7 @@ static void run_one(struct worker *worker, struct thread *self, struct job *job)
 	}
 	take_out_of_aside(worker, self);
 	job->end = JOB_FINISHED;
-	loop_post(worker->loop, &job->call); /* before a fence that waits for it */
+	loop_post(worker->loop, &job->call); /* before a fence that waits for the job */
 	queue_ended(worker, self->owner, loop_now_ns() - self->started_ns);
 }
 
@@ -112,7 +112,7 @@ static void *serve(void *arg)
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
 
-	if (worker->has_priority) /* of this thread; if it isn't allowed, it stays as it is */
+	if (worker->has_priority) /* sets this thread's value; a failure changes nothing */
 		setpriority(PRIO_PROCESS, 0, worker->priority);
 	pthread_mutex_lock(&worker->lock);
 	while (worker->thread == self && !worker->closing) {
@@ -169,7 +169,7 @@ static int start_thread(struct worker *worker)
 static void need_thread(struct worker *worker)
 {
 	if (!worker->thread && start_thread(worker) < 0 && !worker->aside)
-		queue_refuse_all(worker); /* nobody is there to run it */
+		queue_refuse_all(worker); /* there is no thread to run jobs */
 }
 
 static bool has_computed(const struct thread *thread)
@@ -181,7 +181,7 @@ static bool has_computed(const struct thread *thread)
 	return cpu_ns(thread->id) - thread->started_cpu_ns > least_ns;
 }
 
-/* The lock is let go while who submitted the job is told. */
+/* Gives up the job of `thread`; releases the lock while done() runs. */
 static void give_up(struct worker *worker, struct thread *thread)
 {
 	struct job *job = thread->job;
@@ -197,8 +197,8 @@ static void give_up(struct worker *worker, struct thread *thread)
 		take_out_of_aside(worker, thread);
 	queue_ended(worker, thread->owner, loop_now_ns() - thread->started_ns);
 	need_thread(worker);
-	pthread_cond_broadcast(&worker->changed); /* its owner's next job may run */
-	/* Only that is told; the job's memory is the hanging thread's from now on. */
+	pthread_cond_broadcast(&worker->changed); /* the owner's next job may run */
+	/* The loop calls done() but not free(): the hanging thread owns the job from now on. */
 	pthread_mutex_unlock(&worker->lock);
 	job->done(job, false);
 	pthread_mutex_lock(&worker->lock);
@@ -233,7 +233,7 @@ static struct thread *find_late(const struct worker *worker)
 	return NULL;
 }
 
-/* Others need not wait for what takes long. */
+/* Puts a thread aside whose job takes long while jobs of other owners wait. */
 static void put_aside(struct worker *worker)
 {
 	struct thread *thread = worker->thread;
@@ -295,7 +295,7 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	worker->begin_watch = (struct loop_call){.run = watch, .arg = worker};
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* the other one may be set */
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* CLOCK_REALTIME may be set */
 	pthread_cond_init(&worker->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	queue_init(worker);
@@ -315,7 +315,7 @@ static uint64_t end_of(const struct worker *worker, const struct thread *thread)
 	return thread->job ? thread->started_ns + worker->limit_ns : 0;
 }
 
-/* How long jobs that run are waited for. */
+/* Returns until when worker_stop() waits for running jobs. */
 static struct timespec last_end(const struct worker *worker)
 {
 	uint64_t end_ns = loop_now_ns();
@@ -331,7 +331,7 @@ static struct timespec last_end(const struct worker *worker)
 				 .tv_nsec = (long)(end_ns % NS_PER_S)};
 }
 
-/* It hangs, and must not call back into a loop that is gone. */
+/* Marks a thread as hanging, so that it doesn't call back into a loop that is gone. */
 static void abandon(struct worker *worker, struct thread *thread)
 {
 	if (!thread->job)
@@ -352,14 +352,14 @@ void worker_stop(struct worker *worker)
 	pthread_mutex_lock(&worker->lock);
 	worker->closing = true;
 	pthread_mutex_unlock(&worker->lock);
-	/* Nothing is posted any more. */
+	/* From here on nothing is posted. */
 	loop_timer_cancel(worker->loop, &worker->watchdog);
 	loop_unpost(worker->loop, &worker->begin_watch);
-	/* Nor does anybody take from the queue, or add to it. */
+	/* Nor does a thread take a job from the queue or add one. */
 	pthread_mutex_lock(&worker->lock);
 	fences_free(worker);
 	while ((job = queue_take_any(worker))) {
-		pthread_mutex_unlock(&worker->lock); /* it may submit another one */
+		pthread_mutex_unlock(&worker->lock); /* free() may submit another job */
 		if (job->free)
 			job->free(job);
 		pthread_mutex_lock(&worker->lock);

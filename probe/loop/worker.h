@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A worker: a thread with a queue, beside the loop.
+ * A worker: a thread beside the loop, with a fair queue of jobs that can be given up.
  *
- * A job says whose work it is: the daemon's own, or that of a user, who has the process or the file
- * that is read, in a root folder. Jobs of one user run one at a time, in the order in which they
- * were submitted; among users the next one is of whoever has had the least of the worker's time. A
- * user's job that goes on for longer than WORKER_ASIDE_NS while others wait keeps its thread, and
- * another thread serves the queue: so nobody waits for another user's work for longer than that.
- * The daemon's own jobs aren't overtaken like this by one another.
+ * A job belongs to an owner: the daemon itself, or the user (in a root folder) who owns the process
+ * or the file that the job reads. Jobs of one owner run one at a time, in the order in which they
+ * were submitted. The next job is of the owner who has used the least of the worker's time. If a
+ * user's job runs longer than WORKER_ASIDE_NS while other owners' jobs wait, its thread is put
+ * aside and a new thread serves the queue, so nobody waits longer than that for another user's job.
+ * The daemon's own jobs are not put aside.
  *
- * A job may hang, for it may read what lies in a target's file system (FUSE, NFS). After its time
- * limit it is given up: its thread is left to itself, another takes over the queue, and who
- * submitted it is told. So a job owns all that it touches.
+ * A job may hang, because it may read from a target's file system (FUSE, NFS). After its time limit
+ * a job is given up: its thread is left alone, a new thread serves the queue, and the job's done()
+ * is called. So a job must own all that it touches.
  */
 #pragma once
 
@@ -23,20 +23,22 @@
 
 struct worker;
 
-/* Threads that may hang at a time; with so many, further jobs are given up at once. */
+/* Threads of a worker that may hang or be aside at a time. With so many no further thread starts:
+ * jobs wait for a thread that is aside or, if all hang, are refused. */
 #define WORKER_HANGING_MAX 64
-/* The same of one user in one root folder; only their jobs are refused then. */
+/* Threads that may hang of one user in one root folder; beyond, this owner's jobs are refused. */
 #define WORKER_HANGING_OF_ONE_MAX 8
-/* And of one user in all root folders, of which who has a user namespace makes as many as it likes;
- * counting those that are aside. Root in other roots than ours is every container's. */
+/* Threads of one user in all root folders: with a user namespace a user can make any number of
+ * these. If so many hang, the user's jobs are refused; if so many hang or run, they wait. User 0 in
+ * other root folders than ours is the root of all containers, hence the higher number. */
 #define WORKER_THREADS_OF_USER_MAX (WORKER_HANGING_MAX / 4)
 #define WORKER_THREADS_OF_ROOT_MAX (WORKER_HANGING_MAX / 2)
 
 #define WORKER_ASIDE_NS		   (200 * NS_PER_MS)
 
 /*
- * Whose work a job is: 0 the daemon's own, else that of a user (the one that we see) in a root
- * folder: containers have users of the same number, and nothing else in common.
+ * The owner of a job, in 64 bits: 0 for the daemon, else a user (in our user namespace) and a root
+ * folder, since users of two containers may have the same number and nothing else in common.
  *
  *	63              33 32               0
  *	| root, 0: ours   | user, and one    |
@@ -54,71 +56,72 @@ static inline uid_t job_user(uint64_t whose)
 
 enum job_end {
 	JOB_FINISHED,
-	JOB_HANGS,  /* given up; it has waited for something nearly all the time */
-	JOB_SLOW,   /* given up; it has computed */
-	JOB_REFUSED /* never begun */
+	JOB_HANGS,  /* given up; the job was blocked nearly all the time */
+	JOB_SLOW,   /* given up; the job was computing */
+	JOB_REFUSED /* never begun, because too many threads hang */
 };
 
 struct job {
-	/* On the worker's thread. */
+	/* Does the work, on a thread of the worker. */
 	void (*run)(struct job *job);
-	/* On the loop's thread. finished = false: given up (run() may still be going on, so its
-	 * results must not be touched) or never begun, because too many threads hang; the job's
-	 * `end` tells which. */
+	/* Reports the end, on the loop's thread. finished = false: the job was given up (run() may
+	 * still be running, so its results must not be touched) or refused; `end` says which. */
 	void (*done)(struct job *job, bool finished);
-	/* When nobody uses the job any more: after done(), or when a hanging run() returned. On
-	 * either thread. */
+	/* Frees the job when nobody uses it any more: after done(), or when a hanging run() has
+	 * returned. On either thread. May be NULL. */
 	void (*free)(struct job *job);
 
-	uint64_t whose; /* job_of(), or JOB_OWN */
-	bool unlimited; /* it can't hang: never give it up. Of the daemon's own jobs only */
-	/* Never refuse it: it waits until its user may run a job again. No fence waits for it. */
+	uint64_t whose; /* the owner: job_of(), or JOB_OWN */
+	bool unlimited; /* the job can't hang and is never given up; for JOB_OWN only */
+	/* The job is never refused: it waits until its owner may run a job again. Fences don't wait
+	 * for it. */
 	bool patient;
 
-	/* The time that it may take, where that is more than the worker's limit. run() may raise
-	 * it by job_extend(), once it is past what hangs. */
+	/* The time limit, ns, if larger than the worker's. run() may raise it by job_extend(), once
+	 * it is past the calls that may hang. */
 	uint64_t limit_ns;
 
-	/* In done(). */
+	/* Valid in done(). */
 	enum job_end end;
 
-	/* the worker's own */
+	/* private to the worker */
 	struct worker *worker;
 	struct job *next;
 	struct loop_call call;
 	uint64_t sequence;
 };
 
-/* In run(): from now on the job may take so long, from its beginning. */
+/* Sets the running job's time limit, counted from its beginning. To be called in run(). */
 void job_extend(struct job *job, uint64_t limit_ns);
 
-/* `name` is the thread's, at most 15 bytes. -ENOMEM */
+/* Makes a worker; its first thread starts with the first job. `name` is that of its threads, at
+ * most 15 bytes; `limit_ns` is a job's time limit. Returns 0, or -ENOMEM. The caller owns *ret. */
 int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_t limit_ns);
 
-/* How nice its threads are beside the thread that calls this, -40 to 39; for those that start
- * later. Without the privilege they are as nice as that. */
+/* Sets the nice value of threads that start later: the calling thread's plus `nice` (-40 to 39).
+ * Without the privilege those threads stay as nice as the thread that starts them. */
 void worker_set_nice(struct worker *worker, int nice);
 
-/* Waits for the job that runs (unless it hangs past the limit, as counted from its
- * beginning) and frees those in the queue
- * without calling done(), as it does with those that are submitted afterwards. */
+/* Stops the worker: frees the jobs in the queue without calling done(), as all jobs submitted
+ * later, and waits for the running jobs, but for each no longer than 1 s past the worker's limit,
+ * counted from the job's beginning. An unlimited job is waited for until it ends. */
 void worker_stop(struct worker *worker);
 
-/* After worker_stop(). */
+/* Frees the worker. To be called after worker_stop(). */
 void worker_free(struct worker *worker);
 
-/* From any thread. done() is called later, never inside. */
+/* Takes over `job`. Any thread. done() is called later, never inside this function. */
 void worker_submit(struct worker *worker, struct job *job);
 
-/* Calls passed(arg) on the loop's thread when all jobs submitted before are done or given up, or as
- * soon as enough(arg) says so, whatever goes on then: that is asked every 50 ms, on the loop's
- * thread with the worker locked; NULL: never. -ENOMEM */
+/* Calls passed(arg) on the loop's thread when all jobs submitted before are done, given up or
+ * refused, or as soon as enough(arg) returns true. enough() is asked every 50 ms, on the loop's
+ * thread with the worker locked (NULL: never). Returns 0, or -ENOMEM. */
 int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed)(void *arg),
 		 void *arg);
 
-/* Jobs that were given up since the start; that were refused, for too many of their user's or at
- * all hung. */
+/* Return how many jobs were given up, and how many were refused because too many jobs of their user
+ * or of all hung, since the start. */
 uint64_t worker_given_up(const struct worker *worker);
 uint64_t worker_refused(const struct worker *worker);
-/* Counts one that there was no memory for, from any thread. */
+/* Counts a job as refused for which there was no memory. Any thread. */
 void worker_count_refused(struct worker *worker);

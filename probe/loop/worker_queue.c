@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose turn it is: start-time fair queueing. Each owner has a queue and a clock, which shows how
- * much of the worker's time the owner's jobs had; the one whose clock shows the least is next. Who
- * comes after a rest begins with what the last one had, for rest is no credit. */
+/* The fair queue of jobs: start-time fair queueing. Each owner has a queue and a clock, used_ns,
+ * which shows how much of the worker's time the owner's jobs have used; the owner whose clock shows
+ * the least is next. The clock of an owner who was idle is moved up to that of the owner whose job
+ * was taken last: idle time is no credit. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -103,7 +104,8 @@ void queue_refuse_all(struct worker *worker)
 		refuse(worker, owner);
 }
 
-/* Users are the same in all roots; but root in ours isn't what containers have. */
+/* Returns whether two owners are the same user, in whatever root folders. User 0 in our root folder
+ * is another one than user 0 in containers. */
 static bool are_of_one_user(const struct owner *a, const struct owner *b)
 {
 	uid_t uid = job_user(a->whose);
@@ -113,7 +115,7 @@ static bool are_of_one_user(const struct owner *a, const struct owner *b)
 	return uid || !(a->whose >> JOB_ROOT_SHIFT) == !(b->whose >> JOB_ROOT_SHIFT);
 }
 
-/* The user's threads: those that hang, and where `all`, those that run. */
+/* Returns whether the user has too many threads that hang or, with `all`, that hang or run. */
 static bool has_too_many(const struct worker *worker, const struct owner *owner, bool all)
 {
 	unsigned max =
@@ -129,7 +131,8 @@ static bool has_too_many(const struct worker *worker, const struct owner *owner,
 	return count >= max;
 }
 
-/* The daemon's own jobs are bounded by all that may hang alone. */
+/* Returns whether too many of the owner's jobs hang. The daemon's own jobs have no bound of their
+ * own, only WORKER_HANGING_MAX. */
 static bool hangs(const struct worker *worker, const struct owner *owner)
 {
 	return owner != &worker->own &&

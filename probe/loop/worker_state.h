@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What loop/worker.c (threads, their watchdog) and loop/worker_queue.c (whose turn it is, fences)
- * share. Nobody else includes it. */
+/* The worker's state, shared by loop/worker.c (threads, their watchdog) and loop/worker_queue.c
+ * (the fair queue, fences). Private to these two files. */
 #pragma once
 
 #include <pthread.h>
@@ -9,30 +9,30 @@
 
 struct thread {
 	struct worker *worker;
-	struct owner *owner; /* of the job */
-	struct job *job;     /* that runs now */
-	uint64_t started_ns; /* when it began */
-	uint64_t started_cpu_ns;
+	struct owner *owner;	 /* the owner of `job` */
+	struct job *job;	 /* the job that runs now; NULL: none */
+	uint64_t started_ns;	 /* when `job` began: CLOCK_MONOTONIC */
+	uint64_t started_cpu_ns; /* the thread's CPU time then */
 	pthread_t id;
-	bool hangs;
-	bool reported;	     /* who submitted it knows that it hangs */
-	struct thread *next; /* of worker->aside */
+	bool hangs;	     /* `job` was given up */
+	bool reported;	     /* the done() of the job that was given up has been called */
+	struct thread *next; /* in worker->aside */
 };
 
-/* Whose jobs these are. */
+/* An owner of jobs, with the queue of these. */
 struct owner {
 	struct owner *next;
 	uint64_t whose;
 	struct job *queue, **queue_end;
-	struct thread *running; /* NULL: none of them runs; those that were given up don't count */
-	unsigned hanging;	/* that were given up and haven't returned */
-	uint64_t used_ns;	/* of the worker's time; one who comes has had as much as others */
+	struct thread *running; /* NULL: no job runs; jobs that were given up don't count */
+	unsigned hanging;	/* jobs that were given up and haven't returned */
+	uint64_t used_ns;	/* time used; an owner who was idle starts from worker->clock_ns */
 };
 
 struct fence {
 	struct fence *next;
 	struct loop_call call;
-	uint64_t sequence;	   /* of the first job that it doesn't wait for */
+	uint64_t sequence;	   /* the first job that the fence doesn't wait for */
 	bool (*enough)(void *arg); /* NULL: never */
 	void (*passed)(void *arg);
 	void *arg;
@@ -42,7 +42,7 @@ struct worker {
 	struct loop *loop;
 	char name[16];
 	uint64_t limit_ns;
-	int priority; /* a nice value; only if it has one */
+	int priority; /* the nice value of new threads, valid if has_priority */
 	bool has_priority;
 	struct loop_timer watchdog;
 	struct loop_call begin_watch;
@@ -50,44 +50,44 @@ struct worker {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct thread *thread; /* that serves the queue; NULL = none yet */
-	struct thread *aside;  /* with jobs that take long, while another one serves the queue */
+	struct thread *thread; /* the thread that serves the queue; NULL: none */
+	struct thread *aside;  /* threads with long jobs, which end with their job */
 	unsigned aside_count;
-	struct owner own;     /* the first of all owners */
-	struct fence *fences; /* that aren't passed, in order */
-	uint64_t sequence;    /* of the next job */
-	uint64_t clock_ns;    /* what the owner had used whose turn was last */
-	unsigned hanging;
+	struct owner own;     /* the daemon itself, first in the list of owners */
+	struct fence *fences; /* fences not passed yet, in order */
+	uint64_t sequence;    /* the number of the next job */
+	uint64_t clock_ns;    /* used_ns of the owner whose job was taken last */
+	unsigned hanging;     /* threads whose job was given up and hasn't returned */
 	bool closing;
 	bool watched;	/* the watchdog is set, or will be */
-	unsigned users; /* threads and the owner */
+	unsigned users; /* references: the threads, and 1 until worker_free() */
 };
 
-/* All with the lock held. */
+/* All these functions are called with the lock held. */
 
 void queue_init(struct worker *worker);
-/* No memory for its owner: it is among the daemon's own. */
+/* Adds a job to its owner's queue; without memory for a new owner, to the daemon's own. */
 void queue_put(struct worker *worker, struct job *job);
-/* The next job, which *owner's thread runs from now on; NULL: none may run now. */
+/* Takes the next job out of the queue and stores its owner; NULL: no job may run now. */
 struct job *queue_take(struct worker *worker, struct owner **owner);
-/* The next one, whoever's and whether or not it may run; NULL: there is none. */
+/* Takes any job out of the queue, whether or not it may run; NULL: there is none. */
 struct job *queue_take_any(struct worker *worker);
-/* The owner's job runs no more, after so long. */
+/* Records that the owner's job has ended or was given up, after `ran_ns`. */
 void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns);
-/* One that was given up has returned. */
+/* Records that a job that was given up has returned. */
 void queue_returned(struct worker *worker, struct owner *owner);
-/* Posts the jobs as ones that never began, but the patient ones, which stay. */
+/* Refuses all jobs in the queue but the patient ones: posts their done(). */
 void queue_refuse_all(struct worker *worker);
 bool queue_is_empty(const struct worker *worker);
-/* Whether there are jobs of others than that owner that may run now. */
+/* Returns whether a job of another owner may run now. */
 bool queue_has_others(const struct worker *worker, const struct owner *owner);
 void queue_free_owners(struct worker *worker);
 
-/* Posts the fences that have nothing more to wait for; on the loop's thread they are asked whether
- * they have waited enough. */
+/* Posts the fences that have no job left to wait for. */
 void fences_check(struct worker *worker);
+/* Like fences_check(), but posts also the fences whose enough() says so. Loop thread only. */
 void fences_ask(struct worker *worker);
 void fences_free(struct worker *worker);
 
-/* The watchdog looks soon, if nobody has asked it to. */
+/* Has the watchdog run soon, unless it is set already. */
 void worker_watch(struct worker *worker);

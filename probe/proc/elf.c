@@ -57,13 +57,13 @@ static bool extent_fits(const struct elf_image *image, uint64_t offset, uint64_t
 }
 
 /*
- * What libelf is shown: a copy of the file's headers and of both tables of headers, for it
- * allocates for as many sections as a file claims, and the file may be another one by the time it
- * reads it. What the sections hold is read from the file.
+ * A copy of the file's header and of both tables of headers, which is all that libelf sees. libelf
+ * allocates memory for as many sections as a file claims, and the file may change before libelf
+ * reads it. The sections' content is read from the file.
  */
 struct headers {
 	char *copy;
-	char *names; /* of sections, NUL behind them; NULL: unknown */
+	char *names; /* the sections' names, with a NUL at the end; NULL: unknown */
 	size_t bytes, names_bytes;
 	uint64_t notes_left; /* how many bytes of notes may still be read */
 };
@@ -74,7 +74,7 @@ static void free_headers(struct headers *headers)
 	free(headers->names);
 }
 
-/* Of either class, as one of the wide one. */
+/* Offsets and counts of both tables of headers; 64 bits for both ELF classes. */
 struct tables {
 	uint64_t segments_at, sections_at, segments, sections;
 };
@@ -100,7 +100,7 @@ static size_t section_bytes(const struct elf_image *image)
 	return image->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
 }
 
-/* More sections than a header has room for are counted by the first section's size. */
+/* If there are more sections than e_shnum can hold, the first section's size is their number. */
 static int count_sections(int fd, const struct elf_image *image, struct tables *tables)
 {
 	union {
@@ -159,7 +159,7 @@ static void place_tables(const struct elf_image *image, union header *header,
 	}
 }
 
-/* A table that doesn't lie in the file is none. */
+/* Copies the headers; a table that doesn't lie in the file counts as empty. */
 static int copy_headers(int fd, struct elf_image *image, struct headers *headers)
 {
 	union header header;
@@ -187,14 +187,15 @@ static int copy_headers(int fd, struct elf_image *image, struct headers *headers
 	return r;
 }
 
-/* Those out of the file are none. -ENOMEM, or the errno of reading. */
+/* Reads the sections' names; if they lie outside the file there are none. Returns 0, -ENOMEM, or
+ * the errno of reading. */
 static int read_names(int fd, Elf *elf, const struct elf_image *image, struct headers *headers)
 {
 	size_t at = 0;
 	GElf_Shdr section;
 	Elf_Scn *found = elf_getshdrstrndx(elf, &at) == 0 ? elf_getscn(elf, at) : NULL;
 
-	/* Packed ones would have to be inflated. */
+	/* Compressed names would have to be inflated. */
 	if (!found || !gelf_getshdr(found, &section) || section.sh_size > SECTION_NAMES_MAX ||
 	    section.sh_flags & SHF_COMPRESSED ||
 	    !extent_fits(image, section.sh_offset, section.sh_size))
@@ -361,7 +362,8 @@ static int read_sections(int fd, Elf *elf, struct elf_image *image, struct heade
 	return 0;
 }
 
-/* From .eh_frame_hdr: version 1, how pointers are written, ..., the address of .eh_frame. */
+/* Reads the address of .eh_frame from .eh_frame_hdr: {version 1, encodings of pointers, address}.
+ */
 static bool read_eh_frame_address(int fd, const struct elf_image *image, uint64_t *address)
 {
 	struct {
@@ -403,7 +405,7 @@ static bool read_eh_frame_address(int fd, const struct elf_image *image, uint64_
 	}
 }
 
-/* Where no section header tells .eh_frame: from where .eh_frame_hdr points to the segment's end. */
+/* Finds .eh_frame without section headers: from where .eh_frame_hdr points to the segment's end. */
 static void find_eh_frame(int fd, Elf *elf, struct elf_image *image)
 {
 	struct elf_frames *frames = &image->frames;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is where in an ELF file. Every file is hostile: all numbers are checked against the file's
- * size and fixed limits, nothing is mapped into memory (a file that shrinks would kill us), and
- * what does not hold is left out. Files of other byte orders are refused.
+ * A parser of ELF files: says where segments, symbols, call frame information and other sections
+ * lie. Every file is hostile: all numbers are checked against the file's size and fixed limits,
+ * nothing is mapped into memory (a file that shrinks would kill us), and parts that fail a check
+ * are left out. Files of the other byte order are refused. May hang: in a job.
  *
  * Source: System V ABI, ELF-64 object file format; LSB for .eh_frame_hdr and build id notes; GDB's
  * manual ("Separate Debug Files") for .gnu_debuglink; dwz's for .gnu_debugaltlink.
@@ -16,7 +17,7 @@
 #define BUILD_ID_MAX	 64
 #define ELF_SEGMENTS_MAX 16
 
-/* A piece of the file; bytes = 0: not there. */
+/* A piece of the file; bytes = 0: the file has none. */
 struct elf_extent {
 	uint64_t offset, bytes;
 };
@@ -32,50 +33,51 @@ struct elf_symbols {
 	struct elf_extent strings;
 };
 
-/* Call frame information, and what encoded pointers in it may be relative to. */
+/* Call frame information, and the addresses to which encoded pointers in it may be relative. */
 struct elf_frames {
 	struct elf_extent eh_frame;
 	uint64_t eh_frame_address;
-	bool eh_frame_open; /* found without section headers: its end is the first empty entry */
+	bool eh_frame_open; /* found without section headers: .eh_frame ends at an empty entry */
 	struct elf_extent debug_frame;
-	bool debug_frame_deflated; /* SHF_COMPRESSED: begins with an Elf64_Chdr */
+	bool debug_frame_deflated; /* SHF_COMPRESSED: the section begins with an Elf64_Chdr */
 	uint64_t text_address, got_address;
 };
 
 struct elf_image {
 	bool wide; /* 64-bit */
 	bool has_sections;
-	bool is_go; /* Go's linker made it, or took part */
+	bool is_go; /* Go's linker made the file, or took part: it has .go.buildinfo */
 	uint16_t machine;
 	uint64_t file_bytes;
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* executable PT_LOAD segments */
 	size_t segments_count;
-	struct elf_segment data[ELF_SEGMENTS_MAX]; /* PT_LOAD segments that aren't executable */
+	struct elf_segment data[ELF_SEGMENTS_MAX]; /* the other PT_LOAD segments */
 	size_t data_count;
 	struct elf_symbols symtab, dynsym;
 	struct elf_extent eh_frame_hdr;
 	uint64_t eh_frame_hdr_address;
 	struct elf_frames frames;
-	struct elf_extent gopclntab;	 /* Go's functions; it may be there without a section */
+	struct elf_extent gopclntab;	 /* Go's functions; may exist without a section */
 	struct elf_extent gnu_debugdata; /* a separate debug file, packed by xz */
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_bytes; /* 0: none */
 	char debuglink[256];   /* "": none */
 	uint32_t debuglink_crc;
 	struct elf_extent debugaltlink; /* a file name with its NUL, then a build id */
-	bool has_debug_info;		/* DWARF's functions and lines may be in it */
+	bool has_debug_info;		/* has .debug_info: DWARF's functions and lines */
 };
 
-/* Reads a regular file. -ENOEXEC not an ELF file of this byte order, -EBADMSG its headers make no
- * sense, or the errno of reading. */
+/* Reads a regular file. Returns 0, or a negative errno: -ENOEXEC if it isn't an ELF file of this
+ * byte order; -EBADMSG if its headers make no sense; -ENOMEM; the errno of reading. */
 int elf_read(int fd, struct elf_image *image);
 
-/* The linked address of a file offset; false when no executable segment holds it. */
+/* Finds the linked address of a file offset. Returns false if no segment holds the offset. */
 bool elf_address_of(const struct elf_segment *segments, size_t count, uint64_t file_offset,
 		    uint64_t *address);
 
-/* Of its largest executable segment. */
+/* Returns the size of the largest executable segment, bytes. */
 uint64_t elf_code_bytes(const struct elf_image *image);
 
-/* pread() of all bytes: -EIO when the file ends before. */
+/* Reads all `bytes` bytes with pread(). Returns 0, or a negative errno: -EIO if the file ends
+ * before. */
 int elf_pread(int fd, void *to, size_t bytes, uint64_t offset);

@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 
-#define TRIES_MAX 3 /* of a path while something is renamed */
+#define TRIES_MAX 3 /* to open a path while somebody renames a folder (EAGAIN) */
 
-/* Those that linux/magic.h hasn't got, from where the kernel (6.12) has them. */
+/* Magic numbers that linux/magic.h lacks; their sources in Linux 6.12. */
 #define BCACHEFS_MAGIC	 0xca451a4e /* fs/bcachefs/bcachefs_format.h */
 #define CONFIGFS_MAGIC	 0x62656570 /* fs/configfs/mount.c */
 #define FUNCTIONFS_MAGIC 0x0a647361 /* drivers/usb/gadget/function/f_fs.c */
@@ -27,7 +27,8 @@
 #define RPCPIPEFS_MAGIC	 0x67596969 /* net/sunrpc/rpc_pipe.c */
 #define ZFS_MAGIC	 0x2fc12fc1 /* OpenZFS's include/sys/fs/zfs.h */
 
-/* Of f_type 32 bits count: where it is a signed word of 32 bits the upper ones are its sign. */
+/* File systems that the kernel makes up. Only 32 bits of f_type are compared: where f_type is a
+ * signed word of 32 bits, the upper bits are its sign. */
 static const uint32_t kernels_own[] = {
 	PROC_SUPER_MAGIC,     SYSFS_MAGIC,	    DEBUGFS_MAGIC,	  TRACEFS_MAGIC,
 	SECURITYFS_MAGIC,     PSTOREFS_MAGIC,	    BPF_FS_MAGIC,	  EFIVARFS_MAGIC,
@@ -39,8 +40,9 @@ static const uint32_t kernels_own[] = {
 	MQUEUE_MAGIC,	      NFSD_MAGIC,	    RPCPIPEFS_MAGIC,
 };
 
-/* A file system on a block device is none of those, and needn't be asked (which takes NFS a way to
- * its server and back). Nor is one that has no answer: a server of FUSE may know no statfs. */
+/* Returns -ENODEV for a file system that the kernel makes up. A file system on a block device is
+ * none and isn't asked: statfs() of NFS asks the server. Neither is one without an answer: a FUSE
+ * server may lack statfs. */
 static int check_file_system(int found, const struct stat *stat)
 {
 	struct statfs system;
@@ -87,7 +89,7 @@ int foreign_check(int found, const struct foreign_rules *rules, struct stat *sta
 	return rules->bytes_max && (uint64_t)stat->st_size > rules->bytes_max ? -EFBIG : 0;
 }
 
-/* By our own /proc: the very file that was looked at. */
+/* Opens the very file of an O_PATH descriptor, by our own /proc. */
 static int reopen(int found)
 {
 	char link[32] = "/proc/self/fd/", digits[12];
@@ -149,7 +151,7 @@ int foreign_open(const struct foreign *foreign, struct stat *stat)
 
 bool foreign_tells_owner(int fd, const struct stat *stat)
 {
-	/* On disks, without being on a block device. */
+	/* File systems on disks or in memory whose st_dev isn't a block device. */
 	static const uint32_t ours[] = {BTRFS_SUPER_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC, TMPFS_MAGIC};
 	struct statfs system;
 

@@ -23,7 +23,7 @@ static int find_link(const struct mapped *mapped)
 	return found < 0 ? -errno : found;
 }
 
-/* It won't be another one the next time. */
+/* Turns the errors of files that will never be opened into one. */
 static int explain(int r)
 {
 	return r == -EINVAL || r == -ENODEV ? -ENOEXEC : r;
@@ -36,7 +36,8 @@ int mapped_open_path(int root_fd, const char *path, struct stat *stat)
 	return explain(foreign_open(&file, stat));
 }
 
-/* Or root's: somebody who could have laid the right one there. */
+/* Returns whether the file is the process's user's or root's, who could have put the right file
+ * there. */
 static bool is_its_users(const struct mapped *mapped, const struct stat *stat)
 {
 	uid_t user, root;
@@ -47,9 +48,10 @@ static bool is_its_users(const struct mapped *mapped, const struct stat *stat)
 	       (stat->st_uid == user || stat->st_uid == root);
 }
 
-/* Overlayfs and btrfs have devices that the kernel tells in the one place and not in the other; and
- * overlayfs may have the number of a layer in the upper half of what it tells. What is left to
- * compare others may have met by chance, or by making files without number. */
+/* Returns whether the file is the mapped one. stat() and /proc/PID/maps show different devices for
+ * overlayfs and btrfs, and overlayfs may have a layer's number in the upper half of the inode's.
+ * The lower half may be the same by chance, or because somebody made many files: so the owner
+ * counts too. */
 static bool is_mapped(const struct mapped *mapped, const struct stat *stat)
 {
 	if (!mapped->inode)

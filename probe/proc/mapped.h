@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that a process has mapped: the very one, even when it was deleted or replaced, by
- * /proc/PID/map_files. Where that is not allowed, by its path in the process's root, out of which
- * no link leads; then it has to be the file that the mapping tells of, and, where only half of its
- * inode's number can tell, belong to the process's user or to root. Else whoever owns it: it is
- * what the process runs. What isn't a plain file (proc/foreign.h) isn't opened. In a job: all can
- * hang.
+ * Opens a file that a process has mapped: the very file, even if it was deleted or replaced, by
+ * /proc/PID/map_files. Where that is not allowed, the file is opened by its path in the process's
+ * root folder, out of which no link leads. Then device and inode must be those of the mapping. If
+ * only half of the inode's number can be compared, the file must also belong to the process's user
+ * or to root. Otherwise the file may belong to anybody: the process runs it. Only regular files are
+ * opened (proc/foreign.h). All functions may hang: in a job.
  */
 #pragma once
 
@@ -15,21 +15,23 @@
 
 struct mapped {
 	pid_t pid;
-	uint64_t start, end; /* of the mapping */
-	int root_fd;	     /* O_PATH of the process's root, or -1 */
-	const char *path;    /* in that root */
-	/* As /proc/PID/maps tells of it; 0: not known. */
+	uint64_t start, end; /* the mapping's addresses */
+	int root_fd;	     /* the process's root folder (O_PATH), or -1 */
+	const char *path;    /* the file's path in the root folder */
+	/* The mapping's numbers from /proc/PID/maps; inode 0: not known. */
 	uint64_t device, inode;
 };
 
 /*
- * 0 or a negative errno. -ENOEXEC: no regular file, or one of the kernel's own; -ESTALE: by that
- * path there is another file than the one that is mapped.
+ * Fills in *stat for the mapped file. Returns 0, or a negative errno: -ENOEXEC if it is no regular
+ * file, or lies in a file system that the kernel makes up; -ESTALE if another file has that path.
  */
 int mapped_stat(const struct mapped *mapped, struct stat *stat);
 
-/* Opens it and tells what was opened: a descriptor or a negative errno. */
+/* Opens the mapped file and fills in *stat. Returns a descriptor, which the caller owns, or a
+ * negative errno as mapped_stat(). */
 int mapped_open(const struct mapped *mapped, struct stat *stat);
 
-/* A plain file by its path in a root; no link leads out of it. */
+/* Opens a regular file by its path in a root folder, out of which no link leads. Returns as
+ * mapped_open(), but never -ESTALE. */
 int mapped_open_path(int root_fd, const char *path, struct stat *stat);

@@ -11,12 +11,12 @@
 #include "base/cleanup.h"
 
 #define PAGE_BYTES 4096
-#define LAST_PATHS 16 /* among which a mapping's is looked for */
+#define LAST_PATHS 16 /* a mapping's path is looked for among the last 16 paths */
 
 struct reading {
 	struct maps maps;
 	size_t capacity, paths_capacity, paths_bytes;
-	char *left_out; /* one of maps.paths; NULL: none is */
+	char *left_out; /* MAPS_LEFT_OUT in maps.paths; NULL: no path was left out */
 };
 
 void maps_done(struct maps *maps)
@@ -97,7 +97,7 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 	return 1;
 }
 
-/* Takes the path over. */
+/* Takes over `path`, also on failure. */
 static int own_path(struct reading *reading, char *path)
 {
 	_cleanup_free_ char *mine = path;
@@ -127,7 +127,8 @@ static char *known_path(const struct reading *reading, const char *path)
 	return NULL;
 }
 
-/* Many mappings have few paths; a process that makes it otherwise shall not fill our memory. */
+/* Replaces the mapping's path by a shared copy. Many mappings usually have few paths; a process
+ * with many paths must not fill our memory. */
 static int share_path(struct reading *reading, struct mapping *mapping)
 {
 	size_t bytes = strlen(mapping->path) + 1;
@@ -191,7 +192,7 @@ static int read_line(struct reading *reading, const char *line)
 	struct mapping mapping;
 	int r = maps_parse_line(line, &mapping);
 
-	if (r == 1 && mapping.path) /* which is the reading's then, or gone */
+	if (r == 1 && mapping.path) /* share_path() takes over the path */
 		r = share_path(reading, &mapping) < 0 ? -ENOMEM : 1;
 	return r == 1 ? add(&reading->maps, &reading->capacity, &mapping) : r;
 }
@@ -226,7 +227,7 @@ int maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 			break;
 	}
 	if (ferror(file))
-		return -ESRCH; /* it ended in the middle */
+		return -ESRCH; /* the process ended meanwhile */
 	*maps = reading.maps;
 	reading.maps = (struct maps){0};
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two passes: where in the strings the names stand (a name may be the end of a longer one), then
- * which symbols have these. */
+/* Two passes. The first finds where in the strings the names stand (a name may be the end of a
+ * longer string), the second finds the symbols that refer to these places. */
 #include "proc/named.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define SYMBOLS_MAX (4u * 1024 * 1024)
 #define STRINGS_MAX (512u * 1024 * 1024)
-#define NAMES_MAX   (8u * 1024 * 1024) /* in the strings */
+#define NAMES_MAX   (8u * 1024 * 1024) /* strings in the string table */
 #define PLACES_MAX  65536	       /* a program with OpenSSL has thousands of *_free */
 #define BATCH	    512
 #define PIECE	    65536
@@ -30,13 +30,13 @@ struct reading {
 	size_t places_count;
 	uint32_t names_seen;
 	uint8_t lengths[NAMED_MAX];
-	bool is_last[256]; /* one of the names ends so */
+	bool is_last[256]; /* one of the names ends with this byte */
 	char text[NAMED_NAME_MAX + PIECE];
 	Elf64_Sym symbols[BATCH];
 };
 
-/* Those names that end before the NUL at text[at], of which `known` bytes before are there;
- * `offset` is the NUL's in the strings. -EFBIG: too many. */
+/* Adds the places of the names that end before the NUL at text[at]. `known` bytes before the NUL
+ * are in `text`; `offset` is the NUL's in the strings. Returns 0, or -EFBIG for too many places. */
 static int find_names(struct reading *reading, size_t at, size_t known, uint64_t offset)
 {
 	for (size_t i = 0; i < reading->count; i++) {
@@ -90,7 +90,7 @@ static int find_places(struct reading *reading, const struct elf_extent *strings
 	return 0;
 }
 
-/* NULL: none of the names. */
+/* Returns the place to which the symbol's name refers; NULL: its name is none of the names. */
 static const struct place *place_of(const struct reading *reading, const Elf64_Sym *symbol)
 {
 	struct place key = {.offset = symbol->st_name};

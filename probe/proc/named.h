@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The symbols of a table that have one of a few names. The file is hostile: the strings and the
- * symbols are read once from the beginning to the end, however large they are, the symbols only
- * where one of the names is among the strings.
+ * Finds the symbols of an ELF file that have one of a few names. The file is hostile: its strings
+ * are read once from beginning to end, in bounded memory, and its symbols also once, but only if
+ * one of the names is among the strings.
  */
 #pragma once
 
@@ -12,13 +12,15 @@
 
 #include "proc/elf.h"
 
-#define NAMED_MAX      128 /* names, and the longest of them */
-#define NAMED_NAME_MAX 48
+#define NAMED_MAX      128 /* names */
+#define NAMED_NAME_MAX 48  /* bytes of a name */
 
-/* Calls each for every symbol that is defined and has names[name]; its errors end it. 0, or a
- * negative errno of reading, -EFBIG: the symbols are too many, -ENOMEM. 64-bit files only. */
+/* Calls each() for every symbol that is defined and has the name names[name]; an error of each()
+ * ends the search. Returns 0, or a negative errno: that of each() or of reading; -EFBIG if there
+ * are too many symbols, strings or names; -ENOMEM. 64-bit files only. */
 int named_symbols(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
 		  int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg);
 
-/* Where a linked address lies in the file; false: in no executable segment. */
+/* Finds the file offset of a linked address. Returns false if no executable segment holds the
+ * address. */
 bool named_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);

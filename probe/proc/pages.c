@@ -13,7 +13,7 @@
 /* Page n of the file is only ever in slot n % count; count is a power of two. */
 struct page {
 	uint64_t number;
-	size_t bytes; /* 0: nothing there */
+	size_t bytes; /* 0: the slot is empty */
 	uint8_t data[PAGE_BYTES];
 };
 

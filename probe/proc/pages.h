@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file that is read here and there: the last pages that were asked for are kept, so that memory
- * is bounded whatever is asked. Nothing is mapped into memory.
+ * A page cache for a file that is read at random places: keeps the last pages that were read, in
+ * bounded memory. Nothing is mapped into memory.
  */
 #pragma once
 
@@ -11,13 +11,14 @@
 
 struct pages;
 
-/* Keeps at most `count` pages, a power of two. `fd` is borrowed. -ENOMEM */
+/* Makes a cache of at most `count` pages of 4 KiB; `count` is a power of two. `fd` is borrowed
+ * until pages_free(). Returns 0, or -ENOMEM. The caller owns *ret. */
 int pages_new(struct pages **ret, int fd, size_t count);
 void pages_free(struct pages *pages);
 
-/* What there is of the file from `offset` on, at least one byte, to the end of its page; valid
- * until the next call. NULL: it ends before, or can't be read. */
+/* Returns the file's bytes from `offset` to the end of their page: at least one, *bytes says how
+ * many. They are valid until the next call. NULL: the file ends before, or can't be read. */
 const uint8_t *pages_at(struct pages *pages, uint64_t offset, size_t *bytes);
 
-/* All of `bytes`. -EIO */
+/* Reads `bytes` bytes. Returns 0, or -EIO if not all of them can be read. */
 int pages_read(struct pages *pages, uint64_t offset, void *to, size_t bytes);

@@ -8,14 +8,14 @@
 
 #include "base/cleanup.h"
 
-/* The first word tells the format. */
+/* The first word of the table, which says its format. */
 #define MAGIC_1_16  0xfffffffaU
 #define MAGIC_1_18  0xfffffff0U
 #define MAGIC_1_20  0xfffffff1U
 
-#define WORDS_MAX   8 /* of the header, behind the magic */
+#define WORDS_MAX   8 /* words of the header behind the magic */
 #define SEARCH_MAX  (1ULL << 30)
-#define MAGICS_MAX  16 /* that turn out to be something else */
+#define MAGICS_MAX  16 /* places with a magic that are tried */
 #define TEXTS_MAX   (4U << 20)
 #define TABLE_PAGES 64
 #define CODE_PAGES  32
@@ -25,15 +25,15 @@
 struct magic {
 	uint32_t format;
 	uint8_t zero[2];
-	uint8_t quantum;  /* of instructions: 1 on x86-64 */
-	uint8_t pointers; /* their size */
+	uint8_t quantum;  /* instructions begin at multiples of this: 1 on x86-64 */
+	uint8_t pointers; /* bytes of a pointer */
 };
 
 /*
  *	1.16: functions, files, names, units, files, steps, table
  *	1.18: functions, files, start of the code, names, units, files, steps, table
  *
- * The last five are distances from the header. What they begin has no length: it ends with the
+ * The last five are distances from the header to tables without a length: each ends with the
  * section at the latest.
  *
  * The table: for each function {start, record}, and the end of the last one. Since 1.18 these are
@@ -42,13 +42,13 @@ struct magic {
 struct pclntab {
 	struct elf_extent extent;
 	const struct elf_image *image;
-	struct pages *pages; /* of the table and of the records */
+	struct pages *pages; /* pages of the table and of the records */
 	struct pages *steps_pages;
 	struct pages *code;
 	uint32_t format;
 	uint32_t count;
-	uint64_t text;		      /* start of the code */
-	uint64_t names, steps, table; /* in the file */
+	uint64_t text;		      /* start of the code, as linked */
+	uint64_t names, steps, table; /* offsets in the file */
 };
 
 void pclntab_free(struct pclntab *table)
@@ -98,7 +98,7 @@ int pclntab_code(struct pclntab *table, uint64_t address, void *to, size_t bytes
 	return -EFAULT;
 }
 
-/* Table entry number i; i = count is the end of the last function. */
+/* Reads table entry i; entry `count` is the end of the last function. */
 static int table_entry(struct pclntab *table, uint32_t i, uint64_t *start, uint64_t *record)
 {
 	uint64_t both[2] = {0, 0};
@@ -120,8 +120,9 @@ static int table_entry(struct pclntab *table, uint32_t i, uint64_t *start, uint6
 }
 
 /*
- * Do functions begin there if the code begins at `text`? What is between them is filled with int3,
- * but not all have something behind them. Of some dozens from the middle of the table, nearly all.
+ * Returns whether functions begin where the table says if the code begins at `text`. Gaps between
+ * functions are filled with int3 (0xcc), but not every function has a gap before it: of some dozens
+ * from the middle of the table nearly all must.
  */
 static bool text_fits(struct pclntab *table, uint64_t text)
 {
@@ -143,9 +144,10 @@ static bool text_fits(struct pclntab *table, uint64_t text)
 }
 
 /*
- * Where the code begins is told by the header until Go 1.25, but not if the program may lie
- * anywhere (there it is left to a relocation). The linker's .text begins there as well, or, when
- * another linker had the last word, C's code comes before. Functions begin at multiples of 32.
+ * Finds where the code begins. `told` is the header's word, valid until Go 1.25 and for programs
+ * that are not position-independent (else a relocation fills it in). The linker's .text begins
+ * there too; but if another linker made the file, C's code comes first. Functions begin at
+ * multiples of 32.
  */
 static bool find_text(struct pclntab *table, uint64_t told)
 {
@@ -172,7 +174,7 @@ static bool find_text(struct pclntab *table, uint64_t told)
 	return false;
 }
 
-/* A place that the header tells, from its own first byte. */
+/* Turns a distance from the header into an offset in the file; false: it lies outside the table. */
 static bool place(const struct pclntab *table, uint64_t distance, uint64_t *offset)
 {
 	*offset = table->extent.offset + distance;
@@ -204,7 +206,8 @@ static int read_header(struct pclntab *table, const struct elf_extent *extent)
 	return old || find_text(table, words[2]) ? 0 : -EBADMSG;
 }
 
-/* The first magic from `at` on, in data that ends at `end`; `end`: there is none. */
+/* Returns the offset of the first magic from `at` on in data that ends at `end`; `end` if there is
+ * none. */
 static uint64_t find_magic(struct pclntab *table, uint64_t at, uint64_t end)
 {
 	struct magic magic;
@@ -222,8 +225,8 @@ static uint64_t find_magic(struct pclntab *table, uint64_t at, uint64_t end)
 	return end;
 }
 
-/* Without sections, or where another linker put it into one of its own: at a multiple of 8 in data
- * that isn't executable. */
+/* Searches the table in segments that aren't executable, at multiples of 8: for files without
+ * sections, or in which another linker put the table into a section of its own. */
 static int search_table(struct pclntab *table)
 {
 	const struct elf_image *image = table->image;
@@ -320,7 +323,7 @@ void pclntab_name(struct pclntab *table, const struct pclntab_function *function
 
 #define NUMBER_BYTES 5
 
-/* Seven bits a byte, the lowest first; the eighth: there is more. Of 32-bit values. */
+/* Reads a varint of at most 32 bits: seven bits a byte, the lowest first; bit 7: more follow. */
 static int read_number(struct pclntab *table, uint64_t *at, uint32_t *number)
 {
 	uint64_t end = table->extent.offset + table->extent.bytes, value = 0;
@@ -329,7 +332,7 @@ static int read_number(struct pclntab *table, uint64_t *at, uint32_t *number)
 	uint8_t room[NUMBER_BYTES];
 	const uint8_t *from = n ? pages_at(table->steps_pages, *at, &bytes) : NULL;
 
-	if (bytes < n) { /* it lies in two pages */
+	if (bytes < n) { /* the number lies in two pages */
 		if (pages_read(table->steps_pages, *at, room, n) < 0)
 			return -EBADMSG;
 		from = room;
@@ -357,9 +360,10 @@ struct pclntab_step pclntab_steps(const struct pclntab *table,
 }
 
 /*
- * Steps are pairs: by how much the value changes (signed: the lowest bit is the sign), and how many
- * bytes of code it holds for. A change of 0 ends them, but for the first one. As each holds for a
- * byte at least, and functions don't overlap, there are never more than bytes of code.
+ * A step is a pair of numbers: the change of the value (signed: the lowest bit is the sign), and
+ * how many bytes of code the new value is valid for. A change of 0 ends the steps, except in the
+ * first step. Each step covers at least one byte and functions don't overlap, so there are never
+ * more steps than bytes of code.
  */
 int pclntab_next(struct pclntab *table, const struct pclntab_function *function,
 		 struct pclntab_step *step)

@@ -13,8 +13,8 @@
 
 #define STATUS_BYTES (1 << 20) /* with the numbers of 65,536 groups */
 
-/* proc(5): real, effective, saved and file system's. `Name:` before it has its line ends escaped.
- */
+/* Returns whether all ids of a line are the same; proc(5): real, effective, saved and file
+ * system's. The process can't forge the line: line ends are escaped in `Name:` before it. */
 static bool has_one_id(const char *status, const char *name, unsigned *ret)
 {
 	const char *line = strstr(status, name);
@@ -44,8 +44,8 @@ static bool has_no_capability(const char *status)
 	return line && sscanf(line, "\nCapPrm: %llx", &permitted) == 1 && !permitted;
 }
 
-/* Files that only who may trace it may read belong to root while it isn't dumpable. Source:
- * task_dump_owner() in fs/proc/base.c */
+/* Returns whether the process is dumpable. If not, those of its files in /proc that need the right
+ * to trace belong to root. Source: task_dump_owner() in fs/proc/base.c */
 static bool is_dumpable(int folder, uid_t uid)
 {
 	struct stat stat;

@@ -59,8 +59,8 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	return 0;
 }
 
-/* The last number in a line of proc(5)'s status, `Tgid:\t123`, behind `Name:`, in which line ends
- * are escaped. */
+/* Finds a line of proc(5)'s status, such as `Tgid:\t123`. The process can't forge one: line ends
+ * are escaped in `Name:` before it. */
 static int status_line(pid_t pid, const char *key, struct buf *text, char **line)
 {
 	int r = read_file(pid, "status", text);
@@ -122,7 +122,7 @@ int proc_tgid(pid_t tid, pid_t *tgid)
 	return status_number(tid, "\nTgid:", tgid);
 }
 
-/* From the reader's pid namespace down to its own. */
+/* NSpid lists pids from the reader's namespace down to the process's own, which is the last. */
 int proc_ns_pid(pid_t pid, pid_t *ns_pid)
 {
 	return status_number(pid, "\nNSpid:", ns_pid);
@@ -138,8 +138,9 @@ static bool is_in_our_users(pid_t pid)
 	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
-/* user_namespaces(7): lines of `inner outer count`, the outer ones as the reader's namespace has
- * them (or its parent, where it is the same: then root is 0). */
+/* Finds who is root in the process's user namespace. user_namespaces(7): lines of `inner outer
+ * count`; `outer` is a number of the reader's namespace (or of its parent, if both are in the same:
+ * root is 0 then). */
 static int namespace_root(pid_t pid, uid_t *root)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(MAP_BYTES);
@@ -201,7 +202,7 @@ int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES])
 
 	if (r < 0 || buf_error(&text))
 		return r < 0 ? r : buf_error(&text);
-	size_t len = text.len ? text.len - 1 : 0; /* its line end */
+	size_t len = text.len ? text.len - 1 : 0; /* without the line end */
 	if (len >= PROC_COMM_BYTES)
 		len = PROC_COMM_BYTES - 1;
 	memcpy(comm, text.data, len);
@@ -238,7 +239,7 @@ int proc_cmdline_contains(pid_t pid, const char *needle, bool *found)
 	_cleanup_buf_ struct buf text = BUF_INIT(CMDLINE_BYTES);
 	int r = read_file(pid, "cmdline", &text);
 
-	if (r < 0 && r != -ENOSPC) /* what is over the limit is not looked at */
+	if (r < 0 && r != -ENOSPC) /* bytes past CMDLINE_BYTES aren't searched */
 		return r;
 	for (size_t i = 0; i < text.len; i++) {
 		if (!text.data[i])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Facts about a process from /proc/PID. -ESRCH: it is gone. None of these follows what the process
- * may have put there, but proc_cmdline() reads its memory, which can hang (a page of a FUSE file):
- * only in a job.
+ * Reads facts about a process from /proc/PID. Functions with an int result return 0, or a negative
+ * errno: -ESRCH if the process is gone. None of them follows a path that the process chose. Any
+ * thread; but proc_cmdline_contains() reads the process's memory, which can hang (a page of a FUSE
+ * file): only in a job.
  */
 #pragma once
 
@@ -14,49 +15,53 @@
 #define PROC_COMM_BYTES 16
 
 struct proc_stat {
-	char comm[PROC_COMM_BYTES]; /* of the main thread; NUL-terminated, any other bytes */
-	uint64_t start_ticks;	    /* since boot: tells a process from another with the same pid */
+	char comm[PROC_COMM_BYTES]; /* the main thread's name: any bytes but NUL, then a NUL */
+	uint64_t start_ticks;	    /* clock ticks since boot; differs among processes of one pid */
 };
 
+/* Reads the process's name and start. */
 int proc_stat(pid_t pid, struct proc_stat *stat);
 
-/* The process that a thread (or process) of this id belongs to. */
+/* Finds the process to which the thread (or process) `tid` belongs. */
 int proc_tgid(pid_t tid, pid_t *tgid);
 
-/* Its real user: not of whom /proc/PID is, which a process may make root. */
+/* Reads the process's real user; the owner of /proc/PID isn't that user if the process isn't
+ * dumpable. */
 int proc_uid(pid_t pid, uid_t *uid);
 
-/* Tells its mount namespace from others; 0: it is that of process 1, or can't be told. */
+/* Returns a number of the process's mount namespace; 0: that of process 1, or not known. */
 uint32_t proc_mounts(pid_t pid);
 
-/* Its pid in its own pid namespace. */
+/* Reads the process's pid in its own pid namespace. */
 int proc_ns_pid(pid_t pid, pid_t *ns_pid);
 
-/* Its effective user, and who its user namespace calls root, both as ours has them: that is 0 where
- * the namespaces are the same; (uid_t)-1: nobody. */
+/* Reads the process's effective user, and the user who is root in the process's user namespace,
+ * both as our namespace numbers them. *root is 0 if the namespaces are the same, (uid_t)-1 if
+ * nobody is root there. */
 int proc_owners(pid_t pid, uid_t *user, uid_t *root);
 
-/* Tells the program that runs in it from the one that an exec puts in its place: the kernel gives
- * each other random addresses. A new name, a new thread and a fork leave it as it is. 0: it can't
- * be told. */
+/* Returns a number that an exec changes: a hash of the auxiliary vector, in which the kernel gives
+ * each program other random addresses. A new name, a new thread and a fork don't change it. 0: not
+ * known. */
 uint64_t proc_program(pid_t pid);
 
-/* Whether pids here are those of the host, which the kernel's programs see: not so in a container
- * with a pid namespace of its own. True where that can't be told. */
+/* Returns whether our pids are those of the host, which BPF programs see; false in a container with
+ * a pid namespace of its own. True if this can't be found out. */
 bool proc_pids_are_the_hosts(void);
 
-/* The name alone, for a third of the cost. */
+/* Reads the process's name alone, for a third of the cost of proc_stat(). */
 int proc_comm(pid_t pid, char comm[PROC_COMM_BYTES]);
 
-/* A start time in ns since boot (task->start_boottime) as start_ticks has it. */
+/* Turns a start time in ns since boot (task->start_boottime) into start_ticks. */
 uint64_t proc_ticks_of_ns(uint64_t start_boottime_ns);
 
-/* The same as ms since 1970, by the wall clock; the answer for one tick stays the same as long as
- * that clock isn't set by more than half a second. */
+/* Turns start_ticks into ms since 1970, by the wall clock. The result for one tick stays the same
+ * as long as that clock isn't set by more than half a second. */
 uint64_t proc_epoch_ms_of_ticks(uint64_t start_ticks);
 
-/* Whether `needle` occurs in the command line (arguments joined by blanks, at most 128 KiB). */
+/* Finds out whether `needle` occurs in the command line (arguments joined by blanks, the first 128
+ * KiB). */
 int proc_cmdline_contains(pid_t pid, const char *needle, bool *found);
 
-/* Calls each(arg, pid) for every process there is; -errno of reading /proc. */
+/* Calls each(arg, pid) for every process. Returns 0, or the negative errno of opening /proc. */
 int proc_each(void (*each)(void *arg, pid_t pid), void *arg);

@@ -10,8 +10,9 @@
 #include "proc/proc.h"
 
 /*
- * That the process runs the program now (an exec gives it another one, and never the same again)
- * and is still the same process then, says that it ran the program when its memory was opened.
+ * Returns 0 if the memory that was opened before is the one that `id` names. If the process has the
+ * same start and runs the same program now, it ran that program also when its memory was opened: an
+ * exec changes proc_program(), and never back.
  */
 static int check(const struct memory_id *id)
 {
@@ -48,7 +49,7 @@ int memory_read(int fd, uint64_t address, void *to, size_t bytes)
 	ssize_t n = pread(fd, to, bytes, (off_t)address);
 	if (n == 0)
 		return -ESRCH;
-	if (n < 0 && errno != EIO && errno != EINVAL) /* EINVAL: beyond what a user's half has */
+	if (n < 0 && errno != EIO && errno != EINVAL) /* EINVAL: not a user address */
 		return -errno;
 	return n < 0 || (size_t)n < bytes ? -EFAULT : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory of another process, by whatever reads it: the system's call, or a test's bytes. */
+/* Reads memory of another process, by /proc/PID/mem; or, through struct process_memory, from a copy
+ * or from bytes of a test. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,32 +8,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads memory of a process: 0, or a negative errno when not all of it is there. */
+/* A reader of a process's memory. `held` and `settle` are set only if a part of the memory is a
+ * copy (python/pycode_copy.h), else NULL. */
 struct process_memory {
+	/* Reads `bytes` bytes. Returns 0, or a negative errno if not all of them can be read. */
 	int (*read)(void *arg, uint64_t address, void *to, size_t bytes);
 	void *arg;
-	/* Where a part of it is a copy (python/pycode_copy.h); else NULL. How many bytes of the
-	 * copy there are from that address on. */
+	/* Returns how many bytes the copy holds from that address on. */
 	size_t (*held)(void *arg, uint64_t address);
-	/* Whether all that was read came from the copy, which doesn't change. From then on nothing
-	 * does. */
+	/* Returns whether all bytes read so far came from the copy, which doesn't change. From then
+	 * on nothing is read from the copy. */
 	bool (*settle)(void *arg);
 };
 
-/* Whose memory: of the process that began then, as long as it runs that program. */
+/* Identifies a memory: that of a process, as long as the process runs one program. */
 struct memory_id {
 	pid_t pid;
-	uint64_t start_ticks; /* 0: not known, the program alone tells it from others */
+	uint64_t start_ticks; /* the process's start; 0: not known, only `program` is compared */
 	uint64_t program;     /* proc_program(), when the process was looked at */
 };
 
 /*
- * /proc/PID/mem, for memory_read(). From then on it is this memory: when the process execs or ends
- * there is nothing to be read any more, whoever has its pid. Opening asks whether we may read (as
- * ptrace(2) does), reading no longer does. -ESRCH: there is no such process any more, or it
- * runs another program; or the errno of opening.
+ * Opens /proc/PID/mem, for memory_read(). The descriptor stays with this memory: once the process
+ * has execed or ended nothing can be read, whatever process has the pid. Opening asks whether we
+ * may read (as ptrace(2) does), reading doesn't. Returns a descriptor, which the caller owns, or a
+ * negative errno: -ESRCH if the process is gone or runs another program.
  */
 int memory_open(const struct memory_id *id);
 
-/* -ESRCH: it has gone; -EFAULT: not all of it is mapped. May hang: in a job. */
+/* Reads `bytes` bytes. Returns 0, or a negative errno: -ESRCH if the memory is gone; -EFAULT if not
+ * all bytes are mapped. May hang: in a job. */
 int memory_read(int fd, uint64_t address, void *to, size_t bytes);

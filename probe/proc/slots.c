@@ -46,7 +46,7 @@ static int read_layout(int fd, struct layout *layout)
 	return 0;
 }
 
-/* Its value; 0: it isn't there. */
+/* Returns the value of a tag in the dynamic section; 0: the tag isn't there. */
 static uint64_t dynamic_get(const struct layout *layout, int64_t tag)
 {
 	for (size_t i = 0; i < layout->dynamic_count && layout->dynamic[i].d_tag != DT_NULL; i++) {
@@ -56,7 +56,8 @@ static uint64_t dynamic_get(const struct layout *layout, int64_t tag)
 	return 0;
 }
 
-/* The file offset of a linked address; false: it lies in no segment, or not in the file. */
+/* Finds the file offset of a linked address. Returns false if no segment has the address in the
+ * file. */
 static bool locate(const struct layout *layout, uint64_t address, uint64_t *offset)
 {
 	for (size_t i = 0; i < layout->headers_count; i++) {
@@ -135,5 +136,5 @@ int slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t
 	if (r == 0)
 		r = read_table(fd, image, &layout, dynamic_get(&layout, DT_RELA),
 			       dynamic_get(&layout, DT_RELASZ), slots, count);
-	return r == -EIO ? 0 : r; /* it claims more than it has */
+	return r == -EIO ? 0 : r; /* the table is said to be larger than the file */
 }

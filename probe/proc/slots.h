@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Words of an ELF file that the dynamic loader fills with addresses of functions (the GOT), by
- * which calls of exported functions go. The file is hostile. Source: System V ABI, dynamic section;
- * psABI of x86-64 and AArch64 for the relocations.
+ * Reads relocations of an ELF file: which function of the file the dynamic loader writes into a
+ * slot of the GOT. Calls of exported functions go by these slots. The file is hostile. Source:
+ * System V ABI, dynamic section; psABI of x86-64 and AArch64 for the relocations.
  */
 #pragma once
 
@@ -12,9 +12,10 @@
 #include "proc/elf.h"
 
 struct slot {
-	uint64_t address; /* of the word, as linked */
-	uint64_t leads;	  /* to this function of the same file; 0: to another file's, or unknown */
+	uint64_t address; /* linked address of the slot */
+	uint64_t leads; /* linked address of a function of this file; 0: another file's, unknown */
 };
 
-/* Fills in `leads` of each; 0 or the errno of reading. */
+/* Fills in `leads` of each slot. Returns 0, or the negative errno of reading. 64-bit files only:
+ * for others `leads` is 0. */
 int slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t count);

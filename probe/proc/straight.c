@@ -27,8 +27,9 @@ static bool start(ZydisDecoder *decoder)
 		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
 }
 
-/* Prefixes aside from REX that the instruction has; those of segments and LOCK the kernel doesn't
- * probe at all, 66 changes a branch on some processors only. */
+/* Returns whether the instruction has a prefix besides REX (with but_bnd: and besides BND). The
+ * kernel doesn't probe instructions with segment prefixes or LOCK at all; 66 changes a branch on
+ * some processors only. */
 static bool has_prefix(const struct instruction *instruction, bool but_bnd)
 {
 	for (unsigned i = 0; i < instruction->is.raw.prefix_count; i++) {
@@ -40,7 +41,8 @@ static bool has_prefix(const struct instruction *instruction, bool but_bnd)
 	return false;
 }
 
-/* As the kernel judges it; less where its versions differ (nops of more bytes). */
+/* Returns whether every version of the kernel emulates the instruction; versions differ for nops of
+ * more than one byte. */
 static bool is_emulated(const struct instruction *instruction)
 {
 	const ZydisDecodedInstruction *is = &instruction->is;
@@ -62,7 +64,8 @@ static bool is_emulated(const struct instruction *instruction)
 	return false;
 }
 
-/* Whether what follows it may not be reached, or not with the registers of the call. */
+/* Returns whether the code behind the instruction may not be reached, or may be reached with other
+ * registers than at the call. */
 static bool ends_line(const ZydisDecodedInstruction *is)
 {
 	switch (is->meta.category) {
@@ -94,7 +97,8 @@ static bool is_argument(ZydisRegister reg, unsigned arguments)
 	return false;
 }
 
-/* Follows the stack pointer over it: false, it isn't known any more, or an argument is written. */
+/* Follows the stack pointer over an instruction. Returns false if the stack pointer isn't known any
+ * more, or if the instruction writes to an argument. */
 static bool pass(const struct instruction *instruction, unsigned arguments, uint32_t *pushed)
 {
 	const ZydisDecodedInstruction *is = &instruction->is;
@@ -114,7 +118,8 @@ static bool pass(const struct instruction *instruction, unsigned arguments, uint
 	}
 	if (!moves_stack)
 		return true;
-	/* Pushes of registers are emulated; what is left is room for locals. */
+	/* The search ends at a push of a register, which is emulated; here remains room for locals.
+	 */
 	if (is->mnemonic != ZYDIS_MNEMONIC_SUB || is->operand_width != 64 ||
 	    instruction->operands[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
 	    instruction->operands[1].imm.value.u > PUSHED_MAX - *pushed)
@@ -146,7 +151,7 @@ void straight_find(const uint8_t *code, size_t bytes, unsigned arguments, struct
 	}
 }
 
-/* Its one explicit operand, where that says where it goes to. */
+/* Fills in *leap for a call or jump with a fixed target or slot; false: it is none. */
 static bool leap_of(const struct instruction *instruction, uint64_t address,
 		    struct straight_leap *leap)
 {

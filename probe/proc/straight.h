@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where in a function a uprobe is cheap: on an instruction that the kernel emulates (Linux's
- * arch/x86/kernel/uprobes.c: nop, push, call, jmp and jcc, no others), else it single-steps, which
- * costs ten times as much. It must be one that each call of the function comes to, with all
- * arguments still in their registers.
+ * Decodes x86-64 instructions at a function's start, to find a place where a uprobe is cheap: an
+ * instruction that the kernel emulates (Linux's arch/x86/kernel/uprobes.c: nop, push, call, jmp and
+ * jcc, no others). Any other instruction is single-stepped, which costs ten times as much. Every
+ * call of the function must come to the place, with all arguments still in their registers. On
+ * other processors no place is found.
  */
 #pragma once
 
@@ -12,25 +13,26 @@
 #include <stdint.h>
 
 struct straight {
-	uint32_t offset; /* from the function's start */
-	uint32_t pushed; /* bytes that lie on the stack above the return address; with any, a return
-			    can't be probed here */
-	bool emulated;	 /* false: it has no such instruction, offset is 0 */
+	uint32_t offset; /* bytes from the function's start */
+	uint32_t pushed; /* bytes that the function has put on the stack so far, past the return
+			    address; unless 0, the return can't be probed here */
+	bool emulated;	 /* false: there is no such instruction, offset is 0 */
 };
 
-/* `arguments`: how many registers hold arguments (0 to 6). `code` is the function's start. Bytes
- * that are no instructions end the look, as the end of `code` does. */
+/* Searches the function that begins at `code`, up to bytes that are no instruction, 64 bytes at
+ * most. `arguments` is how many registers hold arguments (0 to 6). */
 void straight_find(const uint8_t *code, size_t bytes, unsigned arguments,
 		   struct straight *straight);
 
-/* Where a function goes from its inside. */
+/* A call or jump in a function. */
 struct straight_leap {
-	uint64_t address;
-	bool by_slot; /* the address of the word that holds where it goes to */
-	bool is_call; /* it comes back */
+	uint64_t address; /* the target; with by_slot, of the slot */
+	bool by_slot;	  /* the target is read from a slot of memory at `address` */
+	bool is_call;	  /* a call, not a jump */
 };
 
-/* Calls each for the calls and jumps in `code` that lead to a fixed address, or to one that stands
- * in a fixed word. Bytes that are no instructions end it. */
+/* Calls each() for the calls and jumps in `code` whose target is a fixed address or is read from a
+ * slot at a fixed address. `address` is that of `code`. Bytes that are no instruction end the
+ * search. */
 void straight_leaps(const uint8_t *code, size_t bytes, uint64_t address,
 		    void (*each)(void *arg, const struct straight_leap *leap), void *arg);

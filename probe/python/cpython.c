@@ -36,7 +36,7 @@ static int meet_symbol(void *arg, size_t name, const Elf64_Sym *symbol)
 	return 0;
 }
 
-/* -ENOENT: not all of them are in this table. */
+/* Looks for the symbols in one table. -ENOENT: not all of them are in the table. */
 static int look_in(int fd, const struct elf_symbols *table, struct cpython_symbols *symbols)
 {
 	*symbols = (struct cpython_symbols){0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The CPython in a file (a program or libpython, whatever its name) and in a process that has it
- * loaded. Both are hostile: bounded work, every number checked.
+ * Finds CPython in an ELF file (a program or libpython, whatever its name), and its layout in a
+ * process that has loaded the file. Both are hostile: work is bounded, every number is checked. May
+ * hang: in a job.
  */
 #pragma once
 
@@ -20,22 +21,24 @@ struct cpython_range {
 };
 
 struct cpython_file {
-	uint32_t version;	     /* PY_VERSION_HEX; 0: it could not be told */
-	uint64_t runtime, code_type; /* addresses of _PyRuntime and PyCode_Type, as linked */
+	uint32_t version;	     /* PY_VERSION_HEX; 0: not known */
+	uint64_t runtime, code_type; /* linked addresses of _PyRuntime and PyCode_Type */
 	/* The code of _PyEval_EvalFrameDefault, with the parts that the compiler put elsewhere
-	 * (.cold); by offset. */
+	 * (.cold). */
 	struct cpython_range loop[CPYTHON_RANGES_MAX];
 	size_t loop_count;
 };
 
-/* Looks for it by its symbols: in .dynsym, .symtab, or in the separate debug file, if that is open
- * (debug_fd, else -1). -ENOENT: there is none; or the errno of reading. In a job. */
+/* Finds CPython by its symbols: in .dynsym, .symtab, or the separate debug file (debug_fd; -1: not
+ * open). Returns 0, or a negative errno: -ENOENT if the file has no CPython; -EFBIG if there are
+ * too many symbols; -ENOMEM; the errno of reading. */
 int cpython_find(int fd, const struct elf_image *image, int debug_fd, struct cpython_file *file);
 
 /*
- * What the walker and the readers need of a process in which the file lies at `bias` (its linked
- * addresses plus that). From 3.13 on the process's memory is read. -ENOTSUP: no such version is
- * known; -EBADMSG: what it says makes no sense; or the errno of reading. In a job.
+ * Fills in the layout that the walker and the readers need for a process. `bias` is where the file
+ * is loaded: addresses minus linked addresses. From 3.13 on the process's memory is read. Returns
+ * 0, or a negative errno: -ENOTSUP if the version isn't known; -EBADMSG if the process's offsets
+ * make no sense; the errno of reading.
  */
 int cpython_of_process(const struct process_memory *memory, const struct cpython_file *file,
 		       uint64_t bias, struct python_layout *layout);

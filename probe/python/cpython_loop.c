@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interpreter's loop in pieces. Compilers put what runs seldom elsewhere (.cold), and where a
- * profile that guided them was of other code that is nearly all of it: Debian's 3.14 has 1 KiB of
- * the loop in its function and 84 KiB elsewhere. A stripped file has no symbol for that; it is
- * found by the jumps that lead there.
+ * Finds the pieces of the interpreter's loop. A compiler puts code that runs seldom elsewhere
+ * (.cold); if the profile that guided the compiler was of other code, this is nearly the whole
+ * loop: Debian's 3.14 has 1 KiB of the loop in its function and 84 KiB elsewhere. A stripped file
+ * has no symbol for these pieces; they are found by the jumps that lead there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "cfi/cfi_pieces.h"
 #include "python/cpython_state.h"
 
-#define CODE_MAX  (1024u * 1024) /* of a piece: the largest known has 84 KiB */
-#define LEAPS_MAX 4096		 /* out of one piece; hundreds are usual */
+#define CODE_MAX  (1024u * 1024) /* bytes of a piece; the largest known has 84 KiB */
+#define LEAPS_MAX 4096		 /* jumps out of one piece; hundreds are usual */
 
 struct leaps {
 	const struct cpython_range *pieces; /* as linked */
@@ -76,7 +76,8 @@ static bool leads_into(const struct leaps *leaps, const struct cfi_piece *piece)
 	return false;
 }
 
-/* A jump to the begin of what can be called is a call that doesn't come back: another function. */
+/* Adds a piece. A jump only to the start of a piece that can be called is a tail call of another
+ * function: such a piece isn't added. */
 static int meet_piece(void *arg, const struct cfi_piece *piece)
 {
 	struct search *search = arg;
@@ -97,7 +98,7 @@ static int read_piece(struct search *search, const struct cpython_range *piece)
 	return elf_pread(search->fd, search->code, piece->to - piece->from, offset);
 }
 
-/* The pieces that this one jumps to. */
+/* Adds the pieces to which this piece jumps. */
 static int follow(struct search *search, const struct cpython_range *piece)
 {
 	int r = read_piece(search, piece);
@@ -116,7 +117,7 @@ static int follow(struct search *search, const struct cpython_range *piece)
 			     meet_piece, search);
 }
 
-/* Its symbol may say no size, then its FDE does. */
+/* Adds the function itself as the first piece. Its symbol may have no size: then its FDE has. */
 static int begin(struct search *search, const struct cpython_symbols *symbols)
 {
 	if (symbols->loop_bytes && symbols->loop_bytes <= CODE_MAX) {
@@ -124,7 +125,7 @@ static int begin(struct search *search, const struct cpython_symbols *symbols)
 			(struct cpython_range){symbols->loop, symbols->loop + symbols->loop_bytes};
 		return 0;
 	}
-	search->leaps.to[0] = symbols->loop + 1; /* inside of it, whatever its begin is like */
+	search->leaps.to[0] = symbols->loop + 1; /* not the start, so that meet_piece() adds it */
 	search->leaps.count = 1;
 	return cfi_pieces_at(search->fd, search->image, search->leaps.to, 1, meet_piece, search);
 }

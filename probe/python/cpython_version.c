@@ -13,7 +13,7 @@
 #include "python/cpython_state.h"
 
 #define PIECE	    65536
-#define TEXT_MAX    24			/* of a version, with the NULs around it */
+#define TEXT_MAX    24			/* bytes of a version's text, with the NULs around it */
 #define SEARCH_MAX  (64u * 1024 * 1024) /* bytes of data, .rodata is under 2 MiB */
 #define VERSION_MAX 10			/* 3.11 and later have Py_Version */
 
@@ -31,7 +31,7 @@ static bool read_symbol(int fd, const struct elf_segment *segments, size_t count
 	return false;
 }
 
-/* One or two digits. */
+/* Reads a number of one or two digits. */
 static bool take_number(const char **at, uint32_t *number)
 {
 	*number = 0;
@@ -40,7 +40,7 @@ static bool take_number(const char **at, uint32_t *number)
 	return (*at)[-1] >= '0' && (*at)[-1] <= '9';
 }
 
-/* "3.9.1", "3.10.0rc2", "3.8.18+"; 0: something else. `text` ends with a NUL. */
+/* Parses "3.9.1", "3.10.0rc2", "3.8.18+"; 0: the text is no version. `text` ends with a NUL. */
 static uint32_t parse(const char *text)
 {
 	const char *at = text + 2; /* after "3." */
@@ -60,7 +60,7 @@ static uint32_t parse(const char *text)
 	return *at ? 0 : 3u << 24 | minor << 16 | micro << 8 | level << 4 | serial;
 }
 
-/* What was found: all have to agree on the minor version, the first one counts. */
+/* The versions found: all must have the same minor version; the first one counts. */
 struct versions {
 	uint32_t version;
 	bool mixed;
@@ -73,7 +73,8 @@ static void add(struct versions *versions, uint32_t version)
 	versions->mixed |= ((versions->version ^ version) & 0xffff0000) != 0;
 }
 
-/* A linker lets a text be the end of another one: that of a path, `/opt/python/3.9.1`. */
+/* Returns whether a version may follow this byte. A linker stores a text as the end of another one,
+ * as of a path, `/opt/python/3.9.1`. */
 static bool may_begin(char before)
 {
 	return before == '/' || before == '-' || before == ' ';
@@ -108,7 +109,7 @@ static uint32_t find_text(int fd, const struct elf_segment *segments, size_t cou
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = segments[i].file_bytes < left ? segments[i].file_bytes : left;
 
-		/* Pieces overlap, for a text may lie across an end. */
+		/* Pieces overlap, because a text may lie across an end. */
 		for (uint64_t at = 0; at < bytes; at += PIECE - TEXT_MAX) {
 			size_t n = bytes - at < PIECE ? (size_t)(bytes - at) : PIECE;
 
@@ -134,6 +135,6 @@ uint32_t cpython_version(int fd, const struct elf_image *image, uint64_t symbol)
 		return 0;
 	}
 	version = find_text(fd, image->data, image->data_count);
-	/* Older linkers put what is only read to the code. */
+	/* Older linkers put read-only data beside the code. */
 	return version ? version : find_text(fd, image->segments, image->segments_count);
 }

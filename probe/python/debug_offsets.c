@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * _Py_DebugOffsets: words of 64 bits, the first three a cookie, PY_VERSION_HEX and whether the
- * build has no GIL. Which of the others is which changes with each minor version (layouts.c), not
+ * Reads _Py_DebugOffsets: 64-bit words. The first three are a cookie, PY_VERSION_HEX and whether
+ * the build has no GIL. The meaning of the others changes with each minor version (layouts.c), not
  * within one.
  *
  * Source: CPython's Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h).
@@ -14,17 +14,18 @@
 
 #define WORD	    8
 #define FRAME_BYTES (CPYTHON_FRAME_WORDS * WORD)
-#define OBJECT_MAX  4096 /* in objects and in a thread's state: under 400 in all versions */
+#define OBJECT_MAX  4096 /* of objects and of a thread's state: under 400 in all versions */
 #define RUNTIME_MAX 32768
-#define INTERP_MAX  (1u << 20) /* in an interpreter's state: 300 KiB in 3.14 */
-#define HEAD_BYTES  (2 * WORD) /* of the list of interpreters, the main one is the second */
+#define INTERP_MAX  (1u << 20) /* of an interpreter's state: 300 KiB in 3.14 */
+#define HEAD_BYTES  (2 * WORD) /* head of the list of interpreters, and the main interpreter */
 
 struct reader {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / WORD];
 	bool failed;
 };
 
-/* An offset: of a multiple of `align`, of which something of `align` bytes ends before `limit`. */
+/* Returns the offset in a word. It must be a multiple of `align`, and `align` bytes at the offset
+ * must end within `limit`. */
 static uint32_t take(struct reader *reader, uint8_t word, uint32_t align, uint32_t limit)
 {
 	uint64_t offset = reader->words[word];
@@ -104,7 +105,7 @@ static void read_names(struct reader *reader, const struct python_debug *debug,
 	layout->unicode_further_shift = build->unicode_further_shift;
 	layout->bytes_length = take_object(reader, debug->word.bytes_length);
 	layout->bytes_data = (uint16_t)take(reader, debug->word.bytes_data, 1, OBJECT_MAX);
-	/* Its hash stands between the two, and nothing says it. */
+	/* A str's hash stands between length and state; _Py_DebugOffsets doesn't have it. */
 	if (layout->unicode_length + WORD != build->unicode_hash ||
 	    build->unicode_hash + WORD != layout->unicode_state)
 		reader->failed = true;

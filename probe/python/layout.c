@@ -43,7 +43,7 @@ int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 
 	if (r < 0)
 		return r;
-	if (version < HAS_CODE_VERSIONS) /* else each code object's number is summed up */
+	if (version < HAS_CODE_VERSIONS) /* later the sum has co_version, unique to each object */
 		layout->walk.code_file = layout->code_filename;
 	layout->walk.ascii_data = (uint8_t)layout->ascii_data;
 	layout->walk.ascii_shift = layout->unicode_ascii_shift;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where CPython keeps what: one row a version for 3.8 to 3.12 (layouts.c, made by
- * scripts/gen-python-layouts from the headers of installed Pythons), and for later ones what the
- * process itself says in _Py_DebugOffsets, the first member of _PyRuntime.
+ * The layouts of CPython's structs: for 3.8 to 3.12 one row a minor version (layouts.c, made by
+ * scripts/gen-python-layouts from the headers of installed Pythons), for later versions read from
+ * the process's _Py_DebugOffsets, the first member of _PyRuntime. Any thread.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "bpf/shared/cpython_layout.h"
 
-/* How a code object tells lines. */
+/* The form of a code object's table of lines. */
 enum python_lines {
 	PYTHON_LINES_LNOTAB,	/* 3.8, 3.9: co_lnotab */
 	PYTHON_LINES_DELTAS,	/* 3.10: co_linetable, PEP 626 */
@@ -19,36 +19,36 @@ enum python_lines {
 };
 
 struct python_layout {
-	struct cpython walk; /* runtime and code_type are 0: they are a process's */
+	struct cpython walk; /* runtime and code_type are 0: they differ by process */
 	enum python_lines lines;
-	uint8_t instruction_bytes; /* of one unit of `instruction` in a stack: 1 or 2 */
+	uint8_t instruction_bytes; /* bytes of code of one unit of a stack's `instruction`: 1, 2 */
 
-	/* Offsets in a PyCodeObject; CPYTHON_NO: this version hasn't got it. */
+	/* Offsets in a PyCodeObject; CPYTHON_NO: this version has no such member. */
 	uint16_t code_name, code_qualname, code_filename, code_lines, code_first_line;
-	uint16_t code_instructions; /* the first one; CPYTHON_NO where instructions are f_lasti */
-	/* Builds without the GIL, from 3.14 on: a pointer to {int64 count; address copies[count]}
-	 * of the instructions, one for each thread's index; copies[0] is code_instructions itself.
-	 * An instruction that lies outside of the code object is in one of the others. */
+	uint16_t code_instructions; /* the first instruction; CPYTHON_NO: stacks have f_lasti */
+	/* Builds without the GIL, from 3.14 on: a pointer to {int64 count; address copies[count]},
+	 * a copy of the instructions for each thread's index; copies[0] is code_instructions
+	 * itself. An instruction outside of the code object lies in another copy. */
 	uint16_t code_copies;
 
-	/* In a str: PyASCIIObject, PyCompactUnicodeObject. */
+	/* Offsets in a str: PyASCIIObject, PyCompactUnicodeObject. */
 	uint16_t unicode_length, unicode_state, ascii_data, compact_data;
 	uint8_t unicode_kind_shift, unicode_compact_shift, unicode_ascii_shift; /* in the state */
-	/* Not 0: where the kind is 0 by its shift, all three are so much further (the interned
-	 * state has 16 bits then; a kind is never 0, and bits 2 to 15 of such a state are). */
+	/* If not 0, and the kind is 0 with its shift: add this to all three shifts. The interned
+	 * state has 16 bits then; a kind is never 0, but bits 2 to 15 of such a state are 0. */
 	uint8_t unicode_further_shift;
 
-	uint16_t bytes_length, bytes_data; /* in a bytes */
+	uint16_t bytes_length, bytes_data; /* offsets in a bytes */
 };
 
-/* As much as has to be read from the begin of _PyRuntime. */
+/* How many bytes of _PyRuntime must be read. */
 #define PYTHON_DEBUG_OFFSETS_BYTES 1024
 
 /*
- * The layout of a version (PY_VERSION_HEX; alphas and betas have none, for layouts change until the
- * first candidate). `debug_offsets`: from 3.13 on, the first bytes of
- * _PyRuntime as the process has them; hostile. -ENOTSUP: no such layout is known; -EBADMSG: the
- * debug offsets make no sense.
+ * Fills in the layout of a version (PY_VERSION_HEX). `debug_offsets`: from 3.13 on, the first bytes
+ * of the process's _PyRuntime; hostile. Returns 0; -ENOTSUP if no layout is known (alphas and betas
+ * have none, because layouts change until the first candidate); -EBADMSG if the debug offsets make
+ * no sense.
  */
 int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 		     struct python_layout *layout);

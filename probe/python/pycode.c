@@ -34,7 +34,7 @@ static bool is_inside(const struct pycode *code, int64_t offset)
 	return offset >= code->not_begun && offset < code->lines.code_bytes;
 }
 
-/* In bytes; of one that lies nowhere, anything outside. */
+/* Returns an instruction's offset in the code, bytes; outside of the code if it lies in no copy. */
 static int64_t offset_of(const struct pycode *code, uint32_t instruction)
 {
 	int64_t offset = (int32_t)(instruction - code->first_instruction);
@@ -64,14 +64,14 @@ uint32_t pycode_line(const struct pycode *code, uint32_t instruction)
 
 	if (!code->lines_known)
 		return 0;
-	if (offset == code->not_begun) /* as the interpreter says: where it is defined */
+	if (offset == code->not_begun) /* the interpreter gives the line of the definition */
 		return code->lines.first_line > 0 ? (uint32_t)code->lines.first_line : 0;
 	if (offset < 0)
 		return 0;
 	return pylines_line(&code->lines, (uint32_t)offset);
 }
 
-/* What lies behind its fields: marks, copies, table, name, file. */
+/* Returns the bytes of the data behind the fields: marks, copies, table, name, file. */
 static size_t data_bytes(const struct pycode *code)
 {
 	return code->bytes - sizeof(*code);

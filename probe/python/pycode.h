@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A code object of a Python process: its names and its table of lines, copied from the process's
- * memory, which is hostile: bounded in bytes and time, checked against the sum that the stack has.
- * Immutable once read; references belong to the loop's thread.
+ * memory. This memory is hostile: reading is bounded in bytes and time, and the object is checked
+ * against the sum in the stack. Immutable once read. References are counted on the loop's thread.
  */
 #pragma once
 
@@ -16,9 +16,10 @@
 struct pycode;
 
 /*
- * The code object at `address`, if its sum is still `sum` (upper 32 bits, as in a stack). *ret has
- * one reference. -ESTALE: another one is there now; -EFAULT …: its memory can't be read; -EBADMSG:
- * what is there is no code object (names that aren't str, sizes out of bounds); -ENOMEM.
+ * Reads the code object at `address`, if its sum is still `sum` (the upper 32 bits, as in a stack).
+ * Returns 0, or a negative errno: -ESTALE if another object is there now; -EBADMSG if there is no
+ * code object (names that aren't str, sizes out of bounds); -ENOMEM; that of reading the memory
+ * (-EFAULT …). The caller owns *ret, one reference.
  */
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
 		const struct process_memory *memory, uint64_t address, uint32_t sum);
@@ -26,29 +27,29 @@ int pycode_read(struct pycode **ret, const struct python_layout *layout,
 struct pycode *pycode_ref(struct pycode *code);
 void pycode_unref(struct pycode *code);
 
-/* UTF-8, valid, without NUL (python/pystrings.h says what stands for what isn't), up to 4 KiB.
- * `name` is the qualified one where the version has it. */
+/* Return the name (qualified, if the version has qualified names) and the file as compiled:
+ * `/usr/lib/python3.11/json/decoder.py`, `<string>`. Both are borrowed: valid UTF-8 of up to 4 KiB
+ * without NUL; python/pystrings.h says what replaces other characters. */
 const char *pycode_name(const struct pycode *code, size_t *len);
-/* As it was compiled: `/usr/lib/python3.11/json/decoder.py`, `<string>`. */
 const char *pycode_file(const struct pycode *code, size_t *len);
 
-/* The interpreter's own, which no source was compiled to: between a class that is called and its
- * __init__ (3.13 and later). */
+/* Returns whether the object is the interpreter's own, without a source: the frame between the call
+ * of a class and its __init__ (3.13 and later). */
 bool pycode_is_shim(const struct pycode *code);
 
-/* The line of an instruction (the lower half of a Python frame's second word), as the interpreter
- * says it; 0: it has none, or isn't known: f_lineno would be None, and tracebacks have no other
+/* Returns the line of an instruction (the lower half of a Python frame's second word), as the
+ * interpreter would; 0: none or not known. f_lineno would be None then, and tracebacks have no line
  * either. */
 uint32_t pycode_line(const struct pycode *code, uint32_t instruction);
 
-/* False: the instruction lies in a copy of the code that wasn't there yet when it was read (builds
- * without the GIL make one for each thread): it is to be read again. */
+/* Returns false if the instruction lies in a copy of the code that was made after the object was
+ * read (builds without the GIL make one for each thread): then the object must be read again. */
 bool pycode_has(const struct pycode *code, uint32_t instruction);
 
-/* Whether both say the same of every instruction: one may stand for the other. Equal ones have the
- * same hash. */
+/* Returns whether both objects give the same answers for every instruction, so that one may replace
+ * the other. Equal objects have the same hash. */
 bool pycode_is_equal(const struct pycode *a, const struct pycode *b);
 uint64_t pycode_hash(const struct pycode *code, uint64_t seed);
 
-/* Bytes of memory that it takes. */
+/* Returns the bytes of memory that the object takes. */
 size_t pycode_bytes(const struct pycode *code);

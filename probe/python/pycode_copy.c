@@ -27,7 +27,8 @@ bool code_copy_is_valid(const struct code_copy *copy, size_t bytes)
 	return true;
 }
 
-/* Where the copy has that address, and how many bytes from there on; NULL: it hasn't. */
+/* Returns the copy's bytes of that address, and how many follow; NULL: the copy lacks the address.
+ */
 static const uint8_t *find(const struct pycode_copy *mine, uint64_t address, size_t *bytes)
 {
 	const struct code_copy *copy = mine->copy;

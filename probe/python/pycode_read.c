@@ -9,29 +9,30 @@
 #include "python/pycode_span.h"
 #include "python/pystrings.h"
 
-#define INSTRUCTION_BYTES 2    /* 3.11 and later: the least */
-#define TABLE_GUESS_BYTES 1024 /* most tables of lines end before */
+#define INSTRUCTION_BYTES 2    /* the shortest instruction, 3.11 and later */
+#define TABLE_GUESS_BYTES 1024 /* most tables of lines are shorter */
 
-#define COPIES_MAX	  256 /* of the instructions */
+#define COPIES_MAX	  256 /* copies of the instructions */
 
-/* All that is wanted of one, while it is read. */
+/* The parts of a code object, while it is read. */
 struct reading {
 	const struct python_layout *layout;
 	const struct process_memory *memory;
 	uint64_t address;
 	struct span span;
 	struct pystring name, file;
-	uint64_t table; /* address of its first byte */
+	uint64_t table; /* address of the table's first byte */
 	uint32_t table_bytes;
 	bool table_known;
-	/* The first bytes of the table, where they came with its length. */
+	/* The first bytes of the table, which were read together with its length. */
 	uint8_t begin[TABLE_GUESS_BYTES];
 	uint32_t begin_bytes;
 	uint32_t copies[COPIES_MAX];
 	uint32_t copies_count;
 };
 
-/* With its file's name summed up or without, which the kernel's side may not have read. */
+/* Returns whether the sum is `wanted`, with or without the file's name: the BPF program may have
+ * failed to read the name. */
 static bool is_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
 		   uint32_t wanted)
 {
@@ -52,10 +53,10 @@ static bool is_sum(const struct reading *reading, const struct span *span, uint6
 	return cpython_file_sum(sum, file, walk) >> 32 == wanted;
 }
 
-#define NO_HASH UINT64_MAX /* nobody has asked for it yet */
+#define NO_HASH UINT64_MAX /* a str's hash before its first use */
 
-/* Whether it is `wanted`, as the kernel's side sums it up (bpf/python/python_code.h): 0, or
- * -ESTALE. The name may have got its hash since. */
+/* Returns 0 if the sum, computed as in bpf/python/python_code.h, is `wanted`, else -ESTALE. The
+ * name's hash may have been computed since the sample. */
 static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
 		     uint32_t wanted)
 {
@@ -90,7 +91,7 @@ static int read_names(struct reading *reading, uint32_t sum)
 			     span_word(&reading->span, layout->code_filename));
 }
 
-/* The table's length, and its begin. */
+/* Reads the table's length and its first bytes. */
 static int find_table(struct reading *reading)
 {
 	const struct python_layout *layout = reading->layout;
@@ -127,7 +128,7 @@ static int read_table(const struct reading *reading, uint8_t *to)
 				     reading->table_bytes - have);
 }
 
-/* {int64 count; address copies[count]}, which grows with the threads. */
+/* Reads {int64 count; address copies[count]}, which grows with the number of threads. */
 static int read_copies(struct reading *reading)
 {
 	const struct process_memory *memory = reading->memory;
@@ -179,7 +180,7 @@ static void fill_instructions(struct pycode *code, const struct python_layout *l
 	}
 	code->unit_bytes = 1;
 	code->first_instruction = layout->code_instructions;
-	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: the one before the first */
+	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: before the first instruction */
 }
 
 static int make(struct pycode **ret, const struct reading *reading)
@@ -213,10 +214,10 @@ static int make(struct pycode **ret, const struct reading *reading)
 }
 
 /*
- * An object that has been freed looks as before, but for the allocator's links in its first words:
- * its count of references and, where libc allocated it, its type. The count is 32 bits at most
- * (immortal: all of them); 3.14 has flags in the word's upper 16. Free-threaded builds count
- * elsewhere.
+ * Returns whether the object has been freed. A freed object looks as before, but its first words
+ * hold links of the allocator: its reference count and, if libc allocated it, its type. The count
+ * has at most 32 bits (immortal: all set); 3.14 has flags in the word's upper 16. Free-threaded
+ * builds count elsewhere.
  */
 static bool is_freed(const struct reading *reading, const struct span *span)
 {
@@ -230,7 +231,8 @@ static bool is_freed(const struct reading *reading, const struct span *span)
 	return !count || count > UINT32_MAX;
 }
 
-/* Is it the same still, with the same parts? What it refers to lives as long as it does. */
+/* Checks that the object is still the same, with the same parts, after these have been read: the
+ * parts live as long as the object. */
 static int check_again(const struct reading *reading, uint32_t sum)
 {
 	const struct python_layout *layout = reading->layout;

@@ -28,7 +28,7 @@ static int span_of(struct span *span, const struct python_layout *layout)
 	span->bytes = 0;
 	span_add(span, walk->object_type, sizeof(uint64_t));
 	if (walk->object_type == sizeof(uint64_t))
-		span_add(span, 0, sizeof(uint64_t)); /* the count of references */
+		span_add(span, 0, sizeof(uint64_t)); /* the reference count */
 	span_add(span, walk->code_sum_at, walk->code_sum_words * sizeof(uint64_t));
 	span_add(span, layout->code_name, sizeof(uint64_t));
 	span_add(span, layout->code_qualname, sizeof(uint64_t));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What pycode.c and pycode_read.c share. */
+/* The struct shared by pycode.c and pycode_read.c, private to them. */
 #pragma once
 
 #include "python/pycode.h"
@@ -9,13 +9,13 @@ struct pycode {
 	unsigned int refs;
 	uint32_t bytes;
 	uint32_t name_len, file_len;
-	uint32_t first_instruction; /* a stack's instruction less this is … */
-	uint8_t unit_bytes;	    /* … counted in so many bytes of code */
-	int8_t not_begun;	    /* such an offset in bytes has what has not begun yet */
+	uint32_t first_instruction; /* offset in bytes = (a stack's instruction - this) … */
+	uint8_t unit_bytes;	    /* … * unit_bytes */
+	int8_t not_begun;	    /* the offset in bytes of a frame that hasn't begun yet */
 	bool lines_known;
 	bool has_copies;
 	uint32_t copies_count;
-	const uint32_t *copies; /* where its instructions lie, too, less its own address */
+	const uint32_t *copies; /* addresses of the copies, minus the object's address */
 	struct pylines lines;
 	struct pylines_mark marks[]; /* then the copies, the table, the name, the file */
 };

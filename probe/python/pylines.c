@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#define UNIT_BYTES    2 /* of an instruction, 3.11 and later */
+#define UNIT_BYTES    2 /* bytes of an instruction, 3.11 and later */
 #define DELTA_NO_LINE (-128)
 
 /* Objects/locations.md */
@@ -11,13 +11,13 @@
 #define LOCATION_NONE	    15
 #define LOCATION_LONG	    14
 #define LOCATION_NO_COLUMNS 13
-#define LOCATION_ONE_LINE   10 /* to 12: so many lines further, less 10 */
+#define LOCATION_ONE_LINE   10 /* 10 to 12: code - 10 lines further */
 #define VARINT_MORE	    0x40
 #define VARINT_BITS	    6
 #define VARINT_SHIFT_MAX    30
-#define LOCATION_BYTES_MAX  32 /* no entry is as long */
+#define LOCATION_BYTES_MAX  32 /* every entry is shorter */
 
-/* The code from a mark's offset until `to` has this line; NO_LINE: none. */
+/* The range of code from a mark's offset to `to`, and its line; NO_LINE: none. */
 #define NO_LINE INT64_MIN
 struct range {
 	uint32_t to;
@@ -64,7 +64,7 @@ static void step_location(const struct pylines *lines, struct pylines_mark *mark
 	       !(lines->table[mark->at] & LOCATION_START));
 }
 
-/* Over one entry. False: there is none left. */
+/* Decodes one entry. Returns false if none is left. */
 static bool step(const struct pylines *lines, struct pylines_mark *mark, struct range *range)
 {
 	if (lines->form == PYTHON_LINES_LOCATIONS) {
@@ -78,7 +78,8 @@ static bool step(const struct pylines *lines, struct pylines_mark *mark, struct 
 		int8_t delta = (int8_t)lines->table[mark->at + 1];
 		mark->at += 2;
 		range->to = mark->offset + forward;
-		if (lines->form == PYTHON_LINES_LNOTAB) { /* it tells of what lies behind it */
+		if (lines->form ==
+		    PYTHON_LINES_LNOTAB) { /* the entry's line is that of the code behind it */
 			range->line = mark->line;
 			mark->line += delta;
 		} else if (delta == DELTA_NO_LINE) {
@@ -106,7 +107,7 @@ void pylines_index(struct pylines *lines)
 	lines->code_bytes = mark.offset;
 }
 
-/* The last mark that isn't behind `offset`. */
+/* Returns the last mark that isn't behind `offset`. */
 static struct pylines_mark nearest_mark(const struct pylines *lines, uint32_t offset)
 {
 	uint32_t from = 0, to = lines->marks_count;

@@ -37,7 +37,7 @@ static bool takes_digits(struct part *part)
 	return part->len != before;
 }
 
-/* python3.11, python3.13t */
+/* Returns whether the part is python3.11, python3.13t, … */
 static bool is_library(struct part part)
 {
 	if (!takes(&part, "python3.") || !takes_digits(&part))
@@ -46,13 +46,13 @@ static bool is_library(struct part part)
 	return !part.len;
 }
 
-/* python311.zip */
+/* Returns whether the part is python311.zip, … */
 static bool is_library_zip(struct part part)
 {
 	return takes(&part, "python3") && takes_digits(&part) && is_part(&part, ".zip");
 }
 
-/* Where each of both kinds of roots ends the last time, behind its slash; 0: nowhere. */
+/* The offsets behind the last root of each kind, with its slash; 0: none. */
 struct roots {
 	size_t packages, library;
 };
@@ -80,7 +80,7 @@ static struct roots find_roots(const char *path, size_t len)
 	return roots;
 }
 
-/* Where the path goes on behind the folder; 0: it doesn't lie there. */
+/* Returns the offset behind the folder in the path; 0: the path doesn't lie in the folder. */
 static size_t behind_folder(const char *path, size_t len, const char *folder)
 {
 	size_t bytes = folder ? strlen(folder) : 0;

@@ -6,17 +6,17 @@
 
 #include "base/utf8.h"
 
-#define PAGE_BYTES  4096 /* the smallest that there are */
-#define GUESS_BYTES 256	 /* most strings end before */
+#define PAGE_BYTES  4096 /* the smallest page size */
+#define GUESS_BYTES 256	 /* most strings are shorter */
 #define LENGTH_MAX  (1ULL << 40)
 #define REPLACEMENT 0xfffd
 #define ELLIPSIS    0x2026
 
-/* Where the characters are. */
+/* The characters of a str. */
 struct characters {
 	uint64_t address;
-	uint64_t length;
-	unsigned int kind; /* bytes of one */
+	uint64_t length;   /* characters */
+	unsigned int kind; /* bytes of a character */
 };
 
 long pystring_begin(const struct process_memory *memory, uint64_t address, void *to, size_t least,
@@ -57,12 +57,12 @@ static uint32_t character_at(const uint8_t *data, size_t i, unsigned int kind)
 	return four;
 }
 
-/* `count` characters, of `length`. */
+/* Decodes the first `count` characters of `length`. */
 static void decode(struct pystring *string, const uint8_t *data, size_t count, uint64_t length,
 		   unsigned int kind)
 {
 	char utf8[UTF8_MAX];
-	size_t room = 0, i; /* `room`: the text until there, behind it an ellipsis would fit */
+	size_t room = 0, i; /* room: the longest text behind which an ellipsis still fits */
 
 	string->len = 0;
 	for (i = 0; i < count; i++) {
@@ -82,7 +82,7 @@ static void decode(struct pystring *string, const uint8_t *data, size_t count, u
 	memcpy(string->text + room, utf8, string->len - room);
 }
 
-/* What the begin of a str says; for one of a class derived from str, address is 0. */
+/* Parses the start of a str; for an object of a class derived from str, address is 0. */
 static int find_characters(const struct python_layout *layout, uint64_t address,
 			   const uint8_t *begin, struct characters *found)
 {
@@ -109,7 +109,7 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Bytes that each str has, and that tell its form; 0: the layout makes no sense. */
+/* Returns the size of a str's header, which says its form; 0: the layout makes no sense. */
 static size_t header_bytes(const struct python_layout *layout)
 {
 	size_t bytes = larger(layout->unicode_length, layout->unicode_state);
@@ -135,7 +135,7 @@ int pystring_read(struct pystring *string, const struct python_layout *layout,
 	int r = find_characters(layout, address, begin, &characters);
 	if (r < 0)
 		return r;
-	if (!characters.address) /* a pointer to them lies there */
+	if (!characters.address) /* compact_data has a pointer to the characters */
 		r = memory->read(memory->arg, address + layout->compact_data, &characters.address,
 				 sizeof(characters.address));
 	if (r < 0)

@@ -3,9 +3,9 @@
 
 #include "loop/loop.h"
 
-#define WAIT_NS	  (10 * NS_PER_MS) /* after the first time */
+#define WAIT_NS	  (10 * NS_PER_MS) /* the wait after the first try */
 #define TRIES_MAX 12
-#define WAITS_MAX 10 /* doublings: 10 s at most */
+#define WAITS_MAX 10 /* doublings of the wait: 10 s at most */
 
 bool asked_may_again(const struct asked *asked, uint64_t now_ns)
 {

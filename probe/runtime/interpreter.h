@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CPython that a process has mapped: where, which version, what its walker and the readers of
- * its code objects have to know. */
+/* The CPython that a process has loaded: where, which version, and the layout that the walker and
+ * the readers of code objects need. Immutable; references are counted on the loop's thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,32 +12,33 @@
 #include "python/cpython.h"
 
 struct interpreter {
-	/* Of the program or libpython. Errors: -ENOTSUP: a version that isn't known, -EBADMSG: what
-	 * it says of itself makes no sense. */
+	/* The file is the program or libpython. Errors: as cpython_of_process(). */
 	struct runtime runtime;
 	struct cpython_file found;
-	struct python_layout layout;
+	struct python_layout layout; /* valid if runtime.error is 0 */
 	struct pypath_script script;
-	bool script_may_change; /* its links could not be resolved yet */
+	bool script_may_change; /* links in the script's path could not be resolved yet */
 };
 
+/* Return and drop a reference; `interpreter` may be NULL. */
 struct interpreter *interpreter_ref(struct interpreter *interpreter);
 void interpreter_unref(struct interpreter *interpreter);
 
-/* Its frames are walked and named. False for NULL, as all of these are. */
+/* Returns whether Python frames of the process are walked and named. The three functions with a
+ * bool result return false for NULL. */
 bool interpreter_is_supported(const struct interpreter *interpreter);
 
-/* "3.11.7", "3.14.0rc1"; "": unknown. */
+/* Writes the version: "3.11.7", "3.14.0rc1"; "": not known. */
 void interpreter_version(const struct interpreter *interpreter, char *to, size_t bytes);
 
-/* Why its frames are not walked, a few words; "": they are. */
+/* Returns in a few words why Python frames are not walked; "": they are. Static. */
 const char *interpreter_problem(const struct interpreter *interpreter);
 
-/* Whether a frame is one of _PyEval_EvalFrameDefault. */
+/* Returns whether a frame's code is that of _PyEval_EvalFrameDefault. */
 bool interpreter_is_loop(const struct interpreter *interpreter, const struct code *code);
 
-/* Whether a frame is code of the file that the interpreter is in. */
+/* Returns whether a frame's code lies in the interpreter's file. */
 bool interpreter_owns(const struct interpreter *interpreter, const struct code *code);
 
-/* How a process is asked about its interpreter, and its script's folders (runtime_ask()). */
+/* The kind for runtime_ask(): asks for the layout and for the folders of the script. */
 extern const struct runtime_kind interpreter_kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The Java VM (HotSpot) that a process has mapped: where, and what its walker and the readers of
- * its code have to know. */
+/* The Java VM (HotSpot) that a process has loaded: where, and the layout that the walker and the
+ * readers of code need. Immutable; references are counted on the loop's thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,28 +11,28 @@
 #include "java/vm/hotspot.h"
 
 struct jvm {
-	/* Of libjvm. Errors: -EAGAIN: the VM has just begun; -ENOTSUP, -EBADMSG: as
-	 * hotspot_of_memory() says. */
+	/* The file is libjvm. Errors: as hotspot_of_memory(); -EAGAIN: the VM has just begun. */
 	struct runtime runtime;
 	struct hotspot_file found;
-	const char *missing; /* -ENOTSUP: the field that it hasn't got; NULL: none is known */
-	struct jvm_layout layout;
+	const char *missing;	  /* for -ENOTSUP: the field that the VM lacks; NULL: not known */
+	struct jvm_layout layout; /* valid if runtime.error is 0 */
 };
 
+/* Return and drop a reference; `jvm` may be NULL. */
 struct jvm *jvm_ref(struct jvm *jvm);
 void jvm_unref(struct jvm *jvm);
 
-/* Its frames are walked and named. False for NULL, as all of these are. */
+/* Returns whether Java frames of the process are walked and named; false for NULL. */
 bool jvm_is_supported(const struct jvm *jvm);
 
-/* Whether a frame is code of the file that the VM is in. */
+/* Returns whether a frame's code lies in the VM's file; false for NULL. */
 bool jvm_owns(const struct jvm *jvm, const struct code *code);
 
-/* "17.0.15", "8u402"; "": unknown. */
+/* Writes the version: "17.0.15", "8u402"; "": not known. */
 void jvm_version(const struct jvm *jvm, char *to, size_t bytes);
 
-/* Why its frames are not walked, a few words; "": they are. */
+/* Writes in a few words why Java frames are not walked; "": they are. */
 void jvm_problem(const struct jvm *jvm, char *to, size_t bytes);
 
-/* How a process is asked about its VM (runtime_ask()). */
+/* The kind for runtime_ask(). */
 extern const struct runtime_kind jvm_kind;

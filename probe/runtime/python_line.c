@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 
 enum meaning {
-	OPTION,	 /* a further option may follow, in the same argument or the next one */
-	SKIPS,	 /* … and the next argument is its own */
-	WORKING, /* -c, -m: the working folder; what follows is the program's */
-	NOWHERE, /* -I, -P, -h, -V, or no option of Python's */
+	OPTION,	 /* an option without a value, or with the value in the same argument */
+	SKIPS,	 /* an option whose value is the next argument */
+	WORKING, /* -c, -m: modules are in the working folder; the rest is the program's */
+	NOWHERE, /* -I, -P, -h, -V, or not an option of Python */
 };
 
 struct arguments {
@@ -27,10 +27,10 @@ static const char *next(struct arguments *arguments)
 		return NULL;
 	const char *nul = memchr(found, '\0', (size_t)(arguments->end - found));
 	arguments->at = nul ? nul + 1 : arguments->end;
-	return nul ? found : NULL; /* one that was cut off is none */
+	return nul ? found : NULL; /* an argument that was cut off doesn't count */
 }
 
-/* Letters that share one dash. */
+/* Reads the option letters behind one dash. */
 static enum meaning read_letters(const char *letters)
 {
 	for (const char *letter = letters; *letter; letter++) {
@@ -56,7 +56,8 @@ static enum meaning read_option(const char *argument)
 	return strcmp(argument, "--check-hash-based-pycs") == 0 ? SKIPS : NOWHERE;
 }
 
-/* *script: NULL: there is none, the working folder counts. False: it can't be told. */
+/* Finds the script's argument; *script NULL: there is none, modules are in the working folder.
+ * Returns false if the line doesn't say. */
 static bool find_script(struct arguments *arguments, const char **script)
 {
 	const char *argument;

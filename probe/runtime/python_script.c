@@ -36,8 +36,8 @@ static ssize_t read_line(pid_t pid, char *line, size_t bytes)
 	return sum;
 }
 
-/* Where a link of /proc leads, as the process names it: below its own root, where that is another.
- * NULL: it can't be told. */
+/* Returns the target of a link of /proc, as the process names it: relative to the process's root
+ * folder. NULL: not known. */
 static const char *read_link(pid_t pid, const char *link, char to[PATH_MAX])
 {
 	char path[64], root[PATH_MAX];
@@ -57,8 +57,8 @@ static const char *read_link(pid_t pid, const char *link, char to[PATH_MAX])
 	return to;
 }
 
-/* O_PATH of what the process finds there. -EAGAIN: it can't be told without waiting; or another
- * negative errno. */
+/* Opens a path as the process would, as O_PATH. Returns a descriptor or a negative errno: -EAGAIN
+ * if the kernel's cache doesn't have the path. */
 static int find(pid_t pid, const char *path)
 {
 	struct open_how how = {
@@ -73,7 +73,7 @@ static int find(pid_t pid, const char *path)
 	return found < 0 ? -errno : found;
 }
 
-/* Asks no file system either. */
+/* Returns whether `fd` is a folder, without asking the file system. */
 static bool is_folder(int fd)
 {
 	struct statx stat;
@@ -82,7 +82,7 @@ static bool is_folder(int fd)
 	       S_ISDIR(stat.stx_mode);
 }
 
-/* Its folder with links resolved, and as it is called. */
+/* Fills in the folder with links resolved, and as it was called. */
 static int find_folders(pid_t pid, const char *path, struct pypath_script *script)
 {
 	char link[64], to[PATH_MAX];

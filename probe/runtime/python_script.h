@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The folders that a Python process's own modules come from. The interpreter makes sys.path[0] of
- * the script's path with all symbolic links resolved, or of the path itself where that is a folder.
- * Links are resolved as the process would now, where the kernel knows them without asking a file
- * system, which might hang (Linux 5.12); else the path's text counts. It knows them once the
- * interpreter has opened the script.
+ * Finds the folder of a Python process's own modules. The interpreter makes sys.path[0] from the
+ * script's path with all symbolic links resolved, or from the path itself if it is a folder. Links
+ * are resolved as the process would now, but only from the kernel's cache, because a file system
+ * might hang (RESOLVE_CACHED, Linux 5.12). If the cache lacks them, the path's text counts. The
+ * cache has them once the interpreter has opened the script.
  *
  * Source: _PyPathConfig_ComputeSysPath0() in Python's pathconfig.c.
  */
@@ -14,7 +14,9 @@
 
 #include "python/pypath.h"
 
-/* Fills it in; what can't be told is NULL. In a job: the process's memory is read. -EAGAIN: links
- * aren't resolved, which may be otherwise soon. */
+/* Fills in both spellings of the folder; NULL: not known. In a job: reading the command line reads
+ * the process's memory. Returns 0, or -EAGAIN if links can't be resolved yet: worth a retry. */
 int python_script(pid_t pid, struct pypath_script *script);
+
+/* Frees what *script holds. */
 void python_script_done(struct pypath_script *script);

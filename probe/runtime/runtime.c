@@ -29,9 +29,9 @@ bool runtime_owns(const struct runtime *runtime, const struct code *code)
 
 struct asking {
 	struct job job;
-	struct runtime_question question; /* run() only reads it, but its memory */
-	struct runtime *answer;		  /* run()'s, until it has returned */
-	struct runtime *hanging;	  /* the answer when it doesn't */
+	struct runtime_question question; /* run() changes only question.memory */
+	struct runtime *answer;		  /* belongs to run() until run() has returned */
+	struct runtime *hanging;	  /* the answer (-ETIMEDOUT) if run() hangs */
 };
 
 static struct runtime *copy_about(const struct runtime_question *question)

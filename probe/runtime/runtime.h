@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a Java VM (runtime/jvm) and a CPython (runtime/interpreter) have in common: each lies in a
- * file that a process has mapped, and the process is asked for what its walker and the readers of
- * its code have to know. Immutable once it is a target's; shared with processes that it forks,
- * dropped at an exec. References belong to the loop's thread.
+ * The runtime of a process: what a Java VM (runtime/jvm) and a CPython (runtime/interpreter) have
+ * in common. Each lies in a file that the process has mapped, and is asked for the layout that the
+ * walker and the readers of its code need. Immutable once a target has it; shared with the
+ * processes that the target forks, dropped at an exec. References are counted on the loop's thread.
  */
 #pragma once
 
@@ -16,48 +16,52 @@
 #include "runtime/job_memory.h"
 #include "symbol/symbol.h"
 
-/* The first member of its kind's struct. */
+/* The first member of each kind's struct. */
 struct runtime {
 	unsigned refs;
 	struct symbol_file *file; /* with a reference */
-	uint64_t bias;		  /* where that lies: linked addresses plus this */
-	/* 0: what its kind has is valid. -ETIMEDOUT: its memory hangs; else what its kind says, or
-	 * the errno of reading it. */
+	uint64_t bias;		  /* where the file is loaded: addresses minus linked addresses */
+	/* 0: the other fields of the kind's struct are valid. -ETIMEDOUT: reading the process's
+	 * memory hangs; or an errno of the kind, or of reading. */
 	int error;
 };
 
-/* Gives a reference back. True: that was the last one, its file is given back as well. */
+/* Drops a reference. Returns true for the last one: then the file's reference is dropped too, and
+ * the caller frees the struct. */
 bool runtime_unref(struct runtime *runtime);
 
-/* Whether it lies just there. False for NULL, as the next one is. */
+/* Returns whether the runtime lies in this file, loaded at this bias; false for NULL. */
 bool runtime_is_at(const struct runtime *runtime, const struct symbol_file *file, uint64_t bias);
 
-/* Whether a frame is code of the file that it is in. */
+/* Returns whether a frame's code lies in the runtime's file; false for NULL. */
 bool runtime_owns(const struct runtime *runtime, const struct code *code);
 
+/* A kind of runtime: interpreter_kind, jvm_kind. */
 struct runtime_kind {
-	size_t bytes; /* of its struct */
-	/* Asks the process and fills the struct in, `error` too. On a worker: it may hang. */
+	size_t bytes; /* size of the kind's struct */
+	/* Asks the process and fills in the struct, `error` too. On a worker: may hang. */
 	void (*ask)(pid_t pid, const struct process_memory *memory, struct runtime *runtime);
 	void (*unref)(struct runtime *runtime);
 };
 
-/* Asks a process about its runtime: an urgent job, for its memory may hang. */
+/* A question to a process about its runtime. */
 struct runtime_question {
 	pid_t pid;
-	struct job_memory memory; /* of it; taken over */
-	uint64_t id;		  /* of the target that it is about */
-	uint64_t whose;		  /* as a job's */
+	struct job_memory memory; /* the process's memory; runtime_ask() takes it over */
+	uint64_t id;		  /* the target that the question is about */
+	uint64_t whose;		  /* the job's owner */
 	const struct runtime_kind *kind;
-	/* Its kind's struct with what is known before: the file (it gets references of its own),
-	 * bias, what was found in the file. Copied; not there any more when it is answered. */
+	/* The kind's struct with what is known already: the file, bias, what was found in the file.
+	 * runtime_ask() copies the struct and takes a reference to the file; NULL in done(). */
 	const struct runtime *about;
-	/* The answer: its one reference is handed over. `memory` is what was opened for it, for a
-	 * target to keep; NULL: nothing may be known of it. */
+	/* Takes over the answer, one reference. `memory` is the process's memory, opened, for a
+	 * target to keep; NULL: the job hangs and still uses the memory. */
 	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer,
 		     struct job_memory *memory);
 	void *arg;
 };
 
-/* -ENOMEM: its memory was given back. */
+/* Asks a process about its runtime in a job of `worker`, since its memory may hang; calls done() on
+ * the loop's thread. The question is copied. Returns 0, or -ENOMEM; takes over question->memory
+ * also then. */
 int runtime_ask(struct worker *worker, const struct runtime_question *question);

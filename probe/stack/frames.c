@@ -12,12 +12,12 @@
 
 #define NO_FILE 0 /* the number of the empty text */
 
-/* Without padding: it is a key. */
+/* A frame with numbers for its texts. The whole entry is its key: it has no padding. */
 struct entry {
 	uint32_t name, file;
 	uint32_t line;
 	uint16_t type, signature_len;
-	uint32_t module, owner; /* 0: it has no place; no owner */
+	uint32_t module, owner; /* 0: no place; no owner */
 	uint64_t address;
 };
 
@@ -97,7 +97,7 @@ void frames_drop_places(struct frames *frames)
 	frames->without_places = true;
 }
 
-/* 0: it has none. */
+/* Returns the number of the frame's module; 0: the frame has none, or places are dropped. */
 static int64_t module_of(struct frames *frames, const struct frame *frame)
 {
 	return frame->module && !frames->without_places
@@ -175,7 +175,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Of two frames that are the same but for that; without a place first. */
+/* Compares the places of two frames; a frame without a place comes first. */
 static int compare_places(const struct frame *a, const struct frame *b)
 {
 	const struct module *left = a->module, *right = b->module;

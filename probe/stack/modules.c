@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 
-/* Without padding: it is a key. */
+/* A module with numbers for its texts. The whole entry is its key: it has no padding. */
 struct entry {
 	uint32_t path, build_id;
 	uint64_t from, to, file_offset;
@@ -60,7 +60,7 @@ static int reserve(struct modules *modules)
 	return 0;
 }
 
-/* With the texts that are kept here. NULL: no memory. */
+/* Makes a module with the texts of modules->texts. NULL: no memory. */
 static struct module *copy(const struct modules *modules, const struct entry *entry)
 {
 	struct module *made = malloc(sizeof(*made));

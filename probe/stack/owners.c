@@ -17,7 +17,7 @@ struct owners {
 	struct owner **each;
 	size_t count, capacity;
 	struct map *numbers; /* struct key -> uint32_t */
-	struct map *pids;    /* uint64_t -> uint32_t: those that one has */
+	struct map *pids;    /* uint64_t pid -> uint32_t number */
 	bool matter;
 };
 
@@ -64,8 +64,7 @@ void owner_see_container(struct container **kept, struct container *seen)
 
 	if (!seen || seen == before)
 		return;
-	/* Of one container; of another, into which the process moved, it is the last that counts.
-	 */
+	/* If the process moved into another container, the last one counts. */
 	if (before && strcmp(before->place.id, seen->place.id) == 0 &&
 	    names_known(before) > names_known(seen))
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose the stacks below a tree's frames are: its processes, each once, known by a number from 1,
- * with what is known of them by now. */
+/* The table of a tree's distinct processes (the owners of stacks): keeps each process once, with
+ * what is known of it by now, and gives it a number, from 1. Bounded. One thread at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,26 +13,27 @@ struct owners;
 
 struct owner {
 	pid_t pid;
-	uint64_t which;		     /* tells it from another one with its pid: when it began */
-	pid_t ns_pid;		     /* in its own pid namespace; 0: not known; OWNER_SEVERAL */
-	struct container *container; /* NULL: it is in none, or that isn't known */
+	uint64_t which;		     /* the start: tells processes with the same pid apart */
+	pid_t ns_pid;		     /* pid in its pid namespace; 0: not known; OWNER_SEVERAL */
+	struct container *container; /* NULL: none, or not known */
 };
 
-#define OWNER_SEVERAL (-1) /* they differ, of those that are one here */
+#define OWNER_SEVERAL (-1) /* different values were added for one (pid, which) */
 
-/* -ENOMEM */
+/* Makes a table of at most `max` processes. Returns 0, or -ENOMEM. The caller owns *ret. */
 int owners_new(struct owners **ret, size_t max);
 void owners_free(struct owners *owners);
 
-/* The number of the one with its pid and `which`, which learns the rest. -ENOSPC, -ENOMEM */
+/* Adds a process if its pid and `which` are new; else updates the rest of what is known of it.
+ * Takes its own reference to the container. Returns the process's number, -ENOSPC or -ENOMEM. */
 int64_t owners_add(struct owners *owners, const struct owner *owner);
 
-/* Valid until owners_free(), and follows what is learned. */
+/* Returns a process, borrowed until owners_free(); later calls of owners_add() update it. */
 const struct owner *owners_get(const struct owners *owners, uint32_t number);
 
-/* One of them is in a container, or two have one pid. */
+/* Returns whether a process is in a container, or two processes have the same pid. */
 bool owners_matter(const struct owners *owners);
 
-/* The container of one process, seen again: *kept is a reference, and is replaced unless it is the
- * same one with more of its names. */
+/* Updates the container of a process, *kept, which holds a reference, to `seen` (NULL: no change).
+ * *kept stays if both are the same container and *kept has more names. */
 void owner_see_container(struct container **kept, struct container *seen);

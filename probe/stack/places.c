@@ -36,7 +36,7 @@ static int by_module(const void *a, const void *b)
 	return (left->address > right->address) - (left->address < right->address);
 }
 
-/* In order; some are there twice. NULL: no memory. */
+/* Lists the places of all frames, in order, with duplicates. NULL: no memory. */
 static struct place *list(const struct tree *tree, size_t *count)
 {
 	size_t frames = tree_frames_count(tree);

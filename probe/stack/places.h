@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The distinct places in files that a tree's frames have, and what is known of their sources. */
+/* The distinct places (module and address) of a tree's frames, by module, with their source lines.
+ * One thread at a time. */
 #pragma once
 
 #include "stack/tree.h"
 #include "elf/lines.h"
 
-/* Of one file. */
+/* The places in one module. */
 struct places_file {
-	const struct module *module; /* the tree's */
-	const uint64_t *addresses;   /* rising, each once; LINES_MAX at most */
+	const struct module *module; /* borrowed from the tree */
+	const uint64_t *addresses;   /* ascending, distinct; at most LINES_MAX */
 	size_t count;
-	struct lines *lines; /* to be filled in by who reads them; NULL: nothing is known */
+	struct lines *lines; /* filled in by the reader of lines, owned here; NULL: not known */
 };
 
 struct places {
 	struct places_file *files;
 	size_t count;
-	uint64_t *addresses; /* of all files */
+	uint64_t *addresses; /* the addresses of all files */
 };
 
-/* Of all frames; they live as long as the tree. -ENOMEM */
+/* Collects the places of all frames. The tree must outlive *ret. Returns 0, or -ENOMEM. The caller
+ * owns *ret. */
 int places_new(struct places **ret, const struct tree *tree);
-void places_free(struct places *places);
+void places_free(struct places *places); /* with all `lines` */
 
-/* The functions at a frame's place, innermost first, as lines_at(); 0: nothing is known. `places`
- * may be NULL. */
+/* Fills in the functions at a frame's place, innermost first, like lines_at(). Returns their
+ * number; 0: not known. `places` may be NULL. */
 size_t places_lines(const struct places *places, const struct frame *frame,
 		    struct line_text texts[LINE_LEVELS]);

@@ -21,7 +21,8 @@ struct sum {
 	uint64_t weight, first_ns;
 };
 
-/* What tells two apart: of the rest more may be known later. Without padding. */
+/* The part of struct record_who that tells threads apart; the rest may become known later. The key
+ * has no padding. */
 struct who_key {
 	uint64_t pid, start_ticks;
 	char process[RECORD_NAME_BYTES], thread[RECORD_NAME_BYTES];
@@ -30,7 +31,7 @@ struct who_key {
 struct records {
 	struct sum *sums;
 	size_t count, capacity;
-	struct numbers numbers;	 /* of sums */
+	struct numbers numbers;	 /* the index of `sums` */
 	struct map *who_numbers; /* struct who_key -> uint32_t */
 	struct record_who *who;
 	size_t who_count, who_capacity;
@@ -93,7 +94,7 @@ static int64_t number_of(struct records *records, const struct record_who *who, 
 
 	if (r < 0)
 		return r;
-	/* What lies behind the NUL doesn't tell two apart. */
+	/* Bytes behind the NUL don't count. */
 	memcpy(key.process, who->process, strnlen(who->process, sizeof(key.process)));
 	memcpy(key.thread, who->thread, strnlen(who->thread, sizeof(key.thread)));
 	if (records->who_count >= max && !map_get(records->who_numbers, &key))
@@ -149,7 +150,7 @@ static int64_t append(struct records *records, const struct record_key *key, siz
 	return (int64_t)records->count++;
 }
 
-/* In as many places as `share` times the maximum. */
+/* Adds a record, with bounds of `share` times the maximum. */
 static int add(struct records *records, const struct record *record, size_t share)
 {
 	int64_t number = number_of(records, record->who, WHO_MAX * share);

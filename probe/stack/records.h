@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose the stacks of a tree are: for each thread, and each CPU where these are told apart, what it
- * added to a node at which its stacks end. Bounded; made only as stacks come. Not safe for two
- * threads at once.
+ * Who added which weight to a tree: a table of records, each the weight that one thread (on one
+ * CPU, if CPUs are told apart) added to one node, at which its stacks end. Bounded; grows as stacks
+ * come. One thread at a time.
  */
 #pragma once
 
@@ -15,41 +15,42 @@
 struct container;
 struct records;
 
-/* A thread, by its process and its names; the names need no NUL at their end. */
+/* The process and the names of a thread; the names need no NUL. */
 struct record_who {
 	pid_t pid;
-	uint64_t start_ticks; /* of the process; tells it from another with its pid */
-	uint64_t netns_id;    /* of the process, as it was known last; 0: unknown */
+	uint64_t start_ticks; /* the process's start: tells processes with the same pid apart */
+	uint64_t netns_id;    /* the process's network namespace, last known; 0: not known */
 	char process[RECORD_NAME_BYTES], thread[RECORD_NAME_BYTES];
-	pid_t ns_pid;		     /* struct owner */
-	struct container *container; /* the same, borrowed; records have references */
+	pid_t ns_pid;		     /* as in struct owner */
+	struct container *container; /* as in struct owner; records_add() takes a reference */
 };
 
-/* Which frames of a stack lie in a library and not in the program itself: bit n of byte n / 8 is
- * the n-th below process and thread, from 0. The tree doesn't tell these apart. */
+/* Which frames of a stack lie in a library, not in the program itself: bit n % 8 of byte n / 8 is
+ * the n-th frame below process and thread, from 0. The tree doesn't tell these stacks apart. */
 struct record_libraries {
 	const uint8_t *bits;
-	size_t bytes; /* those behind are 0 */
+	size_t bytes; /* the bits behind are 0 */
 };
 
-/* What is counted together. */
+/* Stacks with the same key are counted together. */
 struct record_key {
-	uint32_t node; /* of the tree, where the stack ends */
-	uint32_t who;  /* by records: a number for each struct record_who */
+	uint32_t node; /* the node of the tree at which the stack ends */
+	uint32_t who;  /* set by records: a number for each struct record_who */
 	uint32_t tid;
 	uint16_t cpu;
-	uint16_t libraries; /* by records: a number for each struct record_libraries */
+	uint16_t libraries; /* set by records: a number for each struct record_libraries */
 };
 
 struct record {
 	struct record_key key;
 	uint64_t weight;   /* in the tree's unit */
-	uint64_t first_ns; /* when its stack was first seen */
+	uint64_t first_ns; /* when the stack was first seen */
 	const struct record_who *who;
 	struct record_libraries libraries;
 };
 
-/* Of `max` records; what merging adds may be as many again. -ENOMEM */
+/* Makes a table of at most `max` records; records_merge() may fill it to twice as many. Returns 0,
+ * or -ENOMEM. The caller owns *ret. */
 int records_new(struct records **ret, size_t max);
 void records_free(struct records *records);
 static inline void records_freep(struct records **records)
@@ -58,14 +59,14 @@ static inline void records_freep(struct records **records)
 }
 #define _cleanup_records_ _cleanup_(records_freep)
 
-/* `record->key.who` and `libraries` are found by `record->who` and `libraries`. -ENOSPC, -ENOMEM:
- * it was not added. */
+/* Adds a record's weight. key.who and key.libraries are ignored: they follow from `who` and
+ * `libraries`. Returns 0, -ENOSPC or -ENOMEM; nothing was added then. */
 int records_add(struct records *records, const struct record *record);
 
-/* Adds those whose node has a number in `numbers` (tree_merge()), as that. -ENOSPC,
- * -ENOMEM: a part was added. */
+/* Adds those records of `from` whose node has a number in `numbers` (tree_merge()), under that
+ * number. Returns 0, -ENOSPC or -ENOMEM; a part was added then. */
 int records_merge(struct records *into, const struct records *from, const uint32_t *numbers);
 
-/* All of them, by who, stack, thread and CPU. *ret is the caller's to free and is void when
- * something is added. Returns their number, or -ENOMEM. */
+/* Lists all records, in order of who, node, libraries, thread and CPU. Returns their number, or
+ * -ENOMEM. The caller frees *ret; its pointers are valid until a record is added. */
 int64_t records_list(const struct records *records, struct record **ret);

@@ -16,9 +16,9 @@ struct node {
 };
 
 #define EVENTS_MAX  ((UINT64_C(1) << 56) - 1)
-#define PLACES_PART 16 /* of the nodes there may be */
+#define PLACES_PART 16 /* places are dropped past this part of max_nodes */
 
-/* What a node begins with. */
+/* The key of a node among all nodes: the first members of struct node. */
 struct child_key {
 	uint32_t parent, frame;
 };
@@ -27,7 +27,7 @@ struct tree {
 	struct node *nodes;
 	size_t count, capacity, max_nodes;
 	struct frames *frames;
-	struct numbers children; /* of all nodes but the root */
+	struct numbers children; /* the index of all nodes but the root */
 };
 
 int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
@@ -150,17 +150,17 @@ void tree_show_events(struct tree *tree)
 		tree->nodes[i].self = tree->nodes[i].events;
 }
 
-/* Both values. */
+/* Adds both values, weight and events. */
 static void add_both(struct tree *into, uint32_t to, const struct node *from)
 {
 	tree_add(into, to, from->self);
 	tree_add_events(into, to, from->events);
 }
 
-/* What of a node is copied. */
+/* The part of a node that is copied. */
 enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
 
-/* The number in `into` of a frame of `from`; known[]: those that were asked for, and one more. */
+/* Returns the number in `into` of a frame of `from`. known[]: numbers found before, plus one. */
 static int64_t same_frame(struct tree *into, const struct tree *from, uint32_t number,
 			  uint32_t *known)
 {
@@ -239,7 +239,8 @@ uint32_t tree_parent(const struct tree *tree, uint32_t node)
 	return tree->nodes[node].parent;
 }
 
-/* Of each node, all below it included; NULL without memory. A parent's number is the smaller. */
+/* Returns the totals of all nodes, each with all nodes below it; NULL: no memory. A parent's number
+ * is smaller than its children's. */
 static uint64_t *sum_totals(const struct tree *tree)
 {
 	uint64_t *totals = calloc(tree->count, sizeof(*totals));
@@ -285,7 +286,7 @@ int tree_height(const struct tree *tree, uint32_t node, uint64_t least, uint32_t
 	return 0;
 }
 
-/* What a walk needs: every node's children side by side and in order, and the totals. */
+/* Data for a walk: every node's children side by side and in order, and the totals. */
 struct order {
 	uint32_t *children; /* node numbers, grouped by parent */
 	uint32_t *first;    /* where a node's group begins; has one entry more than nodes */
@@ -348,7 +349,7 @@ static struct tree_frame frame_of(const struct tree *tree, const struct order *o
 struct path {
 	struct step {
 		struct tree_frame frame;
-		uint32_t next, end; /* what is left of its children */
+		uint32_t next, end; /* its children that haven't been visited yet */
 	} * steps;
 	size_t depth, capacity;
 };
