@@ -223,7 +223,7 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
 # Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
-# allocation fail, test_cleaner has a clock of its own, test_closer files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
+# allocation fail, test_cleaner has a clock of its own, test_close_job files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
 # test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
@@ -231,7 +231,7 @@ UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_bolt := -Wl,--wrap=pread
 UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time,--wrap=store_find_folder
-UNITFLAGS_test_closer := -Wl,--wrap=close
+UNITFLAGS_test_close_job := -Wl,--wrap=close
 UNITFLAGS_test_code_cache := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
 UNITFLAGS_test_file_lines := -Wl,--wrap=opened_open_known

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The Python half of a stack: python_user() finds the sampled thread's state (python_state.h) and
- * pushes the thread's Python frames, leaf first, as bpf/shared/cpython_layout.h says. The words of the
- * frames are put at walk->words + PYTHON_AT until the stack is sent, and have a hash of their own.
+ * pushes the thread's Python frames, leaf first, as bpf/shared/cpython_layout.h says. The words of
+ * the frames are put at walk->words + PYTHON_AT until the stack is sent, and have a hash of their
+ * own.
  *
  * Each step first reads, and then changes the walk: a step that can't read its memory yet
  * (bpf/unwind/task_copy.h) is simply done again.

@@ -368,9 +368,9 @@ __noinline int unwind_is_known(uint32_t level)
 	return walk->words_hash == memo->words_hash;
 }
 
-/* If pc is in the kernel's page for probes (bpf/unwind/uretprobe_stack.h), sets the registers to those of
- * the program: at the instruction that is executed there for another place, or right after a probed
- * return. Returns false if pc isn't there, or these registers can't be found. */
+/* If pc is in the kernel's page for probes (bpf/unwind/uretprobe_stack.h), sets the registers to
+ * those of the program: at the instruction that is executed there for another place, or right after
+ * a probed return. Returns false if pc isn't there, or these registers can't be found. */
 static __always_inline bool leave_probe(struct walk *walk)
 {
 	uint64_t address = probed_place(walk->level, walk->pc), stack = walk->sp;

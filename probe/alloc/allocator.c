@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "alloc/allocator_state.h"
-#include "proc/named.h"
+#include "proc/symbol_lookup.h"
 
-_Static_assert(ALLOCATOR_NAMES_MAX <= NAMED_MAX, "they can be looked for");
+_Static_assert(ALLOCATOR_NAMES_MAX <= SYMBOL_LOOKUP_MAX, "they can be looked for");
 
 struct reading {
 	int fd;
@@ -30,7 +30,7 @@ static void add_function(struct reading *reading, const struct allocator_name *n
 	uint64_t offset;
 
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
-	    !named_offset(reading->image, symbol->st_value, &offset))
+	    !symbol_offset(reading->image, symbol->st_value, &offset))
 		return;
 	if (!name->prefixed && name->call == CALL_SIZE && strcmp(name->name, "malloc") == 0)
 		reading->has_malloc = true;
@@ -141,10 +141,10 @@ int allocator_read(int fd, const struct elf_image *image, struct allocator *allo
 		return 0;
 	for (size_t i = 0; i < allocator_names_count; i++)
 		names[i] = allocator_names[i].name;
-	int r = named_symbols(fd, &image->dynsym, names, allocator_names_count, meet_symbol,
+	int r = symbol_lookup(fd, &image->dynsym, names, allocator_names_count, meet_symbol,
 			      &reading);
 	if (r == 0)
-		r = named_symbols(fd, &image->symtab, names, allocator_names_count, meet_symbol,
+		r = symbol_lookup(fd, &image->symtab, names, allocator_names_count, meet_symbol,
 				  &reading);
 	if (r == 0)
 		r = judge(&reading);

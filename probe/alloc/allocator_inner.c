@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "alloc/allocator_state.h"
-#include "proc/slots.h"
-#include "proc/straight.h"
+#include "proc/got_slots.h"
+#include "proc/uprobe_site.h"
 
 #define CODE_MAX  4096
 #define STUB_MAX  16
@@ -77,7 +77,7 @@ static void add_slot(struct looking *looking, uint64_t address)
 	looking->slots[looking->slots_count++].address = address;
 }
 
-static void take_slot(void *arg, const struct straight_leap *leap)
+static void take_slot(void *arg, const struct uprobe_site_jump *leap)
 {
 	struct looking *looking = arg;
 
@@ -111,12 +111,12 @@ static void look_at_stub(struct looking *looking, uint64_t address)
 		looking->error = n;
 	looking->slot = 0;
 	if (n > 0)
-		straight_leaps(stub, (size_t)n, address, take_slot, looking);
+		uprobe_site_jumps(stub, (size_t)n, address, take_slot, looking);
 	if (looking->slot)
 		add_slot(looking, looking->slot);
 }
 
-static void look_at_leap(void *arg, const struct straight_leap *leap)
+static void look_at_leap(void *arg, const struct uprobe_site_jump *leap)
 {
 	struct looking *looking = arg;
 	const struct allocator_function *function =
@@ -143,7 +143,7 @@ static int look_at_function(struct looking *looking, size_t i)
 		return n;
 	looking->function = i;
 	looking->stubs = 0;
-	straight_leaps(code, (size_t)n, function->address, look_at_leap, looking);
+	uprobe_site_jumps(code, (size_t)n, function->address, look_at_leap, looking);
 	return looking->error;
 }
 
@@ -156,7 +156,8 @@ static int look(struct looking *looking, const bool wraps[ALLOCATOR_FUNCTIONS_MA
 			r = look_at_function(looking, i);
 	}
 	if (r == 0)
-		r = slots_read(looking->fd, looking->image, looking->slots, looking->slots_count);
+		r = got_slots_read(looking->fd, looking->image, looking->slots,
+				   looking->slots_count);
 	for (size_t i = 0; r == 0 && i < looking->slots_count; i++) {
 		looking->function = looking->users[i].function;
 		if (looking->slots[i].leads)

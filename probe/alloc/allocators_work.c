@@ -9,7 +9,7 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
-#include "proc/straight.h"
+#include "proc/uprobe_site.h"
 #include "alloc/allocators_state.h"
 
 #if defined(__aarch64__)
@@ -66,21 +66,21 @@ static int read_points(int fd, struct file_facts *facts)
 		size_t bytes = function->bytes && function->bytes < CODE_BYTES
 				       ? (size_t)function->bytes
 				       : CODE_BYTES;
-		struct straight straight;
+		struct uprobe_site site;
 		uint8_t code[CODE_BYTES];
 
 		int r = elf_pread(fd, code, bytes, function->file_offset);
 		if (r < 0)
 			return r;
-		straight_find(code, bytes, function->arguments, &straight);
-		bool usable = straight.emulated &&
-			      (!straight.pushed || !(1u << function->call & CALLS_RETURNING));
+		uprobe_site_find(code, bytes, function->arguments, &site);
+		bool usable = site.emulated &&
+			      (!site.pushed || !(1u << function->call & CALLS_RETURNING));
 		facts->stepped[i] = !usable;
 		facts->points[i] = (struct uprobe_point){
 			.call = function->call,
-			.offset = function->file_offset + (usable ? straight.offset : 0),
+			.offset = function->file_offset + (usable ? site.offset : 0),
 			.cookie = cookie_of(function,
-					    function->address + (usable ? straight.offset : 0)),
+					    function->address + (usable ? site.offset : 0)),
 		};
 	}
 	return 0;

@@ -42,13 +42,13 @@ static int forget_code(struct dl_phdr_info *object, size_t bytes, void *arg)
 	return 0;
 }
 
-void memory_give_back(void)
+void trim_memory(void)
 {
 	malloc_trim(0);
 	dl_iterate_phdr(forget_constants, NULL);
 }
 
-void memory_forget_code(void)
+void trim_code(void)
 {
 	dl_iterate_phdr(forget_code, NULL);
 }

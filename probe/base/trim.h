@@ -5,8 +5,8 @@
 /* Gives back the free parts of the heap, and the pages with the program's constants. Among those
  * are the BPF objects, the agents and the scripts, which are used now and then. The kernel reads
  * the pages from the program's file again when they are needed. */
-void memory_give_back(void);
+void trim_memory(void);
 
 /* Gives back the pages with code and constants of the program and of all its libraries: for a
  * command that needs hardly any of them once the libraries have initialized themselves. */
-void memory_forget_code(void);
+void trim_code(void);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 #include "capability/trial.h"
 
 #define ENOTSUPP_KERNEL                                                                            \

@@ -14,7 +14,7 @@
 #include "base/capset.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 #include "capability/trial.h"
 #include "bpf/shared/sample.h"
 #include "symbol/kernel_symbols.h"
@@ -62,7 +62,7 @@ void privileges_remedy(struct finding *finding)
 	else if (!bpf || !perfmon)
 		finding_set_remedy(finding, bpf ? "run as root, or add CAP_PERFMON"
 						: "run as root, or add CAP_BPF");
-	else if (filtered_calls())
+	else if (seccomp_calls())
 		finding_set_remedy(finding, FILTERED_REMEDY);
 	else if (!privilege_held(CAP_SYS_ADMIN))
 		finding_set_remedy(finding, "run as root, or add CAP_SYS_ADMIN");
@@ -99,11 +99,11 @@ void trial_privilege(enum capability which, struct finding *finding)
 /* A seccomp filter may refuse what the capabilities allow. */
 void trial_seccomp(enum capability which, struct finding *finding)
 {
-	struct filtered filtered;
+	struct seccomp_filter filtered;
 
 	(void)which;
-	filtered_find(&filtered);
-	const char *calls = filtered_names(&filtered);
+	seccomp_find(&filtered);
+	const char *calls = seccomp_names(&filtered);
 	if (calls)
 		finding_set(finding, FINDING_NO, "a filter of system calls refuses %s", calls);
 	else if (filtered.unclear)
@@ -245,7 +245,7 @@ void trial_kernel_depth(enum capability which, struct finding *finding)
 
 static void statistics_are_refused(struct finding *finding, int error)
 {
-	const char *calls = error == EPERM ? filtered_calls() : NULL;
+	const char *calls = error == EPERM ? seccomp_calls() : NULL;
 
 	finding_set(finding, FINDING_NO, "can't be switched on: %s", error_words(error));
 	if (calls && strncmp(calls, "bpf", 3) == 0 && privilege_held(CAP_SYS_ADMIN))

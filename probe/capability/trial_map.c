@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 #include "capability/trial.h"
 
 static void refused(struct finding *finding, const char *what, int error)
@@ -100,7 +100,7 @@ static int create_plainly(void)
 void trial_map_memory(enum capability which, struct finding *finding)
 {
 	struct rlimit before, none, all = {RLIM_INFINITY, RLIM_INFINITY};
-	struct filtered filtered;
+	struct seccomp_filter filtered;
 
 	(void)which;
 	if (getrlimit(RLIMIT_MEMLOCK, &before) < 0) {
@@ -118,7 +118,7 @@ void trial_map_memory(enum capability which, struct finding *finding)
 			    "BPF maps are accounted to the control group, not to RLIMIT_MEMLOCK");
 		return;
 	}
-	filtered_find(&filtered);
+	seccomp_find(&filtered);
 	if (!privilege_held(NUMBER_BPF) || filtered.bpf) {
 		refused(finding, "no map can be made", error);
 		return;

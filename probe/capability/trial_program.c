@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "loop/loop.h"
 #include "capability/ktypes.h"
-#include "capability/own_code.h"
+#include "capability/self_offset.h"
 #include "capability/trial.h"
 #include "trial.skel.h"
 
@@ -162,7 +162,7 @@ static int attach_user_probe(const struct bpf_program *program, struct attached 
 			     bool at_return)
 {
 	uint64_t offset;
-	int r = own_code_offset((uintptr_t)probed, &offset);
+	int r = self_offset((uintptr_t)probed, &offset);
 
 	return r < 0 ? r
 		     : attach_probe(program, attached, "uprobe", "/proc/self/exe", offset,
@@ -185,7 +185,7 @@ static int attach_session(const struct bpf_program *program, struct attached *at
 		.count = 1,
 		.pid = (uint32_t)getpid(),
 	};
-	int r = own_code_offset((uintptr_t)probed, &offset);
+	int r = self_offset((uintptr_t)probed, &offset);
 
 	if (r < 0)
 		return r;

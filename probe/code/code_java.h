@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Code of Java VMs (java/code/jvmcode.h) as a kind of code. A pair is a word of a frame and its
- * detail (bpf/shared/hotspot_tables.h). A compiled method is known by its compile id, which no other one
- * of its process has; an interpreted one by its Method and what that is made of; a stub by its
- * address. Where only the agent tells of a VM's code (code/java_agent_frames.h) the id is the
- * number of what it told.
+ * detail (bpf/shared/hotspot_tables.h). A compiled method is known by its compile id, which no
+ * other one of its process has; an interpreted one by its Method and what that is made of; a stub
+ * by its address. Where only the agent tells of a VM's code (code/java_agent_frames.h) the id is
+ * the number of what it told.
  */
 #pragma once
 

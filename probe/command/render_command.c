@@ -274,7 +274,7 @@ int render_command(int argc, char **argv)
 		print_help();
 		return fflush(stdout) == 0 ? 0 : EXIT_FAILED;
 	}
-	memory_forget_code();
+	trim_code();
 	signal(SIGPIPE, SIG_IGN); /* a reader that has gone is an error of write() */
 	signal(SIGBUS, on_bus_error);
 	stacks.normalize = request.normalize;

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 
 /* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
 #define OWN    128

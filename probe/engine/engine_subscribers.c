@@ -39,7 +39,7 @@ static void stop(struct engine *engine)
 	engine_reselect(engine);
 	targets_sweep(engine->targets, UINT64_MAX);
 	symbol_files_trim(engine->files, 0);
-	memory_give_back();
+	trim_memory();
 }
 
 static int start(struct engine *engine, char *why, size_t why_bytes)

@@ -15,8 +15,8 @@ struct lines_wish {
 
 /*
  * Calls done(arg) later, when all is read that there was time for. Files are opened as they are
- * known (file/symbol_file.h): one that is not held open any more has no lines but those that were read
- * before, which are kept, some megabytes of all files. -ENOMEM: done() isn't called.
+ * known (file/symbol_file.h): one that is not held open any more has no lines but those that were
+ * read before, which are kept, some megabytes of all files. -ENOMEM: done() isn't called.
  *
  * `sparing`: for who asks again and again. What a reading took is followed by two hundred times as
  * long in which only what is kept is the answer.

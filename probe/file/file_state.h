@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What file/symbol_file.c (one file), file/file_registry.c (the registry) and file/file_round.c (rounds of
- * reading) share. Nobody else includes it. */
+/* What file/symbol_file.c (one file), file/file_registry.c (the registry) and file/file_round.c
+ * (rounds of reading) share. Nobody else includes it. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The stack cache: the named frames of each stack that may hold something, beyond its window. A
- *stack is known by its key; its frames are a leaf in a tree of the stack cache's own, which has no
- *frames of processes and threads.
+ * stack is known by its key; its frames are a leaf in a tree of the stack cache's own, which has no
+ * frames of processes and threads.
  *
  *	a window is named:    stack_cache_begin(); stack_cache_see() of each stack, else its frames
- *into stack_cache_tree() and stack_cache_put() what is held is read: stack_cache_hold() for each;
- *stack_cache_purge()
+ * into stack_cache_tree() and stack_cache_put() what is held is read: stack_cache_hold() for each;
+ * stack_cache_purge()
  *
  * Bounded; what finds no room is counted. On the bulk worker alone, but for the statistics.
  */

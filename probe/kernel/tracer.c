@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "life.skel.h"
 #include "kernel/arena_map.h"
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 #include "kernel/timer.h"
 #include "sample.skel.h"
 #include "bpf/shared/packed.h"
@@ -286,7 +286,7 @@ int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t w
 	if (r < 0)
 		return r;
 	r = timer_start(tracer->timer, period_ns);
-	if (r == -EACCES && !filtered_calls())
+	if (r == -EACCES && !seccomp_calls())
 		snprintf(why, why_bytes,
 			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
 			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 #include "kernel/tracer_part.h"
 
 int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to)
@@ -66,7 +66,7 @@ uint32_t tracer_kernel_frames_max(void)
 void tracer_explain(char *why, size_t bytes, int error, const char *what)
 {
 	bool refused = error == -EPERM || error == -EACCES;
-	const char *calls = refused ? filtered_calls() : NULL;
+	const char *calls = refused ? seccomp_calls() : NULL;
 	const char *remedy = "";
 
 	if (calls) {

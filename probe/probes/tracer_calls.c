@@ -13,7 +13,7 @@
 #include "life.skel.h"
 #include "malloc.skel.h"
 #include "mmap.skel.h"
-#include "capability/sandbox.h"
+#include "capability/uretprobe_check.h"
 #include "probes/tracer_memory.h"
 #include "probes/hooks_state.h"
 #include "capability/trial.h"
@@ -115,7 +115,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t
 
 	if (r < 0)
 		return r;
-	if (sandbox_returns_are_safe() == 0) {
+	if (uretprobes_are_safe() == 0) {
 		snprintf(why, why_bytes,
 			 "this kernel lets a filter of system calls (seccomp) end programs whose "
 			 "returns are probed; boot Linux 6.14, or a 6.12 or 6.13 that has it "

@@ -14,7 +14,7 @@
  * same start and runs the same program now, it ran that program also when its memory was opened: an
  * exec changes proc_program(), and never back.
  */
-static int check(const struct memory_id *id)
+static int check(const struct process_memory_id *id)
 {
 	struct proc_stat stat;
 
@@ -28,7 +28,7 @@ static int check(const struct memory_id *id)
 	return r;
 }
 
-int memory_open(const struct memory_id *id)
+int process_memory_open(const struct process_memory_id *id)
 {
 	char path[64];
 
@@ -42,7 +42,7 @@ int memory_open(const struct memory_id *id)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-int memory_read(int fd, uint64_t address, void *to, size_t bytes)
+int process_memory_read(int fd, uint64_t address, void *to, size_t bytes)
 {
 	if (!bytes)
 		return 0;

@@ -22,20 +22,20 @@ struct process_memory {
 };
 
 /* Identifies a memory: that of a process, as long as the process runs one program. */
-struct memory_id {
+struct process_memory_id {
 	pid_t pid;
 	uint64_t start_ticks; /* the process's start; 0: not known, only `program` is compared */
 	uint64_t program;     /* proc_program(), when the process was looked at */
 };
 
 /*
- * Opens /proc/PID/mem, for memory_read(). The descriptor stays with this memory: once the process
- * has execed or ended nothing can be read, whatever process has the pid. Opening asks whether we
- * may read (as ptrace(2) does), reading doesn't. Returns a descriptor, which the caller owns, or a
- * negative errno: -ESRCH if the process is gone or runs another program.
+ * Opens /proc/PID/mem, for process_memory_read(). The descriptor stays with this memory: once the
+ * process has execed or ended nothing can be read, whatever process has the pid. Opening asks
+ * whether we may read (as ptrace(2) does), reading doesn't. Returns a descriptor, which the caller
+ * owns, or a negative errno: -ESRCH if the process is gone or runs another program.
  */
-int memory_open(const struct memory_id *id);
+int process_memory_open(const struct process_memory_id *id);
 
 /* Reads `bytes` bytes. Returns 0, or a negative errno: -ESRCH if the memory is gone; -EFAULT if not
  * all bytes are mapped. May hang: in a job. */
-int memory_read(int fd, uint64_t address, void *to, size_t bytes);
+int process_memory_read(int fd, uint64_t address, void *to, size_t bytes);

@@ -222,7 +222,7 @@ static void free_render(struct job *job)
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
 		buf_done(&render->content[i]);
 	free(render);
-	memory_give_back(); /* copies of a profile are large */
+	trim_memory(); /* copies of a profile are large */
 }
 
 static void submit(struct render *render)

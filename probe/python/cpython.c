@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "proc/named.h"
+#include "proc/symbol_lookup.h"
 #include "python/cpython_state.h"
 
 enum { NAME_RUNTIME, NAME_CODE_TYPE, NAME_LOOP, NAME_VERSION };
@@ -40,7 +40,7 @@ static int meet_symbol(void *arg, size_t name, const Elf64_Sym *symbol)
 static int look_in(int fd, const struct elf_symbols *table, struct cpython_symbols *symbols)
 {
 	*symbols = (struct cpython_symbols){0};
-	int r = named_symbols(fd, table, names, ARRAY_SIZE(names), meet_symbol, symbols);
+	int r = symbol_lookup(fd, table, names, ARRAY_SIZE(names), meet_symbol, symbols);
 	if (r < 0)
 		return r;
 	return symbols->runtime && symbols->code_type && symbols->loop ? 0 : -ENOENT;

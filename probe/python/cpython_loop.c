@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "proc/named.h"
-#include "proc/straight.h"
+#include "proc/symbol_lookup.h"
+#include "proc/uprobe_site.h"
 #include "cfi/cfi_pieces.h"
 #include "python/cpython_state.h"
 
@@ -51,7 +51,7 @@ static bool overlaps(const struct search *search, const struct cfi_piece *piece)
 	return false;
 }
 
-static void meet_leap(void *arg, const struct straight_leap *leap)
+static void meet_leap(void *arg, const struct uprobe_site_jump *leap)
 {
 	struct leaps *leaps = arg;
 
@@ -93,7 +93,7 @@ static int read_piece(struct search *search, const struct cpython_range *piece)
 {
 	uint64_t offset;
 
-	if (!named_offset(search->image, piece->from, &offset))
+	if (!symbol_offset(search->image, piece->from, &offset))
 		return -ENOENT;
 	return elf_pread(search->fd, search->code, piece->to - piece->from, offset);
 }
@@ -108,8 +108,8 @@ static int follow(struct search *search, const struct cpython_range *piece)
 	search->leaps.pieces = search->pieces;
 	search->leaps.pieces_count = search->count;
 	search->leaps.count = 0;
-	straight_leaps(search->code, piece->to - piece->from, piece->from, meet_leap,
-		       &search->leaps);
+	uprobe_site_jumps(search->code, piece->to - piece->from, piece->from, meet_leap,
+			  &search->leaps);
 	if (!search->leaps.count)
 		return 0;
 	qsort(search->leaps.to, search->leaps.count, sizeof(search->leaps.to[0]), compare);
@@ -136,8 +136,8 @@ static void take(struct search *search, struct cpython_file *file)
 		const struct cpython_range *piece = &search->pieces[i];
 		uint64_t from, last;
 
-		if (named_offset(search->image, piece->from, &from) &&
-		    named_offset(search->image, piece->to - 1, &last) && from <= last)
+		if (symbol_offset(search->image, piece->from, &from) &&
+		    symbol_offset(search->image, piece->to - 1, &last) && from <= last)
 			file->loop[file->loop_count++] = (struct cpython_range){from, last + 1};
 	}
 }

@@ -12,7 +12,7 @@ static atomic_size_t kept_count;
 
 static void open_it(struct job_memory *memory)
 {
-	memory->own = memory_open(&memory->id);
+	memory->own = process_memory_open(&memory->id);
 	if (memory->own < 0) {
 		memory->error = memory->own;
 		memory->own = -1;
@@ -33,7 +33,8 @@ static int read_it(void *arg, uint64_t address, void *to, size_t bytes)
 		open_it(memory);
 	if (memory->error)
 		return memory->error;
-	return memory_read(memory->held ? memory->held->fd : memory->own, address, to, bytes);
+	return process_memory_read(memory->held ? memory->held->fd : memory->own, address, to,
+				   bytes);
 }
 
 struct process_memory job_memory_reader(struct job_memory *memory)

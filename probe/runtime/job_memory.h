@@ -11,7 +11,7 @@
 
 /* Plain data that a job owns. */
 struct job_memory {
-	struct memory_id id;
+	struct process_memory_id id;
 	struct worker *worker; /* closes what is held in the end */
 	uint64_t whose;	       /* the target's user, as a job's */
 	struct held *held;     /* with a reference; NULL: it isn't open yet, or not held */

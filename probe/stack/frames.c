@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "base/numbers.h"
+#include "base/array_index.h"
 
 #define NO_FILE 0 /* the number of the empty text */
 
@@ -28,7 +28,7 @@ struct frames {
 	struct intern *texts;
 	struct modules *modules;
 	struct owners *owners;
-	struct numbers numbers;
+	struct array_index numbers;
 };
 
 static void frames_freep(struct frames **frames)
@@ -51,7 +51,7 @@ int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
 		r = owners_new(&frames->owners, max);
 	if (r < 0)
 		return r;
-	numbers_init(&frames->numbers, sizeof(struct entry), sizeof(struct entry));
+	array_index_init(&frames->numbers, sizeof(struct entry), sizeof(struct entry));
 	frames->max = max;
 	*ret = TAKE_PTR(frames);
 	return 0;
@@ -64,7 +64,7 @@ void frames_free(struct frames *frames)
 	modules_free(frames->modules);
 	owners_free(frames->owners);
 	intern_free(frames->texts);
-	numbers_done(&frames->numbers);
+	array_index_done(&frames->numbers);
 	free(frames->entries);
 	free(frames);
 }
@@ -110,11 +110,11 @@ static int64_t append(struct frames *frames, const struct entry *entry)
 	int r = frames->count < frames->max ? reserve(frames) : -ENOSPC;
 
 	if (r == 0)
-		r = numbers_reserve(&frames->numbers, frames->entries);
+		r = array_index_reserve(&frames->numbers, frames->entries);
 	if (r < 0)
 		return r;
 	frames->entries[frames->count] = *entry;
-	numbers_add(&frames->numbers, frames->entries, (uint32_t)frames->count);
+	array_index_add(&frames->numbers, frames->entries, (uint32_t)frames->count);
 	return (int64_t)frames->count++;
 }
 
@@ -141,7 +141,7 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		.address = module ? frame->address : 0,
 		.owner = (uint32_t)owner,
 	};
-	int64_t number = numbers_find(&frames->numbers, frames->entries, &entry);
+	int64_t number = array_index_find(&frames->numbers, frames->entries, &entry);
 	return number >= 0 ? number : append(frames, &entry);
 }
 

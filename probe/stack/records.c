@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/map.h"
-#include "base/numbers.h"
+#include "base/array_index.h"
 #include "container/container.h"
 #include "stack/owners.h"
 
@@ -31,8 +31,8 @@ struct who_key {
 struct records {
 	struct sum *sums;
 	size_t count, capacity;
-	struct numbers numbers;	 /* the index of `sums` */
-	struct map *who_numbers; /* struct who_key -> uint32_t */
+	struct array_index numbers; /* the index of `sums` */
+	struct map *who_numbers;    /* struct who_key -> uint32_t */
 	struct record_who *who;
 	size_t who_count, who_capacity;
 	struct intern *libraries;
@@ -46,7 +46,7 @@ int records_new(struct records **ret, size_t max)
 	if (!records)
 		return -ENOMEM;
 	records->max = max;
-	numbers_init(&records->numbers, sizeof(struct sum), sizeof(struct record_key));
+	array_index_init(&records->numbers, sizeof(struct sum), sizeof(struct record_key));
 	int r = map_new(&records->who_numbers, sizeof(struct who_key), sizeof(uint32_t),
 			WHO_MAX * 2);
 	if (r == 0)
@@ -64,7 +64,7 @@ void records_free(struct records *records)
 	if (!records)
 		return;
 	free(records->sums);
-	numbers_done(&records->numbers);
+	array_index_done(&records->numbers);
 	map_free(records->who_numbers);
 	intern_free(records->libraries);
 	for (size_t i = 0; i < records->who_count; i++)
@@ -142,11 +142,11 @@ static int64_t append(struct records *records, const struct record_key *key, siz
 	int r = records->count < max ? reserve_sum(records) : -ENOSPC;
 
 	if (r == 0)
-		r = numbers_reserve(&records->numbers, records->sums);
+		r = array_index_reserve(&records->numbers, records->sums);
 	if (r < 0)
 		return r;
 	records->sums[records->count] = (struct sum){.key = *key, .first_ns = UINT64_MAX};
-	numbers_add(&records->numbers, records->sums, (uint32_t)records->count);
+	array_index_add(&records->numbers, records->sums, (uint32_t)records->count);
 	return (int64_t)records->count++;
 }
 
@@ -161,7 +161,7 @@ static int add(struct records *records, const struct record *record, size_t shar
 		return (int)(number < 0 ? number : libraries);
 	key.who = (uint32_t)number;
 	key.libraries = (uint16_t)libraries;
-	int64_t at = numbers_find(&records->numbers, records->sums, &key);
+	int64_t at = array_index_find(&records->numbers, records->sums, &key);
 	if (at < 0)
 		at = append(records, &key, records->max * share);
 	if (at < 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/numbers.h"
+#include "base/array_index.h"
 
 struct node {
 	uint32_t parent; /* always smaller than the node's own number */
@@ -27,7 +27,7 @@ struct tree {
 	struct node *nodes;
 	size_t count, capacity, max_nodes;
 	struct frames *frames;
-	struct numbers children; /* the index of all nodes but the root */
+	struct array_index children; /* the index of all nodes but the root */
 };
 
 int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
@@ -44,7 +44,7 @@ int tree_new(struct tree **ret, size_t max_nodes, size_t max_name_bytes)
 	if (frames_new(&tree->frames, max_nodes, max_name_bytes) < 0 ||
 	    frames_add(tree->frames, &(struct frame){.type = FRAME_TYPE_ROOT, .name = ""}) < 0)
 		return -ENOMEM;
-	numbers_init(&tree->children, sizeof(*tree->nodes), sizeof(struct child_key));
+	array_index_init(&tree->children, sizeof(*tree->nodes), sizeof(struct child_key));
 	tree->nodes[TREE_ROOT].type = FRAME_TYPE_ROOT;
 	tree->count = 1;
 	*ret = TAKE_PTR(tree);
@@ -57,7 +57,7 @@ void tree_free(struct tree *tree)
 		return;
 	free(tree->nodes);
 	frames_free(tree->frames);
-	numbers_done(&tree->children);
+	array_index_done(&tree->children);
 	free(tree);
 }
 
@@ -100,20 +100,20 @@ int64_t tree_frame(struct tree *tree, const struct frame *frame)
 int64_t tree_child_of(struct tree *tree, uint32_t parent, uint32_t frame)
 {
 	struct child_key key = {parent, frame};
-	int64_t node = numbers_find(&tree->children, tree->nodes, &key);
+	int64_t node = array_index_find(&tree->children, tree->nodes, &key);
 
 	if (node >= 0)
 		return node;
 	int r = reserve_node(tree);
 	if (r == 0)
-		r = numbers_reserve(&tree->children, tree->nodes);
+		r = array_index_reserve(&tree->children, tree->nodes);
 	if (r < 0)
 		return r;
 	node = (int64_t)tree->count++;
 	tree->nodes[node] = (struct node){.frame = frame,
 					  .parent = parent,
 					  .type = (uint8_t)frames_get(tree->frames, frame).type};
-	numbers_add(&tree->children, tree->nodes, (uint32_t)node);
+	array_index_add(&tree->children, tree->nodes, (uint32_t)node);
 	return node;
 }
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "base/map.h"
 #include "proc/foreign.h"
 #include "proc/mapped.h"

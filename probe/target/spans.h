@@ -3,8 +3,8 @@
  * A process's mappings as the unwinder has them (struct span, bpf/shared/packed.h): a run of the
  * arena, never changed once it is told to the kernel; shared with processes that it forks. It keeps
  * the tables of the files that are mapped. Behind the mappings lies what the walker has to know of
- * the process's Java VM (bpf/shared/hotspot_tables.h) and of its CPython (bpf/shared/cpython_layout.h), where it
- * has them.
+ * the process's Java VM (bpf/shared/hotspot_tables.h) and of its CPython
+ * (bpf/shared/cpython_layout.h), where it has them.
  *
  * A Java VM's code cache is one span for all that is reserved for it in a row: it grows in there.
  */

@@ -43,14 +43,14 @@ static bool may_ask_again(const struct target *target, uint64_t now_ns)
 	const struct jvm *known = target->jvm;
 
 	if (known->runtime.error == -EAGAIN || is_unfinished(known))
-		return asked_may_again(&target->jvm_asked, now_ns);
-	return is_passing(known) && asked_may(&target->jvm_asked, now_ns);
+		return retry_may_again(&target->jvm_retry, now_ns);
+	return is_passing(known) && retry_may(&target->jvm_retry, now_ns);
 }
 
 static void come_back(struct targets *targets, const struct target *target)
 {
 	struct loop_timer *timer = &targets->begun;
-	uint64_t at_ns = target->jvm_asked.next_ns;
+	uint64_t at_ns = target->jvm_retry.next_ns;
 
 	if (is_passing(target->jvm) && (!timer->active || timer->at_ns > at_ns))
 		loop_timer_set(targets->loop, timer, at_ns);
@@ -67,7 +67,7 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 	if (target && memory)
 		target_memory_keep(target, memory);
 	if (target) {
-		asked_end(&target->jvm_asked);
+		retry_end(&target->jvm_retry);
 		target->hangs |= runtime->error == -ETIMEDOUT; /* a worse one as well */
 	}
 	if (!target || !target->alive || is_worse(answer, target->jvm)) {
@@ -101,7 +101,7 @@ static void ask(struct targets *targets, struct target *target, const struct spa
 
 	target_memory_of(&question.memory, target, targets->urgent);
 	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
-		asked_begin(&target->jvm_asked, loop_now_ns());
+		retry_begin(&target->jvm_retry, loop_now_ns());
 }
 
 void targets_leave_java(struct targets *targets)
@@ -115,12 +115,12 @@ void target_meet_java(struct targets *targets, struct target *target,
 	if (!hotspot->found || targets->without_java || target->hangs)
 		return;
 	if (!is_same(target->jvm, hotspot)) {
-		if (target->jvm && !target->jvm_asked.asking)
-			asked_forget(&target->jvm_asked);
+		if (target->jvm && !target->jvm_retry.asking)
+			retry_forget(&target->jvm_retry);
 	} else if (!is_passing(target->jvm)) {
 		return;
 	}
-	if (asked_may(&target->jvm_asked, loop_now_ns()))
+	if (retry_may(&target->jvm_retry, loop_now_ns()))
 		ask(targets, target, hotspot);
 }
 
@@ -136,7 +136,7 @@ bool target_awaits_java(const struct targets *targets, const struct target *targ
 	if (targets->without_java || target->hangs)
 		return false;
 	return (known ? is_passing(known) : target->spans && target->spans->has_hotspot) &&
-	       asked_goes_on(&target->jvm_asked);
+	       retry_goes_on(&target->jvm_retry);
 }
 
 void target_ask_java(struct targets *targets, struct target *target)
@@ -148,7 +148,7 @@ void target_ask_java(struct targets *targets, struct target *target)
 		return;
 	if (!known) {
 		if (target->spans && target->spans->has_hotspot &&
-		    asked_may(&target->jvm_asked, now_ns))
+		    retry_may(&target->jvm_retry, now_ns))
 			target_publish(targets, target);
 		return;
 	}
@@ -166,7 +166,7 @@ static void ask_begun(void *arg, struct target *target)
 	if (!known || !is_passing(known))
 		return;
 	target_ask_java(targets, target);
-	if (!target->jvm_asked.asking && loop_now_ns() < target->jvm_asked.next_ns)
+	if (!target->jvm_retry.asking && loop_now_ns() < target->jvm_retry.next_ns)
 		come_back(targets, target);
 }
 

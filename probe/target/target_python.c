@@ -37,7 +37,7 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 	if (target && memory)
 		target_memory_keep(target, memory);
 	if (target)
-		asked_end(&target->interpreter_asked);
+		retry_end(&target->interpreter_retry);
 	if (!target || !target->alive) {
 		interpreter_unref(answer);
 		return;
@@ -52,7 +52,7 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 
 static bool may_ask(const struct target *target)
 {
-	return !target->hangs && asked_may(&target->interpreter_asked, loop_now_ns());
+	return !target->hangs && retry_may(&target->interpreter_retry, loop_now_ns());
 }
 
 static void ask(struct targets *targets, struct target *target, const struct spans_python *python)
@@ -73,7 +73,7 @@ static void ask(struct targets *targets, struct target *target, const struct spa
 
 	target_memory_of(&question.memory, target, targets->urgent);
 	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
-		asked_begin(&target->interpreter_asked, loop_now_ns());
+		retry_begin(&target->interpreter_retry, loop_now_ns());
 }
 
 void targets_leave_python(struct targets *targets)
@@ -87,8 +87,8 @@ void target_interpret(struct targets *targets, struct target *target,
 	if (!python->found || targets->without_python)
 		return;
 	if (!is_same(target->interpreter, python)) {
-		if (target->interpreter && !target->interpreter_asked.asking)
-			asked_forget(&target->interpreter_asked);
+		if (target->interpreter && !target->interpreter_retry.asking)
+			retry_forget(&target->interpreter_retry);
 	} else if (!is_passing(target->interpreter)) {
 		return;
 	}
@@ -114,7 +114,7 @@ static bool is_open(const struct targets *targets, const struct target *target)
 
 bool target_awaits_python(const struct targets *targets, const struct target *target)
 {
-	return is_open(targets, target) && asked_goes_on(&target->interpreter_asked);
+	return is_open(targets, target) && retry_goes_on(&target->interpreter_retry);
 }
 
 void target_ask_interpreter(struct targets *targets, struct target *target)

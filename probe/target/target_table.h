@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "runtime/asked.h"
+#include "loop/retry.h"
 #include "target/address_space.h"
 #include "target/spans.h"
 #include "symbol/perfmap.h"
@@ -70,9 +70,9 @@ struct target {
 	struct spans *spans;		 /* of it, as the kernel has them; NULL: none yet */
 	struct held *memory;		 /* target/target_memory.h; NULL: it isn't held open */
 	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
-	struct asked interpreter_asked;
+	struct retry interpreter_retry;
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
-	struct asked jvm_asked;
+	struct retry jvm_retry;
 	struct jvmfile *jvmfile; /* of the agent in it; java/agents/agents.h's; NULL: none */
 	pid_t forked_from;	 /* a target as well; 0: none, or it has execed */
 	struct process_code

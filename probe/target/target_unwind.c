@@ -52,8 +52,8 @@ void target_publish(struct targets *targets, struct target *target)
 	target_meet_java(targets, target, &found.hotspot);
 	target_correct_kernel(targets, target);
 	spans_unref(old); /* after the kernel was told */
-	if (!target->spans->pending && !target->interpreter_asked.asking &&
-	    !target->jvm_asked.asking)
+	if (!target->spans->pending && !target->interpreter_retry.asking &&
+	    !target->jvm_retry.asking)
 		arm(targets, target);
 }
 

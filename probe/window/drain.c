@@ -217,7 +217,7 @@ static void end(struct drain *drain)
 		targets_sweep(drain->setup.targets, drain->swapped_ns);
 		symbol_files_trim(drain->setup.files, IDLE_FILES_KEPT);
 	}
-	memory_give_back();
+	trim_memory();
 	drain->busy = false;
 	for (struct waiter *waiter = TAKE_PTR(drain->serving); waiter;) {
 		struct waiter *next = waiter->next;

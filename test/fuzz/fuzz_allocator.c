@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "alloc/allocator.h"
-#include "proc/straight.h"
+#include "proc/uprobe_site.h"
 
 static void check_functions(const struct allocator *allocator, size_t bytes)
 {
@@ -19,7 +19,7 @@ static void check_functions(const struct allocator *allocator, size_t bytes)
 	}
 }
 
-static void take_leap(void *arg, const struct straight_leap *leap)
+static void take_leap(void *arg, const struct uprobe_site_jump *leap)
 {
 	size_t *count = arg;
 
@@ -29,16 +29,16 @@ static void take_leap(void *arg, const struct straight_leap *leap)
 
 static void read_code(const uint8_t *data, size_t bytes)
 {
-	struct straight straight;
+	struct uprobe_site straight;
 	size_t leaps = 0;
 
 	for (unsigned arguments = 0; arguments <= 6; arguments += 3) {
-		straight_find(data, bytes, arguments, &straight);
+		uprobe_site_find(data, bytes, arguments, &straight);
 		demand(straight.offset < 64);
 		demand(straight.emulated ? straight.offset < bytes
 					 : !straight.offset && !straight.pushed);
 	}
-	straight_leaps(data, bytes < 4096 ? bytes : 4096, 0x1000, take_leap, &leaps);
+	uprobe_site_jumps(data, bytes < 4096 ? bytes : 4096, 0x1000, take_leap, &leaps);
 	demand(leaps <= bytes / 2);
 }
 

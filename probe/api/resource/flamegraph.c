@@ -121,15 +121,15 @@ cJSON *flamegraph_saved(const struct services *services)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
 
-	return spec ? kept_make(&flamegraph_rules, spec) : NULL;
+	return spec ? saved_spec_make(&flamegraph_rules, spec) : NULL;
 }
 
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		       char *why, size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = kept_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
-			  why_bytes);
+	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
+				why_bytes);
 
 	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);
 }

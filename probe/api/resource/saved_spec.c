@@ -11,7 +11,7 @@
 
 #define STARTS "proc_id_start" /* start times of snoopers.proc_id, in clock ticks; 0: none */
 
-cJSON *kept_make(const struct rules *rules, const struct spec *spec)
+cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec)
 {
 	const struct id_snooper *ids;
 	cJSON *root = status_config(rules, spec), *starts = cJSON_AddArrayToObject(root, STARTS);
@@ -42,8 +42,8 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 	return 0;
 }
 
-int kept_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-	      const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes)
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
+		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes)
 {
 	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);

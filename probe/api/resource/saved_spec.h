@@ -8,9 +8,9 @@
 #include "api/request/request.h"
 
 /* The caller's to delete; NULL: no memory. */
-cJSON *kept_make(const struct rules *rules, const struct spec *spec);
+cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec);
 
 /* Into `spec`. `same_boot`: pids and start times still hold. Negative errno and a sentence in
  * `why`. */
-int kept_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-	      const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes);
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
+		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes);

@@ -136,14 +136,15 @@ cJSON *sched_saved(const struct services *services)
 {
 	const struct spec *spec = sched_spec(services->sched);
 
-	return spec ? kept_make(&sched_rules, spec) : NULL;
+	return spec ? saved_spec_make(&sched_rules, spec) : NULL;
 }
 
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
 		  size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = kept_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why, why_bytes);
+	int r = saved_spec_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why,
+				why_bytes);
 
 	return r < 0 ? r : sched_apply(services->sched, &spec, why, why_bytes);
 }

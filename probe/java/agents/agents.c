@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "base/log.h"
 #include "java/agents/agents_state.h"
 #include "runtime/jvm.h"

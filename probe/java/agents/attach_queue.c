@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "loop/reaper.h"
 
 #define KILL_MS 3000 /* after its own limit */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "java/agents/jfr_state.h"
 #include "probes/kind.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Asking a VM to record, and telling it to stop. */
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "base/log.h"
 #include "java/agents/jfr_state.h"
 #include "elf/held.h"

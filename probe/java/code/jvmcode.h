@@ -17,9 +17,9 @@
 struct jvmcode;
 
 /*
- * The code that a stack's pair of words names (bpf/shared/hotspot_tables.h): `word` and `detail`. *ret has
- * one reference. -ESTALE: something else is there now; -EFAULT …: its memory can't be read;
- * -EBADMSG: what is there makes no sense; -ENOMEM.
+ * The code that a stack's pair of words names (bpf/shared/hotspot_tables.h): `word` and `detail`.
+ * *ret has one reference. -ESTALE: something else is there now; -EFAULT …: its memory can't be
+ * read; -EBADMSG: what is there makes no sense; -ENOMEM.
  */
 int jvmcode_read(struct jvmcode **ret, const struct jvm_layout *layout,
 		 const struct process_memory *memory, uint64_t word, uint64_t detail);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "loop/closer.h"
+#include "loop/close_job.h"
 #include "loop/loop.h"
 #include "bpf/shared/sample.h"
 #include "java/files/jvmfile_state.h"

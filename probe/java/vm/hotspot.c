@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "proc/named.h"
+#include "proc/symbol_lookup.h"
 
 static const char *const names[] = {
 	[HOTSPOT_STRUCTS] = "gHotSpotVMStructs",
@@ -41,7 +41,7 @@ int hotspot_find(int fd, const struct elf_image *image, struct hotspot_file *fil
 	*file = (struct hotspot_file){0};
 	if (!image->wide)
 		return -ENOENT;
-	int r = named_symbols(fd, &image->dynsym, names, ARRAY_SIZE(names), meet_symbol, file);
+	int r = symbol_lookup(fd, &image->dynsym, names, ARRAY_SIZE(names), meet_symbol, file);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -46,14 +46,14 @@ static inline void python_start(struct python_process *process, const char *pyth
 /* Its memory; the descriptor goes when this program ends. */
 static inline int python_read(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	return memory_read(*(const int *)arg, address, to, bytes);
+	return process_memory_read(*(const int *)arg, address, to, bytes);
 }
 
 static inline struct process_memory python_memory(struct python_process *process)
 {
-	struct memory_id id = {process->pid, 0, proc_program(process->pid)};
+	struct process_memory_id id = {process->pid, 0, proc_program(process->pid)};
 
-	process->memory_fd = memory_open(&id);
+	process->memory_fd = process_memory_open(&id);
 	assert_true(process->memory_fd >= 0);
 	return (struct process_memory){.read = python_read, .arg = &process->memory_fd};
 }

@@ -325,7 +325,7 @@ static void see_chain(const struct python *python, const struct python_layout *l
 
 static int read_memory(void *arg, uint64_t address, void *to, size_t bytes)
 {
-	return memory_read(*(const int *)arg, address, to, bytes);
+	return process_memory_read(*(const int *)arg, address, to, bytes);
 }
 
 static void see(const char *program, void *arg)
@@ -341,8 +341,8 @@ static void see(const char *program, void *arg)
 		print_message("\tskipped: it doesn't run here, or has no interpreter\n");
 		return;
 	}
-	struct memory_id id = {python.pid, 0, proc_program(python.pid)};
-	_cleanup_close_ int fd = memory_open(&id);
+	struct process_memory_id id = {python.pid, 0, proc_program(python.pid)};
+	_cleanup_close_ int fd = process_memory_open(&id);
 	const struct process_memory memory = {.read = read_memory, .arg = &fd};
 	int r = cpython_of_process(&memory, &python.file, python.bias, &layout);
 	if (python.file.version < V(8, 0) - 0xf0) {

@@ -20,7 +20,7 @@ static volatile uint64_t word = 0x1234567890abcdef;
 struct child {
 	pid_t pid;
 	int to, from; /* a byte for it; one of it */
-	struct memory_id id;
+	struct process_memory_id id;
 };
 
 static void tell(int fd)
@@ -79,7 +79,8 @@ static void child_begin(struct child *child, bool execs)
 	child->from = from[0];
 	hear(child->from);
 	assert_int_equal(proc_stat(child->pid, &stat), 0);
-	child->id = (struct memory_id){child->pid, stat.start_ticks, proc_program(child->pid)};
+	child->id =
+		(struct process_memory_id){child->pid, stat.start_ticks, proc_program(child->pid)};
 	assert_true(child->id.program != 0);
 }
 
@@ -94,7 +95,7 @@ static void child_end(struct child *child)
 static int read_word(int fd)
 {
 	uint64_t read = 0;
-	int r = memory_read(fd, (uintptr_t)&word, &read, sizeof(read));
+	int r = process_memory_read(fd, (uintptr_t)&word, &read, sizeof(read));
 
 	if (r == 0)
 		assert_int_equal(read, word);
@@ -117,14 +118,14 @@ static void memory_is_read(void **state)
 
 	(void)state;
 	child_begin(&child, true);
-	_cleanup_close_ int fd = memory_open(&child.id);
+	_cleanup_close_ int fd = process_memory_open(&child.id);
 	assert_true(fd >= 0);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(read_word(fd), 0);
-	assert_int_equal(memory_read(fd, 0, &byte, 1), -EFAULT);
-	assert_int_equal(memory_read(fd, 1ULL << 63, &byte, 1), -EFAULT);
-	assert_int_equal(memory_read(fd, UINT64_MAX, &byte, 1), -EFAULT);
-	assert_int_equal(memory_read(fd, 0, &byte, 0), 0);
+	assert_int_equal(process_memory_read(fd, 0, &byte, 1), -EFAULT);
+	assert_int_equal(process_memory_read(fd, 1ULL << 63, &byte, 1), -EFAULT);
+	assert_int_equal(process_memory_read(fd, UINT64_MAX, &byte, 1), -EFAULT);
+	assert_int_equal(process_memory_read(fd, 0, &byte, 0), 0);
 	child_end(&child);
 	assert_int_equal(read_word(fd), -ESRCH);
 }
@@ -136,17 +137,18 @@ static void what_it_became_by_an_exec_is_not_read(void **state)
 
 	(void)state;
 	child_begin(&child, true);
-	_cleanup_close_ int before = memory_open(&child.id);
+	_cleanup_close_ int before = process_memory_open(&child.id);
 	assert_int_equal(read_word(before), 0);
 	exec_it(&child);
 	/* By the pid all of the new program could be read. */
-	_cleanup_close_ int now = memory_open(
-		&(struct memory_id){child.pid, child.id.start_ticks, proc_program(child.pid)});
+	_cleanup_close_ int now = process_memory_open(&(struct process_memory_id){
+		child.pid, child.id.start_ticks, proc_program(child.pid)});
 	assert_true(now >= 0);
-	assert_int_equal(memory_read(before, (uintptr_t)&word, &other, sizeof(other)), -ESRCH);
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_read(before, (uintptr_t)&word, &other, sizeof(other)),
+			 -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 	child.id.start_ticks = 0;
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 	child_end(&child);
 }
 
@@ -157,14 +159,14 @@ static void another_process_of_that_pid_is_not_read(void **state)
 	(void)state;
 	child_begin(&child, true);
 	child.id.start_ticks--;
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 	child.id.start_ticks++;
 	child.id.program++;
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 	child.id.program = 0; /* it was never looked at */
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 	child_end(&child);
-	assert_int_equal(memory_open(&child.id), -ESRCH);
+	assert_int_equal(process_memory_open(&child.id), -ESRCH);
 }
 
 static void a_forked_process_has_its_own(void **state)
@@ -175,13 +177,14 @@ static void a_forked_process_has_its_own(void **state)
 
 	(void)state;
 	child_begin(&child, false);
-	_cleanup_close_ int fd = memory_open(&child.id);
+	_cleanup_close_ int fd = process_memory_open(&child.id);
 	tell(child.to);
 	assert_int_equal(read(child.from, &forked, sizeof(forked)), sizeof(forked));
-	struct memory_id id = {forked, 0, child.id.program};
-	_cleanup_close_ int forked_fd = memory_open(&id);
+	struct process_memory_id id = {forked, 0, child.id.program};
+	_cleanup_close_ int forked_fd = process_memory_open(&id);
 	assert_true(forked_fd >= 0); /* the same program */
-	assert_int_equal(memory_read(forked_fd, (uintptr_t)&word, &read_of, sizeof(read_of)), 0);
+	assert_int_equal(
+		process_memory_read(forked_fd, (uintptr_t)&word, &read_of, sizeof(read_of)), 0);
 	assert_int_equal(read_of, 0xc41d);
 	assert_int_equal(read_word(fd), 0);
 	kill(forked, SIGKILL);

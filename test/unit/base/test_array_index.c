@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/unit.h"
 
-#include "base/numbers.h"
+#include "base/array_index.h"
 
 #define KEYS 3000
 
@@ -13,20 +13,20 @@ struct item {
 /* Of 3,000 keys those that came first have the first numbers; the array may move. */
 static void random_keys_have_the_number_that_they_got(void **state)
 {
-	_cleanup_(numbers_done) struct numbers numbers = {0};
+	_cleanup_(array_index_done) struct array_index numbers = {0};
 	struct item *items = NULL;
 	int64_t model[KEYS];
 	uint64_t random = 11;
 
 	(void)state;
-	numbers_init(&numbers, sizeof(*items), sizeof(items->key));
+	array_index_init(&numbers, sizeof(*items), sizeof(items->key));
 	for (size_t i = 0; i < KEYS; i++)
 		model[i] = -ENOENT;
 	for (uint32_t turn = 0, count = 0; turn < 20000; turn++) {
 		uint32_t which = (uint32_t)(random_next(&random) >> 32) % KEYS;
 		uint32_t key[2] = {which / 50, which % 50};
 
-		assert_true(numbers_find(&numbers, items, key) == model[which]);
+		assert_true(array_index_find(&numbers, items, key) == model[which]);
 		if (model[which] >= 0)
 			continue;
 		struct item *moved = malloc((count + 1) * sizeof(*items));
@@ -35,9 +35,9 @@ static void random_keys_have_the_number_that_they_got(void **state)
 			memcpy(moved, items, count * sizeof(*items));
 		free(items);
 		items = moved;
-		assert_int_equal(numbers_reserve(&numbers, items), 0);
+		assert_int_equal(array_index_reserve(&numbers, items), 0);
 		items[count] = (struct item){{key[0], key[1]}, turn};
-		numbers_add(&numbers, items, count);
+		array_index_add(&numbers, items, count);
 		model[which] = count++;
 	}
 	assert_true(numbers.count > KEYS * 9 / 10);
@@ -47,13 +47,13 @@ static void random_keys_have_the_number_that_they_got(void **state)
 
 static void where_nothing_is_nothing_is_found(void **state)
 {
-	_cleanup_(numbers_done) struct numbers numbers = {0};
+	_cleanup_(array_index_done) struct array_index numbers = {0};
 	uint32_t key = 1;
 
 	(void)state;
-	assert_true(numbers_find(&numbers, NULL, &key) == -ENOENT);
-	numbers_init(&numbers, sizeof(key), sizeof(key));
-	assert_true(numbers_find(&numbers, NULL, &key) == -ENOENT);
+	assert_true(array_index_find(&numbers, NULL, &key) == -ENOENT);
+	array_index_init(&numbers, sizeof(key), sizeof(key));
+	assert_true(array_index_find(&numbers, NULL, &key) == -ENOENT);
 }
 
 int main(void)

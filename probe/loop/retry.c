@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "runtime/asked.h"
+#include "loop/retry.h"
 
 #include "loop/loop.h"
 
@@ -7,22 +7,22 @@
 #define TRIES_MAX 12
 #define WAITS_MAX 10 /* doublings of the wait: 10 s at most */
 
-bool asked_may_again(const struct asked *asked, uint64_t now_ns)
+bool retry_may_again(const struct retry *asked, uint64_t now_ns)
 {
 	return !asked->asking && now_ns >= asked->next_ns;
 }
 
-bool asked_may(const struct asked *asked, uint64_t now_ns)
+bool retry_may(const struct retry *asked, uint64_t now_ns)
 {
-	return asked_may_again(asked, now_ns) && asked->tries < TRIES_MAX;
+	return retry_may_again(asked, now_ns) && asked->tries < TRIES_MAX;
 }
 
-bool asked_goes_on(const struct asked *asked)
+bool retry_goes_on(const struct retry *asked)
 {
 	return asked->asking || asked->tries < TRIES_MAX;
 }
 
-void asked_begin(struct asked *asked, uint64_t now_ns)
+void retry_begin(struct retry *asked, uint64_t now_ns)
 {
 	unsigned waits = asked->tries < WAITS_MAX ? asked->tries : WAITS_MAX;
 
@@ -32,12 +32,12 @@ void asked_begin(struct asked *asked, uint64_t now_ns)
 		asked->tries++;
 }
 
-void asked_end(struct asked *asked)
+void retry_end(struct retry *asked)
 {
 	asked->asking = false;
 }
 
-void asked_forget(struct asked *asked)
+void retry_forget(struct retry *asked)
 {
 	asked->tries = 0;
 	asked->next_ns = 0;

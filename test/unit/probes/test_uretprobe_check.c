@@ -4,11 +4,11 @@
 
 #include <sys/syscall.h>
 
-#include "capability/sandbox.h"
+#include "capability/uretprobe_check.h"
 
 static void a_child_whose_call_is_forbidden_is_ended(void **state)
 {
-	int r = sandbox_try(SYS_getppid);
+	int r = uretprobe_check_try(SYS_getppid);
 
 	(void)state;
 	if (r < 0)
@@ -18,7 +18,7 @@ static void a_child_whose_call_is_forbidden_is_ended(void **state)
 
 static void a_child_whose_calls_are_allowed_lives(void **state)
 {
-	int r = sandbox_try(SYS_reboot);
+	int r = uretprobe_check_try(SYS_reboot);
 
 	(void)state;
 	if (r < 0)
@@ -29,11 +29,11 @@ static void a_child_whose_calls_are_allowed_lives(void **state)
 /* What is known of a kernel stays so. */
 static void returns_are_tried_once(void **state)
 {
-	int r = sandbox_returns_are_safe();
+	int r = uretprobes_are_safe();
 
 	(void)state;
 	printf("probed returns in a sandbox: %d\n", r);
-	assert_int_equal(sandbox_returns_are_safe(), r);
+	assert_int_equal(uretprobes_are_safe(), r);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capability/own_code.h"
+#include "capability/self_offset.h"
 
 #include <errno.h>
 #include <link.h>
@@ -28,7 +28,7 @@ static int find_segment(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 1; /* stop: the first object is the program itself */
 }
 
-int own_code_offset(uintptr_t function, uint64_t *offset)
+int self_offset(uintptr_t function, uint64_t *offset)
 {
 	struct search search = {.address = function};
 

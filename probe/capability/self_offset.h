@@ -7,4 +7,4 @@
 
 /* Finds the offset of a function in the program's file. Returns 0, or -ENOEXEC if the address lies
  * in no segment of the program. */
-int own_code_offset(uintptr_t function, uint64_t *offset);
+int self_offset(uintptr_t function, uint64_t *offset);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capability/filtered.h"
+#include "capability/seccomp_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +35,9 @@ static bool is_refused(int error, const char *setting)
 	return error == EPERM || error == EACCES || (error == ENOSYS && access(setting, F_OK) == 0);
 }
 
-void filtered_find(struct filtered *filtered)
+void seccomp_find(struct seccomp_filter *filtered)
 {
-	*filtered = (struct filtered){.filter = has_filter()};
+	*filtered = (struct seccomp_filter){.filter = has_filter()};
 	if (!filtered->filter)
 		return;
 	/* bpf() with a command that doesn't exist, perf_event_open() with such flags. */
@@ -50,19 +50,19 @@ void filtered_find(struct filtered *filtered)
 	filtered->bpf &= !filtered->unclear;
 }
 
-const char *filtered_names(const struct filtered *filtered)
+const char *seccomp_names(const struct seccomp_filter *filtered)
 {
 	if (filtered->bpf && filtered->perf)
 		return "bpf() and perf_event_open()";
 	return filtered->bpf ? "bpf()" : filtered->perf ? "perf_event_open()" : NULL;
 }
 
-const char *filtered_calls(void)
+const char *seccomp_calls(void)
 {
-	struct filtered filtered;
+	struct seccomp_filter filtered;
 
 	if (!privilege_held(NUMBER_BPF) || !privilege_held(NUMBER_PERFMON))
 		return NULL;
-	filtered_find(&filtered);
-	return filtered_names(&filtered);
+	seccomp_find(&filtered);
+	return seccomp_names(&filtered);
 }

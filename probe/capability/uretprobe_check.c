@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capability/sandbox.h"
+#include "capability/uretprobe_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "capability/own_code.h"
+#include "capability/self_offset.h"
 
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 #define AT_RETURN 1 /* …/format/retprobe: config:0 */
@@ -47,7 +47,7 @@ static int attach(void)
 	buf_char(&type, '\0');
 	if (r < 0 || buf_error(&type))
 		return r < 0 ? r : buf_error(&type);
-	r = own_code_offset((uintptr_t)probed, &offset);
+	r = self_offset((uintptr_t)probed, &offset);
 	if (r < 0)
 		return r;
 	attr.type = (uint32_t)strtoul(type.data, NULL, 10);
@@ -82,7 +82,7 @@ static void child(long forbidden)
 	_exit(1);
 }
 
-int sandbox_try(long forbidden)
+int uretprobe_check_try(long forbidden)
 {
 	int status = 0;
 	_cleanup_close_ int event = attach();
@@ -103,13 +103,13 @@ int sandbox_try(long forbidden)
 	return WEXITSTATUS(status) == 0 ? 1 : -ENOTSUP;
 }
 
-int sandbox_returns_are_safe(void)
+int uretprobes_are_safe(void)
 {
 #if defined(__x86_64__)
 	static int known = -EAGAIN;
 
 	if (known == -EAGAIN)
-		known = sandbox_try(SANDBOX_URETPROBE);
+		known = uretprobe_check_try(SANDBOX_URETPROBE);
 	return known;
 #else
 	return 1;

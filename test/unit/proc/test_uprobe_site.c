@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/unit.h"
 
-#include "proc/straight.h"
+#include "proc/uprobe_site.h"
 
 #if defined(__x86_64__)
 
@@ -12,7 +12,7 @@ struct expectation {
 	const uint8_t *code;
 	size_t bytes;
 	unsigned arguments;
-	struct straight straight;
+	struct uprobe_site straight;
 };
 
 #define EMULATED(offset, pushed)                                                                   \
@@ -28,9 +28,9 @@ static void check(const struct expectation *expectations, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct expectation *row = &expectations[i];
-		struct straight found;
+		struct uprobe_site found;
 
-		straight_find(row->code, row->bytes, row->arguments, &found);
+		uprobe_site_find(row->code, row->bytes, row->arguments, &found);
 		if (found.emulated != row->straight.emulated ||
 		    found.offset != row->straight.offset || found.pushed != row->straight.pushed)
 			fail_msg("%s: at %u, %u pushed, %s", row->what, found.offset, found.pushed,
@@ -129,7 +129,7 @@ static void it_ends_where_an_argument_is_written(void **state)
 static void it_ends_after_64_bytes(void **state)
 {
 	uint8_t code[80];
-	struct straight found;
+	struct uprobe_site found;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(code); i += 2) {
@@ -137,11 +137,11 @@ static void it_ends_after_64_bytes(void **state)
 		code[i + 1] = 0xc0;
 	}
 	code[62] = 0x55;
-	straight_find(code, sizeof(code), 6, &found);
+	uprobe_site_find(code, sizeof(code), 6, &found);
 	assert_true(found.emulated && found.offset == 62);
 	code[62] = 0x89;
 	code[64] = 0x55;
-	straight_find(code, sizeof(code), 6, &found);
+	uprobe_site_find(code, sizeof(code), 6, &found);
 	assert_false(found.emulated);
 }
 
@@ -210,11 +210,11 @@ static void real_functions_begin_so(void **state)
 }
 
 struct leaps {
-	struct straight_leap leaps[8];
+	struct uprobe_site_jump leaps[8];
 	size_t count;
 };
 
-static void note(void *arg, const struct straight_leap *leap)
+static void note(void *arg, const struct uprobe_site_jump *leap)
 {
 	struct leaps *leaps = arg;
 
@@ -234,15 +234,15 @@ static void leaps_say_where_they_lead(void **state)
 		0x06,				       /* nothing */
 		0xe9, 0x00, 0x00, 0x00, 0x00,
 	};
-	static const struct straight_leap expected[] = {{0x1010, false, true},
-							{0x1010, false, false},
-							{0x1010, true, false},
-							{0x1016, true, true},
-							{0x1000, false, false}};
+	static const struct uprobe_site_jump expected[] = {{0x1010, false, true},
+							   {0x1010, false, false},
+							   {0x1010, true, false},
+							   {0x1016, true, true},
+							   {0x1000, false, false}};
 	struct leaps leaps = {0};
 
 	(void)state;
-	straight_leaps(code, sizeof(code), 0x1000, note, &leaps);
+	uprobe_site_jumps(code, sizeof(code), 0x1000, note, &leaps);
 	assert_int_equal(leaps.count, ARRAY_SIZE(expected));
 	for (size_t i = 0; i < leaps.count; i++) {
 		assert_int_equal(leaps.leaps[i].address, expected[i].address);

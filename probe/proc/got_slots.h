@@ -18,4 +18,4 @@ struct slot {
 
 /* Fills in `leads` of each slot. Returns 0, or the negative errno of reading. 64-bit files only:
  * for others `leads` is 0. */
-int slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t count);
+int got_slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t count);

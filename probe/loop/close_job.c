@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "loop/closer.h"
+#include "loop/close_job.h"
 
 #include <stdlib.h>
 #include <string.h>

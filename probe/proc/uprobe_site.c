@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "proc/straight.h"
+#include "proc/uprobe_site.h"
 
 #define LOOK_BYTES 64
 
@@ -128,21 +128,22 @@ static bool pass(const struct instruction *instruction, unsigned arguments, uint
 	return true;
 }
 
-void straight_find(const uint8_t *code, size_t bytes, unsigned arguments, struct straight *straight)
+void uprobe_site_find(const uint8_t *code, size_t bytes, unsigned arguments,
+		      struct uprobe_site *site)
 {
 	struct instruction instruction;
 	ZydisDecoder decoder;
 	uint32_t pushed = 0;
 	size_t at = 0;
 
-	*straight = (struct straight){0};
+	*site = (struct uprobe_site){0};
 	if (!start(&decoder))
 		return;
 	if (bytes > LOOK_BYTES)
 		bytes = LOOK_BYTES;
 	while (at < bytes && decode(&decoder, code + at, bytes - at, &instruction)) {
 		if (is_emulated(&instruction)) {
-			*straight = (struct straight){(uint32_t)at, pushed, true};
+			*site = (struct uprobe_site){(uint32_t)at, pushed, true};
 			return;
 		}
 		if (ends_line(&instruction.is) || !pass(&instruction, arguments, &pushed))
@@ -153,7 +154,7 @@ void straight_find(const uint8_t *code, size_t bytes, unsigned arguments, struct
 
 /* Fills in *leap for a call or jump with a fixed target or slot; false: it is none. */
 static bool leap_of(const struct instruction *instruction, uint64_t address,
-		    struct straight_leap *leap)
+		    struct uprobe_site_jump *leap)
 {
 	const ZydisDecodedOperand *operand = &instruction->operands[0];
 	ZyanU64 to;
@@ -172,11 +173,11 @@ static bool leap_of(const struct instruction *instruction, uint64_t address,
 	return true;
 }
 
-void straight_leaps(const uint8_t *code, size_t bytes, uint64_t address,
-		    void (*each)(void *arg, const struct straight_leap *leap), void *arg)
+void uprobe_site_jumps(const uint8_t *code, size_t bytes, uint64_t address,
+		       void (*each)(void *arg, const struct uprobe_site_jump *leap), void *arg)
 {
 	struct instruction instruction;
-	struct straight_leap leap;
+	struct uprobe_site_jump leap;
 	ZydisDecoder decoder;
 	size_t at = 0;
 
@@ -191,16 +192,17 @@ void straight_leaps(const uint8_t *code, size_t bytes, uint64_t address,
 
 #else /* another processor: the kernel's own rules, and its decoder, are still to be read */
 
-void straight_find(const uint8_t *code, size_t bytes, unsigned arguments, struct straight *straight)
+void uprobe_site_find(const uint8_t *code, size_t bytes, unsigned arguments,
+		      struct uprobe_site *site)
 {
 	(void)code;
 	(void)bytes;
 	(void)arguments;
-	*straight = (struct straight){0};
+	*site = (struct uprobe_site){0};
 }
 
-void straight_leaps(const uint8_t *code, size_t bytes, uint64_t address,
-		    void (*each)(void *arg, const struct straight_leap *leap), void *arg)
+void uprobe_site_jumps(const uint8_t *code, size_t bytes, uint64_t address,
+		       void (*each)(void *arg, const struct uprobe_site_jump *leap), void *arg)
 {
 	(void)code;
 	(void)bytes;

@@ -12,7 +12,7 @@
 	"another seccomp profile, which allows bpf() and perf_event_open() (a container's: "       \
 	"seccomp=unconfined)"
 
-struct filtered {
+struct seccomp_filter {
 	bool filter;  /* there is a filter */
 	bool bpf;     /* the filter refuses bpf() */
 	bool perf;    /* the filter refuses perf_event_open() */
@@ -21,12 +21,12 @@ struct filtered {
 };
 
 /* Fills in *filtered. */
-void filtered_find(struct filtered *filtered);
+void seccomp_find(struct seccomp_filter *filtered);
 
 /* Returns what the filter refuses: "bpf()", "perf_event_open()", "bpf() and perf_event_open()"; or
  * NULL. */
-const char *filtered_names(const struct filtered *filtered);
+const char *seccomp_names(const struct seccomp_filter *filtered);
 
-/* Like filtered_names(), of filtered_find() now. NULL without CAP_BPF or CAP_PERFMON: runtimes'
+/* Like seccomp_names(), of seccomp_find() now. NULL without CAP_BPF or CAP_PERFMON: runtimes'
  * filters depend on the capabilities, so these have to be added first. */
-const char *filtered_calls(void);
+const char *seccomp_calls(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Open addressing with linear probing. Nothing is ever removed. */
-#include "base/numbers.h"
+#include "base/array_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,29 +8,29 @@
 
 #include "base/hash.h"
 
-void numbers_init(struct numbers *numbers, size_t item_bytes, size_t key_bytes)
+void array_index_init(struct array_index *numbers, size_t item_bytes, size_t key_bytes)
 {
-	*numbers = (struct numbers){
+	*numbers = (struct array_index){
 		.item_bytes = item_bytes, .key_bytes = key_bytes, .seed = hash_seed()};
 }
 
-void numbers_done(struct numbers *numbers)
+void array_index_done(struct array_index *numbers)
 {
 	free(numbers->slots);
-	*numbers = (struct numbers){0};
+	*numbers = (struct array_index){0};
 }
 
-static const char *item(const struct numbers *numbers, const void *items, uint32_t number)
+static const char *item(const struct array_index *numbers, const void *items, uint32_t number)
 {
 	return (const char *)items + number * numbers->item_bytes;
 }
 
-static size_t home_of(const struct numbers *numbers, const void *key)
+static size_t home_of(const struct array_index *numbers, const void *key)
 {
 	return hash_bytes(numbers->seed, key, numbers->key_bytes) & (numbers->size - 1);
 }
 
-int64_t numbers_find(const struct numbers *numbers, const void *items, const void *key)
+int64_t array_index_find(const struct array_index *numbers, const void *items, const void *key)
 {
 	if (!numbers->count)
 		return -ENOENT;
@@ -44,7 +44,7 @@ int64_t numbers_find(const struct numbers *numbers, const void *items, const voi
 	return -ENOENT;
 }
 
-static void put(struct numbers *numbers, const void *items, uint32_t number)
+static void put(struct array_index *numbers, const void *items, uint32_t number)
 {
 	size_t i = home_of(numbers, item(numbers, items, number));
 
@@ -53,9 +53,9 @@ static void put(struct numbers *numbers, const void *items, uint32_t number)
 	numbers->slots[i] = number + 1;
 }
 
-int numbers_reserve(struct numbers *numbers, const void *items)
+int array_index_reserve(struct array_index *numbers, const void *items)
 {
-	struct numbers bigger = *numbers;
+	struct array_index bigger = *numbers;
 
 	if (numbers->count + 1 <= numbers->size / 4 * 3)
 		return 0;
@@ -72,7 +72,7 @@ int numbers_reserve(struct numbers *numbers, const void *items)
 	return 0;
 }
 
-void numbers_add(struct numbers *numbers, const void *items, uint32_t number)
+void array_index_add(struct array_index *numbers, const void *items, uint32_t number)
 {
 	put(numbers, items, number);
 	numbers->count++;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct straight {
+struct uprobe_site {
 	uint32_t offset; /* bytes from the function's start */
 	uint32_t pushed; /* bytes that the function has put on the stack so far, past the return
 			    address; unless 0, the return can't be probed here */
@@ -21,11 +21,11 @@ struct straight {
 
 /* Searches the function that begins at `code`, up to bytes that are no instruction, 64 bytes at
  * most. `arguments` is how many registers hold arguments (0 to 6). */
-void straight_find(const uint8_t *code, size_t bytes, unsigned arguments,
-		   struct straight *straight);
+void uprobe_site_find(const uint8_t *code, size_t bytes, unsigned arguments,
+		      struct uprobe_site *site);
 
 /* A call or jump in a function. */
-struct straight_leap {
+struct uprobe_site_jump {
 	uint64_t address; /* the target; with by_slot, of the slot */
 	bool by_slot;	  /* the target is read from a slot of memory at `address` */
 	bool is_call;	  /* a call, not a jump */
@@ -34,5 +34,5 @@ struct straight_leap {
 /* Calls each() for the calls and jumps in `code` whose target is a fixed address or is read from a
  * slot at a fixed address. `address` is that of `code`. Bytes that are no instruction end the
  * search. */
-void straight_leaps(const uint8_t *code, size_t bytes, uint64_t address,
-		    void (*each)(void *arg, const struct straight_leap *leap), void *arg);
+void uprobe_site_jumps(const uint8_t *code, size_t bytes, uint64_t address,
+		       void (*each)(void *arg, const struct uprobe_site_jump *leap), void *arg);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two passes. The first finds where in the strings the names stand (a name may be the end of a
  * longer string), the second finds the symbols that refer to these places. */
-#include "proc/named.h"
+#include "proc/symbol_lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,9 +29,9 @@ struct reading {
 	struct place places[PLACES_MAX];
 	size_t places_count;
 	uint32_t names_seen;
-	uint8_t lengths[NAMED_MAX];
+	uint8_t lengths[SYMBOL_LOOKUP_MAX];
 	bool is_last[256]; /* one of the names ends with this byte */
-	char text[NAMED_NAME_MAX + PIECE];
+	char text[SYMBOL_NAME_MAX + PIECE];
 	Elf64_Sym symbols[BATCH];
 };
 
@@ -63,7 +63,7 @@ static int by_offset(const void *a, const void *b)
 
 static int find_places(struct reading *reading, const struct elf_extent *strings)
 {
-	const size_t front = NAMED_NAME_MAX;
+	const size_t front = SYMBOL_NAME_MAX;
 
 	for (uint64_t done = 0; done < strings->bytes;) {
 		size_t n = strings->bytes - done < PIECE ? (size_t)(strings->bytes - done) : PIECE;
@@ -121,14 +121,14 @@ static int meet_symbols(struct reading *reading, const struct elf_extent *from,
 	return r;
 }
 
-int named_symbols(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
+int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
 		  int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg)
 {
 	uint64_t total = from->symbols.bytes / sizeof(Elf64_Sym);
 
 	if (!total)
 		return 0;
-	if (total > SYMBOLS_MAX || from->strings.bytes > STRINGS_MAX || count > NAMED_MAX)
+	if (total > SYMBOLS_MAX || from->strings.bytes > STRINGS_MAX || count > SYMBOL_LOOKUP_MAX)
 		return -EFBIG;
 	_cleanup_free_ struct reading *reading = calloc(1, sizeof(*reading));
 	if (!reading)
@@ -146,7 +146,7 @@ int named_symbols(int fd, const struct elf_symbols *from, const char *const *nam
 	return meet_symbols(reading, &from->symbols, each, arg);
 }
 
-bool named_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+bool symbol_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
 {
 	for (size_t i = 0; i < image->segments_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct numbers {
+struct array_index {
 	size_t item_bytes, key_bytes;
 	uint32_t *slots; /* an item's number + 1; 0: free */
 	size_t size;	 /* slots: a power of two, or 0 */
@@ -20,15 +20,15 @@ struct numbers {
 	uint64_t seed;
 };
 
-void numbers_init(struct numbers *numbers, size_t item_bytes, size_t key_bytes);
-void numbers_done(struct numbers *numbers);
+void array_index_init(struct array_index *numbers, size_t item_bytes, size_t key_bytes);
+void array_index_done(struct array_index *numbers);
 
 /* Returns the number of the item with that key, or -ENOENT. */
-int64_t numbers_find(const struct numbers *numbers, const void *items, const void *key);
+int64_t array_index_find(const struct array_index *numbers, const void *items, const void *key);
 
 /* Makes room for one more item. Reads the keys of all items in the index, so these must be intact.
  * Returns 0, or -ENOMEM. */
-int numbers_reserve(struct numbers *numbers, const void *items);
+int array_index_reserve(struct array_index *numbers, const void *items);
 
-/* Adds the item `number`. No other item may have its key; call numbers_reserve() before. */
-void numbers_add(struct numbers *numbers, const void *items, uint32_t number);
+/* Adds the item `number`. No other item may have its key; call array_index_reserve() before. */
+void array_index_add(struct array_index *numbers, const void *items, uint32_t number);

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "loop/closer.h"
+#include "loop/close_job.h"
 
 #define LIMIT_NS (20 * NS_PER_MS)
 #define FILES	 (WORKER_HANGING_OF_ONE_MAX + 4)

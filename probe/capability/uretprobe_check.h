@@ -14,8 +14,8 @@
  * probed function and calls getppid(). Returns 1 if the child lived, 0 if it was killed, or a
  * negative errno if that can't be tried. Takes about 100 ms.
  */
-int sandbox_try(long forbidden);
+int uretprobe_check_try(long forbidden);
 
-/* Returns sandbox_try() of uretprobe(), tried once and kept: return probes kill programs only if
- * it is 0. Always 1 on other processors than x86-64. One thread at a time. */
-int sandbox_returns_are_safe(void);
+/* Returns uretprobe_check_try() of uretprobe(), tried once and kept: return probes kill programs
+ * only if it is 0. Always 1 on other processors than x86-64. One thread at a time. */
+int uretprobes_are_safe(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "proc/slots.h"
+#include "proc/got_slots.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -121,7 +121,7 @@ static int read_table(int fd, const struct elf_image *image, const struct layout
 	return r;
 }
 
-int slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t count)
+int got_slots_read(int fd, const struct elf_image *image, struct slot *slots, size_t count)
 {
 	struct layout layout;
 

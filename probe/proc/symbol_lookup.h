@@ -12,15 +12,15 @@
 
 #include "proc/elf.h"
 
-#define NAMED_MAX      128 /* names */
-#define NAMED_NAME_MAX 48  /* bytes of a name */
+#define SYMBOL_LOOKUP_MAX 128 /* names */
+#define SYMBOL_NAME_MAX	  48  /* bytes of a name */
 
 /* Calls each() for every symbol that is defined and has the name names[name]; an error of each()
  * ends the search. Returns 0, or a negative errno: that of each() or of reading; -EFBIG if there
  * are too many symbols, strings or names; -ENOMEM. 64-bit files only. */
-int named_symbols(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
+int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *names, size_t count,
 		  int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg);
 
 /* Finds the file offset of a linked address. Returns false if no executable segment holds the
  * address. */
-bool named_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);
+bool symbol_offset(const struct elf_image *image, uint64_t address, uint64_t *offset);
