@@ -114,7 +114,8 @@ bool journal_is_read(struct journal *journal)
 	return false;
 }
 
-void journal_bury(struct journal *journal, uint64_t address)
+/* What is there now has gone, or is replaced. */
+static void journal_bury(struct journal *journal, uint64_t address)
 {
 	struct table_slot *slot = table_find(&journal->alive, address);
 

@@ -36,8 +36,6 @@ bool journal_is_read(struct journal *journal);
  * file can't be relied on any more. `rewrites` may have changed. */
 int journal_add(struct journal *journal, struct bytes *record);
 
-/* What is there now has gone, or is replaced. */
-void journal_bury(struct journal *journal, uint64_t address);
 
 /* ---- journal_rewrite.c ---- */
 

@@ -68,19 +68,6 @@ static void put_row(struct writer *writer, const char *name, const char *use,
 	put_line(writer, finding->remedy, "-> ");
 }
 
-static void put_hooks(struct writer *writer, const struct finding *hooks)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text), "this kernel and these privileges would%s%s",
-		 hooks->state == FINDING_YES	   ? " allow it"
-		 : hooks->state == FINDING_LIMITED ? " allow it with limits: "
-						   : " not allow it: ",
-		 hooks->reason);
-	fprintf(writer->out, "%*s", TEXT_COLUMN, "");
-	put_line(writer, text, "");
-}
-
 void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned width)
 {
 	struct writer writer = {.out = out, .width = width};
@@ -89,11 +76,8 @@ void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned widt
 	fprintf(out, "stackprobe %s on %s %s (%s), uid %u\n\nprobes\n", VERSION,
 		diagnosis->host.sysname, diagnosis->host.release, diagnosis->host.machine,
 		(unsigned)geteuid());
-	for (int i = 0; i < PROBE_COUNT; i++) {
+	for (int i = 0; i < PROBE_COUNT; i++)
 		put_row(&writer, kind_get(i)->name, "", &diagnosis->probes[i]);
-		if (!kind_get(i)->built)
-			put_hooks(&writer, &diagnosis->hooks[i]);
-	}
 	fputs("\nprobes of /sched\n", out);
 	for (int i = 0; i < SCHED_COUNT; i++)
 		put_row(&writer, sched_kind_get(i)->name, "", &diagnosis->sched[i]);
@@ -132,7 +116,7 @@ static void add_probe(cJSON *list, const struct diagnosis *diagnosis, enum probe
 
 	cJSON_AddStringToObject(entry, "name", kind->name);
 	add_finding(entry, &diagnosis->probes[probe]);
-	cJSON_AddBoolToObject(entry, "built", kind->built);
+	cJSON_AddBoolToObject(entry, "built", true);
 	add_finding(cJSON_AddObjectToObject(entry, "kernel"), &diagnosis->hooks[probe]);
 	add_needs(entry, kind->needs);
 	cJSON_AddItemToArray(list, entry);

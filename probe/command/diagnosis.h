@@ -11,11 +11,10 @@
 struct diagnosis {
 	struct utsname host;
 	struct finding probes[PROBE_COUNT];
-	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel would
-					      allow; shown for probes that are not built yet */
+	struct finding hooks[PROBE_COUNT]; /* by the capabilities alone: what this kernel allows */
 	struct finding sched[SCHED_COUNT]; /* probes of /sched, by the capabilities */
 	struct finding capabilities[CAPABILITY_COUNT]; /* from CAN_NOTHING + 1 on */
-	bool ok; /* every built probe, also of /sched, runs, perhaps with limits */
+	bool ok; /* every probe, also of /sched, runs, perhaps with limits */
 };
 
 /* Prints a text for people, in at most `width` columns. */

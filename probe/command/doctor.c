@@ -140,8 +140,8 @@ static void collect(const struct child *child, struct finding *finding)
 			 WTERMSIG(status));
 }
 
-/* Judges a probe that is built: by its self profile, and by the limits of its needs. */
-static void judge_built(struct diagnosis *diagnosis, enum probe probe)
+/* Judges a probe that is profiled here: by that profile, and by the limits of its needs. */
+static void judge_profiled(struct diagnosis *diagnosis, enum probe probe)
 {
 	struct finding *finding = &diagnosis->probes[probe];
 	const struct finding *hooks = &diagnosis->hooks[probe];
@@ -174,16 +174,11 @@ static void judge(struct diagnosis *diagnosis)
 		struct finding *finding = &diagnosis->probes[i];
 
 		kind_judge(kind_get(i), diagnosis->capabilities, &diagnosis->hooks[i]);
-		if (kind_get(i)->built) {
-			if (i == PROBE_ONCPU)
-				judge_built(diagnosis, i);
-			else
-				judge_needs(kind_get(i)->needs, diagnosis, finding);
-			diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
-		} else {
-			*finding = (struct finding){.state = FINDING_NO,
-						    .reason = "not available in this version"};
-		}
+		if (i == PROBE_ONCPU)
+			judge_profiled(diagnosis, i);
+		else
+			judge_needs(kind_get(i)->needs, diagnosis, finding);
+		diagnosis->ok = diagnosis->ok && finding->state != FINDING_NO;
 	}
 }
 

@@ -23,7 +23,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 	[PROBE_ONCPU] = {.name = "oncpu",
 			 .title = "On-CPU Time Flame Graph",
 			 .count_name = "samples",
-			 .built = true,
 			 .for_users = true,
 			 .hooks = HOOKS_CLOCK,
 			 .pprof = {.values = {{"samples", "count", PPROF_WEIGHT},
@@ -46,7 +45,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 	[PROBE_OFFCPU] = {.name = "offcpu",
 			  .title = "Off-CPU Time Flame Graph",
 			  .count_name = "us",
-			  .built = true,
 			  .for_users = true,
 			  .hooks = HOOKS_SWITCHES,
 			  .unit = 1000, /* ns */
@@ -74,7 +72,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 		       .title = "Resident Memory Growth",
 		       .count_name = "bytes",
 		       .by_bytes = true,
-		       .built = true,
 		       .for_users = true,
 		       .hooks = HOOKS_FAULTS,
 		       .event_name = "faults",
@@ -99,7 +96,6 @@ static const struct kind kinds[PROBE_COUNT] = {
 			     .title = "Memory Allocation",
 			     .count_name = "bytes",
 			     .by_bytes = true,
-			     .built = true,
 			     .hooks = HOOKS_CALLS,
 			     .event_name = "objects",
 			     .event_title = "Allocated Objects",
@@ -138,15 +134,6 @@ uint64_t kind_weight(enum probe probe, uint64_t weight)
 	uint64_t unit = kinds[probe].unit;
 
 	return unit ? weight / unit + (weight % unit != 0) : weight;
-}
-
-uint32_t kinds_built(void)
-{
-	uint32_t mask = 0;
-
-	for (int i = 0; i < PROBE_COUNT; i++)
-		mask |= kinds[i].built ? 1u << i : 0;
-	return mask;
 }
 
 static void add_words(char *to, size_t bytes, const char *before, const char *words)

@@ -24,7 +24,6 @@ struct kind_need {
 
 /* The hooks of a probe: those of one family are attached and detached by themselves. */
 enum hooks {
-	HOOKS_NONE,	/* not in this version */
 	HOOKS_CLOCK,	/* each CPU's clock */
 	HOOKS_SWITCHES, /* the scheduler's switches and wake-ups */
 	HOOKS_FAULTS,	/* page faults */
@@ -36,7 +35,6 @@ struct kind {
 	const char *name;	/* in URLs, bodies and folders */
 	const char *title;	/* of its pictures */
 	const char *count_name; /* unit of its weights */
-	bool built;		/* in this version */
 	bool for_users; /* users who aren't administrators may have it of their own processes */
 	enum hooks hooks;
 	bool by_bytes;		/* events are drawn by their bytes: a sample stands for several */
@@ -62,6 +60,3 @@ void needs_judge(const struct kind_need *needs, const struct finding findings[CA
 		 struct finding *finding);
 void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
 		struct finding *finding);
-
-/* A bit for each probe of this version. */
-uint32_t kinds_built(void);

@@ -104,7 +104,7 @@ static void period_ends(void *arg)
 
 static uint32_t wanted_probes(const struct session *session)
 {
-	return session->wanted.running ? session->wanted.probes & kinds_built() : 0;
+	return session->wanted.running ? session->wanted.probes : 0;
 }
 
 static void tell_java(struct session *session, const struct params *params)
@@ -367,10 +367,6 @@ const char *session_state(const struct session *session, enum probe probe, const
 	struct engine_stats stats;
 
 	*why = "";
-	if (!kind_get(probe)->built) {
-		*why = "not available in this version";
-		return "unsupported";
-	}
 	if (session->failure[0]) {
 		*why = session->failure;
 		return "failed";

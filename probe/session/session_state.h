@@ -38,10 +38,6 @@ struct session {
  * `begins`: what it has collected has come since now. */
 void session_arm_window(struct session *session, bool begins);
 
-/* The window's profile of a probe, which is handed over for its upload. NULL: no memory, it goes
- * on. */
-struct profile *session_take_window(struct session *session, enum probe probe);
-
 /* The same, as one with the period's windows before it, which has ended. */
 struct profile *session_take_period(struct session *session, enum probe probe);
 

@@ -89,7 +89,8 @@ static bool collect(struct session *session, struct profile *window)
 	return true;
 }
 
-struct profile *session_take_window(struct session *session, enum probe probe)
+/* Returns the window of a probe, for its upload; the caller owns it. NULL: no memory, it goes on. */
+static struct profile *take_window(struct session *session, enum probe probe)
 {
 	struct profile *window = subscriber_take_profile(session->subscriber, probe);
 
@@ -104,7 +105,7 @@ struct profile *session_take_window(struct session *session, enum probe probe)
 
 struct profile *session_take_period(struct session *session, enum probe probe)
 {
-	_cleanup_profile_ struct profile *window = session_take_window(session, probe);
+	_cleanup_profile_ struct profile *window = take_window(session, probe);
 
 	if (!window || !session->collected[probe])
 		return TAKE_PTR(window);
@@ -122,7 +123,7 @@ static void window_read(void *arg)
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (!subscriber_profile(session->subscriber, probe))
 			continue;
-		_cleanup_profile_ struct profile *window = session_take_window(session, probe);
+		_cleanup_profile_ struct profile *window = take_window(session, probe);
 		if (!window)
 			log_error("%s: no memory for a new window; it goes on in the old one",
 				  kind_get(probe)->name);

@@ -83,7 +83,7 @@ static pid_t next_thread(Dwfl *dwfl __attribute__((unused)), void *arg, void **t
 	return (pid_t)reference->moment->sample->tid;
 }
 
-static bool process_memory_read(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr address,
+static bool memory_read(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr address,
 				Dwarf_Word *word, void *arg)
 {
 	struct reference *reference = arg;
@@ -161,7 +161,7 @@ struct reference *reference_new(const struct layout *layout)
 	};
 	static const Dwfl_Thread_Callbacks thread_callbacks = {
 		.next_thread = next_thread,
-		.memory_read = process_memory_read,
+		.memory_read = memory_read,
 		.set_initial_registers = set_initial_registers,
 	};
 	struct reference *reference = calloc(1, sizeof(*reference));

@@ -34,8 +34,6 @@ static void write_lost(struct buf *out, int of, enum loss where, uint64_t lost)
 {
 	const char *name = of == LOSERS_ALL ? "all" : of == LOSERS_SCHED ? "sched" : "";
 
-	if (of < PROBE_COUNT && !kind_get(of)->built)
-		return;
 	buf_printf(out, "stackprobe_lost_total{probe=\"%s\",where=\"%s\"} %llu\n",
 		   of < PROBE_COUNT ? kind_get(of)->name : name, loss_name(where),
 		   (unsigned long long)lost);
@@ -80,18 +78,14 @@ void metrics_container(struct buf *out, const struct container *container)
 static void write_samples(struct buf *out, const struct engine_stats *stats)
 {
 	metrics_head(out, "samples_total", "counter", "Stacks counted, by probe.");
-	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (kind_get(i)->built)
-			buf_printf(out, "stackprobe_samples_total{probe=\"%s\"} %llu\n",
-				   kind_get(i)->name, (unsigned long long)stats->samples[i]);
-	}
+	for (int i = 0; i < PROBE_COUNT; i++)
+		buf_printf(out, "stackprobe_samples_total{probe=\"%s\"} %llu\n", kind_get(i)->name,
+			   (unsigned long long)stats->samples[i]);
 	metrics_head(out, "thinned", "gauge",
 		     "The stack of one event in so many is taken (max_overhead); 1: of each.");
-	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (kind_get(i)->built)
-			buf_printf(out, "stackprobe_thinned{probe=\"%s\"} %u\n", kind_get(i)->name,
-				   stats->thinned[i]);
-	}
+	for (int i = 0; i < PROBE_COUNT; i++)
+		buf_printf(out, "stackprobe_thinned{probe=\"%s\"} %u\n", kind_get(i)->name,
+			   stats->thinned[i]);
 	metrics_head(out, "lost_total", "counter",
 		     "Samples and events lost, by probe (or all, sched) and place.");
 	for (int of = 0; of < LOSERS_COUNT; of++) {

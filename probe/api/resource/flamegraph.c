@@ -39,21 +39,6 @@ const struct rules flamegraph_rules = {
 	.refuse = refuse_jfr,
 };
 
-/* None of the probes asked for can run: the first one's reason stands for all. */
-static void refuse_probes(uint32_t probes, struct answer *answer)
-{
-	char message[128];
-
-	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (!(probes & 1u << i))
-			continue;
-		snprintf(message, sizeof(message), "not available in this version: %s",
-			 kind_get(i)->name);
-		answer_failed(answer, 503, message);
-		return;
-	}
-}
-
 void flamegraph_refuse(struct answer *answer, unsigned status, const char *message)
 {
 	log_info("PUT /flamegraph refused: %s", message);
@@ -70,10 +55,6 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 
 	if (r < 0) {
 		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, message);
-		return false;
-	}
-	if (spec->probes && !(spec->probes & kinds_built())) {
-		refuse_probes(spec->probes, answer);
 		return false;
 	}
 	return true;

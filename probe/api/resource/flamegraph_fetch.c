@@ -71,7 +71,6 @@ static bool find_resource(const char *name, enum probe *probe, const struct outp
 			  struct answer *answer)
 {
 	const char *extension;
-	char message[128];
 	int found = find_probe(name, &extension);
 
 	*output = found < 0 ? NULL : output_find(extension);
@@ -80,12 +79,6 @@ static bool find_resource(const char *name, enum probe *probe, const struct outp
 		return false;
 	}
 	*probe = (enum probe)found;
-	if (!kind_get(*probe)->built) {
-		snprintf(message, sizeof(message), "not available in this version: %s",
-			 kind_get(*probe)->name);
-		answer_failed(answer, 503, message);
-		return false;
-	}
 	return true;
 }
 

@@ -91,14 +91,9 @@ static void add_probe(cJSON *to, const struct services *services, enum probe pro
 	const char *why;
 	const char *state = session_state(services->flamegraph, probe, &why);
 	cJSON *entry = cJSON_AddObjectToObject(to, kind->name);
-	char reason[320];
 
-	snprintf(reason, sizeof(reason), "%s%s%s", why, kind->built ? "" : ": ",
-		 kind->built ? "" : kind->name);
 	cJSON_AddStringToObject(entry, "state", state);
-	cJSON_AddStringToObject(entry, "reason", reason);
-	if (!kind->built)
-		return;
+	cJSON_AddStringToObject(entry, "reason", why);
 	cJSON_AddNumberToObject(entry, "samples", (double)stats->samples[probe]);
 	cJSON_AddNumberToObject(entry, "thinned", stats->thinned[probe]);
 	if (probe == PROBE_OFFCPU) {

@@ -234,13 +234,6 @@ static int check(struct record_options *options)
 	if (options->view != VIEW_ALL && options->command)
 		return usage_error("what a command holds is gone when it ends: --view with -p",
 				   NULL);
-	for (int i = 0; i < PROBE_COUNT; i++) {
-		if (options->probes & 1u << i && !kind_get(i)->built) {
-			fprintf(stderr, "stackprobe: not available in this version: %s\n",
-				kind_get(i)->name);
-			return EXIT_FAILED;
-		}
-	}
 	return choose_output(options);
 }
 
