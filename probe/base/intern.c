@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 struct chunk {
@@ -121,18 +122,6 @@ static char *store(struct intern *intern, const char *text, size_t len)
 	return copy;
 }
 
-static int grow_names(struct intern *intern)
-{
-	size_t capacity = intern->capacity ? intern->capacity * 2 : 128;
-	struct name *names = reallocarray(intern->names, capacity, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	intern->names = names;
-	intern->capacity = capacity;
-	return 0;
-}
-
 int64_t intern_add(struct intern *intern, const char *text, size_t len)
 {
 	uint32_t hash = (uint32_t)hash_bytes(intern->seed, text, len);
@@ -144,7 +133,7 @@ int64_t intern_add(struct intern *intern, const char *text, size_t len)
 		return intern->table[i] - 1;
 	if (len >= UINT32_MAX || intern->bytes + len + 1 > intern->max_bytes)
 		return -ENOSPC;
-	if (intern->count == intern->capacity && grow_names(intern) < 0)
+	if (array_grow(intern->names, intern->capacity, intern->count + 1, 128) < 0)
 		return -ENOMEM;
 	char *copy = store(intern, text, len);
 	if (!copy)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "code/code_cache_state.h"
 #include "target/target_memory.h"
 #include "python/pycode_copy.h"
@@ -181,15 +182,8 @@ int reading_add(struct code_cache *codes, const struct target *target, const str
 		mine = book->open = reading_new(codes, target);
 	if (!mine)
 		return -ENOMEM;
-	if (mine->count == mine->capacity) {
-		size_t capacity = mine->capacity ? mine->capacity * 2 : 16;
-		struct reading_item *grown = reallocarray(mine->items, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		mine->items = grown;
-		mine->capacity = capacity;
-	}
+	if (array_grow(mine->items, mine->capacity, mine->count + 1, 16) < 0)
+		return -ENOMEM;
 	mine->items[mine->count++] = (struct reading_item){
 		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(book, key)};
 	codes->pending++;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #define BYTES_KEPT (8u * 1024 * 1024)  /* of functions, between rounds */
 #define BYTES_MAX  (64u * 1024 * 1024) /* in one */
@@ -63,17 +64,9 @@ void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint
 	file->last_used = ++files->uses;
 	if (file->error || ranges_find(&file->ranges, offset))
 		return;
-	if (file->wanted_count == file->wanted_capacity) {
-		size_t capacity = file->wanted_capacity ? file->wanted_capacity * 2 : 16;
-		struct native_function *grown =
-			reallocarray(file->wanted, capacity, sizeof(*grown));
-
-		if (!grown) {
-			files->stats.lost[SYMBOL_LOST_UNREADABLE]++;
-			return;
-		}
-		file->wanted = grown;
-		file->wanted_capacity = capacity;
+	if (array_grow(file->wanted, file->wanted_capacity, file->wanted_count + 1, 16) < 0) {
+		files->stats.lost[SYMBOL_LOST_UNREADABLE]++;
+		return;
 	}
 	if (!file->wanted_count) {
 		file->next_wanted = files->wanted;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "container/container.h"
 #include "heap/mm_epochs.h"
@@ -219,16 +220,9 @@ static void list(void *arg, struct target *target)
 
 	if (!target->alive || target->rejected || (!wanting && !target->undecided))
 		return;
-	if (reading->holders_count == listing->capacity) {
-		size_t capacity = listing->capacity ? listing->capacity * 2 : 64;
-		struct live_owner *grown = reallocarray(reading->holders, capacity, sizeof(*grown));
-
-		if (!grown) {
-			listing->failed = true;
-			return;
-		}
-		reading->holders = grown;
-		listing->capacity = capacity;
+	if (array_grow(reading->holders, listing->capacity, reading->holders_count + 1, 64) < 0) {
+		listing->failed = true;
+		return;
 	}
 	struct live_owner *holder = &reading->holders[reading->holders_count++];
 	*holder = (struct live_owner){

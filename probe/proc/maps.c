@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #define PAGE_BYTES 4096
 #define LAST_PATHS 16 /* a mapping's path is looked for among the last 16 paths */
@@ -103,15 +104,8 @@ static int own_path(struct reading *reading, char *path)
 	_cleanup_free_ char *mine = path;
 	struct maps *maps = &reading->maps;
 
-	if (maps->paths_count == reading->paths_capacity) {
-		size_t more = reading->paths_capacity ? reading->paths_capacity * 2 : 16;
-		char **grown = reallocarray(maps->paths, more, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		maps->paths = grown;
-		reading->paths_capacity = more;
-	}
+	if (array_grow(maps->paths, reading->paths_capacity, maps->paths_count + 1, 16) < 0)
+		return -ENOMEM;
 	maps->paths[maps->paths_count++] = TAKE_PTR(mine);
 	return 0;
 }
@@ -163,15 +157,8 @@ static int add(struct maps *maps, size_t *capacity, const struct mapping *mappin
 		return 0;
 	if (maps->count == MAPPINGS_MAX)
 		return -EFBIG;
-	if (maps->count == *capacity) {
-		size_t more = *capacity ? *capacity * 2 : 16;
-		struct mapping *grown = reallocarray(maps->mappings, more, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		maps->mappings = grown;
-		*capacity = more;
-	}
+	if (array_grow(maps->mappings, *capacity, maps->count + 1, 16) < 0)
+		return -ENOMEM;
 	maps->mappings[maps->count++] = *mapping;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "loop/loop.h"
 #include "probes/kind.h"
 
@@ -177,17 +178,9 @@ static bool take_process(void *arg, const struct tree_frame *node)
 
 	if (node->frame.type != FRAME_TYPE_PROCESS)
 		return node->frame.type < FRAME_TYPE_PROCESS;
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 16;
-		struct profile_process *grown =
-			reallocarray(list->processes, capacity, sizeof(*grown));
-
-		if (!grown) {
-			list->failed = true;
-			return false;
-		}
-		list->processes = grown;
-		list->capacity = capacity;
+	if (array_grow(list->processes, list->capacity, list->count + 1, 16) < 0) {
+		list->failed = true;
+		return false;
 	}
 	int pid = pid_of(&node->frame, &end);
 	list->processes[list->count++] = (struct profile_process){node->node, pid, end + 1};

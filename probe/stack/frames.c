@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/array_index.h"
+#include "base/grow.h"
 
 #define NO_FILE 0 /* the number of the empty text */
 
@@ -76,15 +77,7 @@ size_t frames_count(const struct frames *frames)
 
 static int reserve(struct frames *frames)
 {
-	if (frames->count < frames->capacity)
-		return 0;
-	size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
-	struct entry *grown = reallocarray(frames->entries, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	frames->entries = grown;
-	frames->capacity = capacity;
-	return 0;
+	return array_grow(frames->entries, frames->capacity, frames->count + 1, 64);
 }
 
 bool frames_have_owners(const struct frames *frames)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/intern.h"
 #include "base/map.h"
 
@@ -49,15 +50,7 @@ void modules_free(struct modules *modules)
 
 static int reserve(struct modules *modules)
 {
-	if (modules->count < modules->capacity)
-		return 0;
-	size_t capacity = modules->capacity ? modules->capacity * 2 : 16;
-	struct module **grown = reallocarray(modules->each, capacity, sizeof(struct module *));
-	if (!grown)
-		return -ENOMEM;
-	modules->each = grown;
-	modules->capacity = capacity;
-	return 0;
+	return array_grow(modules->each, modules->capacity, modules->count + 1, 16);
 }
 
 /* Makes a module with the texts of modules->texts. NULL: no memory. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/map.h"
 #include "container/container.h"
 
@@ -84,15 +85,7 @@ static void learn(struct owners *owners, struct owner *owner, const struct owner
 
 static int reserve(struct owners *owners)
 {
-	if (owners->count < owners->capacity)
-		return 0;
-	size_t capacity = owners->capacity ? owners->capacity * 2 : 16;
-	struct owner **grown = reallocarray(owners->each, capacity, sizeof(struct owner *));
-	if (!grown)
-		return -ENOMEM;
-	owners->each = grown;
-	owners->capacity = capacity;
-	return 0;
+	return array_grow(owners->each, owners->capacity, owners->count + 1, 16);
 }
 
 static int64_t make(struct owners *owners, const struct key *key)

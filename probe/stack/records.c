@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/array_index.h"
+#include "base/grow.h"
 #include "container/container.h"
 #include "stack/owners.h"
 
@@ -75,15 +76,7 @@ void records_free(struct records *records)
 
 static int reserve_who(struct records *records)
 {
-	if (records->who_count < records->who_capacity)
-		return 0;
-	size_t capacity = records->who_capacity ? records->who_capacity * 2 : 16;
-	struct record_who *grown = reallocarray(records->who, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	records->who = grown;
-	records->who_capacity = capacity;
-	return 0;
+	return array_grow(records->who, records->who_capacity, records->who_count + 1, 16);
 }
 
 static int64_t number_of(struct records *records, const struct record_who *who, size_t max)
@@ -126,15 +119,7 @@ static int64_t number_of_libraries(struct records *records,
 
 static int reserve_sum(struct records *records)
 {
-	if (records->count < records->capacity)
-		return 0;
-	size_t capacity = records->capacity ? records->capacity * 2 : 16;
-	struct sum *grown = reallocarray(records->sums, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	records->sums = grown;
-	records->capacity = capacity;
-	return 0;
+	return array_grow(records->sums, records->capacity, records->count + 1, 16);
 }
 
 static int64_t append(struct records *records, const struct record_key *key, size_t max)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/array_index.h"
+#include "base/grow.h"
 
 struct node {
 	uint32_t parent; /* always smaller than the node's own number */
@@ -362,15 +363,8 @@ static void path_done(struct path *path)
 static int path_open(struct path *path, const struct tree *tree, const struct order *order,
 		     uint32_t node, const struct tree_visitor *visitor, void *arg)
 {
-	if (path->depth == path->capacity) {
-		size_t capacity = path->capacity ? path->capacity * 2 : 64;
-		struct step *steps = reallocarray(path->steps, capacity, sizeof(*steps));
-
-		if (!steps)
-			return -ENOMEM;
-		path->steps = steps;
-		path->capacity = capacity;
-	}
+	if (array_grow(path->steps, path->capacity, path->depth + 1, 64) < 0)
+		return -ENOMEM;
 	struct step *step = &path->steps[path->depth];
 	step->frame = frame_of(tree, order, node, (uint32_t)path->depth);
 	step->next = order->first[node];

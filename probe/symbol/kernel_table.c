@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/intern.h"
 
 #define PADDING	    "__pfx_"
@@ -81,15 +82,8 @@ static int add(struct reading *reading, uint64_t address, const char *name, uint
 {
 	if (reading->count == ENTRIES_MAX)
 		return -EFBIG;
-	if (reading->count == reading->capacity) {
-		size_t capacity = reading->capacity ? reading->capacity * 2 : 4096;
-		struct entry *grown = reallocarray(reading->entries, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		reading->entries = grown;
-		reading->capacity = capacity;
-	}
+	if (array_grow(reading->entries, reading->capacity, reading->count + 1, 4096) < 0)
+		return -ENOMEM;
 	reading->entries[reading->count++] =
 		(struct entry){address, (uint32_t)reading->codes.len, padding};
 	return kernel_words_encode(reading->words, &reading->codes, name);

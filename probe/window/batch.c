@@ -11,6 +11,8 @@
 #include "java/code/jvmcode.h"
 #include "python/pycode.h"
 
+#include "base/grow.h"
+
 #define TEXT_MAX (64 * 1024 * 1024)
 
 int batch_new(struct batch **ret)
@@ -75,25 +77,9 @@ int batch_add_sink(struct batch *batch, const struct sink *sink)
 
 static int reserve(struct batch *batch, size_t frames)
 {
-	if (batch->count == batch->capacity) {
-		size_t capacity = batch->capacity ? batch->capacity * 2 : 64;
-		struct batch_stack *grown = reallocarray(batch->stacks, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		batch->stacks = grown;
-		batch->capacity = capacity;
-	}
-	if (batch->frames_count + frames > batch->frames_capacity) {
-		size_t capacity = batch->frames_capacity * 2 + frames;
-		struct merged *grown = reallocarray(batch->frames, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		batch->frames = grown;
-		batch->frames_capacity = capacity;
-	}
-	return 0;
+	if (array_grow(batch->stacks, batch->capacity, batch->count + 1, 64) < 0)
+		return -ENOMEM;
+	return array_grow(batch->frames, batch->frames_capacity, batch->frames_count + frames, 256);
 }
 
 int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *words,

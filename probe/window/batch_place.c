@@ -10,21 +10,14 @@
 #include "runtime/interpreter.h"
 #include "runtime/jvm.h"
 #include "code/java_agent_frames.h"
+#include "base/grow.h"
 #include "symbol/perfmap.h"
 
 int batch_reserve_spots(struct batch *batch, size_t more)
 {
 	if (batch->spots_count + more > SPOTS_MAX)
 		return -ENOSPC;
-	if (batch->spots_count + more <= batch->spots_capacity)
-		return 0;
-	size_t capacity = batch->spots_capacity ? batch->spots_capacity * 2 : 256;
-	struct spot *grown = reallocarray(batch->spots, capacity, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	batch->spots = grown;
-	batch->spots_capacity = capacity;
-	return 0;
+	return array_grow(batch->spots, batch->spots_capacity, batch->spots_count + more, 256);
 }
 
 int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_new)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "container/container.h"
 #include "output/pprof/pprof_writer.h"
 #include "output/pprof/protobuf.h"
@@ -145,15 +146,8 @@ static int gather(struct samples *samples, uint32_t node)
 	while (node != TREE_ROOT) {
 		struct tree_node at = tree_node_of(tree, node);
 
-		if (path->count == path->capacity) {
-			size_t capacity = path->capacity ? path->capacity * 2 : 256;
-			uint32_t *grown = reallocarray(path->frames, capacity, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			path->frames = grown;
-			path->capacity = capacity;
-		}
+		if (array_grow(path->frames, path->capacity, path->count + 1, 256) < 0)
+			return -ENOMEM;
 		path->frames[path->count++] = at.frame;
 		if (frame_type_is_head(tree_frame_at(tree, at.frame).type) && !path->heads++)
 			path->head_node = node;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #define FIRST_LINES 65536 /* many, as the kernel gives pages only when they are written */
 
@@ -53,16 +54,8 @@ static const char *find_number(const char *line, const char *end, bool *is_fract
 
 static int add_line(struct stacks *stacks, uint64_t place)
 {
-	if (stacks->count == stacks->capacity) {
-		size_t capacity = stacks->capacity ? stacks->capacity * 2 : FIRST_LINES;
-		struct stacks_line *lines =
-			reallocarray(stacks->lines, capacity, sizeof(*stacks->lines));
-
-		if (!lines)
-			return -ENOMEM;
-		stacks->lines = lines;
-		stacks->capacity = capacity;
-	}
+	if (array_grow(stacks->lines, stacks->capacity, stacks->count + 1, FIRST_LINES) < 0)
+		return -ENOMEM;
 	stacks->lines[stacks->count++].place = place;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #define AHEAD	      8 /* lines whose text is prefetched */
 #define WEIGHT_BITS   40
@@ -209,16 +210,8 @@ static bool close_above(struct walk *walk, uint32_t cut)
 
 static int open_segment(struct walk *walk, const char *text, uint32_t begin, uint32_t end)
 {
-	if (walk->count == walk->capacity) {
-		size_t capacity = walk->capacity ? walk->capacity * 2 : 64;
-		struct segment *segments =
-			reallocarray(walk->segments, capacity, sizeof(*segments));
-
-		if (!segments)
-			return -ENOMEM;
-		walk->segments = segments;
-		walk->capacity = capacity;
-	}
+	if (array_grow(walk->segments, walk->capacity, walk->count + 1, 64) < 0)
+		return -ENOMEM;
 	walk->segments[walk->count++] =
 		(struct segment){.text = text, .begin = begin, .end = end, .start = walk->weight};
 	return 0;

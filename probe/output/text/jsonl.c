@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "container/container.h"
 #include "output/text/escape.h"
 #include "output/text/frame_text.h"
@@ -48,15 +49,8 @@ static int collect_path(struct stack_text *stack, const struct tree *tree, uint3
 	stack->path_count = 0;
 	stack->is_wanted = start == TREE_ROOT;
 	for (uint32_t node = leaf; node != TREE_ROOT; node = tree_parent(tree, node)) {
-		if (stack->path_count == stack->path_capacity) {
-			size_t capacity = stack->path_capacity ? stack->path_capacity * 2 : 64;
-			uint32_t *grown = reallocarray(stack->path, capacity, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			stack->path = grown;
-			stack->path_capacity = capacity;
-		}
+		if (array_grow(stack->path, stack->path_capacity, stack->path_count + 1, 64) < 0)
+			return -ENOMEM;
 		stack->path[stack->path_count++] = node;
 		stack->is_wanted |= node == start;
 	}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/grow.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+void *array_grown(void *array, size_t *capacity, size_t needed, size_t first, size_t bytes)
+{
+	size_t room = *capacity ? *capacity : first;
+
+	if (needed <= *capacity)
+		return array;
+	while (room < needed && room <= SIZE_MAX / 2)
+		room *= 2;
+	if (room < needed)
+		return NULL;
+	void *grown = reallocarray(array, room, bytes);
+	if (grown)
+		*capacity = room;
+	return grown;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Arrays that grow by doubling. Any thread, each array by one at a time. */
+#pragma once
+
+#include <errno.h>
+#include <stddef.h>
+
+/* Returns `array` with room for `needed` items of `bytes` each, and updates *capacity: at least
+ * `first`, else doubled. NULL: no memory, and the array stays as it is. Use array_grow(). */
+void *array_grown(void *array, size_t *capacity, size_t needed, size_t first, size_t bytes);
+
+/*
+ * Makes room for `needed` items in `array`, a pointer that malloc() gave, or NULL. `capacity`
+ * counts items and is an lvalue of any unsigned type; the first room is for `first` items.
+ * Evaluates to 0 or -ENOMEM; then both stay as they are.
+ */
+#define array_grow(array, capacity, needed, first)                                                 \
+	({                                                                                         \
+		size_t capacity_ = (capacity);                                                     \
+		void *grown_ =                                                                     \
+			array_grown((array), &capacity_, (needed), (first), sizeof(*(array)));     \
+                                                                                                   \
+		if (grown_) {                                                                      \
+			(array) = grown_;                                                          \
+			(capacity) = (__typeof__(capacity))capacity_;                              \
+		}                                                                                  \
+		grown_ ? 0 : -ENOMEM;                                                              \
+	})
