@@ -17,7 +17,7 @@
 struct cfi_stats {
 	uint64_t rows;				 /* rows that the sink got */
 	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows with RULE_UNSUPPORTED, by reason */
-	uint64_t functions;			 /* FDEs that gave rows */
+	uint64_t functions;			 /* FDEs, or Go's functions, that were read */
 	uint64_t broken;			 /* FDEs left out: they or their CIEs are broken */
 	uint64_t overlapping;			 /* FDEs left out: another covers their code */
 };

@@ -22,7 +22,7 @@ static bool read_augmentation(struct dwarf_reader *reader, const char *letters, 
 	if (!letters[0])
 		return true;
 	if (letters[0] != 'z')
-		return false; /* "eh" too: GCC 2's, with a pointer in it */
+		return false; /* includes "eh", GCC 2's, which has a pointer */
 	uint64_t bytes = dwarf_uleb(reader);
 	more = (struct dwarf_reader){reader->at, reader->at, false};
 	dwarf_skip(reader, bytes);

@@ -53,7 +53,7 @@ static bool read_constant(struct dwarf_reader *reader, uint8_t op, int64_t *valu
 		*value = dwarf_u8(reader);
 		return true;
 	case OP_CONST1S:
-		*value = (int64_t)(dwarf_u8(reader) ^ 0x80) - 0x80; /* its sign bit */
+		*value = (int64_t)(dwarf_u8(reader) ^ 0x80) - 0x80; /* sign-extends */
 		return true;
 	case OP_CONST2U:
 		*value = dwarf_u16(reader);

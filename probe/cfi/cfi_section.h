@@ -22,8 +22,8 @@ struct cfi_section {
 /*
  * Reads .debug_frame if `debug`, else .eh_frame. The caller ends *section with cfi_section_done().
  * Returns 0, or a negative errno: -ENOENT if the file has no such section; -EFBIG if the section is
- * larger than CFI_BYTES_MAX (compressed: unpacked than a quarter of it); -EBADMSG; -ENOMEM; an
- * errno of reading.
+ * larger than CFI_BYTES_MAX, or a compressed section unpacked than a quarter of that; -EBADMSG;
+ * -ENOMEM; an errno of reading.
  */
 int cfi_section_read(struct cfi_section *section, int fd, const struct elf_image *image,
 		     bool debug);

@@ -9,6 +9,6 @@
 
 #include "cfi/cfi.h"
 
-/* Like rows_read(), but gives RULE_FRAMES for gaps that keep frame pointers. */
+/* Does what rows_read() does, but gives RULE_FRAMES for gaps that keep frame pointers. */
 int gaps_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	      struct cfi_stats *stats);

@@ -10,8 +10,8 @@
 #include "cfi/cfi.h"
 
 /*
- * Like cfi_read(), for all of Go's code: from the begin of the first function to the end of the
- * last function, with RULE_NONE behind that. Returns 0, an error of the sink, or a negative errno:
+ * Calls `sink`, as cfi_read() does, for all of Go's code: from the begin of the first function to
+ * the end of the last, with RULE_NONE behind. Returns 0, an error of the sink, or a negative errno:
  * -ENOENT if the file has no such table (the sink got nothing); -EBADMSG if the table makes no
  * sense as a whole; -EFBIG; -ENOMEM.
  */

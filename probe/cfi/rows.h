@@ -5,6 +5,7 @@
 
 #include "cfi/cfi.h"
 
-/* As cfi_read(). -ENOENT: the file has none of these tables. */
+/* Calls `sink` for each row; arguments and errors as cfi_read(). -ENOENT: the file has none of
+ * these tables. */
 int rows_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	      struct cfi_stats *stats);

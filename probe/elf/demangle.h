@@ -24,5 +24,5 @@ struct demangling {
 	uint64_t cpu_ns;
 };
 
-/* Like demangle(), within the file's budget. */
+/* Does what demangle() does, within the file's budget. */
 void demangle_within(struct demangling *demangling, const char *symbol, struct buf *out);

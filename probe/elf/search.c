@@ -22,7 +22,7 @@ struct candidate {
 	uint8_t rank;
 };
 
-/* What surrounds an address. */
+/* What is known around an address. */
 struct around {
 	struct candidate before; /* the last without a size that starts at or before the address */
 	uint32_t end;		 /* the last end of a function with a size at or before it */

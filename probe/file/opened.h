@@ -16,8 +16,8 @@ struct opened {
  * for the debug file. The caller ends *opened with opened_done(). */
 int opened_open(struct opened *opened, struct opening *opening, const char *debugging_dir,
 		struct debug_found *found);
-/* Like opened_open(), but takes only the debug file that was found before, if that is unchanged: a
- * search may take long. */
+/* Does what opened_open() does, but takes only the debug file that was found before, if that file
+ * is unchanged: a search may take long. */
 int opened_open_known(struct opened *opened, struct opening *opening, const char *debugging_dir,
 		      const struct debug_found *found);
 /* Opens the file that the debug file, or the file, shares with others (debugfile_open_shared()).

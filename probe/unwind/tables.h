@@ -47,7 +47,7 @@ const struct cpython_file *table_python(const struct table *table, const struct 
 					uint64_t file_offset, const struct span *span,
 					uint64_t *bias);
 
-/* Returns the Java VM in the file, like table_python(). */
+/* Returns the Java VM in the file, as table_python() returns a CPython. */
 const struct hotspot_file *table_hotspot(const struct table *table, uint64_t file_offset,
 					 const struct span *span, uint64_t *bias);
 

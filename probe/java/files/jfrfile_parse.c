@@ -21,7 +21,7 @@ struct parsing {
 	struct jfrfile *file;
 	struct buf text;
 	size_t methods_room, stacks_room, frames_room;
-	struct jvmname name, other; /* large */
+	struct jvmname name, other; /* large buffers */
 };
 
 static size_t piece_len(const struct piece *piece)

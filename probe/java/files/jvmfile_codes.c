@@ -131,7 +131,7 @@ static void keep_ids(struct jvmfile *file, struct jvmfile_code *before, uint32_t
 			code->id = before[i].id;
 			code->number = before[i].number;
 			before[i].offset = 0;
-			before[i].unloaded_ns = 1; /* long ago */
+			before[i].unloaded_ns = 1; /* marks the code as found */
 			j = at + 1;
 			break;
 		}
