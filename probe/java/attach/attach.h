@@ -68,8 +68,8 @@ enum attach_task {
 	/* Removes the file, and tells the agent to stop, if the VM answers. Does nothing if there
 	 * is another reader. STOP and CLEAN need no descriptors of the process. */
 	ATTACH_STOP,
-	/* Removes what a process left in its data folder that is gone or runs another program,
-	 * unless there is another reader. Asks no VM. */
+	/* Cleans the data folder of a process that is gone or runs another program, unless there is
+	 * another reader. Asks no VM. */
 	ATTACH_CLEAN,
 
 	/* JFR_… are for the agent of JFR mode (jvm_agent/jfr), with the same folder. The answer's
