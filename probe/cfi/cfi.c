@@ -8,13 +8,13 @@
 #include "base/cleanup.h"
 #include "cfi/cfi_entry.h"
 
-#define ADDRESSES_MAX (UINT64_C(1) << 30) /* from the lowest to the highest */
+#define ADDRESSES_MAX (UINT64_C(1) << 30) /* from the lowest address to the highest */
 #define FUNCTIONS_MAX (4u * 1024 * 1024)
 #define ROWS_MAX      (16u * 1024 * 1024)
-#define STEPS_MAX     (2 * ROWS_MAX) /* rows equal to the one before among them */
+#define STEPS_MAX     (2 * ROWS_MAX) /* rows, including those equal to the row before */
 
-/* Less than this between two functions is padding, which keeps the rule before it: it never runs,
- * and would cost two rows each time. */
+/* Fewer bytes than this between two functions are padding, which keeps the rule before it: padding
+ * never runs, and a row for it would cost two rows each time. */
 #define PADDING_BYTES 16
 
 static const struct cfi_machine machine_x86_64 = {
@@ -36,7 +36,8 @@ static const struct cfi_machine machine_arm64 = {
 	.negates_ra = true,
 };
 
-/* A function, in 8 bytes, as there may be millions: by numbers in order of their addresses. */
+/* Packs a function into 8 bytes, as there may be millions; keys sort by the functions' addresses.
+ */
 static uint64_t function_key(uint64_t start, uint32_t offset)
 {
 	return start << 32 | offset;
@@ -48,12 +49,12 @@ struct cfi_reading {
 	struct cfi_section section;
 	struct cfi_cies cies;
 	uint64_t low;	/* the lowest address in an executable segment */
-	uint64_t *keys; /* of functions: (start - low) << 32 | the FDE's offset */
+	uint64_t *keys; /* one a function: (start - low) << 32 | the FDE's offset */
 	size_t count;
 	row_sink sink;
 	void *arg;
 	uint64_t steps;
-	struct rule last; /* handed on */
+	struct rule last; /* the last rule that the sink got */
 };
 
 static void reading_done(struct cfi_reading **reading)
@@ -98,7 +99,7 @@ static int add_key(struct cfi_reading *reading, size_t *room, uint64_t key)
 	return 0;
 }
 
-/* Finds the functions, in the order in which they stand. */
+/* Collects the functions' keys, in the order of the FDEs in the section. */
 static int collect(struct cfi_reading *reading)
 {
 	size_t offset = 0, room = 0;
@@ -157,7 +158,7 @@ static int hand_on(void *arg, uint64_t address, const struct rule *rule)
 	return reading->sink(reading->arg, address, rule);
 }
 
-/* No CFI from `end` on, the end of what was covered. */
+/* Gives the sink a row without CFI that begins at `end`, where the covered code ends. */
 static int hand_on_gap(struct cfi_reading *reading, uint64_t end)
 {
 	static const struct rule none = {.kind = RULE_NONE};

@@ -13,7 +13,8 @@ void cfi_cies_init(struct cfi_cies *cies, const struct cfi_section *section,
 		cies->kept[i].offset = 0;
 }
 
-/* Augmentations, a letter each; those that aren't known end it, as the rest's size is known. */
+/* Reads the augmentation, a letter each. An unknown letter ends the reading: the size of the
+ * augmentation data is known, so the rest can be skipped. */
 static bool read_augmentation(struct dwarf_reader *reader, const char *letters, struct cfi_cie *cie)
 {
 	struct dwarf_reader more;
@@ -21,7 +22,7 @@ static bool read_augmentation(struct dwarf_reader *reader, const char *letters, 
 	if (!letters[0])
 		return true;
 	if (letters[0] != 'z')
-		return false; /* "eh" too: GCC 2's, with a pointer in it */
+		return false; /* includes "eh", GCC 2's, which has a pointer */
 	uint64_t bytes = dwarf_uleb(reader);
 	more = (struct dwarf_reader){reader->at, reader->at, false};
 	dwarf_skip(reader, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What CIEs and FDEs say: the first is what several functions have in common, the second is one
- * function.
+ * Parser of CIEs and FDEs, with a cache of CIEs. A CIE holds what several functions have in common;
+ * an FDE describes one function.
  *
  * Source: DWARF 5, 6.4.1; LSB 5.0 core, 10.6.1 (augmentations).
  */
@@ -10,17 +10,17 @@
 #include "cfi/cfi_program.h"
 #include "cfi/cfi_section.h"
 
-/* CIEs that were read last, by their offset. */
+/* Slots of the cache of CIEs; an offset has one slot. */
 #define CIES_KEPT 64
 
 struct cfi_cies {
 	const struct cfi_section *section;
 	const struct cfi_machine *machine;
-	uint64_t
-		budget; /* bytes of CIEs that may still be read: a file may name a long one often */
+	/* Bytes of CIEs that may still be read: a file may make us read a long CIE often. */
+	uint64_t budget;
 	struct {
-		uint64_t offset; /* and 1; 0: none is kept here */
-		bool known;	 /* it makes sense */
+		uint64_t offset; /* the CIE's offset + 1; 0: the slot is empty */
+		bool known;	 /* the CIE makes sense, `cie` is set */
 		struct cfi_cie cie;
 	} kept[CIES_KEPT];
 };
@@ -28,9 +28,10 @@ struct cfi_cies {
 void cfi_cies_init(struct cfi_cies *cies, const struct cfi_section *section,
 		   const struct cfi_machine *machine);
 
-/* Valid until the next call; NULL: there is none, or it makes no sense. */
+/* Returns the CIE at `offset`, valid until the next call; NULL if there is none, if it makes no
+ * sense, or if the budget is spent. */
 const struct cfi_cie *cfi_cie_at(struct cfi_cies *cies, uint64_t offset);
 
-/* False: the FDE makes no sense. */
+/* Reads an FDE into *function; returns false if the FDE makes no sense. */
 bool cfi_function_read(const struct cfi_section *section, const struct cfi_cie *cie,
 		       const struct cfi_entry *entry, struct cfi_function *function);

@@ -3,7 +3,8 @@
 
 #include "cfi/dwarf_reader.h"
 
-/* Those that are recognised are shorter; each row looks at them again. */
+/* Bytes. Every expression that is recognised is shorter; the bound is there because each row reads
+ * its expressions again. */
 #define EXPRESSION_MAX 64
 
 enum {
@@ -44,7 +45,7 @@ static bool read_register(struct dwarf_reader *reader, uint64_t *reg, int64_t *o
 	return !reader->failed;
 }
 
-/* An operation that pushes a constant. */
+/* Reads the operand of an operation that pushes a constant; false: `op` is no such operation. */
 static bool read_constant(struct dwarf_reader *reader, uint8_t op, int64_t *value)
 {
 	switch (op) {
@@ -52,7 +53,7 @@ static bool read_constant(struct dwarf_reader *reader, uint8_t op, int64_t *valu
 		*value = dwarf_u8(reader);
 		return true;
 	case OP_CONST1S:
-		*value = (int64_t)(dwarf_u8(reader) ^ 0x80) - 0x80; /* its sign bit */
+		*value = (int64_t)(dwarf_u8(reader) ^ 0x80) - 0x80; /* sign-extends */
 		return true;
 	case OP_CONST2U:
 		*value = dwarf_u16(reader);
@@ -78,7 +79,7 @@ static bool read_constant(struct dwarf_reader *reader, uint8_t op, int64_t *valu
 	}
 }
 
-/* Adds what plus_uconst, or a constant and plus or minus, add to *sum. */
+/* Reads plus_uconst, or a constant with plus or minus, and applies it to *sum. */
 static bool read_addition(struct dwarf_reader *reader, int64_t *sum)
 {
 	uint8_t op = dwarf_u8(reader);

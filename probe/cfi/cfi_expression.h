@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DWARF expressions that stand in CFI, as far as compilers, linkers and libraries write them: they
+ * Matcher for the DWARF expressions in CFI that compilers, linkers and libraries write. Expressions
  * are recognised, not run.
  *
  * Source: DWARF 5, 2.5 and 7.7.1.
@@ -23,12 +23,14 @@ struct cfi_address {
 	bool deref;
 };
 
+/* Recognises an expression that computes a cfi_address; returns false for any other. */
 bool cfi_expression_address(const struct cfi_expression *expression, struct cfi_address *address);
 
-/* *(reg + offset + 8 * index) + post: hand-written code that keeps its CFA behind an array on the
- * stack. The index is never register 0. */
+/* Recognises *(reg + offset + 8 * index) + post, which hand-written code uses that keeps its CFA
+ * behind an array on the stack. *index is the index's register, never register 0. */
 bool cfi_expression_indexed(const struct cfi_expression *expression, struct cfi_address *address,
 			    uint8_t *index);
 
-/* sp + 8, and 8 more where pc % 16 >= *from: entries of x86-64's PLT, as linkers describe them. */
+/* Recognises sp + 8, and 8 more where pc % 16 >= *from: so linkers describe the entries of x86-64's
+ * PLT. */
 bool cfi_expression_plt(const struct cfi_expression *expression, uint8_t *from);

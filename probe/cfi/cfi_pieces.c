@@ -14,7 +14,7 @@ struct start {
 	bool callable;
 };
 
-/* Its first row is enough: non-zero ends the run. */
+/* Sink for the first row of a piece; returns non-zero, which ends the run. */
 static int meet_row(void *arg, uint64_t address, const struct rule *rule)
 {
 	struct start *start = arg;
@@ -30,7 +30,7 @@ static bool holds_one(const struct cfi_function *function, const uint64_t *addre
 {
 	size_t low = 0, high = count;
 
-	while (low < high) { /* the first that isn't below the start */
+	while (low < high) { /* finds the first address that isn't below the start */
 		size_t middle = low + (high - low) / 2;
 
 		if (addresses[middle] < function->start)

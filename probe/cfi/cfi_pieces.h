@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pieces of code, each with one FDE: a function, or what the compiler put elsewhere of one (.cold).
- * The file is hostile, as in cfi/cfi.h.
+ * Lookup of the FDEs that cover given addresses. A piece is the code of one FDE: a function, or a
+ * part of a function that the compiler put elsewhere (.cold). The file is hostile, as in cfi/cfi.h.
  */
 #pragma once
 
@@ -12,13 +12,14 @@
 #include "proc/elf.h"
 
 struct cfi_piece {
-	uint64_t from, to; /* as linked */
-	/* At its begin the stack is as a call leaves it. False: it can only be jumped to, from code
-	 * that has made its frame. */
+	uint64_t from, to; /* addresses as linked */
+	/* At the piece's first instruction the stack is as a call leaves it. False: the piece can
+	 * only be jumped to, from code that has made its frame. */
 	bool callable;
 };
 
-/* Calls each for the pieces that have one of the addresses, which are sorted; its errors end it.
- * -ENOENT: the file has no .eh_frame; or as cfi_read(). */
+/* Calls `each` for every piece that holds at least one of the addresses, which must be sorted. A
+ * result of `each` other than 0 ends the search and is returned. Errors as cfi_read(), but -ENOENT:
+ * the file has no .eh_frame. */
 int cfi_pieces_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
 		  int (*each)(void *arg, const struct cfi_piece *piece), void *arg);

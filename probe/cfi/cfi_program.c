@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cfi/cfi_program.h"
 
-/* Compilers nest a few; each costs some hundred bytes. */
+/* Depth of DW_CFA_remember_state. Compilers nest a few; each state takes some hundred bytes. */
 #define REMEMBERED_MAX 32
 
 enum {
@@ -44,7 +44,7 @@ struct program {
 	const struct cfi_cie *cie;
 	const struct dwarf_bases *bases;
 	struct dwarf_reader reader;
-	uint64_t at, end; /* the function's code: of `at` rows aren't handed on yet */
+	uint64_t at, end; /* addresses; the sink has no row of `at` to `end` yet */
 	bool failed, over;
 	row_sink sink; /* NULL: a CIE's program */
 	void *arg;
@@ -64,7 +64,7 @@ static void hand_on(struct program *program)
 	program->over = program->error != 0;
 }
 
-/* The state until now holds up to `to`; what begins behind the function's end is nobody's. */
+/* Ends the current state's range at `to`; an address behind the function's end is ignored. */
 static void move_to(struct program *program, uint64_t to)
 {
 	if (!program->sink || to < program->at) {
@@ -89,7 +89,7 @@ static void advance(struct program *program, uint64_t factored)
 	move_to(program, program->at + by);
 }
 
-/* NULL: of no interest. */
+/* Returns where to keep a register's value; NULL if the register isn't followed. */
 static struct cfi_value *value_of(struct program *program, uint64_t reg)
 {
 	const struct cfi_cie *cie = program->cie;
@@ -158,8 +158,8 @@ static void define_cfa(struct program *program, uint64_t reg, int64_t offset)
 	program->state.cfa.bytes = 0;
 }
 
-/* With the offset that was there. Behind an expression too, though DWARF doesn't know that: GCC's
- * unwinder takes it so, and assembly (libgcrypt's) relies on it. */
+/* Changes the CFA's register and keeps its offset. DWARF doesn't define this after a CFA by
+ * expression, but GCC's unwinder accepts it, and assembly (libgcrypt's) relies on that. */
 static void change_cfa_register(struct program *program, uint64_t reg)
 {
 	if (!program->state.cfa.bytes && program->state.cfa_reg == CFI_NO_REGISTER)
@@ -264,7 +264,7 @@ static void run_cfa(struct program *program, uint8_t op)
 	}
 }
 
-/* Instructions about a register. */
+/* Runs an instruction whose first operand is a register. */
 static void run_register(struct program *program, uint8_t op)
 {
 	struct dwarf_reader *reader = &program->reader;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs the programs of CIEs and FDEs: they say instruction by instruction where a function's
- * caller is. Only the registers that a walk needs are followed: the CFA, the return address, the
- * frame pointer, x86-64's rbx, and the stack pointer (is it the CFA?).
+ * Interpreter of the CFA programs of CIEs and FDEs, which say instruction by instruction where a
+ * function's caller is. Only the registers that a walk needs are followed: the CFA, the return
+ * address, the frame pointer, x86-64's rbx, and the stack pointer (to tell whether it is the CFA).
  *
  * Source: DWARF 5, 6.4.2 and 7.24; LSB 5.0 core, 10.5 and 10.6.
  */
@@ -18,26 +18,27 @@
 /* DWARF's numbers of a processor's registers. */
 struct cfi_machine {
 	uint64_t sp, fp, bx;
-	uint64_t link; /* where the return address is unless said; CFI_NO_REGISTER: nowhere */
-	uint64_t pc;   /* what PLT expressions use */
-	uint8_t registers;
-	bool negates_ra; /* has DW_CFA_AARCH64_negate_ra_state */
+	uint64_t link;	   /* holds the return address by default; CFI_NO_REGISTER: none does */
+	uint64_t pc;	   /* the register that PLT expressions use */
+	uint8_t registers; /* number of general registers */
+	bool negates_ra;   /* the processor has DW_CFA_AARCH64_negate_ra_state */
 };
 
 struct elf_image;
 
-/* NULL: of a processor that isn't known. */
+/* Returns the machine of the image's processor; NULL if the processor is unknown. */
 const struct cfi_machine *cfi_machine_of(const struct elf_image *image);
 
+/* Where the caller's value of a register is. */
 enum cfi_how {
 	CFI_UNSPECIFIED,
 	CFI_UNDEFINED,
-	CFI_SAME,
+	CFI_SAME,	/* still in the register */
 	CFI_OFFSET,	/* in memory at CFA + number */
 	CFI_REGISTER,	/* in the register `number` */
-	CFI_EXPRESSION, /* in memory at an address by expression */
-	CFI_AT_CFA,	/* it is CFA + number */
-	CFI_VALUE,	/* it is the value of an expression: nothing that we follow */
+	CFI_EXPRESSION, /* in memory, at an address that an expression computes */
+	CFI_AT_CFA,	/* the value is CFA + number */
+	CFI_VALUE,	/* the value is that of an expression; such a register isn't followed */
 };
 
 struct cfi_value {
@@ -49,9 +50,9 @@ struct cfi_value {
 enum { CFI_FP, CFI_RA, CFI_BX, CFI_SP, CFI_FOLLOWED };
 
 struct cfi_state {
-	uint64_t cfa_reg; /* CFI_NO_REGISTER: not said yet, or by expression */
+	uint64_t cfa_reg; /* CFI_NO_REGISTER: CFA not defined yet, or defined by an expression */
 	int64_t cfa_offset;
-	struct cfi_expression cfa; /* bytes = 0: by register and offset */
+	struct cfi_expression cfa; /* bytes = 0: the CFA is cfa_reg + cfa_offset */
 	struct cfi_value saved[CFI_FOLLOWED];
 };
 
@@ -59,15 +60,15 @@ struct cfi_cie {
 	const struct cfi_machine *machine;
 	uint64_t code_factor;
 	int64_t data_factor;
-	uint64_t ra; /* the return address's column */
-	uint8_t encoding;
-	bool sized; /* augmentation 'z': FDEs have a sized field of more */
-	bool signal;
-	bool failed; /* its program makes no sense: nor do those of its FDEs */
-	struct cfi_state state;
+	uint64_t ra;	  /* the return address's column */
+	uint8_t encoding; /* of pointers in FDEs: POINTER_… */
+	bool sized;	  /* augmentation 'z': FDEs have augmentation data, with its size */
+	bool signal;	  /* augmentation 'S': signal frame */
+	bool failed;	  /* the CIE's program makes no sense, and so no program of its FDEs does */
+	struct cfi_state state; /* after the CIE's program */
 };
 
-/* What a function's rows are made from. */
+/* One FDE: the function's addresses as linked, and the program that gives its rows. */
 struct cfi_function {
 	uint64_t start, end;
 	struct dwarf_reader program;
@@ -77,9 +78,10 @@ struct cfi_function {
 void cfi_run_cie(struct cfi_cie *cie, const struct dwarf_reader *program,
 		 const struct dwarf_bases *bases);
 
-/* Hands on a function's rows; the sink's errors. */
+/* Runs a function's program and calls `sink` for each of its rows. Returns 0, or the first result
+ * of the sink that isn't 0. */
 int cfi_run(const struct cfi_cie *cie, const struct cfi_function *function,
 	    const struct dwarf_bases *bases, row_sink sink, void *arg);
 
-/* The rule that a state means. */
+/* Translates a state into *rule; RULE_UNSUPPORTED where a rule can't express the state. */
 void cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state, struct rule *rule);

@@ -6,7 +6,8 @@ static void set_unsupported(struct rule *rule, enum unsupported what)
 	*rule = (struct rule){.kind = RULE_UNSUPPORTED, .unsupported = what};
 }
 
-/* In memory, at the CFA or at the value of the CFA's register and an offset. False: neither. */
+/* Sets *saved if the register is in memory, at an offset from the CFA or from the CFA's register.
+ * Returns false if the register is elsewhere. */
 static bool is_saved(const struct cfi_value *value, const struct rule *rule, struct saved *saved)
 {
 	struct cfi_address address;
@@ -55,8 +56,8 @@ static bool set_ra(const struct cfi_machine *machine, const struct cfi_value *va
 	return true;
 }
 
-/* Is the caller's stack pointer the CFA, as by default? Signal frames have it where they have the
- * CFA. */
+/* Returns whether the caller's stack pointer is the CFA, which is the default. Signal frames load
+ * both from the same address. */
 static bool is_sp_cfa(const struct cfi_value *sp, const struct rule *rule)
 {
 	struct cfi_address address;
@@ -75,7 +76,7 @@ static bool is_sp_cfa(const struct cfi_value *sp, const struct rule *rule)
 	}
 }
 
-/* The stub's frame is what the call made, and nothing else. */
+/* Returns whether the state is that of a PLT stub: its frame is the return address and no more. */
 static bool is_plt(const struct cfi_cie *cie, const struct cfi_state *state, uint8_t *from)
 {
 	const struct cfi_value *ra = &state->saved[CFI_RA], *fp = &state->saved[CFI_FP];
@@ -86,7 +87,7 @@ static bool is_plt(const struct cfi_cie *cie, const struct cfi_state *state, uin
 	       cfi_expression_plt(&state->cfa, from);
 }
 
-/* False: it can't be expressed, and *rule says so. */
+/* Sets the rule's CFA; returns false if no rule can express the CFA, and *rule says so. */
 static bool set_cfa(const struct cfi_machine *machine, const struct cfi_state *state,
 		    struct rule *rule)
 {

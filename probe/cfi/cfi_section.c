@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 #define WINDOW	     (64u * 1024)
-#define INFLATED_MAX (CFI_BYTES_MAX / 4) /* a small file may claim it */
+#define INFLATED_MAX (CFI_BYTES_MAX / 4) /* lower, as a small file may claim a large size */
 
 /* A 32-bit length of this value: the length follows in 64 bits. */
 #define LENGTH_64 0xffffffffu
@@ -32,7 +32,8 @@ static int read_plain(struct cfi_section *section, int fd, const struct elf_exte
 	return elf_pread(fd, section->bytes, section->count, extent->offset);
 }
 
-/* Where no section header tells the end: up to the first empty entry, or as far as lengths fit. */
+/* Finds the section's end where no section header tells it: at the first empty entry, or where an
+ * entry's length doesn't fit any more. */
 static int find_end(int fd, struct elf_extent *extent)
 {
 	_cleanup_free_ uint8_t *window = malloc(WINDOW);
@@ -134,8 +135,8 @@ int cfi_section_read(struct cfi_section *section, int fd, const struct elf_image
 	return 0;
 }
 
-/* CIE or FDE? In .eh_frame its second field is 0 or the distance to the CIE, in .debug_frame all
- * ones or the CIE's offset. */
+/* Reads an entry's second field, which tells a CIE from an FDE: 0 or the distance to the CIE in
+ * .eh_frame, all ones or the CIE's offset in .debug_frame. */
 static void read_id(const struct cfi_section *section, bool wide, struct cfi_entry *entry)
 {
 	uint64_t at = (uint64_t)(entry->body.at - section->bytes), id;
@@ -151,8 +152,8 @@ static void read_id(const struct cfi_section *section, bool wide, struct cfi_ent
 	}
 }
 
-/* The entry that begins at *offset, and moves behind it; in an empty one entry->body has failed.
- * False: none fits there. */
+/* Reads the entry that begins at *offset and moves *offset behind that entry; entry->body.failed is
+ * set if the entry is empty. Returns false if no entry fits there. */
 static bool read_entry(const struct cfi_section *section, size_t *offset, struct cfi_entry *entry)
 {
 	struct dwarf_reader reader = {section->bytes + *offset, section->bytes + section->count,

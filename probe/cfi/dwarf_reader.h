@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads numbers as DWARF writes them, never behind the end: what isn't there reads as 0, `failed`
- * stays set, and nothing more is read.
+ * Bounded reader for the number formats of DWARF. A read behind the end gives 0 and sets `failed`;
+ * from then on every read gives 0.
  *
  * Source: DWARF 5, 7.6 (LEB128); LSB 5.0 core, 10.5 (encoded pointers).
  */
@@ -17,14 +17,14 @@ struct dwarf_reader {
 	bool failed;
 };
 
-/* What a pointer may be relative to. */
+/* The bases that an encoded pointer may be relative to. */
 struct dwarf_bases {
-	const uint8_t *section; /* its bytes, and the address of the first of them */
-	uint64_t section_address;
-	uint64_t text, data;
+	const uint8_t *section;	  /* the section's bytes */
+	uint64_t section_address; /* the address of the first of these bytes, as linked */
+	uint64_t text, data;	  /* the addresses of .text and .got */
 };
 
-/* How a pointer is written: its form, what it is relative to. */
+/* DW_EH_PE_…: a pointer's encoding, which is its form and its base. */
 enum {
 	POINTER_WORD = 0x00,
 	POINTER_ULEB = 0x01,
@@ -54,7 +54,7 @@ static inline void dwarf_fail(struct dwarf_reader *reader)
 	reader->at = reader->end;
 }
 
-/* A number of up to 8 bytes, little endian as this program's own. */
+/* Reads a number of up to 8 bytes, little endian as this program's own numbers are. */
 static inline uint64_t dwarf_number(struct dwarf_reader *reader, size_t bytes)
 {
 	uint64_t value = 0;
@@ -88,7 +88,8 @@ static inline uint64_t dwarf_u64(struct dwarf_reader *reader)
 	return dwarf_number(reader, 8);
 }
 
-/* The bits of an LEB128; what lies above 64 bits must not be there. `last`: its last byte. */
+/* Reads the bits of an LEB128 number of at most 10 bytes; bits above the 64th are dropped. *shift
+ * is the number of bits that were read, *last the last byte. */
 static inline uint64_t dwarf_leb(struct dwarf_reader *reader, unsigned *shift, uint8_t *last)
 {
 	uint64_t value = 0;
@@ -163,7 +164,8 @@ static inline uint64_t dwarf_form(struct dwarf_reader *reader, uint8_t encoding)
 	}
 }
 
-/* An encoded pointer of a 64-bit file. Indirect ones fail: their place isn't in the section. */
+/* Reads an encoded pointer of a 64-bit file. An indirect pointer fails: it leads out of the
+ * section. */
 static inline uint64_t dwarf_pointer(struct dwarf_reader *reader, uint8_t encoding,
 				     const struct dwarf_bases *bases)
 {
@@ -181,7 +183,7 @@ static inline uint64_t dwarf_pointer(struct dwarf_reader *reader, uint8_t encodi
 	case POINTER_DATA:
 		base = bases->data;
 		break;
-	default: /* from the function's start, or aligned: never in what is read here */
+	default: /* relative to the function's start, or aligned: not used in CFI */
 		dwarf_fail(reader);
 	}
 	if (encoding & POINTER_INDIRECT)

@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "cfi/rows.h"
 
-#define GAP_MIN	      64 /* bytes; less holds no function worth a row */
-#define PIECES_MAX    16 /* of a large gap so many are looked at, evenly spread */
+#define GAP_MIN	      64 /* bytes; a smaller gap holds no function worth a row */
+#define PIECES_MAX    16 /* pieces of a large gap that are searched, evenly spread */
 #define PIECE_BYTES   16384
-#define BYTES_A_FRAME 4096 /* at least one function that saves a frame pointer in so many */
+#define BYTES_A_FRAME 4096 /* at most so many bytes for each function that saves rbp or x29 */
 
 static const struct rule none = {.kind = RULE_NONE};
 static const struct rule frames = {.kind = RULE_FRAMES};
@@ -22,15 +22,15 @@ struct gaps {
 	const struct elf_image *image;
 	row_sink sink;
 	void *arg;
-	uint8_t *bytes; /* PIECE_BYTES of room */
-	bool open;	/* in a gap: … */
-	uint64_t from;	/* … since there … */
-	bool told;	/* … where the sink has a row, or needs none */
-	uint64_t rows;	/* that came on top */
-	int error;	/* of reading */
+	uint8_t *bytes; /* buffer of PIECE_BYTES */
+	bool open;	/* the current row is a gap */
+	uint64_t from;	/* where the open gap begins */
+	bool told;	/* the sink has a row for `from`, or needs none */
+	uint64_t rows;	/* rows given in addition to those of rows_read() */
+	int error;	/* of reading the file */
 };
 
-/* push rbp; mov rbp, rsp (in both its forms). */
+/* Counts push rbp; mov rbp, rsp (in both encodings of mov). */
 static size_t count_x86_64(const uint8_t *bytes, size_t count)
 {
 	size_t found = 0;
@@ -42,7 +42,7 @@ static size_t count_x86_64(const uint8_t *bytes, size_t count)
 	return found;
 }
 
-/* stp x29, x30, [sp, #n]! */
+/* Counts stp x29, x30, [sp, #n]! */
 static size_t count_arm64(const uint8_t *bytes, size_t count)
 {
 	size_t found = 0;
@@ -80,7 +80,8 @@ static int give(struct gaps *gaps, uint64_t address, const struct rule *rule)
 	return gaps->sink(gaps->arg, address, rule);
 }
 
-/* The part of the gap that lies in a segment; `*from` is how far the gap has been told. */
+/* Gives rows for the part of the gap that lies in `segment`, and moves *from, up to which the gap
+ * has its rows. */
 static int tell_part(struct gaps *gaps, const struct elf_segment *segment, uint64_t *from,
 		     uint64_t until)
 {
@@ -129,7 +130,7 @@ static int take(void *arg, uint64_t address, const struct rule *rule)
 	gaps->open = true;
 	gaps->told = false;
 	gaps->from = address;
-	gaps->rows--; /* it is given later */
+	gaps->rows--; /* rows_read() counted it, close_gap() gives it later */
 	return 0;
 }
 

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What holds of Go on x86-64 (its calling convention, cmd/compile/abi-internal.md, and the
- * assembler in cmd/internal/obj/x86/obj6.go):
+ * Facts about Go on x86-64 (its calling convention, cmd/compile/abi-internal.md, and the assembler
+ * in cmd/internal/obj/x86/obj6.go):
  *
- * - The steps of the table are exact for every instruction, assembly too, but for functions that
+ * - The table's steps are exact for every instruction, in assembly too, except in functions that
  *   write the stack pointer (below). CFA = sp + delta + 8.
- * - A function with a frame that calls others saves rbp right below the return address, at
- *   CFA - 16. In the compiler's code and in assembly with a declared frame the assembler does that;
- *   assembly with none (NOFRAME) may do so, or not. The table doesn't tell: so the instruction that
- *   made the frame is looked at. Only where it is one that saves rbp, that is told; else the
- *   caller's rbp is lost. (No Go function needs it to find its caller, but those of the next lines
- *   do, and C.)
- * - Where there is no frame, rbp is the caller's: changing it without saving is an error in Go's
- * own rules, for its runtime walks frame pointers too.
+ * - A function that has a frame and calls others saves rbp right below the return address, at
+ *   CFA - 16. In compiled code, and in assembly with a declared frame, the assembler adds that;
+ *   assembly without one (NOFRAME) may save rbp or not. The table doesn't tell, so the instruction
+ *   that made the frame is read. If that instruction saves rbp, the rule says so; else the caller's
+ *   rbp is lost. (A Go function doesn't need rbp to find its caller, but the functions of the next
+ *   paragraph do, and C.)
+ * - In a function without a frame rbp is the caller's: Go's own rules forbid changing rbp without
+ *   saving it, as Go's runtime walks frame pointers too.
  *
- * Functions that write the stack pointer go to another stack: systemstack, asmcgocall, mcall,
- * cgocallback, calls of the vDSO. They have a frame, so rbp points to the saved one, on the stack
- * that they were called on, whichever sp is on: CFA = rbp + 16 leads back, as long as callees save
- * rbp, which is why it is recorded above. (Go's runtime keeps to that on purpose, since 1.21;
- * before, systemstack and asmcgocall had no frame.) The rule says `signal`, for only then may the
- * caller's stack lie below this one; that its pc is then looked up as it is does no harm, as what
- * holds behind a call holds at it. Three differ: mcall: never returns to its caller, which may go
- * on elsewhere meanwhile: it pushes on the scheduler's stack, from there on it is the root.
- * morestack, gogo: no frame. Once sp is written the way back is in the goroutine's data, which no
- * rule expresses: unsupported.
+ * Functions that write the stack pointer switch to another stack: systemstack, asmcgocall, mcall,
+ * cgocallback, calls of the vDSO. They have a frame, so rbp points to the saved rbp, on the stack
+ * that the function was called on, whichever stack sp is on. CFA = rbp + 16 leads back as long as
+ * callees save rbp, which is why the rules record it. (Go's runtime ensures that since 1.21; before
+ * that, systemstack and asmcgocall had no frame.) The rule has `signal`, as only then may the
+ * caller's stack lie below this one. The caller's pc is then looked up unchanged, which does no
+ * harm: the rule behind a call is the rule at the call. Three functions differ:
+ * - mcall never returns to its caller, which may run elsewhere meanwhile. mcall pushes on the
+ *   scheduler's stack; from there on mcall is the root.
+ * - morestack and gogo have no frame. Once sp is written, the way back is in the goroutine's data,
+ *   which no rule expresses: unsupported.
  */
 #include "cfi/gopclntab.h"
 
@@ -34,9 +35,9 @@
 #include "proc/pclntab.h"
 
 #define ROWS_MAX (64U << 20)
-#define CODE_MAX 1024 /* of functions without a frame that write the stack pointer */
+#define CODE_MAX 1024 /* bytes of a function without a frame that are searched for writes to sp */
 
-/* DWARF's numbers. */
+/* DWARF's register numbers. */
 #define RBP 6
 #define RSP 7
 
@@ -46,11 +47,11 @@ enum how {
 	HOW_SWITCH, /* writes the stack pointer */
 	HOW_MCALL,
 	HOW_MORESTACK,
-	HOW_INTERRUPTED, /* was made to look as if called by what a signal interrupted */
-	HOW_SIGRETURN,	 /* handlers return to it; above it is what the kernel saved */
+	HOW_INTERRUPTED, /* made to look as if called by the function that a signal interrupted */
+	HOW_SIGRETURN,	 /* signal handlers return to it; the kernel's saved state is above it */
 };
 
-/* By name, what flags don't tell, or not in all formats. */
+/* Functions known by name, as flags don't tell how to unwind them, or not in all formats. */
 static const struct {
 	const char *name;
 	enum how how;
@@ -70,7 +71,7 @@ static const struct {
 	{"runtime.sigpanic", HOW_INTERRUPTED},
 	{"runtime.sigreturn", HOW_SIGRETURN},
 	{"runtime.sigreturn__sigaction", HOW_SIGRETURN},
-	{"runtime.sigtramp", HOW_STEPS}, /* Go calls it a root, but it returns as others do */
+	{"runtime.sigtramp", HOW_STEPS}, /* a root in Go's flags, but returns as others do */
 	{"runtime.systemstack", HOW_SWITCH},
 	{"runtime.walltime", HOW_SWITCH},
 	{"runtime.walltime1", HOW_SWITCH},
@@ -87,13 +88,13 @@ struct reader {
 	bool begun;
 };
 
-/* Addresses from which something holds in a function; UINT64_MAX: nowhere. */
+/* A function's frame. Addresses are those from which a statement holds; UINT64_MAX: nowhere. */
 struct frame {
 	enum how how;
 	uint64_t saved;	    /* the caller's rbp is at CFA - 16 */
-	uint64_t pointed;   /* rbp points there */
+	uint64_t pointed;   /* rbp points to CFA - 16 */
 	uint64_t written;   /* the stack pointer may lead elsewhere */
-	uint8_t return_reg; /* the return address was popped into it where delta is -8; 0: none */
+	uint8_t return_reg; /* holds the popped return address where delta is -8; 0: none */
 };
 
 static int emit(struct reader *reader, uint64_t address, const struct rule *rule)
@@ -141,10 +142,11 @@ static enum how how_of(struct reader *reader, const struct pclntab_function *fun
 }
 
 /*
- * How a function saves rbp. `at` is the address behind the instruction that made the frame, which
- * is push %rbp		then mov %rsp,%rbp			since Go 1.21
- *	sub $n,%rsp		then mov %rbp,n-8(%rsp), lea n-8(%rsp),%rbp	before
- * of 8 bytes (delta) or n. The second has two lengths, and one more without a distance.
+ * Finds out how a function saves rbp. `at` is the address behind the instruction that made the
+ * frame of `delta` bytes:
+ *	push %rbp	then mov %rsp,%rbp				since Go 1.21; delta 8
+ *	sub $n,%rsp	then mov %rbp,n-8(%rsp), lea n-8(%rsp),%rbp	before; delta n
+ * The mov and lea of the second form have two lengths, and a third if n - 8 is 0.
  */
 static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64_t delta,
 		       struct frame *frame)
@@ -153,7 +155,7 @@ static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64
 	size_t had = at - start < 2 ? (size_t)(at - start) : 2;
 	int32_t distance;
 
-	/* At the end of a segment there may be less: then it is no such code. */
+	/* At the end of a segment there may be fewer bytes; then the code isn't of these forms. */
 	if (pclntab_code(reader->table, at - had, before + 2 - had, had) < 0 ||
 	    pclntab_code(reader->table, at, code, sizeof(code)) < 0)
 		return;
@@ -184,9 +186,10 @@ static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64
 }
 
 /*
- * Behind the first byte of what may be an instruction that writes the stack pointer: mov from
- * memory or a register, lea, and. That such bytes may be another's end costs a stack that is called
- * truncated, never a wrong one.
+ * Returns the address behind the first byte of the first instruction that may write the stack
+ * pointer (mov from memory or a register, lea, and); UINT64_MAX if there is none; the function's
+ * start if its code is too long or can't be read. The bytes may be the end of another instruction:
+ * that costs a stack marked as truncated, never a wrong stack.
  */
 static uint64_t find_written(struct reader *reader, const struct pclntab_function *function)
 {
@@ -208,8 +211,8 @@ static uint64_t find_written(struct reader *reader, const struct pclntab_functio
 	return UINT64_MAX;
 }
 
-/* For vfork() it keeps its return address in a register, for the child returns over it: pop %r12.
- */
+/* Finds the pop %r8…%r15 that keeps the return address in a register: around vfork() a function
+ * does so (pop %r12), as the child overwrites the return address on the stack. */
 static void find_popped(struct reader *reader, uint64_t at, struct frame *frame)
 {
 	uint8_t code[2];
@@ -274,7 +277,7 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 		rule->fp = (struct saved){.kind = SAVED_AT_CFA, .offset = -16};
 }
 
-/* A step, in parts: something may begin to hold in its middle. */
+/* Gives the rows of one step, in parts: `saved`, `pointed`, `written` may begin within a step. */
 static int read_step(struct reader *reader, const struct frame *frame,
 		     const struct pclntab_step *step)
 {
@@ -298,9 +301,11 @@ static int read_step(struct reader *reader, const struct frame *frame,
 }
 
 /*
- * The kernel put {struct ucontext, siginfo} above what it had return here: rsp points to the
- * ucontext, in which the registers are at byte 40 (arch/x86/include/uapi/asm/sigcontext.h). It
- * returns to the first byte, so that callers are looked up at the byte before, which is a filler.
+ * Gives the row of runtime.sigreturn. The kernel put {struct ucontext, siginfo} above the return
+ * address that leads here: rsp points to the ucontext, in which the registers begin at byte 40
+ * (arch/x86/include/uapi/asm/sigcontext.h). Handlers return to the function's first byte, and
+ * callers are looked up at the byte before a return address, so the row includes that byte if it is
+ * filler.
  */
 static int read_sigreturn(struct reader *reader, const struct pclntab_function *function)
 {
@@ -321,7 +326,8 @@ static int read_sigreturn(struct reader *reader, const struct pclntab_function *
 	return emit(reader, function->start - filled, &rule);
 }
 
-/* What lies behind the last step is filler, which is never run: the last rule may stand. */
+/* Gives a function's rows. Behind the last step is only filler, which never runs: the last rule may
+ * hold there. */
 static int read_function(struct reader *reader, const struct pclntab_function *function)
 {
 	struct pclntab_step step = pclntab_steps(reader->table, function);
@@ -362,7 +368,7 @@ static int read_functions(struct reader *reader)
 {
 	uint32_t count = pclntab_count(reader->table);
 	struct cfi_stats *stats = reader->stats;
-	uint64_t end = 0; /* of what was read so far */
+	uint64_t end = 0; /* of the functions read so far */
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < count; i++) {

@@ -5,18 +5,18 @@
 
 #include "cfi/gopclntab.h"
 
-/* Go's code lies in one piece, C's before and behind it: its rows are put among C's as those come,
- * so that neither are ever there at length. */
+/* Merges Go's rows into C's. Go's code lies in one piece, C's before and behind that piece. The
+ * merge is done while C's rows arrive, so that neither list is ever in memory as a whole. */
 struct join {
 	int fd;
 	const struct elf_image *image;
 	row_sink sink;
 	void *arg;
 	struct cfi_stats go;
-	uint64_t start, end;
-	bool had_go;
-	bool had_end;
-	struct rule c; /* what C's rows say of code at `end` */
+	uint64_t start, end; /* of Go's code, as linked */
+	bool had_go;	     /* Go's rows are given */
+	bool had_end;	     /* the row at `end` is given */
+	struct rule c;	     /* the rule of C's rows at `end` */
 	bool begun;
 	struct rule last;
 };
@@ -39,7 +39,7 @@ static int take_go_row(void *arg, uint64_t address, const struct rule *rule)
 	return give(join, address, rule);
 }
 
-/* What comes before `address` and isn't C's. */
+/* Gives the rows before `address` that aren't C's: Go's, and the one at the end of Go's code. */
 static int catch_up(struct join *join, uint64_t address)
 {
 	int r = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All rows of a file, wherever they come from: .eh_frame, Go's table of functions, or both where C
- * and Go were linked together, else .debug_frame. */
+/* Reader for all unwind rows of a file, from .eh_frame, from Go's pclntab, or from both where C and
+ * Go were linked together; else from .debug_frame. */
 #pragma once
 
 #include "cfi/cfi.h"
 
-/* As cfi_read(). -ENOENT: the file has none of these. */
+/* Calls `sink` for each row; arguments and errors as cfi_read(). -ENOENT: the file has none of
+ * these tables. */
 int rows_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	      struct cfi_stats *stats);

@@ -18,27 +18,27 @@
 #include "proc/proc.h"
 
 #define SYSTEM_DEBUG "/usr/lib/debug"
-#define SHARED	     "/.dwz/" /* the folder of what several debug files share */
+#define SHARED	     "/.dwz/" /* the folder of files that several debug files share */
 
 #define NS_PER_S     1000000000LL
 #define BLOCK_BYTES  16384
 
-/* Whose debug files are taken. The first one is that of the folder which is looked in. */
+/* Users whose debug files are taken. OWNER_OF_FOLDER is the owner of the folder being searched. */
 enum { OWNER_OF_FOLDER, OWNER_ROOT, OWNER_OF_FILE, OWNERS_KNOWN, OWNERS_MAX = OWNERS_KNOWN + 2 };
 
 struct wanted {
-	struct elf_image image; /* of the file itself */
-	char folder[PATH_MAX];	/* its folder, "/usr/bin" */
+	struct elf_image image; /* of the stripped file */
+	char folder[PATH_MAX];	/* the stripped file's folder, "/usr/bin" */
 	struct debug_found *found;
 	struct debug_process process;
-	bool asked; /* whose the process is */
+	bool asked; /* ask_process() was called */
 	uid_t owners[OWNERS_MAX];
 	size_t owners_count;
 };
 
-/* A root that is looked in. */
+/* A root folder that is searched. */
 struct debug_root {
-	int fd; /* FOREIGN_HERE: ours */
+	int fd; /* FOREIGN_HERE: our root */
 	enum debug_where where;
 	uid_t owner;
 };
@@ -62,7 +62,7 @@ static struct wanted *wanted_new(int fd, const struct debug_search *search,
 	return wanted;
 }
 
-/* It was found: remembers where. */
+/* Remembers in wanted->found where the debug file `fd` was found; returns `fd`. */
 static int keep(struct wanted *wanted, int fd, const struct debug_root *root, const char *path)
 {
 	struct debug_found *found = wanted->found;
@@ -72,12 +72,13 @@ static int keep(struct wanted *wanted, int fd, const struct debug_root *root, co
 	found->searched = found->path != NULL;
 	found->where = root->where;
 	if (fstat(fd, &found->stat) < 0)
-		found->stat = (struct stat){0}; /* is no file: won't be taken for the same */
+		found->stat = (struct stat){0}; /* equals no file's */
 	return fd;
 }
 
-/* The process's user and its root count as well, if the process still has the file where it had it:
- * another one may have its pid by now. True: there are more than before. */
+/* Adds the process's user and its namespace's root to the owners, if the process still has the file
+ * mapped at the same place: another process may have its pid by now. Returns true if owners were
+ * added. */
 static bool ask_process(struct wanted *wanted)
 {
 	const struct debug_process *process = &wanted->process;
@@ -98,7 +99,8 @@ static bool ask_process(struct wanted *wanted)
 	return true;
 }
 
-/* What is left out here is told; that there is nothing, or no descriptor for it, isn't that. */
+/* Returns whether an error means that a file is there but isn't taken; a missing file, or a lack of
+ * descriptors, doesn't mean that. */
 static bool is_refusal(int error)
 {
 	return error == -EPERM || error == -EINVAL || error == -ENODEV || error == -ELOOP;
@@ -150,7 +152,8 @@ static bool is_elf(int fd)
 	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-/* 0: it is what its link says; -ENOENT: it isn't; -EFBIG, -ETIMEDOUT: that isn't found out. */
+/* Returns 0 if the file has the CRC of the link; -ENOENT if it hasn't; -EFBIG, -ETIMEDOUT if the
+ * check would take too long. */
 static int check_crc(int fd, uint32_t wanted)
 {
 	int64_t until_ns = now_ns() + DEBUG_CHECKED_MAX_S * NS_PER_S;
@@ -176,7 +179,7 @@ static int check_crc(int fd, uint32_t wanted)
 	}
 }
 
-/* It has the build id, or is what the link says. */
+/* Returns whether the file has the build id, or the CRC of the link. */
 static bool is_the_link(int fd, struct wanted *wanted)
 {
 	struct stat stat;
@@ -190,7 +193,7 @@ static bool is_the_link(int fd, struct wanted *wanted)
 	return r == 0;
 }
 
-/* <folder>/.build-id/ab/cdef….debug */
+/* Opens <folder>/.build-id/ab/cdef….debug */
 static int by_build_id(const struct debug_root *root, const char *folder, struct wanted *wanted)
 {
 	char path[PATH_MAX];
@@ -236,7 +239,8 @@ static int in_root(const struct debug_root *root, struct wanted *wanted)
 	return fd;
 }
 
-/* -1: it isn't there. A link on the way to it is the user's own. */
+/* Opens the folder that the user named; returns -1 if there is none. Links on the way to the folder
+ * are followed: the user named them. */
 static int open_folder(const char *path, struct debug_root *root)
 {
 	struct stat stat;
@@ -266,7 +270,7 @@ static int in_folder(const char *path, struct wanted *wanted)
 	return fd;
 }
 
-/* The process's. */
+/* Returns the process's root. */
 static struct debug_root root_of(const struct debug_search *search)
 {
 	return search->root_fd < 0
@@ -274,8 +278,8 @@ static struct debug_root root_of(const struct debug_search *search)
 		       : (struct debug_root){.fd = search->root_fd, .where = DEBUG_IN_ROOT};
 }
 
-/* Of a process in a chroot the kernel tells paths as we see them, of one in a container as itself
- * does. */
+/* Returns the file's path below the process's root. For a process in a chroot the kernel gives
+ * paths as we see them, for a process in a container as the process sees them. */
 static const char *path_in_root(const struct debug_search *search)
 {
 	char link[64], root[PATH_MAX];
@@ -342,7 +346,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* It is looked for where it was, and has to be its owner's. */
+/* Opens the file at its old path; its owner must be the same user as before. */
 int debugfile_open_again(const struct debug_search *search, const struct debug_found *found)
 {
 	struct foreign file = {
@@ -367,8 +371,8 @@ int debugfile_open_again(const struct debug_search *search, const struct debug_f
 	return same_file(&stat, &found->stat) ? TAKE_FD(fd) : -ESTALE;
 }
 
-/* What its link says: the file's build id takes the place of its own. `path`: where below a folder
- * of debug files it is, or "". */
+/* Reads the .gnu_debugaltlink of `fd`: wanted->image gets the build id of the shared file; `path`
+ * is the shared file's path below a folder of debug files, or "". */
 static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
 {
 	struct elf_image *image = &wanted->image;
@@ -390,7 +394,7 @@ static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
 	return 0;
 }
 
-/* `path` as take_shared() says it. */
+/* Opens the shared file in one folder of debug files; `path` comes from take_shared(). */
 static int shared_in(const struct debug_root *root, const char *folder, const char *path,
 		     struct wanted *wanted)
 {

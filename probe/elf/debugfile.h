@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Separate debug files, found as GDB does: by build id, then by .gnu_debuglink. Looked for in the
- * process's own root (no link leads out of it), in this host's, and in a folder that the user
- * named, whose links are followed as if it were a root, so that those of an unpacked image lead
- * where they should and none leads out.
+ * Search for separate debug files, as GDB does it: by build id, then by .gnu_debuglink. Searched
+ * are the process's own root, this host's root, and a folder that the user named. Links are
+ * followed as if each of them were the root folder: so no link leads out, and the links of an
+ * unpacked image lead where they should.
  *
- * Such a file decides what functions are called, and opening it is done with our rights, so it has
- * to be a plain file (proc/foreign.h) of somebody who decides that anyway: root, the owner of the
- * file that it belongs to, the user of the process, root of the process's user namespace; in the
- * named folder also the owner of that folder.
+ * A debug file decides how functions are named, and it is opened with our rights. So it has to be a
+ * plain file (proc/foreign.h) and belong to somebody who decides that anyway: root, the owner of
+ * the stripped file, the user of the process, root of the process's user namespace; in the named
+ * folder also the owner of that folder.
  */
 #pragma once
 
@@ -18,27 +18,27 @@
 
 #include "proc/elf.h"
 
-/* One without a build id is read whole to be checked against its link: so much, for so long. */
+/* A debug file without a build id is read whole, to check the CRC of its link: bytes, seconds. */
 #define DEBUG_CHECKED_MAX   (128 << 20)
 #define DEBUG_CHECKED_MAX_S 2
 
-/* Where a debug file was found, so that the next time it need not be searched and checked again
- * (which may mean to read all of it). Begin with zeroes. */
+/* Where a debug file was found, so that it need not be searched and checked again (which may mean
+ * to read all of it). Begin with zeroes; the caller frees `path`. */
 struct debug_found {
 	bool searched;
-	/* One was there that isn't taken: somebody else's, no plain file, or too much or too slow
-	 * to be checked. */
+	/* A debug file was there but was refused: it is somebody else's, is no plain file, or is
+	 * too large or too slow to be checked. */
 	bool refused;
-	char *path; /* NULL: there is none; allocated */
+	char *path; /* in the root that `where` names; NULL: there is no debug file */
 	enum debug_where { DEBUG_HERE, DEBUG_IN_ROOT, DEBUG_IN_FOLDER } where;
 	struct stat stat;
 };
 
-/* -ENOMEM */
+/* Copies *found with its path; returns 0 or -ENOMEM. */
 int debug_found_copy(struct debug_found *copy, const struct debug_found *found);
 
-/* Where a process has the file mapped, and which file that is: to ask whose process it is. pid 0:
- * nowhere. */
+/* Where a process has the file mapped, and which file that is: used to find out the process's user.
+ * pid 0: no process. */
 struct debug_process {
 	pid_t pid;
 	uint64_t start, end;
@@ -47,24 +47,28 @@ struct debug_process {
 };
 
 struct debug_search {
-	int root_fd;		   /* O_PATH of the process's root; -1: the same as ours */
-	const char *path;	   /* of the file, in that root, or as we see it there */
-	const char *debugging_dir; /* a further root on this host, or NULL */
+	int root_fd;		   /* O_PATH of the process's root; -1: its root is ours */
+	const char *path;	   /* of the file: below the process's root, or below ours */
+	const char *debugging_dir; /* the folder that the user named, or NULL */
 	struct debug_process process;
 };
 
-/* The debug file of the open file `fd`, checked to belong to it; -ENOENT. In a job. `found` learns
- * where it is. */
+/* The functions below return a descriptor that the caller owns, or a negative errno. Call them in a
+ * job: what they read may hang. */
+
+/* Opens the debug file of the open file `fd` and checks that it belongs to `fd`. *found says where
+ * the debug file is. -ENOENT: there is none; -ENOMEM; an errno of reading `fd`. */
 int debugfile_open(int fd, const struct debug_search *search, struct debug_found *found);
 
-/* By build id alone, and on this host only (`debugging_dir` as above), of the open file whose image
- * that is: where nothing of a target can make it take long. -ENOENT */
+/* Opens the debug file of the open file `fd`, whose image is `image`, by build id alone, and only
+ * on this host or in `debugging_dir`, so that no target can slow it down. -ENOENT, -ENOMEM. */
 int debugfile_of_build_id(int fd, const struct elf_image *image, const char *debugging_dir);
 
-/* What the open file `fd` shares with other debug files (dwz's .gnu_debugaltlink), by its build id:
- * in the folders where debug files are, and their folder .dwz; whatever else its link says isn't
- * opened. -ENOENT. In a job. */
+/* Opens the file that the debug file `fd` shares with others (dwz's .gnu_debugaltlink), by its
+ * build id: in the folders of debug files and in their folder .dwz; no other path in the link is
+ * opened. -ENOENT: there is none; -ENOMEM; an errno of reading `fd`. */
 int debugfile_open_shared(int fd, const struct debug_search *search);
 
-/* The debug file found before, if it is still the same: else a negative errno. In a job. */
+/* Opens the debug file that was found before. -ESTALE: that file has changed, or isn't taken any
+ * more; -ENOENT; an errno of opening it. */
 int debugfile_open_again(const struct debug_search *search, const struct debug_found *found);

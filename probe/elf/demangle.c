@@ -14,25 +14,26 @@
 #define NAME_MAX_  4096
 
 /*
- * Crafted symbols grow without end, and libiberty has no way to stop it but longjmp(). For C++ that
- * is fine: its printer keeps nothing on the heap. Rust's keeps decoded Punycode there, so it goes
- * on into the void when the name is full, and is left only if that takes too long: after so many
- * calls as no name that fits has. What is lost then (1 KB, where the symbol has Punycode) is
- * bounded: after so many of these, the user's symbols with Punycode stay as they are. Root is a
- * user of its own; others are told apart as far as there are counts, for one may own files of many.
+ * The readable form of a crafted symbol grows without end, and only longjmp() stops libiberty. For
+ * C++ that is fine: the printer keeps nothing on the heap. Rust's printer keeps decoded Punycode on
+ * the heap. So when the name is full, Rust's printer runs on and its text is dropped; longjmp()
+ * ends the printer only after CALLS_MAX calls, more than any name that fits takes. That leaks 1 KB
+ * if the symbol has Punycode; the leak is bounded: after LOST_MAX of these, the user's symbols with
+ * Punycode stay as they are. Root has a count of its own; other users share USERS - 1 counts by a
+ * hash, as one user may own the files of many.
  */
 #define CALLS_MAX 10000
-#define BOMBS_MAX 16 /* of a file */
-#define LOST_MAX  64 /* of one of … */
+#define BOMBS_MAX 16 /* in a file */
+#define LOST_MAX  64 /* for each of USERS counts */
 #define USERS	  64
-#define CPU_MAX	  500000000ULL /* ns; of a file */
+#define CPU_MAX	  500000000ULL /* ns; for a file */
 
 struct sink {
 	char text[NAME_MAX_];
 	size_t len;
 	bool full;
 	unsigned calls;
-	bool leave_full; /* at once */
+	bool leave_full; /* call longjmp() as soon as the text is full */
 	jmp_buf enough;
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SUFFIX_LEN 4 /* of all that there are */
+#define SUFFIX_LEN 4 /* of every suffix */
 
 static const struct {
 	const char *name, *suffix;

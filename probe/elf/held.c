@@ -8,7 +8,8 @@
 #include "base/cleanup.h"
 #include "loop/close_job.h"
 
-/* The daemon's own: BPF objects, a timer for each CPU, 64 connections, and what jobs open. */
+/* OWN: the daemon's own descriptors, for BPF objects, a timer for each CPU, 64 connections, and
+ * what jobs open. AT_ALL, MAX: the least and the most places. */
 #define OWN    128
 #define AT_ALL 6
 #define MAX    1024
@@ -85,7 +86,8 @@ void held_unref(struct held *held)
 {
 	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
 		return;
-	/* Its place is taken as long as it is open: what waits for those that hang is bounded. */
+	/* The place stays taken until the file is closed: so the files whose close() hangs are
+	 * bounded. */
 	close_later(held->worker, held->whose, &held->fd, 1, held_give);
 	free(held);
 }

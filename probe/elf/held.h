@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many of the targets' files are held open: so many that the daemon itself never runs out of
- * descriptors (RLIMIT_NOFILE). Who keeps one takes a place first and gives it back when he closes
- * it. From any thread.
+ * Budget of descriptors for the targets' files that are held open, so that the daemon itself never
+ * runs out of descriptors (RLIMIT_NOFILE). Take a place before you keep a descriptor, and give the
+ * place back when you have closed the descriptor. Any thread.
  */
 #pragma once
 
@@ -11,26 +11,28 @@
 
 #include "loop/worker.h"
 
-/* False: there is none left. */
+/* Takes a place; returns false if no place is left. */
 bool held_take(void);
 void held_give(void);
-/* All of them, or none. */
+/* Takes `count` places, or none: then returns false. */
 bool held_take_many(unsigned count);
 void held_give_many(unsigned count);
 
-/* Whether few are left, so that some should be given back. */
+/* Returns whether 3 of 4 places are taken, so that some should be given back. */
 bool held_are_scarce(void);
+/* Returns the number of places. */
 size_t held_max(void);
 
-/* A file that is held open, by all who use it: closed when the last one lets go. */
+/* A shared open file, counted by references: closed when the last reference is dropped. */
 struct held {
 	_Atomic unsigned refs;
 	int fd;
-	struct worker *worker; /* that closes it, which can hang */
-	uint64_t whose;	       /* as a job's */
+	struct worker *worker; /* closes `fd`, as close() can hang */
+	uint64_t whose;	       /* the user, as a job has it (loop/worker.h) */
 };
 
-/* *fd: it, with its place; both are taken over (*fd becomes -1). NULL: no memory. */
+/* Takes over *fd and its place (*fd becomes -1); returns a reference. Returns NULL without memory;
+ * then the caller keeps both. */
 struct held *held_new(int *fd, struct worker *worker, uint64_t whose);
 struct held *held_ref(struct held *held);
 void held_unref(struct held *held);

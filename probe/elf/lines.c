@@ -12,18 +12,18 @@
 
 _Static_assert(LINES_MAX == LINE_ADDRESSES_MAX && LINE_LEVELS == LINE_LEVELS_MAX, "of one kind");
 
-#define NO_ANSWER SIZE_MAX /* nothing is known */
+#define NO_ANSWER SIZE_MAX /* the address was asked for, nothing is known of it */
 
 struct place {
 	uint64_t address;
-	size_t answer; /* where it begins in `text`, or NO_ANSWER */
+	size_t answer; /* the answer's offset in `text`, or NO_ANSWER */
 };
 
 struct lines {
 	atomic_uint refs;
-	struct place *places; /* by address */
+	struct place *places; /* sorted by address */
 	size_t count;
-	struct buf text; /* answers as they came */
+	struct buf text; /* the answers as the reader sent them */
 };
 
 struct lines *lines_ref(struct lines *lines)
@@ -47,7 +47,8 @@ size_t lines_bytes(const struct lines *lines)
 	return sizeof(*lines) + lines->count * sizeof(*lines->places) + lines->text.capacity;
 }
 
-/* Where the answer behind this one begins; 0: there is no whole one. */
+/* Reads the head of the answer at `at`; returns the offset of the next answer, or 0 if there is no
+ * whole answer at `at`. */
 static size_t answer_end(const struct buf *text, size_t at, struct line_answer *answer)
 {
 	size_t left = text->len - at;
@@ -128,7 +129,7 @@ size_t lines_at(const struct lines *lines, uint64_t address, struct line_text te
 		memcpy(&level, levels + i * sizeof(level), sizeof(level));
 		size_t bytes = (size_t)level.file_len + level.name_len;
 		if (bytes > answer.text_bytes - taken)
-			return 0; /* it makes no sense */
+			return 0; /* the answer makes no sense */
 		texts[i] = (struct line_text){.file = text + taken,
 					      .file_len = level.file_len,
 					      .name = text + taken + level.file_len,
@@ -157,7 +158,7 @@ static void join_places(struct lines *to, const struct lines *from, size_t moved
 	}
 }
 
-/* Of several for an address the one with an answer stays, the later one of these. */
+/* Puts the places of one address so that the one to keep comes last: the latest with an answer. */
 static int by_address_and_answer(const void *a, const void *b)
 {
 	const struct place *left = a, *right = b;

@@ -26,8 +26,9 @@
 #define ANSWERS_MAX (32u * 1024 * 1024)
 #define PIECE	    65536
 #define NOBODY	    65534
-/* Behind its time limit: then it ends by itself, if we may not kill it; and so long it is waited
- * for, for its file may hang, or nobody's processes stop it. */
+/* A reader that we may not kill ends by itself this long after its time limit; and this long we
+ * wait for the reader's exec and for its end: its file may hang, or other processes of the user
+ * nobody may stop it. */
 #define GRACE_MS 500
 
 /* line_reader.S */
@@ -44,7 +45,7 @@ static void let_go(int *fd)
 	*fd = -1;
 }
 
-/* Away from the numbers that the reader has its files by. */
+/* Moves a descriptor above the numbers at which the reader expects its files. */
 static int move_up(int *fd)
 {
 	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, LINE_READER_ALT + 1);
@@ -56,8 +57,9 @@ static int move_up(int *fd)
 	return 0;
 }
 
-/* The program as a file without a name. It may be executed and not read: so the kernel lets nobody
- * look into what runs it, from its first instruction on, other processes of its user included. */
+/* Opens the reader's program as a file without a name. Its mode allows executing but not reading:
+ * so the kernel lets nobody look into the reader's process, from its first instruction on, not even
+ * other processes of its user. */
 static int open_image(void)
 {
 	size_t bytes = (size_t)(line_reader_image_end - line_reader_image);
@@ -78,9 +80,9 @@ static int open_image(void)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* What the reader gets, each above its own numbers. */
+/* Descriptors for the reader, all above the numbers at which the reader expects its files. */
 struct gift {
-	int image, file, alt, in, out; /* alt: or -1 */
+	int image, file, alt, in, out; /* alt: -1 if there is none */
 };
 
 static void close_gift(struct gift *gift)
@@ -99,7 +101,7 @@ static int copy_up(int fd)
 	return copy < 0 ? -errno : copy;
 }
 
-/* Our ends of the pipes are the reader's question and answers. */
+/* Fills *gift; our ends of the pipes become reader->question and reader->answers. */
 static int prepare(struct gift *gift, struct reader *reader, int fd, int alt_fd)
 {
 	int question[2], answers[2];
@@ -126,7 +128,7 @@ static int prepare(struct gift *gift, struct reader *reader, int fd, int alt_fd)
 
 /* ---- in the child of a process with threads: system calls alone ---- */
 
-/* Its end, whatever holds it up, and whoever may kill it. */
+/* Makes sure that the reader ends, even if it hangs and we may not kill it. */
 static void set_alarm(unsigned limit_ms)
 {
 	unsigned ms = limit_ms + GRACE_MS;
@@ -139,8 +141,8 @@ static void set_alarm(unsigned limit_ms)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Before the exec: root's would give it what is left of the bounding set, which may be nothing, so
- * that it could not change its user any more. */
+/* Changes the user before the exec: an exec by root would leave the reader the capabilities of the
+ * bounding set, which may be empty, so that the reader couldn't change its user any more. */
 static bool become_nobody(void)
 {
 	if (geteuid() == 0 && (syscall(SYS_setgroups, 0, NULL) < 0 ||
@@ -165,7 +167,8 @@ static _Noreturn void run_reader(const struct gift *gift, int error_fd, unsigned
 
 /* ---- in the daemon ---- */
 
-/* 0: it has execed (or ended before it could tell why not). -ETIME: neither, for it was stopped. */
+/* Waits until the child has execed. Returns 0 if it has, or has ended before it could tell why not;
+ * the errno of the child; -ETIME if neither happened, as the child was stopped. */
 static int hear_of_exec(int fd, unsigned limit_ms)
 {
 	struct pollfd told = {.fd = fd, .events = POLLIN};
@@ -184,7 +187,7 @@ static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	if (move_up(&ends[1]) < 0) { /* the reader's own numbers */
+	if (move_up(&ends[1]) < 0) { /* away from the reader's own numbers */
 		close(ends[0]);
 		close(ends[1]);
 		return -EMFILE;
@@ -209,7 +212,7 @@ static int start(struct reader *reader, int fd, int alt_fd, unsigned limit_ms)
 	return r < 0 ? r : spawn(&gift, limit_ms, &reader->pid);
 }
 
-/* It has ended, or is left to be buried later. */
+/* Waits for the child's end; a child that hasn't ended then is left to the reaper. */
 static void bury(pid_t pid)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -227,12 +230,13 @@ static void stop(struct reader *reader)
 	let_go(&reader->answers);
 	if (reader->pid <= 0)
 		return;
-	/* It has answered, or its time is over. One that we may not kill ends by its alarm. */
+	/* The reader has answered, or its time is over. If we may not kill it, its alarm ends it.
+	 */
 	kill(reader->pid, SIGKILL);
 	bury(reader->pid);
 }
 
-/* A part of the question that finds room in the pipe. -EPIPE: it has ended. */
+/* Writes as much of the question as the pipe has room for. -EPIPE: the reader has ended. */
 static int ask(struct reader *reader, const struct buf *question, size_t *done)
 {
 	ssize_t n = write(reader->question, question->data + *done, question->len - *done);
@@ -245,20 +249,22 @@ static int ask(struct reader *reader, const struct buf *question, size_t *done)
 	return 0;
 }
 
-/* 0: that was all. */
+/* Reads a part of the answers. Returns 0 at their end or if there are too many bytes, -1 on an
+ * error, else a positive number. */
 static ssize_t hear(struct reader *reader, struct buf *answers)
 {
 	char *room = buf_reserve(answers, PIECE);
 
 	if (!room)
-		return 0; /* it says too much */
+		return 0; /* too many answers, or no memory */
 	ssize_t n = read(reader->answers, room, PIECE);
 	if (n > 0)
 		answers->len += (size_t)n;
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 1 : n;
 }
 
-/* Until the reader ends: true; or its time is over, or it says too much. */
+/* Asks, and reads the answers. Returns true if the reader ended by itself; false if its time is
+ * over or it sends too much. */
 static bool talk(struct reader *reader, const struct buf *question, struct buf *answers,
 		 unsigned limit_ms)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shared by lines*.c: what the reader answered becomes what is known. */
+/* Shared by lines*.c: the parser of the reader's answers. */
 #pragma once
 
 #include "elf/lines.h"
 
-/* Takes over `answers` (line_reader/protocol.h), which may be anything: what makes no sense ends
- * them. -ENOMEM */
+/* Makes *ret of `answers` (line_reader/protocol.h), and takes them over. The bytes are hostile: the
+ * first answer that makes no sense, and all behind it, are dropped. Returns 0 or -ENOMEM. */
 int lines_take(struct lines **ret, struct buf *answers);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The small debug file that some distributions put into each program and library: an ELF file with
- * the .symtab that was stripped, packed by xz, in a section .gnu_debugdata.
+ * Unpacker for the small debug file that some distributions put into each program and library
+ * ("MiniDebugInfo"): an ELF file with the stripped .symtab, packed by xz, in the section
+ * .gnu_debugdata.
  *
  * Source: GDB's manual, "Debugging information in a special section".
  */
@@ -9,6 +10,7 @@
 
 #include "proc/elf.h"
 
-/* Unpacks it into memory of its own: a file descriptor. -ENOENT: there is none; -EBADMSG broken,
- * -EFBIG it would take too much memory, -ENOMEM, errno of reading. In a job. */
+/* Unpacks the debug file into a memfd and returns its descriptor, which the caller owns; or a
+ * negative errno: -ENOENT if there is none; -EBADMSG if it is broken; -EFBIG if it needs too much
+ * memory; -ENOMEM; an errno of reading. Call this in a job. */
 int minidebug_open(int fd, const struct elf_image *image);

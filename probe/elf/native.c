@@ -17,24 +17,24 @@
 #define NAME_MAX_   65535
 #define UNWIND_MAX  (64u * 1024 * 1024)
 #define BATCH	    1024
-#define PIECE_MAX   16384 /* places that are looked for at a time: 2 MB */
+#define PIECE_MAX   16384 /* offsets that are resolved at a time: 2 MB */
 #define WINDOW	    4096
-/* How often the window is read while symbols pass: a file that was made with all symbols at one
- * address takes 2 s for that, real ones need it a few times for each function asked for. */
+/* Bound of the reads of a string table's window. A file made with all symbols at one address takes
+ * 2 s for these; real files need a few reads for each function asked for. */
 #define WINDOWS_MAX (1u << 20)
 
-/* A string table that is read where names are asked for. */
+/* A string table, read through a window. */
 struct strings {
 	int fd;
 	struct elf_extent extent;
-	uint64_t at; /* what `window` holds */
+	uint64_t at; /* the window's offset in the table */
 	size_t len;
-	uint32_t reads; /* of `window` */
+	uint32_t reads; /* times that the window was read */
 	char window[WINDOW];
 };
 
-/* .symtab, .dynsym, the debug file's .symtab, Go's functions: a name is known by its table and its
- * offset. */
+/* .symtab, .dynsym, the debug file's .symtab, Go's functions. A name is kept as its table and its
+ * offset there. */
 enum { TABLE_SYMTAB, TABLE_DYNSYM, TABLE_DEBUG, TABLE_GO, TABLES };
 
 #define TABLE_SHIFT 60
@@ -42,7 +42,7 @@ enum { TABLE_SYMTAB, TABLE_DYNSYM, TABLE_DEBUG, TABLE_GO, TABLES };
 struct resolver {
 	int fd;
 	int debug_fd; /* -1: none */
-	int mini_fd;  /* the debug file inside the file, unpacked; -1 */
+	int mini_fd;  /* the debug file inside the file, unpacked; -1: none */
 	struct elf_image image, debug;
 	struct pclntab *go; /* NULL: none, or not needed */
 	struct strings strings[TABLES];
@@ -72,7 +72,8 @@ static bool is_code(const struct resolver *resolver, uint64_t address)
 	return false;
 }
 
-/* What there is of a string from `offset` on, at least one byte; NULL: it can't be read. */
+/* Returns the string at `offset` as far as the window holds it, *len >= 1 bytes; NULL if it can't
+ * be read. */
 static const char *strings_at(struct strings *strings, uint64_t offset, size_t *len)
 {
 	uint64_t left = strings->extent.bytes - offset;
@@ -93,7 +94,8 @@ static const char *strings_at(struct strings *strings, uint64_t offset, size_t *
 	return strings->window + (offset - strings->at);
 }
 
-/* The whole name into `out` with its NUL; false: too long, empty, or can't be read. */
+/* Adds the name at `offset` to `out`, with its NUL; returns false if the name is too long, is
+ * empty, or can't be read. */
 static bool strings_copy(struct strings *strings, uint64_t offset, struct buf *out)
 {
 	size_t before = out->len, len;
@@ -118,9 +120,9 @@ static bool strings_copy(struct strings *strings, uint64_t offset, struct buf *o
 }
 
 /*
- * Of several symbols at one address: with a size before without, function before untyped label,
- * global before weak before local, fewer leading underscores. (As perf chooses, so that both show
- * the same name.)
+ * Returns a symbol's rank among those at one address: with a size before without, function before
+ * untyped label, global before weak before local, fewer leading underscores first. (perf chooses
+ * so too, so that both show the same name.)
  */
 static uint8_t rank_of(const Elf64_Sym *symbol, const char *name, size_t len)
 {
@@ -154,7 +156,7 @@ static void meet_symbol(struct resolver *resolver, const Elf64_Sym *symbol, uint
 		return;
 	size_t len;
 	const char *name = strings_at(strings, symbol->st_name, &len);
-	/* "$x" and its like mark stretches of code and data, ".L" labels are the compiler's. */
+	/* "$x" and its like mark ranges of code and data, ".L" labels are the compiler's. */
 	if (!name || !name[0] || name[0] == '$' || (type == STT_NOTYPE && name[0] == '.'))
 		return;
 	passing.rank = rank_of(symbol, name, len);
@@ -209,8 +211,9 @@ static int meet_symbols(struct resolver *resolver, int fd, bool wide,
 }
 
 /*
- * .eh_frame_hdr, as LSB describes it and every linker writes it: version 1, pointer to .eh_frame,
- * count as udata4 (0x03), table of {start, FDE} as sdata4 relative to this section (0x3b).
+ * Enters the function starts of .eh_frame_hdr, as LSB describes it and every linker writes it:
+ * version 1, pointer to .eh_frame, count as udata4 (0x03), table of {start, FDE} as sdata4 relative
+ * to this section (0x3b).
  */
 static void meet_unwind_starts(struct resolver *resolver)
 {
@@ -253,8 +256,8 @@ static void meet_unwind_starts(struct resolver *resolver)
 	}
 }
 
-/* Without the int3 that fills up to the next function: a signal's return goes to a function's first
- * byte, and is looked up before it. */
+/* Returns a Go function's size without the int3 bytes that fill up to the next function. A signal
+ * handler returns to a function's first byte, and the byte before that is looked up. */
 static uint32_t go_function_bytes(struct resolver *resolver,
 				  const struct pclntab_function *function)
 {
@@ -330,7 +333,7 @@ static uint32_t copy_name(struct resolver *resolver, uint64_t name)
 		       : NATIVE_NO_NAME;
 }
 
-/* Takes what was found over to file offsets: within the segment that holds the place. */
+/* Translates an answer to file offsets, within the segment that holds the question's offset. */
 static void answer(const struct resolver *resolver, const struct found *found, uint64_t address,
 		   struct native_function *function)
 {
@@ -338,7 +341,7 @@ static void answer(const struct resolver *resolver, const struct found *found, u
 	const struct elf_segment *segment = image->segments;
 
 	while (function->offset - segment->file_offset >= segment->file_bytes)
-		segment++; /* the first one that holds it: elf_address_of() found one */
+		segment++; /* the first that holds the offset: elf_address_of() found one */
 	uint64_t low = resolver->base + found->low, high = resolver->base + found->high;
 	uint64_t end = segment->address + segment->file_bytes;
 
@@ -351,7 +354,7 @@ static void answer(const struct resolver *resolver, const struct found *found, u
 	function->address = resolver->base + found->start;
 }
 
-/* A piece of the places: `addresses` are theirs, sorted. */
+/* Resolves a piece of the functions; `addresses` are their addresses, sorted. */
 static int resolve_piece(struct resolver *resolver, struct native_function *functions,
 			 const uint32_t *addresses, size_t count)
 {
@@ -376,7 +379,8 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 	return r;
 }
 
-/* Address of the place until it is resolved: `address` is free for it, `from` = `to` says none. */
+/* Compares unresolved functions by address. Until a function is resolved, `address` is that of the
+ * question's offset, and `from` = `to` means that it has none. */
 static int compare(const void *a, const void *b)
 {
 	const struct native_function *left = a, *right = b;
@@ -389,7 +393,7 @@ static int compare(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* Sorts by address; returns how many have one. */
+/* Sorts the functions by address; returns how many have an address. */
 static size_t locate(const struct resolver *resolver, struct native_function *functions,
 		     size_t count)
 {
@@ -433,8 +437,8 @@ static int resolve_pieces(struct resolver *resolver, struct native_function *fun
 }
 
 /*
- * Where the names are. What was stripped is in the debug file, else in the small one inside the
- * file; Go's programs have all their names where they can't be stripped.
+ * Opens the tables that have the names. Stripped symbols are in the debug file, else in the small
+ * debug file inside the file; Go's programs have all names in pclntab, which can't be stripped.
  */
 static int find_tables(struct resolver *resolver, int debug_fd)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The functions of an ELF file at given places: from .symtab and .dynsym, from its separate debug
- * file or the small one inside it (elf/minidebug.h), from Go's table of functions
- * (proc/pclntab.h), and, for code without a symbol, the function starts of .eh_frame_hdr. The
- * tables are read once for all places together, in pieces; nothing of them stays but the answers.
+ * Symbolizer for native code: finds the functions that hold given file offsets of an ELF file. It
+ * reads .symtab and .dynsym, the separate debug file or the small one inside the file
+ * (elf/minidebug.h), Go's table of functions (proc/pclntab.h), and, for code without a symbol, the
+ * function starts of .eh_frame_hdr. Each table is read once for all offsets together, in pieces;
+ * only the answers are kept.
  */
 #pragma once
 
@@ -15,29 +16,30 @@
 
 #define NATIVE_NO_NAME UINT32_MAX
 
-/* The function that holds a place in a file. */
+/* A question, and the function that is the answer. */
 struct native_function {
 	uint64_t offset;   /* the question: a file offset */
-	uint64_t from, to; /* file offsets around it that have the same answer; from = to: it is in
-			    * no executable segment, the rest is 0 */
-	uint64_t address;  /* of its first instruction, as the file was linked */
-	uint32_t name;	   /* where it begins in `names`, as the linker has it; NATIVE_NO_NAME */
+	uint64_t from, to; /* file offsets around `offset` with the same answer; from = to: `offset`
+			    * is in no executable segment, and the other fields are empty */
+	uint64_t address;  /* of the function's first instruction, as the file was linked */
+	uint32_t name;	   /* offset of the linker's name in `names`, or NATIVE_NO_NAME */
 };
 
-/* Of the file as a whole. */
+/* Facts about the file as a whole. */
 struct native_file {
-	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* those with code */
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the executable segments */
 	size_t segments_count;
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_bytes; /* 0: none */
 };
 
 /*
- * Answers for all of `functions`, which it sorts by address. Names are added to `names`, each with
- * a NUL. `debug_fd` is the separate debug file, or -1. It reads files that a target may own: in a
- * job. -ENOEXEC not an ELF file, -EBADMSG broken, -EFBIG too many symbols, -ENOSPC names have more
- * than names->max, -ENOMEM, errno of reading. Then no answer counts. `file`: told of an
- * ELF file; or NULL.
+ * Answers all questions of `functions` and sorts them by address. Names are added to `names`, each
+ * with a NUL. `debug_fd` is the separate debug file, or -1. *file (or NULL) is set for every ELF
+ * file, also on failure. A target may own the files, so call this in a job. Returns 0, or a
+ * negative errno, and then no answer is valid: -ENOEXEC if `fd` is no ELF file; -EBADMSG if it is
+ * broken; -EFBIG if it has too many symbols; -ENOSPC if the names exceed names->max; -ENOMEM; an
+ * errno of reading.
  */
 int native_resolve(int fd, int debug_fd, struct native_function *functions, size_t count,
 		   struct buf *names, struct native_file *file);

@@ -40,7 +40,7 @@ void symbol_root_unref(struct symbol_root *root)
 	if (!root || atomic_fetch_sub(&root->refs, 1) > 1)
 		return;
 	if (root->fd >= 0) {
-		close(root->fd); /* O_PATH: nobody is asked */
+		close(root->fd); /* O_PATH: no file system is asked, so this can't hang */
 		held_give();
 	}
 	free(root);

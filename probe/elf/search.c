@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A function with a size holds a run of the sorted addresses. Runs are entered into a segment tree:
- * leaf i + count is address i, node i has the children 2i and 2i + 1; a run is put into the few
- * nodes that make it up, each of which keeps the best of those it was given; the answer of an
- * address is the best on the way from its leaf to the top.
+ * leaf i + count is address i, node i has the children 2i and 2i + 1. A run is put into the few
+ * nodes that make it up; each node keeps the best candidate that it was given. The answer for an
+ * address is the best candidate on the way from its leaf to the top.
  *
- * What lies before an address is entered at the one address next to it and spreads to the others at
- * the end.
+ * A candidate before an address is entered at the one address next to the candidate; spread() takes
+ * it to the others at the end.
  */
 #include "elf/search.h"
 
@@ -18,15 +18,15 @@
 struct candidate {
 	uint64_t name;
 	uint32_t start;
-	uint32_t order; /* 1 the first that came; 0: none */
+	uint32_t order; /* number of the search_take(), from 1 on; 0: no candidate */
 	uint8_t rank;
 };
 
-/* What surrounds an address. */
+/* What is known around an address. */
 struct around {
-	struct candidate before; /* the last without a size, at or before it */
-	uint32_t end;		 /* of functions with a size, the last at or before it */
-	uint32_t low, high;	 /* any start or end at or before it, and behind it */
+	struct candidate before; /* the last without a size that starts at or before the address */
+	uint32_t end;		 /* the last end of a function with a size at or before it */
+	uint32_t low, high;	 /* the nearest start or end at or before it, and behind it */
 };
 
 struct search {
@@ -35,7 +35,7 @@ struct search {
 	struct candidate *tree;
 	struct around *around;
 	uint32_t orders;
-	size_t last; /* the first address at or behind the start of the symbol before */
+	size_t last; /* the first address at or behind the start of the last symbol */
 	bool spread;
 };
 
@@ -68,14 +68,15 @@ void search_free(struct search *search)
 	free(search);
 }
 
-/* The first address at or behind `at`. Symbols mostly come in order: `guess` is often right. */
+/* Returns the number of the first address at or behind `at`. Symbols mostly come in order, so
+ * `guess` is often right. */
 static size_t first_from(const struct search *search, uint32_t at, size_t guess)
 {
 	const uint32_t *from = search->addresses;
 
 	if ((guess == 0 || from[guess - 1] < at) && (guess == search->count || from[guess] >= at))
 		return guess;
-	/* Without a branch that can't be foretold. */
+	/* Binary search without a branch that the CPU can't predict. */
 	for (size_t left = search->count; left > 1;) {
 		size_t half = left / 2;
 
@@ -85,7 +86,7 @@ static size_t first_from(const struct search *search, uint32_t at, size_t guess)
 	return (size_t)(from - search->addresses) + (search->count && *from < at);
 }
 
-/* Something starts or ends at `at`, which is behind the addresses before number i. */
+/* Enters that a symbol starts or ends at `at`, which lies between the addresses i - 1 and i. */
 static void limit(struct search *search, size_t i, uint32_t at)
 {
 	if (i < search->count && search->around[i].low < at)
@@ -183,7 +184,7 @@ bool search_is_covered(const struct search *search)
 	return true;
 }
 
-/* What was entered at one address only is true for the others on that side as well. */
+/* Takes what was entered at one address on to the other addresses on that side. */
 static void spread(struct search *search)
 {
 	struct around *around = search->around;

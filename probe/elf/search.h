@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For many addresses at once: which function holds each, while symbols go by one after the other in
- * any order and none is kept that is not an answer. Memory grows with the addresses, time with
- * symbols × log(addresses), whatever the symbols are.
+ * Streaming search for the functions that hold given addresses. Symbols are passed one after the
+ * other, in any order; only those that are answers so far are kept. Memory grows with the number of
+ * addresses, time with symbols × log(addresses), whatever the symbols are.
  *
- * Addresses are 32-bit distances from a base. What counts:
- *	of the functions with a size that hold the address the one that starts last;
- *	else the last function without a size (or start of nameless code) at or before it, unless
- *	one with a size has ended since;
- *	else nothing, from the end of the last function on.
+ * Addresses are 32-bit distances from a base. The answer for an address is:
+ *	of the functions with a size that hold the address, the one that starts last;
+ *	else the last function without a size (or start of nameless code) at or before the address,
+ *	unless a function with a size has ended since;
+ *	else no name, from the end of the last function on.
  */
 #pragma once
 
@@ -20,34 +20,35 @@
 
 struct search;
 
-/* `addresses`: sorted; borrowed. -ENOMEM */
+/* Returns 0 or -ENOMEM. `addresses` are sorted, and borrowed until search_free(). */
 int search_new(struct search **ret, const uint32_t *addresses, size_t count);
 void search_free(struct search *search);
 
-/* A symbol that goes by. */
+/* A symbol, as it is passed to the search. */
 struct passing {
 	uint32_t start, bytes; /* bytes = 0: without a size */
-	uint64_t name;	       /* what finds its name again; SEARCH_NO_NAME */
-	uint8_t rank;	       /* of several at one start the highest counts, then the first */
-	bool unsure;	       /* it may turn out not to count: until it is taken it doesn't */
+	uint64_t name;	       /* the caller's key of the name, or SEARCH_NO_NAME */
+	uint8_t rank;	       /* of symbols with one start the highest rank wins, then the first */
+	bool unsure;	       /* the symbol may not be a function: it counts only once taken */
 
-	/* the search's own */
-	size_t first, end; /* the addresses that it holds */
+	/* set by search_meet() */
+	size_t first, end; /* numbers of the addresses that the symbol holds */
 };
 
-/* Tells whether it could be an answer; only then its rank and name matter, and search_take() has
- * to be called for it to become one. */
+/* Passes a symbol. Returns whether it could be an answer: only then its rank and name matter, and
+ * search_take() has to be called to make it a candidate. */
 bool search_meet(struct search *search, struct passing *symbol);
 void search_take(struct search *search, const struct passing *symbol);
 
-/* Whether all addresses lie in functions with a size: nothing without one can matter any more. */
+/* Returns whether all addresses lie in functions with a size: then no symbol without a size can be
+ * an answer. */
 bool search_is_covered(const struct search *search);
 
 struct found {
-	uint64_t name;	    /* SEARCH_NO_NAME: it has none */
+	uint64_t name;	    /* SEARCH_NO_NAME: no name */
 	uint32_t start;	    /* of the function */
-	uint32_t low, high; /* [low, high): addresses around it that have the same answer */
+	uint32_t low, high; /* [low, high): addresses around the question with the same answer */
 };
 
-/* After the last symbol. */
+/* Sets *found to the answer for address number `i`. Call this after the last symbol. */
 void search_answer(struct search *search, size_t i, struct found *found);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which known file a module is: by path, build id and segment. Made for one question of many
- * modules, for a thousand of them among a thousand files would be a million comparisons on the
- * loop's thread.
+ * Hash index from a module (path, build id, segment) to its file. It is made for one request with
+ * many modules: without it, a thousand modules among a thousand files would be a million
+ * comparisons on the loop's thread.
  */
 #pragma once
 
@@ -11,15 +11,16 @@
 struct file_known;
 
 struct file_index {
-	struct file_known *known; /* those that have been read, rising by hash */
+	struct file_known *known; /* the files whose tables have been read, sorted by hash */
 	size_t count;
 	uint64_t seed;
 };
 
-/* As the files are now; valid until one comes or goes. -ENOMEM */
+/* Makes an index of the current files, valid until a file comes or goes. Returns 0 or -ENOMEM. */
 int file_index_make(struct file_index *index, const struct symbol_files *files);
 void file_index_done(struct file_index *index);
 
-/* NULL: none. Of several of one build the one that was used last: it is open more likely. Where no
- * build id tells that they are, none: another process's program may have had the same name. */
+/* Returns the module's file, borrowed; NULL if there is none. Of several files with the build id
+ * the one used last is returned, as that is more likely open. Several different files without a
+ * build id give NULL: another process's program may have had the same path. */
 struct symbol_file *file_index_find(const struct file_index *index, const struct module *module);

@@ -11,45 +11,45 @@
 #include "file/file_state.h"
 #include "file/opened.h"
 
-#define HANG_NS	 (5 * NS_PER_S)	    /* beyond the time for reading */
+#define HANG_NS	 (5 * NS_PER_S)	    /* a job's limit, in addition to the time for reading */
 #define KEPT_MAX (4u * 1024 * 1024) /* bytes, of all files' lines */
-#define REST	 200		    /* times a reading's length */
+#define REST	 200		    /* length of a rest: so many times a reading's length */
 
-/* What is asked of a file, and where the answer goes. */
+/* A file that is asked about, and where the answer goes. */
 struct wanted {
-	struct symbol_file *file; /* with a reference; NULL: it isn't known */
-	struct lines **answer;	  /* the owner's */
+	struct symbol_file *file; /* with a reference; NULL: unknown file */
+	struct lines **answer;	  /* the caller's */
 };
 
-/* What is asked of all; each file that is read is a job of whose file it is. */
+/* A request; each file that is read is a job of the file's user. */
 struct finding {
-	struct job job; /* reads nothing: it calls done() where there is nothing to read */
+	struct job job; /* does nothing; its done() comes also where there is nothing to read */
 	atomic_uint refs;
 	struct symbol_files *files;
 	struct wanted *wanted;
 	size_t count;
 	size_t left; /* jobs that aren't done */
 	unsigned limit_ms;
-	atomic_uint_fast64_t end_ns; /* of reading; 0: it hasn't begun */
-	bool reads;		     /* something is to be read */
+	atomic_uint_fast64_t end_ns; /* of reading; 0: reading hasn't begun */
+	bool reads;		     /* at least one file is read */
 	uint64_t took_ns;
 	void (*done)(void *arg);
 	void *arg;
 };
 
-/* A file's job, which owns all that it touches. */
+/* The job that reads one file; it owns all that it touches. */
 struct part {
 	struct job job;
 	struct finding *finding; /* with a reference */
-	struct part *next;	 /* until it is submitted */
-	struct opening opening;	 /* of what is to be read */
+	struct part *next;	 /* in a list until the job is submitted */
+	struct opening opening;	 /* of the file */
 	struct symbol_file *file;
-	struct debug_found debug; /* as it is known */
+	struct debug_found debug; /* a copy of the file's */
 	struct hung_run *run_state;
-	uint64_t *addresses; /* that aren't known yet */
+	uint64_t *addresses; /* those that aren't in the cache */
 	size_t count;
-	struct lines *lines; /* that were read */
-	bool whole, lacks;   /* the reader came to its end; there is nothing to read */
+	struct lines *lines; /* the lines that were read */
+	bool whole, lacks;   /* the reader came to its end; the file has no debug information */
 	uint64_t took_ns;
 };
 
@@ -76,7 +76,7 @@ static void read_part(struct part *part, unsigned limit_ms)
 			   part->addresses, part->count, limit_ms, &part->whole);
 }
 
-/* The first one begins the time that all have. */
+/* Returns when reading ends, for all jobs of a request; the first job begins that time. */
 static uint64_t end_of(struct finding *finding, uint64_t now_ns)
 {
 	uint64_t begun = 0, end_ns = now_ns + finding->limit_ms * NS_PER_MS;
@@ -89,7 +89,7 @@ static void run(struct job *job)
 	struct part *part = (struct part *)job;
 	uint64_t now_ns = loop_now_ns(), end_ns = end_of(part->finding, now_ns);
 
-	/* half of what is left: one large file isn't to be the only one */
+	/* Half of the time that is left: one large file must not take all of it. */
 	if (now_ns < end_ns)
 		read_part(part, (unsigned)((end_ns - now_ns) / 2 / NS_PER_MS) + 1);
 	part->took_ns = loop_now_ns() - now_ns;
@@ -122,7 +122,7 @@ static void make_room(struct symbol_files *files)
 	}
 }
 
-/* What was read is known besides what was known. */
+/* Adds the lines that were read to the file's cached lines. */
 static void keep(struct symbol_files *files, struct part *part)
 {
 	struct symbol_file *file = part->file;
@@ -130,7 +130,7 @@ static void keep(struct symbol_files *files, struct part *part)
 	int r = lines_join(&joined, file->lines, part->lines, part->addresses,
 			   part->whole ? part->count : 0);
 
-	if (r == -ENOSPC) { /* it begins anew */
+	if (r == -ENOSPC) { /* the file's cache begins anew */
 		files_forget_lines(files, file);
 		joined = TAKE_PTR(part->lines);
 		r = 0;
@@ -180,7 +180,7 @@ static void done(struct job *job, bool finished)
 	struct finding *finding = part->finding;
 	struct hung_file hung = opening_hung_file(&part->opening);
 
-	if (job->end == JOB_HANGS) /* perhaps in another file: that with its debug information */
+	if (job->end == JOB_HANGS) /* perhaps in another file, the debug file */
 		hung_add(&finding->files->hung, &hung, part->run_state, true);
 	finding->took_ns += finished ? part->took_ns : finding->limit_ms * NS_PER_MS;
 	if (finished) {
@@ -244,7 +244,8 @@ static int part_new(struct part **ret, struct finding *finding, struct symbol_fi
 	return 0;
 }
 
-/* What isn't known of the file, or NULL: it needn't, or can't, be read. */
+/* Makes a job for the addresses that aren't cached; *ret = NULL if the file needn't or can't be
+ * read. */
 static int part_of(struct part **ret, struct finding *finding, struct symbol_file *file,
 		   const struct lines_wish *wish)
 {
@@ -295,7 +296,7 @@ static int take_wish(struct finding *finding, const struct file_index *index,
 
 static void submit(struct finding *finding, struct worker *worker, struct part *parts)
 {
-	if (finding->reads) /* who comes meanwhile finds what is kept then */
+	if (finding->reads) /* sparing callers that come meanwhile get what is cached then */
 		rest(finding->files, finding->limit_ms * NS_PER_MS);
 	while (parts) {
 		struct part *part = parts;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Source lines of places in files that are known, for a profile that is written. */
+/* Cache of files' source lines, read for a profile that is being written. Loop thread only. */
 #pragma once
 
 #include "file/symbol_file.h"
 #include "elf/lines.h"
 
-/* What is asked of a file; borrowed until done() is called. */
+/* A question about one file; borrowed until done() is called. */
 struct lines_wish {
-	const struct module *module; /* the file with that path and build id */
+	const struct module *module; /* finds the file, by its path and build id */
 	const uint64_t *addresses;   /* as lines_read() takes them */
 	size_t count;
-	struct lines **lines; /* the answer, a reference; stays NULL where nothing is known */
+	struct lines **lines; /* the answer, a reference; unchanged if no line is known */
 };
 
 /*
- * Calls done(arg) later, when all is read that there was time for. Files are opened as they are
- * known (file/symbol_file.h): one that is not held open any more has no lines but those that were
- * read before, which are kept, some megabytes of all files. -ENOMEM: done() isn't called.
+ * Reads the wished lines that aren't cached, on `worker`, and calls done(arg) later, when all that
+ * `limit_ms` had time for is read. A file that isn't held open any more (file/symbol_file.h) has
+ * only the lines in the cache, which has some megabytes for all files. Returns 0, or -ENOMEM: then
+ * done() isn't called.
  *
- * `sparing`: for who asks again and again. What a reading took is followed by two hundred times as
- * long in which only what is kept is the answer.
+ * `sparing` is for callers that ask again and again: after a reading of length t, for 200 t, such
+ * callers get cached lines only.
  */
 int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 			    const struct lines_wish *wishes, size_t count, unsigned limit_ms,

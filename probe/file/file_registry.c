@@ -62,7 +62,8 @@ void symbol_files_free(struct symbol_files *files)
 	free(files);
 }
 
-/* The same file may be in several folders: by links, or mounted. */
+/* Makes a file's key. The folder is part of it, as the same file may be in several folders, by
+ * links or by mounts. */
 static void identify(struct file_id *id, const struct stat *stat, const char *path,
 		     const struct symbol_search *search)
 {
@@ -117,7 +118,8 @@ struct by_use *files_list(const struct symbol_files *files, size_t *count)
 	return list;
 }
 
-/* Few places are left for files that come: those not used for long are opened anew if need be. */
+/* Closes the files that weren't used for long, as few descriptors are left for new files. A closed
+ * file is opened again if need be. */
 static void hold_fewer(struct symbol_files *files)
 {
 	size_t count, held = 0;
@@ -131,7 +133,7 @@ static void hold_fewer(struct symbol_files *files)
 	}
 }
 
-/* Without memory it stays the caller's. */
+/* Keeps *fd if the file isn't open; without memory *fd stays the caller's. */
 static void hold(struct symbol_file *file, int *fd)
 {
 	if (!file->held && *fd >= 0)
@@ -183,8 +185,8 @@ struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, cons
 	return symbol_file_ref(before);
 }
 
-/* The vDSO lies in our own memory as in everyone's; how long it is, its section table tells, which
- * every linker puts last. */
+/* Makes a file of the vDSO, which lies in our own memory as in every process's. The vDSO's length
+ * is the end of its section table, which every linker puts last. */
 static struct symbol_file *make_vdso(struct worker *worker)
 {
 	const Elf64_Ehdr *image = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR); // NOLINT

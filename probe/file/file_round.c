@@ -9,9 +9,10 @@
 #include "base/grow.h"
 
 #define BYTES_KEPT (8u * 1024 * 1024)  /* of functions, between rounds */
-#define BYTES_MAX  (64u * 1024 * 1024) /* in one */
-#define LATE_MAX   (16u * 1024 * 1024) /* of what came too late for one */
-/* For one user's work: others' find room, too. A reading's names fit (reader.c). */
+#define BYTES_MAX  (64u * 1024 * 1024) /* of functions, in a round */
+#define LATE_MAX   (16u * 1024 * 1024) /* of results that came too late for their round */
+/* One user's part of these, so that other users' results find room, too. The names of one reading
+ * fit (reader.c). */
 #define BYTES_SHARE (BYTES_MAX / 3)
 #define LATE_SHARE  (LATE_MAX / 2)
 
@@ -83,20 +84,20 @@ struct file_reading {
 	struct symbol_file *file; /* with a reference: the job may be given up */
 	struct hung_run *run;
 	uint64_t round;
-	struct file_reading *next, **link; /* of files->under_way, until it is done */
+	struct file_reading *next, **link; /* in files->under_way, until the reading is done */
 };
 
-/* What a reading found out. */
+/* The result of a reading. */
 struct outcome {
-	uint64_t whose; /* as a job's */
+	uint64_t whose; /* the job's */
 	int error;
-	bool refused; /* a debug file isn't taken */
+	bool refused; /* a debug file was refused */
 	struct native_function *functions;
 	size_t count;
 	struct buf names;
 };
 
-/* The same, when nobody may learn it before the next round. */
+/* A result that came too late for its round, kept for the next. */
 struct late_reading {
 	struct symbol_file *file; /* with a reference */
 	struct outcome outcome;
@@ -128,7 +129,7 @@ static bool is_lasting(int error)
 	return error == -ENOEXEC || error == -EBADMSG || error == -EFBIG;
 }
 
-/* Those that the debug file might have named. */
+/* Counts the functions without a name that the refused debug file might have named. */
 static void count_refused(struct symbol_files *files, const struct outcome *outcome)
 {
 	for (size_t i = 0; outcome->refused && outcome->error == 0 && i < outcome->count; i++)
@@ -168,7 +169,7 @@ static void keep_functions(struct symbol_files *files, struct symbol_file *file,
 		files->stats.lost[loss_of(r)] += outcome->count;
 }
 
-/* Once; without memory it has no places in this round. */
+/* Keeps the file's segments, once; without memory symbol_file_locate() fails in this round. */
 static void keep_code(struct symbol_file *file, const struct native_file *found)
 {
 	size_t bytes = found->segments_count * sizeof(found->segments[0]);
@@ -220,7 +221,7 @@ void files_forget_late(struct symbol_files *files)
 	shares_clear(files->late_room);
 }
 
-/* What the reading has is borrowed. */
+/* Returns a reading's result, which borrows from the reading. */
 static struct outcome outcome_of(const struct reading *reading, const struct symbol_file *file)
 {
 	return (struct outcome){
@@ -233,7 +234,8 @@ static struct outcome outcome_of(const struct reading *reading, const struct sym
 	};
 }
 
-/* Names are being looked up among those that are known. Without room it is read again. */
+/* Keeps a result for the next round, as other threads now look up names in the file's functions.
+ * Without room the file is read again. */
 static void keep_for_later(struct symbol_files *files, struct file_reading *mine)
 {
 	struct reading *reading = &mine->reading;
@@ -310,7 +312,7 @@ static void was_given_up(struct file_reading *mine)
 		hung_add(&files->hung, &hung, mine->run, past_own);
 		loss = SYMBOL_LOST_HUNG;
 	}
-	if (is_of_round(mine)) /* else it counted as late */
+	if (is_of_round(mine)) /* else it was counted as late */
 		files->stats.lost[loss] += mine->reading.count;
 }
 
@@ -369,16 +371,16 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	symbol_file_opening(file, &file->place, &mine->reading.opening);
 	file->is_read = true;
 	if (debug_found_copy(&mine->reading.debug, &file->debug) < 0)
-		mine->reading.debug = (struct debug_found){0}; /* it is searched for again */
+		mine->reading.debug = (struct debug_found){0}; /* search the debug file again */
 	file->wanted = NULL;
 	file->wanted_count = file->wanted_capacity = 0;
-	file->place.pid = 0; /* it may be another's by the next time */
+	file->place.pid = 0; /* another process may have the pid in the next round */
 	files->readings++;
 	files->stats.readings++;
 	reading_submit(&mine->reading, files->worker);
 }
 
-/* Why the file isn't read in this round; SYMBOL_LOST_COUNT: it is. */
+/* Returns why the file isn't read in this round; SYMBOL_LOST_COUNT if it is read. */
 static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_file *file)
 {
 	struct opening opening = {.stat = file->stat, .whose = file->payer};
@@ -397,13 +399,13 @@ static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_
 	}
 }
 
-/* What isn't read yet is late, and comes in the next round. */
+/* Ends a round before all is read: unfinished readings are late, and come in the next round. */
 static void time_passed(void *arg)
 {
 	struct symbol_files *files = arg;
 
 	if (--files->fences || !files->reads || files->rounds != files->fenced_round)
-		return; /* all of that round was read */
+		return; /* that round has ended */
 	for (const struct file_reading *mine = files->under_way; mine; mine = mine->next) {
 		if (is_of_round(mine))
 			files->stats.lost[SYMBOL_LOST_LATE] += mine->reading.count;
@@ -435,7 +437,7 @@ void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
 	files->passed = passed;
 	files->arg = arg;
 	files->reads = true;
-	files->readings = 1; /* until all are on their way */
+	files->readings = 1; /* so that the round can't end before all are submitted */
 	while (files->wanted) {
 		_cleanup_(file_unref) struct symbol_file *file = files->wanted;
 		enum symbol_loss loss = why_not(files, file);
@@ -448,7 +450,7 @@ void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
 		files->stats.lost[loss] += file->wanted_count;
 		file->wanted_count = 0;
 	}
-	files_read_perfmaps(files); /* of one user's work files come first */
+	files_read_perfmaps(files); /* behind the files, in each user's queue */
 	if (files->readings > 1)
 		limit_round(files);
 	files_one_less(files);

@@ -8,11 +8,11 @@
 #include "loop/loop.h"
 
 #define HUNG_NS	   (600 * NS_PER_S)
-#define FILES_MIN  3 /* that hang, until their file system does */
-#define OWNERS_MIN 2
+#define FILES_MIN  3 /* with so many hanging files … */
+#define OWNERS_MIN 2 /* … of so many owners a file system hangs */
 
 struct hung_run {
-	atomic_uint refs; /* the job's; that of the list */
+	atomic_uint refs; /* the job's, and the list's */
 	atomic_bool over;
 };
 
@@ -43,7 +43,7 @@ static bool is_same(const struct hung_file *a, const struct hung_file *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
-/* Whether what is known of `known` counts for `wanted`. */
+/* Returns whether the entry of `known` applies to `wanted`. */
 static bool counts_for(const struct hung_file *known, const struct hung_file *wanted)
 {
 	return is_same(known, wanted) && (!known->where || known->where == wanted->where);
@@ -88,7 +88,7 @@ static void forgive(struct hung *hung)
 	}
 }
 
-/* One that says something of its device, and hasn't before. */
+/* Returns whether entry `i` speaks for that device, and no earlier entry is of the same file. */
 static bool counts(const struct hung *hung, int i, uint64_t device)
 {
 	const struct hung_file *file = &hung->each[i].file;

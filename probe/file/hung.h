@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files that were given up: nothing is asked of them for ten minutes, or, of those that hung, until
- * they have answered at last.
+ * List of files whose reading was given up. Such a file isn't read for ten minutes; a file that
+ * hung is read earlier if its old job has returned.
  *
- * A file system isn't told by one file, for that is its owner's: it counts as hanging when three
- * files of it hang that belong to two owners at least; for one owner's files alone when three of
- * his do. One that was only slow says nothing of others.
+ * One file doesn't speak for its file system, as the file's owner decides how it behaves. A file
+ * system counts as hanging when three of its files hang that belong to at least two owners; for the
+ * files of one owner also when three of his files hang. A slow file says nothing of other files.
  */
 #pragma once
 
@@ -14,37 +14,38 @@
 
 #define HUNG_FILES_MAX 64
 
-/* Of a job that reads a file: whether it has returned. */
+/* Tells whether a job that reads a file has returned; shared with the job. */
 struct hung_run;
 
 struct hung_file {
 	uint64_t device, inode;
-	uint64_t whose; /* as a job's */
-	/* Tells where its debug file is looked for: what was slow, or hung, there says nothing of
-	 * the same file where others look elsewhere. 0: the file itself was. */
+	uint64_t whose; /* the file's user, job_of() */
+	/* symbol_file_where() if reading the debug file was slow or hung: that says nothing of the
+	 * same file for processes whose debug file is searched elsewhere. 0: the file itself was.
+	 */
 	uint64_t where;
 };
 
-/* Begins with zeroes; the oldest makes room. */
+/* Begins with zeroes; a new entry replaces the oldest. */
 struct hung {
 	struct {
 		struct hung_file file;
-		uint64_t until_ns; /* 0: none */
-		bool is_slow;	   /* it computed */
-		bool is_alone;	   /* it may not be its own file system that hangs */
+		uint64_t until_ns; /* CLOCK_MONOTONIC; 0: no entry */
+		bool is_slow;	   /* the job computed for too long */
+		bool is_alone;	   /* perhaps another file system hangs than the file's */
 		struct hung_run *run;
 	} each[HUNG_FILES_MAX];
 	unsigned next;
 };
 
-/* NULL: no memory; then it isn't known when the job has returned. */
+/* Returns NULL without memory; then the list can't learn when the job has returned. */
 struct hung_run *hung_run_new(void);
-/* The job has returned. On any thread; of NULL: nothing. */
+/* Tells that the job has returned, and drops the job's reference. Any thread; NULL is allowed. */
 void hung_run_end(struct hung_run *run);
 
-/* Its job hangs. `alone`: perhaps in another file than its own. */
+/* Adds a file whose job hangs, perhaps (`alone`) in another file than this. */
 void hung_add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool alone);
-/* Its job computes for too long. */
+/* Adds a file whose job computes for too long. */
 void hung_add_slow(struct hung *hung, const struct hung_file *file);
 
 enum hung_verdict { HUNG_NOT, HUNG_SLOW, HUNG_HANGS };

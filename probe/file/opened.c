@@ -23,13 +23,13 @@ static struct debug_search search_of(const struct opening *opening, int root_fd,
 	};
 }
 
-/* The process has gone, and its root with it: ours would be another. */
+/* Returns whether the process has gone, and its root with it; our root would be a wrong one. */
 static bool has_lost_root(const struct opening *opening, int root_fd)
 {
 	return opening->root && root_fd < 0;
 }
 
-/* Where no path of the process's leads. */
+/* Opens a debug file by build id, without the process's root. */
 static int open_by_build_id(int fd, const char *debugging_dir)
 {
 	_cleanup_free_ struct elf_image *image = malloc(sizeof(*image));

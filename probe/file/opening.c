@@ -77,7 +77,8 @@ int opening_open_root(const struct opening *opening)
 	return TAKE_FD(fd);
 }
 
-/* Through the mapping, or by its path: whichever leads to the very file. */
+/* Opens the file through the mapping, or by its path if the mapping doesn't lead to the very file.
+ */
 static int open_again(const struct opening *opening, int root_fd)
 {
 	struct mapped mapped = {.pid = opening->place.pid,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Opening a target's file in a job: as it is held, else through the mapping of a process or by its
- * path there; whichever way, it has to be the very file, as it was.
+ * How a job opens a target's file: by the descriptor that is held, else through a process's
+ * mapping, else by the path in that process's root. In each case the result has to be the very
+ * file, unchanged.
  *
  * An opening is plain data that a job owns. The file may lie in a file system that hangs.
  */
@@ -17,13 +18,13 @@
 #include "file/hung.h"
 #include "elf/root.h"
 
-/* Where a process has a file mapped, in which it may be opened as long as that process lives. */
+/* Where a process has a file mapped; the file can be opened there as long as the process lives. */
 struct symbol_place {
-	pid_t pid; /* 0: nowhere */
+	pid_t pid; /* 0: no process */
 	uint64_t start, end;
 };
 
-/* What makes a file the same. All bytes count. */
+/* The identity of a file's content, without padding. */
 struct opening_id {
 	uint64_t device, inode, bytes;
 	int64_t modified_s, modified_ns, changed_s, changed_ns;
@@ -31,34 +32,35 @@ struct opening_id {
 void opening_identify(struct opening_id *id, const struct stat *stat);
 
 struct opening {
-	struct held *held; /* it is open already; NULL: it isn't. With a reference */
+	struct held *held; /* the open file, with a reference; NULL: not open */
 	struct symbol_place place;
-	struct stat stat;	  /* what it was like */
-	const char *path;	  /* as the process sees it; the owner's */
-	struct symbol_root *root; /* of the process; NULL: ours. With a reference */
-	struct worker *worker;	  /* that closes it */
-	uint64_t whose;		  /* reading and closing it is, as a job's */
+	struct stat stat;	  /* of the file, when it became known */
+	const char *path;	  /* as the process sees the file; borrowed */
+	struct symbol_root *root; /* of the process, with a reference; NULL: ours */
+	struct worker *worker;	  /* closes the file */
+	uint64_t whose;		  /* the user whose work reading and closing is, job_of() */
 };
 
-/* What file/hung.h has to know of the file. */
+/* Returns the file as file/hung.h has it. */
 struct hung_file opening_hung_file(const struct opening *opening);
 
-/* On any thread. */
+/* Drops the references. Any thread. */
 void opening_done(struct opening *opening);
 
-/* The process's root (O_PATH; ours, where it has the same), or -1. */
+/* Returns a descriptor of the process's root (O_PATH), or of ours if the process has the same; the
+ * caller owns it. -1: it can't be opened, or another process has the pid. */
 int opening_open_root(const struct opening *opening);
 
 /*
- * The open file; it stays the opening's, or becomes *own: the caller closes that. `root_fd` as
- * opening_open_root() gave it. If there is a place (elf/held.h) it is held from now on.
- * -ESRCH: it can't be opened any more, its process has gone; -ESTALE: it was changed or replaced;
- * -EMFILE, -ENFILE, or the errno of looking at it.
+ * Returns a descriptor of the file. The opening holds it if there is a place (elf/held.h); else it
+ * is also *own, which the caller closes. `root_fd` comes from opening_open_root(). Negative errno:
+ * -ESRCH if the file can't be opened any more, as the process has gone; -ESTALE if the file was
+ * changed or replaced; -EMFILE; -ENFILE; an errno of fstat().
  */
 int opening_open(struct opening *opening, int root_fd, int *own);
 
-/* Where a process has it mapped: for debugfile_open(). */
+/* Returns where a process has the file mapped, for debugfile_open(). */
 struct debug_process opening_process(const struct opening *opening);
 
-/* 0: it is still as it was. -ESTALE, errno of looking at it. */
+/* Returns 0 if `fd` is still the same, unchanged file; else -ESTALE, or an errno of fstat(). */
 int opening_check(const struct opening *opening, int fd);

@@ -9,9 +9,9 @@
 
 #define NAMES_MAX (64u * 1024 * 1024)
 
-/* A range on its way in. */
+/* A range that is known, or is to be added. */
 struct arrival {
-	uint64_t place; /* an offset in it: for the order */
+	uint64_t place; /* a file offset in the range, to sort by */
 	struct range range;
 	const char *name; /* NULL: none */
 };
@@ -60,7 +60,7 @@ static const char *text_of(const struct buf *names, uint32_t name)
 	return name == NATIVE_NO_NAME ? NULL : names->data + name;
 }
 
-/* Old and new ones together, in order. */
+/* Returns the old ranges and the new ones together, sorted. */
 static struct arrival *gather(const struct ranges *ranges, const struct native_function *functions,
 			      size_t count, const struct buf *names, size_t *total)
 {
@@ -91,14 +91,14 @@ static struct arrival *gather(const struct ranges *ranges, const struct native_f
 	return arrivals;
 }
 
-/* `each` is to->each, which has room. */
+/* Appends a range; `each` is to->each, which has room. */
 static int put(struct ranges *to, struct range *each, const struct arrival *arrival)
 {
 	struct range *range = each + to->count;
 	struct range *before = to->count ? range - 1 : NULL;
 
 	if (before && arrival->place < before->to)
-		return 0; /* it is known */
+		return 0; /* the range before holds it */
 	*range = arrival->range;
 	range->name = NATIVE_NO_NAME;
 	if (before && range->from < before->to)
@@ -116,7 +116,7 @@ static int put(struct ranges *to, struct range *each, const struct arrival *arri
 	return buf_error(&to->names);
 }
 
-/* Gives back what was reserved too much: this stays for long. */
+/* Gives back reserved memory that isn't used, as ranges are kept for long. */
 static void fit(struct ranges *ranges)
 {
 	struct range *each = reallocarray(ranges->each, ranges->count + 1, sizeof(*each));

@@ -10,7 +10,8 @@
 
 #define NAMES_MAX (16u * 1024 * 1024)
 
-/* What hangs later hangs perhaps in another file: that with its debug information. */
+/* Opens and reads the file itself. If the job hangs after that, perhaps it hangs in the debug file.
+ */
 static int read_own(struct reading *reading)
 {
 	_cleanup_close_ int root_fd = opening_open_root(&reading->opening);
@@ -26,7 +27,7 @@ static int read_own(struct reading *reading)
 	return 0;
 }
 
-/* Neighbours in the same function have one name. */
+/* Demangles the names; neighbours in the same function share one name. */
 static int demangle_all(struct reading *reading)
 {
 	_cleanup_buf_ struct buf readable = BUF_INIT(NAMES_MAX);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads functions from a target's file, on the foreign worker: opens the file, finds its debug file
- * and resolves; names are demangled, which a crafted symbol can make long.
+ * Job that reads functions from a target's file, on the foreign worker: it opens the file, finds
+ * the debug file, resolves the functions and demangles their names, which a crafted symbol can make
+ * long.
  *
- * The file may lie in a file system that hangs: the job owns all it touches.
+ * The file may lie in a file system that hangs, so the job owns all that it touches.
  */
 #pragma once
 
@@ -18,24 +19,24 @@ struct reading {
 
 	/* the question */
 	struct opening opening;		   /* the reading's own; its path not NULL */
-	const char *debugging_dir;	   /* or NULL; the owner's */
-	struct debug_found debug;	   /* what is known of it; the reading's own */
+	const char *debugging_dir;	   /* borrowed; or NULL */
+	struct debug_found debug;	   /* the known debug file, updated; the reading's own */
 	struct native_function *functions; /* `offset` is the question; the reading's own */
 	size_t count;
 
-	/* Of what was found of the file's symbols before; changes. */
+	/* The file's budget, as earlier readings left it; updated. */
 	struct demangling demangling;
 
-	_Atomic bool past_own; /* it has the file itself, and has read of it */
+	_Atomic bool past_own; /* the file itself was opened and could be read */
 
-	/* the answer, once finished; the file is held open if there is room */
+	/* the answer, once finished; the opening holds the file if there is a place */
 	int error; /* as opening_open() and native_resolve() */
 	struct native_file file;
-	struct buf names; /* as people read them */
+	struct buf names; /* demangled */
 
 	void (*done)(struct reading *reading, bool finished);
-	void (*free)(struct reading *reading); /* frees the struct, after its own parts were */
+	void (*free)(struct reading *reading); /* frees the struct, but not its own parts */
 };
 
-/* Takes over the reading. */
+/* Submits the reading as a job of opening.whose, and takes it over. */
 void reading_submit(struct reading *reading, struct worker *worker);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Files with code that targets have mapped: one object for each distinct file, shared by all
- * processes. Of a file's functions only those are kept that stacks had; others are read when a
- * stack first has them (file/reader.h), so that a browser's symbol table costs no memory.
+ * Registry of the files with code that targets have mapped, and cache of their functions: one
+ * object for each distinct file, shared by all processes. Only functions that were on stacks are
+ * kept; a function is read when a stack first has it (file/reader.h), so that a browser's symbol
+ * table costs no memory.
  *
- * A file is told by device, inode, size and times, and by where and for whom its debug file is
- * looked for. So a file that claims another's build id, a container's debug file, or one that a
- * user laid beside another's file for his own processes, names only its own frames.
+ * The key of a file is its device, inode, size and times, and where and for whom its debug file is
+ * searched. So a file that claims another file's build id, a container's debug file, or a debug
+ * file that a user put beside another user's file, names only its own frames.
  *
- * Files are held open while somebody has them mapped, as many as elf/held.h allows, those that
- * were used last; another one is opened anew through a process that has it mapped. Once that has
- * ended its functions may be lost, which is counted.
+ * Files are held open while somebody has them mapped, as many as elf/held.h allows: those used
+ * last. Other files are opened again through a process that has them mapped; when that process has
+ * ended, functions may be lost, which is counted.
  *
  * The registry belongs to the loop's thread; references may be dropped on any. One round at a time:
  *
@@ -31,130 +32,137 @@
 struct symbol_file;
 struct symbol_files;
 
-/* `worker` reads the tables and closes files; both can hang. -ENOMEM */
+/* Returns 0 or -ENOMEM. `worker` reads symbol tables and closes files; both can hang. */
 int symbol_files_new(struct symbol_files **ret, struct worker *worker);
 void symbol_files_free(struct symbol_files *files);
 
-/* Where a file's debug file is looked for, beside its path, and for whom. All may be empty. */
+/* Where a file's debug file is searched, in addition to its path, and for whom. Fields may be 0. */
 struct symbol_search {
-	struct symbol_root *root;  /* of its process; NULL: ours */
-	const char *debugging_dir; /* NULL: none */
-	/* The process's user, as a job's, where another one's processes may not take the same debug
-	 * file. 0: all do. */
+	struct symbol_root *root;  /* of the process; NULL: ours */
+	const char *debugging_dir; /* the folder that the user named; NULL: none */
+	/* The process's user (job_of()) if another user's processes may not take the same debug
+	 * file. 0: all users take it. */
 	uint64_t whose;
-	/* Whose work reading the file is, as a job's, if it isn't known yet. */
+	/* The user (job_of()) whose work reading the file is, if the file isn't known yet. */
 	uint64_t payer;
 };
 
 /*
- * The file of which `stat` was read where that may take its time. *fd: it, open, with its place
- * (held_take()), or -1; where it is of use it is taken over (*fd becomes -1). `path` is as the
- * process sees it. The caller gets a reference; NULL: no memory.
+ * Returns a reference to the file with that `stat`, adding the file if it is new; NULL without
+ * memory. `stat` was read in a job, as that may hang. *fd is the open file, with its place of
+ * held_take(), or -1; if the registry keeps the descriptor, *fd becomes -1. `path` is the file's
+ * path as the process sees it.
  */
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
 				     const char *path, const struct symbol_search *search);
 
 /*
- * The same file again, of which `before` was mapped all the while: so its inode is still its own,
- * and only its time of change may be another one: that of its last new name, or of losing one (a
- * library is replaced). NULL: it isn't. *fd as above. The caller gets a reference.
+ * Returns a reference to `before` if `stat` is that of the same file; else NULL. `before` was
+ * mapped all the time, so its inode wasn't given to another file. Only st_ctime may differ, which
+ * changes when the file gets or loses a name (a library is replaced). *fd as above.
  */
 struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, const struct stat *stat,
 				       const struct symbol_search *search);
 
-/* A file that could not be looked at: it has a name and no functions. */
+/* Returns a file that has a path but no functions, for one that couldn't be examined; NULL without
+ * memory. The caller owns the reference, here and below. */
 struct symbol_file *symbol_file_nameless(const char *path);
 
-/* The same for all that was too much to be looked at. */
+/* Returns the one file without functions that stands for all mappings that were too many. */
 struct symbol_file *symbol_files_left_out(struct symbol_files *files);
 
-/* This kernel's vDSO, the same for all 64-bit processes. */
+/* Returns this kernel's vDSO, the same for all 64-bit processes. */
 struct symbol_file *symbol_files_vdso(struct symbol_files *files);
 
 struct symbol_file *symbol_file_ref(struct symbol_file *file);
 void symbol_file_unref(struct symbol_file *file);
 
-/* For a job that reads it otherwise: what it needs to open the file. The caller keeps a reference
- * to the file as long. -ENOENT: it can't be opened, it is but a name. */
+/* Fills *opening for a job that reads the file in its own way; the caller ends it with
+ * opening_done() and keeps a reference to the file until then. Returns 0, or -ENOENT if the file
+ * can't be opened as it is only a name. */
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
 			struct opening *opening);
 
-/* The folder with debug files that the user named for its process; NULL: none. On any thread. */
+/* Returns the folder of debug files that the user named for the file's process; NULL: none. Any
+ * thread. */
 const char *symbol_file_debugging_dir(const struct symbol_file *file);
 
-/* Tells where its debug file is looked for (struct hung_file); never 0. On any thread. */
+/* Returns a hash of where the file's debug file is searched (struct hung_file); never 0. Any
+ * thread. */
 uint64_t symbol_file_where(const struct symbol_file *file);
 
-/* The root of its process; NULL: ours. Borrowed. */
+/* Returns the root of the file's process, borrowed; NULL: ours. */
 const struct symbol_root *symbol_file_root(const struct symbol_file *file);
 
-/* Keeps open what such a job opened. */
+/* Keeps the descriptor that such a job opened, if the file has none. */
 void symbol_file_hold(struct symbol_file *file, struct opening *opening);
 
-/* A round begins: functions that were not used for long make room. */
+/* Begins a round: functions that weren't used for long are forgotten if memory is short. */
 void symbol_files_begin(struct symbol_files *files);
 
-/* The function at that file offset is wanted. `place` is where it can be opened. */
+/* Asks for the function at a file offset. `place` says where the file can be opened. */
 void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint64_t offset,
 		      const struct symbol_place *place);
 
-/* Reads what is wanted and isn't known; calls passed(arg) when all is read or given up, which may
- * be at once, or when enough(arg) says so (worker_fence(); NULL: never). What goes on then counts
- * as late; it is there for the next round. */
+/* Reads the wanted functions that aren't known. Calls passed(arg) when all are read or given up,
+ * which may be before this returns, or when enough(arg) says so (worker_fence(); NULL: never).
+ * Readings that aren't finished then count as late; their functions are there in the next round. */
 void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
 		       void (*passed)(void *arg), void *arg);
 
 struct symbol_function {
-	const char *name; /* as people read it (elf/demangle.h); NULL: it has none. Valid until
-			     the next round. */
-	uint64_t address; /* its first instruction, as the file was linked */
+	const char *name; /* demangled (elf/demangle.h); NULL: no name. Valid until the next
+			     round. */
+	uint64_t address; /* of the first instruction, as the file was linked */
 };
 
-/* False: nothing is known of that place. */
+/* Looks up the function at a file offset; returns false if that isn't known. Any thread, until the
+ * next round. */
 bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
 		      struct symbol_function *function);
 
-/* Where in which segment that file offset is, as the file was linked. The module's texts are
- * borrowed from the file. False: nothing is known of that place. On any thread, as above. */
+/* Sets *address to the address of a file offset, as the file was linked, and *module to the segment
+ * that holds it; the module's texts are borrowed from the file. Returns false if that isn't known.
+ * Any thread, until the next round. */
 bool symbol_file_locate(const struct symbol_file *file, uint64_t offset, struct module *module,
 			uint64_t *address);
 
-/* Between rounds: forgets files that nothing refers to, beyond the `keep` last used, and holds none
- * of them open. */
+/* Closes files to which only the registry refers, and forgets all of these but the `keep` last
+ * used. Between rounds. */
 void symbol_files_trim(struct symbol_files *files, size_t keep);
 
-/* The last part of its path. */
+/* Returns the last component of the file's path. */
 const char *symbol_file_module(const struct symbol_file *file);
 
-/* Memory made for code at run time (a memfd that is no ELF file). */
+/* Returns whether the file is memory for code made at run time (a memfd that is no ELF file). */
 bool symbol_file_is_jit(const struct symbol_file *file);
 
 /* Why functions could not be looked up. */
 enum symbol_loss {
-	SYMBOL_LOST_GONE,	   /* its file is not open any more, and its process has ended */
-	SYMBOL_LOST_CHANGED,	   /* its file was written to or replaced */
-	SYMBOL_LOST_HUNG,	   /* its file system hangs */
-	SYMBOL_LOST_SLOW,	   /* its file takes too long to read, and isn't for ten minutes */
+	SYMBOL_LOST_GONE,	   /* the file isn't open any more, and its process has ended */
+	SYMBOL_LOST_CHANGED,	   /* the file was written to or replaced */
+	SYMBOL_LOST_HUNG,	   /* the file system hangs */
+	SYMBOL_LOST_SLOW,	   /* reading took too long; not tried again for ten minutes */
 	SYMBOL_LOST_LATE,	   /* not read in time: the next window has it */
-	SYMBOL_LOST_REFUSED,	   /* too many readings of its owner's files hang */
-	SYMBOL_LOST_NO_ROOM,	   /* its owner's files have too long names */
+	SYMBOL_LOST_REFUSED,	   /* too many readings of the owner's files hang */
+	SYMBOL_LOST_NO_ROOM,	   /* the names of the owner's files are too long */
 	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
 	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
-	SYMBOL_LOST_DEBUG,	   /* its debug file isn't taken: struct debug_found.refused */
+	SYMBOL_LOST_DEBUG,	   /* the debug file isn't taken: struct debug_found.refused */
 	SYMBOL_LOST_COUNT
 };
 
 const char *symbol_loss_name(enum symbol_loss loss);
 
-/* Why made code has no name that its process may have told (symbol/perfmap.h). */
+/* Why JIT code has no name from its process's perf map (symbol/perfmap.h). */
 enum perfmap_loss {
-	PERFMAP_LOST_FOREIGN,	 /* its map is no regular file of its own user */
-	PERFMAP_LOST_STALE,	 /* only lines from before it have one */
-	PERFMAP_LOST_TOO_LARGE,	 /* it is too much to read */
-	PERFMAP_LOST_HUNG,	 /* its file system hangs */
-	PERFMAP_LOST_SLOW,	 /* its user's maps took all their time or bytes of the window */
+	PERFMAP_LOST_FOREIGN,	 /* the map is no regular file of the process's user */
+	PERFMAP_LOST_STALE,	 /* only lines older than the process have a name */
+	PERFMAP_LOST_TOO_LARGE,	 /* the map is too large to read */
+	PERFMAP_LOST_HUNG,	 /* the map's file system hangs */
+	PERFMAP_LOST_SLOW,	 /* the user's maps have used up the window's time or bytes */
 	PERFMAP_LOST_LATE,	 /* not read in time */
-	PERFMAP_LOST_REFUSED,	 /* too many readings of its user's hang */
+	PERFMAP_LOST_REFUSED,	 /* too many readings of the user's files hang */
 	PERFMAP_LOST_NO_ROOM,	 /* too many maps, addresses or names */
 	PERFMAP_LOST_UNREADABLE, /* opening or reading failed */
 	PERFMAP_LOST_COUNT
@@ -164,9 +172,9 @@ const char *perfmap_loss_name(enum perfmap_loss loss);
 
 struct symbol_files_stats {
 	uint64_t files, unreadable, held;
-	uint64_t bytes;			  /* of the functions that are known */
-	uint64_t readings;		  /* of a file's tables, since the start */
-	uint64_t lost[SYMBOL_LOST_COUNT]; /* distinct addresses of a window, since the start */
-	uint64_t perfmaps_lost[PERFMAP_LOST_COUNT]; /* the same */
+	uint64_t bytes;			  /* of the known functions */
+	uint64_t readings;		  /* times a file's tables were read, since the start */
+	uint64_t lost[SYMBOL_LOST_COUNT]; /* distinct addresses a window, since the start */
+	uint64_t perfmaps_lost[PERFMAP_LOST_COUNT]; /* distinct addresses a window */
 };
 void symbol_files_stats(const struct symbol_files *files, struct symbol_files_stats *stats);

@@ -3,7 +3,7 @@
 
 #include "bpf/shared/sample.h"
 
-#define SIGNATURE_MAX 16384 /* struct frame's numbers hold it */
+#define SIGNATURE_MAX 16384 /* bytes; fits into struct frame's numbers */
 
 static const struct jvm_frame *frame_of(struct java_place *place, const struct code *code)
 {
@@ -55,7 +55,7 @@ bool java_name(struct java_place *place, const struct code *code, struct named *
 		buf_add(name, frame->signature, frame->signature_len);
 		named->signature_len = frame->signature_len;
 	}
-	if (frame->file && frame->file_len) { /* a line without it says nothing */
+	if (frame->file && frame->file_len) { /* a line without a file says nothing */
 		buf_add(name, frame->file, frame->file_len);
 		named->file_len = frame->file_len;
 		named->line = frame->line;

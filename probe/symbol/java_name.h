@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The name of a Java frame. */
+/* Names Java frames. One thread: the bulk worker's. */
 #pragma once
 
 #include "java/code/jvmcode.h"
 #include "symbol/symbol.h"
 
-/* The place in the code whose frames were looked up last: they are named one after the other. */
+/* Cache of the frames at the place that was looked up last, as a place's frames are named one after
+ * the other. */
 struct java_place {
 	const struct jvmcode *code; /* NULL: none */
 	uint64_t pair[2];
@@ -13,10 +14,10 @@ struct java_place {
 	size_t count;
 };
 
-/* As symbolizer_name() does it for CODE_JAVA; `code->java` is not NULL. False: nothing was added,
- * for it has no name. */
+/* Does what symbolizer_name() does for CODE_JAVA; `code->java` is not NULL. Returns false if the
+ * frame has no name; then nothing was added to `name`. */
 bool java_name(struct java_place *place, const struct code *code, struct named *named,
 	       struct buf *name);
 
-/* What kind of a frame that is whose code isn't known. */
+/* Returns the type of a frame whose code isn't known. */
 enum frame_type java_unknown_type(const uint64_t pair[2]);

@@ -19,23 +19,23 @@
 #define LIST_MAX     (256u * 1024 * 1024)
 #define MODULES_MAX  (4u * 1024 * 1024)
 #define PROGRAMS_MAX 100000
-/* A function isn't longer: an address further behind a symbol belongs to something unknown. */
+/* No function is longer: an address further behind a symbol belongs to something unknown. */
 #define FUNCTION_MAX (1024 * 1024)
-/* A program has its number before it has its names: younger ones may lack them. */
+/* A BPF program gets its number before its names: a program younger than this may lack names. */
 #define YOUNG_NS 1000000000ULL
 
 struct kernel_symbols {
 	struct kernel_table table;
-	uint64_t origin;	 /* hash of what the table was read from: modules and programs */
-	uint64_t text, text_end; /* the kernel's own code */
-	bool checked;		 /* in this batch */
-	bool settled; /* nothing came or went while the table was read, nor just before */
-	/* Where programs can't be listed: the number of the last one of ours, and when another than
-	 * ours was last seen to have come. */
+	uint64_t origin;	 /* hash of the modules and programs when the table was read */
+	uint64_t text, text_end; /* addresses of the kernel's own code */
+	bool checked;		 /* refresh() was called in this batch */
+	bool settled; /* no module or program came or went during the reading or just before */
+	/* If programs can't be listed: the number of our last trial program, and when a program
+	 * that isn't ours was last seen to have come (CLOCK_BOOTTIME). */
 	uint32_t own_number;
 	uint64_t came_ns;
 	int error;
-	char name[KERNEL_NAME_BYTES + 8]; /* the last one that was found, with its prefix */
+	char name[KERNEL_NAME_BYTES + 8]; /* the last name that was found, with its prefix */
 };
 
 int kernel_symbols_new(struct kernel_symbols **ret)
@@ -65,7 +65,8 @@ static int read_table(struct kernel_table *table)
 	return file ? kernel_table_read(table, file) : -errno;
 }
 
-/* The lines of /proc/modules are `name size users dependants state address`: users come and go. */
+/* Hashes the names and addresses in /proc/modules, whose lines are `name size users dependants
+ * state address`. Users change often, so they are left out. */
 static uint64_t hash_modules(void)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(MODULES_MAX);
@@ -95,7 +96,8 @@ static uint64_t boot_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The number that a program gets now: they are given out one by one. 0: none can be loaded. */
+/* Returns the number that a new BPF program gets now, as numbers are given out one by one; 0 if no
+ * program can be loaded. */
 static uint32_t next_number(void)
 {
 	static const struct bpf_insn code[] = {
@@ -111,9 +113,9 @@ static uint32_t next_number(void)
 }
 
 /*
- * Sees whether BPF programs came since the last time, for who may not list them (that takes
- * CAP_SYS_ADMIN, which is not kept for it). One that went leaves a name too many, at a place where
- * nothing runs until another one comes.
+ * Finds out whether BPF programs came since the last call, without the right to list them (that
+ * takes CAP_SYS_ADMIN, which is not kept for this). A program that went isn't noticed: its name
+ * stays in the table, at an address where nothing runs until another program comes.
  */
 static void notice_programs(struct kernel_symbols *symbols)
 {
@@ -124,8 +126,8 @@ static void notice_programs(struct kernel_symbols *symbols)
 		symbols->came_ns = boot_ns();
 }
 
-/* Changes whenever a module or a BPF program comes or goes. *newest is the last program's number.
- */
+/* Returns a hash that changes whenever a module or a BPF program comes or goes. *newest is the last
+ * program's number. */
 static uint64_t origin_now(struct kernel_symbols *symbols, uint32_t *newest)
 {
 	uint64_t hash = hash_modules();
@@ -169,7 +171,8 @@ static int refresh(struct kernel_symbols *symbols)
 	symbols->table = table;
 	table = (struct kernel_table){0};
 	symbols->origin = origin;
-	/* The kernel's list is read by position: who comes or goes meanwhile hides another. */
+	/* The kernel's list is read by position: what comes or goes meanwhile can hide another
+	 * entry. */
 	symbols->settled =
 		!is_young(symbols, newest) && origin_now(symbols, &newest_after) == origin;
 	symbols->text = kernel_table_address(&symbols->table, "_stext");
@@ -188,9 +191,10 @@ int kernel_symbols_error(const struct kernel_symbols *symbols)
 }
 
 /*
- * Whether a BPF function begins there. An indirect jump that is guarded against speculation puts
- * its target where a return address lies: the byte before it is another function's. (Between
- * functions of BPF is room, so no call and no instruction ends right there.)
+ * Returns whether a BPF function begins at the address. An indirect jump that is guarded against
+ * speculation puts its target where return addresses lie, so the byte before that is another
+ * function's. (There is room between BPF functions, so no call or other instruction ends right
+ * there.)
  */
 static bool is_jumped_to(const struct kernel_table *table, uint64_t address,
 			 struct kernel_function *ret)

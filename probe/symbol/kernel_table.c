@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * While it is read each function is an entry, its name a code of words. Then they are sorted and
- * become one list, in blocks of 32, where each is
+ * During the reading each function is an entry, and its name a code of words. Then the entries are
+ * sorted and become one list, in blocks of 32. In the list a function is
  *
- *	| bytes from the one before (ULEB128; not of a block's first) | padding (1 byte) | code |
+ *	| distance from the function before (ULEB128; not for a block's first) | padding (1 byte) |
+ *	| code of the name |
  *
- * Since 6.2 nearly each function of x86 has its padding listed right before it as a symbol of its
- * own, `__pfx_` and the function's name: together they are one. 120,000 symbols make 0.9 MB.
+ * Since Linux 6.2 nearly every function of x86 has its padding listed right before it as a symbol
+ * of its own, `__pfx_` and the function's name. Both symbols become one entry. 120,000 symbols make
+ * 0.9 MB.
  */
 #include "symbol/kernel_table.h"
 
@@ -22,25 +24,25 @@
 #define PADDING	    "__pfx_"
 #define PADDING_MAX UINT8_MAX
 #define ENTRIES_MAX 4000000
-#define BLOCK	    32 /* or more, where many lie at one address: a block begins with another one */
+#define BLOCK	    32 /* functions, or more: one address's functions are in one block */
 
 struct kernel_block {
-	uint64_t address; /* of its first */
-	size_t at;	  /* in the list */
+	uint64_t address; /* of the block's first function */
+	size_t at;	  /* the block's offset in the list */
 };
 
 struct entry {
 	uint64_t address; /* of the function */
-	uint32_t name;	  /* its code */
-	uint8_t padding;  /* bytes before it */
+	uint32_t name;	  /* offset of the name's code in `codes` */
+	uint8_t padding;  /* bytes of padding before the function */
 } __attribute__((packed));
 
 struct line {
 	uint64_t address;
-	char *name; /* NULL: there is none */
+	char *name; /* NULL: no line */
 };
 
-/* What was read until now. */
+/* What was read so far; `held` is a line of padding, until the next line is read. */
 struct reading {
 	struct entry *entries;
 	size_t count, capacity;
@@ -89,7 +91,7 @@ static int add(struct reading *reading, uint64_t address, const char *name, uint
 	return kernel_words_encode(reading->words, &reading->codes, name);
 }
 
-/* Bytes of padding that this line is before a function; 0: it isn't. */
+/* Returns the bytes of padding if `line` is the padding of the function `name`; else 0. */
 static uint8_t padding_of(const struct line *line, uint64_t address, const char *name)
 {
 	if (!line->name || strcmp(line->name + strlen(PADDING), name) != 0 ||
@@ -98,7 +100,7 @@ static uint8_t padding_of(const struct line *line, uint64_t address, const char 
 	return (uint8_t)(address - line->address);
 }
 
-/* It is added with the next one, or alone. */
+/* Keeps a line of padding, which is added with the next line, or alone. */
 static int hold(struct line *line, uint64_t address, const char *name)
 {
 	char *copy = strdup(name);
@@ -157,7 +159,8 @@ static int compare(const void *a, const void *b)
 	return left->name < right->name ? -1 : left->name > right->name;
 }
 
-/* Whether a block begins with it, which is so many behind the last one that did. */
+/* Returns whether a block begins with entry `i`, which is `behind` entries behind the begin of the
+ * last block. */
 static bool begins_block(const struct entry *entries, size_t i, size_t behind)
 {
 	return i == 0 || (behind >= BLOCK && entries[i].address != entries[i - 1].address);
@@ -187,7 +190,7 @@ static int pack(struct kernel_table *table, const struct reading *reading)
 	return buf_error(list);
 }
 
-/* What it doesn't need for growing any more. */
+/* Gives back memory that was reserved for growing. */
 static void trim(struct buf *list)
 {
 	char *smaller = realloc(list->data, list->len);
@@ -216,11 +219,11 @@ int kernel_table_read(struct kernel_table *table, FILE *file)
 	return r;
 }
 
-/* One of the list after the other. */
+/* Iterator over the list. */
 struct cursor {
 	const struct kernel_table *table;
-	size_t block;	/* the next one that begins */
-	const char *at; /* the next one */
+	size_t block;	/* number of the next block to begin */
+	const char *at; /* the next function in the list */
 	uint64_t address;
 	uint8_t padding;
 	const char *code;
@@ -243,7 +246,8 @@ static bool next(struct cursor *cursor)
 	return true;
 }
 
-/* Before the last block that begins at or before the address, or before the first one. */
+/* Returns a cursor before the last block that begins at or before the address, or before the first
+ * block. */
 static struct cursor before(const struct kernel_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
@@ -282,7 +286,7 @@ bool kernel_table_find(const struct kernel_table *table, uint64_t address,
 		if (!found.table || cursor.address != found.address)
 			found = cursor;
 	}
-	/* The first of those at the next address whose padding the address lies in. */
+	/* The first function at the next address whose padding holds the address. */
 	for (uint64_t behind = cursor.address; is_more && cursor.address == behind;
 	     is_more = next(&cursor)) {
 		if (behind - address <= cursor.padding)

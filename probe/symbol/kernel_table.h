@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions as /proc/kallsyms lists them, to be found by address. */
+/* Compact sorted table of the functions in /proc/kallsyms, with lookup by address. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,35 +10,37 @@
 #include "base/buf.h"
 #include "symbol/kernel_words.h"
 
-#define KERNEL_NAME_BYTES 1024 /* a longer one is cut; the kernel's own limit is 512 */
+#define KERNEL_NAME_BYTES 1024 /* a longer name is cut; the kernel's own limit is 512 */
 
 struct kernel_block;
 
 struct kernel_table {
-	struct buf list; /* of the functions, by address; its maximum is given */
+	struct buf list; /* the functions, sorted by address; the caller sets list.max */
 	struct kernel_block *blocks;
-	size_t count; /* of them; 0: nothing was read */
+	size_t count; /* of blocks; 0: nothing was read */
 	struct kernel_words words;
 };
 
 struct kernel_function {
-	uint64_t address;	      /* where it begins */
-	const char *prefix;	      /* its name is this … */
-	char name[KERNEL_NAME_BYTES]; /* … and this */
+	uint64_t address;	      /* of the first byte */
+	const char *prefix;	      /* the name is `prefix` … */
+	char name[KERNEL_NAME_BYTES]; /* … and `name` */
 };
 
-/* Negative errno: -EACCES all addresses are 0, as kernel.kptr_restrict has them; -ENOMEM; -EFBIG,
- * -ENOSPC: too many. What was read until then is to be given back, too. */
+/* Reads the table. Returns 0, or a negative errno: -EACCES if all addresses are 0, as
+ * kernel.kptr_restrict makes them; -ENOMEM; -EFBIG or -ENOSPC if there are too many functions. Call
+ * kernel_table_done() also after a failure. */
 int kernel_table_read(struct kernel_table *table, FILE *file);
 void kernel_table_done(struct kernel_table *table);
 
-/* The last function that begins at or before the address; of several the first that was listed. */
+/* Finds the last function that begins at or before the address; of several there the first in the
+ * file. Returns false if there is none. */
 bool kernel_table_find(const struct kernel_table *table, uint64_t address,
 		       struct kernel_function *ret);
 
-/* Where the function of that name begins, 0: there is none. */
+/* Returns the address of the function with that name; 0 if there is none. */
 uint64_t kernel_table_address(const struct kernel_table *table, const char *name);
 
-/* Parses one line of /proc/kallsyms: 1 a function (`name` points into the line, which is cut
- * there), 0 something else, -EINVAL. */
+/* Parses a line of /proc/kallsyms. Returns 1 for a function (`name` points into the line, where a
+ * NUL is written behind the name), 0 for another symbol, or -EINVAL. */
 int kernel_table_parse_line(char *line, uint64_t *address, const char **name);

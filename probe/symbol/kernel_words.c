@@ -26,7 +26,8 @@ uint64_t kernel_words_read(const char **at)
 	return number;
 }
 
-/* A word is what stands before it of `_` and `.`, and what follows until the next of these. */
+/* Returns the length of the first word: leading `_` and `.`, and what follows up to the next `_` or
+ * `.`. */
 static size_t word_length(const char *text)
 {
 	size_t before = strspn(text, "_.");

@@ -6,7 +6,7 @@
 
 #include "symbol/perfmap_state.h"
 
-#define ROUNDS_KEPT   20 /* without a sample in its made code */
+#define ROUNDS_KEPT   20 /* rounds without a sample in the process's JIT code */
 #define OLD_AT_A_TIME 64
 
 struct perfmap_key {
@@ -27,7 +27,7 @@ void perfmap_lose(struct symbol_files *files, enum perfmap_loss loss, uint64_t a
 	files->stats.perfmaps_lost[loss] += addresses;
 }
 
-/* The one that was not asked for the longest time makes room. */
+/* Removes the unused map that wasn't asked for the longest time; returns false if there is none. */
 static bool evict(struct symbol_files *files)
 {
 	const struct perfmap_key *key;
@@ -49,7 +49,7 @@ static bool evict(struct symbol_files *files)
 	return true;
 }
 
-/* What the process was before its last exec or name, or NULL. */
+/* Returns the map of the process's incarnation before its last exec or rename, or NULL. */
 static const struct perfmap *before(const struct symbol_files *files,
 				    const struct perfmap_process *process)
 {
@@ -73,7 +73,7 @@ static struct perfmap *map_of(struct symbol_files *files, const struct perfmap_p
 	struct perfmap **slot = map_get(files->perfmaps, &key), *map;
 
 	if (slot) {
-		(*slot)->process.whose = process->whose; /* it may have been looked at since */
+		(*slot)->process.whose = process->whose; /* known only once it was examined */
 		return *slot;
 	}
 	const struct perfmap *last = before(files, process);
@@ -135,9 +135,10 @@ const char *perfmap_find(const struct perfmap *map, uint64_t address, size_t *le
 	return map->answered ? answers_find(&map->answers, address, len) : NULL;
 }
 
-/* ---- of rounds ---- */
+/* ---- rounds ---- */
 
-/* It wasn't asked for long, or has no file: that is looked for again when it is met or asked. */
+/* Returns whether the map wasn't asked for long, or has no file: the file is looked for again when
+ * the process is met or asked again. */
 static bool is_old(const struct symbol_files *files, const struct perfmap *map)
 {
 	return files->rounds - map->last_round > ROUNDS_KEPT ||
@@ -222,14 +223,14 @@ static void read_map(struct symbol_files *files, struct perfmap *map)
 {
 	size_t count = map->answers.count;
 
-	if (map->of_rounds) { /* the one before takes its time */
+	if (map->of_rounds) { /* the last round's reading isn't done */
 		perfmap_lose(files, PERFMAP_LOST_LATE, count);
 		return;
 	}
 	files->readings++;
 	if (perfmap_submit(files, map, true)) {
 		map->asked = count;
-		map->starved = false; /* whoever isn't read stays first */
+		map->starved = false; /* a map that isn't read stays first */
 		return;
 	}
 	perfmap_lose(files, PERFMAP_LOST_NO_ROOM, count);

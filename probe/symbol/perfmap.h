@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Perf maps: what a program that makes code tells of it (node, .NET, LuaJIT, Julia …), appended to
- * /tmp/perf-PID.map, below its own root and by the pid that it has there itself. A line each:
+ * Registry of perf maps, the symbol tables of JIT code. A program that makes code (node, .NET,
+ * LuaJIT, Julia …) appends each function to /tmp/perf-PID.map, below its own root and by its pid in
+ * its own pid namespace, as a line:
  *
  *	START SIZE name		hexadecimal numbers
  *
- * None tells when. Code goes, and other code takes its place: so what counts for a window is the
- * last line of those that were there before it, and each that has come since. An address has a name
- * where they agree.
+ * No line tells when it was written, and code is replaced by other code at the same address. So for
+ * a window count: the last line for an address that was there before the window, and all later
+ * lines. The address has a name if these lines agree.
  *
- * The registry is file/symbol_file.h's, and so are its rounds.
+ * The maps belong to the registry of file/symbol_file.h and are read in its rounds. Loop thread
+ *only, except where said.
  */
 #pragma once
 
@@ -20,7 +22,7 @@
 
 #include "base/buf.h"
 
-#define PERFMAP_NAME_MAX  1024 /* bytes; the rest of a longer one is left out */
+#define PERFMAP_NAME_MAX  1024 /* bytes; the rest of a longer name is left out */
 #define PERFMAP_BYTES_MAX (256u << 20)
 
 struct perfmap;
@@ -30,68 +32,74 @@ struct symbol_files;
 struct perfmap_process {
 	pid_t pid;
 	uint64_t start_ticks;
-	uint64_t id;	/* tells it from what the process was before an exec */
-	uint64_t whose; /* its user, as a job's */
+	uint64_t id;	/* of the incarnation: another one after an exec */
+	uint64_t whose; /* the process's user, job_of() */
 };
 
-/* It has made code: its map is opened (a job), for it may end any time. */
+/* Tells that the process has made code: its map is opened early, in a job, as the process may end
+ * any time. */
 void perfmap_meet(struct symbol_files *files, const struct perfmap_process *process);
 
-/* In a round: its map. Borrowed until the next round; NULL: there is no room for more. */
+/* Returns the process's map, in a round; borrowed until the next round. NULL if there is no room
+ * for more maps. */
 struct perfmap *perfmap_of(struct symbol_files *files, const struct perfmap_process *process);
 
-/* In a round, once for each address: its name is wanted. What can't be asked is counted; NULL
- * can't. */
+/* Asks for the name of an address; in a round, once for each address. An address that can't be
+ * asked for is counted as lost; so is each one of a NULL map. */
 void perfmap_ask(struct symbol_files *files, struct perfmap *map, uint64_t address);
 
-/* After the round's reading, on any thread. NULL: it has none. Valid until the round ends. */
+/* Returns the name of an address, after the round's reading; valid until the round ends. NULL if
+ * the address has none. Any thread. */
 const char *perfmap_find(const struct perfmap *map, uint64_t address, size_t *len);
 
 /* ---- perfmap_open.c, in a job ---- */
 
 struct perfmap_found {
 	uint64_t device, inode, bytes;
-	uint64_t program; /* tells what the process runs, from exec to exec; 0: unknown */
-	/* It, or of a file system that doesn't tell when a file was made its last change, is from
-	 * before the process, or from before its exec where its program isn't `program` any more.
-	 */
+	uint64_t program; /* proc_program() of the process; 0: unknown */
+	/* The map was made before the process started; or, if the process runs another program than
+	 * `program` was, before the exec. (The time of the last change is taken if the file system
+	 * has no time of birth.) */
 	bool is_older;
 };
 
-/* found->program: as it was known. -EPERM: no regular file of the process's own user, it was never
- * opened; -ESRCH; the errno of opening. */
+/* Opens the process's map and sets *found; found->program is the last known program. Returns a
+ * descriptor that the caller owns, or a negative errno: -EPERM if the map is no regular file of the
+ * process's own user (such a file is never opened); -ESRCH; an errno of opening. */
 int perfmap_open(const struct perfmap_process *process, struct perfmap_found *found);
 
 /* ---- perfmap_read.c, in a job ---- */
 
 struct perfmap_question {
 	uint64_t address;
-	uint64_t at; /* of the name in the file */
-	uint64_t hash;
-	uint32_t len; /* 0: none */
-	bool torn;    /* there are two */
-	bool stale;   /* a line that doesn't count has one */
-	size_t name;  /* in `names` */
+	uint64_t at;   /* the name's offset in the file */
+	uint64_t hash; /* of the name */
+	uint32_t len;  /* of the name; 0: no name */
+	bool torn;     /* lines that count disagree */
+	bool stale;    /* a line that doesn't count has a name */
+	size_t name;   /* the name's offset in `names` */
 };
 
 struct perfmap_lookup {
-	uint64_t from;			    /* lines that begin before don't count */
-	uint64_t settled;		    /* so many bytes were there before the window */
+	uint64_t from;			    /* lines that begin before this offset don't count */
+	uint64_t settled;		    /* bytes that were there before the window */
 	struct perfmap_question *questions; /* sorted by address */
 	size_t count;
 	uint64_t until_ns;  /* of loop_now_ns(); 0: no limit */
-	uint64_t bytes_max; /* that it may read; 0: no limit */
+	uint64_t bytes_max; /* bytes that may be read; 0: no limit */
 
 	/* the answer */
-	uint64_t bytes; /* that it read */
-	uint64_t end;	/* how far the file is written, in whole lines */
+	uint64_t bytes; /* bytes that were read */
+	uint64_t end;	/* offset behind the file's last whole line */
 	struct buf names;
-	uint64_t stale, no_room; /* addresses that have no name for it */
+	uint64_t stale, no_room; /* addresses without a name for that reason */
 };
 
-/* Reads the open map. -EFBIG, -E2BIG: it is too much to read; -ETIME: more than it may, or longer;
- * -ENOMEM; errno of reading. No name counts then. */
+/* Looks up the questions in the open map. Returns 0, or a negative errno, and then no name is
+ * valid: -EFBIG or -E2BIG if the map is too large; -ETIME if the limit of bytes or of time is
+ * reached; -ENOMEM; an errno of reading. */
 int perfmap_read(int fd, struct perfmap_lookup *lookup);
 
-/* How far the open map is written, in whole lines. errno of reading, -ENOMEM. */
+/* Sets *end to the offset behind the open map's last whole line. Returns 0, -ENOMEM, or an errno of
+ * reading. */
 int perfmap_end(int fd, uint64_t *end);

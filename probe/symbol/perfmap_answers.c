@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Addresses that are asked for, and their names. */
+/* The addresses that a round asks for and their names, with a bound of memory for all maps. */
 #include <stdlib.h>
 
 #include "symbol/perfmap_state.h"
 
-#define NAMES_MAX     (8u << 20)  /* of a process, in a window */
-#define MEMORY_MAX    (32u << 20) /* of all maps, while a window is named */
+#define NAMES_MAX     (8u << 20)  /* bytes; of a process, in a window */
+#define MEMORY_MAX    (32u << 20) /* bytes; of all maps, while a window is named */
 #define QUESTIONS_MAX 65536	  /* of a process, in a window */
 
-/* A job that hangs may have some for longer than the registry lives. */
+/* Bytes taken of MEMORY_MAX. Static, as a job that hangs may keep some for longer than the registry
+ * lives. */
 static atomic_size_t memory;
 
-/* So many bytes, or what is left. */
+/* Takes `bytes`, or what is left; returns how many were taken. */
 static size_t take_most(size_t bytes)
 {
 	size_t before = atomic_load(&memory), most;
@@ -98,7 +99,7 @@ int answers_read(struct answers *answers, int fd, struct perfmap_lookup *lookup)
 	lookup->count = answers->count;
 	lookup->names = (struct buf)BUF_INIT(room);
 	int r = perfmap_read(fd, lookup);
-	if (lookup->names.capacity > room) /* it grows by doubling */
+	if (lookup->names.capacity > room) /* as a buf grows by doubling */
 		atomic_fetch_add(&memory, lookup->names.capacity - room);
 	else
 		give(room - lookup->names.capacity);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The map of a process as it has it itself: its own, and from its own time. */
+/* Opens a process's perf map as the process sees it, and checks that the map belongs to the
+ * process's user and isn't older than the process. */
 #include "symbol/perfmap.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static int read_proc(pid_t pid, const char *name, char *to, size_t bytes, size_t
 	return fd < 0 ? -errno : file_read_up_to(fd, to, bytes, len);
 }
 
-/* Its user, and its pid as it sees itself. */
+/* Reads the process's effective user, and its pid in its own pid namespace. */
 static bool read_status(pid_t pid, uid_t *uid, pid_t *inner)
 {
 	unsigned long effective;
@@ -60,8 +61,9 @@ static int64_t clock_ns(clockid_t clock)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* By the wall clock, as file systems have it: their clock lags by a tick, so that what a process
- * makes at once seems to be older. None has its pid's map from another one so shortly before. */
+/* Returns when the process started, by the wall clock, less a tick: file systems' clock lags by a
+ * tick, so a file that a process makes at once seems older than the process. No pid is used again
+ * so soon that another process's map could pass. */
 static int64_t since_start(uint64_t start_ticks)
 {
 	struct timespec tick = {0};
@@ -71,7 +73,8 @@ static int64_t since_start(uint64_t start_ticks)
 	       (int64_t)start_ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
-/* An id is the time of the exec, or a later one. */
+/* Returns the time of the exec, or a later time, by the wall clock: an id is CLOCK_MONOTONIC, ns.
+ */
 static int64_t since_id(uint64_t id)
 {
 	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) + (int64_t)id;
@@ -88,7 +91,7 @@ static bool is_from_before(int fd, int64_t since)
 	return made->tv_sec * NS_PER_S + made->tv_nsec < since;
 }
 
-/* Nothing is followed below /tmp. */
+/* Opens the map; no link below /tmp is followed. */
 static int open_own(int root_fd, const char *path, uid_t uid, struct stat *stat)
 {
 	const struct foreign map = {

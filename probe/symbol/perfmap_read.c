@@ -12,22 +12,22 @@
 #include "loop/loop.h"
 
 #define BLOCK_BYTES 65536
-#define HEAD_BYTES  64 /* two numbers */
+#define HEAD_BYTES  64 /* for the two numbers */
 #define LINE_BYTES  (HEAD_BYTES + PERFMAP_NAME_MAX)
-#define STEPS_MAX   (1u << 24) /* addresses that lines hold, all together */
+#define STEPS_MAX   (1u << 24) /* sum over all lines of the asked addresses that a line holds */
 
 struct pass {
 	struct perfmap_question *questions;
 	size_t count;
 	uint64_t from, settled, steps;
 
-	/* the line that goes by: its first bytes */
+	/* the current line: its first bytes, and its offset in the file */
 	char line[LINE_BYTES];
 	size_t len;
 	uint64_t began;
 };
 
-/* *at: behind it and one blank. */
+/* Reads a hexadecimal number and the blank behind it, and moves *at behind both. */
 static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *value)
 {
 	size_t i = *at, first;
@@ -66,7 +66,7 @@ static size_t first_from(const struct pass *pass, uint64_t address)
 	return low;
 }
 
-/* The line holds that address; the hash is of its name. */
+/* Enters the current line as an answer for an address that it holds; `hash` is the name's. */
 static void answer(const struct pass *pass, struct perfmap_question *question, size_t name_at,
 		   uint64_t hash)
 {
@@ -84,7 +84,7 @@ static void answer(const struct pass *pass, struct perfmap_question *question, s
 	question->len = len;
 }
 
-/* A name is hashed once, however many addresses its line holds. */
+/* Enters the current line for all addresses that it holds; the name is hashed once. */
 static int end_line(struct pass *pass)
 {
 	uint64_t start, bytes;
@@ -111,7 +111,7 @@ static int end_line(struct pass *pass)
 static int go_by(struct pass *pass, const char *block, size_t bytes, uint64_t offset)
 {
 	for (size_t i = 0; i < bytes;) {
-		if (block[i] == '\n' && !pass->len) { /* there may be nothing else */
+		if (block[i] == '\n' && !pass->len) { /* a file may have nothing but these */
 			pass->began = offset + ++i;
 			continue;
 		}
@@ -156,10 +156,10 @@ static int pass_all(struct pass *pass, struct perfmap_lookup *lookup, int fd)
 	return -EFBIG;
 }
 
-/* The texts, of those that have one: once for neighbours that one line holds. */
+/* Reads the names; neighbours that one line holds share one. */
 static void read_names(struct perfmap_lookup *lookup, int fd)
 {
-	struct perfmap_question *last = NULL; /* that has one */
+	struct perfmap_question *last = NULL; /* the last one with a name */
 	struct buf *names = &lookup->names;
 
 	for (size_t i = 0; i < lookup->count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A job that opens a map and looks up what was asked. */
+/* The job that opens a map and looks up the addresses that were asked for. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,31 +8,31 @@
 #include "base/cleanup.h"
 #include "symbol/perfmap_state.h"
 
-#define BUDGET_NS    (1 * NS_PER_S) /* of all maps of a user, in a round */
+#define BUDGET_NS    (1 * NS_PER_S) /* for all maps of a user, in a round; bytes too */
 #define BUDGET_BYTES (512ULL << 20)
 
 struct map_reading {
 	struct job job;
 	struct symbol_files *files;
-	struct perfmap *map; /* a reference; not for the worker's thread */
-	bool of_round;
+	struct perfmap *map; /* with a reference; not for the worker's thread */
+	bool of_round;	     /* a round asked; else the map is only opened */
 	uint64_t round;
-	struct perfmap_budget *budget; /* a reference; NULL unless it is of a round */
+	struct perfmap_budget *budget; /* with a reference; NULL unless of_round */
 
 	/* question and answer */
 	struct perfmap_process process;
 	struct held *held; /* with a reference */
 	struct seen seen;
 	struct answers answers;
-	bool is_another; /* than was known */
+	bool is_another; /* the map is another file than was known */
 	uint64_t stale, no_room;
 	int error;
 };
 
 /* ---- on the worker's thread ---- */
 
-/* Whether it is the one that was known, and has grown. Else it counts from its beginning, or, when
- * it is left from another process or program, from where it ends now. */
+/* Returns whether the map is the known file and hasn't shrunk. Else lines count from the file's
+ * begin, or, if another process or program left the file, from its present end. */
 static bool is_known(struct map_reading *mine, const struct perfmap_found *now)
 {
 	struct seen *seen = &mine->seen;
@@ -40,7 +40,7 @@ static bool is_known(struct map_reading *mine, const struct perfmap_found *now)
 	bool execed = seen->found.program && now->program != seen->found.program;
 	bool same = !execed && seen->found.inode && now->device == seen->found.device &&
 		    now->inode == seen->found.inode;
-	bool cut = same && now->bytes < bytes; /* written anew, by this process */
+	bool cut = same && now->bytes < bytes; /* this process has begun its map anew */
 
 	if (same && !cut)
 		return true;
@@ -50,7 +50,8 @@ static bool is_known(struct map_reading *mine, const struct perfmap_found *now)
 	return false;
 }
 
-/* The map that is open from now on: a descriptor, of `held` or *own. */
+/* Opens the map, or keeps the one that is open. Returns its descriptor, which `held` or *own owns,
+ * or a negative errno. */
 static int open_now(struct map_reading *mine, int *own)
 {
 	struct perfmap_found now = mine->seen.found;
@@ -60,13 +61,13 @@ static int open_now(struct map_reading *mine, int *own)
 	if (fd >= 0 && mine->seen.looked && mine->seen.found.program &&
 	    now.program != mine->seen.found.program) {
 		close(TAKE_FD(fd));
-		fd = -ESRCH; /* it is another program by now */
+		fd = -ESRCH; /* the process runs another program by now */
 	}
-	if (fd < 0 && !mine->seen.looked) /* it may be another program's */
+	if (fd < 0 && !mine->seen.looked) /* the map may be another program's */
 		held_unref(TAKE_PTR(mine->held));
 	if (fd < 0 && !mine->held)
 		return fd;
-	if (fd < 0) { /* what it has told is all there */
+	if (fd < 0) { /* the process is gone, the held map is complete */
 		if (fstat(mine->held->fd, &stat) < 0)
 			return -errno;
 		return (uint64_t)stat.st_size < mine->seen.end ? -ESTALE : mine->held->fd;
@@ -83,7 +84,7 @@ static int open_now(struct map_reading *mine, int *own)
 	return mine->held ? mine->held->fd : *own;
 }
 
-/* As much as its user's maps have left of the round. */
+/* Looks up the questions, within what the user's maps have left of the round's budget. */
 static int answer_within(struct map_reading *mine, struct perfmap_lookup *lookup, int fd)
 {
 	struct perfmap_budget *budget = mine->budget;
@@ -215,7 +216,6 @@ static void free_reading(struct job *job)
 	free(mine);
 }
 
-/* Its questions go with it. */
 bool perfmap_submit(struct symbol_files *files, struct perfmap *map, bool of_round)
 {
 	struct map_reading *mine = calloc(1, sizeof(*mine));

@@ -14,7 +14,7 @@
 
 struct symbolizer {
 	struct kernel_symbols *kernel;
-	atomic_uint_fast64_t unnamed; /* read by the loop, as is */
+	atomic_uint_fast64_t unnamed; /* the loop reads this and kernel_error */
 	atomic_int kernel_error;
 	struct java_place java;
 };

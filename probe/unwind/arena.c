@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Free stretches are kept by address, neighbours are one. A run that is taken isn't remembered:
- * who has it gives it back as it is.
+ * Free ranges ("stretches") are sorted by address; adjacent ones are merged. A run of words that is
+ * taken isn't remembered: its user gives it back as it was taken.
  *
- * Giving back needs no memory: there are never more stretches, free and given, than runs were taken
- * and one more between each two, and for so many arena_take() makes room beforehand.
+ * arena_give() needs no memory: there are never more stretches, free and given, than taken runs and
+ * one more between each two, and arena_take() reserves memory for so many.
  */
 #include "unwind/arena.h"
 
@@ -29,10 +29,10 @@ struct stretches {
 struct arena {
 	struct arena_memory memory;
 	unsigned chunks, chunks_max;
-	struct stretches free;	/* by address; none touches the next */
-	struct stretches given; /* in the order in which they came */
-	size_t settling;	/* of these: have seen one arena_settle() */
-	size_t runs;		/* that are taken */
+	struct stretches free;	/* sorted by address; none touches the next */
+	struct stretches given; /* in the order in which they were given back */
+	size_t settling;	/* the first so many of `given` have seen one arena_settle() */
+	size_t runs;		/* runs that are taken */
 	uint64_t used, given_words;
 };
 
@@ -80,7 +80,8 @@ static int reserve(struct stretches *stretches, size_t count)
 	return 0;
 }
 
-/* Room for what can come when one more run is taken, and all are given back. */
+/* Reserves memory for the stretches that can come when one more run is taken and all are given
+ * back. */
 static int reserve_for_one_more(struct arena *arena)
 {
 	size_t most = arena->runs + arena->given.count + 3;
@@ -89,7 +90,7 @@ static int reserve_for_one_more(struct arena *arena)
 	return r < 0 ? r : reserve(&arena->given, most);
 }
 
-/* Where `count` words can begin in what begins at `start`. */
+/* Returns where `count` words can begin in a stretch that begins at `start`. */
 static uint64_t place_in(uint64_t start, size_t count, bool whole)
 {
 	if (!whole)
@@ -114,7 +115,7 @@ static void erase(struct stretches *spare, size_t at)
 		(spare->count - at) * sizeof(struct stretch));
 }
 
-/* The first stretch that ends behind that word. */
+/* Returns the number of the first stretch that ends behind the word. */
 static size_t find(const struct stretches *spare, uint64_t word)
 {
 	size_t low = 0, high = spare->count;
@@ -145,7 +146,8 @@ static void put_back(struct stretches *spare, struct stretch stretch)
 	insert(spare, at, stretch);
 }
 
-/* The smallest stretch in which it fits, the lowest of those; spare->count: none. */
+/* Returns the smallest stretch in which the words fit, of several the lowest; spare->count: none.
+ */
 static size_t best(const struct stretches *spare, size_t count, bool whole)
 {
 	size_t found = spare->count;
@@ -163,14 +165,14 @@ static size_t best(const struct stretches *spare, size_t count, bool whole)
 	return found;
 }
 
-/* Where the free words at the top begin. */
+/* Returns where the free words at the arena's end begin. */
 static uint64_t top(const struct arena *arena)
 {
 	const struct stretches *spare = &arena->free;
 	uint64_t end = words_of(arena->chunks);
 
 	if (!arena->chunks)
-		return 1; /* word 0 is nobody's */
+		return 1; /* word 0 is never taken */
 	return spare->count && spare->each[spare->count - 1].end == end
 		       ? spare->each[spare->count - 1].start
 		       : end;
@@ -196,7 +198,7 @@ static void shrink(struct arena *arena)
 	}
 }
 
-/* Adds chunks until it fits at the top. */
+/* Adds chunks until the words fit at the arena's end. */
 static int grow(struct arena *arena, size_t count, bool whole)
 {
 	uint64_t end = place_in(top(arena), count, whole) + count;

@@ -7,7 +7,8 @@
 
 #include "base/cleanup.h"
 
-/* A table that isn't large lies in one chunk: then it needs no room for blocks that move on. */
+/* Words. A table up to this size lies in one chunk, and needs no room for blocks that would cross a
+ * chunk's end. */
 #define WHOLE_MAX (CHUNK_WORDS / 4)
 
 bool content_is_whole(size_t words)
@@ -20,8 +21,8 @@ size_t content_words(const struct table_image *image)
 	return image->count <= WHOLE_MAX ? image->count : image_room(image);
 }
 
-/* A checksum can be forged, and a table that was planted would spoil the stacks of all who share
- * it: so only what is the same word for word is the same. */
+/* Returns whether the content is that of the image, word for word: a checksum can be forged, and a
+ * planted table would spoil the stacks of all processes that share it. */
 static bool is_same(struct tables *tables, const struct content *content,
 		    const struct table_image *image)
 {
@@ -79,7 +80,7 @@ int content_get(struct tables *tables, struct content **ret, const struct table_
 	return r;
 }
 
-/* Nobody has it: its words are given back. */
+/* Removes a content that no table holds, and gives its words back. */
 static void content_drop(struct tables *tables, struct content *content)
 {
 	struct content **link = &tables->contents;
@@ -132,7 +133,7 @@ static void evict(struct tables *tables, struct content *content)
 		left--;
 		table->state = table->refs ? TABLE_HOMELESS : TABLE_UNASKED;
 		table->words = words;
-		table->patience = table->waits = 2; /* those that it makes room for come first */
+		table->patience = table->waits = 2; /* newcomers, with 1, come first */
 		table_leave_content(table);
 	}
 	tables->stats.evicted++;

@@ -18,7 +18,7 @@ static void seed_checksum(void)
 	checksum_seed = hash_seed();
 }
 
-/* Of what a process may choose, so with a seed that it can't know. */
+/* Returns the checksum, with a random seed: processes choose the content and must not know it. */
 static uint64_t checksum_of(const struct table_image *image, const struct elf_image *elf)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -38,7 +38,7 @@ static int pack(int fd, const struct elf_image *elf, struct table_image *image)
 	if (r < 0)
 		return r;
 	r = gaps_read(fd, elf, packer_row, packer, &image->stats);
-	if (r == PACKER_WANTS_BX) { /* rare, in small files */
+	if (r == PACKER_WANTS_BX) { /* rare, and only in small files */
 		packer_free(&packer);
 		r = packer_new(&packer, elf, true);
 		if (r < 0)

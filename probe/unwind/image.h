@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file's unwind table as it will lie in the arena (bpf/shared/packed.h), not yet at its place: a
- * flat run of words, in which blocks may still cross a chunk's end.
+ * Builder of a file's unwind table, in the format of the arena (bpf/shared/packed.h). An image is a
+ * flat run of words without a place in the arena: its blocks may still cross a chunk's end.
  */
 #pragma once
 
@@ -12,31 +12,32 @@
 struct table_image {
 	uint32_t *words;
 	size_t count;
-	uint32_t index;	 /* where in `words` the index begins, behind the rules */
-	uint32_t blocks; /* that the index has */
-	uint64_t low;	 /* the lowest address, as linked; a multiple of BLOCK_BYTES */
-	bool tracks_bx;
-	uint16_t machine;  /* e_machine: what rows mean differs */
-	uint64_t checksum; /* of what it was made from: equal for equal content */
-	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the file's executable ones */
+	uint32_t index;	   /* number of the word where the index begins, behind the rules */
+	uint32_t blocks;   /* entries of the index */
+	uint64_t low;	   /* the lowest address, as linked; a multiple of BLOCK_BYTES */
+	bool tracks_bx;	   /* rules say where rbx is saved */
+	uint16_t machine;  /* e_machine, which decides what a row means */
+	uint64_t checksum; /* of words, segments and build id: equal for equal content */
+	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the file's executable segments */
 	size_t segments_count;
 	struct cfi_stats stats;
 };
 
 /*
- * Reads a file's CFI, or what stands for it (.gopclntab), and packs it. In a job. -ENOENT: it has
- * none (segments are told nevertheless); -EFBIG its addresses reach too far or there is too much;
- * else as cfi_read(). On failure image->words is NULL.
+ * Reads a file's unwind rows (CFI, or Go's pclntab) and packs them. Call this in a job. Returns 0,
+ * or a negative errno, and then image->words is NULL: -ENOENT if the file has no rows (the segments
+ * are set nevertheless); -EFBIG if its addresses reach too far or there are too many rows; else as
+ * cfi_read().
  */
 int image_build(int fd, struct table_image *image);
 void image_done(struct table_image *image);
 
-/* The rule at an address, as linked; kind RULE_NONE outside. For tests and tools. */
+/* Looks up the rule at an address, as linked; RULE_NONE outside. For tests and tools. */
 void image_find(const struct table_image *image, uint64_t address, struct rule *rule);
 
-/* How many words it takes in the arena at most, wherever it begins. */
+/* Returns how many words the image takes in the arena at most, wherever it begins. */
 size_t image_room(const struct table_image *image);
 
-/* Writes it as it has to be when it begins at word `start` of the arena: `to` has image_room()
- * words of room. Returns the word, in the arena, where its index begins. */
+/* Writes the image to `to` in the form that it needs at word `start` of the arena; `to` has room
+ * for image_room() words. Returns the number of the arena's word where the index begins. */
 uint32_t image_place(const struct table_image *image, uint32_t start, uint32_t *to);

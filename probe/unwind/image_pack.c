@@ -15,22 +15,22 @@
 
 struct packer {
 	const struct row_format *format;
-	uint64_t low, next;  /* addresses: of the first block; lowest that may come */
-	uint64_t rows, seed; /* of the hash tables: who wrote the file can't know it */
+	uint64_t low, next;  /* addresses: of the first block; the lowest that may come */
+	uint64_t rows, seed; /* of the hash tables: the file's author can't know the seed */
 	bool tracks_bx, x86_64;
 
 	uint32_t *words; /* the index, then blocks */
 	size_t count, room;
 	uint32_t blocks;
-	uint32_t open;	   /* the block whose rows come; NO_BLOCK: none yet */
-	size_t open_at;	   /* where its head is */
-	uint32_t row;	   /* in force */
-	uint32_t *found;   /* hash table: where distinct blocks are; 0: none */
-	size_t found_mask; /* it has at least twice as many places as there are blocks */
+	uint32_t open;	   /* the block whose rows arrive; NO_BLOCK: none yet */
+	size_t open_at;	   /* the word of that block's head */
+	uint32_t row;	   /* the last row */
+	uint32_t *found;   /* hash table of the words where distinct blocks begin; 0: free slot */
+	size_t found_mask; /* slots - 1; there are at least twice as many slots as blocks */
 
 	struct table_rule *rules;
 	size_t rules_count, rules_room;
-	uint32_t *rules_found; /* hash table: number + 1 */
+	uint32_t *rules_found; /* hash table of rules' numbers + 1; 0: free slot */
 	size_t rules_mask;
 };
 
@@ -50,7 +50,7 @@ void packer_free(struct packer **packer)
 	*packer = NULL;
 }
 
-/* The lowest address, and how many blocks there are from there. */
+/* Sets the lowest address and the number of blocks from there on. */
 static int find_blocks(struct packer *packer, const struct elf_image *elf)
 {
 	uint64_t low = UINT64_MAX, high = 0;
@@ -128,13 +128,13 @@ static size_t block_bytes(const uint32_t *block)
 	return (1 + (size_t)(block[0] >> ROW_ADDRESS_SHIFT)) * sizeof(*block);
 }
 
-/* Ends the open block: an equal one that is there already serves for it. */
+/* Ends the open block; if an equal block is there already, the index leads to that one. */
 static void close_block(struct packer *packer)
 {
 	const uint32_t *block = packer->words + packer->open_at;
 	size_t bytes = block_bytes(block), slot;
 
-	if (block[0] == ROW_NONE) { /* alone: no rows follow */
+	if (block[0] == ROW_NONE) { /* no other rows follow: the index has 0 */
 		packer->count = packer->open_at;
 		return;
 	}
@@ -152,7 +152,7 @@ static void close_block(struct packer *packer)
 	packer->words[packer->open] = (uint32_t)packer->open_at;
 }
 
-/* Goes on to a block; those before it have no rows of their own. */
+/* Opens a block; blocks that are skipped only get the row in force. */
 static int open_block(struct packer *packer, uint32_t block)
 {
 	while (packer->open != block) {
@@ -203,7 +203,7 @@ static int grow_rules(struct packer *packer)
 	return 0;
 }
 
-/* The number of an equal rule, or of a new one. */
+/* Sets *row to an equal rule that is there already, or to a new one. */
 static int add_rule(struct packer *packer, const struct rule *rule, uint32_t *row)
 {
 	struct table_rule packed;
@@ -270,7 +270,7 @@ int packer_row(void *arg, uint64_t address, const struct rule *rule)
 	return add_word(packer, in_block << ROW_ADDRESS_SHIFT | row);
 }
 
-/* Rules go before the index, the first one next to it. */
+/* Puts the rules before the index, the first rule next to the index. */
 static int put_rules(struct packer *packer)
 {
 	size_t before = packer->rules_count * RULE_WORDS;
@@ -297,7 +297,7 @@ int packer_finish(struct packer *packer, struct table_image *image)
 	if (r < 0)
 		return r;
 	if (packer->count > (size_t)CHUNKS_MAX / 2 * CHUNK_WORDS)
-		return -EFBIG; /* no arena has so much room */
+		return -EFBIG; /* no arena is so large */
 	image->words = TAKE_PTR(packer->words);
 	image->count = packer->count;
 	image->index = (uint32_t)(packer->rules_count * RULE_WORDS);

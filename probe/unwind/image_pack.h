@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Packs rows into a table's words while they come, so that they are never there at length. */
+/* Packer: turns rows into a table's words while the rows arrive, so that they are never in memory
+ * as a whole. */
 #pragma once
 
 #include "base/cleanup.h"
@@ -9,14 +10,17 @@
 
 struct packer;
 
-/* For a file's executable segments. -ENOENT it has none, or of another processor; -EFBIG, -ENOMEM
- */
+/* Makes a packer for a file's executable segments. Returns 0, or a negative errno: -ENOENT if there
+ * are none or the processor is unknown; -EBADMSG if their addresses make no sense; -EFBIG if the
+ * addresses reach too far; -ENOMEM. */
 int packer_new(struct packer **ret, const struct elf_image *elf, bool tracks_bx);
 void packer_free(struct packer **packer);
 
-/* A row_sink. PACKER_WANTS_BX: a CFA is kept in rbx, and the packer doesn't track it. -EFBIG,
- * -ENOMEM, -EINVAL: not in order, or outside of the segments. */
+/* Takes a row; a row_sink. Returns 0; PACKER_WANTS_BX if a CFA is kept in rbx and the packer
+ * doesn't track rbx; or a negative errno: -EFBIG if there are too many rules; -ENOMEM; -EINVAL if
+ * the row isn't in order or lies outside of the segments. */
 int packer_row(void *packer, uint64_t address, const struct rule *rule);
 
-/* Fills in what is about words, and stats.rows. The packer is of no more use. */
+/* Fills in the image's words, index, blocks, low, tracks_bx and stats.rows. The packer can only be
+ * freed after that. Returns 0, -ENOMEM, or -EFBIG. */
 int packer_finish(struct packer *packer, struct table_image *image);

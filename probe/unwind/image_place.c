@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A table's words at their place in the arena: blocks that would cross a chunk's end move on. */
+/* Copies a table's words to their place in the arena. A block that would cross a chunk's end begins
+ * at the next chunk. */
 #include <string.h>
 
 #include "unwind/image.h"
 
-/* Blocks from word `from` of the image on lie `by` words further. */
+/* Blocks from word `from` of the image on lie `by` words further in the arena. */
 struct shift {
 	uint32_t from, by;
 };
@@ -27,7 +28,7 @@ static uint32_t block_words(const uint32_t *block)
 	return 1 + (block[0] >> ROW_ADDRESS_SHIFT);
 }
 
-/* Copies the blocks, and tells how they were shifted. */
+/* Copies the blocks; returns the number of `shifts`. */
 static size_t place_blocks(const struct table_image *image, uint32_t start, uint32_t *to,
 			   struct shift *shifts)
 {
@@ -53,7 +54,7 @@ static uint32_t shift_of(const struct shift *shifts, size_t count, uint32_t word
 {
 	size_t low = 0;
 
-	while (count) { /* the last whose from is at most word */
+	while (count) { /* finds the last shift with from <= word */
 		size_t half = count / 2;
 
 		if (shifts[low + half].from <= word) {

@@ -19,7 +19,7 @@ static uint32_t special(enum row_special what, uint32_t more)
 	return (uint32_t)ROW_SPECIAL << ROW_KIND_SHIFT | more << ROW_SPECIAL_SHIFT | what;
 }
 
-/* Where fp and the return address are when a row says `saved`: bpf/shared/packed.h. */
+/* Sets where fp and the return address are if a row has `saved`: bpf/shared/packed.h. */
 static void saved_of_row(const struct row_format *format, int32_t saved, struct rule *rule)
 {
 	if (saved)

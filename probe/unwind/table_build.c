@@ -22,8 +22,8 @@ struct build {
 	struct job job;
 	struct hung_run *run_state;
 	struct tables *tables;
-	struct table *table;	  /* the loop's: run() doesn't touch it */
-	struct symbol_file *file; /* whose path `opening` has */
+	struct table *table;	  /* for the loop's thread only, not for run() */
+	struct symbol_file *file; /* owns the path of `opening` */
 	struct opening opening;
 	struct table_image image;
 	struct cpython_file *python;
@@ -32,7 +32,8 @@ struct build {
 	int error;
 };
 
-/* Its reading failed; tried again after 1, 2, 4 … sweeps. Counts the first time, in *counter. */
+/* Marks a table as failed: it is tried again after 1, 2, 4 … PATIENCE_MAX sweeps. The first failure
+ * counts in *counter. */
 static void table_fail(struct table *table, enum table_state state, uint64_t *counter)
 {
 	table->state = state;
@@ -63,8 +64,8 @@ static int read_file(struct build *build)
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)
-		return -ENOEXEC;		   /* nobody runs it here */
-	return opening_check(&build->opening, fd); /* it may have been written to meanwhile */
+		return -ENOEXEC;		   /* not for this processor */
+	return opening_check(&build->opening, fd); /* somebody may have written meanwhile */
 }
 
 static void build_run(struct job *job)
@@ -87,9 +88,9 @@ static void build_free(struct job *job)
 	free(mine);
 }
 
-/* ---- an image that came ---- */
+/* ---- an image is there ---- */
 
-/* Words that those will need who came for the first time and found no room. */
+/* Returns the words needed by tables that came for the first time and found no room. */
 static uint64_t awaited(const struct tables *tables, uint64_t most)
 {
 	uint64_t words = 0;
@@ -111,9 +112,9 @@ static bool will_have_room(const struct tables *tables, size_t words, uint64_t m
 	       arena_will_have_room(tables->arena, words, content_is_whole(words));
 }
 
-/* It came for the first time: what is used least makes room, for after a sweep. One that was let go
- * itself waits until there is room, lest tables chase each other for ever; and no file drives out
- * more than half of all. */
+/* Evicts the least used tables for one that came for the first time; their words are free after a
+ * sweep. A table that was evicted itself waits until there is room, so that tables don't evict each
+ * other for ever. A table larger than half of the arena evicts none. */
 static void make_room(struct tables *tables, size_t words)
 {
 	struct arena_stats arena;
@@ -153,7 +154,7 @@ static void take_image(struct tables *tables, struct table *table, const struct 
 	if (r == 0) {
 		table_take_content(table, content);
 		table->patience = 0;
-	} else { /* -EINVAL too: what never fits waits for a larger arena */
+	} else { /* -EINVAL too: a table that never fits waits for a larger arena */
 		table->words = content_words(image);
 		bool first = table->patience == 0;
 		table_fail(table, TABLE_HOMELESS, &tables->stats.refused);
@@ -169,7 +170,7 @@ static void take(struct tables *tables, struct table *table, const struct build 
 		take_image(tables, table, &mine->image);
 		break;
 	case -ENOENT:
-		keep_segments(table, &mine->image); /* it may have a runtime all the same */
+		keep_segments(table, &mine->image); /* the file may have a runtime nevertheless */
 		table->state = TABLE_BARE;
 		tables->stats.bare++;
 		break;
@@ -192,7 +193,7 @@ static void take_runtimes(struct table *table, struct build *mine)
 		return;
 	free(table->hotspot);
 	table->hotspot = TAKE_PTR(mine->hotspot);
-	if (mine->python_elsewhere) { /* what a search found there before stays */
+	if (mine->python_elsewhere) { /* keep what an earlier search found */
 		if (!table->python)
 			python_search(table->tables, table, mine->file);
 		return;
@@ -211,7 +212,7 @@ static void build_done(struct job *job, bool finished)
 	struct build *mine = (struct build *)job;
 	struct tables *tables = mine->tables;
 	struct table *table = mine->table;
-	bool expected = table->state == TABLE_QUEUED; /* else the arena has gone meanwhile */
+	bool expected = table->state == TABLE_QUEUED; /* else the arena was replaced meanwhile */
 	struct hung_file hung = opening_hung_file(&mine->opening);
 
 	table->building = false;
@@ -231,7 +232,7 @@ static void build_done(struct job *job, bool finished)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
 	begin_next(tables);
-	/* While others follow closely it isn't told each time. */
+	/* changed() isn't called each time while other tables follow closely. */
 	uint64_t now = loop_now_ns();
 	if (tables->building && now - tables->told_ns < TELL_NS)
 		return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether a file has a Java VM: looked for by the job that builds its table, which has it open. */
+/* Looks for a Java VM in a file, in the job that builds the file's table and has the file open. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "unwind/tables_state.h"
 
 #define HOTSPOT_CODE_MIN (2u * 1024 * 1024) /* the smallest VM has 4 MiB */
-/* A VM's are 100 KiB: it is for haste, others wait for their tables behind it. */
+/* A VM's strings are 100 KiB. The bound saves time, as other tables wait behind this job. */
 #define STRINGS_MAX (8u * 1024 * 1024)
 
 void hotspot_look(int fd, struct hotspot_file **ret)

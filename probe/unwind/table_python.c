@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether a file has a CPython: looked for by the job that builds its table, which has it open. */
+/* Looks for a CPython in a file, in the job that builds the file's table and has the file open. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,8 +7,9 @@
 #include "elf/debugfile.h"
 #include "unwind/tables_state.h"
 
-#define PYTHON_CODE_MIN (512u * 1024) /* no interpreter has less; most libraries do */
-/* Much more than any interpreter has: it is for haste, others wait for their tables behind it. */
+#define PYTHON_CODE_MIN (512u * 1024) /* bytes; no interpreter has less, most libraries do */
+/* Bytes; much more than any interpreter has. The bound saves time, as other tables wait behind this
+ * job. */
 #define STRINGS_MAX (32u * 1024 * 1024)
 
 bool python_is_brief(int debug_fd)
@@ -18,7 +19,7 @@ bool python_is_brief(int debug_fd)
 	return elf_read(debug_fd, &debug) == 0 && debug.symtab.strings.bytes <= STRINGS_MAX;
 }
 
-/* What isn't exported is named there. */
+/* Opens the debug file, which names the symbols that aren't exported. */
 static int open_debug(int file_fd, const struct elf_image *image, const char *debugging_dir)
 {
 	if (image->symtab.symbols.bytes)
@@ -72,7 +73,8 @@ void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, b
 		     (image.build_id_bytes || image.debuglink[0]);
 }
 
-/* What a debug file in a root says counts for the processes with that root. */
+/* Returns whether the table's CPython counts for `file`: what a debug file in a root says counts
+ * only for processes with that root. */
 static bool may_have(const struct table *table, const struct symbol_file *file)
 {
 	const struct symbol_root *said = table->python_root, *root = symbol_file_root(file);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A CPython that is named in a debug file only, where this isn't found by its build id on this
- * host: one in the process's own root, or named by .gnu_debuglink. That lies wherever the target
- * likes, so looking for it may hang or take its time: it is a job of its own, when the table is
- * there already, and what hangs costs nothing else.
+ * Search for a CPython whose symbols are in a debug file that this host doesn't have by build id: a
+ * debug file in the process's own root, or one named by .gnu_debuglink. The target decides where
+ * that file lies, so the search may hang or be slow. It is a job of its own, after the table was
+ * built, so that a search that hangs costs nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,17 +16,17 @@ struct python_search {
 	struct job job;
 	struct hung_run *run_state;
 	struct tables *tables;
-	struct table *table;	  /* the loop's: run() doesn't touch it */
-	struct symbol_file *file; /* whose path `opening` has */
+	struct table *table;	  /* for the loop's thread only, not for run() */
+	struct symbol_file *file; /* owns the path of `opening` */
 	struct opening opening;
 	struct cpython_file *found;
-	bool in_root; /* it was named in the process's own root */
+	bool in_root; /* the debug file is in the process's own root */
 };
 
 /* ---- on the worker's thread ---- */
 
-/* What it says counts for all processes with that file: so it is taken from root or the file's
- * owner, whosever the process is. */
+/* Opens the debug file. Its content counts for all processes with that file, so it must belong to
+ * root or the file's owner; the process's user isn't enough. */
 static int open_debug(const struct python_search *mine, int fd, int root_fd, bool *in_root)
 {
 	struct debug_search search = {
@@ -37,7 +37,7 @@ static int open_debug(const struct python_search *mine, int fd, int root_fd, boo
 	struct debug_found found = {0};
 
 	if (mine->opening.root && root_fd < 0)
-		return -ENOENT; /* ours would be another */
+		return -ENOENT; /* our root would be a wrong one */
 	int debug_fd = debugfile_open(fd, &search, &found);
 	*in_root = found.where == DEBUG_IN_ROOT;
 	free(found.path);
@@ -60,7 +60,7 @@ static void run(struct job *job)
 		free(TAKE_PTR(mine->found));
 }
 
-/* ---- on the loop's ---- */
+/* ---- on the loop's thread ---- */
 
 static void done(struct job *job, bool finished)
 {

@@ -8,8 +8,7 @@
 
 #define TABLES_MAX 65536
 #define OTHERS_MAX                                                                                 \
-	4 /* in a window a file that can't be read is asked of so many other processes             \
-	   */
+	4 /* other processes through which an unreadable file is tried again in a window */
 
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg)
 {
@@ -48,7 +47,7 @@ static void unlink_table(struct table *table)
 		table->next->link = table->link;
 }
 
-/* Nobody has it, and nobody will find it any more. */
+/* Removes and frees a table to which nobody refers. */
 static void drop(struct tables *tables, struct table *table)
 {
 	table_leave_content(table);
@@ -119,7 +118,7 @@ void tables_free(struct tables *tables)
 		unlink_table(table);
 		table->tables = NULL;
 		table->state = TABLE_BROKEN;
-		symbol_file_unref(TAKE_PTR(table->file)); /* it needs the worker to close */
+		symbol_file_unref(TAKE_PTR(table->file)); /* closing needs the worker */
 		if (!table->refs)
 			table_free(table);
 	}
@@ -142,7 +141,7 @@ void tables_set_arena(struct tables *tables, struct arena *arena)
 	}
 }
 
-/* The table of a file that can be read. */
+/* Returns the table of a file that can be opened, new or known; NULL without memory. */
 static struct table *find_or_add(struct tables *tables, const struct opening_id *id)
 {
 	struct table **slot = map_get(tables->by_id, id);
@@ -153,7 +152,7 @@ static struct table *find_or_add(struct tables *tables, const struct opening_id 
 	if (!table)
 		return NULL;
 	int r = map_put(tables->by_id, id, (void **)&slot);
-	if (r < 0) { /* it is nobody else's, and never read */
+	if (r < 0) { /* the table isn't shared, and never read */
 		tables->stats.refused++;
 		return table;
 	}
@@ -195,10 +194,10 @@ struct table *tables_get(struct tables *tables, struct symbol_file *file,
 	return table;
 }
 
-/* ---- what the kernel's side is told ---- */
+/* ---- spans for the kernel's side ---- */
 
-/* Mappings begin with a page, segments anywhere in it, so that two may have bytes in the same one:
- * the mapping is that of which it has most. */
+/* A mapping begins with a page, a segment anywhere in a page, so a mapping may hold bytes of two
+ * segments. It is taken as that of the segment of which it has most bytes. */
 bool table_address(const struct table *table, uint64_t file_offset, uint64_t bytes,
 		   uint64_t *address)
 {
@@ -269,7 +268,8 @@ static bool has_room(const struct tables *tables, size_t words)
 	return arena_has_room(tables->arena, words, content_is_whole(words));
 }
 
-/* Tries again those whose time has come; they wait longer each time. *words: that are free. */
+/* Tries tables again whose time has come; a table waits longer each time. *words: the free words.
+ */
 static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 {
 	for (struct table *table = tables->all; table; table = table->next) {
@@ -294,7 +294,7 @@ static void try_all_again(struct tables *tables)
 
 	arena_stats(tables->arena, &arena);
 	uint64_t words = (arena.bytes_max - arena.used - arena.given) / sizeof(uint32_t);
-	try_again(tables, true, &words); /* for them room was made */
+	try_again(tables, true, &words); /* newcomers first: room was made for them */
 	try_again(tables, false, &words);
 }
 

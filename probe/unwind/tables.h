@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unwind tables in the arena: one for each distinct content, shared by all files that have it and
- * all processes that map them. They are built by jobs, from files that targets may own.
- *
- * All functions are for the loop's thread.
+ * Registry and cache of unwind tables in the arena: one table for each distinct content, shared by
+ * all files with that content and all processes that map them. Jobs build the tables, from files
+ * that targets may own. Least recently used tables are evicted. Loop thread only.
  */
 #pragma once
 
@@ -14,67 +13,70 @@
 #include "unwind/image.h"
 
 struct tables;
-struct table; /* what is known of one file's code */
+struct table; /* one file's unwind table, and the runtimes in the file */
 
-/* `worker` reads and builds, one file after the other. changed(arg) is called when tables that were
- * pending no longer are, at most every 10 ms while others follow. -ENOMEM */
+/* Returns 0 or -ENOMEM. `worker` reads files and builds tables, one after the other. changed(arg)
+ * is called when pending tables no longer are, at most every 10 ms while others follow. */
 int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void *arg), void *arg);
-/* When its worker was stopped and the loop has run what was posted. */
+/* Call this when the worker was stopped and the loop has run what was posted. */
 void tables_free(struct tables *tables);
 
-/* Where tables lie from now on; NULL: nowhere (the kernel's side is gone). The tables in the arena
- * before are forgotten, without touching it; those that are referred to are built anew. */
+/* Sets the arena; NULL: none (the kernel's side is gone). Tables in the old arena are forgotten,
+ * without touching that arena; tables that are referred to are built again. */
 void tables_set_arena(struct tables *tables, struct arena *arena);
 
-/* The caller gets a reference; NULL: no memory. A file whose table isn't known begins to be read;
- * `place` is where it can be opened. */
+/* Returns a reference to the file's table; NULL without memory. If the table isn't known, the file
+ * begins to be read; `place` says where the file can be opened. */
 struct table *tables_get(struct tables *tables, struct symbol_file *file,
 			 const struct symbol_place *place);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 
-/* Its table is on its way. */
+/* Returns whether the table is being built. */
 bool table_is_pending(const struct table *table);
 
-/* Fills in base, index and what of a span, of a mapping from span->start to span->end that begins
- * with the file's byte `file_offset`. Counts as use. */
+/* Fills in base, index and what of *span, for a mapping from span->start to span->end that begins
+ * with the file's byte `file_offset`. Counts as a use of the table. */
 void table_span(struct tables *tables, struct table *table, uint64_t file_offset,
 		struct span *span);
 
-/* The CPython in that file, and where its linked addresses lie (that plus *bias) by a mapping as
- * above; `file` is the process's. Borrowed as long as the table isn't built anew; NULL: there is
- * none, or it isn't known yet. */
+/* Returns the CPython in the file, borrowed until the table is built again; NULL if there is none
+ * or it isn't known yet. The mapping is given as for table_span(): a linked address lies at address
+ * + *bias. `file` is the process's. */
 const struct cpython_file *table_python(const struct table *table, const struct symbol_file *file,
 					uint64_t file_offset, const struct span *span,
 					uint64_t *bias);
 
-/* The same of a Java VM. */
+/* Returns the Java VM in the file, as table_python() returns a CPython. */
 const struct hotspot_file *table_hotspot(const struct table *table, uint64_t file_offset,
 					 const struct span *span, uint64_t *bias);
 
-/* A stack went through code of that file; nothing where the table is another's. */
+/* Counts a use of the table, as a stack went through the file's code; does nothing if the table
+ * belongs to another file. */
 void table_used_by(struct table *table, const struct symbol_file *file);
 
-/* After each window: no program reads any more what was given back before (arena_settle()),
- * tables that nobody refers to for a whole window go, and what could not be read or found no room
- * is tried again, after 1, 2, 4 … windows. */
+/* Call this after each window, when no BPF program reads any more what was given back before the
+ * last call (arena_settle()). Removes tables to which nobody referred for a whole window; tries
+ * again tables that couldn't be read or found no room, after 1, 2, 4 … windows. */
 void tables_sweep(struct tables *tables);
 
-/* Makes room for so many words, what was given back already among them: lets go of tables that were
- * used least recently, even of such that processes have (their spans become SPAN_NO_TABLE at the
- * next table_span(); changed() is called). The words are free after the next arena_settle(). False:
- * there is nothing to let go. */
+/* Makes room for `words`, including words given back already: evicts the least recently used
+ * tables, even those that processes use (their spans become SPAN_NO_TABLE at the next table_span();
+ * changed() is called). The words are free once arena_settle() freed them. Returns false if there
+ * is no table to evict. */
 bool tables_evict(struct tables *tables, size_t words);
 
 struct tables_stats {
-	uint64_t tables, rows, bytes; /* there are now */
-	uint64_t pending;
-	uint64_t built, shared;	   /* since the start: made; found to be another's content */
-	uint64_t evicted, refused; /* since the start: let go for room; found no room */
-	uint64_t failed;	   /* since the start: can't be read, broken */
-	uint64_t bare;		   /* since the start: files without CFI */
-	uint64_t pythons_late;	   /* since the start: found when the table was there already */
-	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows there are now */
+	uint64_t tables, rows, bytes; /* present */
+	uint64_t pending;	      /* present */
+	/* Since the start: */
+	uint64_t built, shared;	   /* contents made; found in the arena already */
+	uint64_t evicted, refused; /* contents evicted; tables that found no room */
+	uint64_t failed;	   /* files that are broken or can't be read */
+	uint64_t bare;		   /* files without CFI */
+	uint64_t pythons_late;	   /* CPythons found after the table was built */
+	/* Present again: */
+	uint64_t unsupported[UNSUPPORTED_COUNT]; /* rows */
 	struct arena_stats arena;
 };
 void tables_stats(const struct tables *tables, struct tables_stats *stats);

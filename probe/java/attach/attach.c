@@ -21,14 +21,14 @@
 #include "java/attach/attach_state.h"
 
 #define FIRST_FD    3
-#define FDS	    6 /* the answer's socket, pidfd, root, cwd, the data folder, where it lies */
+#define FDS	    6 /* the answer's socket, pidfd, root, cwd, data folder, folder around it */
 #define GRACE_MS    2000
 #define NS_PER_MS   1000000ULL
 #define MESSAGE_FDS 2
 
 /* ---- in the child ---- */
 
-/* Only what it needs is open, from FIRST_FD on in this order. */
+/* Closes all files but `fds`, which get the numbers from FIRST_FD on, in this order. */
 static bool keep_files(int fds[FDS])
 {
 	int high[FDS];
@@ -51,10 +51,11 @@ static bool keep_files(int fds[FDS])
 	return syscall(SYS_close_range, FIRST_FD + FDS, ~0U, 0) == 0;
 }
 
-/* By the kernel's calls themselves: libc's would want other threads to follow. */
+/* Takes the target's user and group, by direct system calls: libc's functions would wait for other
+ * threads. */
 static bool become(const struct attach_process *process)
 {
-	/* Who isn't root can't, and needn't: it can be asked by its own user alone. */
+	/* If we aren't root we can't change the user; then only our own processes can be asked. */
 	if (geteuid() != 0 && geteuid() != process->uid)
 		return false;
 	if (geteuid() == 0 &&
@@ -62,8 +63,9 @@ static bool become(const struct attach_process *process)
 	     syscall(SYS_setresgid, process->gid, process->gid, process->gid) < 0 ||
 	     syscall(SYS_setresuid, process->uid, process->uid, process->uid) < 0))
 		return false;
-	/* Root in a container has fewer than we do; and who isn't root may have some all the same.
-	 * Whose user changed could be looked into. */
+	/* Drop all capabilities: root in a container has fewer than we do, and another user may
+	 * have some. The change of user may have made us dumpable, so that the target could look
+	 * into us. */
 	return capset_clear() == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
@@ -75,14 +77,15 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
-/* Its end, whatever holds it up; and none of the daemon's memory is for the target to see. */
+/* Makes sure that the child ends, even if it hangs, and that the target can't see the daemon's
+ * memory in it. */
 static void bind_child(uint32_t limit_ms)
 {
 	uint32_t ms = limit_ms + GRACE_MS;
 	struct itimerval timer = {.it_value = {ms / 1000, ms % 1000 * 1000L}};
 	sigset_t alarm_only;
 
-	setsid(); /* a terminal's signals aren't for it */
+	setsid(); /* no signals from a terminal */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(SIGALRM, SIG_DFL);
 	sigfillset(&alarm_only);
@@ -108,7 +111,7 @@ static void do_start(struct attach_dialogue *mine)
 	if (!attach_open_tmp(mine) || !attach_make_folder(mine))
 		return;
 	if (attach_write_agent(mine) && attach_load(mine, options)) {
-		attach_remove_agent(mine); /* the VM has it mapped */
+		attach_remove_agent(mine); /* the VM has mapped the agent */
 		return;
 	}
 	attach_remove_agent(mine);
@@ -117,8 +120,8 @@ static void do_start(struct attach_dialogue *mine)
 		attach_remove_folder(mine);
 }
 
-/* The file's end alone would do: the agent sees it with its next record, also where the VM does not
- * answer now. */
+/* Removes the file and tells the agent to stop. Removing would be enough: the agent sees it with
+ * its next record, also if the VM doesn't answer now. */
 static void do_stop(struct attach_dialogue *mine)
 {
 	char options[ATTACH_NAME_BYTES];
@@ -180,7 +183,7 @@ static void run_child(struct attach_dialogue *mine, int fds[FDS])
 		attach_do_jfr(mine);
 	else if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
 		attach_remove_folder(mine);
-	/* Nobody waits for it any more: the daemon has ended. */
+	/* If the answer can't be sent, the daemon has ended: then end what was started. */
 	if (send_answer(mine, fds[0]) || !is_start(mine->order.task) ||
 	    mine->answer.result != ATTACH_DONE)
 		return;
@@ -231,7 +234,8 @@ int attach_begin(struct attach *attach, const struct attach_process *process,
 	return 0;
 }
 
-/* What comes with no whole answer, or in another number, is closed. */
+/* Takes the answer's descriptors; closes them if the answer isn't whole or their number is wrong.
+ */
 static void take_fds(struct msghdr *message, bool whole, struct attach_answer *answer)
 {
 	int fds[MESSAGE_FDS];
@@ -278,8 +282,8 @@ void attach_finish(struct attach *attach, struct attach_answer *answer)
 	attach->fd = -1;
 }
 
-/* Without CAP_KILL another user's is not ours to kill: its own alarm ends it (bind_child()), unless
- * that user stops it. */
+/* Kills the child. Without CAP_KILL we can't kill a child with another user: its alarm ends that
+ * child (bind_child()), unless that user stops it. */
 void attach_kill(struct attach *attach)
 {
 	if (attach->child)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Asks a Java VM (HotSpot) to load the agent (jvm_agent/), as the JDK's own tools do: a file
- * `.attach_pidN` in its working folder or /tmp, SIGQUIT, a socket `/tmp/.java_pidN`, a request and
- * its answer. N is the process's pid as it sees itself.
+ * Client of HotSpot's attach mechanism: asks a Java VM to load an agent (jvm_agent/), as the JDK's
+ * own tools do, by a file `.attach_pidN` in the VM's working folder or /tmp, SIGQUIT, a socket
+ * `/tmp/.java_pidN`, a request and its answer. N is the process's pid in its own pid namespace.
  *
- * All of it is done by a process of ours, forked for it, which has the target's user and group, no
- * capability, no file of ours, and a time limit. It goes by the target's root folder as the
- * kernel has it open, so it needs to enter no namespace. What the target laid in its way (links,
- * FIFOs, sockets and folders of others) can harm nobody but the target: nothing is followed below
- * /tmp, files are made new, and whatever hangs costs that one process.
+ * A child, forked for each request, does all this. It has the target's user and group, no
+ * capability, no file of ours, and a time limit. It uses the target's root folder as an open
+ * descriptor, so it enters no namespace. Whatever the target put there (links, FIFOs, others'
+ * sockets and folders) can harm only the target: below /tmp nothing is followed, files are created
+ * anew, and what hangs costs only that child.
  *
- * attach_look() reads /proc and may hang: in a job. The rest doesn't wait.
+ * attach_look() reads /proc and may hang: call it in a job. The other functions don't wait.
  */
 #pragma once
 
@@ -22,109 +22,109 @@
 
 enum attach_result {
 	ATTACH_DONE,
-	ATTACH_GONE,	 /* there is no such process any more */
-	ATTACH_NO_VM,	 /* it has no HotSpot */
-	ATTACH_SIGNALS,	 /* it doesn't catch SIGQUIT: it starts, or has -Xrs */
+	ATTACH_GONE,	 /* the process is gone, or runs another program now */
+	ATTACH_NO_VM,	 /* the process has no HotSpot */
+	ATTACH_SIGNALS,	 /* the VM doesn't catch SIGQUIT: it is starting, or has -Xrs */
 	ATTACH_DISABLED, /* -XX:+DisableAttachMechanism */
-	ATTACH_STOPPED,	 /* it is stopped, so it can't answer */
-	ATTACH_FOLDER,	 /* its data folder can't be made, or is somebody else's; or others may
-			  * replace   what lies in its /tmp */
-	ATTACH_FILE,	 /* the agent can't be written there */
-	ATTACH_SOCKET,	 /* what is at the socket's name isn't the VM's */
+	ATTACH_STOPPED,	 /* the process is stopped, so it can't answer */
+	ATTACH_FOLDER,	 /* the data folder can't be made, or is somebody else's; or others may
+			  * replace folders in the process's /tmp */
+	ATTACH_FILE,	 /* the agent, or the file for SIGQUIT, can't be written */
+	ATTACH_SOCKET,	 /* the file at the socket's path isn't the VM's socket */
 	ATTACH_SILENT,	 /* the VM didn't answer in time */
-	ATTACH_REFUSED,	 /* the VM said no: its text */
+	ATTACH_REFUSED,	 /* the VM, or the agent, said no: its text */
 	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
 	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
-	ATTACH_HUNG,	 /* its files hang: it wasn't asked (java/agents/attach_queue.h) */
-	ATTACH_SET_ID,	 /* it has another user's or group's rights than those who started it */
+	ATTACH_HUNG,   /* the process's files hang: it wasn't asked (java/agents/attach_queue.h) */
+	ATTACH_SET_ID, /* the effective user or group isn't the real one */
 };
-/* `stopped`, `disabled` … */
+/* Returns `stopped`, `disabled` … */
 const char *attach_result_name(enum attach_result result);
 
-/* A process as it was looked at. Its descriptors are O_PATH (root, working folder) and a pidfd. */
+/* A process as attach_look() saw it. Root and working folder are O_PATH descriptors. */
 struct attach_process {
-	pid_t pid, inner_pid; /* inner_pid: as it sees itself */
-	uid_t root_uid;	      /* whom its user namespace calls root; (uid_t)-1: nobody */
-	uid_t uid;	      /* effective ones, as our namespace has them */
+	pid_t pid, inner_pid; /* inner_pid: in its own pid namespace */
+	uid_t root_uid;	      /* root of its user namespace, as we see it; (uid_t)-1: nobody */
+	uid_t uid;	      /* effective user and group, as our namespace has them */
 	gid_t gid;
 	int pidfd, root_fd, cwd_fd; /* -1: none */
-	bool other_clock;	    /* its CLOCK_MONOTONIC isn't ours: a time namespace */
+	bool other_clock;	    /* it has another CLOCK_MONOTONIC: a time namespace */
 };
 #define ATTACH_PROCESS_NONE                                                                        \
 	{                                                                                          \
 		.pidfd = -1, .root_fd = -1, .cwd_fd = -1                                           \
 	}
 
-/* Whether it can be asked. *process is to be given to attach_process_done() whatever the answer;
- * that closes its descriptors, and leaves the rest. */
+/* Returns ATTACH_DONE if the process can be asked, else why not. In both cases the caller ends
+ * *process with attach_process_done(), which closes the descriptors and keeps the other fields. */
 enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64_t start_ticks);
 void attach_process_done(struct attach_process *process);
 
 enum attach_task {
-	/* The agent writes what is compiled. The answer's folder_fd is the data folder with a
-	 * shared lock, tmp_fd where it lies: to be kept open, so that the agent knows that it has a
-	 * reader. One that writes already goes on. */
+	/* Has the agent write a file about compiled code; an agent that writes already goes on. The
+	 * answer's folder_fd is the data folder with a shared lock, tmp_fd is the folder around it.
+	 * Keep both open: by the lock the agent knows that it has a reader. */
 	ATTACH_START,
-	/* The file goes, and the agent is told to stop, if the VM answers. With another reader
-	 * nothing is done. STOP and CLEAN need no descriptors of the process. */
+	/* Removes the file, and tells the agent to stop, if the VM answers. Does nothing if there
+	 * is another reader. STOP and CLEAN need no descriptors of the process. */
 	ATTACH_STOP,
-	/* The process has gone, or runs another program: what it left in its data folder goes,
-	 * unless there is another reader. Nobody is asked. */
+	/* Cleans the data folder of a process that is gone or runs another program, unless there is
+	 * another reader. Asks no VM. */
 	ATTACH_CLEAN,
 
-	/* The agent of JFR mode (jvm_agent/jfr), with the same folder. A recording begins, as
-	 * START's descriptors are answered; its window ends, and the stacks are in the folder; all
-	 * ends, if the VM answers, and the files go. The answer's text is the agent's: how on-CPU
-	 * is sampled, or why not (ATTACH_REFUSED). */
-	ATTACH_JFR_START,
-	ATTACH_JFR_DUMP, /* needs the process, too: its pids and user */
-	ATTACH_JFR_STOP, /* needs no descriptors of the process */
+	/* JFR_… are for the agent of JFR mode (jvm_agent/jfr), with the same folder. The answer's
+	 * text is the agent's: how on-CPU is sampled, or why not (ATTACH_REFUSED). */
+	ATTACH_JFR_START, /* begins a recording; answers descriptors as START does */
+	ATTACH_JFR_DUMP,  /* ends a window, whose stacks are in the folder then; needs *process */
+	ATTACH_JFR_STOP,  /* ends all, if the VM answers, and removes the files; no descriptors */
 };
 
-/* Whether this program was built with the agent of JFR mode: with a JDK. */
+/* Returns whether this program was built with a JDK, and so has the agent of JFR mode. */
 bool attach_has_jfr(void);
 
-/* What is recorded. */
+/* Bits of attach_order.recorded. */
 #define ATTACH_JFR_ONCPU  1U
 #define ATTACH_JFR_OFFCPU 2U
 #define ATTACH_JFR_MEM	  4U
 
 struct attach_order {
 	enum attach_task task;
-	uint32_t bytes_max;    /* START: of the file */
-	uint32_t limit_ms;     /* for all of it */
-	int folder_fd, tmp_fd; /* all but the STARTs: as START's answer had them; the caller's */
-	uint64_t sequence;     /* JFR: the command's, which its files have */
-	/* JFR_START: ATTACH_JFR_… bits; between samples; it ends when nobody asks for so long. */
+	uint32_t bytes_max;    /* START: bound of the agent's file */
+	uint32_t limit_ms;     /* for the whole task */
+	int folder_fd, tmp_fd; /* not for STARTs: from START's answer; the caller's */
+	uint64_t sequence;     /* JFR: number of the command, which the files repeat */
+	/* JFR_START: bits ATTACH_JFR_…; time between samples; the recording ends when nobody asks
+	 * for idle_s. */
 	uint32_t recorded, period_ms, idle_s;
-	/* JFR_DUMP, microseconds since 1970: waits count from then on; when the window has ended,
-	 * a moment ago. 0: in whole; now. */
+	/* JFR_DUMP, microseconds since 1970: since when waits count; when the window has ended, a
+	 * moment ago. to_us = 0: whole waits, and a window that ends now. */
 	uint64_t since_us, to_us;
 };
 
 struct attach {
 	pid_t child; /* 0: none */
-	int fd;	     /* readable when it has answered or ended */
+	int fd;	     /* readable when the child has answered or ended */
 };
 
-/* Forks; `process` stays the caller's and isn't needed any more. -EAGAIN, -ENOMEM, -EMFILE … */
+/* Forks a child for the task. `process` stays the caller's, and may be ended after this. Returns 0,
+ * or a negative errno: -EAGAIN, -ENOMEM, -EMFILE … */
 int attach_begin(struct attach *attach, const struct attach_process *process,
 		 const struct attach_order *order);
 
 struct attach_answer {
 	enum attach_result result;
 	int error;			      /* ATTACH_SYSTEM …: a positive errno, or 0 */
-	char text[ATTACH_TEXT_BYTES];	      /* of the VM, printable ASCII */
-	int folder_fd, tmp_fd;		      /* STARTs: the caller's from now on; else -1 */
-	uint64_t folder_device, folder_inode; /* START: which folder it is */
+	char text[ATTACH_TEXT_BYTES];	      /* the VM's or the agent's text, printable ASCII */
+	int folder_fd, tmp_fd;		      /* STARTs: the caller owns them; else -1 */
+	uint64_t folder_device, folder_inode; /* STARTs: of the data folder */
 };
 
-/* Takes the answer when attach->fd is readable, and closes it; a child that ended without one has
- * ATTACH_SILENT. The child may still have to be buried. */
+/* Takes the answer when attach->fd is readable, and closes attach->fd. A child that ended without
+ * an answer gives ATTACH_SILENT. Call attach_bury() after this. */
 void attach_finish(struct attach *attach, struct attach_answer *answer);
 
-/* After its time limit: it is killed. */
+/* Kills a child whose time limit is over. */
 void attach_kill(struct attach *attach);
 
-/* True: the child has ended and is buried (or there is none). */
+/* Returns whether the child has ended and was waited for, or there is none. */
 bool attach_bury(struct attach *attach);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The target's /tmp, in the child: it has the target's user, so what it can't do the target could
- * not have done. Still nothing is followed: not even the target's own files are to be taken. */
+/* The data folder in the target's /tmp. The child has the target's user, so it can do nothing that
+ * the target couldn't do. Still no link is followed: not even the target's own files are written.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -53,7 +54,7 @@ bool attach_has_jfr(void)
 	return &jfr_agent_image[0] < &jfr_agent_image_end[0];
 }
 
-/* Its bytes: [*at, *end). */
+/* Sets [*at, *end) to the bytes of the task's agent. */
 static void image_of(enum attach_task task, const char **at, const char **end)
 {
 	bool jfr = attach_is_jfr(task);
@@ -76,8 +77,8 @@ void attach_agent_name(char name[ATTACH_NAME_BYTES], enum attach_task task)
 		memcpy(name + strlen(name), ".so", sizeof(".so"));
 }
 
-/* Whether what the target's user has there is his as long as he wants: else another one could put
- * a folder of the same name in its place while the VM loads the agent from it. */
+/* Returns whether other users can't replace a folder that the target's user has in `tmp`: else they
+ * could do so while the VM loads the agent from that folder. */
 static bool is_safe(const struct attach_process *process, const struct stat *tmp)
 {
 	if (tmp->st_uid != 0 && tmp->st_uid != process->uid && tmp->st_uid != process->root_uid)
@@ -85,7 +86,7 @@ static bool is_safe(const struct attach_process *process, const struct stat *tmp
 	return !(tmp->st_mode & (S_IWGRP | S_IWOTH)) || tmp->st_mode & S_ISVTX;
 }
 
-/* /tmp itself may be a link of the system's, but one that stays in the target's root. */
+/* Opens the target's /tmp, which may be a link that stays in the target's root. */
 bool attach_open_tmp(struct attach_dialogue *mine)
 {
 	struct open_how how = {
@@ -101,7 +102,8 @@ bool attach_open_tmp(struct attach_dialogue *mine)
 	return is_safe(&mine->process, &stat) || fail(mine, ATTACH_FOLDER, EPERM);
 }
 
-/* One that is left from before will do, if it is the target's own and nobody else writes there. */
+/* Creates and opens the data folder. An old folder is taken if it is the target's own and others
+ * may not write to it. */
 static bool open_folder(struct attach_dialogue *mine, const char *name)
 {
 	struct stat stat;
@@ -111,7 +113,7 @@ static bool open_folder(struct attach_dialogue *mine, const char *name)
 	mine->folder_fd =
 		openat(mine->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (mine->folder_fd < 0 && errno == ENOENT)
-		return true; /* it went just now */
+		return true; /* somebody removed it just now */
 	if (mine->folder_fd < 0 || fstat(mine->folder_fd, &stat) < 0)
 		return fail(mine, ATTACH_FOLDER, errno);
 	if (stat.st_uid != mine->process.uid || (stat.st_mode & (S_IWGRP | S_IWOTH)))
@@ -121,8 +123,10 @@ static bool open_folder(struct attach_dialogue *mine, const char *name)
 	return true;
 }
 
-/* That there is a reader (jvm_agent/journal.h). Another one that stops, and the agent that looks
- * for readers, have it for a moment; and who stops takes the folder away. */
+/* Takes the shared lock, which tells the agent that there is a reader (jvm_agent/journal.h).
+ * Returns false if the folder is locked or was replaced: another reader that stops, or an agent
+ * that looks for readers, holds the lock for a moment, and a reader that stops removes the folder.
+ */
 static bool lock_folder(const struct attach_dialogue *mine, const char *name)
 {
 	struct stat stat;
@@ -187,7 +191,7 @@ void attach_remove_agent(const struct attach_dialogue *mine)
 	unlinkat(mine->folder_fd, name, 0);
 }
 
-/* With what is ours in it; others' files keep it. */
+/* Removes our files in the folder, and the folder, unless others' files are in it. */
 void attach_remove_folder(const struct attach_dialogue *mine)
 {
 	static const char *const names[] = {JAVA_SYMBOLS_NAME,	 "stacks-oncpu.txt",

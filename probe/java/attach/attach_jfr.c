@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tasks of JFR mode, in the child. The agent tells what became of a command in a file, for what
- * it returns the VM can't tell. */
+/* The tasks of JFR mode, in the child. The agent writes the result of a command to a file, as the
+ * VM doesn't pass on what the agent returns. */
 #include <errno.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,7 +24,7 @@ static void add_text(struct options *options, const char *text)
 	size_t bytes = strlen(text);
 
 	if (bytes >= sizeof(options->text) - options->len)
-		return; /* there is room for all that is added */
+		return; /* never: the room is enough for all that is added */
 	memcpy(options->text + options->len, text, bytes + 1);
 	options->len += bytes;
 }
@@ -39,7 +39,7 @@ static void add_number(struct options *options, uint64_t number)
 
 static void add_recorded(struct options *options, uint32_t recorded)
 {
-	/* By bit. */
+	/* By the number of the bit. */
 	static const char *const names[] = {"oncpu", "offcpu", "mem"};
 	const char *before = ",";
 
@@ -52,7 +52,7 @@ static void add_recorded(struct options *options, uint32_t recorded)
 	}
 }
 
-/* As jvm_agent/jfr/Agent.java has them. */
+/* Makes the agent's options, whose format is in jvm_agent/jfr/Agent.java. */
 static void make_options(const struct attach_dialogue *mine, const char *command,
 			 struct options *options)
 {
@@ -75,14 +75,14 @@ static void make_options(const struct attach_dialogue *mine, const char *command
 	}
 }
 
-/* ---- the agent's word ---- */
+/* ---- the agent's state file ---- */
 
 static bool is_field(const char *at, size_t len, const char *text)
 {
 	return len == strlen(text) && memcmp(at, text, len) == 0;
 }
 
-/* The fields of the one line; the last one goes to its end. */
+/* Splits the one line into its fields; the last field goes to the line's end. */
 static bool split(const char *state, size_t len, const char *fields[FIELDS], size_t lens[FIELDS])
 {
 	const char *at = state, *end = memchr(state, '\n', len);
@@ -139,7 +139,7 @@ static void read_state(struct attach_dialogue *mine, const char *wanted)
 
 /* ---- tasks ---- */
 
-/* The jar is needed while the VM loads it only. */
+/* Runs a command of the agent. The jar is needed only while the VM loads it. */
 static bool command(struct attach_dialogue *mine, const char *name)
 {
 	struct options options = {.len = 0};
@@ -150,7 +150,7 @@ static bool command(struct attach_dialogue *mine, const char *name)
 	return done;
 }
 
-/* The folder goes, unless there is another reader. */
+/* Removes the folder, unless there is another reader. */
 static void end(struct attach_dialogue *mine)
 {
 	if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
@@ -159,7 +159,7 @@ static void end(struct attach_dialogue *mine)
 
 static void start(struct attach_dialogue *mine)
 {
-	/* Before its first use only: later the VM refuses, and the depth stays. */
+	/* Works only before JFR's first use; later the VM refuses, and the old depth stays. */
 	static const char *const depth[] = {"jcmd", "JFR.configure stackdepth=1024", NULL, NULL};
 
 	if (!attach_open_tmp(mine) || !attach_make_folder(mine))
@@ -183,7 +183,7 @@ void attach_do_jfr(struct attach_dialogue *mine)
 		if (command(mine, "dump"))
 			read_state(mine, "written");
 	} else {
-		/* Another reader's recording is this one, too. */
+		/* Another reader uses the same recording. */
 		if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
 			command(mine, "stop");
 		end(mine);

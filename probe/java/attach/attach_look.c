@@ -36,7 +36,7 @@ const char *attach_result_name(enum attach_result result)
 	return names[result];
 }
 
-/* The last of the blank-separated numbers on a line: NSpid has one for each namespace. */
+/* Sets *value to the text behind `key`; returns false if the key isn't there. */
 static bool find_field(const char *text, const char *key, const char **value)
 {
 	const char *line = strstr(text, key);
@@ -55,7 +55,7 @@ bool attach_parse_status(const char *text, struct attach_status *status)
 	    !find_field(text, "\nSigCgt:\t", &caught) || !find_field(text, "\nState:\t", &state) ||
 	    !find_field(text, "\nNSpid:", &pids))
 		return false;
-	uid_t real_uid = (uid_t)strtoul(uid, &end, 10); /* then effective */
+	uid_t real_uid = (uid_t)strtoul(uid, &end, 10); /* the effective one comes next */
 	status->uid = (uid_t)strtoul(end, &end, 10);
 	gid_t real_gid = (gid_t)strtoul(gid, &end, 10);
 	status->gid = (gid_t)strtoul(end, &end, 10);
@@ -77,7 +77,7 @@ bool attach_is_disabled(const char *arguments, size_t len)
 	for (const char *at = arguments, *end = arguments + len; at < end;) {
 		size_t bytes = strnlen(at, (size_t)(end - at));
 
-		/* The last one counts. */
+		/* The last of several counts. */
 		if (bytes == strlen("-XX:+DisableAttachMechanism") && memcmp(at, "-XX:", 4) == 0 &&
 		    memcmp(at + 5, "DisableAttachMechanism", bytes - 5) == 0)
 			disabled = at[4] == '+';
@@ -116,8 +116,8 @@ static int read_whole(pid_t pid, const char *name, struct buf *out)
 	return r == -ENOENT ? -ESRCH : r;
 }
 
-/* Options out of a file (@file, -XX:Flags) aren't seen: such a VM is asked and prints its threads.
- */
+/* Returns whether the VM's attach mechanism is disabled. Options in a file (@file, -XX:Flags)
+ * aren't seen: such a VM is asked nevertheless, and prints its threads. */
 static bool is_disabled(pid_t pid)
 {
 	_cleanup_buf_ struct buf arguments = BUF_INIT(OPTIONS_BYTES);
@@ -141,7 +141,7 @@ bool attach_moves_clock(const char *text)
 	return seconds != 0 || strtoll(end, NULL, 10) != 0;
 }
 
-/* Kernels before 5.6 have no such file. */
+/* Returns whether the process has another CLOCK_MONOTONIC. Kernels before 5.6 have no such file. */
 static bool has_other_clock(pid_t pid)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(STATUS_BYTES);
@@ -157,7 +157,8 @@ static bool begins(const char *text, const char *begin)
 	return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* OpenJ9 has a libjvm as well, in front of its own; to it SIGQUIT says something else. */
+/* Returns ATTACH_DONE if the process has mapped HotSpot. OpenJ9 also has a libjvm, in front of its
+ * own library; SIGQUIT means something else to OpenJ9. */
 static enum attach_result look_for_vm(pid_t pid)
 {
 	bool found = false, other = false;
@@ -189,8 +190,8 @@ static enum attach_result read_status(pid_t pid, struct attach_status *status)
 	return ATTACH_DONE;
 }
 
-/* Whose it is, before and after it was looked for a VM: in between it may have become another
- * program, with another user's rights. */
+/* Reads the process's user before and after looking for a VM: in between the process may have
+ * become another program, with another user's rights. */
 static enum attach_result look_at_program(struct attach_process *process)
 {
 	uint64_t program = proc_program(process->pid);
@@ -215,7 +216,7 @@ static enum attach_result look_at_program(struct attach_process *process)
 		return ATTACH_SET_ID;
 	if (status.stopped)
 		return ATTACH_STOPPED;
-	/* Where nobody catches it SIGQUIT would end the process. */
+	/* SIGQUIT would end a process that doesn't catch it. */
 	return status.catches_quit ? ATTACH_DONE : ATTACH_SIGNALS;
 }
 
@@ -233,7 +234,7 @@ enum attach_result attach_look(struct attach_process *process, pid_t pid, uint64
 
 	*process = (struct attach_process)ATTACH_PROCESS_NONE;
 	process->pid = pid;
-	/* From here on it is this one, or gone. */
+	/* From here on the pidfd refers to this process, even if the pid is used again. */
 	process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (process->pidfd < 0)
 		return errno == ESRCH ? ATTACH_GONE : ATTACH_SYSTEM;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The dialogue with the VM, in the child. HotSpot looks for the file `.attach_pidN` when SIGQUIT
- * comes, and then listens on its socket for ever. A request is its version and four strings, each
- * with a NUL; the answer is a number and a line end, then what the command printed, until the VM
- * closes.
+ * The dialogue with the VM, in the child. At SIGQUIT HotSpot looks for the file `.attach_pidN`, and
+ * from then on listens on its socket. A request is a version and four strings, each with a NUL. The
+ * answer is a number and a line end, then the command's output; then the VM closes the connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +45,8 @@ int attach_left_ms(const struct attach_dialogue *mine)
 
 /* ---- the socket ---- */
 
-/* Connected, -ENOENT: none listens there; ATTACH_SOCKET is told where it is not the VM's. */
+/* Connects to the VM's socket. Returns the descriptor, or a negative errno: -ENOENT if none listens
+ * there; -EACCES if the socket isn't the VM's. */
 static int connect_vm(struct attach_dialogue *mine)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -61,7 +61,7 @@ static int connect_vm(struct attach_dialogue *mine)
 		return errno == ENOENT ? -ENOENT : -EACCES;
 	if (fstat(place, &stat) < 0 || !S_ISSOCK(stat.st_mode) || stat.st_uid != mine->process.uid)
 		return -EACCES;
-	/* The very file that was looked at. */
+	/* Connect to the very file that was checked. */
 	attach_name(link, "/proc/self/fd/", (uint64_t)place);
 	memcpy(address.sun_path, link, strlen(link) + 1);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -75,8 +75,8 @@ static int connect_vm(struct attach_dialogue *mine)
 	return TAKE_FD(fd);
 }
 
-/* One that is there already does as well: of an asking that was killed, or of another tool's. It is
- * an empty file of the VM's own user. */
+/* Returns whether an existing file can be used: left by a killed child of ours, or made by another
+ * tool, it is an empty file of the VM's own user. */
 static bool is_trigger(const struct attach_dialogue *mine, int folder, const char *name)
 {
 	struct stat stat;
@@ -85,7 +85,8 @@ static bool is_trigger(const struct attach_dialogue *mine, int folder, const cha
 	       stat.st_uid == mine->process.uid && stat.st_size == 0 && stat.st_nlink == 1;
 }
 
-/* The VM believes the file only if it is its own user's. -1: neither folder takes it. */
+/* Creates the file, which the VM accepts only from its own user. Returns the folder's descriptor;
+ * -1 if it can't be created in either folder. */
 static int make_trigger(const struct attach_dialogue *mine, const char *name)
 {
 	const int folders[] = {mine->process.cwd_fd, mine->tmp_fd};
@@ -104,8 +105,8 @@ static int make_trigger(const struct attach_dialogue *mine, const char *name)
 	return -1;
 }
 
-/* Looked at again, for making the files may have taken its time, and the process may run something
- * else by now. True as well where it isn't told. */
+/* Returns whether the process still catches SIGQUIT: creating the files may have taken time, and
+ * the process may run another program by now. Also true if that can't be read. */
 static bool catches_quit(const struct attach_dialogue *mine)
 {
 	char path[ATTACH_NAME_BYTES], text[STATUS_BYTES];
@@ -148,14 +149,14 @@ static int reach_vm(struct attach_dialogue *mine)
 {
 	int fd = connect_vm(mine);
 
-	/* One that is to stop stops by itself as well. */
+	/* To stop an agent the VM isn't woken: the agent also stops by itself. */
 	if (fd == -ENOENT && mine->order.task != ATTACH_STOP && mine->order.task != ATTACH_JFR_STOP)
 		fd = wake_vm(mine);
 	if (fd >= 0)
 		return fd;
 	switch (fd) {
 	case -ENOENT:
-	case -EAGAIN: /* its queue is full: it doesn't accept */
+	case -EAGAIN: /* the socket's queue is full: the VM doesn't accept */
 		fail(mine, ATTACH_SILENT, 0);
 		break;
 	case -ESRCH:
@@ -218,7 +219,7 @@ static void keep_text(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES
 	text[kept] = '\0';
 }
 
-/* A number alone on its line. */
+/* Reads a line that is only a number, and moves *at behind it. */
 static bool read_number(const char **at, const char *end, long *number)
 {
 	const char *text = *at;
@@ -239,7 +240,8 @@ static bool read_number(const char **at, const char *end, long *number)
 	return true;
 }
 
-/* The command's own code, then what the agent returned: a number (JDK 8), or `return code: N`. */
+/* The reply is the command's own code, then what the agent returned: a number (JDK 8), or `return
+ * code: N`. */
 enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_TEXT_BYTES])
 {
 	static const char said[] = "return code: ", early[] = "only permitted in the live phase";
@@ -261,7 +263,7 @@ enum attach_result attach_judge(const char *reply, size_t len, char text[ATTACH_
 			return ATTACH_NOT_NOW;
 		at = rest;
 	}
-	/* JDK 21 and later say it themselves. */
+	/* JDK 21 and later have this text. */
 	if (memmem(at, (size_t)(end - at), early, sizeof(early) - 1))
 		return ATTACH_NOT_NOW;
 	keep_text(at, (size_t)(end - at), text);
@@ -294,8 +296,8 @@ static bool send_all(const struct attach_dialogue *mine, int fd, const char *dat
 	return true;
 }
 
-/* Until the VM closes, it is too much, or time is over; what is behind the bound is of no interest.
- */
+/* Reads the reply until the VM closes; returns false if time is over. Bytes behind REPLY_BYTES are
+ * read and dropped. */
 static bool receive(const struct attach_dialogue *mine, int fd, char *reply, size_t *len)
 {
 	*len = 0;
@@ -331,7 +333,9 @@ bool attach_ask(struct attach_dialogue *mine, const char *const words[ATTACH_WOR
 	return mine->answer.result == ATTACH_DONE;
 }
 
-/* A library by its path; a jar by the VM's own agent `instrument`, whose option is PATH=OPTIONS. */
+/* Loads a library by its path, a jar by the VM's own agent `instrument` with the option
+ * PATH=OPTIONS.
+ */
 bool attach_load(struct attach_dialogue *mine, const char *options)
 {
 	char name[ATTACH_NAME_BYTES], path[REQUEST_BYTES];

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 
-#define STEPS_MAX    4096 /* back through the segment map: 1 MiB of code, and more */
-#define WINDOW_BYTES 64	  /* of the map, at once */
+#define STEPS_MAX    4096 /* steps back in the segment map: 1 MiB of code, and more */
+#define WINDOW_BYTES 64	  /* bytes of the map that are read at once */
 #define SEGMENT_FREE 0xff
 #define PAGE_BYTES   4096
 
@@ -16,7 +16,7 @@ static const struct hotspot_heap *heap_of(const struct hotspot *walk, uint64_t p
 	return NULL;
 }
 
-/* The segment in which the block begins that has `segment`. */
+/* Moves *segment to the segment in which its block begins. */
 static int find_begin(struct jvm_reader *reader, uint64_t map, uint64_t *segment)
 {
 	uint8_t window[WINDOW_BYTES] = {0};
@@ -39,7 +39,8 @@ static int find_begin(struct jvm_reader *reader, uint64_t map, uint64_t *segment
 	return -EBADMSG;
 }
 
-/* A small one may end with the memory that is there. */
+/* Reads a blob's head. A small blob may lie at the end of the memory that can be read: then the
+ * head is cut at the page's end. */
 static int read_head(struct jvm_span *head, struct jvm_reader *reader, uint64_t address)
 {
 	size_t there = PAGE_BYTES - address % PAGE_BYTES;

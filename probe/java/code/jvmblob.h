@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What lies at a pc in a Java VM's code cache: the block's CodeBlob, found by the segment map
- * (bpf/shared/hotspot_tables.h).
+ * Lookup of the CodeBlob that holds a pc in a Java VM's code cache, by the segment map
+ * (bpf/shared/hotspot_tables.h). Runs in a job.
  */
 #pragma once
 
@@ -11,17 +11,18 @@ struct jvmblob {
 	uint64_t address, end;
 	uint64_t code, code_end;
 	bool is_nmethod;
-	uint32_t id; /* the nmethod's compile id; 0: it is none */
+	uint32_t id; /* the nmethod's compile id; 0: no nmethod */
 	struct jvm_span head;
 };
 
-/* -ESTALE: nothing is there now. */
+/* Finds the blob whose code holds `pc`. Returns 0, or a negative errno: -ESTALE if no blob is there
+ * now; -EBADMSG if the data makes no sense; an errno of reading. */
 int jvmblob_find(struct jvmblob *blob, struct jvm_reader *reader, uint64_t pc);
 
-/* Whether the same is there as before: 0, or -ESTALE. */
+/* Returns 0 if the same blob is still there; -ESTALE if not; or an errno of reading. */
 int jvmblob_check(const struct jvmblob *blob, struct jvm_reader *reader);
 
-/* Its name, as the VM has it; returns its length, or an errno. */
+/* Reads the blob's name as the VM has it. Returns its length, or a negative errno of reading. */
 #define JVMBLOB_NAME_MAX 128
 long jvmblob_name(const struct jvmblob *blob, struct jvm_reader *reader,
 		  char name[JVMBLOB_NAME_MAX]);

@@ -8,10 +8,10 @@
 #define LOOKUPSWITCH 171
 #define WIDE	     196
 
-/* The lengths of all from the previous entry's `to` on. */
+/* The lengths of bytecodes, from the previous entry's `to` on. */
 static const struct {
-	uint8_t to; /* exclusive */
-	uint8_t length;
+	uint8_t to;	/* exclusive */
+	uint8_t length; /* 0: a call, or a length of its own */
 } lengths[] = {
 	{16, 1},  {17, 2},  {18, 3},  {19, 2},	{21, 3},  {26, 2},  {54, 1},  {59, 2},	{132, 1},
 	{133, 3}, {153, 1}, {169, 3}, {170, 2}, {172, 0}, {178, 1}, {182, 3}, {187, 0}, /* calls */
@@ -19,7 +19,7 @@ static const struct {
 	{202, 5}, {203, 0}, /* a breakpoint: anything may be there */
 };
 
-/* The VM's own, from JDK 9 on: which one they stand for. */
+/* The VM's own bytecodes, from JDK 9 on, and those of the specification that they replace. */
 static const struct {
 	uint8_t to;
 	uint8_t original;
@@ -33,7 +33,7 @@ static const struct {
 	{231, 18 /* ldc */},
 	{232, 19 /* ldc_w */},
 	{233, 177 /* return */},
-	{234, 182 /* a handle's */},
+	{234, 182 /* invokehandle */},
 	{235, 180},
 	{236, 181},
 	{237, 42},
@@ -57,7 +57,7 @@ static uint32_t big_endian(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* 0: it reaches behind the end. */
+/* Returns the length of a switch; 0 if it reaches behind the end of the code. */
 static size_t switch_length(const uint8_t *code, size_t at, size_t bytes, uint8_t which)
 {
 	size_t table = (at + 4) & ~(size_t)3; /* aligned from the method's begin on */
@@ -75,7 +75,7 @@ static size_t switch_length(const uint8_t *code, size_t at, size_t bytes, uint8_
 	return length <= bytes - at ? (size_t)length : 0;
 }
 
-/* 0: it is a call, or nobody knows. */
+/* Returns the length of the bytecode at `at`; 0 if it is a call or unknown. */
 static size_t length_at(const uint8_t *code, size_t at, size_t bytes, uint32_t version)
 {
 	uint8_t which = original_of(code[at], version);

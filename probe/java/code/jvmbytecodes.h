@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bytecodes of a Java method as the interpreter has them: rewritten in part.
+ * Scanner of a Java method's bytecodes, as the interpreter has them: the VM has replaced some by
+ * its own bytecodes, from 203 on, which have the length of those that they replace.
  *
- * Source: The Java Virtual Machine Specification, 6.5. The VM's own bytecodes are those from 203
- * on; each stands where one of the specification stood, whose length it keeps.
+ * Source: The Java Virtual Machine Specification, 6.5.
  */
 #pragma once
 
@@ -11,6 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls it no other method, so that there is none to be inlined? False where it isn't sure.
- * `version`: the VM's feature release. */
+/* Returns whether the method calls no other method, so that nothing can be inlined into it; false
+ * also if that isn't certain. `version` is the VM's feature release. */
 bool jvmbytecodes_call_nothing(const uint8_t *code, size_t bytes, uint32_t version);

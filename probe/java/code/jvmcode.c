@@ -55,7 +55,7 @@ static size_t outermost(const struct jvmcode *code, uint32_t line, struct jvm_fr
 	return 1;
 }
 
-/* 0: more than there is room for. */
+/* Fills in the frames of a scope and its callers; returns 0 if there are more than fit. */
 static size_t chain(const struct jvmcode *code, uint32_t scope, struct jvm_frame *frames)
 {
 	size_t count = 0;
@@ -72,7 +72,7 @@ static size_t chain(const struct jvmcode *code, uint32_t scope, struct jvm_frame
 	return count;
 }
 
-/* The first place at `pc` or behind it; NULL: none. */
+/* Returns the first place at `pc` or behind it; NULL: none. */
 static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc)
 {
 	uint32_t from = 0, to = code->places_count;
@@ -88,7 +88,8 @@ static const struct jvmplace *place_from(const struct jvmcode *code, uint32_t pc
 	return from < code->places_count ? &code->places[from] : NULL;
 }
 
-/* Where its frame is made isn't known, and what is inlined comes behind it. */
+/* Returns whether the code's first place is in an inlined method. In told code it isn't known where
+ * the frame is made, and inlined code comes only behind that. */
 static bool is_inlined_begin(const struct jvmcode *code, const struct jvmplace *place)
 {
 	return place == code->places && place->scope && code->scopes[place->scope - 1].caller;
@@ -102,14 +103,14 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 	const struct jvmplace *place = NULL;
 	size_t count = 0;
 
-	if (!code->scopes_count) { /* a native method's, or the agent was told of nothing in it */
+	if (!code->scopes_count) { /* a native method, or the agent got no debug information */
 		*unsure = code->is_told && !code->calls_nothing && !code->is_known_everywhere;
 		return outermost(code, 0, frames);
 	}
 	if (!is_return && pc < code->complete)
 		return outermost(code, 0, frames);
-	/* A place tells of the instructions that end there, from the place before it on; what a
-	 * frame was interrupted at ends behind its pc. */
+	/* A place is about the instructions that end at its pc, from the place before on. The
+	 * instruction at which a frame was interrupted ends behind the frame's pc. */
 	place = place_from(code, is_return ? pc : pc + 1);
 	if (place && place->pc != pc && !code->is_known_everywhere)
 		place = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Compiled methods: nmethods. */
+/* Reader for compiled methods (nmethods), with the methods inlined into them. */
 #include "java/code/jvmcode_state.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define METADATA_MAX   (1 << 14)
 #define METHODS_MAX    4096 /* in one nmethod */
 
-/* Of the VM's memory: [from, to). */
+/* A part of the VM's memory: [from, to). */
 struct part {
 	uint64_t from, to;
 };
@@ -100,7 +100,8 @@ static int read_scopes(struct jvmcode_reading *reading, const struct parts *part
 	return jvmscopes_decode(&reading->scopes, reading->reader.layout, &input);
 }
 
-/* Where the VM may stop in it; where it stops only, the compiler kept no other places. */
+/* Marks the places where the VM may stop. If there are other places, the compiler kept debug
+ * information for all of the code. */
 static int read_stops(struct jvmcode_reading *reading)
 {
 	uint64_t maps = jvm_word(&reading->blob.head, reading->reader.layout->blob_oop_maps);
@@ -115,7 +116,7 @@ static int read_stops(struct jvmcode_reading *reading)
 	return 0;
 }
 
-/* Scopes by method: the first of each, and the next one of each. */
+/* Linked lists of the scopes of each method. */
 struct lists {
 	uint32_t *first, *next; /* numbers of scopes from 1; 0: none */
 };
@@ -134,7 +135,7 @@ static const struct jvmmethod *same_class(const struct jvmcode_reading *reading,
 	return NULL;
 }
 
-/* The method that is read is the next one; its scopes have their lines then. */
+/* Adds the method in reading->method with its names, and sets the lines of its scopes. */
 static int add_method(struct jvmcode_reading *reading, const struct lists *lists, uint32_t scope)
 {
 	struct jvmmethod_reading *method = &reading->method;
@@ -178,7 +179,7 @@ static int make_lists(const struct jvmscopes *scopes, size_t metadata, struct li
 	return 0;
 }
 
-/* All but the outermost, whose number is `own`. */
+/* Adds all methods but the outermost, whose number is `own`. */
 static int add_methods(struct jvmcode_reading *reading, const struct lists *lists,
 		       const uint64_t *metadata, size_t count, size_t own)
 {
@@ -212,7 +213,7 @@ static int add_outermost(struct jvmcode_reading *reading, uint32_t scopes,
 	return r;
 }
 
-/* Each chain ends with the outermost method. */
+/* Checks that each chain of callers ends with the outermost method. */
 static int check_roots(const struct jvmscopes *scopes)
 {
 	for (uint32_t i = 0; i < scopes->scopes_count; i++)
@@ -253,7 +254,7 @@ static uint32_t complete_at(const struct jvm_span *head, const struct hotspot *w
 			     ? (int16_t)jvm_u2(head, walk->blob_complete)
 			     : jvm_int(head, walk->blob_complete);
 
-	return at > 0 ? (uint32_t)at : 0; /* -1: its frame never is */
+	return at > 0 ? (uint32_t)at : 0; /* -1: the code makes no frame */
 }
 
 int jvmcode_read_compiled(struct jvmcode_reading *reading)

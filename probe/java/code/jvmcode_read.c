@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "java/code/jvmnames.h"
 
-#define READ_BYTES_MAX	(4 << 20) /* of one piece of code */
+#define READ_BYTES_MAX	(4 << 20) /* read for one piece of code */
 #define TEXTS_BYTES_MAX (1 << 20)
 
 static int read_stub(struct jvmcode_reading *reading)
@@ -72,7 +72,7 @@ static int read_interpreted(struct jvmcode_reading *reading, uint64_t word, uint
 	return 0;
 }
 
-/* Where the next part of the block lies, with a copy in it. */
+/* Copies the next part of the block to *to and moves *to behind it; returns the copy. */
 static void *put(uint8_t **to, const void *from, size_t bytes)
 {
 	void *at = *to;

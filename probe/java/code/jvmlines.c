@@ -6,7 +6,7 @@
 
 #include "java/code/unsigned5.h"
 
-#define LONG_ENTRY 0xff /* two signed numbers follow; else 5 bits of bci, 3 of line */
+#define LONG_ENTRY 0xff /* two signed numbers follow; other bytes: 5 bits of bci, 3 of line */
 #define LINE_BITS  3
 
 static int compare(const void *a, const void *b)
@@ -46,13 +46,14 @@ size_t jvmlines_decode(struct jvmline *lines, size_t max, const uint8_t *table, 
 	return count;
 }
 
-/* Where several begin at one bci, the VM takes the first for that bci, the last for those behind.
+/* If several lines begin at one bci, the VM takes the first for that bci, the last for those
+ * behind.
  */
 uint32_t jvmlines_line(const struct jvmline *lines, size_t count, uint32_t bci)
 {
 	size_t from = 0, to = count;
 
-	while (from < to) { /* the first behind it */
+	while (from < to) { /* finds the first entry behind `bci` */
 		size_t middle = from + (to - from) / 2;
 
 		if (lines[middle].bci <= bci)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The lines of a Java method, from the compressed table behind its bytecodes; the table is hostile,
- * any bytes have an answer.
+ * Decoder for a Java method's table of lines, which lies compressed behind the bytecodes. The table
+ * is hostile; any bytes give a result.
  */
 #pragma once
 
@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 struct jvmline {
-	uint16_t bci;	/* from here on … */
-	uint16_t line;	/* … it is this line */
-	uint32_t order; /* in the table */
+	uint16_t bci; /* the first bytecode of `line` */
+	uint16_t line;
+	uint32_t order; /* number of the entry in the table */
 };
 
 /*
- * Decodes what `bytes` of a table have into `lines`, sorted, at most `max`; returns how many. Each
- * takes a byte at least. `base` is UNSIGNED5's.
+ * Decodes a table into `lines`, at most `max` entries, sorted by bci; returns how many. An entry
+ * takes at least a byte of the table. `base`: java/code/unsigned5.h.
  */
 size_t jvmlines_decode(struct jvmline *lines, size_t max, const uint8_t *table, size_t bytes,
 		       uint8_t base);
 
-/* The line at a bci, as the VM says it in stack traces; 0: there is none. */
+/* Returns the line at a bci, as the VM's stack traces have it; 0: there is none. */
 uint32_t jvmlines_line(const struct jvmline *lines, size_t count, uint32_t bci);

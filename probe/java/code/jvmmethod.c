@@ -7,8 +7,8 @@
 
 #define POOL_ENTRY_BYTES   8
 #define PAGE_BYTES	   4096
-#define SYMBOL_GUESS_BYTES 128			   /* most end before */
-#define SYMBOL_BYTES_MAX   (2 * JVMNAME_BYTES_MAX) /* more than a name is shown of */
+#define SYMBOL_GUESS_BYTES 128			   /* most Symbols are shorter */
+#define SYMBOL_BYTES_MAX   (2 * JVMNAME_BYTES_MAX) /* more bytes than a name shows */
 
 int jvmmethod_begin(struct jvmmethod_reading *method, struct jvm_reader *reader, uint64_t address)
 {
@@ -43,7 +43,8 @@ uint32_t jvmmethod_id(const struct jvmmethod_reading *method)
 				 method->signature, method->code_size);
 }
 
-/* Behind the bytecodes, until where the ConstMethod ends. */
+/* Returns the size of the table of lines, which reaches from the bytecodes' end to the
+ * ConstMethod's. */
 static size_t table_bytes(const struct jvmmethod_reading *method, const struct jvm_layout *layout)
 {
 	uint32_t flags = layout->const_flags_bytes == 2
@@ -76,7 +77,7 @@ int jvmmethod_read_code(struct jvmmethod_reading *method, struct jvm_reader *rea
 	return 0;
 }
 
-/* A Symbol: in most cases one read, two for long ones. */
+/* Reads a Symbol: in one read mostly, in two if the Symbol is long. */
 static int read_symbol(struct jvm_reader *reader, uint64_t address, struct jvmname *name)
 {
 	const struct jvm_layout *layout = reader->layout;
@@ -101,7 +102,7 @@ static int read_symbol(struct jvm_reader *reader, uint64_t address, struct jvmna
 	return r < 0 ? r : jvmname_decode(name, bytes, got);
 }
 
-/* The pool's Symbol of that number. */
+/* Reads the Symbol in entry `number` of the constant pool. */
 static int read_entry(struct jvm_reader *reader, uint64_t pool, uint16_t number,
 		      struct jvmname *name)
 {
@@ -145,7 +146,7 @@ static int read_class(struct jvm_reader *reader, uint64_t pool, struct buf *text
 	uint16_t file = layout->pool_source_file == HOTSPOT_NO
 				? jvm_u2(&holder, layout->klass_source_file)
 				: jvm_u2(&head, layout->pool_source_file);
-	/* A method handle's wrapper has the number of another pool. */
+	/* The wrapper of a method handle has the number of an entry in another pool. */
 	if (!file || file >= jvm_int(&head, layout->pool_length))
 		return 0;
 	r = read_entry(reader, pool, file, &name);
@@ -176,7 +177,7 @@ int jvmmethod_read_names(const struct jvmmethod_reading *method, struct jvm_read
 		return r;
 	if (jvmname_signature(&signature, &name) == 0)
 		names->signature = add_text(texts, &signature);
-	else if (name.len < JVMNAME_BYTES_MAX / 2) /* not for having been cut */
+	else if (name.len < JVMNAME_BYTES_MAX / 2) /* so short that it wasn't cut */
 		return -EBADMSG;
 	return buf_error(texts);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A method of a Java VM: its names and its lines, read from its Method. */
+/* Reader for a Java method's names and lines, from the VM's Method. Runs in a job. Functions return
+ * 0, or a negative errno: -EBADMSG if the data makes no sense or is too much; an errno of reading.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -22,11 +24,11 @@ struct jvmmethod {
 struct jvmmethod_reading {
 	uint64_t address, const_method, pool;
 	uint16_t name, signature, code_size, access;
-	struct jvm_span head;  /* its ConstMethod */
-	struct jvmline *lines; /* room for JVMMETHOD_TABLE_MAX, the caller's */
+	struct jvm_span head;  /* the begin of the ConstMethod */
+	struct jvmline *lines; /* the caller's buffer, for JVMMETHOD_TABLE_MAX lines */
 	size_t lines_count;
 	bool calls_nothing;
-	uint8_t *bytes; /* room for the bytecodes and the table, the caller's */
+	uint8_t *bytes; /* the caller's buffer of JVMMETHOD_BYTES, for bytecodes and table */
 };
 
 #define JVMMETHOD_BYTES (UINT16_MAX + JVMMETHOD_TABLE_MAX)
@@ -36,16 +38,16 @@ static inline bool jvmmethod_is_native(const struct jvmmethod_reading *method)
 	return method->access & 0x100;
 }
 
-/* What is there at `address`, but for names and lines. */
+/* Reads the Method at `address`, without names and lines. */
 int jvmmethod_begin(struct jvmmethod_reading *method, struct jvm_reader *reader, uint64_t address);
 
-/* hotspot_method_id() */
+/* Returns the method's hotspot_method_id(). */
 uint32_t jvmmethod_id(const struct jvmmethod_reading *method);
 
-/* Its lines, and whether it calls anything. */
+/* Reads the lines, and sets calls_nothing. */
 int jvmmethod_read_code(struct jvmmethod_reading *method, struct jvm_reader *reader);
 
-/* Its names, added to `texts`; where `like` isn't NULL, it is of the same class, whose names are
- * taken. */
+/* Reads the names and adds them to `texts`. `like` is a method of the same class, whose class and
+ * file are taken; or NULL. Also returns -ENOMEM, -ENOSPC. */
 int jvmmethod_read_names(const struct jvmmethod_reading *method, struct jvm_reader *reader,
 			 struct buf *texts, const struct jvmmethod *like, struct jvmmethod *names);

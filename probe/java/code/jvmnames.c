@@ -12,7 +12,7 @@
 
 static const size_t ellipsis_bytes = sizeof(UTF8_ELLIPSIS) - 1;
 
-/* Adds what there is room for. False: it is cut. */
+/* Adds a text; if there is no room, adds an ellipsis instead and returns false. */
 static bool add(struct jvmname *name, const char *text, size_t bytes)
 {
 	if (name->len + bytes + ellipsis_bytes <= sizeof(name->text)) {
@@ -25,7 +25,8 @@ static bool add(struct jvmname *name, const char *text, size_t bytes)
 	return false;
 }
 
-/* One to three bytes at *at, which is moved behind them; 0: they are none. */
+/* Decodes a UTF-16 unit of one to three bytes and moves *at behind it; returns 0 if there is none.
+ */
 static uint32_t unit_at(const uint8_t *data, size_t bytes, size_t *at)
 {
 	size_t left = bytes - *at;
@@ -49,7 +50,7 @@ static uint32_t unit_at(const uint8_t *data, size_t bytes, size_t *at)
 	return 0;
 }
 
-/* A character beyond U+FFFF is a pair of halves. */
+/* Returns the character of a surrogate pair, for characters beyond U+FFFF; else `high`. */
 static uint32_t join_pair(uint32_t high, const uint8_t *data, size_t bytes, size_t *at)
 {
 	size_t behind = *at;
@@ -105,7 +106,7 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f');
 }
 
-/* Without digits at its end. */
+/* Returns the length without the digits at the end. */
 static size_t before_digits(const char *text, size_t len)
 {
 	while (len && is_digit(text[len - 1]))
@@ -113,7 +114,7 @@ static size_t before_digits(const char *text, size_t len)
 	return len;
 }
 
-/* Without `/0x…`, `+0x…`, `.0x…`, `/123…`. */
+/* Returns the length without `/0x…`, `+0x…`, `.0x…` or `/123…` at the end. */
 static size_t before_address(const char *text, size_t len)
 {
 	size_t at = before_digits(text, len);
@@ -150,7 +151,7 @@ static bool is_generated(const char *text, size_t len)
 	return false;
 }
 
-/* `jdk/proxy2/` is `jdk/proxy/`. */
+/* Changes `jdk/proxy2/` to `jdk/proxy/`; returns the new length. */
 static size_t drop_proxy_number(char *text, size_t len)
 {
 	static const char package[] = "jdk/proxy";
@@ -166,7 +167,7 @@ static size_t drop_proxy_number(char *text, size_t len)
 	return len - (to - from);
 }
 
-/* Returns its length then. */
+/* Does the work of jvmname_class(); returns the new length. */
 static size_t shorten(char *text, size_t len)
 {
 	size_t stem, digits;
@@ -214,7 +215,8 @@ static const char *primitive_name(char letter)
 	}
 }
 
-/* The type at *at, which is moved behind it: 1 added, 0 there is no more room, or -EBADMSG. */
+/* Adds the type at *at and moves *at behind it. Returns 1, 0 if there is no more room, or -EBADMSG.
+ */
 static int add_type(struct jvmname *to, const struct jvmname *from, size_t *at)
 {
 	char class_name[JVMNAME_BYTES_MAX];

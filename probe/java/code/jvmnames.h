@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of a Java VM as people know them: valid UTF-8, without NUL, up to JVMNAME_BYTES_MAX bytes
- * (a longer one is cut at a character, behind which stands an ellipsis).
+ * Conversion of a Java VM's names to readable ones: valid UTF-8, without NUL, of up to
+ * JVMNAME_BYTES_MAX bytes (a longer name is cut behind a character and gets an ellipsis).
  *
  * Source: The Java Virtual Machine Specification, 4.2 to 4.4.7.
  */
@@ -17,13 +17,13 @@ struct jvmname {
 	size_t len;
 };
 
-/* The bytes of a Symbol, modified UTF-8. Halves of a pair that stand alone, and U+0000, are U+FFFD.
- * -EBADMSG: they are no modified UTF-8. */
+/* Decodes the bytes of a Symbol, which are modified UTF-8. Unpaired surrogates and U+0000 become
+ * U+FFFD. Returns 0, or -EBADMSG if the bytes are no modified UTF-8. */
 int jvmname_decode(struct jvmname *name, const uint8_t *data, size_t bytes);
 
 /*
- * A class's name as the VM has it (`java/util/HashMap`) as Java's (`java.util.HashMap`), without
- * what the VM numbers anew in each run:
+ * Changes a class's name from the VM's form (`java/util/HashMap`) to Java's (`java.util.HashMap`),
+ * and removes numbers and addresses that differ in each run:
  *
  *	Known$$Lambda$15+0x000071d4c8001000	Known$$Lambda
  *	Known$$Lambda$15/791452441		Known$$Lambda
@@ -36,9 +36,10 @@ int jvmname_decode(struct jvmname *name, const uint8_t *data, size_t bytes);
  */
 void jvmname_class(struct jvmname *name);
 
-/* Parameters of a method's descriptor: `(I[Ljava/lang/String;)V` is `(int, java.lang.String[])`;
- * the classes by the rule above. -EBADMSG: it is no descriptor. */
+/* Makes readable parameters of a method's descriptor: `(I[Ljava/lang/String;)V` becomes `(int,
+ * java.lang.String[])`, with classes as jvmname_class() has them. Returns 0, or -EBADMSG if it is
+ * no descriptor. */
 int jvmname_signature(struct jvmname *signature, const struct jvmname *descriptor);
 
-/* Text of a VM that is no Symbol, up to a NUL: what isn't UTF-8 is U+FFFD. */
+/* Copies a text of the VM that is no Symbol, up to a NUL; bytes that aren't UTF-8 become U+FFFD. */
 void jvmname_text(struct jvmname *name, const char *text, size_t bytes);

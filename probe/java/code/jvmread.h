@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading from a Java VM's memory: so many bytes in all, and fields of its structs wherever the
- * layout puts them.
+ * Bounded reader of a Java VM's memory, and access to fields of its structs by the layout's
+ * offsets.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "proc/process_memory.h"
 #include "java/vm/jvmlayout.h"
 
-#define JVM_READ_COST 64 /* of each call, beside its bytes */
+#define JVM_READ_COST 64 /* bytes that each call costs, beside those that it reads */
 
 struct jvm_reader {
 	const struct jvm_layout *layout;
@@ -20,7 +20,7 @@ struct jvm_reader {
 	size_t left; /* bytes that may still be read */
 };
 
-/* -EBADMSG: that would be too much; or what the memory says. */
+/* Reads memory. Returns 0; -EBADMSG if that would be too much; or an errno of reading. */
 static inline int jvm_read(struct jvm_reader *reader, uint64_t address, void *to, size_t bytes)
 {
 	if (bytes + JVM_READ_COST > reader->left)
@@ -29,14 +29,14 @@ static inline int jvm_read(struct jvm_reader *reader, uint64_t address, void *to
 	return reader->memory->read(reader->memory->arg, address, to, bytes);
 }
 
-/* The begin of a struct. A field that isn't in there is 0. */
+/* A copy of the begin of a struct. A field behind `bytes` reads as 0. */
 #define JVM_SPAN_MAX 512
 struct jvm_span {
 	uint8_t data[JVM_SPAN_MAX];
 	size_t bytes;
 };
 
-/* Makes it longer, so that it has a field of 8 bytes at `at`. */
+/* Lengthens the span if need be, so that it holds a field of 8 bytes at `at`. */
 static inline void jvm_span_want(struct jvm_span *span, uint16_t at)
 {
 	if (at <= JVM_SPAN_MAX - 8 && at + 8U > span->bytes)

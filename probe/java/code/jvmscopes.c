@@ -13,11 +13,12 @@
 struct decoder {
 	struct jvmscopes *scopes;
 	const struct jvmscopes_input *input;
-	uint32_t *known; /* by offset in the data: the scope there, from 1 */
+	uint32_t *known; /* for each offset in the data the number of its scope, from 1 */
 	size_t scopes_max;
 };
 
-/* {caller's offset; method; bci + 1; …}. Callers were written before, so there are no cycles. */
+/* Reads a scope: {caller's offset; method; bci + 1; …}. Callers have lower offsets, so there are no
+ * cycles. */
 static int read_scope(struct decoder *decoder, uint32_t offset, struct jvmscope *scope,
 		      uint32_t *caller)
 {
@@ -34,7 +35,7 @@ static int read_scope(struct decoder *decoder, uint32_t offset, struct jvmscope 
 	return 0;
 }
 
-/* The scope at `offset` and its callers, as far as they aren't known yet. */
+/* Adds the scope at `offset` and its callers, up to the first that is known. */
 static int add_chain(struct decoder *decoder, uint32_t offset, uint32_t *number)
 {
 	struct jvmscopes *scopes = decoder->scopes;
@@ -74,7 +75,7 @@ static bool layout_is_plausible(const struct jvm_layout *layout)
 	       layout->pcdesc_scope + sizeof(int32_t) <= bytes;
 }
 
-/* The first and the last PcDesc lie before and behind all code. */
+/* Adds the places. The pc of the first PcDesc lies before all code, that of the last behind. */
 static int add_places(struct decoder *decoder, const struct jvm_layout *layout)
 {
 	struct jvmscopes *scopes = decoder->scopes;

@@ -17,7 +17,7 @@ static uint32_t pc_at(const uint8_t *maps, size_t at)
 	return pc;
 }
 
-/* From 9 on: structs of one size. */
+/* Reads JDK 9's and later OopMaps: structs of one size. */
 static int read_pairs(struct jvm_reader *reader, uint64_t maps, uint32_t *pcs, uint32_t count)
 {
 	const struct jvm_layout *layout = reader->layout;
@@ -34,7 +34,7 @@ static int read_pairs(struct jvm_reader *reader, uint64_t maps, uint32_t *pcs, u
 	return r;
 }
 
-/* 8: addresses of structs of any size, which were made in one piece. */
+/* Reads JDK 8's OopMaps: addresses of structs of any size, which lie in one piece of memory. */
 static int read_pointed(struct jvm_reader *reader, uint64_t maps, uint32_t *pcs, uint32_t count)
 {
 	const struct jvm_layout *layout = reader->layout;

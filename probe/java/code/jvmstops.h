@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a Java VM may stop in a piece of its code: it has a map of the references there. */
+/* Reader for the pcs where a Java VM may stop in a piece of code: there the VM has an OopMap. */
 #pragma once
 
 #include "java/code/jvmread.h"
 
-/* Their pcs, from the code's begin on, in the order in which the VM has them, which is theirs.
- * `maps` is their address. *pcs is the caller's to free, after an error as well. Returns how many;
- * 0: none, or this VM doesn't say. */
+/* Reads the pcs, as offsets from the code's begin, in the VM's order, which is rising. `maps` is
+ * the address of the OopMaps. The caller sets *pcs to NULL and frees it, also after an error.
+ * Returns their number (0: none, or this VM doesn't tell), or a negative errno: -EBADMSG; -ENOMEM;
+ * an errno of reading. */
 long jvmstops_read(struct jvm_reader *reader, uint64_t maps, uint32_t **pcs);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HotSpot's numbers of one to five bytes: each byte from 192 on has six bits and says that another
- * follows; the first one below ends it, or the fifth. From JDK 20 on no byte is zero: each stands
- * for one less (`base` 1; before 0).
+ * Decoder for UNSIGNED5, HotSpot's numbers of one to five bytes. A byte from 192 on has six bits,
+ * and another byte follows; the first byte below 192, or the fifth byte, ends the number. From JDK
+ * 20 on no byte is zero: each stands for one less (`base` is 1; before it is 0).
  *
  * Source: the tables of JDK 17 and 25 as they lie in their processes, and UNSIGNED5 of Pack200
  * (JSR 200).
@@ -19,10 +19,10 @@ struct unsigned5 {
 	const uint8_t *data;
 	size_t bytes, at;
 	uint8_t base;
-	bool wrong; /* the bytes ended within a number, or have one that can't be; all are 0 then */
+	bool wrong; /* the bytes ended in a number, or one is below `base`; then all reads are 0 */
 };
 
-/* `version`: the VM's feature release. */
+/* Returns `base` for the VM's feature release. */
 static inline uint8_t unsigned5_base(uint32_t version)
 {
 	return version >= 20;
@@ -46,7 +46,7 @@ static inline uint32_t unsigned5_next(struct unsigned5 *stream)
 	return value;
 }
 
-/* With its sign in the lowest bit. */
+/* Reads a number with the sign in the lowest bit. */
 static inline int32_t unsigned5_next_signed(struct unsigned5 *stream)
 {
 	uint32_t value = unsigned5_next(stream);

@@ -45,7 +45,7 @@ int jfrfile_read(struct jfrfile **ret, int folder_fd, uid_t owner, const char *p
 		return fd;
 	int r = file_read_fd(fd, &text);
 	if (r < 0)
-		return r == -ENOSPC ? -EFBIG : r; /* it grew meanwhile */
+		return r == -ENOSPC ? -EFBIG : r; /* the file grew meanwhile */
 	return jfrfile_parse(ret, text.data, text.len, probe);
 }
 

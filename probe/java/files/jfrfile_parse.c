@@ -8,11 +8,11 @@
 #include "java/files/jfrfile.h"
 #include "java/code/jvmnames.h"
 
-/* What fields become may be longer than they are: a name of letters, its parameters by name. */
+/* Bytes. The parsed text may be longer than the file: `I` becomes `int`, a wrong byte U+FFFD. */
 #define TEXT_MAX       (4 * (size_t)JFRFILE_BYTES_MAX)
 #define FORMAT_VERSION 1
 
-/* A piece of the text that is read from its left. */
+/* A part of the text, which is consumed from its begin. */
 struct piece {
 	const char *at, *end;
 };
@@ -21,7 +21,7 @@ struct parsing {
 	struct jfrfile *file;
 	struct buf text;
 	size_t methods_room, stacks_room, frames_room;
-	struct jvmname name, other; /* large */
+	struct jvmname name, other; /* large buffers */
 };
 
 static size_t piece_len(const struct piece *piece)
@@ -29,7 +29,8 @@ static size_t piece_len(const struct piece *piece)
 	return (size_t)(piece->end - piece->at);
 }
 
-/* What is before the separator, which is taken away too; all of the rest where there is none. */
+/* Takes the part before the separator, and the separator, off `from`. Without a separator takes all
+ * and returns false. */
 static bool cut_off(struct piece *from, char separator, struct piece *part)
 {
 	const char *found =
@@ -62,7 +63,7 @@ static bool read_number(const struct piece *piece, uint64_t max, uint64_t *numbe
 	return true;
 }
 
-/* A field with a number, of several. */
+/* Takes a field that is a number off the line. */
 static bool take_number(struct piece *line, uint64_t max, uint64_t *number)
 {
 	struct piece field;
@@ -71,7 +72,7 @@ static bool take_number(struct piece *line, uint64_t max, uint64_t *number)
 	return read_number(&field, max, number);
 }
 
-/* Room for one more of `size` bytes, of `max`. */
+/* Makes room for one more element of `size` bytes; -EFBIG if there are `max` already. */
 static int reserve(void **array, size_t count, size_t *room, size_t size, size_t max)
 {
 	if (count < *room)
@@ -134,7 +135,7 @@ static int parse_method(struct parsing *parsing, struct piece line)
 	}
 	jvmname_text(&parsing->name, method.at, piece_len(&method));
 	buf_add(&parsing->text, parsing->name.text, parsing->name.len);
-	/* A very long one is cut by the agent, and no descriptor then. */
+	/* The agent cuts a very long descriptor, which then is none any more. */
 	jvmname_text(&parsing->other, line.at, piece_len(&line));
 	if (jvmname_signature(&parsing->name, &parsing->other) == 0) {
 		buf_add(&parsing->text, parsing->name.text, parsing->name.len);
@@ -162,7 +163,7 @@ static bool parse_type(char letter, enum frame_type *type)
 	}
 }
 
-/* `j12:34` */
+/* Parses a frame like `j12:34`: type, method, line. */
 static int parse_frame(struct parsing *parsing, struct piece text)
 {
 	struct jfrfile *file = parsing->file;
@@ -239,7 +240,7 @@ static int parse_lines(struct parsing *parsing, struct piece text, const char *p
 		return -EBADMSG;
 	int r = parse_head(parsing, line, probe);
 	while (r == 0 && text.at < text.end) {
-		/* The last one has its line end, too: else it isn't whole. */
+		/* A last line without a line end isn't whole. */
 		if (!cut_off(&text, '\n', &line) || !cut_off(&line, '\t', &kind))
 			return -EBADMSG;
 		if (is_text(&kind, "m"))

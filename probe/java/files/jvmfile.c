@@ -85,14 +85,15 @@ int jvmfile_load(const struct jvmfile *file, uint64_t offset, struct java_record
 	n = pread(file->fd, record, bytes, (off_t)offset);
 	if (n < 0)
 		return -errno;
-	/* Another length by now: it isn't the same record. */
+	/* The length or the content changed meanwhile: this is another record. */
 	if ((size_t)n < bytes || record->bytes != bytes ||
 	    java_record_check(record, bytes) != record->check)
 		return -EAGAIN;
 	return 0;
 }
 
-/* The VM tells of its code some moments late: what is there now may not be in the file yet. */
+/* Returns whether a loaded code may be the one with that id. The VM tells of code some moments
+ * late, so the code that is there now may not be in the file yet. */
 static bool may_be_there(const struct jvmfile_code *code, uint32_t id,
 			 const struct jvmfile_memory *memory)
 {
@@ -102,7 +103,8 @@ static bool may_be_there(const struct jvmfile_code *code, uint32_t id,
 	       (code->from == memory->from && code->to == memory->to);
 }
 
-/* The newest one that had the address and may have that id. NULL: none. */
+/* Returns the newest code that had the address and may have that id; NULL: none. *unsure: another
+ * code may be meant. */
 static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_t id,
 				 const struct jvmfile_memory *memory, bool *unsure)
 {
@@ -117,7 +119,7 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 	for (uint32_t i = 0; i < hits.count; i++) {
 		struct jvmfile_code *code = &file->codes[hits.places[i]];
 
-		/* A call may be the last instruction: then it returns behind it. */
+		/* A call may be the last instruction: then it returns to the code's end. */
 		if (address == code->to && best)
 			continue;
 		if (code->id && code->id == id)
@@ -128,7 +130,7 @@ static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_
 		if (alive ? !may_be_there(code, id, memory) : memory->what == JVMFILE_THERE)
 			continue;
 		if (!alive && (file->other_clock || now - code->unloaded_ns > JVMFILE_MOMENT_NS))
-			break; /* it had gone before the sample */
+			break; /* it was unloaded before the sample */
 		if (best) {
 			*unsure = file->other_clock || best->unloaded_ns ||
 				  now - best->loaded_ns < JVMFILE_MOMENT_NS;
@@ -151,7 +153,7 @@ int jvmfile_make(struct jvmfile *file, const struct jvmfile_code *code, uint32_t
 		return -ENOMEM;
 	int r = jvmfile_load(file, code->offset, record, JVMFILE_RECORD_MAX);
 	if (r == -EAGAIN)
-		return -ESTALE; /* it was changed */
+		return -ESTALE; /* the file was changed */
 	if (r < 0)
 		return r;
 	if (record->kind != code->kind || record->bytes < JAVA_CODE_BYTES ||
@@ -173,7 +175,7 @@ static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
 		return -ENOENT;
 	if (unsure)
 		return -ESTALE;
-	/* Stubs have no ids, and methods have. */
+	/* Only methods have ids, stubs have none. */
 	if (code->kind != ((uint32_t)detail ? JAVA_CODE : JAVA_STUB))
 		return -ENOENT;
 	int r = jvmfile_make(file, code, (uint32_t)detail, ret);
@@ -186,7 +188,7 @@ int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
 		 const struct jvmfile_memory *memory, struct jvmcode **ret)
 {
 	if (word >> FRAME_KIND_SHIFT == FRAME_JAVA_METHOD)
-		return -ENOENT; /* it is interpreted */
+		return -ENOENT; /* the file has no interpreted methods */
 	if (pthread_mutex_trylock(&file->lock))
 		return -EBUSY;
 	int r = file->fd < 0 ? -ENOENT : read_code(file, word, detail, memory, ret);

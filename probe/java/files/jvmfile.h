@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the agent in a Java VM wrote (jvm_agent/format.h): an index of it, brought up to date as the
- * file grows, and pieces of code out of it. The file is the target's, hostile: bounded, checked,
- * opened without following a link. It may hang: all but ref and unref in jobs. A job that finds
- * another one in there (which may hang) gets -EBUSY.
+ * Index of the file that the agent in a Java VM writes (jvm_agent/format.h), updated as the file
+ * grows, and reader of pieces of code from that file. The file belongs to the target and is
+ * hostile: it is bounded and checked, and no link is followed. Reading may hang: call
+ * jvmfile_update() and jvmfile_read*() in jobs. A lock protects the index; a function that finds it
+ * taken (by a job that may hang) returns -EBUSY, or does nothing.
  */
 #pragma once
 
@@ -18,73 +19,78 @@ struct jvmfile;
 
 struct worker;
 
-/* In the data folder `folder_fd` (taken over whatever is returned), whose files have to be
- * `owner`'s. `closer` closes what is open in the end, by a job of `whose`; NULL: whoever has the
- * last reference. -ENOMEM */
+/* Makes an index of the file in the data folder `folder_fd` (taken over, also on failure); files
+ * have to belong to `owner`. `closer` closes the descriptors in the end, by a job of `whose`; NULL:
+ * they are closed when the last reference is dropped. Returns 0 or -ENOMEM. */
 int jvmfile_new(struct jvmfile **ret, int folder_fd, uid_t owner, size_t bytes_max,
 		struct worker *closer, uint64_t whose);
 
-/* Its times are of another clock than ours, so nothing is told by them. Before it is shared. */
+/* Says that the file's times are of another clock than ours, so that they aren't compared with
+ * ours. Call this before the index is shared. */
 void jvmfile_set_other_clock(struct jvmfile *file);
 
-/* On any thread. */
+/* Add and drop a reference. Any thread. */
 struct jvmfile *jvmfile_ref(struct jvmfile *file);
 void jvmfile_unref(struct jvmfile *file);
 
-/* Reads what is new. -ENOENT: there is no file; -EACCES: it isn't a plain file of its owner's;
- * -EBADMSG: what is there makes no sense; -EFBIG; or the errno of reading. What was known stays. */
+/* Reads what is new in the file. Returns 0, or a negative errno, and then what was known stays:
+ * -ENOENT if there is no file; -EACCES if it is no plain file of `owner`; -EBADMSG if it makes no
+ * sense; -EFBIG if it is larger than bytes_max; -EBUSY; -ENOMEM; an errno of reading. */
 int jvmfile_update(struct jvmfile *file);
 
-/* Whether the code that a pair of words names is still in the VM, as far as its memory tells. */
+/* What the VM's memory tells about the code that a stack's pair of words names. */
 struct jvmfile_memory {
 	enum {
-		JVMFILE_UNKNOWN, /* its memory can't be read */
-		JVMFILE_THERE,	 /* that id is there now: at [from, to) */
-		JVMFILE_GONE,	 /* another one is there */
+		JVMFILE_UNKNOWN, /* the VM's memory can't be read */
+		JVMFILE_THERE,	 /* code with that id is there now: at [from, to) */
+		JVMFILE_GONE,	 /* other code is there */
 	} what;
 	uint64_t from, to;
 };
 
 /*
- * The code that such a pair names; *ret has one reference. The file has no ids: what had an address
- * once is never given for two of them. -ENOENT: nothing is known of that address; -ESTALE: it had
- * several within a moment, and it can't be told which one it is.
+ * Reads the code that a pair of words names. The caller owns *ret, one reference. The file has no
+ * ids, so one entry of the file is never returned for two ids. Returns 0, or a negative errno:
+ * -ENOENT if no code is known at that address; -ESTALE if the address had several codes within a
+ * moment and it isn't clear which is meant, or the file was changed; -EBADMSG; -EBUSY; -ENOMEM; an
+ * errno of reading.
  */
 int jvmfile_read(struct jvmfile *file, uint64_t word, uint64_t detail,
 		 const struct jvmfile_memory *memory, struct jvmcode **ret);
 
-/* What an address was. */
+/* The code that was at an address. */
 struct jvmfile_found {
-	uint32_t number; /* from 1 on; of this code alone, as long as there is the file */
+	uint32_t number; /* from 1 on; of this code alone, as long as the index lives */
 	enum { JVMFILE_METHOD, JVMFILE_STUB, JVMFILE_INTERPRETER } kind;
 };
 
-/* How many codes jvmfile_find() may look at from now on, all times together; none before. */
+/* Sets how many codes all further calls of jvmfile_find() together may look at; initially none. */
 void jvmfile_allow(struct jvmfile *file, uint32_t steps);
 
 /*
- * The code that had the address (of a call's return the byte before it) from one time until
- * another, by the times that the agent told: for a VM whose memory tells nothing. It doesn't wait,
- * on any thread; what was found last costs no step. -ENOENT: none that is known; -ESTALE: it may
- * have been one of several; -EAGAIN: the file wasn't read so far; -EBUSY: a job reads it; -ENOBUFS:
- * no step is left.
+ * Finds the code that had the address (for a return address give the byte before it) from one time
+ * until another, by the agent's times (CLOCK_MONOTONIC, ns): for a VM whose memory can't be read.
+ * It doesn't wait; any thread. The last answers are cached and cost no step. Returns 0, or a
+ * negative errno: -ENOENT if no code is known; -ESTALE if it may be one of several; -EAGAIN if the
+ * file wasn't read up to that time; -EBUSY if a job reads the file; -ENOBUFS if no step is left.
  */
 int jvmfile_find(struct jvmfile *file, uint64_t address, uint64_t from_ns, uint64_t until_ns,
 		 struct jvmfile_found *ret);
 
-/* The piece that was found at an address. Its id is the number. Errors as jvmfile_read(). */
+/* Reads the code that was found at an address; its id is the number. Errors as jvmfile_read(). */
 int jvmfile_read_found(struct jvmfile *file, uint64_t address, uint32_t number,
 		       struct jvmcode **ret);
 
-/* Drops what had gone by that time, where it is much. */
+/* Forgets codes that were unloaded by that time, if there are many. */
 void jvmfile_forget(struct jvmfile *file, uint64_t gone_ns);
 
 struct jvmfile_stats {
-	uint64_t codes;	   /* known, those that have gone included */
-	uint64_t given;	   /* pieces that were read out of it, since it was opened */
-	uint64_t lost;	   /* for which the agent, or we, had no room, since the file's begin */
-	uint64_t bytes;	   /* of the file that were read */
-	uint32_t rewrites; /* how often the agent began a new one */
+	uint64_t codes;	   /* known codes, with unloaded ones */
+	uint64_t given;	   /* pieces of code that were read, since the index was made */
+	uint64_t lost;	   /* codes for which the agent or we had no room, since the file's begin */
+	uint64_t bytes;	   /* bytes of the file that were read */
+	uint32_t rewrites; /* times that the agent began a new file */
 	bool ended;	   /* the agent has stopped */
 };
+/* Sets *stats; all are 0 if the lock is taken. */
 void jvmfile_stats(struct jvmfile *file, struct jvmfile_stats *stats);

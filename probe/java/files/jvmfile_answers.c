@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What was found last, by address: the stacks of a window are made of few. What an address was at
- * one time it was later as well, until that code may have gone; until nothing new is told.
+ * Cache of the last answers, a hash table by address, as a window's stacks have few addresses. An
+ * answer for one begin also holds for later begins, up to the time when the code may have been
+ * unloaded. The cache is emptied when the file has something new.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ void jvmfile_remember(struct jvmfile *file, const struct jvmfile_answer *answer)
 {
 	if (!file->answers)
 		file->answers = calloc(1U << ANSWERS_BITS, sizeof(*file->answers));
-	if (file->answers) /* else it is looked for again */
+	if (file->answers) /* without memory: search again the next time */
 		*answer_of(file, answer->address) = *answer;
 }
 

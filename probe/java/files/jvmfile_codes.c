@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The index: what the file's records say lay where, and when. */
+/* The index's codes: which code was at which address, and when, by the file's records. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,14 @@
 #define CARRY_NS     (120 * NS_PER_S) /* longer than a window */
 #define FORGET_COUNT 1024
 
-/* Making room moves all: not for a few that have gone, which each further record may be. */
+/* Least number of unloaded codes for which room is made: that moves all codes, and must not happen
+ * with each further record. */
 #define GONE_MIN (JVMFILE_CODES_MAX / 16)
 
-/* Codes of one time that are looked at for one of before; the agent has a time for each. */
+/* Codes with equal times that are compared with an old code; the agent gives each its own time. */
 #define SAME_TIME_MAX 64
 
-/* What had gone by then makes room. */
+/* Removes the codes that were unloaded by that time. */
 static void drop_gone(struct jvmfile *file, uint64_t gone_ns)
 {
 	uint32_t kept = 0;
@@ -113,8 +114,8 @@ int jvmfile_add(struct jvmfile *file, const struct java_record *record, uint64_t
 	return 0;
 }
 
-/* Code that is in both files keeps what it was given; both have the order of the times when it
- * came. Marks those of before that were found (offset 0). */
+/* Gives codes that are in both files their old ids and numbers; both files have the order of load
+ * times. Marks the old codes that were found: offset 0, unloaded_ns 1. */
 static void keep_ids(struct jvmfile *file, struct jvmfile_code *before, uint32_t count)
 {
 	for (uint32_t i = 0, j = 0; i < count; i++) {
@@ -130,14 +131,15 @@ static void keep_ids(struct jvmfile *file, struct jvmfile_code *before, uint32_t
 			code->id = before[i].id;
 			code->number = before[i].number;
 			before[i].offset = 0;
-			before[i].unloaded_ns = 1; /* long ago */
+			before[i].unloaded_ns = 1; /* marks the code as found */
 			j = at + 1;
 			break;
 		}
 	}
 }
 
-/* What the agent left out has gone; not long ago, perhaps, so the window may have it. */
+/* Keeps the old codes that the agent left out, as they are unloaded, if that isn't long ago: the
+ * window's stacks may have them. Returns their number. */
 static uint32_t keep_gone(struct jvmfile *file, struct jvmfile_code *before, uint32_t count)
 {
 	uint64_t now = loop_now_ns();
@@ -158,7 +160,7 @@ static uint32_t keep_gone(struct jvmfile *file, struct jvmfile_code *before, uin
 	return kept;
 }
 
-/* Those of before that are kept among the new ones, by the times when they came. */
+/* Merges the kept old codes into the new ones, by load time. Returns 0, -ENOSPC, or -ENOMEM. */
 static int join_before(struct jvmfile *file, const struct jvmfile_code *before, uint32_t count)
 {
 	uint32_t from = file->codes_count, to = from + count;
@@ -182,7 +184,7 @@ static int join_before(struct jvmfile *file, const struct jvmfile_code *before, 
 		else
 			file->codes[--to] = before[--count];
 	}
-	drop_gone(file, 0); /* all are at other places */
+	drop_gone(file, 0); /* only to renew `alive` and `order` */
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The code that an address was, by the times at which the agent told of it: for a VM of which
- * nothing else is known. It tells of what comes and of what goes some moments late, so code may
- * have been there from a moment before it was told until it was told that it had gone. Where that
- * leaves two, there is no answer.
+ * Lookup of the code that was at an address, by the agent's times: for a VM of which nothing else
+ * is known. The agent tells of loading and unloading some moments late. So code may have been there
+ * from a moment before the agent told of loading it, until the agent told of unloading it. If two
+ * codes are possible, there is no answer.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,8 +31,9 @@ static uint64_t may_begin_ns(const struct jvmfile_code *code)
 	return code->loaded_ns - JVMFILE_MOMENT_NS;
 }
 
-/* The VM doesn't tell when a stub goes; but a method can't lie on one: the first that came after
- * it, at `method_ns`, tells. */
+/* Returns until when the code may have been there. The VM doesn't tell when a stub goes; but no
+ * method lies over a stub, so the stub has gone when the first later method came, at `method_ns`.
+ */
 static uint64_t may_end_ns(const struct jvmfile_code *code, uint64_t method_ns)
 {
 	uint64_t end = code->unloaded_ns ? code->unloaded_ns : UINT64_MAX;
@@ -42,7 +43,8 @@ static uint64_t may_end_ns(const struct jvmfile_code *code, uint64_t method_ns)
 	return end;
 }
 
-/* Stubs lie in the one that the VM made for all of them; of both it tells the same. */
+/* Returns whether a stub lies in a larger stub that the VM made for several; the VM tells of both.
+ */
 static bool is_part_of(const struct jvmfile *file, const struct jvmfile_code *part,
 		       const struct jvmfile_code *whole)
 {
@@ -51,11 +53,12 @@ static bool is_part_of(const struct jvmfile *file, const struct jvmfile_code *pa
 	       (part->loaded_ns >= whole->loaded_ns || whole->loaded_ns <= file->generated_ns);
 }
 
-/* The one that it was, and until when. -ENOENT, -ESTALE */
+/* Finds the one code that was possible, and until when it was there; -ENOENT: none; -ESTALE: two.
+ */
 static int find(const struct asked *asked, const struct jvmfile_code **ret, uint64_t *end_ns)
 {
 	const struct jvmfile_code *found = NULL;
-	uint64_t method_ns = UINT64_MAX; /* of those so far, which are newer, the first method's */
+	uint64_t method_ns = UINT64_MAX; /* load time of the oldest method so far; all are newer */
 
 	if (asked->hits->more)
 		return -ESTALE;
@@ -80,7 +83,8 @@ static int find(const struct asked *asked, const struct jvmfile_code **ret, uint
 	return found ? 0 : -ENOENT;
 }
 
-/* Whether it was there at the begin, or all that was there then had been told a moment later. */
+/* Returns whether the code was there at the begin, or all code that was there then was told of a
+ * moment later. */
 static bool is_certain(const struct asked *asked, const struct jvmfile_code *code)
 {
 	const struct jvmfile *file = asked->file;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which code had an address: all that is known, sorted by where it begins, and above that a tree
- * that tells how far the codes below a node reach. The node of a part of the list is its middle.
+ * Interval tree over the codes, which finds those that hold an address: the codes sorted by begin,
+ * and for each tree node the highest end of the codes below it. The node of a part of the sorted
+ * list is the part's middle.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static int compare(const void *a, const void *b, void *arg)
 	return first < second ? -1 : first > second;
 }
 
-/* Puts what is sorted in both parts of the list in order: the second has `count`, in `tail`. */
+/* Merges the sorted `tail`, which has `count` elements, into the sorted list. */
 static void merge(struct jvmfile *file, const uint32_t *tail, uint32_t count)
 {
 	uint32_t *order = file->order, at = file->ordered + count, left = file->ordered;
@@ -56,7 +57,7 @@ void jvmfile_order(struct jvmfile *file)
 		return;
 	uint32_t *order = reallocarray(file->order, file->codes_count, sizeof(*order));
 	if (!order)
-		return; /* they are looked at one by one */
+		return; /* new codes are searched one by one */
 	file->order = order;
 	uint64_t *reach = reallocarray(file->reach, file->codes_count, sizeof(*reach));
 	if (!reach)
@@ -85,7 +86,7 @@ struct searching {
 	struct jvmfile_hits *hits;
 };
 
-/* The newest stay. */
+/* Adds a hit; if there is no room, the newest hits stay. */
 static void hit(struct searching *searching, uint32_t place)
 {
 	struct jvmfile_hits *hits = searching->hits;
@@ -105,7 +106,8 @@ static void hit(struct searching *searching, uint32_t place)
 	hits->places[at] = place;
 }
 
-/* Of what it looks at without a hit there is as much as the tree is high, for each hit. */
+/* Searches a part of the list. For each hit it looks at no more other codes than the tree is high.
+ */
 static void search(struct searching *searching, uint32_t low, uint32_t high)
 {
 	const struct jvmfile *file = searching->file;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A record of code, made a piece: its tree of inlined methods, its places, and the names. */
+/* Makes a piece of code from a record: the tree of inlined methods, the places, and the names. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #define TEXTS_BYTES_MAX (1 << 20)
 #define METHODS_MAX	4096 /* in one piece */
 #define METHOD_BYTES	(JAVA_NAMES_BYTES + 4 * JAVA_SYMBOLS_TEXT_MAX + 8)
-/* The compiler may have begun before the agent asked: then it kept what it keeps without. */
+/* After the agent's start a compiler may still finish code that it began before: without the
+ * agent's request it kept debug information only for some places. */
 #define BEGINNING_NS 3000000000ULL
 
 struct cursor {
@@ -49,7 +50,7 @@ static int read_nodes(struct jvmcode_reading *reading, struct cursor *cursor, ui
 			r = varint(cursor, &scopes[i].line);
 		if (r < 0)
 			return r;
-		/* Callers come first: so there are no circles. */
+		/* Callers come first, so there are no cycles. */
 		if (scopes[i].caller > i)
 			return -EBADMSG;
 	}
@@ -85,7 +86,7 @@ static int read_tree(struct jvmcode_reading *reading, const struct java_record *
 	uint32_t nodes = record->code.nodes, places = record->code.places;
 	struct cursor cursor = {record->code.data, (const uint8_t *)record + record->bytes};
 
-	/* Each takes bytes. */
+	/* Each of them takes at least a byte. */
 	if (nodes > record->bytes || places > record->bytes)
 		return -EBADMSG;
 	reading->scopes.scopes = calloc(nodes + 1, sizeof(*reading->scopes.scopes));
@@ -107,7 +108,7 @@ static struct jvmtext add_text(struct buf *texts, const struct jvmname *name)
 	return text;
 }
 
-/* What isn't as the VM writes it is shown as it is. */
+/* Decodes a Symbol's text; a text that is no modified UTF-8 is shown as it is. */
 static void decode(struct jvmname *name, const char *text, size_t len)
 {
 	if (jvmname_decode(name, (const uint8_t *)text, len) < 0)
@@ -167,7 +168,8 @@ static int read_method(struct jvmfile *file, struct jvmcode_reading *reading, ui
 	return r;
 }
 
-/* Numbers of the file become places in the piece's list, in which each method is once. */
+/* Replaces a method's number in the file by its place in the piece's list, in which each method is
+ * once; reads the method if it is new. */
 static int place_method(struct jvmfile *file, struct jvmcode_reading *reading, struct map *known,
 			uint32_t *number)
 {

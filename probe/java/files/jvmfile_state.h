@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What jvmfile*.c share. */
+/* Shared by jvmfile*.c: the index. All functions are called with the lock held. */
 #pragma once
 
 #include <pthread.h>
@@ -13,19 +13,19 @@
 #define JVMFILE_METHODS_MAX (1U << 20)
 #define JVMFILE_RECORD_MAX  JAVA_SYMBOLS_RECORD_MAX
 
-/* A sample is as old at most when its code is asked for, and the agent as late. */
+/* The greatest age of a sample when its code is asked for, and the greatest delay of the agent. */
 #define JVMFILE_MOMENT_NS 1000000000ULL
 
-/* Something that lay in the code cache, by the time it came. */
+/* A piece of code that was in the code cache. */
 struct jvmfile_code {
 	uint64_t from, to;
-	uint64_t loaded_ns, unloaded_ns; /* 0: it is still there */
-	uint64_t offset;		 /* of its record; 0: the agent has dropped that */
-	uint32_t id;			 /* the one it was given for; 0: none yet */
-	uint32_t number;		 /* ours: from 1 on, of this one alone */
-	uint16_t kind; /* JAVA_CODE, JAVA_STUB; JAVA_LOST: nothing is told of it */
+	uint64_t loaded_ns, unloaded_ns; /* unloaded_ns 0: still there */
+	uint64_t offset;		 /* of the record; 0: the agent has dropped the record */
+	uint32_t id;			 /* the id for which it was returned; 0: none yet */
+	uint32_t number;		 /* our number, from 1 on, of this code alone */
+	uint16_t kind; /* JAVA_CODE, JAVA_STUB; JAVA_LOST: only the address is known */
 	uint16_t flags;
-	bool is_interpreter; /* the stub in which all that is interpreted runs */
+	bool is_interpreter; /* the stub in which all interpreted methods run */
 };
 
 struct jvmfile {
@@ -33,24 +33,24 @@ struct jvmfile {
 	pthread_mutex_t lock;
 	int folder_fd, fd;
 	uid_t owner;
-	uint64_t whose; /* closing it is, as a job's */
+	uint64_t whose; /* the user whose work closing is, job_of() */
 	size_t bytes_max;
 	struct worker *closer;
 	bool other_clock;
 	uint64_t device, inode, began_ns;
-	uint64_t at; /* what is before it was read */
-	struct jvmfile_code *codes;
+	uint64_t at;		    /* offset up to which the file was read */
+	struct jvmfile_code *codes; /* in the order of load times */
 	uint32_t codes_count, codes_room;
-	uint32_t numbers;      /* given so far */
-	uint64_t forgotten_ns; /* what had gone by then may not be in `codes` any more */
-	uint64_t generated_ns; /* the last one told that was there before the agent */
+	uint32_t numbers;      /* numbers given so far */
+	uint64_t forgotten_ns; /* codes unloaded by then may have been dropped from `codes` */
+	uint64_t generated_ns; /* time of the last record about code older than the agent */
 	uint64_t ended_ns;     /* when the agent stopped; 0: it goes on */
-	uint64_t read_ns;      /* all that was told until then is known */
-	uint32_t *order;       /* places in codes by where they begin, `ordered` of them … */
-	uint64_t *reach;       /* … and how far those below a node go (jvmfile_index.c) */
-	uint32_t ordered;      /* what comes behind them in codes isn't in there */
-	struct map *alive;     /* address -> its place in codes */
-	uint64_t *methods;     /* by number: its record's offset; 0: none */
+	uint64_t read_ns;      /* all records written until then are known */
+	uint32_t *order;       /* numbers of the first `ordered` codes, sorted by `from` */
+	uint64_t *reach;       /* the highest `to` below each tree node (jvmfile_index.c) */
+	uint32_t ordered;      /* later codes aren't in `order` */
+	struct map *alive;     /* address -> number in `codes` */
+	uint64_t *methods;     /* for each method's number its record's offset; 0: none */
 	uint32_t methods_room;
 	uint64_t given;
 	struct jvmfile_stats stats;
@@ -58,68 +58,70 @@ struct jvmfile {
 	atomic_uint steps_left;		/* jvmfile_allow() */
 };
 
-/* The record at an offset, checked, into `record`, which has room for `max` bytes. -EAGAIN: not all
- * of it is there yet; -EBADMSG: it is longer, or none. */
+/* Reads and checks the record at an offset; `record` has room for `max` bytes. Returns 0, or a
+ * negative errno: -EAGAIN if the record isn't whole yet, or was changed; -EBADMSG if it is longer
+ * than `max` or no record; an errno of reading. */
 int jvmfile_load(const struct jvmfile *file, uint64_t offset, struct java_record *record,
 		 uint32_t max);
 
-/* The piece that a record tells of, with that id. */
+/* Makes a piece of code with that id from a record. Errors as jvmfile_read(). */
 int jvmfile_piece(struct jvmfile *file, const struct jvmfile_code *code,
 		  const struct java_record *record, uint32_t id, struct jvmcode **ret);
 
-/* The same of a code, whose record is read. -ESTALE: the file was changed. */
+/* Reads a code's record and makes a piece of it. -ESTALE: the file was changed. */
 int jvmfile_make(struct jvmfile *file, const struct jvmfile_code *code, uint32_t id,
 		 struct jvmcode **ret);
 
 /* ---- jvmfile_codes.c ---- */
 
-/* What a record at an offset of the file tells of. -EBADMSG, -ENOMEM; where there are too many, and
- * few of them have gone, it is counted as lost. */
+/* Adds the code of a record that is at `offset` in the file. Returns 0, -EBADMSG, or -ENOMEM. If
+ * there are too many codes and few of them are unloaded, the code is counted as lost. */
 int jvmfile_add(struct jvmfile *file, const struct java_record *record, uint64_t offset);
+/* Marks the code at the address as unloaded. */
 void jvmfile_unload(struct jvmfile *file, uint64_t address, uint64_t time_ns);
 
-/* The file was written anew: of what was known before (`count`, changed) that which is still told
- * of keeps its numbers, and that which went lately is still known. */
+/* Takes over knowledge when the agent has begun a new file: codes of `before` (`count`; changed)
+ * that are in the new file keep their ids and numbers, and those unloaded lately stay known. */
 void jvmfile_keep(struct jvmfile *file, struct jvmfile_code *before, uint32_t count);
 
-/* Numbers for all that have none. */
+/* Numbers the new codes. */
 void jvmfile_number(struct jvmfile *file);
 
 /* ---- jvmfile_index.c ---- */
 
 #define JVMFILE_HITS_MAX 64
 
-/* Of what went where it lay a job looks at so much: that is more than a VM leaves there. */
+/* Bound of the codes at one address that a job looks at: more than a VM leaves there. */
 #define JVMFILE_READ_MOST 4096
 
-/* Places in codes, the newest of those that were found first. */
+/* Numbers in `codes` of the codes that were found, the newest first. */
 struct jvmfile_hits {
 	uint32_t places[JVMFILE_HITS_MAX], count;
-	uint32_t looked; /* codes that were looked at: what it cost */
-	bool more;	 /* there are more than `most`, newer ones perhaps */
+	uint32_t looked; /* codes that were looked at, which is the cost */
+	bool more;	 /* there are more than `most`; newer ones may be missing */
 };
 
-/* Those that have the address, or end right before it: a call may be the last instruction. It ends
- * where there are more than `most`. */
+/* Finds the codes that hold the address, or end right before it, as a call may be the last
+ * instruction. Ends early if there are more than `most`. */
 void jvmfile_hits(const struct jvmfile *file, uint64_t address, uint32_t most,
 		  struct jvmfile_hits *hits);
 
-/* Puts what was added into the order. */
+/* Sorts the added codes into `order`. */
 void jvmfile_order(struct jvmfile *file);
-/* All are at other places by now. */
+/* Empties `order`, as numbers in `codes` have changed. */
 void jvmfile_disorder(struct jvmfile *file);
 
 /* ---- jvmfile_answers.c ---- */
 
-/* What an address was from `from_ns` to `to_ns`, each of them until `until_ns`. */
+/* An answer of jvmfile_find() for `until_ns` and any begin in [from_ns, to_ns]. */
 struct jvmfile_answer {
 	uint64_t address, from_ns, to_ns, until_ns;
-	struct jvmfile_found found; /* number 0: none */
+	struct jvmfile_found found; /* number 0: no answer */
 };
 
-/* The one that was remembered. NULL: none. */
+/* Returns the cached answer; NULL: none. */
 const struct jvmfile_answer *jvmfile_recall(const struct jvmfile *file, uint64_t address,
 					    uint64_t from_ns, uint64_t until_ns);
 void jvmfile_remember(struct jvmfile *file, const struct jvmfile_answer *answer);
-/* The file has told more. */
+/* Empties the cache, as the index has changed. */
 void jvmfile_forget_answers(struct jvmfile *file);

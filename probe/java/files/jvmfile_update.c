@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading the file, as far as it goes. */
+/* Reads the new part of the file, or a new file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +54,11 @@ static int add_record(struct jvmfile *file, const struct java_record *record, ui
 		file->ended_ns = record->time_ns;
 		return 0;
 	default:
-		return 0; /* of a later version */
+		return 0; /* a kind of a later version */
 	}
 }
 
-/* The file that has the name now; as it was when it was looked at. */
+/* Opens the file that has the name now, and sets *stat. */
 static int open_file(const struct jvmfile *file, struct stat *stat)
 {
 	const struct foreign symbols = {
@@ -107,7 +107,7 @@ static int read_records(struct jvmfile *file)
 		int r = jvmfile_load(file, file->at, record, JVMFILE_RECORD_MAX);
 
 		if (r == -EAGAIN)
-			return 0; /* its end, or a record that is being written */
+			return 0; /* the file's end, or a record that is being written */
 		if (r == 0)
 			r = add_record(file, record, file->at);
 		if (r < 0)
@@ -118,7 +118,7 @@ static int read_records(struct jvmfile *file)
 	}
 }
 
-/* A new one in place of the old, all of which is read. */
+/* Goes over to a new file, once all of the old file is read. */
 static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 {
 	_cleanup_free_ struct jvmfile_code *before = TAKE_PTR(file->codes);
@@ -146,7 +146,7 @@ static int begin_again(struct jvmfile *file, int *fd, const struct stat *stat)
 	return r;
 }
 
-/* The rest of the file that is open, whatever has its name now. */
+/* Reads the rest of the open file, even if another file has the name now. */
 static int read_rest(struct jvmfile *file)
 {
 	uint64_t now = loop_now_ns();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The HotSpot VM in a file (libjvm, or a program that has it inside) and in a process that has it
- * loaded: its own tables (gHotSpotVMStructs and its kin) say where it keeps what. Both are hostile:
- * bounded work, every number checked.
+ * Finds the HotSpot VM in a file (libjvm, or a program that contains it), and reads the layout of
+ * its data from a process that has loaded the VM. The VM's own tables (gHotSpotVMStructs and its
+ * kin) say where the VM keeps its data. File and process are hostile: work is bounded, every number
+ * checked.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ enum hotspot_symbol {
 	HOTSPOT_STRUCTS,       /* gHotSpotVMStructs: address of the first entry */
 	HOTSPOT_TYPES,	       /* gHotSpotVMTypes */
 	HOTSPOT_INT_CONSTANTS, /* gHotSpotVMIntConstants */
-	HOTSPOT_STRUCT_STRIDE, /* gHotSpotVMStructEntryArrayStride, … and where in an entry */
+	HOTSPOT_STRUCT_STRIDE, /* gHotSpotVMStructEntryArrayStride; then the members' offsets */
 	HOTSPOT_STRUCT_TYPE_NAME,
 	HOTSPOT_STRUCT_FIELD_NAME,
 	HOTSPOT_STRUCT_TYPE_STRING,
@@ -35,16 +36,18 @@ enum hotspot_symbol {
 };
 
 struct hotspot_file {
-	uint64_t symbols[HOTSPOT_SYMBOL_COUNT]; /* addresses as linked; 0: it hasn't got it */
+	uint64_t symbols[HOTSPOT_SYMBOL_COUNT]; /* addresses as linked */
 };
 
-/* -ENOENT: there is none; or the errno of reading. In a job. */
+/* Looks for a VM in an open file, in a job. Returns 0; -ENOENT if there is none; or an errno of
+ * reading. */
 int hotspot_find(int fd, const struct elf_image *image, struct hotspot_file *file);
 
 /*
- * What the walker and the readers need of a process in which the file lies at `bias`. -EAGAIN: the
- * VM has not made its code cache yet; -ENOTSUP: it has not all that is needed (*missing: the first
- * field, or NULL); -EBADMSG: what it says makes no sense; or the errno of reading. In a job.
+ * Reads the layout that the walker and the readers need from a process in which the file lies at
+ * `bias`, in a job. Returns 0, or a negative errno: -EAGAIN if the VM has not made its code cache
+ * yet; -ENOTSUP if the VM lacks something that is needed (*missing: the first such field, or NULL);
+ * -EBADMSG if its data makes no sense; -ENOMEM; an errno of reading.
  */
 int hotspot_of_memory(const struct process_memory *memory, const struct hotspot_file *file,
 		      uint64_t bias, struct jvm_layout *layout, const char **missing);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a virtual thread lies upon its carrier: the code of jdk.internal.vm.Continuation's method
- * enterSpecial, which the VM makes for the first virtual thread. The class is one of those that the
- * VM knows itself, the array of which the tables tell (25 tells ContinuationEntry::_return_pc, too,
- * which is in that code, but not where threads return that were never put away).
+ * Finds the boundary between a virtual thread and its carrier: the code of the method enterSpecial
+ * of jdk.internal.vm.Continuation, which the VM makes for the first virtual thread. The class is
+ * one of those that the VM itself knows; the tables have the address of their array. (JDK 25 also
+ * has ContinuationEntry::_return_pc, which is in that code; but threads whose frames were never put
+ * away in the heap return to another pc.)
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "base/cleanup.h"
 #include "java/vm/hotspot_state.h"
 
-#define KLASSES_MAX 256 /* 25 knows 170 */
+#define KLASSES_MAX 256 /* JDK 25 knows 170 */
 #define METHODS_MAX 256 /* of Continuation; 60 are usual */
 #define NAME_BYTES  64
 
@@ -21,7 +22,7 @@ struct looking {
 	const struct jvm_layout *layout;
 };
 
-/* What isn't there or can't be read has another name. */
+/* Returns whether the Symbol is that text; false if the Symbol is missing or can't be read. */
 static bool is_symbol(const struct looking *looking, uint64_t symbol, const char *wanted)
 {
 	const struct jvm_layout *layout = looking->layout;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is wanted of the VM's tables, by the names that its versions have for it.
+ * Names of the fields, sizes and constants that are taken from the VM's tables, for each version.
  *
  * Source: OpenJDK's src/hotspot/share/runtime/vmStructs.cpp, of 8 to 25.
  */
@@ -9,13 +9,13 @@
 #include "base/cleanup.h"
 #include "java/vm/hotspot_state.h"
 
-/* Where a value may be told: in one version here, in another one there. */
+/* A name under which a version of the VM has a field. A field may have several rows. */
 struct field_row {
 	enum vm_field field;
 	bool is_static;
 	const char *type, *name;
 	const char *whole;
-	uint8_t further; /* bytes behind that */
+	uint8_t further; /* bytes to add to the value */
 };
 
 #define OF(id, type, name)                                                                         \
@@ -107,7 +107,7 @@ static const struct field_row field_rows[] = {
 	OF(KLASS_SOURCE, "InstanceKlass", "_source_file_name_index"),
 	OF(KLASS_NAME, "Klass", "_name"),
 	OF(SYMBOL_LENGTH, "Symbol", "_length"),
-	/* 12 and 13: its upper half */
+	/* 12 and 13: the upper half */
 	{FIELD_SYMBOL_LENGTH, false, "Symbol", "_length_and_refcount",
 	 "Symbol._length_and_refcount", 2},
 	OF(SYMBOL_BODY, "Symbol", "_body"),
@@ -156,7 +156,7 @@ bool vm_is_type_wanted(const char *type)
 	return false;
 }
 
-/* How many bytes a field of that type has; 0: that isn't known. */
+/* Returns the size of a field of that type; 0 if that isn't known. */
 static uint8_t bytes_of(const char *type)
 {
 	static const struct {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a VM has made: its code cache, its interpreter, and what a virtual thread's stack ends with.
- */
+/* Reads where a VM's code cache and its interpreter are. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ struct looking {
 	const char **missing;
 };
 
-/* The first of the fields that isn't there is told. */
+/* Checks that the fields are there; *missing is the first that isn't. */
 static int demand(const struct looking *looking, const enum vm_field *fields, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -73,7 +72,7 @@ static int read_heap(const struct looking *looking, uint64_t object, struct hots
 		       : -EBADMSG;
 }
 
-/* By address. */
+/* Adds a heap; heaps are sorted by address. */
 static int add_heap(struct hotspot *walk, size_t count, const struct hotspot_heap *heap)
 {
 	size_t place = count;
@@ -82,13 +81,13 @@ static int add_heap(struct hotspot *walk, size_t count, const struct hotspot_hea
 		place--;
 	if ((place && walk->heaps[place - 1].high > heap->low) ||
 	    (place < count && walk->heaps[place].low < heap->high))
-		return -EBADMSG; /* one lies in another */
+		return -EBADMSG; /* heaps overlap */
 	memmove(&walk->heaps[place + 1], &walk->heaps[place], (count - place) * sizeof(*heap));
 	walk->heaps[place] = *heap;
 	return 0;
 }
 
-/* Where the addresses of the VM's heaps are, and how many. */
+/* Sets *at to the array of the heaps' addresses, and *count to its length. */
 static int list_heaps(const struct looking *looking, uint64_t *at, uint64_t *count)
 {
 	const struct vm_value *fields = looking->fields;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the tables say, checked, as the walker and the readers have it. */
+/* Fills a struct jvm_layout from the VM's tables, and checks all numbers. */
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "java/vm/hotspot_state.h"
 
 #define BLOB_BYTES_MAX	 (8 * HOTSPOT_BLOB_WORDS_MAX)
-#define OBJECT_BYTES_MAX 4096 /* of other structs: no field lies behind that */
+#define OBJECT_BYTES_MAX 4096 /* no field of other structs lies behind that */
 
 #define AT(member)	 offsetof(struct jvm_layout, member)
 
-/* A field's offset, a uint16_t of the layout. */
+/* A field whose offset becomes a uint16_t of the layout. */
 struct layout_row {
 	enum vm_field field;
-	uint8_t bytes; /* that it has; 0: any */
-	bool optional; /* HOTSPOT_NO where this VM hasn't got it */
-	uint16_t max;  /* the field ends before */
-	size_t to;
+	uint8_t bytes; /* the field's size; 0: any */
+	bool optional; /* HOTSPOT_NO if this VM doesn't have the field */
+	uint16_t max;  /* the field ends before this offset */
+	size_t to;     /* offset in struct jvm_layout */
 };
 
 #define ROW(id, bytes, optional, max, member)                                                      \
@@ -71,7 +71,7 @@ struct filling {
 	const char **missing;
 };
 
-/* The first thing that is missing is told. */
+/* Sets *missing; returns -ENOTSUP. */
 static int lacks(const struct filling *filling, const char *what)
 {
 	*filling->missing = what;
@@ -151,7 +151,7 @@ static bool small(const struct vm_value *value)
 	return value->known && value->value <= 64;
 }
 
-/* Where the VM may stop: only of use as a whole. */
+/* Fills in the fields of OopMaps; all are HOTSPOT_NO if one is unknown. */
 static void fill_maps(const struct filling *filling)
 {
 	const struct vm_tables *tables = filling->tables;
@@ -179,8 +179,9 @@ static void fill_maps(const struct filling *filling)
 		layout->map_pc = HOTSPOT_NO;
 }
 
-/* Words from an interpreted frame's fp, which the tables say one of. The mirror came with 9 and has
- * moved the rest. Source: src/hotspot/cpu/{x86,aarch64}/frame_{x86,aarch64}.hpp. */
+/* Fills in an interpreted frame, in words from fp. The tables have only the sender's sp, by which
+ * the rest is checked. JDK 9 added the mirror, which moved what follows. Source:
+ * src/hotspot/cpu/{x86,aarch64}/frame_{x86,aarch64}.hpp. */
 static int fill_frame(const struct filling *filling)
 {
 	const struct vm_value *sender = &filling->tables->constants[CONSTANT_SENDER_SP];
@@ -199,7 +200,7 @@ static int fill_frame(const struct filling *filling)
 	return 0;
 }
 
-/* ---- where its parts are ---- */
+/* ---- where a blob's parts are ---- */
 
 static int fill_code(const struct filling *filling)
 {
@@ -278,7 +279,8 @@ static int fill_scopes(const struct filling *filling)
 	return r < 0 ? r : fill_metadata(filling);
 }
 
-/* How much of a blob the walker reads: up to the last of its fields, which take 8 bytes at most. */
+/* Sets how many words of a blob the walker reads: up to the end of the last field, as a field has 8
+ * bytes at most. */
 static void fill_words(struct hotspot *walk)
 {
 	const uint16_t last[] = {

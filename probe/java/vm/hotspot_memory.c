@@ -4,7 +4,7 @@
 
 #include "java/vm/hotspot_state.h"
 
-/* The page that holds the address; NULL: it can't be read as a whole. */
+/* Returns the page that holds the address; NULL if the page can't be read as a whole. */
 static const unsigned char *page_of(struct vm_memory *memory, uint64_t address)
 {
 	uint64_t begin = address & ~(uint64_t)(VM_PAGE_BYTES - 1);
@@ -31,7 +31,7 @@ int vm_read(struct vm_memory *memory, uint64_t address, void *to, size_t bytes)
 		size_t offset = address & (VM_PAGE_BYTES - 1), n = VM_PAGE_BYTES - offset;
 
 		n = n < bytes ? n : bytes;
-		if (!page) /* then this says why */
+		if (!page) /* perhaps a part of the page can be read; else this has the errno */
 			return memory->of->read(memory->of->arg, address, at, bytes);
 		memcpy(at, page + offset, n);
 		at += n;

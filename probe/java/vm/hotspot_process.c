@@ -7,7 +7,7 @@
 
 #define VERSION_MAX 1000
 
-/* 8 says "25.402-b06": HotSpot's own number, and the update. */
+/* Returns JDK 8's update from its release "25.402-b06": HotSpot's own number, and the update. */
 static uint32_t update_of(struct vm_memory *memory, const struct vm_value *release)
 {
 	char text[32];
@@ -23,7 +23,7 @@ static uint32_t update_of(struct vm_memory *memory, const struct vm_value *relea
 	return update <= VERSION_MAX ? (uint32_t)update : 0;
 }
 
-/* 0: it isn't told. */
+/* Returns a part of the version; 0 if the VM doesn't tell it. */
 static uint32_t number_of(struct vm_memory *memory, const struct vm_value *field)
 {
 	uint64_t number;
@@ -34,7 +34,7 @@ static uint32_t number_of(struct vm_memory *memory, const struct vm_value *field
 	return (uint32_t)number;
 }
 
-/* Only for people to read. */
+/* Sets the version, which is only for people to read. */
 static void tell_version(struct vm_memory *memory, const struct vm_tables *tables,
 			 struct jvm_layout *layout)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What java/vm/hotspot*.c share. Nobody else includes it. */
+/* Shared by java/vm/hotspot*.c; only these include it. All functions run in a job. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,30 +10,31 @@
 /* ---- java/vm/hotspot_memory.c ---- */
 
 #define VM_PAGE_BYTES 4096
-#define VM_PAGES      64 /* that are kept; a power of two */
+#define VM_PAGES      64 /* pages in the cache; a power of two */
 
-/* A process's memory, of which the pages read last are kept: texts and blocks lie close together.
- * It is as it was when a page was read. */
+/* Cache of a process's memory, by pages: texts and blocks lie close together. A page stays as it
+ * was when it was read. */
 struct vm_memory {
 	const struct process_memory *of;
-	uint64_t kept[VM_PAGES]; /* address + 1 of what is in that place; 0: nothing */
+	uint64_t kept[VM_PAGES]; /* address + 1 of the page in each slot; 0: none */
 	unsigned char pages[VM_PAGES][VM_PAGE_BYTES];
 };
 
+/* Read memory; return 0 or an errno of reading. */
 int vm_read(struct vm_memory *memory, uint64_t address, void *to, size_t bytes);
 int vm_word(struct vm_memory *memory, uint64_t address, uint64_t *word);
-/* A number of `bytes` bytes (1, 2, 4 or 8), without its sign. */
+/* Reads an unsigned number of `bytes` bytes (1, 2, 4 or 8). */
 int vm_number(struct vm_memory *memory, uint64_t address, unsigned bytes, uint64_t *to);
 
-/* A text with its NUL, of which at most `bytes` - 1 are taken: a longer one is cut. */
+/* Reads a text with its NUL into `to`, cut to `bytes`. */
 int vm_text(struct vm_memory *memory, uint64_t address, char *to, size_t bytes);
 
 /* ---- java/vm/hotspot_fields.c ---- */
 
-/* What is wanted of the tables: fields. */
+/* The fields that are taken from the tables. */
 enum vm_field {
 	FIELD_HEAPS,
-	FIELD_HEAP, /* JDK 8: one for all */
+	FIELD_HEAP, /* JDK 8: one heap for all code */
 	FIELD_HEAP_MEMORY,
 	FIELD_HEAP_SEGMENTS,
 	FIELD_HEAP_SHIFT,
@@ -48,7 +49,7 @@ enum vm_field {
 	FIELD_QUEUE_BUFFER,
 	FIELD_QUEUE_BYTES,
 	FIELD_CONT_ENTRY,
-	FIELD_KLASSES, /* those that the VM knows itself; one of them */
+	FIELD_KLASSES, /* one of the classes that the VM itself knows */
 	FIELD_KLASS_METHODS,
 	FIELD_METHODS_COUNT,
 	FIELD_METHODS,
@@ -64,7 +65,7 @@ enum vm_field {
 	FIELD_BLOB_FRAME_SIZE,
 	FIELD_BLOB_CODE_BEGIN,	/* address */
 	FIELD_BLOB_CODE_END,	/* address */
-	FIELD_BLOB_CODE_OFFSET, /* int, as those below */
+	FIELD_BLOB_CODE_OFFSET, /* int, as the next fields */
 	FIELD_BLOB_DATA_OFFSET,
 	FIELD_BLOB_RELOCATION_SIZE,
 	FIELD_BLOB_MUTABLE,
@@ -109,7 +110,7 @@ enum vm_field {
 	FIELD_COUNT
 };
 
-/* … sizes of types, and constants. */
+/* The types whose sizes are taken, and the constants. */
 enum vm_size {
 	SIZE_NMETHOD,
 	SIZE_BLOCK,
@@ -125,8 +126,8 @@ enum vm_constant { CONSTANT_LINES, CONSTANT_SENDER_SP, CONSTANT_COUNT };
 
 struct vm_value {
 	bool known;
-	uint8_t bytes;	/* of the field, as its type is called; 0: not a plain number or pointer */
-	uint64_t value; /* offset, or of a static one the address */
+	uint8_t bytes;	/* the field's size, by its type's name; 0: no plain number or pointer */
+	uint64_t value; /* a field's offset, a static field's address, a size or a constant */
 };
 
 struct vm_tables {
@@ -135,15 +136,15 @@ struct vm_tables {
 	struct vm_value constants[CONSTANT_COUNT];
 };
 
-/* "CodeBlob._size", as the first version that has it calls it. */
+/* Return a name like "CodeBlob._size", from the first of the field's rows. */
 const char *vm_field_name(enum vm_field field);
 const char *vm_size_name(enum vm_size size);
 
-/* Whether a type has fields that are wanted. */
+/* Returns whether fields of that type are taken. */
 bool vm_is_type_wanted(const char *type);
 
-/* An entry of a table, kept if it is wanted. `value`: an offset, or of a static field its address.
- */
+/* Keep an entry of a table if it is wanted. `value` is a field's offset, or a static field's
+ * address. */
 void vm_take_field(struct vm_tables *tables, const char *type, const char *name,
 		   const char *type_string, bool is_static, uint64_t value);
 void vm_take_size(struct vm_tables *tables, const char *type, uint64_t bytes);
@@ -151,36 +152,41 @@ void vm_take_constant(struct vm_tables *tables, const char *name, int32_t value)
 
 /* ---- java/vm/hotspot_tables.c ---- */
 
-/* -EAGAIN: they are not filled in yet; -EBADMSG: no tables; or the errno of reading. */
+/* Reads the VM's tables. Returns 0; -EAGAIN if they aren't filled in yet; -EBADMSG if they are no
+ * tables; or an errno of reading. */
 int vm_tables(struct vm_memory *memory, const struct hotspot_file *file, uint64_t bias,
 	      struct vm_tables *tables);
 
 /* ---- java/vm/hotspot_layout.c ---- */
 
-/* All that doesn't depend on what the process has made. -ENOTSUP (*missing), -EBADMSG. */
+/* Fills in what doesn't depend on the process's memory. Returns 0, -ENOTSUP (*missing), or
+ * -EBADMSG.
+ */
 int vm_layout(const struct vm_tables *tables, struct jvm_layout *layout, const char **missing);
 
 /* ---- java/vm/hotspot_heaps.c ---- */
 
-/* The code cache, the interpreter. Errors as hotspot_of_memory(). */
+/* Fills in the code cache and the interpreter. Errors as hotspot_of_memory(). */
 int vm_heaps(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout,
 	     const char **missing);
 
-/* The heap that holds the address; NULL: none. */
+/* Returns the heap that holds the address; NULL: none. */
 const struct hotspot_heap *vm_heap_of(const struct hotspot *walk, uint64_t address);
 
 /* ---- java/vm/hotspot_virtual.c ---- */
 
-/* Where a virtual thread's stack ends, as far as that is found. */
+/* Fills in where a virtual thread's stack ends, if that is found. */
 void vm_virtual(struct vm_memory *memory, const struct vm_tables *tables,
 		struct jvm_layout *layout);
 
-/* The code of a blob. */
+/* Sets [*from, *to) to the code of a blob. Returns 0; -EBADMSG if that makes no sense; or an errno
+ * of reading. */
 int vm_code_of(struct vm_memory *memory, const struct jvm_layout *layout, uint64_t blob,
 	       uint64_t *from, uint64_t *to);
 
 /* ---- java/vm/hotspot_carrier.c ---- */
 
-/* The code of Continuation.enterSpecial. -ENOENT: it has none yet, or it isn't found. */
+/* Sets [*from, *to) to the code of Continuation.enterSpecial. Returns 0; or -ENOENT if the method
+ * has no code yet or isn't found. */
 int vm_carrier(struct vm_memory *memory, const struct vm_tables *tables,
 	       const struct jvm_layout *layout, uint64_t *from, uint64_t *to);

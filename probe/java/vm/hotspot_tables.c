@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tables that libjvm has for the serviceability agent: arrays of entries, of which it tells the
- * stride, and where in an entry its members are. The first entry without a name ends them.
+ * Reader for the tables that libjvm has for the serviceability agent. A table is an array of
+ * entries; libjvm tells the stride, and the offsets of the members in an entry. The first entry
+ * without a name ends the table.
  *
  * Source: OpenJDK's src/hotspot/share/runtime/vmStructs.hpp.
  */
@@ -11,20 +12,20 @@
 #include "base/cleanup.h"
 #include "java/vm/hotspot_state.h"
 
-#define ENTRIES_MAX 16384 /* 17 has 1,600 */
+#define ENTRIES_MAX 16384 /* JDK 17 has 1,600 */
 #define ENTRY_MAX   256	  /* bytes */
-#define TEXT_MAX    64	  /* names that are longer aren't wanted */
+#define TEXT_MAX    64	  /* no wanted name is longer */
 #define MEMBERS_MAX 6
 
-/* A table: its symbols, and what to do with an entry. */
+/* A table: its symbols, and the function that takes an entry. */
 struct listing {
 	enum hotspot_symbol table, stride;
-	enum hotspot_symbol members[MEMBERS_MAX]; /* the first one is the name that ends it */
+	enum hotspot_symbol members[MEMBERS_MAX]; /* the first is the name; 0 ends the table */
 	size_t count;
 	int (*take)(struct vm_memory *memory, const uint64_t *values, struct vm_tables *tables);
 };
 
-/* A text that isn't there is none that is wanted. */
+/* Reads a text; a NULL address gives an empty text. */
 static int text(struct vm_memory *memory, uint64_t address, char *to)
 {
 	to[0] = '\0';
@@ -89,7 +90,7 @@ static const struct listing listings[] = {
 	 take_constant},
 };
 
-/* A process's table. */
+/* Where a table is in a process. */
 struct place {
 	uint64_t first, stride;
 	uint64_t offsets[MEMBERS_MAX];
@@ -118,7 +119,7 @@ static int find(struct vm_memory *memory, const struct hotspot_file *file, uint6
 	return 0;
 }
 
-/* Members are words, or ints at an entry's end: what is read beyond it isn't looked at. */
+/* Reads an entry's members as words; of an int at the entry's end only the lower half is used. */
 static int read_entry(struct vm_memory *memory, const struct place *place, size_t number,
 		      size_t count, uint64_t *values)
 {

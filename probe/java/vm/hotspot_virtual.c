@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where a virtual thread's stack ends: at its carrier's boundary, or at the code that brings its
- * older frames back from the heap when they are returned to (the return barrier).
+ * Finds where a virtual thread's stack ends: at the boundary of its carrier, or at the return
+ * barrier, the code that brings older frames back from the heap when a function returns to them.
  *
- * That code is one of the stubs in a blob of its own. Before it lies the one that begins a thread
- * again, whose callers are on the stack; behind it what is for frames that were put away, too.
+ * The return barrier is one of the stubs in a blob of its own. The stub before it begins a thread
+ * again, and has its callers on the stack; the stubs behind it are also for frames in the heap.
  *
  * Source: OpenJDK's src/hotspot/cpu/x86/stubGenerator_x86_64.cpp (generate_cont_thaw).
  */
@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "java/vm/hotspot_state.h"
 
-#define BLOCKS_MAX	 2048  /* looked at for the stubs; they are among the first ten */
+#define BLOCKS_MAX	 2048  /* searched for the stubs, which are among the first ten */
 #define THREAD_BYTES_MAX 16384 /* of a JavaThread; 2 KiB are usual */
-#define STUBS_MAX	 32768 /* bytes of that blob's code: 3,300 are usual */
+#define STUBS_MAX	 32768 /* bytes of that blob's code; 3,300 are usual */
 
 static const char stubs_name[] = "StubRoutines (continuation";
 
@@ -58,8 +58,9 @@ static bool are_the_stubs(const struct looking *looking, uint64_t blob)
 }
 
 #if defined(__x86_64__)
-/* The barrier begins with a load of JavaThread::_cont_entry to rsp (mov offset(%r15), %rsp), behind
- * the ret of the stub before it. 21 doesn't tell the offset. */
+/* Returns the barrier's offset in `code`; 0 if it isn't found. The barrier begins with a load of
+ * JavaThread::_cont_entry to rsp (mov offset(%r15), %rsp), behind the ret of the stub before it.
+ * JDK 21 doesn't tell the offset. */
 static size_t barrier_in(const struct looking *looking, const uint8_t *code, size_t bytes)
 {
 	static const uint8_t load[] = {0xc3, 0x49, 0x8b, 0xa7};
@@ -84,7 +85,7 @@ static size_t barrier_in(const struct looking *looking, const uint8_t *code, siz
 }
 #endif
 
-/* All of the stubs, where it can't be told which of them it is. */
+/* Takes the code from the barrier on; all stubs if the barrier isn't found. */
 static void take_stubs(const struct looking *looking, uint64_t blob)
 {
 	struct hotspot *walk = &looking->layout->walk;
@@ -99,7 +100,7 @@ static void take_stubs(const struct looking *looking, uint64_t blob)
 	walk->frozen_to = to;
 }
 
-/* The blocks of a heap lie one behind the other. */
+/* Searches a heap's blocks, which lie one behind the other, for the blob with the stubs. */
 static void find_stubs(const struct looking *looking, const struct hotspot_heap *heap)
 {
 	const struct hotspot *walk = &looking->layout->walk;
@@ -112,7 +113,7 @@ static void find_stubs(const struct looking *looking, const struct hotspot_heap 
 
 		if (vm_number(looking->memory, at + length->value, length->bytes, &segments) < 0 ||
 		    vm_number(looking->memory, at + is_used->value, 1, &used) < 0)
-			return; /* the end of what is used */
+			return; /* behind the last used block */
 		if (used && are_the_stubs(looking, blob)) {
 			take_stubs(looking, blob);
 			return;
@@ -133,10 +134,10 @@ void vm_virtual(struct vm_memory *memory, const struct vm_tables *tables, struct
 	if (!length->known || (length->bytes != 4 && length->bytes != 8) ||
 	    length->value >= walk->block_bytes || !used->known || used->value >= walk->block_bytes)
 		return;
-	/* In the heap of code that isn't a method's. */
+	/* The stubs are in the interpreter's heap, for code of no method. */
 	find_stubs(&looking, vm_heap_of(walk, walk->interpreter_from));
 	if (!walk->frozen_from)
-		return; /* to 20: it has no virtual threads */
+		return; /* up to JDK 20: no virtual threads */
 	layout->unfinished =
 		vm_carrier(memory, tables, layout, &walk->carrier_from, &walk->carrier_to) < 0;
 }

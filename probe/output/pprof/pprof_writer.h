@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * State of the pprof writer, shared by output/pprof/pprof.c (samples) and pprof_table.c (the
+ * State of the pprof writer, shared by output/format/pprof_shape.c (samples) and pprof_table.c (the
  * tables: strings, functions, mappings, locations). No other file includes this header.
  *
  * The messages of a profile may have any order. So a sample is staged together with the table
