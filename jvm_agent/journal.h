@@ -36,7 +36,6 @@ bool journal_is_read(struct journal *journal);
  * file can't be relied on any more. `rewrites` may have changed. */
 int journal_add(struct journal *journal, struct bytes *record);
 
-
 /* ---- journal_rewrite.c ---- */
 
 /* A new file of what is alive. A negative errno: the old one is as it was. */

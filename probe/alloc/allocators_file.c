@@ -16,7 +16,7 @@
 /* While others are read as well, targets aren't looked at after each. */
 #define MORE_NS (10 * NS_PER_MS)
 
-static bool is_same_content(const struct opening_id *a, const struct opening_id *b)
+static bool is_same_content(const struct open_request_id *a, const struct open_request_id *b)
 {
 	/* The time of change is a new one when its name is removed. */
 	return a->bytes == b->bytes && a->modified_s == b->modified_s &&
@@ -56,7 +56,7 @@ static void ask_again(struct probed_file *file)
 }
 
 static void meet(struct probed_file *file, struct symbol_file *symbols,
-		 const struct symbol_place *place, const struct opening_id *content,
+		 const struct symbol_place *place, const struct open_request_id *content,
 		 const char *path)
 {
 	struct symbol_file *before = file->file;
@@ -79,19 +79,19 @@ static void meet(struct probed_file *file, struct symbol_file *symbols,
 struct probed_file *probed_file_get(struct allocators *allocators, struct symbol_file *file,
 				    const struct symbol_place *place)
 {
-	struct opening opening;
-	struct opening_id content;
+	struct open_request opening;
+	struct open_request_id content;
 
 	if (symbol_file_opening(file, place, &opening) < 0)
 		return NULL;
-	opening_identify(&content, &opening.stat);
+	open_request_identify(&content, &opening.stat);
 	struct file_key key = {content.device, content.inode};
 	struct probed_file *probed = find_or_add(allocators, &key);
 	if (probed) {
 		meet(probed, file, place, &content, opening.path);
 		probed->users++;
 	}
-	opening_done(&opening);
+	open_request_done(&opening);
 	return probed;
 }
 

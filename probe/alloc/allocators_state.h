@@ -44,7 +44,7 @@ struct file_facts {
 struct probed_file {
 	struct allocators *allocators;
 	struct file_key key;
-	struct opening_id content;
+	struct open_request_id content;
 	struct symbol_file *file; /* with a reference */
 	struct symbol_place place;
 	char *path; /* as the process sees it */

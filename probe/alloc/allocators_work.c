@@ -25,7 +25,7 @@ struct work {
 	struct job job;
 	struct probed_file *probed; /* the loop's: run() doesn't touch it */
 	struct symbol_file *file;   /* whose path `opening` has; NULL: it needs no file */
-	struct opening opening;
+	struct open_request opening;
 	enum part part;
 
 	struct read_facts read;
@@ -41,9 +41,9 @@ struct work {
 /* The file, the same as it was; *own is the caller's to close. */
 static int open_file(struct work *work, int *own)
 {
-	_cleanup_close_ int root_fd = opening_open_root(&work->opening);
-	int fd = opening_open(&work->opening, root_fd, own);
-	int r = fd < 0 ? fd : opening_check(&work->opening, fd);
+	_cleanup_close_ int root_fd = open_request_open_root(&work->opening);
+	int fd = open_request_open(&work->opening, root_fd, own);
+	int r = fd < 0 ? fd : open_request_check(&work->opening, fd);
 
 	return r < 0 ? r : fd;
 }
@@ -79,8 +79,8 @@ static int read_points(int fd, struct file_facts *facts)
 		facts->points[i] = (struct uprobe_point){
 			.call = function->call,
 			.offset = function->file_offset + (usable ? site.offset : 0),
-			.cookie = cookie_of(function,
-					    function->address + (usable ? site.offset : 0)),
+			.cookie =
+				cookie_of(function, function->address + (usable ? site.offset : 0)),
 		};
 	}
 	return 0;
@@ -188,7 +188,7 @@ static void free_work(struct job *job)
 	}
 	cleanup_close(&work->programs.realloc_fd);
 	if (work->file)
-		opening_done(&work->opening);
+		open_request_done(&work->opening);
 	symbol_file_unref(work->file);
 	free(work->read.facts);
 	free(work);

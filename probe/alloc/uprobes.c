@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define PMU	   "/sys/bus/event_source/devices/uprobe/"
 #define POINTS_MAX 128
@@ -55,7 +55,7 @@ static int keep(struct uprobes *uprobes, int fd)
 	int error = errno;
 
 	if (fd < 0) {
-		held_give();
+		fd_budget_give();
 		return -error;
 	}
 	uprobes->fds[uprobes->count++] = fd;
@@ -83,7 +83,7 @@ static int attach_call(const struct attaching *attaching, enum call call)
 	}
 	if (!attr.count || attaching->programs->fds[call] < 0)
 		return 0;
-	if (!held_take())
+	if (!fd_budget_take())
 		return -EMFILE;
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (fd < 0 && errno == EINVAL) { /* a program that has no use for a return */
@@ -157,7 +157,7 @@ static int attach_event(const struct attaching *attaching, const struct uprobe_p
 	};
 	int fd = -1;
 
-	if (!held_take())
+	if (!fd_budget_take())
 		return -EMFILE;
 	for (long cpu = 0; fd < 0 && cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
 		fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
@@ -265,6 +265,6 @@ void uprobes_close(struct uprobes *uprobes)
 			pthread_join(threads[i], NULL);
 	}
 	for (size_t i = 0; i < uprobes->count; i++)
-		held_give();
+		fd_budget_give();
 	free(uprobes);
 }

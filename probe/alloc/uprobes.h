@@ -24,8 +24,8 @@ struct uprobe_point {
 /*
  * Attaches all points whose call has a program, or none. Any thread; it visits each process that
  * has the file mapped, so it may take long. `file_fd` is of the very file (its path may name
- * another one by now). Descriptors have a place each (elf/held.h): -EMFILE. Negative errno and a
- * sentence in `why`.
+ * another one by now). Descriptors have a place each (elf/fd_budget.h): -EMFILE. Negative errno and
+ * a sentence in `why`.
  *
  * A hit that began before may still run after uprobes_close(). Whoever ends with descriptors open
  * leaves nothing behind.

@@ -13,7 +13,8 @@
 
 enum rule_kind {
 	RULE_NONE,   /* no CFI for this code */
-	RULE_FRAMES, /* no CFI for this code, but the code keeps frame pointers (cfi/gaps.h) */
+	RULE_FRAMES, /* no CFI for this code, but the code keeps frame pointers
+			(cfi/no_cfi_regions.h) */
 	RULE_END,    /* no caller: the return address is undefined */
 	RULE_PLT,    /* CFA = sp + 8, and 8 more where pc % 16 >= plt_from */
 	RULE_UNSUPPORTED,

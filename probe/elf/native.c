@@ -11,7 +11,7 @@
 #include "proc/elf.h"
 #include "proc/pclntab.h"
 #include "elf/minidebug.h"
-#include "elf/search.h"
+#include "elf/address_search.h"
 
 #define SYMBOLS_MAX (4u * 1024 * 1024)
 #define NAME_MAX_   65535
@@ -47,7 +47,7 @@ struct resolver {
 	struct pclntab *go; /* NULL: none, or not needed */
 	struct strings strings[TABLES];
 	uint64_t base; /* lowest linked address of executable code */
-	struct search *search;
+	struct address_search *search;
 	struct buf *names;
 };
 
@@ -55,7 +55,7 @@ static void resolver_free(struct resolver **resolver)
 {
 	if (!*resolver)
 		return;
-	search_free((*resolver)->search);
+	address_search_free((*resolver)->search);
 	pclntab_free((*resolver)->go);
 	cleanup_close(&(*resolver)->mini_fd);
 	free(*resolver);
@@ -152,7 +152,7 @@ static void meet_symbol(struct resolver *resolver, const Elf64_Sym *symbol, uint
 		.name = table << TABLE_SHIFT | symbol->st_name,
 		.unsure = type == STT_NOTYPE,
 	};
-	if (!search_meet(resolver->search, &passing))
+	if (!address_search_meet(resolver->search, &passing))
 		return;
 	size_t len;
 	const char *name = strings_at(strings, symbol->st_name, &len);
@@ -160,7 +160,7 @@ static void meet_symbol(struct resolver *resolver, const Elf64_Sym *symbol, uint
 	if (!name || !name[0] || name[0] == '$' || (type == STT_NOTYPE && name[0] == '.'))
 		return;
 	passing.rank = rank_of(symbol, name, len);
-	search_take(resolver->search, &passing);
+	address_search_take(resolver->search, &passing);
 }
 
 static void widen(Elf64_Sym *to, const Elf32_Sym *from)
@@ -249,8 +249,8 @@ static void meet_unwind_starts(struct resolver *resolver)
 			if (!is_code(resolver, start))
 				continue;
 			passing.start = (uint32_t)(start - resolver->base);
-			if (search_meet(resolver->search, &passing))
-				search_take(resolver->search, &passing);
+			if (address_search_meet(resolver->search, &passing))
+				address_search_take(resolver->search, &passing);
 		}
 		done += n;
 	}
@@ -296,11 +296,11 @@ static void meet_go_functions(struct resolver *resolver)
 			.bytes = (uint32_t)(function.end - function.start),
 			.name = (uint64_t)TABLE_GO << TABLE_SHIFT | function.name,
 		};
-		if (!search_meet(resolver->search, &passing))
+		if (!address_search_meet(resolver->search, &passing))
 			continue;
 		passing.bytes = go_function_bytes(resolver, &function);
-		if (search_meet(resolver->search, &passing))
-			search_take(resolver->search, &passing);
+		if (address_search_meet(resolver->search, &passing))
+			address_search_take(resolver->search, &passing);
 	}
 }
 
@@ -316,7 +316,7 @@ static int search_tables(struct resolver *resolver)
 				 &resolver->debug.symtab, TABLE_DEBUG);
 	if (r == 0 && resolver->go)
 		meet_go_functions(resolver);
-	if (r == 0 && !search_is_covered(resolver->search))
+	if (r == 0 && !address_search_is_covered(resolver->search))
 		meet_unwind_starts(resolver);
 	return r;
 }
@@ -361,14 +361,14 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 	uint64_t name_before = SEARCH_NO_NAME;
 	uint32_t name = NATIVE_NO_NAME;
 
-	search_free(TAKE_PTR(resolver->search));
-	int r = search_new(&resolver->search, addresses, count);
+	address_search_free(TAKE_PTR(resolver->search));
+	int r = address_search_new(&resolver->search, addresses, count);
 	if (r == 0)
 		r = search_tables(resolver);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct found found;
 
-		search_answer(resolver->search, i, &found);
+		address_search_answer(resolver->search, i, &found);
 		answer(resolver, &found, resolver->base + addresses[i], &functions[i]);
 		if (found.name != name_before)
 			name = copy_name(resolver, found.name);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 uint32_t symbol_root_mark(const struct stat *stat)
 {
@@ -41,7 +41,7 @@ void symbol_root_unref(struct symbol_root *root)
 		return;
 	if (root->fd >= 0) {
 		close(root->fd); /* O_PATH: no file system is asked, so this can't hang */
-		held_give();
+		fd_budget_give();
 	}
 	free(root);
 }

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "file/file_index.h"
 #include "file/file_state.h"
-#include "file/opened.h"
+#include "file/open_file.h"
 
 #define HANG_NS	 (5 * NS_PER_S)	    /* a job's limit, in addition to the time for reading */
 #define KEPT_MAX (4u * 1024 * 1024) /* bytes, of all files' lines */
@@ -40,9 +40,9 @@ struct finding {
 /* The job that reads one file; it owns all that it touches. */
 struct part {
 	struct job job;
-	struct finding *finding; /* with a reference */
-	struct part *next;	 /* in a list until the job is submitted */
-	struct opening opening;	 /* of the file */
+	struct finding *finding;     /* with a reference */
+	struct part *next;	     /* in a list until the job is submitted */
+	struct open_request opening; /* of the file */
 	struct symbol_file *file;
 	struct debug_found debug; /* a copy of the file's */
 	struct hung_run *run_state;
@@ -53,7 +53,7 @@ struct part {
 	uint64_t took_ns;
 };
 
-static bool has_debug_info(const struct opened *opened, int shared)
+static bool has_debug_info(const struct open_file *opened, int shared)
 {
 	struct elf_image image;
 
@@ -65,11 +65,11 @@ static bool has_debug_info(const struct opened *opened, int shared)
 static void read_part(struct part *part, unsigned limit_ms)
 {
 	const char *debugging_dir = part->file->debugging_dir;
-	_cleanup_(opened_done) struct opened opened;
+	_cleanup_(open_file_done) struct open_file opened;
 
-	if (opened_open_known(&opened, &part->opening, debugging_dir, &part->debug) < 0)
+	if (open_file_open_known(&opened, &part->opening, debugging_dir, &part->debug) < 0)
 		return;
-	_cleanup_close_ int shared = opened_open_shared(&opened, &part->opening, debugging_dir);
+	_cleanup_close_ int shared = open_file_open_shared(&opened, &part->opening, debugging_dir);
 	part->lacks = !has_debug_info(&opened, shared);
 	if (!part->lacks)
 		lines_read(&part->lines, opened.debug_fd >= 0 ? opened.debug_fd : opened.fd, shared,
@@ -178,10 +178,10 @@ static void done(struct job *job, bool finished)
 {
 	struct part *part = (struct part *)job;
 	struct finding *finding = part->finding;
-	struct hung_file hung = opening_hung_file(&part->opening);
+	struct hung_file hung = open_request_hung_file(&part->opening);
 
 	if (job->end == JOB_HANGS) /* perhaps in another file, the debug file */
-		hung_add(&finding->files->hung, &hung, part->run_state, true);
+		hung_fs_add(&finding->files->hung, &hung, part->run_state, true);
 	finding->took_ns += finished ? part->took_ns : finding->limit_ms * NS_PER_MS;
 	if (finished) {
 		part->file->lacks_lines |= part->lacks;
@@ -210,7 +210,7 @@ static void free_part(struct job *job)
 {
 	struct part *part = (struct part *)job;
 
-	opening_done(&part->opening);
+	open_request_done(&part->opening);
 	hung_run_end(part->run_state);
 	symbol_file_unref(part->file);
 	finding_unref(part->finding);
@@ -266,9 +266,9 @@ static int part_of(struct part **ret, struct finding *finding, struct symbol_fil
 		free_part(&part->job);
 		return 0;
 	}
-	struct hung_file hung = opening_hung_file(&part->opening);
+	struct hung_file hung = open_request_hung_file(&part->opening);
 	part->job.whose = hung.whose;
-	if (hung_has(&finding->files->hung, &hung) == HUNG_HANGS)
+	if (hung_fs_has(&finding->files->hung, &hung) == HUNG_HANGS)
 		free_part(&part->job);
 	else
 		*ret = part;

@@ -50,7 +50,7 @@ void symbol_files_free(struct symbol_files *files)
 		return;
 	files_forget_wanted(files);
 	files_forget_late(files);
-	hung_done(&files->hung);
+	hung_fs_done(&files->hung);
 	map_each (files->by_id, pos, id, file)
 		symbol_file_unref(*file);
 	map_free(files->by_id);
@@ -71,7 +71,7 @@ static void identify(struct file_id *id, const struct stat *stat, const char *pa
 	const char *debugging_dir = search->debugging_dir, *slash = strrchr(path, '/');
 
 	*id = (struct file_id){.debugging_dir = NO_DEBUGGING_DIR, .whose = search->whose};
-	opening_identify(&id->content, stat);
+	open_request_identify(&id->content, stat);
 	if (root)
 		id->root = hash_bytes(root->device, &root->inode, sizeof(root->inode));
 	if (debugging_dir && debugging_dir[0])
@@ -92,7 +92,7 @@ uint64_t symbol_file_where(const struct symbol_file *file)
 	struct file_id id;
 
 	identify_known(&id, file);
-	id.content = (struct opening_id){0};
+	id.content = (struct open_request_id){0};
 	return hash_bytes(1, &id, sizeof(id)) | 1;
 }
 
@@ -128,7 +128,7 @@ static void hold_fewer(struct symbol_files *files)
 	for (size_t i = 0; list && i < count; i++) {
 		struct symbol_file *file = list[i].file;
 
-		if (file->held && ++held > held_max() / 2)
+		if (file->held && ++held > fd_budget_max() / 2)
 			file_let_go(file);
 	}
 }
@@ -137,7 +137,7 @@ static void hold_fewer(struct symbol_files *files)
 static void hold(struct symbol_file *file, int *fd)
 {
 	if (!file->held && *fd >= 0)
-		file->held = held_new(fd, file->worker, file->payer);
+		file->held = held_fd_new(fd, file->worker, file->payer);
 }
 
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
@@ -146,7 +146,7 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 	struct symbol_file **slot;
 	struct file_id id;
 
-	if (held_are_scarce())
+	if (fd_budget_is_scarce())
 		hold_fewer(files);
 	identify(&id, stat, path, search);
 	slot = map_get(files->by_id, &id);
@@ -198,14 +198,14 @@ static struct symbol_file *make_vdso(struct worker *worker)
 	uint64_t bytes = image->e_shoff + (uint64_t)image->e_shnum * image->e_shentsize;
 	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || bytes > VDSO_MAX || write(fd, image, bytes) != (ssize_t)bytes ||
-	    fstat(fd, &file->stat) < 0 || !held_take())
+	    fstat(fd, &file->stat) < 0 || !fd_budget_take())
 		return file;
 	file->worker = worker;
 	hold(file, &fd);
 	if (file->held)
 		file->error = 0;
 	else
-		held_give();
+		fd_budget_give();
 	return file;
 }
 

@@ -36,8 +36,8 @@ void files_forget_wanted(struct symbol_files *files)
 
 void files_forget_functions(struct symbol_files *files, struct symbol_file *file)
 {
-	files->stats.bytes -= ranges_bytes(&file->ranges);
-	ranges_done(&file->ranges);
+	files->stats.bytes -= function_cache_bytes(&file->ranges);
+	function_cache_done(&file->ranges);
 }
 
 static void take_late(struct symbol_files *files);
@@ -53,7 +53,7 @@ void symbol_files_begin(struct symbol_files *files)
 		return;
 	_cleanup_free_ struct by_use *list = files_list(files, &count);
 	for (size_t i = 0; list && i < count; i++) {
-		bytes += ranges_bytes(&list[i].file->ranges);
+		bytes += function_cache_bytes(&list[i].file->ranges);
 		if (bytes > BYTES_KEPT / 4 * 3)
 			files_forget_functions(files, list[i].file);
 	}
@@ -63,7 +63,7 @@ void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint
 		      const struct symbol_place *place)
 {
 	file->last_used = ++files->uses;
-	if (file->error || ranges_find(&file->ranges, offset))
+	if (file->error || function_cache_find(&file->ranges, offset))
 		return;
 	if (array_grow(file->wanted, file->wanted_capacity, file->wanted_count + 1, 16) < 0) {
 		files->stats.lost[SYMBOL_LOST_UNREADABLE]++;
@@ -79,7 +79,7 @@ void symbol_file_want(struct symbol_files *files, struct symbol_file *file, uint
 }
 
 struct file_reading {
-	struct reading reading;
+	struct symbol_job reading;
 	struct symbol_files *files;
 	struct symbol_file *file; /* with a reference: the job may be given up */
 	struct hung_run *run;
@@ -145,14 +145,15 @@ static size_t bytes_of(const struct outcome *outcome)
 static int add_functions(struct symbol_files *files, struct symbol_file *file,
 			 const struct outcome *outcome)
 {
-	size_t before = ranges_bytes(&file->ranges), bytes = bytes_of(outcome);
+	size_t before = function_cache_bytes(&file->ranges), bytes = bytes_of(outcome);
 
 	if (outcome->error)
 		return outcome->error;
 	if (files->stats.bytes > BYTES_MAX || bytes > shares_left(files->room, outcome->whose))
 		return -ENOSPC;
-	int r = ranges_add(&file->ranges, outcome->functions, outcome->count, &outcome->names);
-	files->stats.bytes += ranges_bytes(&file->ranges) - before;
+	int r = function_cache_add(&file->ranges, outcome->functions, outcome->count,
+				   &outcome->names);
+	files->stats.bytes += function_cache_bytes(&file->ranges) - before;
 	shares_take(files->room, outcome->whose, bytes);
 	return r;
 }
@@ -222,7 +223,7 @@ void files_forget_late(struct symbol_files *files)
 }
 
 /* Returns a reading's result, which borrows from the reading. */
-static struct outcome outcome_of(const struct reading *reading, const struct symbol_file *file)
+static struct outcome outcome_of(const struct symbol_job *reading, const struct symbol_file *file)
 {
 	return (struct outcome){
 		.whose = reading->job.whose,
@@ -238,7 +239,7 @@ static struct outcome outcome_of(const struct reading *reading, const struct sym
  * Without room the file is read again. */
 static void keep_for_later(struct symbol_files *files, struct file_reading *mine)
 {
-	struct reading *reading = &mine->reading;
+	struct symbol_job *reading = &mine->reading;
 	struct outcome outcome = outcome_of(reading, mine->file);
 	size_t bytes = bytes_of(&outcome);
 	bool fits = files->late_bytes + bytes <= LATE_MAX &&
@@ -279,7 +280,7 @@ static bool is_of_round(const struct file_reading *mine)
 static void was_read(struct file_reading *mine)
 {
 	struct symbol_file *file = mine->file;
-	struct reading *reading = &mine->reading;
+	struct symbol_job *reading = &mine->reading;
 
 	free(file->debug.path);
 	file->debug = reading->debug;
@@ -298,25 +299,25 @@ static void was_read(struct file_reading *mine)
 static void was_given_up(struct file_reading *mine)
 {
 	struct symbol_files *files = mine->files;
-	struct hung_file hung = opening_hung_file(&mine->reading.opening);
+	struct hung_file hung = open_request_hung_file(&mine->reading.opening);
 	enum symbol_loss loss = SYMBOL_LOST_REFUSED;
 	bool past_own = atomic_load(&mine->reading.past_own);
 
 	if (past_own)
 		hung.where = symbol_file_where(mine->file);
 	if (mine->reading.job.end == JOB_SLOW) {
-		hung_add_slow(&files->hung, &hung);
+		hung_fs_add_slow(&files->hung, &hung);
 		loss = SYMBOL_LOST_SLOW;
 	} else if (mine->reading.job.end == JOB_HANGS) {
 		file_let_go(mine->file);
-		hung_add(&files->hung, &hung, mine->run, past_own);
+		hung_fs_add(&files->hung, &hung, mine->run, past_own);
 		loss = SYMBOL_LOST_HUNG;
 	}
 	if (is_of_round(mine)) /* else it was counted as late */
 		files->stats.lost[loss] += mine->reading.count;
 }
 
-static void reading_done(struct reading *reading, bool finished)
+static void symbol_job_done(struct symbol_job *reading, bool finished)
 {
 	struct file_reading *mine = (struct file_reading *)reading;
 	bool awaited = is_of_round(mine);
@@ -333,7 +334,7 @@ static void reading_done(struct reading *reading, bool finished)
 		files_one_less(mine->files);
 }
 
-static void reading_free(struct reading *reading)
+static void symbol_job_free(struct symbol_job *reading)
 {
 	struct file_reading *mine = (struct file_reading *)reading;
 
@@ -360,13 +361,13 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	if (mine->next)
 		mine->next->link = &mine->next;
 	files->under_way = mine;
-	mine->reading = (struct reading){
+	mine->reading = (struct symbol_job){
 		.debugging_dir = file->debugging_dir,
 		.demangling = file->demangling,
 		.functions = file->wanted,
 		.count = file->wanted_count,
-		.done = reading_done,
-		.free = reading_free,
+		.done = symbol_job_done,
+		.free = symbol_job_free,
 	};
 	symbol_file_opening(file, &file->place, &mine->reading.opening);
 	file->is_read = true;
@@ -377,19 +378,19 @@ static void start_reading(struct symbol_files *files, struct symbol_file *file)
 	file->place.pid = 0; /* another process may have the pid in the next round */
 	files->readings++;
 	files->stats.readings++;
-	reading_submit(&mine->reading, files->worker);
+	symbol_job_submit(&mine->reading, files->worker);
 }
 
 /* Returns why the file isn't read in this round; SYMBOL_LOST_COUNT if it is read. */
 static enum symbol_loss why_not(struct symbol_files *files, const struct symbol_file *file)
 {
-	struct opening opening = {.stat = file->stat, .whose = file->payer};
-	struct hung_file hung = opening_hung_file(&opening);
+	struct open_request opening = {.stat = file->stat, .whose = file->payer};
+	struct hung_file hung = open_request_hung_file(&opening);
 
 	hung.where = symbol_file_where(file);
 	if (file->is_read)
 		return SYMBOL_LOST_LATE;
-	switch (hung_has(&files->hung, &hung)) {
+	switch (hung_fs_has(&files->hung, &hung)) {
 	case HUNG_HANGS:
 		return SYMBOL_LOST_HUNG;
 	case HUNG_SLOW:

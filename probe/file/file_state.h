@@ -8,14 +8,14 @@
 #include "base/map.h"
 #include "loop/shares.h"
 #include "file/symbol_file.h"
-#include "file/hung.h"
+#include "file/hung_fs.h"
 #include "elf/lines.h"
-#include "file/ranges.h"
-#include "file/reader.h"
+#include "file/function_cache.h"
+#include "file/symbol_job.h"
 
 /* The key of a file, without padding. */
 struct file_id {
-	struct opening_id content;
+	struct open_request_id content;
 	uint64_t root, debugging_dir, folder; /* hashes of where debug files are searched */
 	uint64_t whose;			      /* struct symbol_search */
 };
@@ -30,13 +30,13 @@ struct file_code {
 
 struct symbol_file {
 	atomic_uint refs;
-	struct held *held; /* the open file; NULL: not open */
+	struct held_fd *held; /* the open file; NULL: not open */
 	char *path, *debugging_dir;
 	struct symbol_root *root; /* NULL: ours */
 	uint64_t whose, payer;	  /* struct symbol_search */
 	struct stat stat;
 	struct debug_found debug;
-	struct ranges ranges;
+	struct function_cache ranges;
 	struct file_code *code; /* NULL: the file hasn't been read */
 	int error;		/* lasting error of the content: the file isn't read again */
 	uint64_t last_used;	/* of symbol_files.uses */
@@ -59,7 +59,7 @@ struct symbol_files {
 	struct symbol_file *vdso, *left_out;
 	uint64_t uses; /* counts uses of files, as a clock */
 	struct symbol_files_stats stats;
-	struct hung hung;
+	struct hung_fs hung;
 	struct perfmap_budget *budgets; /* of the users that have maps in this round */
 	struct map *perfmaps;		/* perfmap_key -> struct perfmap *, each with a reference */
 	uint64_t rounds;

@@ -15,7 +15,7 @@ struct symbol_file *symbol_file_ref(struct symbol_file *file)
 
 void file_let_go(struct symbol_file *file)
 {
-	held_unref(TAKE_PTR(file->held));
+	held_fd_unref(TAKE_PTR(file->held));
 }
 
 void symbol_file_unref(struct symbol_file *file)
@@ -24,7 +24,7 @@ void symbol_file_unref(struct symbol_file *file)
 		return;
 	file_let_go(file);
 	symbol_root_unref(file->root);
-	ranges_done(&file->ranges);
+	function_cache_done(&file->ranges);
 	lines_free(file->lines);
 	free(file->debug.path);
 	free(file->wanted);
@@ -67,12 +67,12 @@ struct symbol_file *symbol_file_nameless(const char *path)
 }
 
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
-			struct opening *opening)
+			struct open_request *opening)
 {
 	if (file->error == -ENOENT)
 		return -ENOENT;
-	*opening = (struct opening){
-		.held = held_ref(file->held),
+	*opening = (struct open_request){
+		.held = held_fd_ref(file->held),
 		.place = *place,
 		.stat = file->stat,
 		.path = file->path,
@@ -83,7 +83,7 @@ int symbol_file_opening(const struct symbol_file *file, const struct symbol_plac
 	return 0;
 }
 
-void symbol_file_hold(struct symbol_file *file, struct opening *opening)
+void symbol_file_hold(struct symbol_file *file, struct open_request *opening)
 {
 	if (!file->held)
 		file->held = TAKE_PTR(opening->held);
@@ -92,12 +92,12 @@ void symbol_file_hold(struct symbol_file *file, struct opening *opening)
 bool symbol_file_find(const struct symbol_file *file, uint64_t offset,
 		      struct symbol_function *function)
 {
-	const struct range *range = ranges_find(&file->ranges, offset);
+	const struct cached_function *range = function_cache_find(&file->ranges, offset);
 
 	if (!range)
 		return false;
 	*function = (struct symbol_function){
-		.name = ranges_name(&file->ranges, range),
+		.name = function_cache_name(&file->ranges, range),
 		.address = range->address,
 	};
 	return true;

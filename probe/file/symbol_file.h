@@ -2,14 +2,14 @@
 /*
  * Registry of the files with code that targets have mapped, and cache of their functions: one
  * object for each distinct file, shared by all processes. Only functions that were on stacks are
- * kept; a function is read when a stack first has it (file/reader.h), so that a browser's symbol
- * table costs no memory.
+ * kept; a function is read when a stack first has it (file/symbol_job.h), so that a browser's
+ * symbol table costs no memory.
  *
  * The key of a file is its device, inode, size and times, and where and for whom its debug file is
  * searched. So a file that claims another file's build id, a container's debug file, or a debug
  * file that a user put beside another user's file, names only its own frames.
  *
- * Files are held open while somebody has them mapped, as many as elf/held.h allows: those used
+ * Files are held open while somebody has them mapped, as many as elf/fd_budget.h allows: those used
  * last. Other files are opened again through a process that has them mapped; when that process has
  * ended, functions may be lost, which is counted.
  *
@@ -27,7 +27,7 @@
 
 #include "loop/worker.h"
 #include "elf/module.h"
-#include "file/opening.h"
+#include "file/open_request.h"
 
 struct symbol_file;
 struct symbol_files;
@@ -50,8 +50,8 @@ struct symbol_search {
 /*
  * Returns a reference to the file with that `stat`, adding the file if it is new; NULL without
  * memory. `stat` was read in a job, as that may hang. *fd is the open file, with its place of
- * held_take(), or -1; if the registry keeps the descriptor, *fd becomes -1. `path` is the file's
- * path as the process sees it.
+ * fd_budget_take(), or -1; if the registry keeps the descriptor, *fd becomes -1. `path` is the
+ * file's path as the process sees it.
  */
 struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const struct stat *stat,
 				     const char *path, const struct symbol_search *search);
@@ -78,10 +78,10 @@ struct symbol_file *symbol_file_ref(struct symbol_file *file);
 void symbol_file_unref(struct symbol_file *file);
 
 /* Fills *opening for a job that reads the file in its own way; the caller ends it with
- * opening_done() and keeps a reference to the file until then. Returns 0, or -ENOENT if the file
- * can't be opened as it is only a name. */
+ * open_request_done() and keeps a reference to the file until then. Returns 0, or -ENOENT if the
+ * file can't be opened as it is only a name. */
 int symbol_file_opening(const struct symbol_file *file, const struct symbol_place *place,
-			struct opening *opening);
+			struct open_request *opening);
 
 /* Returns the folder of debug files that the user named for the file's process; NULL: none. Any
  * thread. */
@@ -95,7 +95,7 @@ uint64_t symbol_file_where(const struct symbol_file *file);
 const struct symbol_root *symbol_file_root(const struct symbol_file *file);
 
 /* Keeps the descriptor that such a job opened, if the file has none. */
-void symbol_file_hold(struct symbol_file *file, struct opening *opening);
+void symbol_file_hold(struct symbol_file *file, struct open_request *opening);
 
 /* Begins a round: functions that weren't used for long are forgotten if memory is short. */
 void symbol_files_begin(struct symbol_files *files);

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "proc/symbol_lookup.h"
 #include "proc/uprobe_site.h"
-#include "cfi/cfi_pieces.h"
+#include "cfi/cfi_ranges.h"
 #include "python/cpython_state.h"
 
 #define CODE_MAX  (1024u * 1024) /* bytes of a piece; the largest known has 84 KiB */
@@ -42,7 +42,7 @@ static bool is_inside(const struct cpython_range *pieces, size_t count, uint64_t
 	return false;
 }
 
-static bool overlaps(const struct search *search, const struct cfi_piece *piece)
+static bool overlaps(const struct search *search, const struct cfi_range *piece)
 {
 	for (size_t i = 0; i < search->count; i++) {
 		if (piece->from < search->pieces[i].to && search->pieces[i].from < piece->to)
@@ -67,7 +67,7 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static bool leads_into(const struct leaps *leaps, const struct cfi_piece *piece)
+static bool leads_into(const struct leaps *leaps, const struct cfi_range *piece)
 {
 	for (size_t i = 0; i < leaps->count; i++) {
 		if (leaps->to[i] > piece->from && leaps->to[i] < piece->to)
@@ -78,7 +78,7 @@ static bool leads_into(const struct leaps *leaps, const struct cfi_piece *piece)
 
 /* Adds a piece. A jump only to the start of a piece that can be called is a tail call of another
  * function: such a piece isn't added. */
-static int meet_piece(void *arg, const struct cfi_piece *piece)
+static int meet_piece(void *arg, const struct cfi_range *piece)
 {
 	struct search *search = arg;
 
@@ -113,7 +113,7 @@ static int follow(struct search *search, const struct cpython_range *piece)
 	if (!search->leaps.count)
 		return 0;
 	qsort(search->leaps.to, search->leaps.count, sizeof(search->leaps.to[0]), compare);
-	return cfi_pieces_at(search->fd, search->image, search->leaps.to, search->leaps.count,
+	return cfi_ranges_at(search->fd, search->image, search->leaps.to, search->leaps.count,
 			     meet_piece, search);
 }
 
@@ -127,7 +127,7 @@ static int begin(struct search *search, const struct cpython_symbols *symbols)
 	}
 	search->leaps.to[0] = symbols->loop + 1; /* not the start, so that meet_piece() adds it */
 	search->leaps.count = 1;
-	return cfi_pieces_at(search->fd, search->image, search->leaps.to, 1, meet_piece, search);
+	return cfi_ranges_at(search->fd, search->image, search->leaps.to, 1, meet_piece, search);
 }
 
 static void take(struct search *search, struct cpython_file *file)

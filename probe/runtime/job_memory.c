@@ -18,11 +18,11 @@ static void open_it(struct job_memory *memory)
 		memory->own = -1;
 		return;
 	}
-	if (atomic_load(&kept_count) >= held_max() / PART || !held_take())
+	if (atomic_load(&kept_count) >= fd_budget_max() / PART || !fd_budget_take())
 		return;
-	memory->held = held_new(&memory->own, memory->worker, memory->whose);
+	memory->held = held_fd_new(&memory->own, memory->worker, memory->whose);
 	if (!memory->held)
-		held_give();
+		fd_budget_give();
 }
 
 static int read_it(void *arg, uint64_t address, void *to, size_t bytes)
@@ -50,28 +50,28 @@ void job_memory_close(struct job_memory *memory)
 
 void job_memory_done(struct job_memory *memory)
 {
-	held_unref(TAKE_PTR(memory->held));
+	held_fd_unref(TAKE_PTR(memory->held));
 	job_memory_close(memory);
 }
 
-struct held *job_memory_keep(struct job_memory *memory)
+struct held_fd *job_memory_keep(struct job_memory *memory)
 {
 	if (memory->held)
 		atomic_fetch_add(&kept_count, 1);
 	return TAKE_PTR(memory->held);
 }
 
-struct held *job_memory_share(struct held *kept)
+struct held_fd *job_memory_share(struct held_fd *kept)
 {
 	if (kept)
 		atomic_fetch_add(&kept_count, 1);
-	return held_ref(kept);
+	return held_fd_ref(kept);
 }
 
-void job_memory_forget(struct held *kept)
+void job_memory_forget(struct held_fd *kept)
 {
 	if (!kept)
 		return;
-	held_unref(kept);
+	held_fd_unref(kept);
 	atomic_fetch_sub(&kept_count, 1);
 }

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 #include "proc/process_memory.h"
 
 /* Plain data that a job owns. */
@@ -14,7 +14,7 @@ struct job_memory {
 	struct process_memory_id id;
 	struct worker *worker; /* closes what is held in the end */
 	uint64_t whose;	       /* the target's user, as a job's */
-	struct held *held;     /* with a reference; NULL: it isn't open yet, or not held */
+	struct held_fd *held;  /* with a reference; NULL: it isn't open yet, or not held */
 	int own;	       /* opened for the job alone, or -1 */
 	int error;	       /* the memory can't be opened */
 };
@@ -33,8 +33,8 @@ void job_memory_done(struct job_memory *memory);
  * give back by job_memory_forget(). NULL: there is none. Of all places for descriptors a part may
  * be kept so, for files, which can't be opened again once their process has ended, need them more.
  */
-struct held *job_memory_keep(struct job_memory *memory);
+struct held_fd *job_memory_keep(struct job_memory *memory);
 
 /* Another reference to what is kept, to be given back in the same way. NULL for NULL. */
-struct held *job_memory_share(struct held *kept);
-void job_memory_forget(struct held *kept);
+struct held_fd *job_memory_share(struct held_fd *kept);
+void job_memory_forget(struct held_fd *kept);

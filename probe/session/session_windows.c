@@ -89,7 +89,8 @@ static bool collect(struct session *session, struct profile *window)
 	return true;
 }
 
-/* Returns the window of a probe, for its upload; the caller owns it. NULL: no memory, it goes on. */
+/* Returns the window of a probe, for its upload; the caller owns it. NULL: no memory, it goes on.
+ */
 static struct profile *take_window(struct session *session, enum probe probe)
 {
 	struct profile *window = subscriber_take_profile(session->subscriber, probe);

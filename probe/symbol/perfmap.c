@@ -17,7 +17,7 @@ void perfmap_unref(struct perfmap *map)
 {
 	if (!map || atomic_fetch_sub(&map->refs, 1) > 1)
 		return;
-	held_unref(map->held);
+	held_fd_unref(map->held);
 	answers_done(&map->answers);
 	free(map);
 }
@@ -83,7 +83,7 @@ static struct perfmap *map_of(struct symbol_files *files, const struct perfmap_p
 	if (last) {
 		map->seen = last->seen;
 		map->seen.looked = false;
-		map->held = held_ref(last->held);
+		map->held = held_fd_ref(last->held);
 	}
 	map->refs = 1;
 	map->process = *process;

@@ -11,7 +11,7 @@
  * lines. The address has a name if these lines agree.
  *
  * The maps belong to the registry of file/symbol_file.h and are read in its rounds. Loop thread
- *only, except where said.
+ * only, except where said.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ struct map_reading {
 
 	/* question and answer */
 	struct perfmap_process process;
-	struct held *held; /* with a reference */
+	struct held_fd *held; /* with a reference */
 	struct seen seen;
 	struct answers answers;
 	bool is_another; /* the map is another file than was known */
@@ -64,7 +64,7 @@ static int open_now(struct map_reading *mine, int *own)
 		fd = -ESRCH; /* the process runs another program by now */
 	}
 	if (fd < 0 && !mine->seen.looked) /* the map may be another program's */
-		held_unref(TAKE_PTR(mine->held));
+		held_fd_unref(TAKE_PTR(mine->held));
 	if (fd < 0 && !mine->held)
 		return fd;
 	if (fd < 0) { /* the process is gone, the held map is complete */
@@ -77,10 +77,10 @@ static int open_now(struct map_reading *mine, int *own)
 	mine->seen.looked = true;
 	if (known && mine->held)
 		return mine->held->fd;
-	held_unref(TAKE_PTR(mine->held));
+	held_fd_unref(TAKE_PTR(mine->held));
 	*own = TAKE_FD(fd);
-	if (held_take() && !(mine->held = held_new(own, mine->job.worker, mine->job.whose)))
-		held_give();
+	if (fd_budget_take() && !(mine->held = held_fd_new(own, mine->job.worker, mine->job.whose)))
+		fd_budget_give();
 	return mine->held ? mine->held->fd : *own;
 }
 
@@ -181,11 +181,11 @@ static void reading_ended(struct job *job, bool finished)
 	if (!finished && job->end != JOB_REFUSED) {
 		map->hangs = true;
 		map->is_slow = job->end == JOB_SLOW;
-		held_unref(TAKE_PTR(map->held));
+		held_fd_unref(TAKE_PTR(map->held));
 	} else if (finished) {
 		struct seen was = map->seen;
 
-		held_unref(map->held);
+		held_fd_unref(map->held);
 		map->held = TAKE_PTR(mine->held);
 		map->seen = mine->seen;
 		map->seen.settled = mine->is_another ? 0 : mine->of_round ? was.end : was.settled;
@@ -210,7 +210,7 @@ static void free_reading(struct job *job)
 	struct map_reading *mine = (struct map_reading *)job;
 
 	perfmap_budget_unref(mine->budget);
-	held_unref(mine->held);
+	held_fd_unref(mine->held);
 	answers_done(&mine->answers);
 	perfmap_unref(mine->map);
 	free(mine);
@@ -230,7 +230,7 @@ bool perfmap_submit(struct symbol_files *files, struct perfmap *map, bool of_rou
 	mine->of_round = of_round;
 	mine->round = files->rounds;
 	mine->process = map->process;
-	mine->held = held_ref(map->held);
+	mine->held = held_fd_ref(map->held);
 	mine->seen = map->seen;
 	if (of_round) {
 		map->of_rounds++;

@@ -42,7 +42,7 @@ void perfmap_budget_unref(struct perfmap_budget *budget); /* NULL is allowed */
 struct perfmap {
 	atomic_uint refs;
 	struct perfmap_process process;
-	struct held *held; /* the open map; NULL: not open */
+	struct held_fd *held; /* the open map; NULL: not open */
 	struct seen seen;
 	struct answers answers;
 	unsigned readings;  /* jobs that aren't done */

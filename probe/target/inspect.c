@@ -14,7 +14,7 @@
 #include "proc/foreign.h"
 #include "proc/mapped.h"
 #include "proc/proc.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define FILES_MAX 1024 /* of one process; the others have no names */
 /* Since the beginning: for reading maps, then for opening files. What is left has no names. */
@@ -38,13 +38,13 @@ static void open_mapped(const struct inspection *e, int root_fd, const struct ma
 				.device = mapping->device,
 				.inode = mapping->inode};
 
-	if (held_take()) {
+	if (fd_budget_take()) {
 		int fd = mapped_open(&mapped, &opened->stat);
 
 		opened->fd = fd < 0 ? -1 : fd;
 		opened->known = fd >= 0;
 		if (fd < 0)
-			held_give();
+			fd_budget_give();
 		if (fd != -EMFILE && fd != -ENFILE)
 			return;
 	}
@@ -86,10 +86,10 @@ static int open_root(struct inspection *e)
 		return -1;
 	e->other_root = ours.st_dev != e->root_stat.st_dev || ours.st_ino != e->root_stat.st_ino;
 	e->has_root = true;
-	if (e->other_root && held_take()) {
+	if (e->other_root && fd_budget_take()) {
 		e->root_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (e->root_fd < 0)
-			held_give();
+			fd_budget_give();
 	}
 	return TAKE_FD(fd);
 }
@@ -210,7 +210,7 @@ static void close_files(const struct inspection *e)
 	for (size_t i = 0; i < count; i++)
 		fds[i] = e->opened[i].fd;
 	fds[count] = e->root_fd;
-	close_later(e->job.worker, e->job.whose, fds, count + 1, held_give);
+	close_later(e->job.worker, e->job.whose, fds, count + 1, fd_budget_give);
 	free(fds);
 }
 

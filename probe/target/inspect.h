@@ -45,7 +45,7 @@ struct inspection {
 		bool in_open_folder;
 		bool owner_is_told; /* by the kernel (foreign_tells_owner()) */
 		struct stat stat;
-		int fd; /* of the file, with its place (elf/held.h), or -1: none was left */
+		int fd; /* of the file, with its place (elf/fd_budget.h), or -1: none was left */
 	} * opened;
 	/* Where it is; NULL: that wasn't asked, or isn't known. */
 	struct cgroups *cgroups;

@@ -10,7 +10,7 @@ void target_memory_of(struct job_memory *memory, const struct target *target, st
 		.id = {target->pid, target->start_ticks, target->program},
 		.worker = worker,
 		.whose = target->whose,
-		.held = held_ref(target->memory),
+		.held = held_fd_ref(target->memory),
 		.own = -1,
 	};
 }

@@ -22,7 +22,7 @@
 struct process_code;
 struct container;
 struct group;
-struct held;
+struct held_fd;
 struct interpreter;
 struct jvm;
 struct jvmfile;
@@ -68,7 +68,7 @@ struct target {
 	uint32_t read_for_pages; /* its maps were read when stacks told this many exec_pages */
 	struct address_space *space;
 	struct spans *spans;		 /* of it, as the kernel has them; NULL: none yet */
-	struct held *memory;		 /* target/target_memory.h; NULL: it isn't held open */
+	struct held_fd *memory;		 /* target/target_memory.h; NULL: it isn't held open */
 	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
 	struct retry interpreter_retry;
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */

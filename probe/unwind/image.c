@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "cfi/gaps.h"
+#include "cfi/no_cfi_regions.h"
 #include "unwind/image_pack.h"
 #include "unwind/image_row.h"
 
@@ -37,13 +37,13 @@ static int pack(int fd, const struct elf_image *elf, struct table_image *image)
 
 	if (r < 0)
 		return r;
-	r = gaps_read(fd, elf, packer_row, packer, &image->stats);
+	r = no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
 	if (r == PACKER_WANTS_BX) { /* rare, and only in small files */
 		packer_free(&packer);
 		r = packer_new(&packer, elf, true);
 		if (r < 0)
 			return r;
-		r = gaps_read(fd, elf, packer_row, packer, &image->stats);
+		r = no_cfi_regions_read(fd, elf, packer_row, packer, &image->stats);
 	}
 	return r < 0 ? r : packer_finish(packer, image);
 }

@@ -24,7 +24,7 @@ struct build {
 	struct tables *tables;
 	struct table *table;	  /* for the loop's thread only, not for run() */
 	struct symbol_file *file; /* owns the path of `opening` */
-	struct opening opening;
+	struct open_request opening;
 	struct table_image image;
 	struct cpython_file *python;
 	struct hotspot_file *hotspot;
@@ -49,9 +49,9 @@ static void table_fail(struct table *table, enum table_state state, uint64_t *co
 
 static int read_file(struct build *build)
 {
-	_cleanup_close_ int root_fd = opening_open_root(&build->opening);
+	_cleanup_close_ int root_fd = open_request_open_root(&build->opening);
 	_cleanup_close_ int own = -1;
-	int fd = opening_open(&build->opening, root_fd, &own);
+	int fd = open_request_open(&build->opening, root_fd, &own);
 
 	if (fd < 0)
 		return fd;
@@ -64,8 +64,8 @@ static int read_file(struct build *build)
 	if (r < 0)
 		return r;
 	if (build->image.machine != MACHINE)
-		return -ENOEXEC;		   /* not for this processor */
-	return opening_check(&build->opening, fd); /* somebody may have written meanwhile */
+		return -ENOEXEC;			/* not for this processor */
+	return open_request_check(&build->opening, fd); /* somebody may have written meanwhile */
 }
 
 static void build_run(struct job *job)
@@ -82,7 +82,7 @@ static void build_free(struct job *job)
 	image_done(&mine->image);
 	free(mine->python);
 	free(mine->hotspot);
-	opening_done(&mine->opening);
+	open_request_done(&mine->opening);
 	symbol_file_unref(mine->file);
 	hung_run_end(mine->run_state);
 	free(mine);
@@ -213,7 +213,7 @@ static void build_done(struct job *job, bool finished)
 	struct tables *tables = mine->tables;
 	struct table *table = mine->table;
 	bool expected = table->state == TABLE_QUEUED; /* else the arena was replaced meanwhile */
-	struct hung_file hung = opening_hung_file(&mine->opening);
+	struct hung_file hung = open_request_hung_file(&mine->opening);
 
 	table->building = false;
 	tables->building = NULL;
@@ -225,9 +225,9 @@ static void build_done(struct job *job, bool finished)
 		}
 	} else {
 		if (job->end == JOB_HANGS)
-			hung_add(&tables->hung, &hung, mine->run_state, false);
+			hung_fs_add(&tables->hung, &hung, mine->run_state, false);
 		else if (job->end == JOB_SLOW)
-			hung_add_slow(&tables->hung, &hung);
+			hung_fs_add_slow(&tables->hung, &hung);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
@@ -252,9 +252,9 @@ static int begin(struct tables *tables, struct table *table)
 	mine->table = table;
 	mine->file = symbol_file_ref(table->file);
 	int r = symbol_file_opening(mine->file, &table->place, &mine->opening);
-	struct hung_file hung = opening_hung_file(&mine->opening);
+	struct hung_file hung = open_request_hung_file(&mine->opening);
 	mine->job.whose = hung.whose;
-	if (r == 0 && hung_has(&tables->hung, &hung) != HUNG_NOT)
+	if (r == 0 && hung_fs_has(&tables->hung, &hung) != HUNG_NOT)
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		build_free(&mine->job);

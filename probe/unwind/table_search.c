@@ -18,7 +18,7 @@ struct python_search {
 	struct tables *tables;
 	struct table *table;	  /* for the loop's thread only, not for run() */
 	struct symbol_file *file; /* owns the path of `opening` */
-	struct opening opening;
+	struct open_request opening;
 	struct cpython_file *found;
 	bool in_root; /* the debug file is in the process's own root */
 };
@@ -47,16 +47,16 @@ static int open_debug(const struct python_search *mine, int fd, int root_fd, boo
 static void run(struct job *job)
 {
 	struct python_search *mine = (struct python_search *)job;
-	_cleanup_close_ int root_fd = opening_open_root(&mine->opening);
+	_cleanup_close_ int root_fd = open_request_open_root(&mine->opening);
 	_cleanup_close_ int own = -1;
-	int fd = opening_open(&mine->opening, root_fd, &own);
+	int fd = open_request_open(&mine->opening, root_fd, &own);
 
 	if (fd < 0)
 		return;
 	_cleanup_close_ int debug_fd = open_debug(mine, fd, root_fd, &mine->in_root);
 	if (debug_fd >= 0 && python_is_brief(debug_fd))
 		python_read(fd, debug_fd, &mine->found);
-	if (opening_check(&mine->opening, fd) < 0)
+	if (open_request_check(&mine->opening, fd) < 0)
 		free(TAKE_PTR(mine->found));
 }
 
@@ -69,12 +69,12 @@ static void done(struct job *job, bool finished)
 	struct table *table = mine->table;
 
 	table->searching = false;
-	struct hung_file hung = opening_hung_file(&mine->opening);
+	struct hung_file hung = open_request_hung_file(&mine->opening);
 	hung.where = symbol_file_where(mine->file);
 	if (job->end == JOB_HANGS)
-		hung_add(&tables->search_hung, &hung, mine->run_state, true);
+		hung_fs_add(&tables->search_hung, &hung, mine->run_state, true);
 	else if (job->end == JOB_SLOW)
-		hung_add_slow(&tables->search_hung, &hung);
+		hung_fs_add_slow(&tables->search_hung, &hung);
 	if (!finished)
 		return;
 	symbol_file_hold(mine->file, &mine->opening);
@@ -92,7 +92,7 @@ static void free_search(struct job *job)
 	struct python_search *mine = (struct python_search *)job;
 
 	free(mine->found);
-	opening_done(&mine->opening);
+	open_request_done(&mine->opening);
 	symbol_file_unref(mine->file);
 	hung_run_end(mine->run_state);
 	free(mine);
@@ -110,10 +110,10 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 	mine->file = symbol_file_ref(file);
 	mine->run_state = hung_run_new();
 	int r = symbol_file_opening(file, &table->place, &mine->opening);
-	struct hung_file hung = opening_hung_file(&mine->opening);
+	struct hung_file hung = open_request_hung_file(&mine->opening);
 	hung.where = symbol_file_where(file);
 	mine->job.whose = hung.whose;
-	if (r < 0 || hung_has(&tables->search_hung, &hung) != HUNG_NOT) {
+	if (r < 0 || hung_fs_has(&tables->search_hung, &hung) != HUNG_NOT) {
 		free_search(&mine->job);
 		return;
 	}

@@ -20,7 +20,7 @@ int tables_new(struct tables **ret, struct worker *worker, void (*changed)(void 
 	tables->changed = changed;
 	tables->arg = arg;
 	tables->queue_end = &tables->queue;
-	int r = map_new(&tables->by_id, sizeof(struct opening_id), sizeof(struct table *),
+	int r = map_new(&tables->by_id, sizeof(struct open_request_id), sizeof(struct table *),
 			TABLES_MAX);
 	if (r < 0)
 		return r;
@@ -110,8 +110,8 @@ void tables_free(struct tables *tables)
 	if (!tables)
 		return;
 	tables_set_arena(tables, NULL);
-	hung_done(&tables->hung);
-	hung_done(&tables->search_hung);
+	hung_fs_done(&tables->hung);
+	hung_fs_done(&tables->search_hung);
 	while (tables->all) {
 		struct table *table = tables->all;
 
@@ -142,7 +142,7 @@ void tables_set_arena(struct tables *tables, struct arena *arena)
 }
 
 /* Returns the table of a file that can be opened, new or known; NULL without memory. */
-static struct table *find_or_add(struct tables *tables, const struct opening_id *id)
+static struct table *find_or_add(struct tables *tables, const struct open_request_id *id)
 {
 	struct table **slot = map_get(tables->by_id, id);
 
@@ -166,15 +166,15 @@ static struct table *find_or_add(struct tables *tables, const struct opening_id 
 struct table *tables_get(struct tables *tables, struct symbol_file *file,
 			 const struct symbol_place *place)
 {
-	struct opening opening;
-	struct opening_id id;
+	struct open_request opening;
+	struct open_request_id id;
 
 	if (symbol_file_opening(file, place, &opening) < 0) {
 		struct table *nameless = table_new(tables);
 		return nameless ? table_ref(nameless) : NULL;
 	}
-	opening_identify(&id, &opening.stat);
-	opening_done(&opening);
+	open_request_identify(&id, &opening.stat);
+	open_request_done(&opening);
 	struct table *table = find_or_add(tables, &id);
 	if (!table)
 		return NULL;

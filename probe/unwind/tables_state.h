@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Shared by unwind/tables.c (files and their tables), unwind/table_*.c (the jobs, and runtimes in
- * files) and unwind/content.c (what lies in the arena). Only these include it. */
+ * files) and unwind/tables_content.c (what lies in the arena). Only these include it. */
 #pragma once
 
 #include "base/map.h"
-#include "file/hung.h"
-#include "file/opening.h"
+#include "file/hung_fs.h"
+#include "file/open_request.h"
 #include "python/cpython.h"
 #include "java/vm/hotspot.h"
 #include "unwind/tables.h"
@@ -41,7 +41,7 @@ struct table {
 	bool building;	 /* a job of table_build.c uses the table */
 	bool forsaken;	 /* had no reference when the last window ended */
 	enum table_state state;
-	struct opening_id id;
+	struct open_request_id id;
 	struct symbol_file *file; /* with a reference; NULL: never read */
 	struct symbol_place place;
 	struct content *content; /* TABLE_THERE */
@@ -71,12 +71,12 @@ struct tables {
 	struct table *all;
 	struct content *contents;
 	struct table *queue, **queue_end;
-	struct table *building;	   /* one at a time, which saves descriptors and memory */
-	struct hung hung;	   /* files whose building was given up */
-	struct hung search_hung;   /* files whose search was given up */
-	uint64_t uses;		   /* counts uses of tables, as a clock */
-	uint64_t told_ns;	   /* when changed() was called last; CLOCK_MONOTONIC */
-	struct tables_stats stats; /* the counters since the start */
+	struct table *building;	    /* one at a time, which saves descriptors and memory */
+	struct hung_fs hung;	    /* files whose building was given up */
+	struct hung_fs search_hung; /* files whose search was given up */
+	uint64_t uses;		    /* counts uses of tables, as a clock */
+	uint64_t told_ns;	    /* when changed() was called last; CLOCK_MONOTONIC */
+	struct tables_stats stats;  /* the counters since the start */
 };
 
 /* Sets *address to the linked address of a mapping's first byte; returns false if the mapping holds
@@ -111,7 +111,7 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 /* Looks for a Java VM in the open file, in a job. The caller frees *ret; NULL: none was found. */
 void hotspot_look(int fd, struct hotspot_file **ret);
 
-/* ---- unwind/content.c ---- */
+/* ---- unwind/tables_content.c ---- */
 
 /* Puts an image into the arena, or finds an equal content there; *ret is borrowed. Returns 0, or a
  * negative errno: -ENOSPC if there is no room now; -EINVAL if there never will be; -ENOMEM; an

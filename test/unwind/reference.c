@@ -83,8 +83,8 @@ static pid_t next_thread(Dwfl *dwfl __attribute__((unused)), void *arg, void **t
 	return (pid_t)reference->moment->sample->tid;
 }
 
-static bool memory_read(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr address,
-				Dwarf_Word *word, void *arg)
+static bool memory_read(Dwfl *dwfl __attribute__((unused)), Dwarf_Addr address, Dwarf_Word *word,
+			void *arg)
 {
 	struct reference *reference = arg;
 

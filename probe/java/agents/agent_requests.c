@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "java/agents/agents_state.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define LIMIT_MS      10000 /* a VM that has much code, and little CPU time */
 #define STOP_LIMIT_MS 3000
@@ -24,7 +24,7 @@ void agent_start(struct agent *agent)
 	struct attach_request *question = &agent->question;
 
 	agent->asked_ns = loop_now_ns();
-	agent->held = agent->held || held_take_many(AGENT_FDS);
+	agent->held = agent->held || fd_budget_take_many(AGENT_FDS);
 	if (!agent->held) {
 		agent_failed(agent, &none_left);
 		return;

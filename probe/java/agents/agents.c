@@ -14,7 +14,7 @@
 #include "java/agents/agents_state.h"
 #include "runtime/jvm.h"
 #include "code/java_agent_frames.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 /* Whose VM is stopped; or begins, perhaps. */
 #define STOPPED_NS     NS_PER_S
@@ -42,7 +42,7 @@ int agents_new(struct agents **ret, struct loop *loop, struct worker *foreign,
 static void give_places(struct agent *agent)
 {
 	if (agent->held)
-		held_give_many(AGENT_FDS);
+		fd_budget_give_many(AGENT_FDS);
 	agent->held = false;
 }
 

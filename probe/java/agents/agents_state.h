@@ -29,7 +29,7 @@ struct agent {
 	struct attach_answer answer; /* AGENT_FAILED: why */
 
 	int folder_fd, tmp_fd;
-	bool held; /* these, and those of `file`, have their places (elf/held.h) */
+	bool held; /* these, and those of `file`, have their places (elf/fd_budget.h) */
 	uint64_t folder_device, folder_inode; /* `file`'s */
 	struct jvmfile *file;
 };

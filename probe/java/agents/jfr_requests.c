@@ -4,7 +4,7 @@
 #include "loop/close_job.h"
 #include "base/log.h"
 #include "java/agents/jfr_state.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define LIMIT_MS      30000 /* its classes are loaded; on a busy machine that takes time */
 #define STOP_LIMIT_MS 6000  /* it waits for its recording's end */
@@ -33,7 +33,7 @@ void jfr_close_folder(struct jfr_vm *vm)
 {
 	close_fds(vm);
 	if (vm->held)
-		held_give_many(FDS);
+		fd_budget_give_many(FDS);
 	vm->held = false;
 }
 
@@ -88,7 +88,7 @@ void jfr_ask_begin(struct jfr_vm *vm)
 	struct jfr *jfr = vm->jfr;
 
 	vm->asked_ns = loop_now_ns();
-	vm->held = vm->held || held_take_many(FDS);
+	vm->held = vm->held || fd_budget_take_many(FDS);
 	if (!vm->held) {
 		jfr_fail(vm, &none_left);
 		return;

@@ -33,7 +33,7 @@ struct jfr_vm {
 	struct attach_request question;
 	struct attach_answer answer; /* its last one's result and text */
 	int folder_fd, tmp_fd;
-	bool held; /* they have their places (elf/held.h), or will need them */
+	bool held; /* they have their places (elf/fd_budget.h), or will need them */
 	uid_t owner;
 
 	uint64_t border_us; /* where its window began; 0: not known */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines of files of which one hangs. Linked with __wrap_opened_open_known(). */
+/* Lines of files of which one hangs. Linked with __wrap_open_file_open_known(). */
 #include "unit/lib/unit.h"
 
 #include <semaphore.h>
@@ -8,7 +8,7 @@
 #include "loop/loop.h"
 #include "file/file_lines.h"
 #include "file/file_state.h"
-#include "file/opened.h"
+#include "file/open_file.h"
 
 #define LIMIT_MS 10
 #define HANGS	 1 /* the inode of the file that does */
@@ -17,11 +17,11 @@ static sem_t answer;
 static atomic_int opened_count[3]; /* by inode */
 static bool was_searched;
 
-int __wrap_opened_open_known(struct opened *opened, struct opening *opening,
-			     const char *debugging_dir, const struct debug_found *found);
+int __wrap_open_file_open_known(struct open_file *opened, struct open_request *opening,
+				const char *debugging_dir, const struct debug_found *found);
 
-int __wrap_opened_open_known(struct opened *opened, struct opening *opening,
-			     const char *debugging_dir, const struct debug_found *found)
+int __wrap_open_file_open_known(struct open_file *opened, struct open_request *opening,
+				const char *debugging_dir, const struct debug_found *found)
 {
 	(void)opened, (void)debugging_dir;
 	atomic_fetch_add(&opened_count[opening->stat.st_ino], 1);

@@ -6,7 +6,7 @@
 
 #include "loop/loop.h"
 #include "file/symbol_file.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define FUNCTIONS  4000U
 #define NAME_BYTES 3500U /* so a file has 14 MB of names */
@@ -84,7 +84,7 @@ static struct symbol_file *get(const struct scene *scene, const char *name)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &stat), 0);
-	assert_true(held_take());
+	assert_true(fd_budget_take());
 	const struct symbol_search search = {.payer = job_of(stat.st_uid, 0)};
 	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path, &search);
 	assert_non_null(file);

@@ -104,7 +104,7 @@ static void reading_a_file_is_the_work_of_whoever_it_was_first_charged_to(void *
 	_cleanup_folder_ struct folder folder;
 	const struct symbol_place nowhere = {0};
 	struct symbol_files *files;
-	struct opening opening;
+	struct open_request opening;
 	struct stat stat;
 	int fd = -1;
 
@@ -120,8 +120,8 @@ static void reading_a_file_is_the_work_of_whoever_it_was_first_charged_to(void *
 	assert_ptr_equal(file, same);
 	assert_int_equal(symbol_file_opening(file, &nowhere, &opening), 0);
 	assert_true(opening.whose == job_of(7, 5)); /* whatever its server says of its owner */
-	assert_true(opening_hung_file(&opening).whose == job_of(7, 5));
-	opening_done(&opening);
+	assert_true(open_request_hung_file(&opening).whose == job_of(7, 5));
+	open_request_done(&opening);
 	symbol_file_unref(same);
 	symbol_file_unref(file);
 	symbol_files_free(files);

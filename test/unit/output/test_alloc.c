@@ -18,7 +18,7 @@
 #include "profile/profile.h"
 #include "sched/sched_data.h"
 #include "window/window.h"
-#include "file/ranges.h"
+#include "file/function_cache.h"
 #include "unwind/tables.h"
 
 static int use_buf(void)

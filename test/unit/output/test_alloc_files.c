@@ -21,7 +21,7 @@
 #include "elf/debugfile.h"
 #include "elf/native.h"
 #include "unwind/image.h"
-#include "file/ranges.h"
+#include "file/function_cache.h"
 #include "unwind/tables.h"
 #include "upload/http/auth.h"
 
@@ -64,17 +64,18 @@ static int use_ranges(void)
 	struct native_function functions[] = {{.offset = 8, .from = 5, .to = 9},
 					      {.offset = 20, .from = 15, .to = 30, .name = 4}};
 	struct buf names = {.data = text, .len = sizeof(text)};
-	struct ranges ranges = {0};
-	int r = ranges_add(&ranges, functions, 1, &names);
+	struct function_cache ranges = {0};
+	int r = function_cache_add(&ranges, functions, 1, &names);
 
 	if (r == 0) {
-		r = ranges_add(&ranges, functions, 2, &names);
+		r = function_cache_add(&ranges, functions, 2, &names);
 		assert_int_equal(ranges.count, r == 0 ? 2 : 1);
-		assert_string_equal(ranges_name(&ranges, ranges_find(&ranges, 7)), "one");
+		assert_string_equal(function_cache_name(&ranges, function_cache_find(&ranges, 7)),
+				    "one");
 	} else {
 		assert_int_equal(ranges.count, 0);
 	}
-	ranges_done(&ranges);
+	function_cache_done(&ranges);
 	return r;
 }
 

@@ -303,7 +303,7 @@ static void without_a_place_each_job_opens_and_checks_it(void **state)
 
 	(void)state;
 	scene_begin(&scene);
-	while (held_take())
+	while (fd_budget_take())
 		taken++;
 	unsigned fds = count_fds();
 	for (int i = 0; i < 3; i++) {
@@ -320,7 +320,7 @@ static void without_a_place_each_job_opens_and_checks_it(void **state)
 	exec_it(&scene.child);
 	assert_int_equal(read_by(&memory), -ESRCH);
 	job_memory_done(&memory);
-	held_give_many((unsigned)taken);
+	fd_budget_give_many((unsigned)taken);
 	scene_end(&scene);
 }
 

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "file/symbol_file.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #define LIMIT_NS    (100 * NS_PER_MS)
 #define CHUNKS_HERE 4U
@@ -132,14 +132,14 @@ static inline struct symbol_file *look_at(struct scene *scene, const char *name,
 		close(fd);
 		fd = -1;
 	} else {
-		assert_true(held_take());
+		assert_true(fd_budget_take());
 	}
 	struct symbol_file *file = symbol_files_get(scene->files, &fd, &stat, path,
 						    &(struct symbol_search){.payer = job_of(0, 0)});
 	assert_non_null(file);
 	if (fd >= 0) {
 		close(fd);
-		held_give();
+		fd_budget_give();
 	}
 	return file;
 }

@@ -5,7 +5,7 @@
 
 #include "loop/loop.h"
 #include "file/symbol_file.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 #include "unwind/tables.h"
 
 static void a_table_is_pending_until_it_is_built(void **state)

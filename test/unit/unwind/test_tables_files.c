@@ -7,7 +7,7 @@
 #include <semaphore.h>
 
 #include "file/symbol_file.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 #include "unwind/tables.h"
 
 static void a_changed_file_has_another_table(void **state)

@@ -9,7 +9,7 @@
 #include "java/agents/attach_queue.h"
 #include "runtime/jvm.h"
 #include "target/target_table.h"
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 static struct {
 	struct loop *loop;
@@ -154,11 +154,11 @@ static inline void scene_begin(void)
 /* So many places for descriptors are taken. */
 static inline void assert_held(unsigned count)
 {
-	unsigned left = (unsigned)held_max() - count;
+	unsigned left = (unsigned)fd_budget_max() - count;
 
-	assert_true(held_take_many(left));
-	assert_false(held_take());
-	held_give_many(left);
+	assert_true(fd_budget_take_many(left));
+	assert_false(fd_budget_take());
+	fd_budget_give_many(left);
 }
 
 static inline void scene_end(void)

@@ -83,7 +83,7 @@ static void assert_told_to_stop(void)
 
 static void so_many_are_asked_at_most(void **unused)
 {
-	unsigned places = (unsigned)held_max() / AGENT_FDS;
+	unsigned places = (unsigned)fd_budget_max() / AGENT_FDS;
 	unsigned room = places < ASKING_VMS_MAX ? places : ASKING_VMS_MAX;
 	struct target other = *scene.target;
 	struct agents_stats stats;

@@ -104,7 +104,7 @@ static void what_all_tell_of_a_window_is_bounded(void **unused)
 
 static void so_many_are_asked_at_most(void **unused)
 {
-	unsigned room = held_max() / 2 < ASKING_VMS_MAX ? held_max() / 2 : ASKING_VMS_MAX;
+	unsigned room = fd_budget_max() / 2 < ASKING_VMS_MAX ? fd_budget_max() / 2 : ASKING_VMS_MAX;
 	struct jfr_counts counts;
 	struct target other = *scene.target;
 	char why[64];

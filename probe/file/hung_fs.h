@@ -27,7 +27,7 @@ struct hung_file {
 };
 
 /* Begins with zeroes; a new entry replaces the oldest. */
-struct hung {
+struct hung_fs {
 	struct {
 		struct hung_file file;
 		uint64_t until_ns; /* CLOCK_MONOTONIC; 0: no entry */
@@ -44,11 +44,12 @@ struct hung_run *hung_run_new(void);
 void hung_run_end(struct hung_run *run);
 
 /* Adds a file whose job hangs, perhaps (`alone`) in another file than this. */
-void hung_add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool alone);
+void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run,
+		 bool alone);
 /* Adds a file whose job computes for too long. */
-void hung_add_slow(struct hung *hung, const struct hung_file *file);
+void hung_fs_add_slow(struct hung_fs *hung, const struct hung_file *file);
 
 enum hung_verdict { HUNG_NOT, HUNG_SLOW, HUNG_HANGS };
-enum hung_verdict hung_has(struct hung *hung, const struct hung_file *file);
+enum hung_verdict hung_fs_has(struct hung_fs *hung, const struct hung_file *file);
 
-void hung_done(struct hung *hung);
+void hung_fs_done(struct hung_fs *hung);

@@ -12,13 +12,13 @@
 #include "elf/debugfile.h"
 #include "elf/demangle.h"
 #include "elf/native.h"
-#include "file/opening.h"
+#include "file/open_request.h"
 
-struct reading {
+struct symbol_job {
 	struct job job;
 
 	/* the question */
-	struct opening opening;		   /* the reading's own; its path not NULL */
+	struct open_request opening;	   /* the reading's own; its path not NULL */
 	const char *debugging_dir;	   /* borrowed; or NULL */
 	struct debug_found debug;	   /* the known debug file, updated; the reading's own */
 	struct native_function *functions; /* `offset` is the question; the reading's own */
@@ -30,13 +30,13 @@ struct reading {
 	_Atomic bool past_own; /* the file itself was opened and could be read */
 
 	/* the answer, once finished; the opening holds the file if there is a place */
-	int error; /* as opening_open() and native_resolve() */
+	int error; /* as open_request_open() and native_resolve() */
 	struct native_file file;
 	struct buf names; /* demangled */
 
-	void (*done)(struct reading *reading, bool finished);
-	void (*free)(struct reading *reading); /* frees the struct, but not its own parts */
+	void (*done)(struct symbol_job *reading, bool finished);
+	void (*free)(struct symbol_job *reading); /* frees the struct, but not its own parts */
 };
 
 /* Submits the reading as a job of opening.whose, and takes it over. */
-void reading_submit(struct reading *reading, struct worker *worker);
+void symbol_job_submit(struct symbol_job *reading, struct worker *worker);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "elf/held.h"
+#include "elf/fd_budget.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 static atomic_size_t taken;
 
-size_t held_max(void)
+size_t fd_budget_max(void)
 {
 	static atomic_size_t max;
 	struct rlimit limit;
@@ -34,37 +34,37 @@ size_t held_max(void)
 	return known;
 }
 
-bool held_take_many(unsigned count)
+bool fd_budget_take_many(unsigned count)
 {
-	if (atomic_fetch_add(&taken, count) + count <= held_max())
+	if (atomic_fetch_add(&taken, count) + count <= fd_budget_max())
 		return true;
 	atomic_fetch_sub(&taken, count);
 	return false;
 }
 
-void held_give_many(unsigned count)
+void fd_budget_give_many(unsigned count)
 {
 	atomic_fetch_sub(&taken, count);
 }
 
-bool held_take(void)
+bool fd_budget_take(void)
 {
-	return held_take_many(1);
+	return fd_budget_take_many(1);
 }
 
-void held_give(void)
+void fd_budget_give(void)
 {
-	held_give_many(1);
+	fd_budget_give_many(1);
 }
 
-bool held_are_scarce(void)
+bool fd_budget_is_scarce(void)
 {
-	return atomic_load(&taken) >= held_max() / 4 * 3;
+	return atomic_load(&taken) >= fd_budget_max() / 4 * 3;
 }
 
-struct held *held_new(int *fd, struct worker *worker, uint64_t whose)
+struct held_fd *held_fd_new(int *fd, struct worker *worker, uint64_t whose)
 {
-	struct held *held = calloc(1, sizeof(*held));
+	struct held_fd *held = calloc(1, sizeof(*held));
 
 	if (!held)
 		return NULL;
@@ -75,19 +75,19 @@ struct held *held_new(int *fd, struct worker *worker, uint64_t whose)
 	return held;
 }
 
-struct held *held_ref(struct held *held)
+struct held_fd *held_fd_ref(struct held_fd *held)
 {
 	if (held)
 		atomic_fetch_add(&held->refs, 1);
 	return held;
 }
 
-void held_unref(struct held *held)
+void held_fd_unref(struct held_fd *held)
 {
 	if (!held || atomic_fetch_sub(&held->refs, 1) > 1)
 		return;
 	/* The place stays taken until the file is closed: so the files whose close() hangs are
 	 * bounded. */
-	close_later(held->worker, held->whose, &held->fd, 1, held_give);
+	close_later(held->worker, held->whose, &held->fd, 1, fd_budget_give);
 	free(held);
 }

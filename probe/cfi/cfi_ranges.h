@@ -11,7 +11,7 @@
 
 #include "proc/elf.h"
 
-struct cfi_piece {
+struct cfi_range {
 	uint64_t from, to; /* addresses as linked */
 	/* At the piece's first instruction the stack is as a call leaves it. False: the piece can
 	 * only be jumped to, from code that has made its frame. */
@@ -21,5 +21,5 @@ struct cfi_piece {
 /* Calls `each` for every piece that holds at least one of the addresses, which must be sorted. A
  * result of `each` other than 0 ends the search and is returned. Errors as cfi_read(), but -ENOENT:
  * the file has no .eh_frame. */
-int cfi_pieces_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
-		  int (*each)(void *arg, const struct cfi_piece *piece), void *arg);
+int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
+		  int (*each)(void *arg, const struct cfi_range *piece), void *arg);

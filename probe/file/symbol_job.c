@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/reader.h"
+#include "file/symbol_job.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "file/opened.h"
+#include "file/open_file.h"
 
 #define NAMES_MAX (16u * 1024 * 1024)
 
 /* Opens and reads the file itself. If the job hangs after that, perhaps it hangs in the debug file.
  */
-static int read_own(struct reading *reading)
+static int read_own(struct symbol_job *reading)
 {
-	_cleanup_close_ int root_fd = opening_open_root(&reading->opening);
+	_cleanup_close_ int root_fd = open_request_open_root(&reading->opening);
 	_cleanup_close_ int own = -1;
 	char first[64];
-	int fd = opening_open(&reading->opening, root_fd, &own);
+	int fd = open_request_open(&reading->opening, root_fd, &own);
 
 	if (fd < 0)
 		return fd;
@@ -28,7 +28,7 @@ static int read_own(struct reading *reading)
 }
 
 /* Demangles the names; neighbours in the same function share one name. */
-static int demangle_all(struct reading *reading)
+static int demangle_all(struct symbol_job *reading)
 {
 	_cleanup_buf_ struct buf readable = BUF_INIT(NAMES_MAX);
 	uint32_t before = NATIVE_NO_NAME, last = NATIVE_NO_NAME;
@@ -56,14 +56,15 @@ static int demangle_all(struct reading *reading)
 	return 0;
 }
 
-static int resolve(struct reading *reading)
+static int resolve(struct symbol_job *reading)
 {
 	int r = read_own(reading);
 
 	if (r < 0)
 		return r;
-	_cleanup_(opened_done) struct opened opened = {.fd = -1, .debug_fd = -1, .own_fd = -1};
-	r = opened_open(&opened, &reading->opening, reading->debugging_dir, &reading->debug);
+	_cleanup_(open_file_done) struct open_file opened = {
+		.fd = -1, .debug_fd = -1, .own_fd = -1};
+	r = open_file_open(&opened, &reading->opening, reading->debugging_dir, &reading->debug);
 	if (r == 0)
 		r = native_resolve(opened.fd, opened.debug_fd, reading->functions, reading->count,
 				   &reading->names, &reading->file);
@@ -72,30 +73,30 @@ static int resolve(struct reading *reading)
 
 static void run(struct job *job)
 {
-	struct reading *reading = (struct reading *)job;
+	struct symbol_job *reading = (struct symbol_job *)job;
 
 	reading->error = resolve(reading);
 }
 
 static void done(struct job *job, bool finished)
 {
-	struct reading *reading = (struct reading *)job;
+	struct symbol_job *reading = (struct symbol_job *)job;
 
 	reading->done(reading, finished);
 }
 
 static void free_reading(struct job *job)
 {
-	struct reading *reading = (struct reading *)job;
+	struct symbol_job *reading = (struct symbol_job *)job;
 
-	opening_done(&reading->opening);
+	open_request_done(&reading->opening);
 	free(reading->debug.path);
 	free(reading->functions);
 	buf_done(&reading->names);
 	reading->free(reading);
 }
 
-void reading_submit(struct reading *reading, struct worker *worker)
+void symbol_job_submit(struct symbol_job *reading, struct worker *worker)
 {
 	reading->job = (struct job){
 		.run = run, .done = done, .free = free_reading, .whose = reading->opening.whose};

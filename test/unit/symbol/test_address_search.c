@@ -3,14 +3,14 @@
 #include "unit/lib/unit.h"
 
 #include "base/cleanup.h"
-#include "elf/search.h"
+#include "elf/address_search.h"
 
 #define SYMBOLS 60
 #define NAMED	1000 /* + the symbol's number */
 
-static void free_search(struct search **search)
+static void free_search(struct address_search **search)
 {
-	search_free(*search);
+	address_search_free(*search);
 }
 
 struct expected {
@@ -90,17 +90,17 @@ static size_t make_symbols(struct passing *symbols, uint64_t *random, uint32_t s
 static void ask(const struct passing *symbols, size_t count, const uint32_t *addresses,
 		size_t asked, struct found *found)
 {
-	_cleanup_(free_search) struct search *search = NULL;
+	_cleanup_(free_search) struct address_search *search = NULL;
 
-	assert_int_equal(search_new(&search, addresses, asked), 0);
+	assert_int_equal(address_search_new(&search, addresses, asked), 0);
 	for (size_t i = 0; i < count; i++) {
 		struct passing symbol = symbols[i];
 
-		if (search_meet(search, &symbol))
-			search_take(search, &symbol);
+		if (address_search_meet(search, &symbol))
+			address_search_take(search, &symbol);
 	}
 	for (size_t i = 0; i < asked; i++)
-		search_answer(search, i, &found[i]);
+		address_search_answer(search, i, &found[i]);
 }
 
 static void check(const struct passing *symbols, size_t count, uint32_t at,
@@ -165,21 +165,21 @@ static void symbols_that_hold_everything_cost_no_more(void **state)
 {
 	enum { ASKED = 10000 };
 	static uint32_t addresses[ASKED];
-	_cleanup_(free_search) struct search *search = NULL;
+	_cleanup_(free_search) struct address_search *search = NULL;
 	struct found found;
 
 	(void)state;
 	for (uint32_t i = 0; i < ASKED; i++)
 		addresses[i] = 1000000 + i;
-	assert_int_equal(search_new(&search, addresses, ASKED), 0);
+	assert_int_equal(address_search_new(&search, addresses, ASKED), 0);
 	for (uint32_t i = 0; i < 1000000; i++) {
 		struct passing symbol = {.start = i, .bytes = 2000000, .name = i};
 
-		assert_true(search_meet(search, &symbol));
-		search_take(search, &symbol);
+		assert_true(address_search_meet(search, &symbol));
+		address_search_take(search, &symbol);
 	}
-	assert_true(search_is_covered(search));
-	search_answer(search, ASKED / 2, &found);
+	assert_true(address_search_is_covered(search));
+	address_search_answer(search, ASKED / 2, &found);
 	assert_int_equal(found.name, 999999);
 }
 

@@ -18,11 +18,11 @@
 
 #define SEARCH_NO_NAME UINT64_MAX
 
-struct search;
+struct address_search;
 
-/* Returns 0 or -ENOMEM. `addresses` are sorted, and borrowed until search_free(). */
-int search_new(struct search **ret, const uint32_t *addresses, size_t count);
-void search_free(struct search *search);
+/* Returns 0 or -ENOMEM. `addresses` are sorted, and borrowed until address_search_free(). */
+int address_search_new(struct address_search **ret, const uint32_t *addresses, size_t count);
+void address_search_free(struct address_search *search);
 
 /* A symbol, as it is passed to the search. */
 struct passing {
@@ -31,18 +31,18 @@ struct passing {
 	uint8_t rank;	       /* of symbols with one start the highest rank wins, then the first */
 	bool unsure;	       /* the symbol may not be a function: it counts only once taken */
 
-	/* set by search_meet() */
+	/* set by address_search_meet() */
 	size_t first, end; /* numbers of the addresses that the symbol holds */
 };
 
 /* Passes a symbol. Returns whether it could be an answer: only then its rank and name matter, and
- * search_take() has to be called to make it a candidate. */
-bool search_meet(struct search *search, struct passing *symbol);
-void search_take(struct search *search, const struct passing *symbol);
+ * address_search_take() has to be called to make it a candidate. */
+bool address_search_meet(struct address_search *search, struct passing *symbol);
+void address_search_take(struct address_search *search, const struct passing *symbol);
 
 /* Returns whether all addresses lie in functions with a size: then no symbol without a size can be
  * an answer. */
-bool search_is_covered(const struct search *search);
+bool address_search_is_covered(const struct address_search *search);
 
 struct found {
 	uint64_t name;	    /* SEARCH_NO_NAME: no name */
@@ -51,4 +51,4 @@ struct found {
 };
 
 /* Sets *found to the answer for address number `i`. Call this after the last symbol. */
-void search_answer(struct search *search, size_t i, struct found *found);
+void address_search_answer(struct address_search *search, size_t i, struct found *found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cfi/cfi_pieces.h"
+#include "cfi/cfi_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool holds_one(const struct cfi_function *function, const uint64_t *addre
 }
 
 static int look(const struct cfi_section *section, struct cfi_cies *cies, const uint64_t *addresses,
-		size_t count, int (*each)(void *arg, const struct cfi_piece *piece), void *arg)
+		size_t count, int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	struct cfi_function function;
 	struct cfi_entry entry;
@@ -57,7 +57,7 @@ static int look(const struct cfi_section *section, struct cfi_cies *cies, const 
 		    !holds_one(&function, addresses, count))
 			continue;
 		cfi_run(cie, &function, &section->bases, meet_row, &start);
-		r = each(arg, &(struct cfi_piece){function.start, function.end, start.callable});
+		r = each(arg, &(struct cfi_range){function.start, function.end, start.callable});
 	}
 	return r;
 }
@@ -67,8 +67,8 @@ static void end_section(struct cfi_section *section)
 	cfi_section_done(section);
 }
 
-int cfi_pieces_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
-		  int (*each)(void *arg, const struct cfi_piece *piece), void *arg)
+int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *addresses, size_t count,
+		  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	const struct cfi_machine *machine = cfi_machine_of(image);
 	_cleanup_free_ struct cfi_cies *cies = calloc(1, sizeof(*cies));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/ranges.h"
+#include "file/function_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,23 +12,24 @@
 /* A range that is known, or is to be added. */
 struct arrival {
 	uint64_t place; /* a file offset in the range, to sort by */
-	struct range range;
+	struct cached_function range;
 	const char *name; /* NULL: none */
 };
 
-void ranges_done(struct ranges *ranges)
+void function_cache_done(struct function_cache *ranges)
 {
 	free(ranges->each);
 	buf_done(&ranges->names);
-	*ranges = (struct ranges){0};
+	*ranges = (struct function_cache){0};
 }
 
-size_t ranges_bytes(const struct ranges *ranges)
+size_t function_cache_bytes(const struct function_cache *ranges)
 {
 	return ranges->capacity * sizeof(*ranges->each) + ranges->names.capacity;
 }
 
-const struct range *ranges_find(const struct ranges *ranges, uint64_t offset)
+const struct cached_function *function_cache_find(const struct function_cache *ranges,
+						  uint64_t offset)
 {
 	size_t low = 0, high = ranges->count;
 
@@ -43,7 +44,8 @@ const struct range *ranges_find(const struct ranges *ranges, uint64_t offset)
 	return low < ranges->count && ranges->each[low].from <= offset ? &ranges->each[low] : NULL;
 }
 
-const char *ranges_name(const struct ranges *ranges, const struct range *range)
+const char *function_cache_name(const struct function_cache *ranges,
+				const struct cached_function *range)
 {
 	return range->name == NATIVE_NO_NAME ? NULL : ranges->names.data + range->name;
 }
@@ -61,16 +63,18 @@ static const char *text_of(const struct buf *names, uint32_t name)
 }
 
 /* Returns the old ranges and the new ones together, sorted. */
-static struct arrival *gather(const struct ranges *ranges, const struct native_function *functions,
-			      size_t count, const struct buf *names, size_t *total)
+static struct arrival *gather(const struct function_cache *ranges,
+			      const struct native_function *functions, size_t count,
+			      const struct buf *names, size_t *total)
 {
 	struct arrival *arrivals = calloc(ranges->count + count + 1, sizeof(*arrivals));
 	size_t n = 0;
 
 	for (size_t i = 0; arrivals && i < ranges->count; i++) {
-		const struct range *range = &ranges->each[i];
+		const struct cached_function *range = &ranges->each[i];
 
-		arrivals[n++] = (struct arrival){range->from, *range, ranges_name(ranges, range)};
+		arrivals[n++] =
+			(struct arrival){range->from, *range, function_cache_name(ranges, range)};
 	}
 	for (size_t i = 0; arrivals && i < count; i++) {
 		const struct native_function *function = &functions[i];
@@ -92,10 +96,11 @@ static struct arrival *gather(const struct ranges *ranges, const struct native_f
 }
 
 /* Appends a range; `each` is to->each, which has room. */
-static int put(struct ranges *to, struct range *each, const struct arrival *arrival)
+static int put(struct function_cache *to, struct cached_function *each,
+	       const struct arrival *arrival)
 {
-	struct range *range = each + to->count;
-	struct range *before = to->count ? range - 1 : NULL;
+	struct cached_function *range = each + to->count;
+	struct cached_function *before = to->count ? range - 1 : NULL;
 
 	if (before && arrival->place < before->to)
 		return 0; /* the range before holds it */
@@ -106,7 +111,7 @@ static int put(struct ranges *to, struct range *each, const struct arrival *arri
 	to->count++;
 	if (!arrival->name)
 		return 0;
-	const char *same = before ? ranges_name(to, before) : NULL;
+	const char *same = before ? function_cache_name(to, before) : NULL;
 	if (same && strcmp(same, arrival->name) == 0) {
 		range->name = before->name;
 		return 0;
@@ -117,9 +122,9 @@ static int put(struct ranges *to, struct range *each, const struct arrival *arri
 }
 
 /* Gives back reserved memory that isn't used, as ranges are kept for long. */
-static void fit(struct ranges *ranges)
+static void fit(struct function_cache *ranges)
 {
-	struct range *each = reallocarray(ranges->each, ranges->count + 1, sizeof(*each));
+	struct cached_function *each = reallocarray(ranges->each, ranges->count + 1, sizeof(*each));
 	char *names = ranges->names.len ? realloc(ranges->names.data, ranges->names.len) : NULL;
 
 	if (each) {
@@ -132,16 +137,16 @@ static void fit(struct ranges *ranges)
 	}
 }
 
-int ranges_add(struct ranges *ranges, const struct native_function *functions, size_t count,
-	       const struct buf *names)
+int function_cache_add(struct function_cache *ranges, const struct native_function *functions,
+		       size_t count, const struct buf *names)
 {
-	struct ranges grown = {.names = BUF_INIT(NAMES_MAX)};
+	struct function_cache grown = {.names = BUF_INIT(NAMES_MAX)};
 	size_t total;
 	_cleanup_free_ struct arrival *arrivals = gather(ranges, functions, count, names, &total);
 
 	if (!arrivals)
 		return -ENOMEM;
-	struct range *each = calloc(total + 1, sizeof(*each));
+	struct cached_function *each = calloc(total + 1, sizeof(*each));
 	if (!each)
 		return -ENOMEM;
 	grown.each = each;
@@ -150,11 +155,11 @@ int ranges_add(struct ranges *ranges, const struct native_function *functions, s
 	for (size_t i = 0; r == 0 && i < total; i++)
 		r = put(&grown, each, &arrivals[i]);
 	if (r < 0) {
-		ranges_done(&grown);
+		function_cache_done(&grown);
 		return r;
 	}
 	fit(&grown);
-	ranges_done(ranges);
+	function_cache_done(ranges);
 	*ranges = grown;
 	return 0;
 }

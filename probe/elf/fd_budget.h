@@ -12,19 +12,19 @@
 #include "loop/worker.h"
 
 /* Takes a place; returns false if no place is left. */
-bool held_take(void);
-void held_give(void);
+bool fd_budget_take(void);
+void fd_budget_give(void);
 /* Takes `count` places, or none: then returns false. */
-bool held_take_many(unsigned count);
-void held_give_many(unsigned count);
+bool fd_budget_take_many(unsigned count);
+void fd_budget_give_many(unsigned count);
 
 /* Returns whether 3 of 4 places are taken, so that some should be given back. */
-bool held_are_scarce(void);
+bool fd_budget_is_scarce(void);
 /* Returns the number of places. */
-size_t held_max(void);
+size_t fd_budget_max(void);
 
 /* A shared open file, counted by references: closed when the last reference is dropped. */
-struct held {
+struct held_fd {
 	_Atomic unsigned refs;
 	int fd;
 	struct worker *worker; /* closes `fd`, as close() can hang */
@@ -33,6 +33,6 @@ struct held {
 
 /* Takes over *fd and its place (*fd becomes -1); returns a reference. Returns NULL without memory;
  * then the caller keeps both. */
-struct held *held_new(int *fd, struct worker *worker, uint64_t whose);
-struct held *held_ref(struct held *held);
-void held_unref(struct held *held);
+struct held_fd *held_fd_new(int *fd, struct worker *worker, uint64_t whose);
+struct held_fd *held_fd_ref(struct held_fd *held);
+void held_fd_unref(struct held_fd *held);

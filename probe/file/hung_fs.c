@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/hung.h"
+#include "file/hung_fs.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static bool counts_for(const struct hung_file *known, const struct hung_file *wa
 	return is_same(known, wanted) && (!known->where || known->where == wanted->where);
 }
 
-static void add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool slow,
+static void add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run, bool slow,
 		bool alone)
 {
 	unsigned at = hung->next++ % HUNG_FILES_MAX;
@@ -64,17 +64,18 @@ static void add(struct hung *hung, const struct hung_file *file, struct hung_run
 	hung->each[at].run = run;
 }
 
-void hung_add(struct hung *hung, const struct hung_file *file, struct hung_run *run, bool alone)
+void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run,
+		 bool alone)
 {
 	add(hung, file, run, false, alone);
 }
 
-void hung_add_slow(struct hung *hung, const struct hung_file *file)
+void hung_fs_add_slow(struct hung_fs *hung, const struct hung_file *file)
 {
 	add(hung, file, NULL, true, true);
 }
 
-static void forgive(struct hung *hung)
+static void forgive(struct hung_fs *hung)
 {
 	uint64_t now = loop_now_ns();
 
@@ -89,7 +90,7 @@ static void forgive(struct hung *hung)
 }
 
 /* Returns whether entry `i` speaks for that device, and no earlier entry is of the same file. */
-static bool counts(const struct hung *hung, int i, uint64_t device)
+static bool counts(const struct hung_fs *hung, int i, uint64_t device)
 {
 	const struct hung_file *file = &hung->each[i].file;
 
@@ -103,7 +104,7 @@ static bool counts(const struct hung *hung, int i, uint64_t device)
 	return true;
 }
 
-static bool device_hangs(const struct hung *hung, const struct hung_file *wanted)
+static bool device_hangs(const struct hung_fs *hung, const struct hung_file *wanted)
 {
 	unsigned files = 0, owners = 0, of_owner = 0;
 	uint64_t owner = 0;
@@ -122,7 +123,7 @@ static bool device_hangs(const struct hung *hung, const struct hung_file *wanted
 	return of_owner >= FILES_MIN || (files >= FILES_MIN && owners >= OWNERS_MIN);
 }
 
-enum hung_verdict hung_has(struct hung *hung, const struct hung_file *file)
+enum hung_verdict hung_fs_has(struct hung_fs *hung, const struct hung_file *file)
 {
 	forgive(hung);
 	for (int i = 0; i < HUNG_FILES_MAX; i++) {
@@ -132,7 +133,7 @@ enum hung_verdict hung_has(struct hung *hung, const struct hung_file *file)
 	return device_hangs(hung, file) ? HUNG_HANGS : HUNG_NOT;
 }
 
-void hung_done(struct hung *hung)
+void hung_fs_done(struct hung_fs *hung)
 {
 	for (int i = 0; i < HUNG_FILES_MAX; i++)
 		unref(TAKE_PTR(hung->each[i].run));

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "unit/lib/unit.h"
 
-#include "file/hung.h"
+#include "file/hung_fs.h"
 
 #define MOUNTED 7
 
-static void hang(struct hung *hung, uint64_t inode, uint64_t whose)
+static void hang(struct hung_fs *hung, uint64_t inode, uint64_t whose)
 {
-	hung_add(hung, &(struct hung_file){MOUNTED, inode, whose, 0}, NULL, false);
+	hung_fs_add(hung, &(struct hung_file){MOUNTED, inode, whose, 0}, NULL, false);
 }
 
-static enum hung_verdict verdict(struct hung *hung, uint64_t inode, uint64_t whose)
+static enum hung_verdict verdict(struct hung_fs *hung, uint64_t inode, uint64_t whose)
 {
-	return hung_has(hung, &(struct hung_file){MOUNTED, inode, whose, 0});
+	return hung_fs_has(hung, &(struct hung_file){MOUNTED, inode, whose, 0});
 }
 
 static void a_slow_file_says_nothing_of_others(void **state)
 {
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	for (uint64_t inode = 1; inode < 10; inode++)
-		hung_add_slow(&hung, &(struct hung_file){MOUNTED, inode, inode, 0});
+		hung_fs_add_slow(&hung, &(struct hung_file){MOUNTED, inode, inode, 0});
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, 9, 9), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, 10, 1), HUNG_NOT);
-	hung_done(&hung);
+	hung_fs_done(&hung);
 }
 
 static void one_owners_files_condemn_his_own_alone(void **state)
 {
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	hang(&hung, 1, 100);
@@ -41,12 +41,12 @@ static void one_owners_files_condemn_his_own_alone(void **state)
 	hang(&hung, 3, 100);
 	assert_int_equal(verdict(&hung, 4, 100), HUNG_HANGS);
 	assert_int_equal(verdict(&hung, 4, 200), HUNG_NOT);
-	hung_done(&hung);
+	hung_fs_done(&hung);
 }
 
 static void several_owners_files_condemn_their_file_system(void **state)
 {
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	hang(&hung, 1, 100);
@@ -54,72 +54,72 @@ static void several_owners_files_condemn_their_file_system(void **state)
 	assert_int_equal(verdict(&hung, 4, 300), HUNG_NOT);
 	hang(&hung, 3, 200);
 	assert_int_equal(verdict(&hung, 4, 300), HUNG_HANGS);
-	assert_int_equal(hung_has(&hung, &(struct hung_file){MOUNTED + 1, 4, 300, 0}), HUNG_NOT);
-	hung_done(&hung);
+	assert_int_equal(hung_fs_has(&hung, &(struct hung_file){MOUNTED + 1, 4, 300, 0}), HUNG_NOT);
+	hung_fs_done(&hung);
 }
 
 static void what_hung_perhaps_in_another_file_condemns_its_own_alone(void **state)
 {
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	for (uint64_t inode = 1; inode < 10; inode++)
-		hung_add(&hung, &(struct hung_file){MOUNTED, inode, inode, 0}, NULL, true);
+		hung_fs_add(&hung, &(struct hung_file){MOUNTED, inode, inode, 0}, NULL, true);
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_HANGS);
 	assert_int_equal(verdict(&hung, 10, 1), HUNG_NOT);
-	hung_done(&hung);
+	hung_fs_done(&hung);
 }
 
 static void who_has_answered_at_last_is_forgiven(void **state)
 {
 	struct hung_run *runs[3];
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	for (uint64_t i = 0; i < 3; i++) {
 		runs[i] = hung_run_new();
 		assert_non_null(runs[i]);
-		hung_add(&hung, &(struct hung_file){MOUNTED, i, i, 0}, runs[i], false);
+		hung_fs_add(&hung, &(struct hung_file){MOUNTED, i, i, 0}, runs[i], false);
 	}
 	assert_int_equal(verdict(&hung, 9, 9), HUNG_HANGS);
 	hung_run_end(runs[0]);
 	assert_int_equal(verdict(&hung, 0, 0), HUNG_NOT);
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_HANGS);
 	assert_int_equal(verdict(&hung, 9, 9), HUNG_NOT);
-	hung_done(&hung);
+	hung_fs_done(&hung);
 	hung_run_end(runs[1]);
 	hung_run_end(runs[2]);
 }
 
 static void the_oldest_makes_room(void **state)
 {
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
 	for (uint64_t inode = 1; inode <= HUNG_FILES_MAX + 1; inode++)
-		hung_add_slow(&hung, &(struct hung_file){MOUNTED, inode, 1, 0});
+		hung_fs_add_slow(&hung, &(struct hung_file){MOUNTED, inode, 1, 0});
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_NOT);
 	assert_int_equal(verdict(&hung, 2, 1), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, HUNG_FILES_MAX + 1, 1), HUNG_SLOW);
-	hung_done(&hung);
+	hung_fs_done(&hung);
 }
 
 /* Of a container's root, say, in which a debug file of the host's C library is slow to read. */
 static void what_was_slow_elsewhere_says_nothing_of_the_file_here(void **state)
 {
 	struct hung_file elsewhere = {MOUNTED, 1, 0, 5}, here = {MOUNTED, 1, 0, 7};
-	struct hung hung = {0};
+	struct hung_fs hung = {0};
 
 	(void)state;
-	hung_add_slow(&hung, &elsewhere);
-	assert_int_equal(hung_has(&hung, &elsewhere), HUNG_SLOW);
-	assert_int_equal(hung_has(&hung, &here), HUNG_NOT);
-	hung_add(&hung, &elsewhere, NULL, true);
-	assert_int_equal(hung_has(&hung, &here), HUNG_NOT);
+	hung_fs_add_slow(&hung, &elsewhere);
+	assert_int_equal(hung_fs_has(&hung, &elsewhere), HUNG_SLOW);
+	assert_int_equal(hung_fs_has(&hung, &here), HUNG_NOT);
+	hung_fs_add(&hung, &elsewhere, NULL, true);
+	assert_int_equal(hung_fs_has(&hung, &here), HUNG_NOT);
 	/* The file itself is the same for all. */
-	hung_add(&hung, &(struct hung_file){MOUNTED, 1, 0, 0}, NULL, false);
-	assert_int_equal(hung_has(&hung, &here), HUNG_HANGS);
-	hung_done(&hung);
+	hung_fs_add(&hung, &(struct hung_file){MOUNTED, 1, 0, 0}, NULL, false);
+	assert_int_equal(hung_fs_has(&hung, &here), HUNG_HANGS);
+	hung_fs_done(&hung);
 }
 
 int main(void)

@@ -10,5 +10,5 @@
 #include "cfi/cfi.h"
 
 /* Does what rows_read() does, but gives RULE_FRAMES for gaps that keep frame pointers. */
-int gaps_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
-	      struct cfi_stats *stats);
+int no_cfi_regions_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
+			struct cfi_stats *stats);

@@ -3,7 +3,7 @@
 #include "unit/cfi/cfi_maker.h"
 
 #include "base/cleanup.h"
-#include "cfi/gaps.h"
+#include "cfi/no_cfi_regions.h"
 
 /* Code is nops but for these; functions with CFI at 0x400 and at 0x1400, 0x100 bytes each. */
 #define FIRST  0x400u
@@ -49,7 +49,7 @@ static void assert_gaps(int fd, const char *expected)
 
 	memset(&rows, 0, sizeof(rows));
 	assert_int_equal(elf_read(fd, &image), 0);
-	assert_int_equal(gaps_read(fd, &image, say, &rows, &rows.stats), 0);
+	assert_int_equal(no_cfi_regions_read(fd, &image, say, &rows, &rows.stats), 0);
 	assert_string_equal(rows.text, expected);
 }
 
@@ -106,7 +106,7 @@ static void a_file_that_ends_in_its_code_is_an_error(void **state)
 	(void)state;
 	assert_int_equal(elf_read(fd, &image), 0);
 	image.segments[0].file_bytes = 1 << 20; /* as if it had shrunk since */
-	assert_int_equal(gaps_read(fd, &image, say, &rows, &rows.stats), -EIO);
+	assert_int_equal(no_cfi_regions_read(fd, &image, say, &rows, &rows.stats), -EIO);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
  * A candidate before an address is entered at the one address next to the candidate; spread() takes
  * it to the others at the end.
  */
-#include "elf/search.h"
+#include "elf/address_search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 struct candidate {
 	uint64_t name;
 	uint32_t start;
-	uint32_t order; /* number of the search_take(), from 1 on; 0: no candidate */
+	uint32_t order; /* number of the address_search_take(), from 1 on; 0: no candidate */
 	uint8_t rank;
 };
 
@@ -29,7 +29,7 @@ struct around {
 	uint32_t low, high;	 /* the nearest start or end at or before it, and behind it */
 };
 
-struct search {
+struct address_search {
 	const uint32_t *addresses;
 	size_t count;
 	struct candidate *tree;
@@ -39,9 +39,9 @@ struct search {
 	bool spread;
 };
 
-int search_new(struct search **ret, const uint32_t *addresses, size_t count)
+int address_search_new(struct address_search **ret, const uint32_t *addresses, size_t count)
 {
-	struct search *search = calloc(1, sizeof(*search));
+	struct address_search *search = calloc(1, sizeof(*search));
 
 	if (!search)
 		return -ENOMEM;
@@ -50,7 +50,7 @@ int search_new(struct search **ret, const uint32_t *addresses, size_t count)
 	search->tree = calloc(2 * count + 1, sizeof(*search->tree));
 	search->around = calloc(count + 1, sizeof(*search->around));
 	if (!search->tree || !search->around) {
-		search_free(search);
+		address_search_free(search);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -59,7 +59,7 @@ int search_new(struct search **ret, const uint32_t *addresses, size_t count)
 	return 0;
 }
 
-void search_free(struct search *search)
+void address_search_free(struct address_search *search)
 {
 	if (!search)
 		return;
@@ -70,7 +70,7 @@ void search_free(struct search *search)
 
 /* Returns the number of the first address at or behind `at`. Symbols mostly come in order, so
  * `guess` is often right. */
-static size_t first_from(const struct search *search, uint32_t at, size_t guess)
+static size_t first_from(const struct address_search *search, uint32_t at, size_t guess)
 {
 	const uint32_t *from = search->addresses;
 
@@ -87,7 +87,7 @@ static size_t first_from(const struct search *search, uint32_t at, size_t guess)
 }
 
 /* Enters that a symbol starts or ends at `at`, which lies between the addresses i - 1 and i. */
-static void limit(struct search *search, size_t i, uint32_t at)
+static void limit(struct address_search *search, size_t i, uint32_t at)
 {
 	if (i < search->count && search->around[i].low < at)
 		search->around[i].low = at;
@@ -111,13 +111,13 @@ static uint32_t end_of(const struct passing *symbol)
 	return symbol->start + (symbol->bytes < room ? symbol->bytes : room);
 }
 
-static void ended(struct search *search, const struct passing *symbol, uint32_t end)
+static void ended(struct address_search *search, const struct passing *symbol, uint32_t end)
 {
 	if (symbol->end < search->count && search->around[symbol->end].end < end)
 		search->around[symbol->end].end = end;
 }
 
-bool search_meet(struct search *search, struct passing *symbol)
+bool address_search_meet(struct address_search *search, struct passing *symbol)
 {
 	uint32_t end = end_of(symbol);
 	size_t first = search->last = first_from(search, symbol->start, search->last);
@@ -144,7 +144,7 @@ static void improve(struct candidate *now, const struct candidate *candidate)
 		*now = *candidate;
 }
 
-void search_take(struct search *search, const struct passing *symbol)
+void address_search_take(struct address_search *search, const struct passing *symbol)
 {
 	struct candidate candidate = {
 		.name = symbol->name,
@@ -166,7 +166,7 @@ void search_take(struct search *search, const struct passing *symbol)
 		improve(&search->around[symbol->first].before, &candidate);
 }
 
-static struct candidate holder(const struct search *search, size_t i)
+static struct candidate holder(const struct address_search *search, size_t i)
 {
 	struct candidate best = {0};
 
@@ -175,7 +175,7 @@ static struct candidate holder(const struct search *search, size_t i)
 	return best;
 }
 
-bool search_is_covered(const struct search *search)
+bool address_search_is_covered(const struct address_search *search)
 {
 	for (size_t i = 0; i < search->count; i++) {
 		if (!holder(search, i).order)
@@ -185,7 +185,7 @@ bool search_is_covered(const struct search *search)
 }
 
 /* Takes what was entered at one address on to the other addresses on that side. */
-static void spread(struct search *search)
+static void spread(struct address_search *search)
 {
 	struct around *around = search->around;
 
@@ -203,7 +203,7 @@ static void spread(struct search *search)
 	search->spread = true;
 }
 
-void search_answer(struct search *search, size_t i, struct found *found)
+void address_search_answer(struct address_search *search, size_t i, struct found *found)
 {
 	if (!search->spread)
 		spread(search);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/opened.h"
+#include "file/open_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,19 +12,19 @@ static bool is_no_descriptor(int error)
 	return error == -EMFILE || error == -ENFILE;
 }
 
-static struct debug_search search_of(const struct opening *opening, int root_fd,
+static struct debug_search search_of(const struct open_request *opening, int root_fd,
 				     const char *debugging_dir)
 {
 	return (struct debug_search){
 		.root_fd = opening->root ? root_fd : -1,
 		.path = opening->path,
 		.debugging_dir = debugging_dir,
-		.process = opening_process(opening),
+		.process = open_request_process(opening),
 	};
 }
 
 /* Returns whether the process has gone, and its root with it; our root would be a wrong one. */
-static bool has_lost_root(const struct opening *opening, int root_fd)
+static bool has_lost_root(const struct open_request *opening, int root_fd)
 {
 	return opening->root && root_fd < 0;
 }
@@ -40,8 +40,8 @@ static int open_by_build_id(int fd, const char *debugging_dir)
 	return r < 0 ? r : debugfile_of_build_id(fd, image, debugging_dir);
 }
 
-static int open_debug(const struct opening *opening, int fd, int root_fd, const char *debugging_dir,
-		      struct debug_found *debug)
+static int open_debug(const struct open_request *opening, int fd, int root_fd,
+		      const char *debugging_dir, struct debug_found *debug)
 {
 	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
@@ -57,13 +57,13 @@ static int open_debug(const struct opening *opening, int fd, int root_fd, const 
 	return debugfile_open(fd, &search, debug);
 }
 
-int opened_open(struct opened *opened, struct opening *opening, const char *debugging_dir,
-		struct debug_found *found)
+int open_file_open(struct open_file *opened, struct open_request *opening,
+		   const char *debugging_dir, struct debug_found *found)
 {
-	_cleanup_close_ int root_fd = opening_open_root(opening);
+	_cleanup_close_ int root_fd = open_request_open_root(opening);
 
-	*opened = (struct opened){.debug_fd = -1, .own_fd = -1};
-	opened->fd = opening_open(opening, root_fd, &opened->own_fd);
+	*opened = (struct open_file){.debug_fd = -1, .own_fd = -1};
+	opened->fd = open_request_open(opening, root_fd, &opened->own_fd);
 	if (opened->fd < 0)
 		return opened->fd;
 	int debug_fd = open_debug(opening, opened->fd, root_fd, debugging_dir, found);
@@ -72,14 +72,14 @@ int opened_open(struct opened *opened, struct opening *opening, const char *debu
 	return is_no_descriptor(debug_fd) ? debug_fd : 0;
 }
 
-int opened_open_known(struct opened *opened, struct opening *opening, const char *debugging_dir,
-		      const struct debug_found *found)
+int open_file_open_known(struct open_file *opened, struct open_request *opening,
+			 const char *debugging_dir, const struct debug_found *found)
 {
-	_cleanup_close_ int root_fd = opening_open_root(opening);
+	_cleanup_close_ int root_fd = open_request_open_root(opening);
 	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
-	*opened = (struct opened){.debug_fd = -1, .own_fd = -1};
-	opened->fd = opening_open(opening, root_fd, &opened->own_fd);
+	*opened = (struct open_file){.debug_fd = -1, .own_fd = -1};
+	opened->fd = open_request_open(opening, root_fd, &opened->own_fd);
 	if (opened->fd < 0)
 		return opened->fd;
 	int debug_fd = found->path ? debugfile_open_again(&search, found) : -1;
@@ -88,10 +88,10 @@ int opened_open_known(struct opened *opened, struct opening *opening, const char
 	return 0;
 }
 
-int opened_open_shared(const struct opened *opened, const struct opening *opening,
-		       const char *debugging_dir)
+int open_file_open_shared(const struct open_file *opened, const struct open_request *opening,
+			  const char *debugging_dir)
 {
-	_cleanup_close_ int root_fd = opening_open_root(opening);
+	_cleanup_close_ int root_fd = open_request_open_root(opening);
 	struct debug_search search = search_of(opening, root_fd, debugging_dir);
 
 	if (has_lost_root(opening, root_fd))
@@ -100,7 +100,7 @@ int opened_open_shared(const struct opened *opened, const struct opening *openin
 				     &search);
 }
 
-void opened_done(struct opened *opened)
+void open_file_done(struct open_file *opened)
 {
 	cleanup_close(&opened->own_fd);
 	cleanup_close(&opened->debug_fd);

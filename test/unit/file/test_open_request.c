@@ -4,14 +4,14 @@
 #include <sys/mman.h>
 
 #include "loop/loop.h"
-#include "file/opening.h"
+#include "file/open_request.h"
 
 struct scene {
 	struct loop *loop;
 	struct worker *worker;
 	struct folder folder;
 	char path[128];
-	struct opening opening;
+	struct open_request opening;
 };
 
 static void scene_make(struct scene *scene)
@@ -29,7 +29,7 @@ static void scene_make(struct scene *scene)
 
 static void scene_done(struct scene *scene)
 {
-	opening_done(&scene->opening);
+	open_request_done(&scene->opening);
 	worker_stop(scene->worker);
 	worker_free(scene->worker);
 	loop_free(scene->loop);
@@ -39,10 +39,10 @@ static void scene_done(struct scene *scene)
 /* As a job does it; the first byte, or what it said. */
 static int open_it(struct scene *scene)
 {
-	_cleanup_close_ int root_fd = opening_open_root(&scene->opening);
+	_cleanup_close_ int root_fd = open_request_open_root(&scene->opening);
 	_cleanup_close_ int own = -1;
 	char byte;
-	int fd = opening_open(&scene->opening, root_fd, &own);
+	int fd = open_request_open(&scene->opening, root_fd, &own);
 
 	if (fd < 0)
 		return fd;
@@ -127,7 +127,7 @@ static void a_file_that_was_written_to_is_not_the_same(void **state)
 	assert_int_equal(open_it(&scene), 'c');
 	folder_put(&scene.folder, "file", "contents", 8);
 	assert_int_equal(open_it(&scene), -ESTALE); /* as it is held */
-	held_unref(TAKE_PTR(scene.opening.held));
+	held_fd_unref(TAKE_PTR(scene.opening.held));
 	assert_int_equal(open_it(&scene), -ESTALE);
 	scene_done(&scene);
 }
@@ -139,15 +139,15 @@ static void what_is_held_is_open_until_the_last_lets_go(void **state)
 	(void)state;
 	scene_make(&scene);
 	assert_int_equal(open_it(&scene), 'c');
-	struct held *mine = held_ref(scene.opening.held);
+	struct held_fd *mine = held_fd_ref(scene.opening.held);
 	int fd = mine->fd;
-	opening_done(&scene.opening);
+	open_request_done(&scene.opening);
 	assert_null(scene.opening.held);
 	assert_true(is_open(fd));
 	assert_int_equal(unlink(scene.path), 0);
 	scene.opening.held = mine; /* another job's */
 	assert_int_equal(open_it(&scene), 'c');
-	opening_done(&scene.opening);
+	open_request_done(&scene.opening);
 	for (int i = 0; i < 5000 && is_open(fd); i++) /* a job closes it */
 		usleep(1000);
 	assert_false(is_open(fd));
@@ -162,16 +162,16 @@ static void without_a_place_it_is_open_for_the_job_only(void **state)
 
 	(void)state;
 	scene_make(&scene);
-	while (held_take())
+	while (fd_budget_take())
 		taken++;
-	_cleanup_close_ int root_fd = opening_open_root(&scene.opening);
-	int fd = opening_open(&scene.opening, root_fd, &own);
+	_cleanup_close_ int root_fd = open_request_open_root(&scene.opening);
+	int fd = open_request_open(&scene.opening, root_fd, &own);
 	assert_true(fd >= 0);
 	assert_int_equal(own, fd);
 	assert_null(scene.opening.held);
 	close(own);
 	for (; taken; taken--)
-		held_give();
+		fd_budget_give();
 	scene_done(&scene);
 }
 
@@ -186,7 +186,7 @@ static void no_link_leads_out_of_another_root(void **state)
 	assert_int_equal(symlinkat(scene.path, scene.folder.fd, "link"), 0);
 	int fd = open(scene.folder.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(fstat(fd, &stat), 0);
-	assert_true(held_take());
+	assert_true(fd_budget_take());
 	scene.opening.root = symbol_root_new(&fd, &stat);
 	assert_non_null(scene.opening.root);
 	scene.opening.path = "/link";
@@ -207,7 +207,7 @@ static void another_process_with_that_pid_has_another_root(void **state)
 	assert_int_equal(fstat(scene.folder.fd, &stat), 0);
 	scene.opening.root = symbol_root_new(&none, &stat);
 	scene.opening.place.pid = getpid(); /* whose root is "/" */
-	assert_int_equal(opening_open_root(&scene.opening), -1);
+	assert_int_equal(open_request_open_root(&scene.opening), -1);
 	assert_int_equal(open_it(&scene), -ESRCH);
 	scene_done(&scene);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/opening.h"
+#include "file/open_request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "proc/mapped.h"
 
-void opening_identify(struct opening_id *id, const struct stat *stat)
+void open_request_identify(struct open_request_id *id, const struct stat *stat)
 {
-	*id = (struct opening_id){
+	*id = (struct open_request_id){
 		.device = stat->st_dev,
 		.inode = stat->st_ino,
 		.bytes = (uint64_t)stat->st_size,
@@ -21,14 +21,14 @@ void opening_identify(struct opening_id *id, const struct stat *stat)
 	};
 }
 
-struct hung_file opening_hung_file(const struct opening *opening)
+struct hung_file open_request_hung_file(const struct open_request *opening)
 {
 	return (struct hung_file){opening->stat.st_dev, opening->stat.st_ino, opening->whose, 0};
 }
 
-void opening_done(struct opening *opening)
+void open_request_done(struct open_request *opening)
 {
-	held_unref(TAKE_PTR(opening->held));
+	held_fd_unref(TAKE_PTR(opening->held));
 	symbol_root_unref(TAKE_PTR(opening->root));
 }
 
@@ -39,7 +39,7 @@ static bool is_as_it_was(const struct stat *now, const struct stat *before)
 	       now->st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
-struct debug_process opening_process(const struct opening *opening)
+struct debug_process open_request_process(const struct open_request *opening)
 {
 	return (struct debug_process){
 		.pid = opening->place.pid,
@@ -50,7 +50,7 @@ struct debug_process opening_process(const struct opening *opening)
 	};
 }
 
-int opening_check(const struct opening *opening, int fd)
+int open_request_check(const struct open_request *opening, int fd)
 {
 	struct stat stat;
 
@@ -59,7 +59,7 @@ int opening_check(const struct opening *opening, int fd)
 	return is_as_it_was(&stat, &opening->stat) ? 0 : -ESTALE;
 }
 
-int opening_open_root(const struct opening *opening)
+int open_request_open_root(const struct open_request *opening)
 {
 	const struct symbol_root *root = opening->root;
 	char path[64] = "/";
@@ -79,7 +79,7 @@ int opening_open_root(const struct opening *opening)
 
 /* Opens the file through the mapping, or by its path if the mapping doesn't lead to the very file.
  */
-static int open_again(const struct opening *opening, int root_fd)
+static int open_again(const struct open_request *opening, int root_fd)
 {
 	struct mapped mapped = {.pid = opening->place.pid,
 				.start = opening->place.start,
@@ -103,20 +103,20 @@ static int open_again(const struct opening *opening, int root_fd)
 	return error;
 }
 
-int opening_open(struct opening *opening, int root_fd, int *own)
+int open_request_open(struct open_request *opening, int root_fd, int *own)
 {
 	if (opening->held) {
-		int r = opening_check(opening, opening->held->fd);
+		int r = open_request_check(opening, opening->held->fd);
 		return r < 0 ? r : opening->held->fd;
 	}
 	_cleanup_close_ int fd = open_again(opening, root_fd);
 	if (fd < 0)
 		return fd;
-	if (held_take()) {
-		opening->held = held_new(&fd, opening->worker, opening->whose);
+	if (fd_budget_take()) {
+		opening->held = held_fd_new(&fd, opening->worker, opening->whose);
 		if (opening->held)
 			return opening->held->fd;
-		held_give();
+		fd_budget_give();
 	}
 	*own = TAKE_FD(fd);
 	return *own;

@@ -3,7 +3,7 @@
 #include "unit/lib/folder.h"
 
 #include "loop/loop.h"
-#include "file/opened.h"
+#include "file/open_file.h"
 
 #define BUILD_ID "\x01\xab\xcd\xef\x04\x05\x06\x07"
 
@@ -13,7 +13,7 @@ struct scene {
 	struct worker *worker;
 	struct folder folder;
 	char path[128];
-	struct opening opening;
+	struct open_request opening;
 };
 
 static void scene_make(struct scene *scene)
@@ -33,16 +33,16 @@ static void scene_make(struct scene *scene)
 	scene->opening.path = scene->path;
 	assert_int_equal(stat(scene->path, &scene->opening.stat), 0);
 	int fd = open(scene->path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0 && held_take());
-	scene->opening.held = held_new(&fd, scene->worker, JOB_OWN);
+	assert_true(fd >= 0 && fd_budget_take());
+	scene->opening.held = held_fd_new(&fd, scene->worker, JOB_OWN);
 	assert_non_null(scene->opening.held);
 }
 
 static bool has_debug_file(struct scene *scene, struct debug_found *found)
 {
-	_cleanup_(opened_done) struct opened opened;
+	_cleanup_(open_file_done) struct open_file opened;
 
-	assert_int_equal(opened_open(&opened, &scene->opening, NULL, found), 0);
+	assert_int_equal(open_file_open(&opened, &scene->opening, NULL, found), 0);
 	return opened.debug_fd >= 0;
 }
 
@@ -61,7 +61,7 @@ static void a_path_in_a_root_that_has_gone_is_not_looked_for_in_ours(void **stat
 	symbol_root_unref(TAKE_PTR(scene.opening.root));
 	assert_true(has_debug_file(&scene, &found));
 	free(found.path);
-	opening_done(&scene.opening);
+	open_request_done(&scene.opening);
 	worker_stop(scene.worker);
 	worker_free(scene.worker);
 	loop_free(scene.loop);

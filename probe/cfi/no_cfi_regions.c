@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "cfi/gaps.h"
+#include "cfi/no_cfi_regions.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -134,8 +134,8 @@ static int take(void *arg, uint64_t address, const struct rule *rule)
 	return 0;
 }
 
-int gaps_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
-	      struct cfi_stats *stats)
+int no_cfi_regions_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
+			struct cfi_stats *stats)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(PIECE_BYTES);
 	struct gaps gaps = {
