@@ -78,8 +78,8 @@ struct counts_map {
 struct counts_map counts_even SEC(".maps");
 struct counts_map counts_odd SEC(".maps");
 
-/* Buffers of walks, and what they remember (reach.h, memo.h). Behind the buffers of all levels lie,
- * for each level, the notes on code objects (python_copy.h): a map of its own would need a
+/* Buffers of walks, and what they remember (unwind_env.h, memo.h). Behind the buffers of all levels
+ * lie, for each level, the notes on code objects (python_copy.h): a map of its own would need a
  * descriptor. */
 #define CODE_COPYING_AT WALK_LEVELS
 struct {

@@ -20,7 +20,7 @@
 #define USUAL_MAX_US (1U << 30)
 
 /* Returns how many waits this wait stands for, if its stack is to be taken; 0: no stack is taken,
- * but the wait is timed if `timed` (aftermath.h). */
+ * but the wait is timed if `timed` (walk_cost.h). */
 static __always_inline uint32_t wait_draw(const struct task_struct *task, bool *timed)
 {
 	const struct marks *all = marks_get();

@@ -8,7 +8,7 @@
 #pragma once
 
 #define COPIES	       16			  /* more than one step reads; a power of two */
-#define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what values.h reads at once */
+#define COPY_BYTES_MAX (WINDOW_WORDS * ARCH_WORD) /* what unwind_regs.h reads at once */
 
 struct copy {
 	uint64_t from;

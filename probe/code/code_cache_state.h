@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What code/code_cache.c (who asks for what), codes_shelf.c (what is known of whom),
- * codes_content.c (what that is) and codes_read.c (the jobs) share. Nobody else includes it. */
+/* What code/code_cache.c (who asks for what), code_layers.c (what is known of whom),
+ * code_dedup.c (what that is) and code_read.c (the jobs) share. Nobody else includes it. */
 #pragma once
 
 #include <stdbool.h>

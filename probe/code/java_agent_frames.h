@@ -30,7 +30,7 @@ bool agent_frames_read_on(const struct target_table *table, struct worker *worke
 void agent_frames_want(struct code_cache *codes, const struct target_table *table,
 		       const struct stack *stack, const uint64_t *words, uint64_t until_ns);
 
-/* A native word of a stack, in code without a file, as a pair of words of Java's (codes_java.h).
+/* A native word of a stack, in code without a file, as a pair of words of Java's (code_java.h).
  * -ENOENT …: as jvmfile_find() says. */
 int agent_frames_pair(const struct target *target, const struct stack *stack, uint64_t word,
 		      uint64_t until_ns, uint64_t pair[2]);

@@ -12,7 +12,7 @@
 #define BYTES_MAX  (64u * 1024 * 1024) /* of functions, in a round */
 #define LATE_MAX   (16u * 1024 * 1024) /* of results that came too late for their round */
 /* One user's part of these, so that other users' results find room, too. The names of one reading
- * fit (reader.c). */
+ * fit (symbol_job.c). */
 #define BYTES_SHARE (BYTES_MAX / 3)
 #define LATE_SHARE  (LATE_MAX / 2)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What target/target.c (events, who matches), target_look.c (looking at a process), target_scan.c
- * (all processes of the host), target_maps.c (what they have mapped) and target_unwind.c (their
- * tables) share. Nobody else includes it. */
+/* What target/target.c (events, who matches), target_inspect.c (looking at a process),
+ * target_scan.c (all processes of the host), target_maps.c (what they have mapped) and
+ * target_unwind.c (their tables) share. Nobody else includes it. */
 #pragma once
 
 #include "base/map.h"
@@ -28,7 +28,7 @@ struct awaiting {
 	struct group *group; /* a reference */
 };
 
-/* Where all processes are (target_census.c). */
+/* Where all processes are (target_cgroup_scan.c). */
 struct where {
 	bool running, again;	/* a census of all; another one after it */
 	bool added;		/* somebody became a target since the last one was begun */
@@ -65,7 +65,7 @@ struct targets {
 	uint64_t checked_ns;	/* when it was looked for targets that are gone */
 	struct targets_stats stats;
 	struct tables *tables;
-	struct table *common[COMMON_MAX]; /* kept, whoever is a target (target_common.c) */
+	struct table *common[COMMON_MAX]; /* kept, whoever is a target (target_preload.c) */
 	size_t common_count;
 	struct loop *loop;
 	struct loop_timer retry;     /* for those whose maps may not be read again yet */
@@ -194,7 +194,7 @@ void targets_on_evicted(void *arg, const struct cgroup_key *key);
 /* It was decided on: it is sampled, or what was sampled of it is nobody's. */
 void target_settle(struct targets *targets, struct target *target);
 
-/* ---- target_census.c ---- */
+/* ---- target_cgroup_scan.c ---- */
 
 /* Looks for processes that are wanted for their cgroups. */
 void targets_count_residents(struct targets *targets);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What java/agents/agents.c (whom, and what is known) and agents_ask.c (the asking) share. Nobody
- * else includes it. */
+/* What java/agents/agents.c (whom, and what is known) and agent_requests.c (the asking) share.
+ * Nobody else includes it. */
 #pragma once
 
 #include "java/agents/agents.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What java/agents/jfr.c (whom, and what became of it), jfr_ask.c (begin and stop), jfr_window.c (a
- * window's end) and jfr_read.c (files) share. Nobody else includes it. */
+/* What java/agents/jfr.c (whom, and what became of it), jfr_requests.c (begin and stop),
+ * jfr_window.c (a window's end) and jfr_read.c (files) share. Nobody else includes it. */
 #pragma once
 
 #include "java/agents/attach_queue.h"

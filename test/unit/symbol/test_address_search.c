@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* search.c against the plain way: all symbols in one sorted table. */
+/* address_search.c against the plain way: all symbols in one sorted table. */
 #include "unit/lib/unit.h"
 
 #include "base/cleanup.h"

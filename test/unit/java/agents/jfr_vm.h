@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A VM that records, for test_jfr*.c: its files are made here, and what it is asked in
- * asked_scene.h. */
+ * attach_scene.h. */
 #pragma once
 
 #include <time.h>
