@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 
 struct file_known {
 	uint64_t hash;

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "file/file_index.h"
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 #include "file/open_file.h"
 
 #define HANG_NS	 (5 * NS_PER_S)	    /* a job's limit, in addition to the time for reading */

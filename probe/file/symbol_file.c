@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 #include "symbol/perfmap.h"
 
 /* A map's file, as it was seen last. */

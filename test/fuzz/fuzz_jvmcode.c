@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 #include "bpf/shared/sample.h"
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 
 #define MEMORY_AT    0x7f0000000000 /* pointers in the corpus lead there */
 #define HEAP_BYTES   0x2000	    /* of it is the code cache, behind which is its map */

@@ -16,7 +16,7 @@
 
 #include "jvm_agent/format.h"
 #include "bpf/shared/sample.h"
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 #include "loop/worker.h"
 #include "java/files/jvmfile.h"
 

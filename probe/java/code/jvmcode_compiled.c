@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reader for compiled methods (nmethods), with the methods inlined into them. */
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 
 #include <stdlib.h>
 

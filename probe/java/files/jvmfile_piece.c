@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 #include "java/files/jvmfile_state.h"
 #include "java/code/jvmnames.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "file/file_index.h"
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 
 #define MANY 1000
 

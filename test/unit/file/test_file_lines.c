@@ -7,7 +7,7 @@
 
 #include "loop/loop.h"
 #include "file/file_lines.h"
-#include "file/file_state.h"
+#include "file/registry_parts.h"
 #include "file/open_file.h"
 
 #define LIMIT_MS 10

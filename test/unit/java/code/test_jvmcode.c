@@ -2,7 +2,7 @@
 /* Code of a made-up Java VM: what is read of it, and that nothing in its memory does harm. */
 #include "unit/java/vm/jvm_maker.h"
 
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 #include "java/code/jvmstops.h"
 
 #define WORD(kind, address) ((uint64_t)(kind) << FRAME_KIND_SHIFT | (address))

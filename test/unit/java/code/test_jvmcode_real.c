@@ -3,7 +3,7 @@
 #include "unit/java/code/jvms.h"
 
 #include "bpf/shared/sample.h"
-#include "java/code/jvmcode_state.h"
+#include "java/code/jvmcode_struct.h"
 #include "java/code/jvmnames.h"
 
 #define AGENT	    "build/test/programs/told.so"
