@@ -11,6 +11,7 @@
 #include "command/core.h"
 #include "proc/proc.h"
 #include "capability/trial.h"
+#include "base/clock.h"
 
 #define PERIOD_NS   (1 * NS_PER_MS)
 #define BURN_NS	    (100 * NS_PER_MS)
@@ -19,7 +20,7 @@
 #define TURNS	    20000
 
 /* Exported, so that the function has a name even in a stripped program. TURNS turns take about as
- * many us as cpu_now_ns() takes ns. */
+ * many us as clock_ns(CLOCK_THREAD_CPUTIME_ID) takes ns. */
 void stackprobe_doctor_burns(uint64_t turns);
 
 __attribute__((noinline, used, visibility("default"))) void stackprobe_doctor_burns(uint64_t turns)
@@ -28,19 +29,12 @@ __attribute__((noinline, used, visibility("default"))) void stackprobe_doctor_bu
 		continue;
 }
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static void burn(void)
 {
-	uint64_t end = loop_now_ns() + PATIENCE_NS, until = cpu_now_ns() + BURN_NS;
+	uint64_t end = loop_now_ns() + PATIENCE_NS,
+		 until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + BURN_NS;
 
-	while (cpu_now_ns() < until && loop_now_ns() < end)
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until && loop_now_ns() < end)
 		stackprobe_doctor_burns(TURNS);
 }
 

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/foreign.h"
 #include "proc/mapped.h"
 #include "proc/proc.h"
@@ -20,7 +21,6 @@
 #define SYSTEM_DEBUG "/usr/lib/debug"
 #define SHARED	     "/.dwz/" /* the folder of files that several debug files share */
 
-#define NS_PER_S     1000000000LL
 #define BLOCK_BYTES  16384
 
 /* Users whose debug files are taken. OWNER_OF_FOLDER is the owner of the folder being searched. */
@@ -137,14 +137,6 @@ static bool same_build_id(int fd, const struct elf_image *image)
 	return same;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static bool is_elf(int fd)
 {
 	char magic[SELFMAG];
@@ -156,7 +148,7 @@ static bool is_elf(int fd)
  * check would take too long. */
 static int check_crc(int fd, uint32_t wanted)
 {
-	int64_t until_ns = now_ns() + DEBUG_CHECKED_MAX_S * NS_PER_S;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + DEBUG_CHECKED_MAX_S * NS_PER_S;
 	unsigned char block[BLOCK_BYTES];
 	uLong crc = crc32(0, NULL, 0);
 	off_t at = 0;
@@ -174,7 +166,7 @@ static int check_crc(int fd, uint32_t wanted)
 		at += n;
 		if (at > DEBUG_CHECKED_MAX)
 			return -EFBIG;
-		if (now_ns() > until_ns)
+		if (clock_ns(CLOCK_MONOTONIC) > until_ns)
 			return -ETIMEDOUT;
 	}
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "loop/worker.h"
+#include "base/clock.h"
 
 #define SYMBOL_MAX 4096
 #define NAME_MAX_  4096
@@ -99,14 +100,6 @@ static bool demangle_cxx(const char *symbol, struct sink *sink)
 	       !sink->full;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void demangle(const char *symbol, struct buf *out)
 {
 	struct demangling alone = {0};
@@ -129,10 +122,10 @@ void demangle_within(struct demangling *demangling, const char *symbol, struct b
 	}
 	memcpy(plain, symbol, len);
 	plain[len] = '\0';
-	uint64_t began_ns = cpu_ns();
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (demangle_rust(demangling, plain, &sink) || demangle_cxx(plain, &sink))
 		buf_add(out, sink.text, sink.len);
 	else
 		buf_add(out, plain, len);
-	demangling->cpu_ns += cpu_ns() - began_ns;
+	demangling->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
 }

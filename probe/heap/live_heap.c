@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "container/container.h"
@@ -188,14 +189,6 @@ struct listing {
 	uint64_t asleep_ns; /* that CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
 	bool failed;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* When it had begun at the latest, or before: the host may have slept since. */
 static uint64_t began_ns(const struct listing *listing, const struct target *target)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define EVENTS_AT_ONCE 64
 
@@ -28,18 +29,12 @@ struct loop {
 
 uint64_t loop_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 int64_t loop_real_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
+	return (int64_t)clock_ns(CLOCK_REALTIME);
 }
 
 /* Runs the posted calls. Returns false if there were none. */

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 struct loop;
 
 /* Returns 0, -ENOMEM, or the negative errno of epoll or eventfd. The caller owns *ret. */
@@ -73,6 +75,3 @@ uint64_t loop_now_ns(void);
 
 /* Returns CLOCK_REALTIME, ns since 1970. This clock may be set, also backwards. */
 int64_t loop_real_ns(void);
-
-#define NS_PER_S  1000000000ULL
-#define NS_PER_MS 1000000ULL

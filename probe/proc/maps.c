@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/grow.h"
 
 #define PAGE_BYTES 4096
@@ -184,14 +185,6 @@ static int read_line(struct reading *reading, const char *line)
 	return r == 1 ? add(&reading->maps, &reading->capacity, &mapping) : r;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 int maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 {
 	_cleanup_(reading_done) struct reading reading = {0};
@@ -209,7 +202,7 @@ int maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 		int r = read_line(&reading, line);
 		if (r < 0)
 			return r;
-		reading.maps.is_cut = until_ns && now_ns() >= until_ns;
+		reading.maps.is_cut = until_ns && clock_ns(CLOCK_MONOTONIC) >= until_ns;
 		if (reading.maps.is_cut)
 			break;
 	}

@@ -7,6 +7,7 @@
 #include "proc/proc.h"
 #include "sched/cpu_holder.h"
 #include "sched/sched_state.h"
+#include "base/clock.h"
 
 static void blame(struct slow_entry *entry, const struct cpu_holder *culprit)
 {
@@ -21,11 +22,7 @@ static void blame(struct slow_entry *entry, const struct cpu_holder *culprit)
  * one tick of its start it can't be told.) */
 static bool had_begun(const struct target *target, const struct slow_event *event)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-	uint64_t event_ns = now_ns - (loop_now_ns() - event->time_ns);
+	uint64_t event_ns = clock_ns(CLOCK_BOOTTIME) - (loop_now_ns() - event->time_ns);
 
 	return target->start_ticks <= proc_ticks_of_ns(event_ns);
 }

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "symbol/kernel_table.h"
@@ -88,14 +89,6 @@ static uint64_t hash_modules(void)
 	return hash;
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Returns the number that a new BPF program gets now, as numbers are given out one by one; 0 if no
  * program can be loaded. */
 static uint32_t next_number(void)
@@ -123,7 +116,7 @@ static void notice_programs(struct kernel_symbols *symbols)
 
 	symbols->own_number = next_number();
 	if (symbols->own_number != expected)
-		symbols->came_ns = boot_ns();
+		symbols->came_ns = clock_ns(CLOCK_BOOTTIME);
 }
 
 /* Returns a hash that changes whenever a module or a BPF program comes or goes. *newest is the last
@@ -153,7 +146,7 @@ static bool is_young(const struct kernel_symbols *symbols, uint32_t program)
 
 	if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0)
 		return false;
-	return boot_ns() - info.load_time < YOUNG_NS;
+	return clock_ns(CLOCK_BOOTTIME) - info.load_time < YOUNG_NS;
 }
 
 static int refresh(struct kernel_symbols *symbols)

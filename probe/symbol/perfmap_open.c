@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "proc/foreign.h"
 #include "proc/proc.h"
-
-#define NS_PER_S 1000000000LL
 
 static int read_proc(pid_t pid, const char *name, char *to, size_t bytes, size_t *len)
 {
@@ -53,14 +52,6 @@ static bool read_status(pid_t pid, uid_t *uid, pid_t *inner)
 	return *inner > 0;
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 /* Returns when the process started, by the wall clock, less a tick: file systems' clock lags by a
  * tick, so a file that a process makes at once seems older than the process. No pid is used again
  * so soon that another process's map could pass. */
@@ -69,15 +60,15 @@ static int64_t since_start(uint64_t start_ticks)
 	struct timespec tick = {0};
 
 	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) - tick.tv_nsec +
-	       (int64_t)start_ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
+	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)) - tick.tv_nsec +
+	       (int64_t)start_ticks * ((int64_t)NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
 /* Returns the time of the exec, or a later time, by the wall clock: an id is CLOCK_MONOTONIC, ns.
  */
 static int64_t since_id(uint64_t id)
 {
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) + (int64_t)id;
+	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC)) + (int64_t)id;
 }
 
 static bool is_from_before(int fd, int64_t since)
@@ -88,7 +79,7 @@ static bool is_from_before(int fd, int64_t since)
 		return true;
 	const struct statx_timestamp *made =
 		stat.stx_mask & STATX_BTIME ? &stat.stx_btime : &stat.stx_mtime;
-	return made->tv_sec * NS_PER_S + made->tv_nsec < since;
+	return made->tv_sec * (int64_t)NS_PER_S + made->tv_nsec < since;
 }
 
 /* Opens the map; no link below /tmp is followed. */

@@ -17,8 +17,6 @@ struct family {
 	void (*write)(const struct writing *writing, const struct process_times *process);
 };
 
-#define NS 1000000000ULL
-
 /* Writes a line up to its value; `more`: further labels. */
 static void put_series(const struct writing *writing, const struct process_times *process,
 		       const char *more)
@@ -35,8 +33,8 @@ static void put_series(const struct writing *writing, const struct process_times
 
 static void put_seconds(struct buf *out, uint64_t ns)
 {
-	buf_printf(out, "%llu.%09llu\n", (unsigned long long)(ns / NS),
-		   (unsigned long long)(ns % NS));
+	buf_printf(out, "%llu.%09llu\n", (unsigned long long)(ns / NS_PER_S),
+		   (unsigned long long)(ns % NS_PER_S));
 }
 
 static void write_cpu(const struct writing *writing, const struct process_times *process)

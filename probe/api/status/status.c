@@ -199,11 +199,9 @@ static const char *process_counters(const struct times_state *state)
 static void add_upload(cJSON *to, const struct services *services)
 {
 	struct upload_status status;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	session_uploads_status(services->flamegraph, &status);
-	status_upload(to, &status, (int64_t)now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec);
+	status_upload(to, &status, loop_real_ns());
 }
 
 static void add_status(cJSON *to, const struct services *services, const struct spec *spec)

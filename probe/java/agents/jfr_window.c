@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "java/agents/jfr_state.h"
 
 #define LIMIT_MS      5000
@@ -27,11 +28,9 @@ const char *jfr_cause_name(enum jfr_cause cause)
 /* VMs know no other clock that is everybody's. */
 static uint64_t since_1970_us(uint64_t ns)
 {
-	struct timespec now;
 	uint64_t passed_ns = loop_now_ns() - ns;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - passed_ns) / 1000;
+	return (clock_ns(CLOCK_REALTIME) - passed_ns) / 1000;
 }
 
 /* ---- all of them ---- */

@@ -17,6 +17,7 @@
 
 #include "base/capset.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "jvm_agent/format.h"
 #include "java/attach/attach_state.h"
 
@@ -67,14 +68,6 @@ static bool become(const struct attach_process *process)
 	 * have some. The change of user may have made us dumpable, so that the target could look
 	 * into us. */
 	return capset_clear() == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 }
 
 /* Makes sure that the child ends, even if it hangs, and that the target can't see the daemon's
@@ -203,7 +196,7 @@ int attach_begin(struct attach *attach, const struct attach_process *process,
 	struct attach_dialogue dialogue = {
 		.process = *process,
 		.order = *order,
-		.deadline_ns = now_ns() + order->limit_ms * NS_PER_MS,
+		.deadline_ns = clock_ns(CLOCK_MONOTONIC) + order->limit_ms * NS_PER_MS,
 		.tmp_fd = -1,
 		.folder_fd = -1,
 		.answer = {.folder_fd = -1, .tmp_fd = -1},

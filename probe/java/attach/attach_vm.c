@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "jvm_agent/format.h"
 #include "java/attach/attach_state.h"
 
@@ -36,10 +37,8 @@ static bool fail(struct attach_dialogue *mine, enum attach_result result, int er
 
 int attach_left_ms(const struct attach_dialogue *mine)
 {
-	struct timespec now;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
 	return now_ns < mine->deadline_ns ? (int)((mine->deadline_ns - now_ns) / NS_PER_MS) : 0;
 }
 
