@@ -13,13 +13,12 @@ struct live_snapshot {
 	int fd;			   /* of the map `held`; closed by live_snapshot_done() */
 	struct live_alloc *mapped; /* mappings; freed by live_snapshot_done() */
 	size_t mapped_count;
-	struct live_owner
-		*holders; /* sorted by pid; live_snapshot_done() frees them and their references */
+	/* sorted by pid; live_snapshot_done() frees them and drops their references */
+	struct live_owner *holders;
 	size_t holders_count;
-	uint64_t
-		listed_ns; /* when the holders were listed: owners of younger entries are unknown */
-	uint64_t named_ns; /* leave out younger objects whose stacks have no names yet */
-	uint32_t views;	   /* 1 << enum view */
+	uint64_t listed_ns; /* of the holders; owners of younger entries are unknown */
+	uint64_t named_ns;  /* leave out younger objects whose stacks have no names yet */
+	uint32_t views;	    /* 1 << enum view */
 	struct stack_detail detail;
 	struct live_alloc_filter filter; /* without pid: that is in holders[].shown */
 	int64_t from, until;		 /* the profiles' times, loop_real_ns() */

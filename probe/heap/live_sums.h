@@ -18,10 +18,9 @@
 /* A process that may hold memory. */
 struct live_owner {
 	uint32_t pid;
-	bool shown;	   /* its allocations are wanted */
-	uint64_t since_ns; /* CLOCK_MONOTONIC; older allocations aren't this process's */
-	struct record_who
-		who; /* the process as named now, without thread; a reference to its container */
+	bool shown;	       /* its allocations are wanted */
+	uint64_t since_ns;     /* CLOCK_MONOTONIC; older allocations aren't this process's */
+	struct record_who who; /* as named now, without thread; with a container reference */
 };
 
 struct live_sums;
