@@ -17,7 +17,7 @@ static const char *probe_name(unsigned probe)
 	return kind_get(probe)->name;
 }
 
-/* Recordings of Java VMs are of processes, and of Java's frames alone. */
+/* Returns why JFR is refused, or NULL. Recordings are by process, with Java's frames only. */
 static const char *refuse_jfr(const struct params *params)
 {
 	if (params->java_source != JAVA_JFR)
@@ -39,7 +39,7 @@ const struct rules flamegraph_rules = {
 	.refuse = refuse_jfr,
 };
 
-/* None of the probes asked for can run: the first one's reason stands for all. */
+/* Answers that no probe asked for can run, with the first one's reason. */
 static void refuse_probes(uint32_t probes, struct answer *answer)
 {
 	char message[128];
