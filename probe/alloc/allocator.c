@@ -39,7 +39,8 @@ static void add_function(struct reading *reading, const struct allocator_name *n
 	for (size_t i = 0; i < allocator->count; i++) {
 		if (allocator->functions[i].address != symbol->st_value)
 			continue;
-		if (name < reading->named[i]) { /* the plainer one: free, not tc_free */
+		/* of two names for an address the plainer: free, not tc_free */
+		if (name < reading->named[i]) {
 			reading->named[i] = name;
 			allocator->functions[i].name = name->name;
 			allocator->functions[i].call = name->call;
@@ -73,7 +74,7 @@ static int meet_symbol(void *arg, size_t index, const Elf64_Sym *symbol)
 
 /* ---- what it is ---- */
 
-/* A static program may never free. */
+/* Returns whether it defines malloc and free; a static program may lack free. */
 static bool is_default(const struct reading *reading)
 {
 	bool is_static = !reading->image->dynsym.symbols.bytes;
@@ -99,9 +100,9 @@ static enum allocator_kind kind_of(const struct reading *reading)
 }
 
 /*
- * C libraries have no operators: those in a static program are libstdc++'s, which call malloc. When
- * an operator new of an allocator that isn't known throws nobody knows, and the exception would end
- * the program (bpf/malloc.bpf.c).
+ * Returns whether the function belongs to the allocator. C libraries have no operators: those in a
+ * static program are libstdc++'s, which call malloc. Whether operator new of an unknown allocator
+ * throws isn't known, and an exception would end the program (bpf/malloc.bpf.c).
  */
 static bool belongs(const struct allocator *allocator, const struct allocator_name *name)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that hand their calls on: told by what their code calls, by itself or by a stub of the
- * PLT, which jumps to where a slot says. */
+/*
+ * Finds functions that hand on their calls, by the jumps and calls in their code: direct ones, or
+ * by a stub of the PLT, which jumps to where a slot of the GOT says.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +14,7 @@
 #define CODE_MAX  4096
 #define STUB_MAX  16
 #define SLOTS_MAX 512
-#define STUBS_MAX 64 /* of one function that are looked at */
+#define STUBS_MAX 64 /* looked at for one function */
 
 struct looking {
 	int fd;
@@ -21,7 +23,7 @@ struct looking {
 	bool hands_on[ALLOCATOR_FUNCTIONS_MAX];
 	struct slot slots[SLOTS_MAX];
 	struct {
-		size_t function; /* whose code uses it */
+		size_t function; /* whose code uses the slot */
 		bool by_call;
 	} users[SLOTS_MAX];
 	size_t slots_count;
@@ -29,12 +31,12 @@ struct looking {
 	/* of the function that is looked at */
 	size_t function;
 	unsigned stubs;
-	bool by_call;  /* the leap that is looked at */
-	uint64_t slot; /* that a stub goes by; 0: none */
+	bool by_call;  /* whether the jump that is looked at is a call */
+	uint64_t slot; /* used by the stub that is looked at; 0: none */
 	int error;
 };
 
-/* Where its calls return to; false: another function calls it as well, one is told. */
+/* Notes that calls of `to` return into `from`. Returns false if it has another caller already. */
 static bool set_caller(struct allocator_function *to, const struct allocator_function *from)
 {
 	if (to->caller_bytes)
@@ -44,8 +46,10 @@ static bool set_caller(struct allocator_function *to, const struct allocator_fun
 	return from->bytes;
 }
 
-/* The code leads there. False: that is none of the functions. realloc() is looked at as well: it
- * does more than malloc, but without an address the same. */
+/*
+ * Notes that the code leads to that address. Returns false if that is none of the functions.
+ * realloc() is examined as well: it does more than malloc, but the same for a null address.
+ */
 static bool look_at_target(struct looking *looking, uint64_t address, bool by_call)
 {
 	struct allocator *allocator = looking->allocator;
@@ -85,7 +89,9 @@ static void take_slot(void *arg, const struct uprobe_site_jump *leap)
 		looking->slot = leap->address;
 }
 
-/* Code at a linked address: how many bytes, at most `max`; or a negative errno. */
+/*
+ * Reads code at a linked address. Returns the number of bytes, at most `max`, or a negative errno.
+ */
 static int read_code(const struct looking *looking, uint64_t address, uint8_t *code, size_t max)
 {
 	for (size_t i = 0; i < looking->image->segments_count; i++) {
@@ -166,7 +172,7 @@ static int look(struct looking *looking, const bool wraps[ALLOCATOR_FUNCTIONS_MA
 	return r;
 }
 
-/* It isn't probed itself, so what it calls counts. */
+/* Forgets this function as a caller: it isn't probed itself, so its inner calls count. */
 static void forget_caller(struct allocator *allocator, uint64_t address)
 {
 	for (size_t i = 0; i < allocator->count; i++) {

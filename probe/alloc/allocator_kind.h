@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Allocators that are told apart. */
+/* The kinds of allocators that are told apart. */
 #pragma once
 
 enum allocator_kind {
@@ -12,5 +12,5 @@ enum allocator_kind {
 	ALLOCATOR_COUNT
 };
 
-/* "glibc", "musl", "jemalloc", "tcmalloc", "other", "none" */
+/* Returns "glibc", "musl", "jemalloc", "tcmalloc", "other" or "none". */
 const char *allocator_name(enum allocator_kind kind);

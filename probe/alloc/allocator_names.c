@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sources: malloc(3), posix_memalign(3), mmap(2); jemalloc's jemalloc.h, gperftools' tcmalloc.h;
- * the Itanium C++ ABI for operators. Functions are C names, and those of C programs' and Rust's own
- * copies of jemalloc.
+ * Table of the allocators' function names. Sources: malloc(3), posix_memalign(3), mmap(2);
+ * jemalloc's jemalloc.h, gperftools' tcmalloc.h; the Itanium C++ ABI for operators. Beside plain C
+ * names it has those of private copies of jemalloc in C programs (je_) and in Rust's (_rjem_).
  */
 #include "alloc/allocator_state.h"
 
@@ -22,7 +22,7 @@
 		prefix "cfree", CALL_FREE, 1, true, false, family, mark                            \
 	}
 
-/* Of jemalloc; sdallocx() may be called by operator delete. */
+/* Functions of jemalloc; operator delete may call sdallocx(). */
 #define EXTENDED(prefix, family, mark)                                                             \
 	{prefix "mallocx", CALL_SIZE, 1, false, false, family, mark},                              \
 		{prefix "rallocx", CALL_REALLOC, 2, false, false, family, mark},                   \
@@ -89,7 +89,8 @@ const struct allocator_name allocator_names[] = {
 	MARK("gnu_get_libc_version", SIGN_GLIBC),
 	MARK("__libc_memalign", SIGN_GLIBC),
 	MARK("_int_malloc", SIGN_GLIBC),
-	MARK("__dls3", SIGN_MUSL), /* a stage of its dynamic loader, which is in the same file */
+	/* a stage of musl's dynamic loader, which is in the same file */
+	MARK("__dls3", SIGN_MUSL),
 	MARK("__libc_malloc_impl", SIGN_MUSL),
 	MARK("__malloc_donate", SIGN_MUSL),
 	MARK("__expand_heap", SIGN_MUSL), /* before 1.2 */

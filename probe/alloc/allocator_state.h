@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What alloc/allocator.c (symbols), allocator_names.c (their names) and allocator_inner.c (who
- * calls whom) share. Nobody else includes it. */
+/*
+ * Private to alloc/allocator.c (symbols), allocator_names.c (table of names) and allocator_inner.c
+ * (which function calls which).
+ */
 #pragma once
 
 #include "alloc/allocator.h"
 
-/* What a name tells of the file that defines it. */
+/* What the presence of a name says about its file. */
 enum name_sign {
 	SIGN_NONE,
-	SIGN_LOADER, /* glibc's dynamic loader, whose malloc is for itself */
+	SIGN_LOADER, /* glibc's dynamic loader, whose malloc is for its own use */
 	SIGN_JEMALLOC,
 	SIGN_TCMALLOC,
 	SIGN_GLIBC,
@@ -18,10 +20,10 @@ enum name_sign {
 
 struct allocator_name {
 	const char *name;
-	enum call call;	   /* CALL_COUNT_OF: it is only a sign */
+	enum call call;	   /* CALL_COUNT_OF: not a function of interest, only a sign */
 	uint8_t arguments; /* struct allocator_function */
-	bool wraps;	   /* it may hand the call on: calloc, operator new … */
-	bool is_operator;  /* of C++ */
+	bool wraps;	   /* it may only hand on the call: calloc, operator new … */
+	bool is_operator;  /* a C++ operator */
 	bool prefixed;	   /* "je_malloc" */
 	enum name_sign sign;
 };
@@ -29,10 +31,12 @@ struct allocator_name {
 extern const struct allocator_name allocator_names[];
 extern const size_t allocator_names_count;
 
-/* How many there may be. */
+/* Most names the table may have. */
 #define ALLOCATOR_NAMES_MAX 128
 
-/* Leaves out those that hand on their calls: `wraps[i]` says whether functions[i] may. Negative
- * errno of reading. */
+/*
+ * Removes functions that only hand on their calls; wraps[i] says whether functions[i] may do that.
+ * Returns 0, -ENOMEM or a negative errno of reading.
+ */
 int allocator_leave_out_wrappers(int fd, const struct elf_image *image, struct allocator *allocator,
 				 bool wraps[ALLOCATOR_FUNCTIONS_MAX]);

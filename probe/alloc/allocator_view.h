@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of a target's allocator, to be shown. */
+/* What is known of a target's allocator, for display. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +9,27 @@
 enum allocator_state {
 	ALLOCATOR_UNKNOWN, /* not looked at yet */
 	ALLOCATOR_PROBED,
-	ALLOCATOR_UNSUPPORTED, /* why: a sentence */
-	ALLOCATOR_FAILED,      /* … */
+	ALLOCATOR_UNSUPPORTED, /* `why` says the reason, a sentence */
+	ALLOCATOR_FAILED,      /* likewise */
 };
 
-/* What is known of a target's allocator. Strings are borrowed until the loop goes on. */
+/* One target's allocator. Strings are borrowed until the loop goes on. */
 struct allocator_view {
 	enum allocator_state state;
 	enum allocator_kind kind;
 	const char *file; /* its path as the process maps it; "": the program itself */
-	unsigned points;  /* attached */
-	unsigned stepped; /* of these, on instructions that the kernel has to single-step */
-	bool session;	  /* returns are probed only where they are wanted */
-	const char *why;  /* "": there's no more to say */
+	unsigned points;  /* attached probe points */
+	unsigned stepped; /* points among them that the kernel has to single-step */
+	bool session;	  /* returns are probed only for calls that want it */
+	const char *why;  /* "": nothing to add */
 };
 
-/* Of all targets together. */
+/* Totals of all targets. */
 struct allocators_stats {
-	unsigned files;	  /* that have points */
-	unsigned points;  /* in them */
-	unsigned stepped; /* of these, … */
-	bool session;	  /* returns are probed only where they are wanted; there are points */
-	bool arming;	  /* files are being looked at */
+	unsigned files;	  /* with attached points */
+	unsigned points;  /* in those files */
+	unsigned stepped; /* points among them that the kernel has to single-step */
+	/* returns are probed only for calls that want it; false without points */
+	bool session;
+	bool arming; /* files of some target are being looked at for the first time */
 };

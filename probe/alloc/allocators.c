@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Targets that want their allocations, and what files they have mapped. A sweep looks at all of
- * them: soon after something was told, and once a second.
+ * Targets that want their allocations probed, and the files they map. A sweep looks at all of them:
+ * soon after a change was reported, and once a second.
  */
 #include "alloc/allocators.h"
 
@@ -17,13 +17,15 @@
 #define FILES_OF_TARGET_MAX 1024
 #define SOON_NS		    NS_PER_MS
 #define SWEEP_NS	    NS_PER_S
-#define LONG_SWEEP_NS	    (5 * NS_PER_MS) /* a longer one was interrupted */
+#define LONG_SWEEP_NS	    (5 * NS_PER_MS) /* of a sweep, at most: a longer one was interrupted */
 #define LOOK_EVERY_NS	    (5 * NS_PER_MS)
 #define LOOKS_AT_ONCE	    200
-#define REST		    20 /* a sweep is followed by so many times the last one's length */
+#define REST		    20 /* a sweep is followed by this many times its length without one */
 
-/* A program's libraries are mapped some time after its exec; so long after it was met its mappings
- * are looked at again. */
+/*
+ * When the mappings of a new target are read, after it was met: libraries are mapped some time
+ * after the exec.
+ */
 static const uint64_t looks_after_ns[] = {0, 20 * NS_PER_MS, 100 * NS_PER_MS, NS_PER_S};
 
 void allocators_wake(struct allocators *allocators, uint64_t at_ns)
@@ -84,7 +86,7 @@ static void list_region(void *arg, const struct region_view *region)
 	listing->has_program = true;
 }
 
-/* What it has mapped, as it was read last. */
+/* Lists the files that the target maps, from its last read mappings. */
 static void list_files(struct allocators *allocators, struct watched *watched,
 		       const struct target *target)
 {
@@ -132,7 +134,7 @@ static struct watched *watched_get(struct allocators *allocators, const struct t
 	return watched;
 }
 
-/* Has its mappings read when it is time for that. */
+/* Has the target's mappings read again, if that is due. */
 static void look_again(struct allocators *allocators, struct watched *watched,
 		       const struct target *target)
 {
@@ -157,7 +159,8 @@ static void visit(void *arg, const struct target *target)
 {
 	struct allocators *allocators = arg;
 
-	/* What waits for its exec will mostly have the same C library then: its points are there.
+	/*
+	 * A process before its exec mostly has the same C library after it: points are there then.
 	 */
 	if (!targets_will_want(allocators->targets, target, PROBE_MEM_GLIBC))
 		return;
@@ -170,13 +173,13 @@ static void visit(void *arg, const struct target *target)
 	if (watched->read_ns && (!watched->settled || allocators->rechoosing))
 		watched_choose(watched);
 	if (!watched->read_ns && !target->examining)
-		watched->armed = true; /* it can't be read, or isn't wanted yet */
+		watched->armed = true; /* its mappings can't be read, or aren't wanted yet */
 	look_again(allocators, watched, target);
 }
 
 /* ---- all of them ---- */
 
-/* Those that weren't visited; `all`: every one. */
+/* Drops targets that the last sweep didn't visit; `all`: every one. */
 static void drop_watched(struct allocators *allocators, bool all)
 {
 	const struct watched_key *key;
@@ -203,7 +206,7 @@ static void sweep(void *arg)
 	bool rechoosing = allocators->rechoosing;
 	uint64_t began_ns = loop_now_ns();
 
-	/* Of thousands of targets, while others come and go, it would be all that is done. */
+	/* With thousands of targets that come and go, sweeps would otherwise take all the time. */
 	allocators->rests_until_ns = began_ns + REST * allocators->sweep_ns;
 	if (allocators->running) {
 		allocators->generation++;
@@ -323,7 +326,7 @@ bool allocators_are_arming(const struct allocators *allocators)
 	return false;
 }
 
-/* ---- what is known of one ---- */
+/* ---- what is known of one target ---- */
 
 static void add_part(const struct watched *watched, const struct choice *choice, enum part which,
 		     struct allocator_view *view)

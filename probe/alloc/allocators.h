@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The allocators' files that targets have mapped, each with its probe points while a target of
- * PROBE_MEM_GLIBC has it: one set of points a file, shared by all. Files are read and points
- * attached on the urgent worker; the rest on the loop's thread.
+ * Probe points of the allocators that targets have mapped. A file has one set of points, shared by
+ * all targets of PROBE_MEM_GLIBC that map it and attached while there is one. Loop thread only;
+ * reading files and attaching are jobs of the urgent worker.
  */
 #pragma once
 
@@ -14,32 +14,35 @@
 
 struct allocators;
 
-/* -ENOMEM */
+/* Creates it, stopped; the caller owns *ret. Returns 0 or -ENOMEM. */
 int allocators_new(struct allocators **ret, struct loop *loop, struct worker *urgent,
 		   struct tracer *tracer, struct targets *targets);
 
-/* Detaches all, here and now; the worker was stopped. */
+/* Frees it, detaching all points at once. The worker must be stopped. */
 void allocators_free(struct allocators *allocators);
 
-/* From now on points are attached where targets want them; tracer_calls() has loaded their
- * programs. */
+/* Starts to attach points where targets want them. tracer_calls() must have loaded the programs. */
 void allocators_start(struct allocators *allocators);
 
-/* Takes them away: when done, later or at once, stopped(arg) is called, unless it was started again
- * before. */
+/*
+ * Stops, and detaches all points. Calls stopped(arg) when that is done, later or at once, unless
+ * allocators_start() comes first.
+ */
 void allocators_stop(struct allocators *allocators, void (*stopped)(void *arg), void *arg);
 
-/* Targets have come, gone, or have other mappings: to be called when the kernel told so. */
+/* Tells that targets came, went or changed their mappings: they are looked at soon. */
 void allocators_refresh(struct allocators *allocators);
 
-/* Others were chosen. */
+/* Tells that the choice of targets changed. */
 void allocators_reselect(struct allocators *allocators);
 
-/* Whether a target's files are being looked at for the first time: its first allocations aren't
- * seen yet. */
+/*
+ * Returns whether some target's files are being looked at for the first time, so that its first
+ * allocations aren't seen yet.
+ */
 bool allocators_are_arming(const struct allocators *allocators);
 
-/* What is known of a target's. */
+/* Fills in what is known of the target's allocator. */
 void allocators_of(const struct allocators *allocators, const struct target *target,
 		   struct allocator_view *view);
 

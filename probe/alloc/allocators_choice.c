@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of a process's files it allocates by. The dynamic loader takes the first that defines
- * malloc: the program itself, else a library that was put before the C library for that very
- * purpose, else the C library.
+ * Chooses which of a process's files it allocates by. The dynamic loader takes the first file that
+ * defines malloc: the program itself, else a library that was put before the C library for that
+ * very purpose, else the C library.
  */
 #include "alloc/allocators_state.h"
 
@@ -40,9 +40,9 @@ static bool is_own_default(struct probed_file *file)
 }
 
 /*
- * The program's, else the libraries', else the C library's. Whose library has it may lack a
- * function that the C library has (pvalloc), which is called then: so that is probed beside those
- * that are known to go on to no other allocator themselves.
+ * Chooses the default allocator: the program's, else the libraries', else the C library's. A
+ * library's allocator may lack a function that the C library has (pvalloc), which is called then.
+ * So the C library is probed too, beside libraries whose allocator is known to call no other one.
  */
 static bool choose_default(struct watched *watched)
 {
@@ -71,7 +71,7 @@ static bool choose_default(struct watched *watched)
 	return found || c_library;
 }
 
-/* Those with a prefix are used beside it. */
+/* Adds allocators with prefixed names, which are used beside the default one. */
 static void choose_private(struct watched *watched)
 {
 	for (size_t i = 0; i < watched->count; i++) {
@@ -82,7 +82,7 @@ static void choose_private(struct watched *watched)
 	}
 }
 
-/* Why there is none: a sentence. */
+/* Says in a sentence why no allocator was found. */
 static void explain_none(struct watched *watched)
 {
 	const struct probed_file *program = watched->has_program ? watched->files[0] : NULL;
@@ -173,5 +173,6 @@ void watched_choose(struct watched *watched)
 				probed_file_use(watched->chosen[i].file, part);
 		}
 	}
-	watched_leave(&before); /* after the new ones have it, so that it isn't detached between */
+	/* after the new choice has users, so that nothing is detached between */
+	watched_leave(&before);
 }

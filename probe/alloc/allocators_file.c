@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Files and their points. One job at a time; what was asked for last comes first where somebody
- * waits for it: attaching before reading, detaching last.
+ * Probed files and their points. One job runs at a time. What a target waits for comes first:
+ * attaching, then reading, then detaching.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "base/cleanup.h"
 #include "alloc/allocators_state.h"
 
-/* What nobody wants any more stays for a while: the next one may come. */
+/* What nobody wants any more stays attached this long: the next target may want it. */
 #define IDLE_NS (2 * NS_PER_S)
-/* While others are read as well, targets aren't looked at after each. */
+/* Delay of a sweep while more files are to be read, so that not each one causes a sweep. */
 #define MORE_NS (10 * NS_PER_MS)
 
 static bool is_same_content(const struct open_request_id *a, const struct open_request_id *b)
 {
-	/* The time of change is a new one when its name is removed. */
+	/* The time of status change isn't compared: it changes when a name is removed. */
 	return a->bytes == b->bytes && a->modified_s == b->modified_s &&
 	       a->modified_ns == b->modified_ns;
 }
@@ -44,7 +44,7 @@ static struct probed_file *find_or_add(struct allocators *allocators, const stru
 	return file;
 }
 
-/* What could not be opened by one process may be by another. */
+/* Allows another try: what one process couldn't open another one may. */
 static void ask_again(struct probed_file *file)
 {
 	if (file->state == FILE_UNREADABLE && file->error == -ESRCH)
@@ -132,8 +132,11 @@ unsigned probed_file_points(const struct probed_file *file, enum part part, unsi
 
 /* ---- what came of the jobs ---- */
 
-/* Containers of one image have its files at inodes of their own, below which is one. (The times of
- * a copy that was made to be written to are the same, too: such a one isn't probed.) */
+/*
+ * Returns a file with the same content and inode number, on another overlayfs. Containers of one
+ * image have its files at inodes of their own, above one common inode. (A copy made for writing has
+ * the same times, too; such a copy isn't probed.)
+ */
 static struct probed_file *find_same(const struct probed_file *file)
 {
 	for (struct probed_file *at = file->allocators->files; at; at = at->next) {
@@ -152,7 +155,7 @@ static void work_over(struct probed_file *file)
 	file->busy = false;
 	allocators->working = false;
 	files_step(allocators);
-	if (!allocators->running) /* it may be forgotten now */
+	if (!allocators->running) /* the file may be forgotten now */
 		allocators_wake(allocators, loop_now_ns());
 }
 
@@ -266,7 +269,8 @@ static bool detach(struct probed_file *file)
 			continue;
 		if (work_detach(file, part) == 0)
 			return true;
-		uprobes_close(TAKE_PTR(file->parts[part].uprobes)); /* no memory: here and now */
+		/* no memory for a job: detach at once */
+		uprobes_close(TAKE_PTR(file->parts[part].uprobes));
 	}
 	return false;
 }
@@ -292,7 +296,7 @@ void files_step(struct allocators *allocators)
 	}
 }
 
-/* ---- those that nobody has ---- */
+/* ---- files without users ---- */
 
 static void file_free(struct probed_file *file)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What alloc/allocators.c (targets), allocators_choice.c (which files a target allocates by),
- * allocators_file.c (files and their points) and allocators_work.c (the jobs) share. Nobody else
- * includes it. */
+/*
+ * Private to alloc/allocators.c (targets), allocators_choice.c (which files a target allocates by),
+ * allocators_file.c (files and their points) and allocators_work.c (the jobs).
+ */
 #pragma once
 
 #include "base/map.h"
@@ -13,28 +14,31 @@
 
 #define CHOSEN_MAX 8
 
-/* The kernel has one set of probe points for each inode. */
+/* The kernel keeps one set of probe points for each inode. */
 struct file_key {
 	uint64_t device, inode;
 };
 
 enum file_state { FILE_NEW, FILE_READ, FILE_UNREADABLE };
 
-/* Points are attached apart: mappings of the C library's file are wanted also of those that
- * allocate by another one. */
+/*
+ * The heap's points and the mappings' are attached separately: a target that allocates by another
+ * file still needs the C library's mmap.
+ */
 enum part { PART_HEAP, PART_MAPPINGS, PARTS };
 
 struct file_part {
 	size_t users;	  /* targets that want it */
-	uint64_t last_ns; /* when the last one went */
+	uint64_t last_ns; /* when the last user left, loop_now_ns() */
 	struct uprobes *uprobes;
-	uint64_t epoch; /* of the programs that these call */
+	uint64_t epoch; /* of the BPF programs that `uprobes` call */
 	bool session;
-	int error; /* of attaching; it isn't tried again, but -ESRCH by another process */
+	/* of attaching; final, except that another process may retry after -ESRCH */
+	int error;
 	char why[160];
 };
 
-/* What is read of a file that has an allocator. */
+/* What was read of a file that has an allocator. */
 struct file_facts {
 	struct allocator allocator;
 	struct uprobe_point points[ALLOCATOR_FUNCTIONS_MAX]; /* of each function */
@@ -45,22 +49,25 @@ struct probed_file {
 	struct allocators *allocators;
 	struct file_key key;
 	struct open_request_id content;
-	struct symbol_file *file; /* with a reference */
+	struct symbol_file *file; /* owns a reference */
 	struct symbol_place place;
 	char *path; /* as the process sees it */
 	enum file_state state;
-	int error;	       /* FILE_UNREADABLE: why; -ESRCH: whoever else has it may be asked */
-	bool outdated;	       /* it was written to since it was read */
-	bool is_go, is_static; /* no dynamic symbols */
-	bool has_symbols;      /* .symtab */
-	bool is_foreign;       /* for another processor, or 32-bit */
-	bool is_overlay;       /* its inode stands for another one */
+	/* why FILE_UNREADABLE; -ESRCH: another process that maps it is tried */
+	int error;
+	bool outdated;		  /* it was written to after it was read */
+	bool is_go, is_static;	  /* is_static: it has no dynamic symbols */
+	bool has_symbols;	  /* it has .symtab */
+	bool is_foreign;	  /* for another processor, or 32-bit */
+	bool is_overlay;	  /* on overlayfs: its inode stands for another one */
 	struct file_facts *facts; /* NULL: no allocator */
-	struct probed_file *same; /* has the same inode below overlays; a user of it */
+	/* the file with the same inode below overlayfs; this one is a user of it */
+	struct probed_file *same;
 	struct file_part parts[PARTS];
-	size_t users; /* targets that have it mapped */
-	uint64_t last_ns;
-	bool busy; /* a job has it */
+	/* references: of targets that map or chose it, of files whose `same` it is */
+	size_t users;
+	uint64_t last_ns; /* when the last user left, loop_now_ns() */
+	bool busy;	  /* a job works on it */
 	struct probed_file *next;
 };
 
@@ -73,24 +80,25 @@ struct watched_key {
 	uint64_t pid, id;
 };
 
-/* A target that wants it. */
+/* A target that wants its allocations probed. */
 struct watched {
 	struct watched_key key;
 	struct watched *next_gone;
-	uint64_t generation;	    /* of the sweep that saw it last */
-	uint64_t read_ns;	    /* the maps that `files` are of; 0: none yet */
-	struct probed_file **files; /* mapped, each a user; the program first, if it is known */
+	uint64_t generation; /* number of the sweep that saw it last */
+	uint64_t read_ns;    /* when the maps were read that `files` is from; 0: none yet */
+	/* mapped ones, each used; files[0] is the program if has_program */
+	struct probed_file **files;
 	size_t count;
 	bool has_program;
-	bool settled; /* chosen from these files */
-	bool armed;   /* it was settled, and what it had chosen then was attached or can't be */
+	bool settled; /* `chosen` is the choice from these files */
+	bool armed;   /* was settled, with all its choices attached or impossible then */
 	struct choice chosen[CHOSEN_MAX];
 	size_t chosen_count;
-	const char *why; /* "": there's no more to say */
+	const char *why; /* "": nothing to add */
 	bool unsupported, failed;
-	uint64_t since_ns; /* when it was met */
-	bool is_young;	   /* its mappings weren't read then */
-	unsigned looks;	   /* that were taken */
+	uint64_t since_ns; /* when it was met, loop_now_ns() */
+	bool is_young;	   /* its mappings hadn't been read when it was met */
+	unsigned looks;	   /* how often its mappings were looked at */
 };
 
 struct allocators {
@@ -102,15 +110,16 @@ struct allocators {
 	struct map *by_key;  /* file_key -> struct probed_file * */
 	struct probed_file *files;
 	bool running;
-	uint64_t epoch;	  /* of the programs: those before are detached */
-	bool dirty;	  /* targets aren't all as they were looked at */
-	bool chosen_anew; /* nor those that were chosen */
-	bool rechoosing;  /* what is known of files has changed */
+	/* of the BPF programs: points of earlier epochs are to be detached */
+	uint64_t epoch;
+	bool dirty;	  /* some targets changed since the last sweep */
+	bool chosen_anew; /* the choice of targets changed since the last sweep */
+	bool rechoosing;  /* facts of files changed: all targets choose again */
 	bool working;	  /* a job is under way */
 	uint64_t generation;
 	struct loop_timer timer;
-	uint64_t sweep_ns;	 /* the last one's length */
-	uint64_t rests_until_ns; /* no sweep before */
+	uint64_t sweep_ns;	 /* length of the last sweep, ns, bounded */
+	uint64_t rests_until_ns; /* no sweep begins before */
 	struct rate looks;
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -118,35 +127,36 @@ struct allocators {
 
 /* ---- allocators_file.c ---- */
 
-/* The file, with one more user; NULL: it has none that can be read, or no memory. */
+/* Returns the file, with one more user; NULL if it can't be opened or there is no memory. */
 struct probed_file *probed_file_get(struct allocators *allocators, struct symbol_file *file,
 				    const struct symbol_place *place);
 void probed_file_put(struct probed_file *file);
 
-/* The one that stands for it. */
+/* Returns the file that stands for this one: `same` if there is one, else itself. */
 struct probed_file *probed_file_real(struct probed_file *file);
 
 void probed_file_use(struct probed_file *file, enum part part);
 void probed_file_leave(struct probed_file *file, enum part part);
 
-/* What the part has, of which so many are single-stepped. */
+/* Returns how many points the part has; adds to *stepped how many of them are single-stepped. */
 unsigned probed_file_points(const struct probed_file *file, enum part part, unsigned *stepped);
 
-/* Begins what is to be done next, if nothing is under way; when all is detached that was to be,
- * tells who waits for it. */
+/*
+ * Begins the next job if none is under way. If there is nothing to do, calls allocators->stopped().
+ */
 void files_step(struct allocators *allocators);
 
-/* Forgets those that nobody has. */
+/* Frees files that have neither users nor points. */
 void files_sweep(struct allocators *allocators);
 void files_free(struct allocators *allocators);
 
-/* ---- allocators_work.c: -ENOMEM and such, or done later ---- */
+/* ---- allocators_work.c: submit a job; return 0 or a negative errno, such as -ENOMEM ---- */
 
 int work_read(struct probed_file *file);
 int work_attach(struct probed_file *file, enum part part);
 int work_detach(struct probed_file *file, enum part part);
 
-/* What comes of them (allocators_file.c). */
+/* Results of the jobs, taken by allocators_file.c. */
 struct read_facts {
 	int error;
 	bool is_go, is_static, has_symbols, is_foreign, is_overlay;
@@ -159,16 +169,16 @@ void probed_file_was_detached(struct probed_file *file, enum part part);
 
 /* ---- allocators_choice.c ---- */
 
-/* Chooses anew where all its files are read. */
+/* Chooses again which files the target allocates by, once all its files were read. */
 void watched_choose(struct watched *watched);
 void watched_leave(struct watched *watched);
 
-/* Whether all that it has chosen is attached, or can't be. */
+/* Returns whether all chosen parts are attached, or can't be. */
 bool watched_is_attached(const struct watched *watched);
 
 /* ---- allocators.c ---- */
 
-/* Has targets looked at, and files forgotten, at that time. */
+/* Sets the timer: sweeps at that time, or earlier if one is due. */
 void allocators_wake(struct allocators *allocators, uint64_t at_ns);
 
 static inline bool is_mapping(enum call call)

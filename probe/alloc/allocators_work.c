@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jobs for one file at a time: reading it, attaching, detaching. */
+/* Jobs, each for one file: reading it, attaching points, detaching them. */
 #include <elf.h>
 #include <errno.h>
 #include <linux/magic.h>
@@ -18,13 +18,14 @@
 #define MACHINE EM_X86_64
 #endif
 
-#define CODE_BYTES	64
-#define ATTACH_LIMIT_NS (60 * NS_PER_S) /* each process of the host is visited for each point */
+#define CODE_BYTES 64
+/* the kernel visits each process of the host for each point */
+#define ATTACH_LIMIT_NS (60 * NS_PER_S)
 
 struct work {
 	struct job job;
-	struct probed_file *probed; /* the loop's: run() doesn't touch it */
-	struct symbol_file *file;   /* whose path `opening` has; NULL: it needs no file */
+	struct probed_file *probed; /* for the loop; run() doesn't touch it */
+	struct symbol_file *file;   /* whose path `opening` has; NULL: the job needs no file */
 	struct open_request opening;
 	enum part part;
 
@@ -38,7 +39,7 @@ struct work {
 	char why[160];
 };
 
-/* The file, the same as it was; *own is the caller's to close. */
+/* Opens the file and checks that it is unchanged. Returns it; the caller closes *own. */
 static int open_file(struct work *work, int *own)
 {
 	_cleanup_close_ int root_fd = open_request_open_root(&work->opening);

@@ -36,7 +36,7 @@ struct multi_attr {
 
 struct uprobes {
 	size_t count;
-	int fds[]; /* room for as many as there can be; each with its place */
+	int fds[]; /* room for the most there can be; each has its place */
 };
 
 struct attaching {
@@ -45,11 +45,11 @@ struct attaching {
 	const struct call_programs *programs;
 	struct uprobes *uprobes;
 	char path[40];
-	uint32_t pmu;	    /* its type */
-	uint64_t at_return; /* its bit for returns */
+	uint32_t pmu;	    /* number of the PMU's type */
+	uint64_t at_return; /* the PMU's bit for returns */
 };
 
-/* Takes the descriptor over, or fails as errno says. */
+/* Takes over the descriptor. For fd < 0 returns the negative of errno. */
 static int keep(struct uprobes *uprobes, int fd)
 {
 	int error = errno;
@@ -93,7 +93,7 @@ static int attach_call(const struct attaching *attaching, enum call call)
 	return keep(attaching->uprobes, fd);
 }
 
-/* What lets go comes first: what is allocated meanwhile and freed unseen would be held for ever. */
+/* Returns whether the call frees: those are attached first, lest a free in between go unseen. */
 static bool comes_first(enum call call)
 {
 	return CALLS_LETTING_GO >> call & 1;
@@ -112,9 +112,9 @@ static int attach_sessions(const struct attaching *attaching)
 	return r;
 }
 
-/* ---- a perf event for each ---- */
+/* ---- one perf event for each point ---- */
 
-/* What stands in a file of the PMU after `prefix`: a number, or -errno. */
+/* Returns the number after `prefix` in a file of the PMU, or a negative errno. */
 static long read_pmu(const char *file, const char *prefix)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(256);
@@ -141,8 +141,8 @@ static int ask_pmu(struct attaching *attaching)
 }
 
 /*
- * The event is of all processes and, as it needs one, of a CPU; its program runs at hits on every
- * CPU, for the kernel calls it before it looks at whose event it is.
+ * Attaches a perf event for all processes and, as it needs one, some CPU. Its program runs at hits
+ * on every CPU: the kernel calls it before it looks at whose event it is.
  */
 static int attach_event(const struct attaching *attaching, const struct uprobe_point *point,
 			int program_fd, bool at_return)
@@ -174,7 +174,7 @@ static int attach_event(const struct attaching *attaching, const struct uprobe_p
 	return 0;
 }
 
-/* Returns first: one that is seen without its entry tells nothing, and is dropped. */
+/* Attaches both ends, the return first: a return seen without its entry is dropped. */
 static int attach_both(const struct attaching *attaching, const struct uprobe_point *point)
 {
 	const struct call_programs *programs = attaching->programs;
@@ -246,7 +246,7 @@ static void *close_one(void *arg)
 	return NULL;
 }
 
-/* Each close waits until the kernel's readers are through, some 50 ms: so they wait together. */
+/* Each close waits some 50 ms for the kernel's readers, so threads let them wait together. */
 void uprobes_close(struct uprobes *uprobes)
 {
 	if (!uprobes)

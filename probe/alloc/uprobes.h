@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Probe points in one file, for all processes that have it mapped: a program at each, and at the
- * returns where these are wanted. Source of the interface: Linux's include/uapi/linux/bpf.h,
- * uprobe_multi (6.6, sessions 6.13); before that one perf event a point.
+ * Probe points (uprobes) in one file, for all processes that map it: a BPF program at each entry,
+ * and at the return where that is wanted. Source of the interface: Linux's
+ * include/uapi/linux/bpf.h, uprobe_multi (6.6; sessions 6.13); on older kernels one perf event for
+ * each point.
  */
 #pragma once
 
@@ -16,22 +17,25 @@ struct uprobes;
 
 struct uprobe_point {
 	enum call call;
-	uint64_t offset; /* of the instruction, in the file; for those of CALLS_RETURNING the
-			    return address is on top of the stack there */
+	/*
+	 * of the instruction in the file; there, calls of CALLS_RETURNING have the return address
+	 * on top of the stack
+	 */
+	uint64_t offset;
 	uint64_t cookie; /* bpf/shared/allocations.h */
 };
 
 /*
- * Attaches all points whose call has a program, or none. Any thread; it visits each process that
- * has the file mapped, so it may take long. `file_fd` is of the very file (its path may name
- * another one by now). Descriptors have a place each (elf/fd_budget.h): -EMFILE. Negative errno and
- * a sentence in `why`.
+ * Attaches all points whose call has a program, or none. Any thread. May take long: the kernel
+ * visits each process that maps the file. `file_fd` is borrowed, and refers to the file itself
+ * (its path may name another one by now). Each descriptor takes a place (elf/fd_budget.h). Returns
+ * 0, or a negative errno and a sentence in `why`: -EMFILE if no place is left.
  *
- * A hit that began before may still run after uprobes_close(). Whoever ends with descriptors open
- * leaves nothing behind.
+ * Hits that began before may still run after uprobes_close(). If the process ends with descriptors
+ * open, the kernel detaches all.
  */
 int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *points, size_t count,
 		 const struct call_programs *programs, char *why, size_t why_bytes);
 
-/* Detaches; may take long. NULL is nothing. */
+/* Detaches all points and frees it; may take long. NULL is ignored. */
 void uprobes_close(struct uprobes *uprobes);

@@ -219,7 +219,7 @@ void code_cache_want(struct code_cache *codes, struct target *target, const uint
 	if (!codes->kind->layout(target, NULL))
 		return;
 	while (codes->kind->next(&cursor, pair, &key)) {
-		/* Recursion: the same one again. */
+		/* Recursion: the same piece again. */
 		if (key.address == before.address && key.sum == before.sum)
 			continue;
 		if (!codes_make_book(codes, target))
@@ -230,7 +230,7 @@ void code_cache_want(struct code_cache *codes, struct target *target, const uint
 	flush_soon(codes);
 }
 
-/* Java's details are the last words of a stack. */
+/* Returns whether the stack has code of any kind. Java's details are the last words of a stack. */
 static bool has_code(const struct stack *stack, const uint64_t *words)
 {
 	return stack->python != PYTHON_NONE ||
@@ -255,7 +255,7 @@ void codes_learn(struct code_cache *codes, struct target *target, const struct c
 {
 	struct process_code *book = codes_book(codes, target);
 	struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
-	/* Where its copy isn't, it won't come by reading on. */
+	/* Reading again won't help: what the pair asks for isn't in the piece. */
 	bool in_vain = piece && asked && !codes->kind->has(piece, asked->pair);
 	int r = piece ? shelf_add(book, key, piece) : error;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code of processes whose names lie in their memory, one kind of it (code/code_kind.h), by
- * process and key. What a stack has that isn't known is read by an urgent job, from the copy that
- * came with it or from the process; the drain's fence is behind it, so a window is joined when its
- * pieces are there.
+ * Cache of code objects and methods read from processes' memory, of one kind (code/code_kind.h), by
+ * process and key. Code in a stack that isn't known yet is read by a job of the urgent worker, from
+ * the copy that came with the stack or from the process. The drain's fence comes after these jobs,
+ * so a window is named when its code is there.
  *
- * A process that is forked has what its parent had, without a copy until one of both learns more.
- * One that ended keeps its own until its last window was named. What can't be read is remembered
- * until the window's end, and counted.
+ * A forked process shares its parent's code, without a copy until one of both learns more. A
+ * process that ended keeps its code until its last window was named. Code that can't be read is
+ * remembered as such until the window's end, and counted.
  *
- * All functions are for the loop's thread.
+ * Loop thread only.
  */
 #pragma once
 
@@ -23,67 +23,82 @@
 _Static_assert(CODES_KINDS == TARGET_CODE_KINDS, "each kind has its place in struct target");
 
 struct code_cache;
-struct process_code; /* what is known of one target's code of a kind; struct target.code_known */
+/* the known code of a target, of one kind; struct target.code_known */
+struct process_code;
 
-/* Why a piece is not known. */
+/* Why code is not known. */
 enum code_loss {
-	CODE_LOST_GONE,	      /* its process had ended before it was read */
-	CODE_LOST_CHANGED,    /* something else was at its address by then */
-	CODE_LOST_UNREADABLE, /* its memory can't be read */
-	CODE_LOST_ODD,	      /* what is there makes no sense */
+	CODE_LOST_GONE,	      /* the process had ended before its code was read */
+	CODE_LOST_CHANGED,    /* another object was at the address by then */
+	CODE_LOST_UNREADABLE, /* the process's memory can't be read */
+	CODE_LOST_ODD,	      /* what is at the address makes no sense */
 	CODE_LOST_HUNG,	      /* reading the process took too long */
-	CODE_LOST_NO_ROOM,    /* too many are known, or no memory */
+	CODE_LOST_NO_ROOM,    /* a limit is reached, or no memory */
 	CODE_LOST_COUNT
 };
 const char *code_loss_name(enum code_loss loss);
 
-/* `urgent` reads; `bytes_max` bounds all that is known. -ENOMEM */
+/*
+ * Creates a cache; the caller owns *ret. `urgent` is the worker that reads; `bytes_max` limits all
+ * known code. Returns 0 or -ENOMEM.
+ */
 int code_cache_new(struct code_cache **ret, struct loop *loop, struct worker *urgent,
 		   const struct target_table *table, const struct code_kind *kind,
 		   size_t bytes_max);
-/* After the targets; when its worker was stopped. */
+/* Frees the cache, after the targets; the worker must be stopped. */
 void code_cache_free(struct code_cache *codes);
 
-/* A copy of a Python code object of the target's, made before a stack that has it
- * (bpf/shared/code_copy.h): a record of so many bytes, which is kept until that is read, or until
- * the window's end. */
+/*
+ * Offers a copy of a target's Python code object, made before a stack that has it
+ * (bpf/shared/code_copy.h): a record of `bytes` bytes. The cache keeps its own copy until the
+ * object is read or the window ends.
+ */
 struct code_copy;
 void code_cache_offer(struct code_cache *codes, struct target *target, const struct code_copy *copy,
 		      size_t bytes);
 
-/* As code_cache_offer(), of the target that the copy is of; nothing where it isn't one any more. */
+/*
+ * Like code_cache_offer(), for the target that the copy names; ignored if that is no target any
+ * more.
+ */
 void code_cache_offer_copy(struct code_cache *codes, const struct code_copy *copy, size_t bytes);
 
-/* Asks for those pieces of a target's stack that aren't known; they are read soon, in one job
- * with those of other stacks that come just then. */
+/*
+ * Asks for the code of a target's stack that isn't known. It is read soon, in one job with that of
+ * other stacks that come just then.
+ */
 void code_cache_want(struct code_cache *codes, struct target *target, const uint64_t *words,
 		     size_t count);
 
-/* As code_cache_want(), for each kind, of the target whose stack that is. */
+/* Like code_cache_want(), for each kind, for the target that the stack names. */
 void code_cache_want_stack(struct code_cache *const codes[CODES_KINDS], const struct stack *stack,
 			   const uint64_t *words);
 
-/* The same of one, which isn't in the stack as a pair. */
+/* Like code_cache_want(), for one piece of code that isn't in the stack as a pair. */
 void code_cache_want_one(struct code_cache *codes, struct target *target,
 			 const struct code_key *key, const uint64_t pair[2]);
 
-/* Begins to read all that was asked for: now. */
+/* Submits the jobs for all that was asked for. */
 void code_cache_flush(struct code_cache *codes);
 
-/* The piece of that key; borrowed. NULL: it isn't known. */
+/* Returns the piece with that key, borrowed, or NULL if it isn't known. */
 void *code_cache_find(const struct target *target, const struct code_kind *kind,
 		      const struct code_key *key);
 
-/* After a window was joined: what failed may be asked for again, what was used least recently makes
- * room. */
+/*
+ * Call it when a window was named. Failed pieces may be asked for again; pieces used least recently
+ * make room.
+ */
 void code_cache_sweep(struct code_cache *codes);
 
-/* For targets_keep_code(). */
+/* Operations for targets_keep_code(). */
 extern const struct process_code_ops code_cache_ops;
 
 struct code_cache_stats {
-	uint64_t known, bytes;		/* there are now; what they take */
-	uint64_t read, copied;		/* since the start; copies that came */
-	uint64_t lost[CODE_LOST_COUNT]; /* of a window, since the start */
+	uint64_t known, bytes;		/* pieces and bytes now */
+	uint64_t read, copied;		/* pieces read and copies that came, since the start */
+	uint64_t lost[CODE_LOST_COUNT]; /* pieces not known, since the start */
 };
+
+/* Copies the statistics. */
 void code_cache_stats(const struct code_cache *codes, struct code_cache_stats *stats);

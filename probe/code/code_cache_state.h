@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What code/code_cache.c (who asks for what), code_layers.c (what is known of whom),
- * code_dedup.c (what that is) and code_read.c (the jobs) share. Nobody else includes it. */
+/*
+ * Private to code/code_cache.c (requests), code_layers.c (shelves of processes), code_dedup.c
+ * (shared contents), code_copies.c (copies that came early) and code_read.c (the jobs).
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -9,45 +11,48 @@
 #include "bpf/shared/code_copy.h"
 #include "code/code_cache.h"
 
-/* A piece, on one or several shelves. */
+/* A piece of code, referred to by slots of one or several shelves. */
 struct known_code {
 	unsigned refs;
-	bool is_shared; /* codes->contents has it */
+	bool is_shared; /* it is in codes->contents, for others to share */
 	void *piece;
-	uint64_t hash; /* of what it says */
+	uint64_t hash; /* of the content */
 	size_t bytes;
 };
 
 struct shelf_slot {
 	struct known_code *known;
-	uint64_t used; /* struct code_cache.window */
+	uint64_t used; /* last use, as struct code_cache.window */
 };
 
-/* What is known of a process, and of those that it forked as long as none of them learns more. Who
- * learns more has a shelf in front of it. */
+/*
+ * The known code of a process, as layers: forked processes share a shelf until one of them learns
+ * more, which gets a shelf of its own in front of it.
+ */
 struct shelf {
 	unsigned refs;
 	struct code_cache *codes;
-	struct shelf *behind; /* NULL: none. What is there doesn't grow any more */
-	unsigned depth;	      /* how many are behind */
-	size_t bytes;	      /* of its own, as if nobody shared them */
+	struct shelf *behind; /* the next layer, which grows no more; NULL: none */
+	unsigned depth;	      /* number of layers behind */
+	size_t bytes;	      /* of this layer, as if nothing were shared */
 	struct map *slots;    /* struct code_key -> struct shelf_slot */
-	uint64_t used;	      /* when it was asked for anything: struct code_cache.uses */
-	uint64_t thinned;     /* what it has was used since that window */
+	uint64_t used;	      /* last look-up, as struct code_cache.uses */
+	uint64_t thinned;     /* all that is left was used in that window or later */
 };
 
-/* What was asked for in this window and isn't known. */
+/* A request of this window for code that isn't known. */
 struct asked_code {
-	bool failed; /* else it is being read */
+	bool failed; /* false: it is being read */
 	uint64_t pair[2];
 };
 
 struct process_code {
 	struct code_cache *codes;
-	struct shelf *shelf;	   /* NULL: nothing is known */
-	struct map *asked;	   /* struct code_key -> struct asked_code; NULL: nothing */
-	struct map *copies;	   /* struct code_key -> what came before its stack; NULL: none */
-	struct code_reading *open; /* not submitted yet; NULL: none */
+	struct shelf *shelf; /* NULL: nothing is known */
+	struct map *asked;   /* struct code_key -> struct asked_code; NULL: none */
+	/* struct code_key -> copy that came before its stack; NULL: none */
+	struct map *copies;
+	struct code_reading *open; /* the job that isn't submitted yet; NULL: none */
 	struct process_code *next, **link;
 };
 
@@ -65,71 +70,85 @@ struct code_cache {
 	size_t bytes_max;
 	struct process_code *books;
 	struct map *contents;	   /* hash -> struct known_code *, without a reference */
-	uint64_t seed;		   /* of the hash */
-	struct code_reading *open; /* of all books */
-	struct loop_call flushing; /* posted when something was asked for */
+	uint64_t seed;		   /* of the contents' hashes */
+	struct code_reading *open; /* list of jobs that aren't submitted yet */
+	struct loop_call flushing; /* posted when something is asked for */
 	bool flushing_posted;
-	size_t pending; /* that are being read */
+	size_t pending; /* pieces that are being read */
 	size_t copies_bytes;
-	uint64_t window;	   /* number of sweeps */
-	uint64_t uses, uses_swept; /* by now; at the last sweep */
+	uint64_t window;	   /* number of sweeps, from 1 */
+	uint64_t uses, uses_swept; /* look-ups until now; until the last sweep */
 	struct code_cache_stats stats;
 };
 
-#define SHELF_MAX  65536 /* pieces of one process … */
-#define SHELF_PART 4	 /* … and this part of all bytes, as if it shared none */
+#define SHELF_MAX  65536 /* limit of pieces of one process … */
+#define SHELF_PART 4	 /* … and this part of bytes_max, as if it shared none */
 
 /* ---- code/code_dedup.c ---- */
 
-/* That piece, or an equal one that is known; takes over the piece's reference, the caller gets one
- * to the answer. NULL: no memory. */
+/*
+ * Returns the shared copy of `piece` (deduplicated by content), with a new reference for the
+ * caller. Takes over the caller's reference to `piece`. NULL: no memory.
+ */
 struct known_code *known_get(struct code_cache *codes, void *piece);
 void known_unref(struct code_cache *codes, struct known_code *known);
 
 /* ---- code/code_layers.c ---- */
 
-/* NULL: unknown. */
+/*
+ * Returns the piece with that key from the shelf or those behind it, borrowed; NULL if it is
+ * unknown. Notes the use.
+ */
 struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key);
 
-/* Puts it on the book's own shelf, in the place of an older one; takes over the piece's reference.
- * -ENOSPC, -ENOMEM */
+/*
+ * Puts the piece on the process's own shelf, in place of an older one with that key. Takes over the
+ * reference to `piece`, also on failure. Returns 0, -ENOSPC or -ENOMEM.
+ */
 int shelf_add(struct process_code *book, const struct code_key *key, void *piece);
 
+/* Returns whether the process, or the cache, has reached its limit. */
 bool shelf_is_full(const struct process_code *book);
 struct shelf *shelf_ref(struct shelf *shelf);
 void shelf_unref(struct shelf *shelf);
 
-/* What wasn't used in this window and the one before goes, where there are many; then those of the
- * processes that were not asked in this window, the longest ago first; then the largest. */
+/*
+ * Makes room after a window. If much is used, drops code not used in this window and the one
+ * before, then in this one; then whole shelves: first of processes without a look-up in this
+ * window, the longest ago first, then the largest.
+ */
 void shelves_sweep(struct code_cache *codes);
 
 /* ---- code/code_read.c ---- */
 
-/* Adds it to the target's open reading, with its copy, if there is one. -ENOMEM */
+/* Adds a piece to the target's open job, with its copy if there is one. Returns 0 or -ENOMEM. */
 int reading_add(struct code_cache *codes, const struct target *target, const struct code_key *key,
 		const uint64_t pair[2]);
 
-/* The book goes: its open reading is dropped. */
+/* Drops the open job of a process, if there is one. */
 void reading_drop(struct process_code *book);
 
 /* ---- code/code_copies.c ---- */
 
-/* The caller's from then on, who frees it and says before that it is gone; NULL: there is none. */
+/*
+ * Removes and returns the held copy. The caller frees it, and calls copy_forget() before. NULL:
+ * there is none.
+ */
 struct held_copy *copies_take(struct process_code *book, const struct code_key *key);
 void copy_forget(struct code_cache *codes, const struct held_copy *held);
-/* Those that nobody took. */
+/* Drops the copies that nobody took. */
 void copies_drop(struct process_code *book);
 
 /* ---- code/code_cache.c ---- */
 
-/* The target's, made if there is none. NULL: no memory. */
+/* Returns the target's code of this kind, made if there is none. NULL: no memory. */
 struct process_code *codes_make_book(struct code_cache *codes, struct target *target);
 
-/* A reading's answer; takes over the piece's reference. `piece` NULL: why not. */
+/* Takes the answer of a job, with its reference to `piece`. `piece` NULL: `error` is the reason. */
 void codes_learn(struct code_cache *codes, struct target *target, const struct code_key *key,
 		 void *piece, int error);
 
-/* NULL: it has none yet. */
+/* Returns the target's code of this kind, or NULL if there is none yet. */
 static inline struct process_code *codes_book(const struct code_cache *codes,
 					      const struct target *target)
 {

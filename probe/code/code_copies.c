@@ -47,7 +47,7 @@ static bool is_known(const struct process_code *book, const struct code_key *key
 	return shelf_find(book->shelf, key) != NULL;
 }
 
-/* What could not be read before may be asked for again. */
+/* Allows another try to read the piece. */
 static void forgive(struct process_code *book, const struct code_key *key)
 {
 	const struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was read, once for each distinct content where its kind can tell: processes that run the
- * same program have the same code, each at addresses of its own. */
+/*
+ * Deduplicates pieces by content where their kind can: processes that run the same program have the
+ * same code, each at addresses of its own.
+ */
 #include <stdlib.h>
 
 #include "code/code_cache_state.h"
 
-#define CONTENT_BYTES 64 /* of the map and the allocation, about */
+#define CONTENT_BYTES 64 /* cost of the map's slot and the allocation, about */
 
 void known_unref(struct code_cache *codes, struct known_code *known)
 {
@@ -19,7 +21,7 @@ void known_unref(struct code_cache *codes, struct known_code *known)
 	free(known);
 }
 
-/* One that says the same. NULL: there is none, or it can't be found. */
+/* Returns a known piece with equal content. NULL: there is none, or its hash is taken. */
 static struct known_code *find_equal(struct code_cache *codes, uint64_t hash, const void *piece)
 {
 	struct known_code **slot = map_get(codes->contents, &hash);
@@ -27,7 +29,7 @@ static struct known_code *find_equal(struct code_cache *codes, uint64_t hash, co
 	return slot && codes->kind->is_equal((*slot)->piece, piece) ? *slot : NULL;
 }
 
-/* So that others find it; where another one has its hash, or there is no memory, none does. */
+/* Lets others find the piece, unless another one has its hash or there is no memory. */
 static void share(struct code_cache *codes, struct known_code *known)
 {
 	struct known_code **slot;

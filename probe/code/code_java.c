@@ -23,7 +23,10 @@ bool java_is_frame(uint64_t word)
 	return kind_of(word) >= FRAME_JAVA && kind_of(word) <= FRAME_JAVA_METHOD;
 }
 
-/* The kernel's pairs of compiled code have no bci; what an agent told has its kind there. */
+/*
+ * Returns the bci. The kernel's pairs of compiled code have none; the agent's have their kind
+ * there.
+ */
 static uint32_t bci_of(const uint64_t pair[2])
 {
 	return pair[1] >> 32 & HOTSPOT_BCI_NONE;
@@ -73,7 +76,7 @@ static bool is_detail(const struct code_cursor *cursor, size_t at)
 	return at < cursor->count && kind_of(cursor->words[at]) == FRAME_JAVA_DETAIL;
 }
 
-/* Details lie behind all of the native words, in the order of their frames. */
+/* Finds the next pair. Details follow all native words, in the order of their frames. */
 static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
 {
 	if (!cursor->at) {
@@ -97,7 +100,7 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 
 struct java_layout {
 	struct jvm_layout vm;
-	struct jvmfile *file; /* what the agent in it writes; NULL: it isn't asked */
+	struct jvmfile *file; /* the agent's file; NULL: there is none */
 };
 
 static bool layout(const struct target *target, void *to)
@@ -107,7 +110,7 @@ static bool layout(const struct target *target, void *to)
 	if (!jvm_is_supported(target->jvm) && !agent_frames_is(target))
 		return false;
 	if (to) {
-		layout->vm = target->jvm->layout; /* none of one that is told of */
+		layout->vm = target->jvm->layout; /* empty for a VM that only the agent knows */
 		layout->file = jvmfile_ref(target->jvmfile);
 	}
 	return true;
@@ -118,7 +121,9 @@ static void release(void *layout)
 	jvmfile_unref(((struct java_layout *)layout)->file);
 }
 
-/* First out of the agent's file, where there is one: it still knows what has gone. */
+/*
+ * Reads compiled code from the agent's file, if there is one: the file still has code that is gone.
+ */
 static int read_known(struct jvmcode **code, const struct java_layout *layout,
 		      const struct process_memory *memory, const uint64_t pair[2])
 {

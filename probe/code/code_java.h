@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code of Java VMs (java/code/jvmcode.h) as a kind of code. A pair is a word of a frame and its
- * detail (bpf/shared/hotspot_tables.h). A compiled method is known by its compile id, which no
- * other one of its process has; an interpreted one by its Method and what that is made of; a stub
- * by its address. Where only the agent tells of a VM's code (code/java_agent_frames.h) the id is
- * the number of what it told.
+ * Java VMs' code (java/code/jvmcode.h) as a kind of code. A pair is a word of a frame and its
+ * detail (bpf/shared/hotspot_tables.h). The key of a compiled method is its compile id, unique in
+ * its process; of an interpreted one its Method and what that is made of; of a stub its address. In
+ * VMs whose code only the agent knows (code/java_agent_frames.h) the id is the number of the
+ * agent's entry.
  */
 #pragma once
 
@@ -17,20 +17,22 @@ struct code_cache;
 
 extern const struct code_kind code_kind_java;
 
-/* The piece of code that has that frame; borrowed. NULL: it isn't known. */
+/* Returns the code of that frame, borrowed, or NULL if it isn't known. */
 struct jvmcode *codes_find_java(const struct target *target, const uint64_t pair[2]);
 
-/* Whether a word of a stack is a Java frame's. */
+/* Returns whether a stack's word is a Java frame. */
 bool java_is_frame(uint64_t word);
 
-/* Of a pair: code that the VM made for itself, no method; the interpreter, of which not more is
- * told. */
+/*
+ * Return whether a pair is code that the VM made for itself, not a method; and whether it is the
+ * interpreter, of which the agent tells no more.
+ */
 bool java_is_stub(const uint64_t pair[2]);
 bool java_is_interpreter(const uint64_t pair[2]);
 
-/* The pair of what an agent told of an address. */
+/* Makes the pair for an address that the agent's log names. */
 void java_told_pair(uint64_t pair[2], uint64_t address, bool is_return,
 		    const struct jvmfile_found *found);
 
-/* Asks for that piece (code_cache_want()). */
+/* Asks for the code of a pair (code_cache_want()). */
 void codes_want_java(struct code_cache *codes, struct target *target, const uint64_t pair[2]);

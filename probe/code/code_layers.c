@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "code/code_cache_state.h"
 
-#define SLOT_BYTES 64 /* of the map, about */
-#define DEPTH_MAX  4  /* shelves behind one another: then they become one */
+#define SLOT_BYTES 64 /* cost of a map's slot, about */
+#define DEPTH_MAX  4  /* most layers behind a shelf; then they are merged */
 
 static struct shelf *shelf_new(struct code_cache *codes)
 {
@@ -77,7 +77,7 @@ static int put(struct shelf *shelf, const struct code_key *key, struct known_cod
 	return 0;
 }
 
-/* Puts all there that `from` and those behind it have, the foremost last. */
+/* Copies the slots of `from` and of the layers behind it; the front layer's slots win. */
 static int put_all(struct shelf *shelf, const struct shelf *from)
 {
 	const struct code_key *key;
@@ -102,7 +102,7 @@ static void swap_slots(struct shelf *a, struct shelf *b)
 	b->bytes = bytes;
 }
 
-/* All in one, for all that have it. */
+/* Merges the layers into one, for all that share the shelf. */
 static int flatten(struct shelf *shelf)
 {
 	struct shelf *flat = shelf_new(shelf->codes);
@@ -117,7 +117,7 @@ static int flatten(struct shelf *shelf)
 	return r;
 }
 
-/* NULL: no memory. */
+/* Returns a new layer in front of `behind`. NULL: no memory. */
 static struct shelf *in_front_of(struct shelf *behind)
 {
 	struct shelf *shelf;
@@ -132,7 +132,7 @@ static struct shelf *in_front_of(struct shelf *behind)
 	return shelf;
 }
 
-/* One that is nobody else's. */
+/* Gives the process a front layer that it shares with no other one. */
 static int make_own(struct process_code *book)
 {
 	struct shelf *own;
@@ -147,7 +147,7 @@ static int make_own(struct process_code *book)
 	return 0;
 }
 
-/* Whether it has, with those behind it, so many of 256 parts of what one may have. */
+/* Returns whether the layers use at least parts/256 of the limit of a process (pieces or bytes). */
 static bool has_parts(const struct shelf *shelf, size_t parts)
 {
 	size_t known = 0, bytes = 0;
@@ -168,7 +168,7 @@ bool shelf_is_full(const struct process_code *book)
 int shelf_add(struct process_code *book, const struct code_key *key, void *piece)
 {
 	struct code_cache *codes = book->codes;
-	/* A shelf of its own takes room, too. */
+	/* A layer takes room, too. */
 	int r = shelf_is_full(book) ? -ENOSPC : make_own(book);
 
 	if (r < 0) {
@@ -200,7 +200,7 @@ static size_t count_older(const struct shelf *shelf, uint64_t since)
 	return count;
 }
 
-/* What was used since that window stays, for all that have the shelf. */
+/* Drops pieces not used since that window, for all that share the shelf. */
 static void thin_out(struct shelf *shelf, uint64_t since)
 {
 	struct shelf *thin;
@@ -232,7 +232,7 @@ static bool goes_before(const struct shelf *a, const struct shelf *b)
 	return a->bytes > b->bytes;
 }
 
-/* The shelf that is to go first; NULL: there is none. */
+/* Returns the shelf to be dropped first, or NULL if there is none. */
 static struct shelf *find_least(const struct code_cache *codes)
 {
 	struct shelf *found = NULL;
@@ -256,7 +256,7 @@ void shelves_sweep(struct code_cache *codes)
 {
 	struct shelf *least;
 
-	for (uint64_t back = 2; back-- > 0;) { /* windows before the one that ends */
+	for (uint64_t back = 2; back-- > 0;) { /* windows before the current one */
 		for (struct process_code *book = codes->books; book; book = book->next) {
 			if (book->shelf && (is_much(codes) || has_parts(book->shelf, 192)))
 				thin_out(book->shelf, codes->window - back);

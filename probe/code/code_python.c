@@ -5,7 +5,7 @@
 #include "runtime/interpreter.h"
 #include "bpf/shared/sample.h"
 
-/* Python's pairs lie behind all of the native words, each in one. */
+/* Finds the next pair. Python's pairs follow all native words. */
 static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
 {
 	while (cursor->at < cursor->count) {
@@ -20,7 +20,7 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 		cursor->at += 2;
 		if (cursor->at > cursor->count)
 			return false;
-		if (!(words[0] & FRAME_ADDRESS)) /* a loop that has no frame yet */
+		if (!(words[0] & FRAME_ADDRESS)) /* an evaluation loop without a frame yet */
 			continue;
 		pair[0] = words[0];
 		pair[1] = words[1];

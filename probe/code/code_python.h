@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Python's code objects (python/pycode.h) as a kind of code: by address and sum. */
+/* Python's code objects (python/pycode.h) as a kind of code; the key is address and sum. */
 #pragma once
 
 #include "code/code_kind.h"
@@ -8,5 +8,5 @@
 
 extern const struct code_kind code_kind_python;
 
-/* The code object; borrowed. NULL: it isn't known. */
+/* Returns the code object, borrowed, or NULL if it isn't known. */
 struct pycode *codes_find_python(const struct target *target, uint64_t address, uint32_t sum);

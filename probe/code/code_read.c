@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading pieces from a process, on the urgent worker. */
+/* Jobs of the urgent worker that read pieces from a process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +22,17 @@ struct reading_item {
 
 struct code_reading {
 	struct job job;
-	const struct code_kind *kind; /* codes may have gone when a hanging job ends */
+	const struct code_kind *kind; /* `codes` may be freed before a hanging job ends */
 	struct code_cache *codes;
-	struct process_code *book; /* while it is open */
+	struct process_code *book; /* while the job isn't submitted */
 	pid_t pid;
-	bool was_forked; /* by a target, whose memory the other one is */
+	bool was_forked; /* by a target, whose memory is `parents` */
 	struct job_memory memory, parents;
 	uint64_t id;
 	void *layout;
 	struct reading_item *items;
 	size_t count, capacity;
-	struct code_reading *next, **link; /* while it is open */
+	struct code_reading *next, **link; /* while the job isn't submitted */
 };
 
 static int read_from(struct code_reading *mine, struct reading_item *item, struct job_memory *from)
@@ -47,7 +47,9 @@ static int read_from(struct code_reading *mine, struct reading_item *item, struc
 	return mine->kind->read(&item->piece, mine->layout, &memory, item->pair);
 }
 
-/* A process that has ended may have had it from its parent; its key tells. */
+/*
+ * Reads one piece, from the parent if the process has ended: the key tells whether it is the same.
+ */
 static void read_one(struct code_reading *mine, struct reading_item *item)
 {
 	item->error = read_from(mine, item, &mine->memory);
@@ -67,7 +69,7 @@ static void run(struct job *job)
 	job_memory_close(&mine->parents);
 }
 
-/* They may still be in use: a job that hangs has them until it returns. */
+/* Ends the accounting of a job. A hanging job still uses its items until it returns. */
 static void end_pending(struct code_reading *mine)
 {
 	mine->codes->pending -= mine->count;
@@ -114,7 +116,9 @@ static void free_reading(struct job *job)
 	free(mine);
 }
 
-/* The parent has what it had when it forked as long as it runs the same program. */
+/*
+ * Remembers both memories: a parent that runs the same program still has what it had at the fork.
+ */
 static void remember_memory(struct code_reading *mine, const struct target *target)
 {
 	const struct target *parent = target_table_current(mine->codes->table, target->forked_from);
@@ -156,7 +160,7 @@ static struct code_reading *reading_new(struct code_cache *codes, const struct t
 	return mine;
 }
 
-/* It is no longer open. */
+/* Takes the job off the list of open ones. */
 static void close_reading(struct code_reading *mine)
 {
 	*mine->link = mine->next;

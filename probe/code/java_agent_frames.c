@@ -8,17 +8,19 @@
 #include "runtime/jvm.h"
 #include "java/files/jvmfile.h"
 
-/* Longer than a window lasts: what had gone before is asked for no more. */
+/* Code that had gone this long ago is forgotten; longer than a window lasts. */
 #define KEPT_NS (120 * NS_PER_S)
 
-/* That the loop may look at in a window, of all VMs; a VM can make each address take a thousand. */
+/*
+ * Steps of search for all VMs in a window, on the loop: a VM can make each address cost a thousand.
+ */
 #define STEPS_MAX (1U << 24)
 
 bool agent_frames_is(const struct target *target)
 {
 	const struct jvm *jvm = target->jvm;
 
-	/* One that has only begun may still be read. */
+	/* A VM that has only begun may still become readable. */
 	return target->jvmfile && jvm && jvm->runtime.error && jvm->runtime.error != -EAGAIN;
 }
 
@@ -36,7 +38,7 @@ static void run(struct job *job)
 
 	if (mine->now_ns > KEPT_NS)
 		jvmfile_forget(mine->file, mine->now_ns - KEPT_NS);
-	jvmfile_update(mine->file); /* what it can't read isn't found */
+	jvmfile_update(mine->file); /* what can't be read isn't found */
 }
 
 static void done(struct job *job, bool finished)

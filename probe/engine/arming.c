@@ -17,7 +17,7 @@ static void look(void *arg)
 			continue;
 		arming->waits[i] = arming->waits[--arming->count];
 		wait.done(wait.arg);
-		i = arming->count; /* done() may have changed them */
+		i = arming->count; /* done() may have changed the waits */
 	}
 	if (arming->count)
 		loop_timer_set(arming->loop, &arming->timer, now_ns + LOOK_EVERY_NS);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who waits until the processes that were chosen are sampled, that is, have their tables. */
+/*
+ * Waits until the chosen processes are sampled, that is, have their unwind tables. Loop thread
+ * only.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +14,7 @@
 
 struct arming {
 	struct loop *loop;
-	bool (*is_arming)(void *arg); /* some aren't yet */
+	bool (*is_arming)(void *arg); /* returns true while some aren't sampled yet */
 	void *arg;
 	struct loop_timer timer;
 	struct arming_wait {
@@ -22,12 +25,15 @@ struct arming {
 	size_t count;
 };
 
+/* Prepares *arming. `arg` is borrowed until arming_done(), which drops all waits. */
 void arming_init(struct arming *arming, struct loop *loop, bool (*is_arming)(void *arg), void *arg);
 void arming_done(struct arming *arming);
 
-/* Calls done(arg) when all are, or after a second, later, never inside. False: they are already (or
- * too many wait), it isn't called. */
+/*
+ * Calls done(arg) when all are sampled, or after a second: later, never inside. Returns false,
+ * without a call of done(), if they are sampled already (or too many wait).
+ */
 bool arming_wait(struct arming *arming, void (*done)(void *arg), void *arg);
 
-/* Who has this `arg` waits no more. */
+/* Drops the waits with this `arg`. */
 void arming_forget(struct arming *arming, const void *arg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parts of an engine: made, asked, freed. */
+/* Creates and frees an engine's parts; simple questions to them. */
 #include "engine/engine_state.h"
 
 #include <errno.h>

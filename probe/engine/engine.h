@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The engine under all subscribers: one tracer, one table of targets, one way from counts to named
- * profiles (window/drain). A subscriber is the configured feature, or one on-demand session.
+ * profiles (window/drain). A subscriber is the configured feature, or one session on demand.
  *
- * Everything here is called on the loop's thread.
+ * Loop thread only.
  */
 #pragma once
 
@@ -34,100 +34,119 @@ struct subscriber;
 
 struct engine_setup {
 	struct loop *loop;
-	struct worker *urgent;	/* looks at processes */
-	struct worker *foreign; /* reads their files */
-	struct worker *bulk;	/* names and renders; never touches what isn't ours */
-	struct worker *lines;	/* reads source lines for what is rendered */
-	struct worker *names;	/* asks runtimes for containers' names */
+	struct worker *urgent;	/* inspects processes */
+	struct worker *foreign; /* reads processes' files */
+	struct worker *bulk;	/* names and renders; never touches foreign files or memory */
+	struct worker *lines;	/* reads source lines, for rendering */
+	struct worker *names;	/* reads containers' names from runtimes */
 	struct tracer_sizes sizes;
 };
 
-/* Each has snoopers of its own, which count while it has a subscriber that follows them. */
+/* Each feature has snoopers of its own, in effect while it has a subscriber that follows them. */
 enum engine_feature {
 	FEATURE_FLAMEGRAPH, /* stacks */
 	FEATURE_SCHED,	    /* WANTED_SCHED */
 	FEATURES
 };
 
-/* -ENOMEM */
+/* Creates an engine that samples nothing; the caller owns *ret. Returns 0 or -ENOMEM. */
 int engine_new(struct engine **ret, const struct engine_setup *setup);
 void engine_free(struct engine *engine);
 
-/* Where the host's root is seen, for containers' names. -ENOMEM */
+/* Sets where the host's root is seen, for containers' names. Returns 0 or -ENOMEM. */
 int engine_set_host_root(struct engine *engine, const char *root);
 
 struct subscription {
-	enum engine_feature feature; /* whose snoopers it follows */
-	/* 1 << enum probe: it gets a profile of each. WANTED_SCHED: the tracer runs and follows
-	 * processes, what is measured of them is the subscriber's matter. */
+	enum engine_feature feature; /* the feature whose snoopers it follows */
+	/*
+	 * 1 << enum probe: it gets a profile of each. WANTED_SCHED: the tracer runs and follows
+	 * processes; the subscriber itself reads what is measured of them.
+	 */
 	uint32_t probes;
-	bool all; /* all of these can run, or it fails; else one is enough */
+	/* true: it fails unless all of them can run; false: one is enough */
+	bool all;
 	struct stack_detail detail;
-	struct chosen chosen; /* ids are copied; count 0: what the snoopers choose */
+	/* processes; ids are copied. count 0: those that the snoopers choose */
+	struct chosen chosen;
 };
 
 /*
- * Begins to collect for one more subscriber; loads and attaches what is missing. Probes that can't
- * run are left out (engine_failure()). Negative errno, and `why` has a sentence for people; -EBUSY:
- * SUBSCRIBERS_MAX are there.
+ * Adds a subscriber and begins to collect for it; loads and attaches what is missing. Probes that
+ * can't run are left out (engine_failure()). Returns 0 and *ret, valid until engine_unsubscribe();
+ * or a negative errno and a sentence for people in `why`: -EBUSY if there are SUBSCRIBERS_MAX.
  */
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
 		     struct subscriber **ret, char *why, size_t why_bytes);
 
-/* Calls done(arg) once all processes that were chosen are sampled (engine/arming.h): false, they
- * are already, and it isn't called. */
+/*
+ * Calls done(arg) once all chosen processes are sampled (engine/arming.h). Returns false, without a
+ * call of done(), if they are already. engine_forget() drops the waits with this `arg`.
+ */
 bool engine_when_armed(struct engine *engine, void (*done)(void *arg), void *arg);
 void engine_forget(struct engine *engine, const void *arg);
 
-/* What isn't read yet is lost to it: drain first. The last one out stops and unloads all. */
+/*
+ * Removes and frees a subscriber. It loses what isn't read yet: drain first. The last one's leaving
+ * stops and unloads all.
+ */
 void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber);
 
-/* One more or less, without touching the others. What isn't read yet of those that go is lost:
- * drain first. Adding: -ENOMEM, or 0; those that can't run are left out. */
+/*
+ * Add and remove probes of a subscriber, without touching the others. What isn't read yet of
+ * removed ones is lost: drain first. Adding returns 0 or -ENOMEM; probes that can't run are left
+ * out.
+ */
 int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes);
 void subscriber_remove_probes(struct subscriber *subscriber, uint32_t probes);
 
-/* Those that it collects. */
+/* Returns the probes that it collects. */
 uint32_t subscriber_probes(const struct subscriber *subscriber);
 
-/* Why a probe could not be started when it was wanted last: the negative errno; 0: it could, or
- * wasn't wanted. The sentence is borrowed. */
+/*
+ * Returns why a probe couldn't be started when it was wanted last: a negative errno, and a
+ * sentence, borrowed; 0: it could, or wasn't wanted.
+ */
 int engine_failure(const struct engine *engine, enum probe probe, const char **why);
 
-/* Changes that take effect at once; windows are not cut. */
+/* Changes the detail of stacks at once; windows are not cut. */
 void subscriber_set_detail(struct subscriber *subscriber, const struct stack_detail *detail);
 
-/* The snoopers that all subscribers of a feature who chose no process follow; NULL: none. -errno of
- * reading /proc, -ENOMEM. */
+/*
+ * Sets a feature's snoopers, followed by all its subscribers that chose no process; NULL: none.
+ * Takes a new reference. Returns 0, -ENOMEM or a negative errno of reading /proc.
+ */
 int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
 			struct snoopers *snoopers);
 
-/* The period of the sampling timer, now or when it starts. Errors as engine_subscribe(). */
+/* Sets the period of the sampling timer, now or for its start. Errors as engine_subscribe(). */
 int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes);
 
-/* What off-CPU shows, of all subscribers. Errors as engine_subscribe(). */
+/* Sets which waits off-CPU shows, for all subscribers. Errors as engine_subscribe(). */
 int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings, char *why,
 		      size_t why_bytes);
 
-/* How page faults and allocations are drawn. Errors as engine_subscribe(). */
+/* Sets how page faults and allocations are sampled. Errors as engine_subscribe(). */
 int engine_set_memory(struct engine *engine, const struct memory_settings *settings, char *why,
 		      size_t why_bytes);
 
-/* Whose counts are apart for each CPU: 1 << enum probe. */
+/* Sets the probes (1 << enum probe) whose counts are kept by CPU. */
 void engine_set_by_cpu(struct engine *engine, uint32_t probes);
 
-/* What all probes together may use, percent of one CPU; 0: no guard. */
+/* Sets how much all probes together may use, in percent of one CPU; 0: no limit. */
 void engine_set_max_overhead(struct engine *engine, unsigned percent);
 
-/* What the feature wants of Java VMs. */
+/* The feature's wishes for Java VMs. */
 struct java_wish {
 	enum java_source source;
-	bool jfr_fits; /* multi_instance 1, native_stack 0: a VM's own recording may be had */
-	uint64_t interval_ns; /* a VM is asked again, at most so often */
+	/* multi_instance 1 and native_stack 0: a VM's own recording can be used */
+	bool jfr_fits;
+	uint64_t interval_ns; /* ns; a VM's agent is asked again at most this often */
 };
 
-/* From now on. `of`: whose profiles the stacks go to that VMs have recorded; NULL: there is none
- * yet. Other subscribers have the stacks that the kernel takes. */
+/*
+ * Sets the wishes from now on. `of` is the subscriber whose profiles get the stacks that VMs
+ * record; NULL: none yet. Other subscribers get the stacks that the kernel's side takes.
+ */
 void engine_set_java(struct engine *engine, struct subscriber *of, const struct java_wish *wish);
 
 void engine_agents_stats(const struct engine *engine, struct agents_stats *stats);
@@ -135,79 +154,90 @@ void engine_agents_stats(const struct engine *engine, struct agents_stats *stats
 #define JAVA_REASON_BYTES 192
 #define JAVA_AGENT_BYTES  224
 
-/* How a target's Java stacks are had. */
+/* How a target's Java stacks are taken. */
 struct java_state {
 	enum java_source way;		/* JAVA_NATIVE, JAVA_AGENT, JAVA_JFR */
-	char reason[JAVA_REASON_BYTES]; /* why so, a few words */
-	char agent[JAVA_AGENT_BYTES];	/* what is with its agent (agents_state()) */
+	char reason[JAVA_REASON_BYTES]; /* reason for that, a few words */
+	char agent[JAVA_AGENT_BYTES];	/* state of its agent (agents_state()) */
 };
 void engine_java_state(const struct engine *engine, const struct target *target,
 		       struct java_state *state);
 
-/* Recordings of VMs. */
+/* Statistics of VMs' recordings. */
 struct jfr_stats {
 	unsigned recording, starting, failed; /* VMs, now */
-	/* Windows of a VM since the start: whose stacks are what it recorded; for which the
-	 * kernel's stacks were taken, for the recording didn't come. */
+	/*
+	 * Windows of a VM, since the start, that its recording gave; for which the kernel's stacks
+	 * were used instead, as the recording didn't come.
+	 */
 	uint64_t windows, fell_back;
-	uint64_t fell_back_by[JFR_CAUSES]; /* the same, by cause (jfr_cause_name()) */
-	uint64_t lost_samples;		   /* that VMs could not take */
+	uint64_t fell_back_by[JFR_CAUSES]; /* fell_back by cause (jfr_cause_name()) */
+	uint64_t lost_samples;		   /* that VMs couldn't take */
 	uint64_t lost_bytes;		   /* of events for which VMs had no room */
-	uint64_t refused;		   /* events that found no room in what VMs told */
-	uint64_t unasked;		   /* stacks of VMs that aren't asked, for so many are */
+	uint64_t refused;		   /* events without room in what VMs recorded */
+	uint64_t unasked; /* stacks of VMs that aren't asked, because too many are */
 };
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 
-/* Reads the window that runs now and calls done(arg) when its stacks are in the profiles. done is
- * called later, never inside, and even when there is no memory or nothing runs. */
+/*
+ * Reads the current window, and calls done(arg) when its stacks are in the profiles, even if
+ * nothing runs: as drain_request().
+ */
 void engine_drain(struct engine *engine, void (*done)(void *arg), void *arg);
 
-/* The profile that a subscriber's stacks of a probe go to, borrowed; NULL: it doesn't collect it.
- * Its tree is for jobs on the bulk worker only. */
+/*
+ * Returns the profile that a subscriber's stacks of a probe go to, borrowed; NULL: not collected.
+ * Its tree is for jobs of the bulk worker only.
+ */
 struct profile *subscriber_profile(const struct subscriber *subscriber, enum probe probe);
 
-/* Hands over that profile and begins a new one, which starts where the old one ends. NULL: no
- * memory, the old one goes on. */
+/*
+ * Takes that profile out, owned by the caller, and begins a new one where it ends. NULL: no memory,
+ * the old one goes on.
+ */
 struct profile *subscriber_take_profile(struct subscriber *subscriber, enum probe probe);
 
-/* For what is measured of WANTED_SCHED; borrowed. It has started while there is a subscriber. */
+/*
+ * Returns the tracer, borrowed, to read what is measured of WANTED_SCHED. It is started while there
+ * is a subscriber.
+ */
 struct tracer *engine_tracer(const struct engine *engine);
 
-/* Who is told of long waits for a CPU (struct tracer_events.slow); NULL: nobody. */
+/* Sets who is told of slow waits (struct tracer_events.slow); NULL: nobody. */
 void engine_on_slow(struct engine *engine,
 		    void (*slow)(void *arg, const struct slow_event *event,
 				 const struct slice *slices),
 		    void *arg);
 
-/* Reads what the kernel has told of processes meanwhile; to be called before what is below. */
+/* Reads the kernel's events of processes; call it before the functions below. */
 void engine_refresh(struct engine *engine);
 
 /*
- * Profiles of what the subscriber's processes hold (heap/live_heap.h), of PROBE_MEM_GLIBC; drain
- * first: what came after that, of stacks that weren't seen before, is left out. Of the request
- * count views, filter, from (not earlier than the probe's start), done and arg. -ENOENT: the
- * subscriber or the kernel doesn't collect it; errors as live_heap_read().
+ * Makes profiles of what the subscriber's processes hold (heap/live_heap.h), of PROBE_MEM_GLIBC.
+ * Drain first: younger allocations with new stacks are left out. Of the request views, filter, from
+ * (not before the probe's start), done and arg are used. Returns 0; -ENOENT if the subscriber or
+ * the kernel doesn't collect it; other errors of live_heap_read().
  */
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 		     const struct live_heap_request *request);
 
-/* For render.h. */
+/* Returns where source lines are found, for profile/render.h; borrowed. */
 const struct render_lines *engine_lines(const struct engine *engine);
 
 struct engine_stats {
 	uint64_t samples[PROBE_COUNT];
-	uint32_t thinned[PROBE_COUNT];	/* now, the stack of one event in so many is taken */
-	uint64_t left_out[PROBE_COUNT]; /* events by the guard, since the start */
+	uint32_t thinned[PROBE_COUNT];	/* now the stack of one event in this many is taken */
+	uint64_t left_out[PROBE_COUNT]; /* events left out by the guard, since the start */
 	uint64_t lost[LOSERS_COUNT][LOST_COUNT];
-	uint64_t waits_over_maxblock; /* off-CPU left them out */
-	uint64_t unseen_waits; /* threads that waited at the last window's end, without a stack */
+	uint64_t waits_over_maxblock; /* waits that off-CPU left out */
+	uint64_t unseen_waits; /* threads blocked at the last window's end, without a stack */
 	uint64_t unnamed_frames;
 	int kernel_names_error; /* symbolizer_kernel_error() */
-	uint64_t given_up;	/* jobs */
-	uint64_t refused_jobs;	/* too many of their user's hang */
+	uint64_t given_up;	/* jobs given up */
+	uint64_t refused_jobs;	/* jobs refused, as too many of their user hang */
 	uint64_t bpf_time_ns;
 	unsigned cpus;
-	bool arming; /* processes are still being looked at for the first time */
+	bool arming; /* some processes are being inspected for the first time */
 	struct tracer_looks looks;
 	struct drain_stats drain;
 	struct targets_stats targets;
@@ -219,27 +249,33 @@ struct engine_stats {
 	struct allocators_stats allocators;
 	struct times_state times_state;
 };
+
+/* Fills in the statistics. */
 void engine_stats(const struct engine *engine, struct engine_stats *stats);
 
-/* What a probe lost at a place, with what all probes lost there. */
+/* Returns what a probe lost at a place, with what all probes lost there. */
 uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, enum loss where);
 
-/* Calls each for the processes that match now. */
+/* Calls each() for the processes that match now. */
 void engine_targets(const struct engine *engine,
 		    void (*each)(void *arg, const struct target *target), void *arg);
 
-/* Who has the pid now, for who tells of it; where that isn't known yet it is looked at for the
- * container that it is in. NULL: it isn't followed. */
+/*
+ * Returns the target that has the pid now, borrowed, to name it. If its container isn't known yet
+ * it is looked up. NULL: it isn't followed.
+ */
 const struct target *engine_target(struct engine *engine, pid_t pid);
 
-/* Who had it as the target of that id; NULL: it isn't known any more. */
+/* Returns the present or past target with that pid and id; NULL: not known any more. */
 const struct target *engine_target_once(const struct engine *engine, pid_t pid, uint64_t id);
 
-/* What is known of a target's allocator; mem_glibc samples. */
+/* Fills in what is known of a target's allocator, while mem_glibc runs. */
 void engine_allocator(const struct engine *engine, const struct target *target,
 		      struct allocator_view *view);
 
-/* Reads what processes have had of their CPUs, and calls each for those that are wanted for off-CPU
- * or /sched, and those that have ended not long ago. */
+/*
+ * Reads processes' CPU times, and calls each() for processes wanted for off-CPU or /sched and those
+ * that ended not long ago.
+ */
 void engine_times(struct engine *engine,
 		  void (*each)(void *arg, const struct process_times *process), void *arg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Java VMs: which way the stacks of each are had, and who is asked for what. */
+/* Java VMs: how the stacks of each are taken, and which VMs are asked for what. */
 #include "engine/engine_state.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@
 
 /* ---- ways ---- */
 
-/* Of a VM whose tables can't be read nothing else has Java's frames. */
+/* Returns whether only the agent can name its frames: the VM's tables can't be read. */
 static bool is_unreadable(const struct jvm *jvm)
 {
 	return jvm->runtime.error && jvm->runtime.error != -EAGAIN;
 }
 
-/* Whether some VMs may be asked to record. */
+/* Returns whether some VMs may be asked to record. */
 static bool may_record(const struct engine *engine)
 {
 	enum java_source source = engine->java.source;
@@ -30,7 +30,7 @@ static bool may_record(const struct engine *engine)
 	       (source == JAVA_JFR || source == JAVA_AUTO);
 }
 
-/* Whether a target's VM is to record for the feature; it may have failed to. */
+/* Returns whether a target's VM is to record for the feature; the recording may have failed. */
 static bool is_for_jfr(const struct engine *engine, const struct target *target)
 {
 	return target->jvm && may_record(engine) &&
@@ -63,7 +63,7 @@ static struct jfr_wish jfr_wish_of(const struct engine *engine)
 	};
 }
 
-/* What is recorded follows what is sampled. */
+/* Sets what is recorded from what is sampled. */
 static void set_jfr(struct engine *engine)
 {
 	struct jfr_wish wish = jfr_wish_of(engine);
@@ -73,7 +73,7 @@ static void set_jfr(struct engine *engine)
 
 /* ---- whom ---- */
 
-/* The probes for which `of` wants a target's stacks. */
+/* Returns the probes for which `of` wants a target's stacks. */
 static uint32_t probes_for(const struct engine *engine, const struct subscriber *of,
 			   const struct target *target)
 {
@@ -112,7 +112,7 @@ void engine_meet_java(struct engine *engine, const struct stack *stack)
 
 	if (!target || target->rejected || !target->jvm)
 		return;
-	/* Both have the same folder, so one comes when the other has gone. */
+	/* Agent and recording use the same folder, so one starts when the other has gone. */
 	if (is_for_agent(engine, target) && !jfr_has(engine->jfr, target))
 		agents_meet(engine->agents, target);
 	if (is_to_record(engine, target) && !agents_has(engine->agents, target))
@@ -172,7 +172,7 @@ static void add_recorded(void *arg, const struct target *target, uint32_t probe,
 	const struct subscriber *of = adding->engine->java_of;
 
 	if (!of || !(probes_for(adding->engine, of, target) & 1U << probe)) {
-		jfrfile_free(file); /* it isn't wanted any more, and nor is what the kernel has */
+		jfrfile_free(file); /* neither it nor the kernel's stacks are wanted any more */
 		return;
 	}
 	uint64_t events = jfrfile_events(file);
@@ -207,7 +207,7 @@ tell(struct java_state *state, enum java_source way, const char *format, ...)
 	va_end(args);
 }
 
-/* Of a VM that is to record. */
+/* Fills in the state of a VM that is to record. */
 static void tell_jfr(const struct engine *engine, const struct target *target,
 		     struct java_state *state)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whom and what the subscribers of an engine want, and how. */
+/* Selections: which processes the subscribers of an engine want, and for what. */
 #include "engine/engine_state.h"
 
 #include "base/cleanup.h"
 
-/* The snoopers of the features that are followed. The same as before stay as they are, for those
- * who were judged by them. */
+/*
+ * Joins the snoopers of the followed features. An unchanged union is kept, for targets judged by
+ * it.
+ */
 static int join_snoopers(struct engine *engine, const bool followed[FEATURES])
 {
 	static const uint32_t bits[FEATURES] = {WANTED_STACKS, WANTED_SCHED};

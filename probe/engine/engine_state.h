@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What engine/engine.c (its parts), engine_subscribers.c (who wants something), engine_select.c
- * (whom and what they want) and engine_windows.c (what comes of it) share. Nobody else includes it.
+/*
+ * Private to engine/engine.c (the parts), engine_subscribers.c (subscribers), engine_select.c (what
+ * they want), engine_java.c (Java VMs) and engine_windows.c (events, windows, statistics).
  */
 #pragma once
 
@@ -20,10 +21,10 @@ struct mapped_event;
 struct subscriber {
 	struct engine *engine;
 	struct subscription subscription;
-	struct process_id *ids; /* those that it chose */
-	unsigned number;	/* its bit */
+	struct process_id *ids; /* processes that it chose */
+	unsigned number;	/* its bit in sets of subscribers */
 	struct profile *profiles[PROBE_COUNT];
-	uint64_t since_window[PROBE_COUNT]; /* its first; NOT_YET: the next one */
+	uint64_t since_window[PROBE_COUNT]; /* its first window; NOT_YET: the next one */
 	uint64_t unheld[VIEWS];		    /* engine_unheld() when it began with mem_glibc */
 };
 
@@ -40,43 +41,52 @@ struct engine {
 	struct agents *agents;
 	struct jfr *jfr;
 	struct java_wish java;
-	struct subscriber *java_of; /* who gets what VMs record; NULL: nobody yet */
+	struct subscriber *java_of; /* gets what VMs record; NULL: none yet */
 	struct blocked_walk *waiting;
 	struct drain *drain;
 	struct times_table *times;
 	struct live_heap *live_heap;
 	struct snoopers *snoopers[FEATURES];
-	struct snoopers *joined;	      /* of those that are followed */
-	struct snoopers *joined_of[FEATURES]; /* which these were; references */
+	struct snoopers *joined;	      /* union of those that are followed */
+	struct snoopers *joined_of[FEATURES]; /* the parts of `joined`; references */
 	struct probe_switch sampling;
 	struct subscriber *subscribers[SUBSCRIBERS_MAX];
 	bool running;
 	struct arming arming;
-	/* Until the last drain: samples lost, events left out by the guard, allocations that found
-	 * no room among those held. */
+	/*
+	 * Counts until the last drain: samples lost, events left out by the guard, allocations
+	 * without room among those held.
+	 */
 	uint64_t lost_before[PROBE_COUNT], left_out_before[PROBE_COUNT], unheld_before;
 	void (*slow)(void *arg, const struct slow_event *event, const struct slice *slices);
 	void *slow_arg;
 };
 
-/* Tells targets what all subscribers want. -errno of reading /proc, -ENOMEM */
+/*
+ * Tells the targets what all subscribers want. Returns 0, -ENOMEM or a negative errno of reading
+ * /proc.
+ */
 int engine_reselect(struct engine *engine);
 
-/* What found no room among what is held, by view, since the start. */
+/* Fills in what found no room among what is held, by view, since the start. */
 void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS]);
 
 /* ---- engine/engine_java.c ---- */
 
-/* A stack came: its VM may have to be asked for something. */
+/* Takes a stack: its VM may have to be asked for something. */
 void engine_meet_java(struct engine *engine, const struct stack *stack);
+
+/* Has VMs asked, or no longer asked, after a change. */
 void engine_sweep_java(struct engine *engine);
+
+/* Callbacks of struct drain_setup: others(), told_by_others(). */
 bool engine_ask_others(void *arg, uint64_t ended_ns, void (*done)(void *arg), void *done_arg);
 uint32_t engine_told_by_others(void *arg, const struct target *target, enum probe probe);
-/* Adds what VMs have told of the window. */
+/* Adds what VMs have recorded of the window. */
 void engine_add_recorded(struct engine *engine, struct batch *batch);
 void engine_drain_soon(void *arg);
 
-/* What the tracer and the drain tell and ask; `arg` is the engine. */
+/* Callbacks of the tracer and of the drain; `arg` is the engine. */
 void engine_on_life(void *arg, const struct life_event *event);
 void engine_on_group(void *arg, const struct group_event *event);
 void engine_on_moved(void *arg, const struct life_event *event);

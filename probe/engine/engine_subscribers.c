@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Subscribers: they come, change what they want and go; the engine samples just what all of them
- * want. */
+/*
+ * Subscribers come, change what they want and go; the engine samples what all of them want, and
+ * nothing else.
+ */
 #include "engine/engine_state.h"
 
 #include <errno.h>
@@ -12,7 +14,7 @@
 #include "base/trim.h"
 #include "probes/kind.h"
 
-/* Makes exactly these sample; what was held is forgotten where nobody looks at it any more. */
+/* Makes exactly these probes sample; forgets what is held once nobody asks for it. */
 static void sample(struct engine *engine, uint32_t probes)
 {
 	const uint32_t calls = 1u << PROBE_MEM_GLIBC;
@@ -26,7 +28,7 @@ static void sample(struct engine *engine, uint32_t probes)
 		live_heap_stop(engine->live_heap);
 }
 
-/* The last subscriber has gone: nothing stays attached, nothing wakes us. */
+/* Stops all when the last subscriber has gone: nothing stays attached, nothing wakes us. */
 static void stop(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
@@ -121,7 +123,7 @@ static int free_number(const struct engine *engine)
 	return -EBUSY;
 }
 
-/* All that subscribers want. */
+/* Returns all probes that subscribers want. */
 static uint32_t wanted_probes(const struct engine *engine)
 {
 	uint32_t probes = 0;
@@ -133,7 +135,7 @@ static uint32_t wanted_probes(const struct engine *engine)
 	return probes & WANTED_STACKS;
 }
 
-/* Targets first, so that the first sample finds them. */
+/* Updates targets first, so that the first sample finds them. */
 static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
 {
 	uint32_t probes = wanted_probes(engine);
@@ -157,7 +159,10 @@ static void drop_profiles(struct subscriber *subscriber, uint32_t probes)
 	}
 }
 
-/* Those that sampled before have stacks in this window that aren't for the subscriber. */
+/*
+ * Marks where the subscriber begins. Probes that ran before have stacks in this window that aren't
+ * for it.
+ */
 static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t ran)
 {
 	struct engine *engine = subscriber->engine;
@@ -170,10 +175,10 @@ static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t r
 	if (probes & 1u << PROBE_MEM_GLIBC)
 		engine_unheld(engine, subscriber->unheld);
 	if (probes & ran)
-		drain_soon(engine->drain); /* from there on they count */
+		drain_soon(engine->drain); /* its stacks count from the next window on */
 }
 
-/* Starts what a subscriber wants of `probes`, and leaves out what can't run. */
+/* Starts what a subscriber wants of `probes`, without those that can't run. */
 static int collect(struct subscriber *subscriber, uint32_t probes, char *why, size_t why_bytes)
 {
 	struct engine *engine = subscriber->engine;
@@ -190,7 +195,7 @@ static int collect(struct subscriber *subscriber, uint32_t probes, char *why, si
 	return engine_reselect(engine);
 }
 
-/* Whether it got enough of what it wished; else `why` is the first one's that it lacks. */
+/* Checks whether enough of its probes run; else `why` is that of the first one missing. */
 static int check_wish(const struct subscriber *subscriber, const struct subscription *wish,
 		      char *why, size_t why_bytes)
 {
@@ -251,7 +256,7 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 		sample(engine, wanted_probes(engine));
 		engine_reselect(engine);
 	}
-	subscriber_free(subscriber); /* after the selection that had its ids */
+	subscriber_free(subscriber); /* after the new selection, as the old one had its ids */
 }
 
 int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)

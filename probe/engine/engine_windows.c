@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an engine's tracer tells, whose each window's stacks are, and what is counted. */
+/* Events of the tracer, subscribers' windows, and statistics. */
 #include "engine/engine_state.h"
 
 #include <errno.h>
@@ -48,7 +48,8 @@ void engine_on_stack(void *arg, const struct stack *stack, const uint64_t *words
 
 	drain_on_stack(engine->drain, stack, words);
 	if (!target_table_find(targets_table(engine->targets), stack->key.tgid, stack->target_id))
-		tracer_read_life(engine->tracer); /* its fork or exec came after the last look */
+		/* its fork or exec came after the last reading */
+		tracer_read_life(engine->tracer);
 	targets_on_stack(engine->targets, stack, words, false);
 	code_cache_want_stack(engine->codes, stack, words);
 	engine_meet_java(engine, stack);
@@ -63,7 +64,7 @@ void engine_on_code(void *arg, const struct code_copy *copy, size_t bytes)
 	code_cache_offer_copy(engine->codes[CODES_PYTHON], copy, bytes);
 }
 
-/* Calls each for what subscribers collect. */
+/* Calls each for the profiles that subscribers collect. */
 static void each_collected(const struct engine *engine,
 			   void (*each)(void *arg, struct subscriber *subscriber, enum probe probe),
 			   void *arg)
@@ -84,7 +85,7 @@ static void begin_window(void *arg, struct subscriber *subscriber, enum probe pr
 		subscriber->since_window[probe] = *(uint64_t *)arg;
 }
 
-/* What processes have had of their CPUs, if it wasn't read just before. */
+/* Reads processes' CPU times, unless they were read just before. */
 static void read_times(struct engine *engine)
 {
 	int r = times_read(engine->times, engine->tracer, engine->targets);
@@ -95,7 +96,7 @@ static void read_times(struct engine *engine)
 
 void engine_window_began(void *arg, uint64_t window)
 {
-	read_times(arg); /* before those that have ended are forgotten */
+	read_times(arg); /* before ended processes are forgotten */
 	each_collected(arg, begin_window, &window);
 }
 
@@ -119,12 +120,12 @@ uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, e
 	return stats->lost[probe][where] + stats->lost[LOSERS_ALL][where];
 }
 
-/* No sample is missing in the window's profile: they are events, or of other views. */
+/* Losses that leave the samples of a window whole: those of events, and of other views. */
 static const uint32_t not_samples = 1U << LOST_LIFE_FULL | 1U << LOST_TARGETS_FULL |
 				    1U << LOST_GONE_FULL | 1U << LOST_HELD_FULL |
 				    1U << LOST_MAPPED_FULL;
 
-/* Samples of a probe lost since the start. */
+/* Returns the samples of a probe lost since the start. */
 static uint64_t lost_samples(const struct engine_stats *stats, enum probe probe)
 {
 	uint64_t sum = 0;
@@ -158,7 +159,7 @@ static void add_sink(void *arg, struct subscriber *subscriber, enum probe probe)
 		log_error("no memory for a window's profile");
 }
 
-/* What is held is incomplete from then on. */
+/* Counts losses that leave what is held incomplete. */
 static void tell_of_unheld(struct engine *engine, const struct engine_stats *stats)
 {
 	uint64_t lost = stats->lost[PROBE_MEM_GLIBC][LOST_HELD_FULL];
@@ -199,7 +200,10 @@ static void see_not_yet(void *arg, struct subscriber *subscriber, enum probe pro
 	*any |= subscriber->since_window[probe] == NOT_YET;
 }
 
-/* Who subscribed in the middle of a drain has to get a window of its own. */
+/*
+ * Returns whether one more drain is wanted: a subscriber that came during a drain gets a window of
+ * its own.
+ */
 bool engine_drain_ended(void *arg)
 {
 	struct engine *engine = arg;

@@ -62,7 +62,7 @@ static void calls_detached(void *arg)
 	tracer_calls_stop(sampling->tracer);
 }
 
-/* Their programs stay until nothing is attached to them any more. */
+/* Stops allocators' probes; the programs stay until nothing is attached to them any more. */
 static void stop_calls(struct probe_switch *sampling)
 {
 	allocators_stop(sampling->allocators, calls_detached, sampling);
@@ -96,7 +96,7 @@ void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes)
 {
 	char why[256];
 
-	/* What fails fails again when it is to start. */
+	/* A failure is ignored: it will occur again at the start. */
 	if (probes & 1u << PROBE_ONCPU)
 		tracer_load(sampling->tracer, why, sizeof(why));
 }

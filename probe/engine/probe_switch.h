@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which probes sample now. Each has its hooks (probes/kind.h), which are attached when somebody
- * wants the probe and detached when nobody does any more; the others' are left alone.
+ * Turns probes on and off. A probe's hooks (probes/kind.h) are attached when somebody wants it, and
+ * detached when nobody does; the other probes' hooks are left alone. Loop thread only.
  */
 #pragma once
 
@@ -19,22 +19,24 @@ struct probe_switch {
 	struct memory_settings memory;
 	uint32_t running; /* 1 << enum probe */
 	struct sampling_failure {
-		int error; /* 0: it could start, or nobody wanted it yet */
+		int error; /* 0: it could start, or wasn't wanted yet */
 		char why[256];
 	} failures[PROBE_COUNT];
 };
 
-/* With the settings of a feature that was never told any. */
+/* Prepares it, with the default settings. */
 void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer);
 
-/* Loads what can be loaded before targets' files are opened: descriptors may be few. */
+/* Loads what can be loaded before targets' files are opened, as descriptors may be few. */
 void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes);
 
-/* Makes exactly these sample; one that can't is left out, and why is kept. The tracer has
- * started. */
+/*
+ * Makes exactly these probes sample. One that can't is left out, with the reason in failures[]. The
+ * tracer must have started.
+ */
 void probe_switch_set(struct probe_switch *sampling, uint32_t probes);
 
-/* Other settings, at once where the probe samples. Errors as tracer_start(). */
+/* Change settings, at once if the probe samples. Errors as tracer_start(). */
 int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, char *why,
 			    size_t why_bytes);
 int probe_switch_set_offcpu(struct probe_switch *sampling, const struct offcpu_settings *settings,

@@ -15,7 +15,7 @@ struct reader {
 	const struct targets *targets;
 };
 
-/* Programs that the daemon has not decided on yet come with the next reading. */
+/* Skips processes that aren't decided on yet: they come with the next reading. */
 static void on_thread(void *arg, const struct thread_times *thread)
 {
 	const struct reader *reader = arg;
@@ -28,7 +28,7 @@ static void on_thread(void *arg, const struct thread_times *thread)
 	times_see_container(reader->table, thread->tgid, thread->start_ns, target->container);
 }
 
-/* Who is forgotten by now was wanted if it was shown before. */
+/* A process forgotten by now was wanted if it was shown before. */
 static bool was_wanted(const struct reader *reader, uint32_t pid, const struct gone *gone)
 {
 	const struct target *target =
@@ -56,7 +56,7 @@ static void on_gone(void *arg, const struct gone_key *key, const struct gone *go
 	if (!gone->id || was_wanted(reader, (uint32_t)key->tgid, gone)) {
 		forget = times_add_gone(reader->table, key, gone);
 		see_container(reader, (uint32_t)key->tgid, gone);
-	} else { /* it may be decided on yet, or its event be on its way */
+	} else { /* it may be decided on later, or its event be on its way */
 		forget = gone->reaped_ns && gone->reaped_ns + UNDECIDED_NS < loop_now_ns();
 	}
 	if (forget)

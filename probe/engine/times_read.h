@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads what processes have had of their CPUs from the kernel into the table that keeps it. */
+/* Reads processes' CPU times from the kernel's side into their table. Loop thread only. */
 #pragma once
 
 #include "target/target.h"
 #include "probes/times.h"
 #include "kernel/tracer.h"
 
-/* Of those that are known to match; at most once a second, for all threads of the host are walked.
- * Nothing happens while the scheduler's programs aren't loaded; -ENOMEM, negative errno: what was
- * read before stands. */
+/*
+ * Reads the times of processes known to match, at most once a second, as all threads of the host
+ * are walked. Returns 0, also while the scheduler's programs aren't loaded; -ENOMEM or another
+ * negative errno: the reading before stands.
+ */
 int times_read(struct times_table *table, struct tracer *tracer, const struct targets *targets);

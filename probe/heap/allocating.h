@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Code of an allocator, by its names: what it maps for itself is counted by what it hands out.
- * Names are those of the C library, C++, jemalloc and tcmalloc.
+ * Recognizes an allocator's own frames by name (C library, C++, jemalloc, tcmalloc). What an
+ * allocator maps for itself is not counted again: the allocations handed out of it are.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "malloc", "je_calloc", "operator new(unsigned long)" … */
+/* Returns whether the function is an allocator's: "malloc", "operator new(unsigned long)" … */
 bool allocating_function(const char *name, size_t len);
 
-/* The last part of a path: "libjemalloc.so.2". NULL: it isn't. */
+/* Returns whether the module ("libjemalloc.so.2", may be NULL) is jemalloc's or tcmalloc's. */
 bool allocating_module(const char *module);
 
 struct allocating_frame {
 	const char *name;
 	size_t len;
-	const void *file;   /* only compared; NULL: none */
-	const char *module; /* of the file */
+	const void *file;   /* the file of the code; only compared; NULL: none */
+	const char *module; /* last part of the file's path; NULL: none */
 };
 
 /*
- * Whether the `above`-th frame (1: the caller) above `leaf`, which is mmap or its kin, tells that
- * an allocator or the C library mapped it for itself. The C library calls it within itself; a
- * program that has it inside (`program` is its file, NULL: unknown) is told by names alone.
+ * Returns whether `frame` shows that an allocator or the C library mapped memory for itself: `leaf`
+ * is the frame of mmap or its kin, `frame` lies `above` frames above it (1: the caller). A caller
+ * within the leaf's own file is the C library, unless that file is `program` (linked statically;
+ * NULL: unknown); all other frames are judged by name.
  */
 bool allocating_above(const struct allocating_frame *leaf, const struct allocating_frame *frame,
 		      size_t above, const void *program);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Something that a process holds: an allocation not freed yet, a mapping not taken back. Plain
- * data; what stack that is the stack cache knows (heap/stack_cache.h). */
+/*
+ * An allocation that is not freed yet, or a mapping that is not unmapped yet. Plain data; the stack
+ * cache knows the frames of its stack (heap/stack_cache.h).
+ */
 #pragma once
 
 #include "bpf/shared/sample.h"
@@ -8,18 +10,18 @@
 struct live_alloc {
 	struct stack_key stack;
 	uint32_t tid;
-	uint64_t bytes, objects; /* that it stands for */
-	uint64_t time_ns;	 /* since then, CLOCK_MONOTONIC */
+	uint64_t bytes, objects; /* that this sampled one stands for */
+	uint64_t time_ns;	 /* when it was made, CLOCK_MONOTONIC */
 };
 
-/* Which of them are asked for. */
+/* Which allocations are asked for. */
 struct live_alloc_filter {
-	uint64_t since_ns;  /* these and younger ones; 0: all */
-	uint64_t before_ns; /* these and older ones; UINT64_MAX: all */
-	int pid;	    /* 0: all */
+	uint64_t since_ns;  /* made then or later; 0: all */
+	uint64_t before_ns; /* made then or earlier; UINT64_MAX: all */
+	int pid;	    /* of this process; 0: of all */
 };
 
-/* Before when something came that has that age now; 0: nothing did. */
+/* Returns the time before which an allocation of age `age_ns` was made; 0: it can't be that old. */
 static inline uint64_t live_alloc_before(uint64_t now_ns, uint64_t age_ns)
 {
 	return now_ns > age_ns ? now_ns - age_ns : 0;

@@ -20,25 +20,25 @@
 
 #define CUTS_MAX   65536
 #define RANGES_MAX 262144
-#define SWEEP_NS   (20 * NS_PER_S) /* not more often, beside what is asked for */
-#define RINGS_NS   (5 * NS_PER_S)  /* events are read within */
-#define SWEEPS_MAX 4 /* that wait at a time: who asks for more gets one for all, later */
+#define SWEEP_NS   (20 * NS_PER_S) /* between sweeps, beside readings asked for */
+#define RINGS_NS   (5 * NS_PER_S)  /* events are read within this time */
+#define SWEEPS_MAX 4		   /* submitted at a time; further ones become one, later */
 
 static const struct stack_cache_limits ledger_limits = {
 	.stacks = 256 * 1024, .nodes = 1024 * 1024, .name_bytes = 32 * 1024 * 1024};
 
 struct live_heap {
 	struct live_heap_setup setup;
-	struct stack_cache *stack_cache; /* of the bulk worker's jobs */
+	struct stack_cache *stack_cache; /* for jobs of the bulk worker */
 	struct mm_epochs *epochs;
 	struct mmap_ranges *mapped;
 	bool running;
 	uint64_t since_ns;
 	int64_t since;	  /* of loop_real_ns() */
-	uint64_t read_ns; /* submitted last */
+	uint64_t read_ns; /* when the last reading was submitted */
 	struct job clearing;
 	bool clears, clears_again;
-	unsigned sweeps; /* that aren't done yet */
+	unsigned sweeps; /* submitted, not done yet */
 	bool sweeps_again;
 	struct live_heap_stats stats;
 };
@@ -150,7 +150,7 @@ void live_heap_stop(struct live_heap *live_heap)
 
 /* ---- events ---- */
 
-/* Whether its allocations and frees were followed until then, under the name that it had. */
+/* Returns whether the process was a target under its name before, so that its frees were seen. */
 static bool was_target(const struct live_heap *live_heap, const struct life_event *event)
 {
 	const struct targets *targets = live_heap->setup.targets;
@@ -186,11 +186,11 @@ struct listing {
 	const struct live_heap_request *request;
 	struct live_snapshot *reading;
 	size_t capacity;
-	uint64_t asleep_ns; /* that CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
+	uint64_t asleep_ns; /* by which CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC */
 	bool failed;
 };
 
-/* When it had begun at the latest, or before: the host may have slept since. */
+/* Returns when the process began, or an earlier time: the host may have slept since. */
 static uint64_t began_ns(const struct listing *listing, const struct target *target)
 {
 	uint64_t ns = target->start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -243,13 +243,13 @@ static bool is_holder(void *arg, uint32_t pid)
 	return live_owner_find(reading->holders, reading->holders_count, pid);
 }
 
-/* Who there is now, and what they have mapped. */
+/* Lists the processes that are alive, and what they have mapped. */
 static int list_holders(const struct live_heap *live_heap, const struct live_heap_request *request,
 			struct live_snapshot *reading)
 {
 	struct listing listing = {.live_heap = live_heap, .request = request, .reading = reading};
 
-	tracer_read_life(live_heap->setup.tracer); /* who came until now is known then */
+	tracer_read_life(live_heap->setup.tracer); /* so that new processes are known */
 	reading->listed_ns = clock_ns(CLOCK_MONOTONIC);
 	listing.asleep_ns = clock_ns(CLOCK_BOOTTIME) - reading->listed_ns;
 	target_table_each(targets_table(live_heap->setup.targets), list, &listing);

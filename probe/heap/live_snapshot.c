@@ -41,7 +41,7 @@ static void add(struct sums *sums, enum view view, const struct live_owner *hold
 		live_sums_add(sums->of[view], holding);
 }
 
-/* False: it is dead, for its process has ended, or begun another program since. */
+/* Returns false if the entry is dead: its process has ended, or begun another program since. */
 static bool take_entry(void *arg, const struct allocation_key *key,
 		       const struct allocation *allocation)
 {

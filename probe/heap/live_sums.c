@@ -17,7 +17,7 @@ struct sum_key {
 
 struct sum {
 	uint64_t bytes, objects;
-	uint64_t samples; /* that tell of them */
+	uint64_t samples; /* that the sum is made of */
 	uint64_t first_ns;
 };
 
@@ -83,7 +83,7 @@ const struct live_owner *live_owner_find(const struct live_owner *holders, size_
 	return NULL;
 }
 
-/* Bits of frames that are shown: struct record_libraries without those that aren't. */
+/* Bits of the frames that are shown: struct record_libraries without the hidden frames. */
 struct shown_bits {
 	uint8_t bits[PATH_MAX_NODES / 8 + 1];
 	size_t frames, bytes;
@@ -134,7 +134,7 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 	return node;
 }
 
-/* Where its names aren't known: its process, `[unknown]`. */
+/* Adds a stack without known names: its process, then `[unknown]`. */
 static int64_t graft_unknown(struct profile *profile, const struct record_who *who)
 {
 	return graft_marker(profile->tree, profile_thread(profile, who, false), FRAME_UNKNOWN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What processes hold, summed by stack and thread and put under its names: holdings -> a profile.
- * Bounded. On the bulk worker, for the stack cache is its own.
+ * Sums of live allocations by stack and thread: collects them, then adds them with their names to a
+ * profile. Bounded. Jobs of the bulk worker only, as the stack cache is.
  */
 #pragma once
 
@@ -15,36 +15,38 @@
 #include "heap/stack_cache.h"
 #include "profile/profile.h"
 
-/* A process that may hold something. */
+/* A process that may hold memory. */
 struct live_owner {
 	uint32_t pid;
-	bool shown;	       /* its holdings are wanted */
-	uint64_t since_ns;     /* what is older isn't its own */
-	struct record_who who; /* as it is named now; no thread; a reference to its container */
+	bool shown;	       /* its allocations are wanted */
+	uint64_t since_ns;     /* CLOCK_MONOTONIC; older allocations aren't this process's */
+	struct record_who who; /* as named now, without thread; with a container reference */
 };
 
 struct live_sums;
 
-/* Sums for `max` pairs of stack and thread. -ENOMEM */
+/* Creates sums for at most `max` pairs of stack and thread. Returns 0 or -ENOMEM. */
 int live_sums_new(struct live_sums **ret, size_t max);
 void live_sums_free(struct live_sums *holdings);
 
-/* What finds no room is counted. */
+/* Adds an allocation to its sum; counts its objects as refused if there is no room. */
 void live_sums_add(struct live_sums *holdings, const struct live_alloc *holding);
 
 struct live_sums_result {
 	uint64_t unknown;    /* objects of stacks that the stack cache doesn't know */
 	uint64_t refused;    /* objects that found no room in the sums or in the profile */
-	uint64_t unrecorded; /* objects that found no room in its records */
+	uint64_t unrecorded; /* objects that found no room in the profile's records */
 };
 
-/* Adds their sums to the profile, whose view's titles it has; those of stacks that are an
- * allocator's own are left out. `holders` are in the order of their pids. */
+/*
+ * Adds the sums to the profile, but for stacks of an allocator's own mappings and of processes
+ * that are no holders. The caller has set profile->view. `holders` are sorted by pid.
+ */
 void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_cache,
 		    const struct live_owner *holders, size_t count,
 		    const struct stack_detail *detail, struct profile *profile,
 		    struct live_sums_result *result);
 
-/* NULL: no holder has that pid. */
+/* Returns the holder with that pid, or NULL. `holders` are sorted by pid. */
 const struct live_owner *live_owner_find(const struct live_owner *holders, size_t count,
 					 uint32_t pid);

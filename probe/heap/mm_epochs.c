@@ -55,7 +55,7 @@ uint64_t mm_epochs_get(const struct mm_epochs *epochs, uint32_t pid)
 	return known ? *known : 0;
 }
 
-/* One that may go; false: there is none from *at on. */
+/* Finds an entry that may go, from *at on. Returns false if there is none. */
 static bool find_old(const struct mm_epochs *epochs, uint64_t until_ns, size_t *at, uint32_t *pid)
 {
 	const void *key;
@@ -75,7 +75,7 @@ void mm_epochs_forget(struct mm_epochs *epochs, uint64_t until_ns)
 	_cleanup_free_ uint32_t *old = calloc(map_count(epochs->times) + 1, sizeof(*old));
 	size_t count = 0, at = 0;
 
-	/* Without memory they stay until the next time. */
+	/* Without memory the entries stay until the next time. */
 	while (old && find_old(epochs, until_ns, &at, &old[count]))
 		count++;
 	for (size_t i = 0; i < count; i++)

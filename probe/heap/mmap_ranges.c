@@ -39,7 +39,7 @@ void mmap_ranges_free(struct mmap_ranges *mapped)
 	free(mapped);
 }
 
-/* Takes from what a process has. Those of which nothing is left have no entry. */
+/* Removes a range from a process's tree. A process without ranges has no entry. */
 static void take(struct mmap_ranges *mapped, uint32_t tgid, uint64_t start, uint64_t end,
 		 uint64_t before_ns)
 {

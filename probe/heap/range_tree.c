@@ -38,7 +38,7 @@ static void unmake(struct range_limit *limit, struct range_node *piece)
 	limit->count--;
 }
 
-/* Those that begin below `at`, and the others. */
+/* Splits a tree into the pieces that begin below `at`, and the others. */
 static void split(struct range_node *root, uint64_t at, struct range_node **low,
 		  struct range_node **high)
 {
@@ -53,7 +53,7 @@ static void split(struct range_node *root, uint64_t at, struct range_node **low,
 	}
 }
 
-/* All of `low` lies below all of `high`. */
+/* Joins two trees; all of `low` lies below all of `high`. */
 static struct range_node *join(struct range_node *low, struct range_node *high)
 {
 	if (!low || !high)
@@ -81,7 +81,7 @@ static struct range_node *find(struct range_node *root, uint64_t address)
 	return root;
 }
 
-/* The piece that reaches over `at` from below it, if it is to be taken from. */
+/* Returns the piece that begins below `at`, reaches beyond it and is old enough to be cut. */
 static struct range_node *reaches_over(struct range_node *root, uint64_t at, uint64_t before_ns)
 {
 	struct range_node *piece = find(root, at);
@@ -89,7 +89,7 @@ static struct range_node *reaches_over(struct range_node *root, uint64_t at, uin
 	return piece && piece->start < at && piece->mapping->time_ns < before_ns ? piece : NULL;
 }
 
-/* After that, who begins in [start, end) and is to be taken from lies in there. */
+/* Cuts pieces at the borders, so that those to be removed begin and end within [start, end). */
 static void trim(struct range_node **root, struct range_limit *limit, uint64_t start, uint64_t end,
 		 uint64_t before_ns)
 {
@@ -111,7 +111,7 @@ static void trim(struct range_node **root, struct range_limit *limit, uint64_t s
 		piece->end = start;
 }
 
-/* What is left of a tree without those that came before. */
+/* Removes the pieces older than `before_ns`; returns what is left of the tree. */
 static struct range_node *remove_older(struct range_node *root, struct range_limit *limit,
 				       uint64_t before_ns)
 {

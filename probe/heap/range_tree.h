@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is left of one process's mappings: pieces that don't overlap, sorted by address. A treap
- * (a search tree, and by random numbers a heap): whatever a program maps, each step costs the
- * logarithm of the pieces there are.
+ * Tree of one process's mapped ranges: disjoint pieces sorted by address, in a treap (a search tree
+ * that is also a heap by random ranks). Each step costs the logarithm of the number of pieces,
+ * whatever a program maps.
  */
 #pragma once
 
@@ -11,38 +11,43 @@
 
 #include "bpf/shared/sample.h"
 
-/* As it was mapped; shared by its pieces. */
+/* A mapping as it was made; shared by the pieces that are left of it. */
 struct mapping {
 	struct stack_key stack;
-	uint64_t time_ns; /* when it came */
+	uint64_t time_ns; /* when it was made, CLOCK_MONOTONIC */
 	uint32_t tid;
-	uint32_t pieces;
-	bool seen; /* whoever walks over all pieces: one of it was there already */
+	uint32_t pieces; /* number of nodes that refer to it */
+	bool seen;	 /* for walks over all pieces: one of this mapping was visited */
 };
 
 struct range_node {
-	struct range_node *left, *right; /* of lower and of higher addresses */
+	struct range_node *left, *right; /* lower and higher addresses */
 	uint64_t start, end;
-	uint64_t rank; /* none below it has a higher one */
+	uint64_t rank; /* random; highest at the root of each subtree */
 	struct mapping *mapping;
 };
 
-/* Of all processes. */
+/* Limit of pieces, shared by the trees of all processes. */
 struct range_limit {
 	size_t count, max;
-	uint64_t refused; /* found no room */
-	uint64_t random;  /* state; a seed to begin with */
+	uint64_t refused; /* pieces that found no room */
+	uint64_t random;  /* generator's state; starts with a seed */
 };
 
-/* Takes [start, end) out of what came before `before_ns`. What lies behind a hole needs room: it is
- * refused, and forgotten, if there is none. */
+/*
+ * Removes [start, end) from mappings older than `before_ns`. Where that splits a piece, its upper
+ * part needs a node: without room for one it is counted as refused, and dropped.
+ */
 void range_tree_take(struct range_node **root, struct range_limit *limit, uint64_t start,
 		     uint64_t end, uint64_t before_ns);
 
-/* Adds a mapping, copied; nothing lies at [start, end). False: refused. */
+/*
+ * Adds a copy of *mapping at [start, end), where no piece may lie. Returns false if it was refused
+ * for want of room or memory.
+ */
 bool range_tree_add(struct range_node **root, struct range_limit *limit, uint64_t start,
 		    uint64_t end, const struct mapping *mapping);
 
-/* Calls each, by their addresses. */
+/* Calls each() for all pieces, by ascending address. */
 void range_tree_each(struct range_node *root, void (*each)(void *arg, struct range_node *piece),
 		     void *arg);

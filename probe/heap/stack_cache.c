@@ -9,21 +9,21 @@
 #include "base/intern.h"
 #include "base/map.h"
 
-#define REBUILD_MIN 1024 /* nodes, names; fewer aren't worth it */
+#define REBUILD_MIN 1024 /* nodes or names; a rebuild isn't worth it for fewer */
 
 struct entry {
 	uint32_t node;
-	uint32_t who, libraries, native_only; /* numbers of their bytes */
-	uint32_t window;		      /* it came in last */
+	uint32_t who, libraries, native_only; /* numbers in `who` and `bits` of the contents */
+	uint32_t window;		      /* the last one in which the stack occurred */
 	bool own, vms_own, partial, holds;
 };
 
-/* What is made anew when most of it is dead. */
+/* The tree and names; made anew when most of them are dead. */
 struct contents {
 	struct tree *tree;
 	struct intern *who;  /* struct record_who, as bytes */
 	struct intern *bits; /* of struct record_libraries */
-	size_t names;	     /* that there are in the larger one of these two */
+	size_t names;	     /* number of names in the larger of `who` and `bits` */
 };
 
 struct stack_cache {
@@ -121,7 +121,7 @@ void stack_cache_refuse(struct stack_cache *stack_cache)
 	set_stat(&stack_cache->stats.refused, stack_cache->stats.refused + 1);
 }
 
-/* Numbers are given from 0 on. */
+/* Returns the number of these bytes, added if need be. Numbers start at 0. */
 static int64_t intern(struct contents *contents, struct intern *names, const char *bytes,
 		      size_t len)
 {
@@ -132,7 +132,7 @@ static int64_t intern(struct contents *contents, struct intern *names, const cha
 	return number;
 }
 
-/* Equal ones have equal bytes. */
+/* Returns the number of *who; equal ones get equal bytes, and so one number. */
 static int64_t intern_who(struct contents *contents, const struct record_who *who)
 {
 	struct record_who bytes;
@@ -216,7 +216,7 @@ bool stack_cache_hold(struct stack_cache *stack_cache, const struct stack_key *k
 	return entry;
 }
 
-/* Of each node whether a stack still has it; returns how many, or -ENOMEM. */
+/* Marks the nodes that stacks still use. Returns their number, or -ENOMEM. */
 static int64_t find_live(const struct stack_cache *stack_cache, bool **ret)
 {
 	const struct tree *tree = stack_cache->contents.tree;
@@ -238,7 +238,7 @@ static int64_t find_live(const struct stack_cache *stack_cache, bool **ret)
 	return count;
 }
 
-/* The live nodes of one tree into another one; numbers[n]: what was node n. */
+/* Copies the live nodes of a tree into another one; numbers[n] becomes the new number of node n. */
 static int copy_live(struct tree *into, const struct tree *from, const bool *live,
 		     uint32_t *numbers)
 {
@@ -254,7 +254,7 @@ static int copy_live(struct tree *into, const struct tree *from, const bool *liv
 	return 0;
 }
 
-/* Copies what entry has of `from`; its numbers there become those in `into`. */
+/* Copies the names of an entry from `from` to `into`; the entry gets their new numbers. */
 static int move_entry(struct contents *into, const struct contents *from, struct entry *moved)
 {
 	size_t len;
@@ -273,7 +273,7 @@ static int move_entry(struct contents *into, const struct contents *from, struct
 	return 0;
 }
 
-/* Into new contents and a new map: where there is no memory all stays as it was. */
+/* Copies all entries into new contents and a new map; on failure the old ones are unchanged. */
 static int move_entries(const struct stack_cache *stack_cache, struct contents *into,
 			struct map *entries, const uint32_t *numbers)
 {
@@ -320,7 +320,7 @@ static int rebuild(struct stack_cache *stack_cache, const bool *live)
 	return 0;
 }
 
-/* Where a program's processes come and go the same tree serves all, and their names add up. */
+/* One tree serves all processes: names add up where processes of one program come and go. */
 static bool is_mostly_dead(const struct stack_cache *stack_cache, uint64_t live_nodes)
 {
 	uint64_t nodes = tree_count(stack_cache->contents.tree),
@@ -335,7 +335,7 @@ static bool is_kept(const struct stack_cache *stack_cache, const struct entry *e
 	return entry->holds || entry->window == stack_cache->window;
 }
 
-/* Those that are dropped; NULL: there are none, or no memory. */
+/* Lists the keys of stacks to be dropped. NULL: there are none, or no memory. */
 static struct stack_key *list_dead(const struct stack_cache *stack_cache, size_t *count)
 {
 	const struct stack_key *key;

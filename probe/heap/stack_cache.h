@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The stack cache: the named frames of each stack that may hold something, beyond its window. A
- * stack is known by its key; its frames are a leaf in a tree of the stack cache's own, which has no
- * frames of processes and threads.
+ * Cache of named stacks that live allocations may refer to, kept beyond their window. Its key is a
+ * stack's key; its frames are a path in the cache's own tree, without frames of processes and
+ * threads. Bounded; what finds no room is counted. Jobs of the bulk worker only, but for
+ * statistics.
  *
- *	a window is named:    stack_cache_begin(); stack_cache_see() of each stack, else its frames
- * into stack_cache_tree() and stack_cache_put() what is held is read: stack_cache_hold() for each;
- * stack_cache_purge()
- *
- * Bounded; what finds no room is counted. On the bulk worker alone, but for the statistics.
+ * When a window is named: stack_cache_begin(); for each stack stack_cache_see(), and if that is
+ * false its frames go into stack_cache_tree(), then stack_cache_put().
+ * When the live heap is read: stack_cache_hold() for each allocation; then stack_cache_purge().
  */
 #pragma once
 
@@ -27,53 +26,57 @@ struct stack_cache_limits {
 };
 
 struct cached_stack {
-	uint32_t node; /* where its frames end, in stack_cache_tree() */
-	bool own;      /* an allocator mapped for itself: it is never shown */
-	bool vms_own;  /* all of it is a Java VM's: without native_stack, [jvm] */
-	bool partial;  /* the daemon knew too little of it: the next time it may be better */
-	struct record_who who; /* without its container: who holds it knows it better */
-	/* Borrowed until something is put or purged: which frames lie in a library, and which ones
-	 * only who wants an interpreter's own stack sees (struct stack_detail). */
+	uint32_t node;	       /* of the leaf frame, in stack_cache_tree() */
+	bool own;	       /* an allocator mapped for itself: the stack is never shown */
+	bool vms_own;	       /* all frames are a Java VM's: shown as [jvm] without native_stack */
+	bool partial;	       /* some names were unknown: the next window may name it better */
+	struct record_who who; /* without the container, which the holder knows better */
+	/*
+	 * Bits by frame: which lie in a library; which are shown only with native_stack (struct
+	 * stack_detail). Borrowed until the next put or purge.
+	 */
 	struct record_libraries libraries, native_only;
 };
 
-/* -ENOMEM */
+/* Creates a cache; the caller owns *ret. Returns 0 or -ENOMEM. */
 int stack_cache_new(struct stack_cache **ret, const struct stack_cache_limits *limits);
 void stack_cache_free(struct stack_cache *stack_cache);
 
-/* A window's stacks come. */
+/* Begins a window. */
 void stack_cache_begin(struct stack_cache *stack_cache);
 
-/* The stack came in this window. True: it is known, there is nothing to put. */
+/* Notes that the stack occurs in this window. Returns true if it is known: nothing is to be put. */
 bool stack_cache_see(struct stack_cache *stack_cache, const struct stack_key *key);
 
-/* Where frames are put, below TREE_ROOT, before stack_cache_put(). */
+/* Returns the tree for frames, which go below TREE_ROOT, before stack_cache_put(). */
 struct tree *stack_cache_tree(struct stack_cache *stack_cache);
 
-/* Copies all. -ENOSPC, -ENOMEM: it was refused, and counted. */
+/* Stores a copy of *stack. Returns 0, or -ENOSPC or -ENOMEM: it was refused and counted. */
 int stack_cache_put(struct stack_cache *stack_cache, const struct stack_key *key,
 		    const struct cached_stack *stack);
 
-/* Its frames found no room. */
+/* Counts a stack as refused whose frames found no room in the tree. */
 void stack_cache_refuse(struct stack_cache *stack_cache);
 
-/* False: it is unknown. */
+/* Copies the entry to *stack. Returns false if the stack is unknown. */
 bool stack_cache_get(const struct stack_cache *stack_cache, const struct stack_key *key,
 		     struct cached_stack *stack);
 
-/* Something of that stack is held: the next purge leaves it. False: it is unknown. */
+/* Notes that the stack holds something, so that the next purge keeps it. False: it is unknown. */
 bool stack_cache_hold(struct stack_cache *stack_cache, const struct stack_key *key);
 
-/* Forgets stacks that hold nothing, but for those of the last window: what these hold may not have
- * been told yet. */
+/*
+ * Drops stacks that hold nothing, except those of the last window: their allocations may not have
+ * been reported yet.
+ */
 void stack_cache_purge(struct stack_cache *stack_cache);
 
-/* Forgets all. */
+/* Drops all stacks. */
 void stack_cache_clear(struct stack_cache *stack_cache);
 
 struct stack_cache_stats {
 	uint64_t stacks, nodes; /* now */
-	uint64_t refused;	/* stacks, since the start */
+	uint64_t refused;	/* stacks that found no room, since the start */
 };
-/* From any thread. */
+/* Copies the statistics. Any thread. */
 void stack_cache_stats(const struct stack_cache *stack_cache, struct stack_cache_stats *stats);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel makes whoever changes a map of maps wait until no program runs that began before, some
- * milliseconds. So chunks come in groups, and those that are free stay for a while.
+ * A change to a map of maps waits some milliseconds, until no BPF program runs that began before.
+ * So chunks are made in groups, and free ones are kept for a while.
  */
 #include "kernel/arena_map.h"
 
@@ -14,16 +14,16 @@
 #include "base/cleanup.h"
 #include "bpf/shared/packed.h"
 
-#define GROUP	   4  /* chunks at least, a megabyte */
-#define GROUP_MAX  32 /* at a time */
-#define SPARE_MAX  8  /* more of them that nobody uses are given back … */
-#define SPARE_LEFT 4  /* … but for so many */
+#define GROUP	   4  /* fewest chunks made at a time: a megabyte */
+#define GROUP_MAX  32 /* most chunks made at a time */
+#define SPARE_MAX  8  /* most free chunks; above, they are given back … */
+#define SPARE_LEFT 4  /* … except for this many */
 
 struct arena_map {
 	int outer_fd;
-	unsigned chunks;      /* that there may be */
-	unsigned ready, used; /* that there are; of these, that the arena has */
-	struct chunk *memory; /* all of them in a row; reserved, mapped as they come */
+	unsigned chunks;      /* most there may be */
+	unsigned ready, used; /* made chunks; chunks the arena uses */
+	struct chunk *memory; /* all chunks in a row: reserved, mapped as they are made */
 };
 
 static size_t reserved_bytes(const struct arena_map *map)
@@ -42,7 +42,7 @@ static int make_chunk(struct arena_map *map, unsigned number)
 
 	if (fd < 0)
 		return -errno;
-	/* The mapping keeps it, and so will the map of maps. */
+	/* The mapping holds the map, and so will the map of maps. */
 	if (mmap(&map->memory[number], sizeof(struct chunk), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		return -errno;
@@ -54,10 +54,10 @@ static void unmap_chunk(struct arena_map *map, unsigned number)
 	void *at = mmap(&map->memory[number], sizeof(struct chunk), PROT_NONE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 
-	(void)at; /* at worst it stays, and is mapped over the next time */
+	(void)at; /* on failure the chunk stays, and is mapped over the next time */
 }
 
-/* All at once where the kernel can (5.15), else each with its own waiting. */
+/* Adds chunks to the map of maps: all at once if the kernel can (5.15), else each with a wait. */
 static int publish(const struct arena_map *map, const uint32_t *numbers, const int *fds,
 		   unsigned count)
 {
@@ -82,7 +82,7 @@ static void withdraw(const struct arena_map *map, const uint32_t *numbers, unsig
 		bpf_map_delete_elem(map->outer_fd, &numbers[i]);
 }
 
-/* More chunks: an eighth of what there is. */
+/* Makes more chunks: an eighth of those made so far, within limits. */
 static int make_ready(struct arena_map *map)
 {
 	unsigned wanted = map->ready / 8 > GROUP ? map->ready / 8 : GROUP, count = 0;

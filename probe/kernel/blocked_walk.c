@@ -13,10 +13,10 @@
 
 #define SOON_NS (5 * NS_PER_MS)
 
-/* Of `waiting` and of each look: a look that hangs may outlive it. */
+/* Shared by the blocked_walk and its jobs, as a job that hangs may outlive it. */
 struct shared {
 	atomic_uint refs;
-	atomic_bool looking; /* one at a time: the program has one buffer */
+	atomic_bool looking; /* one walk at a time: the program has one buffer */
 };
 
 struct blocked_walk {
@@ -25,14 +25,14 @@ struct blocked_walk {
 	struct tracer *tracer;
 	struct worker *worker;
 	struct shared *shared;
-	struct look *current; /* until it is done, or given up */
+	struct look *current; /* until its job is done or given up */
 };
 
 struct look {
 	struct job job;
-	struct blocked_walk *waiting; /* until then */
+	struct blocked_walk *waiting; /* borrowed until then */
 	struct shared *shared;
-	int fd; /* of the iterator */
+	int fd; /* the iterator; owned */
 	int error;
 	void (*done)(void *arg);
 	void *arg;

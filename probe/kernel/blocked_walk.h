@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Has the stacks of threads taken that wait and have none: those that left their CPU before anybody
- * looked (bpf/waiting.bpf.c). On a worker, for it reads their memory; one that hangs is given up,
- * and none begins until it is back.
+ * Takes the stacks of blocked threads that have none yet: those that left their CPU before anybody
+ * looked (bpf/waiting.bpf.c). Runs the iterator as a job of a worker, for it reads the threads'
+ * memory. A job that hangs is given up, and no other one begins until it has returned. Loop thread
+ * only.
  */
 #pragma once
 
@@ -13,14 +14,17 @@
 
 struct blocked_walk;
 
-/* -ENOMEM */
+/* Creates it; the caller owns *ret. `worker` runs the jobs. Returns 0 or -ENOMEM. */
 int blocked_walk_new(struct blocked_walk **ret, struct loop *loop, struct tracer *tracer,
 		     struct worker *worker);
 void blocked_walk_free(struct blocked_walk *waiting);
 
-/* Looks, and calls done(arg) on the loop's thread; false: there is nothing to look for, or it can't
- * be done now, and done isn't called. done NULL: nobody is told. */
+/*
+ * Starts a walk, and calls done(arg) when it has ended or was given up; `done` may be NULL. A walk
+ * under way without a `done` gets this one. Returns false, without a call of done(), if there is
+ * nothing to walk or a walk can't start now.
+ */
 bool blocked_walk_look(struct blocked_walk *waiting, void (*done)(void *arg), void *arg);
 
-/* Looks soon: processes have been chosen, more may follow. */
+/* Starts a walk soon; for when processes were chosen and more may follow. */
 void blocked_walk_look_soon(struct blocked_walk *waiting);

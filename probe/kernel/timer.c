@@ -59,8 +59,10 @@ static void detach(struct timer *timer, int cpu)
 	timer->events[cpu] = -1;
 }
 
-/* Attaches to each CPU that is there and isn't sampled. An error (but for CPUs that are off-line)
- * is one for all: half a profile would be a wrong one. */
+/*
+ * Attaches to each on-line CPU that isn't sampled. Any CPU's error fails the whole, except that it
+ * is off-line: half a profile would be wrong.
+ */
 static int attach_all(struct timer *timer)
 {
 	int error = 0;
@@ -93,13 +95,13 @@ static void on_uevent(void *arg)
 			continue;
 		changed = true;
 		if (cpu >= 0 && cpu < timer->cpus_max)
-			detach(timer, cpu); /* the event of a CPU that went away is dead */
+			detach(timer, cpu); /* the event of a CPU that went off-line is dead */
 	}
 	if (changed)
 		attach_all(timer);
 }
 
-/* Without uevents (a network namespace without them) CPUs that come later are not seen. */
+/* Watches uevents. Where there are none (a network namespace without them) new CPUs aren't seen. */
 static void watch_uevents(struct timer *timer)
 {
 	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A software event on every CPU, of the CPU's clock mostly, each with the given BPF program, of
- * which the descriptor stays the caller's and open. CPUs that come and go are followed (kernel
- * uevents).
+ * A software perf event on every CPU, mostly the CPU's clock, each running the given BPF program.
+ * The program's descriptor is borrowed until timer_free(). CPUs that come and go are followed
+ * (kernel uevents). Loop thread only.
  */
 #pragma once
 
@@ -13,14 +13,19 @@
 
 struct timer;
 
-/* `event`: enum perf_sw_ids. `idle`: while the CPU is idle, too. Nothing is attached yet.
- * -ENOMEM */
+/*
+ * Creates a timer, attached nowhere; the caller owns *ret. `event`: enum perf_sw_ids. `idle`: also
+ * while the CPU is idle. Returns 0 or a negative errno, such as -ENOMEM.
+ */
 int timer_new(struct timer **ret, struct loop *loop, int program_fd, uint32_t event, bool idle);
 void timer_free(struct timer *timer);
 
-/* Starts, or changes the period: of a clock in ns, else of so many events the program sees one.
- * -errno of perf_event_open when a CPU that is there can't be sampled. */
+/*
+ * Attaches to all CPUs, or changes the period: ns of a clock, or the number of events of which the
+ * program sees one. Returns 0, or the error of perf_event_open() if a CPU that is on-line can't be
+ * sampled.
+ */
 int timer_start(struct timer *timer, uint64_t period);
 
-/* CPUs that are sampled. */
+/* Returns the number of CPUs that are sampled. */
 unsigned timer_cpus(const struct timer *timer);

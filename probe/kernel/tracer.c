@@ -24,8 +24,10 @@
 
 #define LIBBPF_WORDS 4096 /* of one message */
 
-/* libbpf's own words at debug level only: what fails is said once, by us. The verifier's log may be
- * long; its end says why. */
+/*
+ * Logs libbpf's messages at debug level only: a failure is reported once, by us. The verifier's log
+ * may be long; its end says why.
+ */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	_cleanup_free_ char *text = NULL;
@@ -72,8 +74,10 @@ void tracer_free(struct tracer *tracer)
 	free(tracer);
 }
 
-/* An array of maps with one map in it: updating it waits until no program runs that began before
- * (the kernel promises it for maps in maps), which is what a swap of windows needs. */
+/*
+ * Creates an array of maps with one map in it. Updating it waits until no program runs that began
+ * before (the kernel promises that for maps in maps), which a swap of windows needs.
+ */
 static int open_barrier(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options);
@@ -84,7 +88,7 @@ static int open_barrier(struct tracer *tracer)
 	return tracer->barrier_fd < 0 ? -errno : 0;
 }
 
-/* How many chunks the arena may have. */
+/* Returns how many chunks the arena may have. */
 static uint32_t arena_chunks(const struct tracer *tracer)
 {
 	return tracer->sizes.tables_bytes / sizeof(struct chunk);
@@ -113,7 +117,7 @@ static void set_stack_sizes(const struct tracer *tracer)
 	bpf_map__set_max_entries(life->maps.stacks, tracer->sizes.stack_ring);
 }
 
-/* To read a window. */
+/* Allocates the buffers to read a window. */
 static int make_room(struct tracer *tracer)
 {
 	tracer->keys = calloc(tracer_counts_max(tracer), sizeof(*tracer->keys));
@@ -218,8 +222,10 @@ void tracer_stop(struct tracer *tracer)
 		tracer->parts[tracer->parts_count - 1]->stop(tracer);
 	unload_sample(tracer);
 	if (tracer->control) {
-		/* Two on, so that the first new window doesn't lie where the last one may still be
-		 * read. */
+		/*
+		 * Two numbers on, so that the first new window doesn't lie where the last one may
+		 * still be read.
+		 */
 		tracer->next_window = tracer->control->window + 2;
 		munmap(tracer->control, sizeof(struct control));
 	}
@@ -250,8 +256,10 @@ static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
 			 false);
 }
 
-/* Of the object only the program is kept, which has the maps that it needs: each one that stays
- * open would be a descriptor more, of which there may be few. */
+/*
+ * Keeps only the program of the object, which holds the maps it needs: each map kept open would
+ * need one more descriptor, of which there may be few.
+ */
 static int load_sample(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
@@ -305,7 +313,7 @@ void tracer_follow_new(struct tracer *tracer, bool follow, uint32_t probes)
 	if (!tracer->control)
 		return;
 	tracer->control->pending_probes = probes;
-	/* Whoever execs from now on is reported, or has its new name in /proc already. */
+	/* A process that execs from now on is reported, or has its new name in /proc already. */
 	__atomic_store_n(&tracer->control->selection, ++tracer->selection, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&tracer->control->follow_new, follow, __ATOMIC_SEQ_CST);
 }

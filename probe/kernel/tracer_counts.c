@@ -49,7 +49,7 @@ void tracer_wait_for_programs(const struct tracer *tracer)
 	bpf_map_update_elem(tracer->barrier_fd, &zero, &inner, BPF_ANY);
 }
 
-/* Which stacks were sent in it: that is over. */
+/* Forgets which stacks were sent in a window that is over. */
 static void clear_sent(struct tracer *tracer, uint64_t window)
 {
 	const struct bpf_map *map =

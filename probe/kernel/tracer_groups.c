@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel's side knows of cgroups (bpf/process/process_events.h), and who gets others
- * (bpf/moves.bpf.c). */
+/*
+ * The kernel side's verdicts on cgroups (bpf/process/process_events.h), and reports of processes
+ * that get other cgroups (bpf/moves.bpf.c).
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include "moves.skel.h"
 #include "kernel/tracer_part.h"
 
-/* Of the object only the link is kept: each map that stays open would be a descriptor more. */
+/* Keeps only the link of the object: each map kept open would need one more descriptor. */
 static int attach_moves(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);

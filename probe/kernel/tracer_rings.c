@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* Stacks of which none is urgent are read that often, as long as there are any. */
+/* Period of reading stacks while they come and none is urgent. */
 #define LOOK_NS (250 * NS_PER_MS)
 
 unsigned tracer_ring_read(const struct tracer_ring *ring)
@@ -16,7 +16,7 @@ unsigned tracer_ring_read(const struct tracer_ring *ring)
 	return n < 0 ? 0 : (unsigned)n;
 }
 
-/* The names' sizes are the kernel's side's, but a record is as long as it is. */
+/* Checks the record's size: the names' sizes in it are the kernel side's. */
 static void on_group(struct tracer *tracer, const struct group_event *event, size_t bytes)
 {
 	if (tracer->events.group && bytes >= GROUP_EVENT_LEAST &&
@@ -24,7 +24,7 @@ static void on_group(struct tracer *tracer, const struct group_event *event, siz
 		tracer->events.group(tracer->events.arg, event);
 }
 
-/* What a program did before it ended, or another one began, comes first. */
+/* Reads mappings first: what a program did before it ended, or another one began. */
 static int on_life(void *arg, void *data, size_t bytes)
 {
 	struct tracer *tracer = arg;
@@ -68,7 +68,7 @@ void tracer_read_life(struct tracer *tracer)
 	tracer_ring_read(&tracer->life_ring);
 }
 
-/* How many there were. */
+/* Reads all events; returns the number of stacks. */
 static unsigned read_stacks(struct tracer *tracer)
 {
 	tracer_read_life(tracer);
@@ -77,7 +77,7 @@ static unsigned read_stacks(struct tracer *tracer)
 	return n;
 }
 
-/* Until then nobody has to be woken but for what is urgent. */
+/* Sets the next reading. Until then only urgent events wake the loop. */
 static void look_again(struct tracer *tracer, uint64_t after_ns)
 {
 	uint64_t at_ns = loop_now_ns() + after_ns;
@@ -87,14 +87,16 @@ static void look_again(struct tracer *tracer, uint64_t after_ns)
 		__atomic_store_n(&tracer->control->look_ns, at_ns, __ATOMIC_RELAXED);
 }
 
-/* A window's places mustn't be used up between two looks. */
+/* Returns the delay of the next reading: a window's room mustn't be used up between two. */
 static uint64_t look_after_ns(const struct tracer *tracer, unsigned found)
 {
 	return found > tracer->sizes.stacks / 16 ? TRACER_LATE_NS : LOOK_NS;
 }
 
-/* What wakes while we read is read at once, and nobody is told: so none is to wake meanwhile but
- * for what is urgent. Where nothing came, the next stack wakes us: there's no timer for nothing. */
+/*
+ * Reads stacks by the timer. Events that come while it reads are read too, so only urgent ones need
+ * to wake the loop. If nothing came, the timer ends and the next stack wakes the loop.
+ */
 void tracer_read_late(void *arg)
 {
 	struct tracer *tracer = arg;
@@ -106,13 +108,14 @@ void tracer_read_late(void *arg)
 		loop_timer_cancel(tracer->loop, &tracer->late);
 		if (tracer->control)
 			__atomic_store_n(&tracer->control->look_ns, 0, __ATOMIC_SEQ_CST);
-		found = read_stacks(tracer); /* that didn't wake before this was said */
+		/* those that came before look_ns was cleared woke nobody */
+		found = read_stacks(tracer);
 	}
 	if (found)
 		look_again(tracer, look_after_ns(tracer, found));
 }
 
-/* The same here: what came after a wake-up that was read now waits for another look. */
+/* Events after a wake-up that was read now wait for another reading. */
 void tracer_read_stacks(struct tracer *tracer)
 {
 	if (read_stacks(tracer))
@@ -124,7 +127,7 @@ static void life_ready(void *arg)
 	tracer_read_life(arg);
 }
 
-/* What is urgent but came too soon after this wake-up to cause another lies there by then. */
+/* Urgent events too soon after this wake-up to cause another are read by the timer. */
 static void stacks_ready(void *arg)
 {
 	struct tracer *tracer = arg;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Waits that go on: shown at each window's end (bpf/flush.bpf.c), and threads that wait without a
- * stack, walked by an iterator (bpf/waiting.bpf.c). */
+/*
+ * Two iterators: one shows waits that go on at each window's end (bpf/flush.bpf.c), one walks
+ * blocked threads without a stack (bpf/waiting.bpf.c).
+ */
 #include "kernel/tracer_waits.h"
 
 #include <bpf/bpf.h>
@@ -21,7 +23,7 @@
 
 struct tracer_waits {
 	struct flush_bpf *flush;
-	struct waiting_bpf *waiting; /* NULL: this kernel can't */
+	struct waiting_bpf *waiting; /* NULL: the kernel can't */
 	struct bpf_link *flush_link, *waiting_link;
 	uint64_t unseen;
 };
@@ -114,7 +116,7 @@ void tracer_waits_unload(struct tracer *tracer)
 	free(waits);
 }
 
-/* All objects have settings of their own. */
+/* Copies the settings: each object has its own. */
 static void set(const struct tracer *tracer)
 {
 	tracer->waits->flush->bss->sched = *tracer->settings;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracer's iterators over waiting threads. Only the tracer's files and kernel/blocked_walk
- * include this. */
+/*
+ * Iterators over blocked threads: one shows waits that go on at a window's end, one takes the
+ * stacks that are missing. Private to the tracer's files and kernel/blocked_walk. Loop thread only,
+ * but for tracer_iterate().
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -9,31 +12,36 @@
 struct bpf_object;
 struct tracer;
 
-/* Loads the iterators; `sched` has the records of threads: `in_tasks`, in the tasks' own storage.
- * Negative errno. */
+/*
+ * Loads the iterators. `sched` has the threads' records, with `in_tasks` in the tasks' own storage.
+ * Returns 0 or a negative errno; a kernel without sleepable iterators (before 5.18) can't take
+ * missing stacks, which is no error.
+ */
 int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, bool in_tasks);
 void tracer_waits_unload(struct tracer *tracer);
 
-/* The settings of the scheduler's program have changed. */
+/* Passes on tracer->settings after a change. */
 void tracer_waits_set(struct tracer *tracer);
 
-/* A window's end, in this order: before it ends; when no program runs any more that knows nothing
- * of it. (tracer_swap()) */
+/*
+ * For tracer_swap(), at a window's end, in this order: tracer_waits_close() before the window ends;
+ * tracer_waits_flush() when no program runs any more that doesn't know of the end.
+ */
 void tracer_waits_close(struct tracer *tracer, uint64_t window);
 void tracer_waits_flush(struct tracer *tracer);
 
 /*
- * An iterator that takes the stacks of threads that wait and have none, to be run by
- * tracer_iterate() on a worker: it reads their memory, which may hang. -ENOENT: there is nothing to
- * do, or this kernel can't; -errno. The caller's to close.
+ * Opens an iterator that takes the stacks of blocked threads that have none, for tracer_iterate()
+ * on a worker: it reads their memory, which may hang. Returns a descriptor, which the caller
+ * closes; -ENOENT if there is nothing to do or the kernel can't; another negative errno.
  */
 int tracer_waiting_open(const struct tracer *tracer);
 
-/* Runs an iterator to its end. Any thread. -errno of read(). */
+/* Runs an iterator to its end. Any thread. Returns 0 or the negative errno of read(). */
 int tracer_iterate(int fd);
 
-/* Threads that waited at the last window's end and had no stack. */
+/* Returns how many threads were blocked without a stack at the last window's end. */
 uint64_t tracer_unseen_waits(const struct tracer *tracer);
 
-/* Run time of both iterators; 0 while the kernel's BPF statistics are off. */
+/* Returns the run time of both iterators, ns; 0 while the kernel's BPF statistics are off. */
 uint64_t tracer_waits_time_ns(const struct tracer *tracer);

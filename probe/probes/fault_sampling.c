@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#define NUMBERS 4294967296.0 /* that a random one is of */
+#define NUMBERS 4294967296.0 /* number of values of a 32-bit random number */
 
-/* The weight is by the chance as it is in 32 bits. */
+/* Returns the chance and the weight, which is computed from the chance as rounded to 32 bits. */
 static struct fault_chance chance_of(double bytes, double mean)
 {
 	double numbers = mean > 0 ? round(-expm1(-bytes / mean) * NUMBERS) : NUMBERS;

@@ -143,7 +143,7 @@ static void add_words(char *to, size_t bytes, const char *before, const char *wo
 	snprintf(to + len, bytes - len, "%s%s", len ? "; " : before, words);
 }
 
-/* "none …" is no remedy. */
+/* Adds a remedy, unless it says that there is none. */
 static void add_remedy(const struct finding *found, struct finding *finding)
 {
 	bool is_none = strncmp(found->remedy, "none", 4) == 0;
@@ -152,7 +152,10 @@ static void add_remedy(const struct finding *found, struct finding *finding)
 		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
 }
 
-/* What stops it is said without the limits; their remedies stay, for one may be the cause. */
+/*
+ * Adds a missing need. The reason then leaves out limits; their remedies stay, for one may be the
+ * cause.
+ */
 static void add_lack(const struct kind_need *need, const struct finding findings[CAPABILITY_COUNT],
 		     struct finding *finding)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of the causes of loss and truncation, as GET, metrics and doc/ show them. */
+/* Names of the causes of loss and truncation, as GET, /metrics and doc/ show them. */
 #pragma once
 
 #include "bpf/shared/sample.h"

@@ -10,13 +10,16 @@
 #include "container/container.h"
 #include "stack/owners.h"
 
-/* A thread's last switch may come after its process has been waited for. */
+/*
+ * Delay until an ended process is complete: a thread's last switch may come after its process was
+ * waited for.
+ */
 #define COMPLETE_NS 1000000000ULL
 
 struct entry {
 	struct process_times process;
-	struct times sum; /* as this reading has it so far */
-	uint64_t reading; /* the last one that had it */
+	struct times sum; /* of the reading under way */
+	uint64_t reading; /* number of the last reading that saw it */
 };
 
 struct times_table {
@@ -32,7 +35,7 @@ int times_new(struct times_table **ret, size_t max)
 
 	if (!table)
 		return -ENOMEM;
-	/* One reading may bring as many ended ones as are kept. */
+	/* A reading may bring as many ended processes as are kept. */
 	int r = map_new(&table->processes, sizeof(uint32_t), sizeof(struct entry),
 			max + TIMES_ENDED_MAX + GONE_MAX);
 	if (r < 0) {
@@ -76,7 +79,7 @@ void times_begin(struct times_table *table, uint64_t now_ns, const struct times_
 	table->counted = *counted;
 }
 
-/* The entry of the process that has this pid and began then. */
+/* Returns the entry of the process with this pid and start, made anew if need be. */
 static struct entry *make(struct times_table *table, uint32_t pid, uint64_t start_ns)
 {
 	struct entry *entry;
@@ -120,7 +123,7 @@ static void raise(struct times *to, const struct times *now)
 		raise_one(&to->waited_ns[i], now->waited_ns[i]);
 }
 
-/* Which of its sums mean something. */
+/* Notes which sums are counted. */
 static void note_counted(const struct times_table *table, struct process_times *process,
 			 uint32_t probes, bool has_delays)
 {
@@ -142,8 +145,10 @@ void times_add(struct times_table *table, const struct thread_times *thread)
 
 	if (!entry)
 		return;
-	/* What had ended by the first thread: one that ends later is read as a living one, or not
-	 * at all, but never twice. */
+	/*
+	 * Threads that had ended by the first thread read: one that ends later is read as a living
+	 * one, or not at all, but never twice.
+	 */
 	if (entry->reading != table->reading)
 		entry->sum = thread->ended;
 	entry->reading = table->reading;
@@ -175,13 +180,13 @@ bool times_add_gone(struct times_table *table, const struct gone_key *key, const
 	const struct entry *before = map_get(table->processes, &pid);
 	bool complete = gone->reaped_ns && gone->reaped_ns + COMPLETE_NS < table->now_ns;
 
-	if (!gone->id) /* it lives, or wasn't wanted any more when it ended */
+	if (!gone->id) /* it lives, or was no target any more when it ended */
 		return complete;
 	if (before && before->process.start_ns > gone->start_ns)
-		return complete; /* the pid is another one's already */
+		return complete; /* the pid belongs to a later process already */
 	if (before && before->process.start_ns == gone->start_ns &&
 	    before->reading == table->reading)
-		return false; /* a zombie, which was read as what is there */
+		return false; /* a zombie, which was read among the threads */
 	struct entry *entry = make(table, pid, gone->start_ns);
 	if (!entry)
 		return complete;
@@ -203,7 +208,9 @@ static int compare_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Who ended until then has to go, so that at most TIMES_ENDED_MAX stay. */
+/*
+ * Returns the time up to which ended processes are dropped, so that at most TIMES_ENDED_MAX stay.
+ */
 static uint64_t ended_until(const struct times_table *table)
 {
 	uint64_t old = table->now_ns > TIMES_KEPT_NS ? table->now_ns - TIMES_KEPT_NS : 0;

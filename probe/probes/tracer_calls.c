@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs for calls of allocators. What they are attached to is alloc/uprobes.h's. */
+/* Programs for calls of allocators. alloc/uprobes.c attaches them. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -27,12 +27,12 @@ static bool has_helper(enum bpf_func_id helper)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, helper, NULL) == 1;
 }
 
-/* Of the two kinds of calls under way only one is kept. */
+/* Keeps only one of the two maps of calls under way. */
 static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 {
 	struct finding finding;
 
-	/* Really tried: a kernel may have the map and no room to give. */
+	/* By a trial: a kernel may have the map but give no room. */
 	trial_program(CAN_TASK_STORAGE, &finding);
 	bool in_tasks = finding.state == FINDING_YES && has_helper(BPF_FUNC_task_storage_get);
 
@@ -41,7 +41,7 @@ static void choose_maps(const struct tracer *tracer, struct malloc_bpf *calls)
 	bpf_map__set_autocreate(calls->maps.calls_by_tid, !in_tasks);
 	bpf_map__set_max_entries(calls->maps.calls_by_tid, PENDING_MAX);
 	bpf_map__set_max_entries(calls->maps.held, tracer->sizes.allocations);
-	/* The kernel warns of what a program has it allocate where it has no allocator for them. */
+	/* Without an allocator for them the kernel warns of allocations by programs. */
 	if (!tracer->types.has_memory)
 		bpf_map__set_map_flags(calls->maps.held, 0);
 }
@@ -63,7 +63,10 @@ static void choose_programs(const struct tracer *tracer, struct malloc_bpf *call
 	}
 }
 
-/* Swap included. 0: the kernel may refuse memory that there is (vm.overcommit_memory is 2). */
+/*
+ * Returns the memory that can be had, swap included. 0: the kernel may refuse memory that there is
+ * (vm.overcommit_memory is 2).
+ */
 static uint64_t memory_bytes(void)
 {
 	struct sysinfo info;
@@ -161,7 +164,7 @@ static int copy_all(const struct malloc_bpf *calls, struct call_programs *progra
 {
 	const struct bpf_program *const entries[CALL_COUNT_OF] = {
 		[CALL_SIZE] = calls->progs.on_size,
-		/* Where all returns are probed its exceptions would not find their way. */
+		/* With all returns probed, its exceptions would not find their way. */
 		[CALL_NEW] = programs->session ? calls->progs.on_new : NULL,
 		[CALL_COUNT] = calls->progs.on_count,
 		[CALL_ALIGNED] = calls->progs.on_aligned,

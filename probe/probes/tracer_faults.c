@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Page faults on and off. */
+/* Turns page faults on and off. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define HUGE_BYTES     (2 * 1024 * 1024)
 #define BATCH_MIN      32 /* lib/percpu_counter.c: compute_batch_value() */
 
-/* Events after a fault, and, where there is no tracepoint, before it. */
+/* Events after a fault, and, if there is no tracepoint, before it. */
 enum fault_event { BEFORE_ANY, AFTER_MINOR, AFTER_MAJOR, FAULT_EVENTS };
 
 struct tracer_faults {
@@ -91,7 +91,7 @@ static int attach_event(struct tracer *tracer, enum fault_event which,
 	return r < 0 ? r : timer_start(*timer, 1);
 }
 
-/* What comes after a fault first: what was noted before it is looked for. */
+/* Attaches events after a fault first: they look for what was noted before it. */
 static int attach(struct tracer *tracer)
 {
 	struct fault_bpf *bpf = tracer->faults->bpf;
@@ -126,7 +126,7 @@ static void find_limit(struct tracer *tracer)
 		 lacks ? ": copies of anonymous pages at a write aren't told" : "");
 }
 
-/* Whether the kernel counts resident pages in a way that is known. */
+/* Returns whether the kernel counts resident pages in a known way. */
 static int check_counters(const struct tracer *tracer, char *why, size_t why_bytes)
 {
 	if (tracer->types.has_rss_counters ? tracer->types.cpu_values_at
@@ -157,7 +157,7 @@ static int begin(struct tracer *tracer, char *why, size_t why_bytes)
 	return load(tracer, tracer->faults->bpf);
 }
 
-/* Into the table that isn't in use. */
+/* Writes the table that isn't in use. */
 static void set_chances(struct tracer *tracer, uint64_t sample_bytes)
 {
 	struct fault_settings *settings = &tracer->faults->bpf->bss->faults;

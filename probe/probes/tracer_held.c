@@ -14,7 +14,7 @@ struct chunk {
 	struct allocation values[CHUNK];
 };
 
-/* One that is gone by now ends a batch: it goes on behind that. */
+/* Removes entries. An entry that is gone by now ends a batch; the next one begins after it. */
 static int remove_all(int fd, const struct allocation_key *keys, uint32_t count)
 {
 	for (uint32_t at = 0; at < count;) {

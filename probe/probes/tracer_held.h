@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reading the map `held` (bpf/shared/allocations.h) by its descriptor, bit by bit, on any thread.
+/*
+ * Reads the kernel's map of allocations, `held` (bpf/shared/allocations.h), by its descriptor, in
+ * batches. Any thread.
  */
 #pragma once
 
@@ -8,9 +10,9 @@
 #include "bpf/shared/allocations.h"
 
 /*
- * Calls each() for all entries; what comes or goes meanwhile may be among them or not, and what
- * stays surely is. Those for which it says false are removed: it is asked shortly before. Negative
- * errno of the map, -ENOMEM: a part was read.
+ * Calls each() for all entries. Entries that come or go meanwhile may be among them or not; entries
+ * that stay are. Removes those for which each() returns false, soon after that. Returns 0, a
+ * negative errno of the map or -ENOMEM; then only a part was read.
  */
 int tracer_held_read(int fd,
 		     bool (*each)(void *arg, const struct allocation_key *key,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The histograms of /sched on and off. (tracer_hists_read.c reads them.) */
+/* Turns the histograms of /sched on and off. (tracer_hists_read.c reads them.) */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool is_grouped(enum group_by by)
 	return by != GROUP_NONE && by != GROUP_CPU;
 }
 
-/* All but runqlen, which has a program of its own. */
+/* All histograms but runqlen, which has a program of its own. */
 static uint32_t of_switches(uint32_t probes)
 {
 	return probes & ~(1U << SCHED_RUNQLEN);
@@ -48,7 +48,7 @@ static int make_groups(struct tracer *tracer, uint32_t groups_max)
 	return 0;
 }
 
-/* It is there while a probe needs it. */
+/* Keeps the map of groups while a probe needs it. */
 static int keep_groups(struct tracer *tracer, const struct sched_hists_settings *wanted)
 {
 	bool needed = false;
@@ -85,7 +85,7 @@ static int clear_percpu(const struct bpf_map *map, uint32_t key)
 	return bpf_map_update_elem(bpf_map__fd(map), &key, zeros, BPF_ANY);
 }
 
-/* Nothing is counted there meanwhile. */
+/* Nothing may be counted there meanwhile. */
 static int clear(const struct tracer *tracer, uint32_t probes)
 {
 	int r = 0;
@@ -164,7 +164,7 @@ static void switch_hists(struct sched_settings *settings, uint32_t probes)
 	__atomic_store_n(&settings->hists, probes, __ATOMIC_SEQ_CST);
 }
 
-/* Those that go on as they are aren't touched. */
+/* Probes that go on unchanged aren't touched. */
 static int begin(struct tracer *tracer, const struct sched_hists_settings *wanted)
 {
 	struct sched_settings *settings = tracer->settings;
@@ -172,7 +172,7 @@ static int begin(struct tracer *tracer, const struct sched_hists_settings *wante
 	uint32_t same = probes & before & ~regrouped(settings, wanted);
 
 	if (settings->everybody != wanted->everybody)
-		same = 0; /* what is there is of others */
+		same = 0; /* what is there counts other tasks */
 
 	switch_hists(settings, same);
 	if (same != before)

@@ -27,7 +27,7 @@ static void add_hist(struct hist *sum, const struct hist *more)
 	sum->sum_ns += more->sum_ns;
 }
 
-/* Each CPU's, or the sum of all. */
+/* Each CPU's histogram, or the sum of all. */
 static int read_all(const struct tracer *tracer, uint32_t probe, bool by_cpu,
 		    void (*each)(void *arg, const struct hist_row *row), void *arg)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Run-queue lengths: a program and a clock of its own. */
+/* Run-queue lengths, sampled by a program and a clock of their own. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "probes/hooks_state.h"
 #include "runqlen.skel.h"
 
-#define PERIOD_NS (NS_PER_S / 99) /* not in step with what runs every so many milliseconds */
+#define PERIOD_NS (NS_PER_S / 99) /* out of step with periodic work */
 
 static int load(struct tracer *tracer)
 {

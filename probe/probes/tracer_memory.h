@@ -1,53 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tracer's part for memory: page faults (tracer_faults.c), calls of allocators
- * (tracer_calls.c). On the loop's thread where nothing else is said. */
+/*
+ * The tracer's part for memory: page faults (tracer_faults.c) and calls of allocators
+ * (tracer_calls.c). Loop thread only, where nothing else is said.
+ */
 #pragma once
 
 #include "bpf/shared/allocations.h"
 #include "kernel/tracer.h"
 
-/* Of so many bytes one is taken in the mean, of page faults and of allocations; 0: each of them. */
+/* Mean bytes between samples of page faults and of allocations; 0: each one is taken. */
 struct memory_settings {
 	uint64_t fault_bytes, sample_bytes;
 };
 
-/* Page faults of targets of PROBE_MEM; of so many bytes one is taken in the mean, 0: each. Again:
- * changes that. Errors as tracer_start(). */
+/*
+ * Starts to sample page faults of targets of PROBE_MEM, one in `sample_bytes` bytes in the mean, 0:
+ * each fault. Called again, changes that. Errors as tracer_start().
+ */
 int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes);
 
-/* Detaches and unloads. */
+/* Detaches and unloads the programs. */
 void tracer_faults_stop(struct tracer *tracer);
 
-/* What can't be told of faults here, a sentence; "": nothing. They are loaded. */
+/*
+ * Returns a sentence on what this kernel doesn't tell of faults; "": nothing. The programs must be
+ * loaded.
+ */
 const char *tracer_faults_limit(const struct tracer *tracer);
 
 /*
- * Loads the programs for calls of allocators; nothing is attached yet: that is alloc/uprobes.h's.
- * Of so many bytes one is taken in the mean (4 GiB at most), 0: each allocation. Again: changes
- * that. Errors as tracer_start().
+ * Loads the programs for calls of allocators, without attaching them: that is done by
+ * alloc/uprobes.h. Samples one in `sample_bytes` bytes in the mean (4 GiB at most), 0: each
+ * allocation. Called again, changes that. Errors as tracer_start().
  */
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes);
 
-/* Unloads; what was held is forgotten. Nothing is attached any more. */
+/* Unloads the programs and forgets what is held. Nothing may be attached any more. */
 void tracer_calls_stop(struct tracer *tracer);
 
-/* The programs for uprobes, of each enum call. */
+/* Descriptors of the programs for uprobes, by enum call. */
 struct call_programs {
 	int fds[CALL_COUNT_OF];
-	/* They say at each entry whether they want the return (BPF_TRACE_UPROBE_SESSION); else each
-	 * entry and each return is a program of its own. */
+	/*
+	 * True: a program decides at each entry whether it sees the return
+	 * (BPF_TRACE_UPROBE_SESSION). False: entries and returns have programs of their own.
+	 */
 	bool session;
 	int return_fds[CALL_COUNT_OF]; /* -1: none */
-	int realloc_fd; /* without sessions: of points with COOKIE_NULL_IS_MALLOC; else -1 */
+	/* without sessions: for points with COOKIE_NULL_IS_MALLOC; else -1 */
+	int realloc_fd;
 };
 
-/* New descriptors, the caller's to close; any thread may use them. -ENOENT: not loaded; -EMFILE …
+/*
+ * Makes new descriptors, which the caller closes and any thread may use. Returns 0; -ENOENT if they
+ * aren't loaded; another negative errno, such as -EMFILE.
  */
 int tracer_call_programs(const struct tracer *tracer, struct call_programs *programs);
 
-/* A new descriptor of the map `held` (bpf/shared/allocations.h), to be read on any thread. -ENOENT
+/*
+ * Returns a new descriptor of the map `held` (bpf/shared/allocations.h), which the caller closes
+ * and any thread may read; -ENOENT if it isn't loaded, or another negative errno.
  */
 int tracer_held_fd(const struct tracer *tracer);
 
-/* Entries that map has room for. */
+/* Returns how many entries the map `held` has room for. */
 uint32_t tracer_held_max(const struct tracer *tracer);

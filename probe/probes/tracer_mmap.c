@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs for mmap() and its kin, a part of those for allocators (tracer_calls.c). */
+/* Programs for mmap() and its kin, a part of those for allocators (tracer_calls.c). */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

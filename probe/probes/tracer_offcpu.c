@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Off-CPU time on and off. */
+/* Turns off-CPU time on and off. */
 #include <errno.h>
 
 #include "probes/tracer_sched.h"

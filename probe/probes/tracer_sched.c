@@ -21,12 +21,12 @@ bool tracer_has_task_storage(const struct tracer *tracer)
 	return tracer->sched->rodata->has_task_storage;
 }
 
-/* Of the two kinds of records only one is made. */
+/* Makes only one of the two kinds of records. */
 static void choose_records(struct sched_bpf *sched)
 {
 	struct finding finding;
 
-	/* Really tried, at a switch: a kernel may have the map and no room to give there. */
+	/* By a trial, at a switch: a kernel may have the map but give no room there. */
 	trial_program(CAN_TASK_STORAGE, &finding);
 	bool in_tasks = finding.state == FINDING_YES;
 

@@ -19,7 +19,7 @@
 
 static const char failed[] = "the program that reads processes' run time can't be loaded";
 
-/* Records are where the scheduler's programs have them. */
+/* The records are where the scheduler's programs keep them. */
 static void choose_records(struct tracer *tracer)
 {
 	struct times_bpf *times = tracer->times;
@@ -73,7 +73,7 @@ int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes)
 	return r;
 }
 
-/* Nobody sees the end of those whose threads have ended in part. */
+/* Forgets all: nobody sees the end of processes whose threads have ended in part. */
 static void forget_gone(struct tracer *tracer)
 {
 	int fd = bpf_map__fd(tracer->life->maps.gone);
@@ -92,7 +92,7 @@ void tracer_times_unload(struct tracer *tracer)
 	tracer->times = NULL;
 }
 
-/* Reads whole threads: what came of the next one is kept at the front. */
+/* Reads whole threads; the beginning of the next one is kept at the front. */
 static int read_threads(int fd, struct thread_times *threads, const struct times_reading *reading)
 {
 	size_t have = 0;
@@ -101,7 +101,7 @@ static int read_threads(int fd, struct thread_times *threads, const struct times
 		ssize_t n =
 			read(fd, (char *)threads + have, THREADS_AT_ONCE * sizeof(*threads) - have);
 
-		if (n < 0 && errno == EAGAIN) /* it walked a million others */
+		if (n < 0 && errno == EAGAIN) /* the kernel walked a million other objects */
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : 0;

@@ -12,8 +12,8 @@
 struct sorting {
 	struct tree *into;
 	const struct tree *from;
-	uint32_t *nodes;  /* of each node of `from` its number in `into` */
-	uint32_t *frames; /* of each frame that, and one more; 0: it was not asked for */
+	uint32_t *nodes;  /* number in `into` of each node of `from` */
+	uint32_t *frames; /* the same of each frame, plus 1; 0: not asked for yet */
 };
 
 static int64_t below(struct tree *into, int64_t parent, enum frame_type type, const char *prefix,
@@ -25,7 +25,7 @@ static int64_t below(struct tree *into, int64_t parent, enum frame_type type, co
 	return parent < 0 ? parent : tree_child(into, (uint32_t)parent, type, name, (size_t)len);
 }
 
-/* The frame that a process of the container stands on. */
+/* Returns the frame that the container's processes stand on. */
 static int64_t container_node(struct tree *into, const struct container *container)
 {
 	char text[CONTAINER_NAME_MAX];
@@ -38,7 +38,7 @@ static int64_t container_node(struct tree *into, const struct container *contain
 		     container_label(container, text, sizeof(text)));
 }
 
-/* Those of one text on one frame are one. */
+/* Nodes with one text on one frame become one. */
 static int64_t process_node(struct tree *into, struct frame frame)
 {
 	struct owner owner = *frame.owner;

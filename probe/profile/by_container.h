@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Profiles as outputs want them: `[Pod]pod;[Con]container;[pid]process;…`, Pod and Con where there
- * is one. While a profile is collected its processes stand on the root, for what is known of their
- * containers comes later, and changes: it is sorted when it is shown, by what is known then.
+ * Sorts a profile by container, as outputs want it: `[Pod]pod;[Con]container;[pid]process;…`, with
+ * Pod and Con where there is one. In a profile that is collected, processes stand on the root, as
+ * what is known of their containers comes later and changes. So it is sorted when it is shown. Jobs
+ * of the bulk worker only.
  */
 #pragma once
 
@@ -11,6 +12,9 @@
 #define POD_PREFIX	 "[Pod]"
 #define CONTAINER_PREFIX "[Con]"
 
-/* Of a profile whose tree_has_owners(): a copy in which a process is known by its text, below its
- * container's frame. Nothing may be merged with it. -ENOSPC, -ENOMEM */
+/*
+ * Makes a sorted copy of a profile whose tree_has_owners(), owned by the caller; processes are
+ * identified by their text, below their container's frame. Nothing may be merged with the copy.
+ * Returns 0, -ENOSPC or -ENOMEM.
+ */
 int profile_by_container(struct profile **ret, const struct profile *from, bool places);

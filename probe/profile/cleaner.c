@@ -14,32 +14,36 @@
 
 #define SLICE_NS  (100 * NS_PER_MS)
 #define HOUR_S	  3600
-#define MISSING_S (24 * HOUR_S) /* then a folder that isn't there is forgotten */
-#define SHARE	  100		/* of its time that it may take: one part of so many */
+#define MISSING_S (24 * HOUR_S) /* a folder missing for so long is forgotten */
+#define SHARE	  100		/* part of the time that it may take: 1 / SHARE */
 
-/* Looks at folders that may hang at a time: a quarter of what the worker bears. The last two are
- * for the present folders. */
+/*
+ * Most jobs that may hang in folders at a time: a quarter of what the worker bears. The last two
+ * are for the present folders.
+ */
 #define HANGING_MAX 16
 
-/* One slice of a run. Owns all it uses, for it may be given up. Then the cleaner holds it, too, and
- * leaves the folder alone that it was busy with. */
+/*
+ * One job, a slice of a run. It owns all it uses, as it may be given up. Then the cleaner keeps it,
+ * too, and leaves alone the folder that it was busy with.
+ */
 struct slice {
 	struct job job;
-	struct cleaner *cleaner; /* on the loop's thread only */
+	struct cleaner *cleaner; /* loop thread only */
 	struct retention *retention;
 	bool more;
-	unsigned users; /* atomic: the job, and the cleaner that gave it up */
-	/* Where it was when it was given up, and from when on that may be looked at again. */
-	const char *path; /* the retention's */
+	unsigned users; /* atomic; the job, and the cleaner once it gave it up */
+	/* The folder it was in when it was given up, and when that may be looked at again. */
+	const char *path; /* borrowed from the retention */
 	bool folded;
 	uint64_t not_before_ns;
 };
 
 struct cleaner {
 	struct cleaner_setup setup;
-	char svg_dir[SPEC_PATH_MAX], flame_dir[SPEC_PATH_MAX]; /* "": not told yet */
+	char svg_dir[SPEC_PATH_MAX], flame_dir[SPEC_PATH_MAX]; /* "": not set yet */
 	struct folder_list list;
-	/* Of a run: the rows that are its earlier folders, and how often each had been used. */
+	/* Of a run: the rows of its earlier folders, and how often each had been used. */
 	struct {
 		char *path;
 		bool folded;
@@ -50,12 +54,12 @@ struct cleaner {
 	size_t hanging_count;
 	struct loop_timer timer;
 	bool running;
-	bool again; /* at once: folders or limits are others */
-	bool woken; /* when it may: files were written during a run */
+	bool again; /* run again at once: folders or limits changed */
+	bool woken; /* run again when allowed: files were written during a run */
 	uint64_t begun_ns, not_before_ns;
-	int64_t clock_s; /* how far the clock is ahead of the time since boot; 0: never looked */
-	int64_t ageless_until_s;      /* time since boot */
-	struct retention_result seen; /* of this run, that stats have */
+	int64_t clock_s;	      /* the clock minus the time since boot; 0: never read */
+	int64_t ageless_until_s;      /* no removal by age before; time since boot */
+	struct retention_result seen; /* results of this run that are in the stats */
 	struct cleaner_stats stats;
 };
 
@@ -90,8 +94,10 @@ static int64_t clock_now_s(clockid_t clock)
 	return now.tv_sec;
 }
 
-/* Whether a folder need not be known any more. One that is missing, or another's, may be so for a
- * while only: its mount comes after the daemon. */
+/*
+ * Returns whether a folder can be forgotten. One that is missing, or another's, may be so for a
+ * while: it may be mounted after the daemon's start.
+ */
 static bool is_over(struct folder_row *row, enum retention_end end)
 {
 	int64_t now_s = clock_now_s(CLOCK_BOOTTIME);
@@ -112,7 +118,7 @@ static bool is_over(struct folder_row *row, enum retention_end end)
 	return now_s - row->missing_since_s >= MISSING_S;
 }
 
-/* Not those that came into use meanwhile. */
+/* Forgets folders, except those that came into use meanwhile. */
 static void forget_gone(struct cleaner *cleaner, const struct retention *retention)
 {
 	bool changed = false;
@@ -188,7 +194,7 @@ static void end_run(struct cleaner *cleaner)
 		begin(cleaner);
 }
 
-/* A run over many files takes minutes: what it has done so far counts. */
+/* Counts what a run has done so far, as a run over many files takes minutes. */
 static void count(struct cleaner *cleaner, const struct retention_result *result)
 {
 	struct cleaner_stats *stats = &cleaner->stats;
@@ -220,7 +226,7 @@ static void take_result(struct cleaner *cleaner, const struct retention_result *
 			 cleaner->svg_dir[0] ? " or " : "", store_error_text(result->error));
 }
 
-/* Forgets the looks at folders that have returned, an hour after they were given up. */
+/* Forgets jobs in hanging folders that have returned, an hour after they were given up. */
 static void drop_returned(struct cleaner *cleaner)
 {
 	size_t left = 0;
@@ -248,7 +254,7 @@ static bool is_hanging(const struct cleaner *cleaner, const char *path, bool fol
 	return false;
 }
 
-/* The others are cleaned without the folder that hangs. */
+/* Goes on with the other folders. */
 static void give_up(struct cleaner *cleaner, struct slice *slice)
 {
 	slice->path = retention_path(slice->retention, &slice->folded);
@@ -281,7 +287,7 @@ static void slice_done(struct job *job, bool finished)
 	end_run(cleaner);
 }
 
-/* Whether the clock can be trusted to tell ages. */
+/* Returns whether the clock can be trusted to tell ages. */
 static bool watch_clock(struct cleaner *cleaner)
 {
 	int64_t boot_s = clock_now_s(CLOCK_BOOTTIME);
@@ -297,7 +303,7 @@ static bool watch_clock(struct cleaner *cleaner)
 	return boot_s >= cleaner->ageless_until_s;
 }
 
-/* Of all probes and their views; returns their number. */
+/* Lists the folders of all probes and their views; returns their number. */
 static size_t list_folders(const char *folders[PROBE_COUNT * VIEWS])
 {
 	size_t count = 0;
@@ -318,7 +324,7 @@ static bool is_current(const struct cleaner *cleaner, const struct folder_row *r
 	return strcmp(row->path, row->folded ? cleaner->flame_dir : cleaner->svg_dir) == 0;
 }
 
-/* The folders of earlier settings, as far as they can be read; how many. */
+/* Opens the folders of earlier settings that can be read; returns their number. */
 static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earlier[])
 {
 	size_t count = 0;
@@ -340,7 +346,7 @@ static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earl
 	return count;
 }
 
-/* NULL: it wasn't told, or hangs. */
+/* Returns the folder; NULL: not set, or it hangs. */
 static const char *present(const struct cleaner *cleaner, bool folded)
 {
 	const char *path = folded ? cleaner->flame_dir : cleaner->svg_dir;
@@ -408,7 +414,7 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 			  r == -EPERM	 ? "it isn't ours alone"
 			  : r == -EINVAL ? "it is damaged"
 					 : strerror(-r));
-	/* When the loop runs: by then the present folders are told, if there are any. */
+	/* First run when the loop runs: by then the present folders are set, if there are any. */
 	if (cleaner->list.count > 0)
 		loop_timer_set(setup->loop, &cleaner->timer, loop_now_ns());
 	*ret = cleaner;
@@ -437,7 +443,7 @@ void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const cha
 	begin(cleaner);
 }
 
-/* 1: the list has changed. */
+/* Returns 1 if the list has changed. */
 static int note(struct cleaner *cleaner, const char *path, bool folded, size_t found)
 {
 	_cleanup_free_ char *forgotten = NULL;

@@ -40,7 +40,7 @@ static struct folder_row *find(struct folder_list *list, const char *path, bool 
 	return NULL;
 }
 
-/* Bytes of the folders that two paths have in common, with the slash behind them. */
+/* Returns the bytes of the folders that two paths have in common, with the slash after them. */
 static size_t common(const char *a, const char *b)
 {
 	size_t end = 0;
@@ -52,7 +52,10 @@ static size_t common(const char *a, const char *b)
 	return end;
 }
 
-/* What was made for one folder is above others, too: the last one of them takes it away. */
+/*
+ * Shares `found` between rows: a folder made for one path is above others, too; the last of them
+ * removes it.
+ */
 static void share_made(struct folder_list *list)
 {
 	for (size_t i = 0; i < list->count * list->count; i++) {
@@ -64,7 +67,10 @@ static void share_made(struct folder_list *list)
 	}
 }
 
-/* Keeps the rows in the order of their last use, so that the first one is the one to go. */
+/*
+ * Moves a row to the end: rows are in the order of last use, so that the first one is dropped
+ * first.
+ */
 static struct folder_row *move_to_end(struct folder_list *list, struct folder_row *row)
 {
 	struct folder_row moved = *row, *last = &list->rows[list->count - 1];

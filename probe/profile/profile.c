@@ -15,7 +15,7 @@
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
 #define RECORDS_MAX    (256u * 1024)
 
-/* Its tree has room for `share` times what one that is collected has. */
+/* Creates a profile; its tree has room for `share` times what a collected one has. */
 static int new_with(struct profile **ret, enum probe probe, int64_t from, uint64_t period_ns,
 		    uint32_t share)
 {
@@ -45,7 +45,7 @@ int profile_new(struct profile **ret, enum probe probe, int64_t from, uint64_t p
 int profile_new_like(struct profile **ret, const struct profile *like, bool places)
 {
 	struct profile *made;
-	/* The frames of pods and containers stand in it besides. */
+	/* Frames of pods and containers are added. */
 	int r = new_with(&made, like->probe, like->from, like->period_ns, 2);
 
 	if (r < 0)
@@ -133,7 +133,7 @@ void profile_tell_jfr(struct profile *profile, int pid)
 	grown[profile->jfr_count++] = pid;
 }
 
-/* Adds a process's node, or all (TREE_ROOT), with its records. */
+/* Adds the stacks below a process's node, or all (TREE_ROOT), with their records. */
 static int add_part(struct profile *profile, const struct profile *from, uint32_t node)
 {
 	_cleanup_free_ uint32_t *numbers = NULL;
@@ -165,7 +165,7 @@ struct process_list {
 	bool failed;
 };
 
-/* Of "[pid]comm"; *end: "]comm". */
+/* Returns the pid of "[pid]comm"; *end: "]comm". */
 static int pid_of(const struct frame *frame, char **end)
 {
 	return (int)strtol(frame->name + 1, end, 10);
@@ -254,7 +254,7 @@ void profile_show_events(struct profile *profile)
 	profile->shows_events = true;
 }
 
-/* How many of the processes below have stacks that their VM recorded. */
+/* Counts the processes below whose VM recorded stacks. */
 static uint32_t count_jfr(const struct profile *profile, uint32_t start,
 			  const struct profile_process *processes, int64_t count)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * For each picture: a job renders it, then a job writes its two files. Rendering never hangs;
- * writing may (a folder on NFS) and then is given up, with the rest.
+ * writing may (a folder on NFS), and is given up then, with the rest.
  */
 #include "profile/profile_files.h"
 
@@ -18,15 +18,14 @@
 struct files {
 	const struct files_setup *setup;
 	struct profile *profile;
-	struct profile
-		*plain; /* of multi_instance: the same without places, whose nodes are meant */
+	struct profile *plain; /* multi_instance: a copy without places, which the nodes are of */
 	struct params params;
 	void (*done)(void *arg, const struct files_result *result);
 	void *arg;
 	struct files_result result;
-	struct profile_process *processes; /* of multi_instance */
+	struct profile_process *processes; /* multi_instance */
 	size_t count, next;
-	uint64_t settled; /* weight that was written or lost so far */
+	uint64_t settled; /* weight written or lost so far */
 };
 
 static void step(struct files *files);
@@ -43,7 +42,7 @@ const char *files_cause_name(enum files_cause cause)
 	return names[cause];
 }
 
-/* What its files and messages are called by. */
+/* Name used in its files and messages. */
 static const char *folder_of(const struct files *files)
 {
 	return view_get(files->profile->probe, files->profile->view)->folder;
@@ -76,7 +75,7 @@ static enum files_cause cause_of(int error)
 	}
 }
 
-/* Counts profiles whose files are lost; why is said at the end, once. */
+/* Counts profiles whose files are lost; the reason is logged at the end, once. */
 __attribute__((format(printf, 5, 6))) static void
 fail(struct files *files, uint64_t count, uint64_t weight, int error, const char *format, ...)
 {
@@ -107,7 +106,7 @@ static void finish(struct files *files)
 	free(files);
 }
 
-/* The rest of the period is lost. */
+/* Gives up the rest of the profile. */
 __attribute__((format(printf, 3, 4))) static void fail_rest(struct files *files, int error,
 							    const char *format, ...)
 {
@@ -124,7 +123,7 @@ __attribute__((format(printf, 3, 4))) static void fail_rest(struct files *files,
 	finish(files);
 }
 
-/* Writing one picture. Owns all it uses, for it may be given up. */
+/* A job that writes one picture. It owns all it uses, as it may be given up. */
 struct writing {
 	struct job job;
 	struct files *files;
@@ -142,7 +141,7 @@ struct writing {
 	char stem[128];
 };
 
-/* What finds no room in one of the two folders may find it in the other. */
+/* A folder without space doesn't stop the other one. */
 static void writing_run(struct job *job)
 {
 	struct writing *writing = (struct writing *)job;
@@ -268,7 +267,7 @@ static int render_next(struct files *files)
 	return render_submit(files->setup->bulk, &question);
 }
 
-/* The next picture, or the end. */
+/* Goes on with the next picture, or ends. */
 static void step(struct files *files)
 {
 	int r = files->next < files->count ? render_next(files) : 1;
@@ -279,7 +278,7 @@ static void step(struct files *files)
 		finish(files);
 }
 
-/* The list of processes is made on the bulk worker, for the tree is its own. */
+/* A job of the bulk worker, which owns the tree, lists the processes. */
 struct listing {
 	struct job job;
 	struct files *files;
@@ -304,7 +303,7 @@ static void listing_done(struct job *job, bool finished)
 	struct listing *listing = (struct listing *)job;
 	struct files *files = listing->files;
 
-	if (!finished || listing->count < 0) { /* not finished: there is no thread for it */
+	if (!finished || listing->count < 0) { /* not finished: no thread could be started */
 		int error = finished ? (int)listing->count : -EAGAIN;
 
 		fail_rest(files, error, "its processes can't be listed: %s", strerror(-error));

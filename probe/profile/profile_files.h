@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writes a profile's files: one for all, or one for each process; one after the other. */
+/*
+ * Writes a profile's files, one after the other: one pair for all, or one for each process. Loop
+ * thread only; the work is done in jobs.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +14,7 @@
 
 struct files_setup {
 	struct worker *bulk;	/* renders */
-	struct worker *foreign; /* writes: that can hang */
+	struct worker *foreign; /* writes, which can hang */
 	struct store_roots roots;
 	const char *host;
 };
@@ -20,7 +23,7 @@ struct files_setup {
 enum files_cause {
 	FILES_NO_SPACE,
 	FILES_NOT_WRITABLE, /* read-only, or not ours to write to */
-	FILES_BAD_FOLDER,   /* something else lies in its place, or a link on the way to it */
+	FILES_BAD_FOLDER,   /* something else is in its place, or a link on the way to it */
 	FILES_NO_DESCRIPTORS,
 	FILES_NO_MEMORY,
 	FILES_TIMEOUT,
@@ -28,22 +31,22 @@ enum files_cause {
 	FILES_CAUSES
 };
 
-/* As GET and metrics show it. */
+/* Returns the cause's name in GET and /metrics. */
 const char *files_cause_name(enum files_cause cause);
 
 struct files_result {
-	uint64_t written, failed; /* profiles; one of whose two files is lost has failed */
+	uint64_t written, failed; /* profiles; one that lost a file of two has failed */
 	uint64_t causes[FILES_CAUSES];
-	uint64_t unwritten;	     /* weight of those that failed */
-	char last[512];		     /* the last failure, a sentence; "": there was none */
-	const struct params *params; /* that they were written with */
-	size_t svg_found,
-		flame_found; /* bytes of svg_dir's and flame_dir's path that weren't made */
+	uint64_t unwritten;	       /* weight of failed profiles */
+	char last[512];		       /* the last failure, a sentence; "": none */
+	const struct params *params;   /* used for writing */
+	size_t svg_found, flame_found; /* bytes of each folder's path that existed before */
 };
 
 /*
- * A profile without weight makes no file. done() is called on the loop's thread; a reference to the
- * profile is held until then. Failures are logged and counted. -ENOMEM: done() won't be called.
+ * Writes the files. Calls done() on the loop's thread, and holds a reference to the profile until
+ * then. Logs and counts failures. A profile without weight makes no file. Returns 0, or -ENOMEM:
+ * done() won't be called.
  */
 int files_write(const struct files_setup *setup, struct profile *profile,
 		const struct params *params,

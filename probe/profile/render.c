@@ -47,7 +47,7 @@ static bool wants_places(const struct render *render)
 	return false;
 }
 
-/* With what was before it: one after the other, by the newest one's clock. */
+/* Merges the earlier profiles into a copy; the times are by the newest one's clock. */
 static int merge(const struct render *render, bool places, struct profile **ret)
 {
 	const struct profile *newest = render->profile;
@@ -69,7 +69,7 @@ static int merge(const struct render *render, bool places, struct profile **ret)
 	return 0;
 }
 
-/* In the place of what was made so far, if anything was. */
+/* Sorts by container what was made so far, or else `from`, into *made. */
 static int sort(const struct profile *from, bool places, struct profile **made)
 {
 	struct profile *sorted;
@@ -154,13 +154,13 @@ static void run(struct job *job)
 
 static void submit(struct render *render);
 
-/* The lines are there, as many as there are. */
+/* Submits the second half, with the lines that were found. */
 static void lines_read_passed(void *arg)
 {
 	submit(arg);
 }
 
-/* What isn't found has no lines. */
+/* Looks for source lines; what isn't found has none. */
 static void find_lines(struct render *render)
 {
 	struct places *places = render->places;
@@ -181,7 +181,7 @@ static void find_lines(struct render *render)
 		submit(render);
 }
 
-/* What the job has goes on as another one: its second half. */
+/* Moves what the job has to another one, its second half. */
 static void go_on(struct render *first)
 {
 	struct render *second = malloc(sizeof(*second));

@@ -10,7 +10,7 @@ void stack_detail_apply(enum frame_detail detail, struct frame *frame)
 	frame->signature_len = 0;
 	if (detail == FRAME_DETAIL_NAME)
 		frame->source.line = 0;
-	/* The name of a Java method has its class. */
+	/* The name of a Java method includes its class. */
 	if (detail != FRAME_DETAIL_LINE && !is_python)
 		frame->source = (struct frame_source){0};
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The part of a slice that lies in the wait. */
+/* Returns the part of a slice that lies in the wait, ns. */
 static uint64_t part_ns(const struct slow_event *event, const struct slice *slice)
 {
 	uint64_t queued_ns = event->time_ns - event->delay_ns;

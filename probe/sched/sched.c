@@ -47,7 +47,7 @@ void sched_free(struct sched *sched)
 	free(sched);
 }
 
-/* ---- to what was told ---- */
+/* ---- applying the spec ---- */
 
 static void choose(const struct sched *sched, struct sched_hists_settings *settings)
 {
@@ -73,7 +73,7 @@ static bool settings_equal(const struct sched_hists_settings *a,
 	       memcmp(a->group_by, b->group_by, sizeof(a->group_by)) == 0;
 }
 
-/* What was counted for the one who asked by PUT stays readable at its end. */
+/* Keeps what was counted for a PUT, to be readable after the probe's end. */
 static void keep(struct sched *sched, uint32_t probes)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
@@ -94,7 +94,7 @@ static void keep(struct sched *sched, uint32_t probes)
 	}
 }
 
-/* These begin at zero. */
+/* Notes that these probes begin at zero. */
 static void begin(struct sched *sched, uint32_t probes)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
@@ -109,7 +109,10 @@ static void begin(struct sched *sched, uint32_t probes)
 	}
 }
 
-/* The tracer runs and follows processes as long as somebody is subscribed. */
+/*
+ * Subscribes, or ends that: the tracer runs and follows processes as long as somebody is
+ * subscribed.
+ */
 static int subscribe(struct sched *sched, char *why, size_t why_bytes)
 {
 	const struct subscription subscription = {.feature = FEATURE_SCHED, .probes = WANTED_SCHED};
@@ -137,7 +140,7 @@ static void stop(struct sched *sched)
 	sched->on = sched->tried = 0;
 }
 
-/* One that can't run here doesn't stop the others. */
+/* Turns on those of the probes that can run here. Fails if none can. */
 static int turn_on_each(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes)
 {
 	struct tracer *tracer = engine_tracer(sched->setup.engine);
@@ -159,7 +162,7 @@ static int turn_on_each(struct sched *sched, struct sched_hists_settings *settin
 	return good ? tracer_hists(tracer, settings, ignored, sizeof(ignored)) : -ENOTSUP;
 }
 
-/* *again: what was on has begun at zero, too. */
+/* *again: probes that were on have begun at zero, too. */
 static int turn_on(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
 		   bool *again, char *why, size_t why_bytes)
 {
@@ -181,13 +184,13 @@ static int turn_on(struct sched *sched, struct sched_hists_settings *settings, u
 	return turn_on_each(sched, settings, probes) < 0 ? r : 0;
 }
 
-/* Of the probes that stay on those that begin at zero, too. */
+/* Returns which probes that stay on begin at zero. */
 static uint32_t regrouped(const struct sched *sched, const struct sched_hists_settings *settings)
 {
 	uint32_t probes = 0;
 
 	if (settings->everybody != sched->applied.everybody)
-		probes = sched->on & ~(1u << SCHED_RUNQLEN); /* it is of CPUs, not of processes */
+		probes = sched->on & ~(1u << SCHED_RUNQLEN); /* it counts by CPU, not by process */
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		if (settings->group_by[i] != sched->applied.group_by[i])
 			probes |= sched->on & 1u << i;
@@ -210,7 +213,7 @@ static void log_probes(const struct sched *sched, uint32_t probes, const char *w
 			 sched->applied.everybody ? ", of all processes" : "");
 }
 
-/* After a failure: what was on is on again, from zero. */
+/* Turns the probes on again, from zero, that were on before a failure. */
 static void fall_back(struct sched *sched)
 {
 	char why[256];
@@ -226,7 +229,7 @@ static void fall_back(struct sched *sched)
 	stop(sched);
 }
 
-/* These are to be on, as `settings` say. The ones that begin at zero are `fresh`. */
+/* Turns these probes on, as `settings` say. `fresh`: those that begin at zero. */
 static int change(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
 		  uint32_t *fresh, char *why, size_t why_bytes)
 {
@@ -270,7 +273,7 @@ int sched_reconcile(struct sched *sched, char *why, size_t why_bytes)
 	log_probes(sched, run & ~ran, "started");
 	sched->configured = asked;
 	if (sched->log)
-		sched_wake_followers(sched); /* it may be their end */
+		sched_wake_followers(sched); /* it may be the end of their events */
 	if (run)
 		sched_report_start(sched, fresh);
 	else
@@ -306,7 +309,7 @@ int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t 
 	return 0;
 }
 
-/* ---- what is asked ---- */
+/* ---- answers ---- */
 
 const struct spec *sched_spec(const struct sched *sched)
 {

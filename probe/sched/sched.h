@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The feature /sched: makes what it was told last true, and keeps what its probes measure. A probe
- * counts from when it is turned on until it is turned off; what it has counted then stays readable
- * until it is turned on again. On the loop's thread.
+ * The feature /sched: applies the last spec it was given, and keeps what its probes measure. A
+ * probe counts from when it is turned on until it is turned off; what it counted stays readable
+ * until it is turned on again. Loop thread only.
  */
 #pragma once
 
@@ -14,57 +14,68 @@ struct sched;
 struct sched_wait;
 struct sched_follower;
 
-#define SCHED_WAITS_MAX	    8 /* measurements of the next seconds at once */
+#define SCHED_WAITS_MAX	    8 /* measurements (sched_wait()) at once */
 #define SCHED_FOLLOWERS_MAX 8
 
 struct sched_setup {
 	struct loop *loop;
 	struct engine *engine;
-	struct sched_params defaults; /* until it is told */
+	struct sched_params defaults; /* until the first spec */
 };
 
-/* -ENOMEM */
+/* Creates it, with all probes off; the caller owns *ret. Returns 0 or -ENOMEM. */
 int sched_new(struct sched **ret, const struct sched_setup *setup);
 void sched_free(struct sched *sched);
 
-/* Makes `spec` true. Negative errno and a sentence in `why` when none of its probes can start; then
- * nothing has changed. */
+/*
+ * Applies `spec`. Returns 0, or a negative errno and a sentence in `why` if none of its probes can
+ * start; then nothing has changed.
+ */
 int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t why_bytes);
 
-/* What it was told last; NULL: nothing yet. */
+/* Returns the last spec it was given, or NULL. */
 const struct spec *sched_spec(const struct sched *sched);
 
-/* "running", "stopped" or "unsupported", and why ("" where there's no more to say). */
+/*
+ * Returns "running", "stopped" or "unsupported"; *why is the reason, "" if there is nothing to add.
+ */
 const char *sched_state(const struct sched *sched, enum sched_probe probe, const char **why);
 
-/* What a probe that was asked for by PUT has counted: until now while it runs, else until its end.
- * `fresh` is the caller's to be done with, *data lies there or is borrowed. -ENOENT: it never ran;
- * -ENOMEM, negative errno of reading. */
+/*
+ * Reads what a probe that a PUT asked for has counted: until now if it runs, else until its end.
+ * *data is `fresh`, or is borrowed; the caller calls sched_data_done(fresh) in any case. Returns 0;
+ * -ENOENT if the probe never ran; -ENOMEM; another negative errno of reading.
+ */
 int sched_read(struct sched *sched, enum sched_probe probe, struct sched_data *fresh,
 	       const struct sched_data **data);
 
 /*
- * Measures the next seconds, also while the probe is off; nothing else is altered. done() gets 0 or
- * a negative errno (-ESTALE: its groups changed meanwhile) and the data, which it borrows. -EBUSY:
- * SCHED_WAITS_MAX are under way; other negative errno with a sentence in `why`.
+ * Measures the next seconds, also while the probe is off; nothing else is altered. done() gets 0
+ * and the data, borrowed during the call, or a negative errno (-ESTALE: its groups changed
+ * meanwhile). Returns 0; -EBUSY if SCHED_WAITS_MAX are under way; another negative errno with a
+ * sentence in `why`.
  */
 int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 	       void (*done)(void *arg, int error, const struct sched_data *data), void *arg,
 	       struct sched_wait **ret, char *why, size_t why_bytes);
 
-/* Ends it before its time, which isn't over yet: done() gets -ECANCELED. */
+/* Ends a measurement whose time isn't over: done() gets -ECANCELED. */
 void sched_wait_cancel(struct sched_wait *wait);
 
-/* All of them; for the end. */
+/* Cancels all measurements, at the end. */
 void sched_cancel_waits(struct sched *sched);
 
-/* Events of runqslower from now on; wake(arg) is called when there is one, or their end. -ENOENT:
- * runqslower doesn't run; -EBUSY: SCHED_FOLLOWERS_MAX follow; -ENOMEM. */
+/*
+ * Follows the events of runqslower from now on. Calls wake(arg) when there is one, or no more come.
+ * Returns 0; -ENOENT if runqslower doesn't run; -EBUSY if SCHED_FOLLOWERS_MAX follow; -ENOMEM.
+ */
 int sched_follow(struct sched *sched, void (*wake)(void *arg), void *arg,
 		 struct sched_follower **ret);
 void sched_unfollow(struct sched_follower *follower);
 
-/* Its next event. 1: there is one, and before it `missed` were no longer there; 0: not yet;
- * -ENOENT: runqslower was stopped. */
+/*
+ * Reads the follower's next event. Returns 1 if there is one (*missed: how many before it are
+ * lost), 0 if there is none yet, -ENOENT if runqslower was stopped.
+ */
 int sched_follower_next(struct sched_follower *follower, struct slow_entry *entry,
 			uint64_t *missed);

@@ -18,7 +18,10 @@ void sched_data_done(struct sched_data *data)
 	data->count = data->room = 0;
 }
 
-/* `items` with room for one more of `bytes` each; NULL: no memory, and they stay where they are. */
+/*
+ * Returns `items` with room for one more of `bytes` bytes. NULL: no memory, and `items` is
+ * unchanged.
+ */
 static void *make_room(void *items, struct sched_data *data, size_t bytes)
 {
 	if (data->count < data->room)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a probe of /sched has measured in some time: histograms, or the events of runqslower. */
+/*
+ * Data that a probe of /sched has measured in some time: histograms, or the events of runqslower.
+ * Plain data.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -17,32 +20,36 @@ struct cpu_lengths {
 struct sched_data {
 	enum sched_probe probe;
 	enum group_by group_by;
-	uint64_t from_ns, until_ns; /* since 1970 */
+	uint64_t from_ns, until_ns; /* ns since 1970 */
 	uint64_t slow_ns;	    /* runqslower's threshold */
 
-	/* One of these, by the probe. */
-	struct hist_row *rows; /* by group, ascending */
+	/* The data; which of the three depends on the probe. */
+	struct hist_row *rows; /* sorted by group */
 	struct cpu_lengths *lengths;
-	struct slow_entry *events; /* oldest first, with references */
+	struct slow_entry *events; /* oldest first, with references to containers */
 	size_t count, room;
-	uint64_t missed; /* events of that time that are no longer there */
+	uint64_t missed; /* events of that time that are lost */
 };
 
 void sched_data_done(struct sched_data *data);
 #define _cleanup_sched_data_ _cleanup_(sched_data_done)
 
-/* Reads what a probe has counted since it was turned on. -ENOMEM, negative errno of reading. */
+/*
+ * Reads what a probe has counted since it was turned on. Returns 0, -ENOMEM or a negative errno of
+ * reading.
+ */
 int sched_data_read(struct sched_data *data, struct tracer *tracer);
 
-/* Adds the events from number `from` on. -ENOMEM */
+/* Adds the events from number `from` on. Returns 0 or -ENOMEM. */
 int sched_data_add_events(struct sched_data *data, const struct slow_log *log, uint64_t from);
 
-/* Takes away what had been counted before. Groups that have counted nothing since are gone. */
+/* Subtracts what had been counted before. Groups that have counted nothing since are removed. */
 void sched_data_subtract(struct sched_data *data, const struct sched_data *before);
 
+/* Return the number of counted events. */
 uint64_t hist_count(const struct hist *hist);
 uint64_t lengths_count(const struct lengths *lengths);
 
-/* Over all groups; over all CPUs. */
+/* Sum up all groups; all CPUs. */
 void sched_data_sum(const struct sched_data *data, struct hist *sum);
 void sched_data_sum_lengths(const struct sched_data *data, struct lengths *sum);

@@ -4,11 +4,11 @@
 
 #include "sched/sched_state.h"
 
-/* It holds no events of its own: one that is too slow finds them gone from the log. */
+/* A follower has no events of its own: a slow one misses those that left the log. */
 struct sched_follower {
 	struct sched *sched;
 	uint64_t next;
-	uint64_t generation; /* of runqslower */
+	uint64_t generation; /* of runqslower, when it began to follow */
 	void (*wake)(void *arg);
 	void *arg;
 };

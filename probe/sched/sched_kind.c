@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <strings.h>
 
-/* Most is what following processes needs, which the tracer always does. */
+/* Most needs are those of following processes, which the tracer always does. */
 static const struct kind_need of_switches[KIND_NEEDS_MAX] = {
 	{.what = CAN_KNOW_TYPES},	{.what = CAN_LOCK_MEMORY}, {.what = CAN_RAW_TRACEPOINT},
 	{.what = CAN_READ_KERNEL},	{.what = CAN_RING_BUFFER}, {.what = CAN_MAP_IN_MAP},

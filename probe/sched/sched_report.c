@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each report_period one line in the log: what the probes have counted in it. */
+/* Reports: each report_period a line in the log on what the probes have counted in it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,10 @@ static void put(struct line *line, const char *format, ...)
 		line->len += (size_t)bytes;
 }
 
-/* The upper end, in us, of the slot below which that part of all lies; 0: in the open one. */
+/*
+ * Returns the upper end, us, of the slot below which that part of all events lies; 0: it is the
+ * open one.
+ */
 static uint64_t bound_us(const struct hist *hist, uint64_t count, double part)
 {
 	uint64_t below = 0;

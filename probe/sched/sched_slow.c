@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Slow waits: as the tracer tells of them, and as they are read. */
+/* Slow waits: received from the tracer, and read again. */
 #include <string.h>
 #include <time.h>
 
@@ -18,8 +18,10 @@ static void blame(struct slow_entry *entry, const struct cpu_holder *culprit)
 	entry->most_ns = culprit->most_ns;
 }
 
-/* An event may have waited longer than its process lived: then another may have the pid. (Within
- * one tick of its start it can't be told.) */
+/*
+ * Returns the target of an event. A wait may be longer than its process has lived: then the pid may
+ * be another one's. (Within one tick of the process's start that can't be told.)
+ */
 static bool had_begun(const struct target *target, const struct slow_event *event)
 {
 	uint64_t event_ns = clock_ns(CLOCK_BOOTTIME) - (loop_now_ns() - event->time_ns);
@@ -55,7 +57,7 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 	sched_wake_followers(sched);
 }
 
-/* Where its process is may have become known after it. */
+/* Sets the container, which may have become known after the event. */
 static void find_place(struct sched *sched, struct slow_entry *event)
 {
 	const struct target *target =

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What sched/sched.c (starts and stops probes), sched_slow.c, sched_wait.c, sched_follow.c and
- * sched_report.c share. Nobody else includes it. */
+/*
+ * Private to sched/sched.c (starts and stops probes), sched_slow.c, sched_wait.c, sched_follow.c
+ * and sched_report.c.
+ */
 #pragma once
 
 #include "sched/sched.h"
 
 struct sched_probe_state {
-	uint64_t since_ns;	/* 1970: when it was turned on */
-	uint64_t since_event;	/* of runqslower: its first one */
-	uint64_t generation;	/* adds up each time that it begins at zero */
+	uint64_t since_ns;	/* when it was turned on, ns since 1970 */
+	uint64_t since_event;	/* of runqslower: number of its first event */
+	uint64_t generation;	/* incremented each time it begins at zero */
 	char failure[256];	/* why it can't run; "": it can */
-	struct sched_data kept; /* at its last end */
+	struct sched_data kept; /* data at its last end */
 	bool is_kept;
 };
 
@@ -19,9 +21,9 @@ struct sched {
 	struct spec wanted;
 	bool told;
 
-	struct subscriber *subscriber; /* while a probe is on */
+	struct subscriber *subscriber; /* NULL: no probe is on */
 	uint32_t tried;		       /* probes that were to be on, … */
-	uint32_t on;		       /* … those that are, … */
+	uint32_t on;		       /* … those that are on, … */
 	uint32_t configured;	       /* … and those that a PUT asked for */
 	struct sched_hists_settings applied;
 	struct sched_probe_state probes[SCHED_COUNT];
@@ -37,28 +39,31 @@ struct sched {
 	uint64_t reported_slow;
 };
 
-/* Turns probes on and off as it was told and is waited for. Errors as sched_apply(). */
+/* Turns probes on and off as the spec and the measurements need. Errors as sched_apply(). */
 int sched_reconcile(struct sched *sched, char *why, size_t why_bytes);
 
-/* What the kernel has counted of a probe that is on. Errors as sched_read(). */
+/* Reads what the kernel's side has counted of a probe that is on. Errors as sched_read(). */
 int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_data *data);
 
-/* The tracer tells of a slow wait. */
+/* Takes a slow wait from the tracer. */
 void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices);
 
-/* Those from that number on, with the containers as they are known by now. -ENOMEM */
+/*
+ * Adds the slow waits from that number on, with their containers as known by now. Returns 0 or
+ * -ENOMEM.
+ */
 int sched_slow_events(struct sched *sched, struct sched_data *data, uint64_t from);
 
-/* The probes that are waited for (sched_wait()). */
+/* Returns the probes that are measured by sched_wait(). */
 uint32_t sched_waited(const struct sched *sched);
 
-/* There is an event, or no more of them. */
+/* Wakes the followers: there is an event, or there are no more. */
 void sched_wake_followers(struct sched *sched);
 
-/* Begins to report, or goes on with another period (`fresh` probes begin at zero); or ends. */
+/* Start reports, or change their period (`fresh` probes begin at zero); stop them. */
 void sched_report_start(struct sched *sched, uint32_t fresh);
 void sched_report_stop(struct sched *sched);
 void sched_report(void *arg);
 
-/* Now, in ns since 1970. */
+/* Returns the time now, ns since 1970. */
 uint64_t sched_time_ns(void);

@@ -10,7 +10,7 @@
 struct sched_wait {
 	struct sched *sched;
 	enum sched_probe probe;
-	uint64_t generation; /* the probe's when it began */
+	uint64_t generation; /* the probe's, when it began */
 	uint64_t from_event;
 	struct sched_data before;
 	struct loop_timer end;
@@ -18,7 +18,7 @@ struct sched_wait {
 	void *arg;
 };
 
-/* The probe is turned off if nobody else wants it. */
+/* Frees a measurement; the probe is turned off if nobody else wants it. */
 static void forget(struct sched_wait *wait)
 {
 	struct sched *sched = wait->sched;
@@ -71,7 +71,7 @@ static void time_is_over(void *arg)
 	finish(wait, r, &data);
 }
 
-/* The probe is on: its time counts. */
+/* Starts the time, when the probe is on. */
 static int begin(struct sched_wait *wait, unsigned seconds)
 {
 	struct sched *sched = wait->sched;

@@ -58,7 +58,10 @@ static bool is_wanted(const struct cgroup_scan *census, const struct cgroups *cg
 	return match.probes;
 }
 
-/* What we are short of says nothing about a process; any other error: it has ended. */
+/*
+ * Returns whether we are short of something, which says nothing about the process. With any other
+ * error it has ended.
+ */
 static bool is_shortage(int error)
 {
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
@@ -122,7 +125,7 @@ static void free_census(struct job *job)
 
 static void done(struct job *job, bool finished);
 
-/* The rest is another job's. */
+/* Submits the rest as another job. */
 static void go_on(struct worker *worker, struct cgroup_scan *from)
 {
 	struct cgroup_scan *census = malloc(sizeof(*census));

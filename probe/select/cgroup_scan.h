@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A census: in which cgroups the processes of the host are, or some of them. Read from /proc by a
- * job, a piece at a time, so that whoever else waits for the worker isn't kept long.
+ * Scan of cgroups: finds out in which cgroups the processes of the host are, or some of them. A job
+ * reads /proc a piece at a time, so that other users of the worker don't wait long.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #define CENSUS_PIECE 256
 
-/* One process. */
+/* A process that was found. */
 struct cgroup_member {
 	pid_t pid;
 	uint64_t start_ticks;
@@ -28,21 +28,27 @@ struct cgroup_scan {
 	struct job job;
 
 	/* the question */
-	struct snoopers *snoopers; /* a reference; NULL: all of the processes are told */
-	pid_t *pids;		   /* NULL: all of the host's, which the first piece finds */
-	size_t count, at;	   /* how many, how many were looked at */
+	struct snoopers *snoopers; /* a reference; NULL: all processes are reported */
+	pid_t *pids;		   /* NULL: all of the host, which the first piece lists */
+	size_t count, at;	   /* number of pids; number looked at so far */
 
-	/* the answer: of this piece, those in a container or whom a snooper chooses by the path */
+	/*
+	 * the answer: processes of this piece that are in a container, or whose path a snooper
+	 * chooses
+	 */
 	struct cgroup_member residents[CENSUS_PIECE];
 	size_t residents_count;
-	bool incomplete; /* some weren't looked at: no memory, or no descriptor */
+	bool incomplete; /* some weren't looked at: no memory or no descriptor */
 
-	/* The next piece follows when it returns, unless it was the last one, or given up. */
+	/*
+	 * Called for each piece. The next piece follows when it returns, unless it was the last one
+	 * or given up.
+	 */
 	void (*told)(void *arg, struct cgroup_scan *census, bool finished, bool last);
 	void *arg;
 };
 
-/* `pids` are copied; NULL: all. -ENOMEM */
+/* Starts a scan. `pids` are copied; NULL: all. Returns 0 or -ENOMEM. */
 int cgroup_scan_begin(struct worker *worker, struct snoopers *snoopers, const pid_t *pids,
 		      size_t count,
 		      void (*told)(void *arg, struct cgroup_scan *census, bool finished, bool last),

@@ -113,7 +113,7 @@ static void drop_key(struct known_group *known)
 	group_unref(known->group);
 }
 
-/* That nobody has and nobody asked for longest. */
+/* Evicts the least recently used group that nobody holds. */
 static bool evict(struct containers *containers, bool in_container)
 {
 	const struct cgroup_key *key, *oldest = NULL;
@@ -185,7 +185,7 @@ struct group *containers_place(struct containers *containers, const struct conta
 	struct group *group = in || !place->id[0] ? malloc(sizeof(*group) + bytes) : NULL;
 	if (!group) {
 		containers->stats.refused++;
-		if (in && in->groups == 0) { /* it was made for this one */
+		if (in && in->groups == 0) { /* it was made for this group */
 			in->groups = 1;
 			known_container_unref(in);
 		}

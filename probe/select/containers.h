@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which container a process is in, by its cgroups: what the kernel's side told of them, and what
- * runtimes tell of containers. Bounded; who wasn't asked for longest goes first, unless a target
- * has it. On the loop's thread alone; names are read by jobs.
+ * Cache of cgroups and containers: which container a process is in, by its cgroups as the kernel's
+ * side reported them, and the names that runtimes have for containers. Bounded; the least recently
+ * used one goes first, unless a target has it. Loop thread only; names are read by jobs.
  */
 #pragma once
 
@@ -18,33 +18,43 @@
 struct containers;
 struct known_container;
 
-/* Some cgroups, of one path or more processes. */
+/* A process's cgroups: one path, of one or more processes. */
 struct group {
 	unsigned refs;
-	unsigned keys; /* of these: its cgroups' keys, a container that begins again has others */
-	struct known_container *in; /* NULL: in none */
-	/* What snoopers_match_container() said: the set's serial, and the names at that time. */
+	/* references by cgroups' keys; a restarted container has other keys */
+	unsigned keys;
+	struct known_container *in; /* its container; NULL: none */
+	/*
+	 * Cached result of snoopers_match_container(), with the snoopers' serial and the names it
+	 * is for.
+	 */
 	uint64_t judged_by;
 	const struct container *judged_for;
 	struct match judged;
 	char path[]; /* in the v2 hierarchy; "": not known */
 };
 
-/* -ENOMEM. `worker`: a job of it may hang for seconds. */
+/*
+ * Creates it; the caller owns *ret. A job of `worker` may hang for seconds. Returns 0 or -ENOMEM.
+ */
 int containers_new(struct containers **ret, struct loop *loop, struct worker *worker);
-/* All groups are gone, but for its own. */
+/* Frees it; the caller has no references to groups any more. */
 void containers_free(struct containers *containers);
 
-/* Where the host's root is seen; "/" until then. -ENOMEM */
+/* Sets where the host's root is seen; "/" before. Returns 0 or -ENOMEM. */
 int containers_set_root(struct containers *containers, const char *root);
 
-/* From now on names that are known are read again each `every_ns`, for containers are renamed;
- * more seldom where that would take more than a 500th of a CPU. 0: they aren't. */
+/*
+ * Sets the period of reading known names again, for containers are renamed; longer where that would
+ * take more than a 500th of a CPU. 0: names aren't read again.
+ */
 void containers_keep_fresh(struct containers *containers, uint64_t every_ns);
 
-/* Calls evicted(arg, key) when cgroups are forgotten, and named(…) when all is known of a container
- * that will be: `before` is what groups' container was until now; `late`: group_is_named() said yes
- * before, there are names after all, or others. */
+/*
+ * evicted() is called when cgroups are forgotten; named() when all is known that will be of a
+ * container. `before` is what groups' container was until then; `late`: group_is_named() was true
+ * before, but there are names after all, or others.
+ */
 struct containers_events {
 	void (*evicted)(void *arg, const struct cgroup_key *key);
 	void (*named)(void *arg, const struct container *before, struct container *now, bool late);
@@ -52,33 +62,34 @@ struct containers_events {
 };
 void containers_on(struct containers *containers, const struct containers_events *events);
 
-/* Borrowed; NULL: it isn't known. */
+/* Returns the group with that key, borrowed; NULL: unknown. */
 struct group *containers_find(struct containers *containers, const struct cgroup_key *key);
 
-/* Where these cgroups lie: from now on they are found. */
+/* Adds a group, found by its key from now on. */
 void containers_learn(struct containers *containers, const struct cgroup_key *key,
 		      const struct container_place *place, const char *path);
 
-/* The same of a process whose key isn't known: a reference, NULL: no room, which is counted. */
+/* Returns a group whose key isn't known, with a reference; NULL: no room, which is counted. */
 struct group *containers_place(struct containers *containers, const struct container_place *place,
 			       const char *path);
 
-struct group *group_ref(struct group *group); /* of NULL: NULL */
+struct group *group_ref(struct group *group); /* returns `group`, which may be NULL */
 void group_unref(struct group *group);
 
-/* Borrowed; NULL: in none. */
+/* Returns the group's container, borrowed; NULL: none. */
 struct container *group_container(const struct group *group);
 
-/* Whether its container's names are known, or won't be soon; true where it is in none. */
+/* Returns whether the container's names are known, or won't be soon; true without a container. */
 bool group_is_named(const struct group *group);
 
-/* Has the names read, unless that was done. */
+/* Has the names of the group's container read, unless that was asked before. */
 void containers_ask(struct containers *containers, const struct group *group);
 
 struct containers_stats {
-	uint64_t containers, groups; /* that are known now */
-	uint64_t refused;	     /* found no room, since the start */
-	uint64_t unnamed;	     /* of which their runtime told nothing, since the start */
-	uint64_t given_up;	     /* of these: it took too long */
+	uint64_t containers, groups; /* known now */
+	uint64_t refused;	     /* groups that found no room, since the start */
+	/* containers whose runtime had no names for them, since the start */
+	uint64_t unnamed;
+	uint64_t given_up; /* those whose runtime took too long */
 };
 void containers_stats(const struct containers *containers, struct containers_stats *stats);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What containers are called: read by one job at a time. A container that has just begun may
- * not be in its runtime's state yet, or by half: it is asked for again, more and more seldom. One
- * that has a name may be renamed: it is looked at again as long as its runtime knows it.
+ * Reads containers' names, by one job at a time. A container that has just begun may not be in its
+ * runtime's state yet, or only in part: it is looked up again, at growing intervals. A container
+ * that has a name may be renamed: it is looked up again as long as its runtime knows it.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,17 +14,17 @@
 #include "select/containers_state.h"
 
 #define LIMIT_NS (3 * NS_PER_S)
-/* What hung isn't asked again before, for any container. */
+/* Time for which a state that hung isn't read, for any container. */
 #define HUNG_NS (60 * NS_PER_S)
-/* Before it is tried again where no thread was left. */
+/* Delay before the next try if no thread was left. */
 #define BUSY_NS (10 * NS_PER_S)
 
 /* Reading names again takes at most a 500th of a CPU's time. */
 #define AGAIN_SHARE 500
-/* So often in a row there was no name: its container is gone. */
+/* Times in a row without a name after which a container is taken for gone. */
 #define MISSED_MAX 3
 
-/* When it is tried again. From SOON tries on who waits for it is told that there is nothing. */
+/* Delays of the tries. From try SOON on, those who wait are told that there is no name. */
 #define SOON 4
 static const uint64_t delays_ns[] = {50 * NS_PER_MS, 200 * NS_PER_MS, 750 * NS_PER_MS, 4 * NS_PER_S,
 				     30 * NS_PER_S};
@@ -35,7 +35,7 @@ struct asking {
 	struct place_key key;
 	struct container_place place;
 	char *root;
-	struct container *known; /* NULL: it is read for the first time */
+	struct container *known; /* NULL: first reading */
 	struct container *answer;
 	uint64_t took_ns;
 	atomic_bool began;
@@ -70,7 +70,7 @@ static bool has_names(const struct container *container)
 	return container->name[0] || container->pod[0] || container->image[0];
 }
 
-/* Its name, and that of the pod that it is in. */
+/* Reads its name, and that of its pod. */
 static bool is_complete(const struct container *container)
 {
 	return container->name[0] && (container->pod[0] || !container->place.pod_uid[0]);
@@ -101,7 +101,9 @@ static void look_again(struct known_container *known)
 	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
 }
 
-/* The same of one that has a name: that one stays until there is another. */
+/*
+ * Like the function above, for a container that has a name: that stays until there is another one.
+ */
 static void take_again(struct known_container *known, struct container *answer)
 {
 	bool has_name = answer && answer->name[0];
@@ -113,7 +115,7 @@ static void take_again(struct known_container *known, struct container *answer)
 		tell(known, answer, true);
 }
 
-/* What was read of it; NULL: there was no memory. */
+/* Takes what was read; NULL: there was no memory. */
 static void take(struct known_container *known, struct container *answer)
 {
 	struct containers_stats *stats = &known->containers->stats;
@@ -134,7 +136,7 @@ static void take(struct known_container *known, struct container *answer)
 		tell(known, answer, was_named);
 }
 
-/* It has no names until then, and who waits for them is told. */
+/* Gives up for now: it has no names, and those who wait are told. */
 static void put_off(struct known_container *known, uint64_t until_ns)
 {
 	known->next_ns = until_ns;
@@ -145,8 +147,10 @@ static void put_off(struct known_container *known, uint64_t until_ns)
 	tell(known, known->container, false);
 }
 
-/* A thread hangs there. Its container isn't asked for again, others of the same state for a while
- * not, so that threads are left for those whose runtime answers. */
+/*
+ * A thread hangs in this state. Its container isn't looked up again, others of the same state not
+ * for a while, so that threads are left for runtimes that answer.
+ */
 static void give_up(struct known_container *known)
 {
 	struct containers *containers = known->containers;
@@ -159,7 +163,7 @@ static void give_up(struct known_container *known)
 	put_off(known, until_ns);
 }
 
-/* 0: its state isn't known to hang. */
+/* Returns until when the state isn't read; 0: it isn't known to hang. */
 static uint64_t hangs_until_ns(const struct known_container *known)
 {
 	const struct containers *containers = known->containers;
@@ -186,12 +190,12 @@ static void done(struct job *job, bool finished)
 	if (slot) {
 		struct known_container *known = *slot;
 
-		known->groups++; /* who is told may have had the last one */
+		known->groups++; /* a callback may drop the last group */
 		if (finished && asking->known && known->again)
 			take_again(known, asking->answer);
 		else if (finished && !asking->known)
 			take(known, asking->answer);
-		else if (finished) /* it was forgotten meanwhile, and has begun again */
+		else if (finished) /* it was forgotten meanwhile, and begins again */
 			known->next_ns = 0;
 		else if (asking->began)
 			give_up(known);
@@ -206,19 +210,19 @@ static void ask(struct containers *containers, struct known_container *known)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 
-	known->next_ns = loop_now_ns() + NS_PER_S; /* where there is no memory */
+	known->next_ns = loop_now_ns() + NS_PER_S; /* in case there is no memory */
 	if (!asking)
 		return;
 	asking->job = (struct job){.run = run,
 				   .done = done,
 				   .free = free_asking,
 				   .limit_ns = LIMIT_NS,
-				   .whose = job_of(known->key.user, 0)}; /* whose state it is */
+				   .whose = job_of(known->key.user, 0)}; /* the state's user */
 	asking->containers = containers;
 	asking->key = known->key;
 	asking->place = known->container->place;
 	asking->known = known->again ? container_ref(known->container) : NULL;
-	/* What its runtime told of its pod is no part of the place. */
+	/* What its runtime says of its pod isn't part of the place. */
 	memcpy(asking->place.pod_uid, known->key.pod_uid, sizeof(asking->place.pod_uid));
 	asking->root = strdup(containers->root);
 	if (!asking->root) {
@@ -229,8 +233,10 @@ static void ask(struct containers *containers, struct known_container *known)
 	worker_submit(containers->worker, &asking->job);
 }
 
-/* Who was tried least comes first: what hangs delays nobody else twice. NULL: nobody is due before
- * *next_ns. */
+/*
+ * Returns the container tried least often, so that one that hangs delays no other one twice. NULL:
+ * none is due before *next_ns.
+ */
 static struct known_container *find_due(const struct containers *containers, uint64_t *next_ns)
 {
 	struct known_container **slot, *first = NULL;

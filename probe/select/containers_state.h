@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What select/containers.c (who there is) and containers_names.c (what they are called) share.
- * Nobody else includes it. */
+/* Private to select/containers.c (groups and containers) and containers_names.c (reading names). */
 #pragma once
 
 #include "base/map.h"
 #include "select/containers.h"
 
-/* A container's place without padding: a map's key. */
+/* A container's place without padding, as a map's key. */
 struct place_key {
 	char id[CONTAINER_ID_BYTES];
 	char pod_uid[CONTAINER_ID_BYTES];
@@ -18,23 +17,23 @@ struct place_key {
 struct known_container {
 	struct containers *containers;
 	struct place_key key;
-	struct container *container; /* as it is known now */
-	struct group *recent;	     /* the last one that was made of it, while it is there */
+	struct container *container; /* as known now */
+	struct group *recent;	     /* the last group made of it, while it exists */
 	unsigned groups;
-	bool wanted;	  /* somebody asks for its names */
-	bool named;	  /* they are known, or won't be soon */
-	bool over;	  /* they aren't read any more */
-	bool again;	  /* there are names, which are read again from time to time */
-	unsigned missed;  /* that there was none then, in a row */
-	unsigned tries;	  /* of reading them */
-	uint64_t next_ns; /* the next one */
+	bool wanted;	  /* its names are asked for */
+	bool named;	  /* names are known, or won't be soon */
+	bool over;	  /* names aren't read any more */
+	bool again;	  /* names are known, and read again from time to time */
+	unsigned missed;  /* times in a row that a known name was missing */
+	unsigned tries;	  /* of reading names */
+	uint64_t next_ns; /* when the next reading is due */
 };
 
-/* Whose state took too long to read. */
+/* A runtime's state (of one user) that took too long to read. */
 struct hung_state {
 	uint32_t user;
 	char runtime;
-	uint64_t until_ns; /* it isn't asked for any other container before */
+	uint64_t until_ns; /* no container is looked up in it before */
 };
 #define HUNG_STATES 16
 
@@ -45,11 +44,11 @@ struct containers {
 	struct containers_events events;
 	struct map *groups; /* struct cgroup_key -> struct known_group */
 	struct map *known;  /* struct place_key -> struct known_container * */
-	uint64_t clock;	    /* of uses */
+	uint64_t clock;	    /* counts uses */
 	struct loop_timer next;
 	bool asking;		/* a job reads names */
-	uint64_t fresh_ns;	/* names are read again after so long; 0: they aren't */
-	uint64_t again_from_ns; /* not before, whichever it is */
+	uint64_t fresh_ns;	/* period of reading names again; 0: never */
+	uint64_t again_from_ns; /* no name is read again before */
 	struct hung_state hung[HUNG_STATES];
 	unsigned hung_next;
 	struct containers_stats stats;
@@ -60,8 +59,8 @@ struct known_group {
 	uint64_t used;
 };
 
-/* One of its groups goes. */
+/* Drops a group's reference to its container. */
 void known_container_unref(struct known_container *known);
 
-/* The expiry of containers->next: reads what is due. */
+/* Expiry function of containers->next: reads the names that are due. */
 void containers_ask_next(void *arg);

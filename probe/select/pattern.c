@@ -12,8 +12,10 @@
 #define NESTING_MAX    32
 #define NAME_BYTES_MAX 255
 
-/* What needs more steps than this is meant to hurt: a comm has 15 bytes; a container's name is
- * looked at once. */
+/*
+ * Limits of steps: what needs more is meant to hurt. A comm has 15 bytes; a container's name is
+ * matched once.
+ */
 static const uint32_t steps_max[] = {[PATTERN_FOR_COMM] = 2000, [PATTERN_FOR_NAME] = 50000};
 
 void pattern_free(void *pattern)
@@ -41,7 +43,7 @@ int pattern_match(const void *pattern, const char *name, enum pattern_for what)
 	return r == PCRE2_ERROR_NOMEMORY ? -ENOMEM : -E2BIG;
 }
 
-/* As long as a name may be, of these again and again. */
+/* A name of the greatest length, made of these, repeated. */
 static bool is_dear_for(const void *pattern, const char *piece)
 {
 	char name[NAME_BYTES_MAX + 1];
@@ -53,7 +55,7 @@ static bool is_dear_for(const void *pattern, const char *piece)
 	return pattern_match(pattern, name, PATTERN_FOR_NAME) < 0;
 }
 
-/* A pattern is tried on names of the worst kind before it is taken. */
+/* Tries a pattern on names of the worst kind, before it is accepted. */
 static bool is_too_dear(const void *pattern, enum pattern_for what)
 {
 	static const char *const names[] = {"aaaaaaaaaaaaaaa", "xxxxxxxxxxxxxxx",

@@ -9,14 +9,19 @@
 
 #define PATTERN_BYTES_MAX 255
 
-/* Of what a pattern is searched in; the steps that one look may take go by it. */
+/* What a pattern is searched in, which limits the steps of a match. */
 enum pattern_for { PATTERN_FOR_COMM, PATTERN_FOR_NAME };
 
-/* `*ret` is NULL where the text is empty: any name. -E2BIG: too long; -EINVAL: no expression, or
- * one that takes too many steps for names of the worst kind; -ENOMEM. */
+/*
+ * Compiles a pattern; the caller owns *ret, NULL for an empty text, which matches any name. Returns
+ * 0; -E2BIG: too long; -EINVAL: not valid, or one that takes too many steps for names of the worst
+ * kind; -ENOMEM.
+ */
 int pattern_new(void **ret, const char *text, enum pattern_for what);
 void pattern_free(void *pattern);
 
-/* 1 it matches, 0 it doesn't, -E2BIG it takes too many steps to tell, -ENOMEM. From any
- * thread. */
+/*
+ * Returns 1 for a match, 0 for none, -E2BIG if it takes too many steps to tell, or -ENOMEM. Any
+ * thread.
+ */
 int pattern_match(const void *pattern, const char *name, enum pattern_for what);

@@ -213,7 +213,7 @@ static bool comm_matches(struct name_snooper *name, const char *comm)
 		return !name->pattern;
 	int r = pattern_match(name->pattern, comm, PATTERN_FOR_COMM);
 	if (r == -E2BIG)
-		name->dear = true; /* once is enough: it matches nothing from now on */
+		name->dear = true; /* one try is enough: it matches nothing from now on */
 	return r == 1;
 }
 

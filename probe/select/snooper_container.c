@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes chosen by the container or the cgroup that they are in. */
+/* Selects processes by their container or cgroup. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void container_snooper_done(struct container_snooper *entry)
 	pattern_free(entry->pattern);
 }
 
-/* Lower case, without hyphens. */
+/* Copies an id in lower case, without hyphens. */
 static int take_id(const char *text, bool hyphens, char id[CONTAINER_ID_BYTES])
 {
 	size_t count = 0;
@@ -51,7 +51,9 @@ static int take_pattern(struct container_snooper *entry, const char *text)
 	return inner[0] ? pattern_new(&entry->pattern, inner, PATTERN_FOR_NAME) : -EINVAL;
 }
 
-/* Absolute, with no part that is empty, "." or ".."; a '/' at its end is left out. */
+/*
+ * Checks a path: absolute, without parts that are empty, "." or ".."; a '/' at its end is left out.
+ */
 static int take_path(struct container_snooper *entry)
 {
 	char *path = entry->text;
@@ -143,7 +145,7 @@ static bool begins(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Podman's pods have ids as containers have them, Kubernetes' have UIDs. */
+/* Matches a pod's id: Podman's pods have ids like containers, Kubernetes' have UIDs. */
 static bool pod_id_matches(const char *id, const char *pod_uid)
 {
 	char digits[CONTAINER_ID_BYTES] = "";
@@ -156,14 +158,18 @@ static bool pod_id_matches(const char *id, const char *pod_uid)
 	return count == CONTAINER_ID_BYTES - 1 ? begins(digits, id) : strcmp(digits, id) == 0;
 }
 
-/* A name that takes too many steps doesn't match; that costs once, and others none: whoever may
- * name a container could keep them from being found. */
+/*
+ * Matches a name. One that takes too many steps doesn't match, and costs only itself: else someone
+ * who may name a container could keep others from being found.
+ */
 static bool pattern_matches(const struct container_snooper *entry, const char *name)
 {
 	return name[0] && pattern_match(entry->pattern, name, PATTERN_FOR_NAME) == 1;
 }
 
-/* The first `len` bytes of an image's name are `text`, or end with '/' and `text`. */
+/*
+ * Returns whether the first `len` bytes of an image's name are `text`, or end with '/' and `text`.
+ */
 static bool ends_with(const char *image, size_t len, const char *text)
 {
 	size_t bytes = strlen(text);
@@ -172,7 +178,7 @@ static bool ends_with(const char *image, size_t len, const char *text)
 	       (len == bytes || image[len - bytes - 1] == '/');
 }
 
-/* registry:port/path/name:tag@digest, of which the parts but for the name may be left out. */
+/* Matches registry:port/path/name:tag@digest; all parts but the name may be left out. */
 static bool image_matches(const struct container_snooper *entry, const char *image)
 {
 	size_t len = strlen(image), undigested = strcspn(image, "@"), name = undigested;
@@ -224,7 +230,10 @@ static bool matches(const struct container_snooper *entry, const struct identity
 	}
 }
 
-/* Whether what its runtime has of it may make a difference. Some runtimes' cgroups tell the pod. */
+/*
+ * Returns whether what its runtime knows may make a difference. Some runtimes' cgroups name the
+ * pod.
+ */
 static bool needs_names(const struct container_snooper *entry, const struct container *container)
 {
 	return entry->by == BY_CONTAINER_NAME || entry->by == BY_POD || entry->by == BY_IMAGE ||

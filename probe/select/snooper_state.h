@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What select/snooper.c (sets, processes by pid and name) and snooper_container.c share. Nobody
- * else includes it. */
+/* Private to select/snooper.c (sets; processes by pid and name) and snooper_container.c. */
 #pragma once
 
 #include "select/snooper.h"
@@ -16,7 +15,7 @@ struct snoopers {
 	size_t names_count;
 	struct container_snooper *containers;
 	size_t containers_count;
-	struct snoopers **parts; /* of a union: whose texts and patterns the entries have */
+	struct snoopers **parts; /* of a union: owners of the entries' texts and patterns */
 	size_t parts_count;
 };
 

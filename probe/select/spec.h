@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a feature was told: the configuration behind GET and PUT. Plain data; the table of params
+ * A feature's configuration, as set by PUT and shown by GET. Plain data; the table of params
  * (api/request/param.c) points into struct params.
  */
 #pragma once
@@ -13,28 +13,28 @@
 #define SPEC_PATH_MAX	1024
 #define SPEC_SERVER_MAX 256
 
-/* The waits that off-CPU shows. */
+/* Waits that off-CPU shows. */
 enum offcpu_state {
-	OFFCPU_SD,  /* interruptible or not */
+	OFFCPU_SD,  /* interruptible or uninterruptible */
 	OFFCPU_D,   /* uninterruptible */
-	OFFCPU_ALL, /* whatever the state: preempted and stopped too */
+	OFFCPU_ALL, /* in any state: preempted and stopped, too */
 };
 
 /* Where Java's frames come from. */
 enum java_source {
-	JAVA_AUTO,   /* the first of these that the VM allows */
-	JAVA_NATIVE, /* the kernel's side walks them */
+	JAVA_AUTO,   /* the first of the following that the VM allows */
+	JAVA_NATIVE, /* walked by the kernel's side */
 	JAVA_AGENT,
 	JAVA_JFR,
 };
 
-/* How a server has its profiles. */
+/* How profiles are sent to the server. */
 enum pyroscope_api {
 	PYROSCOPE_PUSH,	  /* push.v1 with pprof */
-	PYROSCOPE_INGEST, /* folded text to /ingest, of old servers */
+	PYROSCOPE_INGEST, /* folded text to /ingest, for old servers */
 };
 
-/* Of the feature /sched. */
+/* Params of the feature /sched. */
 struct sched_params {
 	int64_t min_us;
 	int64_t latency_thr_ms; /* SCHED_THR_UNSET: min_us counts */
@@ -54,13 +54,13 @@ struct params {
 	int64_t java_source;  /* enum java_source */
 	int64_t java_symbol_refresh_interval_s;
 	int64_t max_overhead;
-	int64_t icicle; /* pictures have their root on top */
+	int64_t icicle; /* pictures with the root on top */
 	int64_t minblock_us, maxblock_us;
 	int64_t offcpu_state; /* enum offcpu_state */
-	int64_t offcpu_split; /* the time after the wake-up apart */
-	int64_t offcpu_depth; /* frames */
+	int64_t offcpu_split; /* show the time after the wake-up apart */
+	int64_t offcpu_depth; /* user frames */
 	int64_t aggregate_by_cpu;
-	int64_t mem_fault_bytes, mem_sample_bytes; /* of so many one is taken; 0: each */
+	int64_t mem_fault_bytes, mem_sample_bytes; /* mean bytes between samples; 0: each one */
 	char pyroscope_server[SPEC_SERVER_MAX];
 	int64_t pyroscope_api; /* enum pyroscope_api */
 	char svg_dir[SPEC_PATH_MAX];
@@ -69,23 +69,22 @@ struct params {
 };
 
 struct spec {
-	uint32_t probes;	   /* 1 << the feature's number of each, as they were asked for */
+	uint32_t probes;	   /* 1 << the feature's number of each probe, as asked for */
 	struct snoopers *snoopers; /* a reference; never NULL */
 	struct params params;
 	bool running;
 };
 
-/* -ENOMEM. `params` are the defaults. */
+/* Creates a spec with an empty set of snoopers. `params` are the defaults. Returns 0 or -ENOMEM. */
 int spec_init(struct spec *spec, const struct params *params);
 void spec_copy(struct spec *to, const struct spec *from);
 void spec_done(struct spec *spec);
 
-/* ns between samples on each busy CPU. */
+/* Returns the ns between samples on each busy CPU. */
 uint64_t params_period_ns(const struct params *params);
 
-/* Whether two sets of params make the same profiles and files. Where these are uploaded to is
- * nothing of theirs. */
+/* Returns whether both make the same profiles and files. Uploads are not compared. */
 bool params_equal(const struct params *a, const struct params *b);
 
-/* Whether these say the same of uploads: where to, and how. */
+/* Returns whether both have the same uploads: where to, and how. */
 bool params_upload_equal(const struct params *a, const struct params *b);

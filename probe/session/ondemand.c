@@ -14,7 +14,7 @@ struct ondemand {
 	struct ondemands *all;
 	struct ondemand_request request;
 	struct subscriber *subscriber;
-	bool armed;    /* its time counts, since then */
+	bool armed;    /* its time counts, from `began` on */
 	int64_t began; /* of loop_real_ns() */
 	uint64_t began_ns;
 	struct loop_timer end;
@@ -104,7 +104,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 		show(ondemand, profiles[ondemand->request.view]);
 }
 
-/* What came since it began, and is held still. */
+/* Reads what came since it began and is still held. */
 static void read_held(struct ondemand *ondemand)
 {
 	const struct ondemand_request *request = &ondemand->request;
@@ -140,7 +140,7 @@ static void time_is_over(void *arg)
 	engine_drain(ondemand->all->setup.engine, drained, ondemand);
 }
 
-/* From here on its time counts. */
+/* Starts its time. */
 static void armed(void *arg)
 {
 	struct ondemand *ondemand = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sessions on demand (`seconds=N`): a profile of the next seconds, beside the configured one and
- * without touching it. On the loop's thread.
+ * Sessions on demand (`seconds=N`): profiles of the next seconds, beside the configured session and
+ * without touching it. Loop thread only.
  */
 #pragma once
 
@@ -22,36 +22,43 @@ struct ondemand_setup {
 	const char *host;
 };
 
-/* -ENOMEM */
+/* Creates it; the caller owns *ret. Returns 0 or -ENOMEM. */
 int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup);
 
-/* Ends those that run: their done() gets -ECANCELED. */
+/* Frees it, ending running sessions: their done() gets -ECANCELED. */
 void ondemands_free(struct ondemands *ondemands);
 
 struct ondemand_request {
 	enum probe probe;
-	enum view view;	     /* what is held: of what came since the session began */
-	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: what is younger is left out */
+	enum view view;	     /* views of what is held show what came since the session began */
+	uint64_t min_age_ns; /* VIEW_INUSE, VIEW_MMAP: younger allocations are left out */
 	unsigned seconds;
-	int pid;      /* 0: the processes that the snoopers choose */
-	bool of_user; /* only while the user may look into it (proc/permission.h) */
+	int pid; /* 0: the processes that the snoopers choose */
+	/* only while the user may look into the process (proc/permission.h) */
+	bool of_user;
 	struct viewer user;
 	struct stack_detail detail;
-	bool icicle; /* the picture has its root on top */
-	bool events; /* these instead of the weights */
+	bool icicle; /* a picture with the root on top */
+	bool events; /* show events instead of weights */
 	const struct output *output;
 	/* Gets 0 or a negative errno, and the content, which it may take over. */
 	void (*done)(void *arg, int error, struct buf *content);
 	void *arg;
 };
 
-/* -EBUSY: ONDEMAND_MAX run; -ESRCH: no such process; other negative errno with a sentence in
- * `why`. Then done() isn't called. */
+/*
+ * Starts a session. Returns 0 and *ret, borrowed until done() is called. On failure done() isn't
+ * called: -EBUSY if ONDEMAND_MAX run, -ESRCH if there is no such process, or another negative
+ * errno, with a sentence in `why`.
+ */
 int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
 		   struct ondemand **ret, char *why, size_t why_bytes);
 
-/* Ends it before its time: done(), which wasn't called yet, gets -ECANCELED. Once its time is over
- * its end is on its way anyway. */
+/*
+ * Ends a session early: done(), which must not have been called yet, gets -ECANCELED. If the
+ * session's time is over its end is under way anyway.
+ */
 void ondemand_cancel(struct ondemand *ondemand);
 
+/* Returns the number of running sessions. */
 unsigned ondemands_count(const struct ondemands *ondemands);

@@ -84,7 +84,7 @@ static void period_read(void *arg)
 {
 	struct session *session = arg;
 
-	if (session->subscriber && session->period.active) /* else all is being closed */
+	if (session->subscriber && session->period.active) /* else it is being closed */
 		session_rotate(session, UINT32_MAX);
 }
 
@@ -118,7 +118,7 @@ static void tell_java(struct session *session, const struct params *params)
 	engine_set_java(session->setup.engine, session->subscriber, &wish);
 }
 
-/* The engine's settings, as the params say; nothing else is told them. */
+/* Passes on to the engine those params that it needs. */
 static int tell_engine(struct session *session, const struct params *params, char *why,
 		       size_t why_bytes)
 {
@@ -145,7 +145,7 @@ static void log_probes(uint32_t probes, const char *what)
 	}
 }
 
-/* From which length on waits are in the profile. */
+/* Logs from which length waits are in the profile. */
 static void log_minblock(struct session *session)
 {
 	int64_t minblock_us = session->applied.minblock_us;
@@ -157,7 +157,7 @@ static void log_minblock(struct session *session)
 	log_info("offcpu minblock %lld us", (long long)minblock_us);
 }
 
-/* What lacks isn't in the graphs; it is said once, and in GET. */
+/* Logs once which probes can't run; the graphs lack them, and GET says so. */
 static void log_missing(const struct session *session, uint32_t probes)
 {
 	const char *why;
@@ -178,7 +178,7 @@ static void stop(struct session *session)
 	log_info("flamegraph stopped");
 }
 
-/* The params that were waited with. */
+/* Applies the params that waited. */
 static void change_params(struct session *session)
 {
 	char why[256] = "";
@@ -196,7 +196,7 @@ static void change_params(struct session *session)
 	log_minblock(session);
 }
 
-/* The window is read: whatever goes, or has other params from now on, gets its files. */
+/* Continues when the window was read: probes that end, or get other params, get their files. */
 static void closed_window(void *arg)
 {
 	struct session *session = arg;
@@ -208,12 +208,15 @@ static void closed_window(void *arg)
 		session_rotate(session, UINT32_MAX);
 		stop(session);
 	} else if (!params_equal(&session->applied, &session->wanted.params)) {
-		/* What begins now has that rate from its begin; a failure is told below. */
+		/*
+		 * A probe that begins now has that rate from its begin; a failure is reported
+		 * below.
+		 */
 		engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params),
 				  why, sizeof(why));
 		session_rotate(session, UINT32_MAX);
 		change_params(session);
-	} else if (!session->period.active) { /* it was to stop, and goes on after all */
+	} else if (!session->period.active) { /* it was to stop, but goes on */
 		session_rotate(session, UINT32_MAX);
 		arm_period(session, loop_now_ns());
 	} else {
@@ -260,7 +263,7 @@ static int start(struct session *session, char *why, size_t why_bytes)
 	return 0;
 }
 
-/* More probes begin beside those that run. It fails where none that is wanted can. */
+/* Starts more probes beside those that run. Fails if no wanted probe can run. */
 static int add_probes(struct session *session, uint32_t more, char *why, size_t why_bytes)
 {
 	const char *failure = "no memory";
@@ -308,7 +311,7 @@ static int reconcile(struct session *session, char *why, size_t why_bytes)
 	return 0;
 }
 
-/* After a failure: what a running session on demand follows is as before. */
+/* Restores the subscription after a failure, so that running sessions on demand go on. */
 static void undo(struct session *session)
 {
 	char why[256];
@@ -355,7 +358,7 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 	return 0;
 }
 
-/* What passes by itself is no trait of this machine. */
+/* Returns whether an error is lasting: one that passes by itself is no trait of the machine. */
 static bool is_passing(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -EAGAIN ||

@@ -6,7 +6,7 @@
 
 #include "profile/render.h"
 
-#define SHORT_PERIOD_S 30 /* GET shows the period before as well */
+#define SHORT_PERIOD_S 30 /* shorter: GET shows the period before as well */
 
 struct fetch {
 	struct fetch *next;
@@ -36,7 +36,7 @@ void session_cancel_fetches(struct session *session)
 		fetch_finish(session->fetches, -ECANCELED, NULL);
 }
 
-/* A view of what is held. */
+/* Fetches a view of the live heap. */
 static void fetch_read(void *arg, int error, struct profile *profiles[VIEWS])
 {
 	struct fetch *fetch = arg;
@@ -70,7 +70,7 @@ static void fetch_view_drained(void *arg)
 		.done = fetch_read,
 		.arg = fetch,
 	};
-	int r = -ENOENT; /* it was stopped meanwhile */
+	int r = -ENOENT; /* if it was stopped meanwhile */
 
 	if (session->subscriber)
 		r = engine_read_held(session->setup.engine, session->subscriber, &request);

@@ -50,7 +50,7 @@ static void written(void *arg, const struct files_result *result)
 	session_check_closed(session);
 }
 
-/* Where there is no memory even to begin. */
+/* Counts a profile as failed when there is no memory to begin writing it. */
 static void lose_period(struct session *session, const struct profile *profile)
 {
 	struct files_result result = {.unwritten = profile->weight};
@@ -63,7 +63,7 @@ static void lose_period(struct session *session, const struct profile *profile)
 	written(session, &result);
 }
 
-/* The reading that session->writing counts has ended. */
+/* Ends a reading that session->writing counts. */
 static void end_reading(struct session *session, int error)
 {
 	bool memory = error == -ENOMEM || error == -EAGAIN;
@@ -79,7 +79,7 @@ static void end_reading(struct session *session, int error)
 	written(session, &result);
 }
 
-/* A reading of what is held, for the files of a period. */
+/* A reading of the live heap, for the files of a period. */
 struct holding_files {
 	struct session *session;
 	struct params params; /* of that period */
@@ -109,7 +109,7 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	end_reading(session, error);
 }
 
-/* What is held at the period's end has files of its own. */
+/* Writes files of what is held at the period's end. */
 static void write_held(struct session *session)
 {
 	struct holding_files *files = malloc(sizeof(*files));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What session/session.c (makes true what it was told), session_files.c (periods' files) and
- * session_fetch.c (GET) share. Nobody else includes it. */
+/*
+ * Private to session/session.c (applies the spec), session_files.c (periods' files),
+ * session_fetch.c (GET) and session_windows.c (windows for uploads).
+ */
 #pragma once
 
 #include "session/session.h"
@@ -11,21 +13,23 @@ struct session {
 	bool told;
 
 	struct subscriber *subscriber; /* NULL: not collecting */
-	struct params applied;	       /* while collecting */
+	struct params applied;	       /* params of the running subscription */
 	bool closing;
-	char failure[256]; /* why none of it can run; "": it can */
+	char failure[256]; /* why no probe can run; "": some can */
 	struct loop_timer period;
 	struct profile *previous[PROBE_COUNT];
-	/* What the period's windows had until the one that runs; NULL: there were none. The tree
-	 * and the sums are of jobs on the bulk worker alone. */
+	/*
+	 * Profiles of the period's windows before the current one; NULL: none. Their trees and sums
+	 * belong to jobs of the bulk worker.
+	 */
 	struct profile *collected[PROBE_COUNT];
 	struct uploads *uploads;
-	struct loop_timer window; /* ends by itself, for the server (session_windows.c) */
-	uint32_t unsent;	  /* probes whose window began before there was one */
+	struct loop_timer window; /* ends windows for the server (session_windows.c) */
+	uint32_t unsent;	  /* probes whose window began before there was a server */
 	struct session_stats stats;
 	struct cleaner *cleaner;
-	struct fetch *fetches;	  /* that are under way */
-	int64_t minblock_said_us; /* the log said; -1: nothing */
+	struct fetch *fetches;	  /* fetches under way */
+	int64_t minblock_said_us; /* last logged; -1: none */
 	unsigned writing;	  /* profiles whose files aren't written yet */
 	bool uploads_closed;
 	void (*closed)(void *arg);
@@ -34,15 +38,17 @@ struct session {
 
 /* ---- session_windows.c ---- */
 
-/* Windows end by themselves from now on, or don't any more, as it collects and has a server.
- * `begins`: what it has collected has come since now. */
+/*
+ * Starts or stops ending windows by a timer, as it collects and has a server. `begins`: collecting
+ * starts now.
+ */
 void session_arm_window(struct session *session, bool begins);
 
 /* The same, as one with the period's windows before it, which has ended. */
 struct profile *session_take_period(struct session *session, enum probe probe);
 
-/* The period of these has been read: their profiles go to files, new ones begin. */
+/* Ends these probes' period, which was read: their profiles go to files, new ones begin. */
 void session_rotate(struct session *session, uint32_t probes);
 
-/* Tells who closed it, once nothing is left to be done. */
+/* Calls session->closed() once nothing is left to do. */
 void session_check_closed(struct session *session);

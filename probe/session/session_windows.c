@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * While there is a server, a session's windows end with the wall clock's (each 30 s: 12:00:00,
- * 12:00:30, …) and at its periods' ends. Each is sent by itself; the period's files have them all
- * together, so what was sent and what lies in files are the same stacks.
+ * Windows for uploads. While there is a server, a session's windows end at multiples of the wall
+ * clock (each 30 s: 12:00:00, 12:00:30, …) and at its periods' ends. Each is sent by itself; the
+ * period's files have them all together, so the same stacks are sent and written.
  */
 #include "session/session_state.h"
 
@@ -15,9 +15,9 @@
 #include "base/log.h"
 #include "probes/kind.h"
 
-#define SHORTEST_NS (NS_PER_S / 2) /* the clock was a little early: that window has just ended */
+#define SHORTEST_NS (NS_PER_S / 2) /* the clock was a little early: a window has just ended */
 
-/* Adds a window to those before it. On the bulk worker, where the tree is. */
+/* Adds a window to those before it. In a job of the bulk worker, which owns the tree. */
 struct collecting {
 	struct job job;
 	struct session *session;
@@ -63,7 +63,7 @@ static void collecting_free(struct job *job)
 	free(collecting);
 }
 
-/* False: no memory, and nothing was added. */
+/* Submits the adding. False: no memory, nothing was added. */
 static bool collect(struct session *session, struct profile *window)
 {
 	struct profile **collected = &session->collected[window->probe];
@@ -95,7 +95,7 @@ static struct profile *take_window(struct session *session, enum probe probe)
 {
 	struct profile *window = subscriber_take_profile(session->subscriber, probe);
 
-	/* One that is over at once (two wait for one drain) has nothing. */
+	/* Skips windows of zero length: two requests were served by the same drain. */
 	if (window && session->window.active && !(session->unsent & 1u << probe) &&
 	    (window->weight || window->until > window->from))
 		uploads_add(session->uploads, window, &session->applied);

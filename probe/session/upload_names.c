@@ -23,24 +23,25 @@ enum {
 	SAMPLE_PROFILE = 1,
 };
 
-/* What tells servers how to show it. */
+/* Type of a probe's data, for servers. */
 struct upload_kind {
 	const char *series; /* __name__ */
-	const char *app;    /* gala-gopher's */
-	const char *suffix; /* of a name for /ingest: its type; "": process_cpu */
+	const char *app;    /* gala-gopher's name */
+	const char *suffix; /* suffix of a name for /ingest, its type; "": process_cpu */
 	const char *units;
-	uint64_t rate; /* sampleRate: a value stands for a second divided by it; 0: by the period */
+	/* sampleRate: a value is a second divided by it; 0: by the period */
+	uint64_t rate;
 };
 
 static const struct upload_kind kinds[PROBE_COUNT] = {
 	[PROBE_ONCPU] = {"process_cpu", "gala-gopher-oncpu", "", "samples", 0},
-	/* folded text has microseconds */
+	/* folded text is in microseconds */
 	[PROBE_OFFCPU] = {"off_cpu", "gala-gopher-offcpu", ".wall", "samples", 1000000},
 	[PROBE_MEM] = {"memory", "gala-gopher-mem", ".alloc_space", "bytes", 100},
 	[PROBE_MEM_GLIBC] = {"memory", "gala-gopher-mem_glibc", ".alloc_space", "bytes", 100},
 };
 
-/* A host's name may be any bytes, and a server refuses what isn't UTF-8. */
+/* Adds text as valid UTF-8: a host's name may be any bytes, and a server refuses others. */
 static void add_clean(struct buf *out, const char *text)
 {
 	for (size_t len = strlen(text); len > 0;) {
@@ -101,7 +102,9 @@ static void add_escaped(struct buf *out, const char *bytes, size_t len)
 	}
 }
 
-/* A label's value within {…} of a name, which ends at , or } and is UTF-8; then as a query has it.
+/*
+ * Writes a label's value within {…} of a name, which ends at , or } and is UTF-8; then escapes it
+ * for a query.
  */
 static void add_value(struct buf *out, const char *value, size_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a window is called at the server: series and labels of push.v1, names of /ingest. */
+/* Names of an uploaded window: series and labels of push.v1, names of /ingest. */
 #pragma once
 
 #include <stdint.h>
@@ -14,20 +14,21 @@
 
 struct upload_names {
 	const char *service, *host;
-	const char *machine; /* gala-gopher's last part of a name: a UUID, or what tells machines */
+	/* the last part of gala-gopher's names: a UUID, or what tells machines apart */
+	const char *machine;
 };
 
-/* push.v1.PushRequest with one series of one pprof. */
+/* Writes a push.v1.PushRequest: one series with one pprof. */
 void push_request(struct buf *out, const struct upload_names *names, enum probe probe,
 		  const struct upload_piece *piece);
 
 /*
- * Path and query of /ingest: gala-gopher's name of the probe, with a suffix that tells servers its
- * type. `period_ns` is the sampling's, times are ns since 1970.
+ * Writes path and query of /ingest: gala-gopher's name of the probe, with a suffix that tells
+ * servers its type. `period_ns` is the sampling period; times are ns since 1970.
  */
 void ingest_target(struct buf *out, const struct upload_names *names, enum probe probe,
 		   const struct upload_piece *piece, int64_t from, int64_t until,
 		   uint64_t period_ns);
 
-/* A UUID of the machine, else its id, else "": at most `bytes` with the NUL. */
+/* Writes the machine's UUID, else its id, else "": at most `bytes` with the NUL. */
 void machine_id(char *id, size_t bytes);

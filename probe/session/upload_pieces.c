@@ -9,22 +9,24 @@
 #include "container/container.h"
 #include "profile/by_container.h"
 
-#define STACKS_MAX	16000
-#define DEPTH_MAX	1000
-#define PPROF_BYTES_MAX ((2u << 20) - (16u << 10)) /* labels of the series come on top */
-#define TEXT_BYTES_MAX	(1u << 20) /* a server makes a pprof of it, which is mostly smaller */
-#define LINE_BYTES_MAX	65535	   /* without its end */
-#define TRUNCATED	";[truncated]"
-#define PIECE_MAX	(256u << 20)
+#define STACKS_MAX 16000
+#define DEPTH_MAX  1000
+/* below 2 MiB, as the series' labels are added */
+#define PPROF_BYTES_MAX ((2u << 20) - (16u << 10))
+/* a server makes a pprof of the text, which is mostly smaller */
+#define TEXT_BYTES_MAX (1u << 20)
+#define LINE_BYTES_MAX 65535 /* without its newline */
+#define TRUNCATED      ";[truncated]"
+#define PIECE_MAX      (256u << 20)
 
-/* Before each piece; the texts of struct upload_whose, each with its NUL, and its bytes follow. */
+/* Head of a piece. The texts of struct upload_whose follow, each with its NUL, then the bytes. */
 struct piece_head {
 	uint32_t whose_bytes, bytes;
 };
 
 static const struct upload_whose of_all = {"", "", "", "", ""};
 
-/* The head's place, for piece_end(). */
+/* Begins a piece; returns the head's place, for piece_end(). */
 static size_t piece_begin(struct buf *out, const struct upload_whose *whose)
 {
 	const char *const texts[] = {whose->process, whose->container, whose->pod,
@@ -95,7 +97,7 @@ const struct output upload_push = {.write = push_write, .places = true};
 
 /* ---- folded text ---- */
 
-/* A line's first frames: whose it is. */
+/* Returns the length of a line's first frames, which name the process. */
 static size_t head_of(const char *line, size_t len, unsigned heads)
 {
 	size_t at = 0;
@@ -115,7 +117,7 @@ static bool begins_with(const char *line, size_t len, const char *prefix)
 	return len >= strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0;
 }
 
-/* How many of its first frames say whose it is. A process's begins with its number. */
+/* Counts the first frames that name the process. A process's frame begins with its pid. */
 static unsigned heads_of(const char *line, size_t len)
 {
 	if (begins_with(line, len, POD_PREFIX))
@@ -123,7 +125,7 @@ static unsigned heads_of(const char *line, size_t len)
 	return begins_with(line, len, CONTAINER_PREFIX) ? 2 : 1;
 }
 
-/* Of a line that is too long: its process, and the frames next to the leaf. */
+/* Shortens a line that is too long: keeps the process and the frames next to the leaf. */
 static void add_cut(struct buf *out, const char *line, size_t len)
 {
 	size_t head = head_of(line, len, heads_of(line, len));
@@ -133,14 +135,14 @@ static void add_cut(struct buf *out, const char *line, size_t len)
 	if (head >= room || head == len)
 		return;
 	tail = memchr(line + (len - (room - head)), ';', room - head);
-	if (!tail) /* its leaf alone is too long */
+	if (!tail) /* the leaf alone is too long */
 		return;
 	buf_add(out, line, head);
 	buf_str(out, TRUNCATED);
 	buf_add(out, tail, (size_t)(line + len - tail));
 }
 
-/* The lines of `text`, in pieces of that process. */
+/* Writes the lines of `text` in pieces of that process. */
 static void add_lines(struct buf *out, const struct upload_whose *whose, const struct buf *text)
 {
 	size_t head = piece_begin(out, whose), stacks = 0, lost = 0;
@@ -187,7 +189,7 @@ static int add_text(const struct tree *tree, uint32_t start, const struct profil
 	return r;
 }
 
-/* All of one process. Its frame's name has no NUL, and has one behind it. */
+/* Writes all lines of one process. Its frame's name has no NUL within, and one behind it. */
 static int add_process(const struct tree *tree, uint32_t node, const struct frame *frame,
 		       const struct profile_meta *meta, struct buf *out)
 {

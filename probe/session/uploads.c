@@ -22,11 +22,11 @@ struct uploads {
 	struct upload_options options;
 	bool hurries;
 	struct sender *sender;
-	struct params params;	       /* told last */
+	struct params params;	       /* applied last */
 	char server[SERVER_URL_BYTES]; /* "": none */
-	const char *why;	       /* there is none */
+	const char *why;	       /* why there is no server */
 	char machine[MACHINE_ID_BYTES];
-	size_t rendering; /* windows that aren't handed over yet */
+	size_t rendering; /* windows that aren't with the sender yet */
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -81,7 +81,9 @@ void uploads_free(struct uploads *uploads)
 
 /* ---- where to ---- */
 
-/* `asked`: somebody named a server just now, and is told whatever becomes of it. */
+/*
+ * Sets the server. `asked`: a user named the server just now, and is told the outcome in any case.
+ */
 static void set_server(struct uploads *uploads, bool asked)
 {
 	char server[SERVER_URL_BYTES];
@@ -122,7 +124,8 @@ int uploads_set_options(struct uploads *uploads, const struct upload_options *op
 		return r;
 	}
 	upload_destination(options, uploads->params.pyroscope_server, server, sizeof(server));
-	if (strcmp(server, uploads->server) != 0) { /* it isn't to get the new secrets */
+	/* the old server must not get the new secrets */
+	if (strcmp(server, uploads->server) != 0) {
 		uploads->server[0] = '\0';
 		sender_set_server(uploads->sender, NULL);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Windows' profiles on their way to a Pyroscope: rendered in pieces, given names and labels, handed
- * to upload/sender/sender, which has them until the server has them. On the loop's thread.
+ * Uploads of windows' profiles to a Pyroscope: renders them in pieces, adds names and labels, and
+ * hands them to upload/sender/sender, which keeps them until the server has them. Loop thread only;
+ * rendering is done by jobs of the bulk worker.
  */
 #pragma once
 
@@ -21,32 +22,40 @@ struct uploads_setup {
 	const char *host;
 };
 
-/* -ENOMEM, or what upload/sender/sender.h says of the options, with a sentence in `why`. */
+/*
+ * Creates it; the caller owns *ret. Returns 0, -ENOMEM or an error that upload/sender/sender.h has
+ * for options, with a sentence in `why`.
+ */
 int uploads_new(struct uploads **ret, const struct uploads_setup *setup, char *why,
 		size_t why_bytes);
 void uploads_free(struct uploads *uploads);
 
-/* Where to and how, from now on; what waits goes there as well. */
+/* Sets where to and how to upload from now on; waiting windows go there, too. */
 void uploads_apply(struct uploads *uploads, const struct params *params);
 
-/* Others, read anew, but `period_s`, which stays. Negative errno and a sentence: those before count
- * on. */
+/*
+ * Sets other options, except `period_s`, which stays. Returns 0, or a negative errno and a
+ * sentence; then the old ones stay.
+ */
 int uploads_set_options(struct uploads *uploads, const struct upload_options *options, char *why,
 			size_t why_bytes);
 
 bool uploads_has_server(const struct uploads *uploads);
-unsigned uploads_period_s(const struct uploads *uploads); /* of windows */
+unsigned uploads_period_s(const struct uploads *uploads); /* length of a window, s */
 
-/* A window that has ended, of a probe that was sampled with these params. A reference is taken. */
+/* Uploads an ended window of a probe that was sampled with these params. Takes a new reference. */
 void uploads_add(struct uploads *uploads, struct profile *window, const struct params *params);
 
-/* The end is near: windows go without looking for source lines. */
+/* Uploads windows without source lines from now on, as the end is near. */
 void uploads_hurry(struct uploads *uploads);
 
-/* When all windows are on disk, and what can be sent within seconds has been: done(arg). */
+/*
+ * Calls done(arg) when all windows are on disk and those that can be sent within seconds have been.
+ */
 void uploads_close(struct uploads *uploads, void (*done)(void *arg), void *arg);
 
-/* It didn't come so far, and won't: what is lost is counted and logged. */
+/* Gives up uploads_close(), which takes too long: what is lost is counted and logged. */
 void uploads_abandon(struct uploads *uploads);
 
+/* Fills in the status. */
 void uploads_status(const struct uploads *uploads, struct upload_status *status);

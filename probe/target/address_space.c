@@ -12,18 +12,18 @@
 struct region {
 	uint64_t start, end;
 	uint64_t file_offset;
-	uint64_t from_ns;  /* it may have been there since then … */
-	uint64_t until_ns; /* … and wasn't there any more then; UINT64_MAX: it is there */
+	uint64_t from_ns;  /* may have been mapped since then … */
+	uint64_t until_ns; /* … and wasn't mapped any more then; UINT64_MAX: is mapped */
 	enum mapping_kind kind;
 	struct symbol_file *file; /* NULL: none */
 };
 
 struct address_space {
-	struct region *regions; /* that are there, by address */
+	struct region *regions; /* mapped ones, by address */
 	size_t count;
-	struct region *gone; /* that were there, oldest first */
+	struct region *gone; /* unmapped ones, oldest first */
 	size_t gone_count;
-	uint64_t paths_bytes; /* of the files of those that are there; of those that were */
+	uint64_t paths_bytes; /* of the mapped files; of the unmapped ones */
 	uint64_t gone_paths_bytes;
 	uint64_t read_ns;
 	uint32_t exec_pages;
@@ -141,7 +141,7 @@ static struct region *region_at(const struct address_space *space, uint64_t addr
 	return NULL;
 }
 
-/* Moves what is no longer there to the list of what was. */
+/* Moves regions that are no longer mapped to the list of those that were. */
 static void retire(struct address_space *space, uint64_t now_ns)
 {
 	size_t leaving = 0;
@@ -225,7 +225,7 @@ static bool holds(const struct region *region, uint64_t address, uint64_t ns)
 	       ns < region->until_ns;
 }
 
-/* A mapping that grew or was split is another, but leads to the same place. */
+/* Returns whether both lead to the same place: a mapping that grew or was split is another one. */
 static bool says_the_same(const struct region *a, const struct region *b, uint64_t address)
 {
 	return a->kind == b->kind && a->file == b->file &&

@@ -17,7 +17,10 @@
 #include "elf/fd_budget.h"
 
 #define FILES_MAX 1024 /* of one process; the others have no names */
-/* Since the beginning: for reading maps, then for opening files. What is left has no names. */
+/*
+ * Time limits from the beginning: for reading maps, then for opening files. What is left has no
+ * names.
+ */
 #define MAPS_NS	 (NS_PER_S)
 #define FILES_NS (3 * NS_PER_S / 2)
 
@@ -26,7 +29,9 @@ struct file_key {
 	uint64_t path, device, inode;
 };
 
-/* What file is mapped, and, as long as there is room, it itself: its process may end any time. */
+/*
+ * Finds out which file is mapped, and keeps it open if there is room: its process may end any time.
+ */
 static void open_mapped(const struct inspection *e, int root_fd, const struct mapping *mapping,
 			struct opened *opened)
 {
@@ -61,8 +66,10 @@ static bool is_open_folder(const char *path)
 	       stat_.st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* A file is mapped in many places, with others in between, and opened once. `files`: where each was
- * met first. */
+/*
+ * Finds the first mapping of the same file: a file may be mapped in many places, with others in
+ * between, and is opened once. `files`: the first mapping of each file.
+ */
 static size_t first_of_file(struct map *files, const struct mapping *mapping, size_t i)
 {
 	struct file_key key = {(uintptr_t)mapping->path, mapping->device, mapping->inode};
@@ -74,7 +81,7 @@ static size_t first_of_file(struct map *files, const struct mapping *mapping, si
 	return r < 0 ? i : *first;
 }
 
-/* Its root, to look for files in; kept for later only if it isn't ours. */
+/* Reads its root, to look for files in; keeps it open only if it isn't ours. */
 static int open_root(struct inspection *e)
 {
 	struct stat ours;
@@ -94,7 +101,7 @@ static int open_root(struct inspection *e)
 	return TAKE_FD(fd);
 }
 
-/* Which file is the program's own, which network it sees. */
+/* Reads which file is the program's own, and which network namespace it has. */
 static void read_facts(struct inspection *e)
 {
 	struct stat netns;
@@ -151,7 +158,7 @@ static int read_maps(struct inspection *e)
 	_cleanup_close_ int root_fd = open_root(e);
 	int r = maps_read(e->pid, e->began_ns + MAPS_NS, &e->maps);
 
-	/* How many are behind the cut isn't known: these count as one. */
+	/* The number of mappings behind the cut is unknown: they count as one. */
 	e->left_out = e->maps.left_out + e->maps.is_cut;
 	if (r < 0)
 		return r;
@@ -181,8 +188,10 @@ static void run(struct job *job)
 		read_cgroups(e);
 	if (e->error == 0 && !e->ns_pid)
 		proc_ns_pid(e->pid, &e->ns_pid);
-	/* Last, so that all of it was read from this very process; another name, or program, tells
-	 * of an exec whose event is on its way. */
+	/*
+	 * Checked last, so that all was read from this very process. Another name or program means
+	 * an exec whose event is on its way.
+	 */
 	if (e->error == 0 && proc_program(e->pid) != e->program_id)
 		e->error = -ESRCH;
 	if (e->error == 0)
@@ -199,7 +208,7 @@ static void done(struct job *job, bool finished)
 	e->done(e->arg, e, finished);
 }
 
-/* On the loop's thread, unless it was given up: closing is for the worker. */
+/* Frees the job, on the loop's thread unless it was given up: the worker closes files. */
 static void close_files(const struct inspection *e)
 {
 	size_t count = e->opened ? e->maps.count : 0;

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "bpf/shared/packed.h"
 
-/* Reserved for a Java VM's code, heaps that lie side by side as one. */
+/* Address ranges reserved for a Java VM's code; adjacent heaps are one. */
 struct cache {
 	uint64_t start, end;
 	bool written;
@@ -20,7 +20,7 @@ struct writing {
 	const struct spans_of *of;
 	struct spans_found *found;
 	struct span *to;
-	size_t count; /* of the space's mappings; behind them what was written */
+	size_t count; /* of the space's mappings; then what was written */
 	struct cache caches[HOTSPOT_HEAPS_MAX];
 	size_t caches_count;
 };
@@ -58,7 +58,10 @@ static bool is_in_cache(const struct writing *writing, const struct region_view 
 
 /* ---- spans ---- */
 
-/* What is a file's is no code cache: then the VM has not told the truth. */
+/*
+ * Returns whether it may be a code cache. A mapped file isn't one: then the VM hasn't told the
+ * truth.
+ */
 static void count_one(void *arg, const struct region_view *region)
 {
 	struct writing *writing = arg;
@@ -68,7 +71,7 @@ static void count_one(void *arg, const struct region_view *region)
 		writing->caches_count = 0;
 }
 
-/* Code of a file: what its table says, once there is one. */
+/* Writes a file's mapping: what its table says, once there is one. */
 static void write_file(struct writing *writing, const struct region_view *region, struct span *span)
 {
 	struct symbol_place place = {writing->of->pid, region->start, region->end};
@@ -100,8 +103,10 @@ static void put(struct writing *writing, uint64_t start, uint64_t end, enum span
 			.start = start, .end = end, .what = (uint32_t)kind << SPAN_KIND_SHIFT};
 }
 
-/* Code made at run time: a Java VM's, all that is reserved for it where the first of it is mapped,
- * or others'. */
+/*
+ * Writes JIT code: a Java VM's, as all that is reserved for it at the first of its mappings, or
+ * another program's.
+ */
 static void write_made(struct writing *writing, const struct region_view *region)
 {
 	uint64_t from = region->start;
@@ -145,7 +150,7 @@ static void spans_free(struct spans *spans)
 	free(spans);
 }
 
-/* What the walker knows of the runtimes. Words that they take lie behind `at`. */
+/* Writes the walker's settings for the runtimes, in the words behind `at`. */
 static void write_runtimes(const struct writing *writing, uint32_t at)
 {
 	const struct cpython *python = writing->of->python;
@@ -162,12 +167,15 @@ static void write_runtimes(const struct writing *writing, uint32_t at)
 	}
 }
 
-/* Looks up all tables, and writes what they say into the arena: in that order, for making room may
- * take tables away. */
+/*
+ * Looks up all tables, then writes them into the arena; in that order, as making room may drop
+ * tables.
+ */
 static int write_all(struct writing *writing)
 {
 	struct spans *spans = writing->spans;
-	size_t most = writing->count + 2 * writing->caches_count; /* each may cut one in two */
+	/* each may cut a mapping in two */
+	size_t most = writing->count + 2 * writing->caches_count;
 
 	if (!writing->count)
 		return 0;
@@ -192,7 +200,7 @@ static int write_all(struct writing *writing)
 	return 0;
 }
 
-/* Not 0, and not one that a program may still know. Only the main thread writes spans. */
+/* Returns a new number: not 0, and none that a program may still know. Loop thread only. */
 static uint32_t next_number(void)
 {
 	static uint32_t number;
@@ -246,7 +254,7 @@ void spans_used(const struct spans *spans, const struct symbol_file *file)
 		table_used_by(spans->tables[i], file);
 }
 
-/* Words of both: 0 where one has none. */
+/* Returns the words of both runtimes; 0 where there is none. */
 static bool words_are_equal(const struct spans *a, uint32_t in_a, const struct spans *b,
 			    uint32_t in_b, size_t bytes)
 {

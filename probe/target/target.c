@@ -16,8 +16,7 @@
 
 #define ROOM_MAX (64u << 20) /* for mappings of each user's processes */
 #define HUNG_MAX 1024
-/* Processes that are looked at as soon as they begin; of the others the first stack is waited for.
- */
+/* Rate of processes that are inspected as soon as they begin; others are with their first stack. */
 #define EAGER_EVERY_NS (10 * NS_PER_MS)
 #define EAGER_BURST    32
 
@@ -249,7 +248,10 @@ static bool is_listed(const struct chosen *chosen, const struct target *target)
 	return false;
 }
 
-/* What is seen of a process is that of this incarnation as long as it is the kernel's newest. */
+/*
+ * Returns whether the user may look into it. /proc shows this incarnation as long as it is the
+ * kernel's newest.
+ */
 static bool is_permitted(const struct targets *targets, const struct chosen *chosen,
 			 const struct target *target)
 {
@@ -261,7 +263,7 @@ static bool is_permitted(const struct targets *targets, const struct chosen *cho
 	       (tracer_target_get(targets->tracer, target->pid, &now) < 0 || now.id <= target->id);
 }
 
-/* Who chose it, or what it descends from. */
+/* Returns the subscribers that chose it or an ancestor. */
 static void find_choosers(const struct targets *targets, struct target *target)
 {
 	const struct selection *selection = &targets->selection;
@@ -318,7 +320,7 @@ static bool is_own_line(const struct target *target)
 	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
 }
 
-/* What the name alone tells of a program spares the next ones of that name their event. */
+/* Tells a verdict on the name alone, which spares later programs of that name their event. */
 static void judge(struct targets *targets, const struct life_event *event,
 		  const struct target *fresh)
 {
@@ -337,7 +339,7 @@ static void judge(struct targets *targets, const struct life_event *event,
 	target_judge_group(targets, &event->group, fresh);
 }
 
-/* Its stacks until now are known to be nobody's. */
+/* Rejects a program: its stacks until now are dropped. */
 static void refuse(struct targets *targets, const struct target *fresh)
 {
 	struct target *current = target_table_current(targets->table, fresh->pid);
@@ -350,7 +352,7 @@ static void refuse(struct targets *targets, const struct target *fresh)
 		target_table_end(targets->table, current, fresh->id); /* ids are times */
 }
 
-/* What it has in its memory is as its parent (or it itself under another name) had it. */
+/* Takes over what is in its memory from its parent, or from itself under another name. */
 static void inherit_memory(const struct targets *targets, struct target *fresh,
 			   const struct target *before)
 {
@@ -364,8 +366,10 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 	target_table_fork_code(targets->table, fresh, before);
 }
 
-/* Of cgroups that aren't known nothing is decided for good: the process is looked up soon. What it
- * forks is where it is itself, most likely. */
+/*
+ * Places a process in cgroups. Unknown ones decide nothing for good: the process is looked up soon.
+ * A child is where its parent is, most likely.
+ */
 static void find_group(struct targets *targets, const struct life_event *event,
 		       const struct target *before, struct target *fresh)
 {
@@ -378,7 +382,9 @@ static void find_group(struct targets *targets, const struct life_event *event,
 	target_set_group(fresh, group);
 }
 
-/* An incarnation that the kernel told of: like its predecessor (or parent) where there is one. */
+/*
+ * Adds an incarnation that the kernel reported, like its predecessor (or parent) if there is one.
+ */
 static void begin(struct targets *targets, const struct life_event *event, struct target *before)
 {
 	struct target fresh = {
@@ -391,7 +397,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
 	fresh.inherited = before ? before->subscribers : 0;
-	fresh.whose = before ? before->whose : job_of(0, 0); /* until it is looked at */
+	fresh.whose = before ? before->whose : job_of(0, 0); /* until it is inspected */
 	fresh.root_known = before && before->root_known;
 	fresh.root_elsewhere = before ? before->root_elsewhere : 0;
 	fresh.netns_id = before ? before->netns_id : 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes that were there before they were wanted for their container, or that came there without
- * a new program: found by a census, looked at when the container's names are known. */
+/*
+ * Scans for processes that were there before they were wanted for their container, or got there
+ * without a new program. They are looked at when the container's names are known.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +12,9 @@
 #include "target/target_state.h"
 
 #define AWAITING_MAX 16384
-/* Children of targets are told by events, so one or two are enough. */
+/* Most scans in a row: children of targets are reported by events, so one or two are enough. */
 #define ROUNDS_MAX 4
-/* After a census that failed another one: after 1 s, 2, ... 64 s. */
+/* Delay of a new scan after one that failed: 1 s, 2, ... 64 s. */
 #define DOUBLED_MAX 6
 
 static void await_names(struct targets *targets, const struct cgroup_member *resident,
@@ -33,7 +35,7 @@ static void await_names(struct targets *targets, const struct cgroup_member *res
 		(struct awaiting){resident->pid, resident->start_ticks, group_ref(group)};
 }
 
-/* A path that can't be told (cgroups_read()) says nothing against the one that is known. */
+/* Notes the path. An unreadable one (cgroups_read()) doesn't replace a known one. */
 static bool is_there(const struct target *known, const struct cgroup_member *resident,
 		     const struct group *group)
 {
@@ -42,8 +44,10 @@ static bool is_there(const struct target *known, const struct cgroup_member *res
 	       (!group->path[0] || strcmp(known->group->path, group->path) == 0);
 }
 
-/* Whether it has all that its cgroups choose it for: where it is may have become known after it was
- * evaluated by its name. */
+/*
+ * Returns whether it is sampled for all that its cgroups choose it for: they may have become known
+ * after it was evaluated by its name.
+ */
 static bool has_all(const struct target *known, const struct match *match, uint32_t wanted)
 {
 	return !(match->probes & wanted & ~known->probes) &&
@@ -81,7 +85,7 @@ static void told(struct targets *targets, const struct cgroup_scan *census, bool
 		take_resident(targets, &census->residents[i]);
 }
 
-/* A census saw not everybody. */
+/* A scan didn't see all processes. */
 static void count_later(struct targets *targets)
 {
 	struct where *where = &targets->where;
@@ -120,14 +124,16 @@ void targets_count_late(void *arg)
 	count_all(arg);
 }
 
-/* What a new target forked after it was listed and before it was one is in no list, and no event
- * told of it. */
+/*
+ * Scans again: what a new target forked after it was listed and before it became one is in no list,
+ * and no event reported it.
+ */
 static void count_children(struct targets *targets)
 {
 	struct where *where = &targets->where;
 
 	if (where->running)
-		return; /* it is asked again when that ends */
+		return; /* it is tried again when that ends */
 	if (!where->added)
 		where->rounds = 0;
 	else if (where->rounds++ < ROUNDS_MAX)
@@ -198,7 +204,7 @@ void targets_end_awaiting(struct targets *targets, const struct container *conta
 	struct awaiting *all = TAKE_PTR(where->awaiting);
 	size_t count = where->awaiting_count, kept = 0;
 
-	where->awaiting_count = 0; /* looking at one doesn't add any */
+	where->awaiting_count = 0; /* looking at a process adds none */
 	for (size_t i = 0; i < count; i++) {
 		if (group_container(all[i].group) != container) {
 			all[kept++] = all[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which container a target is in, and what that decides. */
+/* A target's container, and what that decides. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,10 @@ void target_set_group(struct target *target, struct group *group)
 	target->container = container;
 }
 
-/* The same set says the same of the same cgroups, as long as the container's names are the same. */
+/*
+ * Matches the cgroups, and caches that: one set of snoopers decides the same as long as the
+ * container's names are the same.
+ */
 void target_match_group(const struct targets *targets, const struct target *target,
 			struct match *match)
 {
@@ -63,10 +66,10 @@ struct naming {
 	struct targets *targets;
 	const struct container *before;
 	struct container *now;
-	bool late; /* it was decided on before */
+	bool late; /* it was decided before */
 };
 
-/* It was sampled until now, for what its container's names might say. */
+/* Decides on a target that was sampled for what its container's names might decide. */
 static void decide_on_names(struct targets *targets, struct target *target)
 {
 	bool wanted = target_evaluate(targets, target);
@@ -142,7 +145,7 @@ void targets_on_group(struct targets *targets, const struct group_event *event)
 	size_t len = 0;
 
 	if (event->cut || event->v2_bytes + event->v1_bytes > (int)sizeof(event->names))
-		return; /* who is there isn't known */
+		return; /* its processes aren't known */
 	memcpy(text, v2, sizeof(v2) - 1);
 	len += sizeof(v2) - 1;
 	len += put_path(text + len, event->names, event->v2_bytes);
@@ -162,7 +165,7 @@ void targets_on_moved(struct targets *targets, const struct life_event *event)
 	pid_t pid = (pid_t)event->tgid;
 
 	if (where->moved_count && where->moved[where->moved_count - 1] == pid)
-		return; /* in the next hierarchy */
+		return; /* it follows in the next hierarchy */
 	if (where->moved_count < MOVED_MAX)
 		where->moved[where->moved_count++] = pid;
 	else

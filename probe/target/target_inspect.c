@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Looking at a process: its command line, its maps; and when a stack asks for it. */
+/* Inspections of a process: when they are due, and what becomes of their results. */
 #include "target/target_state.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 
 #include "proc/proc.h"
 
-/* Maps of a process whose addresses stay unknown are not read again and again. */
+/* Delay of the next reading of maps, for a process whose addresses stay unknown. */
 #define RETRY_NS (5 * NS_PER_MS)
 /* Maps read this shortly before the end of an exec may be the new program's already. */
 #define EXEC_NS (50 * NS_PER_MS)
 
-/* What it tells of code that it makes is opened, for it may end any time. */
+/* Opens its perf map or agent's file, for the process may end any time. */
 static void meet_made_code(struct targets *targets, const struct target *target,
 			   const struct inspection *e)
 {
@@ -26,7 +26,7 @@ static void meet_made_code(struct targets *targets, const struct target *target,
 	}
 }
 
-/* Whether the maps that were read are this incarnation's. */
+/* Returns whether the maps that were read are this incarnation's. */
 static bool are_its_maps(const struct target *target, const struct inspection *e)
 {
 	uint64_t margin = target->ended_by_exec ? EXEC_NS : 0;
@@ -35,7 +35,7 @@ static bool are_its_maps(const struct target *target, const struct inspection *e
 	       (target->alive || e->ended_ns + margin < target->ended_ns);
 }
 
-/* It did not match: what was sampled of it is nobody's. */
+/* Rejects a process that did not match: its samples are dropped. */
 static void reject(struct targets *targets, struct target *target)
 {
 	target->rejected = true;
@@ -83,7 +83,7 @@ static void remember_hung(struct targets *targets, const struct target *target)
 		map_clear(targets->hung);
 }
 
-/* Of one of whose cgroups the kernel's side hasn't told. */
+/* Notes its cgroups, if the kernel's side hasn't reported them. */
 static void take_place(struct targets *targets, struct target *target, const struct inspection *e)
 {
 	if (e->cgroups && !target->group) {
@@ -101,7 +101,7 @@ static void examined(void *arg, struct inspection *e, bool finished)
 {
 	struct targets *targets = arg;
 
-	tracer_read_life(targets->tracer); /* it may have become another meanwhile */
+	tracer_read_life(targets->tracer); /* its incarnation may have changed meanwhile */
 	struct target *target = target_table_find(targets->table, (uint32_t)e->pid, e->id);
 	if (!target)
 		return;
@@ -112,7 +112,7 @@ static void examined(void *arg, struct inspection *e, bool finished)
 		remember_hung(targets, target);
 	}
 	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
-		target_look_at(targets, target); /* it answered what was asked before */
+		target_look_at(targets, target); /* the answer is to an older question */
 	else if (target->undecided)
 		decide(targets, target, e, finished);
 	if (finished && e->error == 0)
@@ -130,8 +130,10 @@ static void examined(void *arg, struct inspection *e, bool finished)
 	}
 }
 
-/* Users of a container aren't the host's. Looking at its root may hang, so until a job has done
- * that the mount namespace tells. */
+/*
+ * Returns the user of the job. Users of a container aren't the host's. Looking at its root may
+ * hang, so until a job has done that the mount namespace tells.
+ */
 static void learn_user(struct target *target)
 {
 	uid_t uid;
@@ -197,8 +199,10 @@ void target_meet(struct targets *targets, struct target *target)
 		target_look_at(targets, target);
 }
 
-/* Whether all that a stack needs is known of its process. That a return address lies nowhere says
- * nothing: code without frame pointers leaves anything where they should be. */
+/*
+ * Returns whether all that a stack needs is known. A return address outside all mappings says
+ * nothing: code without frame pointers leaves anything in their place.
+ */
 static bool is_covered(const struct target *target, const struct stack *stack,
 		       const uint64_t *words)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The Java VM of a target: its table says which file has one, the process what else the walker has
- * to know. What is known goes to the kernel with the mappings. */
+/*
+ * A target's Java VM: the file's table says that there is one; what else the walker needs is read
+ * from the process. What is known goes to the kernel's side with the mappings.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ static bool is_same(const struct jvm *known, const struct spans_hotspot *hotspot
 	       memcmp(&known->found, hotspot->found, sizeof(known->found)) == 0;
 }
 
-/* Whether asking again may have a better answer. */
+/* Returns whether asking again may have a better answer. */
 static bool is_passing(const struct jvm *known)
 {
 	int error = known->runtime.error;
@@ -24,20 +26,20 @@ static bool is_passing(const struct jvm *known)
 	return error && error != -ENOTSUP && error != -ETIMEDOUT;
 }
 
-/* A VM has its virtual threads' boundary with the first of them, if ever. */
+/* A VM has the boundary of virtual threads only with the first of them, if ever. */
 static bool is_unfinished(const struct jvm *known)
 {
 	return jvm_is_supported(known) && known->layout.unfinished;
 }
 
-/* What is known is better than an error of the one that asks again. */
+/* Keeps what is known rather than an error of a later question. */
 static bool is_worse(const struct jvm *answer, const struct jvm *known)
 {
 	return jvm_is_supported(known) && answer->runtime.error &&
 	       runtime_is_at(&known->runtime, answer->runtime.file, answer->runtime.bias);
 }
 
-/* A program may have libjvm from its start on, and begin its VM much later. */
+/* Asks again later: a program may map libjvm from its start, and begin its VM much later. */
 static bool may_ask_again(const struct target *target, uint64_t now_ns)
 {
 	const struct jvm *known = target->jvm;

@@ -8,7 +8,7 @@
 #include "probes/kind.h"
 #include "target/target.h"
 
-/* So that a host where processes come and go all the time has some thousand lines a day. */
+/* Limits: a host where processes come and go all the time has some thousand lines a day. */
 #define LINES	      32
 #define LINE_EVERY_NS (10 * NS_PER_S)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A line in the log for each process that becomes a target of probes or stops being one. Where many
- * come and go, most are only counted, and the count is said; log level debug has a line for each.
+ * Log of targets: a line for each process that becomes a target of probes or stops being one. The
+ * rate is limited: where many come and go, most are only counted, and the count is logged. At level
+ * debug each has a line. Loop thread only.
  */
 #pragma once
 
@@ -10,14 +11,16 @@
 
 struct target_log {
 	struct rate rate;
-	uint64_t added, removed; /* without a line, and not said yet */
+	uint64_t added, removed; /* not logged, and not yet in a logged count */
 };
 
 void target_log_init(struct target_log *log);
 
-/* It is sampled for these (struct target_value.probes) from now on (0: for none), as far as that is
- * new. */
+/*
+ * Logs that the target is sampled for these probes (struct target_value.probes; 0: none) from now
+ * on, if that is new.
+ */
 void target_log_probes(struct target_log *log, struct target *target, uint32_t probes);
 
-/* Says how many had no line. */
+/* Logs how many had no line. */
 void target_log_rest(struct target_log *log);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a process has mapped, as it was read, becomes its space, within its user's room. */
+/* Makes a process's mappings, as they were read, its address space, within its user's room. */
 #include "target/target_state.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "target/target_memory.h"
 
-/* Of root's processes, and of those of the file's owner, any other one takes the same. */
+/* A file found by root's processes, or by its owner's, is shared with all other ones. */
 static uint64_t whose_debug_file(const struct inspection *e, const struct opened *opened)
 {
 	uint64_t whose = e->job.whose;
@@ -20,9 +20,11 @@ static uint64_t whose_debug_file(const struct inspection *e, const struct opened
 	return e->other_root || opened->in_open_folder ? whose : 0;
 }
 
-/* Whose reading a file is: its owner's, whoever maps it, so that nobody's hung jobs keep others
- * from what all have mapped; where a server says who that is (FUSE), whoever's process maps it, for
- * a server says what it likes. */
+/*
+ * Returns the user that reading a file is accounted to: its owner, whoever maps it, so that
+ * nobody's hung jobs keep others from what all have mapped. If a server says who that is (FUSE),
+ * the user of the process: a server says what it likes.
+ */
 static uint64_t whose_reading(const struct opened *opened, uint64_t mapping)
 {
 	uint32_t root = (uint32_t)(mapping >> JOB_ROOT_SHIFT);
@@ -63,7 +65,7 @@ struct symbol_file *target_file_of(struct targets *targets, struct inspection *e
 	return symbol_files_get(targets->files, &opened->fd, &opened->stat, mapping->path, &search);
 }
 
-/* Which of the files is the program itself. */
+/* Finds the file that is the program itself. */
 static struct symbol_file *program_of(const struct inspection *e, struct symbol_file **files,
 				      size_t count)
 {
@@ -77,7 +79,8 @@ static struct symbol_file *program_of(const struct inspection *e, struct symbol_
 	return NULL;
 }
 
-/* Which of the mappings are taken: one user's shall not fill our memory. *paths_bytes: of theirs.
+/*
+ * Selects the mappings to be taken, lest one user's fill our memory. *paths_bytes: of their paths.
  */
 static struct maps as_many_as_fit(const struct targets *targets, const struct target *target,
 				  const struct inspection *e, uint64_t *paths_bytes)
@@ -102,7 +105,7 @@ static struct maps as_many_as_fit(const struct targets *targets, const struct ta
 	return maps;
 }
 
-/* Takes the files over. */
+/* Updates the space; takes over the files. */
 static void update_space(struct targets *targets, struct target *target, const struct inspection *e,
 			 const struct maps *maps, struct symbol_file **files, uint64_t paths_bytes)
 {
@@ -119,7 +122,10 @@ static void update_space(struct targets *targets, struct target *target, const s
 			    address_space_bytes(target->space) - before);
 }
 
-/* From now on it is told by its root: services of one host have mount namespaces of their own. */
+/*
+ * From now on the process is identified by its root: services of one host have mount namespaces of
+ * their own.
+ */
 static void take_root(struct target *target, struct inspection *e)
 {
 	if (!e->has_root)

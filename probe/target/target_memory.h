@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A target's memory for a job that reads it (runtime/job_memory.h). What such a job has opened the
- * target keeps open, if there is a place for it. On the loop's thread.
+ * Memory of a target, kept open between the jobs that read it (runtime/job_memory.h), if there is a
+ * place for the descriptor. Loop thread only.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 
 struct target;
 
-/* Fills `memory` for a job. `worker` closes what is held in the end. */
+/* Fills in `memory` for a job. `worker` closes what is held in the end. */
 void target_memory_of(struct job_memory *memory, const struct target *target,
 		      struct worker *worker);
 
-/* The job has finished: the target keeps what it opened, if it is the same program still. */
+/* Keeps what a finished job opened, if the target still runs the same program. */
 void target_memory_keep(struct target *target, struct job_memory *memory);
 
-/* Lets go what the target has; gives it to the same process under another name as well. */
+/* Drop what the target keeps open; share it with the same process under another name. */
 void target_memory_drop(struct target *target);
 void target_memory_share(struct target *target, const struct target *before);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables that nearly every new program wants at once are kept from the start on: those of the C
- * library, of the dynamic linker and of the vDSO, as we have them mapped ourselves. */
+/*
+ * Keeps tables that nearly every new program wants at once: those of the C library, of the dynamic
+ * linker and of the vDSO, as the daemon itself has them mapped.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +57,7 @@ void targets_keep_common(struct targets *targets)
 
 	targets_drop_common(targets);
 	if (proc_stat(question.pid, &stat) < 0)
-		return; /* then they come when they are wanted */
+		return; /* then they are made when they are wanted */
 	question.start_ticks = stat.start_ticks;
 	memcpy(question.comm, stat.comm, sizeof(question.comm));
 	inspect(targets->urgent, &question);

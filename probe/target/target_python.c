@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The CPython of a target: its table says which file has one, the process what else the walker has
- * to know. What is known goes to the kernel with the mappings. */
+/*
+ * A target's CPython: the file's table says that there is one; what else the walker needs is read
+ * from the process. What is known goes to the kernel's side with the mappings.
+ */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -16,7 +18,7 @@ static bool is_same(const struct interpreter *known, const struct spans_python *
 	       known->found.runtime == python->found->runtime;
 }
 
-/* Whether asking again may have a better answer. */
+/* Returns whether asking again may have a better answer. */
 static bool is_passing(const struct interpreter *known)
 {
 	int error = known->runtime.error;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All processes of the host: who of them matches when the selection changes, and repairs after
- * events were lost. */
+/*
+ * Scans of all processes of the host: which ones match when the selection changes, and repairs
+ * after events were lost.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,15 +10,17 @@
 #include "proc/proc.h"
 #include "target/target_state.h"
 
-/* Containers are renamed seldom. */
+/* Period of reading containers' names again; they are renamed seldom. */
 #define NAMES_FRESH_NS (15 * NS_PER_S)
-/* Targets whose end was not told are looked for no more often than this. */
+/* Period of searching for targets whose end wasn't reported. */
 #define CHECK_EVERY_NS (20 * NS_PER_S)
-/* So many processes that are chosen at once wait for their tables before they are sampled; the
- * others get them with their first stack. */
+/*
+ * Most processes that, chosen at once, wait for their tables before they are sampled; others get
+ * tables with their first stack.
+ */
 #define ARMING_MAX 1024
 
-/* It is sampled when it has its tables, unless too many wait for theirs. */
+/* Lets a process wait for its tables, unless too many do. */
 static void begin_arming(struct targets *targets, struct target *target)
 {
 	target->arming = targets->armed++ < ARMING_MAX;
@@ -25,7 +29,7 @@ static void begin_arming(struct targets *targets, struct target *target)
 		targets_begin_arming(targets);
 }
 
-/* Whether its stacks are taken now. */
+/* Returns whether its stacks are taken now. */
 static bool is_sampled(const struct targets *targets, const struct target *target)
 {
 	struct target_value value;
@@ -34,7 +38,7 @@ static bool is_sampled(const struct targets *targets, const struct target *targe
 	       value.probes & WANTED_STACKS;
 }
 
-/* Who is known already. */
+/* Decides anew on a process that is a target already. */
 static void scan_known(struct targets *targets, struct target *known)
 {
 	uint32_t probes = known->probes, subscribers = known->subscribers;
@@ -58,7 +62,10 @@ void target_reconsider(struct targets *targets, struct target *target)
 	scan_known(targets, target);
 }
 
-/* By what is cheap to know: most processes of a host are of no interest. */
+/*
+ * Returns whether a process may be wanted, by what is cheap to know: most processes are of no
+ * interest.
+ */
 static bool may_be_wanted(const struct targets *targets, pid_t pid)
 {
 	const struct selection *selection = &targets->selection;
@@ -85,7 +92,7 @@ static bool may_be_wanted(const struct targets *targets, pid_t pid)
 	return (match.probes | match.maybe) & selection_wanted(selection);
 }
 
-/* Whether the kernel has an incarnation that is newer than what is known. */
+/* Returns whether the kernel's side has a newer incarnation than the table. */
 static bool has_begun(const struct targets *targets, pid_t pid, const struct target *known,
 		      uint64_t *id)
 {
@@ -97,7 +104,7 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 	return true;
 }
 
-/* false: nobody wants it, or there is no room. */
+/* Adds a target; false: nobody wants it, or there is no room. */
 static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
 		     bool is_there, struct group *group)
 {
@@ -129,7 +136,7 @@ static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 	return true;
 }
 
-/* The kernel's side has told of where it is now, unless it was moved. */
+/* Sets its cgroups, unless the kernel's side reported them. */
 static void scan_there(struct targets *targets, struct target *known, struct group *group)
 {
 	if (group) {
@@ -139,8 +146,10 @@ static void scan_there(struct targets *targets, struct target *known, struct gro
 	scan_known(targets, known);
 }
 
-/* `group`: where the process is that started at `start_ticks`; NULL: not known, any. Whether it is
- * a target now of which the kernel's side didn't know. */
+/*
+ * Looks at a process. `group`: the cgroups of the process that started at `start_ticks`; NULL: not
+ * known, any start. Returns whether it is a target now that the kernel's side didn't know.
+ */
 static bool scan(struct targets *targets, pid_t pid, uint64_t start_ticks, struct group *group)
 {
 	struct target *known = target_table_current(targets->table, pid);
@@ -150,14 +159,15 @@ static bool scan(struct targets *targets, pid_t pid, uint64_t start_ticks, struc
 	if (!known && !targets->repairing && !group && !may_be_wanted(targets, pid))
 		return false;
 	if (has_begun(targets, pid, known, &id)) {
-		tracer_read_life(targets->tracer); /* so it will have been told */
+		tracer_read_life(targets->tracer); /* so that it has been reported */
 		known = target_table_current(targets->table, pid);
 	}
 	bool untold = has_begun(targets, pid, known, &id);
 	if (proc_stat(pid, &stat) < 0 || (group && stat.start_ticks != start_ticks))
 		return false;
 	if (untold && !(has_begun(targets, pid, known, &id_after) && id_after == id))
-		return false; /* the name may be the next one's, whose event is on its way */
+		/* the name may be the next incarnation's, whose event is on its way */
+		return false;
 	if (untold)
 		scan_new(targets, pid, &stat, id, true, group);
 	else if (known && known->start_ticks == stat.start_ticks)
@@ -210,7 +220,7 @@ static bool has_followers(const struct selection *selection)
 	return selection->snoopers && selection->followers;
 }
 
-/* Only those who are known, and the processes that are wanted by themselves. */
+/* Looks only at known targets, and at processes that are named themselves. */
 static void scan_few(struct targets *targets)
 {
 	target_table_each(targets->table, scan_known_one, targets);
@@ -235,7 +245,7 @@ int targets_select(struct targets *targets, const struct selection *selection)
 		   (has_followers(&before) && before.snoopers == selection->snoopers &&
 		    !(wanted & ~selection_wanted(&before)));
 	snoopers_unref(before.snoopers);
-	/* First, so that whoever starts or becomes another during the scan is told of. */
+	/* First, so that processes that start or change during the scan are reported. */
 	targets->scanning = true;
 	targets->armed = 0;
 	targets->by_group = has_containers(selection);
@@ -263,13 +273,13 @@ void targets_rejudge(struct targets *targets)
 	targets_count_residents(targets);
 }
 
-/* Whether a target that should live has ended without a word. */
+/* Returns whether a target ended without an event. */
 static bool is_gone(const struct target *target)
 {
 	struct proc_stat stat;
 	int r = proc_stat(target->pid, &stat);
 
-	/* Other errors (no descriptor left) say nothing about it. */
+	/* Other errors (no descriptor left) say nothing about the process. */
 	return r == -ESRCH || (r == 0 && stat.start_ticks != target->start_ticks);
 }
 
@@ -285,7 +295,7 @@ static void check_one(void *arg, struct target *target)
 	target_table_end(targets->table, target, loop_now_ns());
 }
 
-/* Programs that began unseen are targets from now on. */
+/* Makes programs targets that began unseen. */
 static void repair(struct targets *targets)
 {
 	struct counters counters;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What target/target.c (events, who matches), target_inspect.c (looking at a process),
- * target_scan.c (all processes of the host), target_maps.c (what they have mapped) and
- * target_unwind.c (their tables) share. Nobody else includes it. */
+/*
+ * Private to target/target.c (events, which processes match), target_inspect.c (results of
+ * inspections), target_scan.c (all processes of the host), target_cgroup_scan.c (processes by
+ * cgroup), target_container.c (containers), target_maps.c (mappings), target_unwind.c (tables),
+ * target_preload.c (tables kept in advance), target_python.c and target_java.c (runtimes).
+ */
 #pragma once
 
 #include "base/map.h"
@@ -21,27 +24,27 @@ struct process_key {
 	uint64_t start_ticks;
 };
 
-/* A process that may be wanted when its container's names are there. */
+/* A process that may be wanted once its container's names are known. */
 struct awaiting {
 	pid_t pid;
 	uint64_t start_ticks;
-	struct group *group; /* a reference */
+	struct group *group; /* owns a reference */
 };
 
-/* Where all processes are (target_cgroup_scan.c). */
+/* Scans of processes' cgroups (target_cgroup_scan.c). */
 struct where {
-	bool running, again;	/* a census of all; another one after it */
-	bool added;		/* somebody became a target since the last one was begun */
-	unsigned rounds;	/* in a row that were begun for that */
-	struct loop_timer late; /* for another one, after one that failed */
-	unsigned doubled;	/* how often the time until then was */
-	bool moving;		/* a census of those that were moved */
+	bool running, again;	/* a scan of all processes; one more after it */
+	bool added;		/* some process became a target since the last scan was begun */
+	unsigned rounds;	/* scans in a row that were begun because of `added` */
+	struct loop_timer late; /* for the next scan, after one that failed */
+	unsigned doubled;	/* how often that delay was doubled */
+	bool moving;		/* a scan of the processes in moved[] */
 	pid_t moved[MOVED_MAX];
 	size_t moved_count;
 	struct loop_timer moved_timer;
 	struct awaiting *awaiting;
 	size_t awaiting_count;
-	bool overflowed; /* it had no room for some */
+	bool overflowed; /* there was no room for some processes */
 };
 
 struct targets {
@@ -50,171 +53,192 @@ struct targets {
 	struct worker *urgent;
 	struct selection selection;
 	struct target_table *table;
-	struct map *hung;    /* struct process_key -> nothing: looking at them took too long */
-	struct shares *room; /* bytes of what each user's have mapped */
+	struct map *hung;    /* struct process_key -> nothing: inspections that took too long */
+	struct shares *room; /* bytes of mappings, by user */
 	struct rate eager;
 	struct target_log log;
 	struct containers *containers;
-	bool by_group; /* containers or cgroups are selected */
+	bool by_group; /* the snoopers select containers or cgroups */
 	struct where where;
-	bool scanning;		/* the selection has changed, and not all were looked at yet */
-	unsigned armed;		/* processes that wait for their tables, in this scan */
-	struct loop_timer late; /* those that waited too long are sampled as they are */
-	bool repairing;		/* events were lost */
-	uint64_t events_lost;	/* until the last repair */
-	uint64_t checked_ns;	/* when it was looked for targets that are gone */
+	/* the selection changed, and not all processes were looked at yet */
+	bool scanning;
+	unsigned armed;		/* processes that wait for tables, in this scan */
+	struct loop_timer late; /* for processes that waited too long: sampled without tables */
+	bool repairing;		/* a repair after lost events is under way */
+	uint64_t events_lost;	/* lost events, until the last repair */
+	uint64_t checked_ns;	/* last search for targets whose end wasn't reported */
 	struct targets_stats stats;
 	struct tables *tables;
-	struct table *common[COMMON_MAX]; /* kept, whoever is a target (target_preload.c) */
+	struct table *common[COMMON_MAX]; /* kept in any case (target_preload.c) */
 	size_t common_count;
 	struct loop *loop;
-	struct loop_timer retry;     /* for those whose maps may not be read again yet */
-	struct loop_timer begun;     /* for Java VMs that had not begun yet */
+	struct loop_timer retry;     /* for targets whose maps may not be read again yet */
+	struct loop_timer begun;     /* for Java VMs that hadn't begun yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
-	bool without_python;	      /* bpf.python is false */
-	bool without_java;	      /* bpf.java is false */
-	bool all_change;	      /* during targets_publish(): tables of any may be others */
-	uint64_t changed_before;      /* such tables, until the last one */
+	bool without_python; /* bpf.python is false */
+	bool without_java;   /* bpf.java is false */
+	/* during targets_publish(): any target's tables may have changed */
+	bool all_change;
+	uint64_t changed_before;      /* number of such changes, at the last targets_publish() */
 	void (*maps_read)(void *arg); /* NULL: nobody is told */
 	void *maps_arg;
 };
 
-/* All that is wanted of any process. */
+/* Returns all bits wanted of any process. */
 uint32_t selection_wanted(const struct selection *selection);
 
-/* Whether anybody wants its stacks: else it needs neither mappings nor tables. */
+/* Returns whether some subscriber wants its stacks; else it needs neither mappings nor tables. */
 bool target_is_walked(const struct targets *targets, const struct target *target);
 
-/* Fills in who wants a process that goes by this identity; false: nobody does. */
+/* Fills in which subscribers want a process of this identity; false: none. */
 bool target_evaluate(const struct targets *targets, struct target *target);
 
-/* What a process is sampled for that may be wanted for this: what can be dropped when it isn't
- * after all. Stacks can, and what the kernel counts of each process; sums of many processes can't.
+/*
+ * Returns what a process is sampled for while it may be wanted for `wanted`: only what can be
+ * dropped if it isn't after all. Stacks can be, and the kernel's counts by process; sums of many
+ * processes can't.
  */
 uint32_t target_wanted_early(uint32_t wanted);
 
-/* What the kernel has to know of a target: nothing if nobody wants it. An entry that is newer than
- * the target stays: its event is on its way. */
+/*
+ * Tells the kernel's side about a target; removes the entry if nobody wants it. An entry newer than
+ * the target stays: its event is on its way.
+ */
 void target_tell_kernel(struct targets *targets, struct target *target);
 
-/* The same for what the kernel told of itself: if it isn't there any more, it has ended or found no
- * room. */
+/*
+ * Like target_tell_kernel(), but only changes an existing entry, which the kernel's side made: a
+ * missing one means that the process exited or the map was full.
+ */
 void target_correct_kernel(struct targets *targets, struct target *target);
 
+/* Removes the target's entry in the kernel's map, unless it is another incarnation's. */
 void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
 
-/* Tells the kernel what the target has mapped now, where that is known. */
+/* Tells the kernel's side what the target has mapped now, if that is known. */
 void target_publish(struct targets *targets, struct target *target);
 
-/* It is not sampled before it has its tables, but for no longer than that may take. */
+/* Starts the time limit for new targets to have their tables; they aren't sampled before. */
 void targets_begin_arming(struct targets *targets);
 
-/* It won't have mappings or tables in time: it is sampled as it is. */
+/* Samples a target as it is: it won't have its mappings or tables in time. */
 void target_give_up_arming(struct targets *targets, struct target *target);
 
-/* The same for all that wait for tables. */
+/* Like target_publish(), for all targets that wait for tables, or whose tables have changed. */
 void targets_publish(struct targets *targets);
 
-/* It is no longer wanted; what was sampled of it until now was. */
+/* Ends a target that is no longer wanted; what was sampled until now was. */
 void target_deselect(struct targets *targets, struct target *target);
 
-/* The file of mapping number `i`, `files` those of the mappings before it (NULL: of none); a
- * reference, or NULL. What is still mapped as `space` has it stays the same one; NULL: nothing was
- * known. */
+/*
+ * Returns the file of mapping number `i`, a reference or NULL. `files` are those of the mappings
+ * before it (NULL: none). A file that `space` has at that mapping is reused; NULL: nothing was
+ * known.
+ */
 struct symbol_file *target_file_of(struct targets *targets, struct inspection *e, size_t i,
 				   struct symbol_root *root, struct symbol_file **files,
 				   const struct address_space *space);
 
-/* What it has mapped is as the examination says, as far as there is room. */
+/* Takes the target's mappings from an inspection, as far as its user has room. */
 void target_take_maps(struct targets *targets, struct target *target, struct inspection *e);
 
-/* Its space like that of `before`, unless there is no room or memory for it. */
+/* Copies the space of `before`, unless there is no room or memory for that. */
 void target_copy_space(struct targets *targets, struct target *fresh, const struct target *before);
 
-/* Those that ended have made room. */
+/* Counts anew what each user's mappings take: targets that ended have made room. */
 void targets_count_room(struct targets *targets);
 
+/* Keep, and drop, the tables that nearly every program wants. */
 void targets_keep_common(struct targets *targets);
 void targets_drop_common(struct targets *targets);
 
-/* Has its command line and its maps read. */
+/* Submits an inspection: its command line and its maps. */
 void target_look_at(struct targets *targets, struct target *target);
 
-/* The same for one that is new, unless that can wait: most never have a stack that needs maps. */
+/*
+ * Like target_look_at() for a new target, unless that can wait: most never have a stack that needs
+ * maps.
+ */
 void target_meet(struct targets *targets, struct target *target);
 
-/* Asks about a CPython that was found in what it has mapped, unless that is known. */
+/* Asks about a CPython that was found among its mappings, unless that is known. */
 void target_interpret(struct targets *targets, struct target *target,
 		      const struct spans_python *python);
 
-/* A stack came: asks again, where the process could not be read when it had just begun, or was
- * forked before its parent's was known. */
+/*
+ * Asks again when a stack comes: the process couldn't be read when it had just begun, or was forked
+ * before its parent's CPython was known.
+ */
 void target_ask_interpreter(struct targets *targets, struct target *target);
 
-/* Whether it has an interpreter of which that may not be all, yet. */
+/* Returns whether more may yet be learned of its CPython. */
 bool target_awaits_python(const struct targets *targets, const struct target *target);
 
-/* What the kernel's side has to know of it; NULL: nothing (yet). */
+/* Returns what the kernel's side has to know of its CPython; NULL: nothing (yet). */
 const struct cpython *target_walk(const struct target *target);
 
-/* The same four for a Java VM. */
+/* The four functions above for a Java VM. */
 void target_meet_java(struct targets *targets, struct target *target,
 		      const struct spans_hotspot *hotspot);
 void target_ask_java(struct targets *targets, struct target *target);
 bool target_awaits_java(const struct targets *targets, const struct target *target);
 const struct hotspot *target_hotspot(const struct target *target);
-/* The expiry of targets->begun. */
+/* Expiry function of targets->begun. */
 void targets_ask_begun(void *arg);
 
 /* ---- target_container.c ---- */
 
-/* It is in these cgroups, a reference to which is taken; of a target or of one that may become one.
- */
+/* Sets the cgroups of a target, or of a process that may become one; takes a new reference. */
 void target_set_group(struct target *target, struct group *group);
 
-/* What they decide on. */
+/* Fills in what the cgroups decide for the target. */
 void target_match_group(const struct targets *targets, const struct target *target,
 			struct match *match);
 
-/* Tells the kernel's side. */
+/* Tells the kernel's side the verdict on these cgroups. */
 void target_judge_group(struct targets *targets, const struct cgroup_key *key,
 			const struct target *target);
 
-/* What decides on it has changed (target_scan.c). */
+/* Decides anew on a target: what decides on it has changed (target_scan.c). */
 void target_reconsider(struct targets *targets, struct target *target);
 
-/* Names came after all that decide: who is wanted is to be looked for anew. */
+/* Decides anew on all cgroups: names came after the verdicts. */
 void targets_rejudge(struct targets *targets);
 
-/* A container's names came: struct containers_events. */
+/* Take the events of struct containers_events. */
 void targets_on_named(void *arg, const struct container *before, struct container *now, bool late);
 void targets_on_evicted(void *arg, const struct cgroup_key *key);
 
-/* It was decided on: it is sampled, or what was sampled of it is nobody's. */
+/*
+ * Applies the final decision on a target: keeps it (updates the kernel's side), or rejects it and
+ * drops its samples.
+ */
 void target_settle(struct targets *targets, struct target *target);
 
 /* ---- target_cgroup_scan.c ---- */
 
-/* Looks for processes that are wanted for their cgroups. */
+/* Starts a scan for processes that are wanted for their cgroups. */
 void targets_count_residents(struct targets *targets);
 
-/* A container's names are known: those who waited for that are looked at. */
+/* Looks at the processes that waited for this container's names. */
 void targets_end_awaiting(struct targets *targets, const struct container *container);
 
-/* Forgets all that it has noted; for the end. */
+/* Forgets all that the scans have noted, at the end. */
 void targets_where_done(struct targets *targets);
 
-/* The expiry of targets->where.late. */
+/* Expiry function of targets->where.late. */
 void targets_count_late(void *arg);
 
-/* The expiry of targets->where.moved_timer. */
+/* Expiry function of targets->where.moved_timer. */
 void targets_look_at_moved(void *arg);
 
-/* Looks at a process of which only its cgroups are known to be of interest (target_scan.c). Whether
- * it became a target by that: what it forked before is told by no event. */
+/*
+ * Looks at a process of which only the cgroups are known to be of interest (target_scan.c). Returns
+ * whether it became a target: then no event reports the children it forked before.
+ */
 bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ticks,
 			   struct group *group);
 
-/* The expiry of targets->retry. */
+/* Expiry function of targets->retry. */
 void target_retry(void *arg);

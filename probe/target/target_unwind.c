@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the unwinder has to know of targets: their mappings, and the tables of the files that are
- * mapped. A process that was there before it was chosen is armed, sampled that is, once it has all
- * of that, or it is clear that it won't. */
+/*
+ * What the unwinder needs of targets: their mappings, and the tables of the mapped files. A process
+ * that was there before it was chosen is sampled once it has all of that, or it is clear that it
+ * won't.
+ */
 #include <errno.h>
 
 #include "target/target_state.h"
 
-#define ARMING_NS (2 * NS_PER_S) /* a table that takes longer is waited for no more */
+#define ARMING_NS (2 * NS_PER_S) /* tables that take longer aren't waited for */
 
 static void arm(struct targets *targets, struct target *target)
 {
@@ -24,7 +26,7 @@ static int write_spans(struct targets *targets, const struct target *target, str
 	struct arena *arena = tracer_arena(targets->tracer);
 	int r = spans_write(ret, arena, targets->tables, &of, found);
 
-	if (r == -ENOSPC) /* there will be at the next look */
+	if (r == -ENOSPC) /* there will be room at the next look */
 		tables_evict(targets->tables, SPANS_MAX * SPAN_WORDS);
 	return r;
 }
@@ -51,7 +53,7 @@ void target_publish(struct targets *targets, struct target *target)
 	target_interpret(targets, target, &found.python);
 	target_meet_java(targets, target, &found.hotspot);
 	target_correct_kernel(targets, target);
-	spans_unref(old); /* after the kernel was told */
+	spans_unref(old); /* after the kernel's side was told */
 	if (!target->spans->pending && !target->interpreter_retry.asking &&
 	    !target->jvm_retry.asking)
 		arm(targets, target);
@@ -62,7 +64,10 @@ void target_give_up_arming(struct targets *targets, struct target *target)
 	arm(targets, target);
 }
 
-/* Those that wait for tables, or all, when some were taken away or tell more. */
+/*
+ * Publishes targets that wait for tables; all targets, if tables were taken away or have more to
+ * tell.
+ */
 static void publish_again(void *arg, struct target *target)
 {
 	struct targets *targets = arg;

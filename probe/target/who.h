@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose stacks these are, by what is known of a target now. */
+/* Identity that a target's stacks are recorded under, by what is known of the target now. */
 #pragma once
 
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "target/target_table.h"
 #include "stack/records.h"
 
-/* Without a thread. The container is the target's reference, which the loop's thread may let go. */
+/*
+ * Returns the identity, without a thread. The container is the target's reference, which the loop's
+ * thread may drop.
+ */
 static inline struct record_who who_of_target(const struct target *target)
 {
 	struct record_who who = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A stack's frames into a tree, as many of them as are wanted there. */
+/* Puts a stack's frames into a tree, as many of them as are wanted there. */
 #include "window/batch_state.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static int64_t below_marker(struct tree *tree, int64_t node, const char *name)
 			: tree_child(tree, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
 }
 
-/* Where it is in its file. `module` is for what the frame then borrows. */
+/* Writes where the frame is in its file. `module` is a buffer that the frame then borrows. */
 static void set_place(struct frame *frame, const struct code *code, struct module *module)
 {
 	if (code->place == CODE_FILE &&
@@ -58,7 +58,10 @@ static int64_t below_spot(struct grafting *grafting, int64_t node, const struct 
 	return tree_child_of(grafting->tree, (uint32_t)node, (uint32_t)added);
 }
 
-/* What runs between the scheduler and the walk of a stack is no part of the wait. */
+/*
+ * Returns whether the frame runs between the scheduler and the walk of the stack: it is no part of
+ * the wait.
+ */
 static bool is_ours(const struct batch *batch, const struct spot *spot)
 {
 	static const char *const names[] = {"bpf_prog_", "bpf_trace_run", "__bpf_trace_",
@@ -74,7 +77,7 @@ static bool is_ours(const struct batch *batch, const struct spot *spot)
 	return false;
 }
 
-/* The first frame of the stack, but for those. */
+/* Returns the first frame of the stack after those. */
 static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack,
 		      const struct merged *frames)
 {
@@ -86,7 +89,7 @@ static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack
 	return leaf;
 }
 
-/* Its code is of a file that isn't the program's own. */
+/* Returns whether its code is of a file other than the program. */
 static bool is_in_library(const struct batch_stack *stack, const struct spot *spot)
 {
 	return stack->program && spot->code.place == CODE_FILE &&
@@ -114,7 +117,7 @@ static void count_frame(struct grafted *grafted, bool in_library, bool native_on
 		set_bit(&grafted->native_only, frame);
 }
 
-/* Markers at the root, that say what isn't there. */
+/* Adds markers at the root for what is missing. */
 static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch_stack *stack,
 			     struct grafted *grafted)
 {

@@ -20,11 +20,11 @@ static void grafting_done(struct grafting *grafting)
 	free(grafting->numbers);
 }
 
-/* Whom the batch's stacks are for. */
+/* Where the batch's stacks go. */
 struct destinations {
 	struct stack_cache *stack_cache;
 	struct grafting of_ledger;
-	struct grafting *of_sinks; /* one for each */
+	struct grafting *of_sinks; /* one for each sink */
 };
 
 static void add_weight(struct profile *profile, const struct batch_stack *stack, uint32_t node,
@@ -94,7 +94,7 @@ static bool is_managed(const struct code *code)
 	return code->place == CODE_PYTHON || code->place == CODE_JAVA;
 }
 
-/* Whether an allocator, or the C library, mapped it for itself. */
+/* Returns whether an allocator or the C library mapped memory for itself. */
 static bool is_own_mapping(const struct batch *batch, const struct batch_stack *stack,
 			   const struct merged *frames)
 {
@@ -104,7 +104,7 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 	for (size_t i = 1; i < stack->frames_count; i++) {
 		struct allocating_frame frame = frame_of(batch, frames[i]);
 
-		/* The name of Python's and Java's code says nothing of that kind. */
+		/* Names of Python and Java code say nothing on that. */
 		if (!is_managed(&batch->spots[frames[i].frame].code) &&
 		    allocating_above(&leaf, &frame, i, stack->program))
 			return true;
@@ -112,7 +112,7 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 	return false;
 }
 
-/* What it holds may be asked for in later windows. */
+/* Puts the stack into the stack cache: what it holds may be shown in later windows. */
 static void note(const struct batch *batch, struct destinations *to,
 		 const struct batch_stack *stack, const struct merged *frames)
 {
@@ -137,7 +137,8 @@ static void note(const struct batch *batch, struct destinations *to,
 		.native_only = {grafted.native_only.bits, grafted.native_only.bytes},
 		.vms_own = stack->is_vms_own,
 	};
-	stack_cache_put(to->stack_cache, &stack->key, &noted); /* it counts what it refuses */
+	/* the stack cache counts what it refuses */
+	stack_cache_put(to->stack_cache, &stack->key, &noted);
 }
 
 static void name_stack(const struct batch *batch, struct destinations *to,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Spots of frames that are a pair of words: their code's names were read from the process. */
+/* Spots of frames that are pairs of words, whose code's names were read from the process. */
 #include "window/batch_state.h"
 
 #include "code/code_java.h"
@@ -13,7 +13,7 @@ static struct placed_pair *placed_of(const struct placing *placing, const uint64
 	return &placing->room->placed[hash >> (64 - PLACED_BITS)];
 }
 
-/* -1: it wasn't placed lately. */
+/* Returns the pair's spot, or -1 if it wasn't placed lately. */
 static int64_t find_placed(const struct placing *placing, const uint64_t pair[2])
 {
 	const struct placed_pair *placed = placed_of(placing, pair);
@@ -40,7 +40,10 @@ static int64_t find_python(const struct placing *placing, const uint64_t pair[2]
 	struct pycode *python =
 		codes_find_python(target, pair[0] & FRAME_ADDRESS, (uint32_t)(pair[1] >> 32));
 	uint32_t instruction = python ? (uint32_t)pair[1] : 0;
-	/* Processes share code objects, but not the folder that makes a file's name shorter. */
+	/*
+	 * The interpreter is in the key: processes share code objects, but not the folder that
+	 * shortens a file's name.
+	 */
 	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction,
 			       (uint64_t)(uintptr_t)target->interpreter};
 	bool is_new;
@@ -69,7 +72,7 @@ int64_t batch_python_spot(const struct placing *placing, const uint64_t pair[2])
 
 /* ---- Java ---- */
 
-/* Of frames whose code isn't known only the kind is told apart. */
+/* Returns the key of frames whose code isn't known, of which only the kind is known. */
 static struct spot_key java_key(const struct jvmcode *java, const uint64_t pair[2])
 {
 	uint64_t kind = pair[0] >> FRAME_KIND_SHIFT;

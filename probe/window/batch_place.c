@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The frames of a stack: each where its code is, and both of its chains merged. */
+/* Places a stack's frames: finds where each one's code is, and merges its two chains. */
 #include "window/batch_state.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static bool is_made(const struct code *code)
 	return code->place == CODE_JIT || (code->file && symbol_file_is_jit(code->file));
 }
 
-/* What its process tells of that code is asked for. */
+/* Requests what its process tells of that code. */
 static int64_t made_spot(const struct placing *placing, const struct code *code, uint64_t address)
 {
 	struct perfmap_process process = target_perfmap(placing->target);
@@ -64,7 +64,7 @@ static int64_t made_spot(const struct placing *placing, const struct code *code,
 	return number;
 }
 
-/* A new one's function is asked for. */
+/* Returns the spot; requests the function of a new one. */
 static int64_t native_spot(const struct placing *placing, const struct code *code)
 {
 	const struct target *target = placing->target;
@@ -87,10 +87,11 @@ static int64_t native_spot(const struct placing *placing, const struct code *cod
 
 static uint64_t kernel_address(uint64_t word)
 {
-	return word | ~FRAME_ADDRESS; /* its upper bits are ones (bpf/shared/sample.h) */
+	/* a kernel address: its upper bits are ones (bpf/shared/sample.h) */
+	return word | ~FRAME_ADDRESS;
 }
 
-/* 0, or -ENOENT, -EAGAIN: it lies nowhere. */
+/* Finds a native word's place. Returns 0, or -ENOENT or -EAGAIN if there is none. */
 static int code_of(const struct address_space *space, uint64_t word, uint64_t time_ns,
 		   struct code *code)
 {
@@ -105,7 +106,7 @@ static int code_of(const struct address_space *space, uint64_t word, uint64_t ti
 	return r;
 }
 
-/* No native word: those come first. */
+/* Returns whether the word is no native one; native words come first. */
 static bool is_behind(uint64_t word)
 {
 	uint64_t kind = word >> FRAME_KIND_SHIFT;
@@ -113,7 +114,7 @@ static bool is_behind(uint64_t word)
 	return kind == FRAME_PYTHON || kind == FRAME_PYTHON_ENTRY || kind == FRAME_JAVA_DETAIL;
 }
 
-/* What merging has to know of it. */
+/* Returns the frame's flags for merging. */
 static uint8_t native_flags(const struct target *target, const struct code *code)
 {
 	uint8_t flags = interpreter_owns(target->interpreter, code) ? NATIVE_OWN : 0;
@@ -144,11 +145,11 @@ static bool put_native(struct placing *placing, uint32_t spot, uint8_t flags)
 static uint8_t java_flags(const uint64_t pair[2])
 {
 	if (java_is_interpreter(pair))
-		return NATIVE_JIT; /* there are methods above it, that nobody tells */
+		return NATIVE_JIT; /* there are methods above it that nobody reports */
 	return java_is_stub(pair) ? NATIVE_VM : NATIVE_JAVA;
 }
 
-/* The same of a Java frame, with what was inlined into it. */
+/* Returns a Java frame's flags, with what was inlined into it. */
 static int place_java(struct placing *placing, const uint64_t pair[2])
 {
 	int64_t spot = batch_java_spot(placing, pair);
@@ -164,7 +165,7 @@ static int place_java(struct placing *placing, const uint64_t pair[2])
 	return 0;
 }
 
-/* Whether the agent in its Java VM has told what lies there; else it stays as it is. */
+/* Returns whether the agent's log has the code at that address; else the frame stays as it is. */
 static bool find_told(struct placing *placing, uint64_t word, const struct code *code,
 		      uint64_t pair[2])
 {
@@ -179,7 +180,7 @@ static bool find_told(struct placing *placing, uint64_t word, const struct code 
 	return false;
 }
 
-/* 1: the stack ends there, for it lies nowhere or there is no room. */
+/* Places a native word. Returns 1 if the stack ends there: it has no place, or there is no room. */
 static int place_native(struct placing *placing, uint64_t word)
 {
 	uint64_t pair[2];
@@ -201,7 +202,7 @@ static int place_native(struct placing *placing, uint64_t word)
 	return put_native(placing, (uint32_t)spot, native_flags(placing->target, &code)) ? 0 : 1;
 }
 
-/* Until one that lies nowhere. Java's details are at `details`. */
+/* Places native words, until one has no place. Java's details begin at `details`. */
 static int place_natives(struct placing *placing, const uint64_t *words, size_t count,
 			 const uint64_t *details, size_t details_count)
 {
@@ -214,7 +215,7 @@ static int place_natives(struct placing *placing, const uint64_t *words, size_t 
 			r = place_native(placing, words[i]);
 			continue;
 		}
-		if (!details_count--) { /* the kernel's side tells them all */
+		if (!details_count--) { /* the kernel's side sends all details */
 			placing->truncated = TRUNCATED_JAVA;
 			return 0;
 		}
@@ -242,7 +243,7 @@ static int place_pythons(struct placing *placing, const uint64_t *words, size_t 
 	return 0;
 }
 
-/* Both chains as one, behind the frames that the batch has. */
+/* Merges both chains, after the frames that the batch has. */
 static void join_chains(struct placing *placing, struct batch_stack *to)
 {
 	struct batch *batch = placing->batch;

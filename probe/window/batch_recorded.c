@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What Java VMs have recorded themselves, on its way into the profiles. */
+/* Puts stacks that Java VMs have recorded into profiles. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

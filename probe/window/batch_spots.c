@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The names of a batch's spots. */
+/* Names a batch's spots. */
 #include "window/batch_state.h"
 
 #include <string.h>
@@ -8,19 +8,21 @@
 #include "window/python_call.h"
 #include "python/pycode.h"
 
-/* What a code object's spots have in common is in the text once: they are many, and their names as
- * long as their process likes. */
+/*
+ * Shares texts between the spots of a code object: they are many, and their names as long as their
+ * process likes.
+ */
 struct named_code {
 	const struct pycode *python;
-	const struct interpreter *interpreter; /* whose script makes the file shorter */
+	const struct interpreter *interpreter; /* whose script's folder shortens the file */
 };
 
-/* Of a text that is there already. */
+/* Returns the position of a text that exists already. */
 struct text_key {
 	uint64_t hash, len;
 };
 
-/* Has it the name of another spot of its code object? */
+/* Returns whether it has the name of another spot of its code object. */
 static bool name_again(const struct batch *batch, struct map *codes, uint32_t number)
 {
 	struct spot *spot = &batch->spots[number];
@@ -40,7 +42,7 @@ static bool name_again(const struct batch *batch, struct map *codes, uint32_t nu
 	return true;
 }
 
-/* Spots of Java's methods differ in what runs there, not in their texts. */
+/* Spots of Java methods differ in what runs there, not in their texts. */
 static void share_text(struct batch *batch, struct map *texts, uint32_t number)
 {
 	struct spot *spot = &batch->spots[number];

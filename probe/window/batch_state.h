@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What window/batch.c and batch_place.c, batch_pairs.c (collect, on the loop's thread) and
- * batch_name.c, batch_spots.c and batch_graft.c (name, on the bulk worker) share. Nobody else
- * includes it. */
+/*
+ * Private to window/batch.c, batch_place.c and batch_pairs.c (collect, loop thread) and
+ * batch_name.c, batch_spots.c, batch_graft.c and batch_recorded.c (name, bulk worker).
+ */
 #pragma once
 
 #include "base/map.h"
@@ -13,38 +14,43 @@ struct batch_stack {
 	uint32_t tid, cpu;
 	enum count_part part;
 	uint64_t time_ns;
-	const struct symbol_file *program; /* to compare with, no reference; NULL: unknown */
+	const struct symbol_file *program; /* only compared, no reference; NULL: unknown */
 	struct stack_key key;
-	uint32_t subscribers;  /* 0: it is for the stack cache only */
-	uint32_t frames_count; /* leaf first, behind those of the stack before */
-	bool has_names;	       /* some frames have names without its maps: Python's, Java's */
-	bool is_vms_own;       /* merge_is_vms_own() */
-	bool inline_unknown;   /* which inlined methods a Java frame has is not known */
-	bool untold;	       /* of some code the agent in its Java VM has told nothing */
+	uint32_t subscribers; /* 0: for the stack cache only */
+	/* frames, leaf first, in batch->frames after those of the stack before */
+	uint32_t frames_count;
+	bool has_names;	     /* some frames have names without mappings: Python's, Java's */
+	bool is_vms_own;     /* merge_is_vms_own() */
+	bool inline_unknown; /* the inlined methods of a Java frame aren't known */
+	bool untold;	     /* the agent's log lacks some of its code */
 	enum truncation truncated;
 	struct stack_count count;
 };
 
-/* A place in code that frames of the batch have: named once for all of them. */
+/* A place in code that frames of the batch have; it is named once for all of them. */
 struct spot {
 	struct code code; /* with a reference to its file */
-	/* References of a Python or Java frame: what `code` has borrowed. */
+	/* References to what `code` borrows, in a Python or Java frame. */
 	struct pycode *python;
 	struct interpreter *interpreter;
 	struct jvmcode *java;
 	struct named named;
-	size_t name;	      /* in the batch's text */
-	bool may_call, calls; /* a frame of it is SHOWN_UNLESS_CALL; it is a call */
+	size_t name;	      /* position in the batch's text */
+	bool may_call, calls; /* some frame is SHOWN_UNLESS_CALL; it only calls */
 	bool inline_unknown;
-	uint8_t places; /* this and the next spots are of one place in Java's code, leaf first */
+	/* number of spots, from this one on, that are one place in Java code, leaf first */
+	uint8_t places;
 };
 
-/* Of a native frame; of Python's: code object, instruction, interpreter. */
+/*
+ * Key of a spot: file and address of a native frame; code object, instruction and interpreter of a
+ * Python one.
+ */
 struct spot_key {
 	uint64_t file, address, place;
 };
 
-/* A pair of words, a Python or Java frame, that was placed in this batch, and where. */
+/* A pair of words (a Python or Java frame) that was placed in this batch, and its spot. */
 struct placed_pair {
 	const struct target *target;
 	uint64_t words[2];
@@ -53,40 +59,42 @@ struct placed_pair {
 
 #define PLACED_BITS 10
 
-/* What a stack may have with Java's inlined methods, of which a native word may have many. */
+/* Max native frames of a stack after expanding inlined Java methods. */
 #define NATIVE_PLACES_MAX (WORDS_MAX - PYTHON_FRAMES_MAX)
 
 _Static_assert(NATIVE_PLACES_MAX > NATIVE_WORDS_MAX, "each word has a place");
 
-/* For one stack, while it is placed; and the pairs that were placed last, for a program's stacks
- * are made of few. */
+/*
+ * Buffers to place one stack, and a cache of pairs placed lately: a program's stacks are made of
+ * few.
+ */
 struct place_room {
 	uint8_t natives[NATIVE_PLACES_MAX], pythons[PYTHON_FRAMES_MAX];
 	uint32_t spots[WORDS_MAX];
 	struct placed_pair placed[1 << PLACED_BITS];
 };
 
-/* Stacks that a Java VM has recorded of one probe. */
+/* Stacks of one probe that a Java VM has recorded. */
 struct batch_recorded {
-	struct record_who who; /* the same */
+	struct record_who who; /* with a reference to its container */
 	uint32_t probe, bit;
 	struct jfrfile *file;
 };
 
-#define SPOTS_MAX (8 * 1024 * 1024) /* as many frames as a window has room for */
+#define SPOTS_MAX (8 * 1024 * 1024) /* as many as the frames that a window has room for */
 
 _Static_assert(SPOTS_MAX <= 1 << 24, "struct merged has room for their numbers");
 
 struct batch {
 	struct batch_stack *stacks;
 	size_t count, capacity;
-	struct merged *frames; /* `frame` is the number of a spot */
+	struct merged *frames; /* merged.frame is the number of a spot */
 	size_t frames_count, frames_capacity;
 	struct spot *spots;
 	size_t spots_count, spots_capacity;
 	struct map *spot_numbers; /* struct spot_key -> uint32_t */
-	uint64_t until_ns;	  /* the window's end */
-	struct buf text;	  /* names of spots */
+	uint64_t until_ns;	  /* the window's end, CLOCK_MONOTONIC */
+	struct buf text;	  /* the spots' names */
 	struct sink *sinks;
 	size_t sinks_count;
 	struct batch_recorded *recorded;
@@ -94,47 +102,52 @@ struct batch {
 	struct place_room room;
 };
 
-/* A tree that the batch's stacks are put into. */
+/* A tree that gets the batch's stacks. */
 struct grafting {
 	struct tree *tree;
 	struct stack_detail detail;
-	bool whole;	   /* frames have all that is known of them, whatever the detail */
-	uint32_t *numbers; /* of each spot its frame's number in the tree, and one more; 0: it was
-			      not asked for. NULL: no memory */
+	bool whole; /* frames with all that is known of them, whatever the detail */
+	/* number of each spot's frame in the tree, plus 1; 0: not asked for yet. NULL: no memory */
+	uint32_t *numbers;
 };
 
 #define MARKERS 3 /* that a stack may have beside its frames */
 
-/* Bits of frames, as struct record_libraries has them. */
+/* Bits of frames, as in struct record_libraries. */
 struct frame_bits {
 	uint8_t bits[(WORDS_MAX + MARKERS + 7) / 8];
 	size_t bytes;
 };
 
-/* Of the frames that were put in, from the root. */
+/* Result of batch_graft(): bits of the frames that were put in, from the root. */
 struct grafted {
 	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
 	size_t frames;
 };
 
-/* Names each spot; the texts are in the batch's, whose error stays. */
+/* Names each spot. The names are in batch->text, whose error is kept. */
 void batch_name_spots(struct batch *batch, struct symbolizer *symbolizer);
 
-/* Puts a stack's frames below a node: [truncated]; frames …; its part's. Returns the leaf's node,
- * -ENOSPC, -ENOMEM. */
+/*
+ * Puts a stack's frames below a node: [truncated], frames …, and the frame of its part. Returns the
+ * leaf's node, -ENOSPC or -ENOMEM.
+ */
 int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch *batch,
 		    const struct batch_stack *stack, const struct merged *frames,
 		    struct grafted *grafted);
 
-/* Puts what VMs have recorded into the sinks. */
+/* Puts the stacks that VMs have recorded into the sinks. */
 void batch_put_recorded(const struct batch *batch, struct batch_result *result);
 void batch_free_recorded(struct batch *batch);
 
-/* The frames of a stack, behind those that the batch has, where they have room. -ENOSPC, -ENOMEM */
+/*
+ * Writes the frames of a stack into the room after batch->frames_count. Returns 0, -ENOSPC or
+ * -ENOMEM.
+ */
 int batch_place(struct batch *batch, struct batch_stack *to, const struct stack *stack,
 		const uint64_t *words, const struct target *target, struct symbol_files *files);
 
-/* A stack on its way into the batch. */
+/* State of placing one stack. */
 struct placing {
 	struct batch *batch;
 	const struct stack *stack;
@@ -146,12 +159,15 @@ struct placing {
 	bool inline_unknown, untold;
 };
 
-/* The spot of that key. *is_new: it is to be filled. */
+/*
+ * Returns the number of the spot with that key, or -ENOSPC or -ENOMEM. *is_new: the caller fills in
+ * the spot.
+ */
 int64_t batch_spot_of(struct batch *batch, const struct spot_key *key, bool *is_new);
 
-/* Room for so many more, at most 256 at a time. -ENOSPC, -ENOMEM */
+/* Makes room for that many more spots, at most 256 at a time. Returns 0, -ENOSPC or -ENOMEM. */
 int batch_reserve_spots(struct batch *batch, size_t more);
 
-/* The spot of a pair of words; of a Java frame the leaf-most one of its place. */
+/* Return the spot of a pair of words; of a Java frame the leaf-most spot of its place. */
 int64_t batch_python_spot(const struct placing *placing, const uint64_t pair[2]);
 int64_t batch_java_spot(const struct placing *placing, const uint64_t pair[2]);

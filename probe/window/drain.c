@@ -17,9 +17,9 @@
 #define WINDOW_BYTES_MAX (64u * 1024 * 1024)
 #define IDLE_FILES_KEPT	 256
 /*
- * From a window's end on names wait no longer for other users' processes to be looked at, and for
- * their files to be read. Who asks may have to wait for two windows of others and then for his own:
- * others' are shorter when somebody waits for their end.
+ * Times from a window's end, after which names wait no longer for other users' processes to be
+ * inspected and their files to be read. A request may have to wait for two windows of others and
+ * then for its own: others' are shorter when somebody waits for their end.
  */
 #define LOOKS_NS       (300 * NS_PER_MS)
 #define NAMES_NS       (1000 * NS_PER_MS)
@@ -42,16 +42,16 @@ struct drain {
 	struct loop_call early;
 	bool early_posted;
 	bool started, busy, due;	  /* due: the next window's end came while busy */
-	struct waiter *waiting, *serving; /* for the next drain, for the one that goes on */
-	struct buf counted;		  /* struct counted, of the window that is being read */
-	struct naming *naming;		  /* that waits for functions to be read */
+	struct waiter *waiting, *serving; /* for the next drain; for the current one */
+	struct buf counted;		  /* struct counted of the window that is being read */
+	struct naming *naming;		  /* the batch that waits for functions to be read */
 	uint64_t ended_window, swapped_ns;
-	uint64_t looks_ns, reads_ns; /* when these began */
-	int64_t time;		     /* of loop_real_ns() */
+	uint64_t looks_ns, reads_ns; /* when inspections and reading files began */
+	int64_t time;		     /* of the last window's end, loop_real_ns() */
 	struct drain_stats stats;
 };
 
-/* The batch of a window on its way. */
+/* A window's batch on its way to names. */
 struct naming {
 	struct job job;
 	struct drain *drain;
@@ -74,7 +74,7 @@ static void on_timer(void *arg)
 {
 	struct drain *drain = arg;
 
-	drain->due = drain->busy; /* VMs may take their time, and files that hang */
+	drain->due = drain->busy; /* a drain may take long: VMs, files that hang */
 	if (!drain->busy)
 		begin(drain);
 }
@@ -159,7 +159,7 @@ void drain_on_stack(struct drain *drain, const struct stack *stack, const uint64
 {
 	uint64_t window = tracer_window(drain->setup.tracer);
 
-	/* What finds no room is counted when its counts come: "stack_missing". */
+	/* A stack without room is counted when its counts come: "stack_missing". */
 	window_add(drain->window, stack, words);
 	if (window_count(drain->window, window) > drain->setup.stacks_max / 4 * 3 ||
 	    window_bytes(drain->window, window) > WINDOW_BYTES_MAX / 2)
@@ -232,7 +232,7 @@ static void end(struct drain *drain)
 		begin(drain);
 }
 
-/* Where one user has all targets, they wait for nobody else's. */
+/* Returns whether the time is over. If one user has all targets, they wait for no other one's. */
 static bool has_waited(const struct drain *drain, uint64_t until_ns)
 {
 	return loop_now_ns() >= until_ns && targets_have_users(drain->setup.targets);
@@ -296,7 +296,7 @@ static void naming_done(struct job *job, bool finished)
 	end(drain);
 }
 
-/* The files are read: the batch can be named. */
+/* Submits the naming of the batch, when the files are read. */
 static void name_batch(void *arg)
 {
 	struct drain *drain = arg;
@@ -304,7 +304,7 @@ static void name_batch(void *arg)
 	worker_submit(drain->setup.bulk, &TAKE_PTR(drain->naming)->job);
 }
 
-/* `wanting`: by probe. */
+/* Joins a count with its stack. `wanting`: by probe. */
 static void join_one(struct drain *drain, struct batch *batch, const struct counted *counted,
 		     const uint32_t *wanting)
 {
@@ -330,7 +330,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	}
 	uint32_t bits =
 		wanting[key->probe] & targets_subscribers(drain->setup.targets, target, key->probe);
-	/* Whoever still waits there is counted in the next window as well. */
+	/* A thread that is still blocked there is counted in the next window as well. */
 	if (counted->count.waiting &&
 	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
 		lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
@@ -343,7 +343,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	if (!bits)
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
-	/* Who began to collect in the middle of the window may ask what is held of it. */
+	/* A subscriber that began in the middle of the window may ask what is held of it. */
 	if (!bits && key->probe != PROBE_MEM_GLIBC)
 		return;
 	if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, counted,
@@ -383,7 +383,7 @@ static void lose_counted(struct drain *drain)
 		lose(drain, counted[i].key.stack.probe, LOST_READ_FAILED, counted[i].count.events);
 }
 
-/* All processes are known that could be: stacks and counts come together. */
+/* Joins stacks and counts, when all processes are known that could be. */
 static void join_window(void *arg)
 {
 	struct drain *drain = arg;
@@ -419,7 +419,7 @@ static void want_told(void *arg, const struct stack *stack, const uint64_t *word
 			  stack, words, drain->swapped_ns);
 }
 
-/* What agents wrote of the window is read. */
+/* Asks for Java code, when the agents' files of the window are read. */
 static void read_told(void *arg)
 {
 	struct drain *drain = arg;
@@ -435,7 +435,7 @@ static void keep_count(void *arg, const struct count_key *key, const struct stac
 	struct drain *drain = arg;
 	struct counted counted = {*key, *count};
 
-	if (key->stack.probe < PROBE_COUNT) /* else it will have no stack */
+	if (key->stack.probe < PROBE_COUNT) /* else it has no stack */
 		counted.count.weight = kind_weight(key->stack.probe, count->weight);
 	buf_add(&drain->counted, &counted, sizeof(counted));
 	if (buf_error(&drain->counted))
@@ -466,7 +466,8 @@ static void swap(void *arg)
 	struct drain *drain = arg;
 
 	drain->ended_window = tracer_window(drain->setup.tracer);
-	drain->swapped_ns = loop_now_ns(); /* who ends after this may be in the next window */
+	/* a process that ends after this may be in the next window */
+	drain->swapped_ns = loop_now_ns();
 	int r = tracer_swap(drain->setup.tracer, keep_count, drain);
 	if (r < 0) {
 		log_error("a window's counts can't be read and are lost: %s", strerror(-r));

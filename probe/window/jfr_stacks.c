@@ -9,11 +9,11 @@ struct adding {
 	struct profile *profile;
 	const struct jfrfile *file;
 	struct stack_detail detail;
-	uint64_t unit; /* so much of the file's weight is 1 of the profile's */
+	uint64_t unit; /* weight of the file that is 1 of the profile */
 	uint64_t told, given;
 };
 
-/* JFR tells no files, and a line without its file says nothing. */
+/* JFR records no files, and a line without its file says nothing. */
 static int64_t below_frame(const struct adding *adding, int64_t node, const struct jfr_frame *from)
 {
 	const struct jfr_method *method = &adding->file->methods[from->method];
@@ -38,7 +38,7 @@ static int64_t below_marker(const struct adding *adding, int64_t node, const cha
 static int64_t leaf_of(const struct adding *adding, const struct record_who *who,
 		       const struct jfr_stack *stack)
 {
-	/* Virtual threads have no name, most of them. */
+	/* Most virtual threads have no name. */
 	bool thread_frame = adding->detail.thread_frame && who->thread[0];
 	int64_t node = profile_thread(adding->profile, who, thread_frame);
 
@@ -82,7 +82,7 @@ static void add_stack(struct adding *adding, const struct record_who *process,
 	tree_add(profile->tree, (uint32_t)node, weight);
 	tree_add_events(profile->tree, (uint32_t)node, stack->events);
 	profile->weight += weight;
-	/* Nothing was thinned by us, so as many samples as events. */
+	/* We left nothing out, so there are as many samples as events. */
 	uint64_t events = profile->probe == PROBE_ONCPU ? weight : stack->events;
 	profile->events += events;
 	profile->samples += events;

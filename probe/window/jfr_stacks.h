@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stacks that a Java VM recorded (java/files/jfrfile) into a profile, beside those that the kernel
- * took of other processes. On the bulk worker, as all that touches a profile's tree.
+ * Adds stacks that a Java VM recorded (java/files/jfrfile) to a profile, beside those that the
+ * kernel's side took of other processes. Jobs of the bulk worker only, as all that touches a
+ * profile's tree.
  *
- * Weights become the probe's: on-CPU samples of the profile's period (what the recording's samples
- * stand for, divided by it), off-CPU microseconds, bytes. Sums stay: what is
- * left of a division goes to the next stack.
+ * Weights are converted to the probe's unit: on-CPU samples of the profile's period (what the
+ * recording's samples stand for, divided by it), off-CPU microseconds, bytes. Sums stay right: the
+ * remainder of a division goes to the next stack.
  */
 #pragma once
 
@@ -14,8 +15,10 @@
 #include "profile/profile.h"
 #include "java/files/jfrfile.h"
 
-/* `who` is the process; its thread is each stack's own. What the VM lost and what finds no room is
- * counted in the result and the profile, as batch_name() does it. */
+/*
+ * Adds all stacks of `file`. `who` is the process; each stack has its own thread. What the VM lost,
+ * and what finds no room, is counted in the result and the profile, as by batch_name().
+ */
 void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
 		    const struct record_who *who, const struct stack_detail *detail,
 		    struct batch_result *result);

@@ -7,10 +7,10 @@ struct state {
 	size_t count;
 	size_t python;		 /* the next Python frame */
 	bool any;		 /* there are Python frames … */
-	bool below;		 /* … and one is leafward of what comes next */
-	bool java_below;	 /* a Java method is */
-	size_t loops_without;	 /* loops, from the leaf, that have no segment */
-	size_t segments_at_loop; /* that the next loop has */
+	bool below;		 /* … and one is leafward of the next frame */
+	bool java_below;	 /* a Java method is leafward of it */
+	size_t loops_without;	 /* loops, from the leaf, without a segment */
+	size_t segments_at_loop; /* of the next loop */
 };
 
 static size_t count_loops(const struct merging *in)
@@ -22,7 +22,7 @@ static size_t count_loops(const struct merging *in)
 	return count;
 }
 
-/* The last one may be cut off. */
+/* Counts segments; the last one may be cut off. */
 static size_t count_segments(const struct merging *in)
 {
 	size_t count = 0;
@@ -46,7 +46,7 @@ static void put(struct state *state, size_t frame, enum merged_shown shown)
 	state->out[state->count++] = (struct merged){(uint32_t)frame & 0xffffff, shown};
 }
 
-/* A matter of course where Python's or Java's frames are leafward of it. */
+/* Returns whether the frame is the runtime's, as Python or Java frames leafward of it imply. */
 static bool is_runtimes(const struct state *state, uint8_t what)
 {
 	bool own = what & (NATIVE_LOOP | NATIVE_OWN);
@@ -63,7 +63,7 @@ static void put_native(struct state *state, size_t i)
 
 	state->java_below |= what & NATIVE_JAVA;
 	if (state->any && what & NATIVE_JIT && caller)
-		return; /* the trampoline of what the loop runs */
+		return; /* the trampoline of the loop's frame */
 	if (is_runtimes(state, what))
 		put(state, i, SHOWN_NATIVE);
 	else
@@ -86,12 +86,16 @@ static void put_segments(struct state *state, size_t segments)
 	}
 }
 
-/* Where each frame has a loop (until 3.10) it looks at its result when the frame is gone:
- * _Py_CheckFunctionResult, PyErr_Occurred. */
+/*
+ * Calls of a loop that has no frame any more. Until 3.10 each frame has a loop, which checks its
+ * result when the frame is gone: _Py_CheckFunctionResult, PyErr_Occurred.
+ */
 #define CALLS_ON_THE_WAY 2
 
-/* Whether the leaf-most loop may be on its way in or out: else what it calls would be its
- * segment's. */
+/*
+ * Returns whether the leaf-most loop may be on its way in or out: else its callees would belong to
+ * its segment.
+ */
 static bool is_on_its_way(const struct merging *in, size_t segments)
 {
 	size_t calls = segments == in->pythons_count ? CALLS_ON_THE_WAY : 0, i = 0;
@@ -105,7 +109,7 @@ static bool is_on_its_way(const struct merging *in, size_t segments)
 	return i < in->natives_count && in->natives[i] & NATIVE_LOOP;
 }
 
-/* Which segments the leaf-most loops have; from there on each has one. */
+/* Sets how many segments the leaf-most loops have; later loops have one each. */
 static void lay_side_by_side(struct state *state)
 {
 	const struct merging *in = state->in;
@@ -122,7 +126,7 @@ static void lay_side_by_side(struct state *state)
 
 static enum truncation cause_of(const struct merging *in, bool any)
 {
-	/* Past the native depth it is Python's chain that goes on, and that may be cut. */
+	/* Beyond the native depth Python's chain goes on, and may be cut off. */
 	if (in->truncated != TRUNCATED_NOT && !(in->truncated == TRUNCATED_DEPTH && any))
 		return in->truncated;
 	switch (in->end) {
@@ -165,7 +169,7 @@ bool merge_is_vms_own(const struct merging *merging)
 
 	for (size_t i = 0; i < merging->natives_count; i++)
 		all |= merging->natives[i];
-	/* Made code that the walker didn't take for Java's may be Java's all the same. */
+	/* JIT code that the walker didn't take for Java's may be Java's all the same. */
 	return merging->truncated == TRUNCATED_NOT && all & NATIVE_VM &&
 	       !(all & (NATIVE_JAVA | NATIVE_JIT)) && !has_frames(merging);
 }

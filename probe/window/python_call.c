@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* Of 3.8 to 3.15. A `*` at the end stands for anything. */
+/* Names in 3.8 to 3.15. A `*` at the end stands for anything. */
 static const char *const calls[] = {
 	/* Objects/call.c */
 	"PyObject_Call*",
@@ -55,7 +55,7 @@ static const char *const calls[] = {
 	"py_trampoline_evaluator",
 };
 
-/* `name` up to its first dot behind the first byte. */
+/* Returns the length of `name` up to its first dot after the first byte. */
 static size_t without_suffix(const char *name, size_t len)
 {
 	const char *dot = len > 1 ? memchr(name + 1, '.', len - 1) : NULL;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions of CPython that do nothing but call: what they call, or who called them, says it all.
- */
+/* Functions of CPython that only call: their callee or caller says it all. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* By its name; `.lto_priv.0`, `.constprop.0` and their like at its end don't count. */
+/*
+ * Returns whether the function is one of these; suffixes like `.lto_priv.0` and `.constprop.0` are
+ * ignored.
+ */
 bool python_call(const char *name, size_t len);

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 
-/* Two windows at most: the parity of its number tells where one lies. */
+/* Two windows at most; a window's place is its number's parity. */
 struct half {
-	struct map *offsets; /* stack_key -> size_t, where the stack lies in data */
+	struct map *offsets; /* stack_key -> size_t, the stack's position in data */
 	struct buf data;
 };
 
@@ -61,7 +61,7 @@ static int add(struct half *half, const struct stack *stack, const uint64_t *wor
 	size_t at = half->data.len, *offset;
 	int r = map_put(half->offsets, &stack->key, (void **)&offset);
 
-	if (r <= 0) /* two CPUs may both send what is new */
+	if (r <= 0) /* two CPUs may both send a new stack */
 		return r;
 	*offset = at;
 	buf_add(&half->data, stack, sizeof(*stack));

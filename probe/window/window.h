@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The stacks of the window that runs and of the one that is being read, until their counts come and
- * they are joined. Belongs to the loop's thread.
+ * Stacks of the current window and of the one that is being read, until their counts come. Loop
+ * thread only.
  */
 #pragma once
 
@@ -12,28 +12,33 @@
 
 struct window;
 
-/* `max_bytes` bounds the stacks of one window. -ENOMEM */
+/*
+ * Creates it; the caller owns *ret. `max_bytes` limits the stacks of one window. Returns 0 or
+ * -ENOMEM.
+ */
 int window_new(struct window **ret, size_t max_stacks, size_t max_bytes);
 void window_free(struct window *window);
 
-/* Keeps a copy. 0, or -ENOSPC, -ENOMEM: its counts will find no stack and be lost. */
+/*
+ * Adds a copy. Returns 0, or -ENOSPC or -ENOMEM: the stack's counts will find no stack and be lost.
+ */
 int window_add(struct window *window, const struct stack *stack, const uint64_t *words);
 
-/* The same, of one that the window before had, in the window `number`. */
+/* Like window_add(), for a stack of the window before, in the window `number`. */
 int window_carry(struct window *window, const struct stack *stack, uint64_t number);
 
-/* How many stacks the window `number` has. */
+/* Returns how many stacks the window `number` has. */
 size_t window_count(const struct window *window, uint64_t number);
 
-/* How many bytes they take. */
+/* Returns how many bytes these take. */
 size_t window_bytes(const struct window *window, uint64_t number);
 
-/* NULL: unknown. Valid until window_clear(). */
+/* Returns the stack, its words behind it, valid until window_clear(); NULL: unknown. */
 const struct stack *window_find(const struct window *window, uint64_t number,
 				const struct stack_key *key);
 void window_each(const struct window *window, uint64_t number,
 		 void (*each)(void *arg, const struct stack *stack, const uint64_t *words),
 		 void *arg);
 
-/* Forgets the window `number`. */
+/* Forgets the stacks of the window `number`. */
 void window_clear(struct window *window, uint64_t number);

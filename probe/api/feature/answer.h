@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An answer over HTTP, before it is sent. */
+/* An answer to a request, before it is sent by HTTP. Loop thread only. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,34 +7,39 @@
 
 #include "base/buf.h"
 
-/* An answer that comes bit by bit, as long as the client listens. On the loop's thread. */
+/* An answer that is sent in pieces as long as the client listens. */
 struct stream {
-	/* Puts up to `bytes` into `to`; how many. 0: there are none now, wake(arg) is called when
-	 * there are; negative: that was all. */
+	/*
+	 * Writes up to `bytes` bytes to `to`; returns their number. 0: there are none now,
+	 * wake(arg) is called when there are; negative: no more come.
+	 */
 	ssize_t (*read)(struct stream *stream, char *to, size_t bytes);
-	/* Nobody reads it any more. */
+	/* Frees the stream: nobody reads it any more. */
 	void (*free)(struct stream *stream);
-	void (*wake)(void *arg); /* the server's, as `arg` is; NULL until it reads */
+	void (*wake)(void *arg); /* set by the server, with `arg`; NULL until it reads */
 	void *arg;
 };
 
-/* An answer; one that isn't ready yet has status 0. */
+/* An answer. Status 0: it isn't ready yet. */
 struct answer {
 	unsigned status;	  /* of HTTP */
-	unsigned later;		  /* what the status will be, where only that is waited for */
+	unsigned later;		  /* the status that it will have, if only that is known */
 	const char *content_type; /* static */
 	const char *allow;	  /* of a 405; static, else NULL */
 	bool wants_token;	  /* of a 401 */
 	const char *retry_after;  /* s, of a 429; static, else NULL */
 	struct buf body;
-	struct stream *stream; /* instead of the body */
-	/* While it isn't ready: the client has gone, and it may be given up. NULL: it may not. */
+	struct stream *stream; /* instead of the body; owned */
+	/*
+	 * While it isn't ready: called when the client has gone, to give up the work. NULL: it
+	 * can't be given up.
+	 */
 	void (*cancel)(void *arg);
 	void *cancel_arg;
 };
 
-/* {"result": "failed", "message": …} with an HTTP status; the message is escaped. */
+/* Fills in {"result": "failed", "message": …} with an HTTP status; escapes the message. */
 void answer_failed(struct answer *answer, unsigned status, const char *message);
 
-/* 200, a PUT was taken. */
+/* Fills in a 200 for an accepted PUT. */
 void answer_taken(struct answer *answer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Answers that are made anew only when that can't keep the loop busy. One that took a millisecond
- * or more to make is given again for ten times as long, at most for a second. Whoever isn't an
- * administrator gets any one for a second: what such clients do together takes nothing of the loop
- * but that. A PUT ends it.
+ * Cache of answers, lest making them keep the loop busy. An answer that took a millisecond or more
+ * to make is given again for ten times as long, at most for a second. Clients that aren't
+ * administrators get any answer for a second: together they cost the loop no more than that. A PUT
+ * clears the cache. Loop thread only.
  */
 #pragma once
 
@@ -18,28 +18,33 @@ struct answer;
 enum fresh_kind {
 	FRESH_METRICS, /* without series of single processes */
 	FRESH_METRICS_ALL,
-	FRESH_FEATURES,			  /* and behind it: GET of each feature, by its row */
-	FRESH_SCHED = FRESH_FEATURES + 8, /* and behind it: of each scheduler's probe txt, json */
+	FRESH_FEATURES, /* and those after it: GET of each feature, by its row */
+	/* and those after it: txt and json of each probe of /sched */
+	FRESH_SCHED = FRESH_FEATURES + 8,
 	FRESH_COUNT = FRESH_SCHED + 2 * SCHED_COUNT
 };
 
 struct fresh {
-	struct buf body; /* empty: there is none */
+	struct buf body; /* empty: no answer */
 	const char *content_type;
-	uint64_t until_ns;     /* for everybody */
-	uint64_t old_until_ns; /* for who may get an old one */
+	uint64_t until_ns;     /* valid for everybody until then */
+	uint64_t old_until_ns; /* valid until then for clients that may get an old one */
 };
 
-/* Begins with none. */
+/* Prepare an empty cache; free all answers. */
 void fresh_init(struct fresh fresh[FRESH_COUNT]);
 void fresh_done(struct fresh fresh[FRESH_COUNT]);
 
-/* After a PUT: what there is isn't true any more. */
+/* Drops all answers, after a PUT: they aren't true any more. */
 void fresh_forget(struct fresh fresh[FRESH_COUNT]);
 
-/* Fills the answer with what there is, for who may get an `old` one or not; false: there is none,
- * and it has to be made. */
+/*
+ * Fills in the answer from the cache; `old`: the client may get an old one. Returns false if there
+ * is none: it has to be made.
+ */
 bool fresh_give(const struct fresh *fresh, bool old, struct answer *answer);
 
-/* Keeps a 200 that was begun to be made at `began_ns`; without memory it doesn't. */
+/*
+ * Keeps an answer with status 200 whose making began at `began_ns`; drops it if there is no memory.
+ */
 void fresh_keep(struct fresh *fresh, const struct answer *answer, uint64_t began_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Source: Go's net/http/pprof: the names, and what there is without `seconds`. */
+/* Source of the names, and of what there is without `seconds`: Go's net/http/pprof. */
 #include "api/resource/debug_pprof.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@
 
 static const struct page {
 	const char *name;
-	const char *resource; /* of /flamegraph */
-	const char *view;     /* NULL: its first */
-	long long seconds;    /* unless the query says; 0: what the configured probe has */
-	const char *words;    /* for the index */
+	const char *resource; /* resource of /flamegraph */
+	const char *view;     /* NULL: its first view */
+	long long seconds;    /* default; 0: what the configured probe has */
+	const char *words;    /* text in the index */
 } pages[] = {
 	{"profile", "oncpu.pb.gz", NULL, 30, "CPU time, sampled for seconds=N (30)"},
 	{"offcpu", "offcpu.pb.gz", NULL, 30, "time blocked, seen for seconds=N (30)"},
@@ -40,7 +40,7 @@ static void write_index(struct answer *answer)
 	buf_str(out, "</ul>\n");
 }
 
-/* NULL: there is none of that name. */
+/* Returns the page of that name, or NULL. */
 static const struct page *find_page(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
@@ -50,7 +50,7 @@ static const struct page *find_page(const char *name)
 	return NULL;
 }
 
-/* The query of the resource of /flamegraph that a page is. */
+/* Makes the query for the resource of /flamegraph that a page shows. */
 static struct query query_of(const struct page *page, const struct query *query)
 {
 	struct query wanted = *query;

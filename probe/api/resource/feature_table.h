@@ -4,11 +4,11 @@
 
 #include "api/feature/feature.h"
 
-/* Nobody waits for ready(arg) any more; a PUT that isn't decided isn't taken. */
+/* Withdraws a request: ready(arg) won't be called; a PUT that isn't decided yet is dropped. */
 void services_forget(const struct services *services, const void *arg);
 
-/* All rows; the count. */
+/* Returns the number of rows; *rows: all rows. */
 size_t features_table(const struct feature **rows);
 
-/* NULL: none has that name. */
+/* Returns the feature of that name, or NULL. */
 const struct feature *feature_find(const char *name, size_t len);

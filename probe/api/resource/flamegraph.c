@@ -17,7 +17,7 @@ static const char *probe_name(unsigned probe)
 	return kind_get(probe)->name;
 }
 
-/* Recordings of Java VMs are of processes, and of Java's frames alone. */
+/* Returns why JFR is refused, or NULL. Recordings are by process, with Java's frames only. */
 static const char *refuse_jfr(const struct params *params)
 {
 	if (params->java_source != JAVA_JFR)

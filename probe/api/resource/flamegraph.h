@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The feature /flamegraph; see struct feature. */
+/* The feature /flamegraph; see struct feature. Loop thread only. */
 #pragma once
 
 #include "api/feature/feature.h"
@@ -10,13 +10,17 @@ extern const struct rules flamegraph_rules;
 void flamegraph_put(const struct services *services, char *data, size_t bytes,
 		    struct answer *answer, void (*ready)(void *arg), void *arg);
 
-/* The steps of a PUT (api/resource/puts.h). The first reads the body on top of what it was told
- * before, into `spec`, whose folders are still to be looked at; false: it is answered. The second
- * makes it true; ready() as in struct feature. */
+/*
+ * The steps of a PUT (api/resource/puts.h). flamegraph_read() reads the body on top of the present
+ * configuration into `spec`, whose `folders` are still to be checked; returns false if the answer
+ * is filled in. flamegraph_apply() applies `spec`; ready() as in struct feature.
+ */
 bool flamegraph_read(const struct services *services, char *data, size_t bytes, struct spec *spec,
 		     struct request_folders *folders, struct answer *answer);
 void flamegraph_apply(const struct services *services, const struct spec *spec,
 		      struct answer *answer, void (*ready)(void *arg), void *arg);
+
+/* Fills in the answer to a PUT that is refused. */
 void flamegraph_refuse(struct answer *answer, unsigned status, const char *message);
 
 void flamegraph_get(const struct services *services, struct answer *answer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* GET /flamegraph/PROBE.EXTENSION: a profile, of what was collected or of the next seconds. */
+/* GET /flamegraph/PROBE.EXTENSION: a profile of what was collected, or of the next seconds. */
 #include "api/resource/flamegraph.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static void fetched(void *arg, int error, struct buf *content)
 	free(waiting);
 }
 
-/* The probe of "oncpu.svg", and the text behind the dot; -ENOENT. */
+/* Returns the probe of "oncpu.svg", and *extension, the text after the dot; or -ENOENT. */
 static int find_probe(const char *name, const char **extension)
 {
 	const char *dot = strchr(name, '.');
@@ -66,7 +66,7 @@ static int find_probe(const char *name, const char **extension)
 	return kind_find(probe_name);
 }
 
-/* "oncpu.svg" -> the probe and the output; false: the answer is filled. */
+/* Splits "oncpu.svg" into probe and output. False: the answer is filled in. */
 static bool find_resource(const char *name, enum probe *probe, const struct output **output,
 			  struct answer *answer)
 {
@@ -94,7 +94,7 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 	need->own = is_session && query->pid > 0 && probe >= 0 && kind_get(probe)->for_users;
 }
 
-/* What a query means for a probe. */
+/* A query's meaning for a probe. */
 struct choice {
 	enum view view;
 	uint64_t min_age_ns;
@@ -119,7 +119,7 @@ static void refuse_view(enum probe probe, struct answer *answer)
 	answer_failed(answer, 400, message);
 }
 
-/* Ages are of what is held. */
+/* Ages apply only to what is held. */
 static bool check_age(enum view view, const struct query *query, struct answer *answer)
 {
 	const char *message = NULL;
@@ -155,7 +155,7 @@ static bool check_view(enum probe probe, const struct query *query, struct choic
 	return true;
 }
 
-/* Which probes count something beside their weight. */
+/* Lists the probes that count something beside their weight. */
 static void refuse_value(struct answer *answer)
 {
 	char message[128] = "value=count is for";
@@ -199,7 +199,7 @@ static bool check_query(enum probe probe, const struct output *output, const str
 	return check_view(probe, query, choice, answer);
 }
 
-/* Whether the root is on top: as the query says, else as the param does. */
+/* Returns whether the root is on top: as the query says, else as the param does. */
 static bool is_icicle(const struct spec *spec, const struct query *query)
 {
 	return query->icicle >= 0 ? query->icicle : spec && spec->params.icicle;
@@ -222,8 +222,10 @@ static void give_up(void *arg)
 	ondemand_cancel(arg);
 }
 
-/* Whether users who aren't administrators may see the kernel's frames of their own processes.
- * Source: kernel.perf_event_paranoid in Documentation/admin-guide/sysctl/kernel.rst */
+/*
+ * Returns whether users who aren't administrators may see the kernel's frames of their own
+ * processes. Source: kernel.perf_event_paranoid in Documentation/admin-guide/sysctl/kernel.rst
+ */
 static bool may_see_kernel(void)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(16);

@@ -12,22 +12,22 @@
 
 #define LIMIT_NS (3 * NS_PER_S)
 
-/* Borrowed are the body, until ready() was called or it is forgotten, and the answer. */
+/* A PUT. The body is borrowed until ready() is called or it is withdrawn, and so is the answer. */
 struct put {
 	struct put *next;
 	struct puts *puts;
 	const struct services *services;
 	char *data;
 	size_t bytes;
-	struct answer *answer; /* NULL: who asked has gone */
+	struct answer *answer; /* NULL: the client has gone */
 	void (*ready)(void *arg);
 	void *arg;
-	struct spec spec; /* while its folders are looked at */
+	struct spec spec; /* while its folders are checked */
 	struct folder_check *check;
 };
 
 struct puts {
-	struct worker *worker; /* looks at folders */
+	struct worker *worker; /* checks folders */
 	struct put *first, **end;
 };
 
@@ -52,7 +52,7 @@ void puts_stop(struct puts *puts)
 		worker_stop(puts->worker);
 }
 
-/* Its check's end, if one is under way, finds nobody. */
+/* Frees a PUT; a check under way then reports to nobody. */
 static void put_free(struct put *put)
 {
 	if (put->check)
@@ -87,7 +87,7 @@ void puts_free(struct puts *puts)
 
 static void looked_at(void *arg, unsigned status, const char *message);
 
-/* Reads the body. False: its answer is there, or that of its folders has to be waited for. */
+/* Reads the body. False: the answer is filled in, or a check of folders is under way. */
 static bool begin(struct put *put)
 {
 	struct request_folders folders = {0};
@@ -114,7 +114,9 @@ static bool begin(struct put *put)
 	return false;
 }
 
-/* At the end of what came later than its request. The request's end may begin another one. */
+/*
+ * Reports a PUT that was decided after its request. The end of the request may begin another one.
+ */
 static void tell(struct put *put)
 {
 	if (put->answer->status == 200 || put->answer->later == 200)
@@ -124,7 +126,7 @@ static void tell(struct put *put)
 	put_free(put);
 }
 
-/* Those that waited, up to the next one that has to be looked at. */
+/* Handles the PUTs that waited, up to the next one that needs a check. */
 static void go_on(struct puts *puts)
 {
 	while (puts->first && !puts->first->check) {
@@ -143,7 +145,7 @@ static void looked_at(void *arg, unsigned status, const char *message)
 	struct put *put = arg;
 	struct puts *puts = put->puts;
 
-	put->check = NULL; /* frees itself */
+	put->check = NULL; /* the check frees itself */
 	take_first(puts);
 	if (!put->answer) {
 		put_free(put);
@@ -194,7 +196,7 @@ void puts_forget(struct puts *puts, const void *arg)
 
 		if (put->arg != arg || !put->answer)
 			continue;
-		if (put->check) { /* those behind it go on when that ends */
+		if (put->check) { /* PUTs after it go on when that ends */
 			put->answer = NULL;
 			return;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PUTs of /flamegraph, one after the other. Whether a PUT's folders can be used is looked at off
- * the loop (api/request/folder_check.h); those that come meanwhile wait, for each is read on top of
- * the one before it.
+ * Queue of PUTs of /flamegraph, handled one after the other. Whether a PUT's folders can be used is
+ * checked by a worker (api/request/folder_check.h); PUTs that come meanwhile wait, as each is read
+ * on top of the one before it. Loop thread only.
  */
 #pragma once
 
@@ -10,17 +10,22 @@
 
 struct puts;
 
-/* -ENOMEM */
+/* Creates a queue; the caller owns *ret. Returns 0, -ENOMEM or an error of starting the worker. */
 int puts_new(struct puts **ret, struct loop *loop);
 
-/* First half of the end: nothing is looked at any more. Second half, when all that was done has
- * been told. */
+/*
+ * End in two halves: puts_stop() stops the checks of folders; puts_free() is for when all results
+ * have been reported.
+ */
 void puts_stop(struct puts *puts);
 void puts_free(struct puts *puts);
 
-/* As struct feature's put(). Without `ready`, at the start, all is done before it returns. */
+/*
+ * Takes a PUT, as struct feature's put(). Without `ready`, at the start, all is done before it
+ * returns.
+ */
 void puts_take(struct puts *puts, const struct services *services, char *data, size_t bytes,
 	       struct answer *answer, void (*ready)(void *arg), void *arg);
 
-/* Who was to be told by ready(arg) has gone: its PUT isn't taken any more. */
+/* Withdraws the PUT with that `arg`: it isn't applied, and ready() isn't called. */
 void puts_forget(struct puts *puts, const void *arg);

@@ -24,7 +24,7 @@ cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec)
 	return root;
 }
 
-/* The processes meant are those of then; after a boot there are none. */
+/* Sets the processes meant by ids: those of the time of saving; none after a boot. */
 static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 {
 	size_t count = (size_t)cJSON_GetArraySize(starts), i = 0;
@@ -47,8 +47,10 @@ int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot
 {
 	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
-	/* A server that isn't allowed any more leaves the uploads off, not all of it; and folders
-	 * that can't be used any more lose their files, counted. */
+	/*
+	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
+	 * be used any more lose their files, counted.
+	 */
 	const struct bounds kept_bounds = {.roots = bounds->roots};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 

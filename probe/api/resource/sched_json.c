@@ -24,7 +24,7 @@ static void put_number(struct buf *out, const char *key, uint64_t value)
 	buf_u64(out, value);
 }
 
-/* Seconds since 1970. */
+/* Writes a time, ns since 1970, in seconds. */
 static void put_time(struct buf *out, const char *key, uint64_t time_ns)
 {
 	buf_printf(out, "\"%s\":%llu.%03llu", key, (unsigned long long)(time_ns / NS_PER_S),
@@ -38,7 +38,7 @@ static size_t slots_used(const uint64_t *slots, size_t count)
 	return count;
 }
 
-/* `limit(i)` is where slot i begins; the last slot has no end. */
+/* Writes the slots. `limit(i)` is where slot i begins; the last slot has no end. */
 static void put_buckets(struct buf *out, const uint64_t *slots, size_t count,
 			uint64_t (*limit)(size_t slot))
 {

@@ -163,7 +163,7 @@ struct sched_waiting {
 	void *arg;
 };
 
-/* "runqlat.txt"; false: there is no such thing. */
+/* Splits "runqlat.txt". Returns false if there is no such resource. */
 static bool find_resource(const char *name, struct resource *resource)
 {
 	char probe[32];
@@ -180,7 +180,7 @@ static bool find_resource(const char *name, struct resource *resource)
 	return true;
 }
 
-/* What is wrong with a query; NULL: nothing. */
+/* Returns what is wrong with a query, a sentence; NULL: nothing. */
 static const char *check_query(const struct query *query, const struct resource *resource)
 {
 	if (query->seconds != -1 && (query->seconds < 1 || query->seconds > SECONDS_MAX))
@@ -288,7 +288,7 @@ void sched_need(const char *name, const struct query *query, struct need *need)
 	need->begins = query->seconds != QUERY_NONE;
 }
 
-/* What there is now; it is made on the loop, from the kernel's maps while the probe runs. */
+/* Answers with the data so far: made on the loop, from the kernel's maps while the probe runs. */
 static void fetch_now(const struct services *services, const struct resource *resource,
 		      struct answer *answer)
 {

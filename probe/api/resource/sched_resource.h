@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The feature /sched; see struct feature. */
+/* The feature /sched; see struct feature. Loop thread only. */
 #pragma once
 
 #include "api/feature/feature.h"
@@ -17,6 +17,8 @@ cJSON *sched_saved(const struct services *services);
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
 		  size_t why_bytes);
 
-/* runqslower's events as lines (api/resource/sched_stream.c). -ENOENT, -EBUSY, -ENOMEM as
- * sched_follow(). */
+/*
+ * Creates a stream of runqslower's events as lines (api/resource/sched_stream.c); the caller owns
+ * *ret. Returns 0, or -ENOENT, -EBUSY or -ENOMEM as sched_follow().
+ */
 int sched_stream_new(struct stream **ret, struct sched *sched);

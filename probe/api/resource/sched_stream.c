@@ -7,16 +7,16 @@
 #include "api/resource/sched_output.h"
 #include "sched/sched.h"
 
-#define TEXT_MAX 1024 /* the head, or a line and what is said before it */
+#define TEXT_MAX 1024 /* the head, or a line and the note before it */
 
 struct slow_stream {
 	struct stream stream;
 	struct sched_follower *follower;
-	struct buf text; /* what isn't read yet, from `taken` on */
+	struct buf text; /* text not read yet, from `taken` on */
 	size_t taken;
 };
 
-/* The next line; 0: there is none now; negative: no more. */
+/* Writes the next line. Returns 0 if there is none now; negative: no more come. */
 static int next_line(struct slow_stream *slow)
 {
 	struct slow_entry entry;
@@ -67,7 +67,7 @@ static void free_stream(struct stream *stream)
 	free(slow);
 }
 
-/* Before the server reads it there's nobody to wake. */
+/* Before the server reads there is nobody to wake. */
 static void wake(void *arg)
 {
 	struct slow_stream *slow = arg;

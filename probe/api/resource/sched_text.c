@@ -10,7 +10,7 @@
 
 #define COMM_COLUMN 16
 
-/* A name, with blanks up to `width`: what isn't printed is a question mark. */
+/* Writes a name, padded with blanks to `width`; unprintable bytes become question marks. */
 static void put_comm(struct buf *out, const char *comm, size_t width)
 {
 	size_t len = strnlen(comm, COMM_BYTES), columns = 0;

@@ -26,7 +26,7 @@ static void free_text(char **text)
 	cJSON_free(*text);
 }
 
-/* Changes with each boot: start times of processes hold only in theirs. */
+/* Reads the boot's id: start times of processes hold in their boot only. */
 static void read_boot_id(char id[64])
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64);
@@ -120,7 +120,7 @@ void state_restore(const struct services *services)
 	}
 }
 
-/* One line of probes.init, which has one byte of room behind it. */
+/* Applies a line of probes.init, which has room for one more byte. */
 static void apply_line(const struct services *services, const char *path, unsigned number,
 		       char *line, size_t bytes)
 {
@@ -155,7 +155,7 @@ void state_apply_init(const struct services *services, const char *path)
 
 	if (r == -ENOENT)
 		return;
-	buf_char(&text, '\n'); /* the last line may lack it; each line's end is its room */
+	buf_char(&text, '\n'); /* the last line may lack it; each line's end is its extra byte */
 	if (r < 0 || buf_error(&text)) {
 		log_error("%s can't be read: %s", path, strerror(r < 0 ? -r : ENOMEM));
 		return;

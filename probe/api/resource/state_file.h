@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What survives a restart: the configuration of each feature, in <state_dir>/state.json (ours
- * alone, mode 0600), written anew at each PUT that took effect:
+ * State file: the configuration of each feature, which survives a restart, in
+ * <state_dir>/state.json (ours alone, mode 0600). Written anew at each PUT that took effect:
  *
  *	{ "boot_id": "…", "features": { "flamegraph": { …what its saved() made… } } }
  */
@@ -9,13 +9,17 @@
 
 #include "api/feature/feature.h"
 
-/* Writes it; without a state_dir nothing. What fails is logged. */
+/* Writes the file; does nothing without a state_dir. Failures are logged. */
 void state_save(const struct services *services);
 
-/* Applies it to the features. A file that isn't there is fine; what can't be applied is logged and
- * left out. */
+/*
+ * Restores the features from the file. A missing file is fine; what can't be restored is logged and
+ * left out.
+ */
 void state_restore(const struct services *services);
 
-/* Applies the lines `<feature> <json>` of a file, as PUTs; empty lines and those that begin with
- * `#` are skipped. A file that isn't there is fine; a line that is refused is logged. */
+/*
+ * Applies the lines `<feature> <json>` of a file as PUTs; empty lines and lines that begin with `#`
+ * are skipped. A missing file is fine; a refused line is logged.
+ */
 void state_apply_init(const struct services *services, const char *path);

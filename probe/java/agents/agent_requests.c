@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What one VM is asked (java/agents/attach_queue.h): to load the agent, or to stop it. */
+/* Requests to one VM (java/attach/attach_queue.h): to load the agent, or to stop it. */
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "java/agents/agents_state.h"
 #include "elf/fd_budget.h"
 
-#define LIMIT_MS      10000 /* a VM that has much code, and little CPU time */
+#define LIMIT_MS      10000 /* for a VM that has much code and little CPU time */
 #define STOP_LIMIT_MS 3000
 #define BYTES_MAX     (10U << 20)
 

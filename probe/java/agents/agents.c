@@ -16,7 +16,7 @@
 #include "code/java_agent_frames.h"
 #include "elf/fd_budget.h"
 
-/* Whose VM is stopped; or begins, perhaps. */
+/* Delay of the next request to a VM that is stopped, or may be beginning. */
 #define STOPPED_NS     NS_PER_S
 #define BEGINS_NS      (2 * NS_PER_S)
 
@@ -98,7 +98,7 @@ static struct agent *add(struct agents *agents, const struct target *target)
 
 /* ---- answers ---- */
 
-/* In place of the one in a folder that was taken away, if it has one. */
+/* Opens the agent's file, in place of the one in a folder that was removed, if there is one. */
 static void open_file(struct agent *agent, const struct attach_answer *answer)
 {
 	int fd = fcntl(answer->folder_fd, F_DUPFD_CLOEXEC, 0);
@@ -133,7 +133,10 @@ static void attached(struct agent *agent, const struct attach_answer *answer)
 	log_info("target %d: the agent is in its Java VM", (int)agent->pid);
 }
 
-/* What passes by itself is looked at again soon: nothing was asked of the VM. 0: it doesn't. */
+/*
+ * Returns the delay after a failure that passes by itself, when nothing was asked of the VM; 0: it
+ * doesn't pass.
+ */
 static uint64_t passes_ns(const struct agent *agent)
 {
 	if (agent->step != AGENT_FAILED)
@@ -219,7 +222,7 @@ void agents_free(struct agents *agents)
 	if (!agents)
 		return;
 	agents_stop(agents);
-	attach_queue_free(agents->asking); /* they are told to stop */
+	attach_queue_free(agents->asking); /* sends the requests to stop */
 	while (agents->all) {
 		agent_tell_stop(agents->all);
 		jvmfile_unref(agents->all->file);
@@ -228,7 +231,7 @@ void agents_free(struct agents *agents)
 	free(agents);
 }
 
-/* The same process under another name. */
+/* Finds the agent of the same process under another name. */
 static struct agent *find_renamed(const struct agents *agents, const struct target *target)
 {
 	for (struct agent *agent = agents->all; agent; agent = agent->next) {
@@ -260,7 +263,7 @@ bool agents_has(const struct agents *agents, const struct target *target)
 	return false;
 }
 
-/* One that stops has the folder until then. */
+/* Returns whether an agent is being stopped, and has the folder until then. */
 static bool is_stopping(const struct agents *agents, const struct target *target)
 {
 	for (const struct agent *agent = agents->all; agent; agent = agent->next) {
@@ -303,7 +306,7 @@ static void look_after(struct agent *agent, bool wanted)
 		let_go(agent);
 		return;
 	}
-	/* It may have ended, or its file may have been taken away: asking is harmless. */
+	/* The agent may have ended, or its file been removed: asking again is harmless. */
 	if (agent->step == AGENT_ATTACHED && may_ask_again(agent))
 		agent_start(agent);
 }

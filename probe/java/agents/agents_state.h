@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What java/agents/agents.c (whom, and what is known) and agent_requests.c (the asking) share.
- * Nobody else includes it. */
+/*
+ * Private to java/agents/agents.c (which VMs, and what is known) and agent_requests.c (the
+ * requests).
+ */
 #pragma once
 
 #include "java/agents/agents.h"
@@ -8,7 +10,7 @@
 #include "java/files/jvmfile.h"
 
 enum agent_step {
-	AGENT_ATTACHING, /* its turn comes, or it is asked */
+	AGENT_ATTACHING, /* waiting for its turn, or asked */
 	AGENT_ATTACHED,
 	AGENT_FAILED,
 };
@@ -19,18 +21,18 @@ struct agent {
 	struct agent *next, **link;
 	enum agent_step step;
 	pid_t pid;
-	uint64_t id; /* the target's */
+	uint64_t id; /* of the target */
 	uint64_t start_ticks;
 	uint64_t asked_ns;
-	bool stopping; /* no target has it any more; it goes when its child has ended */
-	bool unwanted; /* it is let go when it has answered */
+	bool stopping; /* no target has it any more; removed when its request has ended */
+	bool unwanted; /* to be stopped when the VM has answered */
 
 	struct attach_request question;
-	struct attach_answer answer; /* AGENT_FAILED: why */
+	struct attach_answer answer; /* AGENT_FAILED: the reason */
 
 	int folder_fd, tmp_fd;
-	bool held; /* these, and those of `file`, have their places (elf/fd_budget.h) */
-	uint64_t folder_device, folder_inode; /* `file`'s */
+	bool held; /* these and those of `file` have their places (elf/fd_budget.h) */
+	uint64_t folder_device, folder_inode; /* of `file` */
 	struct jvmfile *file;
 };
 
@@ -40,28 +42,35 @@ struct agents {
 	bool on;
 	uint64_t interval_ns;
 	struct agent *all;
-	unsigned count;	  /* of them */
-	uint64_t unasked; /* struct agents_stats */
+	unsigned count;	  /* number of agents */
+	uint64_t unasked; /* as in struct agents_stats */
 	struct attach_queue *asking;
 };
 
 /* ---- java/agents/agent_requests.c ---- */
 
-#define AGENT_FDS 4 /* the folder, as the file has it, too; where it lies; the file */
+#define AGENT_FDS 4 /* the folder, also of the file; the folder's parent; the file */
 
-/* Asks to load it. It becomes AGENT_ATTACHING; AGENT_FAILED where there are no descriptors left. */
+/*
+ * Asks the VM to load the agent. Sets AGENT_ATTACHING, or AGENT_FAILED if there are no descriptors
+ * left.
+ */
 void agent_start(struct agent *agent);
 
-/* Forgets its file, and tells it to stop; it goes when that is done, at once where there is none.
- * Not while it is asked. */
+/*
+ * Drops the agent's file and tells the agent to stop. It is removed when that is done, at once if
+ * there is nothing to stop. Not while a request is under way.
+ */
 void agent_stop(struct agent *agent);
 
-/* The daemon ends while it is asked for something else: it is told to stop all the same. */
+/* Tells the agent to stop when the daemon ends while the VM is asked for something else. */
 void agent_tell_stop(struct agent *agent);
 
 /* ---- java/agents/agents.c ---- */
 
-/* Its asking has ended. */
+/* Take the answer of a request; the failure of a request. */
 void agent_answered(struct agent *agent, const struct attach_answer *answer);
 void agent_failed(struct agent *agent, const struct attach_answer *answer);
+
+/* Removes and frees an agent. */
 void agent_remove(struct agent *agent);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A job looks at a VM's process and forks the process that asks; its answer comes by a socket. */
+/*
+ * A job looks at a VM's process and forks the process that asks the VM; the answer comes by a
+ * socket.
+ */
 #include "java/agents/attach_queue.h"
 
 #include <errno.h>
@@ -12,28 +15,29 @@
 #include "loop/close_job.h"
 #include "loop/reaper.h"
 
-#define KILL_MS 3000 /* after its own limit */
+#define KILL_MS 3000 /* ms after its own limit */
 
 struct attach_queue {
 	struct loop *loop;
 	struct worker *foreign;
-	struct attach_request *first, **last; /* that wait */
+	struct attach_request *first, **last; /* waiting ones */
 	struct attach_request *asked;
-	unsigned count; /* of those that are asked */
+	unsigned count; /* number of those asked */
 	unsigned at_once;
 	struct loop_call turn;
 	bool turn_posted;
 	struct loop_timer burial;
 };
 
-/* A look at a process, which forks who asks. */
+/* A job that looks at a process and forks the process that asks. */
 struct looking {
 	struct job job;
 	struct worker *closer;
 	struct attach_request *question; /* while the job isn't given up */
 	struct attach_process process;
-	struct attach_order order; /* its descriptors are copies: it may outlive the question */
-	struct attach attach;	   /* child 0: it was not forked, or is taken */
+	/* its descriptors are copies: the job may outlive the request */
+	struct attach_order order;
+	struct attach attach; /* child 0: not forked, or handed over */
 	enum attach_result result;
 	int error;
 	_Atomic bool begun, given_up;
@@ -96,7 +100,7 @@ static void bury_all(void *arg)
 		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
 }
 
-/* It has ended, or is soon buried with others. */
+/* Waits for the child, or leaves that to the reaper. */
 static void bury(struct attach_queue *asking, struct attach *attach)
 {
 	if (!attach_bury(attach))
@@ -123,7 +127,7 @@ static void limit_passes(void *arg)
 	struct attach_request *question = arg;
 
 	attach_kill(&question->attach);
-	answer_comes(question); /* there is none */
+	answer_comes(question); /* without an answer */
 }
 
 static void follow(struct attach_request *question)
@@ -141,7 +145,7 @@ static void follow(struct attach_request *question)
 
 /* ---- the look ---- */
 
-/* They may be the last ones, and closing hang. */
+/* Closes in a job: these may be the last descriptors, and closing hang. */
 static void close_copies(struct looking *mine)
 {
 	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
@@ -172,7 +176,7 @@ static void looked(struct job *job, bool finished)
 
 	if (!finished) {
 		atomic_store(&mine->given_up, true); /* nobody waits for its answer */
-		/* One that didn't begin waited for others that hang. */
+		/* A job that didn't begin waited for others that hang. */
 		fail(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
 	} else if (mine->result != ATTACH_DONE) {
 		fail(question, mine->result, mine->error);
@@ -188,11 +192,11 @@ static void free_looking(struct job *job)
 {
 	struct looking *mine = (struct looking *)job;
 
-	/* Nobody waits for its answer: it ends by itself. */
+	/* Nobody waits for the child's answer: it ends by itself. */
 	cleanup_close(&mine->attach.fd);
 	if (!attach_bury(&mine->attach))
 		reaper_leave(mine->attach.child);
-	/* Those of a look that never began. */
+	/* Descriptors of a job that never began. */
 	int fds[] = {mine->order.folder_fd, mine->order.tmp_fd};
 	close_later(mine->closer, mine->job.whose, fds, ARRAY_SIZE(fds), NULL);
 	free(mine);
@@ -306,13 +310,13 @@ void attach_queue_limit(struct attach_queue *asking, unsigned at_once)
 	asking->at_once = at_once;
 }
 
-/* It ends by itself. */
+/* Leaves a child to end by itself. */
 static void leave(struct attach_request *question)
 {
 	struct loop *loop = question->asking->loop;
 
 	if (question->attach.fd < 0)
-		return; /* it is looked at */
+		return; /* a job looks at the process */
 	loop_timer_cancel(loop, &question->limit);
 	loop_unwatch(loop, &question->watch);
 	close(question->attach.fd);

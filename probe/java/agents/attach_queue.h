@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Asking Java VMs (java/attach/attach.h): by a process of ours for each, so many at once, the
- * others wait for their turn. One that doesn't answer costs its own time limit.
+ * Queue of requests to Java VMs (java/attach/attach.h). A process of ours asks each VM, so many at
+ * once; other requests wait for their turn. A VM that doesn't answer costs its own time limit.
  *
- * On the loop's thread.
+ * Loop thread only.
  */
 #pragma once
 
@@ -14,32 +14,36 @@
 #include "java/attach/attach.h"
 
 #define ASKING_AT_ONCE_MAX 32
-#define ASKING_VMS_MAX	   1024 /* that their owner has: each takes memory and descriptors */
+#define ASKING_VMS_MAX	   1024 /* of one owner: each takes memory and descriptors */
 
 struct attach_queue;
 
 enum attach_step {
-	QUESTION_NONE,	  /* nothing is asked */
-	QUESTION_WAITING, /* for its turn */
+	QUESTION_NONE,	  /* no request */
+	QUESTION_WAITING, /* waiting for its turn */
 	QUESTION_ASKED,	  /* the process is looked at, or the VM is asked */
 };
 
-/* What one VM is asked. Its owner's, who keeps it while it waits or is asked. */
+/* A request to one VM. Its owner keeps it while it waits or is asked. */
 struct attach_request {
-	/* Set before it is asked. The order's descriptors stay the owner's, as long;
-	 * a look has copies. */
+	/*
+	 * Set by the owner before attach_queue_ask(). The descriptors in `order` stay the owner's,
+	 * and open as long; a job has copies.
+	 */
 	pid_t pid;
 	uint64_t start_ticks;
-	uint64_t whose; /* the process is, as a job's */
+	uint64_t whose; /* user of the process, as job.whose */
 	struct attach_order order;
-	/* The process is looked at first, in a job; else `process` is who is asked (its pids and
-	 * user, no descriptors), and so it is afterwards. */
+	/*
+	 * true: a job looks at the process first, and fills in `process`. False: `process` is set
+	 * (pids and user, no descriptors).
+	 */
 	bool look;
 	struct attach_process process;
-	/* It may be asked anew, or be gone when this returns. */
+	/* Called with the answer. The request may be submitted again, or freed, within. */
 	void (*answered)(struct attach_request *question, const struct attach_answer *answer);
 
-	/* asking's own */
+	/* private to the queue */
 	enum attach_step step;
 	struct attach_queue *asking;
 	struct attach_request *next;
@@ -48,21 +52,25 @@ struct attach_request {
 	struct loop_timer limit;
 };
 
-/* `foreign` looks at processes. -ENOMEM */
+/* Creates a queue; the caller owns *ret. `foreign` looks at processes. Returns 0 or -ENOMEM. */
 int attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign);
 
-/* Fewer at once than ASKING_AT_ONCE_MAX. */
+/* Sets how many are asked at once; ASKING_AT_ONCE_MAX before. */
 void attach_queue_limit(struct attach_queue *asking, unsigned at_once);
 
-/* When the loop has ended. What waits and needs no look (so that VMs stop) is asked all at once;
- * no answer is taken any more. */
+/*
+ * Frees the queue, when the loop has ended. Waiting requests that need no look (so that VMs stop)
+ * are sent all at once; answers are ignored.
+ */
 void attach_queue_free(struct attach_queue *asking);
 
-/* After attach_queue_free(): asks what needs no look, and takes no answer. */
+/*
+ * Sends a request that needs no look and ignores the answer; may be used after attach_queue_free().
+ */
 void attach_queue_tell(const struct attach_request *question);
 
-/* Soon: nothing is called inside. */
+/* Submits a request; nothing is called inside. */
 void attach_queue_ask(struct attach_queue *asking, struct attach_request *question);
 
-/* Takes it back; false: it is asked already, and will be answered. */
+/* Takes a request back. False: the VM is asked already, and answered() will be called. */
 bool attach_queue_drop(struct attach_request *question);

@@ -9,11 +9,14 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-/* Whose VM is stopped; or begins, perhaps. */
+/* Delay of the next request to a VM that is stopped, or may be beginning. */
 #define STOPPED_NS NS_PER_S
 #define BEGINS_NS  (2 * NS_PER_S)
 
-/* JFR takes a second or two of CPU time to begin: many at once would all be late. */
+/*
+ * Limit of VMs that begin at once: JFR takes a second or two of CPU time to begin, so many would
+ * all be late.
+ */
 #define BEGINNING_AT_ONCE 8
 
 const uint32_t jfr_probes = 1U << PROBE_ONCPU | 1U << PROBE_OFFCPU | 1U << PROBE_MEM;
@@ -61,7 +64,7 @@ bool jfr_has_execed(struct jfr_vm *vm, const struct target *now)
 {
 	const struct target *before = now->id == vm->id ? NULL : jfr_target_of(vm);
 
-	/* Another program has the same files: what hung hangs again. */
+	/* Another program has the same files: what hung will hang again. */
 	if (before && before->ended_by_exec && vm->answer.result != ATTACH_HUNG)
 		vm->execed = true;
 	return vm->execed;
@@ -111,7 +114,7 @@ void jfr_let_go(struct jfr_vm *vm)
 
 /* ---- what became of it ---- */
 
-/* What passes by itself is looked at again soon: nothing was asked of the VM. */
+/* Returns the delay after a failure that passes by itself, when nothing was asked of the VM. */
 static uint64_t again_ns(const struct jfr_vm *vm)
 {
 	switch (vm->answer.result) {
@@ -151,7 +154,7 @@ void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 	struct target *target = jfr_target_of(vm);
 
 	if (target && answer->result == ATTACH_HUNG)
-		target->hangs = true; /* nor is it looked at in any other way */
+		target->hangs = true; /* it isn't inspected in any other way, either */
 	vm->answer = *answer;
 	vm->step = JFR_FAILED;
 	vm->border_us = 0;
@@ -169,7 +172,7 @@ static bool is_other(const struct jfr_vm *vm)
 	return vm->probes != wish->probes || vm->period_ms != wish->period_ms;
 }
 
-/* One that is asked just now has its turn after the next window. */
+/* Applies the wish; a VM with a request under way is handled after the next window. */
 static void follow_wish(struct jfr_vm *vm)
 {
 	if (vm->step != JFR_RECORDING || !is_other(vm) || vm->question.step != QUESTION_NONE)
@@ -202,7 +205,7 @@ void jfr_free(struct jfr *jfr)
 	if (!jfr)
 		return;
 	jfr_stop(jfr);
-	attach_queue_free(jfr->beginning); /* they are told to stop */
+	attach_queue_free(jfr->beginning); /* sends the requests to stop */
 	attach_queue_free(jfr->dumping);
 	while (jfr->all) {
 		jfr_tell_stop(jfr->all);
@@ -241,7 +244,7 @@ bool jfr_has(const struct jfr *jfr, const struct target *target)
 	return vm && (vm->step != JFR_FAILED || vm->folder_fd >= 0);
 }
 
-/* The same process under another name is another target; NULL: the VM has gone. */
+/* Returns the VM's current target: the process may have another name. NULL: the VM is gone. */
 static const struct target *current(struct jfr_vm *vm)
 {
 	const struct target *target = target_table_current(vm->jfr->table, vm->pid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of a VM's window: read by a job, for their folder is the target's. */
+/* Reads the files of a VM's window in a job, as their folder is the target's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -44,7 +44,7 @@ static void done(struct job *job, bool finished)
 
 	if (!vm)
 		return;
-	/* One that didn't begin waited for others that hang. */
+	/* A job that didn't begin waited for others that hang. */
 	if (!finished && atomic_load(&mine->begun))
 		jfr_hangs(vm); /* also when its window is over */
 	else if (vm->sequence == mine->sequence)

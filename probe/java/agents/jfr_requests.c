@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Asking a VM to record, and telling it to stop. */
+/* Requests to a VM: to record, and to stop. */
 #include "base/cleanup.h"
 #include "loop/close_job.h"
 #include "base/log.h"
 #include "java/agents/jfr_state.h"
 #include "elf/fd_budget.h"
 
-#define LIMIT_MS      30000 /* its classes are loaded; on a busy machine that takes time */
-#define STOP_LIMIT_MS 6000  /* it waits for its recording's end */
+#define LIMIT_MS      30000 /* for loading its classes, on a busy machine */
+#define STOP_LIMIT_MS 6000  /* for the recording's end */
 #define IDLE_S	      120   /* several windows */
 
 _Static_assert(ATTACH_JFR_ONCPU == 1U << PROBE_ONCPU && ATTACH_JFR_OFFCPU == 1U << PROBE_OFFCPU &&
@@ -50,7 +50,10 @@ static void records(struct jfr_vm *vm, const struct attach_answer *answer)
 	log_info("target %d: its Java VM records (%s)", (int)vm->pid, answer->text);
 }
 
-/* Of many that begin together one is told when all have, for each window's end costs each VM. */
+/*
+ * Tells that VMs have begun: of many that begin together when all have, as each window's end costs
+ * each VM.
+ */
 static void tell_begun(const struct jfr *jfr)
 {
 	bool any = false;
@@ -114,7 +117,7 @@ void jfr_ask_begin(struct jfr_vm *vm)
 static void order_stop(struct jfr_vm *vm)
 {
 	vm->question.look = false;
-	/* Who has its pid now isn't to be asked. */
+	/* The process that has its pid now must not be asked. */
 	vm->question.order =
 		(struct attach_order){.task = vm->execed ? ATTACH_CLEAN : ATTACH_JFR_STOP,
 				      .limit_ms = STOP_LIMIT_MS,
@@ -152,7 +155,7 @@ void jfr_ask_clear(struct jfr_vm *vm)
 {
 	if (vm->step != JFR_FAILED || vm->folder_fd < 0 || vm->question.step != QUESTION_NONE)
 		return;
-	if (vm->answer.result == ATTACH_HUNG) { /* it ends by itself */
+	if (vm->answer.result == ATTACH_HUNG) { /* the recording ends by itself */
 		jfr_close_folder(vm);
 		return;
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A window's end: each VM that records is told when it was, writes its files, and these are read.
- * All of it has one bounded time. */
+/*
+ * A window's end: each VM that records is told of it and writes its files, which are then read. All
+ * of that has one time limit.
+ */
 #include <errno.h>
 #include <time.h>
 
@@ -9,10 +11,10 @@
 #include "java/agents/jfr_state.h"
 
 #define LIMIT_MS      5000
-#define LIMIT_EACH_MS 500   /* of many VMs, for they all work for it at the same time … */
-#define LIMIT_MAX_MS  20000 /* … but so much at most */
+#define LIMIT_EACH_MS 500   /* for each VM, as they all work for it at the same time … */
+#define LIMIT_MAX_MS  20000 /* … up to this */
 #define MISSES_MAX    3
-#define BYTES_MAX     (256U << 20) /* of what all VMs have told of a window, in memory */
+#define BYTES_MAX     (256U << 20) /* memory for the files of all VMs, of a window */
 
 const char *jfr_cause_name(enum jfr_cause cause)
 {
@@ -25,7 +27,7 @@ const char *jfr_cause_name(enum jfr_cause cause)
 	return names[cause];
 }
 
-/* VMs know no other clock that is everybody's. */
+/* Converts a time to µs since 1970: VMs have no other clock in common with us. */
 static uint64_t since_1970_us(uint64_t ns)
 {
 	uint64_t passed_ns = loop_now_ns() - ns;
@@ -40,7 +42,7 @@ static bool is_awaited(const struct jfr_vm *vm)
 	return vm->phase == PHASE_DUMPING || vm->phase == PHASE_READING;
 }
 
-/* The timer's call is done's, so that nothing is called inside. */
+/* Ends the window when all have answered, by the timer, so that done() isn't called inside. */
 static void finish_if_done(struct jfr *jfr)
 {
 	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
@@ -68,7 +70,7 @@ void jfr_forget_window(struct jfr_vm *vm)
 	finish_if_done(vm->jfr);
 }
 
-/* Its window is the kernel's. One that it was to have itself counts. */
+/* Leaves the window to the kernel; counts that if the VM was to have it. */
 static void fall_back(struct jfr_vm *vm, enum jfr_cause cause)
 {
 	if (vm->border_us)
@@ -104,14 +106,14 @@ void jfr_window_done(struct jfr *jfr)
 
 /* ---- one of them ---- */
 
-/* More than this no VM has in a window; so no sums of many windows overflow. */
+/* Most weight that a VM can have in a window; so sums of many windows don't overflow. */
 static const uint64_t weight_max[PROBE_COUNT] = {
 	[PROBE_ONCPU] = 1ULL << 50,  /* ns: 13 days */
 	[PROBE_OFFCPU] = 1ULL << 56, /* ns: 2 years, of waits that end in it */
 	[PROBE_MEM] = 1ULL << 48,
 };
 
-/* Of events and bytes that a VM counts. */
+/* Most events and bytes that a VM can count. */
 #define COUNT_MAX (1ULL << 40)
 
 static bool are_counts_sane(const struct jfrfile *file)
@@ -138,7 +140,7 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 		    !are_counts_sane(files[probe])) {
 			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {
-			fall_back(vm, JFR_BORDER); /* a clock was set */
+			fall_back(vm, JFR_BORDER); /* the clock was set */
 			return;
 		} else if (head->cut) {
 			fall_back(vm, JFR_CUT);
@@ -176,14 +178,14 @@ void jfr_hangs(struct jfr_vm *vm)
 	const struct attach_answer hung = {.result = ATTACH_HUNG, .folder_fd = -1, .tmp_fd = -1};
 
 	if (vm->step != JFR_RECORDING || vm->stopping)
-		return; /* it begins anew, or ends */
+		return; /* it begins anew, or stops */
 	if (is_awaited(vm))
 		fall_back(vm, JFR_SILENT);
 	jfr_fail(vm, &hung);
 	jfr_ask_clear(vm);
 }
 
-/* It has written its window, which ended then. */
+/* Takes the answer of a VM that has written its window, which ended then. */
 static void wrote(struct jfr_vm *vm, uint64_t ended_us)
 {
 	bool in_time = vm->phase == PHASE_DUMPING;
@@ -206,7 +208,7 @@ static enum jfr_cause cause_of(enum attach_result result)
 	switch (result) {
 	case ATTACH_SILENT:
 	case ATTACH_HUNG:
-	case ATTACH_SYSTEM: /* it passes, perhaps */
+	case ATTACH_SYSTEM: /* may pass */
 		return JFR_SILENT;
 	case ATTACH_GONE:
 		return JFR_ENDED;
@@ -217,7 +219,7 @@ static enum jfr_cause cause_of(enum attach_result result)
 	}
 }
 
-/* Without an answer, or one that says no. */
+/* Handles a missing answer, or a refusal. */
 static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
 {
 	enum jfr_cause cause = cause_of(answer->result);
@@ -276,7 +278,7 @@ static void dump(struct jfr_vm *vm, unsigned limit)
 	attach_queue_ask(jfr->dumping, &vm->question);
 }
 
-/* Those that ended in the window are still known. */
+/* Targets that ended in the window are still known. */
 static bool has_execed(struct jfr_vm *vm)
 {
 	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
@@ -301,7 +303,7 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 			jfr->ending = true;
 		} else {
 			vm->misses++;
-			fall_back(vm, JFR_SILENT); /* it is still at the last one */
+			fall_back(vm, JFR_SILENT); /* it is still busy with the last window */
 		}
 	}
 	if (!jfr->ending)
@@ -324,7 +326,7 @@ uint32_t jfr_recorded(const struct jfr *jfr, const struct target *target)
 
 static void count(struct jfr_counts *counts, const struct jfr_vm *vm)
 {
-	uint64_t lost_bytes = 0; /* of the window, so each file has it */
+	uint64_t lost_bytes = 0; /* of the window, so it is in each file */
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (!vm->files[probe])
