@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Made by scripts/gen-python-layouts from CPython's headers (probe/python/README.md tells which).
+/* Made by scripts/gen-python-layouts from CPython's headers (doc/cpython-layouts.md tells which).
  */
 #include "python/layouts.h"
 
