@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # `make help` lists what can be made. Everything is built below build/.
 
 VERSION := 0.1.0

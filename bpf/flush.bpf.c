@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Iterator at a window's end: counts the waits that go on until then, and hands them to the window
  * that begins (bpf/sched/wait.h). Counts also the waits that have no stack.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keeps the map of targets true through fork, exec, rename and exit, and sends the events to the
  * daemon.

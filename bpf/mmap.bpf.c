@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls of mmap(), munmap() and mremap() by programs themselves (enum call): each range that came
  * or went is reported (struct mapped_event), and counted with its stack.

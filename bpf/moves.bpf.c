@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reports processes that are moved to other cgroups, while processes are chosen by cgroups. */
 #include "bpf/process/process_events.h"
 

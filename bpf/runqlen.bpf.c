@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Run-queue lengths: at each clock event of a CPU, idle or not, counts how many tasks wait for the
  * CPU.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* On-CPU samples: each CPU's clock event, idle excluded. */
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"

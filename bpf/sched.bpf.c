@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Switches and wake-ups of the scheduler, each seen once: where threads wait (offcpu.h), how long
  * they wait for a CPU and how long they have it (hists.h). `sched` switches off-CPU and the

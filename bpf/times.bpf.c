@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Iterator over threads: the CPU times of the processes that are wanted. The kernel counts most of
  * it itself, for each thread; so all threads are walked when somebody asks, and nothing is added at

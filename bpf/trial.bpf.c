@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Trial programs that do next to nothing, one for each feature that a kernel may lack or refuse.
  * The daemon loads one of them, attaches it and checks whether it was hit

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Iterator over threads that wait and have no stack: they left their CPU before anybody looked, or
  * were not drawn (bpf/core/guard.h). The program takes their stacks from outside. Needs sleepable

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Installing, and the .deb. Included by the Makefile.
 
 # GNU's names. The program looks for its conf file in /etc, whatever the prefix.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The agent that a Java VM is asked to load: it writes what the VM compiles to java-symbols.bin,
  * for the daemon. README.md tells how; nothing here allocates on the VM's heap or waits for

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the agent's parts share. Callbacks come on any thread of the VM, several at a time. The lock
  * is held for the file and the tables alone, never while the VM is asked something.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The record of a compiled method: which methods at which lines its places stand for. Places that
  * follow each other share most of their callers, so these are written as a tree: a chain begins

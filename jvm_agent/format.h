@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * java-symbols.bin: what a Java VM has compiled, written by the agent in it (agent.c), read by the
  * daemon (probe/java/files/jvmfile.h). README.md draws it. Numbers are the machine's own; records

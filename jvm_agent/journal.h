@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file: records are appended as wholes; past the maximum a new one with what is alive takes its
  * place. All functions but journal_open() want the agent's lock. Nothing follows a symbolic link.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The file read back, and what is alive in it written into a new one: code whose record the table
  * has at that very place, and the methods that it names. Others may write into the file: each

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of the JVM Tool Interface and of JNI that the agent uses, by the numbers that their
  * specifications give them ("Function Index", "Event Index", "Capability"; positions in the tables

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "agent.h"
 
 typedef int32_t (*name_call)(jvmti_env *, jmethodID, char **, char **, char **);

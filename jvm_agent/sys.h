@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The agent's own system calls, memory, and lock. It is linked with nothing, so that one file loads
  * in any VM: of old and new glibc, and of musl. Errors are negative errno, as the kernel says them.

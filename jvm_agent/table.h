@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A table of words by word (not 0), open addressing, in pages. Under the agent's lock. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Source lines and inlined functions from DWARF, by libdw: a program of its own, for the library
  * reads files that a target may have made, and takes the memory that these ask for. It has limits

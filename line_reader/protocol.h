@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the daemon asks the line reader (line_reader.c), and what that answers. Both are of one
  * build, so all is in this machine's shape.

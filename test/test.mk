@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Test programs, unit tests, fuzz targets. Included by the Makefile.
 
 # Programs with known stacks: frame pointers kept, nothing inlined.

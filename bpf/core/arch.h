@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Differences between processors: registers, where the kernel saves the user's registers, and the
  * form of calls and frames. Registers have their DWARF numbers.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Rate limiter of the probes: the guard keeps their run time below control.budget_ppm. A probe that
  * would need more takes the stack of one event in `interval`, drawn at random, with the weight

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel types that the programs use. CO-RE finds the fields by name in the running kernel's
  * BTF, so neither the order nor the completeness of fields matters here.

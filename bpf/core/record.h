@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records of threads (struct thread_record): in the task's own storage, or before Linux 5.11 in a
  * hash map by thread number. A thread without a record costs next to nothing.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The maps that all BPF objects share. Each object declares these maps; the first object that is
  * loaded creates them, and the daemon hands their descriptors to the others. Sizes of 1 here are

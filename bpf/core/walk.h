@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The buffer of a walk: the state of the unwinder, and the frames so far. */
 #pragma once
 

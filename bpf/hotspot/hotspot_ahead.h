@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the frame of code that has put something on the stack for a while, so sp is lower than
  * usual. The code ahead tells how far, for it gives all of that back. x86-64. JDK 8 to 25:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Look-up of a pc in a Java VM's code cache, and of an interpreted frame's method
  * (bpf/shared/hotspot_tables.h):

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds how much of its frame an interrupted Java method has set up, from its code. x86-64.
  * HotSpot's compilers begin and end a method in this way (JDK 8 to 25):

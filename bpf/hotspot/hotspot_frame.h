@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pushes Java frames: hotspot_arrive() looks up what the current pc belongs to, which becomes
  * hotspot.blob, pushes the frame's word, and puts the detail where the details wait.

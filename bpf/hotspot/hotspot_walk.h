@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the callers of Java frames (bpf/shared/hotspot_tables.h), by what hotspot_arrive() found:
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sampler by bytes: one byte in `mean` is drawn at random, whatever allocation the byte lies in.
  * The distance from one drawn byte to the next is exponential, so it has no memory: it may be

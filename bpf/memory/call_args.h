@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calls under way: the arguments of a thread's call of an allocator, until the call returns. A
  * thread has one entry: an inner call replaces the outer one, whose return then finds no entry (but

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reader of the kernel's counters for bpf/shared/faults.h: the resident pages of a process, and
  * what the kernel's memory management did on this CPU. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Times of threads that have ended, by process (thread_times.h). The end of a process goes through
  * three hooks:

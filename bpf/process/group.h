@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The cgroups of a process: their ids, and their names up to the hierarchy's root, which are sent
  * to the daemon once. Both are read together. So a process that is just being moved never gives one

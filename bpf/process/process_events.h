@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages to the daemon about processes: the ring of events, the daemon's verdicts on names and
  * cgroups, and the paths of cgroups.

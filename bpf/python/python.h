@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The Python half of a stack: python_user() finds the sampled thread's state (python_state.h) and
  * pushes the thread's Python frames, leaf first, as bpf/shared/cpython_layout.h says. The words of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code objects that a walk meets, and their sums. Each sum is read once in a walk, for functions
  * recur.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies of code objects (bpf/shared/code_copy.h). Code objects that no walk has seen in this
  * window are noted while the frames are walked, and copied after the walk: the functions of the

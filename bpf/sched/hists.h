@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Histograms of the feature /sched, filled at a switch (bpf/sched.bpf.c). A task is grouped by its
  * own values, never by those of the current task.

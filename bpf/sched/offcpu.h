@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Off-CPU time: the stack is taken when the thread leaves its CPU, and counted when the thread is
  * back (bpf/sched/wait.h).

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reports of tasks that waited long for their CPU (runqslower), and which tasks had the CPU
  * meanwhile. While runqslower is on, each CPU keeps its last slices, idle ones too.

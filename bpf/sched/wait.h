@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Counts waits: at the end of a wait (bpf/sched/offcpu.h), and at each window's end while the wait
  * goes on (bpf/flush.bpf.c). Each time the part is counted that isn't in the counts yet.

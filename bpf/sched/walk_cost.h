@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Estimate of the time that a walk adds to the wait whose stack it takes: the task that runs next
  * finds the CPU's caches full of the walk. The time is 0.3 us; but a wait of 3 us that stands for

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain data that the allocation probes (bpf/malloc.bpf.c, bpf/mmap.bpf.c) share with the daemon.
  * Times are CLOCK_MONOTONIC, ns.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copy of a Python code object that no walk has met before. The copy is made at the sample, for the
  * code object may be freed long before the daemon could read it. The copy is sent over the ring of

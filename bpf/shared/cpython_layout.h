@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Layout of a process's CPython, as the walker needs it: plain data that the daemon writes and
  * bpf/python/python.h reads. A struct cpython lies in the arena behind the process's spans, in the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Arithmetic of page faults: how much resident memory a fault added to its process. No kernel event
  * has this number: a program before the fault reads the counters, and a program after the fault

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Layout of a process's HotSpot (the Java VM of OpenJDK), as the walker needs it: plain data that
  * the daemon writes and bpf/hotspot/hotspot_walk.h reads. A struct hotspot lies in the arena behind

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind tables: plain data that the daemon writes and the unwinder reads. All tables lie in one
  * space of 32-bit words, the arena, which is an array of chunks:

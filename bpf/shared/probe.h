@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers of the probes, in masks and keys. Names, units and hooks are in probe/probes/kind.c. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain data that the BPF programs and the daemon share: stacks, their counts, life events of
  * processes, and what is wanted of which process. uint32_t and its kin come from stdint.h or from

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain data that the daemon shares with bpf/times.bpf.c and bpf/process/exited.h: CPU times,
  * switches and waits of threads and processes.

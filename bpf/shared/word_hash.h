@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hash of 64-bit words, the same in the kernel and in the daemon. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The user's half of a stack: unwind_user() walks from the given registers and pushes frames, leaf
  * first. For each frame the unwinder looks up the row of its code in the unwind tables:

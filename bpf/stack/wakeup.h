@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides when a new stack wakes the daemon. The daemon reads the ring by control.look_ns anyway,
  * and moves that time on as long as it finds something. A stack can wait until then if it brings

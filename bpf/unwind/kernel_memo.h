@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of kernel stacks, for a hook on the task's own kernel stack: a switch. A stack that can't
  * have changed is used again. The kernel's unwinder takes 2 us for a dozen frames, a look at their

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Look-up of an address: the mapping that holds it, and the row of its table (bpf/shared/packed.h).
  *

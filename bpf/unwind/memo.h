@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of user stacks that can't have changed: if the registers of a thread's last walk and every
  * stack word that this walk read are the same, the thread has the same stack. (The same pc and sp

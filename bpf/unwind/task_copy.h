@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of user memory of a task that isn't the current one: only the iterator itself can read that
  * memory, with its task at hand. A step of the walk that needs memory which isn't here fails and

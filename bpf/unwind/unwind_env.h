@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unwinder's environment: buffers of walks, the arena, user memory, and what probes hide of a
  * task. In a native build these functions belong to a recorded image (test/unwind/replay.c);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Unwinder for code without CFI: finds the caller by what lies on the stack, where that is
  * plausible. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds what uprobes hide of a task. While a function runs whose return is probed, its return
  * address on the stack is the kernel's: the first address of a page of the process ([uprobes]),

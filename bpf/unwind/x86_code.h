@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder of the lengths of x86-64 instructions, of programs (not of the kernel): Intel's manual,
  * volume 2, chapter 2 and appendix A. The tables say what follows an opcode, by its number, in each

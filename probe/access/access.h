@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Access control: decides the role of a request's sender, and explains a refusal. Loop thread only.
  */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Detects requests that another site's page makes a browser send (CSRF, DNS rebinding). Source: RFC
  * 9110 7.2 (Host), RFC 6454 (Origin), W3C Fetch Metadata (Sec-Fetch-*); RFC 9110 10.1.3 (Referer)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the container of a cgroup by the cgroup's id (v2). Any thread. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Quotas of the server's clients: how many connections, expensive requests and sessions each client
  * has now. A client is a user of this host or an address. Administrators have no quota, and a place

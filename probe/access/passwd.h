@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads users from this host's /etc/passwd. No name service (NSS) is asked: it may hang. */
 #pragma once
 

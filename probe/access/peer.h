@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds out from the kernel who is at the other end of a connection. Called once a connection, when
  * it is accepted. */
 #pragma once

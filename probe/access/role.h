@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Roles: what a client may ask for. Each role includes those before it (doc/security.md). */
 #pragma once
 

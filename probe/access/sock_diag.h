@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Asks the kernel who owns the other end of a TCP connection within this host: by
  * NETLINK_SOCK_DIAG (sock_diag(7)) or, if the kernel has no tcp_diag, by /proc/net/tcp (proc(5)),

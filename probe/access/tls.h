@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * TLS for the daemon's HTTP server, with GnuTLS, which libmicrohttpd uses too: reads the keys of
  * the conf file, and checks clients' certificates.

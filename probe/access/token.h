@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bearer tokens (RFC 6750): each role may have one, which is read from a file. */
 #pragma once
 

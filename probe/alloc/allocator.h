@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds an allocator's functions in an ELF file, by their names in .dynsym and .symtab. The file is
  * hostile: the work is bounded, every number is checked.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds functions that hand on their calls, by the jumps and calls in their code: direct ones, or
  * by a stub of the PLT, which jumps to where a slot of the GOT says.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Table of the allocators' function names. Sources: malloc(3), posix_memalign(3), mmap(2);
  * jemalloc's jemalloc.h, gperftools' tcmalloc.h; the Itanium C++ ABI for operators. Beside plain C

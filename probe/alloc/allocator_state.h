@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to alloc/allocator.c (symbols), allocator_names.c (table of names) and allocator_inner.c
  * (which function calls which).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Targets that want their allocations probed, and the files they map. A sweep looks at all of them:
  * soon after a change was reported, and once a second.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Probe points of the allocators that targets have mapped. A file has one set of points, shared by
  * all targets of PROBE_MEM_GLIBC that map it and attached while there is one. Loop thread only;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Chooses which of a process's files it allocates by. The dynamic loader takes the first file that
  * defines malloc: the program itself, else a library that was put before the C library for that

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Probed files and their points. One job runs at a time. What a target waits for comes first:
  * attaching, then reading, then detaching.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to alloc/allocators.c (targets), allocators_choice.c (which files a target allocates by),
  * allocators_file.c (files and their points) and allocators_work.c (the jobs).

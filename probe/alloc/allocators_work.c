@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Jobs, each for one file: reading it, attaching points, detaching them. */
 #include <elf.h>
 #include <errno.h>

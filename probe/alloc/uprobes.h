@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Probe points (uprobes) in one file, for all processes that map it: a BPF program at each entry,
  * and at the return where that is wanted. Source of the interface: Linux's

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Open addressing with linear probing. Nothing is ever removed. */
 #include "base/array_index.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A hash index over the caller's array: finds the number of an item by the item's key. The index
  * stores only numbers (4 bytes a slot, load factor 3/8 to 3/4). Use it instead of base/map.h if the

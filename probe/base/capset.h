@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads and sets the capability sets of the calling thread, by the kernel's system calls alone, so
  * that the forked child of a process with threads may use these functions too. A capability's bit

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Resources that free themselves: _cleanup_(fn) calls fn(&variable) when the variable leaves its
  * scope. TAKE_PTR and TAKE_FD hand a resource over and leave nothing behind to free.

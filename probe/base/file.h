@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads small files whole, writes files that appear whole or not at all, and opens folders without
  * following links. Any thread. */
 #pragma once

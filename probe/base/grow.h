@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Arrays that grow by doubling. Any thread, each array by one at a time. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A seeded 64-bit hash of bytes, for everything that is kept in memory. Hashes are never written to
  * files. */
 #pragma once

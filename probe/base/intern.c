@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Names lie in chunks that never move (so that intern_get's pointers stay valid); an array finds
  * a name by its number, an open-addressing table of numbers finds the number of a name.

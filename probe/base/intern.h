@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A table of interned strings: keeps each distinct byte string once and gives it a number, from 0.
  * Names may hold any bytes; a NUL follows each for convenience. Names are never removed.

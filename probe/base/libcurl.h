@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Loads libcurl with dlopen(), when the first server is named or podman's socket is found. Linked,
  * libcurl and the thirty libraries that it needs would take 6 MB of each daemon that uploads

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The log: writes one line for each event, `LEVEL message`, to standard error. systemd's journal
  * adds the time. Any thread. Only the rooms from `capability` on (see FLOORS) and

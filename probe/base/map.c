@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Open addressing with linear probing and backward-shift deletion (no tombstones). A slot is
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A hash map from keys of one size to values of one size, both stored inside, with a maximum
  * number of entries given at creation. Keys are compared as bytes: zero the padding.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A rate limit: allows something `burst` times at once, and then once every `every_ns`. */
 #pragma once
 

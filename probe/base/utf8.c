@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Unicode 15, table 3-7: well-formed UTF-8 byte sequences. */
 #include "base/utf8.h"
 

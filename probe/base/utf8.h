@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks and writes UTF-8 (Unicode 15, table 3-7): names from outside may hold any bytes. */
 #pragma once
 

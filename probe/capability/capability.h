@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Feature detection: finds out what this kernel and these privileges allow, by trying: BPF programs
  * are loaded, attached and hit, files are opened. Kernel versions are not looked at. `stackprobe

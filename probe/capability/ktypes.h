@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Makes an excerpt of the running kernel's BTF, with the few fields that the BPF programs read.
  * Without it libbpf reads and indexes all 5 MB of BTF for each object that is loaded, a large part

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Detects a seccomp filter (as container runtimes set it) that refuses the system calls of
  * profiling, whatever our privileges are. The calls are made with arguments that are always

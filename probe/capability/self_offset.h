@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* File offsets of this program's own functions, for uprobes that trials put on the program
  * itself. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The trials of THE TABLE in capability/capability.c. Each trial fills in a finding. A trial may
  * leave the remedy empty: capability_try() then takes the remedy of the row.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Trials of reading other processes: of other users' processes if there are any, as these are the
  * hard ones, else of our own user's.

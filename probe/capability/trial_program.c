@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Trials of BPF programs, which are really loaded, attached and hit. Probes are opened as perf
  * events, never by writing to tracefs: perf events are gone when this process ends in any way.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tries whether return probes (uretprobes) are safe for programs with a seccomp filter. Since Linux
  * 6.11 a probed return on x86-64 is a system call of the kernel's own, uretprobe(). If the kernel

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reader that turns an ELF file's call frame information into unwind rows: .eh_frame, or
  * .debug_frame where there is no .eh_frame. Every file is hostile: memory and time are bounded

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser of CIEs and FDEs, with a cache of CIEs. A CIE holds what several functions have in common;
  * an FDE describes one function.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Matcher for the DWARF expressions in CFI that compilers, linkers and libraries write. Expressions
  * are recognised, not run.

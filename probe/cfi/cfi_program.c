@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "cfi/cfi_program.h"
 
 /* Depth of DW_CFA_remember_state. Compilers nest a few; each state takes some hundred bytes. */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Interpreter of the CFA programs of CIEs and FDEs, which say instruction by instruction where a
  * function's caller is. Only the registers that a walk needs are followed: the CFA, the return

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lookup of the FDEs that cover given addresses. A piece is the code of one FDE: a function, or a
  * part of a function that the compiler put elsewhere (.cold). The file is hostile, as in cfi/cfi.h.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "cfi/cfi_program.h"
 
 static void set_unsupported(struct rule *rule, enum unsupported what)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reader for the section .eh_frame or .debug_frame: its bytes in memory, and an iterator over its
  * entries (CIEs and FDEs).

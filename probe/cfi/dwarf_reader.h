@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bounded reader for the number formats of DWARF. A read behind the end gives 0 and sets `failed`;
  * from then on every read gives 0.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Facts about Go on x86-64 (its calling convention, cmd/compile/abi-internal.md, and the assembler
  * in cmd/internal/obj/x86/obj6.go):

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reader that turns Go's table of functions (pclntab) into unwind rows, for programs of Go's own
  * compiler, stripped or not. These have no .eh_frame, except for C code linked to them. Go's

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Filter over a file's rows that finds out whether code without CFI keeps frame pointers (V8's
  * embedded builtins do) or not (hand-written assembly, where the frame pointer would lead past the

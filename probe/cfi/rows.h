@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reader for all unwind rows of a file, from .eh_frame, from Go's pclntab, or from both where C and
  * Go were linked together; else from .debug_frame. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "cfi/rule.h"
 
 static bool saved_is_equal(const struct saved *a, const struct saved *b)

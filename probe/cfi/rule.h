@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An unwind rule: how to find a function's caller from one of the function's instructions. Rules
  * are CFI (DWARF 5, 6.4) cut down to what the unwinder can do. A row is a rule and the address, as

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of code objects and methods read from processes' memory, of one kind (code/code_kind.h), by
  * process and key. Code in a stack that isn't known yet is read by a job of the urgent worker, from

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to code/code_cache.c (requests), code_layers.c (shelves of processes), code_dedup.c
  * (shared contents), code_copies.c (copies that came early) and code_read.c (the jobs).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies of code objects that came before the stack that asks for them. */
 #include <errno.h>
 #include <stdlib.h>

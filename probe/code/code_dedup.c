@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Deduplicates pieces by content where their kind can: processes that run the same program have the
  * same code, each at addresses of its own.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Java VMs' code (java/code/jvmcode.h) as a kind of code. A pair is a word of a frame and its
  * detail (bpf/shared/hotspot_tables.h). The key of a compiled method is its compile id, unique in

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A kind of code whose names are read from the memory of its process: the operations that the cache
  * (code/code_cache.h) needs. A frame of such code is a pair of words of a stack, wherever these

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Python's code objects (python/pycode.h) as a kind of code; the key is address and sum. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Jobs of the urgent worker that read pieces from a process. */
 #include <errno.h>
 #include <stdlib.h>

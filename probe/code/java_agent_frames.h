@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Frames of Java VMs whose tables can't be read but that have an agent (java/agents/agents.h).
  * Their stacks are walked like those of any program: Java code is code without a file, found by

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The commands of the program. Each command gets its own arguments, with its name as argv[0], and
  * returns the exit status of the program. Main thread only.

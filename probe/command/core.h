@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What every command that profiles needs: the loop, the workers, the engine; made and ended in the
  * right order. Main thread only, which runs the loop. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The command `doctor`: tries every capability and every probe, each in a child of its own. A trial
  * that hangs is given up, one that crashes or leaks harms no other, and the kernel removes all that

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Drops privileges: a command that profiles keeps only the capabilities that profiling needs
  * (doc/fleet.md says what each is for), and nothing by which a program that it starts could get

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Self test of on-CPU profiling, for `doctor`: the daemon's own BPF programs sample this
  * process. */
 #pragma once

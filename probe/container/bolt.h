@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A reader of bbolt databases (podman and containerd use them), which takes no lock: a value is
  * returned only if no later transaction has been written by the time the value has been read, since

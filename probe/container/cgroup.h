@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A parser of /proc/PID/cgroup (v1, v2 and both): finds a process's container by the names that
  * podman, docker, containerd, CRI-O and Kubernetes give to cgroups, with the systemd and with the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A container: its id and its pod's UID, found in its processes' cgroups, and its names, found in
  * the runtime's state. Immutable once made; reference-counted and shared between threads.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the config.json that containerd writes for a container's runtime, in the folder of the
  * container's namespace. */
 #include <dirent.h>

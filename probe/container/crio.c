@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the config.json that CRI-O writes for a container's runtime: the names are annotations. */
 #include <stdio.h>
 #include <string.h>

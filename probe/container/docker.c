@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads dockerd's config.v2.json of a container. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the names of a container from its runtime's state: files on disk, and podman's API socket
  * for a pod's name. All of these are hostile: reading is bounded, no link is followed but those of

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads podman's containers from the lists of containers/storage. */
 #include <stdio.h>
 #include <string.h>

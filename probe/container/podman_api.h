@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A client of podman's API at its local socket, for hosts on which the service runs. */
 #pragma once
 

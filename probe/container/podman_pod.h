@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the pod of a podman container: in podman's database if this is bolt_state.db (up to 4.7),
  * else by its API socket. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Readers of the runtimes' state (doc/containers.md says where it lies and what is read). Each
  * returns whether the runtime knows the container, and fills in the names that it finds; the others

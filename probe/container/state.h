@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens, reads and parses the files of runtimes' state below a root folder, and checks names from
  * them. All files are hostile. May hang: in a job.

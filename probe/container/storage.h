@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the folders of containers/storage, the library of podman and CRI-O: by storage.conf, else
  * by the library's defaults. Paths are below `root`. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A function with a size holds a run of the sorted addresses. Runs are entered into a segment tree:
  * leaf i + count is address i, node i has the children 2i and 2i + 1. A run is put into the few

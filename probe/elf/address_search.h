@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streaming search for the functions that hold given addresses. Symbols are passed one after the
  * other, in any order; only those that are answers so far are kept. Memory grows with the number of

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Search for separate debug files, as GDB does it: by build id, then by .gnu_debuglink. Searched
  * are the process's own root, this host's root, and a folder that the user named. Links are

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bounded demangler for C++ and Rust symbols, by libiberty. Any thread. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Budget of descriptors for the targets' files that are held open, so that the daemon itself never
  * runs out of descriptors (RLIMIT_NOFILE). Take a place before you keep a descriptor, and give the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The line reader (line_reader/) as bytes; READER is its path, relative to the repository's root. */
 #ifdef __CET__
 #include <cet.h> /* the note that nothing here hinders CET: without it the linker drops everybody's */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Source lines and inlined functions at addresses of a file. The file's DWARF is read by a child
  * process (line_reader/) that has the rights of the user nobody, and limits.

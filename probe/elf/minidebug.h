@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unpacker for the small debug file that some distributions put into each program and library
  * ("MiniDebugInfo"): an ELF file with the stripped .symtab, packed by xz, in the section

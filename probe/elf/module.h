@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A file with code, as a pprof mapping describes it: what a tool needs to find the file again and
  * an address in it. */
 #pragma once

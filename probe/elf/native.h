@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Symbolizer for native code: finds the functions that hold given file offsets of an ELF file. It
  * reads .symtab and .dynsym, the separate debug file or the small one inside the file

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process's root folder that isn't ours, shared by references: the process's files and their
  * debug files are searched there. References may be taken and dropped on any thread. */
 #pragma once

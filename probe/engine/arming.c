@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/arming.h"
 
 #define LOOK_EVERY_NS NS_PER_MS

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits until the chosen processes are sampled, that is, have their unwind tables. Loop thread
  * only.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Creates and frees an engine's parts; simple questions to them. */
 #include "engine/engine_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The engine under all subscribers: one tracer, one table of targets, one way from counts to named
  * profiles (window/drain). A subscriber is the configured feature, or one session on demand.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Java VMs: how the stacks of each are taken, and which VMs are asked for what. */
 #include "engine/engine_state.h"
 

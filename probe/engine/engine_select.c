@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Selections: which processes the subscribers of an engine want, and for what. */
 #include "engine/engine_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to engine/engine.c (the parts), engine_subscribers.c (subscribers), engine_select.c (what
  * they want), engine_java.c (Java VMs) and engine_windows.c (events, windows, statistics).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Subscribers come, change what they want and go; the engine samples what all of them want, and
  * nothing else.

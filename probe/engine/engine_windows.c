@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Events of the tracer, subscribers' windows, and statistics. */
 #include "engine/engine_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Turns probes on and off. A probe's hooks (probes/kind.h) are attached when somebody wants it, and
  * detached when nobody does; the other probes' hooks are left alone. Loop thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads processes' CPU times from the kernel's side into their table. Loop thread only. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hash index from a module (path, build id, segment) to its file. It is made for one request with
  * many modules: without it, a thousand modules among a thousand files would be a million

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Cache of files' source lines, read for a profile that is being written. Loop thread only. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sorted array of a file's known functions: those that were asked for, each with the range of file
  * offsets for which the answer holds. Ranges don't overlap.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * List of files whose reading was given up. Such a file isn't read for ten minutes; a file that
  * hung is read earlier if its old job has returned.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A target's open file with its open debug file. Use this in a job: reading them may hang. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a job opens a target's file: by the descriptor that is held, else through a process's
  * mapping, else by the path in that process's root. In each case the result has to be the very

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by file/symbol_file*.c and symbol/perfmap*.c: the registry's state. Only these include it.
  */
 #pragma once

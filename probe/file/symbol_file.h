@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Registry of the files with code that targets have mapped, and cache of their functions: one
  * object for each distinct file, shared by all processes. Only functions that were on stacks are

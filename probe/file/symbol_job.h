@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Job that reads functions from a target's file, on the foreign worker: it opens the file, finds
  * the debug file, resolves the functions and demangles their names, which a crafted symbol can make

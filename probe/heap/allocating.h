@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recognizes an allocator's own frames by name (C library, C++, jemalloc, tcmalloc). What an
  * allocator maps for itself is not counted again: the allocations handed out of it are.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An allocation that is not freed yet, or a mapping that is not unmapped yet. Plain data; the stack
  * cache knows the frames of its stack (heap/stack_cache.h).

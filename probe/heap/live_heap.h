@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Live heap of PROBE_MEM_GLIBC: profiles of what processes hold now, made on request by jobs of the
  * bulk worker from the kernel's map of allocations and from the programs' mappings. Owns the stack

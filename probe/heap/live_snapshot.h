@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One reading of the live heap, a job of the bulk worker: turns the kernel's map and a copy of the
  * programs' mappings into one profile for each view asked for. Removes the map's dead entries on

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sums of live allocations by stack and thread: collects them, then adds them with their names to a
  * profile. Bounded. Jobs of the bulk worker only, as the stack cache is.

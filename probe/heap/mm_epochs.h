@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Map from a pid to the time when its address space was last replaced or ended (exec, exit).
  * Allocations older than that are dead, though their entries stay in the kernel's map until the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tree of one process's mapped ranges: disjoint pieces sorted by address, in a treap (a search tree
  * that is also a heap by random ranks). Each step costs the logarithm of the number of pieces,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of named stacks that live allocations may refer to, kept beyond their window. Its key is a
  * stack's key; its frames are a path in the cache's own tree, without frames of processes and

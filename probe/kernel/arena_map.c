@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A change to a map of maps waits some milliseconds, until no BPF program runs that began before.
  * So chunks are made in groups, and free ones are kept for a while.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of the arena of unwind tables: each chunk is a BPF map, mapped into the daemon's memory
  * too, in a map of maps. Loop thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Takes the stacks of blocked threads that have none yet: those that left their CPU before anybody
  * looked (bpf/waiting.bpf.c). Runs the iterator as a job of a worker, for it reads the threads'

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A software perf event on every CPU, mostly the CPU's clock, each running the given BPF program.
  * The program's descriptor is borrowed until timer_free(). CPUs that come and go are followed

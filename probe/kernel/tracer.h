@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tracer: loads, attaches and reads the BPF programs. Only kernel/ and probes/ use their skeletons.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The kernel side's verdicts on cgroups (bpf/process/process_events.h), and reports of processes
  * that get other cgroups (bpf/moves.bpf.c).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What every BPF object of the tracer needs before it is loaded. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

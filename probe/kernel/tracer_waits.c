@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Two iterators: one shows waits that go on at each window's end (bpf/flush.bpf.c), one walks
  * blocked threads without a stack (bpf/waiting.bpf.c).

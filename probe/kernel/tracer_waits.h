@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Iterators over blocked threads: one shows waits that go on at a window's end, one takes the
  * stacks that are missing. Private to the tracer's files and kernel/blocked_walk. Loop thread only,

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Closes files of targets in jobs of a worker. close() waits for the file system (FUSE's flush), so
  * the loop must not call it; a job that hangs in it is given up. The job is never refused: if too

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An event loop on epoll: watches file descriptors, runs timers and calls that other threads post,
  * all on the thread that calls loop_run(). Without timers and events the loop sleeps. Loop thread

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A list of child processes that have not ended in time, which are waited for later, without
  * blocking. Such a child may hang in a file system, or its user may have stopped it, and without

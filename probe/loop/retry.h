@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Retry with back-off: when a process may be asked (again) about its runtime. A process that has
  * just begun can't answer yet. Loop thread only. */
 #pragma once

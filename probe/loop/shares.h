@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A quota for each user: counts how much of a resource a user's things take together. Each user may
  * take the same amount, so that nobody uses up what others may take. A user is what `whose` of a
  * job says (loop/worker.h). At most 65536 users are remembered. */

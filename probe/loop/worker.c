@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A thread serves the queue as long as worker->thread points to it. A thread whose job takes long
  * is put aside and ends with its job. If a job hangs, the watchdog (a timer of the loop) takes its

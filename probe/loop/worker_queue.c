@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The fair queue of jobs: start-time fair queueing. Each owner has a queue and a clock, used_ns,
  * which shows how much of the worker's time the owner's jobs have used; the owner whose clock shows
  * the least is next. The clock of an owner who was idle is moved up to that of the owner whose job

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The worker's state, shared by loop/worker.c (threads, their watchdog) and loop/worker_queue.c
  * (the fair queue, fences). Private to these two files. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sampling of page faults by size. A fault of s bytes is drawn with probability 1 - exp(-s / mean),
  * and then weighs s divided by that. So sums are right in the mean, and no fault much larger than

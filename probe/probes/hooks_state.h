@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to the files of probes/ that load BPF objects: the scheduler's and the allocators'. */
 #pragma once
 

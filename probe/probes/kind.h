@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * THE TABLE of probes: a `kind` is a probe's row. A new probe adds its row here, its hooks to a BPF
  * object and its start to kernel/tracer. Constant; any thread.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of the causes of loss and truncation, as GET, /metrics and doc/ show them. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CPU times of processes, present and past, summed up from their threads. They are counters: they
  * never go back while the process keeps its pid. A thread that ends while others are read is in no

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the kernel's map of allocations, `held` (bpf/shared/allocations.h), by its descriptor, in
  * batches. Any thread.

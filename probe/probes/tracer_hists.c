@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Turns the histograms of /sched on and off. (tracer_hists_read.c reads them.) */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

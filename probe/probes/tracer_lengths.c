@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Run-queue lengths, sampled by a program and a clock of their own. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's part for memory: page faults (tracer_faults.c) and calls of allocators
  * (tracer_calls.c). Loop thread only, where nothing else is said.

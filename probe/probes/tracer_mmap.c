@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Programs for mmap() and its kin, a part of those for allocators (tracer_calls.c). */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

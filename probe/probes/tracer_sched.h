@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's part for the scheduler's switches: off-CPU time, and the histograms of /sched. One
  * program sees all switches; its features are turned on and off without loading or attaching again.

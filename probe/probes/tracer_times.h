@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's part for processes' CPU times: of targets TIMES_WANTED, from when the scheduler's
  * programs were loaded (probes/tracer_sched.h). Loop thread only.

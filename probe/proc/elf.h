@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A parser of ELF files: says where segments, symbols, call frame information and other sections
  * lie. Every file is hostile: all numbers are checked against the file's size and fixed limits,

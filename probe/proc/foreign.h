@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens foreign files: files to which a target, a container, or state that either left behind leads
  * us. This is the only way to open them. Opening some files has effects: a device may start a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads relocations of an ELF file: which function of the file the dynamic loader writes into a
  * slot of the GOT. Calls of exported functions go by these slots. The file is hostile. Source:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens a file that a process has mapped: the very file, even if it was deleted or replaced, by
  * /proc/PID/map_files. Where that is not allowed, the file is opened by its path in the process's

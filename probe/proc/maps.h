@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A parser of /proc/PID/maps: the executable mappings of a process. May hang: in a job. */
 #pragma once
 

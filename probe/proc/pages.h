@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A page cache for a file that is read at random places: keeps the last pages that were read, in
  * bounded memory. Nothing is mapped into memory.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A parser of Go's pclntab, the table of functions that every Go program has, stripped or not. The
  * table says for each function where it begins, its name, and for each instruction how far the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decides whether a user may look into a process, by the rules of ptrace(2) for PTRACE_MODE_READ
  * and a tracer that has no capability and is in our user namespace.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads facts about a process from /proc/PID. Functions with an int result return 0, or a negative
  * errno: -ESRCH if the process is gone. None of them follows a path that the process chose. Any

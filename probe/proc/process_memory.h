@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads memory of another process, by /proc/PID/mem; or, through struct process_memory, from a copy
  * or from bytes of a test. */
 #pragma once

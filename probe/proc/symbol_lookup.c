@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Two passes. The first finds where in the strings the names stand (a name may be the end of a
  * longer string), the second finds the symbols that refer to these places. */
 #include "proc/symbol_lookup.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the symbols of an ELF file that have one of a few names. The file is hostile: its strings
  * are read once from beginning to end, in bounded memory, and its symbols also once, but only if

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decodes x86-64 instructions at a function's start, to find a place where a uprobe is cheap: an
  * instruction that the kernel emulates (Linux's arch/x86/kernel/uprobes.c: nop, push, call, jmp and

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sorts a profile by container, as outputs want it: `[Pod]pod;[Con]container;[pid]process;…`, with
  * Pod and Con where there is one. In a profile that is collected, processes stand on the root, as

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cleaner: decides when old profiles are removed (output/files/retention): when folders are set or
  * change, after files were written, and every hour; not more often than the limits' interval, nor

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * List of folders that profiles' files were written to, also those of earlier settings: what
  * retention works on. Kept over restarts in <state_dir>/folders (ours alone, mode 0600), in the

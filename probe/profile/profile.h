@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile: what one subscriber has of one probe since a time, as a tree with processes below its
  * root, and by thread. Its reference count belongs to the loop thread; its tree and records belong

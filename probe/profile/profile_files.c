@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For each picture: a job renders it, then a job writes its two files. Rendering never hangs;
  * writing may (a folder on NFS), and is given up then, with the rest.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes a profile's files, one after the other: one pair for all, or one for each process. Loop
  * thread only; the work is done in jobs.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Renders profiles to bytes by outputs, in jobs of the bulk worker. */
 #pragma once
 

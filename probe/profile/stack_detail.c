@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "profile/stack_detail.h"
 
 void stack_detail_apply(enum frame_detail detail, struct frame *frame)

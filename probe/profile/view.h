@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Views of a probe: the window's stacks (VIEW_ALL); for mem_glibc also what is held: allocated
  * since the probe started and not freed (VIEW_INUSE), mapped by the program itself and not unmapped

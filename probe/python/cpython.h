@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds CPython in an ELF file (a program or libpython, whatever its name), and its layout in a
  * process that has loaded the file. Both are hostile: work is bounded, every number is checked. May

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the pieces of the interpreter's loop. A compiler puts code that runs seldom elsewhere
  * (.cold); if the profile that guided the compiler was of other code, this is nearly the whole

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "python/cpython.h"
 
 int cpython_of_process(const struct process_memory *memory, const struct cpython_file *file,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A version is PY_VERSION_HEX: major, minor and micro in a byte each, then four bits for the level
  * (alpha, beta, candidate, final) and four for its number.

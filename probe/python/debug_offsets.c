@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads _Py_DebugOffsets: 64-bit words. The first three are a cookie, PY_VERSION_HEX and whether
  * the build has no GIL. The meaning of the others changes with each minor version (layouts.c), not

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The layouts of CPython's structs: for 3.8 to 3.12 one row a minor version (layouts.c, made by
  * scripts/gen-python-layouts from the headers of installed Pythons), for later versions read from

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Made by scripts/gen-python-layouts from CPython's headers (doc/cpython-layouts.md tells which).
  */
 #include "python/layouts.h"

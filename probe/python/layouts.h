@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The rows of layouts.c, made from the headers of each version. Private to this room. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A code object of a Python process: its names and its table of lines, copied from the process's
  * memory. This memory is hostile: reading is bounded in bytes and time, and the object is checked

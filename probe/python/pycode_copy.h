@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A reader of a process's memory that first looks into a copy of a code object, which the BPF
  * program made at the sample (bpf/shared/code_copy.h). Bytes that the copy lacks (long names, long

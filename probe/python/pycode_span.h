@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads in one go the part of a code object that has all fields that are needed. Private to
  * pycode_read.c. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The struct shared by pycode.c and pycode_read.c, private to them. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A decoder of a code object's table of lines. The table is hostile: any bytes give an answer in
  * bounded time. The answers are those of the interpreter's PyCode_Addr2Line().

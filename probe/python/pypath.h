@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shortens the path of a Python file to what people know: the path from its package on. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The CPython that a process has loaded: where, which version, and the layout that the walker and
  * the readers of code objects need. Immutable; references are counted on the loop's thread. */
 #pragma once

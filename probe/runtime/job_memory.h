@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process's memory for a job that reads it: by a descriptor that is held open already, else by
  * one that is opened at the first read and checked to be of the process and the program that were

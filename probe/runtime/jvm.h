@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The Java VM (HotSpot) that a process has loaded: where, and the layout that the walker and the
  * readers of code need. Immutable; references are counted on the loop's thread. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A parser of a Python process's command line: finds the script, in whose folder the process's own
  * modules lie. With -c, -m and standard input they lie in the working folder.

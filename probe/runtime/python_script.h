@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the folder of a Python process's own modules. The interpreter makes sys.path[0] from the
  * script's path with all symbolic links resolved, or from the path itself if it is a folder. Links

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The runtime of a process: what a Java VM (runtime/jvm) and a CPython (runtime/interpreter) have
  * in common. Each lies in a file that the process has mapped, and is asked for the layout that the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The feature /sched: applies the last spec it was given, and keeps what its probes measure. A
  * probe counts from when it is turned on until it is turned off; what it counted stays readable

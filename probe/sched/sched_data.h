@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data that a probe of /sched has measured in some time: histograms, or the events of runqslower.
  * Plain data.

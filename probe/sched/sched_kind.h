@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* THE TABLE of the probes of /sched. Constant; any thread. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reports: each report_period a line in the log on what the probes have counted in it. */
 #include <stdarg.h>
 #include <stdio.h>

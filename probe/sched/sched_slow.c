@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Slow waits: received from the tracer, and read again. */
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to sched/sched.c (starts and stops probes), sched_slow.c, sched_wait.c, sched_follow.c
  * and sched_report.c.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Log of the last tasks that waited too long for a CPU (runqslower): a ring of numbered entries.
  * Loop thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Scan of cgroups: finds out in which cgroups the processes of the host are, or some of them. A job
  * reads /proc a piece at a time, so that other users of the worker don't wait long.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of cgroups and containers: which container a process is in, by its cgroups as the kernel's
  * side reported them, and the names that runtimes have for containers. Bounded; the least recently

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads containers' names, by one job at a time. A container that has just begun may not be in its
  * runtime's state yet, or only in part: it is looked up again, at growing intervals. A container

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to select/containers.c (groups and containers) and containers_names.c (reading names). */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "select/pattern.h"
 

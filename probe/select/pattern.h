@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Regular expressions from outside, with limits on size, nesting and steps: no pattern can hurt.
  * The only user of PCRE2.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Snoopers: sets of selectors of processes. A set is a union of entries; it is immutable once made,
  * and shared by reference, also with jobs on other threads.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Selects processes by their container or cgroup. */
 #include <ctype.h>
 #include <errno.h>

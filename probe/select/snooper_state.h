@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Private to select/snooper.c (sets; processes by pid and name) and snooper_container.c. */
 #pragma once
 

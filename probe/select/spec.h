@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A feature's configuration, as set by PUT and shown by GET. Plain data; the table of params
  * (api/request/param.c) points into struct params.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sessions on demand (`seconds=N`): profiles of the next seconds, beside the configured session and
  * without touching it. Loop thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The session: the configured feature /flamegraph. Applies the last spec it was given, writes its
  * files, and keeps the profile of the period before for GET. Loop thread only. A state machine:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to session/session.c (applies the spec), session_files.c (periods' files),
  * session_fetch.c (GET) and session_windows.c (windows for uploads).

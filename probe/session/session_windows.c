@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Windows for uploads. While there is a server, a session's windows end at multiples of the wall
  * clock (each 30 s: 12:00:00, 12:00:30, …) and at its periods' ends. Each is sent by itself; the

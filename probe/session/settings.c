@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/settings.h"
 
 void params_detail(const struct params *params, struct stack_detail *detail)

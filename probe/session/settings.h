@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Translates the params of a spec, which are plain data, into the settings of sampling and
  * profiles. Any thread.

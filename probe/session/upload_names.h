@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Names of an uploaded window: series and labels of push.v1, names of /ingest. */
 #pragma once
 

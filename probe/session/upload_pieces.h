@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Outputs for uploads: cut a window between stacks into pieces within Pyroscope's limits. The
  * outputs run in jobs of the bulk worker; the sender reads the pieces again.

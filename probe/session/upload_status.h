@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Status of the configured feature's uploads, as GET and /metrics show it. */
 #pragma once
 

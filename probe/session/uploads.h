@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Uploads of windows' profiles to a Pyroscope: renders them in pieces, adds names and labels, and
  * hands them to upload/sender/sender, which keeps them until the server has them. Loop thread only;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of a tree's distinct frames: keeps each frame once and gives it a number, from 0. The
  * table owns the names; a node of the tree has only the frame's number. Bounded. One thread at a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of distinct modules (files with code) of a tree's frames: keeps each module once and
  * gives it a number, from 1. Bounded. One thread at a time. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of a tree's distinct processes (the owners of stacks): keeps each process once, with
  * what is known of it by now, and gives it a number, from 1. Bounded. One thread at a time. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The distinct places (module and address) of a tree's frames, by module, with their source lines.
  * One thread at a time. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who added which weight to a tree: a table of records, each the weight that one thread (on one
  * CPU, if CPUs are told apart) added to one node, at which its stacks end. Bounded; grows as stacks

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A call tree: nodes with frames and the weights of the stacks that end at them. Symbolized stacks
  * are collected in a tree, and every output is made from one.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lookup of the kernel's functions, of its modules' and of BPF programs', from /proc/kallsyms. One
  * thread: the bulk worker's. */
 #pragma once

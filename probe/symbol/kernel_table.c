@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * During the reading each function is an entry, and its name a code of words. Then the entries are
  * sorted and become one list, in blocks of 32. In the list a function is

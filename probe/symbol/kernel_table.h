@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Compact sorted table of the functions in /proc/kallsyms, with lookup by address. */
 #pragma once
 

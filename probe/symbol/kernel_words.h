@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Dictionary compression of function names: a name is stored as the numbers of its words, as
  * `__x64_sys_read` is `__x64`, `_sys`, `_read`. The kernel's 65,000 names have 12,000 words, so a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Registry of perf maps, the symbol tables of JIT code. A program that makes code (node, .NET,
  * LuaJIT, Julia …) appends each function to /tmp/perf-PID.map, below its own root and by its pid in

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The addresses that a round asks for and their names, with a bound of memory for all maps. */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Opens a process's perf map as the process sees it, and checks that the map belongs to the
  * process's user and isn't older than the process. */
 #include "symbol/perfmap.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The job that opens a map and looks up the addresses that were asked for. */
 #include <errno.h>
 #include <stdlib.h>

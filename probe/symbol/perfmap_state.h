@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by perfmap.c (the registry), perfmap_reading.c (the jobs that read maps) and
  * perfmap_answers.c (addresses and their names, within a bound of memory). Only these include it.
  */

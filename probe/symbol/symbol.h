@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Symbolizer: the only way from an address to a name. One thread uses it: the bulk worker's. */
 #pragma once
 

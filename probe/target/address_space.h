@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Address space: a process's executable mappings over time, so that a stack is named by what was
  * mapped when it was taken. When a mapping came or went between two readings of the maps isn't

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inspection of a process, a job of the urgent worker: whether its command line matches, and what
  * it has mapped. Each step can hang in the process's own memory or file system, so the job may be

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Spans: a process's mappings in the form that the unwinder reads (struct span,
  * bpf/shared/packed.h). They are a run of words in the arena, never changed once the kernel's side

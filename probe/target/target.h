@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets: the processes that are sampled now, for which subscribers, and what each has mapped.
  * Follows fork, exec, rename and exit by the kernel's events, and decides on new programs. Loop

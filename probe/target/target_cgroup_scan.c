@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Scans for processes that were there before they were wanted for their container, or got there
  * without a new program. They are looked at when the container's names are known.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A target's container, and what that decides. */
 #include <stdio.h>
 #include <string.h>

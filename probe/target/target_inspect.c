@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Inspections of a process: when they are due, and what becomes of their results. */
 #include "target/target_state.h"
 

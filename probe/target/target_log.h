@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Log of targets: a line for each process that becomes a target of probes or stops being one. The
  * rate is limited: where many come and go, most are only counted, and the count is logged. At level

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes a process's mappings, as they were read, its address space, within its user's room. */
 #include "target/target_state.h"
 

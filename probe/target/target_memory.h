@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory of a target, kept open between the jobs that read it (runtime/job_memory.h), if there is a
  * place for the descriptor. Loop thread only.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keeps tables that nearly every new program wants at once: those of the C library, of the dynamic
  * linker and of the vDSO, as the daemon itself has them mapped.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A target's CPython: the file's table says that there is one; what else the walker needs is read
  * from the process. What is known goes to the kernel's side with the mappings.

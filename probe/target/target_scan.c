@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Scans of all processes of the host: which ones match when the selection changes, and repairs
  * after events were lost.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to target/target.c (events, which processes match), target_inspect.c (results of
  * inspections), target_scan.c (all processes of the host), target_cgroup_scan.c (processes by

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Table of targets: the present ones, and those of windows that aren't read yet. It decides
  * nothing. Loop thread only.

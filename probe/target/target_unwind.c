@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the unwinder needs of targets: their mappings, and the tables of the mapped files. A process
  * that was there before it was chosen is sampled once it has all of that, or it is clear that it

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Identity that a target's stacks are recorded under, by what is known of the target now. */
 #pragma once
 

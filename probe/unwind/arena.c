@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Free ranges ("stretches") are sorted by address; adjacent ones are merged. A run of words that is
  * taken isn't remembered: its user gives it back as it was taken.

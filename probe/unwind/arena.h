@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocator of the words of the arena (bpf/shared/packed.h), the kernel memory of unwind tables.
  * The arena grows by chunks up to a bound, and shrinks when its last chunks are free. Words that

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Builder of a file's unwind table, in the format of the arena (bpf/shared/packed.h). An image is a
  * flat run of words without a place in the arena: its blocks may still cross a chunk's end.

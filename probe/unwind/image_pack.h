@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packer: turns rows into a table's words while the rows arrive, so that they are never in memory
  * as a whole. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Copies a table's words to their place in the arena. A block that would cross a chunk's end begins
  * at the next chunk. */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Encoder and decoder of rules: as the lower 22 bits of a row, or as a struct table_rule where a
  * row has too few bits. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Looks for a Java VM in a file, in the job that builds the file's table and has the file open. */
 #include <errno.h>
 #include <stdlib.h>

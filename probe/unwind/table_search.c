@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Search for a CPython whose symbols are in a debug file that this host doesn't have by build id: a
  * debug file in the process's own root, or one named by .gnu_debuglink. The target decides where

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Registry and cache of unwind tables in the arena: one table for each distinct content, shared by
  * all files with that content and all processes that map them. Jobs build the tables, from files

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by unwind/tables.c (files and their tables), unwind/table_*.c (the jobs, and runtimes in
  * files) and unwind/tables_content.c (what lies in the arena). Only these include it. */
 #pragma once

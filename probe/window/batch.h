@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Batch: the counted stacks of one window on their way to names. It has all that the loop knows of
  * each frame (process, file, offset), so that naming on the bulk worker needs nothing else. Frames

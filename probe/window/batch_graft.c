@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Puts a stack's frames into a tree, as many of them as are wanted there. */
 #include "window/batch_state.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Spots of frames that are pairs of words, whose code's names were read from the process. */
 #include "window/batch_state.h"
 

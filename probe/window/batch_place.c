@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Places a stack's frames: finds where each one's code is, and merges its two chains. */
 #include "window/batch_state.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Puts stacks that Java VMs have recorded into profiles. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to window/batch.c, batch_place.c and batch_pairs.c (collect, loop thread) and
  * batch_name.c, batch_spots.c, batch_graft.c and batch_recorded.c (name, bulk worker).

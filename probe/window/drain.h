@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Drain: reads a window every 30 s, when somebody asks, and before it fills up. Loop thread only.
  * Steps:

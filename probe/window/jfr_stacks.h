@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Adds stacks that a Java VM recorded (java/files/jfrfile) to a profile, beside those that the
  * kernel's side took of other processes. Jobs of the bulk worker only, as all that touches a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Merges a stack's two chains, native frames and Python's, into one (doc/decisions/0013-python.md).
  * Pure functions: they know neither names nor processes.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What a pair of malloc(64) and free() costs at stack depth 20, beside others in the same run.
 
 bare        no probe

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What malloc() and free() cost beside mem_glibc as targets of the same libc get more: one target, the
 same among 100, and a process on that libc that is none. The unit are two empty programs at the same
 instructions, in the same run. (What a pair costs in each mode is malloc_cost.py's.)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Encodes folded text (bench/lib/folded_input.py: process, thread, functions) as pprof, beside zlib
  * alone over what was in it. Functions are in sixteen files, and called from a few places each.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A probe as cheap as one can be, for the guard's test: each getppid() of one process. */
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"

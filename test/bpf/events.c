@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Makes RATE events a second for SECONDS, each with the stack main;make_events, under a guard of
  * PERCENT of one CPU (0: none), and prints as JSON: events made, their weights as counted, samples

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Programs that do nothing on the scheduler's hooks and around page faults: what the kernel charges
  * for a look. */
 #include "bpf/core/kernel_types.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keeps the kernel's BPF statistics on, and empty programs on the scheduler's hooks and around page
  * faults, until its input ends. Says "ready" when they are there. usage: hooks [switch] [wakeup]

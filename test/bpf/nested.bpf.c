@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks of one process from hooks of every kind at once, so that walks interrupt walks. */
 #include "bpf/stack/stack.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Takes stacks of process TARGET for SECONDS at each of its system calls, switches and calls of
  * FUNCTION in PROGRAM, and by a timer at 1,000 Hz: into the maps of the daemon DAEMON, which

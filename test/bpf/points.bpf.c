@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What probes in an allocator cost that do nothing, or count. */
 #include "bpf/core/kernel_types.h"
 

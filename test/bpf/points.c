@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Probes in an allocator's FILE, until its input ends. Prints "attached" when they are there.
  * usage: points FILE empty OFFSET…	    programs that do nothing, at instructions

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Programs that do nothing at calls and returns of functions. */
 #include "bpf/core/kernel_types.h"
 

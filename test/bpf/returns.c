@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Keeps empty probes on functions of a file, of all processes that have it mapped, until its input
  * ends: at returns, or at the calls of those that begin with `=`. Says "ready" when they are there.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Prints a file's unwind table for test/cfi/check: `dump FILE` the rows of its CFI, `dump -p FILE`
  * the same out of the packed table, `dump -m FILE` times and sizes.

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """What readelf says of a file's CFI, in the shape in which build/test/cfi/dump prints rows."""
 import re
 import struct

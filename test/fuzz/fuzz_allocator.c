@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as an ELF file with an allocator, and as the code of a function. */
 #include "fuzz.h"
 

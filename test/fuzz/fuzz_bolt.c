@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A database of bbolt: the input is its pages from the third on, below right meta pages, for what
  * is wrong there is found by its checksum; and as it is. */
 #include "fuzz.h"

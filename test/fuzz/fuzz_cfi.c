@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as an ELF file's unwind table, and look-ups all over it: the same before and after it is
  * put at a place in the arena. */
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* /proc/PID/cgroup: a group's name is what its owner chose. */
 #include "fuzz.h"
 

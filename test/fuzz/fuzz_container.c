@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What runtimes keep: the input is each of their files at once; its first byte says whose is asked.
  */
 #include "fuzz.h"

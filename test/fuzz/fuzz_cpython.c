@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as a file with an interpreter, and as what a process says of its layout. */
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as an ELF file, as its own debug file too, and look-ups all over it. */
 #include "fuzz.h"
 

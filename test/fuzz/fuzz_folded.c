@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Folded text from anywhere to a picture. The frames that the sorted lines give are compared with
  * those of a tree that is filled line by line. The first byte says what is asked for.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as a file with a Java VM, and as damage to a process's memory: the first byte tells the
  * version, each 12 that follow a place and the word that is written there.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as stacks-oncpu.txt; the first one tells whether a right first line stands before them. */
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as the memory of a Java VM: an nmethod, a stub or an interpreted method anywhere in it. The
  * first 64 bytes tell the layout (where each field lies is a byte), which kind is asked for, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as java-symbols.bin, behind a right header. The first byte tells whether records get a
  * right check, so that what is in them is read, and whether it is another file the second time; the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as a file with DWARF for the line reader, whole but for its main(): what it answers is read
  * as the daemon reads it, and is whole.

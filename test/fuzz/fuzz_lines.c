@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bytes as what the line reader answers, which may be a target's own words. */
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Lines of /proc/PID/maps: paths are what the target chose. */
 #include "fuzz.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a process tells of the code that it makes. The first byte says how much was there before the
  * window, and how much before the process. */
 #include "fuzz.h"

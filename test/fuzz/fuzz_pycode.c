@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as the memory of a Python process: a code object anywhere in it, by the layout of each
  * version. The first 16 bytes tell which layout, where the object is, whether the sum is right, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bodies of PUTs. What is accepted is accepted again and means the same; and its configuration, in
  * the shape that GET shows, can be PUT back.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A server as a PUT names it, and, behind a newline, one that the conf file allows. */
 #include "fuzz.h"
 

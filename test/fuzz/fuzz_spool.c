@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A body's file of the spool, as it is and with the sums mended that only our own files have right;
  * and its name. */
 #include "fuzz.h"

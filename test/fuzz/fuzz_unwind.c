@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Bytes as a process: its registers, memory, mappings and the arena, good or damaged. Whatever they
  * are, a walk ends, reads nothing outside of what is its own (ASan), and says what it came to.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Attaches to a Java VM without the daemon: `attach PID LIMIT_MS BYTES_MAX [PID …]`, all at once.
  * Each answer is a line of JSON, in the order in which they come. Then it reads commands: `stop`

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """A guest: an initramfs of busybox, stackprobe and test programs, and QEMU without KVM."""
 import os
 import re

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Debian's kernels, fetched by apt: it checks the signature of the release, the index by the release.
 The machine's own apt stays as it is."""
 import hashlib

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What process PID maps and gives back by its C library's mmap() and kin, told by the tracer
  * without the daemon. Says "ready", and at each line of input tells what is mapped, as JSON; ends

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // Native memory of a JVM: 40 direct buffers of 1 MB and 20 deflaters, kept. Waits for a line before,
 // tells its answer, and waits for another one.
 import java.nio.ByteBuffer;

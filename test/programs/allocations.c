@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * allocations: each function of an allocator at a site of its own (main -> SITE), what a realloc()
  * can do, what fails, what another thread frees, what a thread leaves behind that ends. Then it

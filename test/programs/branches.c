@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * branches COUNT DEPTH: allocates so many times, each in a stack of its own: DEPTH levels of
  * `trunk`, then one of `left` and `right` for each bit of the number. Stands by before it begins,

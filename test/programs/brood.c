@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * brood COUNT EVERY_US: waits for SIGUSR1, then forks so many children, one after the other with
  * that pause between them. They exec nothing, and they and it live until they are killed.

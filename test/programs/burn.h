@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Work with a known answer for the test programs: arithmetic that neither calls nor touches memory,
  * measured by the thread's own CPU clock.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * callers COUNT: main -> short_caller -> helper and main -> long_caller -> helper, in turn. Both
  * callers have frames of one size and call from one place, so helper blocks with the same

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * churn [-s] [-w] THREADS [SECONDS]: threads that allocate, write, check and free without a pause,
  * in run -> level_3 -> level_2 -> level_1. What isn't as it was written ends it by a signal. It

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * contend [-s] THREADS SECONDS: so many threads run for that long, by the clock on the wall, in
  * contend_run. Before its answer all of them are done and there. With -s it is a session of its

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * crowd [-x] COUNT [BUSY]: COUNT processes that sleep, and BUSY more that burn 1 ms of CPU time in
  * busy_work and sleep for 50, over and over. With -x each execs this program again and so has

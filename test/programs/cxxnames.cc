@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cxxnames SECONDS: burns in a method of a class template and in a virtual method, half each. */
 #include "burn.h"
 

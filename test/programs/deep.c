@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* deep DEPTH SECONDS: burns in main -> level × DEPTH -> bottom. */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * demo SECONDS: the demo's workload, a small shop that parses, prices and packs orders, with known
  * shares of its time: parse_order 35 %, price_order 20 % (of it find_price 15, add_tax 5),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dlopener LIBRARY SECONDS: burns a second of CPU time in before_load, loads the library and burns
  * SECONDS in its plugin_spin.

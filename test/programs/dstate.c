@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * dstate vfork COUNT: waits of 20 ms in state D, in vfork_wait: a child has its memory. The child
  * sleeps in child_nap, in state S.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Its first thing is one large allocation, of which it touches half. It holds it until it is told
  * to end (a line on standard input, or its end). Prints {"bytes", "touched"}. */
 #include <stdio.h>

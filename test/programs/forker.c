@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * forker [-w] SECONDS [PROGRAM [ARG...]]: parent and child burn that much CPU time each, in
  * parent_work and in child_work; then the child becomes the program, where one is given. With -w it

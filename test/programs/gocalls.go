@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 
 // gocalls SECONDS: Go calls C, which burns CPU time and calls Go again:
 // main.main -> main.down -> (C) c_down -> c_middle -> main.up -> main.top.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 
 // gomalloc: Go calls C, which allocates: 100 x 1,000 bytes by main.main -> main.keep -> (C) c_keep,
 // 100 x 500 by main.main -> main.pass, which calls C's malloc() itself and gives it back to free().

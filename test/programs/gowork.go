@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 
 // gowork SECONDS: main.main calls main.outer, that main.middle, that main.leaf, which burns CPU
 // time; now and then garbage is collected, stacks grow and goroutines switch.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * grow MODE[:MIB]...: stops itself (SIGSTOP), then grows in each of these ways, in a function of
  * its own (main -> grow_MODE -> touch or its system call). Prints how its resident memory grew

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * handover futex|pipe|yield ROUNDS: two threads, ping and pong, hand a turn to each other. ping
  * waits in ping_wait, pong in pong_wait. yield: they call sched_yield() only, and never block. Both

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * hang: six threads that block for good, each in a function of its own, and main. `first` and
  * `second` hold a mutex and want the other's. hang_vfork is in state D: a child that never ends has

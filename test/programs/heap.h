@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Allocations with a known answer for the test programs: a site is a function that allocates, and
  * the program itself counts what it was given there and what of it is left. Sizes are those that

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * heirs fork|exec|rest|rename: allocates 50 x 100 bytes in `before`; then
  * fork: a child frees its copies of these, and allocates 30 x 200 in `child_keeps`;

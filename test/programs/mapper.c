@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mapper: maps and unmaps, by libc's functions, at sites of its own: parts are unmapped, ranges
  * mapped over, moved and grown. Between these, an allocator and the C library map for themselves.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * mayflies COUNT: COUNT processes, one after the other; each naps once for 5 ms (in main -> mayfly
  * -> mayfly_nap) and dies at once. What they measured is kept in memory that all share.

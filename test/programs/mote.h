@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two programs of one shape, as twin.h's are, that are begun and over as fast as a program can be:
  * no C library, whose beginning takes three times as long as all of this. _start -> X_begin ->

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * naps [-d DEPTH] [-r RUN_US] [-s SLACK_NS] LENGTH:COUNT...: sleeps, in main -> nap_LENGTH, for
  * each LENGTH of 100us, 2ms, 10ms, 100ms, 1s. With -d there are DEPTH frames `dig` between the two.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * nests: calls what allocates inside: libc's strdup(), getline(), fopen() …, at sites of its own.
  * What these allocate only counting.so knows (lib/counting.c), preloaded: without it the answer has

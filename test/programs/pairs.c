@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Pairs of malloc() and free() at a known depth: for each line "NUMBER" that it reads it makes so
  * many, of SIZE bytes, and prints how many ns one took. The stack is main;level (DEPTH - 2

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * ranges: maps memory in each way that there is, when told to (wait.h), and stops again. Each way
  * keeps a number of pages of its own:

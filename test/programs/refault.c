@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * refault SECONDS [DEPTH]: touches fresh pages and gives them back, over and over, from main
  * through DEPTH calls (1). Prints its faults by getrusage() and the time that touching took: a line

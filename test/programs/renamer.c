@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * renamer SECONDS SECONDS NAME: burns the first in before_rename, takes the name, burns the second
  * in after_rename.

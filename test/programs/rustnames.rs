@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // rustnames SECONDS: burns in <[u8; N] as rustnames::Work>::go, a name that holds a semicolon.
 use std::arch::asm;
 use std::time::Instant;

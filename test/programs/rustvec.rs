@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // rustvec: 100 vectors of 1,000 bytes, 100 boxes of 400, a vector that grows to 64 KiB by doubling,
 // each in a function of its own. Stands by before, and when it has told its answer.
 use std::arch::asm;

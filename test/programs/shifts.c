@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * shifts ROUNDS WORK_MS REST_MS: works and rests in turn, main -> work and main -> rest. The rest
  * is a clock_nanosleep(). Prints its waits by the kernel's count of voluntary switches in rest(),

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* short_lived [SECONDS]: burns 50 ms of CPU time in main -> short_work and is gone. */
 #include "burn.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sizes MEGABYTES [FUNCTION]: so many at each of four sites, in blocks of 200, 3,000, 20,000 and
  * 200,000 bytes, by malloc (the default), calloc, realloc, reallocarray, posix_memalign or

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * spawner COUNT GAP_MS PROGRAM [ARG…]: runs the program COUNT times, one after the other, and
  * prints the CPU time that all of them took, as the kernel counted it.

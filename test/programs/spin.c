@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spin SECONDS [NAME]: burns that much CPU time in main -> outer -> middle -> inner_spin. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * storm [-n STARTERS] [-p FIRST] RATE SECONDS PROGRAM...: starts the programs in turn, RATE a
  * second for so many seconds, at most 256 at a time, and prints how many it really started and the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * syscalls SECONDS: nearly all of that CPU time in the kernel, reading /dev/zero.
  * The system call is made here and not by libc, so that the kernel's caller is read_block.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * thirds SECONDS: three functions spend 60, 30 and 10 % of that CPU time.
  *

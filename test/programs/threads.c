@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * threads SECONDS: three threads named red, green and blue burn that much CPU time each, every one
  * in a function of its own. Prints what each took.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * turns THREADS TURNS BURN_US SLEEP_US [END]: each thread burns that much CPU time and then sleeps
  * so long, TURNS times, and ends; the main thread joins them. Prints as JSON, in ns: what they

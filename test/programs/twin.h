@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two programs of one shape and other names: main -> X_outer -> X_leaf, about a millisecond of CPU
  * time, and the end. Code lies at the same offsets in both, so a stack that is named by the wrong

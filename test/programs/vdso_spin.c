@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vdso_spin SECONDS: reads the clock, and does nothing else, for that much CPU time. */
 #include "burn.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Waits with a known answer for the test programs. A wait is measured by the program itself:
  * CLOCK_MONOTONIC on both sides of the call, and the thread's count of voluntary switches, for a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The tracer's histograms without the daemon: of all tasks, or of the processes TGID... only. Says
  * "ready", and reads commands: "by PROBE GROUP_BY" (numbers) regroups a probe, "only MASK" leaves

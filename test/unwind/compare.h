@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two walks of one sample, held side by side: what became of it, and the kinds of difference, each
  * with an example.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The files that recorded processes had mapped, by path: opened once, with their unwind tables. The
  * vDSO is our own process's, the same as theirs: one kernel serves it to all.

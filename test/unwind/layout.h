@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What recorded processes had mapped to run, at the time of each sample. perf tells of new mappings
  * and not of removed ones: a new one cuts away what it covers.

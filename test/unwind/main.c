@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * compare-unwind FILE [KINDS]: replays a recording of `perf record --call-graph dwarf,65528`
  * through our unwinder and through elfutils'. Prints one line of numbers, then the most common

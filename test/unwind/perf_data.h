@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads a file that `perf record --call-graph dwarf` wrote: what happened to processes and their
  * mappings, and samples with registers and a piece of the stack, in order of time.

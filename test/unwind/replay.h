@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The kernel side's unwinder, run natively on a recorded stack. Not for several threads. */
 #pragma once
 

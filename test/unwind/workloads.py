@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """The programs that are recorded: how each is started, and kept busy."""
 import glob
 import shutil

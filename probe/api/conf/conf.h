@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reader of the conf file: libconfig syntax, with the sections and keys of gala-gopher.
  * conf/stackprobe.conf shows all keys. */
 #pragma once

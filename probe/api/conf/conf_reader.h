@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Internal to the room: the reader that api/conf/conf.c (the file and its sections) and
  * api/conf/conf_reader.c (kinds of values) share. No other room includes this header. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The conf file's section `rest_api_server`. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The conf file's section `upload`. */
 #include <errno.h>
 #include <stdio.h>

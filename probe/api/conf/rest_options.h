@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options of the section rest_api_server of the conf file: who may ask, and how. */
 #pragma once
 

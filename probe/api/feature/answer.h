@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An answer to a request, before it is sent by HTTP. Loop thread only. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A feature: a URL, its configuration and its answers. The features there are:
  * api/resource/feature_table.h. Loop thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Cache of answers, lest making them keep the loop busy. An answer that took a millisecond or more
  * to make is given again for ten times as long, at most for a second. Clients that aren't

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Admission of requests: decides whether a request is let in, before its body is read and before
  * any work is done for it. Loop thread only. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Table of open connections with their limits: how many in all and of one client, and how long a
  * connection may wait for its request. A client that is no administrator may have a quarter of the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Dispatcher: finds the page or feature that answers a request. Loop thread only. */
 #pragma once
 

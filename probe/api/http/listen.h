@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Opens listening sockets: TCP, Unix, and those that systemd has opened. */
 #pragma once
 

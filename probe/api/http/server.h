@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HTTP server in the daemon's loop. It listens at an address (TCP, with or without TLS), at a Unix
  * socket, and at a further address for /metrics and /healthz alone. There are 64 connections at

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Internal to the room: the state that server.c (all places where the server listens), listener.c
  * (one such place) and http_request.c (one request) share. No other room includes this header. */
 #pragma once

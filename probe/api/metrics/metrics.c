@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Prometheus' text format 0.0.4: base units, counters end in _total, labels are bounded. */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of Prometheus' text format, and the parts of /metrics. Names get the prefix "stackprobe_".
  * Loop thread only. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes live allocations, and the probe points of allocators. */
 #include "api/metrics/metrics_lines.h"
 #include "probes/tracer_memory.h"

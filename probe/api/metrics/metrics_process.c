@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes CPU times, switches and waits by process: of the processes that off-CPU or /sched looks
  * at, and of those among them that ended not long ago. */
 #include <string.h>

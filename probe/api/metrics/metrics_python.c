@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes the number of Python processes, and what is known of their code objects. */
 #include "api/metrics/metrics_runtimes.h"
 #include "runtime/interpreter.h"

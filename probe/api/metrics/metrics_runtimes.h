@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of /metrics that all runtimes share: processes by version, and code that was read from
  * them. */
 #pragma once

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes the counts of the probes of /sched, of all groups together. */
 #include "api/metrics/metrics_lines.h"
 #include "sched/sched.h"

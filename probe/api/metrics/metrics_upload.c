@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes the counters of uploads. */
 #include "api/metrics/metrics_lines.h"
 #include "api/status/status_upload.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Containers in JSON: how a PUT chooses them, and what GET shows of them. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Check whether the folders that a PUT names can be used. A folder below a root may be on another
  * owner's file system, which need not answer: so the check runs in a job, under the worker's time

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * THE TABLES of parameters, one for each feature: name, type, range, default, and the place in
  * struct params. Checking, merging and showing all follow these tables; a new parameter is a new

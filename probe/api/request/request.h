@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parser of the body of a PUT: JSON -> struct spec. A body is taken as a whole or not at all.
  * Messages are those of gala-gopher where it has them. */
 #pragma once

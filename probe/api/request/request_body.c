@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the JSON in a body: raw or as a form's field, complete and in valid UTF-8. */
 #include "api/request/request_state.h"
 

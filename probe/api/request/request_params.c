@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the params of a body, each by its row in api/request/param.c. */
 #include "api/request/request_state.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the snoopers of a body that choose processes by pid and by name. */
 #include "api/request/request_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Internal to the room: the state that request.c (the whole body), request_body.c (its text),
  * request_snoopers.c, request_containers.c and request_params.c share. No other room includes this
  * header. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Source of the names, and of what there is without `seconds`: Go's net/http/pprof. */
 #include "api/resource/debug_pprof.h"
 

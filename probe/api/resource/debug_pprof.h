@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The pages /debug/pprof, where Go programs have their profiles, for tools that fetch these. Loop
  * thread only.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* GET /flamegraph/PROBE.EXTENSION: a profile of what was collected, or of the next seconds. */
 #include "api/resource/flamegraph.h"
 

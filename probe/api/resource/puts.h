@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queue of PUTs of /flamegraph, handled one after the other. Whether a PUT's folders can be used is
  * checked by a worker (api/request/folder_check.h); PUTs that come meanwhile wait, as each is read

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A feature's configuration, kept over a restart: the shape of a PUT, and which processes its ids
  * meant.

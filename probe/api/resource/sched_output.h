@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writes what a probe of /sched has measured, as text for people and as JSON (doc/sched.md). Pure
  * functions.

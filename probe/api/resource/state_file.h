@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * State file: the configuration of each feature, which survives a restart, in
  * <state_dir>/state.json (ours alone, mode 0600). Written anew at each PUT that took effect:

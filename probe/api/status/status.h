@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON of the answers of GET: the configuration of a feature and its status. Loop thread only. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_codes.h"
 
 void status_codes(cJSON *to, const char *pieces, const struct code_cache_stats *codes)

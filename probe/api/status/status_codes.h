@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON of one kind of code that is read from processes (code/code_cache.h). */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* JSON of the memory probes, beside what GET shows of all probes. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The inherited umask and limit of open files, which the program changes for itself. The command
  * that `record` starts gets the original values back. Main thread only.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The progress line of a recording: one line on the terminal, redrawn in place. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An output file of a recording. The user chooses the path, in any folder; an existing file is
  * replaced. The file appears whole. Opening checks that the file can be written, before the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes the files at the end of a recording: drains the last window, then renders and writes each
  * probe's profile. Loop thread only. */
 #pragma once

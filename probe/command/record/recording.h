@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A recording, from the first sample to the written files: one subscriber of an engine of its own.
  * A recording ends with its command or its processes, after its duration, or by a signal. Loop

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The command that a recording starts. Its process is forked before all else and waits, so that it
  * inherits neither descriptors nor limits nor signal handling of ours. The process execs the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests to one VM (java/attach/attach_queue.h): to load the agent, or to stop it. */
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"

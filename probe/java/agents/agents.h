@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Agents in Java VMs (jvm_agent/): decides which VMs are asked to load one (java_source: agent),
  * keeps what became of that, and tells agents to stop. A process of ours asks each VM

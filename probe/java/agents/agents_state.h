@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to java/agents/agents.c (which VMs, and what is known) and agent_requests.c (the
  * requests).

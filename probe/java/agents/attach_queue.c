@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A job looks at a VM's process and forks the process that asks the VM; the answer comes by a
  * socket.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queue of requests to Java VMs (java/attach/attach.h). A process of ours asks each VM, so many at
  * once; other requests wait for their turn. A VM that doesn't answer costs its own time limit.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Recordings of Java VMs (JFR): which VMs record, and what they recorded in the window that ended
  * last. The kernel's side goes on sampling them; a window takes one or the other for each VM, by

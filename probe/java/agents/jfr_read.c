@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the files of a VM's window in a job, as their folder is the target's. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests to a VM: to record, and to stop. */
 #include "base/cleanup.h"
 #include "loop/close_job.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to java/agents/jfr.c (which VMs, and their states), jfr_requests.c (begin and stop),
  * jfr_window.c (a window's end) and jfr_read.c (files).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A window's end: each VM that records is told of it and writes its files, which are then read. All
  * of that has one time limit.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Client of HotSpot's attach mechanism: asks a Java VM to load an agent (jvm_agent/), as the JDK's
  * own tools do, by a file `.attach_pidN` in the VM's working folder or /tmp, SIGQUIT, a socket

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The data folder in the target's /tmp. The child has the target's user, so it can do nothing that
  * the target couldn't do. Still no link is followed: not even the target's own files are written.
  */

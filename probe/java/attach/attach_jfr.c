@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The tasks of JFR mode, in the child. The agent writes the result of a command to a file, as the
  * VM doesn't pass on what the agent returns. */
 #include <errno.h>

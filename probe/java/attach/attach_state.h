@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by java/attach/attach*.c; only these and tests include it. All functions but those of
  * attach_look.c run in the forked child of a process with threads: they make system calls only, and
  * use no allocation and no stdio. */

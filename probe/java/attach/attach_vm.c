@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The dialogue with the VM, in the child. At SIGQUIT HotSpot looks for the file `.attach_pidN`, and
  * from then on listens on its socket. A request is a version and four strings, each with a NUL. The

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lookup of the CodeBlob that holds a pc in a Java VM's code cache, by the segment map
  * (bpf/shared/hotspot_tables.h). Runs in a job.

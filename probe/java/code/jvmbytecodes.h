@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Scanner of a Java method's bytecodes, as the interpreter has them: the VM has replaced some by
  * its own bytecodes, from 203 on, which have the length of those that they replace.

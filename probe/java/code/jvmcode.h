@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A piece of a Java VM's code with all names and lines: a compiled method with the methods inlined
  * into it, an interpreted method, or a stub. It is copied from the process's memory, which is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reader for compiled methods (nmethods), with the methods inlined into them. */
 #include "java/code/jvmcode_struct.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by jvmcode*.c and java/files/jvmfile*.c: a piece of code, and the reading of one. */
 #pragma once
 

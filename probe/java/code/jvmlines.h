@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder for a Java method's table of lines, which lies compressed behind the bytecodes. The table
  * is hostile; any bytes give a result.

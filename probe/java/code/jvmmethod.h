@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reader for a Java method's names and lines, from the VM's Method. Runs in a job. Functions return
  * 0, or a negative errno: -EBADMSG if the data makes no sense or is too much; an errno of reading.
  */

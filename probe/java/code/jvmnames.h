@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Conversion of a Java VM's names to readable ones: valid UTF-8, without NUL, of up to
  * JVMNAME_BYTES_MAX bytes (a longer name is cut behind a character and gets an ellipsis).

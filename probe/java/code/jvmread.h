@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bounded reader of a Java VM's memory, and access to fields of its structs by the layout's
  * offsets.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder for the debug information of a compiled Java method, which says which methods are inlined
  * at which places of the code. Input are copies of PcDescs and ScopeDescs, which are hostile: all

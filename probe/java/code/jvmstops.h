@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reader for the pcs where a Java VM may stop in a piece of code: there the VM has an OopMap. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder for UNSIGNED5, HotSpot's numbers of one to five bytes. A byte from 192 on has six bits,
  * and another byte follows; the first byte below 192, or the fifth byte, ends the number. From JDK

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser for a window's stacks, which the Java agent of JFR mode writes (jvm_agent/jfr; the format
  * is in doc/formats.md). The file belongs to the target and is hostile: it is bounded, each line is

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Index of the file that the agent in a Java VM writes (jvm_agent/format.h), updated as the file
  * grows, and reader of pieces of code from that file. The file belongs to the target and is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Cache of the last answers, a hash table by address, as a window's stacks have few addresses. An
  * answer for one begin also holds for later begins, up to the time when the code may have been

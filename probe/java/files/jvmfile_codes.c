@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The index's codes: which code was at which address, and when, by the file's records. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Lookup of the code that was at an address, by the agent's times: for a VM of which nothing else
  * is known. The agent tells of loading and unloading some moments late. So code may have been there

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Interval tree over the codes, which finds those that hold an address: the codes sorted by begin,
  * and for each tree node the highest end of the codes below it. The node of a part of the sorted

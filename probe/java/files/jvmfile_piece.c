@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Makes a piece of code from a record: the tree of inlined methods, the places, and the names. */
 #include <errno.h>
 #include <stdlib.h>

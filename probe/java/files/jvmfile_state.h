@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by jvmfile*.c: the index. All functions are called with the lock held. */
 #pragma once
 

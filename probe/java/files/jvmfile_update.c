@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the new part of the file, or a new file. */
 #include <errno.h>
 #include <stdlib.h>

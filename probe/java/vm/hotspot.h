@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the HotSpot VM in a file (libjvm, or a program that contains it), and reads the layout of
  * its data from a process that has loaded the VM. The VM's own tables (gHotSpotVMStructs and its

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the boundary between a virtual thread and its carrier: the code of the method enterSpecial
  * of jdk.internal.vm.Continuation, which the VM makes for the first virtual thread. The class is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Names of the fields, sizes and constants that are taken from the VM's tables, for each version.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads where a VM's code cache and its interpreter are. */
 #include <errno.h>
 #include <string.h>

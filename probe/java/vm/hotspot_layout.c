@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Fills a struct jvm_layout from the VM's tables, and checks all numbers. */
 #include <errno.h>
 

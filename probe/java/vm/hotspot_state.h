@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Shared by java/vm/hotspot*.c; only these include it. All functions run in a job. */
 #pragma once
 

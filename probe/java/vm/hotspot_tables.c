@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reader for the tables that libjvm has for the serviceability agent. A table is an array of
  * entries; libjvm tells the stride, and the offsets of the members in an entry. The first entry

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds where a virtual thread's stack ends: at the boundary of its carrier, or at the return
  * barrier, the code that brings older frames back from the heap when a function returns to them.

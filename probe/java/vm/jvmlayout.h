@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Layout of a Java VM's data: where the walker and the readers of frames' names find it, as the
  * VM's own tables say (gHotSpotVMStructs; read by java/vm/hotspot.h). Plain data. Offsets are bytes

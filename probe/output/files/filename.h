@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser of the names that output/files/store.h gives to files and folders. It is strict, so that
  * retention takes no other file for one of ours. A moment is the local time in a name, in seconds

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Retention: removes profiles that are older than `days`, then the oldest until all have at most
  * `bytes`, below svg_dir and flame_dir together. An SVG and its folded text carry the same time and

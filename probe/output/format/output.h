@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Output formats: writers that turn a tree of frames into bytes. Each format has one writer and one
  * row in the table of output.c; a new format is one file and one row. Writers keep no state between

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a pprof (profile.proto, gzip'd) contains; output.h has the writers. A distinct frame becomes
  * a location; a function is a name and a file. String labels tell whose a stack is: pid, comm;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Streaming gzip writer (RFC 1952): packs bytes into a buffer as they come. */
 #pragma once
 

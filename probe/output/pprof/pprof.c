@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes a pprof's head and its samples. pprof_table.c writes the tables that samples refer to. */
 #include "output/format/pprof_shape.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The tables of a pprof: strings, mappings, functions, locations. Each entry is written once. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * State of the pprof writer, shared by output/format/pprof_shape.c (samples) and pprof_table.c (the
  * tables: strings, functions, mappings, locations). No other file includes this header.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/pprof/protobuf.h"
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Encoder of the protocol buffers' wire format, for messages of numbers, texts and messages. Errors
  * stick to `out` (buf_error()).

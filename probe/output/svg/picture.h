@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SVG writer of a flame graph, in one pass: picture_begin(), picture_frame() for each frame in any
  * order, picture_end(). The writer keeps nothing of a frame, so the caller may empty `out` between

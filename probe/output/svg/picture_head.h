@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of a picture around its frames: document, title, facts, legend, controls, script. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser and sorter of folded text: `a;b;c 12` a line, root first. No tree is built: sorting the
  * lines brings stacks with a common beginning together, and one pass over neighbours finds every

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Multikey quicksort (Bentley and Sedgewick, 1997) by words of 8 bytes. Each line keeps the current
  * word as its key, so that most comparisons read no text.

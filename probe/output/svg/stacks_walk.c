@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A frame is known by where it begins and ends in the text of its line, with one `;` assumed behind
  * the stack. So the frames of a stack of n bytes are the bytes 0 to n + 1, and the frames that a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* svg_write(): draws a tree. The walk over the tree feeds the writer of picture.h. */
 #include "output/format/output.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The script and the style of the SVG as bytes; paths are relative to the repository's root. */
 #ifdef __CET__
 #include <cet.h> /* marks this object as CET-compatible; else the linker drops CET for all */

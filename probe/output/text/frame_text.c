@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/text/frame_text.h"
 
 const char *frame_text(struct buf *scratch, const struct frame *frame, size_t *len)

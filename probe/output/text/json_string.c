@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* RFC 8259: a string may hold any character but `"`, `\` and what is below U+0020. */
 #include "output/text/json_string.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* DeepFlow's profile record as a line of JSON; each field is described in doc/deepflow.md. */
 #include "output/format/output.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Numbers as text. A put function writes at `p`, where NUMBER_MAX bytes must have room, and returns
  * the end of what it wrote, without a NUL. A picture has several numbers for each frame, so these

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Interned numbers for the user part and the kernel part of stacks, for DeepFlow's records. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* XML 1.0 escaping of text with any bytes: markup is escaped, invalid UTF-8 and characters that XML
  * forbids are replaced. */
 #pragma once

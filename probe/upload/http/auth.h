@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Credentials of uploads: reads the password and the token from the files that the options name,
  * and checks the files of certificates. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The body of one request, with its texts. A body is immutable and reference-counted: the sender
  * and a job that writes the body to disk share it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decides where uploads go: checks the pyroscope_server of a PUT against the conf file's section
  * `upload`. */
 #pragma once

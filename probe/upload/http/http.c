@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libcurl's multi interface in our loop: libcurl's sockets are in an epoll instance of their own,
  * which the loop watches as one descriptor; libcurl's timer is a timer of the loop.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HTTP client for POST, by libcurl's multi interface (libcurl-multi(3)). Loop thread only; libcurl
  * has a thread of its own for each name that it looks up. CAs and certificates are read on the loop

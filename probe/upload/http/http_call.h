@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One request of http.h: libcurl's easy handle, its callbacks, and the outcome. Private to http.c,
  * http_call.c and http_verdict.c. */
 #pragma once

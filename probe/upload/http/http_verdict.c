@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Judges how a call ended: outcome, the answer's text, the reason of a failure. */
 #include <stdio.h>
 #include <string.h>

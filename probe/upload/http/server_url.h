@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parser of the server that a PUT names: "host", "host:port", or an http(s) URL with or without a
  * path. It uses libcurl's URL parser, as http_post() does, so that both see the same host in a

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The conf file's section `upload`, as plain data: which servers may get profiles, with which
  * credentials, and what may wait on disk. upload/http/auth.h reads the files named here. */
 #pragma once

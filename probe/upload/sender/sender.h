@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sender: a queue of bodies that are sent to an HTTP server. Each body is sent until the server has
  * stored or refused it, or until it is too old.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Judges a server's answer: what it means for the body that was sent. Pure functions. */
 #pragma once
 

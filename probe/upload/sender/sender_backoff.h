@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exponential back-off: says when a server may be asked again. The server is well or failing; a
  * failing server gets one request at a time, the next after a wait that doubles.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* sender_close(): sends for a while, then writes all bodies that are left to disk. */
 #include "upload/sender/sender_state.h"
 

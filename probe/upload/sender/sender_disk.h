@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sender's queue of tasks for the spool. Each task is a job on the foreign worker, as a disk
  * may hang; at most one job is submitted, so a disk that hangs costs one thread. When a job hangs,

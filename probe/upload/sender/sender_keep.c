@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Keeps bodies on disk or in memory, and drops them when there is no room. */
 #include "upload/sender/sender_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The sender's log lines, with limits so that there is no line for each body: that a server fails
  * and is well again (at most every ten minutes, as a server that says 429 fails now and then); that

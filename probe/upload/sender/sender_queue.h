@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queue and state machine of the bodies that a server doesn't have yet, oldest window first. Each
  * body is in exactly one state:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sends bodies: chooses the next one, posts it, and acts on the answer. */
 #include "upload/sender/sender_state.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* State of the sender, private to sender.c (doors), sender_keep.c (disk and memory), sender_send.c
  * (requests) and sender_close.c. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Spool: bodies that wait on disk, each in a file of its own in one folder (mode 0700, files 0600):
  *

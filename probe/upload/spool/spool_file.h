@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Format of a body's file (upload/spool/spool.h): reader and writer. */
 #pragma once
 

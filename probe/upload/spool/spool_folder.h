@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The spool's folder and its files' names. Private to spool.c (one body), spool_folder.c and
  * spool_list.c. */
 #pragma once

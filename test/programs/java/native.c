@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Native methods of truth/Native.java, without frame pointers: C that burns, C that calls back. */
 #include <jni.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Has the VM compile much: prints a line after `arguments[0]` turns, works until its input ends. */
 
 import java.lang.reflect.Method;

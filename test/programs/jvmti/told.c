@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A JVMTI agent that writes what the VM tells of each method that it compiles, to the file that its
  * option names. Each record ends with a line `E`:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preloaded, it stands between a program and glibc's allocator and counts, as often as somebody
  * else asks: bytes as they were asked for, a realloc() as a new allocation. For programs of one

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What python/foreign.py and python/liar.py load: threads of C, and memory that lies while C code
  * burns.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * altstack fault|timer SECONDS: most of that CPU time goes by in a signal handler on a stack of its
  * own: main -> outer -> victim -> (the kernel's return from signals) -> handler -> handler_work.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* brief: burns 300 ms in main -> brief_outer -> brief_work and ends. */
 #include "level.h"
 

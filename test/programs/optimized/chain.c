@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * chain DEPTH SECONDS [ticks]: burns in main -> f000 -> f001 -> … -> bottom, DEPTH frames below
  * main (2 to 1,001). Frames have different sizes, and every third uses the frame pointer's register

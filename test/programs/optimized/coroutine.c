@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * coroutine SECONDS: two coroutines burn in turn for that much CPU time, on stacks of their own:
  * co_body -> co_step.

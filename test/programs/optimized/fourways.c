@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fourways SECONDS: one thread waits in four ways in turn, 200 microseconds each, every one in a
  * function of its own and all by libc's syscall(): the same instruction, other frames in the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * frames SECONDS: burns below frames of every kind that compilers make:
  * main -> vla_frame (its size is known at run time) -> many_arguments (pushed) -> big_frame

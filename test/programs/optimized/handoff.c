@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * handoff SECONDS CPU [PATHS]: two threads on one CPU that wake each other and wait, each time from
  * the next of 50 (PATHS) call paths of 10 to 20 frames. (SCHED_BATCH: who is woken does not drive

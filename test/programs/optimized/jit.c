@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jit frame|bare|leaf SECONDS: code made at run time, as a just-in-time compiler makes it, without
  * CFI. frame, bare: main -> call_made -> made code with, without a frame pointer -> called_back ->

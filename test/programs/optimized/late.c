@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * late LIBRARY TIMES SECONDS: burns SECONDS in before, loads the library, burns SECONDS below
  * call_plugin in its late_spin, lets it go again; all that so many times.

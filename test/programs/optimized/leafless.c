@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * leafless nap|spin cfi|bare SECONDS: main -> a -> b -> a leaf in assembler that has no frame, for
  * that much CPU time. It naps (a system call for each nap) or counts down; `bare`: it has no CFI

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For programs built as most are, -O2 without frame pointers, whose stacks are known all the same:
  * a LEVEL is a frame of its own. The compiler neither inlines, clones nor merges it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // newer: operator new by what a program writes: main -> strings, arrays, objects, vectors; 100 of
 // each, kept. Stands by before, and when it has told bytes and objects of each.
 #include <csignal>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plt_calls SECONDS: main -> caller, which calls functions of a library (bound at first use) and
  * does nothing else for that much CPU time: the stubs of procedure linkage tables. */
 #include "level.h"

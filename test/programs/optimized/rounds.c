@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * rounds SECONDS: goes down main -> r00 -> … -> r20 and up again, some 3 microseconds a round, with
  * work on each level: no two stacks need be the same. For benches.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * siblings SECONDS: burns in main -> left or right -> common -> helper, whose frames lie at the
  * same addresses whichever way was taken: pc, sp and fp tell nothing. 7 of 10 turns go left, by

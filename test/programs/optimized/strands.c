@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * strands SECONDS: two threads burn that much CPU time each, one made by pthread_create() in
  * run -> thread_work, one by clone() in run_cloned -> clone_work.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * thrower SECONDS: throws through ten frames, one with a thing to clean up, over and over, for that
  * much CPU time: main -> rounds -> round_trip -> down … -> the C++ runtime. About half of it goes

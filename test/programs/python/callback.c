@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A C extension that calls Python back: call(function, levels) through so many C functions,
  * released() from where the GIL was released, burn(n) works in C. */
 #define PY_SSIZE_T_CLEAN

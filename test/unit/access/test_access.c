@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* access/access, access/client, access/passwd, access/role */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* access/tls: keys and certificates made by the openssl program. Sessions:
  * test/e2e/access/test_http_tls.py.
  */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The conf file's rest_api_server: who may ask, and how (api/conf/conf_rest,
  * api/conf/rest_options). */
 #include "unit/lib/folder.h"

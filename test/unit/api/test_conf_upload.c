@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The conf file's section `upload`, and the files that it names. */
 #include "unit/lib/folder.h"
 

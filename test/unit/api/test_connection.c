@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* api/http/connection: who is shut when there are too many. Each connection is a pair of sockets.
  */
 #include "unit/lib/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* api/http/dispatch: what a path and a method ask for. */
 #include "unit/lib/unit.h"
 

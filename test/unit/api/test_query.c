@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Queries that GET /flamegraph/PROBE.EXTENSION refuses, before it looks at anything else. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Snoopers of a body that choose containers. */
 #include "unit/api/requests.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The three forms of a body, and bodies that are none. */
 #include "unit/api/requests.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bodies of PUT /sched: what is its own beside /flamegraph's. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the probes of /sched have measured, as text and as JSON. */
 #include "unit/lib/buf_text.h"
 

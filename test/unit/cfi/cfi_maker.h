@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CFI written by hand, in a tiny ELF file: one executable segment, then .eh_frame or .debug_frame.
  * Rows are told as text: "0 r7+8 u c-8, 4 r7+16 c-16 c-8, 100 none": hexadecimal address from the

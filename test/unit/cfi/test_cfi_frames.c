@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a reader of CFI needs around its programs: functions, CIEs, sections, files. */
 #include "unit/cfi/cfi_expect.h"
 #include "unit/cfi/cfi_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of real programs of Go, where there are. */
 #include "unit/cfi/gopclntab_maker.h"
 #include "unit/proc/elf_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code without CFI: that which keeps frame pointers is told from that which doesn't. */
 #include "unit/cfi/cfi_maker.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code objects that are made up (--wrap, UNITFLAGS): the address tells what reading it gives. */
 #pragma once
 

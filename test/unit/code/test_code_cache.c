@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code objects are read once, soon, and by whom they are. */
 #include "unit/code/code_world.h"
 #include "unit/lib/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which code objects are kept when there is no room for all. */
 #include "unit/code/code_world.h"
 #include "unit/lib/unit.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes files of bbolt (container/bolt.h has their form), right ones and wrong ones. */
 #pragma once
 

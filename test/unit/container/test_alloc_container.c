@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a container's names find no memory (failing_alloc.h). */
 #include "unit/lib/failing_alloc.h"
 #include "unit/container/container_scene.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A database that podman made, and others that are made here, right and wrong. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Lines of /proc/PID/cgroup as each runtime's driver makes them. */
 #include "unit/lib/unit.h"
 

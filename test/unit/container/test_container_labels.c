@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Containers and pods as labels: of pprofs, of windows for /ingest, of answers. */
 #include "unit/output/profile_maker.h"
 

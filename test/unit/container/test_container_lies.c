@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A runtime's state that lies, is damaged, or belongs to somebody: its container keeps the id only.
  */
 #include "unit/lib/unit.h"

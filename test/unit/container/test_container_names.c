@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Each runtime's state, written by hand as it writes it. What dockerd 20.10, containerd 1.6 and
  * podman 4.3 write themselves was read, too, when this was made (doc/containers.md). */
 #include "unit/lib/unit.h"

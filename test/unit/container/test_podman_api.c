@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* podman's socket, with a server behind it that says what the test tells it to. */
 #include "unit/lib/unit.h"
 

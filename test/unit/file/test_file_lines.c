@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Lines of files of which one hangs. Linked with __wrap_open_file_open_known(). */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Rounds of reading: files with long names, of several users. */
 #include "unit/lib/folder.h"
 

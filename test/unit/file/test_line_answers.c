@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the line reader answers, as a file that was made to hurt may have it. */
 #include "unit/lib/unit.h"
 

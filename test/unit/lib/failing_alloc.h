@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Each scenario runs with the 1st, 2nd, 3rd … allocation failing, until none failed: once with that
  * one alone, once with all from there on. It must end with -ENOMEM, leave outputs untouched and

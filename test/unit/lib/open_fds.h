@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How many descriptors this process has open: more afterwards than before is a leak. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Files whose file system doesn't answer when they are closed. Linked with __wrap_close(). */
 #include "unit/lib/unit.h"
 

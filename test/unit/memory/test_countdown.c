@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Sampling by bytes: its arithmetic beside the C library's, and totals that come out of it. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Readings of a real map of the kernel; without the privilege to make one they are skipped. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Points in this very program, with small BPF programs that count their hits. Without the privilege
  * for these, or on another processor, all is skipped. */
 #include "unit/lib/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a profile that is to be sorted by container finds no memory (failing_alloc.h). */
 #include "unit/lib/failing_alloc.h"
 #include "unit/output/profile_maker.h"

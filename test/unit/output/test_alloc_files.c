@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The same of what reads files and keeps what it found (failing_alloc.h). */
 #include "unit/lib/failing_alloc.h"
 #include "unit/proc/elf_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/output/profile_maker.h"
 
 static void lines_begin_with_pod_and_container_where_there_is_one(void **state)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Charts of histograms, as text. */
 #include "unit/lib/buf_text.h"
 

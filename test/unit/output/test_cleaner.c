@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The linker turns our objects' clock, and the opening of a folder that is to be cleaned, into
  * those below (UNITFLAGS_test_cleaner). */
 #include "unit/lib/folder.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/output/tree_text.h"
 
 static void every_extension_has_its_output_and_an_unknown_one_has_none(void **state)

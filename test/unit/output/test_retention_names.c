@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which files are none of ours, or can not be removed. */
 #include "unit/output/retention_scene.h"
 #include "unit/lib/folder.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Folded text read, sorted, walked: beside qsort() and a plain comparison of whole lines. */
 #include "unit/lib/buf_text.h"
 #include "output/svg/stacks.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether a probe can run, by what was found of its needs. */
 #include "unit/lib/unit.h"
 

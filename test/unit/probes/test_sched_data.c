@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Differences and sums of what the probes of /sched have counted; the log of slow waits. */
 #include "unit/lib/unit.h"
 

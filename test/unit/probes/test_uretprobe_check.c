@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Without the privilege for uprobes all is skipped. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tiny ELF files for tests, written by hand: one executable segment, and the sections that a plan
  * asks for.

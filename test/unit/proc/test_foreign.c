@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a target may lead to: that it isn't opened is seen by inotify, which tells of each opening
  * (but, since Linux 6.10, not of O_PATH). */
 #include "unit/lib/folder.h"

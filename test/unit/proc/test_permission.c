@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Real processes of uid 65534, in the states that ptrace(2) tells apart. */
 #include "unit/lib/folder.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that a process (this one, or its child) has mapped, by /proc/PID/map_files and, where that
  * isn't allowed, by their path in a root. */
 #include "unit/lib/folder.h"

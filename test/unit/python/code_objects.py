@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Tells where code objects lie in memory, and what the interpreter says of them; then waits until its
 input ends. A line each, fields separated by spaces, texts as the hexadecimal of their UTF-8:
 

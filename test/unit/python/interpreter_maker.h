@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An interpreter made by hand for bpf/python/python.h: its offsets, code objects, frames, threads.
  */
 #pragma once

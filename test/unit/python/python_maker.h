@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Made-up memory of a Python process, and objects in it as 3.12 has them. */
 #pragma once
 

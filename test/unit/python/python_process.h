@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The Pythons that are installed: PYTHONS (paths, with colons between), or those in PATH and
  * pyenv's. */
 #pragma once

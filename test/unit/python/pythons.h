@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The Pythons of this machine, running: those that PYTHONS names (paths of programs, with colons
  * between), else python3.8 … python3.15 in PATH and those of pyenv. One that lies in another root

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The interpreter in a file: real ones, as they are and with less in them, and made ones. */
 #include "unit/proc/elf_maker.h"
 #include "unit/python/pythons.h"

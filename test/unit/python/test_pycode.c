@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code objects as each version has them, and texts of every form. */
 #include "unit/python/pycode_text.h"
 #include "unit/python/python_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code objects that change while they are read, and copies that were made at the sample. */
 #include "unit/python/pycode_text.h"
 #include "unit/python/python_maker.h"

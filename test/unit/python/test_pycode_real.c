@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code objects of running Pythons: names, files and the lines of all instructions. */
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of lines: what the interpreter's documents show, and any bytes beside a plain decoder. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Where CPython keeps what: by rows, by what a process says, and in the memory of real ones. */
 #include "unit/python/pythons.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Real Pythons tell their files' names; shortened, they are what lies in the script's folder. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A process is asked about its runtime, and may hang then. */
 #include "unit/lib/unit.h"
 

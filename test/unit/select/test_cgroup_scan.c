@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Censuses of this machine's processes; also where there is no memory (failing_alloc.h) or no
  * descriptor: who wasn't looked at is never left out without a word. */
 #include "unit/lib/failing_alloc.h"

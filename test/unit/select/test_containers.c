@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The registry of containers, with a docker's state on disk. */
 #include "unit/lib/folder.h"
 

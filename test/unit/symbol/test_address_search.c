@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* address_search.c against the plain way: all symbols in one sorted table. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Real files, and hostile ones made from them. */
 #include "unit/proc/elf_maker.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The maps of real processes, asked as a window does it. */
 #include "unit/lib/folder.h"
 

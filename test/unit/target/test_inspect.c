@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* This process's own mappings, as they are read of any. */
 #include "unit/lib/folder.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Mappings of code made at run time as spans, and a Java VM's code cache among them. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Memory of a process (a child of ours) that execs, forks, ends; who keeps it open. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Tables of made-up files (--wrap, UNITFLAGS): a file's content tells what its table is like. */
 #pragma once
 

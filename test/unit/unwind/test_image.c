@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Packed tables: what is looked up in them is what was packed, wherever they lie in the arena. */
 #include "unit/cfi/cfi_maker.h"
 

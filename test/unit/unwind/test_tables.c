@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables that are asked for, built and shared, and how long they stay. */
 #include "unit/unwind/tables_scene.h"
 #include "unit/lib/folder.h"

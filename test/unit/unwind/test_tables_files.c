@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of files that change, go, or hang. */
 #include "unit/unwind/tables_scene.h"
 #include "unit/lib/folder.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Our own process, as a target would be: what the kernel's side would find in the arena is what the
  * files' CFI says. */
 #include "unit/unwind/arena_scene.h"

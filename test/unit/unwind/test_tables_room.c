@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which tables are in the arena when there is no room for all. */
 #include "unit/unwind/tables_scene.h"
 #include "unit/lib/folder.h"

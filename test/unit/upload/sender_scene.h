@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A sender with a folder, a loop and a worker of its own, and a server (upload_server.h). */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What became of a request, whatever its server does. */
 #include "unit/upload/http_scene.h"
 

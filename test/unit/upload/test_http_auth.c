@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a server sees of a request: its headers, and no more than those. */
 #include "unit/upload/http_scene.h"
 

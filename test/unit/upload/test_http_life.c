@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Connections that are used again, requests side by side, and their ends. */
 #include "unit/upload/http_scene.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A resolver that hangs: libcurl's getaddrinfo() is this one. */
 #include "unit/upload/http_scene.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* TLS: who is believed, who is let in. The servers are Python's (tls_server.py). */
 #include "unit/lib/folder.h"
 #include "unit/upload/http_scene.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A sender and a real server: what goes when, and what answers do. */
 #include "unit/upload/sender_scene.h"
 #include "unit/lib/open_fds.h"

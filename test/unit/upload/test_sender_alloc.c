@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The sender without memory, on the loop and on the worker (failing_alloc.h). */
 #include "unit/lib/failing_alloc.h"
 #include "unit/upload/sender_scene.h"

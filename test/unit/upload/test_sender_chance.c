@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A server that fails at random and a daemon that is killed at random: no body is missing, and
  * those that came twice are counted. What came whole and wasn't answered by a failure counts as
  * stored. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A disk that doesn't answer: the linker turns the spool's calls into those below
  * (UNITFLAGS_test_sender_disk), which wait until they are let go. */
 #include "unit/upload/sender_scene.h"

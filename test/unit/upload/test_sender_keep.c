@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* A sender and its folder: what is kept, what goes when there is no room, what a restart finds. */
 #include "unit/upload/sender_scene.h"
 #include "unit/lib/open_fds.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Bodies on disk: real files in a real folder. */
 #include "unit/lib/folder.h"
 #include "unit/lib/open_fds.h"

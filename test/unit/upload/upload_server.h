@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A server for bodies, in threads of the test. What it answers is told by the body itself: its
  * words, one for each time it comes, the last one for ever. "b1 500 drop 200" is b1; it is answered

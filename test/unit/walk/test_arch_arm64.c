@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What bpf/core/arch_arm64.h knows of arm64's instructions, tried on any processor. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What bpf/core/arch.h knows of x86-64's instructions, by what the assembler makes of them. */
 #include "unit/lib/unit.h"
 

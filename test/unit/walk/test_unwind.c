@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The unwinder by tables: each kind of row and rule, each way a walk ends. */
 #include "unit/walk/walk_rules.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The unwinder where a Java VM's code has put something on the stack for a while. The code is that
  * of real VMs. */
 #include "unit/java/vm/hotspot_maker.h"

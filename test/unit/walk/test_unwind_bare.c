@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The unwinder in code without CFI: frame pointers, what lies on top of the stack, made roots. */
 #include "unit/walk/walk_rules.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The unwinder in a Java VM's interpreter. */
 #include "unit/java/vm/hotspot_maker.h"
 

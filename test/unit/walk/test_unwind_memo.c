@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Reuse of stacks: a walk is known when nothing that it came from has changed, and only then. */
 #include "unit/walk/walk_rules.h"
 

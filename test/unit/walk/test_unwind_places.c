@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Where the unwinder looks things up: mappings, rows, rules, words of a stack, at every border. */
 #include "unit/walk/walk_rules.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/python/python_walks.h"
 #include "unit/python/interpreter_maker.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a walk of Python's frames reads of its process, and remembers. */
 #include "unit/python/python_walks.h"
 #include "unit/python/interpreter_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks through functions that the kernel has probes on: their return addresses aren't on the
  * stack, and their instructions may be executed elsewhere. */
 #include "unit/walk/walk_rules.h"

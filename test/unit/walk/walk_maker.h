@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process made by hand for the unwinder: its memory, mappings, tables and registers. What
  * bpf/unwind/unwind_env.h wants is here, so a program includes this once. x86-64.

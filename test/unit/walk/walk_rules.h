@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What unit tests of the walk have in common: a stack, code at fixed places, rules, frames. */
 #pragma once
 

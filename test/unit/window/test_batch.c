@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks of a Python process, from words to what each subscriber gets: files without names, code
  * objects made by hand. */
 #include "unit/lib/unit.h"

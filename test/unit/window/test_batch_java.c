@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks of a Java VM, from words to what each subscriber gets: files without names. */
 #include "unit/java/code/made_jvmcode.h"
 #include "unit/lib/unit.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What Java VMs have recorded, on its way to its subscribers; without memory it is counted. */
 #include "unit/lib/failing_alloc.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks of a VM's own recording in a profile. */
 #include "unit/output/tree_figures.h"
 #include "unit/output/tree_text.h"

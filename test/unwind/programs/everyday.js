@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // everyday SECONDS: what programs in node do: compiled and interpreted code, JSON, regular
 // expressions, sorting with a callback, promises, garbage, compression in a thread.
 'use strict';

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-or-later
 """everyday SECONDS: what programs in Python do: calls, sorting with a key in Python, JSON, regular
 expressions, decimals, compression, hashing, exceptions, generators, garbage."""
 import decimal

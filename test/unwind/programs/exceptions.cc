@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * exceptions SECONDS: throws through frames with destructors and catches, rethrows, throws out of a
  * constructor and past a noexcept lambda's caller, all the time: most of it in the C++ runtime's

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * interrupted SECONDS: burns, a third of it in a signal handler that interrupts the rest anywhere:
  * in a leaf, in prologues, in the C library.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kernel_bound SECONDS: nearly all of that time in system calls of different kinds, through libc:
  * files, pipes, memory, stdio; and in page faults.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * levels SECONDS: burns in main -> level_1 -> … -> level_20 -> bottom. Each level is a function of
  * its own with a frame of its own: few or many saved registers, small and large arrays, arguments

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 
 // wordcount SECONDS: that CPU time in a Go program of everyday parts: maps, sorting, JSON, regular
 // expressions, hashing (assembly), goroutines over channels, growing stacks, garbage, a panic that

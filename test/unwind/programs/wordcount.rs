@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 // wordcount SECONDS: that CPU time in a Rust program of everyday parts: strings, hash and tree maps,
 // sorting with closures, trait objects, boxed recursion, threads, and a panic that is caught.
 use std::collections::{BTreeMap, HashMap};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 package truth;
 
 // Burns in turn(), which has part() inlined into it once it is compiled, and when there is something to

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 package truth;
 
 /** Keeps the collector busy, in two threads, for ever: `truth.Collecting`. Prints a line when all is warm. */

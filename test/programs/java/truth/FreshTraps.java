@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 package truth;
 
 /** Defined anew for each turn (Storms.Trapped). What is rare comes when all is compiled. */

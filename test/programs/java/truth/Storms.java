@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 package truth;
 
 /** Code that is compiled, thrown away and compiled again, at addresses that others had before. Each turn

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A library that late loads while it runs: late_spin -> late_work. */
 #include "../level.h"
 

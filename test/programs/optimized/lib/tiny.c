@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A library whose functions are so short that the way to them takes longer. */
 #include <stdint.h>
 

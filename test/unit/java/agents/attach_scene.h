@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A Java VM that is a target, for test_agents.c and test_jfr*.c: what it is asked, and what it
  * answers, are made here in place of java/agents/attach_queue.c. */
 #pragma once

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A VM that records, for test_jfr*.c: its files are made here, and what it is asked in
  * attach_scene.h. */
 #pragma once

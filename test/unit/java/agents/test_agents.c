@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Whose VM is asked for an agent, the places that its files have, and that all are told to stop. */
 #include "unit/java/agents/attach_scene.h"
 

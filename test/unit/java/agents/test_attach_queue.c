@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Asking VMs: looks at processes and what they fork are made up here (--wrap). */
 #include "unit/lib/open_fds.h"
 

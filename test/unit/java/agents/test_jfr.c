@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Which windows are a VM's. */
 #include "unit/java/agents/jfr_vm.h"
 

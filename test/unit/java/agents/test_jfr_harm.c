@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* VMs that hang, fail, lie, are many, or become others. */
 #include "unit/java/agents/jfr_vm.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What the agent of JFR mode says of a command; and how it is asked. */
 #include "unit/lib/unit.h"
 

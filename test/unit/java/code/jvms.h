@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The Java VMs that are installed: JAVAS (paths of `java`, with colons between), or Debian's. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Code of a Java VM that is made up (--wrap, UNITFLAGS): the id tells what it is. */
 #pragma once
 

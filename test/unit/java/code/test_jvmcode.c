@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code of a made-up Java VM: what is read of it, and that nothing in its memory does harm. */
 #include "unit/java/vm/jvm_maker.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Code of running Java VMs: the frames at each place that the VM itself tells of. */
 #include "unit/java/code/jvms.h"
 

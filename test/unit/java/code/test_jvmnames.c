@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Names, signatures, tables of lines and bytecodes of a Java VM. */
 #include "unit/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Writes java-symbols.bin as the agent does (jvm_agent/format.h). */
 #pragma once
 

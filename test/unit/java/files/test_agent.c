@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The agent itself (build/stackprobe-agent.so) in a Java VM that is made up here: what happens on
  * other threads while it asks the VM for something happens in that call. */
 #include "unit/java/files/java_file_maker.h"

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* What a file of a hostile VM may cost: in steps, for times differ. */
 #include "unit/java/files/java_file_scene.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/java/files/java_file_scene.h"
 
 #include "bpf/shared/sample.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A Java VM made by hand for the unwinder: a code cache with blobs, an interpreter, methods. */
 #pragma once
 

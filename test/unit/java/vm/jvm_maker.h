@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Makes the memory of a Java VM: methods and compiled code, by a layout of its own. */
 #pragma once
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/proc/elf_maker.h"
 #include "unit/java/vm/vm_maker.h"
 

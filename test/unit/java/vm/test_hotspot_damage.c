@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Java VMs that have not begun, lack something, or make no sense. */
 #include "unit/proc/elf_maker.h"
 #include "unit/java/vm/vm_maker.h"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The memory of a process with a Java VM, made by hand: the tables of gHotSpotVMStructs as 8, 17,
  * 21 and 25 have them (what is wanted of them), a code cache with some blobs, a class with a
