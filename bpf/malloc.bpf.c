@@ -3,8 +3,8 @@
  * Calls of allocators, one program for each kind (enum call):
  *
  *	entry    size -> drawn? (byte_sampler.h; most aren't: done) -> a target's? -> call_args.h
- *	return   an address? -> stack as right after the call (stack.h), counted -> fd_budget.h
- *	free     out of fd_budget.h
+ *	return   an address? -> stack as right after the call (stack.h), counted -> live_allocs.h
+ *	free     out of live_allocs.h
  *
  * All processes share the points, so all of them count bytes down: a process that is no target
  * loses nothing when its bytes are drawn. From Linux 6.13 on a program is a session: it is called
