@@ -17,8 +17,8 @@ void *array_grown(void *array, size_t *capacity, size_t needed, size_t first, si
 #define array_grow(array, capacity, needed, first)                                                 \
 	({                                                                                         \
 		size_t capacity_ = (capacity);                                                     \
-		void *grown_ =                                                                     \
-			array_grown((array), &capacity_, (needed), (first), sizeof(*(array)));     \
+		void *grown_ = array_grown((array), &capacity_, (needed), (first),                 \
+					   sizeof(__typeof__(*(array))));                          \
                                                                                                    \
 		if (grown_) {                                                                      \
 			(array) = grown_;                                                          \
