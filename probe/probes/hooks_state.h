@@ -23,9 +23,6 @@ int tracer_sched_wakeups(struct tracer *tracer);
 /* Unloads the programs if the settings have nothing on. */
 void tracer_sched_release(struct tracer *tracer);
 
-/* Unloads the programs. */
-void tracer_sched_unload(struct tracer *tracer);
-
 /* Returns whether threads' records are in the tasks' own storage. The programs must be loaded. */
 bool tracer_has_task_storage(const struct tracer *tracer);
 

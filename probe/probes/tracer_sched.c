@@ -62,13 +62,15 @@ static int load(struct tracer *tracer)
 	return sched->links.on_switch ? 0 : -errno;
 }
 
+static void unload(struct tracer *tracer);
+
 static uint64_t time_ns(const struct tracer *tracer)
 {
 	return tracer_object_time_ns(tracer->sched->obj) + tracer_waits_time_ns(tracer) +
 	       (tracer->times ? tracer_object_time_ns(tracer->times->obj) : 0);
 }
 
-static const struct tracer_part sched_part = {tracer_sched_unload, time_ns};
+static const struct tracer_part sched_part = {unload, time_ns};
 
 int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
 {
@@ -80,7 +82,7 @@ int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
 	r = load(tracer);
 	if (r < 0) {
 		tracer_explain(why, why_bytes, r, failed);
-		tracer_sched_unload(tracer);
+		unload(tracer);
 		return r;
 	}
 	tracer_part_add(tracer, &sched_part);
@@ -124,10 +126,10 @@ int tracer_sched_wakeups(struct tracer *tracer)
 void tracer_sched_release(struct tracer *tracer)
 {
 	if (tracer->settings && !tracer->settings->wait_states && !tracer->settings->hists)
-		tracer_sched_unload(tracer);
+		unload(tracer);
 }
 
-void tracer_sched_unload(struct tracer *tracer)
+static void unload(struct tracer *tracer)
 {
 	tracer_part_remove(tracer, &sched_part);
 	tracer_waits_unload(tracer);

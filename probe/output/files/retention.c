@@ -13,8 +13,7 @@
 #include "base/file.h"
 #include "loop/loop.h"
 #include "output/files/filename.h"
-
-#define LATEST "latest.svg"
+#include "output/files/latest.h"
 
 /* Days with a sum of their own, from tomorrow back; all older days share the last sum. */
 #define DAYS 4096
@@ -352,88 +351,7 @@ static void take_file(struct retention *retention, const struct level *level, co
 	retention->result.removed_bytes += (uint64_t)stat.st_size;
 }
 
-/* ---- links and empty folders ---- */
-
-/* Whether a name is newer than another of the same second: the higher number (-2, -10) is newer. */
-static bool is_newer(const char *name, const char *than)
-{
-	size_t len = strlen(name), other = strlen(than);
-
-	return len == other ? strcmp(name, than) > 0 : len > other;
-}
-
-/* Finds the newest picture of a date's folder that is not before *newest, which becomes its moment.
- * Takes over `fd`. */
-static bool newest_of_day(int fd, int pid, char name[NAME_MAX + 1], int64_t *newest)
-{
-	DIR *dir = fdopendir(fd); /* closes fd with it */
-	bool found = false;
-
-	if (!dir) {
-		close(fd);
-		return false;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		int64_t moment;
-
-		if (!filename_profile(entry->d_name, pid, ".svg", &moment) || moment < *newest ||
-		    (found && moment == *newest && !is_newer(entry->d_name, name)))
-			continue;
-		*newest = moment;
-		snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
-		found = true;
-	}
-	closedir(dir);
-	return found;
-}
-
-/* Makes "<date>/<file>" of the newest picture below a probe's or a process's folder. */
-static bool newest_below(const struct level *level, char *target, size_t bytes)
-{
-	int64_t newest = INT64_MIN, day;
-	bool found = false;
-
-	rewinddir(level->dir);
-	for (struct dirent *entry; (entry = readdir(level->dir));) {
-		char name[NAME_MAX + 1];
-		int fd;
-
-		if (!filename_date(entry->d_name, &day) || (day + 1) * DAY_S < newest)
-			continue;
-		fd = openat(dirfd(level->dir), entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 || !newest_of_day(fd, level->pid, name, &newest))
-			continue;
-		snprintf(target, bytes, "%.10s/%s", entry->d_name, name);
-		found = true;
-	}
-	return found;
-}
-
-/* Repairs LATEST if it is a link as store_write() makes it and its file is gone: links it to the
- * newest file that is left, or removes it. */
-static void mend_latest(struct retention *retention, const struct level *level)
-{
-	int fd = dirfd(level->dir);
-	char target[NAME_MAX + 32] = "";
-	struct stat stat;
-	int64_t day, moment;
-
-	ssize_t n = readlinkat(fd, LATEST, target, sizeof(target) - 1);
-	if (n < 11 || target[10] != '/' || fstatat(fd, target, &stat, AT_SYMLINK_NOFOLLOW) == 0 ||
-	    errno != ENOENT)
-		return;
-	target[10] = '\0';
-	if (!filename_date(target, &day) ||
-	    !filename_profile(target + 11, level->pid, ".svg", &moment) ||
-	    fstatat(fd, LATEST, &stat, AT_SYMLINK_NOFOLLOW) < 0 || stat.st_uid != geteuid())
-		return;
-	int r = newest_below(level, target, sizeof(target))
-			? file_link_new(fd, retention->root_fd, target, LATEST)
-			: unlinkat(fd, LATEST, 0);
-	if (r < 0)
-		note(retention, r == -1 ? -errno : r);
-}
+/* ---- empty folders ---- */
 
 /* Closes the folder of the top level and removes it if it is empty. Today's folder stays, for the
  * next file may be on its way. */
@@ -442,8 +360,12 @@ static void leave(struct retention *retention)
 	struct level *level = &retention->levels[retention->depth - 1];
 
 	if (retention->pass == PASS_REMOVE && level->holds_dates &&
-	    strcmp(extension(retention), ".svg") == 0)
-		mend_latest(retention, level);
+	    strcmp(extension(retention), ".svg") == 0) {
+		int mended = latest_mend(level->dir, retention->root_fd, level->pid);
+
+		if (mended < 0)
+			note(retention, mended);
+	}
 	close_level(level);
 	retention->depth--;
 	if (retention->pass != PASS_REMOVE || retention->depth == 0 ||
