@@ -3,7 +3,7 @@ import signal
 
 from asking import burning, sessions
 from helpers import wait_for
-from test_access import TOKENS, bearer, tokens
+from askers import TOKENS, bearer, tokens
 from test_limits import read_all
 
 GET = b"GET /flamegraph HTTP/1.1\r\nHost: localhost\r\n"

@@ -6,7 +6,7 @@ import pytest
 from asking import burning, sessions
 from helpers import stopped, wait_for
 from somebody import NOBODY
-from test_access import TOKENS, address_elsewhere, bearer, elsewhere, own, tokens
+from askers import TOKENS, bearer, elsewhere, own, tokens
 from test_limits import MIB, exchange, memory_kb
 
 
