@@ -10,6 +10,10 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool /usr/local/
 ifeq ($(SAN),1)
 BUILD     := build/san
 SANFLAGS  := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+else ifeq ($(COV),1)
+BUILD     := build/cov
+SANFLAGS  := --coverage
+CFLAGS    := -O0 -g
 else
 BUILD     := build
 SANFLAGS  :=

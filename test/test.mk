@@ -355,6 +355,15 @@ check: all $(PROGRAMS) $(COMPARER) build/test/unwind/levels ## run every test wi
 unit: $(UNITS) ## run the unit tests
 	@failed=0; for unit in $(UNITS); do $$unit || failed=1; done; exit $$failed
 
+# Rooms below probe/ that `make coverage` tells of: those that decide.
+ROOMS ?= target session engine api
+
+.PHONY: coverage
+coverage: ## lines that the unit tests don't run, by file: of target, session, engine, api, or of ROOMS=…
+	find build/cov -name '*.gcda' -delete 2>/dev/null || true
+	$(MAKE) COV=1 unit >/dev/null
+	scripts/coverage build/cov $(ROOMS)
+
 # How often a failing test may run again, where pytest-rerunfailures is installed (doc/testing.md).
 RERUNS ?= 2
 
