@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/map.h"
-#include "proc/permission.h"
 #include "proc/proc.h"
 #include "runtime/jvm.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
-#include "bpf/shared/thread_times.h"
 
 #define ROOM_MAX (64u << 20) /* for mappings of each user's processes */
 #define HUNG_MAX 1024
@@ -119,224 +116,9 @@ const struct target_table *targets_table(const struct targets *targets)
 	return targets->table;
 }
 
-void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id)
-{
-	struct target_value now;
-
-	if (tracer_target_get(targets->tracer, pid, &now) == 0 && now.id == id)
-		tracer_target_del(targets->tracer, pid);
-}
-
-static bool is_same(const struct target_value *a, const struct target_value *b)
-{
-	return a->id == b->id && a->probes == b->probes && a->spans == b->spans &&
-	       a->spans_count == b->spans_count && a->spans_number == b->spans_number &&
-	       a->python == b->python && a->hotspot == b->hotspot && a->asked == b->asked;
-}
-
-uint32_t target_wanted_early(uint32_t wanted)
-{
-	return (wanted & WANTED_STACKS) | (wanted & WANTED_SCHED ? MAYBE_SCHED : 0);
-}
-
-static void tell_kernel(struct targets *targets, struct target *target, bool may_add)
-{
-	const struct spans *spans = target->spans;
-	struct target_value now = {0}, wanted = {.id = target->id};
-
-	if (spans) {
-		wanted.spans = spans->start;
-		wanted.spans_count = spans->count;
-		wanted.spans_number = spans->number;
-		wanted.python = spans->python;
-		wanted.hotspot = spans->hotspot;
-	}
-	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
-		if (targets_subscribers(targets, target, bit))
-			wanted.probes |= 1u << bit;
-	}
-	if (target->undecided)
-		wanted.probes |= target_wanted_early(target->maybe);
-	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
-	if (there ? now.id > target->id : !may_add)
-		return;
-	wanted.unread = there ? now.unread : !address_space_read_ns(target->space);
-	wanted.exec_pages = there ? now.exec_pages : address_space_exec_pages(target->space);
-	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
-	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
-	uint32_t probes = wanted.probes;
-	if (target->arming)
-		wanted.probes = 0;
-	if (nobodys) {
-		target_forget_in_kernel(targets, target->pid, target->id);
-	} else if ((!there || !is_same(&now, &wanted)) &&
-		   tracer_target_set(targets->tracer, target->pid, &wanted, !there) == -ENOSPC) {
-		targets->stats.refused++;
-		return;
-	}
-	if (!target->undecided)
-		target_log_probes(&targets->log, target, probes);
-}
-
-void target_tell_kernel(struct targets *targets, struct target *target)
-{
-	tell_kernel(targets, target, true);
-}
-
-void target_correct_kernel(struct targets *targets, struct target *target)
-{
-	tell_kernel(targets, target, false);
-}
-
-uint32_t targets_subscribers(const struct targets *targets, const struct target *target,
-			     uint32_t bit)
-{
-	const struct selection *selection = &targets->selection;
-
-	if (target->rejected)
-		return 0;
-	uint32_t followers = target->probes & 1u << bit ? selection->followers : 0;
-	return selection->wanting[bit] & (followers | (target->subscribers & ~target->waiting));
-}
-
-bool targets_want_times(const struct targets *targets, const struct target *target)
-{
-	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
-		if (TIMES_WANTED & 1u << bit && targets_subscribers(targets, target, bit))
-			return true;
-	}
-	return false;
-}
-
-uint32_t selection_wanted(const struct selection *selection)
-{
-	uint32_t wanted = 0;
-
-	for (int bit = 0; bit < WANTED_COUNT; bit++)
-		wanted |= selection->wanting[bit] ? 1u << bit : 0;
-	return wanted;
-}
-
-bool targets_will_want(const struct targets *targets, const struct target *target, uint32_t probe)
-{
-	return targets_subscribers(targets, target, probe) ||
-	       (!target->rejected && target->waiting & targets->selection.wanting[probe]);
-}
-
-bool target_is_walked(const struct targets *targets, const struct target *target)
-{
-	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
-		if (targets_will_want(targets, target, probe))
-			return true;
-	}
-	return target->undecided && target->maybe & WANTED_STACKS;
-}
-
-void target_deselect(struct targets *targets, struct target *target)
-{
-	target_forget_in_kernel(targets, target->pid, target->id);
-	target_table_end(targets->table, target, loop_now_ns());
-}
-
-static bool is_listed(const struct chosen *chosen, const struct target *target)
-{
-	for (size_t i = 0; i < chosen->count; i++) {
-		if (chosen->ids[i].pid == target->line_pid &&
-		    chosen->ids[i].start_ticks == target->line_start_ticks)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns whether the user may look into it. /proc shows this incarnation as long as it is the
- * kernel's newest.
- */
-static bool is_permitted(const struct targets *targets, const struct chosen *chosen,
-			 const struct target *target)
-{
-	struct target_value now;
-
-	if (!chosen->of_user)
-		return true;
-	return permission_to_look(target->pid, &chosen->user) == 0 &&
-	       (tracer_target_get(targets->tracer, target->pid, &now) < 0 || now.id <= target->id);
-}
-
-/* Returns the subscribers that chose it or an ancestor. */
-static void find_choosers(const struct targets *targets, struct target *target)
-{
-	const struct selection *selection = &targets->selection;
-	uint32_t inherited = target->inherited;
-
-	target->inherited = 0;
-	target->subscribers = 0;
-	target->waiting = 0;
-	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
-		const struct chosen *chosen = &selection->chosen[i];
-		uint32_t bit = 1u << i;
-
-		if (chosen->across_exec && inherited & bit)
-			target->inherited |= bit;
-		else if (!is_listed(chosen, target) || !is_permitted(targets, chosen, target))
-			continue;
-		else if (chosen->from_exec)
-			target->waiting |= bit;
-		target->subscribers |= bit;
-	}
-}
-
-bool target_evaluate(const struct targets *targets, struct target *target)
-{
-	struct identity who = {
-		.line_pid = target->line_pid,
-		.line_start_ticks = target->line_start_ticks,
-		.comm = target->comm,
-	};
-	const struct selection *selection = &targets->selection;
-	uint32_t wanted = selection_wanted(selection);
-	struct match match = {0}, placed;
-
-	if (selection->snoopers && selection->followers)
-		snoopers_match(selection->snoopers, &who, &match);
-	target_match_group(targets, target, &placed);
-	if (!target->undecided)
-		target->probes_before = target->alive ? target->probes : 0;
-	target->probes = (match.probes | placed.probes) & wanted;
-	target->maybe = match.maybe & wanted & ~target->probes;
-	if (target->maybe && target->judged_by == snoopers_serial(selection->snoopers)) {
-		target->probes |= target->judged_probes & wanted;
-		target->maybe = 0;
-	}
-	target->unnamed = placed.unnamed & wanted & ~target->probes;
-	target->maybe |= target->unnamed;
-	target->undecided = target->maybe != 0;
-	find_choosers(targets, target);
-	return target->probes || target->undecided || target->subscribers;
-}
-
 static bool is_own_line(const struct target *target)
 {
 	return target->line_pid == target->pid && target->line_start_ticks == target->start_ticks;
-}
-
-/* Tells a verdict on the name alone, which spares later programs of that name their event. */
-static void judge(struct targets *targets, const struct life_event *event,
-		  const struct target *fresh)
-{
-	const struct selection *selection = &targets->selection;
-	uint32_t wanted = selection_wanted(selection);
-	struct match match;
-
-	if (event->kind != LIFE_EXEC || event->verdict || targets->scanning ||
-	    !selection->snoopers || !selection->followers)
-		return;
-	snoopers_match(selection->snoopers, &(struct identity){.comm = event->comm}, &match);
-	if (!((match.probes | match.maybe) & wanted))
-		tracer_judge(targets->tracer, event->comm, VERDICT_DOES_NOT);
-	else if (!(match.maybe & wanted))
-		tracer_judge(targets->tracer, event->comm, VERDICT_MATCHES);
-	target_judge_group(targets, &event->group, fresh);
 }
 
 /* Rejects a program: its stacks until now are dropped. */
@@ -407,7 +189,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	}
 	fresh.ns_pid = (pid_t)event->ns_pid;
 	find_group(targets, event, before, &fresh);
-	judge(targets, event, &fresh);
+	target_judge(targets, event, &fresh);
 	if (!target_evaluate(targets, &fresh)) {
 		refuse(targets, &fresh);
 		return;

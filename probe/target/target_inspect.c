@@ -35,45 +35,6 @@ static bool are_its_maps(const struct target *target, const struct inspection *e
 	       (target->alive || e->ended_ns + margin < target->ended_ns);
 }
 
-/* Rejects a process that did not match: its samples are dropped. */
-static void reject(struct targets *targets, struct target *target)
-{
-	target->rejected = true;
-	target_forget_in_kernel(targets, target->pid, target->id);
-	target_table_end(targets->table, target, loop_now_ns());
-}
-
-static void decide(struct targets *targets, struct target *target, const struct inspection *e,
-		   bool finished)
-{
-	if (finished) {
-		target->judged_by = snoopers_serial(e->snoopers);
-		target->judged_probes = e->match.probes;
-		target->probes |= e->match.probes & selection_wanted(&targets->selection);
-	} else if (target->probes_before) {
-		target->probes |= target->judged_probes; /* nothing better is known */
-	}
-	target->unnamed &= ~target->probes;
-	target->maybe = target->unnamed; /* what it still waits for */
-	target->undecided = target->maybe != 0;
-	if (target->undecided)
-		target_correct_kernel(targets, target);
-	else
-		target_settle(targets, target);
-}
-
-void target_settle(struct targets *targets, struct target *target)
-{
-	if (target->probes || target->subscribers)
-		target_correct_kernel(targets, target);
-	else if (!target->probes_before)
-		reject(targets, target);
-	if (!target->rejected && !target->probes && !target->subscribers) {
-		target->probes = target->probes_before; /* what was sampled until now was wanted */
-		target_deselect(targets, target);
-	}
-}
-
 static void remember_hung(struct targets *targets, const struct target *target)
 {
 	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
@@ -114,7 +75,7 @@ static void examined(void *arg, struct inspection *e, bool finished)
 	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
 		target_look_at(targets, target); /* the answer is to an older question */
 	else if (target->undecided)
-		decide(targets, target, e, finished);
+		target_decide(targets, target, e, finished);
 	if (finished && e->error == 0)
 		take_place(targets, target, e);
 	if (finished && !target->rejected && are_its_maps(target, e)) {
@@ -168,7 +129,7 @@ void target_look_at(struct targets *targets, struct target *target)
 	if (target->hangs || map_get(targets->hung, &key)) {
 		target->hangs = true;
 		if (target->undecided)
-			decide(targets, target, &question, false);
+			target_decide(targets, target, &question, false);
 		return;
 	}
 	if (inspect(targets->urgent, &question) < 0)

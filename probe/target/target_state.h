@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to target/target.c (events, which processes match), target_inspect.c (results of
- * inspections), target_scan.c (all processes of the host), target_cgroup_scan.c (processes by
- * cgroup), target_container.c (containers), target_maps.c (mappings), target_unwind.c (tables),
- * target_preload.c (tables kept in advance), target_python.c and target_java.c (runtimes).
+ * Private to target/target.c (events), target_decide.c (which processes match), target_kernel.c
+ * (the kernel's side), target_inspect.c (results of inspections), target_scan.c (all processes of
+ * the host), target_cgroup_scan.c (processes by cgroup), target_container.c (containers),
+ * target_maps.c (mappings), target_unwind.c (tables), target_preload.c (tables kept in advance),
+ * target_python.c and target_java.c (runtimes).
  */
 #pragma once
 
@@ -85,6 +86,8 @@ struct targets {
 	void *maps_arg;
 };
 
+/* ---- target_decide.c: who wants a process ---- */
+
 /* Returns all bits wanted of any process. */
 uint32_t selection_wanted(const struct selection *selection);
 
@@ -94,12 +97,31 @@ bool target_is_walked(const struct targets *targets, const struct target *target
 /* Fills in which subscribers want a process of this identity; false: none. */
 bool target_evaluate(const struct targets *targets, struct target *target);
 
+/* Decides on an undecided target by its inspection; without an answer if it isn't `finished`. */
+void target_decide(struct targets *targets, struct target *target, const struct inspection *e,
+		   bool finished);
+
+/*
+ * Applies the final decision on a target: keeps it (updates the kernel's side), or rejects it and
+ * drops its samples.
+ */
+void target_settle(struct targets *targets, struct target *target);
+
+/* Ends a target that is no longer wanted; what was sampled until now was. */
+void target_deselect(struct targets *targets, struct target *target);
+
 /*
  * Returns what a process is sampled for while it may be wanted for `wanted`: only what can be
  * dropped if it isn't after all. Stacks can be, and the kernel's counts by process; sums of many
  * processes can't.
  */
 uint32_t target_wanted_early(uint32_t wanted);
+
+/* Tells a verdict on the name alone, which spares later programs of that name their event. */
+void target_judge(struct targets *targets, const struct life_event *event,
+		  const struct target *fresh);
+
+/* ---- target_kernel.c: the kernel's side ---- */
 
 /*
  * Tells the kernel's side about a target; removes the entry if nobody wants it. An entry newer than
@@ -116,6 +138,8 @@ void target_correct_kernel(struct targets *targets, struct target *target);
 /* Removes the target's entry in the kernel's map, unless it is another incarnation's. */
 void target_forget_in_kernel(struct targets *targets, pid_t pid, uint64_t id);
 
+/* ---- target_unwind.c, target_maps.c, target_preload.c: mappings and tables ---- */
+
 /* Tells the kernel's side what the target has mapped now, if that is known. */
 void target_publish(struct targets *targets, struct target *target);
 
@@ -127,9 +151,6 @@ void target_give_up_arming(struct targets *targets, struct target *target);
 
 /* Like target_publish(), for all targets that wait for tables, or whose tables have changed. */
 void targets_publish(struct targets *targets);
-
-/* Ends a target that is no longer wanted; what was sampled until now was. */
-void target_deselect(struct targets *targets, struct target *target);
 
 /*
  * Returns the file of mapping number `i`, a reference or NULL. `files` are those of the mappings
@@ -153,6 +174,8 @@ void targets_count_room(struct targets *targets);
 void targets_keep_common(struct targets *targets);
 void targets_drop_common(struct targets *targets);
 
+/* ---- target_inspect.c ---- */
+
 /* Submits an inspection: its command line and its maps. */
 void target_look_at(struct targets *targets, struct target *target);
 
@@ -161,6 +184,8 @@ void target_look_at(struct targets *targets, struct target *target);
  * maps.
  */
 void target_meet(struct targets *targets, struct target *target);
+
+/* ---- target_python.c, target_java.c ---- */
 
 /* Asks about a CPython that was found among its mappings, unless that is known. */
 void target_interpret(struct targets *targets, struct target *target,
@@ -200,7 +225,7 @@ void target_match_group(const struct targets *targets, const struct target *targ
 void target_judge_group(struct targets *targets, const struct cgroup_key *key,
 			const struct target *target);
 
-/* Decides anew on a target: what decides on it has changed (target_scan.c). */
+/* Decides anew on a target: what decides on it has changed. (target_scan.c) */
 void target_reconsider(struct targets *targets, struct target *target);
 
 /* Decides anew on all cgroups: names came after the verdicts. */
@@ -209,12 +234,6 @@ void targets_rejudge(struct targets *targets);
 /* Take the events of struct containers_events. */
 void targets_on_named(void *arg, const struct container *before, struct container *now, bool late);
 void targets_on_evicted(void *arg, const struct cgroup_key *key);
-
-/*
- * Applies the final decision on a target: keeps it (updates the kernel's side), or rejects it and
- * drops its samples.
- */
-void target_settle(struct targets *targets, struct target *target);
 
 /* ---- target_cgroup_scan.c ---- */
 
