@@ -172,7 +172,7 @@ static void visit(void *arg, const struct target *target)
 		list_files(allocators, watched, target);
 	if (watched->read_ns && (!watched->settled || allocators->rechoosing))
 		watched_choose(watched);
-	if (!watched->read_ns && !target->examining)
+	if (!watched->read_ns && !target_is_inspected(target))
 		watched->armed = true; /* its mappings can't be read, or aren't wanted yet */
 	look_again(allocators, watched, target);
 }

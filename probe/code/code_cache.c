@@ -163,7 +163,7 @@ static void fail(struct code_cache *codes, struct asked_code *asked, int error)
 static int ask(struct code_cache *codes, const struct target *target, const struct code_key *key,
 	       const uint64_t pair[2])
 {
-	if (target->hangs)
+	if (target_hangs(target))
 		return -ETIMEDOUT;
 	if (codes->pending >= PENDING_MAX || shelf_is_full(codes_book(codes, target)))
 		return -ENOSPC;
@@ -246,7 +246,7 @@ void code_cache_want_stack(struct code_cache *const codes[CODES_KINDS], const st
 	if (!has_code(stack, words))
 		return;
 	target = target_table_find(codes[0]->table, stack->key.tgid, stack->target_id);
-	for (int i = 0; target && !target->rejected && i < CODES_KINDS; i++)
+	for (int i = 0; target && target->state != TARGET_REJECTED && i < CODES_KINDS; i++)
 		code_cache_want(codes[i], target, words, stack->words_count);
 }
 

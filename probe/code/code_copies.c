@@ -89,7 +89,7 @@ void code_cache_offer_copy(struct code_cache *codes, const struct code_copy *cop
 {
 	struct target *target = target_table_find(codes->table, copy->tgid, copy->target_id);
 
-	if (target && !target->rejected)
+	if (target && target->state != TARGET_REJECTED)
 		code_cache_offer(codes, target, copy, bytes);
 }
 

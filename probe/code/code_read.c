@@ -85,7 +85,7 @@ static void done(struct job *job, bool finished)
 
 	end_pending(mine);
 	if (!finished && target && job->end != JOB_REFUSED)
-		target->hangs = true;
+		target_set_hung(target);
 	if (finished && target)
 		target_memory_keep(target, &mine->memory);
 	for (size_t i = 0; target && i < mine->count; i++) {

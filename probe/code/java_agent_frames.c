@@ -114,7 +114,7 @@ int agent_frames_pair(const struct target *target, const struct stack *stack, ui
 	uint64_t address = word & FRAME_ADDRESS;
 	struct jvmfile_found found;
 
-	if (!target->alive && target->ended_ns < until_ns)
+	if (!target_is_alive(target) && target->ended_ns < until_ns)
 		until_ns = target->ended_ns;
 	if (until_ns < stack->time_ns)
 		until_ns = stack->time_ns;
@@ -138,7 +138,7 @@ void agent_frames_want(struct code_cache *codes, const struct target_table *tabl
 	uint64_t pair[2];
 	struct code code;
 
-	if (!target || target->rejected || !agent_frames_is(target))
+	if (!target || target->state == TARGET_REJECTED || !agent_frames_is(target))
 		return;
 	for (size_t i = 0; i < stack->words_count; i++) {
 		uint64_t address = words[i] & FRAME_ADDRESS;

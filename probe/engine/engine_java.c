@@ -110,7 +110,7 @@ void engine_meet_java(struct engine *engine, const struct stack *stack)
 	struct target *target = target_table_find(targets_table(engine->targets), stack->key.tgid,
 						  stack->target_id);
 
-	if (!target || target->rejected || !target->jvm)
+	if (!target || target->state == TARGET_REJECTED || !target->jvm)
 		return;
 	/* Agent and recording use the same folder, so one starts when the other has gone. */
 	if (is_for_agent(engine, target) && !jfr_has(engine->jfr, target))

@@ -22,7 +22,7 @@ static void on_thread(void *arg, const struct thread_times *thread)
 	const struct target *target =
 		target_table_find(targets_table(reader->targets), thread->tgid, thread->id);
 
-	if (!target || target->undecided || !targets_want_times(reader->targets, target))
+	if (!target || target_is_undecided(target) || !targets_want_times(reader->targets, target))
 		return;
 	times_add(reader->table, thread);
 	times_see_container(reader->table, thread->tgid, thread->start_ns, target->container);
@@ -36,7 +36,8 @@ static bool was_wanted(const struct reader *reader, uint32_t pid, const struct g
 
 	if (times_knows(reader->table, pid, gone->start_ns))
 		return true;
-	return target && !target->undecided && targets_want_times(reader->targets, target);
+	return target && !target_is_undecided(target) &&
+	       targets_want_times(reader->targets, target);
 }
 
 static void see_container(const struct reader *reader, uint32_t pid, const struct gone *gone)

@@ -157,8 +157,9 @@ static bool was_target(const struct live_heap *live_heap, const struct life_even
 	const struct target *before =
 		target_table_find(targets_table(targets), event->tgid, event->old_id);
 
-	return before && !before->rejected &&
-	       (before->undecided || targets_subscribers(targets, before, PROBE_MEM_GLIBC));
+	return before && before->state != TARGET_REJECTED &&
+	       (target_is_undecided(before) ||
+		targets_subscribers(targets, before, PROBE_MEM_GLIBC));
 }
 
 void live_heap_on_life(struct live_heap *live_heap, const struct life_event *event)
@@ -211,7 +212,7 @@ static void list(void *arg, struct target *target)
 	int pid = listing->request->filter.pid;
 	uint32_t wanting = targets_subscribers(live_heap->setup.targets, target, PROBE_MEM_GLIBC);
 
-	if (!target->alive || target->rejected || (!wanting && !target->undecided))
+	if (!target_is_alive(target) || (!wanting && !target_is_undecided(target)))
 		return;
 	if (array_grow(reading->holders, listing->capacity, reading->holders_count + 1, 64) < 0) {
 		listing->failed = true;

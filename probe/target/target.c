@@ -178,7 +178,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	memcpy(fresh.comm, event->comm, sizeof(fresh.comm));
 	fresh.line_pid = fresh.pid;
 	fresh.line_start_ticks = fresh.start_ticks;
-	fresh.inherited = before ? before->subscribers : 0;
+	fresh.choice.inherited = before ? before->choice.subscribers : 0;
 	fresh.whose = before ? before->whose : job_of(0, 0); /* until it is inspected */
 	fresh.root_known = before && before->root_known;
 	fresh.root_elsewhere = before ? before->root_elsewhere : 0;
@@ -217,7 +217,7 @@ void targets_on_life(struct targets *targets, const struct life_event *event)
 	if (event->kind != LIFE_EXIT)
 		begin(targets, event, before);
 	before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
-	if (before && before->alive && event->kind != LIFE_FORK)
+	if (before && target_is_alive(before) && event->kind != LIFE_FORK)
 		target_table_end(targets->table, before, event->time_ns);
 }
 
@@ -230,7 +230,7 @@ static void visit_decided(void *arg, struct target *target)
 {
 	const struct visit *visit = arg;
 
-	if (!target->undecided)
+	if (!target_is_undecided(target))
 		visit->each(visit->arg, target);
 }
 
@@ -270,8 +270,8 @@ static void count_alive(void *arg, const struct target *target)
 	struct targets_stats *stats = arg;
 
 	stats->alive++;
-	stats->unread +=
-		target->arming || (target->examining && !address_space_read_ns(target->space));
+	stats->unread += target->arming_ns ||
+			 (target_is_inspected(target) && !address_space_read_ns(target->space));
 }
 
 void targets_stats(const struct targets *targets, struct targets_stats *stats)

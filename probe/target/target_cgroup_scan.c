@@ -50,8 +50,8 @@ static bool is_there(const struct target *known, const struct cgroup_member *res
  */
 static bool has_all(const struct target *known, const struct match *match, uint32_t wanted)
 {
-	return !(match->probes & wanted & ~known->probes) &&
-	       !(match->unnamed & wanted & ~(known->probes | known->unnamed));
+	return !(match->probes & wanted & ~known->match.probes) &&
+	       !(match->unnamed & wanted & ~(known->match.probes | known->match.unnamed));
 }
 
 static void take_resident(struct targets *targets, const struct cgroup_member *resident)

@@ -72,15 +72,11 @@ struct naming {
 /* Decides on a target that was sampled for what its container's names might decide. */
 static void decide_on_names(struct targets *targets, struct target *target)
 {
-	bool wanted = target_evaluate(targets, target);
-
-	if (target->undecided) {
+	target_evaluate(targets, target);
+	if (target->match.pending)
 		target_look_at(targets, target);
-	} else if (target->alive) {
+	else
 		target_settle(targets, target);
-	} else {
-		target->rejected = !wanted;
-	}
 }
 
 static void rename_one(void *arg, struct target *target)
@@ -94,9 +90,9 @@ static void rename_one(void *arg, struct target *target)
 		container_unref(target->container);
 		target->container = naming->now;
 	}
-	if (target->unnamed)
+	if (target->match.unnamed)
 		decide_on_names(naming->targets, target);
-	else if (naming->late && naming->targets->by_group && target->alive)
+	else if (naming->late && naming->targets->by_group && target_is_alive(target))
 		target_reconsider(naming->targets, target);
 }
 

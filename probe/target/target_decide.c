@@ -15,10 +15,11 @@ uint32_t targets_subscribers(const struct targets *targets, const struct target 
 {
 	const struct selection *selection = &targets->selection;
 
-	if (target->rejected)
+	if (target->state == TARGET_REJECTED)
 		return 0;
-	uint32_t followers = target->probes & 1u << bit ? selection->followers : 0;
-	return selection->wanting[bit] & (followers | (target->subscribers & ~target->waiting));
+	uint32_t followers = target->match.probes & 1u << bit ? selection->followers : 0;
+	return selection->wanting[bit] &
+	       (followers | (target->choice.subscribers & ~target->choice.waiting));
 }
 
 bool targets_want_times(const struct targets *targets, const struct target *target)
@@ -42,7 +43,8 @@ uint32_t selection_wanted(const struct selection *selection)
 bool targets_will_want(const struct targets *targets, const struct target *target, uint32_t probe)
 {
 	return targets_subscribers(targets, target, probe) ||
-	       (!target->rejected && target->waiting & targets->selection.wanting[probe]);
+	       (target->state != TARGET_REJECTED &&
+		target->choice.waiting & targets->selection.wanting[probe]);
 }
 
 bool target_is_walked(const struct targets *targets, const struct target *target)
@@ -51,13 +53,15 @@ bool target_is_walked(const struct targets *targets, const struct target *target
 		if (targets_will_want(targets, target, probe))
 			return true;
 	}
-	return target->undecided && target->maybe & WANTED_STACKS;
+	return target_is_undecided(target) && target->match.pending & WANTED_STACKS;
 }
 
 void target_deselect(struct targets *targets, struct target *target)
 {
 	target_forget_in_kernel(targets, target->pid, target->id);
-	target_table_end(targets->table, target, loop_now_ns());
+	if (target_is_alive(target))
+		target_table_end(targets->table, target, loop_now_ns());
+	target->state = TARGET_ENDED;
 }
 
 static bool is_listed(const struct chosen *chosen, const struct target *target)
@@ -89,22 +93,22 @@ static bool is_permitted(const struct targets *targets, const struct chosen *cho
 static void find_choosers(const struct targets *targets, struct target *target)
 {
 	const struct selection *selection = &targets->selection;
-	uint32_t inherited = target->inherited;
+	uint32_t inherited = target->choice.inherited;
 
-	target->inherited = 0;
-	target->subscribers = 0;
-	target->waiting = 0;
+	target->choice.inherited = 0;
+	target->choice.subscribers = 0;
+	target->choice.waiting = 0;
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++) {
 		const struct chosen *chosen = &selection->chosen[i];
 		uint32_t bit = 1u << i;
 
 		if (chosen->across_exec && inherited & bit)
-			target->inherited |= bit;
+			target->choice.inherited |= bit;
 		else if (!is_listed(chosen, target) || !is_permitted(targets, chosen, target))
 			continue;
 		else if (chosen->from_exec)
-			target->waiting |= bit;
-		target->subscribers |= bit;
+			target->choice.waiting |= bit;
+		target->choice.subscribers |= bit;
 	}
 }
 
@@ -122,19 +126,21 @@ bool target_evaluate(const struct targets *targets, struct target *target)
 	if (selection->snoopers && selection->followers)
 		snoopers_match(selection->snoopers, &who, &match);
 	target_match_group(targets, target, &placed);
-	if (!target->undecided)
-		target->probes_before = target->alive ? target->probes : 0;
-	target->probes = (match.probes | placed.probes) & wanted;
-	target->maybe = match.maybe & wanted & ~target->probes;
-	if (target->maybe && target->judged_by == snoopers_serial(selection->snoopers)) {
-		target->probes |= target->judged_probes & wanted;
-		target->maybe = 0;
+	if (!target_is_undecided(target))
+		target->match.before = target_is_alive(target) ? target->match.probes : 0;
+	target->match.probes = (match.probes | placed.probes) & wanted;
+	target->match.pending = match.maybe & wanted & ~target->match.probes;
+	if (target->match.pending &&
+	    target->match.judged_by == snoopers_serial(selection->snoopers)) {
+		target->match.probes |= target->match.judged_probes & wanted;
+		target->match.pending = 0;
 	}
-	target->unnamed = placed.unnamed & wanted & ~target->probes;
-	target->maybe |= target->unnamed;
-	target->undecided = target->maybe != 0;
+	target->match.unnamed = placed.unnamed & wanted & ~target->match.probes;
+	target->match.pending |= target->match.unnamed;
+	if (target_is_alive(target))
+		target->state = target_state_of(target->match.pending != 0);
 	find_choosers(targets, target);
-	return target->probes || target->undecided || target->subscribers;
+	return target->match.probes || target->match.pending || target->choice.subscribers;
 }
 
 void target_judge(struct targets *targets, const struct life_event *event,
@@ -155,28 +161,19 @@ void target_judge(struct targets *targets, const struct life_event *event,
 	target_judge_group(targets, &event->group, fresh);
 }
 
-/* Rejects a process that did not match: its samples are dropped. */
-static void reject(struct targets *targets, struct target *target)
-{
-	target->rejected = true;
-	target_forget_in_kernel(targets, target->pid, target->id);
-	target_table_end(targets->table, target, loop_now_ns());
-}
-
 void target_decide(struct targets *targets, struct target *target, const struct inspection *e,
 		   bool finished)
 {
 	if (finished) {
-		target->judged_by = snoopers_serial(e->snoopers);
-		target->judged_probes = e->match.probes;
-		target->probes |= e->match.probes & selection_wanted(&targets->selection);
-	} else if (target->probes_before) {
-		target->probes |= target->judged_probes; /* nothing better is known */
+		target->match.judged_by = snoopers_serial(e->snoopers);
+		target->match.judged_probes = e->match.probes;
+		target->match.probes |= e->match.probes & selection_wanted(&targets->selection);
+	} else if (target->match.before) {
+		target->match.probes |= target->match.judged_probes; /* nothing better is known */
 	}
-	target->unnamed &= ~target->probes;
-	target->maybe = target->unnamed; /* what it still waits for */
-	target->undecided = target->maybe != 0;
-	if (target->undecided)
+	target->match.unnamed &= ~target->match.probes;
+	target->match.pending = target->match.unnamed;
+	if (target->match.pending)
 		target_correct_kernel(targets, target);
 	else
 		target_settle(targets, target);
@@ -184,12 +181,13 @@ void target_decide(struct targets *targets, struct target *target, const struct 
 
 void target_settle(struct targets *targets, struct target *target)
 {
-	if (target->probes || target->subscribers)
+	if (target->match.probes || target->choice.subscribers) {
+		target->state = target_is_alive(target) ? TARGET_WANTED : TARGET_ENDED;
 		target_correct_kernel(targets, target);
-	else if (!target->probes_before)
-		reject(targets, target);
-	if (!target->rejected && !target->probes && !target->subscribers) {
-		target->probes = target->probes_before; /* what was sampled until now was wanted */
-		target_deselect(targets, target);
+		return;
 	}
+	target->match.probes = target->match.before; /* what was sampled until now was wanted */
+	target_deselect(targets, target);
+	if (!target->match.before)
+		target->state = TARGET_REJECTED;
 }

@@ -32,7 +32,7 @@ static bool are_its_maps(const struct target *target, const struct inspection *e
 	uint64_t margin = target->ended_by_exec ? EXEC_NS : 0;
 
 	return e->error == 0 && e->maps.count &&
-	       (target->alive || e->ended_ns + margin < target->ended_ns);
+	       (target_is_alive(target) || e->ended_ns + margin < target->ended_ns);
 }
 
 static void remember_hung(struct targets *targets, const struct target *target)
@@ -66,19 +66,19 @@ static void examined(void *arg, struct inspection *e, bool finished)
 	struct target *target = target_table_find(targets->table, (uint32_t)e->pid, e->id);
 	if (!target)
 		return;
-	target->examining = false;
-	if (!finished && e->job.end != JOB_REFUSED) {
-		target->hangs = true;
+	bool hangs = !finished && e->job.end != JOB_REFUSED;
+	target->inspection = target_inspection_ended(target->inspection, hangs);
+	if (hangs) {
 		targets->stats.unreadable++;
 		remember_hung(targets, target);
 	}
-	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
+	if (target_is_undecided(target) && finished && e->snoopers != targets->selection.snoopers)
 		target_look_at(targets, target); /* the answer is to an older question */
-	else if (target->undecided)
+	else if (target_is_undecided(target))
 		target_decide(targets, target, e, finished);
 	if (finished && e->error == 0)
 		take_place(targets, target, e);
-	if (finished && !target->rejected && are_its_maps(target, e)) {
+	if (finished && target->state != TARGET_REJECTED && are_its_maps(target, e)) {
 		target_take_maps(targets, target, e);
 		meet_made_code(targets, target, e);
 		if (address_space_read_ns(target->space) >= target->uncovered_ns)
@@ -86,7 +86,7 @@ static void examined(void *arg, struct inspection *e, bool finished)
 		target_publish(targets, target);
 		if (targets->maps_read)
 			targets->maps_read(targets->maps_arg);
-	} else if (!target->examining) {
+	} else if (!target_is_inspected(target)) {
 		target_give_up_arming(targets, target);
 	}
 }
@@ -121,20 +121,20 @@ void target_look_at(struct targets *targets, struct target *target)
 		.arg = targets,
 	};
 
-	if (target->examining || !target->alive)
+	if (target_is_inspected(target) || !target_is_alive(target))
 		return;
 	learn_user(target);
 	question.job.whose = target->whose;
 	memcpy(question.comm, target->comm, sizeof(question.comm));
-	if (target->hangs || map_get(targets->hung, &key)) {
-		target->hangs = true;
-		if (target->undecided)
+	if (target_hangs(target) || map_get(targets->hung, &key)) {
+		target_set_hung(target);
+		if (target_is_undecided(target))
 			target_decide(targets, target, &question, false);
 		return;
 	}
 	if (inspect(targets->urgent, &question) < 0)
 		return; /* no memory: its next new stack asks again */
-	target->examining = true;
+	target->inspection = INSPECTION_RUNNING;
 	target->retry_ns = loop_now_ns() + RETRY_NS;
 }
 
@@ -154,7 +154,7 @@ void targets_look_at(struct targets *targets, const struct target *target)
 
 void target_meet(struct targets *targets, struct target *target)
 {
-	if (target->undecided || target->arming ||
+	if (target_is_undecided(target) || target->arming_ns ||
 	    (target_is_walked(targets, target) && !address_space_read_ns(target->space) &&
 	     rate_take(&targets->eager, loop_now_ns())))
 		target_look_at(targets, target);
@@ -191,14 +191,14 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 	struct target *target =
 		target_table_find(targets->table, stack->key.tgid, stack->target_id);
 
-	if (!target || !target->alive || target->rejected)
+	if (!target || !target_is_alive(target))
 		return;
 	target_ask_interpreter(targets, target);
 	target_ask_java(targets, target);
 	if (is_covered(target, stack, words))
 		return;
 	target->read_for_pages = stack->exec_pages;
-	if (!target->examining && (urgent || loop_now_ns() >= target->retry_ns)) {
+	if (!target_is_inspected(target) && (urgent || loop_now_ns() >= target->retry_ns)) {
 		target_look_at(targets, target);
 		return;
 	}
@@ -212,9 +212,9 @@ static void retry_one(void *arg, struct target *target)
 {
 	struct targets *targets = arg;
 
-	if (!target->uncovered_ns || !target->alive || target->hangs)
+	if (!target->uncovered_ns || !target_is_alive(target) || target_hangs(target))
 		return;
-	if (!target->examining && loop_now_ns() >= target->retry_ns) {
+	if (!target_is_inspected(target) && loop_now_ns() >= target->retry_ns) {
 		target->uncovered_ns = 0;
 		target_look_at(targets, target);
 	} else if (!targets->retry.active) {

@@ -70,9 +70,10 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 		target_memory_keep(target, memory);
 	if (target) {
 		retry_end(&target->jvm_retry);
-		target->hangs |= runtime->error == -ETIMEDOUT; /* a worse one as well */
+		if (runtime->error == -ETIMEDOUT)
+			target_set_hung(target); /* a worse one as well */
 	}
-	if (!target || !target->alive || is_worse(answer, target->jvm)) {
+	if (!target || !target_is_alive(target) || is_worse(answer, target->jvm)) {
 		jvm_unref(answer);
 		return;
 	}
@@ -114,7 +115,7 @@ void targets_leave_java(struct targets *targets)
 void target_meet_java(struct targets *targets, struct target *target,
 		      const struct spans_hotspot *hotspot)
 {
-	if (!hotspot->found || targets->without_java || target->hangs)
+	if (!hotspot->found || targets->without_java || target_hangs(target))
 		return;
 	if (!is_same(target->jvm, hotspot)) {
 		if (target->jvm && !target->jvm_retry.asking)
@@ -135,7 +136,7 @@ bool target_awaits_java(const struct targets *targets, const struct target *targ
 {
 	const struct jvm *known = target->jvm;
 
-	if (targets->without_java || target->hangs)
+	if (targets->without_java || target_hangs(target))
 		return false;
 	return (known ? is_passing(known) : target->spans && target->spans->has_hotspot) &&
 	       retry_goes_on(&target->jvm_retry);
@@ -146,7 +147,7 @@ void target_ask_java(struct targets *targets, struct target *target)
 	const struct jvm *known = target->jvm;
 	uint64_t now_ns = loop_now_ns();
 
-	if (targets->without_java || target->hangs || !target->alive)
+	if (targets->without_java || target_hangs(target) || !target_is_alive(target))
 		return;
 	if (!known) {
 		if (target->spans && target->spans->has_hotspot &&

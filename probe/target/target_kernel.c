@@ -35,17 +35,17 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 		if (targets_subscribers(targets, target, bit))
 			wanted.probes |= 1u << bit;
 	}
-	if (target->undecided)
-		wanted.probes |= target_wanted_early(target->maybe);
+	if (target_is_undecided(target))
+		wanted.probes |= target_wanted_early(target->match.pending);
 	bool there = tracer_target_get(targets->tracer, target->pid, &now) == 0;
 	if (there ? now.id > target->id : !may_add)
 		return;
 	wanted.unread = there ? now.unread : !address_space_read_ns(target->space);
 	wanted.exec_pages = there ? now.exec_pages : address_space_exec_pages(target->space);
 	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
-	bool nobodys = !wanted.probes && !target->waiting && !target->undecided;
+	bool nobodys = !wanted.probes && !target->choice.waiting && !target_is_undecided(target);
 	uint32_t probes = wanted.probes;
-	if (target->arming)
+	if (target->arming_ns)
 		wanted.probes = 0;
 	if (nobodys) {
 		target_forget_in_kernel(targets, target->pid, target->id);
@@ -54,7 +54,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 		targets->stats.refused++;
 		return;
 	}
-	if (!target->undecided)
+	if (!target_is_undecided(target))
 		target_log_probes(&targets->log, target, probes);
 }
 

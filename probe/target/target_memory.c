@@ -17,7 +17,7 @@ void target_memory_of(struct job_memory *memory, const struct target *target, st
 
 void target_memory_keep(struct target *target, struct job_memory *memory)
 {
-	if (target->memory || !target->alive || target->program != memory->id.program)
+	if (target->memory || !target_is_alive(target) || target->program != memory->id.program)
 		return;
 	target->memory = job_memory_keep(memory);
 }

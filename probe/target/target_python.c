@@ -40,11 +40,12 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 		target_memory_keep(target, memory);
 	if (target)
 		retry_end(&target->interpreter_retry);
-	if (!target || !target->alive) {
+	if (!target || !target_is_alive(target)) {
 		interpreter_unref(answer);
 		return;
 	}
-	target->hangs |= runtime->error == -ETIMEDOUT;
+	if (runtime->error == -ETIMEDOUT)
+		target_set_hung(target);
 	interpreter_unref(target->interpreter);
 	target->interpreter = answer;
 	log_debug("target %d (%.*s): CPython %x, %d", (int)target->pid, COMM_BYTES, target->comm,
@@ -54,7 +55,7 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 
 static bool may_ask(const struct target *target)
 {
-	return !target->hangs && retry_may(&target->interpreter_retry, loop_now_ns());
+	return !target_hangs(target) && retry_may(&target->interpreter_retry, loop_now_ns());
 }
 
 static void ask(struct targets *targets, struct target *target, const struct spans_python *python)
@@ -109,7 +110,7 @@ static bool is_open(const struct targets *targets, const struct target *target)
 {
 	const struct interpreter *known = target->interpreter;
 
-	if (targets->without_python || target->hangs)
+	if (targets->without_python || target_hangs(target))
 		return false;
 	return known ? is_passing(known) : target->spans && target->spans->has_python;
 }

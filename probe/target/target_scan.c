@@ -23,10 +23,10 @@
 /* Lets a process wait for its tables, unless too many do. */
 static void begin_arming(struct targets *targets, struct target *target)
 {
-	target->arming = targets->armed++ < ARMING_MAX;
+	if (targets->armed++ >= ARMING_MAX)
+		return;
 	target->arming_ns = loop_now_ns();
-	if (target->arming)
-		targets_begin_arming(targets);
+	targets_begin_arming(targets);
 }
 
 /* Returns whether its stacks are taken now. */
@@ -41,19 +41,19 @@ static bool is_sampled(const struct targets *targets, const struct target *targe
 /* Decides anew on a process that is a target already. */
 static void scan_known(struct targets *targets, struct target *known)
 {
-	uint32_t probes = known->probes, subscribers = known->subscribers;
+	uint32_t probes = known->match.probes, subscribers = known->choice.subscribers;
 
 	if (target_evaluate(targets, known)) {
-		if (!known->arming && target_is_walked(targets, known) &&
+		if (!known->arming_ns && target_is_walked(targets, known) &&
 		    !is_sampled(targets, known))
 			begin_arming(targets, known);
 		target_tell_kernel(targets, known);
-		if (known->undecided || known->arming)
+		if (target_is_undecided(known) || known->arming_ns)
 			target_look_at(targets, known);
 		return;
 	}
-	known->probes = probes;
-	known->subscribers = subscribers;
+	known->match.probes = probes;
+	known->choice.subscribers = subscribers;
 	target_deselect(targets, known);
 }
 

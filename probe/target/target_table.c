@@ -110,7 +110,7 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 
 	if (table->ended)
 		table->ended(table->ended_arg, target);
-	target->alive = false;
+	target->state = target_state_ended(target->state);
 	target->ended_ns = ns;
 	target_memory_drop(target);
 	spans_unref(target->spans);
@@ -159,8 +159,8 @@ struct target *target_table_add(struct target_table *table, struct target *like)
 	}
 	*slot = target;
 	*current = target->id;
-	target->alive = true;
-	if (before && before != target && before->alive)
+	target->state = target_state_of(target->match.pending != 0);
+	if (before && before != target && target_is_alive(before))
 		target_table_end(table, before, target->id); /* ids are times */
 	return target;
 }
@@ -217,7 +217,8 @@ void target_table_sweep(struct target_table *table, uint64_t ns)
 	if (!leaving)
 		return;
 	map_each (table->all, pos, key, target) {
-		if (!(*target)->alive && (*target)->ended_ns < ns && !(*target)->examining)
+		if (!target_is_alive(*target) && (*target)->ended_ns < ns &&
+		    !target_is_inspected(*target))
 			leaving[count++] = *target;
 		address_space_forget((*target)->space, ns);
 	}
@@ -236,7 +237,7 @@ void target_table_each(const struct target_table *table, void (*each)(void *arg,
 	struct target **target;
 
 	map_each (table->all, pos, key, target) {
-		if ((*target)->alive)
+		if (target_is_alive(*target))
 			each(arg, *target);
 	}
 }

@@ -15,6 +15,7 @@
 
 #include "loop/retry.h"
 #include "target/address_space.h"
+#include "target/lifecycle.h"
 #include "target/spans.h"
 #include "symbol/perfmap.h"
 #include "bpf/shared/sample.h"
@@ -30,11 +31,36 @@ struct jvmfile;
 /* Kinds of code that code/ caches by target. */
 #define TARGET_CODE_KINDS 2
 
+/* What the snoopers want of a process, as sets of 1 << enum probe and WANTED_SCHED. */
+struct target_match {
+	uint32_t probes;  /* matched */
+	uint32_t pending; /* wait for its command line or its container's names */
+	uint32_t unnamed; /* subset of pending: wait for the container's names */
+	/* while it is undecided: what an earlier selection wanted of it */
+	uint32_t before;
+	/* matched by its command line, with the snoopers of that serial */
+	uint32_t judged_probes;
+	uint64_t judged_by;
+};
+
+/* Which subscribers chose a process, as sets of their numbers. */
+struct target_choice {
+	uint32_t subscribers; /* chose it or an ancestor */
+	uint32_t inherited;   /* subset: chose its parent or predecessor */
+	uint32_t waiting;     /* subset: want it from its next exec on */
+};
+
 struct target {
 	pid_t pid;
 	uint64_t id;
 	char comm[COMM_BYTES];
 	uint64_t start_ticks;
+	enum target_state state;
+	bool ended_by_exec;
+	struct target_match match;
+	struct target_choice choice;
+	uint32_t probes_said; /* probes that the log has reported */
+
 	/* of the program it runs (proc_program()), when inspected; 0: unknown */
 	uint64_t program;
 	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
@@ -43,48 +69,61 @@ struct target {
 	pid_t ns_pid;		     /* its pid in its own pid namespace; 0: not known */
 	pid_t line_pid;		     /* struct identity */
 	uint64_t line_start_ticks;
-	bool alive; /* still runs under this id */
-	bool ended_by_exec;
-	/* its command line or its container's names are still to be matched */
-	bool undecided;
-	bool rejected;		 /* doesn't match after all: its stacks are dropped */
-	bool examining;		 /* an inspection is under way */
-	bool hangs;		 /* an inspection took too long: no other one follows */
 	uint64_t whose;		 /* its user, as job.whose; may change with the inspection */
 	bool root_known;	 /* root_elsewhere is known */
 	uint32_t root_elsewhere; /* identifies its root if that isn't ours; 0: it is ours */
-	uint32_t probes;	 /* probes that the snoopers want */
-	uint32_t maybe;		 /* probes whose match is pending while undecided */
-	uint32_t unnamed;	 /* subset of maybe pending on the container's names */
-	uint32_t probes_said;	 /* probes that the log has reported */
-	uint32_t subscribers;	 /* subscribers that chose this process or an ancestor */
-	uint32_t inherited;	 /* those of them that chose its parent or predecessor */
-	uint32_t waiting;	 /* those of them that want it from its next exec on */
-	uint32_t probes_before;	 /* while undecided: probes it was wanted for before */
-	/* Probes that its command line matched, and the serial of the snoopers. */
-	uint32_t judged_probes;
-	uint64_t judged_by;
-	uint64_t ended_ns;	 /* once it isn't alive, CLOCK_MONOTONIC */
+	pid_t forked_from;	 /* parent, a target too; 0: none, or it has execed */
+	uint64_t ended_ns;	 /* once it has ended, CLOCK_MONOTONIC */
+
+	enum target_inspection inspection;
 	uint64_t retry_ns;	 /* its maps aren't read again before */
 	uint64_t uncovered_ns;	 /* a stack of that time needs newer maps; 0: none */
 	uint32_t read_for_pages; /* exec_pages that stacks told when its maps were read */
 	struct address_space *space;
-	struct spans *spans;		 /* as the kernel's side has them; NULL: none yet */
+	struct spans *spans; /* as the kernel's side has them; NULL: none yet */
+	bool unpublished;    /* newer spans found no room */
+	/* Not sampled before its spans have all tables, since that time; 0: sampled. */
+	uint64_t arming_ns;
+
 	struct held_fd *memory;		 /* target/target_memory.h; NULL: not held open */
 	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
 	struct retry interpreter_retry;
 	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
 	struct retry jvm_retry;
 	struct jvmfile *jvmfile; /* of its agent, set by java/agents/agents.c; NULL: none */
-	pid_t forked_from;	 /* parent, a target too; 0: none, or it has execed */
-	struct process_code
-		/* set by code/code_cache.c; NULL: nothing was asked */
-		*code_known[TARGET_CODE_KINDS];
-	bool unpublished;		     /* its spans found no room */
-	bool arming;			     /* not sampled before its spans have all tables */
-	uint64_t arming_ns;		     /* arming since */
+	/* set by code/code_cache.c; NULL: nothing was asked */
+	struct process_code *code_known[TARGET_CODE_KINDS];
 	uint64_t truncated[TRUNCATED_COUNT]; /* weight of its truncated stacks, by cause */
 };
+
+/* Returns whether it runs under this id, and is wanted or may be. */
+static inline bool target_is_alive(const struct target *target)
+{
+	return target->state == TARGET_UNDECIDED || target->state == TARGET_WANTED;
+}
+
+/* Returns whether it isn't known yet if somebody wants it. */
+static inline bool target_is_undecided(const struct target *target)
+{
+	return target->state == TARGET_UNDECIDED || target->state == TARGET_LEFT;
+}
+
+static inline bool target_is_inspected(const struct target *target)
+{
+	return target->inspection == INSPECTION_RUNNING || target->inspection == INSPECTION_LAST;
+}
+
+/* Returns whether reading the process hangs, so that nothing more is read of it. */
+static inline bool target_hangs(const struct target *target)
+{
+	return target->inspection == INSPECTION_LAST || target->inspection == INSPECTION_HUNG;
+}
+
+/* Notes that a job that read the process was given up. */
+static inline void target_set_hung(struct target *target)
+{
+	target->inspection = target_inspection_barred(target->inspection);
+}
 
 /* Returns its identity for symbol/perfmap.h. */
 static inline struct perfmap_process target_perfmap(const struct target *target)

@@ -12,9 +12,9 @@
 
 static void arm(struct targets *targets, struct target *target)
 {
-	if (!target->arming)
+	if (!target->arming_ns)
 		return;
-	target->arming = false;
+	target->arming_ns = 0;
 	target_correct_kernel(targets, target);
 }
 
@@ -36,7 +36,7 @@ void target_publish(struct targets *targets, struct target *target)
 	struct spans *written, *old;
 	struct spans_found found;
 
-	if (!target->alive || target->rejected || !tracer_arena(targets->tracer) ||
+	if (!target_is_alive(target) || !tracer_arena(targets->tracer) ||
 	    !address_space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
 	int r = write_spans(targets, target, &written, &found);
@@ -74,7 +74,7 @@ static void publish_again(void *arg, struct target *target)
 
 	if (targets->all_change || target->unpublished || (target->spans && target->spans->pending))
 		target_publish(targets, target);
-	if (target->arming && loop_now_ns() > target->arming_ns + ARMING_NS)
+	if (target->arming_ns && loop_now_ns() > target->arming_ns + ARMING_NS)
 		arm(targets, target);
 }
 
@@ -100,14 +100,14 @@ static void drop_spans(void *arg, struct target *target)
 	(void)arg;
 	spans_unref(target->spans);
 	target->spans = NULL;
-	target->arming = false;
+	target->arming_ns = 0;
 }
 
 static void see_arming(void *arg, struct target *target)
 {
 	bool *arming = arg;
 
-	*arming |= target->arming;
+	*arming |= target->arming_ns != 0;
 }
 
 bool targets_are_arming(const struct targets *targets)

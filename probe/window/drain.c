@@ -336,7 +336,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
 	if (!counted->count.weight)
 		return;
-	if (!bits && target->unnamed) {
+	if (!bits && target->match.unnamed) {
 		lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
 		return;
 	}

@@ -9,7 +9,7 @@ static void put_truncated(void *arg, const struct target *target)
 	struct buf *out = arg;
 
 	for (int i = TRUNCATED_NOT + 1; i < TRUNCATED_COUNT; i++) {
-		if (!target->truncated[i] || !target->probes)
+		if (!target->truncated[i] || !target->match.probes)
 			continue;
 		buf_printf(out, "stackprobe_process_stack_truncated_total{pid=\"%d\",comm=\"",
 			   (int)target->pid);

@@ -134,7 +134,7 @@ static void add_process(void *arg, const struct target *target)
 	const struct process_list *processes = arg;
 
 	/* A session on demand may have brought processes that aren't the feature's. */
-	if (!(target->probes & WANTED_STACKS))
+	if (!(target->match.probes & WANTED_STACKS))
 		return;
 	cJSON *entry = cJSON_CreateObject();
 	cJSON_AddNumberToObject(entry, "pid", target->pid);

@@ -76,7 +76,7 @@ void status_allocator(cJSON *to, const struct services *services, const struct t
 {
 	struct allocator_view view;
 
-	if (!(target->probes & 1u << PROBE_MEM_GLIBC))
+	if (!(target->match.probes & 1u << PROBE_MEM_GLIBC))
 		return;
 	engine_allocator(services->engine, target, &view);
 	cJSON *entry = cJSON_AddObjectToObject(to, "allocator");

@@ -157,7 +157,7 @@ void agent_failed(struct agent *agent, const struct attach_answer *answer)
 	struct target *target = target_of(agent);
 
 	if (target && answer->result == ATTACH_HUNG)
-		target->hangs = true;
+		target_set_hung(target);
 	agent->answer = *answer;
 	agent->step = AGENT_FAILED;
 	if (agent->folder_fd < 0)
@@ -238,7 +238,8 @@ static struct agent *find_renamed(const struct agents *agents, const struct targ
 		const struct target *before = agent->stopping ? NULL : target_of(agent);
 
 		if (agent->pid == target->pid && agent->start_ticks == target->start_ticks &&
-		    !agent->stopping && before && !before->alive && !before->ended_by_exec)
+		    !agent->stopping && before && !target_is_alive(before) &&
+		    !before->ended_by_exec)
 			return agent;
 	}
 	return NULL;
@@ -278,7 +279,7 @@ void agents_meet(struct agents *agents, struct target *target)
 {
 	struct agent *agent;
 
-	if (!agents->on || !target->jvm || !target->alive || target->hangs ||
+	if (!agents->on || !target->jvm || !target_is_alive(target) || target_hangs(target) ||
 	    is_stopping(agents, target))
 		return;
 	agent = find(agents, target);
@@ -320,7 +321,8 @@ void agents_sweep(struct agents *agents, bool (*wanted)(void *arg, const struct 
 		next = agent->next;
 		if (agent->stopping)
 			continue;
-		look_after(agent, agents->on && target && target->alive && wanted(arg, target));
+		look_after(agent,
+			   agents->on && target && target_is_alive(target) && wanted(arg, target));
 	}
 }
 

@@ -154,7 +154,7 @@ void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 	struct target *target = jfr_target_of(vm);
 
 	if (target && answer->result == ATTACH_HUNG)
-		target->hangs = true; /* it isn't inspected in any other way, either */
+		target_set_hung(target); /* it isn't inspected in any other way, either */
 	vm->answer = *answer;
 	vm->step = JFR_FAILED;
 	vm->border_us = 0;
@@ -219,7 +219,7 @@ void jfr_meet(struct jfr *jfr, const struct target *target)
 {
 	struct jfr_vm *vm;
 
-	if (!jfr->wish.probes || !target->alive || target->hangs)
+	if (!jfr->wish.probes || !target_is_alive(target) || target_hangs(target))
 		return;
 	vm = jfr_find(jfr, target->pid, target->start_ticks);
 	if (!vm) {
@@ -249,7 +249,7 @@ static const struct target *current(struct jfr_vm *vm)
 {
 	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
 
-	if (!target || !target->alive || target->start_ticks != vm->start_ticks ||
+	if (!target || !target_is_alive(target) || target->start_ticks != vm->start_ticks ||
 	    jfr_has_execed(vm, target))
 		return NULL;
 	vm->id = target->id;

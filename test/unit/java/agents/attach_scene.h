@@ -138,7 +138,7 @@ static inline bool everybody(void *arg, const struct target *target)
 
 static inline void scene_begin(void)
 {
-	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .alive = true};
+	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .state = TARGET_WANTED};
 
 	memset(&scene, 0, sizeof(scene));
 	assert_int_equal(loop_new(&scene.loop), 0);

@@ -124,7 +124,7 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	agents_meet(test.agents, scene.target);
 	answer(ATTACH_HUNG);
 	assert_state(scene.target, "failed: hung");
-	assert_true(scene.target->hangs); /* nor is it looked at in any other way */
+	assert_true(target_hangs(scene.target)); /* nor is it looked at in any other way */
 	assert_false(agents_has(test.agents, scene.target));
 	have_time_pass();
 	agents_meet(test.agents, scene.target);
@@ -142,7 +142,7 @@ static void under_another_name_it_is_not_asked_either(void **unused)
 	agents_meet(test.agents, scene.target);
 	answer(ATTACH_HUNG);
 	change(false);
-	scene.target->hangs = false;
+	scene.target->inspection = INSPECTION_IDLE;
 	have_time_pass();
 	for (int i = 0; i < 2; i++) {
 		agents_meet(test.agents, scene.target);

@@ -38,7 +38,7 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	assert_true(end_window());
 	jfr_hangs(TAKE_PTR(test.read));
 	assert_int_equal(state(), JFR_FAILED);
-	assert_true(scene.target->hangs);
+	assert_true(target_hangs(scene.target));
 	assert_true(test.jfr->all->folder_fd >= 0); /* it is still asked */
 	answer(ATTACH_REFUSED);
 	assert_false(jfr_has(test.jfr, scene.target));
@@ -47,7 +47,7 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	assert_int_equal(fallen(JFR_REFUSED), 0);
 	assert_false(end_window());
 	test.jfr->wish.interval_ns = 0;
-	scene.target->hangs = false; /* under another name */
+	scene.target->inspection = INSPECTION_IDLE; /* under another name */
 	jfr_meet(test.jfr, scene.target);
 	assert_int_not_equal(asked_for(), ATTACH_JFR_START);
 }
@@ -60,7 +60,7 @@ static void a_look_that_hangs_is_the_last_one(void **unused)
 	answer(ATTACH_HUNG);
 	assert_int_equal(joined(), 0);
 	assert_int_equal(state(), JFR_FAILED);
-	assert_true(scene.target->hangs);
+	assert_true(target_hangs(scene.target));
 }
 
 static void windows_that_are_not_told_are_misses(void **unused)
