@@ -56,15 +56,15 @@ static void check_unref(struct folder_check *check)
 static void check_run(struct job *job)
 {
 	struct folder_check *check = (struct folder_check *)job;
-	char why[REQUEST_MESSAGE_MAX];
+	struct why why;
 
 	for (size_t i = 0; i < check->count && !check->status; i++) {
 		const struct subject *subject = &check->subjects[i];
 
-		if (store_check_folder(subject->root, subject->below, why, sizeof(why)) == 0)
+		if (store_check_folder(subject->root, subject->below, &why) == 0)
 			continue;
 		snprintf(check->message, sizeof(check->message), "params.%s %.960s", subject->param,
-			 why);
+			 why.text);
 		check->status = 400;
 	}
 	pthread_mutex_lock(&check->lock);
