@@ -49,12 +49,12 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 		     struct request_folders *folders, struct answer *answer)
 {
 	const struct spec *before = session_spec(services->flamegraph);
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, spec,
-			      folders, message);
+			      folders, &why);
 
 	if (r < 0) {
-		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, message);
+		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, why.text);
 		return false;
 	}
 	return true;

@@ -44,7 +44,6 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
 		    const struct bounds *bounds, struct spec *spec, struct why *why)
 {
-	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
 	/*
 	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
@@ -56,12 +55,10 @@ int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot
 	why_set(why, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, message);
+	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, why);
 	cJSON_free(text);
-	if (r < 0) {
-		why_set(why, "%s", message);
+	if (r < 0)
 		return r;
-	}
 	r = set_starts(spec->snoopers, same_boot ? starts : NULL);
 	if (r < 0)
 		spec_done(spec);

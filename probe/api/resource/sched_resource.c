@@ -34,15 +34,14 @@ const struct rules sched_rules = {
 void sched_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
 	       void (*ready)(void *arg), void *arg)
 {
-	char message[REQUEST_MESSAGE_MAX];
 	struct why why = {0};
 	_cleanup_(spec_done) struct spec spec = {0};
 	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
-			      &services->bounds, &spec, NULL, message);
+			      &services->bounds, &spec, NULL, &why);
 
 	if (r < 0) {
-		log_info("PUT /sched refused: %s", message);
-		answer_failed(answer, r == -ENOMEM ? 503 : 400, message);
+		log_info("PUT /sched refused: %s", why.text);
+		answer_failed(answer, r == -ENOMEM ? 503 : 400, why.text);
 		return;
 	}
 	r = sched_apply(services->sched, &spec, &why);
