@@ -38,26 +38,26 @@ static void tls_keys_freep(struct tls_keys **keys)
 	tls_keys_free(*keys);
 }
 
-static int refuse(char *why, size_t why_bytes, const char *path, const char *what)
+static int refuse(struct why *why, const char *path, const char *what)
 {
-	snprintf(why, why_bytes, "%s: %s", path, what);
+	why_set(why, "%s: %s", path, what);
 	return -EINVAL;
 }
 
-static int read_text(char **ret, const char *path, char *why, size_t why_bytes)
+static int read_text(char **ret, const char *path, struct why *why)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	_cleanup_buf_ struct buf text = BUF_INIT(FILE_MAX);
 	struct stat stat;
 
 	if (fd < 0 || fstat(fd, &stat) < 0)
-		return refuse(why, why_bytes, path, strerror(errno));
+		return refuse(why, path, strerror(errno));
 	if (!S_ISREG(stat.st_mode))
-		return refuse(why, why_bytes, path, "it is no regular file");
+		return refuse(why, path, "it is no regular file");
 	int r = file_read_fd(fd, &text);
 	buf_char(&text, '\0');
 	if (r < 0 || buf_error(&text))
-		return refuse(why, why_bytes, path, strerror(r < 0 ? -r : -buf_error(&text)));
+		return refuse(why, path, strerror(r < 0 ? -r : -buf_error(&text)));
 	*ret = TAKE_PTR(text.data);
 	return 0;
 }
@@ -68,7 +68,7 @@ static gnutls_datum_t datum(char *text)
 }
 
 /* Writes a warning if the certificate isn't valid today. */
-static void look_at_dates(const gnutls_datum_t *pem, const char *path, char *warning, size_t bytes)
+static void look_at_dates(const gnutls_datum_t *pem, const char *path, struct why *warning)
 {
 	gnutls_x509_crt_t *list = NULL;
 	unsigned count = 0;
@@ -77,9 +77,9 @@ static void look_at_dates(const gnutls_datum_t *pem, const char *path, char *war
 	if (gnutls_x509_crt_list_import2(&list, &count, pem, GNUTLS_X509_FMT_PEM, 0) < 0)
 		return;
 	if (count && gnutls_x509_crt_get_expiration_time(list[0]) < now)
-		snprintf(warning, bytes, "%s has expired", path);
+		why_set(warning, "%s has expired", path);
 	else if (count && gnutls_x509_crt_get_activation_time(list[0]) > now)
-		snprintf(warning, bytes, "%s isn't valid yet", path);
+		why_set(warning, "%s isn't valid yet", path);
 	for (unsigned i = 0; i < count; i++)
 		gnutls_x509_crt_deinit(list[i]);
 	gnutls_free(list);
@@ -87,7 +87,7 @@ static void look_at_dates(const gnutls_datum_t *pem, const char *path, char *war
 
 /* Loads the keys as libmicrohttpd will. */
 static int try_keys(const struct tls_keys *keys, const char *certificate, const char *authority,
-		    char *why, size_t why_bytes)
+		    struct why *why)
 {
 	gnutls_certificate_credentials_t credentials;
 	gnutls_datum_t key = datum(keys->key), own = datum(keys->certificate);
@@ -97,15 +97,15 @@ static int try_keys(const struct tls_keys *keys, const char *certificate, const 
 		return -ENOMEM;
 	r = gnutls_certificate_set_x509_key_mem(credentials, &own, &key, GNUTLS_X509_FMT_PEM);
 	if (r < 0) {
-		snprintf(why, why_bytes, "cert_file %s and private_key can't be used: %s",
-			 certificate, gnutls_strerror(r));
+		why_set(why, "cert_file %s and private_key can't be used: %s", certificate,
+			gnutls_strerror(r));
 	} else if (keys->authority) {
 		gnutls_datum_t trust = datum(keys->authority);
 
 		r = gnutls_certificate_set_x509_trust_mem(credentials, &trust, GNUTLS_X509_FMT_PEM);
 		if (r <= 0)
-			snprintf(why, why_bytes, "ca_file %s can't be used: %s", authority,
-				 r < 0 ? gnutls_strerror(r) : "it has no certificate");
+			why_set(why, "ca_file %s can't be used: %s", authority,
+				r < 0 ? gnutls_strerror(r) : "it has no certificate");
 		r = r == 0 ? -1 : r;
 	}
 	gnutls_certificate_free_credentials(credentials);
@@ -113,24 +113,24 @@ static int try_keys(const struct tls_keys *keys, const char *certificate, const 
 }
 
 int tls_keys_read(struct tls_keys **ret, const char *key, const char *certificate,
-		  const char *authority, char *warning, char *why, size_t why_bytes)
+		  const char *authority, struct why *warning, struct why *why)
 {
 	_cleanup_(tls_keys_freep) struct tls_keys *keys = calloc(1, sizeof(*keys));
 	int r = keys ? 0 : -ENOMEM;
 
-	warning[0] = '\0';
+	warning->text[0] = '\0';
 	if (r == 0)
-		r = read_text(&keys->key, key, why, why_bytes);
+		r = read_text(&keys->key, key, why);
 	if (r == 0)
-		r = read_text(&keys->certificate, certificate, why, why_bytes);
+		r = read_text(&keys->certificate, certificate, why);
 	if (r == 0 && authority[0])
-		r = read_text(&keys->authority, authority, why, why_bytes);
+		r = read_text(&keys->authority, authority, why);
 	if (r == 0)
-		r = try_keys(keys, certificate, authority, why, why_bytes);
+		r = try_keys(keys, certificate, authority, why);
 	if (r < 0)
 		return r;
 	gnutls_datum_t own = datum(keys->certificate);
-	look_at_dates(&own, certificate, warning, why_bytes);
+	look_at_dates(&own, certificate, warning);
 	*ret = TAKE_PTR(keys);
 	return 0;
 }

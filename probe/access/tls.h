@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/why.h"
+
 /* PEM texts that end with a NUL, as libmicrohttpd wants them. */
 struct tls_keys {
 	char *key, *certificate;
@@ -17,11 +19,10 @@ struct tls_keys {
 /*
  * Reads the files (`authority` "": none). Refuses files that aren't PEM, or a key that belongs to
  * another certificate. Accepts an expired certificate, with a sentence in `warning` (else "").
- * Returns 0, or a negative errno with a sentence in `why`. `warning` and `why` have `why_bytes`
- * bytes each. The caller owns *ret.
+ * Returns 0, or a negative errno with a sentence in `why`. The caller owns *ret.
  */
 int tls_keys_read(struct tls_keys **ret, const char *key, const char *certificate,
-		  const char *authority, char *warning, char *why, size_t why_bytes);
+		  const char *authority, struct why *warning, struct why *why);
 void tls_keys_free(struct tls_keys *keys); /* overwrites the key */
 
 bool tls_keys_equal(const struct tls_keys *a, const struct tls_keys *b);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -20,7 +19,7 @@ static bool is_visible(const char *text, size_t len)
 	return true;
 }
 
-int token_read(struct token *token, const char *path, bool *exposed, char *why, size_t why_bytes)
+int token_read(struct token *token, const char *path, bool *exposed, struct why *why)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat stat;
@@ -34,16 +33,14 @@ int token_read(struct token *token, const char *path, bool *exposed, char *why, 
 	else
 		r = file_read_up_to(fd, token->text, sizeof(token->text), &len);
 	if (r < 0) {
-		snprintf(why, why_bytes, "%s: %s", path,
-			 r == -EINVAL ? "it is no regular file" : strerror(-r));
+		why_set(why, "%s: %s", path, r == -EINVAL ? "it is no regular file" : strerror(-r));
 		return r;
 	}
 	while (len && (token->text[len - 1] == '\n' || token->text[len - 1] == '\r'))
 		len--;
 	if (len < TOKEN_MIN || len > TOKEN_MAX || !is_visible(token->text, len)) {
-		snprintf(why, why_bytes,
-			 "%s: a token is one line of %d to %d visible characters of ASCII", path,
-			 TOKEN_MIN, TOKEN_MAX);
+		why_set(why, "%s: a token is one line of %d to %d visible characters of ASCII",
+			path, TOKEN_MIN, TOKEN_MAX);
 		token_done(token);
 		return -EINVAL;
 	}

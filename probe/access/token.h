@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "access/role.h"
+#include "base/why.h"
 
 #define TOKEN_MIN 16 /* characters */
 #define TOKEN_MAX 256
@@ -21,7 +22,7 @@ struct token {
  * ASCII. *exposed: everybody may read the file. Returns 0, or a negative errno with a sentence in
  * `why`.
  */
-int token_read(struct token *token, const char *path, bool *exposed, char *why, size_t why_bytes);
+int token_read(struct token *token, const char *path, bool *exposed, struct why *why);
 
 /* Returns the largest role that has this token, or -ENOENT. Takes the same time for all texts of
  * the same length. */

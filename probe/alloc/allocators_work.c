@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -36,7 +35,7 @@ struct work {
 	struct call_programs programs;
 	struct uprobes *uprobes;
 	int error;
-	char why[160];
+	struct why why;
 };
 
 /* Opens the file and checks that it is unchanged. Returns it; the caller closes *own. */
@@ -134,10 +133,9 @@ static void run_attach(struct job *job)
 	job_extend(job, ATTACH_LIMIT_NS);
 	work->error = fd < 0 ? fd
 			     : uprobes_open(&work->uprobes, fd, work->points, work->count,
-					    &work->programs, work->why, sizeof(work->why));
+					    &work->programs, &work->why);
 	if (fd < 0)
-		snprintf(work->why, sizeof(work->why), "its file can't be opened: %s",
-			 strerror(-fd));
+		why_set(&work->why, "its file can't be opened: %s", strerror(-fd));
 }
 
 static void run_detach(struct job *job)
@@ -166,7 +164,7 @@ static void attach_done(struct job *job, bool finished)
 	probed_file_was_attached(work->probed, work->part,
 				 finished ? TAKE_PTR(work->uprobes) : NULL, work->programs.session,
 				 finished ? work->error : -ETIMEDOUT,
-				 finished ? work->why : "attaching took too long");
+				 finished ? work->why.text : "attaching took too long");
 }
 
 static void detach_done(struct job *job, bool finished)

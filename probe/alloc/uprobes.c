@@ -203,7 +203,7 @@ static int attach_events(struct attaching *attaching)
 
 /* ---- both ---- */
 
-static void explain(char *why, size_t why_bytes, int error)
+static void explain(struct why *why, int error)
 {
 	const char *remedy = "";
 
@@ -213,12 +213,12 @@ static void explain(char *why, size_t why_bytes, int error)
 		remedy = "; run as root, or add CAP_BPF and CAP_PERFMON";
 	else if (error == -ENOENT)
 		remedy = "; boot a kernel with CONFIG_UPROBE_EVENTS=y";
-	snprintf(why, why_bytes, "its functions can't be probed: %s%s",
-		 error == -524 ? "Not supported by the kernel" : strerror(-error), remedy);
+	why_set(why, "its functions can't be probed: %s%s",
+		error == -524 ? "Not supported by the kernel" : strerror(-error), remedy);
 }
 
 int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *points, size_t count,
-		 const struct call_programs *programs, char *why, size_t why_bytes)
+		 const struct call_programs *programs, struct why *why)
 {
 	struct attaching attaching = {.points = points, .count = count, .programs = programs};
 	int r = count <= POINTS_MAX ? 0 : -E2BIG;
@@ -232,7 +232,7 @@ int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *p
 	if (r == 0)
 		r = programs->session ? attach_sessions(&attaching) : attach_events(&attaching);
 	if (r < 0) {
-		explain(why, why_bytes, r);
+		explain(why, r);
 		uprobes_close(attaching.uprobes);
 		return r;
 	}

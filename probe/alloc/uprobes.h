@@ -35,7 +35,7 @@ struct uprobe_point {
  * open, the kernel detaches all.
  */
 int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *points, size_t count,
-		 const struct call_programs *programs, char *why, size_t why_bytes);
+		 const struct call_programs *programs, struct why *why);
 
 /* Detaches all points and frees it; may take long. NULL is ignored. */
 void uprobes_close(struct uprobes *uprobes);

@@ -78,7 +78,7 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 {
 	struct services *services = &daemon->services;
 	const struct conf *fresh = &daemon->conf;
-	char why[256];
+	struct why why;
 
 	if (memcmp(&fresh->sizes, &before->sizes, sizeof(fresh->sizes)) != 0)
 		log_warn("the sizes of BPF maps change with the next start of stackprobe");
@@ -92,8 +92,8 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 	session_set_state(services->flamegraph, fresh->state_dir);
 	session_set_roots(services->flamegraph, &services->bounds.roots);
 	session_set_retention(services->flamegraph, &fresh->retention);
-	if (session_set_upload(services->flamegraph, &fresh->upload, why, sizeof(why)) < 0)
-		log_error("SIGHUP: uploads go on as before: %s", why);
+	if (session_set_upload(services->flamegraph, &fresh->upload, &why) < 0)
+		log_error("SIGHUP: uploads go on as before: %s", why.text);
 	if (engine_set_host_root(daemon->core.engine, fresh->containers_root) < 0)
 		log_error("SIGHUP: containers.root stays as it is: no memory");
 }
@@ -102,10 +102,10 @@ static void reload(struct daemon *daemon)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
 	struct conf fresh = {0};
-	char why[600] = "no memory";
+	struct why why = {"no memory"};
 
-	if (!retired || options_read_conf(&daemon->options, &fresh, why, sizeof(why)) < 0) {
-		log_error("SIGHUP: the conf file is not taken, nothing has changed: %s", why);
+	if (!retired || options_read_conf(&daemon->options, &fresh, &why) < 0) {
+		log_error("SIGHUP: the conf file is not taken, nothing has changed: %s", why.text);
 		conf_done(&fresh);
 		free(retired);
 		return;
@@ -166,13 +166,13 @@ static int make_sched(struct daemon *daemon)
 	return sched_new(&daemon->services.sched, &setup);
 }
 
-static int build(struct daemon *daemon, char *why, size_t why_bytes)
+static int build(struct daemon *daemon, struct why *why)
 {
 	struct services *services = &daemon->services;
 	struct core *core = &daemon->core;
 	int r = core_init(core, &daemon->conf.sizes);
 
-	why[0] = '\0';
+	why->text[0] = '\0';
 	core_be_prompt();
 	if (daemon->options.host)
 		snprintf(core->host, sizeof(core->host), "%s", daemon->options.host);
@@ -198,11 +198,11 @@ static int build(struct daemon *daemon, char *why, size_t why_bytes)
 		daemon->conf.state_dir,
 	};
 	struct ondemand_setup ondemand = {core->loop, core->engine, core->bulk, core->host};
-	r = session_new(&services->flamegraph, &session, why, why_bytes);
+	r = session_new(&services->flamegraph, &session, why);
 	if (r < 0)
 		return r;
 	r = puts_new(&services->puts, core->loop);
-	why[0] = '\0';
+	why->text[0] = '\0';
 	if (r == 0)
 		r = ondemands_new(&services->ondemands, &ondemand);
 	if (r == 0)
@@ -268,18 +268,18 @@ static int give_up_privileges(const struct daemon *daemon)
 
 static int serve(struct daemon *daemon)
 {
-	char why[256];
+	struct why why;
 
 	if (give_up_privileges(daemon) < 0)
 		return EXIT_FAILED;
-	int r = build(daemon, why, sizeof(why));
+	int r = build(daemon, &why);
 	if (r < 0) {
-		log_error("can't start: %s", why[0] ? why : strerror(-r));
+		log_error("can't start: %s", why.text[0] ? why.text : strerror(-r));
 		return EXIT_FAILED;
 	}
-	if (server_new(&daemon->server, daemon->core.loop, &daemon->services, &daemon->conf, why,
-		       sizeof(why)) < 0) {
-		log_error("%s", why);
+	r = server_new(&daemon->server, daemon->core.loop, &daemon->services, &daemon->conf, &why);
+	if (r < 0) {
+		log_error("%s", why.text);
 		return EXIT_FAILED;
 	}
 	begin(daemon);
@@ -295,14 +295,14 @@ static int serve(struct daemon *daemon)
 int daemon_command(int argc, char **argv)
 {
 	struct daemon daemon = {0};
-	char why[600];
+	struct why why;
 	int r = options_parse(argc, argv, &daemon.options);
 
 	if (r >= 0)
 		return r;
 	r = 0;
-	if (options_read_conf(&daemon.options, &daemon.conf, why, sizeof(why)) < 0) {
-		log_error("%s", why);
+	if (options_read_conf(&daemon.options, &daemon.conf, &why) < 0) {
+		log_error("%s", why.text);
 		r = EXIT_FAILED;
 	}
 	log_set_level(daemon.conf.log_level);

@@ -85,14 +85,14 @@ int options_parse(int argc, char **argv, struct options *options)
 	return optind < argc ? usage_error("unknown command", argv[optind]) : check(options);
 }
 
-int options_read_conf(const struct options *options, struct conf *conf, char *why, size_t why_bytes)
+int options_read_conf(const struct options *options, struct conf *conf, struct why *why)
 {
 	const char *path = options->conf_path ? options->conf_path : DEFAULT_CONF;
 
-	snprintf(why, why_bytes, "no memory");
+	why_set(why, "no memory");
 	int r = conf_init(conf);
 	if (r == 0)
-		r = conf_read(conf, path, options->conf_path != NULL, why, why_bytes);
+		r = conf_read(conf, path, options->conf_path != NULL, why);
 	if (r == 0 && options->log_level)
 		r = log_level_parse(options->log_level, &conf->log_level);
 	if (r == 0 && options->listen)

@@ -18,5 +18,4 @@ int options_parse(int argc, char **argv, struct options *options);
 
 /* Reads the conf file and applies the options on top; used at the start and at each SIGHUP. Returns
  * 0, or a negative errno with a sentence in `why`. The caller calls conf_done() in any case. */
-int options_read_conf(const struct options *options, struct conf *conf, char *why,
-		      size_t why_bytes);
+int options_read_conf(const struct options *options, struct conf *conf, struct why *why);

@@ -2,7 +2,6 @@
 #include "command/self_profile.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,16 +115,16 @@ static int profile(struct core *core, struct finding *finding)
 	struct subscriber *subscriber = NULL;
 	struct engine_stats stats;
 	struct proc_stat stat;
-	char why[sizeof(finding->reason)] = "";
+	struct why why = {0};
 	int r = proc_stat(getpid(), &stat);
 
 	self.start_ticks = r == 0 ? stat.start_ticks : 0;
 	if (r == 0)
-		r = engine_set_period(core->engine, PERIOD_NS, why, sizeof(why));
+		r = engine_set_period(core->engine, PERIOD_NS, &why);
 	if (r == 0)
-		r = engine_subscribe(core->engine, &subscription, &subscriber, why, sizeof(why));
+		r = engine_subscribe(core->engine, &subscription, &subscriber, &why);
 	if (r < 0) {
-		finding_set(finding, FINDING_NO, "%s", why[0] ? why : error_words(-r));
+		finding_set(finding, FINDING_NO, "%s", why.text[0] ? why.text : error_words(-r));
 		return r;
 	}
 	r = collect(core);

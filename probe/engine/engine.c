@@ -194,7 +194,7 @@ int engine_set_host_root(struct engine *engine, const char *root)
 
 int engine_failure(const struct engine *engine, enum probe probe, const char **why)
 {
-	*why = engine->sampling.failures[probe].why;
+	*why = engine->sampling.failures[probe].why.text;
 	return engine->sampling.failures[probe].error;
 }
 

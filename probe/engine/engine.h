@@ -76,7 +76,7 @@ struct subscription {
  * or a negative errno and a sentence for people in `why`: -EBUSY if there are SUBSCRIBERS_MAX.
  */
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
-		     struct subscriber **ret, char *why, size_t why_bytes);
+		     struct subscriber **ret, struct why *why);
 
 /*
  * Calls done(arg) once all chosen processes are sampled (engine/arming.h). Returns false, without a
@@ -119,15 +119,15 @@ int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
 			struct snoopers *snoopers);
 
 /* Sets the period of the sampling timer, now or for its start. Errors as engine_subscribe(). */
-int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes);
+int engine_set_period(struct engine *engine, uint64_t period_ns, struct why *why);
 
 /* Sets which waits off-CPU shows, for all subscribers. Errors as engine_subscribe(). */
-int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings, char *why,
-		      size_t why_bytes);
+int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings,
+		      struct why *why);
 
 /* Sets how page faults and allocations are sampled. Errors as engine_subscribe(). */
-int engine_set_memory(struct engine *engine, const struct memory_settings *settings, char *why,
-		      size_t why_bytes);
+int engine_set_memory(struct engine *engine, const struct memory_settings *settings,
+		      struct why *why);
 
 /* Sets the probes (1 << enum probe) whose counts are kept by CPU. */
 void engine_set_by_cpu(struct engine *engine, uint32_t probes);

@@ -39,9 +39,7 @@ static bool is_for_jfr(const struct engine *engine, const struct target *target)
 
 static bool has_failed(const struct engine *engine, const struct target *target)
 {
-	char why[ATTACH_TEXT_BYTES + 16];
-
-	return jfr_state(engine->jfr, target, why, sizeof(why)) == JFR_FAILED;
+	return jfr_state(engine->jfr, target, NULL) == JFR_FAILED;
 }
 
 static bool is_for_agent(const struct engine *engine, const struct target *target)
@@ -211,14 +209,14 @@ tell(struct java_state *state, enum java_source way, const char *format, ...)
 static void tell_jfr(const struct engine *engine, const struct target *target,
 		     struct java_state *state)
 {
-	char why[ATTACH_TEXT_BYTES + 16];
-	enum jfr_step step = jfr_state(engine->jfr, target, why, sizeof(why));
+	struct why why;
+	enum jfr_step step = jfr_state(engine->jfr, target, &why);
 
 	if (step == JFR_RECORDING)
 		tell(state, JAVA_JFR, "%s",
 		     engine->java.source == JAVA_JFR ? "asked for" : UNREADABLE);
 	else if (step == JFR_FAILED)
-		tell(state, JAVA_NATIVE, "JFR: %s", why);
+		tell(state, JAVA_NATIVE, "JFR: %s", why.text);
 	else
 		tell(state, JAVA_NATIVE, "JFR: starting");
 }

@@ -77,21 +77,21 @@ int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
 	return engine->running ? engine_reselect(engine) : 0;
 }
 
-int engine_set_period(struct engine *engine, uint64_t period_ns, char *why, size_t why_bytes)
+int engine_set_period(struct engine *engine, uint64_t period_ns, struct why *why)
 {
-	return probe_switch_set_period(&engine->sampling, period_ns, why, why_bytes);
+	return probe_switch_set_period(&engine->sampling, period_ns, why);
 }
 
-int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings, char *why,
-		      size_t why_bytes)
+int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings,
+		      struct why *why)
 {
-	return probe_switch_set_offcpu(&engine->sampling, settings, why, why_bytes);
+	return probe_switch_set_offcpu(&engine->sampling, settings, why);
 }
 
-int engine_set_memory(struct engine *engine, const struct memory_settings *settings, char *why,
-		      size_t why_bytes)
+int engine_set_memory(struct engine *engine, const struct memory_settings *settings,
+		      struct why *why)
 {
-	return probe_switch_set_memory(&engine->sampling, settings, why, why_bytes);
+	return probe_switch_set_memory(&engine->sampling, settings, why);
 }
 
 void engine_set_by_cpu(struct engine *engine, uint32_t probes)

@@ -6,7 +6,6 @@
 #include "engine/engine_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +43,9 @@ static void stop(struct engine *engine)
 	trim_memory();
 }
 
-static int start(struct engine *engine, char *why, size_t why_bytes)
+static int start(struct engine *engine, struct why *why)
 {
-	int r = tracer_start(engine->tracer, why, why_bytes);
+	int r = tracer_start(engine->tracer, why);
 
 	if (r < 0)
 		return r;
@@ -136,14 +135,14 @@ static uint32_t wanted_probes(const struct engine *engine)
 }
 
 /* Updates targets first, so that the first sample finds them. */
-static int begin_sampling(struct engine *engine, char *why, size_t why_bytes)
+static int begin_sampling(struct engine *engine, struct why *why)
 {
 	uint32_t probes = wanted_probes(engine);
 
 	probe_switch_prepare(&engine->sampling, probes);
 	int r = engine_reselect(engine);
 	if (r < 0) {
-		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
 	sample(engine, probes);
@@ -179,11 +178,11 @@ static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t r
 }
 
 /* Starts what a subscriber wants of `probes`, without those that can't run. */
-static int collect(struct subscriber *subscriber, uint32_t probes, char *why, size_t why_bytes)
+static int collect(struct subscriber *subscriber, uint32_t probes, struct why *why)
 {
 	struct engine *engine = subscriber->engine;
 	uint32_t ran = engine->sampling.running;
-	int r = begin_sampling(engine, why, why_bytes);
+	int r = begin_sampling(engine, why);
 
 	if (r < 0)
 		return r;
@@ -197,7 +196,7 @@ static int collect(struct subscriber *subscriber, uint32_t probes, char *why, si
 
 /* Checks whether enough of its probes run; else `why` is that of the first one missing. */
 static int check_wish(const struct subscriber *subscriber, const struct subscription *wish,
-		      char *why, size_t why_bytes)
+		      struct why *why)
 {
 	uint32_t missing = wish->probes & ~subscriber->subscription.probes;
 
@@ -205,32 +204,32 @@ static int check_wish(const struct subscriber *subscriber, const struct subscrip
 		return 0;
 	const struct sampling_failure *failure =
 		&subscriber->engine->sampling.failures[__builtin_ctz(missing)];
-	snprintf(why, why_bytes, "%s", failure->why);
+	*why = failure->why;
 	return failure->error ? failure->error : -ENOTSUP;
 }
 
 int engine_subscribe(struct engine *engine, const struct subscription *subscription,
-		     struct subscriber **ret, char *why, size_t why_bytes)
+		     struct subscriber **ret, struct why *why)
 {
 	struct subscriber *subscriber = NULL;
 	int number = free_number(engine);
 	int r = number < 0 ? number : subscriber_new(&subscriber, engine, subscription);
 
 	if (r < 0) {
-		snprintf(why, why_bytes, "%s", strerror(-r));
+		why_set(why, "%s", strerror(-r));
 		return r;
 	}
 	if (!engine->running)
-		r = start(engine, why, why_bytes);
+		r = start(engine, why);
 	if (r < 0) {
 		subscriber_free(subscriber);
 		return r;
 	}
 	subscriber->number = (unsigned)number;
 	engine->subscribers[number] = subscriber;
-	r = collect(subscriber, subscription->probes, why, why_bytes);
+	r = collect(subscriber, subscription->probes, why);
 	if (r == 0)
-		r = check_wish(subscriber, subscription, why, why_bytes);
+		r = check_wish(subscriber, subscription, why);
 	if (r < 0) {
 		engine_unsubscribe(engine, subscriber);
 		return r;
@@ -261,7 +260,6 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 
 int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)
 {
-	char why[256];
 	int r = 0;
 
 	probes &= WANTED_STACKS & ~subscriber->subscription.probes;
@@ -271,7 +269,7 @@ int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)
 	}
 	if (r == 0) {
 		subscriber->subscription.probes |= probes;
-		r = collect(subscriber, probes, why, sizeof(why));
+		r = collect(subscriber, probes, NULL);
 	}
 	if (r < 0)
 		subscriber_remove_probes(subscriber, probes);

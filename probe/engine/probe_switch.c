@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "engine/probe_switch.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -16,24 +15,24 @@
 #define DEFAULT_FAULT_BYTES  65536
 #define DEFAULT_SAMPLE_BYTES 524288
 
-static int start_clock(struct probe_switch *sampling, char *why, size_t why_bytes)
+static int start_clock(struct probe_switch *sampling, struct why *why)
 {
-	return tracer_sample(sampling->tracer, sampling->period_ns, why, why_bytes);
+	return tracer_sample(sampling->tracer, sampling->period_ns, why);
 }
 
-static int start_switches(struct probe_switch *sampling, char *why, size_t why_bytes)
+static int start_switches(struct probe_switch *sampling, struct why *why)
 {
-	return tracer_offcpu(sampling->tracer, &sampling->offcpu, why, why_bytes);
+	return tracer_offcpu(sampling->tracer, &sampling->offcpu, why);
 }
 
-static int start_faults(struct probe_switch *sampling, char *why, size_t why_bytes)
+static int start_faults(struct probe_switch *sampling, struct why *why)
 {
-	return tracer_faults(sampling->tracer, sampling->memory.fault_bytes, why, why_bytes);
+	return tracer_faults(sampling->tracer, sampling->memory.fault_bytes, why);
 }
 
-static int start_calls(struct probe_switch *sampling, char *why, size_t why_bytes)
+static int start_calls(struct probe_switch *sampling, struct why *why)
 {
-	int r = tracer_calls(sampling->tracer, sampling->memory.sample_bytes, why, why_bytes);
+	int r = tracer_calls(sampling->tracer, sampling->memory.sample_bytes, why);
 
 	if (r == 0)
 		allocators_start(sampling->allocators);
@@ -69,7 +68,7 @@ static void stop_calls(struct probe_switch *sampling)
 }
 
 static const struct {
-	int (*start)(struct probe_switch *sampling, char *why, size_t why_bytes);
+	int (*start)(struct probe_switch *sampling, struct why *why);
 	void (*stop)(struct probe_switch *sampling);
 } all_hooks[HOOKS_COUNT] = {
 	[HOOKS_CLOCK] = {start_clock, stop_clock},
@@ -94,27 +93,24 @@ void probe_switch_init(struct probe_switch *sampling, struct tracer *tracer)
 
 void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes)
 {
-	char why[256];
-
 	/* A failure is ignored: it will occur again at the start. */
 	if (probes & 1u << PROBE_ONCPU)
-		tracer_load(sampling->tracer, why, sizeof(why));
+		tracer_load(sampling->tracer, NULL);
 }
 
 static void start(struct probe_switch *sampling, enum probe probe)
 {
 	struct sampling_failure *failure = &sampling->failures[probe];
 
-	failure->why[0] = '\0';
-	failure->error = all_hooks[kind_get(probe)->hooks].start(sampling, failure->why,
-								 sizeof(failure->why));
+	failure->why.text[0] = '\0';
+	failure->error = all_hooks[kind_get(probe)->hooks].start(sampling, &failure->why);
 	if (failure->error == 0) {
 		sampling->running |= 1u << probe;
 		return;
 	}
 	all_hooks[kind_get(probe)->hooks].stop(sampling);
-	if (!failure->why[0])
-		snprintf(failure->why, sizeof(failure->why), "%s", strerror(-failure->error));
+	if (!failure->why.text[0])
+		why_set(&failure->why, "%s", strerror(-failure->error));
 }
 
 static void stop(struct probe_switch *sampling, enum probe probe)
@@ -135,23 +131,21 @@ void probe_switch_set(struct probe_switch *sampling, uint32_t probes)
 	}
 }
 
-int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, char *why,
-			    size_t why_bytes)
+int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, struct why *why)
 {
 	sampling->period_ns = period_ns;
-	return sampling->running & 1u << PROBE_ONCPU ? start_clock(sampling, why, why_bytes) : 0;
+	return sampling->running & 1u << PROBE_ONCPU ? start_clock(sampling, why) : 0;
 }
 
 int probe_switch_set_offcpu(struct probe_switch *sampling, const struct offcpu_settings *settings,
-			    char *why, size_t why_bytes)
+			    struct why *why)
 {
 	sampling->offcpu = *settings;
-	return sampling->running & 1u << PROBE_OFFCPU ? start_switches(sampling, why, why_bytes)
-						      : 0;
+	return sampling->running & 1u << PROBE_OFFCPU ? start_switches(sampling, why) : 0;
 }
 
 int probe_switch_set_memory(struct probe_switch *sampling, const struct memory_settings *settings,
-			    char *why, size_t why_bytes)
+			    struct why *why)
 {
 	static const enum probe probes[] = {PROBE_MEM, PROBE_MEM_GLIBC};
 	int error = 0;
@@ -159,8 +153,7 @@ int probe_switch_set_memory(struct probe_switch *sampling, const struct memory_s
 	sampling->memory = *settings;
 	for (size_t i = 0; i < ARRAY_SIZE(probes) && error == 0; i++) {
 		if (sampling->running & 1u << probes[i])
-			error = all_hooks[kind_get(probes[i])->hooks].start(sampling, why,
-									    why_bytes);
+			error = all_hooks[kind_get(probes[i])->hooks].start(sampling, why);
 	}
 	return error;
 }

@@ -20,7 +20,7 @@ struct probe_switch {
 	uint32_t running; /* 1 << enum probe */
 	struct sampling_failure {
 		int error; /* 0: it could start, or wasn't wanted yet */
-		char why[256];
+		struct why why;
 	} failures[PROBE_COUNT];
 };
 
@@ -37,9 +37,8 @@ void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes);
 void probe_switch_set(struct probe_switch *sampling, uint32_t probes);
 
 /* Change settings, at once if the probe samples. Errors as tracer_start(). */
-int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, char *why,
-			    size_t why_bytes);
+int probe_switch_set_period(struct probe_switch *sampling, uint64_t period_ns, struct why *why);
 int probe_switch_set_offcpu(struct probe_switch *sampling, const struct offcpu_settings *settings,
-			    char *why, size_t why_bytes);
+			    struct why *why);
 int probe_switch_set_memory(struct probe_switch *sampling, const struct memory_settings *settings,
-			    char *why, size_t why_bytes);
+			    struct why *why);

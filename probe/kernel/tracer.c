@@ -165,14 +165,13 @@ static int load_life(struct tracer *tracer)
 	return r < 0 ? r : life_bpf__attach(tracer->life);
 }
 
-int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_start(struct tracer *tracer, struct why *why)
 {
 	if (tracer->life)
 		return 0;
 	int r = load_life(tracer);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r,
-			       "the programs that follow processes can't be loaded");
+		tracer_explain(why, r, "the programs that follow processes can't be loaded");
 		tracer_stop(tracer);
 	}
 	return r;
@@ -275,31 +274,31 @@ static int load_sample(struct tracer *tracer)
 	return r;
 }
 
-int tracer_load(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_load(struct tracer *tracer, struct why *why)
 {
 	if (tracer->sample_fd >= 0)
 		return 0;
 	int r = load_sample(tracer);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r, "the sampling program can't be loaded");
+		tracer_explain(why, r, "the sampling program can't be loaded");
 		unload_sample(tracer);
 	}
 	return r;
 }
 
-int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes)
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, struct why *why)
 {
-	int r = tracer_load(tracer, why, why_bytes);
+	int r = tracer_load(tracer, why);
 
 	if (r < 0)
 		return r;
 	r = timer_start(tracer->timer, period_ns);
 	if (r == -EACCES && !seccomp_calls())
-		snprintf(why, why_bytes,
-			 "the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
-			 "it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");
+		why_set(why,
+			"the CPU clock event can't be opened: kernel.perf_event_paranoid forbids "
+			"it (needed: CAP_PERFMON; with a value above 2, CAP_SYS_ADMIN)");
 	else if (r < 0)
-		tracer_explain(why, why_bytes, r, "the CPU clock event can't be opened");
+		tracer_explain(why, r, "the CPU clock event can't be opened");
 	return r;
 }
 

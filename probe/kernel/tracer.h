@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/why.h"
 #include "loop/loop.h"
 #include "bpf/shared/sample.h"
 #include "unwind/arena.h"
@@ -82,7 +83,7 @@ void tracer_free(struct tracer *tracer);
  * Loads and attaches `life`. Returns 0; on failure a negative errno and a sentence for people in
  * `why`, and nothing is loaded.
  */
-int tracer_start(struct tracer *tracer, char *why, size_t why_bytes);
+int tracer_start(struct tracer *tracer, struct why *why);
 
 /* Detaches and unloads everything. */
 void tracer_stop(struct tracer *tracer);
@@ -91,13 +92,13 @@ void tracer_stop(struct tracer *tracer);
  * Loads the sampling program without attaching it, so that its descriptors are open before any
  * target's files are. Errors as tracer_start().
  */
-int tracer_load(struct tracer *tracer, char *why, size_t why_bytes);
+int tracer_load(struct tracer *tracer, struct why *why);
 
 /*
  * Samples targets on every CPU, once each `period_ns` of the CPU's clock; called again, changes the
  * period. Errors as tracer_start().
  */
-int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes);
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, struct why *why);
 
 /* Stops sampling and unloads the sampling program; nothing else is touched. */
 void tracer_sample_stop(struct tracer *tracer);

@@ -63,20 +63,20 @@ uint32_t tracer_kernel_frames_max(void)
 	return max && max < KERNEL_FRAMES_MAX ? (uint32_t)max : KERNEL_FRAMES_MAX;
 }
 
-void tracer_explain(char *why, size_t bytes, int error, const char *what)
+void tracer_explain(struct why *why, int error, const char *what)
 {
 	bool refused = error == -EPERM || error == -EACCES;
 	const char *calls = refused ? seccomp_calls() : NULL;
 	const char *remedy = "";
 
 	if (calls) {
-		snprintf(why, bytes, "%s: a filter of system calls (seccomp) refuses %s: %s", what,
-			 calls, strerror(-error));
+		why_set(why, "%s: a filter of system calls (seccomp) refuses %s: %s", what, calls,
+			strerror(-error));
 		return;
 	}
 	if (refused)
 		remedy = " (it needs root, or CAP_BPF and CAP_PERFMON)";
 	else if (error == -ENOENT || error == -ESRCH)
 		remedy = " (the kernel needs BTF: CONFIG_DEBUG_INFO_BTF)";
-	snprintf(why, bytes, "%s: %s%s", what, strerror(-error), remedy);
+	why_set(why, "%s: %s%s", what, strerror(-error), remedy);
 }

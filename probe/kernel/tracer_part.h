@@ -40,7 +40,7 @@ struct tracer {
 	struct malloc_bpf *calls; /* calls of allocators; NULL: not loaded */
 	struct mmap_bpf *maps;	  /* mmap() and its kin; NULL: not loaded */
 	struct times_bpf *times;
-	char times_why[160];		 /* why `times` couldn't be loaded */
+	struct why times_why;		 /* why `times` couldn't be loaded */
 	struct sched_settings *settings; /* settings of `sched`, mapped; NULL: not loaded */
 	uint64_t session;		 /* the last struct sched_settings.session */
 	struct tracer_waits *waits;	 /* NULL: off-CPU wasn't on yet */
@@ -134,4 +134,4 @@ bool tracer_has_task_pt_regs(void);
 uint32_t tracer_kernel_frames_max(void); /* most frames of the kernel's own walk */
 
 /* Writes a sentence for people: what failed, the error, a remedy. */
-void tracer_explain(char *why, size_t bytes, int error, const char *what);
+void tracer_explain(struct why *why, int error, const char *what);

@@ -12,7 +12,7 @@ struct call_programs;
  * Loads the programs and attaches to switches, unless that is done. Then tracer->settings are
  * theirs, with nothing on and a new session number. Errors as tracer_start().
  */
-int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes);
+int tracer_sched_load(struct tracer *tracer, struct why *why);
 
 /*
  * Attaches to wake-ups or detaches, as the settings need. Call it after each change of the
@@ -33,7 +33,7 @@ void tracer_hists_unload(struct tracer *tracer);
  * Starts run-queue lengths (tracer_lengths.c), from zero unless they are on. Errors as
  * tracer_start().
  */
-int tracer_lengths(struct tracer *tracer, char *why, size_t why_bytes);
+int tracer_lengths(struct tracer *tracer, struct why *why);
 void tracer_lengths_stop(struct tracer *tracer);
 
 /* ---- the programs for mmap() and its kin (tracer_mmap.c), with those for allocators ---- */
@@ -51,5 +51,5 @@ int tracer_mmap_programs(const struct tracer *tracer, struct call_programs *prog
 /* ---- what processes had of their CPUs (tracer_times.c) ---- */
 
 /* Loads the programs; those of the scheduler must be loaded. Errors as tracer_start(). */
-int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes);
+int tracer_times_load(struct tracer *tracer, struct why *why);
 void tracer_times_unload(struct tracer *tracer);

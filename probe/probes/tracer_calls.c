@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -112,22 +111,21 @@ static uint64_t time_ns(const struct tracer *tracer)
 
 static const struct tracer_part calls_part = {tracer_calls_stop, time_ns};
 
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
-	int r = tracer_start(tracer, why, why_bytes);
+	int r = tracer_start(tracer, why);
 
 	if (r < 0)
 		return r;
 	if (uretprobes_are_safe() == 0) {
-		snprintf(why, why_bytes,
-			 "this kernel lets a filter of system calls (seccomp) end programs whose "
-			 "returns are probed; boot Linux 6.14, or a 6.12 or 6.13 that has it "
-			 "mended");
+		why_set(why, "this kernel lets a filter of system calls (seccomp) end programs "
+			     "whose returns are probed; boot Linux 6.14, or a 6.12 or 6.13 that "
+			     "has it mended");
 		return -EOPNOTSUPP;
 	}
 	r = tracer->calls ? 0 : load(tracer);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r, failed);
+		tracer_explain(why, r, failed);
 		tracer_calls_stop(tracer);
 		return r;
 	}

@@ -127,24 +127,23 @@ static void find_limit(struct tracer *tracer)
 }
 
 /* Returns whether the kernel counts resident pages in a known way. */
-static int check_counters(const struct tracer *tracer, char *why, size_t why_bytes)
+static int check_counters(const struct tracer *tracer, struct why *why)
 {
 	if (tracer->types.has_rss_counters ? tracer->types.cpu_values_at
 					   : tracer->types.has_task_rss)
 		return 0;
-	snprintf(why, why_bytes,
-		 "what a page fault adds can't be told: this kernel counts "
-		 "resident pages in a way that isn't known");
+	why_set(why, "what a page fault adds can't be told: this kernel counts "
+		     "resident pages in a way that isn't known");
 	return -EOPNOTSUPP;
 }
 
-static int begin(struct tracer *tracer, char *why, size_t why_bytes)
+static int begin(struct tracer *tracer, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
 
 	if (r == 0)
-		r = check_counters(tracer, why, why_bytes);
+		r = check_counters(tracer, why);
 	if (r < 0)
 		return r;
 	tracer->faults = calloc(1, sizeof(*tracer->faults));
@@ -175,9 +174,9 @@ static uint64_t time_ns(const struct tracer *tracer)
 
 static const struct tracer_part faults_part = {tracer_faults_stop, time_ns};
 
-int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
-	int r = tracer_start(tracer, why, why_bytes);
+	int r = tracer_start(tracer, why);
 
 	if (r < 0)
 		return r;
@@ -186,14 +185,14 @@ int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_
 		tracer_wait_for_programs(tracer);
 		return 0;
 	}
-	why[0] = '\0';
-	r = begin(tracer, why, why_bytes);
+	why->text[0] = '\0';
+	r = begin(tracer, why);
 	if (r == 0) {
 		set_chances(tracer, sample_bytes);
 		r = attach(tracer);
 	}
-	if (r < 0 && !why[0])
-		tracer_explain(why, why_bytes, r, "the programs on page faults can't be loaded");
+	if (r < 0 && !why->text[0])
+		tracer_explain(why, r, "the programs on page faults can't be loaded");
 	if (r < 0)
 		tracer_faults_stop(tracer);
 	else

@@ -206,23 +206,23 @@ static void end(struct tracer *tracer)
 	tracer_sched_release(tracer);
 }
 
-int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings, char *why,
-		 size_t why_bytes)
+int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings,
+		 struct why *why)
 {
 	int r = 0;
 
 	if (settings->probes & 1U << SCHED_RUNQLEN)
-		r = tracer_lengths(tracer, why, why_bytes);
+		r = tracer_lengths(tracer, why);
 	else
 		tracer_lengths_stop(tracer);
 	if (r == 0 && !of_switches(settings->probes)) {
 		end(tracer);
 	} else if (r == 0) {
-		r = tracer_sched_load(tracer, why, why_bytes);
+		r = tracer_sched_load(tracer, why);
 		if (r == 0) {
 			r = begin(tracer, settings);
 			if (r < 0)
-				tracer_explain(why, why_bytes, r, "histograms can't be made");
+				tracer_explain(why, r, "histograms can't be made");
 		}
 	}
 	if (r < 0)

@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -40,18 +39,17 @@ static uint64_t time_ns(const struct tracer *tracer)
 
 static const struct tracer_part lengths_part = {tracer_lengths_stop, time_ns};
 
-int tracer_lengths(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_lengths(struct tracer *tracer, struct why *why)
 {
 	if (tracer->runqlen)
 		return 0;
 	int r = load(tracer);
 	if (r == 0 && !tracer->types.has_group_queues) {
-		snprintf(why, why_bytes,
-			 "run-queue lengths can't be read: this kernel was built "
-			 "without CONFIG_FAIR_GROUP_SCHED");
+		why_set(why, "run-queue lengths can't be read: this kernel was built "
+			     "without CONFIG_FAIR_GROUP_SCHED");
 		r = -EOPNOTSUPP;
 	} else if (r < 0) {
-		tracer_explain(why, why_bytes, r, "run-queue lengths can't be sampled");
+		tracer_explain(why, r, "run-queue lengths can't be sampled");
 	}
 	if (r < 0)
 		tracer_lengths_stop(tracer);

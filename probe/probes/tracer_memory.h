@@ -17,7 +17,7 @@ struct memory_settings {
  * Starts to sample page faults of targets of PROBE_MEM, one in `sample_bytes` bytes in the mean, 0:
  * each fault. Called again, changes that. Errors as tracer_start().
  */
-int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes);
+int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why);
 
 /* Detaches and unloads the programs. */
 void tracer_faults_stop(struct tracer *tracer);
@@ -33,7 +33,7 @@ const char *tracer_faults_limit(const struct tracer *tracer);
  * alloc/uprobes.h. Samples one in `sample_bytes` bytes in the mean (4 GiB at most), 0: each
  * allocation. Called again, changes that. Errors as tracer_start().
  */
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes);
+int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why);
 
 /* Unloads the programs and forgets what is held. Nothing may be attached any more. */
 void tracer_calls_stop(struct tracer *tracer);

@@ -27,16 +27,15 @@ static int begin(struct tracer *tracer, const struct offcpu_settings *wanted)
 	return tracer_sched_wakeups(tracer);
 }
 
-int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, char *why,
-		  size_t why_bytes)
+int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why)
 {
-	int r = tracer_sched_load(tracer, why, why_bytes);
+	int r = tracer_sched_load(tracer, why);
 
 	if (r < 0)
 		return r;
 	r = begin(tracer, settings);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r, "off-CPU time can't be measured");
+		tracer_explain(why, r, "off-CPU time can't be measured");
 		tracer_offcpu_stop(tracer);
 	}
 	return r;

@@ -72,21 +72,21 @@ static uint64_t time_ns(const struct tracer *tracer)
 
 static const struct tracer_part sched_part = {unload, time_ns};
 
-int tracer_sched_load(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_sched_load(struct tracer *tracer, struct why *why)
 {
 	if (tracer->sched)
 		return 0;
-	int r = tracer_start(tracer, why, why_bytes);
+	int r = tracer_start(tracer, why);
 	if (r < 0)
 		return r;
 	r = load(tracer);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r, failed);
+		tracer_explain(why, r, failed);
 		unload(tracer);
 		return r;
 	}
 	tracer_part_add(tracer, &sched_part);
-	tracer_times_load(tracer, tracer->times_why, sizeof(tracer->times_why));
+	tracer_times_load(tracer, &tracer->times_why);
 	return 0;
 }
 

@@ -21,8 +21,7 @@ struct offcpu_settings {
 };
 
 /* Starts off-CPU, or changes its settings. Errors as tracer_start(). */
-int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, char *why,
-		  size_t why_bytes);
+int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why);
 void tracer_offcpu_stop(struct tracer *tracer);
 
 struct sched_hists_settings {
@@ -39,8 +38,8 @@ struct sched_hists_settings {
  * Starts histograms, or changes their settings. A probe that wasn't on begins at zero, as does one
  * whose group_by changes, and each but runqlen when `everybody` changes. Errors as tracer_start().
  */
-int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings, char *why,
-		 size_t why_bytes);
+int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings,
+		 struct why *why);
 void tracer_hists_stop(struct tracer *tracer);
 
 struct hist_row {

@@ -59,7 +59,7 @@ static int load(struct tracer *tracer)
 	return r < 0 ? r : times_bpf__attach(tracer->times);
 }
 
-int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_times_load(struct tracer *tracer, struct why *why)
 {
 	if (tracer->times)
 		return 0;
@@ -67,7 +67,7 @@ int tracer_times_load(struct tracer *tracer, char *why, size_t why_bytes)
 		return -ENOENT;
 	int r = load(tracer);
 	if (r < 0) {
-		tracer_explain(why, why_bytes, r, failed);
+		tracer_explain(why, r, failed);
 		tracer_times_unload(tracer);
 	}
 	return r;
@@ -181,6 +181,6 @@ void tracer_times_state(const struct tracer *tracer, struct times_state *state)
 	*state = (struct times_state){
 		.is_on = tracer->times != NULL,
 		.has_delays = tracer->types.has_run_delay,
-		.why = tracer->sched && !tracer->times ? tracer->times_why : "",
+		.why = tracer->sched && !tracer->times ? tracer->times_why.text : "",
 	};
 }

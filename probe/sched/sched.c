@@ -105,7 +105,7 @@ static void begin(struct sched *sched, uint32_t probes)
 		state->since_ns = sched_time_ns();
 		state->since_event = sched->log ? sched->log->next : 0;
 		state->generation++;
-		state->failure[0] = '\0';
+		state->failure.text[0] = '\0';
 	}
 }
 
@@ -113,7 +113,7 @@ static void begin(struct sched *sched, uint32_t probes)
  * Subscribes, or ends that: the tracer runs and follows processes as long as somebody is
  * subscribed.
  */
-static int subscribe(struct sched *sched, char *why, size_t why_bytes)
+static int subscribe(struct sched *sched, struct why *why)
 {
 	const struct subscription subscription = {.feature = FEATURE_SCHED, .probes = WANTED_SCHED};
 	struct engine *engine = sched->setup.engine;
@@ -122,12 +122,11 @@ static int subscribe(struct sched *sched, char *why, size_t why_bytes)
 				    snoopers && !snoopers_empty(snoopers) ? snoopers : NULL);
 
 	if (r < 0) {
-		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
 	return sched->subscriber ? 0
-				 : engine_subscribe(engine, &subscription, &sched->subscriber, why,
-						    why_bytes);
+				 : engine_subscribe(engine, &subscription, &sched->subscriber, why);
 }
 
 static void stop(struct sched *sched)
@@ -145,39 +144,38 @@ static int turn_on_each(struct sched *sched, struct sched_hists_settings *settin
 {
 	struct tracer *tracer = engine_tracer(sched->setup.engine);
 	uint32_t good = 0;
-	char ignored[256];
 
 	for (int i = 0; i < SCHED_COUNT; i++) {
-		char *failure = sched->probes[i].failure;
+		struct why *failure = &sched->probes[i].failure;
 
 		if (!(probes & 1u << i))
 			continue;
 		settings->probes = good | 1u << i;
-		if (tracer_hists(tracer, settings, failure, sizeof(sched->probes[i].failure)) < 0)
-			log_warn("%s can't run: %s", sched_kind_get(i)->name, failure);
+		if (tracer_hists(tracer, settings, failure) < 0)
+			log_warn("%s can't run: %s", sched_kind_get(i)->name, failure->text);
 		else
 			good |= 1u << i;
 	}
 	settings->probes = good;
-	return good ? tracer_hists(tracer, settings, ignored, sizeof(ignored)) : -ENOTSUP;
+	return good ? tracer_hists(tracer, settings, NULL) : -ENOTSUP;
 }
 
 /* *again: probes that were on have begun at zero, too. */
 static int turn_on(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
-		   bool *again, char *why, size_t why_bytes)
+		   bool *again, struct why *why)
 {
 	struct tracer *tracer = engine_tracer(sched->setup.engine);
 
 	if (probes & 1u << SCHED_RUNQSLOWER && !sched->log) {
 		sched->log = calloc(1, sizeof(*sched->log));
 		if (!sched->log) {
-			snprintf(why, why_bytes, "no memory");
+			why_set(why, "no memory");
 			return -ENOMEM;
 		}
 	}
 	*again = false;
 	settings->probes = probes;
-	int r = tracer_hists(tracer, settings, why, why_bytes);
+	int r = tracer_hists(tracer, settings, why);
 	if (r == 0)
 		return r;
 	*again = true;
@@ -216,30 +214,30 @@ static void log_probes(const struct sched *sched, uint32_t probes, const char *w
 /* Turns the probes on again, from zero, that were on before a failure. */
 static void fall_back(struct sched *sched)
 {
-	char why[256];
+	struct why why;
 
 	sched->applied.probes = sched->on;
-	if (sched->on && tracer_hists(engine_tracer(sched->setup.engine), &sched->applied, why,
-				      sizeof(why)) == 0) {
+	if (sched->on &&
+	    tracer_hists(engine_tracer(sched->setup.engine), &sched->applied, &why) == 0) {
 		begin(sched, sched->on);
 		return;
 	}
 	if (sched->on)
-		log_error("sched: what ran before can't go on: %s", why);
+		log_error("sched: what ran before can't go on: %s", why.text);
 	stop(sched);
 }
 
 /* Turns these probes on, as `settings` say. `fresh`: those that begin at zero. */
 static int change(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
-		  uint32_t *fresh, char *why, size_t why_bytes)
+		  uint32_t *fresh, struct why *why)
 {
 	uint32_t before = sched->on, again = regrouped(sched, settings);
 	bool all_again;
-	int r = subscribe(sched, why, why_bytes);
+	int r = subscribe(sched, why);
 
 	if (r < 0 || (probes == sched->tried && settings_equal(settings, &sched->applied)))
 		return r;
-	r = turn_on(sched, settings, probes, &all_again, why, why_bytes);
+	r = turn_on(sched, settings, probes, &all_again, why);
 	if (r < 0) {
 		fall_back(sched);
 		return r;
@@ -252,7 +250,7 @@ static int change(struct sched *sched, struct sched_hists_settings *settings, ui
 	return 0;
 }
 
-int sched_reconcile(struct sched *sched, char *why, size_t why_bytes)
+int sched_reconcile(struct sched *sched, struct why *why)
 {
 	uint32_t asked = sched->told && sched->wanted.running ? sched->wanted.probes : 0;
 	uint32_t probes = asked | sched_waited(sched), fresh = 0;
@@ -262,7 +260,7 @@ int sched_reconcile(struct sched *sched, char *why, size_t why_bytes)
 	choose(sched, &settings);
 	keep(sched, ran & ~asked);
 	if (probes) {
-		int r = change(sched, &settings, probes, &fresh, why, why_bytes);
+		int r = change(sched, &settings, probes, &fresh, why);
 		if (r < 0)
 			return r;
 	} else {
@@ -281,11 +279,11 @@ int sched_reconcile(struct sched *sched, char *why, size_t why_bytes)
 	return 0;
 }
 
-int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t why_bytes)
+int sched_apply(struct sched *sched, const struct spec *spec, struct why *why)
 {
 	struct spec before = sched->wanted;
 	bool told = sched->told;
-	char ignored[256];
+	struct why undone;
 
 	spec_copy(&sched->wanted, spec);
 	sched->told = true;
@@ -294,14 +292,14 @@ int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t 
 		snoopers_unref(sched->wanted.snoopers);
 		sched->wanted.snoopers = snoopers_ref(before.snoopers);
 	}
-	int r = sched_reconcile(sched, why, why_bytes);
+	int r = sched_reconcile(sched, why);
 	if (r < 0) {
 		spec_done(&sched->wanted);
 		sched->wanted = before;
 		sched->told = told;
-		if (sched->subscriber && subscribe(sched, ignored, sizeof(ignored)) < 0)
+		if (sched->subscriber && subscribe(sched, &undone) < 0)
 			log_error("sched: the processes chosen before can't be chosen again: %s",
-				  ignored);
+				  undone.text);
 		return r;
 	}
 	if (told)
@@ -323,7 +321,7 @@ const char *sched_state(const struct sched *sched, enum sched_probe probe, const
 		return "stopped";
 	if (sched->on & 1u << probe)
 		return "running";
-	*why = sched->probes[probe].failure;
+	*why = sched->probes[probe].failure.text;
 	return "unsupported";
 }
 

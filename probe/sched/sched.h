@@ -31,7 +31,7 @@ void sched_free(struct sched *sched);
  * Applies `spec`. Returns 0, or a negative errno and a sentence in `why` if none of its probes can
  * start; then nothing has changed.
  */
-int sched_apply(struct sched *sched, const struct spec *spec, char *why, size_t why_bytes);
+int sched_apply(struct sched *sched, const struct spec *spec, struct why *why);
 
 /* Returns the last spec it was given, or NULL. */
 const struct spec *sched_spec(const struct sched *sched);
@@ -57,7 +57,7 @@ int sched_read(struct sched *sched, enum sched_probe probe, struct sched_data *f
  */
 int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 	       void (*done)(void *arg, int error, const struct sched_data *data), void *arg,
-	       struct sched_wait **ret, char *why, size_t why_bytes);
+	       struct sched_wait **ret, struct why *why);
 
 /* Ends a measurement whose time isn't over: done() gets -ECANCELED. */
 void sched_wait_cancel(struct sched_wait *wait);

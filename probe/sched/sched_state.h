@@ -11,7 +11,7 @@ struct sched_probe_state {
 	uint64_t since_ns;	/* when it was turned on, ns since 1970 */
 	uint64_t since_event;	/* of runqslower: number of its first event */
 	uint64_t generation;	/* incremented each time it begins at zero */
-	char failure[256];	/* why it can't run; "": it can */
+	struct why failure;	/* why it can't run; "": it can */
 	struct sched_data kept; /* data at its last end */
 	bool is_kept;
 };
@@ -40,7 +40,7 @@ struct sched {
 };
 
 /* Turns probes on and off as the spec and the measurements need. Errors as sched_apply(). */
-int sched_reconcile(struct sched *sched, char *why, size_t why_bytes);
+int sched_reconcile(struct sched *sched, struct why *why);
 
 /* Reads what the kernel's side has counted of a probe that is on. Errors as sched_read(). */
 int sched_read_now(struct sched *sched, enum sched_probe probe, struct sched_data *data);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -22,7 +21,7 @@ struct sched_wait {
 static void forget(struct sched_wait *wait)
 {
 	struct sched *sched = wait->sched;
-	char why[256];
+	struct why why;
 
 	for (int i = 0; i < SCHED_WAITS_MAX; i++) {
 		if (sched->waits[i] == wait)
@@ -31,8 +30,8 @@ static void forget(struct sched_wait *wait)
 	loop_timer_cancel(sched->setup.loop, &wait->end);
 	sched_data_done(&wait->before);
 	free(wait);
-	if (sched_reconcile(sched, why, sizeof(why)) < 0)
-		log_error("sched: %s", why);
+	if (sched_reconcile(sched, &why) < 0)
+		log_error("sched: %s", why.text);
 }
 
 static void finish(struct sched_wait *wait, int error, const struct sched_data *data)
@@ -86,18 +85,17 @@ static int begin(struct sched_wait *wait, unsigned seconds)
 
 int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 	       void (*done)(void *arg, int error, const struct sched_data *data), void *arg,
-	       struct sched_wait **ret, char *why, size_t why_bytes)
+	       struct sched_wait **ret, struct why *why)
 {
 	int place = 0;
 
 	while (place < SCHED_WAITS_MAX && sched->waits[place])
 		place++;
 	if (place == SCHED_WAITS_MAX) {
-		snprintf(why, why_bytes, "%d measurements of some seconds run already",
-			 SCHED_WAITS_MAX);
+		why_set(why, "%d measurements of some seconds run already", SCHED_WAITS_MAX);
 		return -EBUSY;
 	}
-	snprintf(why, why_bytes, "no memory");
+	why_set(why, "no memory");
 	struct sched_wait *wait = calloc(1, sizeof(*wait));
 	if (!wait)
 		return -ENOMEM;
@@ -108,15 +106,15 @@ int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 				    .arg = arg};
 	wait->end = (struct loop_timer){.expired = time_is_over, .arg = wait};
 	sched->waits[place] = wait;
-	int r = sched_reconcile(sched, why, why_bytes);
+	int r = sched_reconcile(sched, why);
 	if (r == 0 && !(sched->on & 1u << probe)) {
-		snprintf(why, why_bytes, "%s", sched->probes[probe].failure);
+		*why = sched->probes[probe].failure;
 		r = -ENOTSUP;
 	}
 	if (r == 0) {
 		r = begin(wait, seconds);
 		if (r < 0)
-			snprintf(why, why_bytes, "its counts can't be read");
+			why_set(why, "its counts can't be read");
 	}
 	if (r < 0)
 		forget(wait);

@@ -2,7 +2,6 @@
 #include "session/ondemand.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +161,7 @@ static int free_place(const struct ondemands *ondemands)
 }
 
 int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
-		   struct ondemand **ret, char *why, size_t why_bytes)
+		   struct ondemand **ret, struct why *why)
 {
 	struct subscription subscription = {
 		.probes = 1u << request->probe,
@@ -173,11 +172,11 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	struct proc_stat stat;
 
 	if (place < 0) {
-		snprintf(why, why_bytes, "%d sessions on demand run already", ONDEMAND_MAX);
+		why_set(why, "%d sessions on demand run already", ONDEMAND_MAX);
 		return place;
 	}
 	if (request->pid && proc_stat(request->pid, &stat) < 0) {
-		snprintf(why, why_bytes, "no process has the pid %d", request->pid);
+		why_set(why, "no process has the pid %d", request->pid);
 		return -ESRCH;
 	}
 	if (request->pid) {
@@ -191,14 +190,14 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	struct ondemand *ondemand = calloc(1, sizeof(*ondemand));
 	if (!ondemand) {
-		snprintf(why, why_bytes, "no memory");
+		why_set(why, "no memory");
 		return -ENOMEM;
 	}
 	ondemand->all = ondemands;
 	ondemand->request = *request;
 	ondemand->end = (struct loop_timer){.expired = time_is_over, .arg = ondemand};
-	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber, why,
-				 why_bytes);
+	int r = engine_subscribe(ondemands->setup.engine, &subscription, &ondemand->subscriber,
+				 why);
 	if (r < 0) {
 		free(ondemand);
 		return r;

@@ -52,7 +52,7 @@ struct ondemand_request {
  * errno, with a sentence in `why`.
  */
 int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *request,
-		   struct ondemand **ret, char *why, size_t why_bytes);
+		   struct ondemand **ret, struct why *why);
 
 /*
  * Ends a session early: done(), which must not have been called yet, gets -ECANCELED. If the

@@ -2,7 +2,6 @@
 #include "session/session_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +9,14 @@
 #include "probes/kind.h"
 #include "session/settings.h"
 
-static int reconcile(struct session *session, char *why, size_t why_bytes);
+static int reconcile(struct session *session, struct why *why);
 static void period_ends(void *arg);
 
-int session_new(struct session **ret, const struct session_setup *setup, char *why,
-		size_t why_bytes)
+int session_new(struct session **ret, const struct session_setup *setup, struct why *why)
 {
 	struct session *session = calloc(1, sizeof(*session));
 
-	snprintf(why, why_bytes, "no memory");
+	why_set(why, "no memory");
 	if (!session)
 		return -ENOMEM;
 	session->setup = *setup;
@@ -36,7 +34,7 @@ int session_new(struct session **ret, const struct session_setup *setup, char *w
 	};
 	int r = cleaner_new(&session->cleaner, &cleaner);
 	if (r == 0)
-		r = uploads_new(&session->uploads, &uploads, why, why_bytes);
+		r = uploads_new(&session->uploads, &uploads, why);
 	if (r < 0) {
 		session_free(session);
 		return r;
@@ -119,13 +117,12 @@ static void tell_java(struct session *session, const struct params *params)
 }
 
 /* Passes on to the engine those params that it needs. */
-static int tell_engine(struct session *session, const struct params *params, char *why,
-		       size_t why_bytes)
+static int tell_engine(struct session *session, const struct params *params, struct why *why)
 {
 	struct engine *engine = session->setup.engine;
 	struct offcpu_settings offcpu;
 	struct memory_settings memory;
-	int r = engine_set_period(engine, params_period_ns(params), why, why_bytes);
+	int r = engine_set_period(engine, params_period_ns(params), why);
 
 	params_offcpu(params, &offcpu);
 	params_memory(params, &memory);
@@ -133,8 +130,8 @@ static int tell_engine(struct session *session, const struct params *params, cha
 	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
 	tell_java(session, params);
 	if (r == 0)
-		r = engine_set_offcpu(engine, &offcpu, why, why_bytes);
-	return r < 0 ? r : engine_set_memory(engine, &memory, why, why_bytes);
+		r = engine_set_offcpu(engine, &offcpu, why);
+	return r < 0 ? r : engine_set_memory(engine, &memory, why);
 }
 
 static void log_probes(uint32_t probes, const char *what)
@@ -181,17 +178,17 @@ static void stop(struct session *session)
 /* Applies the params that waited. */
 static void change_params(struct session *session)
 {
-	char why[256] = "";
+	struct why why = {0};
 	struct stack_detail detail;
 
-	session->failure[0] = '\0';
+	session->failure.text[0] = '\0';
 	session->applied = session->wanted.params;
 	params_detail(&session->applied, &detail);
 	subscriber_set_detail(session->subscriber, &detail);
 	arm_period(session, loop_now_ns());
-	if (tell_engine(session, &session->applied, why, sizeof(why)) < 0) {
-		log_error("the sampling can't be changed: %s", why);
-		snprintf(session->failure, sizeof(session->failure), "%s", why);
+	if (tell_engine(session, &session->applied, &why) < 0) {
+		log_error("the sampling can't be changed: %s", why.text);
+		session->failure = why;
 	}
 	log_minblock(session);
 }
@@ -200,7 +197,7 @@ static void change_params(struct session *session)
 static void closed_window(void *arg)
 {
 	struct session *session = arg;
-	char why[256] = "";
+	struct why why = {0};
 	uint32_t leaving = subscriber_probes(session->subscriber) & ~wanted_probes(session);
 
 	session->closing = false;
@@ -213,7 +210,7 @@ static void closed_window(void *arg)
 		 * below.
 		 */
 		engine_set_period(session->setup.engine, params_period_ns(&session->wanted.params),
-				  why, sizeof(why));
+				  &why);
 		session_rotate(session, UINT32_MAX);
 		change_params(session);
 	} else if (!session->period.active) { /* it was to stop, but goes on */
@@ -226,8 +223,8 @@ static void closed_window(void *arg)
 		subscriber_remove_probes(session->subscriber, leaving);
 		log_probes(leaving, "disabled");
 	}
-	if (reconcile(session, why, sizeof(why)) < 0)
-		log_error("flamegraph can't run: %s", why);
+	if (reconcile(session, &why) < 0)
+		log_error("flamegraph can't run: %s", why.text);
 	session_check_closed(session);
 }
 
@@ -237,20 +234,19 @@ static void close_window(struct session *session)
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
-static int start(struct session *session, char *why, size_t why_bytes)
+static int start(struct session *session, struct why *why)
 {
 	struct subscription subscription = {.probes = wanted_probes(session)};
 
 	params_detail(&session->wanted.params, &subscription.detail);
-	int r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber, why,
-				 why_bytes);
+	int r = engine_subscribe(session->setup.engine, &subscription, &session->subscriber, why);
 
 	if (r < 0) {
 		session->subscriber = NULL;
-		snprintf(session->failure, sizeof(session->failure), "%s", why);
+		session->failure = *why;
 		return r;
 	}
-	session->failure[0] = '\0';
+	session->failure.text[0] = '\0';
 	session->applied = session->wanted.params;
 	tell_java(session, &session->applied);
 	arm_period(session, loop_now_ns());
@@ -264,7 +260,7 @@ static int start(struct session *session, char *why, size_t why_bytes)
 }
 
 /* Starts more probes beside those that run. Fails if no wanted probe can run. */
-static int add_probes(struct session *session, uint32_t more, char *why, size_t why_bytes)
+static int add_probes(struct session *session, uint32_t more, struct why *why)
 {
 	const char *failure = "no memory";
 	int r = subscriber_add_probes(session->subscriber, more);
@@ -278,30 +274,30 @@ static int add_probes(struct session *session, uint32_t more, char *why, size_t 
 	}
 	if (r == 0)
 		r = engine_failure(session->setup.engine, __builtin_ctz(more), &failure);
-	snprintf(why, why_bytes, "%s", failure);
+	why_set(why, "%s", failure);
 	return r < 0 ? r : -ENOTSUP;
 }
 
-static int reconcile(struct session *session, char *why, size_t why_bytes)
+static int reconcile(struct session *session, struct why *why)
 {
 	struct engine *engine = session->setup.engine;
 	uint32_t wanted = wanted_probes(session);
 	int r = engine_set_snoopers(engine, FEATURE_FLAMEGRAPH, session->wanted.snoopers);
 
 	if (r < 0) {
-		snprintf(why, why_bytes, "/proc can't be read: %s", strerror(-r));
+		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
 	if (session->closing)
 		return 0; /* comes back here when it is closed */
 	if (!session->subscriber) {
-		r = tell_engine(session, &session->wanted.params, why, why_bytes);
-		return r < 0 || !wanted ? r : start(session, why, why_bytes);
+		r = tell_engine(session, &session->wanted.params, why);
+		return r < 0 || !wanted ? r : start(session, why);
 	}
 	uint32_t runs = subscriber_probes(session->subscriber);
 	bool same = params_equal(&session->applied, &session->wanted.params);
 	if (same && wanted & ~runs)
-		r = add_probes(session, wanted & ~runs, why, why_bytes);
+		r = add_probes(session, wanted & ~runs, why);
 	if (r < 0)
 		return r;
 	if (!wanted || !same)
@@ -314,22 +310,21 @@ static int reconcile(struct session *session, char *why, size_t why_bytes)
 /* Restores the subscription after a failure, so that running sessions on demand go on. */
 static void undo(struct session *session)
 {
-	char why[256];
+	struct why why;
 
 	if (engine_set_snoopers(session->setup.engine, FEATURE_FLAMEGRAPH,
 				session->wanted.snoopers) < 0 ||
-	    (!session->subscriber &&
-	     tell_engine(session, &session->wanted.params, why, sizeof(why)) < 0))
+	    (!session->subscriber && tell_engine(session, &session->wanted.params, &why) < 0))
 		log_error("the configuration before can't be restored");
 }
 
-int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes)
+int session_apply(struct session *session, const struct spec *spec, struct why *why)
 {
 	struct spec before = session->wanted;
 	bool told = session->told, collected = session->subscriber;
 
 	if (session->closed) {
-		snprintf(why, why_bytes, "the daemon is stopping");
+		why_set(why, "the daemon is stopping");
 		return -ESHUTDOWN;
 	}
 
@@ -340,7 +335,7 @@ int session_apply(struct session *session, const struct spec *spec, char *why, s
 		snoopers_unref(session->wanted.snoopers);
 		session->wanted.snoopers = snoopers_ref(before.snoopers);
 	}
-	int r = reconcile(session, why, why_bytes);
+	int r = reconcile(session, why);
 	if (r < 0) {
 		spec_done(&session->wanted);
 		session->wanted = before;
@@ -370,8 +365,8 @@ const char *session_state(const struct session *session, enum probe probe, const
 	struct engine_stats stats;
 
 	*why = "";
-	if (session->failure[0]) {
-		*why = session->failure;
+	if (session->failure.text[0]) {
+		*why = session->failure.text;
 		return "failed";
 	}
 	if (!session->subscriber || !(wanted_probes(session) & 1u << probe))
@@ -408,10 +403,10 @@ void session_abandon(struct session *session)
 	uploads_abandon(session->uploads);
 }
 
-int session_set_upload(struct session *session, const struct upload_options *options, char *why,
-		       size_t why_bytes)
+int session_set_upload(struct session *session, const struct upload_options *options,
+		       struct why *why)
 {
-	int r = uploads_set_options(session->uploads, options, why, why_bytes);
+	int r = uploads_set_options(session->uploads, options, why);
 
 	if (r == 0)
 		session_arm_window(session, false);

@@ -30,15 +30,14 @@ struct session_setup {
  * Creates an idle session; the caller owns *ret. Returns 0, -ENOMEM or an error of uploads_new(),
  * with a sentence in `why`.
  */
-int session_new(struct session **ret, const struct session_setup *setup, char *why,
-		size_t why_bytes);
+int session_new(struct session **ret, const struct session_setup *setup, struct why *why);
 void session_free(struct session *session);
 
 /*
  * Applies `spec`: at once, or when what is running has been closed. Returns 0, or a negative errno
  * and a sentence in `why` if it can't start; then nothing has changed.
  */
-int session_apply(struct session *session, const struct spec *spec, char *why, size_t why_bytes);
+int session_apply(struct session *session, const struct spec *spec, struct why *why);
 
 /* Sets where files may lie from now on; the strings are borrowed for the session's life. */
 void session_set_roots(struct session *session, const struct store_roots *roots);
@@ -88,8 +87,8 @@ void session_abandon(struct session *session);
  * Sets other options for uploads. Returns 0, or a negative errno and a sentence; then the old ones
  * stay.
  */
-int session_set_upload(struct session *session, const struct upload_options *options, char *why,
-		       size_t why_bytes);
+int session_set_upload(struct session *session, const struct upload_options *options,
+		       struct why *why);
 
 /* Fills in the status of the uploads. */
 void session_uploads_status(const struct session *session, struct upload_status *status);

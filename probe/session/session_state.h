@@ -15,7 +15,7 @@ struct session {
 	struct subscriber *subscriber; /* NULL: not collecting */
 	struct params applied;	       /* params of the running subscription */
 	bool closing;
-	char failure[256]; /* why no probe can run; "": some can */
+	struct why failure; /* why no probe can run; "": some can */
 	struct loop_timer period;
 	struct profile *previous[PROBE_COUNT];
 	/*

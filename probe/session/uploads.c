@@ -40,17 +40,15 @@ struct upload_window {
 	uint64_t period_ns;
 };
 
-int uploads_new(struct uploads **ret, const struct uploads_setup *setup, char *why,
-		size_t why_bytes)
+int uploads_new(struct uploads **ret, const struct uploads_setup *setup, struct why *why)
 {
 	struct uploads *uploads = calloc(1, sizeof(*uploads));
 	struct sender_setup sender = {.loop = setup->loop,
 				      .foreign = setup->foreign,
 				      .options = setup->options,
-				      .why = why,
-				      .why_bytes = why_bytes};
+				      .why = why};
 
-	snprintf(why, why_bytes, "no memory");
+	why_set(why, "no memory");
 	if (!uploads)
 		return -ENOMEM;
 	if (upload_options_copy(&uploads->options, setup->options) < 0) {
@@ -112,15 +110,15 @@ void uploads_apply(struct uploads *uploads, const struct params *params)
 	set_server(uploads, true);
 }
 
-int uploads_set_options(struct uploads *uploads, const struct upload_options *options, char *why,
-			size_t why_bytes)
+int uploads_set_options(struct uploads *uploads, const struct upload_options *options,
+			struct why *why)
 {
 	struct upload_options copy;
 	char server[SERVER_URL_BYTES];
 	int r = upload_options_copy(&copy, options);
 
 	if (r < 0) {
-		snprintf(why, why_bytes, "no memory");
+		why_set(why, "no memory");
 		return r;
 	}
 	upload_destination(options, uploads->params.pyroscope_server, server, sizeof(server));
@@ -129,7 +127,7 @@ int uploads_set_options(struct uploads *uploads, const struct upload_options *op
 		uploads->server[0] = '\0';
 		sender_set_server(uploads->sender, NULL);
 	}
-	r = sender_set_options(uploads->sender, options, why, why_bytes);
+	r = sender_set_options(uploads->sender, options, why);
 	if (r < 0) {
 		upload_options_done(&copy);
 	} else {

@@ -26,8 +26,7 @@ struct uploads_setup {
  * Creates it; the caller owns *ret. Returns 0, -ENOMEM or an error that upload/sender/sender.h has
  * for options, with a sentence in `why`.
  */
-int uploads_new(struct uploads **ret, const struct uploads_setup *setup, char *why,
-		size_t why_bytes);
+int uploads_new(struct uploads **ret, const struct uploads_setup *setup, struct why *why);
 void uploads_free(struct uploads *uploads);
 
 /* Sets where to and how to upload from now on; waiting windows go there, too. */
@@ -37,8 +36,8 @@ void uploads_apply(struct uploads *uploads, const struct params *params);
  * Sets other options, except `period_s`, which stays. Returns 0, or a negative errno and a
  * sentence; then the old ones stay.
  */
-int uploads_set_options(struct uploads *uploads, const struct upload_options *options, char *why,
-			size_t why_bytes);
+int uploads_set_options(struct uploads *uploads, const struct upload_options *options,
+			struct why *why);
 
 bool uploads_has_server(const struct uploads *uploads);
 unsigned uploads_period_s(const struct uploads *uploads); /* length of a window, s */

@@ -25,20 +25,20 @@ static int parse(const struct rules *rules, const void *body, size_t bytes,
 {
 	struct upload_options upload = {.allow = {(char[]){"a:1"}}, .allow_count = 1};
 	struct bounds bounds = {{(const char *const[]){ROOT}, 1}, &upload, false};
-	char message[REQUEST_MESSAGE_MAX] = "";
+	struct why why = {0};
 	_cleanup_free_ char *copy = malloc(bytes + 1);
 
 	demand(copy != NULL);
 	if (bytes)
 		memcpy(copy, body, bytes);
-	int r = request_parse(copy, bytes, rules, before, &bounds, spec, NULL, message);
+	int r = request_parse(copy, bytes, rules, before, &bounds, spec, NULL, &why);
 	if (r == 0)
 		return 0;
 	demand(r == -EINVAL || r == -ENOMEM);
-	size_t len = strnlen(message, sizeof(message));
-	demand(len > 0 && len < sizeof(message));
+	size_t len = strnlen(why.text, sizeof(why.text));
+	demand(len > 0 && len < sizeof(why.text));
 	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(message + at, len - at);
+		size_t n = utf8_sequence(why.text + at, len - at);
 
 		demand(n > 0);
 		at += n;

@@ -149,7 +149,7 @@ static int set_target(struct test *test, pid_t pid)
 	return tracer_target_set(test->tracer, pid, &target, true);
 }
 
-static int attach(struct test *test, char *why, size_t why_bytes)
+static int attach(struct test *test, struct why *why)
 {
 	const struct mapping *library = NULL;
 	struct uprobe_point points[ALLOCATOR_FUNCTIONS_MAX];
@@ -173,7 +173,7 @@ static int attach(struct test *test, char *why, size_t why_bytes)
 	int r = tracer_call_programs(test->tracer, &programs);
 	if (r < 0)
 		return r;
-	return uprobes_open(&test->uprobes, fd, points, count, &programs, why, why_bytes);
+	return uprobes_open(&test->uprobes, fd, points, count, &programs, why);
 }
 
 static int begin(struct test *test, pid_t pid, bool plain)
@@ -186,7 +186,7 @@ static int begin(struct test *test, pid_t pid, bool plain)
 						  .allocations = 1024};
 	struct tracer_events events = {
 		.life = on_life, .stack = on_stack, .mapped = on_mapped, .arg = test};
-	char why[256] = "no memory, or no C library";
+	struct why why = {"no memory, or no C library"};
 	int r = loop_new(&test->loop);
 
 	if (r == 0)
@@ -196,20 +196,20 @@ static int begin(struct test *test, pid_t pid, bool plain)
 	if (r == 0)
 		r = tracer_new(&test->tracer, test->loop, &sizes, &events);
 	if (r == 0)
-		r = tracer_start(test->tracer, why, sizeof(why));
+		r = tracer_start(test->tracer, &why);
 	if (r == 0 && plain)
 		test->tracer->types.uprobe_session = 0;
 	if (r == 0)
-		r = tracer_calls(test->tracer, 0, why, sizeof(why));
+		r = tracer_calls(test->tracer, 0, &why);
 	if (r == 0)
 		r = set_target(test, pid);
 	if (r == 0)
-		r = attach(test, why, sizeof(why));
+		r = attach(test, &why);
 	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
 	if (r == 0)
 		r = loop_watch(test->loop, &test->input);
 	if (r < 0)
-		fprintf(stderr, "maps: %s: %s\n", why, strerror(-r));
+		fprintf(stderr, "maps: %s: %s\n", why.text, strerror(-r));
 	return r;
 }
 

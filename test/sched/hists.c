@@ -105,10 +105,10 @@ static void print_all(struct test *test)
 
 static void apply(struct test *test)
 {
-	char why[256];
+	struct why why;
 
-	if (tracer_hists(test->tracer, &test->settings, why, sizeof(why)) < 0)
-		fprintf(stderr, "%s\n", why);
+	if (tracer_hists(test->tracer, &test->settings, &why) < 0)
+		fprintf(stderr, "%s\n", why.text);
 	puts("ready");
 	fflush(stdout);
 }
@@ -148,25 +148,25 @@ static int begin(struct test *test, int argc, char **argv)
 						  .tables_bytes = 16 << 20,
 						  .allocations = 1};
 	struct tracer_events events = {.slow = on_slow, .arg = test};
-	char why[256] = "no memory";
+	struct why why = {"no memory"};
 	int r = loop_new(&test->loop);
 
 	if (r == 0)
 		r = tracer_new(&test->tracer, test->loop, &sizes, &events);
 	if (r == 0)
-		r = tracer_start(test->tracer, why, sizeof(why));
+		r = tracer_start(test->tracer, &why);
 	for (int i = 3; i < argc && r == 0; i++) {
 		struct target_value target = {.id = (uint64_t)i, .probes = WANTED_SCHED};
 
 		r = tracer_target_set(test->tracer, atoi(argv[i]), &target, true);
 	}
 	if (r == 0)
-		r = tracer_hists(test->tracer, &test->settings, why, sizeof(why));
+		r = tracer_hists(test->tracer, &test->settings, &why);
 	test->input = (struct loop_watch){STDIN_FILENO, on_input, test};
 	if (r == 0)
 		r = loop_watch(test->loop, &test->input);
 	if (r < 0)
-		fprintf(stderr, "hists: %s\n", why);
+		fprintf(stderr, "hists: %s\n", why.text);
 	return r;
 }
 

@@ -259,13 +259,12 @@ static void close_file(FILE **file)
 		fclose(*file);
 }
 
-static int read_file(struct conf *conf, const char *path, bool required, char *why,
-		     size_t why_bytes)
+static int read_file(struct conf *conf, const char *path, bool required, struct why *why)
 {
 	_cleanup_(close_file) FILE *file = fopen(path, "re");
 	_cleanup_(config_destroy) config_t parsed;
-	char detail[512] = "";
-	struct conf_reader reader = {conf, detail, sizeof(detail)};
+	struct why detail = {0};
+	struct conf_reader reader = {conf, &detail};
 	int r = 0;
 
 	config_init(&parsed);
@@ -273,34 +272,34 @@ static int read_file(struct conf *conf, const char *path, bool required, char *w
 		return 0;
 	if (!file) {
 		r = -errno;
-		snprintf(why, why_bytes, "%s: %s", path, strerror(-r));
+		why_set(why, "%s: %s", path, strerror(-r));
 		return r;
 	}
 	if (config_read(&parsed, file) != CONFIG_TRUE) {
-		snprintf(why, why_bytes, "%s: line %d: %s", path, config_error_line(&parsed),
-			 config_error_text(&parsed));
+		why_set(why, "%s: line %d: %s", path, config_error_line(&parsed),
+			config_error_text(&parsed));
 		return -EINVAL;
 	}
 	const config_setting_t *root = config_root_setting(&parsed);
 	for (int i = 0; r == 0 && i < config_setting_length(root); i++)
 		r = take_section(&reader, config_setting_get_elem(root, (unsigned)i));
 	if (r < 0)
-		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
+		why_set(why, "%s: %s", path, detail.text[0] ? detail.text : strerror(-r));
 	return r;
 }
 
-int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes)
+int conf_read(struct conf *conf, const char *path, bool required, struct why *why)
 {
-	char detail[512] = "";
-	int r = read_file(conf, path, required, why, why_bytes);
+	struct why detail = {0};
+	int r = read_file(conf, path, required, why);
 
 	if (r < 0)
 		return r;
-	r = conf_settle_upload(conf, detail, sizeof(detail));
+	r = conf_settle_upload(conf, &detail);
 	if (r == 0)
-		r = rest_options_settle(&conf->rest, detail, sizeof(detail));
+		r = rest_options_settle(&conf->rest, &detail);
 	if (r < 0)
-		snprintf(why, why_bytes, "%s: %s", path, detail[0] ? detail : strerror(-r));
+		why_set(why, "%s: %s", path, detail.text[0] ? detail.text : strerror(-r));
 	return r;
 }
 

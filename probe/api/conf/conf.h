@@ -38,7 +38,7 @@ void conf_done(struct conf *conf);
 
 /* Reads a file on top of `conf`. A missing file is fine unless `required`. Unknown keys are logged
  * and ignored. Returns 0, or a negative errno with a sentence in `why`. */
-int conf_read(struct conf *conf, const char *path, bool required, char *why, size_t why_bytes);
+int conf_read(struct conf *conf, const char *path, bool required, struct why *why);
 
 /* Sets bind_addr and port from "ADDR:PORT" or "[ADDR]:PORT". Returns 0 or -EINVAL. */
 int conf_set_listen(struct conf *conf, const char *text);

@@ -9,8 +9,8 @@
 
 int conf_refuse(struct conf_reader *reader, const config_setting_t *setting, const char *wanted)
 {
-	snprintf(reader->why, reader->why_bytes, "line %u: %s must be %s",
-		 config_setting_source_line(setting), config_setting_name(setting), wanted);
+	why_set(reader->why, "line %u: %s must be %s", config_setting_source_line(setting),
+		config_setting_name(setting), wanted);
 	return -EINVAL;
 }
 

@@ -9,8 +9,7 @@
 
 struct conf_reader {
 	struct conf *conf;
-	char *why;
-	size_t why_bytes;
+	struct why *why;
 };
 
 /* A key: its path, and the function that takes its value. The tables of keys are all that the file
@@ -44,4 +43,4 @@ extern const struct conf_key conf_rest_keys[CONF_REST_KEYS];
 /* Checks, after all keys were read, the options of `upload` that depend on others, and whether
  * their files can be used. Returns 0, or a negative errno; the reason is in `why`, unless it is
  * -ENOMEM. */
-int conf_settle_upload(struct conf *conf, char *why, size_t why_bytes);
+int conf_settle_upload(struct conf *conf, struct why *why);

@@ -205,14 +205,14 @@ static int default_spool(struct conf *conf)
 	return *path ? 0 : -ENOMEM;
 }
 
-int conf_settle_upload(struct conf *conf, char *why, size_t why_bytes)
+int conf_settle_upload(struct conf *conf, struct why *why)
 {
 	_cleanup_(auth_freep) struct auth *auth = NULL;
 	const char *exposed[AUTH_SECRETS_MAX];
 	int r = default_spool(conf);
 
 	if (r == 0)
-		r = auth_read(&auth, &conf->upload, why, why_bytes);
+		r = auth_read(&auth, &conf->upload, why);
 	if (r < 0)
 		return r;
 	size_t count = auth_exposed(&conf->upload, exposed);

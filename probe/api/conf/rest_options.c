@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +44,7 @@ void rest_options_done(struct rest_options *options)
 	*options = (struct rest_options){0};
 }
 
-static int settle_tokens(struct rest_options *options, char *why, size_t why_bytes)
+static int settle_tokens(struct rest_options *options, struct why *why)
 {
 	for (int i = 0; i < ROLES; i++) {
 		bool exposed = false;
@@ -53,7 +52,7 @@ static int settle_tokens(struct rest_options *options, char *why, size_t why_byt
 
 		if (options->token_files[i])
 			r = token_read(&options->rules.tokens[i], options->token_files[i], &exposed,
-				       why, why_bytes);
+				       why);
 		if (r < 0)
 			return r;
 		if (exposed)
@@ -63,7 +62,7 @@ static int settle_tokens(struct rest_options *options, char *why, size_t why_byt
 	return 0;
 }
 
-static int settle_group(struct rest_options *options, char *why, size_t why_bytes)
+static int settle_group(struct rest_options *options, struct why *why)
 {
 	struct group group, *found = NULL;
 	char *text;
@@ -78,8 +77,8 @@ static int settle_group(struct rest_options *options, char *why, size_t why_byte
 		options->rules.has_group = true;
 		options->rules.group = group.gr_gid;
 	} else {
-		snprintf(why, why_bytes, "rest_api_server.admin_group: there is no group %s",
-			 options->admin_group);
+		why_set(why, "rest_api_server.admin_group: there is no group %s",
+			options->admin_group);
 		r = r < 0 ? r : -EINVAL;
 	}
 	free(text);
@@ -88,34 +87,32 @@ static int settle_group(struct rest_options *options, char *why, size_t why_byte
 
 /* Reads the keys for TLS. TLS that was asked for and can't be had stops the start: the API is never
  * served in plain text instead. */
-static int settle_tls(struct rest_options *options, char *why, size_t why_bytes)
+static int settle_tls(struct rest_options *options, struct why *why)
 {
-	char warning[512] = "";
+	struct why warning = {0};
 
 	if (!options->tls)
 		return 0;
 	if (!options->private_key[0] || !options->cert_file[0]) {
-		snprintf(why, why_bytes,
-			 "rest_api_server.ssl_auth is on: private_key and cert_file have to be "
-			 "named");
+		why_set(why, "rest_api_server.ssl_auth is on: private_key and cert_file have to be "
+			     "named");
 		return -EINVAL;
 	}
 	int r = tls_keys_read(&options->keys, options->private_key, options->cert_file,
-			      options->ca_file, warning, why,
-			      why_bytes < sizeof(warning) ? why_bytes : sizeof(warning));
-	if (r == 0 && warning[0])
-		log_warn("conf: rest_api_server: the certificate %s", warning);
+			      options->ca_file, &warning, why);
+	if (r == 0 && warning.text[0])
+		log_warn("conf: rest_api_server: the certificate %s", warning.text);
 	return r;
 }
 
-int rest_options_settle(struct rest_options *options, char *why, size_t why_bytes)
+int rest_options_settle(struct rest_options *options, struct why *why)
 {
-	int r = settle_tokens(options, why, why_bytes);
+	int r = settle_tokens(options, why);
 
 	if (r == 0)
-		r = settle_group(options, why, why_bytes);
+		r = settle_group(options, why);
 	if (r == 0)
-		r = settle_tls(options, why, why_bytes);
+		r = settle_tls(options, why);
 	if (r == 0 && options->rules.open)
 		log_warn("conf: rest_api_server.open: whoever reaches this daemon may have any "
 			 "process "

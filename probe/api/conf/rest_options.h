@@ -36,4 +36,4 @@ void rest_options_done(struct rest_options *options);
 
 /* Reads the files that the options name, into `rules` and `keys`. Returns 0, or a negative errno
  * with a sentence in `why` (not with -ENOMEM). */
-int rest_options_settle(struct rest_options *options, char *why, size_t why_bytes);
+int rest_options_settle(struct rest_options *options, struct why *why);

@@ -94,5 +94,5 @@ struct feature {
 	 * Returns 0, or a negative errno and a sentence in `why`.
 	 */
 	int (*restore)(const struct services *services, const cJSON *saved, bool same_boot,
-		       char *why, size_t why_bytes);
+		       struct why *why);
 };

@@ -182,12 +182,12 @@ static struct MHD_Daemon *start(struct listener *listener, int fd, const struct 
 }
 
 int listener_new(struct listener **ret, struct server *server, enum listener_kind kind, int *fd,
-		 const struct tls_keys *keys, char *why, size_t why_bytes)
+		 const struct tls_keys *keys, struct why *why)
 {
 	_cleanup_free_ struct listener *listener = calloc(1, sizeof(*listener));
 
 	if (!listener) {
-		snprintf(why, why_bytes, "no memory");
+		why_set(why, "no memory");
 		return -ENOMEM;
 	}
 	listener->server = server;
@@ -196,8 +196,8 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	listener->timer = (struct loop_timer){.expired = on_ready, .arg = listener};
 	listener->daemon = start(listener, *fd, keys);
 	if (!listener->daemon) {
-		snprintf(why, why_bytes, "the HTTP library can't be started%s",
-			 keys ? " with the keys of rest_api_server" : "");
+		why_set(why, "the HTTP library can't be started%s",
+			keys ? " with the keys of rest_api_server" : "");
 		return -ENOMEM;
 	}
 	*fd = -1; /* the library closes it */
@@ -207,7 +207,7 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	int r = loop_watch(server->loop, &listener->watch);
 	if (r < 0) {
 		MHD_stop_daemon(listener->daemon);
-		snprintf(why, why_bytes, "epoll: %s", strerror(-r));
+		why_set(why, "epoll: %s", strerror(-r));
 		return r;
 	}
 	listener->next = server->all;

@@ -42,10 +42,10 @@ static void remove_socket(struct server *server)
 
 /* Makes a listener for a socket, in place of the old listener of that kind. */
 static int take_place(struct server *server, enum listener_kind kind, int *fd,
-		      const struct tls_keys *keys, char *why, size_t why_bytes)
+		      const struct tls_keys *keys, struct why *why)
 {
 	struct listener *fresh, *old = server->at[kind];
-	int r = listener_new(&fresh, server, kind, fd, keys, why, why_bytes);
+	int r = listener_new(&fresh, server, kind, fd, keys, why);
 
 	if (r < 0)
 		return r;
@@ -64,40 +64,38 @@ static int take_place(struct server *server, enum listener_kind kind, int *fd,
 /* ---- TCP ---- */
 
 static int open_tcp(struct server *server, enum listener_kind kind, const char *address, int *port,
-		    const struct tls_keys *keys, char *why, size_t why_bytes)
+		    const struct tls_keys *keys, struct why *why)
 {
 	int asked = *port;
 	_cleanup_close_ int fd = listen_on(address, port);
 
 	if (fd < 0) {
-		snprintf(why, why_bytes, "can't listen on %s:%d: %s", address, asked,
-			 strerror(-fd));
+		why_set(why, "can't listen on %s:%d: %s", address, asked, strerror(-fd));
 		return fd;
 	}
-	return take_place(server, kind, &fd, keys, why, why_bytes);
+	return take_place(server, kind, &fd, keys, why);
 }
 
-static int open_api(struct server *server, const struct conf *conf, char *why, size_t why_bytes)
+static int open_api(struct server *server, const struct conf *conf, struct why *why)
 {
 	_cleanup_close_ int given = listen_given(AF_INET);
 
 	server->port = conf->port;
 	if (given < 0)
 		return open_tcp(server, LISTENER_API, conf->bind_addr, &server->port,
-				conf->rest.keys, why, why_bytes);
+				conf->rest.keys, why);
 	server->port = port_of(given);
-	return take_place(server, LISTENER_API, &given, conf->rest.keys, why, why_bytes);
+	return take_place(server, LISTENER_API, &given, conf->rest.keys, why);
 }
 
-static int open_metrics(struct server *server, const struct conf *conf, char *why, size_t why_bytes)
+static int open_metrics(struct server *server, const struct conf *conf, struct why *why)
 {
 	const struct rest_options *rest = &conf->rest;
 	int port = rest->metrics_port;
 
 	if (!rest->metrics_address[0])
 		return 0;
-	int r = open_tcp(server, LISTENER_METRICS, rest->metrics_address, &port, rest->keys, why,
-			 why_bytes);
+	int r = open_tcp(server, LISTENER_METRICS, rest->metrics_address, &port, rest->keys, why);
 	if (r < 0)
 		return r;
 	server->metrics_port = port;
@@ -108,7 +106,7 @@ static int open_metrics(struct server *server, const struct conf *conf, char *wh
 
 /* ---- the Unix socket ---- */
 
-static void explain_socket(int error, const char *path, char *why, size_t why_bytes)
+static void explain_socket(int error, const char *path, struct why *why)
 {
 	const char *words = strerror(-error);
 
@@ -118,10 +116,10 @@ static void explain_socket(int error, const char *path, char *why, size_t why_by
 		words = "its folder doesn't belong to root alone, or others may write there";
 	else if (error == -ENOTSOCK)
 		words = "there is something that is no socket";
-	snprintf(why, why_bytes, "can't listen at %s: %s", path, words);
+	why_set(why, "can't listen at %s: %s", path, words);
 }
 
-static int open_socket(struct server *server, const char *path, char *why, size_t why_bytes)
+static int open_socket(struct server *server, const char *path, struct why *why)
 {
 	_cleanup_close_ int fd = listen_given(AF_UNIX);
 	bool given = fd >= 0;
@@ -131,10 +129,10 @@ static int open_socket(struct server *server, const char *path, char *why, size_
 	if (!given)
 		fd = listen_at(path);
 	if (fd < 0) {
-		explain_socket(fd, path, why, why_bytes);
+		explain_socket(fd, path, why);
 		return fd;
 	}
-	int r = take_place(server, LISTENER_SOCKET, &fd, NULL, why, why_bytes);
+	int r = take_place(server, LISTENER_SOCKET, &fd, NULL, why);
 	if (r < 0)
 		return r;
 	snprintf(server->socket, sizeof(server->socket), "%s", path);
@@ -145,13 +143,12 @@ static int open_socket(struct server *server, const char *path, char *why, size_
 
 /* Opens the Unix socket at the start. If the conf file doesn't name the socket, a failure is only
  * logged: a second daemon goes without it. */
-static int open_first_socket(struct server *server, const struct conf *conf, char *why,
-			     size_t why_bytes)
+static int open_first_socket(struct server *server, const struct conf *conf, struct why *why)
 {
-	int r = open_socket(server, conf->rest.socket, why, why_bytes);
+	int r = open_socket(server, conf->rest.socket, why);
 
 	if (r < 0 && !conf->rest.socket_given) {
-		log_warn("%s; it goes without that socket (rest_api_server.socket)", why);
+		log_warn("%s; it goes without that socket (rest_api_server.socket)", why->text);
 		return 0;
 	}
 	return r;
@@ -171,12 +168,12 @@ static void warn_of_loopback(const struct server *server, const struct conf *con
 }
 
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
-	       const struct conf *conf, char *why, size_t why_bytes)
+	       const struct conf *conf, struct why *why)
 {
 	struct server *server = calloc(1, sizeof(*server));
 
 	if (!server) {
-		snprintf(why, why_bytes, "no memory");
+		why_set(why, "no memory");
 		return -ENOMEM;
 	}
 	server->loop = loop;
@@ -189,11 +186,11 @@ int server_new(struct server **ret, struct loop *loop, const struct services *se
 	if (conf->rest.rules.loopback_uid)
 		peer_try(&server->means);
 	warn_of_loopback(server, conf);
-	int r = open_api(server, conf, why, why_bytes);
+	int r = open_api(server, conf, why);
 	if (r == 0)
-		r = open_first_socket(server, conf, why, why_bytes);
+		r = open_first_socket(server, conf, why);
 	if (r == 0)
-		r = open_metrics(server, conf, why, why_bytes);
+		r = open_metrics(server, conf, why);
 	if (r < 0) {
 		server_free(server);
 		return r;
@@ -219,23 +216,22 @@ static void swap_texts(char **a, char **b)
 
 /* Listens at the same socket with other keys. Open connections keep the old keys until they end. */
 static int change_keys(struct server *server, enum listener_kind kind, const struct tls_keys *keys,
-		       char *why, size_t why_bytes)
+		       struct why *why)
 {
 	struct listener *old = server->at[kind], *fresh;
 
 	if (!old)
 		return 0;
-	snprintf(why, why_bytes, "its socket can't be had");
+	why_set(why, "its socket can't be had");
 	_cleanup_close_ int fd = listener_retire(old);
 	server->at[kind] = NULL;
-	int r = fd < 0 ? -EIO : listener_new(&fresh, server, kind, &fd, keys, why, why_bytes);
+	int r = fd < 0 ? -EIO : listener_new(&fresh, server, kind, &fd, keys, why);
 	if (r == 0) {
 		server->at[kind] = fresh;
 		return 0;
 	}
 	/* Fall back to the old keys. */
-	if (fd >= 0 &&
-	    listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why, why_bytes) == 0)
+	if (fd >= 0 && listener_new(&fresh, server, kind, &fd, server->conf->rest.keys, why) == 0)
 		server->at[kind] = fresh;
 	return r;
 }
@@ -244,15 +240,15 @@ static void reload_keys(struct server *server, struct rest_options *fresh)
 {
 	/* The old conf's keys aren't used any more: the library has read them. */
 	struct rest_options *old = (struct rest_options *)&server->conf->rest;
-	char why[256];
+	struct why why;
 	bool failed = false;
 
 	if (tls_keys_equal(fresh->keys, old->keys))
 		return;
 	for (int kind = 0; kind < LISTENER_SOCKET; kind++) {
-		if (change_keys(server, kind, fresh->keys, why, sizeof(why)) == 0)
+		if (change_keys(server, kind, fresh->keys, &why) == 0)
 			continue;
-		log_error("SIGHUP: %s; the next SIGHUP tries again", why);
+		log_error("SIGHUP: %s; the next SIGHUP tries again", why.text);
 		failed = true;
 	}
 	if (failed) {
@@ -269,18 +265,17 @@ static void reload_api(struct server *server, struct conf *fresh)
 {
 	const struct conf *old = server->conf;
 	int port = fresh->port;
-	char why[256];
+	struct why why;
 
 	if (strcmp(fresh->bind_addr, old->bind_addr) == 0 && fresh->port == old->port &&
 	    server->at[LISTENER_API])
 		return;
-	if (open_tcp(server, LISTENER_API, fresh->bind_addr, &port, fresh->rest.keys, why,
-		     sizeof(why)) == 0) {
+	if (open_tcp(server, LISTENER_API, fresh->bind_addr, &port, fresh->rest.keys, &why) == 0) {
 		server->port = port;
 		log_info("listening on %s:%d", fresh->bind_addr, port);
 		return;
 	}
-	log_error("%s; it goes on listening on %s:%d", why, old->bind_addr, server->port);
+	log_error("%s; it goes on listening on %s:%d", why.text, old->bind_addr, server->port);
 	memcpy(fresh->bind_addr, old->bind_addr, sizeof(fresh->bind_addr));
 	fresh->port = old->port;
 }
@@ -299,7 +294,7 @@ static void reload_metrics(struct server *server, struct conf *fresh)
 {
 	const struct rest_options *old = &server->conf->rest;
 	struct rest_options *rest = &fresh->rest;
-	char why[256];
+	struct why why;
 
 	if (strcmp(rest->metrics_address, old->metrics_address) == 0 &&
 	    rest->metrics_port == old->metrics_port)
@@ -309,9 +304,9 @@ static void reload_metrics(struct server *server, struct conf *fresh)
 			close_metrics(server);
 		return;
 	}
-	if (open_metrics(server, fresh, why, sizeof(why)) == 0)
+	if (open_metrics(server, fresh, &why) == 0)
 		return;
-	log_error("%s; the second address stays as it was", why);
+	log_error("%s; the second address stays as it was", why.text);
 	memcpy(rest->metrics_address, old->metrics_address, sizeof(rest->metrics_address));
 	rest->metrics_port = old->metrics_port;
 }
@@ -320,14 +315,14 @@ static void reload_socket(struct server *server, struct conf *fresh)
 {
 	/* The old conf's path isn't used any more: the server has a copy. */
 	struct rest_options *old = (struct rest_options *)&server->conf->rest;
-	char why[256];
+	struct why why;
 
 	if (strcmp(fresh->rest.socket, old->socket) == 0)
 		return;
-	if (fresh->rest.socket[0] && open_socket(server, fresh->rest.socket, why, sizeof(why)) == 0)
+	if (fresh->rest.socket[0] && open_socket(server, fresh->rest.socket, &why) == 0)
 		return;
 	if (fresh->rest.socket[0]) {
-		log_error("%s; the socket stays as it was", why);
+		log_error("%s; the socket stays as it was", why.text);
 		swap_texts(&fresh->rest.socket, &old->socket);
 	} else if (server->at[LISTENER_SOCKET]) {
 		int fd = listener_retire(server->at[LISTENER_SOCKET]);

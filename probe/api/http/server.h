@@ -21,7 +21,7 @@ struct server;
  * 0, or a negative errno with a sentence in `why`.
  */
 int server_new(struct server **ret, struct loop *loop, const struct services *services,
-	       const struct conf *conf, char *why, size_t why_bytes);
+	       const struct conf *conf, struct why *why);
 
 /* Returns the port of the first address. */
 int server_port(const struct server *server);

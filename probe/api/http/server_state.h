@@ -75,7 +75,7 @@ struct http_request {
  * to -1; after a failure the caller owns *fd unless it is -1. Returns 0, or a negative errno with a
  * sentence in `why`. */
 int listener_new(struct listener **ret, struct server *server, enum listener_kind kind, int *fd,
-		 const struct tls_keys *keys, char *why, size_t why_bytes);
+		 const struct tls_keys *keys, struct why *why);
 
 /* Retires a listener: it accepts no more, and is freed with its last connection. Returns the
  * listening socket, which the caller owns, or a negative number. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +24,7 @@ struct folder_check {
 	struct subject subjects[REQUEST_FOLDERS_MAX];
 	size_t count;
 	unsigned status;
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 
 	/* Used on the loop's thread only. */
 	void (*done)(void *arg, unsigned status, const char *message);
@@ -56,15 +55,14 @@ static void check_unref(struct folder_check *check)
 static void check_run(struct job *job)
 {
 	struct folder_check *check = (struct folder_check *)job;
-	char why[REQUEST_MESSAGE_MAX];
+	struct why wrong;
 
 	for (size_t i = 0; i < check->count && !check->status; i++) {
 		const struct subject *subject = &check->subjects[i];
 
-		if (store_check_folder(subject->root, subject->below, why, sizeof(why)) == 0)
+		if (store_check_folder(subject->root, subject->below, &wrong) == 0)
 			continue;
-		snprintf(check->message, sizeof(check->message), "params.%s %.960s", subject->param,
-			 why);
+		why_set(&check->why, "params.%s %.960s", subject->param, wrong.text);
 		check->status = 400;
 	}
 	pthread_mutex_lock(&check->lock);
@@ -75,28 +73,26 @@ static void check_run(struct job *job)
 
 /* Explains a check without an answer. The job may be going on, so it isn't known which folder
  * hangs. */
-static void explain_hang(const struct folder_check *check, char message[REQUEST_MESSAGE_MAX])
+static void explain_hang(const struct folder_check *check, struct why *why)
 {
-	snprintf(message, REQUEST_MESSAGE_MAX,
-		 "params.%s%s%s can't be used: no answer in time from "
-		 "the file system",
-		 check->subjects[0].param, check->count > 1 ? " or params." : "",
-		 check->count > 1 ? check->subjects[1].param : "");
+	why_set(why, "params.%s%s%s can't be used: no answer in time from the file system",
+		check->subjects[0].param, check->count > 1 ? " or params." : "",
+		check->count > 1 ? check->subjects[1].param : "");
 }
 
 static void check_done(struct job *job, bool finished)
 {
 	struct folder_check *check = (struct folder_check *)job;
-	char message[REQUEST_MESSAGE_MAX];
+	struct why hung;
 
 	if (!check->done)
 		return;
 	if (finished) {
-		check->done(check->arg, check->status, check->message);
+		check->done(check->arg, check->status, check->why.text);
 		return;
 	}
-	explain_hang(check, message);
-	check->done(check->arg, 503, message);
+	explain_hang(check, &hung);
+	check->done(check->arg, 503, hung.text);
 }
 
 static void check_free(struct job *job)
@@ -159,14 +155,13 @@ void folder_check_forget(struct folder_check *check)
 	check->done = NULL;
 }
 
-unsigned folder_check_wait(const struct folder_question *question,
-			   char message[REQUEST_MESSAGE_MAX])
+unsigned folder_check_wait(const struct folder_question *question, struct why *why)
 {
 	struct folder_check *check;
 	struct timespec end;
 	int r = check_new(&check, question);
 
-	snprintf(message, REQUEST_MESSAGE_MAX, "no memory");
+	why_set(why, "no memory");
 	if (r < 0)
 		return 503;
 	clock_gettime(CLOCK_REALTIME, &end);
@@ -179,9 +174,9 @@ unsigned folder_check_wait(const struct folder_question *question,
 	bool over = check->over;
 	pthread_mutex_unlock(&check->lock);
 	if (over)
-		snprintf(message, REQUEST_MESSAGE_MAX, "%s", check->message);
+		*why = check->why;
 	else
-		explain_hang(check, message);
+		explain_hang(check, why);
 	unsigned status = over ? check->status : 503;
 	check_unref(check);
 	return status;

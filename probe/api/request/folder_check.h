@@ -32,5 +32,4 @@ int folder_check_begin(struct folder_check **ret, const struct folder_question *
 void folder_check_forget(struct folder_check *check);
 
 /* Checks the folders where there is no loop yet: waits for 3 s at most. Returns 0, 400 or 503. */
-unsigned folder_check_wait(const struct folder_question *question,
-			   char message[REQUEST_MESSAGE_MAX]);
+unsigned folder_check_wait(const struct folder_question *question, struct why *why);

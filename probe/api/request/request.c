@@ -29,9 +29,9 @@ int request_refuse(const struct request *request, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(request->message, REQUEST_MESSAGE_MAX, format, args);
+	vsnprintf(request->why->text, sizeof(request->why->text), format, args);
 	va_end(args);
-	keep_utf8(request->message);
+	keep_utf8(request->why->text);
 	return -EINVAL;
 }
 
@@ -125,11 +125,11 @@ static int take_all(struct request *request, const cJSON *root)
 		r = take_state(request, state);
 	if (r == 0 && request->spec->running && !request->spec->probes)
 		return request_refuse(request, "invalid probe ranges: at least one must be set");
-	const char *why = r == 0 && request->rules->refuse
-				  ? request->rules->refuse(&request->spec->params)
-				  : NULL;
-	if (why)
-		return request_refuse(request, "%s", why);
+	const char *refused = r == 0 && request->rules->refuse
+				      ? request->rules->refuse(&request->spec->params)
+				      : NULL;
+	if (refused)
+		return request_refuse(request, "%s", refused);
 	return r < 0 ? r : request_check_folders(request);
 }
 
@@ -140,11 +140,10 @@ static void free_json(cJSON **json)
 
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
-		  char message[REQUEST_MESSAGE_MAX])
+		  struct why *why)
 {
 	_cleanup_(spec_done) struct spec fresh = {0};
-	struct request request = {
-		.rules = rules, .bounds = bounds, .message = message, .spec = &fresh};
+	struct request request = {.rules = rules, .bounds = bounds, .why = why, .spec = &fresh};
 	struct params defaults;
 	char *text = request_find_json(data, bytes);
 

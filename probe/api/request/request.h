@@ -10,8 +10,7 @@
 #include "select/spec.h"
 #include "upload/http/upload_options.h"
 
-#define REQUEST_BODY_MAX    (1024 * 1024)
-#define REQUEST_MESSAGE_MAX 1024
+#define REQUEST_BODY_MAX (1024 * 1024)
 
 /* Bounds that the conf file sets for all bodies. */
 struct bounds {
@@ -49,8 +48,8 @@ struct request_folders {
  * (NULL: the defaults) into *spec, which the caller owns. `data` is changed, and has room for one
  * more byte. No file system is asked: *folders (`folders` may be NULL) gets the folders that are
  * still to be checked. Returns 0, or -EINVAL or -ENOMEM with *spec untouched and one sentence for
- * people in `message`, in valid UTF-8.
+ * people in `why`, in valid UTF-8.
  */
 int request_parse(char *data, size_t bytes, const struct rules *rules, const struct spec *before,
 		  const struct bounds *bounds, struct spec *spec, struct request_folders *folders,
-		  char message[REQUEST_MESSAGE_MAX]);
+		  struct why *why);

@@ -11,7 +11,7 @@
 struct request {
 	const struct rules *rules;
 	const struct bounds *bounds;
-	char *message;
+	struct why *why;
 	struct spec *spec;
 	struct request_folders folders; /* folders that this body names */
 };

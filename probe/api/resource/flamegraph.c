@@ -49,12 +49,12 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 		     struct request_folders *folders, struct answer *answer)
 {
 	const struct spec *before = session_spec(services->flamegraph);
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 	int r = request_parse(data, bytes, &flamegraph_rules, before, &services->bounds, spec,
-			      folders, message);
+			      folders, &why);
 
 	if (r < 0) {
-		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, message);
+		flamegraph_refuse(answer, r == -ENOMEM ? 503 : 400, why.text);
 		return false;
 	}
 	return true;
@@ -63,12 +63,12 @@ bool flamegraph_read(const struct services *services, char *data, size_t bytes, 
 void flamegraph_apply(const struct services *services, const struct spec *spec,
 		      struct answer *answer, void (*ready)(void *arg), void *arg)
 {
-	char why[256] = "";
-	int r = session_apply(services->flamegraph, spec, why, sizeof(why));
+	struct why why = {0};
+	int r = session_apply(services->flamegraph, spec, &why);
 
 	if (r < 0) {
-		log_error("PUT /flamegraph can't be done: %s", why);
-		answer_failed(answer, 503, why);
+		log_error("PUT /flamegraph can't be done: %s", why.text);
+		answer_failed(answer, 503, why.text);
 		return;
 	}
 	log_info("PUT /flamegraph: new config takes effect, state %s",
@@ -106,11 +106,10 @@ cJSON *flamegraph_saved(const struct services *services)
 }
 
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
-		       char *why, size_t why_bytes)
+		       struct why *why)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
-				why_bytes);
+	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why);
 
-	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);
+	return r < 0 ? r : session_apply(services->flamegraph, &spec, why);
 }

@@ -29,4 +29,4 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 void flamegraph_need(const char *name, const struct query *query, struct need *need);
 cJSON *flamegraph_saved(const struct services *services);
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
-		       char *why, size_t why_bytes);
+		       struct why *why);

@@ -257,7 +257,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.done = fetched,
 		.arg = waiting,
 	};
-	char why[256] = "";
+	struct why why = {0};
 
 	if (spec)
 		params_detail(&spec->params, &request.detail);
@@ -270,9 +270,9 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		return;
 	}
 	struct ondemand *session;
-	int r = ondemand_start(services->ondemands, &request, &session, why, sizeof(why));
+	int r = ondemand_start(services->ondemands, &request, &session, &why);
 	if (r < 0) {
-		answer_failed(answer, status_of(r), why);
+		answer_failed(answer, status_of(r), why.text);
 		free(waiting);
 		return;
 	}

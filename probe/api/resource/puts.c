@@ -95,7 +95,7 @@ static bool begin(struct put *put)
 						 .roots = &put->services->bounds.roots,
 						 .folders = &folders,
 						 .params = &put->spec.params};
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 
 	if (!flamegraph_read(put->services, put->data, put->bytes, &put->spec, &folders,
 			     put->answer))
@@ -103,10 +103,10 @@ static bool begin(struct put *put)
 	if (!folders.count)
 		return true;
 	if (!put->ready) {
-		unsigned status = folder_check_wait(&question, message);
+		unsigned status = folder_check_wait(&question, &why);
 
 		if (status)
-			flamegraph_refuse(put->answer, status, message);
+			flamegraph_refuse(put->answer, status, why.text);
 		return !status;
 	}
 	if (folder_check_begin(&put->check, &question, looked_at, put) < 0)

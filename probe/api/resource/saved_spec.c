@@ -2,7 +2,6 @@
 #include "api/resource/saved_spec.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,9 +42,8 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 }
 
 int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes)
+		    const struct bounds *bounds, struct spec *spec, struct why *why)
 {
-	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
 	/*
 	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
@@ -54,15 +52,13 @@ int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot
 	const struct bounds kept_bounds = {.roots = bounds->roots};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
-	snprintf(why, why_bytes, "no memory");
+	why_set(why, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, message);
+	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, why);
 	cJSON_free(text);
-	if (r < 0) {
-		snprintf(why, why_bytes, "%s", message);
+	if (r < 0)
 		return r;
-	}
 	r = set_starts(spec->snoopers, same_boot ? starts : NULL);
 	if (r < 0)
 		spec_done(spec);

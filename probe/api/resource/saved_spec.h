@@ -17,4 +17,4 @@ cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec);
  * errno and a sentence in `why`.
  */
 int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes);
+		    const struct bounds *bounds, struct spec *spec, struct why *why);

@@ -34,20 +34,20 @@ const struct rules sched_rules = {
 void sched_put(const struct services *services, char *data, size_t bytes, struct answer *answer,
 	       void (*ready)(void *arg), void *arg)
 {
-	char message[REQUEST_MESSAGE_MAX], why[256] = "";
+	struct why why = {0};
 	_cleanup_(spec_done) struct spec spec = {0};
 	int r = request_parse(data, bytes, &sched_rules, sched_spec(services->sched),
-			      &services->bounds, &spec, NULL, message);
+			      &services->bounds, &spec, NULL, &why);
 
 	if (r < 0) {
-		log_info("PUT /sched refused: %s", message);
-		answer_failed(answer, r == -ENOMEM ? 503 : 400, message);
+		log_info("PUT /sched refused: %s", why.text);
+		answer_failed(answer, r == -ENOMEM ? 503 : 400, why.text);
 		return;
 	}
-	r = sched_apply(services->sched, &spec, why, sizeof(why));
+	r = sched_apply(services->sched, &spec, &why);
 	if (r < 0) {
-		log_error("PUT /sched can't be done: %s", why);
-		answer_failed(answer, 503, why);
+		log_error("PUT /sched can't be done: %s", why.text);
+		answer_failed(answer, 503, why.text);
 		return;
 	}
 	log_info("PUT /sched: new config takes effect, state %s",
@@ -139,14 +139,13 @@ cJSON *sched_saved(const struct services *services)
 	return spec ? saved_spec_make(&sched_rules, spec) : NULL;
 }
 
-int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
-		  size_t why_bytes)
+int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		  struct why *why)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why,
-				why_bytes);
+	int r = saved_spec_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why);
 
-	return r < 0 ? r : sched_apply(services->sched, &spec, why, why_bytes);
+	return r < 0 ? r : sched_apply(services->sched, &spec, why);
 }
 
 /* ---- GET /sched/PROBE.EXTENSION ---- */
@@ -245,17 +244,17 @@ static void fetch_later(const struct services *services, const struct resource *
 			void *arg)
 {
 	struct sched_waiting *waiting = malloc(sizeof(*waiting));
-	char why[256] = "no memory";
+	struct why why = {"no memory"};
 	struct sched_wait *wait;
 	int r = -ENOMEM;
 
 	if (waiting) {
 		*waiting = (struct sched_waiting){answer, *resource, ready, arg};
 		r = sched_wait(services->sched, resource->probe, seconds, waited, waiting, &wait,
-			       why, sizeof(why));
+			       &why);
 	}
 	if (r < 0) {
-		answer_failed(answer, r == -EBUSY ? 429 : 503, why);
+		answer_failed(answer, r == -EBUSY ? 429 : 503, why.text);
 		free(waiting);
 		return;
 	}

@@ -14,8 +14,8 @@ void sched_fetch(const struct services *services, const char *name, const struct
 		 struct answer *answer, void (*ready)(void *arg), void *arg);
 void sched_need(const char *name, const struct query *query, struct need *need);
 cJSON *sched_saved(const struct services *services);
-int sched_restore(const struct services *services, const cJSON *saved, bool same_boot, char *why,
-		  size_t why_bytes);
+int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,
+		  struct why *why);
 
 /*
  * Creates a stream of runqslower's events as lines (api/resource/sched_stream.c); the caller owns

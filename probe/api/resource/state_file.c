@@ -76,12 +76,12 @@ void state_save(const struct services *services)
 static void restore_feature(const struct services *services, const struct feature *feature,
 			    const cJSON *saved, bool same_boot)
 {
-	char why[REQUEST_MESSAGE_MAX] = "";
-	int r = feature->restore(services, saved, same_boot, why, sizeof(why));
+	struct why why = {0};
+	int r = feature->restore(services, saved, same_boot, &why);
 
 	if (r < 0)
 		log_error("the configuration of %s before the stop can't be restored: %s",
-			  feature->name, why);
+			  feature->name, why.text);
 	else
 		log_info("%s: the configuration before the stop is restored", feature->name);
 }

@@ -264,7 +264,7 @@ static int watch_all(struct recording *recording)
 }
 
 /* Subscribes: from here on the processes are sampled, a command from its exec on. */
-static int arm(struct recording *recording, char *why, size_t why_bytes)
+static int arm(struct recording *recording, struct why *why)
 {
 	const struct record_options *options = recording->options;
 	struct engine *engine = recording->core.engine;
@@ -281,17 +281,16 @@ static int arm(struct recording *recording, char *why, size_t why_bytes)
 		.across_exec = true,
 		.from_exec = own.pid != 0,
 	};
-	snprintf(why, why_bytes, "%s", r < 0 ? "the command's process has gone" : "");
+	why_set(why, "%s", r < 0 ? "the command's process has gone" : "");
 	if (r == 0 && !proc_pids_are_the_hosts()) {
-		snprintf(why, why_bytes,
-			 "pids here are not the host's (a container needs the host's pid "
-			 "namespace: --pid=host)");
+		why_set(why, "pids here are not the host's (a container needs the host's pid "
+			     "namespace: --pid=host)");
 		r = -ENOTSUP;
 	}
 	if (r == 0)
-		r = engine_set_period(engine, options->period_ns, why, why_bytes);
+		r = engine_set_period(engine, options->period_ns, why);
 	if (r == 0)
-		r = engine_subscribe(engine, &subscription, &recording->subscriber, why, why_bytes);
+		r = engine_subscribe(engine, &subscription, &recording->subscriber, why);
 	return r;
 }
 
@@ -326,7 +325,7 @@ static void armed(void *arg)
 static int begin(struct recording *recording)
 {
 	struct conf conf;
-	char why[256];
+	struct why why;
 	int r = conf_init(&conf); /* for the sizes */
 
 	if (r == 0)
@@ -340,9 +339,9 @@ static int begin(struct recording *recording)
 		fail(recording, "can't record", strerror(-r));
 		return r;
 	}
-	r = arm(recording, why, sizeof(why));
+	r = arm(recording, &why);
 	if (r < 0) {
-		fail(recording, "can't record", why);
+		fail(recording, "can't record", why.text);
 		return r;
 	}
 	recording->began_ns = loop_now_ns();

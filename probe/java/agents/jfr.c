@@ -2,7 +2,6 @@
 #include "java/agents/jfr_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +132,7 @@ static bool may_ask_again(const struct jfr_vm *vm)
 	return vm->answer.result != ATTACH_HUNG && loop_now_ns() - vm->asked_ns >= again_ns(vm);
 }
 
-static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
+static void tell_why(const struct jfr_vm *vm, struct why *why)
 {
 	const struct attach_answer *answer = &vm->answer;
 	bool told = answer->result == ATTACH_REFUSED && answer->text[0];
@@ -142,15 +141,15 @@ static void tell_why(const struct jfr_vm *vm, char *why, size_t bytes)
 	if (!text[0] && answer->error)
 		text = strerror(answer->error);
 	if (told)
-		snprintf(why, bytes, "%s", text);
+		why_set(why, "%s", text);
 	else
-		snprintf(why, bytes, "%s%s%s", attach_result_name(answer->result),
-			 text[0] ? ": " : "", text);
+		why_set(why, "%s%s%s", attach_result_name(answer->result), text[0] ? ": " : "",
+			text);
 }
 
 void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 {
-	char why[ATTACH_TEXT_BYTES + 32];
+	struct why why;
 	struct target *target = jfr_target_of(vm);
 
 	if (target && answer->result == ATTACH_HUNG)
@@ -158,9 +157,9 @@ void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
 	vm->answer = *answer;
 	vm->step = JFR_FAILED;
 	vm->border_us = 0;
-	tell_why(vm, why, sizeof(why));
+	tell_why(vm, &why);
 	if (again_ns(vm) == vm->jfr->wish.interval_ns)
-		log_warn("target %d: its Java VM doesn't record: %s", (int)vm->pid, why);
+		log_warn("target %d: its Java VM doesn't record: %s", (int)vm->pid, why.text);
 }
 
 /* ---- whom ---- */
@@ -279,16 +278,16 @@ static enum jfr_step step_of(const struct jfr_vm *vm)
 	return vm->step == JFR_RECORDING && !vm->border_us ? JFR_STARTING : vm->step;
 }
 
-enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, char *why, size_t bytes)
+enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, struct why *why)
 {
 	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
 	enum jfr_step step = step_of(vm);
 
-	snprintf(why, bytes, "%s", "");
+	why_set(why, "%s", "");
 	if (step == JFR_FAILED)
-		tell_why(vm, why, bytes);
+		tell_why(vm, why);
 	else if (step == JFR_RECORDING)
-		snprintf(why, bytes, "%s", vm->answer.text);
+		why_set(why, "%s", vm->answer.text);
 	return step;
 }
 

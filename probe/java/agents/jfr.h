@@ -15,9 +15,9 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/why.h"
 #include "loop/worker.h"
 #include "target/target_table.h"
 #include "stack/records.h"
@@ -111,8 +111,7 @@ enum jfr_step {
 	JFR_FAILED,
 };
 /*
- * Returns the state of a target's recording; `why`: of JFR_FAILED the reason, of JFR_RECORDING how
- * on-CPU is sampled.
+ * Returns the state of a target's recording; `why` (may be NULL): of JFR_FAILED the reason, of
+ * JFR_RECORDING how on-CPU is sampled.
  */
-enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, char *why,
-			size_t bytes);
+enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, struct why *why);

@@ -122,17 +122,17 @@ const char *store_error_text(int error)
 }
 
 /* Says what is wrong with a folder that isn't ours alone, looked at by its path. */
-static void explain_foreign(const char *path, char *why, size_t why_bytes)
+static void explain_foreign(const char *path, struct why *why)
 {
 	struct stat stat;
 
 	if (lstat(path, &stat) < 0)
-		snprintf(why, why_bytes, "can't be used: %s", store_error_text(-EACCES));
+		why_set(why, "can't be used: %s", store_error_text(-EACCES));
 	else
-		snprintf(why, why_bytes,
-			 "can't be used: %s has mode %04o and the owner %u; it must be %u's, not "
-			 "writable by its group and others, not setgid",
-			 path, stat.st_mode & 07777u, (unsigned)stat.st_uid, (unsigned)geteuid());
+		why_set(why,
+			"can't be used: %s has mode %04o and the owner %u; it must be %u's, not "
+			"writable by its group and others, not setgid",
+			path, stat.st_mode & 07777u, (unsigned)stat.st_uid, (unsigned)geteuid());
 }
 
 /* Checks that the name of each folder that will be made is short enough. */
@@ -171,26 +171,26 @@ static int check_writable(const char *root, char *below, struct dir_steps *steps
 	return 0;
 }
 
-int store_check_folder(const char *root, const char *below, char *why, size_t why_bytes)
+int store_check_folder(const char *root, const char *below, struct why *why)
 {
 	_cleanup_free_ char *path = strdup(below);
 	struct dir_steps steps = {0};
 	char foreign[STORE_PATH_MAX + 1];
 
-	why[0] = '\0';
+	why->text[0] = '\0';
 	int r = path ? check_writable(root, path, &steps) : -ENOMEM;
 	if (r == -EACCES) {
 		snprintf(foreign, sizeof(foreign), "%s%.*s", root, (int)steps.tried, below);
-		explain_foreign(foreign, why, why_bytes);
+		explain_foreign(foreign, why);
 	} else if (r == -ELOOP) {
-		snprintf(why, why_bytes, "leads through a symbolic link");
+		why_set(why, "leads through a symbolic link");
 	} else if (r == -EPERM) {
-		snprintf(why, why_bytes,
-			 "can't be used: the daemon may not write to %s%s: give that folder to its "
-			 "user, %u",
-			 root, path, (unsigned)geteuid());
+		why_set(why,
+			"can't be used: the daemon may not write to %s%s: give that folder to its "
+			"user, %u",
+			root, path, (unsigned)geteuid());
 	} else if (r < 0) {
-		snprintf(why, why_bytes, "can't be used: %s", strerror(-r));
+		why_set(why, "can't be used: %s", strerror(-r));
 	}
 	return r;
 }

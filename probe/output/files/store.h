@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/why.h"
 
 #define STORE_PATH_MAX 4096
 
@@ -51,7 +52,7 @@ int store_split_path(const struct store_roots *roots, const char *path, char roo
 
 /* Checks whether files could be written to a folder, which need not exist yet; makes nothing.
  * Returns 0, or a negative errno with the rest of a sentence in `why`: "can't be used: …". */
-int store_check_folder(const char *root, const char *below, char *why, size_t why_bytes);
+int store_check_folder(const char *root, const char *below, struct why *why);
 
 /* Removes the folder and the folders above it, down to `found` bytes of the path, as long as they
  * are empty and ours. */

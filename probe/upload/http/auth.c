@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,23 +20,21 @@ struct auth {
 	char password[FILE_BYTES], token[FILE_BYTES];
 };
 
-/* A file with the option that names it, and the buffer for an error's sentence. */
+/* A file with the option that names it, and where the sentence of an error goes. */
 struct named {
 	const char *key, *path;
-	char *why;
-	size_t why_bytes;
+	struct why *why;
 };
 
 static int refuse(const struct named *file, const char *what)
 {
-	snprintf(file->why, file->why_bytes, "upload: %s %s %s", file->key, file->path, what);
+	why_set(file->why, "upload: %s %s %s", file->key, file->path, what);
 	return -EINVAL;
 }
 
 static int refuse_error(const struct named *file, int error)
 {
-	snprintf(file->why, file->why_bytes, "upload: %s %s: %s", file->key, file->path,
-		 strerror(error));
+	why_set(file->why, "upload: %s %s: %s", file->key, file->path, strerror(error));
 	return -error;
 }
 
@@ -78,7 +75,7 @@ static int read_secret(const struct named *file, char secret[FILE_BYTES])
 	return 0;
 }
 
-static int read_files(struct auth *auth, char *why, size_t why_bytes)
+static int read_files(struct auth *auth, struct why *why)
 {
 	const struct upload_options *options = &auth->options;
 	const struct {
@@ -93,7 +90,7 @@ static int read_files(struct auth *auth, char *why, size_t why_bytes)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		const struct named file = {files[i].key, files[i].path, why, why_bytes};
+		const struct named file = {files[i].key, files[i].path, why};
 
 		if (!file.path)
 			continue;
@@ -105,18 +102,18 @@ static int read_files(struct auth *auth, char *why, size_t why_bytes)
 	return 0;
 }
 
-int auth_read(struct auth **ret, const struct upload_options *options, char *why, size_t why_bytes)
+int auth_read(struct auth **ret, const struct upload_options *options, struct why *why)
 {
 	_cleanup_(auth_freep) struct auth *auth = calloc(1, sizeof(*auth));
-	int r = upload_options_check(options, why, why_bytes);
+	int r = upload_options_check(options, why);
 
 	if (r < 0)
 		return r;
 	if (!auth || upload_options_copy(&auth->options, options) < 0) {
-		snprintf(why, why_bytes, "upload: no memory");
+		why_set(why, "upload: no memory");
 		return -ENOMEM;
 	}
-	r = read_files(auth, why, why_bytes);
+	r = read_files(auth, why);
 	if (r < 0)
 		return r;
 	auth->http = (struct http_auth){

@@ -18,7 +18,7 @@ struct auth;
  * -EINVAL, -ENOMEM, or that of a file; then `why` has a sentence with the file's name and nothing
  * of its content.
  */
-int auth_read(struct auth **ret, const struct upload_options *options, char *why, size_t why_bytes);
+int auth_read(struct auth **ret, const struct upload_options *options, struct why *why);
 
 /* Overwrites the secrets and frees `auth`; NULL is allowed. */
 void auth_free(struct auth *auth);

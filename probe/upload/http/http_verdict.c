@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Judges how a call ended: outcome, the answer's text, the reason of a failure. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/why.h"
 #include "upload/http/http_call.h"
 
 /* Makes one line of UTF-8 from any bytes; characters that can't be shown become `?`. `room` counts
@@ -78,37 +78,35 @@ static bool is_second_attempt(const struct http_call *call, CURLcode result)
 
 /* Makes the sentence. The same cause has the same words (no times, no local ports), as the log
  * writes each sentence once. */
-static void explain(struct http_call *call, CURLcode result, char *why, size_t bytes)
+static void explain(struct http_call *call, CURLcode result, struct why *why)
 {
 	bool all_sent = http_call_all_sent(call);
 	long error = 0;
 
 	curl_easy_getinfo(call->easy, CURLINFO_OS_ERRNO, &error);
 	if (call->headers_bytes > HTTP_HEADERS_MAX)
-		snprintf(why, bytes, "The answer's headers are longer than %d KiB",
-			 HTTP_HEADERS_MAX / 1024);
+		why_set(why, "The answer's headers are longer than %d KiB",
+			HTTP_HEADERS_MAX / 1024);
 	else if (call->status)
-		snprintf(why, bytes, "Answered %d before all was sent", call->status);
+		why_set(why, "Answered %d before all was sent", call->status);
 	else if (call->link_local && result == CURLE_COULDNT_CONNECT)
-		snprintf(why, bytes,
-			 "Link-local addresses (169.254.0.0/16, fe80::/10) are refused");
+		why_set(why, "Link-local addresses (169.254.0.0/16, fe80::/10) are refused");
 	else if (result == CURLE_OPERATION_TIMEDOUT)
-		snprintf(why, bytes, "%s", all_sent ? "No answer in time" : "Not sent in time");
+		why_set(why, "%s", all_sent ? "No answer in time" : "Not sent in time");
 	else if (result == CURLE_OK)
-		snprintf(why, bytes, "The answer has no status of 200 or more");
+		why_set(why, "The answer has no status of 200 or more");
 	else if (is_second_attempt(call, result))
-		snprintf(why, bytes, "The connection was closed without an answer");
+		why_set(why, "The connection was closed without an answer");
 	else if (result == CURLE_OUT_OF_MEMORY && all_sent) /* what 7.88 says of a line of 100 KB */
-		snprintf(why, bytes, "Out of memory, or a header that is too long");
+		why_set(why, "Out of memory, or a header that is too long");
 	else if (is_of_tls(result))
-		snprintf(why, bytes, "TLS: %s",
-			 call->error[0] ? call->error : curl_easy_strerror(result));
+		why_set(why, "TLS: %s", call->error[0] ? call->error : curl_easy_strerror(result));
 	else if (error)
-		snprintf(why, bytes, "%s: %s", curl_easy_strerror(result), strerror((int)error));
+		why_set(why, "%s: %s", curl_easy_strerror(result), strerror((int)error));
 	else if ((result == CURLE_RECV_ERROR || result == CURLE_SEND_ERROR) && call->error[0])
-		snprintf(why, bytes, "%s: %s", curl_easy_strerror(result), call->error);
+		why_set(why, "%s: %s", curl_easy_strerror(result), call->error);
 	else
-		snprintf(why, bytes, "%s", curl_easy_strerror(result));
+		why_set(why, "%s", curl_easy_strerror(result));
 }
 
 static unsigned retry_after_s(CURL *easy)
@@ -123,7 +121,7 @@ static unsigned retry_after_s(CURL *easy)
 void http_call_judge(struct http_call *call, CURLcode result, struct http_answer *answer)
 {
 	bool all_sent = http_call_all_sent(call);
-	char why[sizeof(call->why)];
+	struct why why;
 
 	/* A 2xx counts only if all was sent: the server can't have stored the body before. */
 	if (call->status >= 300 || (call->status && all_sent)) {
@@ -133,8 +131,8 @@ void http_call_judge(struct http_call *call, CURLcode result, struct http_answer
 					       .status = call->status,
 					       .retry_after_s = retry_after_s(call->easy)};
 	} else {
-		explain(call, result, why, sizeof(why));
-		clean(call->why, sizeof(call->why), why, strlen(why));
+		explain(call, result, &why);
+		clean(call->why, sizeof(call->why), why.text, strlen(why.text));
 		*answer = (struct http_answer){.outcome = all_sent ? HTTP_UNKNOWN : HTTP_NOT_SENT};
 	}
 	answer->text = call->text;

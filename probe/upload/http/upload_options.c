@@ -2,7 +2,6 @@
 #include "upload/http/upload_options.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +70,7 @@ bool upload_has_credentials(const struct upload_options *options)
 	return options->password_file || options->token_file || options->cert_file;
 }
 
-int upload_options_check(const struct upload_options *options, char *why, size_t why_bytes)
+int upload_options_check(const struct upload_options *options, struct why *why)
 {
 	const char *sentence = NULL;
 
@@ -86,6 +85,6 @@ int upload_options_check(const struct upload_options *options, char *why, size_t
 	else if (options->key_file && !options->cert_file)
 		sentence = "key_file needs cert_file";
 	if (sentence)
-		snprintf(why, why_bytes, "upload: %s", sentence);
+		why_set(why, "upload: %s", sentence);
 	return sentence ? -EINVAL : 0;
 }

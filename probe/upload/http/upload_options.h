@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/why.h"
+
 #define UPLOAD_ALLOW_MAX   64
 #define UPLOAD_SERVICE_MAX 2048 /* bytes of a service's name */
 #define UPLOAD_TENANT_MAX  150	/* bytes */
@@ -44,4 +46,4 @@ bool upload_has_credentials(const struct upload_options *options);
 
 /* Checks that the options don't contradict each other. Returns 0, or -EINVAL with a sentence in
  * `why`. */
-int upload_options_check(const struct upload_options *options, char *why, size_t why_bytes);
+int upload_options_check(const struct upload_options *options, struct why *why);

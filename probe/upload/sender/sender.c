@@ -75,12 +75,11 @@ static void disk_changed(void *arg)
 
 /* ---- options ---- */
 
-static int read_auth(struct sender *sender, const struct upload_options *options, char *why,
-		     size_t why_bytes)
+static int read_auth(struct sender *sender, const struct upload_options *options, struct why *why)
 {
 	const char *exposed[AUTH_SECRETS_MAX];
 	struct auth *auth;
-	int r = auth_read(&auth, options, why, why_bytes);
+	int r = auth_read(&auth, options, why);
 
 	if (r < 0)
 		return r;
@@ -92,10 +91,9 @@ static int read_auth(struct sender *sender, const struct upload_options *options
 	return 0;
 }
 
-int sender_set_options(struct sender *sender, const struct upload_options *options, char *why,
-		       size_t why_bytes)
+int sender_set_options(struct sender *sender, const struct upload_options *options, struct why *why)
 {
-	int r = read_auth(sender, options, why, why_bytes);
+	int r = read_auth(sender, options, why);
 
 	if (r < 0)
 		return r;
@@ -121,8 +119,6 @@ static int make_parts(struct sender *sender, const struct sender_setup *setup)
 		.arg = sender,
 	};
 
-	char why[512];
-
 	sender->folder = strdup(setup->options->spool_dir);
 	if (!sender->folder)
 		return -ENOMEM;
@@ -130,8 +126,7 @@ static int make_parts(struct sender *sender, const struct sender_setup *setup)
 	if (r == 0 && sender->folder[0])
 		r = disk_new(&sender->disk, &disk);
 	if (r == 0)
-		r = read_auth(sender, setup->options, setup->why ? setup->why : why,
-			      setup->why ? setup->why_bytes : sizeof(why));
+		r = read_auth(sender, setup->options, setup->why);
 	return r;
 }
 

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/why.h"
 #include "loop/loop.h"
 #include "loop/worker.h"
 #include "upload/http/body.h"
@@ -44,8 +45,7 @@ struct sender_setup {
 	const struct upload_options *options; /* copied */
 	const struct sender_times *times;     /* NULL: the defaults */
 	/* Gets a sentence if sender_new() fails because of the options; may be NULL. */
-	char *why;
-	size_t why_bytes;
+	struct why *why;
 };
 
 /* Makes a sender and starts to list the bodies on disk. The caller owns *ret; loop and worker are
@@ -63,8 +63,8 @@ void sender_set_server(struct sender *sender, const char *url);
 
 /* Changes the options, except spool_dir and period_s, which stay as they were at the start. Returns
  * 0, or a negative errno with a sentence in `why`: then the old options stay. */
-int sender_set_options(struct sender *sender, const struct upload_options *options, char *why,
-		       size_t why_bytes);
+int sender_set_options(struct sender *sender, const struct upload_options *options,
+		       struct why *why);
 
 struct sender_body {
 	struct body_texts texts; /* copied */

@@ -56,7 +56,7 @@ static int remove_all(void **state)
 
 struct read {
 	struct tls_keys *keys;
-	char warning[512], why[512];
+	struct why warning, why;
 	int r;
 };
 
@@ -72,8 +72,7 @@ static struct read read_keys(const char *key, const char *certificate, const cha
 				 names[i][0] == '/' ? "" : folder.path,
 				 names[i][0] == '/' ? "" : "/", names[i]);
 	}
-	read.r = tls_keys_read(&read.keys, paths[0], paths[1], paths[2], read.warning, read.why,
-			       sizeof(read.why));
+	read.r = tls_keys_read(&read.keys, paths[0], paths[1], paths[2], &read.warning, &read.why);
 	assert_int_equal(read.r == 0, read.keys != NULL);
 	return read;
 }
@@ -84,9 +83,9 @@ static void assert_fine(const char *key, const char *certificate, const char *au
 	struct read read = read_keys(key, certificate, authority);
 
 	if (read.r != 0)
-		fail_msg("%s", read.why);
-	assert_has(read.warning, warning);
-	assert_int_equal(read.warning[0] != '\0', warning[0] != '\0');
+		fail_msg("%s", read.why.text);
+	assert_has(read.warning.text, warning);
+	assert_int_equal(read.warning.text[0] != '\0', warning[0] != '\0');
 	tls_keys_free(read.keys);
 }
 
@@ -96,7 +95,7 @@ static void assert_refused(const char *key, const char *certificate, const char 
 	struct read read = read_keys(key, certificate, authority);
 
 	assert_true(read.r < 0);
-	assert_has(read.why, why);
+	assert_has(read.why.text, why);
 }
 
 static void keys_that_belong_together_are_taken(void **state)

@@ -8,14 +8,14 @@
 struct read {
 	struct token token;
 	bool exposed;
-	char why[512];
+	struct why why;
 	int r;
 };
 
 static void read_path(struct read *ret, const char *path)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->r = token_read(&ret->token, path, &ret->exposed, ret->why, sizeof(ret->why));
+	ret->r = token_read(&ret->token, path, &ret->exposed, &ret->why);
 }
 
 static void read_bytes(struct read *ret, const void *data, size_t bytes)
@@ -47,7 +47,7 @@ static void assert_none(const void *data, size_t bytes)
 	read_bytes(&read, data, bytes);
 	if (read.r != -EINVAL)
 		fail_msg("%d: %.*s", read.r, (int)bytes, (const char *)data);
-	assert_has(read.why, "a token is one line of 16 to 256 visible characters");
+	assert_has(read.why.text, "a token is one line of 16 to 256 visible characters");
 	assert_memory_equal(&read.token, &empty, sizeof(empty)); /* nothing of it is kept */
 }
 
@@ -127,14 +127,14 @@ static void what_is_no_file_is_none_at_once(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	read_path(&read, path); /* doesn't wait for a writer */
 	assert_int_equal(read.r, -EINVAL);
-	assert_has(read.why, "it is no regular file");
+	assert_has(read.why.text, "it is no regular file");
 	read_path(&read, folder.path);
 	assert_true(read.r < 0);
 	read_path(&read, "/dev/zero");
 	assert_int_equal(read.r, -EINVAL);
 	read_path(&read, "/nowhere/at/all");
 	assert_int_equal(read.r, -ENOENT);
-	assert_has(read.why, "/nowhere/at/all: No such file");
+	assert_has(read.why.text, "/nowhere/at/all: No such file");
 }
 
 static void a_file_that_everybody_may_read_is_told(void **state)

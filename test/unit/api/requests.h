@@ -20,7 +20,7 @@ static bool request_without_v2;
 struct outcome {
 	int result;
 	struct spec spec; /* if result is 0 */
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 };
 
 static inline void outcome_done(struct outcome *outcome)
@@ -43,20 +43,20 @@ static inline void request_bytes(struct outcome *outcome, const struct spec *bef
 	data[bytes] = 'X';
 	memset(outcome, 0x55, sizeof(*outcome));
 	struct spec untouched = outcome->spec;
-	outcome->message[0] = '\0';
+	outcome->why.text[0] = '\0';
 	outcome->result = request_parse(data, bytes, &flamegraph_rules, before, &bounds,
-					&outcome->spec, NULL, outcome->message);
+					&outcome->spec, NULL, &outcome->why);
 	if (outcome->result == 0)
 		return;
 	assert_int_equal(outcome->result, -EINVAL);
 	assert_memory_equal(&outcome->spec, &untouched, sizeof(untouched));
-	size_t len = strnlen(outcome->message, sizeof(outcome->message));
-	assert_true(len > 0 && len < sizeof(outcome->message));
+	size_t len = strnlen(outcome->why.text, sizeof(outcome->why.text));
+	assert_true(len > 0 && len < sizeof(outcome->why.text));
 	for (size_t at = 0; at < len;) {
-		size_t n = utf8_sequence(outcome->message + at, len - at);
+		size_t n = utf8_sequence(outcome->why.text + at, len - at);
 
 		if (!n)
-			fail_msg("the message is no UTF-8: %s", outcome->message);
+			fail_msg("the message is no UTF-8: %s", outcome->why.text);
 		at += n;
 	}
 }
@@ -77,7 +77,7 @@ static inline void assert_refused(const struct spec *before, const char *body, c
 	if (outcome.result == 0)
 		fail_msg("accepted: %.200s", body);
 	if (message)
-		assert_string_equal(outcome.message, message);
+		assert_string_equal(outcome.why.text, message);
 }
 
 static inline void assert_accepted(const struct spec *before, const char *body)
@@ -86,5 +86,5 @@ static inline void assert_accepted(const struct spec *before, const char *body)
 
 	request_text(&outcome, before, body);
 	if (outcome.result)
-		fail_msg("%s: %.200s", outcome.message, body);
+		fail_msg("%s: %.200s", outcome.why.text, body);
 }

@@ -4,7 +4,7 @@
 #include "api/conf/conf.h"
 
 /* Reads a conf file of this text; returns the result. */
-static int read_text(struct conf *conf, const char *text, char why[512])
+static int read_text(struct conf *conf, const char *text, struct why *why)
 {
 	_cleanup_folder_ struct folder folder;
 	char path[128];
@@ -13,27 +13,27 @@ static int read_text(struct conf *conf, const char *text, char why[512])
 	folder_put(&folder, "conf", text, strlen(text));
 	snprintf(path, sizeof(path), "%s/conf", folder.path);
 	assert_int_equal(conf_init(conf), 0);
-	why[0] = '\0';
-	return conf_read(conf, path, true, why, 512);
+	why->text[0] = '\0';
+	return conf_read(conf, path, true, why);
 }
 
 static void assert_fine(const char *text)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512];
+	struct why why;
 
-	if (read_text(&conf, text, why) != 0)
-		fail_msg("%s: %s", text, why);
+	if (read_text(&conf, text, &why) != 0)
+		fail_msg("%s: %s", text, why.text);
 }
 
 static void assert_bad(const char *text, const char *reason)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512];
+	struct why why;
 
-	if (read_text(&conf, text, why) == 0)
+	if (read_text(&conf, text, &why) == 0)
 		fail_msg("accepted: %s", text);
-	assert_has(why, reason);
+	assert_has(why.text, reason);
 }
 
 static void assert_texts(const char *a, const char *b)
@@ -66,12 +66,12 @@ static void assert_uploads(const struct upload_options *a, const struct upload_o
 static void without_a_file_the_defaults_count(void **state)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512] = "";
+	struct why why = {0};
 
 	(void)state;
 	assert_int_equal(conf_init(&conf), 0);
-	assert_int_equal(conf_read(&conf, "/nonexistent/conf", true, why, sizeof(why)), -ENOENT);
-	assert_has(why, "/nonexistent/conf: No such file");
+	assert_int_equal(conf_read(&conf, "/nonexistent/conf", true, &why), -ENOENT);
+	assert_has(why.text, "/nonexistent/conf: No such file");
 	assert_string_equal(conf.bind_addr, "127.0.0.1");
 	assert_int_equal(conf.port, 9999);
 	assert_int_equal(conf.log_level, LOG_INFO);
@@ -88,14 +88,14 @@ static void without_a_file_the_defaults_count(void **state)
 	assert_int_equal(conf.sizes.allocations, 1 << 18);
 	assert_int_equal(conf.sizes.python, 1);
 	assert_int_equal(conf.sizes.java, 1);
-	assert_int_equal(conf_read(&conf, "/nonexistent/conf", false, why, sizeof(why)), 0);
+	assert_int_equal(conf_read(&conf, "/nonexistent/conf", false, &why), 0);
 	assert_string_equal(conf.upload.spool_dir, "/var/lib/stackprobe/spool");
 }
 
 static void every_key_is_read(void **state)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512];
+	struct why why;
 
 	(void)state;
 	int r = read_text(
@@ -107,8 +107,8 @@ static void every_key_is_read(void **state)
 		"bpf = { stacks = 256; targets = 64; stack_ring_bytes = 65536;"
 		" life_ring_bytes = 131072; allocations = 1024; python = false; java = false; };\n"
 		"retention = { days = 30; bytes = 5000000000L; interval = 60; };\n",
-		why);
-	assert_string_equal(why, "");
+		&why);
+	assert_string_equal(why.text, "");
 	assert_int_equal(r, 0);
 	assert_int_equal(conf.log_level, LOG_ERROR);
 	assert_string_equal(conf.bind_addr, "::1");
@@ -133,7 +133,7 @@ static void every_key_is_read(void **state)
 static void the_shipped_file_says_the_defaults(void **state)
 {
 	_cleanup_(conf_done) struct conf conf, defaults;
-	char why[512] = "";
+	struct why why = {0};
 
 	(void)state;
 	assert_int_equal(conf_init(&conf), 0);
@@ -146,8 +146,8 @@ static void the_shipped_file_says_the_defaults(void **state)
 	conf.log_level = LOG_DEBUG;
 	memset(&conf.sizes, 0, sizeof(conf.sizes));
 	memset(&conf.retention, 0, sizeof(conf.retention));
-	assert_int_equal(conf_read(&conf, SHIPPED, true, why, sizeof(why)), 0);
-	assert_string_equal(why, "");
+	assert_int_equal(conf_read(&conf, SHIPPED, true, &why), 0);
+	assert_string_equal(why.text, "");
 	assert_int_equal(conf.log_level, defaults.log_level);
 	assert_int_equal(conf.port, defaults.port);
 	assert_string_equal(conf.bind_addr, defaults.bind_addr);
@@ -159,7 +159,7 @@ static void the_shipped_file_says_the_defaults(void **state)
 	assert_string_equal(conf.state_dir, defaults.state_dir);
 	assert_string_equal(conf.probes_init, defaults.probes_init);
 	assert_int_equal(conf.restore, defaults.restore);
-	assert_int_equal(conf_read(&defaults, "/nonexistent/conf", false, why, sizeof(why)), 0);
+	assert_int_equal(conf_read(&defaults, "/nonexistent/conf", false, &why), 0);
 	assert_uploads(&conf.upload, &defaults.upload);
 }
 

@@ -26,7 +26,7 @@ static int remove_all(void **state)
 }
 
 /* Reads a conf file with these lines in rest_api_server; @ in them is the folder. */
-static int read_lines(struct conf *conf, const char *lines, char why[512])
+static int read_lines(struct conf *conf, const char *lines, struct why *why)
 {
 	char text[4096] = "rest_api_server = { ", path[128];
 	size_t len = strlen(text);
@@ -38,28 +38,28 @@ static int read_lines(struct conf *conf, const char *lines, char why[512])
 	folder_put(&folder, "conf", text, strlen(text));
 	snprintf(path, sizeof(path), "%s/conf", folder.path);
 	assert_int_equal(conf_init(conf), 0);
-	why[0] = '\0';
-	return conf_read(conf, path, true, why, 512);
+	why->text[0] = '\0';
+	return conf_read(conf, path, true, why);
 }
 
 static void assert_bad(const char *lines, const char *reason)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512];
+	struct why why;
 
-	if (read_lines(&conf, lines, why) == 0)
+	if (read_lines(&conf, lines, &why) == 0)
 		fail_msg("accepted: %s", lines);
-	assert_has(why, reason);
+	assert_has(why.text, reason);
 }
 
 static void without_keys_loopback_is_trusted_and_nothing_is_open(void **state)
 {
 	_cleanup_(conf_done) struct conf conf;
 	const struct rest_options *rest = &conf.rest;
-	char why[512];
+	struct why why;
 
 	(void)state;
-	assert_int_equal(read_lines(&conf, "", why), 0);
+	assert_int_equal(read_lines(&conf, "", &why), 0);
 	assert_string_equal(rest->socket, "/run/stackprobe/api.sock");
 	assert_false(rest->socket_given);
 	assert_string_equal(rest->metrics_address, "");
@@ -78,7 +78,8 @@ static void each_key_is_taken(void **state)
 	const struct group *group = getgrgid(1);
 	_cleanup_(conf_done) struct conf conf;
 	const struct rest_options *rest = &conf.rest;
-	char why[512], lines[1024];
+	struct why why;
+	char lines[1024];
 
 	(void)state;
 	if (!group)
@@ -89,7 +90,7 @@ static void each_key_is_taken(void **state)
 		 "false; "
 		 "open = true; hosts = (\"a.example\", \"b\");",
 		 group->gr_name);
-	assert_int_equal(read_lines(&conf, lines, why), 0);
+	assert_int_equal(read_lines(&conf, lines, &why), 0);
 	assert_string_equal(rest->metrics_address, "0.0.0.0");
 	assert_int_equal(rest->metrics_port, 9100);
 	assert_true(rest->socket_given);
@@ -107,13 +108,13 @@ static void each_key_is_taken(void **state)
 static void an_empty_value_is_none(void **state)
 {
 	_cleanup_(conf_done) struct conf conf;
-	char why[512];
+	struct why why;
 
 	(void)state;
 	assert_int_equal(read_lines(&conf,
 				    "metrics_addr = \"\"; socket = \"\"; admin_group = \"\"; "
 				    "admin_token_file = \"\"; hosts = ( ); private_key = \"\";",
-				    why),
+				    &why),
 			 0);
 	assert_string_equal(conf.rest.socket, "");
 	assert_true(conf.rest.socket_given);

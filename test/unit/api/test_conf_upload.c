@@ -11,14 +11,14 @@
 struct scene {
 	struct folder folder;
 	struct conf conf;
-	char why[1024];
+	struct why why;
 };
 
 static void scene_make(struct scene *scene)
 {
 	folder_make(&scene->folder);
 	assert_int_equal(conf_init(&scene->conf), 0);
-	scene->why[0] = '\0';
+	scene->why.text[0] = '\0';
 }
 
 static void scene_done(struct scene *scene)
@@ -46,7 +46,7 @@ static int scene_read(struct scene *scene, const char *keys)
 	assert_int_equal(buf_error(&text), 0);
 	folder_put(&scene->folder, "conf", text.data, text.len);
 	snprintf(path, sizeof(path), "%s/conf", scene->folder.path);
-	return conf_read(&scene->conf, path, true, scene->why, sizeof(scene->why));
+	return conf_read(&scene->conf, path, true, &scene->why);
 }
 
 static void put(const struct scene *scene, const char *name, const char *text, mode_t mode)
@@ -63,8 +63,8 @@ static void assert_bad(const char *keys, const char *reason)
 	put(&scene, "secret", "s3cret\n", 0600);
 	if (scene_read(&scene, keys) == 0)
 		fail_msg("accepted: %s", keys);
-	assert_has(scene.why, reason);
-	assert_null(strstr(scene.why, "s3cret"));
+	assert_has(scene.why.text, reason);
+	assert_null(strstr(scene.why.text, "s3cret"));
 }
 
 static void assert_fine(const char *keys)
@@ -74,7 +74,7 @@ static void assert_fine(const char *keys)
 	scene_make(&scene);
 	put(&scene, "secret", "s3cret\n", 0600);
 	if (scene_read(&scene, keys) != 0)
-		fail_msg("%s: %s", keys, scene.why);
+		fail_msg("%s: %s", keys, scene.why.text);
 }
 
 static void every_key_is_read(void **state)
@@ -94,7 +94,7 @@ static void every_key_is_read(void **state)
 		" period = 5; spread = 20; user = \"anna\"; password_file = \"FOLDER/password\";"
 		" token_file = \"\"; tenant = \"team-7\"; ca_file = \"FOLDER/pem\";"
 		" cert_file = \"FOLDER/pem\"; key_file = \"FOLDER/pem\";");
-	assert_string_equal(scene.why, "");
+	assert_string_equal(scene.why.text, "");
 	assert_int_equal(r, 0);
 	assert_int_equal(upload_options_copy(&copy, &scene.conf.upload), 0);
 	assert_string_equal(copy.spool_dir, "/a/b");
@@ -106,7 +106,7 @@ static void every_key_is_read(void **state)
 	assert_int_equal(copy.period_s, 5);
 	assert_int_equal(copy.spread_s, 20);
 	assert_null(copy.token_file);
-	assert_int_equal(auth_read(&auth, &copy, scene.why, sizeof(scene.why)), 0);
+	assert_int_equal(auth_read(&auth, &copy, &scene.why), 0);
 	const struct http_auth *http = auth_http(auth);
 	assert_string_equal(http->user, "anna");
 	assert_string_equal(http->password, "correct horse");
@@ -131,7 +131,7 @@ static void what_is_empty_is_not_said(void **state)
 			 0);
 	assert_string_equal(scene.conf.upload.spool_dir, "");
 	assert_int_equal(scene.conf.upload.allow_count, 0);
-	assert_int_equal(auth_read(&auth, &scene.conf.upload, scene.why, sizeof(scene.why)), 0);
+	assert_int_equal(auth_read(&auth, &scene.conf.upload, &scene.why), 0);
 	const struct http_auth *http = auth_http(auth);
 	assert_true(!http->user && !http->password && !http->token && !http->tenant &&
 		    !http->ca_file && !http->cert_file && !http->key_file);
@@ -234,7 +234,7 @@ static void nobody_waits_for_a_fifo(void **state)
 	scene_make(&scene);
 	assert_int_equal(mkfifoat(scene.folder.fd, "fifo", 0600), 0);
 	assert_true(scene_read(&scene, "token_file = \"FOLDER/fifo\";") < 0);
-	assert_has(scene.why, "is no regular file");
+	assert_has(scene.why.text, "is no regular file");
 }
 
 /* What a file's bytes are as a token; NULL: refused. */
@@ -248,11 +248,11 @@ static void assert_token(const void *bytes, size_t len, const char *token)
 	int r = scene_read(&scene, "token_file = \"FOLDER/token\";");
 	assert_int_equal(r, token ? 0 : -EINVAL);
 	if (!token) {
-		assert_has(scene.why, "upload: token_file ");
-		assert_null(strstr(scene.why, "abc"));
+		assert_has(scene.why.text, "upload: token_file ");
+		assert_null(strstr(scene.why.text, "abc"));
 		return;
 	}
-	assert_int_equal(auth_read(&auth, &scene.conf.upload, scene.why, sizeof(scene.why)), 0);
+	assert_int_equal(auth_read(&auth, &scene.conf.upload, &scene.why), 0);
 	assert_string_equal(auth_http(auth)->token, token);
 }
 #define assert_token_text(text, token) assert_token(text, sizeof(text) - 1, token)
@@ -300,7 +300,7 @@ static void links_to_secrets_are_followed(void **state)
 	put(&scene, "..data/token", "abc\n", 0600);
 	assert_int_equal(symlinkat("..data/token", scene.folder.fd, "token"), 0);
 	assert_int_equal(scene_read(&scene, "token_file = \"FOLDER/token\";"), 0);
-	assert_int_equal(auth_read(&auth, &scene.conf.upload, scene.why, sizeof(scene.why)), 0);
+	assert_int_equal(auth_read(&auth, &scene.conf.upload, &scene.why), 0);
 	assert_string_equal(auth_http(auth)->token, "abc");
 }
 

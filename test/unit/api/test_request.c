@@ -481,12 +481,13 @@ static void folders_are_told_and_not_looked_at(void **state)
 	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, NULL, false};
 	struct request_folders folders = {0};
 	struct spec spec;
-	char message[REQUEST_MESSAGE_MAX], data[sizeof(body)];
+	char data[sizeof(body)];
+	struct why why;
 
 	(void)state;
 	memcpy(data, body, sizeof(body));
 	assert_int_equal(request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds,
-				       &spec, &folders, message),
+				       &spec, &folders, &why),
 			 0);
 	assert_int_equal(folders.count, 2);
 	assert_string_equal(folders.params[0]->name, "svg_dir");

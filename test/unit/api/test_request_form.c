@@ -14,7 +14,7 @@ static void assert_comm(const char *body, const char *comm)
 
 	request_text(&outcome, NULL, body);
 	if (outcome.result)
-		fail_msg("%s: %s", outcome.message, body);
+		fail_msg("%s: %s", outcome.why.text, body);
 	assert_int_equal(snoopers_names(outcome.spec.snoopers, &names), 1);
 	assert_string_equal(names[0].comm, comm);
 }

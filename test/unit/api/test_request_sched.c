@@ -8,7 +8,7 @@
 struct parsed {
 	int result;
 	struct spec spec;
-	char message[REQUEST_MESSAGE_MAX];
+	struct why why;
 };
 
 static void parsed_done(struct parsed *parsed)
@@ -27,7 +27,7 @@ static void parse(struct parsed *parsed, const struct spec *before, const char *
 	assert_non_null(data);
 	memcpy(data, body, bytes);
 	parsed->result = request_parse(data, bytes, &sched_rules, before, &bounds, &parsed->spec,
-				       NULL, parsed->message);
+				       NULL, &parsed->why);
 }
 
 static void assert_says(const char *body, const char *message)
@@ -37,7 +37,7 @@ static void assert_says(const char *body, const char *message)
 	parse(&parsed, NULL, body);
 	if (parsed.result == 0)
 		fail_msg("accepted: %s", body);
-	assert_string_equal(parsed.message, message);
+	assert_string_equal(parsed.why.text, message);
 }
 
 static void without_snoopers_it_is_accepted(void **state)

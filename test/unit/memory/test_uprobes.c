@@ -169,11 +169,11 @@ static struct uprobes *attach(const struct scene *scene)
 		{.call = CALL_MMAP, .offset = offset_of(probed_step)}, /* has no program */
 	};
 	struct uprobes *uprobes;
-	char why[160] = "";
+	struct why why = {0};
 
-	if (uprobes_open(&uprobes, scene->exe_fd, points, ARRAY_SIZE(points), &scene->programs, why,
-			 sizeof(why)) < 0)
-		fail_msg("%s", why);
+	if (uprobes_open(&uprobes, scene->exe_fd, points, ARRAY_SIZE(points), &scene->programs,
+			 &why) < 0)
+		fail_msg("%s", why.text);
 	return uprobes;
 }
 
@@ -239,7 +239,7 @@ static void a_realloc_that_may_be_malloc_has_its_own_program(void **state)
 	};
 	struct uprobes *uprobes;
 	struct scene scene;
-	char why[160] = "";
+	struct why why = {0};
 
 	(void)state;
 	scene_make(&scene);
@@ -248,9 +248,9 @@ static void a_realloc_that_may_be_malloc_has_its_own_program(void **state)
 	scene.programs.fds[CALL_REALLOC] = load(scene.map_fd, 0, 0, 0);
 	scene.programs.realloc_fd = load(scene.map_fd, 1, 0, 0);
 	assert_true(scene.programs.realloc_fd >= 0);
-	if (uprobes_open(&uprobes, scene.exe_fd, points, ARRAY_SIZE(points), &scene.programs, why,
-			 sizeof(why)) < 0)
-		fail_msg("%s", why);
+	if (uprobes_open(&uprobes, scene.exe_fd, points, ARRAY_SIZE(points), &scene.programs,
+			 &why) < 0)
+		fail_msg("%s", why.text);
 	call_both();
 	probed_step(0);
 	assert_int_equal(count(&scene, 0), CALLS);
@@ -346,12 +346,11 @@ static void check_bad_point(struct scene *scene)
 		{.call = CALL_FREE, .offset = 1ULL << 40},
 	};
 	struct uprobes *uprobes = NULL;
-	char why[160] = "";
+	struct why why = {0};
 
-	assert_true(uprobes_open(&uprobes, scene->exe_fd, points, 2, &scene->programs, why,
-				 sizeof(why)) < 0);
+	assert_true(uprobes_open(&uprobes, scene->exe_fd, points, 2, &scene->programs, &why) < 0);
 	assert_null(uprobes);
-	assert_has(why, "its functions can't be probed: ");
+	assert_has(why.text, "its functions can't be probed: ");
 	call_both();
 	assert_counts(scene, 0, 0);
 }

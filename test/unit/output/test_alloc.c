@@ -223,16 +223,17 @@ static int use_request(void)
 				   "\"params\":{\"svg_period\":"
 				   "60,\"svg_dir\":\"/proc/self/task\"},\"state\":\"running\"}";
 	struct bounds bounds = {{(const char *const[]){REQUEST_ROOT}, 1}, NULL, false};
-	char data[sizeof(body)], message[REQUEST_MESSAGE_MAX] = "";
+	char data[sizeof(body)];
+	struct why why = {0};
 	struct spec spec = {.probes = 77};
 
 	memcpy(data, body, sizeof(body));
 	int r = request_parse(data, sizeof(body) - 1, &flamegraph_rules, NULL, &bounds, &spec, NULL,
-			      message);
+			      &why);
 	if (r == 0)
 		spec_done(&spec);
 	else
-		assert_true(spec.probes == 77 && !spec.snoopers && message[0]);
+		assert_true(spec.probes == 77 && !spec.snoopers && why.text[0]);
 	return r;
 }
 

@@ -305,15 +305,15 @@ static int use_upload(void)
 					    .tenant = (char[]){"t"}};
 	struct upload_options options, copy = {0};
 	struct auth *auth = NULL;
-	char why[256] = "";
+	struct why why = {0};
 	int r = upload_options_init(&options);
 
 	if (r < 0)
 		return r;
 	r = upload_options_copy(&copy, &said);
 	if (r == 0)
-		r = auth_read(&auth, &copy, why, sizeof(why));
-	assert_true(r == 0 || (!auth && (!copy.user || why[0])));
+		r = auth_read(&auth, &copy, &why);
+	assert_true(r == 0 || (!auth && (!copy.user || why.text[0])));
 	auth_free(auth);
 	upload_options_done(&copy);
 	upload_options_done(&options);

@@ -235,15 +235,16 @@ static void a_process_has_a_folder_of_its_own(void **state)
 	assert_false(folder_has(&folder, "oncpu/latest.svg"));
 }
 
-static int check(const struct folder *folder, const char *below, char why[512])
+static int check(const struct folder *folder, const char *below, struct why *why)
 {
-	return store_check_folder(folder->path, below, why, 512);
+	return store_check_folder(folder->path, below, why);
 }
 
 static void a_check_makes_nothing_and_says_what_is_wrong(void **state)
 {
 	_cleanup_folder_ struct folder folder;
-	char why[512], name[300] = "/a/";
+	struct why why;
+	char name[300] = "/a/";
 
 	(void)state;
 	folder_make(&folder);
@@ -251,18 +252,18 @@ static void a_check_makes_nothing_and_says_what_is_wrong(void **state)
 	folder_put(&folder, "file", "x", 1);
 	assert_int_equal(mkdirat(folder.fd, "shared", 0700), 0);
 	assert_int_equal(fchmodat(folder.fd, "shared", 02770, 0), 0);
-	assert_int_equal(check(&folder, "", why), 0);
-	assert_int_equal(check(&folder, "/a//b/./c/", why), 0);
-	assert_string_equal(why, "");
+	assert_int_equal(check(&folder, "", &why), 0);
+	assert_int_equal(check(&folder, "/a//b/./c/", &why), 0);
+	assert_string_equal(why.text, "");
 	assert_false(folder_has(&folder, "a"));
-	assert_int_equal(check(&folder, "/link/x", why), -ELOOP);
-	assert_string_equal(why, "leads through a symbolic link");
-	assert_int_equal(check(&folder, "/file/x/y", why), -ENOTDIR);
-	assert_string_equal(why, "can't be used: Not a directory");
-	assert_int_equal(check(&folder, "/shared/x/y", why), -EACCES);
-	assert_non_null(strstr(why, "/shared has mode 2770 and the owner "));
+	assert_int_equal(check(&folder, "/link/x", &why), -ELOOP);
+	assert_string_equal(why.text, "leads through a symbolic link");
+	assert_int_equal(check(&folder, "/file/x/y", &why), -ENOTDIR);
+	assert_string_equal(why.text, "can't be used: Not a directory");
+	assert_int_equal(check(&folder, "/shared/x/y", &why), -EACCES);
+	assert_non_null(strstr(why.text, "/shared has mode 2770 and the owner "));
 	memset(name + 3, 'n', 256);
-	assert_int_equal(check(&folder, name, why), -ENAMETOOLONG);
+	assert_int_equal(check(&folder, name, &why), -ENAMETOOLONG);
 }
 
 static void what_was_made_of_a_path_is_removed_as_far_as_it_is_empty(void **state)

@@ -56,13 +56,13 @@ static inline void scene_make(struct scene *scene)
 /* A daemon begins. */
 static inline void scene_start(struct scene *scene)
 {
-	char why[256] = "";
+	struct why why = {0};
 	struct sender_setup setup = {scene->loop, scene->foreign, &scene->options, &scene->times,
-				     why,	  sizeof(why)};
+				     &why};
 
 	scene->closed = false;
 	assert_int_equal(sender_new(&scene->sender, &setup), 0);
-	assert_string_equal(why, "");
+	assert_string_equal(why.text, "");
 }
 
 /* It is killed, with what it has in memory. */

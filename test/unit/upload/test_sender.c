@@ -269,7 +269,8 @@ static void what_is_there_goes_to_another_server(void **state)
 static void who_sends_tells_who_he_is(void **state)
 {
 	TEST_SCENE(scene);
-	char path[128], why[256] = "";
+	char path[128];
+	struct why why = {0};
 
 	sender_set_server(scene.sender, scene.server->url);
 	folder_put(&scene.folder, "token", "s3cret\n", 7);
@@ -277,15 +278,15 @@ static void who_sends_tells_who_he_is(void **state)
 	snprintf(path, sizeof(path), "%s/token", scene.folder.path);
 	scene.options.token_file = strdup(path);
 	scene.options.tenant = strdup("team");
-	assert_int_equal(sender_set_options(scene.sender, &scene.options, why, sizeof(why)), 0);
+	assert_int_equal(sender_set_options(scene.sender, &scene.options, &why), 0);
 	add(&scene, "a", 10);
 	run_until(&scene, stats_of(&scene).stored == 1);
 	assert_has(scene.server->head, "Authorization: Bearer s3cret\r\n");
 	assert_has(scene.server->head, "X-Scope-OrgID: team");
 	/* What can't be read changes nothing. */
 	assert_int_equal(unlinkat(scene.folder.fd, "token", 0), 0);
-	assert_true(sender_set_options(scene.sender, &scene.options, why, sizeof(why)) < 0);
-	assert_has(why, path);
+	assert_true(sender_set_options(scene.sender, &scene.options, &why) < 0);
+	assert_has(why.text, path);
 	add(&scene, "b", 10);
 	run_until(&scene, stats_of(&scene).stored == 2);
 	assert_has(scene.server->head, "Authorization: Bearer s3cret\r\n");

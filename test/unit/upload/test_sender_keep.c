@@ -253,8 +253,8 @@ static void the_oldest_go_when_there_is_no_room(void **state)
 	assert_int_equal(stats_of(&scene).lost[SENDER_NO_ROOM], 10);
 	assert_in_range(stats_of(&scene).waiting_bytes, 1000000, 1 << 20);
 	scene.options.spool_bytes = 500000;
-	char why[128];
-	assert_int_equal(sender_set_options(scene.sender, &scene.options, why, sizeof(why)), 0);
+	struct why why;
+	assert_int_equal(sender_set_options(scene.sender, &scene.options, &why), 0);
 	assert_int_equal(stats_of(&scene).waiting, 4);
 	assert_int_equal(stats_of(&scene).lost[SENDER_NO_ROOM], 16);
 	add_body(&scene, "whole", 10, 600000); /* more than all the room */
