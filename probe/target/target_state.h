@@ -37,7 +37,7 @@ struct where {
 	bool added;		/* some process became a target since the last scan was begun */
 	unsigned rounds;	/* scans in a row that were begun because of `added` */
 	struct loop_timer late; /* for the next scan, after one that failed */
-	unsigned doubled;	/* how often that delay was doubled */
+	unsigned failures;	/* scans in a row that failed */
 	bool moving;		/* a scan of the processes in moved[] */
 	pid_t moved[MOVED_MAX];
 	size_t moved_count;

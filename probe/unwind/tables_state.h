@@ -55,8 +55,8 @@ struct table {
 
 	unsigned others; /* other processes through which the file was tried in this window */
 
-	/* Retry with back-off: `patience` sweeps between two tries, of which `waits` are left. */
-	unsigned patience, waits;
+	unsigned failures; /* of building the table, in a row; 2 if the table was evicted */
+	unsigned waits;	   /* sweeps until the next try */
 
 	struct table *next_queued;
 	struct table *next, **link; /* list of all tables */
