@@ -222,10 +222,7 @@ static void build_done(struct job *job, bool finished)
 			take_runtimes(table, mine);
 		}
 	} else {
-		if (job->end == JOB_HANGS)
-			hung_fs_add(&tables->hung, &hung, mine->run_state, false);
-		else if (job->end == JOB_SLOW)
-			hung_fs_add_slow(&tables->hung, &hung);
+		hung_fs_add(&tables->hung, &hung, job->end, mine->run_state, false);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}

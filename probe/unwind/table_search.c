@@ -71,10 +71,7 @@ static void done(struct job *job, bool finished)
 	table->searching = false;
 	struct hung_file hung = open_request_hung_file(&mine->opening);
 	hung.where = symbol_file_where(mine->file);
-	if (job->end == JOB_HANGS)
-		hung_fs_add(&tables->search_hung, &hung, mine->run_state, true);
-	else if (job->end == JOB_SLOW)
-		hung_fs_add_slow(&tables->search_hung, &hung);
+	hung_fs_add(&tables->search_hung, &hung, job->end, mine->run_state, true);
 	if (!finished)
 		return;
 	symbol_file_hold(mine->file, &mine->opening);
