@@ -111,7 +111,6 @@ void tables_free(struct tables *tables)
 		return;
 	tables_set_arena(tables, NULL);
 	hung_fs_done(&tables->hung);
-	hung_fs_done(&tables->search_hung);
 	while (tables->all) {
 		struct table *table = tables->all;
 

@@ -71,12 +71,11 @@ struct tables {
 	struct table *all;
 	struct content *contents;
 	struct table *queue, **queue_end;
-	struct table *building;	    /* one at a time, which saves descriptors and memory */
-	struct hung_fs hung;	    /* files whose building was given up */
-	struct hung_fs search_hung; /* files whose search was given up */
-	uint64_t uses;		    /* counts uses of tables, as a clock */
-	uint64_t told_ns;	    /* when changed() was called last; CLOCK_MONOTONIC */
-	struct tables_stats stats;  /* the counters since the start */
+	struct table *building;	   /* one at a time, which saves descriptors and memory */
+	struct hung_fs hung;	   /* files whose building or search was given up */
+	uint64_t uses;		   /* counts uses of tables, as a clock */
+	uint64_t told_ns;	   /* when changed() was called last; CLOCK_MONOTONIC */
+	struct tables_stats stats; /* the counters since the start */
 };
 
 /* Sets *address to the linked address of a mapping's first byte; returns false if the mapping holds
