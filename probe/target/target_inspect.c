@@ -74,15 +74,6 @@ void target_settle(struct targets *targets, struct target *target)
 	}
 }
 
-static void remember_hung(struct targets *targets, const struct target *target)
-{
-	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
-	void *value;
-
-	if (map_put(targets->hung, &key, &value) == -ENOSPC)
-		map_clear(targets->hung);
-}
-
 /* Notes its cgroups, if the kernel's side hasn't reported them. */
 static void take_place(struct targets *targets, struct target *target, const struct inspection *e)
 {
@@ -109,7 +100,8 @@ static void examined(void *arg, struct inspection *e, bool finished)
 	if (!finished && e->job.end != JOB_REFUSED) {
 		target->hangs = true;
 		targets->stats.unreadable++;
-		remember_hung(targets, target);
+		hung_set_add(&targets->hung, (uint64_t)target->pid, target->start_ticks,
+			     UINT64_MAX);
 	}
 	if (target->undecided && finished && e->snoopers != targets->selection.snoopers)
 		target_look_at(targets, target); /* the answer is to an older question */
@@ -146,7 +138,6 @@ static void learn_user(struct target *target)
 
 void target_look_at(struct targets *targets, struct target *target)
 {
-	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
 	struct inspection question = {
 		.pid = target->pid,
 		.id = target->id,
@@ -165,7 +156,8 @@ void target_look_at(struct targets *targets, struct target *target)
 	learn_user(target);
 	question.job.whose = target->whose;
 	memcpy(question.comm, target->comm, sizeof(question.comm));
-	if (target->hangs || map_get(targets->hung, &key)) {
+	if (target->hangs || hung_set_until_ns(&targets->hung, (uint64_t)target->pid,
+					       target->start_ticks, loop_now_ns())) {
 		target->hangs = true;
 		if (target->undecided)
 			decide(targets, target, &question, false);

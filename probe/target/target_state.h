@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/map.h"
+#include "base/hung_set.h"
 #include "base/rate.h"
 #include "loop/shares.h"
 #include "select/containers.h"
@@ -18,11 +18,6 @@
 
 #define COMMON_MAX 16
 #define MOVED_MAX  1024
-
-struct process_key {
-	uint64_t pid;
-	uint64_t start_ticks;
-};
 
 /* A process that may be wanted once its container's names are known. */
 struct awaiting {
@@ -53,8 +48,8 @@ struct targets {
 	struct worker *urgent;
 	struct selection selection;
 	struct target_table *table;
-	struct map *hung;    /* struct process_key -> nothing: inspections that took too long */
-	struct shares *room; /* bytes of mappings, by user */
+	struct hung_set hung; /* pid, start_ticks: processes whose inspection took too long */
+	struct shares *room;  /* bytes of mappings, by user */
 	struct rate eager;
 	struct target_log log;
 	struct containers *containers;
