@@ -66,7 +66,8 @@ static bool ask_user(const struct state_root *root, const struct container_place
 	_cleanup_close_ int home = open_home(root, place->user);
 
 	return home >= 0 &&
-	       ask(&(struct state_root){.fd = home, .user = place->user}, place, names);
+	       ask(&(struct state_root){.fd = home, .host_fd = root->host_fd, .user = place->user},
+		   place, names);
 }
 
 static bool look(const struct state_root *root, const struct container_place *place,

@@ -2,41 +2,31 @@
 #include "container/state.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/utf8.h"
 #include "proc/foreign.h"
 
-#define TRIES_MAX 3 /* to open a path while somebody renames a folder (EAGAIN) */
-
-static int open_path(const struct state_root *root, const char *path, uint64_t flags)
+static struct foreign foreign_of(const struct state_root *root, const char *path)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_NO_MAGICLINKS,
+	return (struct foreign){
+		.root_fd = root->fd,
+		.path = path,
+		.links = root->user ? FOREIGN_NO_LINKS : FOREIGN_IN_ROOT,
+		.rules = {.owners = root->user ? &root->user : NULL,
+			  .owners_count = root->user ? 1 : 0},
 	};
-	long fd = -1;
-
-	how.resolve |= root->user ? RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS : RESOLVE_IN_ROOT;
-	for (int i = 0; i < TRIES_MAX; i++) {
-		fd = syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
-	return fd < 0 ? -errno : (int)fd;
 }
 
 /* Opens a file of one kind as O_PATH. -EINVAL: another kind, or another owner in a user's home. */
 static int open_kind(const struct state_root *root, const char *path, mode_t kind)
 {
-	_cleanup_close_ int fd = open_path(root, path, 0);
+	const struct foreign wanted = foreign_of(root, path);
+	_cleanup_close_ int fd = foreign_find(&wanted);
 	struct stat stat;
 
 	if (fd < 0)
@@ -55,13 +45,7 @@ int state_folder(const struct state_root *root, const char *path)
 
 int state_open(const struct state_root *root, const char *path)
 {
-	const struct foreign file = {
-		.root_fd = root->fd,
-		.path = path,
-		.links = root->user ? FOREIGN_NO_LINKS : FOREIGN_IN_ROOT,
-		.rules = {.owners = root->user ? &root->user : NULL,
-			  .owners_count = root->user ? 1 : 0},
-	};
+	const struct foreign file = foreign_of(root, path);
 	int fd = foreign_open(&file, NULL);
 
 	return fd == -ENODEV || fd == -EPERM ? -EINVAL : fd;

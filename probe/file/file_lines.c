@@ -181,7 +181,7 @@ static void done(struct job *job, bool finished)
 	struct hung_file hung = open_request_hung_file(&part->opening);
 
 	if (job->end == JOB_HANGS) /* perhaps in another file, the debug file */
-		hung_fs_add(&finding->files->hung, &hung, part->run_state, true);
+		hung_fs_add(&finding->files->hung, &hung, job->end, part->run_state, true);
 	finding->took_ns += finished ? part->took_ns : finding->limit_ms * NS_PER_MS;
 	if (finished) {
 		part->file->lacks_lines |= part->lacks;

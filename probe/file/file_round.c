@@ -301,16 +301,16 @@ static void was_given_up(struct file_reading *mine)
 	struct symbol_files *files = mine->files;
 	struct hung_file hung = open_request_hung_file(&mine->reading.opening);
 	enum symbol_loss loss = SYMBOL_LOST_REFUSED;
+	enum job_end end = mine->reading.job.end;
 	bool past_own = atomic_load(&mine->reading.past_own);
 
 	if (past_own)
 		hung.where = symbol_file_where(mine->file);
-	if (mine->reading.job.end == JOB_SLOW) {
-		hung_fs_add_slow(&files->hung, &hung);
+	hung_fs_add(&files->hung, &hung, end, mine->run, past_own);
+	if (end == JOB_SLOW) {
 		loss = SYMBOL_LOST_SLOW;
-	} else if (mine->reading.job.end == JOB_HANGS) {
+	} else if (end == JOB_HANGS) {
 		file_let_go(mine->file);
-		hung_fs_add(&files->hung, &hung, mine->run, past_own);
 		loss = SYMBOL_LOST_HUNG;
 	}
 	if (is_of_round(mine)) /* else it was counted as late */

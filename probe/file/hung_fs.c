@@ -49,30 +49,23 @@ static bool counts_for(const struct hung_file *known, const struct hung_file *wa
 	return is_same(known, wanted) && (!known->where || known->where == wanted->where);
 }
 
-static void add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run, bool slow,
-		bool alone)
+void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, enum job_end end,
+		 struct hung_run *run, bool alone)
 {
-	unsigned at = hung->next++ % HUNG_FILES_MAX;
+	bool slow = end == JOB_SLOW;
 
+	if (end != JOB_HANGS && !slow)
+		return;
+	unsigned at = hung->next++ % HUNG_FILES_MAX;
 	unref(TAKE_PTR(hung->each[at].run));
 	hung->each[at].file = *file;
 	hung->each[at].until_ns = loop_now_ns() + HUNG_NS;
 	hung->each[at].is_slow = slow;
-	hung->each[at].is_alone = alone;
-	if (run)
-		atomic_fetch_add(&run->refs, 1);
+	hung->each[at].is_alone = alone || slow;
+	if (!run || slow)
+		return;
+	atomic_fetch_add(&run->refs, 1);
 	hung->each[at].run = run;
-}
-
-void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run,
-		 bool alone)
-{
-	add(hung, file, run, false, alone);
-}
-
-void hung_fs_add_slow(struct hung_fs *hung, const struct hung_file *file)
-{
-	add(hung, file, NULL, true, true);
 }
 
 static void forgive(struct hung_fs *hung)

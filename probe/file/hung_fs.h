@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "loop/worker.h"
+
 #define HUNG_FILES_MAX 64
 
 /* Tells whether a job that reads a file has returned; shared with the job. */
@@ -43,11 +45,10 @@ struct hung_run *hung_run_new(void);
 /* Tells that the job has returned, and drops the job's reference. Any thread; NULL is allowed. */
 void hung_run_end(struct hung_run *run);
 
-/* Adds a file whose job hangs, perhaps (`alone`) in another file than this. */
-void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, struct hung_run *run,
-		 bool alone);
-/* Adds a file whose job computes for too long. */
-void hung_fs_add_slow(struct hung_fs *hung, const struct hung_file *file);
+/* Adds a file whose job hangs, perhaps (`alone`) in another file than this, or computes for too
+ * long. Does nothing after any other end of the job. */
+void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, enum job_end end,
+		 struct hung_run *run, bool alone);
 
 enum hung_verdict { HUNG_NOT, HUNG_SLOW, HUNG_HANGS };
 enum hung_verdict hung_fs_has(struct hung_fs *hung, const struct hung_file *file);

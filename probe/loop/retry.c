@@ -3,9 +3,18 @@
 
 #include "loop/loop.h"
 
-#define WAIT_NS	  (10 * NS_PER_MS) /* the wait after the first try */
-#define TRIES_MAX 12
-#define WAITS_MAX 10 /* doublings of the wait: 10 s at most */
+#define FIRST_NS   (10 * NS_PER_MS)
+#define LONGEST_NS (FIRST_NS << 10)
+#define TRIES_MAX  12
+
+uint64_t retry_wait(unsigned tries, uint64_t first, uint64_t longest)
+{
+	uint64_t wait = first;
+
+	for (unsigned i = 1; i < tries && wait < longest; i++)
+		wait *= 2;
+	return wait < longest ? wait : longest;
+}
 
 bool retry_may_again(const struct retry *asked, uint64_t now_ns)
 {
@@ -24,12 +33,10 @@ bool retry_goes_on(const struct retry *asked)
 
 void retry_begin(struct retry *asked, uint64_t now_ns)
 {
-	unsigned waits = asked->tries < WAITS_MAX ? asked->tries : WAITS_MAX;
-
 	asked->asking = true;
-	asked->next_ns = now_ns + (WAIT_NS << waits);
 	if (asked->tries < TRIES_MAX)
 		asked->tries++;
+	asked->next_ns = now_ns + retry_wait(asked->tries, FIRST_NS, LONGEST_NS);
 }
 
 void retry_end(struct retry *asked)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Retry with back-off: when a process may be asked (again) about its runtime. A process that has
- * just begun can't answer yet. Loop thread only. */
+/* Exponential back-off: how long to wait before something that failed is tried again, and when a
+ * process may be asked (again) about its runtime, as one that has just begun can't answer yet. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Returns the wait after so many tries (1, 2, …) in a row: `first`, doubled with each further try,
+ * at most `longest`; in the unit of both. */
+uint64_t retry_wait(unsigned tries, uint64_t first, uint64_t longest);
+
+/* Tries of asking a process. Loop thread only. */
 struct retry {
 	bool asking;	  /* a job asks now */
 	unsigned tries;	  /* tries so far, at most 12 */

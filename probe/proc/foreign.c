@@ -113,7 +113,7 @@ int foreign_open_found(int found, const struct foreign_rules *rules, struct stat
 	return r < 0 ? r : reopen(found);
 }
 
-static int find(const struct foreign *foreign)
+int foreign_find(const struct foreign *foreign)
 {
 	static const uint64_t resolve[] = {
 		[FOREIGN_IN_ROOT] = RESOLVE_IN_ROOT,
@@ -144,7 +144,7 @@ static int find(const struct foreign *foreign)
 
 int foreign_open(const struct foreign *foreign, struct stat *stat)
 {
-	_cleanup_close_ int found = find(foreign);
+	_cleanup_close_ int found = foreign_find(foreign);
 
 	return found < 0 ? found : foreign_open_found(found, &foreign->rules, stat);
 }

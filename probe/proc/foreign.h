@@ -56,6 +56,10 @@ struct foreign {
  * then refused. Returns a descriptor, which the caller owns, or a negative errno. */
 int foreign_open(const struct foreign *foreign, struct stat *stat);
 
+/* Finds what is there, of any kind, as O_PATH; the rules aren't checked. Returns a descriptor,
+ * which the caller owns, or a negative errno. */
+int foreign_find(const struct foreign *foreign);
+
 /* Checks the file of an O_PATH descriptor. Returns 0, or the negative errno of its refusal. */
 int foreign_check(int found, const struct foreign_rules *rules, struct stat *stat);
 

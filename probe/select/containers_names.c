@@ -156,26 +156,10 @@ static void give_up(struct known_container *known)
 	struct containers *containers = known->containers;
 	uint64_t until_ns = loop_now_ns() + HUNG_NS;
 
-	containers->hung[containers->hung_next++ % HUNG_STATES] =
-		(struct hung_state){known->key.user, known->key.runtime, until_ns};
+	hung_set_add(&containers->hung, known->key.user, known->key.runtime, until_ns);
 	containers->stats.given_up++;
 	known->over = true;
 	put_off(known, until_ns);
-}
-
-/* Returns until when the state isn't read; 0: it isn't known to hang. */
-static uint64_t hangs_until_ns(const struct known_container *known)
-{
-	const struct containers *containers = known->containers;
-
-	for (size_t i = 0; i < HUNG_STATES; i++) {
-		const struct hung_state *hung = &containers->hung[i];
-
-		if (hung->until_ns > loop_now_ns() && hung->user == known->key.user &&
-		    hung->runtime == known->key.runtime)
-			return hung->until_ns;
-	}
-	return 0;
 }
 
 static void done(struct job *job, bool finished)
@@ -267,7 +251,8 @@ void containers_ask_next(void *arg)
 	uint64_t next_ns;
 
 	while (!containers->asking && (due = find_due(containers, &next_ns))) {
-		uint64_t until_ns = hangs_until_ns(due);
+		uint64_t until_ns = hung_set_until_ns(&containers->hung, due->key.user,
+						      due->key.runtime, loop_now_ns());
 
 		due->groups++; /* as above */
 		if (until_ns)

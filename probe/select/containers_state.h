@@ -2,6 +2,7 @@
 /* Private to select/containers.c (groups and containers) and containers_names.c (reading names). */
 #pragma once
 
+#include "base/hung_set.h"
 #include "base/map.h"
 #include "select/containers.h"
 
@@ -29,14 +30,6 @@ struct known_container {
 	uint64_t next_ns; /* when the next reading is due */
 };
 
-/* A runtime's state (of one user) that took too long to read. */
-struct hung_state {
-	uint32_t user;
-	char runtime;
-	uint64_t until_ns; /* no container is looked up in it before */
-};
-#define HUNG_STATES 16
-
 struct containers {
 	struct loop *loop;
 	struct worker *worker;
@@ -49,8 +42,7 @@ struct containers {
 	bool asking;		/* a job reads names */
 	uint64_t fresh_ns;	/* period of reading names again; 0: never */
 	uint64_t again_from_ns; /* no name is read again before */
-	struct hung_state hung[HUNG_STATES];
-	unsigned hung_next;
+	struct hung_set hung;	/* states that took too long to read: user, runtime */
 	struct containers_stats stats;
 };
 

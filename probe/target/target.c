@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "proc/proc.h"
 #include "runtime/jvm.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
 
 #define ROOM_MAX (64u << 20) /* for mappings of each user's processes */
-#define HUNG_MAX 1024
 /* Rate of processes that are inspected as soon as they begin; others are with their first stack. */
 #define EAGER_EVERY_NS (10 * NS_PER_MS)
 #define EAGER_BURST    32
@@ -77,8 +75,6 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	if (r == 0)
 		r = tables_new(&targets->tables, urgent, tables_changed, targets);
 	if (r == 0)
-		r = map_new(&targets->hung, sizeof(struct process_key), 1, HUNG_MAX);
-	if (r == 0)
 		r = shares_new(&targets->room, ROOM_MAX);
 	if (r < 0) {
 		targets_free(targets);
@@ -100,7 +96,6 @@ void targets_free(struct targets *targets)
 	containers_on(targets->containers, &(struct containers_events){0});
 	target_table_free(targets->table);
 	tables_free(targets->tables);
-	map_free(targets->hung);
 	shares_free(targets->room);
 	snoopers_unref(targets->selection.snoopers);
 	free(targets);

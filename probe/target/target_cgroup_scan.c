@@ -14,8 +14,7 @@
 #define AWAITING_MAX 16384
 /* Most scans in a row: children of targets are reported by events, so one or two are enough. */
 #define ROUNDS_MAX 4
-/* Delay of a new scan after one that failed: 1 s, 2, ... 64 s. */
-#define DOUBLED_MAX 6
+#define LATEST_NS  (64 * NS_PER_S) /* longest wait before a new scan after some that failed */
 
 static void await_names(struct targets *targets, const struct cgroup_member *resident,
 			struct group *group)
@@ -93,9 +92,8 @@ static void count_later(struct targets *targets)
 	if (!targets->stats.searches_failed++)
 		log_warn("processes of containers could not all be looked for: this is tried "
 			 "again, and from now on only counted");
-	loop_timer_set(targets->loop, &where->late, loop_now_ns() + (NS_PER_S << where->doubled));
-	if (where->doubled < DOUBLED_MAX)
-		where->doubled++;
+	loop_timer_set(targets->loop, &where->late,
+		       loop_now_ns() + retry_wait(++where->failures, NS_PER_S, LATEST_NS));
 }
 
 static bool has_failed(const struct cgroup_scan *census, bool finished)
@@ -152,7 +150,7 @@ static void told_of_all(void *arg, struct cgroup_scan *census, bool finished, bo
 	if (has_failed(census, finished))
 		count_later(targets);
 	else
-		where->doubled = 0;
+		where->failures = 0;
 	if (where->again)
 		count_all(targets);
 	else if (!where->late.active)

@@ -35,15 +35,6 @@ static bool are_its_maps(const struct target *target, const struct inspection *e
 	       (target_is_alive(target) || e->ended_ns + margin < target->ended_ns);
 }
 
-static void remember_hung(struct targets *targets, const struct target *target)
-{
-	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
-	void *value;
-
-	if (map_put(targets->hung, &key, &value) == -ENOSPC)
-		map_clear(targets->hung);
-}
-
 /* Notes its cgroups, if the kernel's side hasn't reported them. */
 static void take_place(struct targets *targets, struct target *target, const struct inspection *e)
 {
@@ -70,7 +61,8 @@ static void examined(void *arg, struct inspection *e, bool finished)
 	target->inspection = target_inspection_ended(target->inspection, hangs);
 	if (hangs) {
 		targets->stats.unreadable++;
-		remember_hung(targets, target);
+		hung_set_add(&targets->hung, (uint64_t)target->pid, target->start_ticks,
+			     UINT64_MAX);
 	}
 	if (target_is_undecided(target) && finished && e->snoopers != targets->selection.snoopers)
 		target_look_at(targets, target); /* the answer is to an older question */
@@ -107,7 +99,6 @@ static void learn_user(struct target *target)
 
 void target_look_at(struct targets *targets, struct target *target)
 {
-	struct process_key key = {(uint64_t)target->pid, target->start_ticks};
 	struct inspection question = {
 		.pid = target->pid,
 		.id = target->id,
@@ -126,7 +117,8 @@ void target_look_at(struct targets *targets, struct target *target)
 	learn_user(target);
 	question.job.whose = target->whose;
 	memcpy(question.comm, target->comm, sizeof(question.comm));
-	if (target_hangs(target) || map_get(targets->hung, &key)) {
+	if (target_hangs(target) || hung_set_until_ns(&targets->hung, (uint64_t)target->pid,
+						      target->start_ticks, loop_now_ns())) {
 		target_set_hung(target);
 		if (target_is_undecided(target))
 			target_decide(targets, target, &question, false);

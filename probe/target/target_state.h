@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "base/map.h"
+#include "base/hung_set.h"
 #include "base/rate.h"
 #include "loop/shares.h"
 #include "select/containers.h"
@@ -19,11 +19,6 @@
 
 #define COMMON_MAX 16
 #define MOVED_MAX  1024
-
-struct process_key {
-	uint64_t pid;
-	uint64_t start_ticks;
-};
 
 /* A process that may be wanted once its container's names are known. */
 struct awaiting {
@@ -38,7 +33,7 @@ struct where {
 	bool added;		/* some process became a target since the last scan was begun */
 	unsigned rounds;	/* scans in a row that were begun because of `added` */
 	struct loop_timer late; /* for the next scan, after one that failed */
-	unsigned doubled;	/* how often that delay was doubled */
+	unsigned failures;	/* scans in a row that failed */
 	bool moving;		/* a scan of the processes in moved[] */
 	pid_t moved[MOVED_MAX];
 	size_t moved_count;
@@ -54,8 +49,8 @@ struct targets {
 	struct worker *urgent;
 	struct selection selection;
 	struct target_table *table;
-	struct map *hung;    /* struct process_key -> nothing: inspections that took too long */
-	struct shares *room; /* bytes of mappings, by user */
+	struct hung_set hung; /* pid, start_ticks: processes whose inspection took too long */
+	struct shares *room;  /* bytes of mappings, by user */
 	struct rate eager;
 	struct target_log log;
 	struct containers *containers;

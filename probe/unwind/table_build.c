@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "loop/retry.h"
 
-#define PATIENCE_MAX 64
+#define SWEEPS_MAX 64
 
 #if defined(__aarch64__)
 #define MACHINE EM_AARCH64
@@ -32,17 +33,14 @@ struct build {
 	int error;
 };
 
-/* Marks a table as failed: it is tried again after 1, 2, 4 … PATIENCE_MAX sweeps. The first failure
+/* Marks a table as failed: it is tried again after 1, 2, 4 … SWEEPS_MAX sweeps. The first failure
  * counts in *counter. */
 static void table_fail(struct table *table, enum table_state state, uint64_t *counter)
 {
 	table->state = state;
-	if (!table->patience)
+	if (!table->failures++)
 		++*counter;
-	table->patience = table->patience ? table->patience * 2 : 1;
-	if (table->patience > PATIENCE_MAX)
-		table->patience = PATIENCE_MAX;
-	table->waits = table->patience;
+	table->waits = (unsigned)retry_wait(table->failures, 1, SWEEPS_MAX);
 }
 
 /* ---- on the worker's thread ---- */
@@ -96,7 +94,7 @@ static uint64_t awaited(const struct tables *tables, uint64_t most)
 	uint64_t words = 0;
 
 	for (const struct table *table = tables->all; table; table = table->next) {
-		if (table->state == TABLE_HOMELESS && table->refs && table->patience == 1 &&
+		if (table->state == TABLE_HOMELESS && table->refs && table->failures == 1 &&
 		    table->words <= most)
 			words += table->words;
 	}
@@ -153,10 +151,10 @@ static void take_image(struct tables *tables, struct table *table, const struct 
 		r = content_get(tables, &content, image);
 	if (r == 0) {
 		table_take_content(table, content);
-		table->patience = 0;
+		table->failures = 0;
 	} else { /* -EINVAL too: a table that never fits waits for a larger arena */
 		table->words = content_words(image);
-		bool first = table->patience == 0;
+		bool first = table->failures == 0;
 		table_fail(table, TABLE_HOMELESS, &tables->stats.refused);
 		if (first && r == -ENOSPC)
 			make_room(tables, table->words);
@@ -224,10 +222,7 @@ static void build_done(struct job *job, bool finished)
 			take_runtimes(table, mine);
 		}
 	} else {
-		if (job->end == JOB_HANGS)
-			hung_fs_add(&tables->hung, &hung, mine->run_state, false);
-		else if (job->end == JOB_SLOW)
-			hung_fs_add_slow(&tables->hung, &hung);
+		hung_fs_add(&tables->hung, &hung, job->end, mine->run_state, false);
 		if (expected)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}

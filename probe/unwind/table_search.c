@@ -71,10 +71,7 @@ static void done(struct job *job, bool finished)
 	table->searching = false;
 	struct hung_file hung = open_request_hung_file(&mine->opening);
 	hung.where = symbol_file_where(mine->file);
-	if (job->end == JOB_HANGS)
-		hung_fs_add(&tables->search_hung, &hung, mine->run_state, true);
-	else if (job->end == JOB_SLOW)
-		hung_fs_add_slow(&tables->search_hung, &hung);
+	hung_fs_add(&tables->hung, &hung, job->end, mine->run_state, true);
 	if (!finished)
 		return;
 	symbol_file_hold(mine->file, &mine->opening);
@@ -113,7 +110,7 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 	struct hung_file hung = open_request_hung_file(&mine->opening);
 	hung.where = symbol_file_where(file);
 	mine->job.whose = hung.whose;
-	if (r < 0 || hung_fs_has(&tables->search_hung, &hung) != HUNG_NOT) {
+	if (r < 0 || hung_fs_has(&tables->hung, &hung) != HUNG_NOT) {
 		free_search(&mine->job);
 		return;
 	}

@@ -111,7 +111,6 @@ void tables_free(struct tables *tables)
 		return;
 	tables_set_arena(tables, NULL);
 	hung_fs_done(&tables->hung);
-	hung_fs_done(&tables->search_hung);
 	while (tables->all) {
 		struct table *table = tables->all;
 
@@ -133,7 +132,7 @@ void tables_set_arena(struct tables *tables, struct arena *arena)
 	tables->arena = arena;
 	for (struct table *table = tables->all, *next; table; table = next) {
 		next = table->next;
-		table->patience = 0;
+		table->failures = 0;
 		if (is_free(table))
 			drop(tables, table);
 		else if (table->state != TABLE_BARE && table->state != TABLE_BROKEN)
@@ -276,7 +275,7 @@ static void try_again(struct tables *tables, bool newcomers, uint64_t *words)
 		bool homeless = table->state == TABLE_HOMELESS;
 
 		if (!table->refs || (!homeless && table->state != TABLE_UNREAD) ||
-		    (table->patience == 1) != newcomers)
+		    (table->failures == 1) != newcomers)
 			continue;
 		if (table->waits && --table->waits)
 			continue;

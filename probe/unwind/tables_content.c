@@ -133,7 +133,7 @@ static void evict(struct tables *tables, struct content *content)
 		left--;
 		table->state = table->refs ? TABLE_HOMELESS : TABLE_UNASKED;
 		table->words = words;
-		table->patience = table->waits = 2; /* newcomers, with 1, come first */
+		table->failures = table->waits = 2; /* newcomers, with 1, come first */
 		table_leave_content(table);
 	}
 	tables->stats.evicted++;

@@ -55,8 +55,8 @@ struct table {
 
 	unsigned others; /* other processes through which the file was tried in this window */
 
-	/* Retry with back-off: `patience` sweeps between two tries, of which `waits` are left. */
-	unsigned patience, waits;
+	unsigned failures; /* of building the table, in a row; 2 if the table was evicted */
+	unsigned waits;	   /* sweeps until the next try */
 
 	struct table *next_queued;
 	struct table *next, **link; /* list of all tables */
@@ -71,12 +71,11 @@ struct tables {
 	struct table *all;
 	struct content *contents;
 	struct table *queue, **queue_end;
-	struct table *building;	    /* one at a time, which saves descriptors and memory */
-	struct hung_fs hung;	    /* files whose building was given up */
-	struct hung_fs search_hung; /* files whose search was given up */
-	uint64_t uses;		    /* counts uses of tables, as a clock */
-	uint64_t told_ns;	    /* when changed() was called last; CLOCK_MONOTONIC */
-	struct tables_stats stats;  /* the counters since the start */
+	struct table *building;	   /* one at a time, which saves descriptors and memory */
+	struct hung_fs hung;	   /* files whose building or search was given up */
+	uint64_t uses;		   /* counts uses of tables, as a clock */
+	uint64_t told_ns;	   /* when changed() was called last; CLOCK_MONOTONIC */
+	struct tables_stats stats; /* the counters since the start */
 };
 
 /* Sets *address to the linked address of a mapping's first byte; returns false if the mapping holds

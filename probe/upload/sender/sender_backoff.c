@@ -2,6 +2,7 @@
 #include "upload/sender/sender_backoff.h"
 
 #include "base/hash.h"
+#include "loop/retry.h"
 
 void backoff_init(struct backoff *backoff, const struct backoff_times *times)
 {
@@ -30,12 +31,8 @@ static uint64_t next_random(struct backoff *backoff)
 uint64_t backoff_wait_ns(struct backoff *backoff, unsigned failures, uint64_t most_ns,
 			 uint64_t told_ns)
 {
-	uint64_t wait_ns = backoff->times.first_ns;
+	uint64_t wait_ns = retry_wait(failures, backoff->times.first_ns, most_ns);
 
-	for (unsigned i = 1; i < failures && wait_ns < most_ns; i++)
-		wait_ns *= 2;
-	if (wait_ns > most_ns)
-		wait_ns = most_ns;
 	wait_ns -= next_random(backoff) % (wait_ns / 2 + 1);
 	if (told_ns > backoff->times.told_most_ns)
 		told_ns = backoff->times.told_most_ns;

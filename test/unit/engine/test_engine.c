@@ -43,11 +43,11 @@ static void subscribe(struct scene *scene, uint32_t probes)
 		.all = true,
 		.chosen = {.ids = &id, .count = 1},
 	};
-	char why[256] = "";
+	struct why why = {0};
 
-	assert_int_equal(engine_subscribe(scene->core.core.engine, &subscription,
-					  &scene->subscriber, why, sizeof(why)),
-			 0);
+	assert_int_equal(
+		engine_subscribe(scene->core.core.engine, &subscription, &scene->subscriber, &why),
+		0);
 }
 
 static bool is_sampled(void *arg)

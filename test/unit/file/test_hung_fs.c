@@ -7,7 +7,12 @@
 
 static void hang(struct hung_fs *hung, uint64_t inode, uint64_t whose)
 {
-	hung_fs_add(hung, &(struct hung_file){MOUNTED, inode, whose, 0}, NULL, false);
+	hung_fs_add(hung, &(struct hung_file){MOUNTED, inode, whose, 0}, JOB_HANGS, NULL, false);
+}
+
+static void slow(struct hung_fs *hung, const struct hung_file *file)
+{
+	hung_fs_add(hung, file, JOB_SLOW, NULL, false);
 }
 
 static enum hung_verdict verdict(struct hung_fs *hung, uint64_t inode, uint64_t whose)
@@ -21,7 +26,7 @@ static void a_slow_file_says_nothing_of_others(void **state)
 
 	(void)state;
 	for (uint64_t inode = 1; inode < 10; inode++)
-		hung_fs_add_slow(&hung, &(struct hung_file){MOUNTED, inode, inode, 0});
+		slow(&hung, &(struct hung_file){MOUNTED, inode, inode, 0});
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, 9, 9), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, 10, 1), HUNG_NOT);
@@ -64,7 +69,8 @@ static void what_hung_perhaps_in_another_file_condemns_its_own_alone(void **stat
 
 	(void)state;
 	for (uint64_t inode = 1; inode < 10; inode++)
-		hung_fs_add(&hung, &(struct hung_file){MOUNTED, inode, inode, 0}, NULL, true);
+		hung_fs_add(&hung, &(struct hung_file){MOUNTED, inode, inode, 0}, JOB_HANGS, NULL,
+			    true);
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_HANGS);
 	assert_int_equal(verdict(&hung, 10, 1), HUNG_NOT);
 	hung_fs_done(&hung);
@@ -79,7 +85,8 @@ static void who_has_answered_at_last_is_forgiven(void **state)
 	for (uint64_t i = 0; i < 3; i++) {
 		runs[i] = hung_run_new();
 		assert_non_null(runs[i]);
-		hung_fs_add(&hung, &(struct hung_file){MOUNTED, i, i, 0}, runs[i], false);
+		hung_fs_add(&hung, &(struct hung_file){MOUNTED, i, i, 0}, JOB_HANGS, runs[i],
+			    false);
 	}
 	assert_int_equal(verdict(&hung, 9, 9), HUNG_HANGS);
 	hung_run_end(runs[0]);
@@ -97,10 +104,35 @@ static void the_oldest_makes_room(void **state)
 
 	(void)state;
 	for (uint64_t inode = 1; inode <= HUNG_FILES_MAX + 1; inode++)
-		hung_fs_add_slow(&hung, &(struct hung_file){MOUNTED, inode, 1, 0});
+		slow(&hung, &(struct hung_file){MOUNTED, inode, 1, 0});
 	assert_int_equal(verdict(&hung, 1, 1), HUNG_NOT);
 	assert_int_equal(verdict(&hung, 2, 1), HUNG_SLOW);
 	assert_int_equal(verdict(&hung, HUNG_FILES_MAX + 1, 1), HUNG_SLOW);
+	hung_fs_done(&hung);
+}
+
+static void a_slow_file_is_not_forgiven_when_its_job_returns(void **state)
+{
+	const struct hung_file file = {MOUNTED, 1, 1, 0};
+	struct hung_run *run = hung_run_new();
+	struct hung_fs hung = {0};
+
+	(void)state;
+	hung_fs_add(&hung, &file, JOB_SLOW, run, false);
+	hung_run_end(run);
+	assert_int_equal(hung_fs_has(&hung, &file), HUNG_SLOW);
+	hung_fs_done(&hung);
+}
+
+static void a_job_that_ended_or_was_refused_says_nothing(void **state)
+{
+	const struct hung_file file = {MOUNTED, 1, 1, 0};
+	struct hung_fs hung = {0};
+
+	(void)state;
+	hung_fs_add(&hung, &file, JOB_FINISHED, NULL, false);
+	hung_fs_add(&hung, &file, JOB_REFUSED, NULL, false);
+	assert_int_equal(hung_fs_has(&hung, &file), HUNG_NOT);
 	hung_fs_done(&hung);
 }
 
@@ -111,13 +143,13 @@ static void what_was_slow_elsewhere_says_nothing_of_the_file_here(void **state)
 	struct hung_fs hung = {0};
 
 	(void)state;
-	hung_fs_add_slow(&hung, &elsewhere);
+	slow(&hung, &elsewhere);
 	assert_int_equal(hung_fs_has(&hung, &elsewhere), HUNG_SLOW);
 	assert_int_equal(hung_fs_has(&hung, &here), HUNG_NOT);
-	hung_fs_add(&hung, &elsewhere, NULL, true);
+	hung_fs_add(&hung, &elsewhere, JOB_HANGS, NULL, true);
 	assert_int_equal(hung_fs_has(&hung, &here), HUNG_NOT);
 	/* The file itself is the same for all. */
-	hung_fs_add(&hung, &(struct hung_file){MOUNTED, 1, 0, 0}, NULL, false);
+	hung_fs_add(&hung, &(struct hung_file){MOUNTED, 1, 0, 0}, JOB_HANGS, NULL, false);
 	assert_int_equal(hung_fs_has(&hung, &here), HUNG_HANGS);
 	hung_fs_done(&hung);
 }
@@ -130,6 +162,8 @@ int main(void)
 		cmocka_unit_test(several_owners_files_condemn_their_file_system),
 		cmocka_unit_test(what_hung_perhaps_in_another_file_condemns_its_own_alone),
 		cmocka_unit_test(who_has_answered_at_last_is_forgiven),
+		cmocka_unit_test(a_slow_file_is_not_forgiven_when_its_job_returns),
+		cmocka_unit_test(a_job_that_ended_or_was_refused_says_nothing),
 		cmocka_unit_test(the_oldest_makes_room),
 		cmocka_unit_test(what_was_slow_elsewhere_says_nothing_of_the_file_here),
 	};

@@ -14,6 +14,7 @@
 #include "unit/lib/unit.h"
 
 #include "base/map.h"
+#include "base/why.h"
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"
 #include "probes/tracer_held.h"
@@ -211,10 +212,10 @@ static inline uint32_t scripted_probes(pid_t tgid)
 	return tracer_target_get(scripted, tgid, &value) == 0 ? value.probes : 0;
 }
 
-static inline int scripted_result(enum scripted_call call, char *why, size_t why_bytes)
+static inline int scripted_result(enum scripted_call call, struct why *why)
 {
-	if (why_bytes > 0)
-		snprintf(why, why_bytes, "scripted error %d", scripted_errors[call]);
+	if (scripted_errors[call])
+		why_set(why, "scripted error %d", scripted_errors[call]);
 	return scripted_errors[call];
 }
 
@@ -265,12 +266,12 @@ void tracer_free(struct tracer *tracer)
 	scripted = NULL;
 }
 
-int tracer_start(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_start(struct tracer *tracer, struct why *why)
 {
 	struct arena_memory memory = {NULL, scripted_chunk_add, scripted_chunk_remove, tracer};
 
 	if (scripted_errors[SCRIPTED_START])
-		return scripted_result(SCRIPTED_START, why, why_bytes);
+		return scripted_result(SCRIPTED_START, why);
 	assert_false(tracer->started);
 	memory.words = tracer->words = malloc((size_t)SCRIPTED_CHUNKS * SCRIPTED_CHUNK_BYTES);
 	assert_non_null(tracer->words);
@@ -310,20 +311,20 @@ void tracer_stop(struct tracer *tracer)
 	tracer->stops++;
 }
 
-int tracer_load(struct tracer *tracer, char *why, size_t why_bytes)
+int tracer_load(struct tracer *tracer, struct why *why)
 {
 	assert_true(tracer->started);
 	if (!scripted_errors[SCRIPTED_LOAD])
 		tracer->loaded = true;
-	return scripted_result(SCRIPTED_LOAD, why, why_bytes);
+	return scripted_result(SCRIPTED_LOAD, why);
 }
 
-int tracer_sample(struct tracer *tracer, uint64_t period_ns, char *why, size_t why_bytes)
+int tracer_sample(struct tracer *tracer, uint64_t period_ns, struct why *why)
 {
 	assert_true(tracer->started);
 	if (!scripted_errors[SCRIPTED_SAMPLE])
 		tracer->period_ns = period_ns;
-	return scripted_result(SCRIPTED_SAMPLE, why, why_bytes);
+	return scripted_result(SCRIPTED_SAMPLE, why);
 }
 
 void tracer_sample_stop(struct tracer *tracer)
@@ -509,14 +510,13 @@ unsigned tracer_cpus(const struct tracer *tracer)
 
 /* ---- probes/tracer_*.h, kernel/tracer_waits.h ---- */
 
-int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, char *why,
-		  size_t why_bytes)
+int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_OFFCPU]) {
 		tracer->offcpu = true;
 		tracer->offcpu_settings = *settings;
 	}
-	return scripted_result(SCRIPTED_OFFCPU, why, why_bytes);
+	return scripted_result(SCRIPTED_OFFCPU, why);
 }
 
 void tracer_offcpu_stop(struct tracer *tracer)
@@ -542,13 +542,13 @@ uint64_t tracer_unseen_waits(const struct tracer *tracer)
 	return 0;
 }
 
-int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_FAULTS]) {
 		tracer->faults = true;
 		tracer->fault_bytes = sample_bytes;
 	}
-	return scripted_result(SCRIPTED_FAULTS, why, why_bytes);
+	return scripted_result(SCRIPTED_FAULTS, why);
 }
 
 void tracer_faults_stop(struct tracer *tracer)
@@ -562,13 +562,13 @@ const char *tracer_faults_limit(const struct tracer *tracer)
 	return "";
 }
 
-int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t why_bytes)
+int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_CALLS]) {
 		tracer->calls = true;
 		tracer->sample_bytes = sample_bytes;
 	}
-	return scripted_result(SCRIPTED_CALLS, why, why_bytes);
+	return scripted_result(SCRIPTED_CALLS, why);
 }
 
 void tracer_calls_stop(struct tracer *tracer)
@@ -604,14 +604,14 @@ uint32_t tracer_held_max(const struct tracer *tracer)
 	return tracer->calls ? tracer->sizes.allocations : 0;
 }
 
-int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings, char *why,
-		 size_t why_bytes)
+int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings,
+		 struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_HISTS]) {
 		tracer->hists = true;
 		tracer->hists_settings = *settings;
 	}
-	return scripted_result(SCRIPTED_HISTS, why, why_bytes);
+	return scripted_result(SCRIPTED_HISTS, why);
 }
 
 void tracer_hists_stop(struct tracer *tracer)
