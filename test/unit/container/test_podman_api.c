@@ -66,16 +66,21 @@ static void *serve(void *user)
 	return NULL;
 }
 
-static void server_start(struct server *server, const struct folder *root)
+static void server_start_at(struct server *server, const struct folder *root, const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-	scene_folders(root, SOCKET);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/" SOCKET, root->path);
+	scene_folders(root, path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", root->path, path);
 	server->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(server->fd, (void *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(server->fd, 4), 0);
 	assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void server_start(struct server *server, const struct folder *root)
+{
+	server_start_at(server, root, SOCKET);
 }
 
 static void server_stop(struct server *server)
@@ -226,10 +231,43 @@ static void a_name_that_is_read_again_asks_nobody_for_the_pods(void **state)
 	server_stop(&server);
 }
 
+static int give_to(const char *path, const struct stat *stat, int flag, struct FTW *ftw)
+{
+	(void)stat, (void)flag, (void)ftw;
+	return getuid() ? 0 : lchown(path, 1000, 1000);
+}
+
+/* Without root privileges podman keeps all that is a user's in the user's folders. */
+static void the_server_of_a_user_is_asked_for_the_pods_of_that_user(void **state)
+{
+	struct server server = {.answer = OK "{\"Id\":\"" POD "\",\"Name\":\"shop\"}"};
+	struct container_place place = scene_place(CONTAINER_PODMAN, A, POD);
+	_cleanup_folder_ struct folder root;
+	char socket_path[64], home[80];
+
+	(void)state;
+	place.user = getuid() ? getuid() : 1000;
+	folder_make(&root);
+	snprintf(socket_path, sizeof(socket_path), "run/user/%u/podman/podman.sock", place.user);
+	server_start_at(&server, &root, socket_path);
+	scene_put(&root,
+		  "home/me/.local/share/containers/storage/overlay-containers/containers.json",
+		  LIST);
+	snprintf(home, sizeof(home), "%s/home/me", root.path);
+	assert_int_equal(nftw(home, give_to, 16, FTW_PHYS), 0);
+	snprintf(home, sizeof(home), "%s/run/user/%u", root.path, place.user);
+	assert_int_equal(nftw(home, give_to, 16, FTW_PHYS), 0);
+	_cleanup_container_ struct container *read = scene_read_place(&root, &place);
+	server_stop(&server);
+	assert_string_equal(read->name, "web");
+	assert_string_equal(read->pod, "shop");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_api_tells_the_name_of_a_pod),
+		cmocka_unit_test(the_server_of_a_user_is_asked_for_the_pods_of_that_user),
 		cmocka_unit_test(an_answer_of_another_pod_or_of_none_is_not_taken),
 		cmocka_unit_test(a_server_that_never_answers_is_waited_for_two_seconds),
 		cmocka_unit_test(an_answer_without_end_is_given_up),
