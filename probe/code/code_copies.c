@@ -63,7 +63,8 @@ void code_cache_offer(struct code_cache *codes, struct target *target, const str
 	struct process_code *book;
 	struct copy_slot *slot;
 
-	if (!interpreter_is_supported(target->interpreter) || !code_copy_is_valid(copy, bytes))
+	if (!interpreter_is_supported(target_interpreter(target)) ||
+	    !code_copy_is_valid(copy, bytes))
 		return;
 	book = codes_make_book(codes, target);
 	if (!book || is_known(book, &key))

@@ -107,10 +107,11 @@ static bool layout(const struct target *target, void *to)
 {
 	struct java_layout *layout = to;
 
-	if (!jvm_is_supported(target->jvm) && !agent_frames_is(target))
+	if (!jvm_is_supported(target_jvm(target)) && !agent_frames_is(target))
 		return false;
 	if (to) {
-		layout->vm = target->jvm->layout; /* empty for a VM that only the agent knows */
+		layout->vm =
+			target_jvm(target)->layout; /* empty for a VM that only the agent knows */
 		layout->file = jvmfile_ref(target->jvmfile);
 	}
 	return true;

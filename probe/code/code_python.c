@@ -32,10 +32,10 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 
 static bool layout(const struct target *target, void *to)
 {
-	if (!interpreter_is_supported(target->interpreter))
+	if (!interpreter_is_supported(target_interpreter(target)))
 		return false;
 	if (to)
-		*(struct python_layout *)to = target->interpreter->layout;
+		*(struct python_layout *)to = target_interpreter(target)->layout;
 	return true;
 }
 

@@ -18,7 +18,7 @@
 
 bool agent_frames_is(const struct target *target)
 {
-	const struct jvm *jvm = target->jvm;
+	const struct jvm *jvm = target_jvm(target);
 
 	/* A VM that has only begun may still become readable. */
 	return target->jvmfile && jvm && jvm->runtime.error && jvm->runtime.error != -EAGAIN;

@@ -33,8 +33,8 @@ static bool may_record(const struct engine *engine)
 /* Returns whether a target's VM is to record for the feature; the recording may have failed. */
 static bool is_for_jfr(const struct engine *engine, const struct target *target)
 {
-	return target->jvm && may_record(engine) &&
-	       (engine->java.source == JAVA_JFR || is_unreadable(target->jvm));
+	return target_jvm(target) && may_record(engine) &&
+	       (engine->java.source == JAVA_JFR || is_unreadable(target_jvm(target)));
 }
 
 static bool has_failed(const struct engine *engine, const struct target *target)
@@ -44,9 +44,9 @@ static bool has_failed(const struct engine *engine, const struct target *target)
 
 static bool is_for_agent(const struct engine *engine, const struct target *target)
 {
-	if (!target->jvm || engine->java.source != JAVA_AUTO)
+	if (!target_jvm(target) || engine->java.source != JAVA_AUTO)
 		return engine->java.source == JAVA_AGENT;
-	return is_unreadable(target->jvm) &&
+	return is_unreadable(target_jvm(target)) &&
 	       (!is_for_jfr(engine, target) || has_failed(engine, target));
 }
 
@@ -108,7 +108,7 @@ void engine_meet_java(struct engine *engine, const struct stack *stack)
 	struct target *target = target_table_find(targets_table(engine->targets), stack->key.tgid,
 						  stack->target_id);
 
-	if (!target || target->state == TARGET_REJECTED || !target->jvm)
+	if (!target || target->state == TARGET_REJECTED || !target_jvm(target))
 		return;
 	/* Agent and recording use the same folder, so one starts when the other has gone. */
 	if (is_for_agent(engine, target) && !jfr_has(engine->jfr, target))
@@ -235,7 +235,7 @@ static void tell_native(const struct engine *engine, const struct target *target
 {
 	char problem[96];
 
-	jvm_problem(target->jvm, problem, sizeof(problem));
+	jvm_problem(target_jvm(target), problem, sizeof(problem));
 	if (engine->java.source == JAVA_NATIVE)
 		tell(state, JAVA_NATIVE, "asked for");
 	else
@@ -247,7 +247,7 @@ void engine_java_state(const struct engine *engine, const struct target *target,
 {
 	*state = (struct java_state){.way = JAVA_NATIVE};
 	agents_state(engine->agents, target, state->agent, sizeof(state->agent));
-	if (!target->jvm)
+	if (!target_jvm(target))
 		tell(state, JAVA_NATIVE, "no Java VM is known in it");
 	else if (is_for_agent(engine, target))
 		tell_agent(engine, state);

@@ -85,9 +85,33 @@ static void ask(pid_t pid, const struct process_memory *memory, struct runtime *
 	interpreter->script_may_change = python_script(pid, &interpreter->script) == -EAGAIN;
 }
 
+static bool is_found(const struct runtime *known, const void *found)
+{
+	const struct interpreter *interpreter = (const struct interpreter *)known;
+	const struct cpython_file *file = found;
+
+	return interpreter->found.version == file->version &&
+	       interpreter->found.runtime == file->runtime;
+}
+
+static bool is_incomplete(const struct runtime *known)
+{
+	return ((const struct interpreter *)known)->script_may_change;
+}
+
 static void unref(struct runtime *runtime)
 {
 	interpreter_unref((struct interpreter *)runtime);
 }
 
-const struct runtime_kind interpreter_kind = {sizeof(struct interpreter), ask, unref};
+const struct runtime_kind interpreter_kind = {
+	.number = RUNTIME_PYTHON,
+	.name = "CPython",
+	.bytes = sizeof(struct interpreter),
+	.found_at = offsetof(struct interpreter, found),
+	.found_bytes = sizeof(struct cpython_file),
+	.is_found = is_found,
+	.is_incomplete = is_incomplete,
+	.ask = ask,
+	.unref = unref,
+};

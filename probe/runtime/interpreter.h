@@ -40,5 +40,5 @@ bool interpreter_is_loop(const struct interpreter *interpreter, const struct cod
 /* Returns whether a frame's code lies in the interpreter's file. */
 bool interpreter_owns(const struct interpreter *interpreter, const struct code *code);
 
-/* The kind for runtime_ask(): asks for the layout and for the folders of the script. */
+/* The kind of runtime (runtime/runtime.h). */
 extern const struct runtime_kind interpreter_kind;

@@ -4,19 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-struct jvm *jvm_ref(struct jvm *jvm)
-{
-	if (jvm)
-		jvm->runtime.refs++;
-	return jvm;
-}
-
-void jvm_unref(struct jvm *jvm)
-{
-	if (jvm && runtime_unref(&jvm->runtime))
-		free(jvm);
-}
+#include <string.h>
 
 bool jvm_is_supported(const struct jvm *jvm)
 {
@@ -73,9 +61,34 @@ static void ask(pid_t pid, const struct process_memory *memory, struct runtime *
 		hotspot_of_memory(memory, &jvm->found, runtime->bias, &jvm->layout, &jvm->missing);
 }
 
-static void unref(struct runtime *runtime)
+static bool is_found(const struct runtime *known, const void *found)
 {
-	jvm_unref((struct jvm *)runtime);
+	const struct jvm *jvm = (const struct jvm *)known;
+
+	return memcmp(&jvm->found, found, sizeof(jvm->found)) == 0;
 }
 
-const struct runtime_kind jvm_kind = {sizeof(struct jvm), ask, unref};
+/* A VM has the boundary of virtual threads only with the first of them, if ever. */
+static bool is_unfinished(const struct runtime *known)
+{
+	return ((const struct jvm *)known)->layout.unfinished;
+}
+
+static void unref(struct runtime *runtime)
+{
+	if (runtime_unref(runtime))
+		free(runtime);
+}
+
+const struct runtime_kind jvm_kind = {
+	.number = RUNTIME_JAVA,
+	.name = "Java VM",
+	.bytes = sizeof(struct jvm),
+	.found_at = offsetof(struct jvm, found),
+	.found_bytes = sizeof(struct hotspot_file),
+	.begins_late = true,
+	.is_found = is_found,
+	.is_unfinished = is_unfinished,
+	.ask = ask,
+	.unref = unref,
+};

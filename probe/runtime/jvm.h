@@ -18,10 +18,6 @@ struct jvm {
 	struct jvm_layout layout; /* valid if runtime.error is 0 */
 };
 
-/* Return and drop a reference; `jvm` may be NULL. */
-struct jvm *jvm_ref(struct jvm *jvm);
-void jvm_unref(struct jvm *jvm);
-
 /* Returns whether Java frames of the process are walked and named; false for NULL. */
 bool jvm_is_supported(const struct jvm *jvm);
 
@@ -34,5 +30,5 @@ void jvm_version(const struct jvm *jvm, char *to, size_t bytes);
 /* Writes in a few words why Java frames are not walked; "": they are. */
 void jvm_problem(const struct jvm *jvm, char *to, size_t bytes);
 
-/* The kind for runtime_ask(). */
+/* The kind of runtime (runtime/runtime.h). */
 extern const struct runtime_kind jvm_kind;

@@ -6,6 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "runtime/interpreter.h"
+#include "runtime/jvm.h"
+
+const struct runtime_kind *const runtime_kinds[RUNTIMES] = {
+	[RUNTIME_PYTHON] = &interpreter_kind,
+	[RUNTIME_JAVA] = &jvm_kind,
+};
 
 bool runtime_unref(struct runtime *runtime)
 {
@@ -25,6 +32,53 @@ bool runtime_owns(const struct runtime *runtime, const struct code *code)
 	return runtime && code->place == CODE_FILE && code->file == runtime->file;
 }
 
+struct runtime *runtime_ref(struct runtime *runtime)
+{
+	if (runtime)
+		runtime->refs++;
+	return runtime;
+}
+
+void runtime_release(const struct runtime_kind *kind, struct runtime *runtime)
+{
+	if (runtime)
+		kind->unref(runtime);
+}
+
+bool runtime_is_passing(const struct runtime_kind *kind, const struct runtime *known)
+{
+	if (!known->error)
+		return kind->is_incomplete && kind->is_incomplete(known);
+	return known->error != -ENOTSUP && known->error != -ETIMEDOUT;
+}
+
+bool runtime_is_unfinished(const struct runtime_kind *kind, const struct runtime *known)
+{
+	if (!known->error)
+		return kind->is_unfinished && kind->is_unfinished(known);
+	return kind->begins_late && known->error == -EAGAIN;
+}
+
+bool runtime_is_worse(const struct runtime *answer, const struct runtime *known)
+{
+	return known && !known->error && answer->error &&
+	       runtime_is_at(known, answer->file, answer->bias);
+}
+
+bool runtime_is_same(const struct runtime_kind *kind, const struct runtime *known,
+		     const struct runtime_place *place)
+{
+	return runtime_is_at(known, place->file, place->bias) &&
+	       kind->is_found(known, place->found);
+}
+
+struct runtime_place runtime_place_of(const struct runtime_kind *kind, const struct runtime *known)
+{
+	const char *found = (const char *)known + kind->found_at;
+
+	return (struct runtime_place){found, known->file, known->bias};
+}
+
 /* ---- asking ---- */
 
 struct asking {
@@ -34,17 +88,19 @@ struct asking {
 	struct runtime *hanging;	  /* the answer (-ETIMEDOUT) if run() hangs */
 };
 
-static struct runtime *copy_about(const struct runtime_question *question)
+static struct runtime *new_answer(const struct runtime_question *question)
 {
-	struct runtime *copy = malloc(question->kind->bytes);
+	const struct runtime_kind *kind = question->kind;
+	struct runtime *answer = calloc(1, kind->bytes);
 
-	if (!copy)
+	if (!answer)
 		return NULL;
-	memcpy(copy, question->about, question->kind->bytes);
-	copy->refs = 1;
-	symbol_file_ref(copy->file);
-	copy->error = -ETIMEDOUT;
-	return copy;
+	memcpy((char *)answer + kind->found_at, question->place.found, kind->found_bytes);
+	answer->refs = 1;
+	answer->file = symbol_file_ref(question->place.file);
+	answer->bias = question->place.bias;
+	answer->error = -ETIMEDOUT;
+	return answer;
 }
 
 static void run(struct job *job)
@@ -69,10 +125,8 @@ static void free_asking(struct job *job)
 {
 	struct asking *mine = (struct asking *)job;
 
-	if (mine->answer)
-		mine->question.kind->unref(mine->answer);
-	if (mine->hanging)
-		mine->question.kind->unref(mine->hanging);
+	runtime_release(mine->question.kind, mine->answer);
+	runtime_release(mine->question.kind, mine->hanging);
 	job_memory_done(&mine->question.memory);
 	free(mine);
 }
@@ -90,9 +144,8 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 	mine->job = (struct job){
 		.run = run, .done = done, .free = free_asking, .whose = question->whose};
 	mine->question = *question;
-	mine->question.about = NULL;
-	mine->answer = copy_about(question);
-	mine->hanging = copy_about(question);
+	mine->answer = new_answer(question);
+	mine->hanging = new_answer(question);
 	if (!mine->answer || !mine->hanging) {
 		free_asking(&mine->job);
 		return -ENOMEM;

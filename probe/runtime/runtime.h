@@ -36,13 +36,56 @@ bool runtime_is_at(const struct runtime *runtime, const struct symbol_file *file
 /* Returns whether a frame's code lies in the runtime's file; false for NULL. */
 bool runtime_owns(const struct runtime *runtime, const struct code *code);
 
-/* A kind of runtime: interpreter_kind, jvm_kind. */
+/* A mapping of a file in which a runtime was found. All is borrowed. */
+struct runtime_place {
+	const void *found; /* by kind: struct cpython_file, struct hotspot_file; NULL: none */
+	struct symbol_file *file;
+	uint64_t bias;
+};
+
+/* The kinds that there are; a process may have several. */
+enum runtime_number { RUNTIME_PYTHON, RUNTIME_JAVA, RUNTIMES };
+
 struct runtime_kind {
-	size_t bytes; /* size of the kind's struct */
+	enum runtime_number number;
+	const char *name; /* for the log */
+	size_t bytes;	  /* size of the kind's struct, and in it, of what was found in the file: */
+	size_t found_at, found_bytes;
+	/*
+	 * True: a program may map the file from its start and begin the runtime much later, which
+	 * answers -EAGAIN until then. So it is asked by a timer, too, and without a last try.
+	 */
+	bool begins_late;
+	/* Returns whether that is what is known already. */
+	bool (*is_found)(const struct runtime *known, const void *found);
+	/*
+	 * Return what is known without an error, but not whole: may another question soon tell the
+	 * rest; may one at any time later? NULL: no.
+	 */
+	bool (*is_incomplete)(const struct runtime *known);
+	bool (*is_unfinished)(const struct runtime *known);
 	/* Asks the process and fills in the struct, `error` too. On a worker: may hang. */
 	void (*ask)(pid_t pid, const struct process_memory *memory, struct runtime *runtime);
 	void (*unref)(struct runtime *runtime);
 };
+
+extern const struct runtime_kind *const runtime_kinds[RUNTIMES];
+
+/* Return and drop a reference to a runtime of that kind, which may be NULL. */
+struct runtime *runtime_ref(struct runtime *runtime);
+void runtime_release(const struct runtime_kind *kind, struct runtime *runtime);
+
+/* Returns whether another question soon may have a better answer. */
+bool runtime_is_passing(const struct runtime_kind *kind, const struct runtime *known);
+/* Likewise, any time later. */
+bool runtime_is_unfinished(const struct runtime_kind *kind, const struct runtime *known);
+/* Returns whether an answer is an error, and another one about the same place was none. */
+bool runtime_is_worse(const struct runtime *answer, const struct runtime *known);
+/* Returns whether a place is the one that is known; `known` may be NULL. */
+bool runtime_is_same(const struct runtime_kind *kind, const struct runtime *known,
+		     const struct runtime_place *place);
+/* Returns where a runtime that is known lies. */
+struct runtime_place runtime_place_of(const struct runtime_kind *kind, const struct runtime *known);
 
 /* A question to a process about its runtime. */
 struct runtime_question {
@@ -51,9 +94,8 @@ struct runtime_question {
 	uint64_t id;		  /* the target that the question is about */
 	uint64_t whose;		  /* the job's owner */
 	const struct runtime_kind *kind;
-	/* The kind's struct with what is known already: the file, bias, what was found in the file.
-	 * runtime_ask() copies the struct and takes a reference to the file; NULL in done(). */
-	const struct runtime *about;
+	/* What is known already; copied, with a reference to the file. Not valid in done(). */
+	struct runtime_place place;
 	/* Takes over the answer, one reference. `memory` is the process's memory, opened, for a
 	 * target to keep; NULL: the job hangs and still uses the memory. */
 	void (*done)(void *arg, const struct runtime_question *question, struct runtime *answer,

@@ -18,7 +18,7 @@ struct writing {
 	struct tables *tables;
 	struct spans *spans;
 	const struct spans_of *of;
-	struct spans_found *found;
+	struct runtime_place *found; /* RUNTIMES */
 	struct span *to;
 	size_t count; /* of the space's mappings; then what was written */
 	struct cache caches[HOTSPOT_HEAPS_MAX];
@@ -75,8 +75,8 @@ static void count_one(void *arg, const struct region_view *region)
 static void write_file(struct writing *writing, const struct region_view *region, struct span *span)
 {
 	struct symbol_place place = {writing->of->pid, region->start, region->end};
-	struct spans_python *python = &writing->found->python;
-	struct spans_hotspot *hotspot = &writing->found->hotspot;
+	struct runtime_place *python = &writing->found[RUNTIME_PYTHON];
+	struct runtime_place *java = &writing->found[RUNTIME_JAVA];
 	struct table *table = tables_get(writing->tables, region->file, &place);
 
 	span->what = SPAN_NO_TABLE << SPAN_KIND_SHIFT;
@@ -90,9 +90,9 @@ static void write_file(struct writing *writing, const struct region_view *region
 			table_python(table, region->file, region->file_offset, span, &python->bias);
 		python->file = python->found ? region->file : NULL;
 	}
-	if (!hotspot->found) {
-		hotspot->found = table_hotspot(table, region->file_offset, span, &hotspot->bias);
-		hotspot->file = hotspot->found ? region->file : NULL;
+	if (!java->found) {
+		java->found = table_hotspot(table, region->file_offset, span, &java->bias);
+		java->file = java->found ? region->file : NULL;
 	}
 }
 
@@ -150,20 +150,39 @@ static void spans_free(struct spans *spans)
 	free(spans);
 }
 
-/* Writes the walker's settings for the runtimes, in the words behind `at`. */
-static void write_runtimes(const struct writing *writing, uint32_t at)
+/* Bytes of the walker's settings for a runtime, a number of whole words. */
+static const size_t walk_bytes[RUNTIMES] = {sizeof(struct cpython), sizeof(struct hotspot)};
+
+/* Returns the walker's settings for a runtime; NULL: it isn't walked. */
+static const void *walk_of(const struct writing *writing, enum runtime_number number)
 {
-	const struct cpython *python = writing->of->python;
+	if (number == RUNTIME_PYTHON)
+		return writing->of->python;
+	return writing->caches_count ? writing->of->hotspot : NULL;
+}
+
+static size_t words_of_walks(const struct writing *writing)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		bytes += walk_of(writing, i) ? walk_bytes[i] : 0;
+	return bytes / sizeof(uint32_t);
+}
+
+/* Writes the walker's settings for the runtimes, in the words behind `at`. */
+static void write_walks(const struct writing *writing, uint32_t at)
+{
 	struct spans *spans = writing->spans;
 
-	if (writing->caches_count) {
-		spans->hotspot = at;
-		memcpy(arena_words(spans->arena, at), writing->of->hotspot, sizeof(struct hotspot));
-		at += HOTSPOT_WORDS;
-	}
-	if (python) {
-		spans->python = at;
-		memcpy(arena_words(spans->arena, at), python, sizeof(*python));
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		const void *walk = walk_of(writing, i);
+
+		if (!walk)
+			continue;
+		spans->runtimes[i].walk = at;
+		memcpy(arena_words(spans->arena, at), walk, walk_bytes[i]);
+		at += walk_bytes[i] / sizeof(uint32_t);
 	}
 }
 
@@ -184,8 +203,7 @@ static int write_all(struct writing *writing)
 	_cleanup_free_ struct span *written = calloc(most, sizeof(*written));
 	if (!spans->tables || !written)
 		return -ENOMEM;
-	size_t words = most * SPAN_WORDS + (writing->of->python ? CPYTHON_WORDS : 0) +
-		       (writing->caches_count ? HOTSPOT_WORDS : 0);
+	size_t words = most * SPAN_WORDS + words_of_walks(writing);
 	int64_t start = arena_take(spans->arena, words, true);
 	if (start < 0)
 		return (int)start;
@@ -196,7 +214,7 @@ static int write_all(struct writing *writing)
 	address_space_each(writing->of->space, write_one, writing);
 	spans->count = (uint32_t)writing->count;
 	memcpy(arena_words(spans->arena, spans->start), written, most * sizeof(*written));
-	write_runtimes(writing, spans->start + (uint32_t)(most * SPAN_WORDS));
+	write_walks(writing, spans->start + (uint32_t)(most * SPAN_WORDS));
 	return 0;
 }
 
@@ -212,12 +230,12 @@ static uint32_t next_number(void)
 }
 
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
-		const struct spans_of *of, struct spans_found *found)
+		const struct spans_of *of, struct runtime_place found[RUNTIMES])
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
 	struct writing writing = {.tables = tables, .spans = spans, .of = of, .found = found};
 
-	*found = (struct spans_found){0};
+	memset(found, 0, RUNTIMES * sizeof(*found));
 	if (!spans)
 		return -ENOMEM;
 	spans->refs = 1;
@@ -226,8 +244,8 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 	find_caches(&writing);
 	address_space_each(of->space, count_one, &writing);
 	int r = write_all(&writing);
-	spans->has_python = found->python.found != NULL;
-	spans->has_hotspot = found->hotspot.found != NULL;
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		spans->runtimes[i].is_there = found[i].found != NULL;
 	if (r < 0)
 		spans_free(spans);
 	else
@@ -254,12 +272,17 @@ void spans_used(const struct spans *spans, const struct symbol_file *file)
 		table_used_by(spans->tables[i], file);
 }
 
-/* Returns the words of both runtimes; 0 where there is none. */
-static bool words_are_equal(const struct spans *a, uint32_t in_a, const struct spans *b,
-			    uint32_t in_b, size_t bytes)
+static bool walks_are_equal(const struct spans *a, const struct spans *b)
 {
-	return !in_a == !in_b && (!in_a || memcmp(arena_words(a->arena, in_a),
-						  arena_words(b->arena, in_b), bytes) == 0);
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		uint32_t in_a = a->runtimes[i].walk, in_b = b->runtimes[i].walk;
+
+		if (!in_a != !in_b ||
+		    (in_a && memcmp(arena_words(a->arena, in_a), arena_words(b->arena, in_b),
+				    walk_bytes[i]) != 0))
+			return false;
+	}
+	return true;
 }
 
 bool spans_are_equal(const struct spans *a, const struct spans *b)
@@ -268,6 +291,5 @@ bool spans_are_equal(const struct spans *a, const struct spans *b)
 	       (!a->count ||
 		memcmp(arena_words(a->arena, a->start), arena_words(b->arena, b->start),
 		       a->count * sizeof(struct span)) == 0) &&
-	       words_are_equal(a, a->python, b, b->python, sizeof(struct cpython)) &&
-	       words_are_equal(a, a->hotspot, b, b->hotspot, sizeof(struct hotspot));
+	       walks_are_equal(a, b);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "runtime/runtime.h"
 #include "target/address_space.h"
 #include "unwind/tables.h"
 
@@ -28,44 +29,28 @@ struct spans {
 	struct arena *arena;
 	struct table **tables; /* of the mapped files; NULL where there is none */
 	size_t tables_count;
-	uint32_t python;  /* of struct target_value; 0: none, or not known yet */
-	bool has_python;  /* a mapped file has a CPython */
-	uint32_t hotspot; /* of struct target_value; 0: none, or not known yet */
-	bool has_hotspot; /* a mapped file has a Java VM */
-};
-
-/* A mapping of a file in which a CPython was found. */
-struct spans_python {
-	const struct cpython_file *found; /* borrowed from the table; NULL: none */
-	struct symbol_file *file;	  /* borrowed from the space */
-	uint64_t bias;
-};
-
-/* A mapping of a file in which a Java VM was found; as struct spans_python. */
-struct spans_hotspot {
-	const struct hotspot_file *found;
-	struct symbol_file *file;
-	uint64_t bias;
-};
-
-struct spans_found {
-	struct spans_python python;
-	struct spans_hotspot hotspot;
+	struct {
+		bool is_there; /* a mapped file has it */
+		/* struct cpython or hotspot in the arena; 0: none, or not known yet */
+		uint32_t walk;
+	} runtimes[RUNTIMES];
 };
 
 struct spans_of {
 	const struct address_space *space;
-	pid_t pid;		       /* of the process that has these mappings */
-	const struct cpython *python;  /* of the process; NULL: not known */
-	const struct hotspot *hotspot; /* of the process; NULL: not known */
+	pid_t pid; /* of the process that has these mappings */
+	/* of the process; NULL: not known */
+	const struct cpython *python;
+	const struct hotspot *hotspot;
 };
 
 /*
- * Writes the present mappings of a space; requests tables that aren't there. *found says which
- * runtimes were found. Returns 0 and a reference, or -ENOMEM, or -ENOSPC if the arena has no room.
+ * Writes the present mappings of a space; requests tables that aren't there. `found` says which
+ * runtimes were found, and where. Returns 0 and a reference, or -ENOMEM, or -ENOSPC if the arena
+ * has no room.
  */
 int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
-		const struct spans_of *of, struct spans_found *found);
+		const struct spans_of *of, struct runtime_place found[RUNTIMES]);
 
 struct spans *spans_ref(struct spans *spans);
 void spans_unref(struct spans *spans);

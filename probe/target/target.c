@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "proc/proc.h"
-#include "runtime/jvm.h"
 #include "target/target_memory.h"
 #include "target/target_state.h"
 
@@ -63,7 +62,7 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
 	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
-	targets->begun = (struct loop_timer){.expired = targets_ask_begun, .arg = targets};
+	targets->begun = (struct loop_timer){.expired = targets_ask_late, .arg = targets};
 	targets->eager = (struct rate){.every_ns = EAGER_EVERY_NS, .burst = EAGER_BURST};
 	targets->where.moved_timer =
 		(struct loop_timer){.expired = targets_look_at_moved, .arg = targets};
@@ -138,8 +137,8 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 	fresh->program = before->program;
 	if (fresh->pid == before->pid)
 		target_memory_share(fresh, before);
-	fresh->interpreter = interpreter_ref(before->interpreter);
-	fresh->jvm = jvm_ref(before->jvm);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		fresh->runtimes[i].known = runtime_ref(before->runtimes[i].known);
 	target_table_fork_code(targets->table, fresh, before);
 }
 

@@ -185,8 +185,7 @@ void targets_on_stack(struct targets *targets, const struct stack *stack, const 
 
 	if (!target || !target_is_alive(target))
 		return;
-	target_ask_interpreter(targets, target);
-	target_ask_java(targets, target);
+	target_ask_runtimes(targets, target);
 	if (is_covered(target, stack, words))
 		return;
 	target->read_for_pages = stack->exec_pages;

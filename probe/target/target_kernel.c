@@ -28,8 +28,8 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 		wanted.spans = spans->start;
 		wanted.spans_count = spans->count;
 		wanted.spans_number = spans->number;
-		wanted.python = spans->python;
-		wanted.hotspot = spans->hotspot;
+		wanted.python = spans->runtimes[RUNTIME_PYTHON].walk;
+		wanted.hotspot = spans->runtimes[RUNTIME_JAVA].walk;
 	}
 	for (uint32_t bit = 0; bit < WANTED_COUNT; bit++) {
 		if (targets_subscribers(targets, target, bit))
@@ -42,7 +42,7 @@ static void tell_kernel(struct targets *targets, struct target *target, bool may
 		return;
 	wanted.unread = there ? now.unread : !address_space_read_ns(target->space);
 	wanted.exec_pages = there ? now.exec_pages : address_space_exec_pages(target->space);
-	wanted.asked = target_awaits_python(targets, target) || target_awaits_java(targets, target);
+	wanted.asked = target_awaits_runtimes(targets, target);
 	bool nobodys = !wanted.probes && !target->choice.waiting && !target_is_undecided(target);
 	uint32_t probes = wanted.probes;
 	if (target->arming_ns)

@@ -4,7 +4,7 @@
  * (the kernel's side), target_inspect.c (results of inspections), target_scan.c (all processes of
  * the host), target_cgroup_scan.c (processes by cgroup), target_container.c (containers),
  * target_maps.c (mappings), target_unwind.c (tables), target_preload.c (tables kept in advance),
- * target_python.c and target_java.c (runtimes).
+ * target_runtime.c (CPython and Java VMs).
  */
 #pragma once
 
@@ -69,11 +69,10 @@ struct targets {
 	size_t common_count;
 	struct loop *loop;
 	struct loop_timer retry;     /* for targets whose maps may not be read again yet */
-	struct loop_timer begun;     /* for Java VMs that hadn't begun yet */
+	struct loop_timer begun;     /* for runtimes that hadn't begun yet */
 	struct loop_call publishing; /* posted when tables have come or gone */
 	bool publishing_posted;
-	bool without_python; /* bpf.python is false */
-	bool without_java;   /* bpf.java is false */
+	bool left_out[RUNTIMES]; /* bpf.python, bpf.java are false */
 	/* during targets_publish(): any target's tables may have changed */
 	bool all_change;
 	uint64_t changed_before;      /* number of such changes, at the last targets_publish() */
@@ -180,32 +179,24 @@ void target_look_at(struct targets *targets, struct target *target);
  */
 void target_meet(struct targets *targets, struct target *target);
 
-/* ---- target_python.c, target_java.c ---- */
+/* ---- target_runtime.c ---- */
 
-/* Asks about a CPython that was found among its mappings, unless that is known. */
-void target_interpret(struct targets *targets, struct target *target,
-		      const struct spans_python *python);
+/* Asks about the runtimes that were found among its mappings, unless all is known. */
+void target_meet_runtimes(struct targets *targets, struct target *target,
+			  const struct runtime_place found[RUNTIMES]);
 
 /*
  * Asks again when a stack comes: the process couldn't be read when it had just begun, or was forked
- * before its parent's CPython was known.
+ * before its parent's runtime was known.
  */
-void target_ask_interpreter(struct targets *targets, struct target *target);
+void target_ask_runtimes(struct targets *targets, struct target *target);
 
-/* Returns whether more may yet be learned of its CPython. */
-bool target_awaits_python(const struct targets *targets, const struct target *target);
+/* Returns whether more may yet be learned of its runtimes; whether a job asks one now. */
+bool target_awaits_runtimes(const struct targets *targets, const struct target *target);
+bool target_is_asked(const struct target *target);
 
-/* Returns what the kernel's side has to know of its CPython; NULL: nothing (yet). */
-const struct cpython *target_walk(const struct target *target);
-
-/* The four functions above for a Java VM. */
-void target_meet_java(struct targets *targets, struct target *target,
-		      const struct spans_hotspot *hotspot);
-void target_ask_java(struct targets *targets, struct target *target);
-bool target_awaits_java(const struct targets *targets, const struct target *target);
-const struct hotspot *target_hotspot(const struct target *target);
 /* Expiry function of targets->begun. */
-void targets_ask_begun(void *arg);
+void targets_ask_late(void *arg);
 
 /* ---- target_container.c ---- */
 

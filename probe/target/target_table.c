@@ -7,8 +7,6 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "select/containers.h"
-#include "runtime/interpreter.h"
-#include "runtime/jvm.h"
 #include "target/target_memory.h"
 
 #define REJECTED_MAX 32768
@@ -34,8 +32,8 @@ static void release(const struct target_table *table, struct target *target)
 	target_memory_drop(target);
 	address_space_free(target->space);
 	spans_unref(target->spans);
-	interpreter_unref(target->interpreter);
-	jvm_unref(target->jvm);
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		runtime_release(runtime_kinds[i], target->runtimes[i].known);
 	if (table->codebook_ops)
 		table->codebook_ops->free(target->code_known);
 	container_unref(target->container);

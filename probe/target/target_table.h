@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "loop/retry.h"
+#include "runtime/runtime.h"
 #include "target/address_space.h"
 #include "target/lifecycle.h"
 #include "target/spans.h"
@@ -48,6 +49,12 @@ struct target_choice {
 	uint32_t subscribers; /* chose it or an ancestor */
 	uint32_t inherited;   /* subset: chose its parent or predecessor */
 	uint32_t waiting;     /* subset: want it from its next exec on */
+};
+
+/* A runtime of a process: CPython, or a Java VM. */
+struct target_runtime {
+	struct runtime *known; /* a reference; NULL: none, or not known yet */
+	struct retry retry;    /* of asking the process */
 };
 
 struct target {
@@ -85,16 +92,24 @@ struct target {
 	/* Not sampled before its spans have all tables, since that time; 0: sampled. */
 	uint64_t arming_ns;
 
-	struct held_fd *memory;		 /* target/target_memory.h; NULL: not held open */
-	struct interpreter *interpreter; /* CPython; NULL: none, or not known yet */
-	struct retry interpreter_retry;
-	struct jvm *jvm; /* a Java VM; NULL: none, or not known yet */
-	struct retry jvm_retry;
+	struct held_fd *memory; /* target/target_memory.h; NULL: not held open */
+	struct target_runtime runtimes[RUNTIMES];
 	struct jvmfile *jvmfile; /* of its agent, set by java/agents/agents.c; NULL: none */
 	/* set by code/code_cache.c; NULL: nothing was asked */
 	struct process_code *code_known[TARGET_CODE_KINDS];
 	uint64_t truncated[TRUNCATED_COUNT]; /* weight of its truncated stacks, by cause */
 };
+
+/* Return its CPython, or Java VM; NULL: none, or not known yet. */
+static inline struct interpreter *target_interpreter(const struct target *target)
+{
+	return (struct interpreter *)target->runtimes[RUNTIME_PYTHON].known;
+}
+
+static inline struct jvm *target_jvm(const struct target *target)
+{
+	return (struct jvm *)target->runtimes[RUNTIME_JAVA].known;
+}
 
 /* Returns whether it runs under this id, and is wanted or may be. */
 static inline bool target_is_alive(const struct target *target)

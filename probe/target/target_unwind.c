@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 
+#include "runtime/interpreter.h"
+#include "runtime/jvm.h"
 #include "target/target_state.h"
 
 #define ARMING_NS (2 * NS_PER_S) /* tables that take longer aren't waited for */
@@ -19,10 +21,16 @@ static void arm(struct targets *targets, struct target *target)
 }
 
 static int write_spans(struct targets *targets, const struct target *target, struct spans **ret,
-		       struct spans_found *found)
+		       struct runtime_place found[RUNTIMES])
 {
-	struct spans_of of = {target->space, target->pid, target_walk(target),
-			      target_hotspot(target)};
+	const struct interpreter *python = target_interpreter(target);
+	const struct jvm *jvm = target_jvm(target);
+	struct spans_of of = {
+		.space = target->space,
+		.pid = target->pid,
+		.python = interpreter_is_supported(python) ? &python->layout.walk : NULL,
+		.hotspot = jvm_is_supported(jvm) ? &jvm->layout.walk : NULL,
+	};
 	struct arena *arena = tracer_arena(targets->tracer);
 	int r = spans_write(ret, arena, targets->tables, &of, found);
 
@@ -34,12 +42,12 @@ static int write_spans(struct targets *targets, const struct target *target, str
 void target_publish(struct targets *targets, struct target *target)
 {
 	struct spans *written, *old;
-	struct spans_found found;
+	struct runtime_place found[RUNTIMES];
 
 	if (!target_is_alive(target) || !tracer_arena(targets->tracer) ||
 	    !address_space_read_ns(target->space) || !target_is_walked(targets, target))
 		return;
-	int r = write_spans(targets, target, &written, &found);
+	int r = write_spans(targets, target, &written, found);
 	target->unpublished = r < 0;
 	if (r < 0) {
 		arm(targets, target);
@@ -50,12 +58,10 @@ void target_publish(struct targets *targets, struct target *target)
 		old = target->spans;
 		target->spans = written;
 	}
-	target_interpret(targets, target, &found.python);
-	target_meet_java(targets, target, &found.hotspot);
+	target_meet_runtimes(targets, target, found);
 	target_correct_kernel(targets, target);
 	spans_unref(old); /* after the kernel's side was told */
-	if (!target->spans->pending && !target->interpreter_retry.asking &&
-	    !target->jvm_retry.asking)
+	if (!target->spans->pending && !target_is_asked(target))
 		arm(targets, target);
 }
 

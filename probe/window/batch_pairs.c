@@ -45,7 +45,7 @@ static int64_t find_python(const struct placing *placing, const uint64_t pair[2]
 	 * shortens a file's name.
 	 */
 	struct spot_key key = {(uint64_t)(uintptr_t)python, instruction,
-			       (uint64_t)(uintptr_t)target->interpreter};
+			       (uint64_t)(uintptr_t)target_interpreter(target)};
 	bool is_new;
 	int64_t number = batch_spot_of(placing->batch, &key, &is_new);
 
@@ -53,11 +53,11 @@ static int64_t find_python(const struct placing *placing, const uint64_t pair[2]
 		return number;
 	struct spot *spot = &placing->batch->spots[number];
 	spot->python = python ? pycode_ref(python) : NULL;
-	spot->interpreter = interpreter_ref(target->interpreter);
+	spot->interpreter = interpreter_ref(target_interpreter(target));
 	spot->code = (struct code){
 		.place = CODE_PYTHON,
 		.python = python,
-		.script = target->interpreter ? &target->interpreter->script : NULL,
+		.script = target_interpreter(target) ? &target_interpreter(target)->script : NULL,
 		.instruction = instruction,
 	};
 	return number;

@@ -117,16 +117,16 @@ static bool is_behind(uint64_t word)
 /* Returns the frame's flags for merging. */
 static uint8_t native_flags(const struct target *target, const struct code *code)
 {
-	uint8_t flags = interpreter_owns(target->interpreter, code) ? NATIVE_OWN : 0;
+	uint8_t flags = interpreter_owns(target_interpreter(target), code) ? NATIVE_OWN : 0;
 
-	if (flags && interpreter_is_loop(target->interpreter, code))
+	if (flags && interpreter_is_loop(target_interpreter(target), code))
 		flags |= NATIVE_LOOP;
 	if (is_made(code))
 		flags |= NATIVE_JIT;
 	if (code->place == CODE_KERNEL)
 		flags |= NATIVE_KERNEL;
-	if ((jvm_is_supported(target->jvm) || agent_frames_is(target)) &&
-	    jvm_owns(target->jvm, code))
+	if ((jvm_is_supported(target_jvm(target)) || agent_frames_is(target)) &&
+	    jvm_owns(target_jvm(target), code))
 		flags |= NATIVE_VM;
 	return flags;
 }

@@ -7,10 +7,10 @@ static void count(void *arg, const struct target *target)
 {
 	char text[32];
 
-	if (!target->jvm)
+	if (!target_jvm(target))
 		return;
-	jvm_version(target->jvm, text, sizeof(text));
-	runtime_versions_count(arg, text, jvm_is_supported(target->jvm));
+	jvm_version(target_jvm(target), text, sizeof(text));
+	runtime_versions_count(arg, text, jvm_is_supported(target_jvm(target)));
 }
 
 /* Writes the numbers of VMs by the state of their agent or their recording. */

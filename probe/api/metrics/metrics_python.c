@@ -7,10 +7,10 @@ static void count(void *arg, const struct target *target)
 {
 	char text[32];
 
-	if (!target->interpreter)
+	if (!target_interpreter(target))
 		return;
-	interpreter_version(target->interpreter, text, sizeof(text));
-	runtime_versions_count(arg, text, interpreter_is_supported(target->interpreter));
+	interpreter_version(target_interpreter(target), text, sizeof(text));
+	runtime_versions_count(arg, text, interpreter_is_supported(target_interpreter(target)));
 }
 
 void metrics_python(struct buf *out, const struct services *services,

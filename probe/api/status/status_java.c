@@ -13,17 +13,17 @@ static void count(void *arg, const struct target *target)
 {
 	struct java_counts *counts = arg;
 
-	if (!target->jvm)
+	if (!target_jvm(target))
 		return;
 	counts->processes++;
-	counts->unsupported += !jvm_is_supported(target->jvm);
+	counts->unsupported += !jvm_is_supported(target_jvm(target));
 }
 
 void status_java_vm(cJSON *to, const struct services *services, const struct target *target)
 {
 	struct java_state state;
 
-	if (!target->jvm)
+	if (!target_jvm(target))
 		return;
 	engine_java_state(services->engine, target, &state);
 	cJSON_AddStringToObject(to, "java_source", java_source_name(state.way));

@@ -42,8 +42,8 @@ void status_runtime(cJSON *to, const struct target *target)
 {
 	char java[RUNTIME_MAX], python[RUNTIME_MAX], both[2 * RUNTIME_MAX];
 
-	tell_java(target->jvm, java);
-	tell_python(target->interpreter, python);
+	tell_java(target_jvm(target), java);
+	tell_python(target_interpreter(target), python);
 	snprintf(both, sizeof(both), "%s%s%s", java, java[0] && python[0] ? ", " : "", python);
 	cJSON_AddStringToObject(to, "runtime", both[0] ? both : "native");
 }
@@ -56,10 +56,10 @@ static void count(void *arg, const struct target *target)
 {
 	struct python_counts *counts = arg;
 
-	if (!target->interpreter)
+	if (!target_interpreter(target))
 		return;
 	counts->processes++;
-	counts->unsupported += !interpreter_is_supported(target->interpreter);
+	counts->unsupported += !interpreter_is_supported(target_interpreter(target));
 }
 
 void status_python(cJSON *to, const struct services *services, const struct code_cache_stats *codes)

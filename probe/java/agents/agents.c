@@ -279,8 +279,8 @@ void agents_meet(struct agents *agents, struct target *target)
 {
 	struct agent *agent;
 
-	if (!agents->on || !target->jvm || !target_is_alive(target) || target_hangs(target) ||
-	    is_stopping(agents, target))
+	if (!agents->on || !target_jvm(target) || !target_is_alive(target) ||
+	    target_hangs(target) || is_stopping(agents, target))
 		return;
 	agent = find(agents, target);
 	if (!agent) {

@@ -82,13 +82,14 @@ static inline struct target *add_target(pid_t pid, const struct target *parent)
 {
 	struct target like = {.pid = pid, .id = (uint64_t)pid};
 
-	like.interpreter = parent ? interpreter_ref(parent->interpreter)
-				  : calloc(1, sizeof(*like.interpreter));
+	like.runtimes[RUNTIME_PYTHON].known =
+		parent ? runtime_ref(parent->runtimes[RUNTIME_PYTHON].known)
+		       : calloc(1, sizeof(struct interpreter));
 	if (parent) {
 		target_table_fork_code(w.table, &like, parent);
 		like.forked_from = parent->pid;
 	} else {
-		like.interpreter->runtime.refs = 1;
+		like.runtimes[RUNTIME_PYTHON].known->refs = 1;
 	}
 	return target_table_add(w.table, &like);
 }

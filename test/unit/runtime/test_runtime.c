@@ -46,7 +46,13 @@ static void unref(struct runtime *runtime)
 	unrefs++;
 }
 
-static const struct runtime_kind kind = {sizeof(struct made), ask, unref};
+static const struct runtime_kind kind = {
+	.bytes = sizeof(struct made),
+	.found_at = offsetof(struct made, found),
+	.found_bytes = sizeof(int),
+	.ask = ask,
+	.unref = unref,
+};
 
 static void in_vain(void *arg)
 {
@@ -85,13 +91,13 @@ static void scene_done(struct scene *scene)
 
 static void put_question(struct scene *scene)
 {
-	struct made about = {.runtime = {.file = scene->file, .bias = 0x1000}, .found = 100};
+	const int found = 100;
 	struct runtime_question question = {
 		.pid = PID,
 		.memory = {.own = -1},
 		.id = 70,
 		.kind = &kind,
-		.about = &about.runtime,
+		.place = {&found, scene->file, 0x1000},
 		.done = answered,
 		.arg = scene,
 	};

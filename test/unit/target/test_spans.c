@@ -77,10 +77,10 @@ static void check(const struct range *mapped, size_t mapped_count, const struct 
 	struct arena *arena = arena_make();
 	struct address_space *space = space_of(mapped, mapped_count);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
-	struct spans_found found;
+	struct runtime_place found[RUNTIMES];
 	struct spans *spans;
 
-	assert_int_equal(spans_write(&spans, arena, NULL, &of, &found), 0);
+	assert_int_equal(spans_write(&spans, arena, NULL, &of, found), 0);
 	assert_int_equal(spans->count, count);
 	const struct span *written = (const struct span *)arena_words(arena, spans->start);
 	for (size_t i = 0; i < count; i++) {
@@ -88,10 +88,12 @@ static void check(const struct range *mapped, size_t mapped_count, const struct 
 		assert_int_equal(written[i].end, expected[i].to * PAGE);
 		assert_int_equal(written[i].what >> SPAN_KIND_SHIFT, expected[i].kind);
 	}
-	assert_true(spans->hotspot);
-	assert_int_equal(spans->hotspot >> CHUNK_WORDS_SHIFT, spans->start >> CHUNK_WORDS_SHIFT);
-	assert_true(spans->hotspot >= spans->start + count * SPAN_WORDS);
-	assert_memory_equal(arena_words(arena, spans->hotspot), &hotspot, sizeof(hotspot));
+	assert_true(spans->runtimes[RUNTIME_JAVA].walk);
+	assert_int_equal(spans->runtimes[RUNTIME_JAVA].walk >> CHUNK_WORDS_SHIFT,
+			 spans->start >> CHUNK_WORDS_SHIFT);
+	assert_true(spans->runtimes[RUNTIME_JAVA].walk >= spans->start + count * SPAN_WORDS);
+	assert_memory_equal(arena_words(arena, spans->runtimes[RUNTIME_JAVA].walk), &hotspot,
+			    sizeof(hotspot));
 	spans_unref(spans);
 	address_space_free(space);
 	arena_free(arena);
@@ -149,14 +151,14 @@ static void without_a_vm_code_is_bare(void **state)
 	struct arena *arena = arena_make();
 	struct address_space *space = space_of(mapped, 2);
 	struct spans_of of = {.space = space, .pid = 1};
-	struct spans_found found;
+	struct runtime_place found[RUNTIMES];
 	struct spans *spans;
 
 	(void)state;
-	assert_int_equal(spans_write(&spans, arena, NULL, &of, &found), 0);
+	assert_int_equal(spans_write(&spans, arena, NULL, &of, found), 0);
 	assert_int_equal(spans->count, 2);
-	assert_int_equal(spans->hotspot, 0);
-	assert_false(spans->has_hotspot);
+	assert_int_equal(spans->runtimes[RUNTIME_JAVA].walk, 0);
+	assert_false(spans->runtimes[RUNTIME_JAVA].is_there);
 	spans_unref(spans);
 	address_space_free(space);
 	arena_free(arena);
@@ -170,7 +172,7 @@ static void what_is_a_files_is_no_cache(void **state)
 	const struct range heap = {8, 20};
 	const struct hotspot hotspot = hotspot_of(&heap, 1);
 	struct arena *arena = arena_make();
-	struct spans_found found;
+	struct runtime_place found[RUNTIMES];
 	struct tables *tables;
 	struct spans *spans;
 	struct address_space *space;
@@ -182,9 +184,9 @@ static void what_is_a_files_is_no_cache(void **state)
 				 space, &(struct maps){.mappings = &mapping, .count = 1}, &file, 1),
 			 0);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
-	assert_int_equal(spans_write(&spans, arena, tables, &of, &found), 0);
+	assert_int_equal(spans_write(&spans, arena, tables, &of, found), 0);
 	assert_int_equal(spans->count, 1);
-	assert_int_equal(spans->hotspot, 0);
+	assert_int_equal(spans->runtimes[RUNTIME_JAVA].walk, 0);
 	spans_unref(spans);
 	address_space_free(space);
 	tables_free(tables);
@@ -198,14 +200,14 @@ static void another_vm_makes_other_spans(void **state)
 	struct arena *arena = arena_make();
 	struct address_space *space = space_of(mapped, 1);
 	struct spans_of of = {.space = space, .pid = 1, .hotspot = &hotspot};
-	struct spans_found found;
+	struct runtime_place found[RUNTIMES];
 	struct spans *first, *same, *other;
 
 	(void)state;
-	assert_int_equal(spans_write(&first, arena, NULL, &of, &found), 0);
-	assert_int_equal(spans_write(&same, arena, NULL, &of, &found), 0);
+	assert_int_equal(spans_write(&first, arena, NULL, &of, found), 0);
+	assert_int_equal(spans_write(&same, arena, NULL, &of, found), 0);
 	hotspot.carrier_to = 5; /* its first virtual thread */
-	assert_int_equal(spans_write(&other, arena, NULL, &of, &found), 0);
+	assert_int_equal(spans_write(&other, arena, NULL, &of, found), 0);
 	assert_true(spans_are_equal(first, same));
 	assert_false(spans_are_equal(first, other));
 	spans_unref(first);

@@ -88,7 +88,8 @@ static int set_up(void **state)
 	test.interpreter->runtime.file = symbol_file_ref(test.libpython);
 	test.interpreter->found.loop[0] = (struct cpython_range){0, 256};
 	test.interpreter->found.loop_count = 1;
-	test.target = (struct target){.pid = 7, .comm = "app", .interpreter = test.interpreter};
+	test.target = (struct target){.pid = 7, .comm = "app"};
+	test.target.runtimes[RUNTIME_PYTHON].known = &test.interpreter->runtime;
 	test.codes[1] = make_code("f", "a.py", 10);
 	test.codes[2] = make_code("C.g", "a.py", 20);
 	test.codes[3] = make_code("<module>", "b.py", 1);

@@ -62,7 +62,7 @@ static int set_up(void **state)
 	test.jvm = calloc(1, sizeof(*test.jvm));
 	test.jvm->runtime.refs = 1;
 	test.jvm->runtime.file = symbol_file_ref(test.libjvm);
-	like.jvm = test.jvm;
+	like.runtimes[RUNTIME_JAVA].known = &test.jvm->runtime;
 	test.target = target_table_add(test.table, &like);
 	assert_non_null(test.target);
 	map_all(test.target->space);

@@ -114,7 +114,7 @@ static inline void change(bool by_exec)
 	like.id++;
 	like.space = NULL;
 	like.spans = NULL;
-	like.jvm = jvm_ref(like.jvm);
+	runtime_ref(like.runtimes[RUNTIME_JAVA].known);
 	scene.target->ended_by_exec = by_exec;
 	scene.target = target_table_add(scene.table, &like);
 	assert_non_null(scene.target);
@@ -138,15 +138,17 @@ static inline bool everybody(void *arg, const struct target *target)
 
 static inline void scene_begin(void)
 {
-	struct target like = {.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .state = TARGET_WANTED};
+	struct target like = {
+		.pid = 7, .id = 1, .start_ticks = 5, .comm = "java", .state = TARGET_WANTED};
 
 	memset(&scene, 0, sizeof(scene));
 	assert_int_equal(loop_new(&scene.loop), 0);
 	assert_int_equal(worker_new(&scene.worker, scene.loop, "test", NS_PER_S), 0);
 	assert_int_equal(target_table_new(&scene.table, 4), 0);
-	like.jvm = calloc(1, sizeof(*like.jvm));
-	assert_non_null(like.jvm);
-	like.jvm->runtime.refs = 1;
+	struct jvm *jvm = calloc(1, sizeof(*jvm));
+	assert_non_null(jvm);
+	jvm->runtime.refs = 1;
+	like.runtimes[RUNTIME_JAVA].known = &jvm->runtime;
 	scene.target = target_table_add(scene.table, &like);
 	assert_non_null(scene.target);
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A target's runtimes, CPython and a Java VM: the table of a mapped file says that there is one;
+ * what else the walker needs is read from the process. What is known goes to the kernel's side with
+ * the mappings.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "target/target_memory.h"
+#include "target/target_state.h"
+
+void targets_leave_python(struct targets *targets)
+{
+	targets->left_out[RUNTIME_PYTHON] = true;
+}
+
+void targets_leave_java(struct targets *targets)
+{
+	targets->left_out[RUNTIME_JAVA] = true;
+}
+
+/* Sets the timer for a runtime that begins late, when it may be asked again. */
+static void come_back(struct targets *targets, const struct runtime_kind *kind,
+		      const struct target_runtime *its)
+{
+	struct loop_timer *timer = &targets->begun;
+
+	if (kind->begins_late && runtime_is_passing(kind, its->known) &&
+	    (!timer->active || timer->at_ns > its->retry.next_ns))
+		loop_timer_set(targets->loop, timer, its->retry.next_ns);
+}
+
+static void answered(void *arg, const struct runtime_question *question, struct runtime *answer,
+		     struct job_memory *memory)
+{
+	const struct runtime_kind *kind = question->kind;
+	struct targets *targets = arg;
+	struct target *target =
+		target_table_find(targets->table, (uint32_t)question->pid, question->id);
+	struct target_runtime *its = target ? &target->runtimes[kind->number] : NULL;
+
+	if (target && memory)
+		target_memory_keep(target, memory);
+	if (target) {
+		retry_end(&its->retry);
+		if (answer->error == -ETIMEDOUT)
+			target_set_hung(target); /* also if an older answer stays */
+	}
+	if (!target || !target_is_alive(target) || runtime_is_worse(answer, its->known)) {
+		runtime_release(kind, answer);
+		return;
+	}
+	runtime_release(kind, its->known);
+	its->known = answer;
+	log_debug("target %d (%.*s): %s: %d", (int)target->pid, COMM_BYTES, target->comm,
+		  kind->name, answer->error);
+	come_back(targets, kind, its);
+	target_publish(targets, target);
+}
+
+static void ask(struct targets *targets, struct target *target, const struct runtime_kind *kind,
+		const struct runtime_place *place)
+{
+	struct runtime_question question = {
+		.pid = target->pid,
+		.id = target->id,
+		.whose = target->whose,
+		.kind = kind,
+		.place = *place,
+		.done = answered,
+		.arg = targets,
+	};
+
+	target_memory_of(&question.memory, target, targets->urgent);
+	if (runtime_ask(targets->urgent, &question) == 0) /* else the next time */
+		retry_begin(&target->runtimes[kind->number].retry, loop_now_ns());
+}
+
+/* Returns whether its runtimes of a kind may be asked at all. */
+static bool is_askable(const struct targets *targets, const struct target *target,
+		       enum runtime_number number)
+{
+	return !targets->left_out[number] && !target_hangs(target);
+}
+
+void target_meet_runtimes(struct targets *targets, struct target *target,
+			  const struct runtime_place found[RUNTIMES])
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		const struct runtime_kind *kind = runtime_kinds[i];
+		struct target_runtime *its = &target->runtimes[i];
+
+		if (!found[i].found || !is_askable(targets, target, i))
+			continue;
+		if (runtime_is_same(kind, its->known, &found[i])) {
+			if (!runtime_is_passing(kind, its->known))
+				continue;
+		} else if (its->known && !its->retry.asking) {
+			retry_forget(&its->retry);
+		}
+		if (retry_may(&its->retry, loop_now_ns()))
+			ask(targets, target, kind, &found[i]);
+	}
+}
+
+/*
+ * Asks a runtime that is known again, if that may tell more: a program may map libjvm from its
+ * start, and begin its VM much later.
+ */
+static void ask_known(struct targets *targets, struct target *target,
+		      const struct runtime_kind *kind)
+{
+	const struct target_runtime *its = &target->runtimes[kind->number];
+	uint64_t now_ns = loop_now_ns();
+	bool may_ask =
+		runtime_is_unfinished(kind, its->known)
+			? retry_may_again(&its->retry, now_ns)
+			: runtime_is_passing(kind, its->known) && retry_may(&its->retry, now_ns);
+
+	if (may_ask) {
+		struct runtime_place place = runtime_place_of(kind, its->known);
+
+		ask(targets, target, kind, &place);
+	}
+}
+
+void target_ask_runtimes(struct targets *targets, struct target *target)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		const struct target_runtime *its = &target->runtimes[i];
+
+		if (!is_askable(targets, target, i))
+			continue;
+		if (its->known)
+			ask_known(targets, target, runtime_kinds[i]);
+		else if (target->spans && target->spans->runtimes[i].is_there &&
+			 retry_may(&its->retry, loop_now_ns()))
+			target_publish(targets, target);
+	}
+}
+
+bool target_awaits_runtimes(const struct targets *targets, const struct target *target)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		const struct target_runtime *its = &target->runtimes[i];
+		bool is_open = its->known ? runtime_is_passing(runtime_kinds[i], its->known)
+					  : target->spans && target->spans->runtimes[i].is_there;
+
+		if (is_open && is_askable(targets, target, i) && retry_goes_on(&its->retry))
+			return true;
+	}
+	return false;
+}
+
+bool target_is_asked(const struct target *target)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		if (target->runtimes[i].retry.asking)
+			return true;
+	}
+	return false;
+}
+
+static void ask_late(void *arg, struct target *target)
+{
+	struct targets *targets = arg;
+
+	for (unsigned i = 0; i < RUNTIMES; i++) {
+		const struct runtime_kind *kind = runtime_kinds[i];
+		const struct target_runtime *its = &target->runtimes[i];
+
+		if (!kind->begins_late || !its->known || !runtime_is_passing(kind, its->known) ||
+		    !is_askable(targets, target, i))
+			continue;
+		ask_known(targets, target, kind);
+		if (!its->retry.asking && loop_now_ns() < its->retry.next_ns)
+			come_back(targets, kind, its);
+	}
+}
+
+void targets_ask_late(void *arg)
+{
+	struct targets *targets = arg;
+
+	target_table_each(targets->table, ask_late, targets);
+}
