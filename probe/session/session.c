@@ -82,7 +82,7 @@ static void period_read(void *arg)
 {
 	struct session *session = arg;
 
-	if (session->subscriber && session->period.active) /* else it is being closed */
+	if (session->phase == SESSION_RUNNING || session->phase == SESSION_PARTING)
 		session_rotate(session, UINT32_MAX);
 }
 
@@ -171,6 +171,7 @@ static void stop(struct session *session)
 	log_probes(subscriber_probes(session->subscriber), "disabled");
 	engine_unsubscribe(session->setup.engine, session->subscriber);
 	session->subscriber = NULL;
+	session->phase = SESSION_STOPPED;
 	session_arm_window(session, false);
 	log_info("flamegraph stopped");
 }
@@ -199,8 +200,9 @@ static void closed_window(void *arg)
 	struct session *session = arg;
 	struct why why = {0};
 	uint32_t leaving = subscriber_probes(session->subscriber) & ~wanted_probes(session);
+	enum session_phase before = session->phase;
 
-	session->closing = false;
+	session->phase = SESSION_RUNNING;
 	if (!wanted_probes(session)) {
 		session_rotate(session, UINT32_MAX);
 		stop(session);
@@ -213,7 +215,7 @@ static void closed_window(void *arg)
 				  &why);
 		session_rotate(session, UINT32_MAX);
 		change_params(session);
-	} else if (!session->period.active) { /* it was to stop, but goes on */
+	} else if (before == SESSION_TURNING) {
 		session_rotate(session, UINT32_MAX);
 		arm_period(session, loop_now_ns());
 	} else {
@@ -228,9 +230,12 @@ static void closed_window(void *arg)
 	session_check_closed(session);
 }
 
-static void close_window(struct session *session)
+/* Has the window read; without `parting`, the period ends with it. */
+static void close_window(struct session *session, bool parting)
 {
-	session->closing = true;
+	session->phase = parting ? SESSION_PARTING : SESSION_TURNING;
+	if (!parting)
+		loop_timer_cancel(session->setup.loop, &session->period);
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
@@ -246,6 +251,7 @@ static int start(struct session *session, struct why *why)
 		session->failure = *why;
 		return r;
 	}
+	session->phase = SESSION_RUNNING;
 	session->failure.text[0] = '\0';
 	session->applied = session->wanted.params;
 	tell_java(session, &session->applied);
@@ -288,9 +294,9 @@ static int reconcile(struct session *session, struct why *why)
 		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
-	if (session->closing)
-		return 0; /* comes back here when it is closed */
-	if (!session->subscriber) {
+	if (session->phase == SESSION_PARTING || session->phase == SESSION_TURNING)
+		return 0; /* comes back here when the window was read */
+	if (session->phase == SESSION_STOPPED) {
 		r = tell_engine(session, &session->wanted.params, why);
 		return r < 0 || !wanted ? r : start(session, why);
 	}
@@ -300,10 +306,8 @@ static int reconcile(struct session *session, struct why *why)
 		r = add_probes(session, wanted & ~runs, why);
 	if (r < 0)
 		return r;
-	if (!wanted || !same)
-		loop_timer_cancel(session->setup.loop, &session->period);
 	if (!same || runs & ~wanted)
-		close_window(session);
+		close_window(session, wanted && same);
 	return 0;
 }
 
@@ -388,15 +392,17 @@ void session_close(struct session *session, void (*done)(void *arg), void *arg)
 	session->closed_arg = arg;
 	session->wanted.running = false;
 	uploads_hurry(session->uploads);
+	if (session->phase == SESSION_RUNNING)
+		close_window(session, false);
+	else if (session->phase == SESSION_PARTING)
+		session->phase = SESSION_TURNING;
 	loop_timer_cancel(session->setup.loop, &session->period);
-	if (session->subscriber && !session->closing)
-		close_window(session);
 	session_check_closed(session);
 }
 
 void session_abandon(struct session *session)
 {
-	if (session->closing)
+	if (session->phase == SESSION_TURNING)
 		log_error("the last window could not be read in time");
 	else if (session->writing && !session->uploads_closed)
 		log_error("the last files could not be written in time");

@@ -20,7 +20,7 @@ static void uploaded(void *arg)
 
 void session_check_closed(struct session *session)
 {
-	if (!session->closed || session->writing || session->closing || session->subscriber)
+	if (!session->closed || session->writing || session->phase != SESSION_STOPPED)
 		return;
 	if (!session->uploads_closed) {
 		session->writing++; /* until then */

@@ -2,20 +2,42 @@
 /*
  * Private to session/session.c (applies the spec), session_files.c (periods' files),
  * session_fetch.c (GET) and session_windows.c (windows for uploads).
+ *
+ * The session is in one state:
+ *
+ *	STOPPED   nothing is collected
+ *	RUNNING   collects; the timer `period` runs
+ *	PARTING   collects; the window is being read, as some probes leave; the period goes on
+ *	TURNING   collects; the window is being read, and the period ends with it
+ *
+ *	STOPPED -> RUNNING   probes are wanted, and one of them can run
+ *	RUNNING -> PARTING   fewer probes are wanted
+ *	        -> TURNING   no probe is wanted, or other params
+ *	PARTING -> TURNING   the daemon ends
+ *
+ * When the window was read, what is wanted now decides, which may have changed meanwhile:
+ *
+ *	PARTING, TURNING -> STOPPED   no probe; the period's files are written
+ *	                 -> RUNNING   other params: the same, and a new period begins with them
+ *	TURNING          -> RUNNING   the params that are applied: likewise
+ *	PARTING          -> RUNNING   the same params: the files of the probes that leave are
+ *written
  */
 #pragma once
 
 #include "session/session.h"
 
+enum session_phase { SESSION_STOPPED, SESSION_RUNNING, SESSION_PARTING, SESSION_TURNING };
+
 struct session {
 	struct session_setup setup;
+	enum session_phase phase;
 	struct spec wanted;
 	bool told;
 
-	struct subscriber *subscriber; /* NULL: not collecting */
+	struct subscriber *subscriber; /* NULL: STOPPED */
 	struct params applied;	       /* params of the running subscription */
-	bool closing;
-	struct why failure; /* why no probe can run; "": some can */
+	struct why failure;	       /* why no probe can run; "": some can */
 	struct loop_timer period;
 	struct profile *previous[PROBE_COUNT];
 	/*

@@ -119,7 +119,7 @@ static void window_read(void *arg)
 {
 	struct session *session = arg;
 
-	if (!session->subscriber || !session->window.active || session->closing)
+	if (session->phase != SESSION_RUNNING || !session->window.active)
 		return;
 	for (int probe = 0; probe < PROBE_COUNT; probe++) {
 		if (!subscriber_profile(session->subscriber, probe))
