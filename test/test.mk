@@ -3,15 +3,17 @@
 
 # Programs with known stacks: frame pointers kept, nothing inlined.
 PROGRAMFLAGS := -O1 -g -Wall -Wextra -Werror -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
-                -fno-optimize-sibling-calls -fno-inline -pthread
-PROGRAMS := $(patsubst test/programs/%.c,build/test/programs/%,$(wildcard test/programs/*.c)) \
-            $(patsubst test/programs/%.cc,build/test/programs/%,$(wildcard test/programs/*.cc)) \
+                -fno-optimize-sibling-calls -fno-inline -pthread -Itest/programs
+PROGRAMFOLDERS := $(addprefix test/programs/,cpu wait memory life)
+PROGRAMHEADERS := $(wildcard test/programs/*.h $(PROGRAMFOLDERS:=/*.h))
+PROGRAMS := $(addprefix build/test/programs/,$(basename $(notdir $(wildcard $(PROGRAMFOLDERS:=/*.c) \
+              $(PROGRAMFOLDERS:=/*.cc))))) \
             $(patsubst test/programs/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/lib/*.c))
 
 # Programs with known stacks, built as most are.
 BAREFLAGS := -O2 -g -Wall -Wextra -Werror -fomit-frame-pointer -fno-optimize-sibling-calls \
-             -DWITHOUT_FRAME_POINTERS -pthread
-BAREHEADERS := $(wildcard test/programs/*.h) test/programs/optimized/level.h
+             -DWITHOUT_FRAME_POINTERS -pthread -Itest/programs
+BAREHEADERS := $(PROGRAMHEADERS) test/programs/optimized/level.h
 # … and these both ways.
 PROGRAMS += $(addprefix build/test/programs/,naps_bare callers_bare handover_bare hang_bare \
               allocations_bare)
@@ -19,7 +21,7 @@ PROGRAMS += $(patsubst test/programs/optimized/%.c,build/test/programs/%,$(wildc
             $(patsubst test/programs/optimized/%.cc,build/test/programs/%,$(wildcard test/programs/optimized/*.cc)) \
             $(patsubst test/programs/optimized/lib/%.c,build/test/programs/%.so,$(wildcard test/programs/optimized/lib/*.c))
 ifneq ($(shell command -v rustc 2>/dev/null),)
-PROGRAMS += $(patsubst test/programs/%.rs,build/test/programs/%,$(wildcard test/programs/*.rs)) \
+PROGRAMS += $(patsubst test/programs/rust/%.rs,build/test/programs/%,$(wildcard test/programs/rust/*.rs)) \
             build/test/programs/rustlines
 endif
 
@@ -49,9 +51,9 @@ define with_allocator
 	$(Q)$(or $(ALLOCATIONSCC_$*),$(CC)) -std=gnu17 $(PROGRAMFLAGS) $(ALLOCATIONSFLAGS_$*) -o $@ $< \
 		$(ALLOCATIONSLIBS_$*)
 endef
-build/test/programs/allocations_%: test/programs/allocations.c $(BAREHEADERS)
+build/test/programs/allocations_%: test/programs/memory/allocations.c $(BAREHEADERS)
 	$(with_allocator)
-build/test/programs/sizes_%: test/programs/sizes.c $(BAREHEADERS)
+build/test/programs/sizes_%: test/programs/memory/sizes.c $(BAREHEADERS)
 	$(with_allocator)
 
 
@@ -60,15 +62,15 @@ ifneq ($(shell command -v go 2>/dev/null),)
 PROGRAMS += $(addprefix build/test/programs/,gowork gowork_stripped gocalls gomalloc)
 endif
 GOBUILD := GOCACHE=$(abspath build/gocache) GOFLAGS= GO111MODULE=off go build
-build/test/programs/gowork: test/programs/gowork.go
+build/test/programs/gowork: test/programs/go/gowork.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)$(GOBUILD) -o $@ $<
-build/test/programs/gowork_stripped: test/programs/gowork.go
+build/test/programs/gowork_stripped: test/programs/go/gowork.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)$(GOBUILD) -ldflags="-s -w" -o $@ $<
-build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%: test/programs/%.go
+build/test/programs/gocalls build/test/programs/gomalloc: build/test/programs/%: test/programs/go/%.go
 	@mkdir -p $(@D)
 	$(call say,go)
 	$(Q)CGO_ENABLED=1 $(GOBUILD) -o $@ $<
@@ -90,7 +92,7 @@ build/test/programs/Works.class: test/programs/jvmti/Works.java
 	@mkdir -p $(@D)
 	$(call say,javac)
 	$(Q)javac -Xlint:-options --release 8 -d $(@D) $<
-build/test/programs/%.class: test/programs/%.java
+build/test/programs/%.class: test/programs/java/%.java
 	@mkdir -p $(@D)
 	$(call say,javac)
 	$(Q)javac -d $(@D) $<
@@ -129,30 +131,33 @@ build/test/programs/thirds_mini: build/test/programs/thirds
 	$(Q)rm $@.debug $@.debug.xz
 
 # Without a C library: a program that is begun as fast as the kernel can.
-build/test/programs/mote_%: test/programs/mote_%.c $(wildcard test/programs/*.h)
+build/test/programs/mote_%: test/programs/cpu/mote_%.c $(PROGRAMHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -static -nostdlib -Wl,--eh-frame-hdr -o $@ $<
-build/test/programs/%: test/programs/%.c $(wildcard test/programs/*.h)
+define program_rules
+build/test/programs/%: $(1)/%.c $$(PROGRAMHEADERS)
+	@mkdir -p $$(@D)
+	$$(call say,cc)
+	$$(Q)$$(CC) -std=gnu17 $$(PROGRAMFLAGS) -o $$@ $$< -ldl
+build/test/programs/%: $(1)/%.cc $$(PROGRAMHEADERS)
+	@mkdir -p $$(@D)
+	$$(call say,c++)
+	$$(Q)$$(CXX) $$(PROGRAMFLAGS) -o $$@ $$<
+build/test/programs/%_bare: $(1)/%.c $$(BAREHEADERS)
+	@mkdir -p $$(@D)
+	$$(call say,cc)
+	$$(Q)$$(CC) -std=gnu17 $$(BAREFLAGS) -o $$@ $$<
+endef
+$(foreach folder,$(PROGRAMFOLDERS),$(eval $(call program_rules,$(folder))))
+build/test/programs/%.so: test/programs/lib/%.c $(PROGRAMHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -o $@ $< -ldl
-build/test/programs/%: test/programs/%.cc $(wildcard test/programs/*.h)
-	@mkdir -p $(@D)
-	$(call say,c++)
-	$(Q)$(CXX) $(PROGRAMFLAGS) -o $@ $<
-build/test/programs/%.so: test/programs/lib/%.c $(wildcard test/programs/*.h)
-	@mkdir -p $(@D)
-	$(call say,cc)
-	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -Itest/programs -o $@ $<
+	$(Q)$(CC) -std=gnu17 $(PROGRAMFLAGS) -fPIC -shared -o $@ $<
 build/test/programs/%: test/programs/optimized/%.c $(BAREHEADERS)
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -o $@ $< $(BARELIBS_$(@F)) -ldl
-build/test/programs/%_bare: test/programs/%.c $(BAREHEADERS)
-	@mkdir -p $(@D)
-	$(call say,cc)
-	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -o $@ $<
 build/test/programs/%: test/programs/optimized/%.cc $(BAREHEADERS)
 	@mkdir -p $(@D)
 	$(call say,c++)
@@ -163,12 +168,12 @@ build/test/programs/%.so: test/programs/optimized/lib/%.c $(BAREHEADERS)
 	$(Q)$(CC) -std=gnu17 $(BAREFLAGS) -fPIC -shared -Wl,-z,lazy -o $@ $<
 BARELIBS_plt_calls := -Lbuild/test/programs -l:tiny.so -Wl,-rpath,'$$ORIGIN',-z,lazy
 build/test/programs/plt_calls: build/test/programs/tiny.so
-build/test/programs/%: test/programs/%.rs
+build/test/programs/%: test/programs/rust/%.rs
 	@mkdir -p $(@D)
 	$(call say,rustc)
 	$(Q)rustc -O -C force-frame-pointers=yes -C debuginfo=0 -o $@ $<
 # The same with lines.
-build/test/programs/rustlines: test/programs/rustnames.rs
+build/test/programs/rustlines: test/programs/rust/rustnames.rs
 	@mkdir -p $(@D)
 	$(call say,rustc)
 	$(Q)rustc --crate-name rustnames -O -g -C force-frame-pointers=yes -o $@ $<
@@ -222,10 +227,10 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 	$(call say,cc)
 	$(Q)$(CC) $(ALLFLAGS) -o $@ $< $(LIBRARY) $(LIBS)
 
-# Unit tests: one program for each test/unit/test_*.c. test_alloc*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
+# Unit tests: one program for each test/unit/test_*.c. test_oom*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_close_job files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
 # test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
-UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
+UNITFLAGS_test_oom := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
@@ -240,13 +245,13 @@ UNITFLAGS_test_lines := -Wl,--wrap=kill
 UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-archive
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
-UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
-UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_alloc)
-UNITFLAGS_test_alloc_container := $(UNITFLAGS_test_alloc)
-UNITFLAGS_test_alloc_files := $(UNITFLAGS_test_alloc)
-UNITFLAGS_test_alloc_by_container := $(UNITFLAGS_test_alloc)
-UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_alloc)
+UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_oom_container := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_oom_files := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_oom_by_container := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_code_cache_bounds := $(UNITFLAGS_test_code_cache)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)

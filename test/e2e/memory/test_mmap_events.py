@@ -24,7 +24,7 @@ def test_ranges_are_those_that_the_program_has(needs_bpf, start, how):
         seen = json.loads(maps.stdout.readline())
         maps.stdin.close()
     assert seen["lost"] == 0
-    # (test/programs/ranges.c). A mapping that has lost a part in the middle is two ranges.
+    # (test/programs/memory/ranges.c). A mapping that has lost a part in the middle is two ranges.
     held = sorted([pages * PAGE, 1] for pages in (3, 16, 2, 7, 5, 1, 9, 9))
     held = sorted([*held, [5 * PAGE, 0], [8 * PAGE, 0]])
     assert sorted(seen["held"]) == held

@@ -71,7 +71,7 @@ def test_one_process_is_chosen_and_threads_are_labels(profiler, start):
 
 
 def test_native_code_has_its_file_and_line_and_what_is_inlined(work):
-    source = ROOT / "test/programs/spin.c"
+    source = ROOT / "test/programs/cpu/spin.c"
     profile = recorded(work, program("spin"), 1)
     for name, text in (("outer", "\tmiddle("), ("middle", "\tinner_spin("), ("inner_spin", "\tburn_ns(")):
         (frame,) = {frame for frame in frames_named(profile, name)}
@@ -264,7 +264,7 @@ def test_what_is_held_has_its_lines(profiler, start):
     truth = let(standing_by(profiler, start, "heirs", "rest"))
     time.sleep(2)
     profile = read(profiler.get("/flamegraph/mem_glibc.pb.gz?view=inuse"))
-    source = ROOT / "test/programs/heirs.c"
+    source = ROOT / "test/programs/memory/heirs.c"
     for name, text in (("before", "SITE(before)"), ("main", 'took("before"')):
         places = {(Path(frame.file).name, frame.line) for frame in frames_named(profile, name)}
         assert ("heirs.c", line_of(source, text)) in places

@@ -33,12 +33,12 @@ KNOWN = {
     "spin": Known((PROGRAMS / "spin", 60), "spin.c", {
         "main": ["outer(seconds_ns(argv[1]));"], "outer": ["middle(ns);"], "middle": ["inner_spin(ns);"],
         "inner_spin": ["burn_ns(ns);"]}),
-    "cxxnames": Known((PROGRAMS / "cxxnames", 120), "cxxnames.cc", {
+    "cxxnames": Known((PROGRAMS / "cxxnames", 120), "cpu/cxxnames.cc", {
         "main": ["basket.fill(ns);"], BASKET: ["burn_ns(ns);"]}),
-    "gowork": Known((PROGRAMS / "gowork", 60), "gowork.go", {
+    "gowork": Known((PROGRAMS / "gowork", 60), "go/gowork.go", {
         "main.main": ["sum += outer(100000)"], "main.outer": ["return middle(rounds) + 1"],
         "main.middle": ["return leaf(rounds)"], "main.leaf": ["i < rounds; i++", "x = x*6364136223846793005"]}),
-    "rustlines": Known((PROGRAMS / "rustlines", 60), "rustnames.rs", {
+    "rustlines": Known((PROGRAMS / "rustlines", 60), "rust/rustnames.rs", {
         "rustnames::main": ["7].go(500_009));"],
         "<[u8; N] as rustnames::Work>::go": ["for _ in 0..rounds", "x = opaque(x).wrapping_mul"]}),
     "python3": Known(("/usr/bin/python3", SOURCES / "python/shown.py"), "python/shown.py", {
