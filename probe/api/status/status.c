@@ -13,8 +13,8 @@
 #include "api/status/status_python.h"
 #include "api/status/status_upload.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "loop/loop.h"
-#include "output/text/json_string.h"
 #include "probes/loss_names.h"
 #include "probes/kind.h"
 
@@ -114,14 +114,15 @@ static void add_probe(cJSON *to, const struct services *services, enum probe pro
 
 void status_add_text(cJSON *to, const char *key, const char *text, size_t len)
 {
-	_cleanup_buf_ struct buf json = BUF_INIT(TEXT_JSON_MAX);
+	_cleanup_buf_ struct buf quoted = BUF_INIT(TEXT_JSON_MAX);
+	struct json json = {.out = &quoted};
 
-	json_string(&json, text, len);
-	buf_char(&json, '\0');
-	if (buf_error(&json))
+	json_string(&json, NULL, text, len);
+	buf_char(&quoted, '\0');
+	if (buf_error(&quoted))
 		cJSON_AddStringToObject(to, key, "");
 	else
-		cJSON_AddRawToObject(to, key, json.data);
+		cJSON_AddRawToObject(to, key, quoted.data);
 }
 
 struct process_list {
