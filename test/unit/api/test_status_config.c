@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of GET's parts that need no daemon: the configuration, containers, refusals. */
 #include "unit/api/requests.h"
+#include "unit/lib/buf_text.h"
 
 #include "api/feature/answer.h"
 #include "api/request/container_json.h"
 #include "api/resource/saved_spec.h"
+#include "api/resource/sched_resource.h"
 #include "api/status/status.h"
 #include "api/status/status_codes.h"
 #include "api/status/status_python.h"
@@ -23,23 +25,33 @@
 	"\"pod_id\":[],\"container_id\":[],\"container_name\":[],\"cgroup\":[],\"pod\":[],"        \
 	"\"image\":[]"
 
-static void assert_root(cJSON *root, const char *expected)
+/* Begins an object, and compares it when it is whole. */
+static struct json begin(struct buf *out)
 {
-	char *text = cJSON_PrintUnformatted(root);
+	struct json json = {.out = out};
 
+	json_object(&json, NULL);
+	return json;
+}
+
+static void assert_whole(struct json *json, const char *expected)
+{
+	json_object_end(json);
+	_cleanup_free_ char *text = take_text(json->out, NULL);
 	assert_string_equal(text, expected);
-	cJSON_free(text);
-	cJSON_Delete(root);
 }
 
 static void assert_config(const char *body, const char *expected)
 {
 	_cleanup_outcome_ struct outcome outcome;
+	_cleanup_buf_ struct buf out = BUF_INIT(10000);
+	struct json json = begin(&out);
 
 	request_text(&outcome, NULL, body);
 	if (outcome.result)
 		fail_msg("%s: %s", outcome.message, body);
-	assert_root(status_config(&flamegraph_rules, &outcome.spec), expected);
+	status_config(&json, &flamegraph_rules, &outcome.spec);
+	assert_whole(&json, expected);
 }
 
 static void a_configuration_has_the_shape_of_a_put(void **state)
@@ -108,15 +120,19 @@ static void numbers_are_shown_as_they_always_were(void **state)
 static void what_is_kept_has_the_start_times_too(void **state)
 {
 	_cleanup_outcome_ struct outcome outcome;
+	_cleanup_buf_ struct buf out = BUF_INIT(10000);
+	struct json json = begin(&out);
 	static const uint64_t starts[] = {0, 123456789012};
 
 	(void)state;
 	request_text(&outcome, NULL, "{\"snoopers\":{\"proc_id\":[5,6]}}");
 	snoopers_set_starts(outcome.spec.snoopers, starts, 2);
-	assert_root(saved_spec_make(&flamegraph_rules, &outcome.spec),
-		    "{\"cmd\":{\"probe\":[]}," UNTOUCHED "\"maxblock\":3600000000," UNTOUCHED_TOO
-		    ",\"snoopers\":{\"proc_id\":[5,6],\"proc_name\":[]," NO_CONTAINERS
-		    "},\"state\":\"stopped\",\"proc_id_start\":[0,123456789012]}");
+	saved_spec_write(&json, &sched_rules, NULL);
+	saved_spec_write(&json, &flamegraph_rules, &outcome.spec);
+	assert_whole(&json, "{\"flamegraph\":{\"cmd\":{\"probe\":[]}," UNTOUCHED
+			    "\"maxblock\":3600000000," UNTOUCHED_TOO
+			    ",\"snoopers\":{\"proc_id\":[5,6],\"proc_name\":[]," NO_CONTAINERS
+			    "},\"state\":\"stopped\",\"proc_id_start\":[0,123456789012]}}");
 }
 
 static void a_process_has_its_runtime_and_its_container(void **state)
@@ -125,17 +141,18 @@ static void a_process_has_its_runtime_and_its_container(void **state)
 						     .pod_uid = "3f2c"};
 	static const struct target native = {0};
 	_cleanup_container_ struct container *container = NULL;
-	cJSON *root = cJSON_CreateObject();
+	_cleanup_buf_ struct buf out = BUF_INIT(10000);
+	struct json json = begin(&out);
 
 	(void)state;
 	assert_int_equal(container_new(&container, &place, "a\"\n\x7f\xff", "p", "n", NULL), 0);
-	status_runtime(root, &native);
-	status_container(root, container);
-	status_container(root, NULL);
-	assert_root(root, "{\"runtime\":\"native\",\"container\":{\"id\":\"0123\",\"name\":"
-			  "\"a\\\"\\u000a\\u007f\xef\xbf\xbd\",\"pod\":\"p\",\"pod_id\":\"3f2c\","
-			  "\"namespace\":\"n\",\"image\":\"\",\"runtime\":\"cri-o\"},"
-			  "\"container\":null}");
+	status_runtime(&json, &native);
+	status_container(&json, container);
+	status_container(&json, NULL);
+	assert_whole(&json, "{\"runtime\":\"native\",\"container\":{\"id\":\"0123\",\"name\":"
+			    "\"a\\\"\\u000a\\u007f\xef\xbf\xbd\",\"pod\":\"p\",\"pod_id\":\"3f2c\","
+			    "\"namespace\":\"n\",\"image\":\"\",\"runtime\":\"cri-o\"},"
+			    "\"container\":null}");
 }
 
 static void counters_have_their_names(void **state)
@@ -144,16 +161,17 @@ static void counters_have_their_names(void **state)
 		.containers = 1, .groups = 2, .refused = 3, .unnamed = 4, .given_up = 5};
 	static const struct code_cache_stats codes = {
 		.known = 1, .bytes = 5000000000, .read = 999999999999999, .lost = {7}};
-	cJSON *root = cJSON_CreateObject();
+	_cleanup_buf_ struct buf out = BUF_INIT(10000);
+	struct json json = begin(&out);
 
 	(void)state;
-	status_containers(root, &stats, 6);
-	status_codes(root, "methods", &codes);
-	assert_root(root,
-		    "{\"containers\":{\"known\":1,\"cgroups\":2,\"refused\":3,\"unnamed\":4,"
-		    "\"given_up\":5,\"searches_failed\":6},\"methods\":1,\"bytes\":5000000000,"
-		    "\"read\":999999999999999,\"lost\":{\"gone\":7,\"changed\":0,"
-		    "\"unreadable\":0,\"odd\":0,\"hung\":0,\"no_room\":0}}");
+	status_containers(&json, &stats, 6);
+	status_codes(&json, "methods", &codes);
+	assert_whole(&json,
+		     "{\"containers\":{\"known\":1,\"cgroups\":2,\"refused\":3,\"unnamed\":4,"
+		     "\"given_up\":5,\"searches_failed\":6},\"methods\":1,\"bytes\":5000000000,"
+		     "\"read\":999999999999999,\"lost\":{\"gone\":7,\"changed\":0,"
+		     "\"unreadable\":0,\"odd\":0,\"hung\":0,\"no_room\":0}}");
 }
 
 static void a_refusal_quotes_what_it_refuses(void **state)
@@ -162,6 +180,7 @@ static void a_refusal_quotes_what_it_refuses(void **state)
 
 	(void)state;
 	buf_str(&answer.body, "half of an answer");
+	answer.body.error = -ENOMEM;
 	answer_failed(&answer, 400, "no \"a\"\n\x01\x7f\xc3\xa4");
 	buf_char(&answer.body, '\0');
 	assert_string_equal(answer.body.data,
