@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "command/diagnosis.h"
 
-#include <cjson/cJSON.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
 
 #define NAME_COLUMNS  26
 #define STATE_COLUMNS 9
@@ -94,80 +94,74 @@ void diagnosis_print(const struct diagnosis *diagnosis, FILE *out, unsigned widt
 
 /* ---- for programs ---- */
 
-static void add_finding(cJSON *to, const struct finding *finding)
+static void add_finding(struct json *json, const struct finding *finding)
 {
-	cJSON_AddStringToObject(to, "state", finding_state_name(finding->state));
-	cJSON_AddStringToObject(to, "reason", finding->reason);
-	cJSON_AddStringToObject(to, "remedy", finding->remedy);
+	json_text(json, "state", finding_state_name(finding->state));
+	json_text(json, "reason", finding->reason);
+	json_text(json, "remedy", finding->remedy);
 }
 
-static void add_needs(cJSON *to, const struct kind_need *all)
+/* Adds an entry; `kernel` is NULL for a probe of /sched. */
+static void add_probe(struct json *json, const char *name, const struct finding *finding,
+		      const struct finding *kernel, const struct kind_need *needs)
 {
-	cJSON *needs = cJSON_AddArrayToObject(to, "needs");
-
-	for (int i = 0; i < KIND_NEEDS_MAX && all[i].what; i++)
-		cJSON_AddItemToArray(needs, cJSON_CreateString(capability_row(all[i].what)->name));
+	json_object(json, NULL);
+	json_text(json, "name", name);
+	add_finding(json, finding);
+	if (kernel) {
+		json_raw(json, "built", "true");
+		json_object(json, "kernel");
+		add_finding(json, kernel);
+		json_object_end(json);
+	}
+	json_array(json, "needs");
+	for (int i = 0; i < KIND_NEEDS_MAX && needs[i].what; i++)
+		json_text(json, NULL, capability_row(needs[i].what)->name);
+	json_array_end(json);
+	json_object_end(json);
 }
 
-static void add_probe(cJSON *list, const struct diagnosis *diagnosis, enum probe probe)
-{
-	const struct kind *kind = kind_get(probe);
-	cJSON *entry = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(entry, "name", kind->name);
-	add_finding(entry, &diagnosis->probes[probe]);
-	cJSON_AddBoolToObject(entry, "built", true);
-	add_finding(cJSON_AddObjectToObject(entry, "kernel"), &diagnosis->hooks[probe]);
-	add_needs(entry, kind->needs);
-	cJSON_AddItemToArray(list, entry);
-}
-
-static void add_sched_probe(cJSON *list, const struct diagnosis *diagnosis, enum sched_probe probe)
-{
-	const struct sched_kind *kind = sched_kind_get(probe);
-	cJSON *entry = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(entry, "name", kind->name);
-	add_finding(entry, &diagnosis->sched[probe]);
-	add_needs(entry, kind->needs);
-	cJSON_AddItemToArray(list, entry);
-}
-
-static void add_capability(cJSON *list, const struct diagnosis *diagnosis, enum capability which)
+static void add_capability(struct json *json, const struct diagnosis *diagnosis,
+			   enum capability which)
 {
 	const struct capability_row *row = capability_row(which);
-	cJSON *entry = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(entry, "name", row->name);
-	cJSON_AddStringToObject(entry, "group", row->group);
-	cJSON_AddStringToObject(entry, "use", row->use);
-	add_finding(entry, &diagnosis->capabilities[which]);
-	cJSON_AddItemToArray(list, entry);
+	json_object(json, NULL);
+	json_text(json, "name", row->name);
+	json_text(json, "group", row->group);
+	json_text(json, "use", row->use);
+	add_finding(json, &diagnosis->capabilities[which]);
+	json_object_end(json);
 }
 
 int diagnosis_print_json(const struct diagnosis *diagnosis, FILE *out)
 {
-	cJSON *root = cJSON_CreateObject();
+	_cleanup_buf_ struct buf text = BUF_INIT(SIZE_MAX);
+	struct json json = {.out = &text, .indented = true};
 
-	cJSON_AddStringToObject(root, "version", VERSION);
-	cJSON_AddStringToObject(root, "kernel", diagnosis->host.release);
-	cJSON_AddStringToObject(root, "arch", diagnosis->host.machine);
-	cJSON_AddNumberToObject(root, "uid", geteuid());
-	cJSON_AddBoolToObject(root, "ok", diagnosis->ok);
-	cJSON *list = cJSON_AddArrayToObject(root, "probes");
+	json_object(&json, NULL);
+	json_text(&json, "version", VERSION);
+	json_text(&json, "kernel", diagnosis->host.release);
+	json_text(&json, "arch", diagnosis->host.machine);
+	json_u64(&json, "uid", geteuid());
+	json_raw(&json, "ok", diagnosis->ok ? "true" : "false");
+	json_array(&json, "probes");
 	for (int i = 0; i < PROBE_COUNT; i++)
-		add_probe(list, diagnosis, i);
-	list = cJSON_AddArrayToObject(root, "sched");
+		add_probe(&json, kind_get(i)->name, &diagnosis->probes[i], &diagnosis->hooks[i],
+			  kind_get(i)->needs);
+	json_array_end(&json);
+	json_array(&json, "sched");
 	for (int i = 0; i < SCHED_COUNT; i++)
-		add_sched_probe(list, diagnosis, i);
-	list = cJSON_AddArrayToObject(root, "capabilities");
+		add_probe(&json, sched_kind_get(i)->name, &diagnosis->sched[i], NULL,
+			  sched_kind_get(i)->needs);
+	json_array_end(&json);
+	json_array(&json, "capabilities");
 	for (int i = CAN_NOTHING + 1; i < CAPABILITY_COUNT; i++)
-		add_capability(list, diagnosis, i);
-	char *text = cJSON_Print(root);
-	cJSON_Delete(root);
-	if (!text)
-		return -ENOMEM;
-	fprintf(out, "%s\n", text);
-	cJSON_free(text);
-	return 0;
+		add_capability(&json, diagnosis, i);
+	json_array_end(&json);
+	json_object_end(&json);
+	buf_char(&text, '\n');
+	if (buf_error(&text) == 0)
+		fwrite(text.data, 1, text.len, out);
+	return buf_error(&text);
 }

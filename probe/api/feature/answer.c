@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/feature/answer.h"
 
-#include <cjson/cJSON.h>
+#include "base/json.h"
 
 void answer_failed(struct answer *answer, unsigned status, const char *message)
 {
-	cJSON *text = cJSON_CreateString(message);
-	char *quoted = text ? cJSON_PrintUnformatted(text) : NULL;
+	struct json json = {.out = &answer->body};
 
 	answer->status = status;
 	answer->content_type = "application/json";
 	answer->body.len = 0;
+	answer->body.error = 0; /* of an answer that found no memory */
 	buf_str(&answer->body, "{ \"result\": \"failed\", \"message\":");
-	buf_str(&answer->body, quoted ? quoted : "\"no memory\"");
+	json_text(&json, NULL, message);
 	buf_str(&answer->body, " }\n");
-	cJSON_free(quoted);
-	cJSON_Delete(text);
 }
 
 void answer_taken(struct answer *answer)

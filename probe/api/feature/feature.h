@@ -14,6 +14,7 @@
 #include "api/feature/fresh.h"
 #include "api/request/request.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "output/files/store.h"
 #include "session/ondemand.h"
 #include "sched/sched.h"
@@ -87,8 +88,8 @@ struct feature {
 		      struct answer *answer, void (*ready)(void *arg), void *arg);
 	/* Fills in what a fetch of `name` needs; of a `name` that doesn't exist, anything. */
 	void (*need)(const char *name, const struct query *query, struct need *need);
-	/* Returns its configuration, for restore(); the caller deletes it. NULL: none yet. */
-	cJSON *(*saved)(const struct services *services);
+	/* Adds its configuration under its name, for restore(), if it has one yet. */
+	void (*save)(const struct services *services, struct json *json);
 	/*
 	 * Restores the configuration after a restart. `same_boot`: pids and start times still hold.
 	 * Returns 0, or a negative errno and a sentence in `why`.

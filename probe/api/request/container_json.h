@@ -2,8 +2,7 @@
 /* Containers in JSON: how a PUT chooses them, and what GET shows of them. */
 #pragma once
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "container/container.h"
 #include "select/containers.h"
 #include "select/snooper.h"
@@ -12,10 +11,11 @@
 const char *container_by_name(enum container_by by);
 
 /* Adds the entries of all container snoopers, in the form of a PUT. */
-void status_container_snoopers(cJSON *to, const struct snoopers *snoopers);
+void status_container_snoopers(struct json *json, const struct snoopers *snoopers);
 
 /* Adds "containers": {…}, the counters of all containers. */
-void status_containers(cJSON *to, const struct containers_stats *stats, uint64_t searches_failed);
+void status_containers(struct json *json, const struct containers_stats *stats,
+		       uint64_t searches_failed);
 
 /* Adds "container": {…}, or null for a process in no container (`container` NULL). */
-void status_container(cJSON *to, const struct container *container);
+void status_container(struct json *json, const struct container *container);

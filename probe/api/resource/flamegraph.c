@@ -88,21 +88,14 @@ void flamegraph_put(const struct services *services, char *data, size_t bytes,
 
 void flamegraph_get(const struct services *services, struct answer *answer)
 {
-	answer->status = 200;
-	answer->content_type = "application/json";
 	engine_refresh(services->engine);
-	if (!session_spec(services->flamegraph))
-		buf_str(&answer->body, "{}");
-	else if (status_write(services, &flamegraph_rules, &answer->body) < 0)
-		answer_failed(answer, 503, "no memory");
-	buf_char(&answer->body, '\n');
+	status_answer(answer, services, &flamegraph_rules, session_spec(services->flamegraph),
+		      status_flamegraph);
 }
 
-cJSON *flamegraph_saved(const struct services *services)
+void flamegraph_save(const struct services *services, struct json *json)
 {
-	const struct spec *spec = session_spec(services->flamegraph);
-
-	return spec ? saved_spec_make(&flamegraph_rules, spec) : NULL;
+	saved_spec_write(json, &flamegraph_rules, session_spec(services->flamegraph));
 }
 
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,

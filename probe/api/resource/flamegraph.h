@@ -27,6 +27,6 @@ void flamegraph_get(const struct services *services, struct answer *answer);
 void flamegraph_fetch(const struct services *services, const char *name, const struct query *query,
 		      struct answer *answer, void (*ready)(void *arg), void *arg);
 void flamegraph_need(const char *name, const struct query *query, struct need *need);
-cJSON *flamegraph_saved(const struct services *services);
+void flamegraph_save(const struct services *services, struct json *json);
 int flamegraph_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		       struct why *why);

@@ -10,17 +10,19 @@
 
 #define STARTS "proc_id_start" /* start times of snoopers.proc_id, in clock ticks; 0: none */
 
-cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec)
+void saved_spec_write(struct json *json, const struct rules *rules, const struct spec *spec)
 {
 	const struct id_snooper *ids;
-	cJSON *root = status_config(rules, spec), *starts = cJSON_AddArrayToObject(root, STARTS);
-	size_t count = snoopers_ids(spec->snoopers, &ids);
 
-	for (size_t i = 0; i < count; i++)
-		cJSON_AddItemToArray(
-			starts,
-			cJSON_CreateNumber(ids[i].existed ? (double)ids[i].start_ticks : 0));
-	return root;
+	if (!spec)
+		return;
+	json_object(json, rules->feature);
+	status_config(json, rules, spec);
+	json_array(json, STARTS);
+	for (size_t i = 0, count = snoopers_ids(spec->snoopers, &ids); i < count; i++)
+		json_u64(json, NULL, ids[i].existed ? ids[i].start_ticks : 0);
+	json_array_end(json);
+	json_object_end(json);
 }
 
 /* Sets the processes meant by ids: those of the time of saving; none after a boot. */

@@ -8,9 +8,10 @@
 #include <cjson/cJSON.h>
 
 #include "api/request/request.h"
+#include "base/json.h"
 
-/* Returns the configuration as JSON, which the caller deletes; NULL: no memory. */
-cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec);
+/* Adds the configuration under the feature's name; nothing if `spec` is NULL. */
+void saved_spec_write(struct json *json, const struct rules *rules, const struct spec *spec);
 
 /*
  * Reads it into `spec`. `same_boot`: pids and start times still hold. Returns 0, or a negative

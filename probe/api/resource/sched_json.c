@@ -4,30 +4,22 @@
 #include "api/status/container_texts.h"
 #include "api/resource/sched_output.h"
 #include "loop/loop.h"
-#include "output/text/json_string.h"
 
 static const char *const groups[] = {
 	[GROUP_NONE] = "none",	 [GROUP_PID] = "pid",	    [GROUP_TID] = "tid",
 	[GROUP_PIDNS] = "pidns", [GROUP_CGROUP] = "cgroup", [GROUP_CPU] = "cpu",
 };
 
-static void put_comm(struct buf *out, const char *comm)
+static void put_comm(struct json *json, const char *comm)
 {
-	json_string(out, comm, strnlen(comm, COMM_BYTES));
-}
-
-static void put_number(struct buf *out, const char *key, uint64_t value)
-{
-	buf_char(out, '"');
-	buf_str(out, key);
-	buf_str(out, "\":");
-	buf_u64(out, value);
+	json_string(json, "comm", comm, strnlen(comm, COMM_BYTES));
 }
 
 /* Writes a time, ns since 1970, in seconds. */
-static void put_time(struct buf *out, const char *key, uint64_t time_ns)
+static void put_time(struct json *json, const char *key, uint64_t time_ns)
 {
-	buf_printf(out, "\"%s\":%llu.%03llu", key, (unsigned long long)(time_ns / NS_PER_S),
+	json_raw(json, key, "");
+	buf_printf(json->out, "%llu.%03llu", (unsigned long long)(time_ns / NS_PER_S),
 		   (unsigned long long)(time_ns % NS_PER_S / NS_PER_MS));
 }
 
@@ -39,26 +31,23 @@ static size_t slots_used(const uint64_t *slots, size_t count)
 }
 
 /* Writes the slots. `limit(i)` is where slot i begins; the last slot has no end. */
-static void put_buckets(struct buf *out, const uint64_t *slots, size_t count,
+static void put_buckets(struct json *json, const uint64_t *slots, size_t count,
 			uint64_t (*limit)(size_t slot))
 {
 	size_t used = slots_used(slots, count);
 
-	buf_str(out, "\"buckets\":[");
+	json_array(json, "buckets");
 	for (size_t i = 0; i < used; i++) {
-		buf_str(out, i ? ",{" : "{");
-		put_number(out, "from", limit(i));
-		if (i + 1 < count) {
-			buf_char(out, ',');
-			put_number(out, "to", limit(i + 1));
-		} else {
-			buf_str(out, ",\"to\":null");
-		}
-		buf_char(out, ',');
-		put_number(out, "count", slots[i]);
-		buf_char(out, '}');
+		json_object(json, NULL);
+		json_u64(json, "from", limit(i));
+		if (i + 1 < count)
+			json_u64(json, "to", limit(i + 1));
+		else
+			json_raw(json, "to", "null");
+		json_u64(json, "count", slots[i]);
+		json_object_end(json);
 	}
-	buf_char(out, ']');
+	json_array_end(json);
 }
 
 static uint64_t power_limit(size_t slot)
@@ -73,128 +62,125 @@ static uint64_t linear_limit(size_t slot)
 
 /* ---- histograms ---- */
 
-static void put_hist(struct buf *out, enum group_by by, const struct hist_row *row)
+static void put_hist(struct json *json, enum group_by by, const struct hist_row *row)
 {
 	bool has_comm = by == GROUP_PID || by == GROUP_TID;
 
-	buf_str(out, "{\"group\":");
+	json_line(json);
+	json_object(json, NULL);
 	if (by == GROUP_NONE)
-		buf_str(out, "null");
+		json_raw(json, "group", "null");
 	else
-		buf_u64(out, row->group);
-	buf_str(out, ",\"comm\":");
-	put_comm(out, has_comm ? row->hist.comm : "");
-	buf_char(out, ',');
-	put_number(out, "count", hist_count(&row->hist));
-	buf_char(out, ',');
-	put_number(out, "sum_us", row->hist.sum_ns / 1000);
-	buf_char(out, ',');
-	put_buckets(out, row->hist.slots, HIST_SLOTS, power_limit);
-	buf_char(out, '}');
+		json_u64(json, "group", row->group);
+	put_comm(json, has_comm ? row->hist.comm : "");
+	json_numbers(json, {"count", hist_count(&row->hist)}, {"sum_us", row->hist.sum_ns / 1000});
+	put_buckets(json, row->hist.slots, HIST_SLOTS, power_limit);
+	json_object_end(json);
 }
 
-static void put_hists(struct buf *out, const struct sched_data *data)
+static void put_hists(struct json *json, const struct sched_data *data)
 {
-	buf_printf(out, "\"unit\":\"us\",\"group_by\":\"%s\",\"histograms\":[",
-		   groups[data->group_by]);
-	for (size_t i = 0; i < data->count && !buf_error(out); i++) {
-		buf_str(out, i ? ",\n" : "\n");
-		put_hist(out, data->group_by, &data->rows[i]);
-	}
-	buf_str(out, "]");
+	json_text(json, "unit", "us");
+	json_text(json, "group_by", groups[data->group_by]);
+	json_array(json, "histograms");
+	for (size_t i = 0; i < data->count && !buf_error(json->out); i++)
+		put_hist(json, data->group_by, &data->rows[i]);
+	json_array_end(json);
 }
 
-static void put_lengths(struct buf *out, const struct lengths *lengths)
+static void put_lengths(struct json *json, const struct lengths *lengths)
 {
 	uint64_t count = lengths_count(lengths), sum = 0;
 
 	for (size_t i = 0; i < LENGTH_SLOTS; i++)
 		sum += i * lengths->slots[i];
-	put_number(out, "count", count);
-	buf_char(out, ',');
-	put_number(out, "sum", sum);
-	buf_printf(out, ",\"occupancy\":%.6f,",
+	json_numbers(json, {"count", count}, {"sum", sum});
+	json_raw(json, "occupancy", "");
+	buf_printf(json->out, "%.6f",
 		   count ? (double)(count - lengths->slots[0]) / (double)count : 0.0);
-	put_buckets(out, lengths->slots, LENGTH_SLOTS, linear_limit);
-	buf_char(out, '}');
+	put_buckets(json, lengths->slots, LENGTH_SLOTS, linear_limit);
 }
 
-static void put_cpus(struct buf *out, const struct sched_data *data)
+static void put_cpus(struct json *json, const struct sched_data *data)
 {
 	struct lengths sum;
 
-	buf_str(out, "\"unit\":\"tasks\",\"group_by\":\"cpu\",\"histograms\":[");
+	json_text(json, "unit", "tasks");
+	json_text(json, "group_by", "cpu");
+	json_array(json, "histograms");
 	for (size_t i = 0; i < data->count; i++) {
-		buf_printf(out, "%s{\"group\":%u,\"comm\":\"\",", i ? ",\n" : "\n",
-			   data->lengths[i].cpu);
-		put_lengths(out, &data->lengths[i].lengths);
+		json_line(json);
+		json_object(json, NULL);
+		json_u64(json, "group", data->lengths[i].cpu);
+		put_comm(json, "");
+		put_lengths(json, &data->lengths[i].lengths);
+		json_object_end(json);
 	}
+	json_array_end(json);
+	json_line(json);
 	sched_data_sum_lengths(data, &sum);
-	buf_str(out, "],\n\"all\":{");
-	put_lengths(out, &sum);
+	json_object(json, "all");
+	put_lengths(json, &sum);
+	json_object_end(json);
 }
 
 /* ---- runqslower ---- */
 
-static void put_other(struct buf *out, const char *key, const struct slow_other *other)
+static void put_other(struct json *json, const char *key, const struct slow_other *other)
 {
-	buf_printf(out, ",\"%s\":", key);
 	if (!other->comm[0]) {
-		buf_str(out, "null");
+		json_raw(json, key, "null");
 		return;
 	}
-	buf_str(out, "{\"comm\":");
-	put_comm(out, other->comm);
-	buf_printf(out, ",\"tid\":%u}", other->tid);
+	json_object(json, key);
+	put_comm(json, other->comm);
+	json_u64(json, "tid", other->tid);
+	json_object_end(json);
 }
 
-static void put_event(struct buf *out, const struct slow_entry *entry)
+static void put_event(struct json *json, const struct slow_entry *entry)
 {
-	buf_char(out, '{');
-	put_time(out, "time", entry->time_ns);
-	buf_str(out, ",\"comm\":");
-	put_comm(out, entry->comm);
-	buf_printf(out, ",\"pid\":%u,\"tid\":%u,\"cpu\":%u", entry->tgid, entry->tid, entry->cpu);
-	container_json(out, entry->container, (pid_t)entry->tgid, entry->ns_pid);
-	buf_char(out, ',');
-	put_number(out, "lat_us", entry->delay_ns / 1000);
-	put_other(out, "prev", &entry->before);
-	put_other(out, "most", &entry->most);
-	buf_char(out, ',');
-	put_number(out, "most_us", entry->most_ns / 1000);
-	buf_char(out, '}');
+	json_line(json);
+	json_object(json, NULL);
+	put_time(json, "time", entry->time_ns);
+	put_comm(json, entry->comm);
+	json_numbers(json, {"pid", entry->tgid}, {"tid", entry->tid}, {"cpu", entry->cpu});
+	container_json(json, entry->container, (pid_t)entry->tgid, entry->ns_pid);
+	json_u64(json, "lat_us", entry->delay_ns / 1000);
+	put_other(json, "prev", &entry->before);
+	put_other(json, "most", &entry->most);
+	json_u64(json, "most_us", entry->most_ns / 1000);
+	json_object_end(json);
 }
 
-static void put_events(struct buf *out, const struct sched_data *data)
+static void put_events(struct json *json, const struct sched_data *data)
 {
-	buf_str(out, "\"unit\":\"us\",");
-	put_number(out, "min_us", data->slow_ns / 1000);
-	buf_char(out, ',');
-	put_number(out, "missed", data->missed);
-	buf_str(out, ",\"events\":[");
-	for (size_t i = 0; i < data->count; i++) {
-		buf_str(out, i ? ",\n" : "\n");
-		put_event(out, &data->events[i]);
-	}
-	buf_char(out, ']');
+	json_text(json, "unit", "us");
+	json_numbers(json, {"min_us", data->slow_ns / 1000}, {"missed", data->missed});
+	json_array(json, "events");
+	for (size_t i = 0; i < data->count; i++)
+		put_event(json, &data->events[i]);
+	json_array_end(json);
 }
 
 void sched_json(struct buf *out, const struct sched_data *data)
 {
-	buf_printf(out, "{\"probe\":\"%s\",", sched_kind_get(data->probe)->name);
-	put_time(out, "from", data->from_ns);
-	buf_char(out, ',');
-	put_time(out, "until", data->until_ns);
-	buf_char(out, ',');
+	struct json json = {.out = out};
+
+	json_object(&json, NULL);
+	json_text(&json, "probe", sched_kind_get(data->probe)->name);
+	put_time(&json, "from", data->from_ns);
+	put_time(&json, "until", data->until_ns);
 	switch (data->probe) {
 	case SCHED_RUNQLEN:
-		put_cpus(out, data);
+		put_cpus(&json, data);
 		break;
 	case SCHED_RUNQSLOWER:
-		put_events(out, data);
+		put_events(&json, data);
 		break;
 	default:
-		put_hists(out, data);
+		put_hists(&json, data);
 	}
-	buf_str(out, "}\n");
+	json_object_end(&json);
+	buf_char(out, '\n');
 }

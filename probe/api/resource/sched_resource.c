@@ -62,7 +62,7 @@ void sched_put(const struct services *services, char *data, size_t bytes, struct
 
 /* ---- GET /sched ---- */
 
-static double count_of(const struct sched_data *data)
+static uint64_t count_of(const struct sched_data *data)
 {
 	struct hist sum;
 	struct lengths lengths;
@@ -70,73 +70,53 @@ static double count_of(const struct sched_data *data)
 	sched_data_sum(data, &sum);
 	sched_data_sum_lengths(data, &lengths);
 	if (data->probe == SCHED_RUNQSLOWER)
-		return (double)(data->count + data->missed);
-	return (double)(data->rows ? hist_count(&sum) : lengths_count(&lengths));
+		return data->count + data->missed;
+	return data->rows ? hist_count(&sum) : lengths_count(&lengths);
 }
 
-static void add_probe(cJSON *to, struct sched *sched, enum sched_probe probe)
+static void add_probe(struct json *json, struct sched *sched, enum sched_probe probe)
 {
 	_cleanup_sched_data_ struct sched_data fresh = {0};
 	const struct sched_data *data;
 	const char *why, *state = sched_state(sched, probe, &why);
-	cJSON *entry = cJSON_AddObjectToObject(to, sched_kind_get(probe)->name);
 	int r = sched_read(sched, probe, &fresh, &data);
 	uint64_t from_ms = r < 0 ? 0 : data->from_ns / NS_PER_MS;
 
-	cJSON_AddStringToObject(entry, "state", state);
-	cJSON_AddStringToObject(entry, "reason", r < 0 && r != -ENOENT ? strerror(-r) : why);
-	cJSON_AddNumberToObject(entry, "count", r == 0 ? count_of(data) : 0);
+	json_object(json, sched_kind_get(probe)->name);
+	json_text(json, "state", state);
+	json_text(json, "reason", r < 0 && r != -ENOENT ? strerror(-r) : why);
+	json_u64(json, "count", r == 0 ? count_of(data) : 0);
 	if (r == 0)
-		cJSON_AddNumberToObject(entry, "from", (double)from_ms / 1e3);
+		json_double(json, "from", (double)from_ms / 1e3);
+	json_object_end(json);
 }
 
-static void add_status(cJSON *to, const struct services *services, const struct spec *spec)
+static void add_status(struct json *json, const struct services *services, const struct spec *spec)
 {
-	cJSON *probes = cJSON_AddObjectToObject(to, "probes");
 	struct counters counters;
 
+	json_object(json, "probes");
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		if (spec->probes & 1u << i)
-			add_probe(probes, services->sched, i);
+			add_probe(json, services->sched, i);
 	}
+	json_object_end(json);
 	tracer_counters(engine_tracer(services->engine), &counters);
-	cJSON *lost = cJSON_AddObjectToObject(to, "lost");
-	cJSON_AddNumberToObject(lost, "records_full",
-				(double)counters.lost[LOSERS_SCHED][LOST_RECORDS_FULL]);
-	cJSON_AddNumberToObject(lost, "groups_full", (double)counters.hists_refused);
-	cJSON_AddNumberToObject(lost, "slow_ring_full", (double)counters.slow_lost);
+	json_number_object(
+		json, "lost", {"records_full", counters.lost[LOSERS_SCHED][LOST_RECORDS_FULL]},
+		{"groups_full", counters.hists_refused}, {"slow_ring_full", counters.slow_lost});
 }
 
 void sched_get(const struct services *services, struct answer *answer)
 {
-	const struct spec *spec = sched_spec(services->sched);
-
-	answer->status = 200;
-	answer->content_type = "application/json";
-	if (!spec) {
-		buf_str(&answer->body, "{}\n");
-		return;
-	}
-	cJSON *root = status_config(&sched_rules, spec);
-	add_status(cJSON_AddObjectToObject(root, "status"), services, spec);
-	char *text = cJSON_PrintUnformatted(root);
-	cJSON_Delete(root);
-	if (!text) {
-		answer_failed(answer, 503, "no memory");
-		return;
-	}
-	buf_str(&answer->body, text);
-	buf_char(&answer->body, '\n');
-	cJSON_free(text);
+	status_answer(answer, services, &sched_rules, sched_spec(services->sched), add_status);
 }
 
 /* ---- over a restart ---- */
 
-cJSON *sched_saved(const struct services *services)
+void sched_save(const struct services *services, struct json *json)
 {
-	const struct spec *spec = sched_spec(services->sched);
-
-	return spec ? saved_spec_make(&sched_rules, spec) : NULL;
+	saved_spec_write(json, &sched_rules, sched_spec(services->sched));
 }
 
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,

@@ -13,7 +13,7 @@ void sched_get(const struct services *services, struct answer *answer);
 void sched_fetch(const struct services *services, const char *name, const struct query *query,
 		 struct answer *answer, void (*ready)(void *arg), void *arg);
 void sched_need(const char *name, const struct query *query, struct need *need);
-cJSON *sched_saved(const struct services *services);
+void sched_save(const struct services *services, struct json *json);
 int sched_restore(const struct services *services, const cJSON *saved, bool same_boot,
 		  struct why *why);
 

@@ -21,11 +21,6 @@ static void free_json(cJSON **json)
 	cJSON_Delete(*json);
 }
 
-static void free_text(char **text)
-{
-	cJSON_free(*text);
-}
-
 /* Reads the boot's id: start times of processes hold in their boot only. */
 static void read_boot_id(char id[64])
 {
@@ -39,35 +34,27 @@ static void read_boot_id(char id[64])
 	id[strcspn(id, "\n")] = '\0';
 }
 
-static cJSON *make_state(const struct services *services)
-{
-	const struct feature *features;
-	size_t count = features_table(&features);
-	cJSON *root = cJSON_CreateObject();
-	char boot_id[64];
-
-	read_boot_id(boot_id);
-	cJSON_AddStringToObject(root, "boot_id", boot_id);
-	cJSON *saved = cJSON_AddObjectToObject(root, "features");
-	for (size_t i = 0; i < count; i++) {
-		cJSON *one = features[i].saved(services);
-
-		if (one)
-			cJSON_AddItemToObject(saved, features[i].name, one);
-	}
-	return root;
-}
-
 void state_save(const struct services *services)
 {
+	_cleanup_buf_ struct buf text = BUF_INIT(SIZE_MAX);
+	struct json json = {.out = &text};
+	const struct feature *features;
+	size_t count = features_table(&features);
+	char boot_id[64];
+
 	if (!services->state_dir || !services->state_dir[0])
 		return;
-	_cleanup_(free_json) cJSON *root = make_state(services);
-	_cleanup_(free_text) char *text = cJSON_PrintUnformatted(root);
-	int r = -ENOMEM;
-
-	if (text)
-		r = file_replace(services->state_dir, STATE_FILE, text, strlen(text));
+	read_boot_id(boot_id);
+	json_object(&json, NULL);
+	json_text(&json, "boot_id", boot_id);
+	json_object(&json, "features");
+	for (size_t i = 0; i < count; i++)
+		features[i].save(services, &json);
+	json_object_end(&json);
+	json_object_end(&json);
+	int r = buf_error(&text);
+	if (r == 0)
+		r = file_replace(services->state_dir, STATE_FILE, text.data, text.len);
 	if (r < 0)
 		log_warn("the configuration can't be saved in %s and is lost at the next stop: %s",
 			 services->state_dir, strerror(-r));

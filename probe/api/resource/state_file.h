@@ -3,7 +3,7 @@
  * State file: the configuration of each feature, which survives a restart, in
  * <state_dir>/state.json (ours alone, mode 0600). Written anew at each PUT that took effect:
  *
- *	{ "boot_id": "…", "features": { "flamegraph": { …what its saved() made… } } }
+ *	{ "boot_id": "…", "features": { "flamegraph": { …what its save() added… } } }
  */
 #pragma once
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/container_texts.h"
 
-#include <string.h>
-
-#include "output/text/json_string.h"
-
 void container_labels_of(struct container_labels *labels, const struct container *container)
 {
 	labels->container = labels->pod = labels->pod_namespace = "";
@@ -17,22 +13,20 @@ void container_labels_of(struct container_labels *labels, const struct container
 	labels->pod_namespace = container->pod_namespace;
 }
 
-static void put_json(struct buf *out, const char *key, const char *text)
+static void add_label(struct json *json, const char *key, const char *text)
 {
-	if (!text[0])
-		return;
-	buf_printf(out, ",\"%s\":", key);
-	json_string(out, text, strlen(text));
+	if (text[0])
+		json_name(json, key, text);
 }
 
-void container_json(struct buf *out, const struct container *container, pid_t pid, pid_t ns_pid)
+void container_json(struct json *json, const struct container *container, pid_t pid, pid_t ns_pid)
 {
 	struct container_labels labels;
 
 	container_labels_of(&labels, container);
-	put_json(out, "container", labels.container);
-	put_json(out, "pod", labels.pod);
-	put_json(out, "namespace", labels.pod_namespace);
+	add_label(json, "container", labels.container);
+	add_label(json, "pod", labels.pod);
+	add_label(json, "namespace", labels.pod_namespace);
 	if (ns_pid > 0 && ns_pid != pid)
-		buf_printf(out, ",\"container_pid\":%d", (int)ns_pid);
+		json_u64(json, "container_pid", (uint64_t)ns_pid);
 }

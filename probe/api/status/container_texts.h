@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "container/container.h"
 
 /* The labels of a container; "": not known. Texts are borrowed from the container or lie in `room`.
@@ -17,7 +17,7 @@ struct container_labels {
 /* Fills `labels`. `container` may be NULL: the process is in none, or that isn't known. */
 void container_labels_of(struct container_labels *labels, const struct container *container);
 
-/* Writes `,"container":"web","pod":"front","namespace":"shop","container_pid":1`; the pid only if
- * it differs from the host's. Writes nothing of a label that isn't known, and none of the labels if
- * `container` is NULL. */
-void container_json(struct buf *out, const struct container *container, pid_t pid, pid_t ns_pid);
+/* Adds "container", "pod", "namespace" and "container_pid"; the pid only if it differs from the
+ * host's. Adds nothing for a label that isn't known, and none of the labels if `container` is NULL.
+ */
+void container_json(struct json *json, const struct container *container, pid_t pid, pid_t ns_pid);

@@ -2,29 +2,31 @@
 /* JSON of the answers of GET: the configuration of a feature and its status. Loop thread only. */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "api/feature/feature.h"
 #include "api/request/request.h"
+#include "base/json.h"
 
-/* Returns the configuration of a feature in the shape of a PUT: { "cmd", "params", "snoopers",
- * "state" }. The caller owns the result (cJSON_Delete()). NULL: no memory. */
-cJSON *status_config(const struct rules *rules, const struct spec *spec);
-
-/* Adds a name or a path as text, whatever bytes it has. */
-void status_add_text(cJSON *to, const char *key, const char *text, size_t len);
+/* Adds the configuration of a feature in the shape of a PUT: "cmd", "params", "snoopers", "state".
+ */
+void status_config(struct json *json, const struct rules *rules, const struct spec *spec);
 
 /*
- * Writes the answer of GET /flamegraph: the configuration in the shape of a PUT, and
- *
- *	"status": { "probes": { "oncpu": { "state", "reason", "samples", "thinned",
- *	            "lost": {cause: n}, "truncated": {cause: n} } }, "unwind": { … },
- *	            "process_counters", "files": { "written", "failed": {cause: n},
- *	            "last_failure", "removed", "remove_failed" }, "python": { … }, "java": { … },
- *	            "symbols_lost": {cause: n}, "perf_maps_lost": {cause: n}, "jobs": { … },
- *	            "mappings_left_out", "containers": { … }, "processes": [{ "pid", "comm",
- *	            "runtime", "container", "truncated": {cause: n} }], "upload": { … } }
- *
- * `rules` are those of the feature. Returns 0 or -ENOMEM.
+ * Fills in the answer of GET: the configuration and what `add` adds as "status", or {} if `spec` is
+ * NULL. `rules` are those of the feature.
  */
-int status_write(const struct services *services, const struct rules *rules, struct buf *out);
+void status_answer(struct answer *answer, const struct services *services,
+		   const struct rules *rules, const struct spec *spec,
+		   void (*add)(struct json *json, const struct services *services,
+			       const struct spec *spec));
+
+/*
+ * Adds the status of /flamegraph:
+ *
+ *	"probes": { "oncpu": { "state", "reason", "samples", "thinned", "lost": {cause: n},
+ *	"truncated": {cause: n} } }, "unwind": { … }, "process_counters", "files": { "written",
+ *	"failed": {cause: n}, "last_failure", "removed", "remove_failed" }, "python": { … },
+ *	"java": { … }, "symbols_lost": {cause: n}, "perf_maps_lost": {cause: n}, "jobs": { … },
+ *	"mappings_left_out", "containers": { … }, "processes": [{ "pid", "comm", "runtime",
+ *	"container", "truncated": {cause: n} }], "upload": { … }
+ */
+void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec);

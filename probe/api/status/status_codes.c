@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_codes.h"
 
-void status_codes(cJSON *to, const char *pieces, const struct code_cache_stats *codes)
+void status_codes(struct json *json, const char *pieces, const struct code_cache_stats *codes)
 {
-	cJSON_AddNumberToObject(to, pieces, (double)codes->known);
-	cJSON_AddNumberToObject(to, "bytes", (double)codes->bytes);
-	cJSON_AddNumberToObject(to, "read", (double)codes->read);
-	cJSON *causes = cJSON_AddObjectToObject(to, "lost");
-	for (int i = 0; i < CODE_LOST_COUNT; i++)
-		cJSON_AddNumberToObject(causes, code_loss_name(i), (double)codes->lost[i]);
+	json_numbers(json, {pieces, codes->known}, {"bytes", codes->bytes}, {"read", codes->read});
+	json_counts(json, "lost", 0, CODE_LOST_COUNT, code_loss_name, codes->lost);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/request/container_json.h"
 
-#include <string.h>
-
 #include "api/status/status.h"
 
 static const char *runtime_name(enum container_runtime runtime)
@@ -16,60 +14,55 @@ static const char *runtime_name(enum container_runtime runtime)
 	return names[runtime];
 }
 
-static void add_snoopers(cJSON *list, enum container_by by, const struct snoopers *snoopers)
+static void add_snoopers(struct json *json, enum container_by by, const struct snoopers *snoopers)
 {
 	const struct container_snooper *entries;
 	size_t count = snoopers_containers(snoopers, &entries);
 
+	json_array(json, container_by_name(by));
 	for (size_t i = 0; i < count; i++) {
 		if (entries[i].by != by)
 			continue;
 		if (by != BY_POD) {
-			cJSON_AddItemToArray(list, cJSON_CreateString(entries[i].text));
+			json_text(json, NULL, entries[i].text);
 			continue;
 		}
-		cJSON *pod = cJSON_CreateObject();
-		cJSON_AddStringToObject(pod, "name", entries[i].text);
-		cJSON_AddStringToObject(pod, "namespace", entries[i].pod_namespace);
-		cJSON_AddItemToArray(list, pod);
+		json_object(json, NULL);
+		json_text(json, "name", entries[i].text);
+		json_text(json, "namespace", entries[i].pod_namespace);
+		json_object_end(json);
 	}
+	json_array_end(json);
 }
 
-void status_container_snoopers(cJSON *to, const struct snoopers *snoopers)
+void status_container_snoopers(struct json *json, const struct snoopers *snoopers)
 {
 	for (int by = 0; by < CONTAINER_BY_COUNT; by++)
-		add_snoopers(cJSON_AddArrayToObject(to, container_by_name(by)), by, snoopers);
+		add_snoopers(json, by, snoopers);
 }
 
-static void add_text(cJSON *to, const char *key, const char *text)
-{
-	status_add_text(to, key, text, strlen(text));
-}
-
-void status_container(cJSON *to, const struct container *container)
+void status_container(struct json *json, const struct container *container)
 {
 	if (!container) {
-		cJSON_AddNullToObject(to, "container");
+		json_raw(json, "container", "null");
 		return;
 	}
-	cJSON *entry = cJSON_AddObjectToObject(to, "container");
-	add_text(entry, "id", container->place.id);
-	add_text(entry, "name", container->name);
-	add_text(entry, "pod", container->pod);
-	add_text(entry, "pod_id", container->place.pod_uid);
-	add_text(entry, "namespace", container->pod_namespace);
-	add_text(entry, "image", container->image);
-	add_text(entry, "runtime", runtime_name(container->place.runtime));
+	json_object(json, "container");
+	json_name(json, "id", container->place.id);
+	json_name(json, "name", container->name);
+	json_name(json, "pod", container->pod);
+	json_name(json, "pod_id", container->place.pod_uid);
+	json_name(json, "namespace", container->pod_namespace);
+	json_name(json, "image", container->image);
+	json_name(json, "runtime", runtime_name(container->place.runtime));
+	json_object_end(json);
 }
 
-void status_containers(cJSON *to, const struct containers_stats *stats, uint64_t searches_failed)
+void status_containers(struct json *json, const struct containers_stats *stats,
+		       uint64_t searches_failed)
 {
-	cJSON *entry = cJSON_AddObjectToObject(to, "containers");
-
-	cJSON_AddNumberToObject(entry, "known", (double)stats->containers);
-	cJSON_AddNumberToObject(entry, "cgroups", (double)stats->groups);
-	cJSON_AddNumberToObject(entry, "refused", (double)stats->refused);
-	cJSON_AddNumberToObject(entry, "unnamed", (double)stats->unnamed);
-	cJSON_AddNumberToObject(entry, "given_up", (double)stats->given_up);
-	cJSON_AddNumberToObject(entry, "searches_failed", (double)searches_failed);
+	json_number_object(json, "containers", {"known", stats->containers},
+			   {"cgroups", stats->groups}, {"refused", stats->refused},
+			   {"unnamed", stats->unnamed}, {"given_up", stats->given_up},
+			   {"searches_failed", searches_failed});
 }

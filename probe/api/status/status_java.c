@@ -19,64 +19,56 @@ static void count(void *arg, const struct target *target)
 	counts->unsupported += !jvm_is_supported(target_jvm(target));
 }
 
-void status_java_vm(cJSON *to, const struct services *services, const struct target *target)
+void status_java_vm(struct json *json, const struct services *services, const struct target *target)
 {
 	struct java_state state;
 
 	if (!target_jvm(target))
 		return;
 	engine_java_state(services->engine, target, &state);
-	cJSON_AddStringToObject(to, "java_source", java_source_name(state.way));
-	cJSON_AddStringToObject(to, "java_reason", state.reason);
-	cJSON_AddStringToObject(to, "java_agent", state.agent);
+	json_text(json, "java_source", java_source_name(state.way));
+	json_text(json, "java_reason", state.reason);
+	json_text(json, "java_agent", state.agent);
 }
 
-static void add_agents(cJSON *java, const struct services *services)
+static void add_agents(struct json *json, const struct services *services)
 {
-	cJSON *to = cJSON_AddObjectToObject(java, "agents");
 	struct agents_stats agents;
 
 	engine_agents_stats(services->engine, &agents);
-	cJSON_AddNumberToObject(to, "attached", agents.attached);
-	cJSON_AddNumberToObject(to, "attaching", agents.attaching);
-	cJSON_AddNumberToObject(to, "failed", agents.failed);
-	cJSON_AddNumberToObject(to, "codes", (double)agents.codes);
-	cJSON_AddNumberToObject(to, "given", (double)agents.given);
-	cJSON_AddNumberToObject(to, "lost", (double)agents.lost);
-	cJSON_AddNumberToObject(to, "unasked", (double)agents.unasked);
+	json_number_object(json, "agents", {"attached", agents.attached},
+			   {"attaching", agents.attaching}, {"failed", agents.failed},
+			   {"codes", agents.codes}, {"given", agents.given}, {"lost", agents.lost},
+			   {"unasked", agents.unasked});
 }
 
-static void add_jfr(cJSON *java, const struct services *services)
+static void add_jfr(struct json *json, const struct services *services)
 {
-	cJSON *to = cJSON_AddObjectToObject(java, "jfr");
 	struct jfr_stats jfr;
 
 	engine_jfr_stats(services->engine, &jfr);
-	cJSON_AddNumberToObject(to, "recording", jfr.recording);
-	cJSON_AddNumberToObject(to, "starting", jfr.starting);
-	cJSON_AddNumberToObject(to, "failed", jfr.failed);
-	cJSON_AddNumberToObject(to, "windows", (double)jfr.windows);
-	cJSON_AddNumberToObject(to, "fell_back", (double)jfr.fell_back);
-	cJSON *causes = cJSON_AddObjectToObject(to, "fell_back_by");
-	for (int i = 0; i < JFR_CAUSES; i++)
-		cJSON_AddNumberToObject(causes, jfr_cause_name(i), (double)jfr.fell_back_by[i]);
-	cJSON_AddNumberToObject(to, "lost_samples", (double)jfr.lost_samples);
-	cJSON_AddNumberToObject(to, "lost_bytes", (double)jfr.lost_bytes);
-	cJSON_AddNumberToObject(to, "refused", (double)jfr.refused);
-	cJSON_AddNumberToObject(to, "unasked", (double)jfr.unasked);
+	json_object(json, "jfr");
+	json_numbers(json, {"recording", jfr.recording}, {"starting", jfr.starting},
+		     {"failed", jfr.failed}, {"windows", jfr.windows},
+		     {"fell_back", jfr.fell_back});
+	json_counts(json, "fell_back_by", 0, JFR_CAUSES, jfr_cause_name, jfr.fell_back_by);
+	json_numbers(json, {"lost_samples", jfr.lost_samples}, {"lost_bytes", jfr.lost_bytes},
+		     {"refused", jfr.refused}, {"unasked", jfr.unasked});
+	json_object_end(json);
 }
 
-void status_java(cJSON *to, const struct services *services, const struct engine_stats *stats)
+void status_java(struct json *json, const struct services *services,
+		 const struct engine_stats *stats)
 {
-	cJSON *java = cJSON_AddObjectToObject(to, "java");
 	struct java_counts counts = {0};
 
 	engine_targets(services->engine, count, &counts);
-	cJSON_AddNumberToObject(java, "processes", counts.processes);
-	cJSON_AddNumberToObject(java, "unsupported", counts.unsupported);
-	status_codes(java, "methods", &stats->codes[CODES_JAVA]);
-	cJSON_AddNumberToObject(java, "inline_unknown", (double)stats->drain.inline_unknown);
-	cJSON_AddNumberToObject(java, "untold", (double)stats->drain.untold);
-	add_agents(java, services);
-	add_jfr(java, services);
+	json_object(json, "java");
+	json_numbers(json, {"processes", counts.processes}, {"unsupported", counts.unsupported});
+	status_codes(json, "methods", &stats->codes[CODES_JAVA]);
+	json_numbers(json, {"inline_unknown", stats->drain.inline_unknown},
+		     {"untold", stats->drain.untold});
+	add_agents(json, services);
+	add_jfr(json, services);
+	json_object_end(json);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_memory.h"
 
-#include <string.h>
-
 #include "api/status/status.h"
 #include "alloc/allocator_kind.h"
 #include "probes/tracer_memory.h"
@@ -28,62 +26,57 @@ static const struct {
 		  "each call, in every process that has the file mapped: the same trap"},
 };
 
-static void add_held(cJSON *to, const struct tracer *tracer, const struct live_heap_stats *stats)
+static void add_held(struct json *json, const struct tracer *tracer,
+		     const struct live_heap_stats *stats)
 {
-	cJSON *held = cJSON_AddObjectToObject(to, "held");
-	cJSON *mapped = cJSON_AddObjectToObject(to, "mapped");
-
-	cJSON_AddNumberToObject(held, "now", (double)stats->entries);
-	cJSON_AddNumberToObject(held, "max", tracer_held_max(tracer));
-	cJSON_AddNumberToObject(held, "unnamed", (double)stats->unnamed);
-	cJSON_AddNumberToObject(held, "young", (double)stats->young);
-	cJSON_AddNumberToObject(held, "refused", (double)stats->refused);
-	cJSON_AddNumberToObject(held, "unread", (double)stats->failed);
-	cJSON_AddNumberToObject(held, "stacks", (double)stats->stack_cache.stacks);
-	cJSON_AddNumberToObject(held, "stacks_refused", (double)stats->stack_cache.refused);
-	cJSON_AddNumberToObject(mapped, "now", (double)stats->ranges);
-	cJSON_AddNumberToObject(mapped, "refused", (double)stats->ranges_refused);
+	json_number_object(json, "held", {"now", stats->entries}, {"max", tracer_held_max(tracer)},
+			   {"unnamed", stats->unnamed}, {"young", stats->young},
+			   {"refused", stats->refused}, {"unread", stats->failed},
+			   {"stacks", stats->stack_cache.stacks},
+			   {"stacks_refused", stats->stack_cache.refused});
+	json_number_object(json, "mapped", {"now", stats->ranges},
+			   {"refused", stats->ranges_refused});
 }
 
-static void add_calls(cJSON *entry, const struct tracer *tracer, const struct engine_stats *stats)
+static void add_calls(struct json *json, const struct tracer *tracer,
+		      const struct engine_stats *stats)
 {
 	const struct allocators_stats *points = &stats->allocators;
 
-	cJSON_AddNumberToObject(entry, "files", points->files);
-	cJSON_AddNumberToObject(entry, "points", points->points);
-	cJSON_AddNumberToObject(entry, "single_stepped", points->stepped);
+	json_numbers(json, {"files", points->files}, {"points", points->points},
+		     {"single_stepped", points->stepped});
 	if (points->points) {
-		cJSON_AddStringToObject(entry, "way", prices[points->session].way);
-		cJSON_AddStringToObject(entry, "targets_pay", prices[points->session].targets);
-		cJSON_AddStringToObject(entry, "bystanders_pay",
-					prices[points->session].bystanders);
+		json_text(json, "way", prices[points->session].way);
+		json_text(json, "targets_pay", prices[points->session].targets);
+		json_text(json, "bystanders_pay", prices[points->session].bystanders);
 	}
-	add_held(entry, tracer, &stats->live_heap);
+	add_held(json, tracer, &stats->live_heap);
 }
 
-void status_memory(cJSON *entry, const struct services *services, enum probe probe,
+void status_memory(struct json *json, const struct services *services, enum probe probe,
 		   const struct engine_stats *stats)
 {
 	const struct tracer *tracer = engine_tracer(services->engine);
 
 	if (probe == PROBE_MEM)
-		cJSON_AddStringToObject(entry, "unseen", tracer_faults_limit(tracer));
+		json_text(json, "unseen", tracer_faults_limit(tracer));
 	else if (probe == PROBE_MEM_GLIBC)
-		add_calls(entry, tracer, stats);
+		add_calls(json, tracer, stats);
 }
 
-void status_allocator(cJSON *to, const struct services *services, const struct target *target)
+void status_allocator(struct json *json, const struct services *services,
+		      const struct target *target)
 {
 	struct allocator_view view;
 
 	if (!(target->match.probes & 1u << PROBE_MEM_GLIBC))
 		return;
 	engine_allocator(services->engine, target, &view);
-	cJSON *entry = cJSON_AddObjectToObject(to, "allocator");
-	cJSON_AddStringToObject(entry, "kind", allocator_name(view.kind));
-	status_add_text(entry, "file", view.file, strlen(view.file));
-	cJSON_AddStringToObject(entry, "state", state_names[view.state]);
-	cJSON_AddNumberToObject(entry, "points", view.points);
-	cJSON_AddNumberToObject(entry, "single_stepped", view.stepped);
-	status_add_text(entry, "why", view.why, strlen(view.why));
+	json_object(json, "allocator");
+	json_text(json, "kind", allocator_name(view.kind));
+	json_name(json, "file", view.file);
+	json_text(json, "state", state_names[view.state]);
+	json_numbers(json, {"points", view.points}, {"single_stepped", view.stepped});
+	json_name(json, "why", view.why);
+	json_object_end(json);
 }

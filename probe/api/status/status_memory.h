@@ -2,9 +2,8 @@
 /* JSON of the memory probes, beside what GET shows of all probes. */
 #pragma once
 
-#include <cjson/cJSON.h>
-
 #include "api/feature/feature.h"
+#include "base/json.h"
 
 /*
  * Adds to the entry of a memory probe, and nothing to those of other probes:
@@ -15,7 +14,7 @@
  *	           "held": { "now", "max", "unnamed", "young", "refused", "unread", "stacks",
  *	           "stacks_refused" }, "mapped": { "now", "refused" }
  */
-void status_memory(cJSON *entry, const struct services *services, enum probe probe,
+void status_memory(struct json *json, const struct services *services, enum probe probe,
 		   const struct engine_stats *stats);
 
 /*
@@ -23,4 +22,5 @@ void status_memory(cJSON *entry, const struct services *services, enum probe pro
  *
  *	"allocator": { "kind", "file", "state", "points", "single_stepped", "why" }
  */
-void status_allocator(cJSON *entry, const struct services *services, const struct target *target);
+void status_allocator(struct json *json, const struct services *services,
+		      const struct target *target);

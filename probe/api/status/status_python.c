@@ -38,14 +38,14 @@ static void tell_python(const struct interpreter *interpreter, char text[RUNTIME
 	tell(text, "python", version, interpreter_problem(interpreter));
 }
 
-void status_runtime(cJSON *to, const struct target *target)
+void status_runtime(struct json *json, const struct target *target)
 {
 	char java[RUNTIME_MAX], python[RUNTIME_MAX], both[2 * RUNTIME_MAX];
 
 	tell_java(target_jvm(target), java);
 	tell_python(target_interpreter(target), python);
 	snprintf(both, sizeof(both), "%s%s%s", java, java[0] && python[0] ? ", " : "", python);
-	cJSON_AddStringToObject(to, "runtime", both[0] ? both : "native");
+	json_text(json, "runtime", both[0] ? both : "native");
 }
 
 struct python_counts {
@@ -62,14 +62,15 @@ static void count(void *arg, const struct target *target)
 	counts->unsupported += !interpreter_is_supported(target_interpreter(target));
 }
 
-void status_python(cJSON *to, const struct services *services, const struct code_cache_stats *codes)
+void status_python(struct json *json, const struct services *services,
+		   const struct code_cache_stats *codes)
 {
-	cJSON *python = cJSON_AddObjectToObject(to, "python");
 	struct python_counts counts = {0};
 
 	engine_targets(services->engine, count, &counts);
-	cJSON_AddNumberToObject(python, "processes", counts.processes);
-	cJSON_AddNumberToObject(python, "unsupported", counts.unsupported);
-	status_codes(python, "code_objects", codes);
-	cJSON_AddNumberToObject(python, "copied", (double)codes->copied);
+	json_object(json, "python");
+	json_numbers(json, {"processes", counts.processes}, {"unsupported", counts.unsupported});
+	status_codes(json, "code_objects", codes);
+	json_u64(json, "copied", codes->copied);
+	json_object_end(json);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_upload.h"
 
-#include <string.h>
-
 #include "api/request/param.h"
 #include "api/status/status.h"
 #include "loop/loop.h"
@@ -24,34 +22,29 @@ const char *upload_loss_name(enum sender_loss loss)
 	return losses[loss];
 }
 
-static double age_s(int64_t since_ns, int64_t now_ns)
+static uint64_t age_s(int64_t since_ns, int64_t now_ns)
 {
 	int64_t seconds = since_ns ? (now_ns - since_ns) / (int64_t)NS_PER_S : 0;
 
-	return seconds > 0 ? (double)seconds : 0;
+	return seconds > 0 ? (uint64_t)seconds : 0;
 }
 
-void status_upload(cJSON *to, const struct upload_status *status, int64_t now_ns)
+void status_upload(struct json *json, const struct upload_status *status, int64_t now_ns)
 {
 	const struct sender_stats *sent = &status->sent;
-	int64_t last_stored_s = sent->last_stored_ns / (int64_t)NS_PER_S;
-	cJSON *upload = cJSON_AddObjectToObject(to, "upload");
 
-	cJSON_AddStringToObject(upload, "state", states[status->state]);
-	cJSON_AddStringToObject(upload, "reason", status->reason);
-	cJSON_AddStringToObject(upload, "server", status->server);
-	cJSON_AddStringToObject(upload, "api", pyroscope_api_name(status->api));
-	cJSON_AddNumberToObject(upload, "stored", (double)sent->stored);
-	cJSON_AddNumberToObject(upload, "last_stored", (double)last_stored_s);
-	cJSON_AddNumberToObject(upload, "waiting", (double)sent->waiting);
-	cJSON_AddNumberToObject(upload, "waiting_bytes", (double)sent->waiting_bytes);
-	cJSON_AddNumberToObject(upload, "oldest_waiting_s", age_s(sent->oldest_waiting_ns, now_ns));
-	cJSON_AddNumberToObject(upload, "retries", (double)sent->retries);
-	cJSON_AddNumberToObject(upload, "maybe_twice", (double)sent->maybe_twice);
-	cJSON *lost = cJSON_AddObjectToObject(upload, "lost");
-	for (int i = 0; i < SENDER_LOSSES; i++)
-		cJSON_AddNumberToObject(lost, losses[i], (double)sent->lost[i]);
+	json_object(json, "upload");
+	json_text(json, "state", states[status->state]);
+	json_text(json, "reason", status->reason);
+	json_text(json, "server", status->server);
+	json_text(json, "api", pyroscope_api_name(status->api));
+	json_numbers(json, {"stored", sent->stored},
+		     {"last_stored", sent->last_stored_ns / (int64_t)NS_PER_S},
+		     {"waiting", sent->waiting}, {"waiting_bytes", sent->waiting_bytes},
+		     {"oldest_waiting_s", age_s(sent->oldest_waiting_ns, now_ns)},
+		     {"retries", sent->retries}, {"maybe_twice", sent->maybe_twice});
+	json_counts(json, "lost", 0, SENDER_LOSSES, upload_loss_name, sent->lost);
 	/* TLS's words may have some of a certificate's. */
-	status_add_text(upload, "last_failure", sent->last_failure,
-			strnlen(sent->last_failure, sizeof(sent->last_failure)));
+	json_name(json, "last_failure", sent->last_failure);
+	json_object_end(json);
 }

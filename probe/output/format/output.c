@@ -8,7 +8,7 @@
 static const struct output outputs[] = {
 	{"svg", "image/svg+xml", .write = svg_write},
 	{"folded", "text/plain; charset=utf-8", .write = folded_write},
-	{"json", "application/json", .write = json_write},
+	{"json", "application/json", .write = json_tree_write},
 	{"jsonl", "application/x-ndjson", .write = jsonl_write},
 	{"pb.gz", "application/octet-stream", .write = pprof_write, .places = true, .values = true},
 };

@@ -71,8 +71,8 @@ int svg_write(const struct tree *tree, uint32_t start, const struct profile_meta
 
 /* Writes JSON: nested {"name","kind","file","line","self","total","children"}; "file" and "line"
  * only where they are known. Names are as json_string() has them. */
-int json_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
-	       struct buf *out);
+int json_tree_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,
+		    struct buf *out);
 
 /* Writes JSON lines: DeepFlow's record, one object for each of meta->records (doc/deepflow.md).
  * Bulk worker only, as stack_id(). */

@@ -8,10 +8,10 @@
 
 #include "base/cleanup.h"
 #include "base/grow.h"
+#include "base/json.h"
 #include "container/container.h"
 #include "output/text/escape.h"
 #include "output/text/frame_text.h"
-#include "output/text/json_string.h"
 #include "output/text/stack_ids.h"
 #include "proc/proc.h"
 
@@ -115,62 +115,46 @@ static int make_stack(struct stack_text *stack, const struct tree *tree,
 	return stack->user_id < 0 || stack->kernel_id < 0 ? -ENOMEM : 0;
 }
 
-static void add_number(struct buf *out, const char *key, uint64_t value)
-{
-	buf_str(out, key);
-	buf_u64(out, value);
-}
-
-static void add_string(struct buf *out, const char *key, const char *text, size_t len)
-{
-	buf_str(out, key);
-	json_string(out, text, len);
-}
-
 /* Adds what is known of the process's container; without a container DeepFlow's field
  * "container_id" is "null". */
-static void add_container(struct buf *out, const struct record_who *who)
+static void add_container(struct json *json, const struct record_who *who)
 {
 	const struct container *container = who->container;
 	char text[CONTAINER_NAME_MAX];
-	const char *label, *id = container ? container->place.id : "null";
 
-	add_string(out, ",\"container_id\":", id, strlen(id));
+	json_name(json, "container_id", container ? container->place.id : "null");
 	if (container) {
-		label = container_label(container, text, sizeof(text));
-		add_string(out, ",\"container\":", label, strlen(label));
-		label = container_pod_label(container, text, sizeof(text));
-		if (label)
-			add_string(out, ",\"pod\":", label, strlen(label));
+		json_name(json, "container", container_label(container, text, sizeof(text)));
+		const char *pod = container_pod_label(container, text, sizeof(text));
+		if (pod)
+			json_name(json, "pod", pod);
 		if (container->pod_namespace[0])
-			add_string(out, ",\"namespace\":", container->pod_namespace,
-				   strlen(container->pod_namespace));
+			json_name(json, "namespace", container->pod_namespace);
 	}
 	if (who->ns_pid > 0 && who->ns_pid != who->pid)
-		add_number(out, ",\"container_pid\":", (uint64_t)who->ns_pid);
+		json_u64(json, "container_pid", (uint64_t)who->ns_pid);
 }
 
 static void add_record(struct buf *out, const struct record *record, const struct stack_text *stack,
 		       enum probe probe)
 {
 	const struct record_who *who = record->who;
+	struct json json = {.out = out};
 
-	add_number(out, "{\"profiler_type\":", profilers[probe]);
-	add_number(out, ",\"timestamp\":", record->first_ns);
-	add_number(out, ",\"pid\":", (uint64_t)who->pid);
-	add_number(out, ",\"tid\":", record->key.tid);
-	add_number(out, ",\"stime\":", proc_epoch_ms_of_ticks(who->start_ticks));
-	add_number(out, ",\"netns_id\":", who->netns_id);
-	add_number(out, ",\"u_stack_id\":", (uint64_t)stack->user_id);
-	add_number(out, ",\"k_stack_id\":", (uint64_t)stack->kernel_id);
-	add_number(out, ",\"cpu\":", record->key.cpu);
-	add_number(out, ",\"count\":", record->weight);
-	add_string(out, ",\"comm\":", who->thread, name_len(who->thread));
-	add_string(out, ",\"process_name\":", who->process, name_len(who->process));
-	add_container(out, who);
-	add_number(out, ",\"stack_data_len\":", stack->text.len);
-	add_string(out, ",\"stack_data\":", stack->text.data, stack->text.len);
-	buf_str(out, "}\n");
+	json_object(&json, NULL);
+	json_numbers(&json, {"profiler_type", profilers[probe]}, {"timestamp", record->first_ns},
+		     {"pid", (uint64_t)who->pid}, {"tid", record->key.tid},
+		     {"stime", proc_epoch_ms_of_ticks(who->start_ticks)},
+		     {"netns_id", who->netns_id}, {"u_stack_id", (uint64_t)stack->user_id},
+		     {"k_stack_id", (uint64_t)stack->kernel_id}, {"cpu", record->key.cpu},
+		     {"count", record->weight});
+	json_string(&json, "comm", who->thread, name_len(who->thread));
+	json_string(&json, "process_name", who->process, name_len(who->process));
+	add_container(&json, who);
+	json_u64(&json, "stack_data_len", stack->text.len);
+	json_string(&json, "stack_data", stack->text.data, stack->text.len);
+	json_object_end(&json);
+	buf_char(out, '\n');
 }
 
 int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_meta *meta,

@@ -207,6 +207,84 @@ static void slow_waits_are_a_table(void **state)
 	cJSON_Delete(json);
 }
 
+static void assert_bytes(const struct sched_data *data, const char *expected)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(1 << 20);
+
+	sched_json(&out, data);
+	_cleanup_free_ char *text = take_text(&out, NULL);
+	assert_string_equal(text, expected);
+}
+
+static void json_is_a_line_a_histogram(void **state)
+{
+	struct hist_row rows[2] = {
+		{.group = 42, .hist = {.slots = {0, 2}, .sum_ns = 4999, .comm = "a\"b\\\n\xff"}},
+		{.group = UINT64_MAX}};
+	struct cpu_lengths lengths[2] = {{0, {.slots = {3}}}, {1, {.slots = {0, 0, 4}}}};
+	struct sched_data data = data_of(SCHED_OFFCPUDIST, GROUP_PID);
+
+	(void)state;
+	data.rows = rows;
+	data.count = 2;
+	assert_bytes(&data, "{\"probe\":\"offcpudist\",\"from\":1699999998.123,\"until\":"
+			    "1700000000.123,\"unit\":\"us\",\"group_by\":\"pid\","
+			    "\"histograms\":[\n"
+			    "{\"group\":42,\"comm\":\"a\\\"b\\\\\\u000a\xef\xbf\xbd\",\"count\":2,"
+			    "\"sum_us\":4,\"buckets\":[{\"from\":0,\"to\":1,\"count\":0},"
+			    "{\"from\":1,\"to\":2,\"count\":2}]},\n"
+			    "{\"group\":18446744073709551615,\"comm\":\"\",\"count\":0,"
+			    "\"sum_us\":0,\"buckets\":[]}]}\n");
+	data = data_of(SCHED_RUNQLEN, GROUP_NONE);
+	data.lengths = lengths;
+	data.count = 2;
+	assert_bytes(&data,
+		     "{\"probe\":\"runqlen\",\"from\":1699999998.123,\"until\":1700000000.123,"
+		     "\"unit\":\"tasks\",\"group_by\":\"cpu\",\"histograms\":[\n"
+		     "{\"group\":0,\"comm\":\"\",\"count\":3,\"sum\":0,\"occupancy\":0.000000,"
+		     "\"buckets\":[{\"from\":0,\"to\":1,\"count\":3}]},\n"
+		     "{\"group\":1,\"comm\":\"\",\"count\":4,\"sum\":8,\"occupancy\":1.000000,"
+		     "\"buckets\":[{\"from\":0,\"to\":1,\"count\":0},{\"from\":1,\"to\":2,"
+		     "\"count\":0},{\"from\":2,\"to\":3,\"count\":4}]}],\n"
+		     "\"all\":{\"count\":7,\"sum\":8,\"occupancy\":0.571429,\"buckets\":["
+		     "{\"from\":0,\"to\":1,\"count\":3},{\"from\":1,\"to\":2,\"count\":0},"
+		     "{\"from\":2,\"to\":3,\"count\":4}]}}\n");
+}
+
+static void json_is_a_line_an_event(void **state)
+{
+	struct slow_entry events[2] = {
+		{.time_ns = NOW_NS,
+		 .delay_ns = 12345678,
+		 .tgid = 70,
+		 .tid = 71,
+		 .ns_pid = 1,
+		 .cpu = 3,
+		 .comm = "victim",
+		 .before = {0, "swapper/3"},
+		 .most_ns = 12000000},
+		{.tid = 5},
+	};
+	struct sched_data data = data_of(SCHED_RUNQSLOWER, GROUP_NONE);
+
+	(void)state;
+	assert_bytes(&data, "{\"probe\":\"runqslower\",\"from\":1699999998.123,\"until\":"
+			    "1700000000.123,\"unit\":\"us\",\"min_us\":10000,\"missed\":0,"
+			    "\"events\":[]}\n");
+	data.events = events;
+	data.count = 2;
+	data.missed = 6;
+	assert_bytes(&data,
+		     "{\"probe\":\"runqslower\",\"from\":1699999998.123,\"until\":"
+		     "1700000000.123,\"unit\":\"us\",\"min_us\":10000,\"missed\":6,"
+		     "\"events\":[\n"
+		     "{\"time\":1700000000.123,\"comm\":\"victim\",\"pid\":70,\"tid\":71,"
+		     "\"cpu\":3,\"container_pid\":1,\"lat_us\":12345,\"prev\":{\"comm\":"
+		     "\"swapper/3\",\"tid\":0},\"most\":null,\"most_us\":12000},\n"
+		     "{\"time\":0.000,\"comm\":\"\",\"pid\":0,\"tid\":5,\"cpu\":0,\"lat_us\":0,"
+		     "\"prev\":null,\"most\":null,\"most_us\":0}]}\n");
+}
+
 static void nothing_measured_is_empty_and_still_json(void **state)
 {
 	(void)state;
@@ -228,6 +306,8 @@ int main(void)
 		cmocka_unit_test(the_last_bucket_has_no_end),
 		cmocka_unit_test(run_queues_are_shown_by_cpu_and_together),
 		cmocka_unit_test(slow_waits_are_a_table),
+		cmocka_unit_test(json_is_a_line_a_histogram),
+		cmocka_unit_test(json_is_a_line_an_event),
 		cmocka_unit_test(nothing_measured_is_empty_and_still_json),
 	};
 

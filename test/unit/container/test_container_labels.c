@@ -235,20 +235,21 @@ static void answers_have_what_is_known_escaped_as_they_need_it(void **state)
 {
 	_cleanup_container_ struct container *app =
 		new_container(ID_TWO, ID_ONE, "a\"\\\n\xff", "shop");
-	_cleanup_buf_ struct buf json = BUF_INIT(4096), metrics = BUF_INIT(4096);
+	_cleanup_buf_ struct buf out = BUF_INIT(4096), metrics = BUF_INIT(4096);
 	_cleanup_buf_ struct buf nothing = BUF_INIT(4096);
+	struct json json = {.out = &out}, none = {.out = &nothing};
 
 	(void)state;
 	container_json(&json, app, 8, 1);
-	buf_char(&json, '\0');
-	assert_string_equal(json.data,
-			    ",\"container\":\"a\\\"\\\\\\u000a\xef\xbf\xbd\",\"pod\":\"shop\","
+	buf_char(&out, '\0');
+	assert_string_equal(out.data,
+			    "\"container\":\"a\\\"\\\\\\u000a\xef\xbf\xbd\",\"pod\":\"shop\","
 			    "\"container_pid\":1");
 	metrics_container(&metrics, app);
 	buf_char(&metrics, '\0');
 	assert_string_equal(metrics.data, ",container=\"a\\\"\\\\\\n\xef\xbf\xbd\",pod=\"shop\"");
-	container_json(&nothing, NULL, 8, 0);
-	container_json(&nothing, NULL, 8, 8);
+	container_json(&none, NULL, 8, 0);
+	container_json(&none, NULL, 8, 8);
 	metrics_container(&nothing, NULL);
 	assert_int_equal(nothing.len, 0);
 }
