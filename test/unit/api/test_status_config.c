@@ -49,7 +49,7 @@ static void assert_config(const char *body, const char *expected)
 
 	request_text(&outcome, NULL, body);
 	if (outcome.result)
-		fail_msg("%s: %s", outcome.message, body);
+		fail_msg("%s: %s", outcome.why.text, body);
 	status_config(&json, &flamegraph_rules, &outcome.spec);
 	assert_whole(&json, expected);
 }
