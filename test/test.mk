@@ -241,6 +241,10 @@ UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-arch
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
+SESSION_UNITFLAGS := $(foreach f,set cancel,-Wl,--wrap=loop_timer_$f)
+UNITFLAGS_test_session_start := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_files := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_turns := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_alloc)
 UNITFLAGS_test_alloc_container := $(UNITFLAGS_test_alloc)
