@@ -243,6 +243,7 @@ UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_alloc)
 SESSION_UNITFLAGS := $(foreach f,set cancel,-Wl,--wrap=loop_timer_$f)
 UNITFLAGS_test_session_start := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_server := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_no_memory := $(SESSION_UNITFLAGS) $(foreach f,sender_add files_write render_submit \
   subscriber_take_profile profile_new profile_merge,-Wl,--wrap=$f)
 UNITFLAGS_test_alloc_session := $(UNITFLAGS_test_alloc)
