@@ -246,6 +246,20 @@ UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-arch
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_oom)
+SESSION_UNITFLAGS := $(foreach f,set cancel,-Wl,--wrap=loop_timer_$f)
+UNITFLAGS_test_session_start := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_server := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_no_memory := $(SESSION_UNITFLAGS) $(foreach f,sender_add files_write render_submit \
+  subscriber_take_profile profile_new profile_merge,-Wl,--wrap=$f)
+UNITFLAGS_test_oom_session := $(UNITFLAGS_test_oom)
+UNITFLAGS_test_session_held := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_windows := $(SESSION_UNITFLAGS) -Wl,--wrap=sender_add
+UNITFLAGS_test_session_fetch := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_close := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_ondemand := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_files := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_session_turns := $(SESSION_UNITFLAGS)
+UNITFLAGS_test_uploads := -Wl,--wrap=sender_add
 UNITFLAGS_test_tables := -Wl,--wrap=image_build,--wrap=image_done,--wrap=image_room,--wrap=image_place
 UNITFLAGS_test_cgroup_scan := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_oom_container := $(UNITFLAGS_test_oom)

@@ -13,6 +13,8 @@
 
 #include "unit/lib/unit.h"
 
+#include <pthread.h>
+
 #include "base/map.h"
 #include "base/why.h"
 #include "kernel/tracer.h"
@@ -37,6 +39,7 @@ enum scripted_call {
 	SCRIPTED_HISTS,
 	SCRIPTED_SWAP,
 	SCRIPTED_HELD_FD,
+	SCRIPTED_HELD_READ,
 	SCRIPTED_TIMES_READ,
 	SCRIPTED_CALLS_COUNT
 };
@@ -121,6 +124,32 @@ static int scripted_errors[SCRIPTED_CALLS_COUNT];
 static inline void scripted_fail(enum scripted_call call, int error)
 {
 	scripted_errors[call] = error;
+}
+
+/* The map `held`, which jobs read on another thread. */
+static struct scripted_held {
+	struct allocation_key key;
+	struct allocation allocation;
+} scripted_held[SCRIPTED_EVENTS];
+static size_t scripted_held_count;
+static pthread_mutex_t scripted_held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Adds an allocation to the map `held`. */
+static inline void scripted_hold(const struct allocation_key *key,
+				 const struct allocation *allocation)
+{
+	pthread_mutex_lock(&scripted_held_lock);
+	assert_true(scripted_held_count < SCRIPTED_EVENTS);
+	scripted_held[scripted_held_count++] = (struct scripted_held){*key, *allocation};
+	pthread_mutex_unlock(&scripted_held_lock);
+}
+
+/* Empties the map `held`. (A stop doesn't: readings that were begun still see the map.) */
+static inline void scripted_free_held(void)
+{
+	pthread_mutex_lock(&scripted_held_lock);
+	scripted_held_count = 0;
+	pthread_mutex_unlock(&scripted_held_lock);
 }
 
 /* Adds an event of a process's life, for tracer_read_life(). */
@@ -565,6 +594,8 @@ const char *tracer_faults_limit(const struct tracer *tracer)
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
 	if (!scripted_errors[SCRIPTED_CALLS]) {
+		if (!tracer->calls)
+			scripted_free_held();
 		tracer->calls = true;
 		tracer->sample_bytes = sample_bytes;
 	}
@@ -595,8 +626,20 @@ int tracer_held_read(int fd,
 				  const struct allocation *allocation),
 		     void *arg)
 {
-	(void)fd, (void)each, (void)arg;
-	return 0;
+	size_t kept = 0;
+
+	assert_true(fd >= 0);
+	pthread_mutex_lock(&scripted_held_lock);
+	for (size_t i = 0; i < scripted_held_count && !scripted_errors[SCRIPTED_HELD_READ]; i++) {
+		const struct scripted_held entry = scripted_held[i];
+
+		if (each(arg, &entry.key, &entry.allocation))
+			scripted_held[kept++] = entry;
+	}
+	if (!scripted_errors[SCRIPTED_HELD_READ])
+		scripted_held_count = kept;
+	pthread_mutex_unlock(&scripted_held_lock);
+	return scripted_errors[SCRIPTED_HELD_READ];
 }
 
 uint32_t tracer_held_max(const struct tracer *tracer)
