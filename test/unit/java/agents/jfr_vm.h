@@ -12,6 +12,7 @@
 static struct {
 	struct jfr *jfr;
 	struct jfr_vm *read; /* whose files are to be read */
+	int read_error;	     /* they can't be */
 	unsigned began, done, taken;
 } test;
 
@@ -21,8 +22,8 @@ int __wrap_jfr_read(struct jfr_vm *vm);
 
 int __wrap_jfr_read(struct jfr_vm *vm)
 {
-	test.read = vm;
-	return 0;
+	test.read = test.read_error ? NULL : vm;
+	return test.read_error;
 }
 
 /* Its file of the window that ended last, with this in its head. */
