@@ -191,6 +191,7 @@ static void one_that_is_asked_as_it_is_let_go_stops_then(void **unused)
 	answer(ATTACH_DONE);
 	assert_told_to_stop();
 	agents_meet(test.agents, scene.target);
+	agents_sweep(test.agents, everybody, NULL);
 	assert_told_to_stop();
 	answer(ATTACH_DONE);
 	agents_meet(test.agents, scene.target);

@@ -247,6 +247,40 @@ static void files_that_cannot_be_read_are_the_kernels_window(void **unused)
 	assert_int_equal(joined(), 1);
 }
 
+static void one_that_has_ended_is_the_kernels(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	answer(ATTACH_GONE);
+	assert_int_equal(joined(), 0);
+	assert_int_equal(fallen(JFR_ENDED), 1);
+	assert_int_equal(state(), JFR_RECORDING); /* until the sweep */
+	assert_null(scene.asked);
+}
+
+static void one_that_is_late_is_not_told_of_the_next(void **unused)
+{
+	(void)unused;
+	record();
+	assert_true(end_window());
+	struct attach_request *first = scene.asked;
+	uint64_t sequence = first->order.sequence;
+	assert_int_equal(joined(), 0); /* five seconds later */
+	assert_false(end_window());
+	assert_ptr_equal(scene.asked, first);
+	assert_int_equal(first->order.sequence, sequence);
+	assert_int_equal(fallen(JFR_SILENT), 2);
+	assert_int_equal(the_vm()->misses, 2);
+	jfr_hangs(the_vm()); /* files of a window before that */
+	assert_int_equal(fallen(JFR_SILENT), 2);
+	assert_int_equal(state(), JFR_FAILED);
+	answer(ATTACH_DONE);
+	assert_null(test.read);
+	assert_false(jfr_has(test.jfr, scene.target));
+	assert_held(0);
+}
+
 static void those_that_are_many_have_more_time(void **unused)
 {
 	struct target other = *scene.target;
@@ -337,10 +371,12 @@ static void one_that_is_let_go_as_it_is_asked_stops_then(void **unused)
 	assert_true(end_window());
 	jfr_stop(test.jfr);
 	jfr_stop(test.jfr);
+	jfr_sweep(test.jfr, everybody, NULL); /* only a stack has it stay */
 	assert_int_equal(state(), JFR_RECORDING);
 	answer(ATTACH_REFUSED);
 	assert_asked(ATTACH_JFR_STOP);
 	assert_int_equal(state(), JFR_NONE);
+	jfr_sweep(test.jfr, everybody, NULL);
 	answer(ATTACH_DONE);
 	assert_removed();
 	assert_none_fell_back();
@@ -495,6 +531,8 @@ int main(void)
 		TEST(another_wish_waits_for_what_is_asked),
 		TEST(one_that_begins_anew_has_a_window_that_joins_nothing),
 		TEST(files_that_cannot_be_read_are_the_kernels_window),
+		TEST(one_that_has_ended_is_the_kernels),
+		TEST(one_that_is_late_is_not_told_of_the_next),
 		TEST(those_that_are_many_have_more_time),
 		TEST(one_that_waits_is_let_go_at_once),
 		TEST(one_that_waits_to_end_its_window_is_told_to_stop),
