@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests to one VM (java/attach/attach_queue.h): to load the agent, or to stop it. */
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "jvm_agent/format.h"
 #include "java/agents/agents_state.h"
 #include "elf/fd_budget.h"
@@ -11,10 +12,7 @@
 
 static void answered(struct attach_request *question, const struct attach_answer *answer)
 {
-	struct agent *agent =
-		(struct agent *)(void *)((char *)question - offsetof(struct agent, question));
-
-	agent_answered(agent, answer);
+	agent_answered(CONTAINER_OF(question, struct agent, question), answer);
 }
 
 void agent_start(struct agent *agent)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Requests to a VM: to record, and to stop. */
 #include "base/cleanup.h"
+#include "base/container_of.h"
 #include "loop/close_job.h"
 #include "base/log.h"
 #include "java/agents/jfr_state.h"
@@ -16,7 +17,7 @@ _Static_assert(ATTACH_JFR_ONCPU == 1U << PROBE_ONCPU && ATTACH_JFR_OFFCPU == 1U 
 
 static struct jfr_vm *vm_of(struct attach_request *question)
 {
-	return (struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
+	return CONTAINER_OF(question, struct jfr_vm, question);
 }
 
 #define FDS 2

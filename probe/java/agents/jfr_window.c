@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/container_of.h"
 #include "java/agents/jfr_state.h"
 
 #define LIMIT_MS      5000
@@ -237,8 +238,7 @@ static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
 
 static void dumped(struct attach_request *question, const struct attach_answer *answer)
 {
-	struct jfr_vm *vm =
-		(struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
+	struct jfr_vm *vm = CONTAINER_OF(question, struct jfr_vm, question);
 
 	if (answer->result == ATTACH_DONE)
 		wrote(vm, question->order.to_us);
