@@ -37,8 +37,8 @@ static void tell_head(const struct jfr_head *head, size_t bytes)
 	assert_non_null(files[PROBE_ONCPU]);
 	files[PROBE_ONCPU]->head = *head;
 	files[PROBE_ONCPU]->head.sequence = vm->sequence;
-	files[PROBE_ONCPU]->head.from_us += vm->jfr->from_us;
-	files[PROBE_ONCPU]->head.to_us = vm->jfr->to_us;
+	files[PROBE_ONCPU]->head.from_us += test.jfr->from_us;
+	files[PROBE_ONCPU]->head.to_us = test.jfr->to_us;
 	files[PROBE_ONCPU]->bytes = bytes;
 	jfr_was_read(vm, 0, files);
 	for (int probe = 0; probe < PROBE_COUNT; probe++)

@@ -111,7 +111,7 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(stats.attaching + stats.failed, ASKING_VMS_MAX);
 	answer(ATTACH_REFUSED); /* the last one that was asked */
 	agents_sweep(test.agents, nobody, NULL);
-	assert_int_equal(test.agents->count, room - 1);
+	assert_int_equal(test.agents->vms.count, room - 1);
 	agents_meet(test.agents, &other);
 	assert_state(&other, "attaching");
 	agents_stats(test.agents, &stats);
@@ -165,7 +165,7 @@ static void one_that_hangs_later_is_told_to_stop_all_the_same(void **unused)
 	agents_sweep(test.agents, nobody, NULL);
 	assert_told_to_stop();
 	answer(ATTACH_SILENT);
-	assert_null(test.agents->all);
+	assert_null(test.agents->vms.all);
 }
 
 static void one_that_refuses_is_asked_again_later(void **unused)
@@ -198,7 +198,7 @@ static void one_that_is_asked_as_it_is_let_go_stops_then(void **unused)
 	assert_int_equal(asked_for(), ATTACH_START);
 	agents_set(test.agents, false, 0);
 	answer(ATTACH_REFUSED);
-	assert_null(test.agents->all);
+	assert_null(test.agents->vms.all);
 	agents_meet(test.agents, scene.target);
 	assert_not_asked();
 }
@@ -223,7 +223,7 @@ static void one_that_waits_is_let_go_at_once(void **unused)
 	agents_meet(test.agents, scene.target);
 	agents_sweep(test.agents, nobody, NULL);
 	assert_not_asked();
-	assert_null(test.agents->all);
+	assert_null(test.agents->vms.all);
 	scene.waits = false;
 	attach();
 	scene.waits = true;
@@ -235,7 +235,7 @@ static void one_that_waits_is_let_go_at_once(void **unused)
 /* Makes it that long ago that the VM was asked. */
 static void pass(uint64_t ns)
 {
-	test.agents->all->asked_ns -= ns;
+	test.agents->vms.all->asked_ns -= ns;
 }
 
 static void what_passes_is_asked_again_soon(void **unused)
@@ -289,7 +289,7 @@ static void another_name_is_the_same_agent(void **unused)
 	assert_null(before->jvmfile);
 	agents_sweep(test.agents, everybody, NULL);
 	assert_not_asked();
-	assert_int_equal(test.agents->count, 1);
+	assert_int_equal(test.agents->vms.count, 1);
 }
 
 static void another_program_is_asked_anew(void **unused)
@@ -299,13 +299,13 @@ static void another_program_is_asked_anew(void **unused)
 	change(true);
 	assert_state(scene.target, "none");
 	attach();
-	assert_int_equal(test.agents->count, 2);
+	assert_int_equal(test.agents->vms.count, 2);
 	agents_sweep(test.agents, everybody, NULL);
 	assert_int_equal(asked_for(), ATTACH_STOP);
 	agents_meet(test.agents, scene.target); /* not while the other one stops */
 	assert_int_equal(asked_for(), ATTACH_STOP);
 	answer(ATTACH_DONE);
-	assert_int_equal(test.agents->count, 1);
+	assert_int_equal(test.agents->vms.count, 1);
 	assert_state(scene.target, "attached");
 	assert_non_null(scene.target->jvmfile);
 }

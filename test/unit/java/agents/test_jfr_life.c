@@ -5,7 +5,7 @@
 
 static struct jfr_vm *the_vm(void)
 {
-	return test.jfr->all;
+	return jfr_first(test.jfr);
 }
 
 static void assert_removed(void)
@@ -13,7 +13,7 @@ static void assert_removed(void)
 	assert_null(scene.asked);
 	assert_int_equal(state(), JFR_NONE);
 	assert_false(jfr_has(test.jfr, scene.target));
-	assert_int_equal(test.jfr->count, 0);
+	assert_int_equal(test.jfr->vms.count, 0);
 }
 
 static void assert_asked(enum attach_task task)
@@ -49,7 +49,7 @@ static void assert_none_fell_back(void)
 /* Makes it that long ago that the VM was asked. */
 static void pass(uint64_t ns)
 {
-	the_vm()->asked_ns -= ns;
+	the_vm()->attached.asked_ns -= ns;
 }
 
 /* Its files are being read. */
