@@ -6,6 +6,6 @@
 
 #define CONTAINER_OF(pointer, type, member)                                                        \
 	({                                                                                         \
-		const __typeof__(((type *)0)->member) *member_ = (pointer);                        \
+		const __typeof__(((type){0}).member) *member_ = (pointer);                         \
 		(type *)(void *)((char *)member_ - offsetof(type, member));                        \
 	})

@@ -213,7 +213,14 @@ static void one_that_is_met_again_as_it_is_asked_goes_on(void **unused)
 	answer(ATTACH_DONE);
 	assert_not_asked();
 	assert_state(scene.target, "attached");
-	assert_non_null(scene.target->jvmfile);
+	struct jvmfile *file = jvmfile_ref(scene.target->jvmfile);
+	ask_again();
+	agents_sweep(test.agents, nobody, NULL);
+	assert_null(scene.target->jvmfile);
+	agents_meet(test.agents, scene.target);
+	answer(ATTACH_DONE);
+	assert_ptr_equal(scene.target->jvmfile, file); /* what it knows is kept */
+	jvmfile_unref(file);
 }
 
 static void one_that_waits_is_let_go_at_once(void **unused)

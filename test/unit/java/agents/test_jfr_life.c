@@ -352,6 +352,7 @@ static void one_that_is_met_again_as_it_is_asked_goes_on(void **unused)
 	assert_int_equal(joined(), 0);
 	assert_counted(0, 1, 0);
 	assert_false(end_window()); /* it isn't told */
+	assert_none_fell_back();
 	jfr_meet(test.jfr, scene.target);
 	answer(ATTACH_DONE);
 	assert_null(scene.asked);
@@ -392,6 +393,26 @@ static void what_is_read_of_one_that_was_let_go_is_dropped(void **unused)
 	assert_int_equal(joined(), 0);
 	answer(ATTACH_DONE);
 	assert_removed();
+}
+
+static void one_that_comes_back_begins_anew(void **unused)
+{
+	(void)unused;
+	record();
+	scene.waits = true;
+	assert_true(end_window());
+	jfr_stop(test.jfr);
+	assert_int_equal(joined(), 0);
+	jfr_meet(test.jfr, scene.target);
+	jfr_sweep(test.jfr, nobody, NULL); /* not while it stops */
+	scene.waits = false;
+	answer(ATTACH_SILENT);
+	assert_asked(ATTACH_JFR_START);
+	assert_held(2);
+	answer(ATTACH_DONE);
+	assert_int_equal(state(), JFR_STARTING);
+	assert_true(end_window());
+	assert_asked(ATTACH_JFR_DUMP);
 }
 
 static void one_that_comes_back_and_becomes_another_program_is_removed(void **unused)
@@ -540,6 +561,7 @@ int main(void)
 		TEST(one_that_is_met_again_as_it_is_asked_goes_on),
 		TEST(one_that_is_let_go_as_it_is_asked_stops_then),
 		TEST(what_is_read_of_one_that_was_let_go_is_dropped),
+		TEST(one_that_comes_back_begins_anew),
 		TEST(one_that_comes_back_and_becomes_another_program_is_removed),
 		TEST(one_that_comes_back_and_is_let_go_again_is_removed),
 		TEST(one_whose_files_hang_is_left_if_it_is_asked_nothing),
