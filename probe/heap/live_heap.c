@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/container_of.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "container/container.h"
@@ -100,21 +101,16 @@ void live_heap_start(struct live_heap *live_heap, uint64_t since_ns)
 
 /* ---- what is known is forgotten, after the jobs that need it ---- */
 
-static struct live_heap *heaps_of(struct job *job)
-{
-	return (struct live_heap *)((char *)job - offsetof(struct live_heap, clearing));
-}
-
 static void clear(struct job *job)
 {
-	stack_cache_clear(heaps_of(job)->stack_cache);
+	stack_cache_clear(CONTAINER_OF(job, struct live_heap, clearing)->stack_cache);
 }
 
 static void submit_clearing(struct live_heap *live_heap);
 
 static void cleared(struct job *job, bool finished)
 {
-	struct live_heap *live_heap = heaps_of(job);
+	struct live_heap *live_heap = CONTAINER_OF(job, struct live_heap, clearing);
 
 	live_heap->clears = false;
 	if (!finished)

@@ -2,15 +2,15 @@
 #include "java/agents/jfr_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 
-/* Delay of the next request to a VM that is stopped, or may be beginning. */
-#define STOPPED_NS NS_PER_S
-#define BEGINS_NS  (2 * NS_PER_S)
+#define LIMIT_MS      30000 /* for loading its classes, on a busy machine */
+#define STOP_LIMIT_MS 6000  /* for the recording's end */
+#define IDLE_S	      120   /* several windows */
+#define FDS	      2	    /* the folder, the folder's parent */
 
 /*
  * Limit of VMs that begin at once: JFR takes a second or two of CPU time to begin, so many would
@@ -18,7 +18,128 @@
  */
 #define BEGINNING_AT_ONCE 8
 
+_Static_assert(ATTACH_JFR_ONCPU == 1U << PROBE_ONCPU && ATTACH_JFR_OFFCPU == 1U << PROBE_OFFCPU &&
+		       ATTACH_JFR_MEM == 1U << PROBE_MEM,
+	       "what is recorded has the probes' bits");
+
 const uint32_t jfr_probes = 1U << PROBE_ONCPU | 1U << PROBE_OFFCPU | 1U << PROBE_MEM;
+
+/* ---- start and end ---- */
+
+static struct attach_order recording_order(struct attached_vm *attached)
+{
+	struct jfr_vm *vm = jfr_vm_of(attached);
+	const struct jfr_wish *wish = &jfr_of(vm)->wish;
+
+	vm->probes = wish->probes;
+	vm->period_ms = wish->period_ms;
+	return (struct attach_order){.task = ATTACH_JFR_START,
+				     .limit_ms = LIMIT_MS,
+				     .sequence = ++vm->sequence,
+				     .recorded = vm->probes,
+				     .period_ms = vm->period_ms,
+				     .idle_s = IDLE_S};
+}
+
+/*
+ * Tells that VMs have begun: of many that begin together when all have, as each window's end costs
+ * each VM.
+ */
+static void tell_begun(const struct jfr *jfr)
+{
+	bool any = false;
+
+	for (const struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
+		if (vm->attached.state == ATTACHED_STARTING)
+			return;
+		any |= vm->attached.state == ATTACHED_RUNNING && !vm->border_us;
+	}
+	if (any)
+		jfr->began(jfr->began_arg);
+}
+
+static void recording_started(struct attached_vm *attached)
+{
+	struct jfr_vm *vm = jfr_vm_of(attached);
+
+	if (attached->state == ATTACHED_RUNNING) {
+		vm->owner = attached->question.process.uid;
+		vm->phase = PHASE_IDLE;
+		vm->border_us = 0;
+		vm->misses = 0;
+		log_info("target %d: its Java VM records (%s)", (int)attached->pid,
+			 attached->answer.text);
+	}
+	tell_begun(jfr_of(vm));
+}
+
+static void recording_forget(struct attached_vm *attached)
+{
+	jfr_forget_window(jfr_vm_of(attached));
+}
+
+/* Returns the target that its process is now; NULL: it has ended, or isn't known. */
+static const struct target *recording_target(const struct attached_vm *vm)
+{
+	const struct target *target = target_table_current(vm->vms->table, vm->pid);
+
+	return target && target->start_ticks == vm->start_ticks ? target : NULL;
+}
+
+bool jfr_has_execed(struct jfr_vm *vm)
+{
+	struct attached_vm *attached = &vm->attached;
+	const struct target *now = recording_target(attached);
+	const struct target *before = attached_target(attached);
+
+	if (!now)
+		return false;
+	/* Another program has the same files: what hung will hang again. */
+	if (before && before != now && before->ended_by_exec &&
+	    attached->answer.result != ATTACH_HUNG)
+		attached->execed = true;
+	return attached->execed;
+}
+
+/* Returns the VM's current target: the process may have another name. NULL: the VM is gone. */
+static const struct target *recording_current(struct attached_vm *vm)
+{
+	const struct target *target = recording_target(vm);
+
+	if (!target || !target_is_alive(target) || jfr_has_execed(jfr_vm_of(vm)))
+		return NULL;
+	vm->id = target->id;
+	return target;
+}
+
+/* Applies the wish; a VM with a request under way is handled after the next window. */
+static void recording_follow_wish(struct attached_vm *attached)
+{
+	struct jfr_vm *vm = jfr_vm_of(attached);
+	const struct jfr_wish *wish = &jfr_of(vm)->wish;
+
+	if (attached->state != ATTACHED_RUNNING || vm->phase == PHASE_DUMPING ||
+	    vm->phase == PHASE_LATE ||
+	    (vm->probes == wish->probes && vm->period_ms == wish->period_ms))
+		return;
+	jfr_forget_window(vm);
+	attached_start(attached);
+}
+
+static const struct attached_ops ops = {
+	.bytes = sizeof(struct jfr_vm),
+	.fds = FDS,
+	.clears = true,
+	.refusal_is_told = true,
+	.failure = "doesn't record",
+	.stop = ATTACH_JFR_STOP,
+	.stop_limit_ms = STOP_LIMIT_MS,
+	.order = recording_order,
+	.started = recording_started,
+	.forget = recording_forget,
+	.current = recording_current,
+	.look_after = recording_follow_wish,
+};
 
 int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 	    const struct target_table *table, void (*began)(void *arg), void *arg)
@@ -28,175 +149,31 @@ int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 	if (!jfr)
 		return -ENOMEM;
 	jfr->loop = loop;
-	jfr->foreign = foreign;
-	jfr->table = table;
 	jfr->began = began;
 	jfr->began_arg = arg;
-	jfr_window_init(jfr);
-	if (attach_queue_new(&jfr->beginning, loop, foreign) < 0 ||
+	if (attached_init(&jfr->vms, &ops, loop, foreign, table) < 0 ||
 	    attach_queue_new(&jfr->dumping, loop, foreign) < 0) {
 		jfr_free(jfr);
 		return -ENOMEM;
 	}
-	attach_queue_limit(jfr->beginning, BEGINNING_AT_ONCE);
+	attach_queue_limit(jfr->vms.starting, BEGINNING_AT_ONCE);
 	*ret = jfr;
 	return 0;
 }
 
-/* ---- table ---- */
-
-struct target *jfr_target_of(const struct jfr_vm *vm)
-{
-	return target_table_find(vm->jfr->table, (uint32_t)vm->pid, vm->id);
-}
-
-struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks)
-{
-	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
-		if (vm->pid == pid && vm->start_ticks == start_ticks)
-			return vm;
-	}
-	return NULL;
-}
-
-bool jfr_has_execed(struct jfr_vm *vm, const struct target *now)
-{
-	const struct target *before = now->id == vm->id ? NULL : jfr_target_of(vm);
-
-	/* Another program has the same files: what hung will hang again. */
-	if (before && before->ended_by_exec && vm->answer.result != ATTACH_HUNG)
-		vm->execed = true;
-	return vm->execed;
-}
-
-static struct jfr_vm *add(struct jfr *jfr, const struct target *target)
-{
-	struct jfr_vm *vm = jfr->count < ASKING_VMS_MAX ? calloc(1, sizeof(*vm)) : NULL;
-
-	if (!vm) {
-		jfr->counts.unasked++;
-		return NULL;
-	}
-	vm->jfr = jfr;
-	vm->pid = target->pid;
-	vm->start_ticks = target->start_ticks;
-	vm->question.whose = target->whose;
-	vm->folder_fd = vm->tmp_fd = -1;
-	vm->next = jfr->all;
-	vm->link = &jfr->all;
-	if (vm->next)
-		vm->next->link = &vm->next;
-	jfr->all = vm;
-	jfr->count++;
-	return vm;
-}
-
-void jfr_remove(struct jfr_vm *vm)
-{
-	jfr_forget_window(vm);
-	jfr_close_folder(vm);
-	vm->jfr->count--;
-	*vm->link = vm->next;
-	if (vm->next)
-		vm->next->link = vm->link;
-	free(vm);
-}
-
-void jfr_let_go(struct jfr_vm *vm)
-{
-	jfr_forget_window(vm);
-	vm->again = false;
-	vm->unwanted = !vm->stopping && !attach_queue_drop(&vm->question);
-	if (!vm->stopping && !vm->unwanted)
-		jfr_ask_stop(vm);
-}
-
-/* ---- what became of it ---- */
-
-/* Returns the delay after a failure that passes by itself, when nothing was asked of the VM. */
-static uint64_t again_ns(const struct jfr_vm *vm)
-{
-	switch (vm->answer.result) {
-	case ATTACH_STOPPED:
-		return STOPPED_NS;
-	case ATTACH_SIGNALS:
-	case ATTACH_NOT_NOW:
-		return BEGINS_NS;
-	default:
-		return vm->jfr->wish.interval_ns;
-	}
-}
-
-static bool may_ask_again(const struct jfr_vm *vm)
-{
-	return vm->answer.result != ATTACH_HUNG && loop_now_ns() - vm->asked_ns >= again_ns(vm);
-}
-
-static void tell_why(const struct jfr_vm *vm, struct why *why)
-{
-	const struct attach_answer *answer = &vm->answer;
-	bool told = answer->result == ATTACH_REFUSED && answer->text[0];
-	const char *text = answer->text;
-
-	if (!text[0] && answer->error)
-		text = strerror(answer->error);
-	if (told)
-		why_set(why, "%s", text);
-	else
-		why_set(why, "%s%s%s", attach_result_name(answer->result), text[0] ? ": " : "",
-			text);
-}
-
-void jfr_fail(struct jfr_vm *vm, const struct attach_answer *answer)
-{
-	struct why why;
-	struct target *target = jfr_target_of(vm);
-
-	if (target && answer->result == ATTACH_HUNG)
-		target_set_hung(target); /* it isn't inspected in any other way, either */
-	vm->answer = *answer;
-	vm->step = JFR_FAILED;
-	vm->border_us = 0;
-	tell_why(vm, &why);
-	if (again_ns(vm) == vm->jfr->wish.interval_ns)
-		log_warn("target %d: its Java VM doesn't record: %s", (int)vm->pid, why.text);
-}
-
-/* ---- whom ---- */
-
-static bool is_other(const struct jfr_vm *vm)
-{
-	const struct jfr_wish *wish = &vm->jfr->wish;
-
-	return vm->probes != wish->probes || vm->period_ms != wish->period_ms;
-}
-
-/* Applies the wish; a VM with a request under way is handled after the next window. */
-static void follow_wish(struct jfr_vm *vm)
-{
-	if (vm->step != JFR_RECORDING || !is_other(vm) || vm->question.step != QUESTION_NONE)
-		return;
-	jfr_forget_window(vm);
-	jfr_ask_begin(vm);
-}
-
 void jfr_stop(struct jfr *jfr)
 {
-	for (struct jfr_vm *vm = jfr->all, *next; vm; vm = next) {
-		next = vm->next;
-		jfr_let_go(vm);
-	}
+	attached_stop(&jfr->vms);
 }
 
 void jfr_set(struct jfr *jfr, const struct jfr_wish *wish)
 {
 	jfr->wish = *wish;
+	jfr->vms.interval_ns = wish->interval_ns;
 	if (!wish->probes)
 		jfr_stop(jfr);
-	for (struct jfr_vm *vm = jfr->all; wish->probes && vm; vm = vm->next) {
-		if (!vm->stopping)
-			follow_wish(vm);
-	}
+	for (struct attached_vm *vm = jfr->vms.all; wish->probes && vm; vm = vm->next)
+		recording_follow_wish(vm);
 }
 
 void jfr_free(struct jfr *jfr)
@@ -204,14 +181,17 @@ void jfr_free(struct jfr *jfr)
 	if (!jfr)
 		return;
 	jfr_stop(jfr);
-	attach_queue_free(jfr->beginning); /* sends the requests to stop */
 	attach_queue_free(jfr->dumping);
-	while (jfr->all) {
-		jfr_tell_stop(jfr->all);
-		jfr_remove(jfr->all);
-	}
-	jfr_window_done(jfr);
+	attached_done(&jfr->vms);
+	loop_timer_cancel(jfr->loop, &jfr->limit);
 	free(jfr);
+}
+
+/* ---- whom ---- */
+
+struct jfr_vm *jfr_find(const struct jfr *jfr, pid_t pid, uint64_t start_ticks)
+{
+	return jfr_vm_of(attached_find(&jfr->vms, pid, start_ticks, ATTACHED_ANY));
 }
 
 void jfr_meet(struct jfr *jfr, const struct target *target)
@@ -222,72 +202,51 @@ void jfr_meet(struct jfr *jfr, const struct target *target)
 		return;
 	vm = jfr_find(jfr, target->pid, target->start_ticks);
 	if (!vm) {
-		vm = add(jfr, target);
-		if (vm)
-			jfr_ask_begin(vm);
-	}
-	if (!vm || (vm->id && jfr_has_execed(vm, target)))
+		attached_add(&jfr->vms, target);
 		return;
-	vm->id = target->id;
-	vm->unwanted = false;
-	vm->again = vm->stopping;
-	if (!vm->stopping && vm->step == JFR_FAILED && may_ask_again(vm) &&
-	    vm->question.step == QUESTION_NONE)
-		jfr_ask_begin(vm);
+	}
+	if (jfr_has_execed(vm))
+		return;
+	vm->attached.id = target->id;
+	attached_meet(&vm->attached);
 }
 
 bool jfr_has(const struct jfr *jfr, const struct target *target)
 {
-	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
-
-	return vm && (vm->step != JFR_FAILED || vm->folder_fd >= 0);
-}
-
-/* Returns the VM's current target: the process may have another name. NULL: the VM is gone. */
-static const struct target *current(struct jfr_vm *vm)
-{
-	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
-
-	if (!target || !target_is_alive(target) || target->start_ticks != vm->start_ticks ||
-	    jfr_has_execed(vm, target))
-		return NULL;
-	vm->id = target->id;
-	return target;
+	return attached_has(&jfr->vms, target);
 }
 
 void jfr_sweep(struct jfr *jfr, bool (*wanted)(void *arg, const struct target *target), void *arg)
 {
-	for (struct jfr_vm *vm = jfr->all, *next; vm; vm = next) {
-		next = vm->next;
-		if (vm->stopping || vm->unwanted)
-			continue;
-		const struct target *target = current(vm);
-		if (!target || !wanted(arg, target))
-			jfr_let_go(vm);
-		else
-			follow_wish(vm);
-	}
+	attached_sweep(&jfr->vms, wanted, arg);
 }
 
 /* ---- what is known ---- */
 
 static enum jfr_step step_of(const struct jfr_vm *vm)
 {
-	if (!vm || vm->stopping || vm->execed)
+	static const enum jfr_step steps[] = {
+		[ATTACHED_STARTING] = JFR_STARTING, [ATTACHED_RUNNING] = JFR_RECORDING,
+		[ATTACHED_FAILED] = JFR_FAILED,	    [ATTACHED_CLEARING] = JFR_FAILED,
+		[ATTACHED_STOPPING] = JFR_NONE,
+	};
+
+	if (!vm || vm->attached.execed)
 		return JFR_NONE;
-	return vm->step == JFR_RECORDING && !vm->border_us ? JFR_STARTING : vm->step;
+	enum jfr_step step = steps[vm->attached.state];
+	return step == JFR_RECORDING && !vm->border_us ? JFR_STARTING : step;
 }
 
-enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, struct why *why)
+enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, char *why, size_t bytes)
 {
 	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
 	enum jfr_step step = step_of(vm);
 
-	why_set(why, "%s", "");
+	snprintf(why, bytes, "%s", "");
 	if (step == JFR_FAILED)
-		tell_why(vm, why);
+		attached_why(&vm->attached, why, bytes);
 	else if (step == JFR_RECORDING)
-		why_set(why, "%s", vm->answer.text);
+		snprintf(why, bytes, "%s", vm->attached.answer.text);
 	return step;
 }
 
@@ -299,7 +258,8 @@ void jfr_refuse(struct jfr *jfr, uint64_t events)
 void jfr_counts(const struct jfr *jfr, struct jfr_counts *counts)
 {
 	*counts = jfr->counts;
-	for (const struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
+	counts->unasked = jfr->vms.unasked;
+	for (const struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
 		enum jfr_step step = step_of(vm);
 
 		counts->starting += step == JFR_STARTING;

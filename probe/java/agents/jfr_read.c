@@ -65,7 +65,7 @@ static void free_reading(struct job *job)
 int jfr_read(struct jfr_vm *vm)
 {
 	struct reading *mine = calloc(1, sizeof(*mine));
-	int fd = fcntl(vm->folder_fd, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(vm->attached.folder_fd, F_DUPFD_CLOEXEC, 0);
 
 	if (!mine || fd < 0) {
 		int error = mine ? errno : ENOMEM;
@@ -78,15 +78,15 @@ int jfr_read(struct jfr_vm *vm)
 		.job = {.run = run,
 			.done = done,
 			.free = free_reading,
-			.whose = vm->question.whose},
-		.jfr = vm->jfr,
-		.pid = vm->pid,
-		.start_ticks = vm->start_ticks,
+			.whose = vm->attached.question.whose},
+		.jfr = jfr_of(vm),
+		.pid = vm->attached.pid,
+		.start_ticks = vm->attached.start_ticks,
 		.sequence = vm->sequence,
 		.folder_fd = fd,
 		.owner = vm->owner,
 		.probes = vm->probes,
 	};
-	worker_submit(vm->jfr->foreign, &mine->job);
+	worker_submit(vm->attached.vms->foreign, &mine->job);
 	return 0;
 }

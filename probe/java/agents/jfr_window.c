@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/container_of.h"
 #include "java/agents/jfr_state.h"
 
 #define LIMIT_MS      5000
@@ -45,11 +46,11 @@ static bool is_awaited(const struct jfr_vm *vm)
 /* Ends the window when all have answered, by the timer, so that done() isn't called inside. */
 static void finish_if_done(struct jfr *jfr)
 {
-	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
+	for (struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
 		if (is_awaited(vm))
 			return;
 	}
-	if (jfr->ending)
+	if (jfr->done)
 		loop_timer_set(jfr->loop, &jfr->limit, loop_now_ns());
 }
 
@@ -57,32 +58,33 @@ static void free_files(struct jfr_vm *vm)
 {
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(TAKE_PTR(vm->files[probe]));
-	vm->jfr->bytes -= vm->bytes;
+	jfr_of(vm)->bytes -= vm->bytes;
 	vm->bytes = 0;
 }
 
 void jfr_forget_window(struct jfr_vm *vm)
 {
-	if (vm->phase == PHASE_TOLD)
-		vm->jfr->told--;
+	bool asked = vm->phase == PHASE_DUMPING || vm->phase == PHASE_LATE;
+
 	free_files(vm);
-	vm->phase = PHASE_NONE;
-	finish_if_done(vm->jfr);
+	vm->phase = asked ? PHASE_LATE : PHASE_IDLE;
+	finish_if_done(jfr_of(vm));
 }
 
 /* Leaves the window to the kernel; counts that if the VM was to have it. */
 static void fall_back(struct jfr_vm *vm, enum jfr_cause cause)
 {
 	if (vm->border_us)
-		vm->jfr->counts.fell_back[cause]++;
+		jfr_of(vm)->counts.fell_back[cause]++;
 	jfr_forget_window(vm);
 }
 
 static void limit_passes(void *arg)
 {
 	struct jfr *jfr = arg;
+	void (*done)(void *arg) = TAKE_PTR(jfr->done);
 
-	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
+	for (struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
 		if (!is_awaited(vm))
 			continue;
 		vm->since_us = jfr->to_us;
@@ -90,18 +92,7 @@ static void limit_passes(void *arg)
 		fall_back(vm, JFR_SILENT);
 	}
 	loop_timer_cancel(jfr->loop, &jfr->limit);
-	jfr->ending = false;
-	jfr->done(jfr->done_arg);
-}
-
-void jfr_window_init(struct jfr *jfr)
-{
-	jfr->limit = (struct loop_timer){.expired = limit_passes, .arg = jfr};
-}
-
-void jfr_window_done(struct jfr *jfr)
-{
-	loop_timer_cancel(jfr->loop, &jfr->limit);
+	done(jfr->done_arg);
 }
 
 /* ---- one of them ---- */
@@ -127,9 +118,9 @@ static bool are_counts_sane(const struct jfrfile *file)
 	       head->lost_bytes <= COUNT_MAX && head->refused <= COUNT_MAX;
 }
 
-static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
+static void check_files(struct jfr_vm *vm, int error, struct jfrfile *const files[PROBE_COUNT])
 {
-	struct jfr *jfr = vm->jfr;
+	struct jfr *jfr = jfr_of(vm);
 	size_t bytes = 0;
 
 	for (int probe = 0; error == 0 && probe < PROBE_COUNT; probe++) {
@@ -156,40 +147,38 @@ static void check(struct jfr_vm *vm, int error, struct jfrfile *const files[PROB
 	jfr->bytes += bytes;
 	vm->phase = PHASE_TOLD;
 	vm->misses = 0;
-	jfr->told++;
 }
 
 void jfr_was_read(struct jfr_vm *vm, int error, struct jfrfile *files[PROBE_COUNT])
 {
 	if (vm->phase != PHASE_READING)
 		return; /* too late */
-	check(vm, error, files);
+	check_files(vm, error, files);
 	if (vm->phase == PHASE_TOLD) {
 		for (int probe = 0; probe < PROBE_COUNT; probe++)
 			vm->files[probe] = TAKE_PTR(files[probe]);
 	} else {
 		vm->since_us = vm->border_us;
 	}
-	finish_if_done(vm->jfr);
+	finish_if_done(jfr_of(vm));
 }
 
 void jfr_hangs(struct jfr_vm *vm)
 {
 	const struct attach_answer hung = {.result = ATTACH_HUNG, .folder_fd = -1, .tmp_fd = -1};
 
-	if (vm->step != JFR_RECORDING || vm->stopping)
+	if (vm->attached.state != ATTACHED_RUNNING)
 		return; /* it begins anew, or stops */
 	if (is_awaited(vm))
 		fall_back(vm, JFR_SILENT);
-	jfr_fail(vm, &hung);
-	jfr_ask_clear(vm);
+	attached_fail(&vm->attached, &hung);
+	attached_settle(&vm->attached);
 }
 
 /* Takes the answer of a VM that has written its window, which ended then. */
-static void wrote(struct jfr_vm *vm, uint64_t ended_us)
+static void window_written(struct jfr_vm *vm, bool in_time, uint64_t ended_us)
 {
-	bool in_time = vm->phase == PHASE_DUMPING;
-	bool joins = vm->border_us && vm->border_us == vm->jfr->from_us;
+	bool joins = vm->border_us && vm->border_us == jfr_of(vm)->from_us;
 
 	if (in_time && joins) {
 		vm->border_us = ended_us;
@@ -220,96 +209,91 @@ static enum jfr_cause cause_of(enum attach_result result)
 }
 
 /* Handles a missing answer, or a refusal. */
-static void missed(struct jfr_vm *vm, const struct attach_answer *answer)
+static void window_missed(struct jfr_vm *vm, bool in_time, const struct attach_answer *answer)
 {
 	enum jfr_cause cause = cause_of(answer->result);
 
-	if (vm->phase == PHASE_DUMPING) {
+	if (in_time) {
 		vm->misses += cause == JFR_SILENT;
 		fall_back(vm, cause);
 	}
-	if (vm->step == JFR_FAILED)
-		return; /* its files hang */
 	if (cause == JFR_REFUSED || answer->result == ATTACH_HUNG ||
 	    (cause == JFR_SILENT && vm->misses >= MISSES_MAX))
-		jfr_fail(vm, answer);
+		attached_fail(&vm->attached, answer);
 }
 
-static void dumped(struct attach_request *question, const struct attach_answer *answer)
+static void window_dumped(struct attach_request *question, const struct attach_answer *answer)
 {
-	struct jfr_vm *vm =
-		(struct jfr_vm *)(void *)((char *)question - offsetof(struct jfr_vm, question));
+	struct jfr_vm *vm = CONTAINER_OF(question, struct jfr_vm, attached.question);
+	bool in_time = vm->phase == PHASE_DUMPING;
+	bool runs = vm->attached.state == ATTACHED_RUNNING; /* else its files hang */
 
-	if (answer->result == ATTACH_DONE)
-		wrote(vm, question->order.to_us);
-	else
-		missed(vm, answer);
-	if (vm->unwanted)
-		jfr_let_go(vm);
-	else
-		jfr_ask_clear(vm);
+	vm->phase = PHASE_IDLE;
+	if (runs && answer->result == ATTACH_DONE)
+		window_written(vm, in_time, question->order.to_us);
+	else if (runs)
+		window_missed(vm, in_time, answer);
+	attached_settle(&vm->attached);
 }
 
+/* Those that are told to stop have work, too. */
 static unsigned limit_ms(const struct jfr *jfr)
 {
 	unsigned count = 0;
 
-	for (const struct jfr_vm *vm = jfr->all; vm; vm = vm->next)
-		count += vm->step == JFR_RECORDING;
+	for (const struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm))
+		count += vm->attached.state == ATTACHED_RUNNING ||
+			 vm->attached.state == ATTACHED_STOPPING;
 	unsigned ms = count * LIMIT_EACH_MS;
 	return ms < LIMIT_MS ? LIMIT_MS : ms > LIMIT_MAX_MS ? LIMIT_MAX_MS : ms;
 }
 
-static void dump(struct jfr_vm *vm, unsigned limit)
+static void window_dump(struct jfr_vm *vm, unsigned limit)
 {
-	struct jfr *jfr = vm->jfr;
+	struct jfr *jfr = jfr_of(vm);
+	struct attach_request *question = &vm->attached.question;
 	bool joins = vm->border_us && vm->border_us == jfr->from_us;
 
 	vm->phase = PHASE_DUMPING;
-	vm->question.look = true;
-	vm->question.answered = dumped;
-	vm->question.order = (struct attach_order){.task = ATTACH_JFR_DUMP,
-						   .limit_ms = limit,
-						   .folder_fd = vm->folder_fd,
-						   .tmp_fd = vm->tmp_fd,
-						   .sequence = ++vm->sequence,
-						   .since_us = joins ? vm->since_us : jfr->to_us,
-						   .to_us = jfr->to_us};
-	attach_queue_ask(jfr->dumping, &vm->question);
-}
-
-/* Targets that ended in the window are still known. */
-static bool has_execed(struct jfr_vm *vm)
-{
-	const struct target *target = target_table_current(vm->jfr->table, vm->pid);
-
-	return target && target->start_ticks == vm->start_ticks && jfr_has_execed(vm, target);
+	question->look = true;
+	question->answered = window_dumped;
+	question->order = (struct attach_order){.task = ATTACH_JFR_DUMP,
+						.limit_ms = limit,
+						.folder_fd = vm->attached.folder_fd,
+						.tmp_fd = vm->attached.tmp_fd,
+						.sequence = ++vm->sequence,
+						.since_us = joins ? vm->since_us : jfr->to_us,
+						.to_us = jfr->to_us};
+	attach_queue_ask(jfr->dumping, question);
 }
 
 bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg), void *arg)
 {
 	unsigned limit = limit_ms(jfr);
+	bool asked = false;
 
 	jfr->from_us = jfr->to_us;
 	jfr->to_us = since_1970_us(ended_ns);
-	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
+	for (struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
 		jfr_forget_window(vm);
-		if (vm->step != JFR_RECORDING || vm->stopping || vm->unwanted)
+		if (vm->attached.state != ATTACHED_RUNNING || !vm->attached.wanted)
 			continue;
-		if (has_execed(vm)) {
+		if (jfr_has_execed(vm)) { /* targets that ended in the window are still known */
 			fall_back(vm, JFR_ENDED);
-		} else if (vm->question.step == QUESTION_NONE) {
-			dump(vm, limit);
-			jfr->ending = true;
-		} else {
+		} else if (vm->phase == PHASE_LATE) {
 			vm->misses++;
 			fall_back(vm, JFR_SILENT); /* it is still busy with the last window */
+		} else {
+			window_dump(vm, limit);
+			asked = true;
 		}
 	}
-	if (!jfr->ending)
+	if (!asked)
 		return false;
 	jfr->done = done;
 	jfr->done_arg = arg;
+	jfr->limit.expired = limit_passes;
+	jfr->limit.arg = jfr;
 	loop_timer_set(jfr->loop, &jfr->limit, loop_now_ns() + limit * NS_PER_MS);
 	return true;
 }
@@ -318,13 +302,12 @@ bool jfr_end_window(struct jfr *jfr, uint64_t ended_ns, void (*done)(void *arg),
 
 uint32_t jfr_recorded(const struct jfr *jfr, const struct target *target)
 {
-	const struct jfr_vm *vm =
-		jfr->told ? jfr_find(jfr, target->pid, target->start_ticks) : NULL;
+	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
 
 	return vm && vm->phase == PHASE_TOLD ? vm->probes : 0;
 }
 
-static void count(struct jfr_counts *counts, const struct jfr_vm *vm)
+static void count_files(struct jfr_counts *counts, const struct jfr_vm *vm)
 {
 	uint64_t lost_bytes = 0; /* of the window, so it is in each file */
 
@@ -345,11 +328,11 @@ void jfr_take(struct jfr *jfr,
 			   struct jfrfile *file),
 	      void *arg)
 {
-	for (struct jfr_vm *vm = jfr->all; vm; vm = vm->next) {
-		const struct target *target = jfr_target_of(vm);
+	for (struct jfr_vm *vm = jfr_first(jfr); vm; vm = jfr_next(vm)) {
+		const struct target *target = attached_target(&vm->attached);
 
 		if (vm->phase == PHASE_TOLD && target) {
-			count(&jfr->counts, vm);
+			count_files(&jfr->counts, vm);
 			for (uint32_t probe = 0; probe < PROBE_COUNT; probe++) {
 				if (vm->files[probe])
 					take(arg, target, probe, TAKE_PTR(vm->files[probe]));

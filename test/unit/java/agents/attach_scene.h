@@ -16,7 +16,11 @@ static struct {
 	struct worker *worker;
 	struct target_table *table;
 	struct target *target;
-	bool waits;		      /* it isn't the turn of what is asked from now on */
+	bool waits; /* it isn't the turn of what is asked from now on */
+	/* of the answers from now on */
+	const char *says;
+	int error;
+	uint64_t folder_inode;
 	struct attach_request *asked; /* the last one */
 	unsigned told_last;	      /* to stop, without an answer */
 } scene;
@@ -100,8 +104,11 @@ static inline void answer(enum attach_result result)
 		.result = result,
 		.folder_fd = started ? dup(0) : -1,
 		.tmp_fd = started ? dup(0) : -1,
+		.error = scene.error,
+		.folder_inode = scene.folder_inode,
 	};
 
+	snprintf(told.text, sizeof(told.text), "%s", scene.says ? scene.says : "");
 	question->step = QUESTION_NONE;
 	question->answered(question, &told);
 }

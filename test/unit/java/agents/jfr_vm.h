@@ -12,6 +12,7 @@
 static struct {
 	struct jfr *jfr;
 	struct jfr_vm *read; /* whose files are to be read */
+	int read_error;	     /* they can't be */
 	unsigned began, done, taken;
 } test;
 
@@ -21,8 +22,8 @@ int __wrap_jfr_read(struct jfr_vm *vm);
 
 int __wrap_jfr_read(struct jfr_vm *vm)
 {
-	test.read = vm;
-	return 0;
+	test.read = test.read_error ? NULL : vm;
+	return test.read_error;
 }
 
 /* Its file of the window that ended last, with this in its head. */
@@ -36,8 +37,8 @@ static void tell_head(const struct jfr_head *head, size_t bytes)
 	assert_non_null(files[PROBE_ONCPU]);
 	files[PROBE_ONCPU]->head = *head;
 	files[PROBE_ONCPU]->head.sequence = vm->sequence;
-	files[PROBE_ONCPU]->head.from_us += vm->jfr->from_us;
-	files[PROBE_ONCPU]->head.to_us = vm->jfr->to_us;
+	files[PROBE_ONCPU]->head.from_us += test.jfr->from_us;
+	files[PROBE_ONCPU]->head.to_us = test.jfr->to_us;
 	files[PROBE_ONCPU]->bytes = bytes;
 	jfr_was_read(vm, 0, files);
 	for (int probe = 0; probe < PROBE_COUNT; probe++)

@@ -111,7 +111,7 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(stats.attaching + stats.failed, ASKING_VMS_MAX);
 	answer(ATTACH_REFUSED); /* the last one that was asked */
 	agents_sweep(test.agents, nobody, NULL);
-	assert_int_equal(test.agents->count, room - 1);
+	assert_int_equal(test.agents->vms.count, room - 1);
 	agents_meet(test.agents, &other);
 	assert_state(&other, "attaching");
 	agents_stats(test.agents, &stats);
@@ -165,7 +165,7 @@ static void one_that_hangs_later_is_told_to_stop_all_the_same(void **unused)
 	agents_sweep(test.agents, nobody, NULL);
 	assert_told_to_stop();
 	answer(ATTACH_SILENT);
-	assert_null(test.agents->all);
+	assert_null(test.agents->vms.all);
 }
 
 static void one_that_refuses_is_asked_again_later(void **unused)
@@ -191,15 +191,193 @@ static void one_that_is_asked_as_it_is_let_go_stops_then(void **unused)
 	answer(ATTACH_DONE);
 	assert_told_to_stop();
 	agents_meet(test.agents, scene.target);
+	agents_sweep(test.agents, everybody, NULL);
 	assert_told_to_stop();
 	answer(ATTACH_DONE);
 	agents_meet(test.agents, scene.target);
 	assert_int_equal(asked_for(), ATTACH_START);
 	agents_set(test.agents, false, 0);
 	answer(ATTACH_REFUSED);
-	assert_null(test.agents->all);
+	assert_null(test.agents->vms.all);
 	agents_meet(test.agents, scene.target);
 	assert_not_asked();
+}
+
+static void one_that_is_met_again_as_it_is_asked_goes_on(void **unused)
+{
+	(void)unused;
+	agents_meet(test.agents, scene.target);
+	agents_sweep(test.agents, nobody, NULL);
+	assert_state(scene.target, "attaching");
+	agents_meet(test.agents, scene.target);
+	answer(ATTACH_DONE);
+	assert_not_asked();
+	assert_state(scene.target, "attached");
+	struct jvmfile *file = jvmfile_ref(scene.target->jvmfile);
+	ask_again();
+	agents_sweep(test.agents, nobody, NULL);
+	assert_null(scene.target->jvmfile);
+	agents_meet(test.agents, scene.target);
+	answer(ATTACH_DONE);
+	assert_ptr_equal(scene.target->jvmfile, file); /* what it knows is kept */
+	jvmfile_unref(file);
+}
+
+static void one_that_waits_is_let_go_at_once(void **unused)
+{
+	(void)unused;
+	scene.waits = true;
+	agents_meet(test.agents, scene.target);
+	agents_sweep(test.agents, nobody, NULL);
+	assert_not_asked();
+	assert_null(test.agents->vms.all);
+	scene.waits = false;
+	attach();
+	scene.waits = true;
+	ask_again();
+	agents_stop(test.agents);
+	assert_told_to_stop();
+}
+
+/* Makes it that long ago that the VM was asked. */
+static void pass(uint64_t ns)
+{
+	test.agents->vms.all->asked_ns -= ns;
+}
+
+static void what_passes_is_asked_again_soon(void **unused)
+{
+	static const struct {
+		enum attach_result result;
+		uint64_t after_ns;
+	} each[] = {
+		{ATTACH_STOPPED, NS_PER_S},
+		{ATTACH_SIGNALS, 2 * NS_PER_S},
+		{ATTACH_NOT_NOW, 2 * NS_PER_S},
+		{ATTACH_GONE, 600 * NS_PER_S},
+	};
+
+	(void)unused;
+	agents_meet(test.agents, scene.target);
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++) {
+		answer(each[i].result);
+		pass(each[i].after_ns / 2);
+		agents_meet(test.agents, scene.target);
+		assert_not_asked();
+		pass(each[i].after_ns / 2);
+		agents_meet(test.agents, scene.target);
+		assert_non_null(scene.asked);
+	}
+	answer(ATTACH_STOPPED);
+	pass(NS_PER_S);
+	agents_meet(test.agents, scene.target);
+	answer(ATTACH_DONE);
+	pass(300 * NS_PER_S); /* what failed before doesn't matter any more */
+	agents_sweep(test.agents, everybody, NULL);
+	assert_not_asked();
+	pass(300 * NS_PER_S);
+	agents_sweep(test.agents, everybody, NULL);
+	assert_int_equal(asked_for(), ATTACH_START);
+	assert_non_null(scene.asked);
+}
+
+static void another_name_is_the_same_agent(void **unused)
+{
+	struct target *before = scene.target;
+
+	(void)unused;
+	attach();
+	const struct jvmfile *file = before->jvmfile;
+	change(false);
+	agents_meet(test.agents, scene.target);
+	assert_not_asked();
+	assert_state(scene.target, "attached");
+	assert_ptr_equal(scene.target->jvmfile, file);
+	assert_null(before->jvmfile);
+	agents_sweep(test.agents, everybody, NULL);
+	assert_not_asked();
+	assert_int_equal(test.agents->vms.count, 1);
+}
+
+static void another_program_is_asked_anew(void **unused)
+{
+	(void)unused;
+	attach();
+	change(true);
+	assert_state(scene.target, "none");
+	attach();
+	assert_int_equal(test.agents->vms.count, 2);
+	agents_sweep(test.agents, everybody, NULL);
+	assert_int_equal(asked_for(), ATTACH_STOP);
+	agents_meet(test.agents, scene.target); /* not while the other one stops */
+	assert_int_equal(asked_for(), ATTACH_STOP);
+	answer(ATTACH_DONE);
+	assert_int_equal(test.agents->vms.count, 1);
+	assert_state(scene.target, "attached");
+	assert_non_null(scene.target->jvmfile);
+}
+
+/* ---- what is known ---- */
+
+static void why_one_failed_is_told(void **unused)
+{
+	(void)unused;
+	agents_meet(test.agents, scene.target);
+	scene.says = "no room";
+	answer(ATTACH_REFUSED);
+	assert_state(scene.target, "failed: refused: no room");
+	have_time_pass();
+	agents_meet(test.agents, scene.target);
+	scene.says = NULL;
+	scene.error = ENOMEM;
+	answer(ATTACH_SYSTEM);
+	assert_state(scene.target, "failed: system");
+}
+
+static void assert_counted(unsigned attaching, unsigned attached, unsigned failed)
+{
+	struct agents_stats stats;
+
+	agents_stats(test.agents, &stats);
+	assert_int_equal(stats.attaching, attaching);
+	assert_int_equal(stats.attached, attached);
+	assert_int_equal(stats.failed, failed);
+}
+
+static void they_are_counted_by_state(void **unused)
+{
+	(void)unused;
+	assert_counted(0, 0, 0);
+	agents_meet(test.agents, scene.target);
+	assert_counted(1, 0, 0);
+	answer(ATTACH_REFUSED);
+	assert_counted(0, 0, 1);
+	have_time_pass();
+	attach();
+	assert_counted(0, 1, 0);
+	ask_again();
+	assert_counted(1, 0, 0);
+	agents_stop(test.agents);
+	assert_counted(1, 0, 0); /* until it has answered */
+	answer(ATTACH_DONE);
+	assert_told_to_stop();
+	assert_counted(0, 0, 0);
+}
+
+static void a_file_in_another_folder_is_opened(void **unused)
+{
+	(void)unused;
+	attach();
+	struct jvmfile *file = jvmfile_ref(scene.target->jvmfile);
+	ask_again();
+	answer(ATTACH_DONE);
+	assert_ptr_equal(scene.target->jvmfile, file);
+	ask_again();
+	scene.folder_inode = 5;
+	answer(ATTACH_DONE);
+	assert_non_null(scene.target->jvmfile);
+	assert_ptr_not_equal(scene.target->jvmfile, file);
+	jvmfile_unref(file);
 }
 
 /* ---- places for descriptors ---- */
@@ -304,6 +482,14 @@ int main(void)
 		TEST(one_that_hangs_later_is_told_to_stop_all_the_same),
 		TEST(one_that_refuses_is_asked_again_later),
 		TEST(one_that_is_asked_as_it_is_let_go_stops_then),
+		TEST(one_that_is_met_again_as_it_is_asked_goes_on),
+		TEST(one_that_waits_is_let_go_at_once),
+		TEST(what_passes_is_asked_again_soon),
+		TEST(another_name_is_the_same_agent),
+		TEST(another_program_is_asked_anew),
+		TEST(why_one_failed_is_told),
+		TEST(they_are_counted_by_state),
+		TEST(a_file_in_another_folder_is_opened),
 		TEST(places_are_kept_while_there_are_files),
 		TEST(who_has_no_agent_has_no_places),
 		TEST(at_the_end_those_that_have_one_are_told_to_stop),

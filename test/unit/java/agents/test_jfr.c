@@ -121,7 +121,7 @@ static void one_that_lost_its_recording_is_asked_again_later(void **unused)
 	answer(ATTACH_REFUSED);
 	assert_int_equal(joined(), 0);
 	assert_int_equal(state(), JFR_FAILED);
-	test.jfr->wish.interval_ns = 0;
+	test.jfr->vms.interval_ns = 0;
 	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP); /* what is left of it, first */
 	answer(ATTACH_DONE);
@@ -150,7 +150,7 @@ static void another_wish_begins_anew(void **unused)
 	answer(ATTACH_DONE);
 	assert_int_equal(asked_for(), ATTACH_JFR_STOP);
 	answer(ATTACH_DONE);
-	assert_null(test.jfr->all);
+	assert_null(test.jfr->vms.all);
 }
 
 static void one_that_is_not_wanted_stops_and_may_come_back(void **unused)

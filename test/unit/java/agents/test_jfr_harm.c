@@ -24,7 +24,7 @@ static void one_that_failed_may_be_let_go_while_it_is_told_to_stop(void **unused
 	jfr_sweep(test.jfr, nobody, NULL);
 	answer(ATTACH_DONE);
 	assert_null(scene.asked);
-	assert_null(test.jfr->all);
+	assert_null(test.jfr->vms.all);
 }
 
 static void one_whose_files_hang_is_not_asked_again(void **unused)
@@ -39,14 +39,14 @@ static void one_whose_files_hang_is_not_asked_again(void **unused)
 	jfr_hangs(TAKE_PTR(test.read));
 	assert_int_equal(state(), JFR_FAILED);
 	assert_true(target_hangs(scene.target));
-	assert_true(test.jfr->all->folder_fd >= 0); /* it is still asked */
+	assert_true(test.jfr->vms.all->folder_fd >= 0); /* it is still asked */
 	answer(ATTACH_REFUSED);
 	assert_false(jfr_has(test.jfr, scene.target));
 	assert_int_equal(joined(), 0);
 	assert_int_equal(fallen(JFR_SILENT), 2);
 	assert_int_equal(fallen(JFR_REFUSED), 0);
 	assert_false(end_window());
-	test.jfr->wish.interval_ns = 0;
+	test.jfr->vms.interval_ns = 0;
 	scene.target->inspection = INSPECTION_IDLE; /* under another name */
 	jfr_meet(test.jfr, scene.target);
 	assert_int_not_equal(asked_for(), ATTACH_JFR_START);
@@ -70,14 +70,14 @@ static void windows_that_are_not_told_are_misses(void **unused)
 	assert_true(end_window());
 	answer(ATTACH_DONE);
 	assert_int_equal(joined(), 0); /* it is read for too long */
-	assert_int_equal(test.jfr->all->misses, 1);
+	assert_int_equal(jfr_first(test.jfr)->misses, 1);
 	TAKE_PTR(test.read);
 	assert_true(end_window());
 	answer(ATTACH_DONE);
-	assert_int_equal(test.jfr->all->misses, 1);
+	assert_int_equal(jfr_first(test.jfr)->misses, 1);
 	tell(0, false);
 	assert_int_equal(joined(), 1);
-	assert_int_equal(test.jfr->all->misses, 0);
+	assert_int_equal(jfr_first(test.jfr)->misses, 0);
 }
 
 static void what_all_tell_of_a_window_is_bounded(void **unused)
@@ -107,7 +107,7 @@ static void so_many_are_asked_at_most(void **unused)
 	unsigned room = fd_budget_max() / 2 < ASKING_VMS_MAX ? fd_budget_max() / 2 : ASKING_VMS_MAX;
 	struct jfr_counts counts;
 	struct target other = *scene.target;
-	struct why why;
+	char why[64];
 
 	(void)unused;
 	for (unsigned i = 0; i < ASKING_VMS_MAX + 1; i++) {
@@ -121,14 +121,14 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(counts.failed, ASKING_VMS_MAX - room);
 	other.pid = 1000 + ASKING_VMS_MAX - 1;
 	if (counts.failed) {
-		assert_int_equal(jfr_state(test.jfr, &other, &why), JFR_FAILED);
-		assert_string_equal(why.text, "system: no descriptors left");
+		assert_int_equal(jfr_state(test.jfr, &other, why, sizeof(why)), JFR_FAILED);
+		assert_string_equal(why, "system: no descriptors left");
 	}
 	answer(ATTACH_REFUSED); /* the last one that was asked */
 	jfr_sweep(test.jfr, nobody, NULL);
-	assert_int_equal(test.jfr->count, room - 1);
+	assert_int_equal(test.jfr->vms.count, room - 1);
 	jfr_meet(test.jfr, &other);
-	assert_int_equal(jfr_state(test.jfr, &other, &why), JFR_STARTING);
+	assert_int_equal(jfr_state(test.jfr, &other, why, sizeof(why)), JFR_STARTING);
 }
 
 static void another_program_is_asked_anew(void **unused)
@@ -145,7 +145,7 @@ static void another_program_is_asked_anew(void **unused)
 	assert_int_equal(asked_for(), ATTACH_CLEAN); /* its socket isn't the same VM's */
 	assert_non_null(scene.asked);
 	answer(ATTACH_DONE);
-	assert_null(test.jfr->all);
+	assert_null(test.jfr->vms.all);
 	jfr_meet(test.jfr, scene.target);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
 }
@@ -163,7 +163,7 @@ static void one_that_begins_as_another_program_comes_is_let_go(void **unused)
 	assert_int_equal(asked_for(), ATTACH_CLEAN);
 	assert_non_null(scene.asked);
 	answer(ATTACH_DONE);
-	assert_null(test.jfr->all);
+	assert_null(test.jfr->vms.all);
 }
 
 static void another_name_is_the_same_program(void **unused)
