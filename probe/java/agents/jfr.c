@@ -237,16 +237,16 @@ static enum jfr_step step_of(const struct jfr_vm *vm)
 	return step == JFR_RECORDING && !vm->border_us ? JFR_STARTING : step;
 }
 
-enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, char *why, size_t bytes)
+enum jfr_step jfr_state(const struct jfr *jfr, const struct target *target, struct why *why)
 {
 	const struct jfr_vm *vm = jfr_find(jfr, target->pid, target->start_ticks);
 	enum jfr_step step = step_of(vm);
 
-	snprintf(why, bytes, "%s", "");
-	if (step == JFR_FAILED)
-		attached_why(&vm->attached, why, bytes);
+	why_set(why, "%s", "");
+	if (step == JFR_FAILED && why)
+		attached_why(&vm->attached, why->text, sizeof(why->text));
 	else if (step == JFR_RECORDING)
-		snprintf(why, bytes, "%s", vm->attached.answer.text);
+		why_set(why, "%s", vm->attached.answer.text);
 	return step;
 }
 

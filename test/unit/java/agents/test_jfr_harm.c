@@ -107,7 +107,7 @@ static void so_many_are_asked_at_most(void **unused)
 	unsigned room = fd_budget_max() / 2 < ASKING_VMS_MAX ? fd_budget_max() / 2 : ASKING_VMS_MAX;
 	struct jfr_counts counts;
 	struct target other = *scene.target;
-	char why[64];
+	struct why why = {0};
 
 	(void)unused;
 	for (unsigned i = 0; i < ASKING_VMS_MAX + 1; i++) {
@@ -121,14 +121,14 @@ static void so_many_are_asked_at_most(void **unused)
 	assert_int_equal(counts.failed, ASKING_VMS_MAX - room);
 	other.pid = 1000 + ASKING_VMS_MAX - 1;
 	if (counts.failed) {
-		assert_int_equal(jfr_state(test.jfr, &other, why, sizeof(why)), JFR_FAILED);
-		assert_string_equal(why, "system: no descriptors left");
+		assert_int_equal(jfr_state(test.jfr, &other, &why), JFR_FAILED);
+		assert_string_equal(why.text, "system: no descriptors left");
 	}
 	answer(ATTACH_REFUSED); /* the last one that was asked */
 	jfr_sweep(test.jfr, nobody, NULL);
 	assert_int_equal(test.jfr->vms.count, room - 1);
 	jfr_meet(test.jfr, &other);
-	assert_int_equal(jfr_state(test.jfr, &other, why, sizeof(why)), JFR_STARTING);
+	assert_int_equal(jfr_state(test.jfr, &other, &why), JFR_STARTING);
 }
 
 static void another_program_is_asked_anew(void **unused)

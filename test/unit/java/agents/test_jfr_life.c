@@ -36,8 +36,8 @@ static void assert_why(const char *expected)
 {
 	char why[ATTACH_TEXT_BYTES + 32];
 
-	jfr_state(test.jfr, scene.target, why, sizeof(why));
-	assert_string_equal(why, expected);
+	jfr_state(test.jfr, scene.target, &why);
+	assert_string_equal(why.text, expected);
 }
 
 static void assert_none_fell_back(void)
