@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of allocators, one program for each kind (enum call):
+ * Calls of allocators, one program for each kind (enum call; see bpf/memory/call.h):
  *
  *	entry    size -> drawn? (byte_sampler.h; most aren't: done) -> a target's? -> call_args.h
  *	return   an address? -> stack as right after the call (stack.h), counted -> live_allocs.h
  *	free     out of live_allocs.h
  *
  * All processes share the points, so all of them count bytes down: a process that is no target
- * loses nothing when its bytes are drawn. From Linux 6.13 on a program is a session: it is called
- * at the entry and says whether it is called at the return as well. Before 6.13, on_return() is at
- * every return.
- *
- * At a point all arguments are in their registers, and the return address is on top of the stack.
+ * loses nothing when its bytes are drawn.
  */
 #include "bpf/memory/byte_sampler.h"
 #include "bpf/memory/live_allocs.h"
+#include "bpf/memory/call.h"
 #include "bpf/memory/call_args.h"
 #include "bpf/stack/stack.h"
 
 uint64_t sample_bytes; /* mean distance of sampled bytes; 0: each allocation is taken */
-
-/* Set before loading: these programs are sessions. */
-const volatile bool has_sessions = true;
 
 /* Set before loading: the kernel gives each point's cookie (bpf/shared/allocations.h). */
 const volatile bool has_cookies = true;
@@ -30,9 +24,6 @@ const volatile bool has_cookies = true;
  * memory (strict overcommit). */
 const volatile uint64_t memory_bytes = 0;
 
-/* Result of a session's program at an entry whose return isn't wanted. The kernel requires 0 of
- * other programs. */
-#define NO_RETURN   (has_sessions ? 1 : 0)
 #define SIZE_LIMIT  (1ULL << 53) /* no allocation is as large */
 
 #define RLIMIT_DATA 2 /* include/uapi/asm-generic/resource.h */
@@ -40,11 +31,6 @@ const volatile uint64_t memory_bytes = 0;
 #define NEW_ROOM    (64ULL << 20) /* allocators ask the kernel for more than they need */
 #define PAGE_BYTES  4096
 #define NEW_MAPS    60000 /* mappings; the kernel refuses more than 65,530, unless told otherwise */
-
-/* The kernel's name for a program's registers: a global function with this argument is verified
- * once. */
-struct bpf_user_pt_regs_t {
-};
 
 int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, uint32_t drawn,
 		uint64_t mean);
@@ -77,11 +63,6 @@ static __always_inline uint64_t size_asked(const struct pt_regs *regs, uint32_t 
 static __always_inline bool reallocates(uint32_t call)
 {
 	return call == CALL_REALLOC || call == CALL_REALLOC_COUNT;
-}
-
-static __always_inline bool is_wanted(const struct target_value *target)
-{
-	return target && target->probes & 1U << PROBE_MEM_GLIBC;
 }
 
 /* Returns whether this call of realloc() calls malloc(), which is probed. */
@@ -168,7 +149,7 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 					   weight);
 		return 0;
 	}
-	await(pending, PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD, lets_go);
+	await(pending, sp_returned(regs), lets_go);
 	if (lets_go) {
 		pending->old = old;
 		pending->old_address = PT_REGS_PARM1(regs);
@@ -280,13 +261,6 @@ struct {
 	.values = {(void *)&on_return},
 };
 
-/* Returns whether a session's program runs at a return: then its function's address is the
- * probe's. */
-static __always_inline bool is_return(struct pt_regs *regs)
-{
-	return *under_way_of(PT_REGS_SP(regs)) && bpf_get_func_ip(regs) != PT_REGS_IP(regs);
-}
-
 /* Returns whether the limit leaves no or little room. */
 static __always_inline bool is_beyond(const struct rlimit *limit, uint64_t pages, uint64_t size)
 {
@@ -316,7 +290,7 @@ static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 	uint64_t size, mean = *(volatile uint64_t *)&sample_bytes;
 	bool drawn;
 
-	if (has_sessions && is_return(ctx)) {
+	if (has_sessions && *under_way_of(PT_REGS_SP(ctx)) && is_at_return(ctx)) {
 		bpf_tail_call(ctx, &returning, 0);
 		return 0;
 	}
@@ -333,35 +307,11 @@ static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 	return call_begins(regs, call, size, drawn, mean) ? 0 : NO_RETURN;
 }
 
-SEC("uprobe")
-int on_size(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_SIZE);
-}
-
-SEC("uprobe")
-int on_new(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_NEW);
-}
-
-SEC("uprobe")
-int on_count(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_COUNT);
-}
-
-SEC("uprobe")
-int on_aligned(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_ALIGNED);
-}
-
-SEC("uprobe")
-int on_realloc(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_REALLOC);
-}
+CALL_PROGRAM(on_size, CALL_SIZE)
+CALL_PROGRAM(on_new, CALL_NEW)
+CALL_PROGRAM(on_count, CALL_COUNT)
+CALL_PROGRAM(on_aligned, CALL_ALIGNED)
+CALL_PROGRAM(on_realloc, CALL_REALLOC)
 
 /* Program for points of realloc() without cookies, where realloc() without an address is
  * malloc(). */
@@ -371,17 +321,8 @@ int on_realloc_alone(struct pt_regs *ctx)
 	return PT_REGS_PARM1(ctx) ? on_call(ctx, CALL_REALLOC) : NO_RETURN;
 }
 
-SEC("uprobe")
-int on_realloc_count(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_REALLOC_COUNT);
-}
-
-SEC("uprobe")
-int on_posix_memalign(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_POSIX_MEMALIGN);
-}
+CALL_PROGRAM(on_realloc_count, CALL_REALLOC_COUNT)
+CALL_PROGRAM(on_posix_memalign, CALL_POSIX_MEMALIGN)
 
 SEC("uprobe")
 int on_free(struct pt_regs *ctx)

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of mmap(), munmap() and mremap() by programs themselves (enum call): each range that came
- * or went is reported (struct mapped_event), and counted with its stack.
+ * Calls of mmap(), munmap() and mremap() by programs themselves (enum call; see bpf/memory/call.h):
+ * each range that came or went is reported (struct mapped_event), and counted with its stack.
  *
  *	entry    a target's? by the library itself? (done) -> pending
  *	return   done as asked? -> stack as right after the call (stack.h), counted -> event
  *
- * All calls are taken, for the ranges have to be exact. From Linux 6.13 on each program is a
- * session, called at the entry and at the return; before 6.13, on_return() is at every return. At a
- * point the return address is on top of the stack.
+ * All calls are taken, for the ranges have to be exact.
  */
 #include "bpf/core/guard.h"
+#include "bpf/memory/call.h"
 #include "bpf/stack/stack.h"
-#include "bpf/shared/allocations.h"
 
 #define PENDING_MAX	 8192
 #define MAPPED_RING	 (256 * 1024)
@@ -21,13 +19,7 @@
 #define HUGE_SHIFT	 21	 /* usual size of huge pages: 1 << this */
 #define FAILED_FROM	 (-4095ULL)
 
-/* Set before loading, as in malloc.bpf.c. */
-const volatile bool has_sessions = true;
-const volatile uint64_t page_bytes = 4096;
-
-/* Result of a session's program at an entry whose return isn't wanted. The kernel requires 0 of
- * other programs. */
-#define NO_RETURN (has_sessions ? 1 : 0)
+const volatile uint64_t page_bytes = 4096; /* set before loading */
 
 /* A call under way. */
 struct mapping_call {
@@ -54,18 +46,8 @@ struct {
 	__uint(max_entries, MAPPED_RING);
 } mapped SEC(".maps");
 
-/* The kernel's name for a program's registers: a global function with this argument is verified
- * once. */
-struct bpf_user_pt_regs_t {
-};
-
 int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call);
 int mapping_returns(struct bpf_user_pt_regs_t *ctx);
-
-static __always_inline bool is_wanted(const struct target_value *target)
-{
-	return target && target->probes & 1U << PROBE_MEM_GLIBC;
-}
 
 static __always_inline void tell(const struct mapped_event *event)
 {
@@ -162,7 +144,7 @@ __noinline int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t number)
 	if (!is_wanted(target) || is_librarys(regs, target))
 		return 0;
 	call.entry = PT_REGS_IP(regs);
-	call.sp = PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD;
+	call.sp = sp_returned(regs);
 	call.began_ns = bpf_ktime_get_ns();
 	set_call(&call, regs);
 	if (bpf_map_update_elem(&mapping_calls, &tid, &call, BPF_ANY)) {
@@ -242,28 +224,14 @@ static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 {
 	struct bpf_user_pt_regs_t *regs = (struct bpf_user_pt_regs_t *)ctx;
 
-	if (has_sessions && bpf_get_func_ip(ctx) != PT_REGS_IP(ctx))
+	if (has_sessions && is_at_return(ctx))
 		return mapping_returns(regs);
 	return mapping_begins(regs, call) ? 0 : NO_RETURN;
 }
 
-SEC("uprobe")
-int on_mmap(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_MMAP);
-}
-
-SEC("uprobe")
-int on_munmap(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_MUNMAP);
-}
-
-SEC("uprobe")
-int on_mremap(struct pt_regs *ctx)
-{
-	return on_call(ctx, CALL_MREMAP);
-}
+CALL_PROGRAM(on_mmap, CALL_MMAP)
+CALL_PROGRAM(on_munmap, CALL_MUNMAP)
+CALL_PROGRAM(on_mremap, CALL_MREMAP)
 
 SEC("uprobe")
 int on_return(struct pt_regs *ctx)

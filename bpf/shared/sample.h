@@ -12,6 +12,7 @@
 
 #include "bpf/shared/cpython_layout.h"
 #include "bpf/shared/hotspot_tables.h"
+#include "bpf/shared/named.h"
 #include "bpf/shared/probe.h"
 
 #define COMM_BYTES	  16
@@ -47,50 +48,63 @@ enum frame_kind {
 #define FRAME_ADDRESS	 ((1ULL << FRAME_KIND_SHIFT) - 1)
 
 /* Why a stack does not reach its root. */
-enum truncation {
-	TRUNCATED_NOT,
-	TRUNCATED_FRAME_POINTER, /* code without unwind tables, and no plausible frame pointer */
-	TRUNCATED_MEMORY,	 /* the target's stack could not be read */
-	TRUNCATED_DEPTH,	 /* more frames than are walked */
-	TRUNCATED_EXEC,		 /* the thread is in the middle of execve: the old stack is gone */
-	TRUNCATED_EXITING,	 /* the process has given back its memory already */
-	TRUNCATED_UNMAPPED, /* (by the daemon) the process ended before its maps could be read */
-	TRUNCATED_NARROW,   /* 32-bit code */
-	TRUNCATED_TABLE_PENDING, /* the unwind table of the code is still being made */
-	/* The code has a table, but it could not be read or found no room. */
-	TRUNCATED_NO_TABLE,
-	TRUNCATED_RULE,		/* the unwind rule is of an unsupported kind */
-	TRUNCATED_REGISTER,	/* the unwind rule needs a register that isn't known any more */
-	TRUNCATED_ADDRESS,	/* a return address lies in no known executable mapping */
-	TRUNCATED_ORDER,	/* the caller's frame would lie below: the stack is damaged */
-	TRUNCATED_PYTHON_DEPTH, /* more Python frames than are walked */
-	TRUNCATED_PYTHON,	/* the Python frames could not all be read */
-	TRUNCATED_JAVA,		/* the caller of Java code could not be found */
-	TRUNCATED_FROZEN,	/* a virtual thread's older frames lie in the Java heap */
-	TRUNCATED_COUNT
-};
+#define TRUNCATIONS(X)                                                                             \
+	X(TRUNCATED_NOT, "none")                                                                   \
+	/* code without unwind tables, and no plausible frame pointer */                           \
+	X(TRUNCATED_FRAME_POINTER, "frame_pointer")                                                \
+	X(TRUNCATED_MEMORY, "memory") /* the target's stack could not be read */                   \
+	X(TRUNCATED_DEPTH, "depth")   /* more frames than are walked */                            \
+	/* the thread is in the middle of execve: the old stack is gone */                         \
+	X(TRUNCATED_EXEC, "exec")                                                                  \
+	X(TRUNCATED_EXITING, "exiting") /* the process has given back its memory already */        \
+	/* (by the daemon) the process ended before its maps could be read */                      \
+	X(TRUNCATED_UNMAPPED, "unmapped")                                                          \
+	X(TRUNCATED_NARROW, "narrow") /* 32-bit code */                                            \
+	/* the unwind table of the code is still being made */                                     \
+	X(TRUNCATED_TABLE_PENDING, "table_pending")                                                \
+	/* The code has a table, but it could not be read or found no room. */                     \
+	X(TRUNCATED_NO_TABLE, "no_table")                                                          \
+	X(TRUNCATED_RULE, "rule") /* the unwind rule is of an unsupported kind */                  \
+	/* the unwind rule needs a register that isn't known any more */                           \
+	X(TRUNCATED_REGISTER, "register")                                                          \
+	/* a return address lies in no known executable mapping */                                 \
+	X(TRUNCATED_ADDRESS, "address")                                                            \
+	/* the caller's frame would lie below: the stack is damaged */                             \
+	X(TRUNCATED_ORDER, "order")                                                                \
+	X(TRUNCATED_PYTHON_DEPTH, "python_depth") /* more Python frames than are walked */         \
+	X(TRUNCATED_PYTHON, "python")		  /* the Python frames could not all be read */    \
+	X(TRUNCATED_JAVA, "java")		  /* the caller of Java code could not be found */ \
+	/* a virtual thread's older frames lie in the Java heap */                                 \
+	X(TRUNCATED_FROZEN, "frozen")
+enum truncation { TRUNCATIONS(NAMED_VALUE) TRUNCATED_COUNT };
 
 /* Where a sample was lost. */
-enum loss {
-	LOST_RING_FULL,	   /* a new stack found no room in the ring buffer */
-	LOST_COUNTS_FULL,  /* the window's map of counts is full */
-	LOST_WALK_BUSY,	   /* all walk buffers of this CPU were taken */
-	LOST_LIFE_FULL,	   /* a fork, exec or exit event found no room */
-	LOST_TARGETS_FULL, /* a new process found no room in the map of targets */
-	LOST_SENT_FULL,	   /* the window's map of stacks is full */
-	LOST_RECORDS_FULL, /* a thread's record could not be made */
-	LOST_GONE_FULL,	   /* the CPU times of ended threads found no room (bpf/process/exited.h) */
-	LOST_HELD_FULL,	   /* an allocation is counted, but found no room in the map `held` */
-	LOST_MAPPED_FULL,  /* an event of mmap or munmap found no room in its ring buffer */
-	LOST_PENDING_FULL, /* the arguments of a call found no room until its return */
-	LOST_UNMEASURED, /* the size of a page fault could not be measured (bpf/shared/faults.h) */
-	/* Counted by the daemon: */
-	LOST_CONTAINER_UNKNOWN, /* names of a container decide on it, and were not known yet */
-	LOST_PROCESS_UNKNOWN,	/* the event of the process was lost */
-	LOST_STACK_MISSING,	/* a count without its stack */
-	LOST_READ_FAILED,	/* a window's counts could not be read or kept */
-	LOST_COUNT
-};
+#define LOSSES(X)                                                                                  \
+	X(LOST_RING_FULL, "ring_full")	    /* a new stack found no room in the ring buffer */     \
+	X(LOST_COUNTS_FULL, "counts_full")  /* the window's map of counts is full */               \
+	X(LOST_WALK_BUSY, "walk_busy")	    /* all walk buffers of this CPU were taken */          \
+	X(LOST_LIFE_FULL, "life_ring_full") /* a fork, exec or exit event found no room */         \
+	/* a new process found no room in the map of targets */                                    \
+	X(LOST_TARGETS_FULL, "targets_full")                                                       \
+	X(LOST_SENT_FULL, "stacks_full")     /* the window's map of stacks is full */              \
+	X(LOST_RECORDS_FULL, "records_full") /* a thread's record could not be made */             \
+	/* the CPU times of ended threads found no room (bpf/process/exited.h) */                  \
+	X(LOST_GONE_FULL, "ended_full")                                                            \
+	/* an allocation is counted, but found no room in the map `held` */                        \
+	X(LOST_HELD_FULL, "held_full")                                                             \
+	/* an event of mmap or munmap found no room in its ring buffer */                          \
+	X(LOST_MAPPED_FULL, "mapped_full")                                                         \
+	/* the arguments of a call found no room until its return */                               \
+	X(LOST_PENDING_FULL, "pending_full")                                                       \
+	/* the size of a page fault could not be measured (bpf/shared/faults.h) */                 \
+	X(LOST_UNMEASURED, "unmeasured")                                                           \
+	/* Counted by the daemon: */                                                               \
+	/* names of a container decide on it, and were not known yet */                            \
+	X(LOST_CONTAINER_UNKNOWN, "container_unknown")                                             \
+	X(LOST_PROCESS_UNKNOWN, "process_unknown") /* the event of the process was lost */         \
+	X(LOST_STACK_MISSING, "stack_missing")	   /* a count without its stack */                 \
+	X(LOST_READ_FAILED, "read_failed")	   /* a window's counts could not be read or kept */
+enum loss { LOSSES(NAMED_VALUE) LOST_COUNT };
 
 /* Owner of a loss: the number of a probe, or … */
 #define LOSERS_ALL   PROBE_COUNT       /* what all probes need: events, windows */

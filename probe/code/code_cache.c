@@ -15,14 +15,7 @@
 
 const char *code_loss_name(enum code_loss loss)
 {
-	static const char *const names[] = {
-		[CODE_LOST_GONE] = "gone",
-		[CODE_LOST_CHANGED] = "changed",
-		[CODE_LOST_UNREADABLE] = "unreadable",
-		[CODE_LOST_ODD] = "odd",
-		[CODE_LOST_HUNG] = "hung",
-		[CODE_LOST_NO_ROOM] = "no_room",
-	};
+	static const char *const names[] = {CODE_LOSSES(NAMED_NAME)};
 
 	return names[loss];
 }

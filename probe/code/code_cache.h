@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/shared/named.h"
 #include "loop/worker.h"
 #include "code/code_kind.h"
 #include "target/target_table.h"
@@ -27,15 +28,14 @@ struct code_cache;
 struct process_code;
 
 /* Why code is not known. */
-enum code_loss {
-	CODE_LOST_GONE,	      /* the process had ended before its code was read */
-	CODE_LOST_CHANGED,    /* another object was at the address by then */
-	CODE_LOST_UNREADABLE, /* the process's memory can't be read */
-	CODE_LOST_ODD,	      /* what is at the address makes no sense */
-	CODE_LOST_HUNG,	      /* reading the process took too long */
-	CODE_LOST_NO_ROOM,    /* a limit is reached, or no memory */
-	CODE_LOST_COUNT
-};
+#define CODE_LOSSES(X)                                                                             \
+	X(CODE_LOST_GONE, "gone")	      /* the process had ended before its code was read */ \
+	X(CODE_LOST_CHANGED, "changed")	      /* another object was at the address by then */      \
+	X(CODE_LOST_UNREADABLE, "unreadable") /* the process's memory can't be read */             \
+	X(CODE_LOST_ODD, "odd")		      /* what is at the address makes no sense */          \
+	X(CODE_LOST_HUNG, "hung")	      /* reading the process took too long */              \
+	X(CODE_LOST_NO_ROOM, "no_room")	      /* a limit is reached, or no memory */
+enum code_loss { CODE_LOSSES(NAMED_VALUE) CODE_LOST_COUNT };
 const char *code_loss_name(enum code_loss loss);
 
 /*

@@ -459,18 +459,7 @@ void symbol_files_read(struct symbol_files *files, bool (*enough)(void *arg),
 
 const char *symbol_loss_name(enum symbol_loss loss)
 {
-	static const char *const names[SYMBOL_LOST_COUNT] = {
-		[SYMBOL_LOST_GONE] = "file_gone",
-		[SYMBOL_LOST_CHANGED] = "file_changed",
-		[SYMBOL_LOST_HUNG] = "file_hung",
-		[SYMBOL_LOST_SLOW] = "file_slow",
-		[SYMBOL_LOST_LATE] = "file_late",
-		[SYMBOL_LOST_REFUSED] = "file_refused",
-		[SYMBOL_LOST_NO_ROOM] = "no_room",
-		[SYMBOL_LOST_NO_DESCRIPTOR] = "no_descriptor",
-		[SYMBOL_LOST_UNREADABLE] = "unreadable",
-		[SYMBOL_LOST_DEBUG] = "debug_refused",
-	};
+	static const char *const names[] = {SYMBOL_LOSSES(NAMED_NAME)};
 
 	return names[loss];
 }

@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "bpf/shared/named.h"
 #include "loop/worker.h"
 #include "elf/module.h"
 #include "file/open_request.h"
@@ -138,35 +139,40 @@ const char *symbol_file_module(const struct symbol_file *file);
 bool symbol_file_is_jit(const struct symbol_file *file);
 
 /* Why functions could not be looked up. */
-enum symbol_loss {
-	SYMBOL_LOST_GONE,	   /* the file isn't open any more, and its process has ended */
-	SYMBOL_LOST_CHANGED,	   /* the file was written to or replaced */
-	SYMBOL_LOST_HUNG,	   /* the file system hangs */
-	SYMBOL_LOST_SLOW,	   /* reading took too long; not tried again for ten minutes */
-	SYMBOL_LOST_LATE,	   /* not read in time: the next window has it */
-	SYMBOL_LOST_REFUSED,	   /* too many readings of the owner's files hang */
-	SYMBOL_LOST_NO_ROOM,	   /* the names of the owner's files are too long */
-	SYMBOL_LOST_NO_DESCRIPTOR, /* too many files are open (RLIMIT_NOFILE) */
-	SYMBOL_LOST_UNREADABLE,	   /* reading failed, or there is no memory */
-	SYMBOL_LOST_DEBUG,	   /* the debug file isn't taken: struct debug_found.refused */
-	SYMBOL_LOST_COUNT
-};
+#define SYMBOL_LOSSES(X)                                                                           \
+	/* the file isn't open any more, and its process has ended */                              \
+	X(SYMBOL_LOST_GONE, "file_gone")                                                           \
+	X(SYMBOL_LOST_CHANGED, "file_changed") /* the file was written to or replaced */           \
+	X(SYMBOL_LOST_HUNG, "file_hung")       /* the file system hangs */                         \
+	/* reading took too long; not tried again for ten minutes */                               \
+	X(SYMBOL_LOST_SLOW, "file_slow")                                                           \
+	X(SYMBOL_LOST_LATE, "file_late") /* not read in time: the next window has it */            \
+	/* too many readings of the owner's files hang */                                          \
+	X(SYMBOL_LOST_REFUSED, "file_refused")                                                     \
+	X(SYMBOL_LOST_NO_ROOM, "no_room") /* the names of the owner's files are too long */        \
+	/* too many files are open (RLIMIT_NOFILE) */                                              \
+	X(SYMBOL_LOST_NO_DESCRIPTOR, "no_descriptor")                                              \
+	X(SYMBOL_LOST_UNREADABLE, "unreadable") /* reading failed, or there is no memory */        \
+	/* the debug file isn't taken: struct debug_found.refused */                               \
+	X(SYMBOL_LOST_DEBUG, "debug_refused")
+enum symbol_loss { SYMBOL_LOSSES(NAMED_VALUE) SYMBOL_LOST_COUNT };
 
 const char *symbol_loss_name(enum symbol_loss loss);
 
 /* Why JIT code has no name from its process's perf map (symbol/perfmap.h). */
-enum perfmap_loss {
-	PERFMAP_LOST_FOREIGN,	 /* the map is no regular file of the process's user */
-	PERFMAP_LOST_STALE,	 /* only lines older than the process have a name */
-	PERFMAP_LOST_TOO_LARGE,	 /* the map is too large to read */
-	PERFMAP_LOST_HUNG,	 /* the map's file system hangs */
-	PERFMAP_LOST_SLOW,	 /* the user's maps have used up the window's time or bytes */
-	PERFMAP_LOST_LATE,	 /* not read in time */
-	PERFMAP_LOST_REFUSED,	 /* too many readings of the user's files hang */
-	PERFMAP_LOST_NO_ROOM,	 /* too many maps, addresses or names */
-	PERFMAP_LOST_UNREADABLE, /* opening or reading failed */
-	PERFMAP_LOST_COUNT
-};
+#define PERFMAP_LOSSES(X)                                                                          \
+	/* the map is no regular file of the process's user */                                     \
+	X(PERFMAP_LOST_FOREIGN, "foreign")                                                         \
+	X(PERFMAP_LOST_STALE, "stale")	       /* only lines older than the process have a name */ \
+	X(PERFMAP_LOST_TOO_LARGE, "too_large") /* the map is too large to read */                  \
+	X(PERFMAP_LOST_HUNG, "hung")	       /* the map's file system hangs */                   \
+	/* the user's maps have used up the window's time or bytes */                              \
+	X(PERFMAP_LOST_SLOW, "slow")                                                               \
+	X(PERFMAP_LOST_LATE, "late")		 /* not read in time */                            \
+	X(PERFMAP_LOST_REFUSED, "refused")	 /* too many readings of the user's files hang */  \
+	X(PERFMAP_LOST_NO_ROOM, "no_room")	 /* too many maps, addresses or names */           \
+	X(PERFMAP_LOST_UNREADABLE, "unreadable") /* opening or reading failed */
+enum perfmap_loss { PERFMAP_LOSSES(NAMED_VALUE) PERFMAP_LOST_COUNT };
 
 const char *perfmap_loss_name(enum perfmap_loss loss);
 

@@ -25,6 +25,15 @@ struct kind_need {
 	const char *limit; /* a sentence; NULL: none */
 };
 
+/* What each probe needs: to have programs run, and to get their data. */
+/* clang-format off */
+#define NEEDS_PROGRAMS \
+	{.what = CAN_KNOW_TYPES}, {.what = CAN_LOCK_MEMORY}, {.what = CAN_RAW_TRACEPOINT}
+#define NEEDS_DATA \
+	{.what = CAN_READ_KERNEL}, {.what = CAN_RING_BUFFER}, {.what = CAN_MAP_IN_MAP}, \
+	{.what = CAN_SHARE_MAP}, {.what = CAN_READ_BATCH}, {.what = CAN_SEE_PIDS}
+/* clang-format on */
+
 /* Families of hooks, each attached and detached by itself. */
 enum hooks {
 	HOOKS_CLOCK,	/* each CPU's clock */

@@ -32,12 +32,7 @@ static void step(struct files *files);
 
 const char *files_cause_name(enum files_cause cause)
 {
-	static const char *const names[FILES_CAUSES] = {
-		[FILES_NO_SPACE] = "no_space",	   [FILES_NOT_WRITABLE] = "not_writable",
-		[FILES_BAD_FOLDER] = "bad_folder", [FILES_NO_DESCRIPTORS] = "no_descriptors",
-		[FILES_NO_MEMORY] = "no_memory",   [FILES_TIMEOUT] = "timeout",
-		[FILES_OTHER] = "other",
-	};
+	static const char *const names[] = {FILES_CAUSE_LIST(NAMED_NAME)};
 
 	return names[cause];
 }

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "bpf/shared/named.h"
 #include "loop/worker.h"
 #include "output/files/store.h"
 #include "profile/profile.h"
@@ -20,16 +21,16 @@ struct files_setup {
 };
 
 /* Why a profile's files could not be written. */
-enum files_cause {
-	FILES_NO_SPACE,
-	FILES_NOT_WRITABLE, /* read-only, or not ours to write to */
-	FILES_BAD_FOLDER,   /* something else is in its place, or a link on the way to it */
-	FILES_NO_DESCRIPTORS,
-	FILES_NO_MEMORY,
-	FILES_TIMEOUT,
-	FILES_OTHER,
-	FILES_CAUSES
-};
+#define FILES_CAUSE_LIST(X)                                                                        \
+	X(FILES_NO_SPACE, "no_space")                                                              \
+	X(FILES_NOT_WRITABLE, "not_writable") /* read-only, or not ours to write to */             \
+	/* something else is in its place, or a link on the way to it */                           \
+	X(FILES_BAD_FOLDER, "bad_folder")                                                          \
+	X(FILES_NO_DESCRIPTORS, "no_descriptors")                                                  \
+	X(FILES_NO_MEMORY, "no_memory")                                                            \
+	X(FILES_TIMEOUT, "timeout")                                                                \
+	X(FILES_OTHER, "other")
+enum files_cause { FILES_CAUSE_LIST(NAMED_VALUE) FILES_CAUSES };
 
 /* Returns the cause's name in GET and /metrics. */
 const char *files_cause_name(enum files_cause cause);

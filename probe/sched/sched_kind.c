@@ -6,16 +6,14 @@
 
 /* Most needs are those of following processes, which the tracer always does. */
 static const struct kind_need of_switches[KIND_NEEDS_MAX] = {
-	{.what = CAN_KNOW_TYPES},	{.what = CAN_LOCK_MEMORY}, {.what = CAN_RAW_TRACEPOINT},
-	{.what = CAN_READ_KERNEL},	{.what = CAN_RING_BUFFER}, {.what = CAN_MAP_IN_MAP},
-	{.what = CAN_SHARE_MAP},	{.what = CAN_READ_BATCH},  {.what = CAN_SEE_PIDS},
+	NEEDS_PROGRAMS,
+	NEEDS_DATA,
 	{.what = CAN_TYPED_TRACEPOINT},
 };
 
 static const struct kind_need of_clock[KIND_NEEDS_MAX] = {
-	{.what = CAN_KNOW_TYPES},  {.what = CAN_LOCK_MEMORY}, {.what = CAN_RAW_TRACEPOINT},
-	{.what = CAN_READ_KERNEL}, {.what = CAN_RING_BUFFER}, {.what = CAN_MAP_IN_MAP},
-	{.what = CAN_SHARE_MAP},   {.what = CAN_READ_BATCH},  {.what = CAN_SEE_PIDS},
+	NEEDS_PROGRAMS,
+	NEEDS_DATA,
 	{.what = CAN_CPU_CLOCK},
 };
 

@@ -279,17 +279,7 @@ void files_free_perfmaps(struct symbol_files *files)
 
 const char *perfmap_loss_name(enum perfmap_loss loss)
 {
-	static const char *const names[PERFMAP_LOST_COUNT] = {
-		[PERFMAP_LOST_FOREIGN] = "foreign",
-		[PERFMAP_LOST_STALE] = "stale",
-		[PERFMAP_LOST_TOO_LARGE] = "too_large",
-		[PERFMAP_LOST_HUNG] = "hung",
-		[PERFMAP_LOST_SLOW] = "slow",
-		[PERFMAP_LOST_LATE] = "late",
-		[PERFMAP_LOST_REFUSED] = "refused",
-		[PERFMAP_LOST_NO_ROOM] = "no_room",
-		[PERFMAP_LOST_UNREADABLE] = "unreadable",
-	};
+	static const char *const names[] = {PERFMAP_LOSSES(NAMED_NAME)};
 
 	return names[loss];
 }

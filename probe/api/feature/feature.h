@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 #include <stddef.h>
 
+#include "bpf/shared/named.h"
 #include "access/role.h"
 #include "api/conf/conf.h"
 #include "api/feature/answer.h"
@@ -21,15 +22,14 @@
 #include "session/session.h"
 
 /* Why requests were refused (api/http/admission). */
-enum refusal {
-	REFUSED_HOST,	     /* the header Host has a foreign name */
-	REFUSED_ORIGIN,	     /* sent by a page of another origin */
-	REFUSED_CERTIFICATE, /* the client's certificate isn't accepted */
-	REFUSED_TOKEN,	     /* the token is unknown */
-	REFUSED_ROLE,	     /* the role doesn't suffice */
-	REFUSED_SHARE,	     /* the client has as many requests under way as it may */
-	REFUSALS
-};
+#define REFUSAL_LIST(X)                                                                            \
+	X(REFUSED_HOST, "host")		      /* the header Host has a foreign name */             \
+	X(REFUSED_ORIGIN, "origin")	      /* sent by a page of another origin */               \
+	X(REFUSED_CERTIFICATE, "certificate") /* the client's certificate isn't accepted */        \
+	X(REFUSED_TOKEN, "token")	      /* the token is unknown */                           \
+	X(REFUSED_ROLE, "role")		      /* the role doesn't suffice */                       \
+	X(REFUSED_SHARE, "share") /* the client has as many requests under way as it may */
+enum refusal { REFUSAL_LIST(NAMED_VALUE) REFUSALS };
 
 /* What features work with; all borrowed. */
 struct services {

@@ -241,14 +241,7 @@ static void write_containers(struct buf *out, const struct containers_stats *sta
 
 static void write_refused(struct buf *out, const uint64_t refused[REFUSALS])
 {
-	static const char *const causes[REFUSALS] = {
-		[REFUSED_HOST] = "host",
-		[REFUSED_ORIGIN] = "origin",
-		[REFUSED_CERTIFICATE] = "certificate",
-		[REFUSED_TOKEN] = "token",
-		[REFUSED_ROLE] = "role",
-		[REFUSED_SHARE] = "share",
-	};
+	static const char *const causes[] = {REFUSAL_LIST(NAMED_NAME)};
 
 	metrics_head(out, "http_refused_total", "counter",
 		     "Requests that were not let in, by cause (doc/security.md).");

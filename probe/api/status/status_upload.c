@@ -11,11 +11,7 @@ static const char *const states[] = {
 	[UPLOAD_FAILING] = "failing",
 };
 
-static const char *const losses[SENDER_LOSSES] = {
-	[SENDER_TOO_OLD] = "too_old",	    [SENDER_NO_ROOM] = "no_room",
-	[SENDER_REFUSED] = "refused",	    [SENDER_TOO_LARGE] = "too_large",
-	[SENDER_UNWRITABLE] = "unwritable", [SENDER_UNREADABLE] = "unreadable",
-};
+static const char *const losses[] = {SENDER_LOSS_LIST(NAMED_NAME)};
 
 const char *upload_loss_name(enum sender_loss loss)
 {

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/shared/named.h"
 #include "base/why.h"
 #include "loop/worker.h"
 #include "target/target_table.h"
@@ -83,17 +84,16 @@ void jfr_take(struct jfr *jfr,
 void jfr_refuse(struct jfr *jfr, uint64_t events);
 
 /* Why the kernel's stacks are used for a window of a VM. */
-enum jfr_cause {
-	JFR_SILENT,  /* it didn't answer in time, or something of ours failed */
-	JFR_ENDED,   /* the VM has ended */
-	JFR_STOPPED, /* its process is stopped */
-	JFR_REFUSED, /* it refused, or couldn't be asked */
-	JFR_FILE,    /* its file can't be read, or makes no sense */
-	JFR_CUT,     /* it or all VMs together recorded more than there is room for */
-	/* it doesn't begin where the last one ended; that was the kernel's */
-	JFR_BORDER,
-	JFR_CAUSES
-};
+#define JFR_CAUSE_LIST(X)                                                                          \
+	X(JFR_SILENT, "silent")	  /* it didn't answer in time, or something of ours failed */      \
+	X(JFR_ENDED, "ended")	  /* the VM has ended */                                           \
+	X(JFR_STOPPED, "stopped") /* its process is stopped */                                     \
+	X(JFR_REFUSED, "refused") /* it refused, or couldn't be asked */                           \
+	X(JFR_FILE, "file")	  /* its file can't be read, or makes no sense */                  \
+	X(JFR_CUT, "cut") /* it or all VMs together recorded more than there is room for */        \
+	/* it doesn't begin where the last one ended; that was the kernel's */                     \
+	X(JFR_BORDER, "border")
+enum jfr_cause { JFR_CAUSE_LIST(NAMED_VALUE) JFR_CAUSES };
 const char *jfr_cause_name(enum jfr_cause cause);
 
 struct jfr_counts {

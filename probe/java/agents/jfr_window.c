@@ -19,11 +19,7 @@
 
 const char *jfr_cause_name(enum jfr_cause cause)
 {
-	static const char *const names[JFR_CAUSES] = {
-		[JFR_SILENT] = "silent",   [JFR_ENDED] = "ended", [JFR_STOPPED] = "stopped",
-		[JFR_REFUSED] = "refused", [JFR_FILE] = "file",	  [JFR_CUT] = "cut",
-		[JFR_BORDER] = "border",
-	};
+	static const char *const names[] = {JFR_CAUSE_LIST(NAMED_NAME)};
 
 	return names[cause];
 }

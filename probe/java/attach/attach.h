@@ -18,26 +18,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/shared/named.h"
+
 #define ATTACH_TEXT_BYTES 160
 
-enum attach_result {
-	ATTACH_DONE,
-	ATTACH_GONE,	 /* the process is gone, or runs another program now */
-	ATTACH_NO_VM,	 /* the process has no HotSpot */
-	ATTACH_SIGNALS,	 /* the VM doesn't catch SIGQUIT: it is starting, or has -Xrs */
-	ATTACH_DISABLED, /* -XX:+DisableAttachMechanism */
-	ATTACH_STOPPED,	 /* the process is stopped, so it can't answer */
-	ATTACH_FOLDER,	 /* the data folder can't be made, or is somebody else's; or others may
-			  * replace folders in the process's /tmp */
-	ATTACH_FILE,	 /* the agent, or the file for SIGQUIT, can't be written */
-	ATTACH_SOCKET,	 /* the file at the socket's path isn't the VM's socket */
-	ATTACH_SILENT,	 /* the VM didn't answer in time */
-	ATTACH_REFUSED,	 /* the VM, or the agent, said no: its text */
-	ATTACH_NOT_NOW,	 /* the VM has not begun yet */
-	ATTACH_SYSTEM,	 /* something of ours failed: its errno */
-	ATTACH_HUNG,   /* the process's files hang: it wasn't asked (java/agents/attach_queue.h) */
-	ATTACH_SET_ID, /* the effective user or group isn't the real one */
-};
+#define ATTACH_RESULTS(X)                                                                          \
+	X(ATTACH_DONE, "done")                                                                     \
+	X(ATTACH_GONE, "gone")	 /* the process is gone, or runs another program now */            \
+	X(ATTACH_NO_VM, "no_vm") /* the process has no HotSpot */                                  \
+	/* the VM doesn't catch SIGQUIT: it is starting, or has -Xrs */                            \
+	X(ATTACH_SIGNALS, "signals")                                                               \
+	X(ATTACH_DISABLED, "disabled") /* -XX:+DisableAttachMechanism */                           \
+	X(ATTACH_STOPPED, "stopped")   /* the process is stopped, so it can't answer */            \
+	/* the data folder can't be made, or is somebody else's; or others may replace folders in  \
+	 * the process's /tmp */                                                                   \
+	X(ATTACH_FOLDER, "folder")                                                                 \
+	X(ATTACH_FILE, "file")	     /* the agent, or the file for SIGQUIT, can't be written */    \
+	X(ATTACH_SOCKET, "socket")   /* the file at the socket's path isn't the VM's socket */     \
+	X(ATTACH_SILENT, "silent")   /* the VM didn't answer in time */                            \
+	X(ATTACH_REFUSED, "refused") /* the VM, or the agent, said no: its text */                 \
+	X(ATTACH_NOT_NOW, "not_now") /* the VM has not begun yet */                                \
+	X(ATTACH_SYSTEM, "system")   /* something of ours failed: its errno */                     \
+	/* the process's files hang: it wasn't asked (java/agents/attach_queue.h) */               \
+	X(ATTACH_HUNG, "hung")                                                                     \
+	X(ATTACH_SET_ID, "set_id") /* the effective user or group isn't the real one */
+enum attach_result { ATTACH_RESULTS(NAMED_VALUE) };
 /* Returns `stopped`, `disabled` … */
 const char *attach_result_name(enum attach_result result);
 

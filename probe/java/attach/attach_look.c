@@ -22,16 +22,7 @@
 
 const char *attach_result_name(enum attach_result result)
 {
-	static const char *const names[] = {
-		[ATTACH_DONE] = "done",		[ATTACH_GONE] = "gone",
-		[ATTACH_NO_VM] = "no_vm",	[ATTACH_SIGNALS] = "signals",
-		[ATTACH_DISABLED] = "disabled", [ATTACH_STOPPED] = "stopped",
-		[ATTACH_FOLDER] = "folder",	[ATTACH_FILE] = "file",
-		[ATTACH_SOCKET] = "socket",	[ATTACH_SILENT] = "silent",
-		[ATTACH_REFUSED] = "refused",	[ATTACH_NOT_NOW] = "not_now",
-		[ATTACH_SYSTEM] = "system",	[ATTACH_HUNG] = "hung",
-		[ATTACH_SET_ID] = "set_id",
-	};
+	static const char *const names[] = {ATTACH_RESULTS(NAMED_NAME)};
 
 	return names[result];
 }

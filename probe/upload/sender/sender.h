@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/shared/named.h"
 #include "base/why.h"
 #include "loop/loop.h"
 #include "loop/worker.h"
@@ -83,16 +84,20 @@ void sender_close(struct sender *sender, void (*done)(void *arg), void *arg);
  * For an end that doesn't wait for sender_close(). */
 void sender_abandon(struct sender *sender, uint64_t more);
 
-/* Why bodies were lost. */
-enum sender_loss {
-	SENDER_TOO_OLD,
-	SENDER_NO_ROOM,	   /* more than spool_bytes: the oldest were removed */
-	SENDER_REFUSED,	   /* the server refused the body for good */
-	SENDER_TOO_LARGE,  /* larger than any server takes */
-	SENDER_UNWRITABLE, /* could not be written, and the memory was full */
-	SENDER_UNREADABLE, /* the file was damaged or gone */
-	SENDER_LOSSES
-};
+/* Why bodies were lost: with the name in GET and /metrics, and the words in the log. */
+#define SENDER_LOSS_LIST(X)                                                                        \
+	X(SENDER_TOO_OLD, "too_old", "no server took them for an hour")                            \
+	/* more than spool_bytes: the oldest were removed */                                       \
+	X(SENDER_NO_ROOM, "no_room", "the oldest, for upload.spool_mb is full")                    \
+	/* the server refused the body for good */                                                 \
+	X(SENDER_REFUSED, "refused", "the server refused them")                                    \
+	/* larger than any server takes */                                                         \
+	X(SENDER_TOO_LARGE, "too_large", "too large for a request")                                \
+	/* could not be written, and the memory was full */                                        \
+	X(SENDER_UNWRITABLE, "unwritable", "they can't be kept")                                   \
+	/* the file was damaged or gone */                                                         \
+	X(SENDER_UNREADABLE, "unreadable", "their files are damaged or gone")
+enum sender_loss { SENDER_LOSS_LIST(NAMED_VALUE) SENDER_LOSSES };
 
 struct sender_stats {
 	uint64_t stored, stored_bytes; /* bodies that the server has stored, by its answer */

@@ -62,17 +62,12 @@ void sender_log_at_once(struct sender_log *log, enum sender_loss cause)
 	log->losses[cause].told_ns = 0;
 }
 
+#define CAUSE_SENTENCE(value, name, sentence) [value] = (sentence),
+
 void sender_log_loss(struct sender_log *log, enum sender_loss cause, uint64_t bodies,
 		     const char *why)
 {
-	static const char *const causes[SENDER_LOSSES] = {
-		[SENDER_TOO_OLD] = "no server took them for an hour",
-		[SENDER_NO_ROOM] = "the oldest, for upload.spool_mb is full",
-		[SENDER_REFUSED] = "the server refused them",
-		[SENDER_TOO_LARGE] = "too large for a request",
-		[SENDER_UNWRITABLE] = "they can't be kept",
-		[SENDER_UNREADABLE] = "their files are damaged or gone",
-	};
+	static const char *const causes[] = {SENDER_LOSS_LIST(CAUSE_SENTENCE)};
 	uint64_t now_ns = loop_now_ns();
 
 	log->losses[cause].untold += bodies;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the programs of probed calls (bpf/malloc.bpf.c, bpf/mmap.bpf.c) have in common. From Linux
+ * 6.13 on each program is a session: it is called at the entry, says there whether the return is
+ * wanted, and is called at the return. Before 6.13, on_return() is at every return.
+ *
+ * At a point all arguments are in their registers, and the return address is on top of the stack.
+ */
+#pragma once
+
+#include "bpf/core/arch.h"
+#include "bpf/shared/allocations.h"
+
+/* Set before loading: these programs are sessions. */
+const volatile bool has_sessions = true;
+
+/* Result of a session's program at an entry whose return isn't wanted. The kernel requires 0 of
+ * other programs. */
+#define NO_RETURN (has_sessions ? 1 : 0)
+
+/* Defines the program of a signature (enum call). The file has on_call(). */
+#define CALL_PROGRAM(name, call)                                                                   \
+	SEC("uprobe") int name(struct pt_regs *ctx)                                                \
+	{                                                                                          \
+		return on_call(ctx, call);                                                         \
+	}
+
+/* The kernel's name for a program's registers: a global function with this argument is verified
+ * once. */
+struct bpf_user_pt_regs_t {
+};
+
+/* Returns whether the program of a session is called at the return: then its function's address is
+ * the probe's. */
+static __always_inline bool is_at_return(struct pt_regs *regs)
+{
+	return bpf_get_func_ip(regs) != PT_REGS_IP(regs);
+}
+
+/* Returns what sp will be right after the return, from the registers at the entry. */
+static __always_inline uint64_t sp_returned(const struct pt_regs *regs)
+{
+	return PT_REGS_SP(regs) + ARCH_ENTRY_WORDS * ARCH_WORD;
+}
+
+/* Returns whether calls of the target are wanted. */
+static __always_inline bool is_wanted(const struct target_value *target)
+{
+	return target && target->probes & 1U << PROBE_MEM_GLIBC;
+}
