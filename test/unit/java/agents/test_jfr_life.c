@@ -34,7 +34,7 @@ static void assert_counted(unsigned starting, unsigned recording, unsigned faile
 
 static void assert_why(const char *expected)
 {
-	char why[ATTACH_TEXT_BYTES + 32];
+	struct why why = {0};
 
 	jfr_state(test.jfr, scene.target, &why);
 	assert_string_equal(why.text, expected);
