@@ -13,6 +13,8 @@
 
 #include "unit/lib/unit.h"
 
+#include <pthread.h>
+
 #include "base/map.h"
 #include "kernel/tracer.h"
 #include "kernel/tracer_waits.h"
@@ -36,6 +38,7 @@ enum scripted_call {
 	SCRIPTED_HISTS,
 	SCRIPTED_SWAP,
 	SCRIPTED_HELD_FD,
+	SCRIPTED_HELD_READ,
 	SCRIPTED_TIMES_READ,
 	SCRIPTED_CALLS_COUNT
 };
@@ -130,6 +133,36 @@ static bool scripted_silent;
 static inline void scripted_fail(enum scripted_call call, int error)
 {
 	scripted_errors[call] = error;
+}
+
+/* The map `held`, which jobs read on another thread. */
+static struct scripted_held {
+	struct allocation_key key;
+	struct allocation allocation;
+} scripted_held[SCRIPTED_EVENTS];
+static size_t scripted_held_count;
+static pthread_mutex_t scripted_held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Adds an allocation to the map `held`. */
+static inline void scripted_hold(const struct allocation_key *key,
+				 const struct allocation *allocation)
+{
+	pthread_mutex_lock(&scripted_held_lock);
+	assert_true(scripted_held_count < SCRIPTED_EVENTS);
+	scripted_held[scripted_held_count++] = (struct scripted_held){*key, *allocation};
+	pthread_mutex_unlock(&scripted_held_lock);
+}
+
+/* Returns whether the map `held` has an allocation at that address. */
+static inline bool scripted_is_held(uint64_t address)
+{
+	bool is_held = false;
+
+	pthread_mutex_lock(&scripted_held_lock);
+	for (size_t i = 0; i < scripted_held_count; i++)
+		is_held |= scripted_held[i].key.address == address;
+	pthread_mutex_unlock(&scripted_held_lock);
+	return is_held;
 }
 
 /* Adds an event of a process's life, for tracer_read_life(). */
@@ -583,6 +616,9 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, char *why, size_t
 
 void tracer_calls_stop(struct tracer *tracer)
 {
+	pthread_mutex_lock(&scripted_held_lock);
+	scripted_held_count = 0;
+	pthread_mutex_unlock(&scripted_held_lock);
 	tracer->calls = false;
 }
 
@@ -605,8 +641,20 @@ int tracer_held_read(int fd,
 				  const struct allocation *allocation),
 		     void *arg)
 {
-	(void)fd, (void)each, (void)arg;
-	return 0;
+	size_t kept = 0;
+
+	assert_true(fd >= 0);
+	pthread_mutex_lock(&scripted_held_lock);
+	for (size_t i = 0; i < scripted_held_count && !scripted_errors[SCRIPTED_HELD_READ]; i++) {
+		const struct scripted_held entry = scripted_held[i];
+
+		if (each(arg, &entry.key, &entry.allocation))
+			scripted_held[kept++] = entry;
+	}
+	if (!scripted_errors[SCRIPTED_HELD_READ])
+		scripted_held_count = kept;
+	pthread_mutex_unlock(&scripted_held_lock);
+	return scripted_errors[SCRIPTED_HELD_READ];
 }
 
 uint32_t tracer_held_max(const struct tracer *tracer)
