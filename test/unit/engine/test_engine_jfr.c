@@ -261,6 +261,32 @@ static void a_vm_is_told_to_stop_when_stacks_are_wanted_natively(void **state)
 	vm_assert_state(scene, JAVA_NATIVE, "asked for", "none");
 }
 
+/* Both use the same folder of the VM's. */
+static void an_agent_waits_until_the_recording_has_gone(void **state)
+{
+	static const struct java_wish by_agent = {.source = JAVA_AGENT,
+						  .interval_ns = VM_INTERVAL_NS};
+	struct scene *scene = *state;
+	struct subscriber *feature = record(scene, &by_jfr, 0);
+
+	engine_set_java(scene->engine, feature, &by_agent);
+	assert_int_equal(vm_asked(), ATTACH_JFR_STOP);
+	vm_run(scene);
+	assert_int_equal(vm_asked(), ATTACH_JFR_STOP);
+	vm_answer(ATTACH_DONE);
+	vm_run(scene);
+	assert_int_equal(vm_asked(), ATTACH_START);
+	vm_answer(ATTACH_DONE);
+
+	engine_set_java(scene->engine, feature, &by_jfr); /* and the other way round */
+	assert_int_equal(vm_asked(), ATTACH_STOP);
+	vm_run(scene);
+	assert_int_equal(vm_asked(), ATTACH_STOP);
+	vm_answer(ATTACH_DONE);
+	vm_run(scene);
+	assert_int_equal(vm_asked(), ATTACH_JFR_START);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +303,7 @@ int main(void)
 		VM_TEST(another_period_is_recorded_from_then_on),
 		VM_TEST(a_vm_is_told_to_stop_when_the_feature_has_gone),
 		VM_TEST(a_vm_is_told_to_stop_when_stacks_are_wanted_natively),
+		VM_TEST(an_agent_waits_until_the_recording_has_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,31 @@ static void a_stack_may_come_before_the_event_of_its_program(void **state)
 	assert_int_equal(lost(subscriber, PROBE_ONCPU), 0);
 }
 
+static void a_stack_of_a_new_program_has_its_event_read(void **state)
+{
+	struct scene *scene = *state;
+	struct target_value value;
+
+	subscribe(scene);
+	assert_int_equal(tracer_target_get(scripted, scene->process.pid, &value), 0);
+	struct life_event rename = {.kind = LIFE_RENAME,
+				    .tgid = (uint32_t)scene->process.pid,
+				    .id = value.id + 1,
+				    .old_id = value.id,
+				    .time_ns = loop_now_ns(),
+				    .comm = "renamed"};
+	struct stack stack = {.key = scene_key(&scene->process, PROBE_ONCPU, 1),
+			      .target_id = value.id};
+	value.id++;
+	scripted_target(scene->process.pid, &value);
+	scripted_life(&rename);
+	scripted->events.stack(scripted->events.arg, &stack, NULL); /* of the program before */
+	assert_string_equal(engine_target(scene->engine, scene->process.pid)->comm, "worker");
+	stack.target_id = value.id;
+	scripted->events.stack(scripted->events.arg, &stack, NULL);
+	assert_string_equal(engine_target(scene->engine, scene->process.pid)->comm, "renamed");
+}
+
 static void a_window_that_cannot_be_read_is_lost_to_all(void **state)
 {
 	struct scene *scene = *state;
@@ -215,6 +240,7 @@ int main(void)
 		TEST(a_stack_without_a_count_is_nothing),
 		TEST(a_stack_of_an_unknown_process_is_lost),
 		TEST(a_stack_may_come_before_the_event_of_its_program),
+		TEST(a_stack_of_a_new_program_has_its_event_read),
 		TEST(a_window_that_cannot_be_read_is_lost_to_all),
 		TEST(statistics_outlive_all_subscribers),
 	};

@@ -27,13 +27,16 @@ static void the_last_ones_leaving_unloads_all(void **state)
 	struct subscriber *last = scene_subscribe(scene, &scene->other, ON(ONCPU));
 
 	assert_true(scripted->offcpu && scripted->faults && scripted->calls);
+	uint64_t id = engine_target(scene->engine, scene->other.pid)->id;
 	engine_unsubscribe(scene->engine, first);
 	assert_true(scripted->started && scripted->period_ns > 0);
 	assert_false(scripted->offcpu || scripted->faults || scripted->calls);
+	scene_sampled(scene, &scene->other, ON(ONCPU)); /* nobody looks at it any more */
 	engine_unsubscribe(scene->engine, last);
 	assert_false(scripted->started);
 	assert_int_equal(scripted->stops, 1);
 	assert_int_equal(scene_stats(scene).targets.alive, 0);
+	assert_null(engine_target_once(scene->engine, scene->other.pid, id));
 }
 
 static void one_that_comes_after_that_starts_it_anew(void **state)
@@ -202,6 +205,18 @@ static void a_probe_that_fails_later_is_left_out(void **state)
 	assert_string_equal(why, "");
 }
 
+static void what_was_loaded_for_one_that_fails_is_unloaded(void **state)
+{
+	struct scene *scene = *state;
+	struct subscriber *subscriber = scene_subscribe(scene, &scene->process, ON(MEM));
+
+	scripted_fail(SCRIPTED_SAMPLE, -EMFILE);
+	assert_int_equal(subscriber_add_probes(subscriber, ON(ONCPU)), 0);
+	assert_int_equal(subscriber_probes(subscriber), ON(MEM));
+	assert_false(scripted->loaded);
+	assert_true(scripted->faults);
+}
+
 static void one_that_fails_leaves_the_others_alone(void **state)
 {
 	struct scene *scene = *state;
@@ -260,6 +275,7 @@ int main(void)
 		TEST(who_wants_any_gets_those_that_run),
 		TEST(who_wants_any_gets_nothing_if_none_runs),
 		TEST(a_probe_that_fails_later_is_left_out),
+		TEST(what_was_loaded_for_one_that_fails_is_unloaded),
 		TEST(one_that_fails_leaves_the_others_alone),
 		TEST(without_a_tracer_nobody_subscribes),
 		cmocka_unit_test(an_engine_needs_a_tracer),
