@@ -121,6 +121,27 @@ static void a_chosen_process_is_followed(void **state)
 	assert_int_equal(scripted_probes(scene->other.pid), 0);
 }
 
+/* Not even all processes are looked at once more. */
+static void the_same_choice_again_disturbs_nothing(void **state)
+{
+	struct scene *scene = *state;
+	struct params params = {.sched = defaults};
+	struct spec same;
+
+	assert_int_equal(snoopers_add_id(test.spec.snoopers, scene->process.pid), 0);
+	assert_int_equal(apply(OF(RUNQLAT)), 0);
+	unsigned selections = scripted->selections;
+	assert_int_equal(spec_init(&same, &params), 0);
+	assert_int_equal(snoopers_add_id(same.snoopers, scene->process.pid), 0);
+	same.probes = OF(RUNQLAT);
+	same.running = true;
+	counted(5);
+	assert_int_equal(sched_apply(test.sched, &same, test.why, sizeof(test.why)), 0);
+	spec_done(&same);
+	assert_int_equal(scripted->selections, selections);
+	assert_int_equal(read_count(SCHED_RUNQLAT), 5);
+}
+
 static void the_threshold_in_milliseconds_goes_first(void **unused)
 {
 	(void)unused;
@@ -376,6 +397,12 @@ static void slow_waits_are_listed_with_those_of_before(void **state)
 	assert_int_equal(sched_read(test.sched, SCHED_RUNQSLOWER, &fresh, &data), 0);
 	assert_int_equal(data->count, 2);
 	sched_data_done(&fresh);
+
+	test.spec.running = true; /* from zero */
+	assert_int_equal(apply(OF(RUNQSLOWER)), 0);
+	assert_int_equal(sched_read(test.sched, SCHED_RUNQSLOWER, &fresh, &data), 0);
+	assert_int_equal(data->count, 0);
+	sched_data_done(&fresh);
 }
 
 int main(void)
@@ -385,6 +412,7 @@ int main(void)
 		SCHED_TEST(probes_run_that_the_spec_names),
 		SCHED_TEST(one_that_is_stopped_unloads_all),
 		SCHED_TEST(a_chosen_process_is_followed),
+		SCHED_TEST(the_same_choice_again_disturbs_nothing),
 		SCHED_TEST(the_threshold_in_milliseconds_goes_first),
 		SCHED_TEST(a_refused_spec_changes_nothing),
 		SCHED_TEST(what_ran_before_a_refusal_ends_if_it_cannot_go_on),
