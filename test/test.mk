@@ -239,6 +239,8 @@ UNITFLAGS_test_cleaner := -Wl,--wrap=clock_gettime,--wrap=time,--wrap=store_find
 UNITFLAGS_test_close_job := -Wl,--wrap=close
 UNITFLAGS_test_code_cache := -Wl,--wrap=pycode_read
 UNITFLAGS_test_jfr := $(UNITFLAGS_test_agents) -Wl,--wrap=jfr_read
+UNITFLAGS_test_engine_java := $(UNITFLAGS_test_jfr) -Wl,--wrap=attach_has_jfr
+UNITFLAGS_test_engine_jfr := $(UNITFLAGS_test_engine_java)
 UNITFLAGS_test_file_lines := -Wl,--wrap=open_file_open_known
 UNITFLAGS_test_lines := -Wl,--wrap=kill
 # It looks up its own functions, and has all of the daemon's for that.

@@ -141,8 +141,8 @@ static int64_t intern_who(struct contents *contents, const struct record_who *wh
 	bytes.pid = who->pid;
 	bytes.start_ticks = who->start_ticks;
 	bytes.netns_id = who->netns_id;
-	memcpy(bytes.process, who->process, sizeof(bytes.process));
-	memcpy(bytes.thread, who->thread, sizeof(bytes.thread));
+	memcpy(bytes.process, who->process, strnlen(who->process, sizeof(bytes.process)));
+	memcpy(bytes.thread, who->thread, strnlen(who->thread, sizeof(bytes.thread)));
 	return intern(contents, contents->who, (const char *)&bytes, sizeof(bytes));
 }
 

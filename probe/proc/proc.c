@@ -53,8 +53,8 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 		field = strchr(field + 1, ' ');
 	if (!field)
 		return -EINVAL;
+	*stat = (struct proc_stat){0};
 	memcpy(stat->comm, begin + 1, len);
-	stat->comm[len] = '\0';
 	stat->start_ticks = strtoull(field, NULL, 10);
 	return 0;
 }

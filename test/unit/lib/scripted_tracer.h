@@ -71,7 +71,8 @@ struct scripted_verdict {
 	enum verdict_word word;
 };
 
-/* Everything may be read by the test; it writes `sum`, `hists`, `lengths`, `times`, `looks`. */
+/* Everything may be read by the test; it writes `sum`, `hists`, `lengths`, `times`, `gone`,
+ * `looks`. */
 struct tracer {
 	struct loop *loop;
 	struct tracer_sizes sizes;
@@ -108,6 +109,12 @@ struct tracer {
 	struct lengths lengths; /* of CPU 0 */
 	struct thread_times times[8];
 	size_t times_count;
+	struct scripted_gone {
+		struct gone_key key;
+		struct gone gone;
+	} gone[8]; /* ended threads, for tracer_times_read() */
+	size_t gone_count;
+	unsigned times_forgotten; /* calls of tracer_times_forget() */
 
 	uint64_t window;
 	struct arena *arena;
@@ -119,6 +126,9 @@ static struct tracer *scripted;
 
 /* Errors of the next calls, a negative errno; 0: the call works. Outlives tracers. */
 static int scripted_errors[SCRIPTED_CALLS_COUNT];
+
+/* Functions that fail leave `why` empty. */
+static bool scripted_silent;
 
 /* Makes a function fail from now on, with a negative errno; 0: it works again. */
 static inline void scripted_fail(enum scripted_call call, int error)
@@ -150,6 +160,18 @@ static inline void scripted_free_held(void)
 	pthread_mutex_lock(&scripted_held_lock);
 	scripted_held_count = 0;
 	pthread_mutex_unlock(&scripted_held_lock);
+}
+
+/* Returns whether the map `held` has an allocation at that address. */
+static inline bool scripted_is_held(uint64_t address)
+{
+	bool is_held = false;
+
+	pthread_mutex_lock(&scripted_held_lock);
+	for (size_t i = 0; i < scripted_held_count; i++)
+		is_held |= scripted_held[i].key.address == address;
+	pthread_mutex_unlock(&scripted_held_lock);
+	return is_held;
 }
 
 /* Adds an event of a process's life, for tracer_read_life(). */
@@ -243,7 +265,7 @@ static inline uint32_t scripted_probes(pid_t tgid)
 
 static inline int scripted_result(enum scripted_call call, struct why *why)
 {
-	if (scripted_errors[call])
+	if (scripted_errors[call] && !scripted_silent)
 		why_set(why, "scripted error %d", scripted_errors[call]);
 	return scripted_errors[call];
 }
@@ -690,12 +712,15 @@ int tracer_times_read(struct tracer *tracer, const struct times_reading *reading
 		return -ENOENT;
 	for (size_t i = 0; i < tracer->times_count; i++)
 		reading->thread(reading->arg, &tracer->times[i]);
+	for (size_t i = 0; i < tracer->gone_count; i++)
+		reading->gone(reading->arg, &tracer->gone[i].key, &tracer->gone[i].gone);
 	return scripted_errors[SCRIPTED_TIMES_READ];
 }
 
 void tracer_times_forget(struct tracer *tracer, const struct gone_key *key)
 {
-	(void)tracer, (void)key;
+	(void)key;
+	tracer->times_forgotten++;
 }
 
 void tracer_times_counted(const struct tracer *tracer, struct times_counted *counted)

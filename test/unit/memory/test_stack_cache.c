@@ -252,6 +252,27 @@ static void test_all_can_be_forgotten(void **state)
 	stack_cache_free(stack_cache);
 }
 
+static void test_what_lies_behind_a_name_is_no_part_of_it(void **state)
+{
+	struct stack_cache_limits limits = roomy;
+	struct stack_cache_stats stats;
+
+	(void)state;
+	limits.name_bytes = 200; /* room for one process */
+	struct stack_cache *stack_cache = new_ledger(&limits);
+	for (uint64_t number = 1; number <= 4; number++) {
+		struct stack_key key = key_of(number);
+		struct cached_stack stack = a_stack(TREE_ROOT);
+
+		stack.who.process[8] = stack.who.thread[8] = (char)number;
+		assert_int_equal(stack_cache_put(stack_cache, &key, &stack), 0);
+	}
+	stack_cache_stats(stack_cache, &stats);
+	assert_int_equal(stats.stacks, 4);
+	assert_int_equal(stats.refused, 0);
+	stack_cache_free(stack_cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_what_finds_no_room_is_counted),
 		cmocka_unit_test(test_what_was_known_in_part_is_put_again),
 		cmocka_unit_test(test_all_can_be_forgotten),
+		cmocka_unit_test(test_what_lies_behind_a_name_is_no_part_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
