@@ -78,11 +78,12 @@ $(LIBRARY): $(filter-out $(BUILD)/probe/main.o,$(OBJECTS))
 	$(call say,ar)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-# A skeleton has to be there when an object is made; which ones an object includes is in its .d file.
+# A skeleton has to be there when an object is made; which ones an object includes is in its .d file (by -MD: to
+# -MMD they are system headers).
 $(BUILD)/%.o: %.c | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) -MD -MP -c -o $@ $<
 
 $(BUILD)/probe/output/svg/svg_assets.o: probe/output/svg/svg_assets.S probe/output/svg/flamegraph.css \
                                         $(wildcard probe/output/svg/flamegraph*.js)

@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
-
-#define PATH_MAX_NODES (WORDS_MAX + 8) /* frames of a stack, with their markers */
 
 struct sum_key {
 	struct stack_key stack;
@@ -83,51 +80,24 @@ const struct live_owner *live_owner_find(const struct live_owner *holders, size_
 	return NULL;
 }
 
-/* Bits of the frames that are shown: struct record_libraries without the hidden frames. */
-struct shown_bits {
-	uint8_t bits[PATH_MAX_NODES / 8 + 1];
-	size_t frames, bytes;
-};
-
-static bool is_set(const struct record_libraries *bits, size_t frame)
-{
-	return frame / 8 < bits->bytes && bits->bits[frame / 8] & 1u << frame % 8;
-}
-
-static void add_bit(struct shown_bits *bits, bool set)
-{
-	size_t frame = bits->frames++;
-
-	if (!set)
-		return;
-	bits->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
-	bits->bytes = frame / 8 + 1;
-}
-
-static int64_t graft_marker(struct tree *into, int64_t node, const char *name)
-{
-	return node < 0 ? node
-			: tree_child(into, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
-}
-
 /* Puts the frames that lead to a stack's leaf in the stack cache's tree below `node`. */
 static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 		     const struct cached_stack *stack, const struct stack_detail *detail,
-		     struct shown_bits *libraries)
+		     struct frame_bits *libraries)
 {
-	uint32_t path[PATH_MAX_NODES], leaf = stack->node;
+	uint32_t path[STACK_FRAMES_MAX], leaf = stack->node;
 	size_t depth = 0;
 
 	if (stack->vms_own && !detail->native_stack)
-		return graft_marker(into, node, FRAME_JVM);
-	for (; leaf != TREE_ROOT && depth < PATH_MAX_NODES; leaf = tree_parent(from, leaf))
+		return tree_marker(into, node, FRAME_JVM);
+	for (; leaf != TREE_ROOT && depth < STACK_FRAMES_MAX; leaf = tree_parent(from, leaf))
 		path[depth++] = leaf;
 	for (size_t i = 0; i < depth && node >= 0; i++) {
 		struct frame frame = tree_frame_of(from, path[depth - 1 - i]);
 
-		if (!detail->native_stack && is_set(&stack->native_only, i))
+		if (!detail->native_stack && record_libraries_have(&stack->native_only, i))
 			continue;
-		add_bit(libraries, is_set(&stack->libraries, i));
+		frame_bits_add(libraries, record_libraries_have(&stack->libraries, i));
 		stack_detail_apply(detail->frames, &frame);
 		node = tree_child_with(into, (uint32_t)node, &frame);
 	}
@@ -137,7 +107,7 @@ static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
 /* Adds a stack without known names: its process, then `[unknown]`. */
 static int64_t graft_unknown(struct profile *profile, const struct record_who *who)
 {
-	return graft_marker(profile->tree, profile_thread(profile, who, false), FRAME_UNKNOWN);
+	return tree_marker(profile->tree, profile_thread(profile, who, false), FRAME_UNKNOWN);
 }
 
 static void add_sum(struct profile *profile, const struct sum_key *key, const struct sum *sum,
@@ -154,12 +124,7 @@ static void add_sum(struct profile *profile, const struct sum_key *key, const st
 		.who = &stack->who,
 		.libraries = stack->libraries,
 	};
-	tree_add(profile->tree, record.key.node, sum->bytes);
-	tree_add_events(profile->tree, record.key.node, sum->objects);
-	profile->weight += sum->bytes;
-	profile->events += sum->objects;
-	profile->samples += sum->samples;
-	if (records_add(profile->records, &record) < 0)
+	if (profile_add(profile, &record, sum->objects, sum->samples) < 0)
 		result->unrecorded += sum->objects;
 }
 
@@ -175,7 +140,7 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_
 	map_each (holdings->sums, at, key, sum) {
 		const struct live_owner *holder = live_owner_find(holders, count, key->stack.tgid);
 		struct cached_stack stack = {0};
-		struct shown_bits libraries = {0};
+		struct frame_bits libraries = {0};
 		int64_t node;
 
 		if (!holder)

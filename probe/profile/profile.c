@@ -106,6 +106,17 @@ int64_t profile_thread(struct profile *profile, const struct record_who *who, bo
 			  strnlen(who->thread, sizeof(who->thread)));
 }
 
+int profile_add(struct profile *profile, const struct record *record, uint64_t events,
+		uint64_t samples)
+{
+	tree_add(profile->tree, record->key.node, record->weight);
+	tree_add_events(profile->tree, record->key.node, events);
+	profile->weight += record->weight;
+	profile->events += events;
+	profile->samples += samples;
+	return records_add(profile->records, record);
+}
+
 void profile_set_until(struct profile *profile, int64_t until)
 {
 	profile->until = until;

@@ -67,6 +67,13 @@ static inline void profile_unrefp(struct profile **profile)
  */
 int64_t profile_thread(struct profile *profile, const struct record_who *who, bool thread_frame);
 
+/*
+ * Adds a record to the tree and to the records, with the events that it stands for and the samples
+ * taken for them. Returns 0, or -ENOSPC or -ENOMEM: the records had no room, the tree has it.
+ */
+int profile_add(struct profile *profile, const struct record *record, uint64_t events,
+		uint64_t samples);
+
 /* Sets its end. If the clock was set back meanwhile, `from` follows. */
 void profile_set_until(struct profile *profile, int64_t until);
 

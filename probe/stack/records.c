@@ -172,6 +172,21 @@ static struct record record_of(const struct records *records, const struct sum *
 	return record;
 }
 
+bool record_libraries_have(const struct record_libraries *libraries, size_t frame)
+{
+	return frame / 8 < libraries->bytes && libraries->bits[frame / 8] & 1u << frame % 8;
+}
+
+void frame_bits_add(struct frame_bits *bits, bool set)
+{
+	size_t frame = bits->frames++;
+
+	if (!set)
+		return;
+	bits->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
+	bits->bytes = frame / 8 + 1;
+}
+
 int records_add(struct records *records, const struct record *record)
 {
 	return add(records, record, 1);

@@ -6,9 +6,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "bpf/shared/sample.h"
 
 #define RECORD_NAME_BYTES 16
 
@@ -31,6 +34,20 @@ struct record_libraries {
 	const uint8_t *bits;
 	size_t bytes; /* the bits behind are 0 */
 };
+
+/* Returns whether the bit of the n-th frame is set. */
+bool record_libraries_have(const struct record_libraries *libraries, size_t frame);
+
+#define STACK_FRAMES_MAX (WORDS_MAX + 8) /* frames of a stack, with its markers */
+
+/* Bits of a stack's frames as they are collected, for struct record_libraries. Begins as zeros. */
+struct frame_bits {
+	uint8_t bits[STACK_FRAMES_MAX / 8 + 1];
+	size_t bytes, frames;
+};
+
+/* Adds the next frame with its bit. There are at most STACK_FRAMES_MAX. */
+void frame_bits_add(struct frame_bits *bits, bool set);
 
 /* Stacks with the same key are counted together. */
 struct record_key {

@@ -133,6 +133,12 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 	return tree_child_with(tree, parent, &frame);
 }
 
+int64_t tree_marker(struct tree *tree, int64_t node, const char *name)
+{
+	return node < 0 ? node
+			: tree_child(tree, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
+}
+
 void tree_add(struct tree *tree, uint32_t node, uint64_t weight)
 {
 	tree->nodes[node].self += weight;

@@ -45,6 +45,10 @@ int64_t tree_child(struct tree *tree, uint32_t parent, enum frame_type type, con
 		   size_t len);
 int64_t tree_child_with(struct tree *tree, uint32_t parent, const struct frame *frame);
 
+/* Returns the child of `node` that is a marker, as tree_child() does; a negative `node` is an error
+ * that comes back. */
+int64_t tree_marker(struct tree *tree, int64_t node, const char *name);
+
 /* Do the same in two steps, for frames that come often: return the frame's number in this tree, and
  * the child with that frame. Errors as tree_child(). */
 int64_t tree_frame(struct tree *tree, const struct frame *frame);

@@ -13,12 +13,6 @@ static const char *const part_frames[PART_COUNT] = {
 	[PART_SHMEM] = "[shmem]",	[PART_COW] = "[cow]",
 };
 
-static int64_t below_marker(struct tree *tree, int64_t node, const char *name)
-{
-	return node < 0 ? node
-			: tree_child(tree, (uint32_t)node, FRAME_TYPE_MARKER, name, strlen(name));
-}
-
 /* Writes where the frame is in its file. `module` is a buffer that the frame then borrows. */
 static void set_place(struct frame *frame, const struct code *code, struct module *module)
 {
@@ -101,20 +95,17 @@ static bool is_native_only(const struct spot *spot, struct merged frame)
 	return frame.shown == SHOWN_NATIVE || (frame.shown == SHOWN_UNLESS_CALL && spot->calls);
 }
 
-static void set_bit(struct frame_bits *bits, size_t frame)
-{
-	bits->bits[frame / 8] |= (uint8_t)(1u << frame % 8);
-	bits->bytes = frame / 8 + 1;
-}
-
 static void count_frame(struct grafted *grafted, bool in_library, bool native_only)
 {
-	size_t frame = grafted->frames++;
+	frame_bits_add(&grafted->in_library, in_library);
+	frame_bits_add(&grafted->native_only, native_only);
+}
 
-	if (in_library)
-		set_bit(&grafted->in_library, frame);
-	if (native_only)
-		set_bit(&grafted->native_only, frame);
+static int64_t graft_marker(struct tree *tree, int64_t node, const char *name,
+			    struct grafted *grafted)
+{
+	count_frame(grafted, false, false);
+	return tree_marker(tree, node, name);
 }
 
 /* Adds markers at the root for what is missing. */
@@ -124,15 +115,9 @@ static int64_t graft_markers(struct tree *tree, int64_t node, const struct batch
 	bool unknown = stack->frames_count == 0 ||
 		       (stack->truncated == TRUNCATED_UNMAPPED && !stack->has_names);
 
-	if (stack->truncated != TRUNCATED_NOT) {
-		node = below_marker(tree, node, FRAME_TRUNCATED);
-		count_frame(grafted, false, false);
-	}
-	if (unknown) {
-		node = below_marker(tree, node, FRAME_UNKNOWN);
-		count_frame(grafted, false, false);
-	}
-	return node;
+	if (stack->truncated != TRUNCATED_NOT)
+		node = graft_marker(tree, node, FRAME_TRUNCATED, grafted);
+	return unknown ? graft_marker(tree, node, FRAME_UNKNOWN, grafted) : node;
 }
 
 static int64_t graft_frames(struct grafting *grafting, int64_t node, const struct batch *batch,
@@ -159,13 +144,11 @@ int64_t batch_graft(struct grafting *grafting, int64_t node, const struct batch 
 		    struct grafted *grafted)
 {
 	node = graft_markers(grafting->tree, node, stack, grafted);
-	if (stack->is_vms_own && !grafting->detail.native_stack) {
-		node = below_marker(grafting->tree, node, FRAME_JVM);
-		count_frame(grafted, false, false);
-	} else {
+	if (stack->is_vms_own && !grafting->detail.native_stack)
+		node = graft_marker(grafting->tree, node, FRAME_JVM, grafted);
+	else
 		node = graft_frames(grafting, node, batch, stack, frames, grafted);
-	}
 	if (stack->part < PART_COUNT && part_frames[stack->part])
-		node = below_marker(grafting->tree, node, part_frames[stack->part]);
+		node = tree_marker(grafting->tree, node, part_frames[stack->part]);
 	return node;
 }

@@ -38,12 +38,7 @@ static void add_weight(struct profile *profile, const struct batch_stack *stack,
 		.libraries = {libraries->bits, libraries->bytes},
 	};
 
-	tree_add(profile->tree, node, stack->count.weight);
-	tree_add_events(profile->tree, node, stack->count.events);
-	profile->weight += stack->count.weight;
-	profile->events += stack->count.events;
-	profile->samples += stack->count.samples;
-	if (records_add(profile->records, &record) < 0)
+	if (profile_add(profile, &record, stack->count.events, stack->count.samples) < 0)
 		result->unrecorded += stack->count.events;
 }
 

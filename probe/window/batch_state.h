@@ -111,18 +111,9 @@ struct grafting {
 	uint32_t *numbers;
 };
 
-#define MARKERS 3 /* that a stack may have beside its frames */
-
-/* Bits of frames, as in struct record_libraries. */
-struct frame_bits {
-	uint8_t bits[(WORDS_MAX + MARKERS + 7) / 8];
-	size_t bytes;
-};
-
 /* Result of batch_graft(): bits of the frames that were put in, from the root. */
 struct grafted {
 	struct frame_bits in_library, native_only; /* native_only: see enum merged_shown */
-	size_t frames;
 };
 
 /* Names each spot. The names are in batch->text, whose error is kept. */

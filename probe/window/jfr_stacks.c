@@ -28,13 +28,6 @@ static int64_t below_frame(const struct adding *adding, int64_t node, const stru
 	return tree_child_with(adding->profile->tree, (uint32_t)node, &frame);
 }
 
-static int64_t below_marker(const struct adding *adding, int64_t node, const char *name)
-{
-	return node < 0 ? node
-			: tree_child(adding->profile->tree, (uint32_t)node, FRAME_TYPE_MARKER, name,
-				     strlen(name));
-}
-
 static int64_t leaf_of(const struct adding *adding, const struct record_who *who,
 		       const struct jfr_stack *stack)
 {
@@ -43,9 +36,9 @@ static int64_t leaf_of(const struct adding *adding, const struct record_who *who
 	int64_t node = profile_thread(adding->profile, who, thread_frame);
 
 	if (stack->cut)
-		node = below_marker(adding, node, FRAME_TRUNCATED);
+		node = tree_marker(adding->profile->tree, node, FRAME_TRUNCATED);
 	if (!stack->frames_count)
-		node = below_marker(adding, node, FRAME_UNKNOWN);
+		node = tree_marker(adding->profile->tree, node, FRAME_UNKNOWN);
 	for (size_t i = 0; node >= 0 && i < stack->frames_count; i++)
 		node = below_frame(adding, node, &adding->file->frames[stack->frames + i]);
 	return node;
@@ -79,14 +72,9 @@ static void add_stack(struct adding *adding, const struct record_who *process,
 	struct record record = {.key = {.node = (uint32_t)node}, .weight = weight, .who = &who};
 	result->truncated[profile->probe][stack->cut ? TRUNCATED_DEPTH : TRUNCATED_NOT] +=
 		stack->events;
-	tree_add(profile->tree, (uint32_t)node, weight);
-	tree_add_events(profile->tree, (uint32_t)node, stack->events);
-	profile->weight += weight;
 	/* We left nothing out, so there are as many samples as events. */
 	uint64_t events = profile->probe == PROBE_ONCPU ? weight : stack->events;
-	profile->events += events;
-	profile->samples += events;
-	if (records_add(profile->records, &record) < 0)
+	if (profile_add(profile, &record, events, events) < 0)
 		result->unrecorded += stack->events;
 }
 

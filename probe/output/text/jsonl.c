@@ -57,11 +57,6 @@ static int collect_path(struct stack_text *stack, const struct tree *tree, uint3
 	return 0;
 }
 
-static bool is_set(const struct record_libraries *libraries, size_t frame)
-{
-	return frame / 8 < libraries->bytes && libraries->bits[frame / 8] & 1u << frame % 8;
-}
-
 static bool is_same_stack(const struct record_key *a, const struct record_key *b)
 {
 	return a->who == b->who && a->node == b->node && a->libraries == b->libraries;
@@ -104,7 +99,7 @@ static int make_stack(struct stack_text *stack, const struct tree *tree,
 			continue;
 		if (shown.type == FRAME_TYPE_KERNEL && !kernel)
 			kernel = text->len;
-		add_frame(stack, &shown, is_set(&record->libraries, frame++));
+		add_frame(stack, &shown, record_libraries_have(&record->libraries, frame++));
 	}
 	if (buf_error(text) || buf_error(&stack->frame))
 		return buf_error(text) ? buf_error(text) : buf_error(&stack->frame);

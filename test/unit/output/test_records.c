@@ -113,6 +113,22 @@ static void library_frames_tell_records_apart_and_survive_a_merge(void **state)
 	assert_memory_equal(list[2].libraries.bits, bits, 2);
 }
 
+static void collected_bits_are_those_of_their_frames_and_the_rest_is_0(void **state)
+{
+	struct frame_bits bits = {0};
+
+	(void)state;
+	for (size_t frame = 0; frame < STACK_FRAMES_MAX; frame++)
+		frame_bits_add(&bits, frame == 0 || frame == 9);
+	struct record_libraries libraries = {bits.bits, bits.bytes};
+	assert_int_equal(libraries.bytes, 2);
+	for (size_t frame = 0; frame < STACK_FRAMES_MAX; frame++)
+		assert_int_equal(record_libraries_have(&libraries, frame),
+				 frame == 0 || frame == 9);
+	memset(bits.bits, 0xff, sizeof(bits.bits));
+	assert_false(record_libraries_have(&libraries, 16));
+}
+
 static void the_bound_is_kept_and_known_ones_still_count(void **state)
 {
 	_cleanup_records_ struct records *records = new_records(2);
@@ -200,6 +216,7 @@ int main(void)
 		cmocka_unit_test(thread_cpu_node_process_start_and_names_tell_records_apart),
 		cmocka_unit_test(what_lies_behind_a_names_end_does_not_tell_apart),
 		cmocka_unit_test(library_frames_tell_records_apart_and_survive_a_merge),
+		cmocka_unit_test(collected_bits_are_those_of_their_frames_and_the_rest_is_0),
 		cmocka_unit_test(the_bound_is_kept_and_known_ones_still_count),
 		cmocka_unit_test(two_full_ones_can_be_merged_and_a_third_can_not),
 		cmocka_unit_test(selecting_a_process_takes_its_records_and_no_others),

@@ -275,6 +275,21 @@ static void odd_words_are_no_frames(void **state)
 	assert_shown(&plain, "[7]app;f (a.py:10)_[p] 1\n");
 }
 
+/* The marker is a frame, too, and lies in no library. */
+static void library_frames_are_counted_from_the_root(void **state)
+{
+	_cleanup_free_ struct record *list = NULL;
+
+	(void)state;
+	address_space_set_program(test.target.space, test.libpython);
+	ADD(TRUNCATED_MEMORY, PYTHON_NONE, OWN, C, OWN);
+	assert_shown(&native, "[7]app;[truncated];[libpython];[libc];[libpython] 1\n");
+	assert_int_equal(records_list(test.profile->records, &list), 1);
+	assert_int_equal(list[0].libraries.bytes, 1);
+	assert_int_equal(list[0].libraries.bits[0], 1 << 2);
+	assert_int_equal(test.profile->samples, 1);
+}
+
 /* Names that come swap the target's container, while the batch is on its way. */
 static void a_batch_has_the_container_that_was_known_when_it_was_made(void **state)
 {
@@ -340,6 +355,7 @@ int main(void)
 		TEST(what_lies_nowhere_ends_the_native_frames_only),
 		TEST(a_python_chain_that_is_cut_is_truncated),
 		TEST(odd_words_are_no_frames),
+		TEST(library_frames_are_counted_from_the_root),
 		TEST(a_place_of_many_frames_is_one_spot),
 		TEST(a_batch_has_the_container_that_was_known_when_it_was_made),
 	};

@@ -65,7 +65,10 @@ static void waits_are_microseconds_and_counted(void **state)
 	(void)state;
 	assert_int_equal(profile->events, 3);
 	assert_int_equal(weight_of(profile->tree), 2500);
+	assert_int_equal(profile->samples, 3);
 	assert_folded(profile, "[7]java;a.Main.run(int)_[j] 2500\n");
+	profile_show_events(profile);
+	assert_folded(profile, "[7]java;a.Main.run(int)_[j] 3\n");
 }
 
 static void lines_of_one_method_are_one_frame(void **state)
