@@ -348,7 +348,7 @@ FUZZ_SECONDS  ?= $(shell expr $(FUZZ_TOGETHER) / $(words $(FUZZERS)))
 $(FUZZBUILD)/%.o: %.c | $(SKELETONS)
 	@mkdir -p $(@D)
 	$(call say,clang)
-	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(ALLFLAGS) $(FUZZFLAGS) -MD -MP -c -o $@ $<
 FUZZLIBRARY := $(FUZZBUILD)/libstackprobe.a
 $(FUZZLIBRARY): $(FUZZOBJECTS)
 	$(call say,ar)
