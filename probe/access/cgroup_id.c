@@ -56,7 +56,7 @@ static int read_line(const char *mount, uint64_t id, char line[LINE_BYTES], size
 	return 0;
 }
 
-static int find(uint64_t id, struct cgroups *ret)
+static int find_cgroups(uint64_t id, struct cgroups *ret)
 {
 	char line[LINE_BYTES];
 	size_t len = 0;
@@ -75,7 +75,7 @@ int cgroup_id_place(uint64_t id, struct container_place *ret)
 
 	if (!cgroups)
 		return -ENOMEM;
-	int r = find(id, cgroups);
+	int r = find_cgroups(id, cgroups);
 	if (r == 0)
 		*ret = cgroups->place;
 	return r;
@@ -88,7 +88,8 @@ enum cgroup_sight cgroup_id_try(uint64_t own)
 
 	if (!cgroups_are_whole())
 		return CGROUPS_BELOW;
-	if (!own || !found || !ours || find(own, found) < 0 || cgroups_read(getpid(), ours) < 0)
+	if (!own || !found || !ours || find_cgroups(own, found) < 0 ||
+	    cgroups_read(getpid(), ours) < 0)
 		return CGROUPS_UNSEEN;
 	return ours->path[0] && strcmp(found->path, ours->path) == 0 ? CGROUPS_ALL : CGROUPS_UNSEEN;
 }

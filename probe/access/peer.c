@@ -120,7 +120,7 @@ static void find_unix(int fd, const struct peer_question *question, struct peer 
 /* ---- TCP ---- */
 
 /* Turns an IPv4-mapped IPv6 address, as a socket for both has it, into an IPv4 address. */
-static void unmap(struct sockaddr_storage *name)
+static void unmap_ipv4(struct sockaddr_storage *name)
 {
 	const struct sockaddr_in6 v6 = *(struct sockaddr_in6 *)name;
 	struct sockaddr_in *v4 = (struct sockaddr_in *)name;
@@ -213,8 +213,8 @@ void peer_find(int fd, const struct peer_question *question, struct peer *ret)
 	if (ours.ss_family == AF_UNIX) {
 		find_unix(fd, question, ret);
 	} else if (getpeername(fd, (struct sockaddr *)&theirs, &bytes) == 0) {
-		unmap(&theirs);
-		unmap(&ours);
+		unmap_ipv4(&theirs);
+		unmap_ipv4(&ours);
 		find_tcp(fd, &theirs, &ours, question, ret);
 	}
 	if (ret->has_uid)

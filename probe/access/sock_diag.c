@@ -47,7 +47,8 @@ static int put_address(const struct sockaddr_storage *name, __be16 *port, __be32
 	}
 }
 
-static int ask(int fd, const struct sockaddr_storage *theirs, const struct sockaddr_storage *ours)
+static int send_question(int fd, const struct sockaddr_storage *theirs,
+			 const struct sockaddr_storage *ours)
 {
 	struct question question = {
 		.head = {.nlmsg_len = sizeof(question),
@@ -107,7 +108,7 @@ static int by_netlink(const struct sockaddr_storage *theirs, const struct sockad
 
 	if (fd < 0)
 		return -errno;
-	int r = ask(fd, theirs, ours);
+	int r = send_question(fd, theirs, ours);
 	if (r < 0)
 		return r;
 	ssize_t n =
@@ -187,7 +188,7 @@ static int look_up(const char *path, const struct sockaddr_storage *theirs,
 }
 
 /* Returns an IPv4 address as an IPv4-mapped IPv6 address. */
-static struct sockaddr_storage mapped(const struct sockaddr_storage *name)
+static struct sockaddr_storage map_to_ipv6(const struct sockaddr_storage *name)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)name;
 	struct sockaddr_storage to = {.ss_family = AF_INET6};
@@ -207,7 +208,7 @@ static int by_proc(const struct sockaddr_storage *theirs, const struct sockaddr_
 	int r = look_up("/proc/net/tcp", theirs, ours, ret);
 	if (r != -ENOENT)
 		return r;
-	const struct sockaddr_storage from = mapped(theirs), to = mapped(ours);
+	const struct sockaddr_storage from = map_to_ipv6(theirs), to = map_to_ipv6(ours);
 	return look_up("/proc/net/tcp6", &from, &to, ret);
 }
 

@@ -38,7 +38,7 @@ static void tls_keys_freep(struct tls_keys **keys)
 	tls_keys_free(*keys);
 }
 
-static int refuse(struct why *why, const char *path, const char *what)
+static int refuse_file(struct why *why, const char *path, const char *what)
 {
 	why_set(why, "%s: %s", path, what);
 	return -EINVAL;
@@ -51,18 +51,18 @@ static int read_text(char **ret, const char *path, struct why *why)
 	struct stat stat;
 
 	if (fd < 0 || fstat(fd, &stat) < 0)
-		return refuse(why, path, strerror(errno));
+		return refuse_file(why, path, strerror(errno));
 	if (!S_ISREG(stat.st_mode))
-		return refuse(why, path, "it is no regular file");
+		return refuse_file(why, path, "it is no regular file");
 	int r = file_read_fd(fd, &text);
 	buf_char(&text, '\0');
 	if (r < 0 || buf_error(&text))
-		return refuse(why, path, strerror(r < 0 ? -r : -buf_error(&text)));
+		return refuse_file(why, path, strerror(r < 0 ? -r : -buf_error(&text)));
 	*ret = TAKE_PTR(text.data);
 	return 0;
 }
 
-static gnutls_datum_t datum(char *text)
+static gnutls_datum_t make_datum(char *text)
 {
 	return (gnutls_datum_t){(unsigned char *)text, (unsigned)strlen(text)};
 }
@@ -90,7 +90,7 @@ static int try_keys(const struct tls_keys *keys, const char *certificate, const 
 		    struct why *why)
 {
 	gnutls_certificate_credentials_t credentials;
-	gnutls_datum_t key = datum(keys->key), own = datum(keys->certificate);
+	gnutls_datum_t key = make_datum(keys->key), own = make_datum(keys->certificate);
 	int r = gnutls_certificate_allocate_credentials(&credentials);
 
 	if (r < 0)
@@ -100,7 +100,7 @@ static int try_keys(const struct tls_keys *keys, const char *certificate, const 
 		why_set(why, "cert_file %s and private_key can't be used: %s", certificate,
 			gnutls_strerror(r));
 	} else if (keys->authority) {
-		gnutls_datum_t trust = datum(keys->authority);
+		gnutls_datum_t trust = make_datum(keys->authority);
 
 		r = gnutls_certificate_set_x509_trust_mem(credentials, &trust, GNUTLS_X509_FMT_PEM);
 		if (r <= 0)
@@ -129,7 +129,7 @@ int tls_keys_read(struct tls_keys **ret, const char *key, const char *certificat
 		r = try_keys(keys, certificate, authority, why);
 	if (r < 0)
 		return r;
-	gnutls_datum_t own = datum(keys->certificate);
+	gnutls_datum_t own = make_datum(keys->certificate);
 	look_at_dates(&own, certificate, warning);
 	*ret = TAKE_PTR(keys);
 	return 0;

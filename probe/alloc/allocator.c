@@ -12,7 +12,7 @@
 
 _Static_assert(ALLOCATOR_NAMES_MAX <= SYMBOL_LOOKUP_MAX, "they can be looked for");
 
-struct reading {
+struct allocator_reading {
 	int fd;
 	const struct elf_image *image;
 	struct allocator *allocator;
@@ -23,7 +23,7 @@ struct reading {
 
 /* ---- the symbols ---- */
 
-static void add_function(struct reading *reading, const struct allocator_name *name,
+static void add_function(struct allocator_reading *reading, const struct allocator_name *name,
 			 const Elf64_Sym *symbol)
 {
 	struct allocator *allocator = reading->allocator;
@@ -63,7 +63,7 @@ static void add_function(struct reading *reading, const struct allocator_name *n
 
 static int meet_symbol(void *arg, size_t index, const Elf64_Sym *symbol)
 {
-	struct reading *reading = arg;
+	struct allocator_reading *reading = arg;
 	const struct allocator_name *name = &allocator_names[index];
 
 	reading->signs[name->sign] = true;
@@ -75,14 +75,14 @@ static int meet_symbol(void *arg, size_t index, const Elf64_Sym *symbol)
 /* ---- what it is ---- */
 
 /* Returns whether it defines malloc and free; a static program may lack free. */
-static bool is_default(const struct reading *reading)
+static bool is_default(const struct allocator_reading *reading)
 {
 	bool is_static = !reading->image->dynsym.symbols.bytes;
 
 	return reading->has_malloc && (reading->has_free || is_static);
 }
 
-static enum allocator_kind kind_of(const struct reading *reading)
+static enum allocator_kind kind_of(const struct allocator_reading *reading)
 {
 	const bool *signs = reading->signs;
 
@@ -104,7 +104,7 @@ static enum allocator_kind kind_of(const struct reading *reading)
  * static program are libstdc++'s, which call malloc. Whether operator new of an unknown allocator
  * throws isn't known, and an exception would end the program (bpf/malloc.bpf.c).
  */
-static bool belongs(const struct allocator *allocator, const struct allocator_name *name)
+static bool function_belongs(const struct allocator *allocator, const struct allocator_name *name)
 {
 	if (allocator->kind == ALLOCATOR_OTHER && name->call == CALL_NEW)
 		return false;
@@ -112,7 +112,7 @@ static bool belongs(const struct allocator *allocator, const struct allocator_na
 				      allocator->kind != ALLOCATOR_MUSL);
 }
 
-static int judge(struct reading *reading)
+static int judge_allocator(struct allocator_reading *reading)
 {
 	struct allocator *allocator = reading->allocator;
 	bool wraps[ALLOCATOR_FUNCTIONS_MAX];
@@ -123,7 +123,7 @@ static int judge(struct reading *reading)
 	if (allocator->kind == ALLOCATOR_NONE)
 		allocator->count = 0;
 	for (size_t i = 0; i < allocator->count; i++) {
-		if (!belongs(allocator, reading->named[i]))
+		if (!function_belongs(allocator, reading->named[i]))
 			continue;
 		wraps[kept] = reading->named[i]->wraps;
 		allocator->functions[kept++] = allocator->functions[i];
@@ -134,7 +134,7 @@ static int judge(struct reading *reading)
 
 int allocator_read(int fd, const struct elf_image *image, struct allocator *allocator)
 {
-	struct reading reading = {.fd = fd, .image = image, .allocator = allocator};
+	struct allocator_reading reading = {.fd = fd, .image = image, .allocator = allocator};
 	const char *names[ALLOCATOR_NAMES_MAX];
 
 	*allocator = (struct allocator){.kind = ALLOCATOR_NONE};
@@ -148,7 +148,7 @@ int allocator_read(int fd, const struct elf_image *image, struct allocator *allo
 		r = symbol_lookup(fd, &image->symtab, names, allocator_names_count, meet_symbol,
 				  &reading);
 	if (r == 0)
-		r = judge(&reading);
+		r = judge_allocator(&reading);
 	if (r < 0)
 		*allocator = (struct allocator){.kind = ALLOCATOR_NONE};
 	return r;

@@ -16,7 +16,7 @@
 #define SLOTS_MAX 512
 #define STUBS_MAX 64 /* looked at for one function */
 
-struct looking {
+struct inner_search {
 	int fd;
 	const struct elf_image *image;
 	struct allocator *allocator;
@@ -50,7 +50,7 @@ static bool set_caller(struct allocator_function *to, const struct allocator_fun
  * Notes that the code leads to that address. Returns false if that is none of the functions.
  * realloc() is examined as well: it does more than malloc, but the same for a null address.
  */
-static bool look_at_target(struct looking *looking, uint64_t address, bool by_call)
+static bool look_at_target(struct inner_search *looking, uint64_t address, bool by_call)
 {
 	struct allocator *allocator = looking->allocator;
 	struct allocator_function *from = &allocator->functions[looking->function];
@@ -72,7 +72,7 @@ static bool look_at_target(struct looking *looking, uint64_t address, bool by_ca
 	return false;
 }
 
-static void add_slot(struct looking *looking, uint64_t address)
+static void add_slot(struct inner_search *looking, uint64_t address)
 {
 	if (looking->slots_count == SLOTS_MAX)
 		return;
@@ -83,7 +83,7 @@ static void add_slot(struct looking *looking, uint64_t address)
 
 static void take_slot(void *arg, const struct uprobe_site_jump *leap)
 {
-	struct looking *looking = arg;
+	struct inner_search *looking = arg;
 
 	if (leap->by_slot && !looking->slot)
 		looking->slot = leap->address;
@@ -92,7 +92,8 @@ static void take_slot(void *arg, const struct uprobe_site_jump *leap)
 /*
  * Reads code at a linked address. Returns the number of bytes, at most `max`, or a negative errno.
  */
-static int read_code(const struct looking *looking, uint64_t address, uint8_t *code, size_t max)
+static int read_code(const struct inner_search *looking, uint64_t address, uint8_t *code,
+		     size_t max)
 {
 	for (size_t i = 0; i < looking->image->segments_count; i++) {
 		const struct elf_segment *segment = &looking->image->segments[i];
@@ -108,7 +109,7 @@ static int read_code(const struct looking *looking, uint64_t address, uint8_t *c
 	return 0;
 }
 
-static void look_at_stub(struct looking *looking, uint64_t address)
+static void look_at_stub(struct inner_search *looking, uint64_t address)
 {
 	uint8_t stub[STUB_MAX];
 	int n = read_code(looking, address, stub, sizeof(stub));
@@ -124,7 +125,7 @@ static void look_at_stub(struct looking *looking, uint64_t address)
 
 static void look_at_leap(void *arg, const struct uprobe_site_jump *leap)
 {
-	struct looking *looking = arg;
+	struct inner_search *looking = arg;
 	const struct allocator_function *function =
 		&looking->allocator->functions[looking->function];
 
@@ -138,7 +139,7 @@ static void look_at_leap(void *arg, const struct uprobe_site_jump *leap)
 		look_at_stub(looking, leap->address);
 }
 
-static int look_at_function(struct looking *looking, size_t i)
+static int look_at_function(struct inner_search *looking, size_t i)
 {
 	const struct allocator_function *function = &looking->allocator->functions[i];
 	uint8_t code[CODE_MAX];
@@ -153,7 +154,8 @@ static int look_at_function(struct looking *looking, size_t i)
 	return looking->error;
 }
 
-static int look(struct looking *looking, const bool wraps[ALLOCATOR_FUNCTIONS_MAX])
+static int look_at_allocator(struct inner_search *looking,
+			     const bool wraps[ALLOCATOR_FUNCTIONS_MAX])
 {
 	int r = 0;
 
@@ -185,7 +187,7 @@ static void forget_caller(struct allocator *allocator, uint64_t address)
 int allocator_leave_out_wrappers(int fd, const struct elf_image *image, struct allocator *allocator,
 				 bool wraps[ALLOCATOR_FUNCTIONS_MAX])
 {
-	_cleanup_free_ struct looking *looking = calloc(1, sizeof(*looking));
+	_cleanup_free_ struct inner_search *looking = calloc(1, sizeof(*looking));
 	size_t kept = 0;
 
 	if (!looking)
@@ -193,7 +195,7 @@ int allocator_leave_out_wrappers(int fd, const struct elf_image *image, struct a
 	looking->fd = fd;
 	looking->image = image;
 	looking->allocator = allocator;
-	int r = look(looking, wraps);
+	int r = look_at_allocator(looking, wraps);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < allocator->count; i++) {

@@ -52,7 +52,7 @@ static void watched_free(struct watched *watched)
 	free(watched);
 }
 
-struct listing {
+struct file_listing {
 	struct allocators *allocators;
 	const struct target *target;
 	const struct symbol_file *program;
@@ -63,7 +63,7 @@ struct listing {
 
 static void list_region(void *arg, const struct region_view *region)
 {
-	struct listing *listing = arg;
+	struct file_listing *listing = arg;
 	struct symbol_place place = {listing->target->pid, region->start, region->end};
 
 	if (region->kind != MAPPING_FILE || !region->file || listing->count == FILES_OF_TARGET_MAX)
@@ -90,7 +90,7 @@ static void list_region(void *arg, const struct region_view *region)
 static void list_files(struct allocators *allocators, struct watched *watched,
 		       const struct target *target)
 {
-	struct listing listing = {
+	struct file_listing listing = {
 		.allocators = allocators,
 		.target = target,
 		.program = address_space_program(target->space),
@@ -155,7 +155,7 @@ static void look_again(struct allocators *allocators, struct watched *watched,
 	}
 }
 
-static void visit(void *arg, const struct target *target)
+static void visit_target(void *arg, const struct target *target)
 {
 	struct allocators *allocators = arg;
 
@@ -200,7 +200,7 @@ static void drop_watched(struct allocators *allocators, bool all)
 	}
 }
 
-static void sweep(void *arg)
+static void sweep_targets(void *arg)
 {
 	struct allocators *allocators = arg;
 	bool rechoosing = allocators->rechoosing;
@@ -211,7 +211,7 @@ static void sweep(void *arg)
 	if (allocators->running) {
 		allocators->generation++;
 		allocators->dirty = allocators->chosen_anew = false;
-		targets_each(allocators->targets, visit, allocators);
+		targets_each(allocators->targets, visit_target, allocators);
 		drop_watched(allocators, false);
 		allocators->sweep_ns = loop_now_ns() - began_ns;
 		if (allocators->sweep_ns > LONG_SWEEP_NS)
@@ -240,7 +240,7 @@ int allocators_new(struct allocators **ret, struct loop *loop, struct worker *ur
 	allocators->urgent = urgent;
 	allocators->tracer = tracer;
 	allocators->targets = targets;
-	allocators->timer = (struct loop_timer){.expired = sweep, .arg = allocators};
+	allocators->timer = (struct loop_timer){.expired = sweep_targets, .arg = allocators};
 	allocators->looks = (struct rate){.every_ns = LOOK_EVERY_NS, .burst = LOOKS_AT_ONCE};
 	int r = map_new(&allocators->watched, sizeof(struct watched_key), sizeof(struct watched *),
 			FILES_MAX);
@@ -328,8 +328,8 @@ bool allocators_are_arming(const struct allocators *allocators)
 
 /* ---- what is known of one target ---- */
 
-static void add_part(const struct watched *watched, const struct choice *choice, enum part which,
-		     struct allocator_view *view)
+static void add_part(const struct watched *watched, const struct choice *choice,
+		     enum allocator_part which, struct allocator_view *view)
 {
 	const struct file_part *part = &choice->file->parts[which];
 
@@ -366,7 +366,7 @@ void allocators_of(const struct allocators *allocators, const struct target *tar
 	if (watched->unsupported || watched->failed)
 		view->state = watched->failed ? ALLOCATOR_FAILED : ALLOCATOR_UNSUPPORTED;
 	for (size_t i = 0; i < watched->chosen_count; i++) {
-		for (enum part part = 0; part < PARTS; part++)
+		for (enum allocator_part part = 0; part < PARTS; part++)
 			add_part(watched, &watched->chosen[i], part, view);
 	}
 }
@@ -377,7 +377,7 @@ void allocators_stats(const struct allocators *allocators, struct allocators_sta
 	for (const struct probed_file *file = allocators->files; file; file = file->next) {
 		unsigned before = stats->points;
 
-		for (enum part part = 0; part < PARTS; part++) {
+		for (enum allocator_part part = 0; part < PARTS; part++) {
 			if (!file->parts[part].uprobes)
 				continue;
 			stats->points += probed_file_points(file, part, &stats->stepped);

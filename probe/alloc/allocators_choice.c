@@ -11,7 +11,7 @@ static bool is_c_library(const struct file_facts *facts)
 	return facts->allocator.kind == ALLOCATOR_GLIBC || facts->allocator.kind == ALLOCATOR_MUSL;
 }
 
-static void add(struct watched *watched, struct probed_file *file, bool heap, bool mappings)
+static void add_choice(struct watched *watched, struct probed_file *file, bool heap, bool mappings)
 {
 	file = probed_file_real(file);
 	for (size_t i = 0; i < watched->chosen_count; i++) {
@@ -51,7 +51,7 @@ static bool choose_default(struct watched *watched)
 	struct probed_file *c_library = NULL;
 
 	if (by_program)
-		add(watched, watched->files[0], true, true);
+		add_choice(watched, watched->files[0], true, true);
 	for (size_t i = watched->has_program; i < watched->count; i++) {
 		struct probed_file *file = watched->files[i];
 
@@ -60,14 +60,14 @@ static bool choose_default(struct watched *watched)
 		if (is_c_library(facts_of(file))) {
 			c_library = file;
 		} else if (!by_program) {
-			add(watched, file, true, true);
+			add_choice(watched, file, true, true);
 			ends_there =
 				ends_there && facts_of(file)->allocator.kind != ALLOCATOR_OTHER;
 			found = true;
 		}
 	}
 	if (c_library)
-		add(watched, c_library, !found || (!by_program && ends_there), true);
+		add_choice(watched, c_library, !found || (!by_program && ends_there), true);
 	return found || c_library;
 }
 
@@ -78,7 +78,7 @@ static void choose_private(struct watched *watched)
 		const struct file_facts *facts = facts_of(watched->files[i]);
 
 		if (facts && !facts->allocator.is_default)
-			add(watched, watched->files[i], true, false);
+			add_choice(watched, watched->files[i], true, false);
 	}
 }
 
@@ -119,7 +119,7 @@ bool watched_is_attached(const struct watched *watched)
 	for (size_t i = 0; i < watched->chosen_count; i++) {
 		const struct choice *choice = &watched->chosen[i];
 
-		for (enum part which = 0; which < PARTS; which++) {
+		for (enum allocator_part which = 0; which < PARTS; which++) {
 			const struct file_part *part = &choice->file->parts[which];
 			unsigned stepped = 0;
 
@@ -136,7 +136,7 @@ void watched_leave(struct watched *watched)
 	for (size_t i = 0; i < watched->chosen_count; i++) {
 		struct choice *choice = &watched->chosen[i];
 
-		for (enum part part = 0; part < PARTS; part++) {
+		for (enum allocator_part part = 0; part < PARTS; part++) {
 			if (choice->parts[part])
 				probed_file_leave(choice->file, part);
 		}
@@ -168,7 +168,7 @@ void watched_choose(struct watched *watched)
 		watched->why = "of its allocators only one for its own use was found";
 	for (size_t i = 0; i < watched->chosen_count; i++) {
 		watched->chosen[i].file->users++;
-		for (enum part part = 0; part < PARTS; part++) {
+		for (enum allocator_part part = 0; part < PARTS; part++) {
 			if (watched->chosen[i].parts[part])
 				probed_file_use(watched->chosen[i].file, part);
 		}

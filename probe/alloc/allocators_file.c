@@ -49,15 +49,15 @@ static void ask_again(struct probed_file *file)
 {
 	if (file->state == FILE_UNREADABLE && file->error == -ESRCH)
 		file->state = FILE_NEW;
-	for (enum part part = 0; part < PARTS; part++) {
+	for (enum allocator_part part = 0; part < PARTS; part++) {
 		if (file->parts[part].error == -ESRCH)
 			file->parts[part].error = 0;
 	}
 }
 
-static void meet(struct probed_file *file, struct symbol_file *symbols,
-		 const struct symbol_place *place, const struct open_request_id *content,
-		 const char *path)
+static void update_file(struct probed_file *file, struct symbol_file *symbols,
+			const struct symbol_place *place, const struct open_request_id *content,
+			const char *path)
 {
 	struct symbol_file *before = file->file;
 	char *copy = strdup(path);
@@ -88,7 +88,7 @@ struct probed_file *probed_file_get(struct allocators *allocators, struct symbol
 	struct file_key key = {content.device, content.inode};
 	struct probed_file *probed = find_or_add(allocators, &key);
 	if (probed) {
-		meet(probed, file, place, &content, opening.path);
+		update_file(probed, file, place, &content, opening.path);
 		probed->users++;
 	}
 	open_request_done(&opening);
@@ -106,18 +106,19 @@ struct probed_file *probed_file_real(struct probed_file *file)
 	return file->same ? file->same : file;
 }
 
-void probed_file_use(struct probed_file *file, enum part part)
+void probed_file_use(struct probed_file *file, enum allocator_part part)
 {
 	file->parts[part].users++;
 }
 
-void probed_file_leave(struct probed_file *file, enum part part)
+void probed_file_leave(struct probed_file *file, enum allocator_part part)
 {
 	if (--file->parts[part].users == 0)
 		file->parts[part].last_ns = loop_now_ns();
 }
 
-unsigned probed_file_points(const struct probed_file *file, enum part part, unsigned *stepped)
+unsigned probed_file_points(const struct probed_file *file, enum allocator_part part,
+			    unsigned *stepped)
 {
 	unsigned points = 0;
 
@@ -189,8 +190,8 @@ void probed_file_was_read(struct probed_file *file, struct read_facts *read)
 	allocators_wake(allocators, loop_now_ns() + (allocators->working ? MORE_NS : 0));
 }
 
-void probed_file_was_attached(struct probed_file *file, enum part which, struct uprobes *uprobes,
-			      bool session, int error, const char *why)
+void probed_file_was_attached(struct probed_file *file, enum allocator_part which,
+			      struct uprobes *uprobes, bool session, int error, const char *why)
 {
 	struct file_part *part = &file->parts[which];
 
@@ -201,7 +202,7 @@ void probed_file_was_attached(struct probed_file *file, enum part which, struct 
 	work_over(file);
 }
 
-void probed_file_was_detached(struct probed_file *file, enum part part)
+void probed_file_was_detached(struct probed_file *file, enum allocator_part part)
 {
 	(void)part;
 	work_over(file);
@@ -209,7 +210,7 @@ void probed_file_was_detached(struct probed_file *file, enum part part)
 
 /* ---- what is to be done ---- */
 
-static bool is_wanted(const struct probed_file *file, enum part which)
+static bool is_wanted(const struct probed_file *file, enum allocator_part which)
 {
 	const struct file_part *part = &file->parts[which];
 	const struct allocators *allocators = file->allocators;
@@ -221,9 +222,9 @@ static bool is_wanted(const struct probed_file *file, enum part which)
 	return part->users || loop_now_ns() - part->last_ns < IDLE_NS;
 }
 
-static bool attach(struct probed_file *file)
+static bool attach_part(struct probed_file *file)
 {
-	for (enum part which = 0; which < PARTS; which++) {
+	for (enum allocator_part which = 0; which < PARTS; which++) {
 		struct file_part *part = &file->parts[which];
 		unsigned stepped = 0;
 
@@ -262,9 +263,9 @@ static bool read_anew(struct probed_file *file)
 	return r == 0;
 }
 
-static bool detach(struct probed_file *file)
+static bool detach_part(struct probed_file *file)
 {
-	for (enum part part = 0; part < PARTS; part++) {
+	for (enum allocator_part part = 0; part < PARTS; part++) {
 		if (!file->parts[part].uprobes || is_wanted(file, part))
 			continue;
 		if (work_detach(file, part) == 0)
@@ -275,7 +276,7 @@ static bool detach(struct probed_file *file)
 	return false;
 }
 
-static bool any(struct allocators *allocators, bool (*begin)(struct probed_file *file))
+static bool any_file_begins(struct allocators *allocators, bool (*begin)(struct probed_file *file))
 {
 	for (struct probed_file *file = allocators->files; file; file = file->next) {
 		if (begin(file))
@@ -286,8 +287,8 @@ static bool any(struct allocators *allocators, bool (*begin)(struct probed_file 
 
 void files_step(struct allocators *allocators)
 {
-	if (allocators->working || any(allocators, attach) || any(allocators, read_anew) ||
-	    any(allocators, detach))
+	if (allocators->working || any_file_begins(allocators, attach_part) ||
+	    any_file_begins(allocators, read_anew) || any_file_begins(allocators, detach_part))
 		return;
 	if (allocators->stopped) {
 		void (*stopped)(void *arg) = TAKE_PTR(allocators->stopped);
@@ -300,7 +301,7 @@ void files_step(struct allocators *allocators)
 
 static void file_free(struct probed_file *file)
 {
-	for (enum part part = 0; part < PARTS; part++)
+	for (enum allocator_part part = 0; part < PARTS; part++)
 		uprobes_close(file->parts[part].uprobes);
 	symbol_file_unref(file->file);
 	free(file->facts);

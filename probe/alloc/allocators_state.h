@@ -25,7 +25,7 @@ enum file_state { FILE_NEW, FILE_READ, FILE_UNREADABLE };
  * The heap's points and the mappings' are attached separately: a target that allocates by another
  * file still needs the C library's mmap.
  */
-enum part { PART_HEAP, PART_MAPPINGS, PARTS };
+enum allocator_part { PART_HEAP, PART_MAPPINGS, PARTS };
 
 struct file_part {
 	size_t users;	  /* targets that want it */
@@ -135,11 +135,12 @@ void probed_file_put(struct probed_file *file);
 /* Returns the file that stands for this one: `same` if there is one, else itself. */
 struct probed_file *probed_file_real(struct probed_file *file);
 
-void probed_file_use(struct probed_file *file, enum part part);
-void probed_file_leave(struct probed_file *file, enum part part);
+void probed_file_use(struct probed_file *file, enum allocator_part part);
+void probed_file_leave(struct probed_file *file, enum allocator_part part);
 
 /* Returns how many points the part has; adds to *stepped how many of them are single-stepped. */
-unsigned probed_file_points(const struct probed_file *file, enum part part, unsigned *stepped);
+unsigned probed_file_points(const struct probed_file *file, enum allocator_part part,
+			    unsigned *stepped);
 
 /*
  * Begins the next job if none is under way. If there is nothing to do, calls allocators->stopped().
@@ -153,8 +154,8 @@ void files_free(struct allocators *allocators);
 /* ---- allocators_work.c: submit a job; return 0 or a negative errno, such as -ENOMEM ---- */
 
 int work_read(struct probed_file *file);
-int work_attach(struct probed_file *file, enum part part);
-int work_detach(struct probed_file *file, enum part part);
+int work_attach(struct probed_file *file, enum allocator_part part);
+int work_detach(struct probed_file *file, enum allocator_part part);
 
 /* Results of the jobs, taken by allocators_file.c. */
 struct read_facts {
@@ -163,9 +164,9 @@ struct read_facts {
 	struct file_facts *facts; /* taken over */
 };
 void probed_file_was_read(struct probed_file *file, struct read_facts *read);
-void probed_file_was_attached(struct probed_file *file, enum part part, struct uprobes *uprobes,
-			      bool session, int error, const char *why);
-void probed_file_was_detached(struct probed_file *file, enum part part);
+void probed_file_was_attached(struct probed_file *file, enum allocator_part part,
+			      struct uprobes *uprobes, bool session, int error, const char *why);
+void probed_file_was_detached(struct probed_file *file, enum allocator_part part);
 
 /* ---- allocators_choice.c ---- */
 

@@ -26,7 +26,7 @@ struct work {
 	struct probed_file *probed; /* for the loop; run() doesn't touch it */
 	struct symbol_file *file;   /* whose path `opening` has; NULL: the job needs no file */
 	struct open_request opening;
-	enum part part;
+	enum allocator_part part;
 
 	struct read_facts read;
 
@@ -193,7 +193,7 @@ static void free_work(struct job *job)
 	free(work);
 }
 
-static struct work *work_new(struct probed_file *file, enum part part)
+static struct work *work_new(struct probed_file *file, enum allocator_part part)
 {
 	struct work *work = calloc(1, sizeof(*work));
 
@@ -218,7 +218,7 @@ static int open_later(struct work *work)
 	return r;
 }
 
-static void submit(struct work *work)
+static void submit_work(struct work *work)
 {
 	work->probed->busy = true;
 	work->probed->allocators->working = true;
@@ -238,11 +238,11 @@ int work_read(struct probed_file *file)
 	work->job.whose = work->opening.whose;
 	work->job.run = run_read;
 	work->job.done = read_done;
-	submit(work);
+	submit_work(work);
 	return 0;
 }
 
-int work_attach(struct probed_file *file, enum part part)
+int work_attach(struct probed_file *file, enum allocator_part part)
 {
 	struct work *work = work_new(file, part);
 	int r = work ? open_later(work) : -ENOMEM;
@@ -265,11 +265,11 @@ int work_attach(struct probed_file *file, enum part part)
 	work->job.whose = work->opening.whose;
 	work->job.run = run_attach;
 	work->job.done = attach_done;
-	submit(work);
+	submit_work(work);
 	return 0;
 }
 
-int work_detach(struct probed_file *file, enum part part)
+int work_detach(struct probed_file *file, enum allocator_part part)
 {
 	struct work *work = work_new(file, part);
 
@@ -279,6 +279,6 @@ int work_detach(struct probed_file *file, enum part part)
 	work->job.run = run_detach;
 	work->job.done = detach_done;
 	work->job.unlimited = true; /* it touches no file */
-	submit(work);
+	submit_work(work);
 	return 0;
 }

@@ -50,7 +50,7 @@ struct attaching {
 };
 
 /* Takes over the descriptor. For fd < 0 returns the negative of errno. */
-static int keep(struct uprobes *uprobes, int fd)
+static int keep_fd(struct uprobes *uprobes, int fd)
 {
 	int error = errno;
 
@@ -90,7 +90,7 @@ static int attach_call(const struct attaching *attaching, enum call call)
 		attr.attach_type = ATTACH_UPROBE_MULTI;
 		fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	}
-	return keep(attaching->uprobes, fd);
+	return keep_fd(attaching->uprobes, fd);
 }
 
 /* Returns whether the call frees: those are attached first, lest a free in between go unseen. */
@@ -165,7 +165,7 @@ static int attach_event(const struct attaching *attaching, const struct uprobe_p
 		if (fd < 0 && errno != ENODEV) /* that CPU is off */
 			break;
 	}
-	int r = keep(attaching->uprobes, fd);
+	int r = keep_fd(attaching->uprobes, fd);
 	if (r < 0)
 		return r;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ||
@@ -203,7 +203,7 @@ static int attach_events(struct attaching *attaching)
 
 /* ---- both ---- */
 
-static void explain(struct why *why, int error)
+static void explain_error(struct why *why, int error)
 {
 	const char *remedy = "";
 
@@ -232,7 +232,7 @@ int uprobes_open(struct uprobes **ret, int file_fd, const struct uprobe_point *p
 	if (r == 0)
 		r = programs->session ? attach_sessions(&attaching) : attach_events(&attaching);
 	if (r < 0) {
-		explain(why, r);
+		explain_error(why, r);
 		uprobes_close(attaching.uprobes);
 		return r;
 	}

@@ -20,7 +20,7 @@ void array_index_done(struct array_index *numbers)
 	*numbers = (struct array_index){0};
 }
 
-static const char *item(const struct array_index *numbers, const void *items, uint32_t number)
+static const char *item_at(const struct array_index *numbers, const void *items, uint32_t number)
 {
 	return (const char *)items + number * numbers->item_bytes;
 }
@@ -38,15 +38,15 @@ int64_t array_index_find(const struct array_index *numbers, const void *items, c
 	     i = (i + 1) & (numbers->size - 1)) {
 		uint32_t number = numbers->slots[i] - 1;
 
-		if (memcmp(item(numbers, items, number), key, numbers->key_bytes) == 0)
+		if (memcmp(item_at(numbers, items, number), key, numbers->key_bytes) == 0)
 			return number;
 	}
 	return -ENOENT;
 }
 
-static void put(struct array_index *numbers, const void *items, uint32_t number)
+static void put_item(struct array_index *numbers, const void *items, uint32_t number)
 {
-	size_t i = home_of(numbers, item(numbers, items, number));
+	size_t i = home_of(numbers, item_at(numbers, items, number));
 
 	while (numbers->slots[i])
 		i = (i + 1) & (numbers->size - 1);
@@ -65,7 +65,7 @@ int array_index_reserve(struct array_index *numbers, const void *items)
 		return -ENOMEM;
 	for (size_t i = 0; i < numbers->size; i++) {
 		if (numbers->slots[i])
-			put(&bigger, items, numbers->slots[i] - 1);
+			put_item(&bigger, items, numbers->slots[i] - 1);
 	}
 	free(numbers->slots);
 	*numbers = bigger;
@@ -74,6 +74,6 @@ int array_index_reserve(struct array_index *numbers, const void *items)
 
 void array_index_add(struct array_index *numbers, const void *items, uint32_t number)
 {
-	put(numbers, items, number);
+	put_item(numbers, items, number);
 	numbers->count++;
 }

@@ -87,7 +87,7 @@ struct trusted {
 	gid_t gid;
 };
 
-static int trust(int root_fd, struct trusted *trusted)
+static int trust_root(int root_fd, struct trusted *trusted)
 {
 	struct stat stat;
 
@@ -140,7 +140,7 @@ static int open_step(int dir_fd, const char *name, bool make, bool *made)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-static int walk(int root_fd, const char *path, bool make, struct dir_steps *steps)
+static int walk_path(int root_fd, const char *path, bool make, struct dir_steps *steps)
 {
 	_cleanup_close_ int at = fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
 	const char *begin = path;
@@ -149,7 +149,7 @@ static int walk(int root_fd, const char *path, bool make, struct dir_steps *step
 	*steps = (struct dir_steps){.found = strlen(path)};
 	if (at < 0)
 		return -errno;
-	int r = trust(root_fd, &trusted);
+	int r = trust_root(root_fd, &trusted);
 	while (r == 0 && *path) {
 		char name[NAME_MAX + 1];
 		size_t len = strcspn(path, "/");
@@ -180,7 +180,7 @@ int dir_open_in(int root_fd, const char *path)
 {
 	struct dir_steps steps;
 
-	return walk(root_fd, path, true, &steps);
+	return walk_path(root_fd, path, true, &steps);
 }
 
 int dir_open_below(const char *root, const char *path, struct dir_steps *steps)
@@ -188,7 +188,7 @@ int dir_open_below(const char *root, const char *path, struct dir_steps *steps)
 	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	*steps = (struct dir_steps){.found = strlen(path)};
-	return fd < 0 ? -errno : walk(fd, path, true, steps);
+	return fd < 0 ? -errno : walk_path(fd, path, true, steps);
 }
 
 int dir_find_below(const char *root, const char *path, struct dir_steps *steps)
@@ -196,7 +196,7 @@ int dir_find_below(const char *root, const char *path, struct dir_steps *steps)
 	_cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	*steps = (struct dir_steps){.found = strlen(path)};
-	return fd < 0 ? -errno : walk(fd, path, false, steps);
+	return fd < 0 ? -errno : walk_path(fd, path, false, steps);
 }
 
 int file_write_all(int fd, const char *data, size_t bytes)
@@ -307,7 +307,7 @@ int file_write_new(int dir_fd, int root_fd, const char *stem, const char *extens
 	return r;
 }
 
-static int replace(int dir_fd, const char *name, const void *data, size_t bytes)
+static int replace_file(int dir_fd, const char *name, const void *data, size_t bytes)
 {
 	char temporary[256];
 
@@ -330,7 +330,7 @@ int file_replace(const char *folder, const char *name, const void *data, size_t 
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	_cleanup_close_ int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir_fd < 0 ? -errno : replace(dir_fd, name, data, bytes);
+	return dir_fd < 0 ? -errno : replace_file(dir_fd, name, data, bytes);
 }
 
 int file_link_new(int dir_fd, int root_fd, const char *target, const char *name)

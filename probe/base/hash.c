@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* Multiply and fold, as wyhash and its kin do it: two 64-bit words in, one well mixed word out. */
-static uint64_t fold(uint64_t a, uint64_t b)
+static uint64_t fold_words(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -17,19 +17,19 @@ uint64_t hash_bytes(uint64_t seed, const void *data, size_t bytes)
 {
 	static const uint64_t k0 = 0x9e3779b97f4a7c15, k1 = 0xbf58476d1ce4e5b9; /* splitmix64 */
 	const unsigned char *p = data;
-	uint64_t h = fold(seed ^ k0, (uint64_t)bytes ^ k1);
+	uint64_t h = fold_words(seed ^ k0, (uint64_t)bytes ^ k1);
 
 	for (; bytes >= 8; bytes -= 8, p += 8) {
 		uint64_t word;
 
 		memcpy(&word, p, 8);
-		h = fold(h ^ word ^ seed, k0 ^ h);
+		h = fold_words(h ^ word ^ seed, k0 ^ h);
 	}
 	if (bytes) {
 		uint64_t word = 0;
 
 		memcpy(&word, p, bytes);
-		h = fold(h ^ word ^ seed, k1 ^ h);
+		h = fold_words(h ^ word ^ seed, k1 ^ h);
 	}
 	return h ^ (h >> 32);
 }

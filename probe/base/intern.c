@@ -13,8 +13,8 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-struct chunk {
-	struct chunk *next;
+struct text_chunk {
+	struct text_chunk *next;
 	size_t used;
 	size_t capacity;
 	char data[];
@@ -27,7 +27,7 @@ struct name {
 };
 
 struct intern {
-	struct chunk *chunks;
+	struct text_chunk *chunks;
 	struct name *names;
 	size_t count, capacity;
 	uint32_t *table; /* number + 1, 0 = free */
@@ -55,7 +55,7 @@ void intern_free(struct intern *intern)
 	if (!intern)
 		return;
 	while (intern->chunks) {
-		struct chunk *next = intern->chunks->next;
+		struct text_chunk *next = intern->chunks->next;
 
 		free(intern->chunks);
 		intern->chunks = next;
@@ -65,7 +65,7 @@ void intern_free(struct intern *intern)
 	free(intern);
 }
 
-static size_t find(const struct intern *intern, const char *text, size_t len, uint32_t hash)
+static size_t find_slot(const struct intern *intern, const char *text, size_t len, uint32_t hash)
 {
 	size_t i = hash & (intern->table_size - 1);
 
@@ -99,9 +99,9 @@ static int grow_table(struct intern *intern)
 	return 0;
 }
 
-static char *store(struct intern *intern, const char *text, size_t len)
+static char *store_text(struct intern *intern, const char *text, size_t len)
 {
-	struct chunk *chunk = intern->chunks;
+	struct text_chunk *chunk = intern->chunks;
 
 	if (!chunk || chunk->capacity - chunk->used < len + 1) {
 		size_t capacity = len + 1 > CHUNK_BYTES ? len + 1 : CHUNK_BYTES;
@@ -128,14 +128,14 @@ int64_t intern_add(struct intern *intern, const char *text, size_t len)
 
 	if (intern->count + 1 > intern->table_size / 4 * 3 && grow_table(intern) < 0)
 		return -ENOMEM;
-	size_t i = find(intern, text, len, hash);
+	size_t i = find_slot(intern, text, len, hash);
 	if (intern->table[i])
 		return intern->table[i] - 1;
 	if (len >= UINT32_MAX || intern->bytes + len + 1 > intern->max_bytes)
 		return -ENOSPC;
 	if (array_grow(intern->names, intern->capacity, intern->count + 1, 128) < 0)
 		return -ENOMEM;
-	char *copy = store(intern, text, len);
+	char *copy = store_text(intern, text, len);
 	if (!copy)
 		return -ENOMEM;
 	intern->names[intern->count] = (struct name){copy, (uint32_t)len, hash};

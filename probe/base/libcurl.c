@@ -34,7 +34,7 @@ static bool find_all(void *library)
 	return true;
 }
 
-static void load(void)
+static void load_library(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !loaded; i++) {
 		void *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
@@ -47,6 +47,6 @@ static void load(void)
 
 bool libcurl_load(void)
 {
-	pthread_once(&once, load);
+	pthread_once(&once, load_library);
 	return loaded;
 }

@@ -35,7 +35,7 @@ int log_level_parse(const char *text, enum log_level *level)
 }
 
 /* Replaces, in place, each character that can't be shown by one '?'. Returns the new length. */
-static size_t clean(char *line, size_t len)
+static size_t clean_line(char *line, size_t len)
 {
 	size_t to = 0;
 
@@ -69,7 +69,7 @@ void log_write(enum log_level level, const char *format, ...)
 	size_t len = (size_t)head + (size_t)body;
 	if (len > sizeof(line) - 2)
 		len = sizeof(line) - 2;
-	len = clean(line, len);
+	len = clean_line(line, len);
 	line[len++] = '\n';
 	/* One write a line, so that lines of several threads don't mix. There is nobody to tell
 	 * of a failure here. */

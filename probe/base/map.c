@@ -67,7 +67,7 @@ static size_t home_of(const struct map *map, const void *key)
 }
 
 /* Returns the slot that holds the key, or the free slot where the key would go. */
-static size_t find(const struct map *map, const void *key)
+static size_t find_slot(const struct map *map, const void *key)
 {
 	size_t i = home_of(map, key);
 
@@ -80,11 +80,11 @@ void *map_get(const struct map *map, const void *key)
 {
 	if (!map->count)
 		return NULL;
-	char *slot = slot_at(map, find(map, key));
+	char *slot = slot_at(map, find_slot(map, key));
 	return *slot ? slot + map->value_offset : NULL;
 }
 
-static int grow(struct map *map)
+static int grow_map(struct map *map)
 {
 	struct map bigger = *map;
 
@@ -96,7 +96,7 @@ static int grow(struct map *map)
 		char *slot = slot_at(map, i);
 
 		if (*slot)
-			memcpy(slot_at(&bigger, find(&bigger, slot + KEY_OFFSET)), slot,
+			memcpy(slot_at(&bigger, find_slot(&bigger, slot + KEY_OFFSET)), slot,
 			       map->slot_bytes);
 	}
 	free(map->slots);
@@ -115,12 +115,12 @@ int map_put(struct map *map, const void *key, void **value)
 	if (map->count >= map->max_entries)
 		return -ENOSPC;
 	if (map->count + 1 > map->capacity / 4 * 3) {
-		int r = grow(map);
+		int r = grow_map(map);
 
 		if (r < 0)
 			return r;
 	}
-	char *slot = slot_at(map, find(map, key));
+	char *slot = slot_at(map, find_slot(map, key));
 	*slot = 1;
 	memcpy(slot + KEY_OFFSET, key, map->key_bytes);
 	memset(slot + map->value_offset, 0, map->value_bytes);
@@ -134,7 +134,7 @@ bool map_del(struct map *map, const void *key)
 	if (!map->count)
 		return false;
 	size_t mask = map->capacity - 1;
-	size_t hole = find(map, key);
+	size_t hole = find_slot(map, key);
 
 	if (!*slot_at(map, hole))
 		return false;

@@ -10,7 +10,7 @@
 
 /* Drops the whole pages of those segments that have no rights but `rights`. Nobody writes to such
  * pages, and neither did the loader. */
-static void forget(const struct dl_phdr_info *object, unsigned rights)
+static void drop_pages(const struct dl_phdr_info *object, unsigned rights)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -30,7 +30,7 @@ static int forget_constants(struct dl_phdr_info *program, size_t bytes, void *ar
 {
 	(void)bytes;
 	(void)arg;
-	forget(program, PF_R);
+	drop_pages(program, PF_R);
 	return 1;
 }
 
@@ -38,7 +38,7 @@ static int forget_code(struct dl_phdr_info *object, size_t bytes, void *arg)
 {
 	(void)bytes;
 	(void)arg;
-	forget(object, PF_R | PF_X);
+	drop_pages(object, PF_R | PF_X);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 
 static const uint32_t character_max = 0x10ffff;
 
-static bool continues(const unsigned char *p, size_t n)
+static bool has_continuation(const unsigned char *p, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		if ((p[i] & 0xc0) != 0x80)
@@ -20,16 +20,16 @@ size_t utf8_sequence(const char *text, size_t len)
 	if (p[0] < 0x80)
 		return 1;
 	if (p[0] >= 0xc2 && p[0] <= 0xdf)
-		return len >= 2 && continues(p, 2) ? 2 : 0;
+		return len >= 2 && has_continuation(p, 2) ? 2 : 0;
 	if (p[0] >= 0xe0 && p[0] <= 0xef) {
-		if (len < 3 || !continues(p, 3))
+		if (len < 3 || !has_continuation(p, 3))
 			return 0;
 		if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
 			return 0;
 		return 3;
 	}
 	if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-		if (len < 4 || !continues(p, 4))
+		if (len < 4 || !has_continuation(p, 4))
 			return 0;
 		if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 			return 0;

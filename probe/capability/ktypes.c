@@ -87,7 +87,7 @@ static void free_btf(struct btf **btf)
 	btf__free(*btf);
 }
 
-static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
+static const struct btf_type *resolve_type(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *type = btf__type_by_id(btf, id);
 
@@ -114,7 +114,7 @@ static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 	int id = btf__add_struct(excerpt->to, "", type->size);
 
 	for (uint32_t i = 0; i < btf_vlen(type) && id > 0; i++) {
-		const struct btf_type *inner = resolve(excerpt->from, member[i].type);
+		const struct btf_type *inner = resolve_type(excerpt->from, member[i].type);
 		int its = 0;
 
 		if (inner && btf_is_ptr(inner))
@@ -132,7 +132,7 @@ static int add_inner(struct excerpt *excerpt, const struct btf_type *type)
 /* Adds an array of integers, pointers or structs; elements of another type become bytes. */
 static int add_array(struct excerpt *excerpt, const struct btf_array *array)
 {
-	const struct btf_type *type = resolve(excerpt->from, array->type);
+	const struct btf_type *type = resolve_type(excerpt->from, array->type);
 	int of = type && btf_is_ptr(type) ? excerpt->pointer
 		 : type && btf_is_struct(type)
 			 ? add_inner(excerpt, type)
@@ -154,26 +154,27 @@ static int add_field_type(struct excerpt *excerpt, const struct btf_type *type)
 	return -EINVAL;
 }
 
-struct found {
+struct found_member {
 	const struct btf_type *type;
 	uint32_t bit_offset, bit_size;
 };
 
 /* Finds a field by name, in anonymous structs and unions as well. */
 static bool find_field(const struct btf *btf, const struct btf_type *within, const char *name,
-		       uint32_t base, int nesting, struct found *found)
+		       uint32_t base, int nesting, struct found_member *found)
 {
 	const struct btf_member *member = btf_members(within);
 
 	for (uint32_t i = 0; i < btf_vlen(within); i++) {
 		const char *its_name = btf__name_by_offset(btf, member[i].name_off);
-		const struct btf_type *type = resolve(btf, member[i].type);
+		const struct btf_type *type = resolve_type(btf, member[i].type);
 		uint32_t offset = base + btf_member_bit_offset(within, i);
 
 		if (!type || !its_name)
 			continue;
 		if (strcmp(its_name, name) == 0) {
-			*found = (struct found){type, offset, btf_member_bitfield_size(within, i)};
+			*found = (struct found_member){type, offset,
+						       btf_member_bitfield_size(within, i)};
 			return true;
 		}
 		if (!its_name[0] && btf_is_composite(type) && nesting < NESTING_MAX &&
@@ -183,7 +184,8 @@ static bool find_field(const struct btf *btf, const struct btf_type *within, con
 	return false;
 }
 
-static bool field_of(const struct btf *btf, const char *type, const char *name, struct found *found)
+static bool field_of(const struct btf *btf, const char *type, const char *name,
+		     struct found_member *found)
 {
 	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
 
@@ -192,7 +194,7 @@ static bool field_of(const struct btf *btf, const char *type, const char *name, 
 
 static bool has_field(const struct btf *btf, const char *type, const char *name)
 {
-	struct found found;
+	struct found_member found;
 
 	return field_of(btf, type, name, &found);
 }
@@ -202,7 +204,7 @@ static bool has_field(const struct btf *btf, const char *type, const char *name)
 static int add_struct(struct excerpt *excerpt, const char *name, const char *const *fields)
 {
 	int id = btf__find_by_name_kind(excerpt->from, name, BTF_KIND_STRUCT);
-	struct found found[ARRAY_SIZE(wanted[0].fields)] = {0};
+	struct found_member found[ARRAY_SIZE(wanted[0].fields)] = {0};
 	int types[ARRAY_SIZE(wanted[0].fields)] = {0};
 
 	if (id < 0)
@@ -293,9 +295,9 @@ static int count_arguments(const struct btf *btf, const char *tracepoint)
 
 	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	const struct btf_type *type = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
+	const struct btf_type *type = id > 0 ? resolve_type(btf, (uint32_t)id) : NULL;
 	if (type && btf_is_ptr(type))
-		type = resolve(btf, type->type);
+		type = resolve_type(btf, type->type);
 	if (!type || !btf_is_func_proto(type) || !btf_vlen(type))
 		return 0;
 	return btf_vlen(type) - 1; /* the first argument is private to the tracepoint */
@@ -320,7 +322,7 @@ static int enum_value(const struct btf *btf, const char *type, const char *name)
 /* Finds how the kernel counts resident pages, for page faults. */
 static void find_resident(const struct btf *btf, struct ktypes *ktypes)
 {
-	struct found counters, values, events, own, sums;
+	struct found_member counters, values, events, own, sums;
 
 	ktypes->has_rss_counters =
 		field_of(btf, "mm_struct", "rss_stat", &counters) && btf_is_array(counters.type);

@@ -5,7 +5,7 @@
 #include <link.h>
 #include <stdbool.h>
 
-struct search {
+struct offset_search {
 	uintptr_t address;
 	uint64_t offset;
 	bool found;
@@ -13,7 +13,7 @@ struct search {
 
 static int find_segment(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-	struct search *search = arg;
+	struct offset_search *search = arg;
 
 	(void)bytes;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -30,7 +30,7 @@ static int find_segment(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 int self_offset(uintptr_t function, uint64_t *offset)
 {
-	struct search search = {.address = function};
+	struct offset_search search = {.address = function};
 
 	dl_iterate_phdr(find_segment, &search);
 	if (!search.found)

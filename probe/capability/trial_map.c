@@ -12,14 +12,14 @@
 #include "capability/seccomp_check.h"
 #include "capability/trial.h"
 
-static void refused(struct finding *finding, const char *what, int error)
+static void report_map_refusal(struct finding *finding, const char *what, int error)
 {
 	finding_set(finding, FINDING_NO, "%s: %s", what, error_words(error));
 	if (error == EPERM || error == EACCES)
 		privileges_remedy(finding);
 }
 
-static int create(enum bpf_map_type type, uint32_t flags, int inner_fd)
+static int create_map(enum bpf_map_type type, uint32_t flags, int inner_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options);
 
@@ -32,20 +32,21 @@ static int create(enum bpf_map_type type, uint32_t flags, int inner_fd)
 
 void trial_map_in_map(enum capability which, struct finding *finding)
 {
-	_cleanup_close_ int inner = create(BPF_MAP_TYPE_ARRAY, 0, -1);
-	_cleanup_close_ int outer = inner < 0 ? -1 : create(BPF_MAP_TYPE_ARRAY_OF_MAPS, 0, inner);
+	_cleanup_close_ int inner = create_map(BPF_MAP_TYPE_ARRAY, 0, -1);
+	_cleanup_close_ int outer =
+		inner < 0 ? -1 : create_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, 0, inner);
 	uint32_t zero = 0;
 
 	(void)which;
 	if (outer < 0 || bpf_map_update_elem(outer, &zero, &inner, BPF_ANY) < 0)
-		refused(finding, "an array of maps can't be made", errno);
+		report_map_refusal(finding, "an array of maps can't be made", errno);
 	else
 		finding_set(finding, FINDING_YES, "an array of maps was made and filled");
 }
 
 void trial_shared_map(enum capability which, struct finding *finding)
 {
-	_cleanup_close_ int fd = create(BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE, -1);
+	_cleanup_close_ int fd = create_map(BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE, -1);
 	uint32_t zero = 0, value = 0;
 	void *shared =
 		fd < 0 ? MAP_FAILED
@@ -53,7 +54,7 @@ void trial_shared_map(enum capability which, struct finding *finding)
 
 	(void)which;
 	if (shared == MAP_FAILED) {
-		refused(finding, "an array can't be shared with programs", errno);
+		report_map_refusal(finding, "an array can't be shared with programs", errno);
 		return;
 	}
 	*(volatile uint32_t *)shared = 7;
@@ -66,7 +67,7 @@ void trial_shared_map(enum capability which, struct finding *finding)
 
 void trial_batch(enum capability which, struct finding *finding)
 {
-	_cleanup_close_ int fd = create(BPF_MAP_TYPE_HASH, 0, -1);
+	_cleanup_close_ int fd = create_map(BPF_MAP_TYPE_HASH, 0, -1);
 	uint32_t keys[4], values[4], count = 4, position;
 	int r = fd < 0 ? -1 : 0;
 
@@ -79,7 +80,7 @@ void trial_batch(enum capability which, struct finding *finding)
 		r = r < 0 && errno == ENOENT ? 0 : r; /* ENOENT: the map has no more entries */
 	}
 	if (r < 0)
-		refused(finding, "a hash map can't be read in a batch", errno);
+		report_map_refusal(finding, "a hash map can't be read in a batch", errno);
 	else if (count != 3)
 		finding_set(finding, FINDING_NO, "a batch gave %u of 3 entries", count);
 	else
@@ -104,7 +105,7 @@ void trial_map_memory(enum capability which, struct finding *finding)
 
 	(void)which;
 	if (getrlimit(RLIMIT_MEMLOCK, &before) < 0) {
-		refused(finding, "RLIMIT_MEMLOCK", errno);
+		report_map_refusal(finding, "RLIMIT_MEMLOCK", errno);
 		return;
 	}
 	none = before;
@@ -120,7 +121,7 @@ void trial_map_memory(enum capability which, struct finding *finding)
 	}
 	seccomp_find(&filtered);
 	if (!privilege_held(NUMBER_BPF) || filtered.bpf) {
-		refused(finding, "no map can be made", error);
+		report_map_refusal(finding, "no map can be made", error);
 		return;
 	}
 	bool raised = setrlimit(RLIMIT_MEMLOCK, &all) == 0;

@@ -26,7 +26,7 @@
 #define TRIES_MAX  32
 
 /* The processes to try: `others` if there are any, else `own`. */
-struct choice {
+struct trial_processes {
 	pid_t own[TRIES_MAX], others[TRIES_MAX];
 	int own_count, others_count;
 };
@@ -50,9 +50,9 @@ static bool has_user_half(pid_t pid)
 	return field && state != 'Z' && !(strtoul(field, NULL, 10) & PF_KTHREAD);
 }
 
-static void consider(void *arg, pid_t pid)
+static void consider_process(void *arg, pid_t pid)
 {
-	struct choice *choice = arg;
+	struct trial_processes *choice = arg;
 	char path[64];
 	struct stat status;
 
@@ -65,14 +65,14 @@ static void consider(void *arg, pid_t pid)
 		choice->own[choice->own_count++] = pid;
 }
 
-struct answers {
+struct trial_answers {
 	int good, limited, bad;
 	pid_t refused; /* the last bad process */
 	int error;     /* the errno of the last bad process */
 };
 
-static void say(const struct answers *answers, const char *what, const char *limit,
-		const char *whose, struct finding *finding)
+static void report_answers(const struct trial_answers *answers, const char *what, const char *limit,
+			   const char *whose, struct finding *finding)
 {
 	int all = answers->good + answers->limited + answers->bad;
 
@@ -96,9 +96,9 @@ static void say(const struct answers *answers, const char *what, const char *lim
 static void ask_each(int (*ask)(pid_t pid), const char *what, const char *limit,
 		     struct finding *finding)
 {
-	struct choice choice = {0};
-	struct answers answers = {0};
-	int r = proc_each(consider, &choice);
+	struct trial_processes choice = {0};
+	struct trial_answers answers = {0};
+	int r = proc_each(consider_process, &choice);
 	bool others = choice.others_count > 0;
 
 	if (r < 0) {
@@ -117,7 +117,7 @@ static void ask_each(int (*ask)(pid_t pid), const char *what, const char *limit,
 		answers.error = -answer;
 		answers.refused = pid;
 	}
-	say(&answers, what, limit, others ? " of other users" : "", finding);
+	report_answers(&answers, what, limit, others ? " of other users" : "", finding);
 }
 
 void trial_visible(enum capability which, struct finding *finding)

@@ -303,8 +303,8 @@ static const char *last_words(char *log)
 	return found;
 }
 
-static void refused(struct finding *finding, const char *hook, const char *what, int error,
-		    char *log)
+static void report_hook_refusal(struct finding *finding, const char *hook, const char *what,
+				int error, char *log)
 {
 	const char *words = log ? last_words(log) : "";
 
@@ -320,7 +320,7 @@ static void refused(struct finding *finding, const char *hook, const char *what,
 		privileges_remedy(finding);
 }
 
-static struct bpf_program *choose(const struct trial_bpf *trial, enum capability which)
+static struct bpf_program *choose_program(const struct trial_bpf *trial, enum capability which)
 {
 	struct bpf_program *program, *chosen = NULL;
 	struct bpf_map *map;
@@ -368,21 +368,21 @@ static void try_program(enum capability which, struct finding *finding, char *lo
 	options.kernel_log_size = LOG_BYTES;
 	_cleanup_(destroy_trial) struct trial_bpf *trial = trial_bpf__open_opts(&options);
 	if (!trial) {
-		refused(finding, hook, "opened", errno, NULL);
+		report_hook_refusal(finding, hook, "opened", errno, NULL);
 		return;
 	}
-	struct bpf_program *program = choose(trial, which);
+	struct bpf_program *program = choose_program(trial, which);
 	if (program && which == CAN_UPROBE_SESSION)
 		bpf_program__set_expected_attach_type(program, UPROBE_SESSION);
 	trial->rodata->task_word = (uint64_t)(uintptr_t)&trials;
 	int r = program ? trial_bpf__load(trial) : -ENOENT;
 	if (r < 0) {
-		refused(finding, hook, "loaded", -r, log);
+		report_hook_refusal(finding, hook, "loaded", -r, log);
 		return;
 	}
 	r = trials[which].attach(program, &attached);
 	if (r < 0)
-		refused(finding, hook, "attached", -r, NULL);
+		report_hook_refusal(finding, hook, "attached", -r, NULL);
 	else if (!is_hit(trial, trials[which].provoke))
 		finding_set(finding, FINDING_NO, "%s was loaded and attached, but never ran", hook);
 	else

@@ -32,7 +32,7 @@ __attribute__((noinline, used)) static int probed(void)
 }
 
 /* Opens a perf event at the returns of probed(). Returns its descriptor, or a negative errno. */
-static int attach(void)
+static int attach_uretprobe(void)
 {
 	_cleanup_buf_ struct buf type = BUF_INIT(32);
 	uint64_t offset;
@@ -63,7 +63,7 @@ static int attach(void)
 }
 
 /* Runs in the child, with system calls only: another thread may have held a lock at the fork. */
-static void child(long forbidden)
+static void run_child(long forbidden)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -85,13 +85,13 @@ static void child(long forbidden)
 int uretprobe_check_try(long forbidden)
 {
 	int status = 0;
-	_cleanup_close_ int event = attach();
+	_cleanup_close_ int event = attach_uretprobe();
 
 	if (event < 0)
 		return event;
 	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no SIGCHLD */
 	if (pid == 0)
-		child(forbidden);
+		run_child(forbidden);
 	if (pid < 0)
 		return -errno;
 	while (waitpid(pid, &status, __WALL) < 0) {

@@ -100,7 +100,7 @@ static int add_key(struct cfi_reading *reading, size_t *room, uint64_t key)
 }
 
 /* Collects the functions' keys, in the order of the FDEs in the section. */
-static int collect(struct cfi_reading *reading)
+static int collect_keys(struct cfi_reading *reading)
 {
 	size_t offset = 0, room = 0;
 	struct cfi_entry entry;
@@ -132,7 +132,7 @@ static int compare_keys(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static void sort(struct cfi_reading *reading)
+static void sort_keys(struct cfi_reading *reading)
 {
 	for (size_t i = 1; i < reading->count; i++) {
 		if (reading->keys[i - 1] > reading->keys[i]) {
@@ -208,7 +208,7 @@ static int read_one(struct cfi_reading *reading, int fd, bool debug)
 	if (r < 0)
 		return r;
 	cfi_cies_init(&reading->cies, &reading->section, reading->cies.machine);
-	r = collect(reading);
+	r = collect_keys(reading);
 	if (r < 0)
 		return r;
 	return reading->count ? 0 : -ENOENT;
@@ -268,6 +268,6 @@ int cfi_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 	}
 	if (r < 0)
 		return r;
-	sort(reading);
+	sort_keys(reading);
 	return run_functions(reading);
 }

@@ -79,7 +79,7 @@ static void move_to(struct program *program, uint64_t to)
 		program->over = true;
 }
 
-static void advance(struct program *program, uint64_t factored)
+static void advance_address(struct program *program, uint64_t factored)
 {
 	uint64_t by;
 
@@ -113,7 +113,7 @@ static void set_value(struct program *program, uint64_t reg, enum cfi_how how, i
 		*value = (struct cfi_value){.how = how, .number = number};
 }
 
-static int64_t factored(struct program *program, int64_t value)
+static int64_t apply_data_factor(struct program *program, int64_t value)
 {
 	if (__builtin_mul_overflow(value, program->cie->data_factor, &value))
 		program->failed = true;
@@ -122,7 +122,7 @@ static int64_t factored(struct program *program, int64_t value)
 
 static void set_offset(struct program *program, uint64_t reg, enum cfi_how how, int64_t value)
 {
-	set_value(program, reg, how, factored(program, value));
+	set_value(program, reg, how, apply_data_factor(program, value));
 }
 
 static void restore_value(struct program *program, uint64_t reg)
@@ -183,7 +183,7 @@ static void define_cfa_expression(struct program *program)
 	program->failed |= program->state.cfa.bytes == 0;
 }
 
-static void remember(struct program *program)
+static void remember_state(struct program *program)
 {
 	if (program->remembered_count == REMEMBERED_MAX)
 		program->failed = true;
@@ -191,7 +191,7 @@ static void remember(struct program *program)
 		program->remembered[program->remembered_count++] = program->state;
 }
 
-static void recall(struct program *program)
+static void recall_state(struct program *program)
 {
 	if (program->remembered_count == 0)
 		program->failed = true;
@@ -208,16 +208,16 @@ static void run_place(struct program *program, uint8_t op)
 		move_to(program, dwarf_pointer(reader, program->cie->encoding, program->bases));
 		break;
 	case OP_ADVANCE1:
-		advance(program, dwarf_u8(reader));
+		advance_address(program, dwarf_u8(reader));
 		break;
 	case OP_ADVANCE2:
-		advance(program, dwarf_u16(reader));
+		advance_address(program, dwarf_u16(reader));
 		break;
 	case OP_ADVANCE4:
-		advance(program, dwarf_u32(reader));
+		advance_address(program, dwarf_u32(reader));
 		break;
 	case OP_MIPS_ADVANCE8:
-		advance(program, dwarf_u64(reader));
+		advance_address(program, dwarf_u64(reader));
 		break;
 	case OP_AARCH64_NEGATE_RA_PC:
 	case OP_AARCH64_NEGATE_RA:
@@ -245,7 +245,7 @@ static void run_cfa(struct program *program, uint8_t op)
 		break;
 	case OP_DEF_CFA_SF:
 		reg = dwarf_uleb(reader);
-		define_cfa(program, reg, factored(program, dwarf_sleb(reader)));
+		define_cfa(program, reg, apply_data_factor(program, dwarf_sleb(reader)));
 		break;
 	case OP_DEF_CFA_REGISTER:
 		change_cfa_register(program, dwarf_uleb(reader));
@@ -254,7 +254,7 @@ static void run_cfa(struct program *program, uint8_t op)
 		change_cfa_offset(program, (int64_t)dwarf_uleb(reader));
 		break;
 	case OP_DEF_CFA_OFFSET_SF:
-		change_cfa_offset(program, factored(program, dwarf_sleb(reader)));
+		change_cfa_offset(program, apply_data_factor(program, dwarf_sleb(reader)));
 		break;
 	case OP_DEF_CFA_EXPRESSION:
 		define_cfa_expression(program);
@@ -310,10 +310,10 @@ static void run_extended(struct program *program, uint8_t op)
 {
 	switch (op) {
 	case OP_REMEMBER:
-		remember(program);
+		remember_state(program);
 		break;
 	case OP_RESTORE_STATE:
-		recall(program);
+		recall_state(program);
 		break;
 	case OP_OFFSET_EXTENDED:
 	case OP_RESTORE_EXTENDED:
@@ -333,14 +333,14 @@ static void run_extended(struct program *program, uint8_t op)
 	}
 }
 
-static void run(struct program *program)
+static void run_program(struct program *program)
 {
 	while (program->reader.at < program->reader.end && !program->over && !program->failed) {
 		uint8_t op = *program->reader.at++;
 
 		switch (op & OP_HIGH) {
 		case OP_ADVANCE:
-			advance(program, op & OP_LOW);
+			advance_address(program, op & OP_LOW);
 			break;
 		case OP_OFFSET:
 			set_offset(program, op & OP_LOW, CFI_OFFSET,
@@ -369,7 +369,7 @@ void cfi_run_cie(struct cfi_cie *cie, const struct dwarf_reader *reader,
 		.state = cie->state,
 		.remembered = remembered,
 	};
-	run(&program);
+	run_program(&program);
 	cie->state = program.state;
 	cie->failed = program.failed;
 }
@@ -391,7 +391,7 @@ int cfi_run(const struct cfi_cie *cie, const struct cfi_function *function,
 		.remembered = remembered,
 	};
 
-	run(&program);
+	run_program(&program);
 	if (!program.over)
 		hand_on(&program);
 	return program.error;

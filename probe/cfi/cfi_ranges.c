@@ -41,8 +41,9 @@ static bool holds_one(const struct cfi_function *function, const uint64_t *addre
 	return low < count && addresses[low] < function->end;
 }
 
-static int look(const struct cfi_section *section, struct cfi_cies *cies, const uint64_t *addresses,
-		size_t count, int (*each)(void *arg, const struct cfi_range *piece), void *arg)
+static int scan_functions(const struct cfi_section *section, struct cfi_cies *cies,
+			  const uint64_t *addresses, size_t count,
+			  int (*each)(void *arg, const struct cfi_range *piece), void *arg)
 {
 	struct cfi_function function;
 	struct cfi_entry entry;
@@ -82,5 +83,5 @@ int cfi_ranges_at(int fd, const struct elf_image *image, const uint64_t *address
 	if (r < 0)
 		return r;
 	cfi_cies_init(cies, &section, machine);
-	return look(&section, cies, addresses, count, each, arg);
+	return scan_functions(&section, cies, addresses, count, each, arg);
 }

@@ -77,7 +77,7 @@ static const struct {
 	{"runtime.walltime1", HOW_SWITCH},
 };
 
-struct reader {
+struct pclntab_reader {
 	struct pclntab *table;
 	const struct elf_image *image;
 	row_sink sink;
@@ -89,7 +89,7 @@ struct reader {
 };
 
 /* A function's frame. Addresses are those from which a statement holds; UINT64_MAX: nowhere. */
-struct frame {
+struct go_frame {
 	enum how how;
 	uint64_t saved;	    /* the caller's rbp is at CFA - 16 */
 	uint64_t pointed;   /* rbp points to CFA - 16 */
@@ -97,7 +97,7 @@ struct frame {
 	uint8_t return_reg; /* holds the popped return address where delta is -8; 0: none */
 };
 
-static int emit(struct reader *reader, uint64_t address, const struct rule *rule)
+static int emit_row(struct pclntab_reader *reader, uint64_t address, const struct rule *rule)
 {
 	if (reader->begun && rule_is_equal(rule, &reader->last))
 		return 0;
@@ -112,16 +112,16 @@ static int emit(struct reader *reader, uint64_t address, const struct rule *rule
 	return reader->sink(reader->arg, address, rule);
 }
 
-static int emit_kind(struct reader *reader, uint64_t address, enum rule_kind kind)
+static int emit_kind(struct pclntab_reader *reader, uint64_t address, enum rule_kind kind)
 {
 	struct rule rule;
 
 	memset(&rule, 0, sizeof(rule));
 	rule.kind = kind;
-	return emit(reader, address, &rule);
+	return emit_row(reader, address, &rule);
 }
 
-static enum how how_of(struct reader *reader, const struct pclntab_function *function)
+static enum how how_of(struct pclntab_reader *reader, const struct pclntab_function *function)
 {
 	char name[64];
 
@@ -148,8 +148,8 @@ static enum how how_of(struct reader *reader, const struct pclntab_function *fun
  *	sub $n,%rsp	then mov %rbp,n-8(%rsp), lea n-8(%rsp),%rbp	before; delta n
  * The mov and lea of the second form have two lengths, and a third if n - 8 is 0.
  */
-static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64_t delta,
-		       struct frame *frame)
+static void find_saved(struct pclntab_reader *reader, uint64_t start, uint64_t at, int64_t delta,
+		       struct go_frame *frame)
 {
 	uint8_t before[2] = {0}, code[16] = {0};
 	size_t had = at - start < 2 ? (size_t)(at - start) : 2;
@@ -191,7 +191,7 @@ static void find_saved(struct reader *reader, uint64_t start, uint64_t at, int64
  * start if its code is too long or can't be read. The bytes may be the end of another instruction:
  * that costs a stack marked as truncated, never a wrong stack.
  */
-static uint64_t find_written(struct reader *reader, const struct pclntab_function *function)
+static uint64_t find_written(struct pclntab_reader *reader, const struct pclntab_function *function)
 {
 	uint64_t bytes = function->end - function->start;
 	uint8_t code[CODE_MAX];
@@ -213,7 +213,7 @@ static uint64_t find_written(struct reader *reader, const struct pclntab_functio
 
 /* Finds the pop %r8…%r15 that keeps the return address in a register: around vfork() a function
  * does so (pop %r12), as the child overwrites the return address on the stack. */
-static void find_popped(struct reader *reader, uint64_t at, struct frame *frame)
+static void find_popped(struct pclntab_reader *reader, uint64_t at, struct go_frame *frame)
 {
 	uint8_t code[2];
 
@@ -222,12 +222,12 @@ static void find_popped(struct reader *reader, uint64_t at, struct frame *frame)
 		frame->return_reg = 8 + (code[1] & 7);
 }
 
-static void find_frame(struct reader *reader, const struct pclntab_function *function,
-		       struct frame *frame)
+static void find_frame(struct pclntab_reader *reader, const struct pclntab_function *function,
+		       struct go_frame *frame)
 {
 	struct pclntab_step step = pclntab_steps(reader->table, function);
 
-	*frame = (struct frame){how_of(reader, function), UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
+	*frame = (struct go_frame){how_of(reader, function), UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
 	while (pclntab_next(reader->table, function, &step) > 0) {
 		if (step.delta > 0) {
 			find_saved(reader, function->start, step.from, step.delta, frame);
@@ -241,7 +241,8 @@ static void find_frame(struct reader *reader, const struct pclntab_function *fun
 		frame->written = find_written(reader, function);
 }
 
-static void make_rule(const struct frame *frame, uint64_t address, int64_t delta, struct rule *rule)
+static void make_rule(const struct go_frame *frame, uint64_t address, int64_t delta,
+		      struct rule *rule)
 {
 	bool switches = frame->how == HOW_SWITCH || frame->how == HOW_MCALL;
 
@@ -278,7 +279,7 @@ static void make_rule(const struct frame *frame, uint64_t address, int64_t delta
 }
 
 /* Gives the rows of one step, in parts: `saved`, `pointed`, `written` may begin within a step. */
-static int read_step(struct reader *reader, const struct frame *frame,
+static int read_step(struct pclntab_reader *reader, const struct go_frame *frame,
 		     const struct pclntab_step *step)
 {
 	const uint64_t parts[] = {frame->saved, frame->pointed, frame->written};
@@ -290,7 +291,7 @@ static int read_step(struct reader *reader, const struct frame *frame,
 		struct rule rule;
 
 		make_rule(frame, at, step->delta, &rule);
-		r = emit(reader, at, &rule);
+		r = emit_row(reader, at, &rule);
 		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 			if (parts[i] > at && parts[i] < next)
 				next = parts[i];
@@ -307,7 +308,7 @@ static int read_step(struct reader *reader, const struct frame *frame,
  * callers are looked up at the byte before a return address, so the row includes that byte if it is
  * filler.
  */
-static int read_sigreturn(struct reader *reader, const struct pclntab_function *function)
+static int read_sigreturn(struct pclntab_reader *reader, const struct pclntab_function *function)
 {
 	struct rule rule;
 	uint8_t before;
@@ -323,15 +324,15 @@ static int read_sigreturn(struct reader *reader, const struct pclntab_function *
 	bool filled = reader->begun && reader->last_address < function->start - 1 &&
 		      pclntab_code(reader->table, function->start - 1, &before, 1) == 0 &&
 		      before == 0xcc;
-	return emit(reader, function->start - filled, &rule);
+	return emit_row(reader, function->start - filled, &rule);
 }
 
 /* Gives a function's rows. Behind the last step is only filler, which never runs: the last rule may
  * hold there. */
-static int read_function(struct reader *reader, const struct pclntab_function *function)
+static int read_function(struct pclntab_reader *reader, const struct pclntab_function *function)
 {
 	struct pclntab_step step = pclntab_steps(reader->table, function);
-	struct frame frame;
+	struct go_frame frame;
 	int r;
 
 	if (!function->steps)
@@ -364,7 +365,7 @@ static bool is_code(const struct elf_image *image, const struct pclntab_function
 	return false;
 }
 
-static int read_functions(struct reader *reader)
+static int read_functions(struct pclntab_reader *reader)
 {
 	uint32_t count = pclntab_count(reader->table);
 	struct cfi_stats *stats = reader->stats;
@@ -417,7 +418,7 @@ int gopclntab_range(int fd, const struct elf_image *image, uint64_t *start, uint
 int gopclntab_read(int fd, const struct elf_image *image, row_sink sink, void *arg,
 		   struct cfi_stats *stats)
 {
-	struct reader reader = {.image = image, .sink = sink, .arg = arg, .stats = stats};
+	struct pclntab_reader reader = {.image = image, .sink = sink, .arg = arg, .stats = stats};
 
 	*stats = (struct cfi_stats){0};
 	int r = pclntab_open(&reader.table, fd, image);

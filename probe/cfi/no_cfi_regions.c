@@ -74,7 +74,7 @@ static bool keeps_frames(struct gaps *gaps, uint64_t offset, uint64_t bytes)
 	return found && found >= looked / BYTES_A_FRAME;
 }
 
-static int give(struct gaps *gaps, uint64_t address, const struct rule *rule)
+static int give_row(struct gaps *gaps, uint64_t address, const struct rule *rule)
 {
 	gaps->rows++;
 	return gaps->sink(gaps->arg, address, rule);
@@ -95,12 +95,12 @@ static int tell_part(struct gaps *gaps, const struct elf_segment *segment, uint6
 		return gaps->error;
 	int r = 0;
 	if (start > *from && !gaps->told)
-		r = give(gaps, *from, &none);
+		r = give_row(gaps, *from, &none);
 	gaps->told = true;
 	if (r == 0)
-		r = give(gaps, start, &frames);
+		r = give_row(gaps, start, &frames);
 	if (r == 0 && end < until)
-		r = give(gaps, end, &none);
+		r = give_row(gaps, end, &none);
 	*from = end;
 	return r;
 }
@@ -116,11 +116,11 @@ static int close_gap(struct gaps *gaps, uint64_t until)
 	for (size_t i = 0; r == 0 && i < gaps->image->segments_count; i++)
 		r = tell_part(gaps, &gaps->image->segments[i], &from, until);
 	if (r == 0 && !gaps->told)
-		r = give(gaps, gaps->from, &none);
+		r = give_row(gaps, gaps->from, &none);
 	return r;
 }
 
-static int take(void *arg, uint64_t address, const struct rule *rule)
+static int pass_row(void *arg, uint64_t address, const struct rule *rule)
 {
 	struct gaps *gaps = arg;
 	int r = close_gap(gaps, address);
@@ -150,7 +150,7 @@ int no_cfi_regions_read(int fd, const struct elf_image *image, row_sink sink, vo
 
 	if (!bytes)
 		return -ENOMEM;
-	int r = rows_read(fd, image, take, &gaps, stats);
+	int r = rows_read(fd, image, pass_row, &gaps, stats);
 	if (r == 0)
 		r = close_gap(&gaps, UINT64_MAX);
 	stats->rows += gaps.rows;

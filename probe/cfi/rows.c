@@ -21,7 +21,7 @@ struct join {
 	struct rule last;
 };
 
-static int give(struct join *join, uint64_t address, const struct rule *rule)
+static int give_row(struct join *join, uint64_t address, const struct rule *rule)
 {
 	if (join->begun && rule_is_equal(rule, &join->last))
 		return 0;
@@ -36,7 +36,7 @@ static int take_go_row(void *arg, uint64_t address, const struct rule *rule)
 
 	if (address < join->start || address >= join->end)
 		return 0;
-	return give(join, address, rule);
+	return give_row(join, address, rule);
 }
 
 /* Gives the rows before `address` that aren't C's: Go's, and the one at the end of Go's code. */
@@ -50,7 +50,7 @@ static int catch_up(struct join *join, uint64_t address)
 	}
 	if (r == 0 && !join->had_end && address > join->end) {
 		join->had_end = true;
-		r = give(join, join->end, &join->c);
+		r = give_row(join, join->end, &join->c);
 	}
 	return r;
 }
@@ -64,7 +64,7 @@ static int take_c_row(void *arg, uint64_t address, const struct rule *rule)
 		join->c = *rule;
 	if (r != 0 || (address >= join->start && address <= join->end))
 		return r;
-	return give(join, address, rule);
+	return give_row(join, address, rule);
 }
 
 int rows_read(int fd, const struct elf_image *image, row_sink sink, void *arg,

@@ -105,7 +105,7 @@ const struct process_code_ops code_cache_ops = {codebooks_fork, codebooks_free};
 
 /* ---- all of a kind ---- */
 
-static void flush(void *arg)
+static void flush_codes(void *arg)
 {
 	struct code_cache *codes = arg;
 
@@ -131,7 +131,7 @@ int code_cache_new(struct code_cache **ret, struct loop *loop, struct worker *ur
 	codes->kind = kind;
 	codes->bytes_max = bytes_max;
 	codes->window = 1;
-	codes->flushing = (struct loop_call){.run = flush, .arg = codes};
+	codes->flushing = (struct loop_call){.run = flush_codes, .arg = codes};
 	*ret = TAKE_PTR(codes);
 	return 0;
 }
@@ -147,14 +147,14 @@ void code_cache_free(struct code_cache *codes)
 
 /* ---- what stacks have ---- */
 
-static void fail(struct code_cache *codes, struct asked_code *asked, int error)
+static void fail_code(struct code_cache *codes, struct asked_code *asked, int error)
 {
 	asked->failed = true;
 	codes->stats.lost[loss_of(error)]++;
 }
 
-static int ask(struct code_cache *codes, const struct target *target, const struct code_key *key,
-	       const uint64_t pair[2])
+static int ask_code(struct code_cache *codes, const struct target *target,
+		    const struct code_key *key, const uint64_t pair[2])
 {
 	if (target_hangs(target))
 		return -ETIMEDOUT;
@@ -163,8 +163,8 @@ static int ask(struct code_cache *codes, const struct target *target, const stru
 	return reading_add(codes, target, key, pair);
 }
 
-static void want(struct code_cache *codes, struct target *target, const struct code_key *key,
-		 const uint64_t pair[2])
+static void want_code(struct code_cache *codes, struct target *target, const struct code_key *key,
+		      const uint64_t pair[2])
 {
 	struct process_code *book = codes_book(codes, target);
 	const struct known_code *known = shelf_find(book->shelf, key);
@@ -180,9 +180,9 @@ static void want(struct code_cache *codes, struct target *target, const struct c
 	if (r != 1)
 		return;
 	memcpy(asked->pair, pair, sizeof(asked->pair));
-	r = ask(codes, target, key, pair);
+	r = ask_code(codes, target, key, pair);
 	if (r < 0)
-		fail(codes, asked, r);
+		fail_code(codes, asked, r);
 }
 
 static void flush_soon(struct code_cache *codes)
@@ -198,7 +198,7 @@ void code_cache_want_one(struct code_cache *codes, struct target *target,
 {
 	if (!codes->kind->layout(target, NULL) || !codes_make_book(codes, target))
 		return;
-	want(codes, target, key, pair);
+	want_code(codes, target, key, pair);
 	flush_soon(codes);
 }
 
@@ -217,7 +217,7 @@ void code_cache_want(struct code_cache *codes, struct target *target, const uint
 			continue;
 		if (!codes_make_book(codes, target))
 			return;
-		want(codes, target, &key, pair);
+		want_code(codes, target, &key, pair);
 		before = key;
 	}
 	flush_soon(codes);
@@ -254,7 +254,7 @@ void codes_learn(struct code_cache *codes, struct target *target, const struct c
 
 	codes->stats.read += piece != NULL;
 	if (r < 0 && asked)
-		fail(codes, asked, r);
+		fail_code(codes, asked, r);
 	else if (r < 0)
 		codes->stats.lost[loss_of(r)]++; /* the window has ended meanwhile */
 	else if (in_vain)

@@ -21,13 +21,14 @@ void copy_forget(struct code_cache *codes, const struct held_copy *held)
 		codes->copies_bytes -= held->bytes;
 }
 
-static void drop(struct code_cache *codes, struct held_copy *held)
+static void drop_copy(struct code_cache *codes, struct held_copy *held)
 {
 	copy_forget(codes, held);
 	free(held);
 }
 
-static struct held_copy *hold(struct code_cache *codes, const struct code_copy *copy, size_t bytes)
+static struct held_copy *hold_copy(struct code_cache *codes, const struct code_copy *copy,
+				   size_t bytes)
 {
 	struct held_copy *held;
 
@@ -48,7 +49,7 @@ static bool is_known(const struct process_code *book, const struct code_key *key
 }
 
 /* Allows another try to read the piece. */
-static void forgive(struct process_code *book, const struct code_key *key)
+static void allow_retry(struct process_code *book, const struct code_key *key)
 {
 	const struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
 
@@ -76,14 +77,14 @@ void code_cache_offer(struct code_cache *codes, struct target *target, const str
 		return;
 	if (r > 0)
 		slot->held = NULL;
-	drop(codes, slot->held);
-	slot->held = hold(codes, copy, bytes);
+	drop_copy(codes, slot->held);
+	slot->held = hold_copy(codes, copy, bytes);
 	if (!slot->held) {
 		map_del(book->copies, &key);
 		return;
 	}
 	codes->stats.copied++;
-	forgive(book, &key);
+	allow_retry(book, &key);
 }
 
 void code_cache_offer_copy(struct code_cache *codes, const struct code_copy *copy, size_t bytes)
@@ -112,7 +113,7 @@ void copies_drop(struct process_code *book)
 	if (!book->copies)
 		return;
 	map_each (book->copies, pos, key, slot)
-		drop(book->codes, slot->held);
+		drop_copy(book->codes, slot->held);
 	map_free(book->copies);
 	book->copies = NULL;
 }

@@ -30,7 +30,7 @@ static struct known_code *find_equal(struct code_cache *codes, uint64_t hash, co
 }
 
 /* Lets others find the piece, unless another one has its hash or there is no memory. */
-static void share(struct code_cache *codes, struct known_code *known)
+static void share_piece(struct code_cache *codes, struct known_code *known)
 {
 	struct known_code **slot;
 
@@ -63,7 +63,7 @@ struct known_code *known_get(struct code_cache *codes, void *piece)
 		.bytes = kind->bytes(piece) + sizeof(*known) + CONTENT_BYTES,
 	};
 	if (kind->hash)
-		share(codes, known);
+		share_piece(codes, known);
 	codes->stats.known++;
 	codes->stats.bytes += known->bytes;
 	return known;

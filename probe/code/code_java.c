@@ -77,7 +77,7 @@ static bool is_detail(const struct code_cursor *cursor, size_t at)
 }
 
 /* Finds the next pair. Details follow all native words, in the order of their frames. */
-static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
+static bool next_java_pair(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
 {
 	if (!cursor->at) {
 		while (cursor->behind < cursor->count && !is_detail(cursor, cursor->behind))
@@ -103,7 +103,7 @@ struct java_layout {
 	struct jvmfile *file; /* the agent's file; NULL: there is none */
 };
 
-static bool layout(const struct target *target, void *to)
+static bool copy_java_layout(const struct target *target, void *to)
 {
 	struct java_layout *layout = to;
 
@@ -117,7 +117,7 @@ static bool layout(const struct target *target, void *to)
 	return true;
 }
 
-static void release(void *layout)
+static void release_java_layout(void *layout)
 {
 	jvmfile_unref(((struct java_layout *)layout)->file);
 }
@@ -163,31 +163,31 @@ static int read_piece(void **piece, const void *layout_of, const struct process_
 	return r;
 }
 
-static bool has(const void *piece, const uint64_t pair[2])
+static bool java_piece_has(const void *piece, const uint64_t pair[2])
 {
 	return jvmcode_is(piece, pair[0], pair[1]);
 }
 
-static size_t bytes(const void *piece)
+static size_t java_piece_bytes(const void *piece)
 {
 	return jvmcode_bytes(piece);
 }
 
-static void unref(void *piece)
+static void java_piece_unref(void *piece)
 {
 	jvmcode_unref(piece);
 }
 
 const struct code_kind code_kind_java = {
 	.number = CODES_JAVA,
-	.next = next,
-	.layout = layout,
+	.next = next_java_pair,
+	.layout = copy_java_layout,
 	.layout_bytes = sizeof(struct java_layout),
-	.release = release,
+	.release = release_java_layout,
 	.read = read_piece,
-	.has = has,
-	.bytes = bytes,
-	.unref = unref,
+	.has = java_piece_has,
+	.bytes = java_piece_bytes,
+	.unref = java_piece_unref,
 };
 
 struct jvmcode *codes_find_java(const struct target *target, const uint64_t pair[2])

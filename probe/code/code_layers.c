@@ -56,8 +56,8 @@ struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key)
 	return NULL;
 }
 
-static int put(struct shelf *shelf, const struct code_key *key, struct known_code *known,
-	       uint64_t used)
+static int shelf_put(struct shelf *shelf, const struct code_key *key, struct known_code *known,
+		     uint64_t used)
 {
 	struct shelf_slot *slot = NULL;
 	int r = map_put(shelf->slots, key, (void **)&slot);
@@ -86,7 +86,7 @@ static int put_all(struct shelf *shelf, const struct shelf *from)
 
 	map_each (from->slots, pos, key, slot) {
 		if (r >= 0)
-			r = put(shelf, key, slot->known, slot->used);
+			r = shelf_put(shelf, key, slot->known, slot->used);
 	}
 	return r < 0 ? r : 0;
 }
@@ -103,7 +103,7 @@ static void swap_slots(struct shelf *a, struct shelf *b)
 }
 
 /* Merges the layers into one, for all that share the shelf. */
-static int flatten(struct shelf *shelf)
+static int shelf_flatten(struct shelf *shelf)
 {
 	struct shelf *flat = shelf_new(shelf->codes);
 	int r = flat ? put_all(flat, shelf) : -ENOMEM;
@@ -122,7 +122,7 @@ static struct shelf *in_front_of(struct shelf *behind)
 {
 	struct shelf *shelf;
 
-	if (behind->depth == DEPTH_MAX && flatten(behind) < 0)
+	if (behind->depth == DEPTH_MAX && shelf_flatten(behind) < 0)
 		return NULL;
 	shelf = shelf_new(behind->codes);
 	if (!shelf)
@@ -178,7 +178,7 @@ int shelf_add(struct process_code *book, const struct code_key *key, void *piece
 	struct known_code *known = known_get(codes, piece);
 	if (!known)
 		return -ENOMEM;
-	r = put(book->shelf, key, known, codes->window);
+	r = shelf_put(book->shelf, key, known, codes->window);
 	book->shelf->used = ++codes->uses;
 	known_unref(codes, known);
 	return r;
@@ -216,7 +216,7 @@ static void thin_out(struct shelf *shelf, uint64_t since)
 		return;
 	map_each (shelf->slots, pos, key, slot) {
 		if (r >= 0 && slot->used >= since)
-			r = put(thin, key, slot->known, slot->used);
+			r = shelf_put(thin, key, slot->known, slot->used);
 	}
 	if (r >= 0)
 		swap_slots(shelf, thin);
@@ -244,7 +244,7 @@ static struct shelf *find_least(const struct code_cache *codes)
 	return found;
 }
 
-static void drop(struct code_cache *codes, const struct shelf *shelf)
+static void shelf_drop(struct code_cache *codes, const struct shelf *shelf)
 {
 	for (struct process_code *book = codes->books; book; book = book->next) {
 		if (book->shelf == shelf)
@@ -263,7 +263,7 @@ void shelves_sweep(struct code_cache *codes)
 		}
 	}
 	while (is_much(codes) && (least = find_least(codes)))
-		drop(codes, least);
+		shelf_drop(codes, least);
 	codes->uses_swept = codes->uses;
 	codes->window++;
 }

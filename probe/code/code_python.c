@@ -6,7 +6,7 @@
 #include "bpf/shared/sample.h"
 
 /* Finds the next pair. Python's pairs follow all native words. */
-static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
+static bool next_python_pair(struct code_cursor *cursor, uint64_t pair[2], struct code_key *key)
 {
 	while (cursor->at < cursor->count) {
 		const uint64_t *words = cursor->words + cursor->at;
@@ -30,7 +30,7 @@ static bool next(struct code_cursor *cursor, uint64_t pair[2], struct code_key *
 	return false;
 }
 
-static bool layout(const struct target *target, void *to)
+static bool copy_python_layout(const struct target *target, void *to)
 {
 	if (!interpreter_is_supported(target_interpreter(target)))
 		return false;
@@ -50,12 +50,12 @@ static int read_piece(void **piece, const void *layout_of, const struct process_
 	return r;
 }
 
-static bool has(const void *piece, const uint64_t pair[2])
+static bool python_piece_has(const void *piece, const uint64_t pair[2])
 {
 	return pycode_has(piece, (uint32_t)pair[1]);
 }
 
-static uint64_t hash(const void *piece, uint64_t seed)
+static uint64_t python_piece_hash(const void *piece, uint64_t seed)
 {
 	return pycode_hash(piece, seed);
 }
@@ -65,27 +65,27 @@ static bool is_equal(const void *a, const void *b)
 	return pycode_is_equal(a, b);
 }
 
-static size_t bytes(const void *piece)
+static size_t python_piece_bytes(const void *piece)
 {
 	return pycode_bytes(piece);
 }
 
-static void unref(void *piece)
+static void python_piece_unref(void *piece)
 {
 	pycode_unref(piece);
 }
 
 const struct code_kind code_kind_python = {
 	.number = CODES_PYTHON,
-	.next = next,
-	.layout = layout,
+	.next = next_python_pair,
+	.layout = copy_python_layout,
 	.layout_bytes = sizeof(struct python_layout),
 	.read = read_piece,
-	.has = has,
-	.hash = hash,
+	.has = python_piece_has,
+	.hash = python_piece_hash,
 	.is_equal = is_equal,
-	.bytes = bytes,
-	.unref = unref,
+	.bytes = python_piece_bytes,
+	.unref = python_piece_unref,
 };
 
 struct pycode *codes_find_python(const struct target *target, uint64_t address, uint32_t sum)

@@ -59,7 +59,7 @@ static void read_one(struct code_reading *mine, struct reading_item *item)
 		item->error = 0;
 }
 
-static void run(struct job *job)
+static void code_job_run(struct job *job)
 {
 	struct code_reading *mine = (struct code_reading *)job;
 
@@ -77,7 +77,7 @@ static void end_pending(struct code_reading *mine)
 		copy_forget(mine->codes, mine->items[i].copy);
 }
 
-static void done(struct job *job, bool finished)
+static void code_job_done(struct job *job, bool finished)
 {
 	struct code_reading *mine = (struct code_reading *)job;
 	struct code_cache *codes = mine->codes;
@@ -145,8 +145,10 @@ static struct code_reading *reading_new(struct code_cache *codes, const struct t
 		free(mine);
 		return NULL;
 	}
-	mine->job = (struct job){
-		.run = run, .done = done, .free = free_reading, .whose = target->whose};
+	mine->job = (struct job){.run = code_job_run,
+				 .done = code_job_done,
+				 .free = free_reading,
+				 .whose = target->whose};
 	mine->codes = codes;
 	mine->book = codes_book(codes, target);
 	mine->pid = target->pid;
@@ -170,7 +172,7 @@ static void close_reading(struct code_reading *mine)
 	mine->book = NULL;
 }
 
-static void submit(struct code_reading *mine)
+static void code_job_submit(struct code_reading *mine)
 {
 	close_reading(mine);
 	worker_submit(mine->codes->urgent, &mine->job);
@@ -192,7 +194,7 @@ int reading_add(struct code_cache *codes, const struct target *target, const str
 		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(book, key)};
 	codes->pending++;
 	if (mine->count == READING_MAX)
-		submit(mine);
+		code_job_submit(mine);
 	return 0;
 }
 
@@ -210,5 +212,5 @@ void reading_drop(struct process_code *book)
 void code_cache_flush(struct code_cache *codes)
 {
 	while (codes->open)
-		submit(codes->open);
+		code_job_submit(codes->open);
 }

@@ -32,7 +32,7 @@ struct reading_on {
 	uint64_t now_ns;
 };
 
-static void run(struct job *job)
+static void jvmfile_job_run(struct job *job)
 {
 	const struct reading_on *mine = (struct reading_on *)job;
 
@@ -41,7 +41,7 @@ static void run(struct job *job)
 	jvmfile_update(mine->file); /* what can't be read isn't found */
 }
 
-static void done(struct job *job, bool finished)
+static void jvmfile_job_done(struct job *job, bool finished)
 {
 	(void)job;
 	(void)finished;
@@ -61,8 +61,10 @@ static void read_on(const struct target *target, struct worker *worker)
 
 	if (!mine)
 		return;
-	mine->job = (struct job){
-		.run = run, .done = done, .free = free_reading, .whose = target->whose};
+	mine->job = (struct job){.run = jvmfile_job_run,
+				 .done = jvmfile_job_done,
+				 .free = free_reading,
+				 .whose = target->whose};
 	mine->file = jvmfile_ref(target->jvmfile);
 	mine->now_ns = loop_now_ns();
 	worker_submit(worker, &mine->job);
@@ -79,14 +81,14 @@ struct each_told {
 	uint32_t count;
 };
 
-static void count(void *arg, struct target *target)
+static void count_target(void *arg, struct target *target)
 {
 	struct each_told *each = arg;
 
 	each->count += agent_frames_is(target);
 }
 
-static void meet(void *arg, struct target *target)
+static void visit_target(void *arg, struct target *target)
 {
 	const struct each_told *each = arg;
 
@@ -100,8 +102,8 @@ bool agent_frames_read_on(const struct target_table *table, struct worker *worke
 {
 	struct each_told each = {.worker = worker};
 
-	target_table_each_ever(table, count, &each);
-	target_table_each_ever(table, meet, &each);
+	target_table_each_ever(table, count_target, &each);
+	target_table_each_ever(table, visit_target, &each);
 	return each.count;
 }
 

@@ -98,7 +98,7 @@ static void use_conf(struct daemon *daemon, const struct conf *before)
 		log_error("SIGHUP: containers.root stays as it is: no memory");
 }
 
-static void reload(struct daemon *daemon)
+static void reload_conf(struct daemon *daemon)
 {
 	struct retired *retired = calloc(1, sizeof(*retired));
 	struct conf fresh = {0};
@@ -129,7 +129,7 @@ static void on_signal(void *arg)
 	if (daemon->closing.active)
 		return;
 	if (info.ssi_signo == SIGHUP) {
-		reload(daemon);
+		reload_conf(daemon);
 		return;
 	}
 	log_info("signal %u: stopping", info.ssi_signo);
@@ -166,7 +166,7 @@ static int make_sched(struct daemon *daemon)
 	return sched_new(&daemon->services.sched, &setup);
 }
 
-static int build(struct daemon *daemon, struct why *why)
+static int build_daemon(struct daemon *daemon, struct why *why)
 {
 	struct services *services = &daemon->services;
 	struct core *core = &daemon->core;
@@ -237,7 +237,7 @@ static void tear_down(struct daemon *daemon)
 }
 
 /* Starts what the conf file and the saved state ask for, before the first request. */
-static void begin(const struct daemon *daemon)
+static void start_probes(const struct daemon *daemon)
 {
 	state_apply_init(&daemon->services, daemon->conf.probes_init);
 	if (daemon->conf.restore)
@@ -249,7 +249,8 @@ static bool is_low(int port)
 	return port > 0 && port < 1024;
 }
 
-/* Keeps only the capabilities that profiling needs. Called before build(), which makes threads. */
+/* Keeps only the capabilities that profiling needs. Called before build_daemon(), which makes
+ * threads. */
 static int give_up_privileges(const struct daemon *daemon)
 {
 	const struct conf *conf = &daemon->conf;
@@ -266,13 +267,13 @@ static int give_up_privileges(const struct daemon *daemon)
 	return r;
 }
 
-static int serve(struct daemon *daemon)
+static int run_daemon(struct daemon *daemon)
 {
 	struct why why;
 
 	if (give_up_privileges(daemon) < 0)
 		return EXIT_FAILED;
-	int r = build(daemon, &why);
+	int r = build_daemon(daemon, &why);
 	if (r < 0) {
 		log_error("can't start: %s", why.text[0] ? why.text : strerror(-r));
 		return EXIT_FAILED;
@@ -282,7 +283,7 @@ static int serve(struct daemon *daemon)
 		log_error("%s", why.text);
 		return EXIT_FAILED;
 	}
-	begin(daemon);
+	start_probes(daemon);
 	log_info("stackprobe " VERSION " listening on %s:%d", daemon->conf.bind_addr,
 		 server_port(daemon->server));
 	r = loop_run(daemon->core.loop);
@@ -307,7 +308,7 @@ int daemon_command(int argc, char **argv)
 	}
 	log_set_level(daemon.conf.log_level);
 	if (r == 0)
-		r = serve(&daemon);
+		r = run_daemon(&daemon);
 	tear_down(&daemon);
 	return r;
 }

@@ -26,7 +26,7 @@ static const char usage[] =
 	"  --help               say this\n";
 
 /* Checks the values of options before the conf file is read. Returns -1, or EXIT_USAGE. */
-static int check(const struct options *options)
+static int check_options(const struct options *options)
 {
 	struct conf conf = {0};
 	enum log_level level;
@@ -82,7 +82,8 @@ int options_parse(int argc, char **argv, struct options *options)
 			return EXIT_USAGE; /* getopt said why */
 		}
 	}
-	return optind < argc ? usage_error("unknown command", argv[optind]) : check(options);
+	return optind < argc ? usage_error("unknown command", argv[optind])
+			     : check_options(options);
 }
 
 int options_read_conf(const struct options *options, struct conf *conf, struct why *why)

@@ -64,7 +64,7 @@ struct child {
 	uint64_t limit_ns;
 };
 
-static struct child begin(enum capability which, uint64_t limit_ns)
+static struct child start_child(enum capability which, uint64_t limit_ns)
 {
 	struct child child = {
 		.answer_fd = -1, .limit_ns = limit_ns, .until_ns = loop_now_ns() + limit_ns};
@@ -89,7 +89,7 @@ static struct child begin(enum capability which, uint64_t limit_ns)
 	return child;
 }
 
-static bool answers(const struct child *child)
+static bool child_answers(const struct child *child)
 {
 	struct pollfd poll_fd = {.fd = child->answer_fd, .events = POLLIN};
 	uint64_t now = loop_now_ns();
@@ -103,7 +103,7 @@ static bool answers(const struct child *child)
 }
 
 /* Ends a child. A child that hangs in the kernel can't be waited for and is left behind. */
-static int end(pid_t pid)
+static int end_child(pid_t pid)
 {
 	uint64_t until = loop_now_ns() + END_LIMIT_NS;
 	int status = 0;
@@ -113,7 +113,7 @@ static int end(pid_t pid)
 	return status;
 }
 
-static void collect(const struct child *child, struct finding *finding)
+static void collect_finding(const struct child *child, struct finding *finding)
 {
 	_cleanup_close_ int fd = child->answer_fd;
 	struct finding found;
@@ -124,13 +124,13 @@ static void collect(const struct child *child, struct finding *finding)
 			 strerror((int)-child->pid));
 		return;
 	}
-	bool answered = answers(child);
+	bool answered = child_answers(child);
 	ssize_t n = answered ? read(fd, &found, sizeof(found)) : 0;
 	if (n == sizeof(found))
 		*finding = found;
 	else
 		kill(child->pid, SIGKILL);
-	int status = end(child->pid);
+	int status = end_child(child->pid);
 	if (!answered)
 		snprintf(finding->reason, sizeof(finding->reason),
 			 "the trial hung and was given up after %llu s",
@@ -167,7 +167,7 @@ static void judge_needs(const struct kind_need *needs, const struct diagnosis *d
 		snprintf(finding->reason, sizeof(finding->reason), "all that it needs is allowed");
 }
 
-static void judge(struct diagnosis *diagnosis)
+static void judge_probes(struct diagnosis *diagnosis)
 {
 	diagnosis->ok = true;
 	for (int i = 0; i < PROBE_COUNT; i++) {
@@ -197,21 +197,21 @@ static void judge_sched(struct diagnosis *diagnosis)
 static void try_all(struct diagnosis *diagnosis)
 {
 	struct child children[AT_ONCE];
-	struct child profile = begin(CAN_NOTHING, PROFILE_LIMIT_NS);
+	struct child profile = start_child(CAN_NOTHING, PROFILE_LIMIT_NS);
 
 	uname(&diagnosis->host);
-	collect(&profile, &diagnosis->probes[PROBE_ONCPU]);
+	collect_finding(&profile, &diagnosis->probes[PROBE_ONCPU]);
 	for (int from = CAN_NOTHING + 1; from < CAPABILITY_COUNT; from += AT_ONCE) {
 		for (int i = 0; i < AT_ONCE && from + i < CAPABILITY_COUNT; i++)
-			children[i] = begin(from + i, TRIAL_LIMIT_NS);
+			children[i] = start_child(from + i, TRIAL_LIMIT_NS);
 		for (int i = 0; i < AT_ONCE && from + i < CAPABILITY_COUNT; i++)
-			collect(&children[i], &diagnosis->capabilities[from + i]);
+			collect_finding(&children[i], &diagnosis->capabilities[from + i]);
 	}
-	judge(diagnosis);
+	judge_probes(diagnosis);
 	judge_sched(diagnosis);
 }
 
-static unsigned columns(void)
+static unsigned terminal_columns(void)
 {
 	struct winsize size = {0};
 	unsigned width = WIDTH_MAX;
@@ -250,7 +250,7 @@ int doctor_command(int argc, char **argv)
 	}
 	try_all(diagnosis);
 	if (!json)
-		diagnosis_print(diagnosis, stdout, columns());
+		diagnosis_print(diagnosis, stdout, terminal_columns());
 	else if (diagnosis_print_json(diagnosis, stdout) < 0)
 		fprintf(stderr, "stackprobe: no memory\n");
 	if (fflush(stdout) != 0) {

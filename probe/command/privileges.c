@@ -36,7 +36,7 @@
 static const struct {
 	uint64_t bit;
 	const char *name;
-	bool always; /* kept always; else only if choose() finds a need */
+	bool always; /* kept always; else only if choose_capabilities() finds a need */
 } kinds[] = {
 	{BIT(NUMBER_BPF), "bpf", true},
 	{BIT(NUMBER_PERFMON), "perfmon", true},
@@ -56,7 +56,7 @@ static const struct {
 
 /* ---- CAP_SYS_ADMIN ---- */
 
-static bool fails(enum capability which)
+static bool capability_fails(enum capability which)
 {
 	struct finding finding;
 
@@ -69,7 +69,8 @@ static bool fails(enum capability which)
  * are used only on kernels without uprobe sessions (before Linux 6.13). */
 static int count_failures(void)
 {
-	return fails(CAN_CPU_CLOCK) + (fails(CAN_UPROBE_SESSION) && fails(CAN_UPROBE));
+	return capability_fails(CAN_CPU_CLOCK) +
+	       (capability_fails(CAN_UPROBE_SESSION) && capability_fails(CAN_UPROBE));
 }
 
 static _Noreturn void run_trials(bool with_admin)
@@ -124,7 +125,7 @@ static bool needs_admin(uint64_t held)
 
 /* ---- giving up ---- */
 
-static uint64_t choose(const struct privileges_wish *wish, uint64_t held)
+static uint64_t choose_capabilities(const struct privileges_wish *wish, uint64_t held)
 {
 	uint64_t chosen = 0;
 
@@ -187,7 +188,7 @@ int privileges_drop(const struct privileges_wish *wish, char *kept)
 	int r = capset_get(&set);
 	if (r < 0)
 		return r;
-	set.permitted = set.effective = choose(wish, set.permitted);
+	set.permitted = set.effective = choose_capabilities(wish, set.permitted);
 	set.inheritable = 0;
 	empty_bounding_set(); /* before CAP_SETPCAP, which it needs, is given up */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||

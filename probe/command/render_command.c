@@ -21,19 +21,19 @@
 #define WIDTH_MAX  100000
 #define READ_BYTES (1024 * 1024)
 
-struct request {
+struct render_request {
 	const char *after, *before; /* paths; "-": standard input; before NULL: no difference */
 	struct stacks_svg svg;
 	bool normalize, is_help;
 };
 
-struct text {
+struct input_text {
 	char *data;
 	size_t bytes;
 	size_t reserved; /* of address space */
 };
 
-static void text_done(struct text *text)
+static void text_done(struct input_text *text)
 {
 	if (text->reserved)
 		munmap(text->data, text->reserved);
@@ -71,7 +71,7 @@ static bool read_width(const char *text, uint32_t *width)
 }
 
 /* Reads one option. Returns 0, or EXIT_USAGE after printing why. */
-static int read_option(int option, const char *name, struct request *request)
+static int read_option(int option, const char *name, struct render_request *request)
 {
 	switch (option) {
 	case 't':
@@ -107,7 +107,7 @@ static int read_option(int option, const char *name, struct request *request)
 	}
 }
 
-static int read_arguments(int argc, char **argv, struct request *request)
+static int read_arguments(int argc, char **argv, struct render_request *request)
 {
 	static const struct option options[] = {
 		{"title", required_argument, NULL, 't'},
@@ -141,21 +141,21 @@ static int read_arguments(int argc, char **argv, struct request *request)
 }
 
 /* Maps the file and a page behind it, so that the bytes behind the text are 0. */
-static int map_file(int fd, size_t bytes, struct text *text)
+static int map_file(int fd, size_t bytes, struct input_text *text)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), reserved = bytes + page;
 	char *data = mmap(NULL, reserved, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (data == MAP_FAILED)
 		return -errno;
-	*text = (struct text){data, bytes, reserved};
+	*text = (struct input_text){data, bytes, reserved};
 	if (mmap(data, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
 		return -errno;
 	return 0;
 }
 
 /* Reads to the end; the kernel moves the growing memory (mremap) instead of copying it. */
-static int read_whole(int fd, struct text *text)
+static int read_whole(int fd, struct input_text *text)
 {
 	ssize_t n;
 
@@ -182,7 +182,7 @@ static int read_whole(int fd, struct text *text)
 	}
 }
 
-static int load(const char *path, struct text *text)
+static int load_text(const char *path, struct input_text *text)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	_cleanup_close_ int opened = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
@@ -244,9 +244,9 @@ static void report_left_out(const struct stacks *stacks)
 }
 
 static int add_text(struct stacks *stacks, enum stacks_side side, const char *path,
-		    struct text *text)
+		    struct input_text *text)
 {
-	int r = load(path, text);
+	int r = load_text(path, text);
 
 	if (r == 0)
 		r = stacks_read(stacks, side, text->data, text->bytes);
@@ -258,13 +258,13 @@ static int add_text(struct stacks *stacks, enum stacks_side side, const char *pa
 
 int render_command(int argc, char **argv)
 {
-	struct request request = {
+	struct render_request request = {
 		.after = "-",
 		.svg = {.meta = {.title = "Flame Graph", .count_name = "samples"},
 			.width = PICTURE_WIDTH,
 			.flush = write_out},
 	};
-	_cleanup_(text_done) struct text after = {0}, before = {0};
+	_cleanup_(text_done) struct input_text after = {0}, before = {0};
 	_cleanup_stacks_ struct stacks stacks = {0};
 	int r = read_arguments(argc, argv, &request);
 

@@ -28,7 +28,7 @@ __attribute__((noinline, used, visibility("default"))) void stackprobe_doctor_bu
 		continue;
 }
 
-static void burn(void)
+static void burn_cpu(void)
 {
 	uint64_t end = loop_now_ns() + PATIENCE_NS,
 		 until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + BURN_NS;
@@ -37,14 +37,14 @@ static void burn(void)
 		stackprobe_doctor_burns(TURNS);
 }
 
-struct seen {
+struct seen_samples {
 	uint64_t samples, named;
 };
 
-static bool look(void *arg, const struct tree_frame *node)
+static bool count_frame(void *arg, const struct tree_frame *node)
 {
 	static const char name[] = "stackprobe_doctor_burns";
-	struct seen *seen = arg;
+	struct seen_samples *seen = arg;
 
 	if (node->depth == 0)
 		seen->samples = node->total;
@@ -54,10 +54,10 @@ static bool look(void *arg, const struct tree_frame *node)
 	return true;
 }
 
-static void judge(const struct profile *profile, struct finding *finding)
+static void judge_profile(const struct profile *profile, struct finding *finding)
 {
-	static const struct tree_visitor visitor = {.open = look};
-	struct seen seen = {0};
+	static const struct tree_visitor visitor = {.open = count_frame};
+	struct seen_samples seen = {0};
 
 	if (tree_walk(profile->tree, TREE_ROOT, &visitor, &seen) < 0)
 		finding_set(finding, FINDING_NO, "no memory");
@@ -90,7 +90,7 @@ static void end_patience(void *arg)
 
 /* Burns CPU time once this process is armed, then waits until the samples have names. Returns 0, or
  * a negative errno: -ETIME if they have none after NAMED_NS. */
-static int collect(struct core *core)
+static int collect_samples(struct core *core)
 {
 	struct patience patience = {.loop = core->loop};
 	struct loop_timer late = {.expired = end_patience, .arg = &patience};
@@ -100,7 +100,7 @@ static int collect(struct core *core)
 		if (r < 0)
 			return r;
 	}
-	burn();
+	burn_cpu();
 	engine_drain(core->engine, end_loop, core->loop);
 	loop_timer_set(core->loop, &late, loop_now_ns() + NAMED_NS);
 	int r = loop_run(core->loop);
@@ -108,7 +108,7 @@ static int collect(struct core *core)
 	return r == 0 && patience.over ? -ETIME : r;
 }
 
-static int profile(struct core *core, struct finding *finding)
+static int profile_self(struct core *core, struct finding *finding)
 {
 	struct process_id self = {.pid = getpid()};
 	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .chosen = {&self, 1}};
@@ -127,11 +127,11 @@ static int profile(struct core *core, struct finding *finding)
 		finding_set(finding, FINDING_NO, "%s", why.text[0] ? why.text : error_words(-r));
 		return r;
 	}
-	r = collect(core);
+	r = collect_samples(core);
 	engine_stats(core->engine, &stats);
 	core_quiet(core); /* no job uses the tree any more */
 	if (r == 0)
-		judge(subscriber_profile(subscriber, PROBE_ONCPU), finding);
+		judge_profile(subscriber_profile(subscriber, PROBE_ONCPU), finding);
 	else if (r == -ETIME)
 		finding_set(finding, FINDING_NO,
 			    "the programs run, but %llu s later their samples have no names yet",
@@ -150,7 +150,7 @@ void self_profile(struct finding *finding)
 	if (r == 0)
 		r = core_init(&core, &conf.sizes);
 	if (r == 0)
-		r = profile(&core, finding);
+		r = profile_self(&core, finding);
 	else
 		core_quiet(&core);
 	if (r < 0 && !finding->reason[0])

@@ -54,7 +54,7 @@ struct bolt {
 };
 
 /* A page, which lies in bolt->read. */
-struct page {
+struct bolt_page {
 	struct page_head head;
 	const char *data;
 	size_t len;
@@ -76,7 +76,7 @@ static int read_at(int fd, uint64_t offset, void *to, size_t bytes)
 	return 0;
 }
 
-static uint64_t checksum(const void *data, size_t bytes)
+static uint64_t compute_checksum(const void *data, size_t bytes)
 {
 	uint64_t sum = 0xcbf29ce484222325;
 
@@ -90,7 +90,7 @@ static bool meta_read(int fd, uint64_t offset, struct meta *ret)
 	return read_at(fd, offset + HEAD_BYTES, ret, sizeof(*ret)) == 0 && ret->magic == MAGIC &&
 	       ret->version == FORMAT && ret->page_size >= PAGE_SIZE_MIN &&
 	       ret->page_size <= PAGE_SIZE_MAX && !(ret->page_size & (ret->page_size - 1)) &&
-	       ret->checksum == checksum(ret, offsetof(struct meta, checksum));
+	       ret->checksum == compute_checksum(ret, offsetof(struct meta, checksum));
 }
 
 /* Reads the later of both metas; one of them may be half written. */
@@ -110,7 +110,7 @@ static int meta_find(int fd, struct meta *ret)
 	return found ? 0 : -EBADMSG;
 }
 
-static int page_take(const char *data, size_t len, struct page *ret)
+static int page_take(const char *data, size_t len, struct bolt_page *ret)
 {
 	if (len < HEAD_BYTES)
 		return -EBADMSG;
@@ -120,7 +120,7 @@ static int page_take(const char *data, size_t len, struct page *ret)
 	return HEAD_BYTES * (1 + (size_t)ret->head.count) <= len ? 0 : -EBADMSG;
 }
 
-static int page_read(struct bolt *bolt, uint64_t id, struct page *ret)
+static int page_read(struct bolt *bolt, uint64_t id, struct bolt_page *ret)
 {
 	uint32_t size = bolt->meta.page_size;
 	struct page_head head;
@@ -142,12 +142,13 @@ static int page_read(struct bolt *bolt, uint64_t id, struct page *ret)
 }
 
 /* Returns the bytes at `pos` from the start of the element at `element`; NULL: not in the page. */
-static const char *page_bytes(const struct page *page, size_t element, uint64_t pos, uint64_t bytes)
+static const char *page_bytes(const struct bolt_page *page, size_t element, uint64_t pos,
+			      uint64_t bytes)
 {
 	return element + pos + bytes <= page->len ? page->data + element + pos : NULL;
 }
 
-static int compare(const char *key, size_t bytes, const char *wanted)
+static int compare_key(const char *key, size_t bytes, const char *wanted)
 {
 	size_t len = strlen(wanted);
 	int order = memcmp(key, wanted, bytes < len ? bytes : len);
@@ -156,7 +157,7 @@ static int compare(const char *key, size_t bytes, const char *wanted)
 }
 
 /* Finds the page below that may have the key: that of the last element whose key isn't larger. */
-static int branch_find(const struct page *page, const char *wanted, uint64_t *ret)
+static int branch_find(const struct bolt_page *page, const char *wanted, uint64_t *ret)
 {
 	for (unsigned i = 0; i < page->head.count; i++) {
 		struct branch_element element;
@@ -166,7 +167,7 @@ static int branch_find(const struct page *page, const char *wanted, uint64_t *re
 		const char *key = page_bytes(page, at, element.pos, element.key_bytes);
 		if (!key)
 			return -EBADMSG;
-		if (i > 0 && compare(key, element.key_bytes, wanted) > 0)
+		if (i > 0 && compare_key(key, element.key_bytes, wanted) > 0)
 			break;
 		*ret = element.page;
 	}
@@ -174,8 +175,8 @@ static int branch_find(const struct page *page, const char *wanted, uint64_t *re
 }
 
 /* Finds the value of a key in a leaf page; the value lies in the page. */
-static int leaf_find(const struct page *page, const char *wanted, bool bucket, const char **ret,
-		     size_t *bytes)
+static int leaf_find(const struct bolt_page *page, const char *wanted, bool bucket,
+		     const char **ret, size_t *bytes)
 {
 	for (unsigned i = 0; i < page->head.count; i++) {
 		struct leaf_element element;
@@ -186,7 +187,7 @@ static int leaf_find(const struct page *page, const char *wanted, bool bucket, c
 					     (uint64_t)element.key_bytes + element.value_bytes);
 		if (!key)
 			return -EBADMSG;
-		if (compare(key, element.key_bytes, wanted) != 0)
+		if (compare_key(key, element.key_bytes, wanted) != 0)
 			continue;
 		if (bucket != !!(element.flags & LEAF_BUCKET))
 			return -ENOENT;
@@ -199,7 +200,7 @@ static int leaf_find(const struct page *page, const char *wanted, bool bucket, c
 
 /* Finds the value of a key in a bucket, from the bucket's root page down to a leaf. root 0: `page`
  * is the root page, which lies in the leaf of the outer bucket. */
-static int bucket_find(struct bolt *bolt, uint64_t root, struct page *page, const char *wanted,
+static int bucket_find(struct bolt *bolt, uint64_t root, struct bolt_page *page, const char *wanted,
 		       bool bucket, const char **ret, size_t *bytes)
 {
 	int r = root ? page_read(bolt, root, page) : 0;
@@ -216,11 +217,11 @@ static int bucket_find(struct bolt *bolt, uint64_t root, struct page *page, cons
 	return r < 0 ? r : -EBADMSG;
 }
 
-static int look(struct bolt *bolt, const char *const *path, char *text, size_t room)
+static int look_up_value(struct bolt *bolt, const char *const *path, char *text, size_t room)
 {
 	struct bucket bucket = bolt->meta.root;
 	const char *value = "";
-	struct page page = {0};
+	struct bolt_page page = {0};
 	size_t bytes = 0;
 
 	for (; *path; path++) {
@@ -255,7 +256,7 @@ int bolt_get(int fd, const char *const *path, char *text, size_t bytes)
 
 		if (r < 0)
 			return r;
-		r = look(&bolt, path, text, bytes);
+		r = look_up_value(&bolt, path, text, bytes);
 		free(bolt.read);
 		int s = meta_find(fd, &after);
 		if (s == 0 && memcmp(&after, &bolt.meta, sizeof(after)) == 0)

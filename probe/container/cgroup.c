@@ -15,7 +15,7 @@
 #define HOST_CGROUP_NS 0xEFFFFFFBu /* include/linux/proc_ns.h: PROC_CGROUP_INIT_INO */
 #define FILE_BYTES_MAX (64 << 10)  /* a path has less than 4,096, and there are some 15 lines */
 
-struct text {
+struct text_part {
 	const char *at;
 	size_t len;
 };
@@ -26,16 +26,16 @@ struct way {
 	struct container_place before; /* `place` before the last part, if this was a bare id */
 	bool bare, was_bare;	       /* this part is a bare id; the last part was one */
 	char pod[CONTAINER_ID_BYTES];  /* the pod of the container that comes next */
-	struct text last;	       /* the part before */
+	struct text_part last;	       /* the part before */
 	uid_t user;
 };
 
-static bool text_is(struct text text, const char *word)
+static bool text_is(struct text_part text, const char *word)
 {
 	return text.len == strlen(word) && !memcmp(text.at, word, text.len);
 }
 
-static bool text_begins(struct text text, const char *word)
+static bool text_begins(struct text_part text, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -43,7 +43,7 @@ static bool text_begins(struct text text, const char *word)
 }
 
 /* Cuts `end` off the text. Returns false if the text doesn't end so. */
-static bool text_cut(struct text *text, const char *end)
+static bool text_cut(struct text_part *text, const char *end)
 {
 	size_t len = strlen(end);
 
@@ -54,10 +54,10 @@ static bool text_cut(struct text *text, const char *end)
 }
 
 /* Takes the text up to `c` out of *rest, and the `c`; all of *rest if it has no `c`. */
-static struct text text_next(struct text *rest, char c)
+static struct text_part text_next(struct text_part *rest, char c)
 {
 	const char *end = rest->len ? memchr(rest->at, c, rest->len) : NULL;
-	struct text text = {rest->at, end ? (size_t)(end - rest->at) : rest->len};
+	struct text_part text = {rest->at, end ? (size_t)(end - rest->at) : rest->len};
 	size_t taken = text.len + (end != NULL);
 
 	rest->at += taken;
@@ -82,7 +82,7 @@ static void set_id(char id[CONTAINER_ID_BYTES], const char *digits, size_t len)
 /* Reads a pod's UID: 8-4-4-4-12 digits, in slices with '_' for '-'; a static pod's may be 32
  * digits.
  */
-static bool uid_read(struct text text, char uid[CONTAINER_ID_BYTES])
+static bool uid_read(struct text_part text, char uid[CONTAINER_ID_BYTES])
 {
 	static const uint8_t hyphens[] = {8, 13, 18, 23};
 	char out[CONTAINER_ID_BYTES] = {0};
@@ -111,7 +111,7 @@ static bool uid_read(struct text text, char uid[CONTAINER_ID_BYTES])
 
 /* Reads a slice's name without ".slice": user-1000, kubepods-burstable-pod<uid>,
  * machine-libpod_pod_<id> */
-static void read_slice(struct way *way, struct text slice)
+static void read_slice(struct way *way, struct text_part slice)
 {
 	static const char podman[] = "libpod_pod_";
 	const size_t podman_len = sizeof(podman) - 1 + ID_DIGITS;
@@ -132,11 +132,11 @@ static void read_slice(struct way *way, struct text slice)
 		set_id(way->pod, slice.at + slice.len - ID_DIGITS, ID_DIGITS);
 	for (size_t len = 32; len <= 36; len += 4)
 		if (slice.len >= len + 4 && !memcmp(slice.at + slice.len - len - 4, "-pod", 4) &&
-		    uid_read((struct text){slice.at + slice.len - len, len}, way->pod))
+		    uid_read((struct text_part){slice.at + slice.len - len, len}, way->pod))
 			return;
 }
 
-static void enter(struct way *way, enum container_runtime runtime, const char *id)
+static void enter_container(struct way *way, enum container_runtime runtime, const char *id)
 {
 	struct container_place *place = &way->place;
 
@@ -159,15 +159,16 @@ static void enter_bare(struct way *way, const char *id)
 	}
 	way->before = way->place;
 	way->bare = true;
-	enter(way,
-	      text_is(way->last, "docker")				      ? CONTAINER_DOCKER
-	      : text_is(way->last, "default") || text_is(way->last, "k8s.io") ? CONTAINER_CONTAINERD
-									      : CONTAINER_OTHER,
-	      id);
+	enter_container(way,
+			text_is(way->last, "docker") ? CONTAINER_DOCKER
+			: text_is(way->last, "default") || text_is(way->last, "k8s.io")
+				? CONTAINER_CONTAINERD
+				: CONTAINER_OTHER,
+			id);
 }
 
 /* Enters a container whose part is a runtime's name and an id. */
-static void enter_named(struct way *way, struct text name, const char *id)
+static void enter_named(struct way *way, struct text_part name, const char *id)
 {
 	static const struct {
 		const char *name;
@@ -193,19 +194,19 @@ static void enter_named(struct way *way, struct text name, const char *id)
 	if (text_cut(&name, "-conmon")) /* conmon supervises the container and is outside of it */
 		memset(way->pod, 0, sizeof(way->pod));
 	else
-		enter(way, runtime, id);
+		enter_container(way, runtime, id);
 }
 
-static void read_part(struct way *way, struct text part)
+static void read_part(struct way *way, struct text_part part)
 {
-	struct text id = part, slice, name;
+	struct text_part id = part, slice, name;
 
 	if (text_cut(&part, ".slice")) {
 		read_slice(way, part);
 		return;
 	}
 	if (text_begins(part, "pod") &&
-	    uid_read((struct text){part.at + 3, part.len - 3}, way->pod))
+	    uid_read((struct text_part){part.at + 3, part.len - 3}, way->pod))
 		return;
 	/* slice:name:id is runc's argument for a cgroup made by systemd; here it was used as a path
 	 */
@@ -219,7 +220,7 @@ static void read_part(struct way *way, struct text part)
 	text_cut(&part, ".scope");
 	if (part.len < ID_DIGITS || !all_hex(part.at + part.len - ID_DIGITS, ID_DIGITS))
 		return;
-	id = (struct text){part.at + part.len - ID_DIGITS, ID_DIGITS};
+	id = (struct text_part){part.at + part.len - ID_DIGITS, ID_DIGITS};
 	part.len -= ID_DIGITS;
 	if (part.len == 0)
 		enter_bare(way, id.at);
@@ -227,12 +228,12 @@ static void read_part(struct way *way, struct text part)
 		enter_named(way, part, id.at);
 }
 
-static void read_path(struct text path, struct container_place *ret)
+static void read_path(struct text_part path, struct container_place *ret)
 {
 	struct way way = {.last = {"", 0}};
 
 	while (path.len) {
-		struct text part = text_next(&path, '/');
+		struct text_part part = text_next(&path, '/');
 
 		if (part.len == 0)
 			continue;
@@ -247,7 +248,7 @@ static void read_path(struct text path, struct container_place *ret)
 }
 
 /* Returns whether the text is a hierarchy's number: digits. */
-static bool is_number(struct text text)
+static bool is_number(struct text_part text)
 {
 	for (size_t i = 0; i < text.len; i++)
 		if (text.at[i] < '0' || text.at[i] > '9')
@@ -257,14 +258,14 @@ static bool is_number(struct text text)
 
 void cgroups_parse(const char *text, size_t len, struct cgroups *ret)
 {
-	struct text rest = {text, len};
+	struct text_part rest = {text, len};
 	unsigned best = 3; /* v2's line before systemd's of v1, before the others as they come */
 
 	memset(ret, 0, sizeof(*ret));
 	while (rest.len) {
-		struct text line = text_next(&rest, '\n');
-		struct text number = text_next(&line, ':');
-		struct text controllers = text_next(&line, ':');
+		struct text_part line = text_next(&rest, '\n');
+		struct text_part number = text_next(&line, ':');
+		struct text_part controllers = text_next(&line, ':');
 		bool v2 = text_is(number, "0") && controllers.len == 0;
 		unsigned rank = v2 ? 0 : text_is(controllers, "name=systemd") ? 1 : 2;
 		struct container_place place;

@@ -48,12 +48,13 @@ static void read_database(int fd, const char *space, const char *id, struct cont
 }
 
 /* The folders of a containerd: its state while it runs, and its data on disk. */
-struct place {
+struct containerd_folders {
 	const char *state, *data;
 };
 
-static bool read_config(const struct state_root *root, const struct place *place, int tasks_fd,
-			const char *space, const char *id, struct container_names *names)
+static bool read_config(const struct state_root *root, const struct containerd_folders *place,
+			int tasks_fd, const char *space, const char *id,
+			struct container_names *names)
 {
 	struct state_root tasks = {.fd = tasks_fd, .host_fd = root->host_fd};
 	char path[STATE_PATH_BYTES];
@@ -72,8 +73,8 @@ static bool read_config(const struct state_root *root, const struct place *place
 }
 
 /* Searches a container in `fd`, a folder with a folder for each namespace. */
-static bool read_tasks(const struct state_root *root, const struct place *place, int fd,
-		       const char *id, struct container_names *names)
+static bool read_tasks(const struct state_root *root, const struct containerd_folders *place,
+		       int fd, const char *id, struct container_names *names)
 {
 	int list = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = list < 0 ? NULL : fdopendir(list);
@@ -98,7 +99,7 @@ bool containerd_names(const struct state_root *root, const struct container_plac
 {
 	/* containerd's own, and those of Kubernetes with a built-in one: k3s and RKE2, k0s,
 	 * MicroK8s. */
-	static const struct place places[] = {
+	static const struct containerd_folders places[] = {
 		{"run/containerd", "var/lib/containerd"},
 		{"run/k3s/containerd", "var/lib/rancher/k3s/agent/containerd"},
 		{"run/k0s/containerd", "var/lib/k0s/containerd"},
@@ -112,7 +113,7 @@ bool containerd_names(const struct state_root *root, const struct container_plac
 	if (root->user)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(places) * ARRAY_SIZE(kinds); i++) {
-		const struct place *at = &places[i / ARRAY_SIZE(kinds)];
+		const struct containerd_folders *at = &places[i / ARRAY_SIZE(kinds)];
 
 		snprintf(path, sizeof(path), "%s/%s", at->state, kinds[i % ARRAY_SIZE(kinds)]);
 		_cleanup_close_ int fd = state_folder(root, path);

@@ -25,8 +25,8 @@ static const struct {
 };
 
 /* Asks the runtimes that may have the container, until one has it. */
-static bool ask(const struct state_root *root, const struct container_place *place,
-		struct container_names *names)
+static bool ask_runtimes(const struct state_root *root, const struct container_place *place,
+			 struct container_names *names)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
 		if ((place->runtime == CONTAINER_OTHER || place->runtime == runtimes[i].runtime) &&
@@ -65,13 +65,14 @@ static bool ask_user(const struct state_root *root, const struct container_place
 {
 	_cleanup_close_ int home = open_home(root, place->user);
 
-	return home >= 0 &&
-	       ask(&(struct state_root){.fd = home, .host_fd = root->host_fd, .user = place->user},
-		   place, names);
+	return home >= 0 && ask_runtimes(&(struct state_root){.fd = home,
+							      .host_fd = root->host_fd,
+							      .user = place->user},
+					 place, names);
 }
 
-static bool look(const struct state_root *root, const struct container_place *place,
-		 struct container_names *names)
+static bool look_up_names(const struct state_root *root, const struct container_place *place,
+			  struct container_names *names)
 {
 	if (place->outer[0]) {
 		struct container_place outer = {.user = place->user};
@@ -80,20 +81,22 @@ static bool look(const struct state_root *root, const struct container_place *pl
 		/* A runtime that knows the outer container doesn't know the one inside: the inner
 		 * id belongs to a runtime inside, or the outer container made it up. */
 		memcpy(outer.id, place->outer, sizeof(outer.id));
-		if (place->user ? ask_user(root, &outer, &ignored) : ask(root, &outer, &ignored))
+		if (place->user ? ask_user(root, &outer, &ignored)
+				: ask_runtimes(root, &outer, &ignored))
 			return false;
 	}
-	return place->user ? ask_user(root, place, names) : ask(root, place, names);
+	return place->user ? ask_user(root, place, names) : ask_runtimes(root, place, names);
 }
 
-static int find(struct container **ret, const char *root, const struct container_place *place,
-		struct container_names *names)
+static int find_container(struct container **ret, const char *root,
+			  const struct container_place *place, struct container_names *names)
 {
 	_cleanup_close_ int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct container_place whole = *place;
 
 	if (fd >= 0 && state_is_id(place->id) &&
-	    look(&(struct state_root){.fd = fd, .host_fd = fd}, place, names) && !whole.pod_uid[0])
+	    look_up_names(&(struct state_root){.fd = fd, .host_fd = fd}, place, names) &&
+	    !whole.pod_uid[0])
 		memcpy(whole.pod_uid, names->pod_uid, sizeof(whole.pod_uid));
 	return container_new(ret, &whole, names->name, names->pod, names->pod_namespace,
 			     names->image);
@@ -104,7 +107,7 @@ int container_names_read(struct container **ret, const char *root,
 {
 	struct container_names names = {0};
 
-	return find(ret, root, place, &names);
+	return find_container(ret, root, place, &names);
 }
 
 int container_names_again(struct container **ret, const char *root, const struct container *known)
@@ -114,5 +117,5 @@ int container_names_again(struct container **ret, const char *root, const struct
 	snprintf(names.pod, sizeof(names.pod), "%s", known->pod);
 	snprintf(names.pod_namespace, sizeof(names.pod_namespace), "%s", known->pod_namespace);
 	snprintf(names.image, sizeof(names.image), "%s", known->image);
-	return find(ret, root, &known->place, &names);
+	return find_container(ret, root, &known->place, &names);
 }

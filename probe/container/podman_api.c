@@ -9,14 +9,14 @@
 #define HEAD_BYTES_MAX (64 << 10)
 #define LIMIT_MS       2000
 
-struct answer {
+struct podman_answer {
 	struct buf body;
 	size_t head_bytes;
 };
 
 static size_t take_head(char *data, size_t size, size_t count, void *user)
 {
-	struct answer *answer = user;
+	struct podman_answer *answer = user;
 
 	(void)data;
 	answer->head_bytes += size * count;
@@ -25,14 +25,14 @@ static size_t take_head(char *data, size_t size, size_t count, void *user)
 
 static size_t take_body(char *data, size_t size, size_t count, void *user)
 {
-	struct answer *answer = user;
+	struct podman_answer *answer = user;
 
 	buf_add(&answer->body, data, size * count);
 	return buf_error(&answer->body) ? 0 : size * count;
 }
 
 /* Sends a GET to the socket (O_PATH). Returns whether the answer's status is 200. */
-static bool ask(int socket_fd, const char *url, struct answer *answer)
+static bool ask_podman(int socket_fd, const char *url, struct podman_answer *answer)
 {
 	char path[64];
 	long status = 0;
@@ -64,7 +64,7 @@ void podman_api_pod(const struct state_root *root, const char *pod_id, char pod[
 {
 	struct state_root host = {
 		.fd = root->host_fd, .host_fd = root->host_fd, .user = root->user};
-	struct answer answer = {.body = BUF_INIT(STATE_USERS_MAX)};
+	struct podman_answer answer = {.body = BUF_INIT(STATE_USERS_MAX)};
 	_cleanup_json_ cJSON *json = NULL;
 	char path[64] = "run/podman/podman.sock", url[128];
 
@@ -74,7 +74,7 @@ void podman_api_pod(const struct state_root *root, const char *pod_id, char pod[
 	if (fd < 0)
 		return;
 	snprintf(url, sizeof(url), "http://d/v4.0.0/libpod/pods/%.64s/json", pod_id);
-	if (ask(fd, url, &answer) && answer.body.len)
+	if (ask_podman(fd, url, &answer) && answer.body.len)
 		json = state_parse(answer.body.data, answer.body.len);
 	const char *id = state_text(json, "Id");
 	if (id && strcmp(id, pod_id) == 0)

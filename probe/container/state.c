@@ -159,7 +159,7 @@ static bool is_clean(const char *text, size_t len)
 	return true;
 }
 
-static bool take(char *to, size_t bytes, const char *text)
+static bool copy_text(char *to, size_t bytes, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
@@ -173,12 +173,12 @@ bool state_take_name(char *name, size_t bytes, const char *text)
 {
 	if (!text || strchr(text, '/') || !strcmp(text, ".") || !strcmp(text, ".."))
 		return false;
-	return take(name, bytes, text);
+	return copy_text(name, bytes, text);
 }
 
 bool state_take_image(char image[CONTAINER_IMAGE_MAX], const char *text)
 {
-	return take(image, CONTAINER_IMAGE_MAX, text);
+	return copy_text(image, CONTAINER_IMAGE_MAX, text);
 }
 
 bool state_take_uid(char uid[CONTAINER_ID_BYTES], const char *text)

@@ -5,8 +5,8 @@
  * nodes that make it up; each node keeps the best candidate that it was given. The answer for an
  * address is the best candidate on the way from its leaf to the top.
  *
- * A candidate before an address is entered at the one address next to the candidate; spread() takes
- * it to the others at the end.
+ * A candidate before an address is entered at the one address next to the candidate;
+ * spread_entries() takes it to the others at the end.
  */
 #include "elf/address_search.h"
 
@@ -87,7 +87,7 @@ static size_t first_from(const struct address_search *search, uint32_t at, size_
 }
 
 /* Enters that a symbol starts or ends at `at`, which lies between the addresses i - 1 and i. */
-static void limit(struct address_search *search, size_t i, uint32_t at)
+static void enter_border(struct address_search *search, size_t i, uint32_t at)
 {
 	if (i < search->count && search->around[i].low < at)
 		search->around[i].low = at;
@@ -111,7 +111,7 @@ static uint32_t end_of(const struct passing *symbol)
 	return symbol->start + (symbol->bytes < room ? symbol->bytes : room);
 }
 
-static void ended(struct address_search *search, const struct passing *symbol, uint32_t end)
+static void enter_end(struct address_search *search, const struct passing *symbol, uint32_t end)
 {
 	if (symbol->end < search->count && search->around[symbol->end].end < end)
 		search->around[symbol->end].end = end;
@@ -123,12 +123,12 @@ bool address_search_meet(struct address_search *search, struct passing *symbol)
 	size_t first = search->last = first_from(search, symbol->start, search->last);
 
 	symbol->first = symbol->end = first;
-	limit(search, first, symbol->start);
+	enter_border(search, first, symbol->start);
 	if (symbol->bytes) {
 		symbol->end = first_from(search, end, first);
-		limit(search, symbol->end, end);
+		enter_border(search, symbol->end, end);
 		if (!symbol->unsure)
-			ended(search, symbol, end);
+			enter_end(search, symbol, end);
 	}
 	if (symbol->first < symbol->end || (symbol->bytes && symbol->unsure))
 		return true;
@@ -138,7 +138,7 @@ bool address_search_meet(struct address_search *search, struct passing *symbol)
 	return !now->order || symbol->start >= now->start;
 }
 
-static void improve(struct candidate *now, const struct candidate *candidate)
+static void improve_candidate(struct candidate *now, const struct candidate *candidate)
 {
 	if (is_better(candidate, now))
 		*now = *candidate;
@@ -156,41 +156,41 @@ void address_search_take(struct address_search *search, const struct passing *sy
 	size_t left = symbol->first + search->count, right = symbol->end + search->count;
 	for (; left < right; left /= 2, right /= 2) {
 		if (left % 2)
-			improve(&search->tree[left++], &candidate);
+			improve_candidate(&search->tree[left++], &candidate);
 		if (right % 2)
-			improve(&search->tree[--right], &candidate);
+			improve_candidate(&search->tree[--right], &candidate);
 	}
 	if (symbol->bytes)
-		ended(search, symbol, end_of(symbol));
+		enter_end(search, symbol, end_of(symbol));
 	if (!symbol->bytes && symbol->first < search->count)
-		improve(&search->around[symbol->first].before, &candidate);
+		improve_candidate(&search->around[symbol->first].before, &candidate);
 }
 
-static struct candidate holder(const struct address_search *search, size_t i)
+static struct candidate find_holder(const struct address_search *search, size_t i)
 {
 	struct candidate best = {0};
 
 	for (size_t node = i + search->count; node > 0; node /= 2)
-		improve(&best, &search->tree[node]);
+		improve_candidate(&best, &search->tree[node]);
 	return best;
 }
 
 bool address_search_is_covered(const struct address_search *search)
 {
 	for (size_t i = 0; i < search->count; i++) {
-		if (!holder(search, i).order)
+		if (!find_holder(search, i).order)
 			return false;
 	}
 	return true;
 }
 
 /* Takes what was entered at one address on to the other addresses on that side. */
-static void spread(struct address_search *search)
+static void spread_entries(struct address_search *search)
 {
 	struct around *around = search->around;
 
 	for (size_t i = 1; i < search->count; i++) {
-		improve(&around[i].before, &around[i - 1].before);
+		improve_candidate(&around[i].before, &around[i - 1].before);
 		if (around[i].end < around[i - 1].end)
 			around[i].end = around[i - 1].end;
 		if (around[i].low < around[i - 1].low)
@@ -206,9 +206,9 @@ static void spread(struct address_search *search)
 void address_search_answer(struct address_search *search, size_t i, struct found *found)
 {
 	if (!search->spread)
-		spread(search);
+		spread_entries(search);
 	const struct around *around = &search->around[i];
-	struct candidate held = holder(search, i);
+	struct candidate held = find_holder(search, i);
 
 	*found = (struct found){
 		.name = SEARCH_NO_NAME,

@@ -26,7 +26,7 @@
 /* Users whose debug files are taken. OWNER_OF_FOLDER is the owner of the folder being searched. */
 enum { OWNER_OF_FOLDER, OWNER_ROOT, OWNER_OF_FILE, OWNERS_KNOWN, OWNERS_MAX = OWNERS_KNOWN + 2 };
 
-struct wanted {
+struct wanted_debugfile {
 	struct elf_image image; /* of the stripped file */
 	char folder[PATH_MAX];	/* the stripped file's folder, "/usr/bin" */
 	struct debug_found *found;
@@ -45,10 +45,10 @@ struct debug_root {
 
 static const struct debug_root here = {.fd = FOREIGN_HERE, .where = DEBUG_HERE};
 
-static struct wanted *wanted_new(int fd, const struct debug_search *search,
-				 struct debug_found *found)
+static struct wanted_debugfile *wanted_new(int fd, const struct debug_search *search,
+					   struct debug_found *found)
 {
-	struct wanted *wanted = calloc(1, sizeof(*wanted));
+	struct wanted_debugfile *wanted = calloc(1, sizeof(*wanted));
 	struct stat stat;
 
 	if (!wanted)
@@ -63,7 +63,8 @@ static struct wanted *wanted_new(int fd, const struct debug_search *search,
 }
 
 /* Remembers in wanted->found where the debug file `fd` was found; returns `fd`. */
-static int keep(struct wanted *wanted, int fd, const struct debug_root *root, const char *path)
+static int keep_found(struct wanted_debugfile *wanted, int fd, const struct debug_root *root,
+		      const char *path)
 {
 	struct debug_found *found = wanted->found;
 
@@ -79,7 +80,7 @@ static int keep(struct wanted *wanted, int fd, const struct debug_root *root, co
 /* Adds the process's user and its namespace's root to the owners, if the process still has the file
  * mapped at the same place: another process may have its pid by now. Returns true if owners were
  * added. */
-static bool ask_process(struct wanted *wanted)
+static bool ask_process(struct wanted_debugfile *wanted)
 {
 	const struct debug_process *process = &wanted->process;
 	const struct mapped mapped = {
@@ -106,7 +107,7 @@ static bool is_refusal(int error)
 	return error == -EPERM || error == -EINVAL || error == -ENODEV || error == -ELOOP;
 }
 
-static int open_in(const struct debug_root *root, const char *path, struct wanted *wanted)
+static int open_in(const struct debug_root *root, const char *path, struct wanted_debugfile *wanted)
 {
 	struct foreign file = {
 		.root_fd = root->fd,
@@ -172,7 +173,7 @@ static int check_crc(int fd, uint32_t wanted)
 }
 
 /* Returns whether the file has the build id, or the CRC of the link. */
-static bool is_the_link(int fd, struct wanted *wanted)
+static bool is_the_link(int fd, struct wanted_debugfile *wanted)
 {
 	struct stat stat;
 
@@ -186,7 +187,8 @@ static bool is_the_link(int fd, struct wanted *wanted)
 }
 
 /* Opens <folder>/.build-id/ab/cdef….debug */
-static int by_build_id(const struct debug_root *root, const char *folder, struct wanted *wanted)
+static int by_build_id(const struct debug_root *root, const char *folder,
+		       struct wanted_debugfile *wanted)
 {
 	char path[PATH_MAX];
 	int len = snprintf(path, sizeof(path), "%s/.build-id/%02x/", folder,
@@ -201,11 +203,11 @@ static int by_build_id(const struct debug_root *root, const char *folder, struct
 	_cleanup_close_ int fd = open_in(root, path, wanted);
 	if (fd < 0 || !same_build_id(fd, &wanted->image))
 		return -ENOENT;
-	return keep(wanted, TAKE_FD(fd), root, path);
+	return keep_found(wanted, TAKE_FD(fd), root, path);
 }
 
-static int by_name(const struct debug_root *root, struct wanted *wanted, const char *before,
-		   const char *folder, const char *after)
+static int by_name(const struct debug_root *root, struct wanted_debugfile *wanted,
+		   const char *before, const char *folder, const char *after)
 {
 	char path[PATH_MAX * 2];
 
@@ -215,10 +217,10 @@ static int by_name(const struct debug_root *root, struct wanted *wanted, const c
 	_cleanup_close_ int fd = open_in(root, path, wanted);
 	if (fd < 0 || !is_the_link(fd, wanted))
 		return -ENOENT;
-	return keep(wanted, TAKE_FD(fd), root, path);
+	return keep_found(wanted, TAKE_FD(fd), root, path);
 }
 
-static int in_root(const struct debug_root *root, struct wanted *wanted)
+static int in_root(const struct debug_root *root, struct wanted_debugfile *wanted)
 {
 	int fd = by_build_id(root, SYSTEM_DEBUG, wanted);
 
@@ -245,7 +247,7 @@ static int open_folder(const char *path, struct debug_root *root)
 	return root->fd;
 }
 
-static int in_folder(const char *path, struct wanted *wanted)
+static int in_folder(const char *path, struct wanted_debugfile *wanted)
 {
 	struct debug_root folder;
 	_cleanup_close_ int folder_fd = open_folder(path, &folder);
@@ -287,7 +289,7 @@ static const char *path_in_root(const struct debug_search *search)
 
 int debugfile_open(int fd, const struct debug_search *search, struct debug_found *remembered)
 {
-	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, remembered);
+	_cleanup_free_ struct wanted_debugfile *wanted = wanted_new(fd, search, remembered);
 	const struct debug_root root = root_of(search);
 
 	if (!wanted)
@@ -314,7 +316,7 @@ int debugfile_open(int fd, const struct debug_search *search, struct debug_found
 int debugfile_of_build_id(int fd, const struct elf_image *image, const char *debugging_dir)
 {
 	struct debug_found known = {0};
-	_cleanup_free_ struct wanted *wanted = wanted_new(fd, NULL, &known);
+	_cleanup_free_ struct wanted_debugfile *wanted = wanted_new(fd, NULL, &known);
 	struct debug_root folder;
 	_cleanup_close_ int folder_fd = open_folder(debugging_dir, &folder);
 	int found = -ENOENT;
@@ -365,7 +367,7 @@ int debugfile_open_again(const struct debug_search *search, const struct debug_f
 
 /* Reads the .gnu_debugaltlink of `fd`: wanted->image gets the build id of the shared file; `path`
  * is the shared file's path below a folder of debug files, or "". */
-static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
+static int take_shared(int fd, struct wanted_debugfile *wanted, char path[PATH_MAX])
 {
 	struct elf_image *image = &wanted->image;
 	char content[PATH_MAX + BUILD_ID_MAX];
@@ -388,7 +390,7 @@ static int take_shared(int fd, struct wanted *wanted, char path[PATH_MAX])
 
 /* Opens the shared file in one folder of debug files; `path` comes from take_shared(). */
 static int shared_in(const struct debug_root *root, const char *folder, const char *path,
-		     struct wanted *wanted)
+		     struct wanted_debugfile *wanted)
 {
 	char whole[PATH_MAX * 2];
 	int found = by_build_id(root, folder, wanted);
@@ -403,7 +405,7 @@ static int shared_in(const struct debug_root *root, const char *folder, const ch
 int debugfile_open_shared(int fd, const struct debug_search *search)
 {
 	struct debug_found known = {0};
-	_cleanup_free_ struct wanted *wanted = wanted_new(fd, search, &known);
+	_cleanup_free_ struct wanted_debugfile *wanted = wanted_new(fd, search, &known);
 	const struct debug_root root = root_of(search);
 	char path[PATH_MAX] = "";
 	struct debug_root folder;

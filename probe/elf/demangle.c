@@ -29,7 +29,7 @@
 #define USERS	  64
 #define CPU_MAX	  500000000ULL /* ns; for a file */
 
-struct sink {
+struct demangle_sink {
 	char text[NAME_MAX_];
 	size_t len;
 	bool full;
@@ -38,9 +38,9 @@ struct sink {
 	jmp_buf enough;
 };
 
-static void take(const char *text, size_t len, void *arg)
+static void collect_text(const char *text, size_t len, void *arg)
 {
-	struct sink *sink = arg;
+	struct demangle_sink *sink = arg;
 
 	if (sink->calls++ >= CALLS_MAX || (sink->full && sink->leave_full))
 		longjmp(sink->enough, 1);
@@ -54,7 +54,7 @@ static void take(const char *text, size_t len, void *arg)
 	sink->len += len;
 }
 
-static void sink_begin(struct sink *sink, bool leave_full)
+static void sink_begin(struct demangle_sink *sink, bool leave_full)
 {
 	sink->len = 0;
 	sink->full = false;
@@ -71,7 +71,8 @@ static bool may_have_punycode(const char *symbol)
 	return false;
 }
 
-static bool demangle_rust(struct demangling *demangling, const char *symbol, struct sink *sink)
+static bool demangle_rust(struct demangling *demangling, const char *symbol,
+			  struct demangle_sink *sink)
 {
 	static atomic_uint lost_of[USERS];
 	uint64_t whose = demangling->whose;
@@ -88,15 +89,16 @@ static bool demangle_rust(struct demangling *demangling, const char *symbol, str
 			atomic_fetch_add(lost, 1);
 		return false;
 	}
-	return rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink) && !sink->full;
+	return rust_demangle_callback(symbol, DMGL_PARAMS | DMGL_ANSI, collect_text, sink) &&
+	       !sink->full;
 }
 
-static bool demangle_cxx(const char *symbol, struct sink *sink)
+static bool demangle_cxx(const char *symbol, struct demangle_sink *sink)
 {
 	sink_begin(sink, true);
 	if (setjmp(sink->enough))
 		return false;
-	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, sink) &&
+	return cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, collect_text, sink) &&
 	       !sink->full;
 }
 
@@ -109,7 +111,7 @@ void demangle(const char *symbol, struct buf *out)
 
 void demangle_within(struct demangling *demangling, const char *symbol, struct buf *out)
 {
-	static _Thread_local struct sink sink;
+	static _Thread_local struct demangle_sink sink;
 	static _Thread_local char plain[SYMBOL_MAX + 1];
 	/* Linkers put "@VERSION" or "@@VERSION" behind a name. */
 	size_t len = 1 + strcspn(symbol[0] ? symbol + 1 : "", "@");

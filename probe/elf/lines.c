@@ -14,14 +14,14 @@ _Static_assert(LINES_MAX == LINE_ADDRESSES_MAX && LINE_LEVELS == LINE_LEVELS_MAX
 
 #define NO_ANSWER SIZE_MAX /* the address was asked for, nothing is known of it */
 
-struct place {
+struct line_place {
 	uint64_t address;
 	size_t answer; /* the answer's offset in `text`, or NO_ANSWER */
 };
 
 struct lines {
 	atomic_uint refs;
-	struct place *places; /* sorted by address */
+	struct line_place *places; /* sorted by address */
 	size_t count;
 	struct buf text; /* the answers as the reader sent them */
 };
@@ -65,7 +65,7 @@ static size_t answer_end(const struct buf *text, size_t at, struct line_answer *
 
 static int by_address(const void *a, const void *b)
 {
-	const struct place *left = a, *right = b;
+	const struct line_place *left = a, *right = b;
 
 	return left->address < right->address ? -1 : left->address > right->address;
 }
@@ -81,7 +81,7 @@ static int index_answers(struct lines *lines)
 	if (!lines->places)
 		return -ENOMEM;
 	for (size_t at = 0; (next = answer_end(&lines->text, at, &answer)); at = next)
-		lines->places[lines->count++] = (struct place){answer.address, at};
+		lines->places[lines->count++] = (struct line_place){answer.address, at};
 	qsort(lines->places, lines->count, sizeof(*lines->places), by_address);
 	return 0;
 }
@@ -103,9 +103,9 @@ int lines_take(struct lines **ret, struct buf *answers)
 	return r;
 }
 
-static const struct place *find(const struct lines *lines, uint64_t address)
+static const struct line_place *find_place(const struct lines *lines, uint64_t address)
 {
-	struct place key = {.address = address};
+	struct line_place key = {.address = address};
 
 	return lines->count ? bsearch(&key, lines->places, lines->count, sizeof(key), by_address)
 			    : NULL;
@@ -113,7 +113,7 @@ static const struct place *find(const struct lines *lines, uint64_t address)
 
 size_t lines_at(const struct lines *lines, uint64_t address, struct line_text texts[LINE_LEVELS])
 {
-	const struct place *place = find(lines, address);
+	const struct line_place *place = find_place(lines, address);
 	struct line_answer answer;
 	size_t taken = 0;
 
@@ -142,7 +142,7 @@ size_t lines_at(const struct lines *lines, uint64_t address, struct line_text te
 
 bool lines_has(const struct lines *lines, uint64_t address)
 {
-	return lines && find(lines, address);
+	return lines && find_place(lines, address);
 }
 
 /* ---- joined ---- */
@@ -150,7 +150,7 @@ bool lines_has(const struct lines *lines, uint64_t address)
 static void join_places(struct lines *to, const struct lines *from, size_t moved)
 {
 	for (size_t i = 0; from && i < from->count; i++) {
-		struct place place = from->places[i];
+		struct line_place place = from->places[i];
 
 		if (place.answer != NO_ANSWER)
 			place.answer += moved;
@@ -161,7 +161,7 @@ static void join_places(struct lines *to, const struct lines *from, size_t moved
 /* Puts the places of one address so that the one to keep comes last: the latest with an answer. */
 static int by_address_and_answer(const void *a, const void *b)
 {
-	const struct place *left = a, *right = b;
+	const struct line_place *left = a, *right = b;
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
@@ -187,7 +187,7 @@ int lines_join(struct lines **ret, const struct lines *before, const struct line
 	size_t text = (before ? before->text.len : 0) + (more ? more->text.len : 0);
 	size_t count = (before ? before->count : 0) + (more ? more->count : 0) + asked_count;
 
-	if (text + count * sizeof(struct place) > LINES_KEPT_MAX)
+	if (text + count * sizeof(struct line_place) > LINES_KEPT_MAX)
 		return -ENOSPC;
 	struct lines *joined = calloc(1, sizeof(*joined));
 	if (!joined)
@@ -204,7 +204,7 @@ int lines_join(struct lines **ret, const struct lines *before, const struct line
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < asked_count; i++)
-		joined->places[joined->count++] = (struct place){asked[i], NO_ANSWER};
+		joined->places[joined->count++] = (struct line_place){asked[i], NO_ANSWER};
 	join_places(joined, before, 0);
 	join_places(joined, more, before ? before->text.len : 0);
 	qsort(joined->places, joined->count, sizeof(*joined->places), by_address_and_answer);

@@ -34,7 +34,7 @@
 /* line_reader.S */
 extern const char line_reader_image[], line_reader_image_end[];
 
-struct reader {
+struct reader_process {
 	pid_t pid;
 	int question, answers; /* pipes' ends */
 };
@@ -102,7 +102,7 @@ static int copy_up(int fd)
 }
 
 /* Fills *gift; our ends of the pipes become reader->question and reader->answers. */
-static int prepare(struct gift *gift, struct reader *reader, int fd, int alt_fd)
+static int prepare_gift(struct gift *gift, struct reader_process *reader, int fd, int alt_fd)
 {
 	int question[2], answers[2];
 
@@ -181,7 +181,7 @@ static int hear_of_exec(int fd, unsigned limit_ms)
 	return -error;
 }
 
-static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
+static int spawn_reader(const struct gift *gift, unsigned limit_ms, pid_t *pid)
 {
 	int ends[2], r = 0;
 
@@ -204,16 +204,16 @@ static int spawn(const struct gift *gift, unsigned limit_ms, pid_t *pid)
 	return r;
 }
 
-static int start(struct reader *reader, int fd, int alt_fd, unsigned limit_ms)
+static int start_reader(struct reader_process *reader, int fd, int alt_fd, unsigned limit_ms)
 {
 	_cleanup_(close_gift) struct gift gift = {-1, -1, -1, -1, -1};
-	int r = prepare(&gift, reader, fd, alt_fd);
+	int r = prepare_gift(&gift, reader, fd, alt_fd);
 
-	return r < 0 ? r : spawn(&gift, limit_ms, &reader->pid);
+	return r < 0 ? r : spawn_reader(&gift, limit_ms, &reader->pid);
 }
 
 /* Waits for the child's end; a child that hasn't ended then is left to the reaper. */
-static void bury(pid_t pid)
+static void bury_reader(pid_t pid)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd ended = {.fd = fd, .events = POLLIN};
@@ -224,7 +224,7 @@ static void bury(pid_t pid)
 	reaper_bury();
 }
 
-static void stop(struct reader *reader)
+static void stop_reader(struct reader_process *reader)
 {
 	let_go(&reader->question);
 	let_go(&reader->answers);
@@ -233,11 +233,11 @@ static void stop(struct reader *reader)
 	/* The reader has answered, or its time is over. If we may not kill it, its alarm ends it.
 	 */
 	kill(reader->pid, SIGKILL);
-	bury(reader->pid);
+	bury_reader(reader->pid);
 }
 
 /* Writes as much of the question as the pipe has room for. -EPIPE: the reader has ended. */
-static int ask(struct reader *reader, const struct buf *question, size_t *done)
+static int write_question(struct reader_process *reader, const struct buf *question, size_t *done)
 {
 	ssize_t n = write(reader->question, question->data + *done, question->len - *done);
 
@@ -251,7 +251,7 @@ static int ask(struct reader *reader, const struct buf *question, size_t *done)
 
 /* Reads a part of the answers. Returns 0 at their end or if there are too many bytes, -1 on an
  * error, else a positive number. */
-static ssize_t hear(struct reader *reader, struct buf *answers)
+static ssize_t read_answers(struct reader_process *reader, struct buf *answers)
 {
 	char *room = buf_reserve(answers, PIECE);
 
@@ -265,8 +265,8 @@ static ssize_t hear(struct reader *reader, struct buf *answers)
 
 /* Asks, and reads the answers. Returns true if the reader ended by itself; false if its time is
  * over or it sends too much. */
-static bool talk(struct reader *reader, const struct buf *question, struct buf *answers,
-		 unsigned limit_ms)
+static bool talk_to_reader(struct reader_process *reader, const struct buf *question,
+			   struct buf *answers, unsigned limit_ms)
 {
 	uint64_t end_ns = loop_now_ns() + limit_ms * NS_PER_MS;
 	ssize_t heard = 1;
@@ -281,10 +281,10 @@ static bool talk(struct reader *reader, const struct buf *question, struct buf *
 
 		if (now_ns >= end_ns || poll(fds, 2, (int)((end_ns - now_ns) / NS_PER_MS) + 1) == 0)
 			return false;
-		if (fds[1].revents && ask(reader, question, &done) < 0)
+		if (fds[1].revents && write_question(reader, question, &done) < 0)
 			let_go(&reader->question);
 		if (fds[0].revents)
-			heard = hear(reader, answers);
+			heard = read_answers(reader, answers);
 	}
 	return heard == 0 && !buf_error(answers);
 }
@@ -293,7 +293,7 @@ int lines_read(struct lines **ret, int fd, int alt_fd, const uint64_t *addresses
 	       unsigned limit_ms, bool *whole)
 {
 	_cleanup_buf_ struct buf question = BUF_INIT(SIZE_MAX), answers = BUF_INIT(ANSWERS_MAX);
-	_cleanup_(stop) struct reader reader = {.question = -1, .answers = -1};
+	_cleanup_(stop_reader) struct reader_process reader = {.question = -1, .answers = -1};
 	struct line_question head = {.addresses = (uint32_t)count};
 
 	if (!reaper_has_room())
@@ -302,9 +302,9 @@ int lines_read(struct lines **ret, int fd, int alt_fd, const uint64_t *addresses
 	buf_add(&question, addresses, count * sizeof(*addresses));
 	int r = buf_error(&question);
 	if (r == 0)
-		r = start(&reader, fd, alt_fd, limit_ms);
+		r = start_reader(&reader, fd, alt_fd, limit_ms);
 	if (r < 0)
 		return r;
-	*whole = talk(&reader, &question, &answers, limit_ms);
+	*whole = talk_to_reader(&reader, &question, &answers, limit_ms);
 	return lines_take(ret, &answers);
 }

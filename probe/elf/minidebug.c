@@ -20,7 +20,7 @@ struct unpacker {
 	uint8_t packed[PIECE], unpacked[PIECE];
 };
 
-static int refill(struct unpacker *unpacker)
+static int refill_input(struct unpacker *unpacker)
 {
 	size_t n = unpacker->left.bytes < PIECE ? (size_t)unpacker->left.bytes : PIECE;
 	int r = elf_pread(unpacker->fd, unpacker->packed, n, unpacker->left.offset);
@@ -65,14 +65,14 @@ static int error_of(lzma_ret r)
 	}
 }
 
-static int unpack(struct unpacker *unpacker)
+static int unpack_debugdata(struct unpacker *unpacker)
 {
 	lzma_ret ret = LZMA_OK;
 	int r = 0;
 
 	while (r == 0 && ret == LZMA_OK) {
 		if (!unpacker->stream.avail_in && unpacker->left.bytes)
-			r = refill(unpacker);
+			r = refill_input(unpacker);
 		if (r < 0)
 			return r;
 		unpacker->stream.next_out = unpacker->unpacked;
@@ -105,7 +105,7 @@ int minidebug_open(int fd, const struct elf_image *image)
 	unpacker->left = *extent;
 	int r = error_of(lzma_stream_decoder(&unpacker->stream, MEMORY_MAX, 0));
 	if (r == 0)
-		r = unpack(unpacker);
+		r = unpack_debugdata(unpacker);
 	lzma_end(&unpacker->stream);
 	return r < 0 ? r : TAKE_FD(to);
 }

@@ -163,7 +163,7 @@ static void meet_symbol(struct resolver *resolver, const Elf64_Sym *symbol, uint
 	address_search_take(resolver->search, &passing);
 }
 
-static void widen(Elf64_Sym *to, const Elf32_Sym *from)
+static void widen_symbol(Elf64_Sym *to, const Elf32_Sym *from)
 {
 	*to = (Elf64_Sym){
 		.st_name = from->st_name,
@@ -201,7 +201,7 @@ static int meet_symbols(struct resolver *resolver, int fd, bool wide,
 			if (wide)
 				symbol = batch.wide[i];
 			else
-				widen(&symbol, &batch.narrow[i]);
+				widen_symbol(&symbol, &batch.narrow[i]);
 			meet_symbol(resolver, &symbol, table);
 		}
 		if (resolver->strings[table].reads > WINDOWS_MAX)
@@ -334,8 +334,8 @@ static uint32_t copy_name(struct resolver *resolver, uint64_t name)
 }
 
 /* Translates an answer to file offsets, within the segment that holds the question's offset. */
-static void answer(const struct resolver *resolver, const struct found *found, uint64_t address,
-		   struct native_function *function)
+static void translate_answer(const struct resolver *resolver, const struct found *found,
+			     uint64_t address, struct native_function *function)
 {
 	const struct elf_image *image = &resolver->image;
 	const struct elf_segment *segment = image->segments;
@@ -369,7 +369,7 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 		struct found found;
 
 		address_search_answer(resolver->search, i, &found);
-		answer(resolver, &found, resolver->base + addresses[i], &functions[i]);
+		translate_answer(resolver, &found, resolver->base + addresses[i], &functions[i]);
 		if (found.name != name_before)
 			name = copy_name(resolver, found.name);
 		name_before = found.name;
@@ -381,7 +381,7 @@ static int resolve_piece(struct resolver *resolver, struct native_function *func
 
 /* Compares unresolved functions by address. Until a function is resolved, `address` is that of the
  * question's offset, and `from` = `to` means that it has none. */
-static int compare(const void *a, const void *b)
+static int compare_functions(const void *a, const void *b)
 {
 	const struct native_function *left = a, *right = b;
 	bool left_none = left->from == left->to, right_none = right->from == right->to;
@@ -394,8 +394,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Sorts the functions by address; returns how many have an address. */
-static size_t locate(const struct resolver *resolver, struct native_function *functions,
-		     size_t count)
+static size_t locate_functions(const struct resolver *resolver, struct native_function *functions,
+			       size_t count)
 {
 	const struct elf_image *image = &resolver->image;
 	size_t located = 0;
@@ -414,7 +414,7 @@ static size_t locate(const struct resolver *resolver, struct native_function *fu
 		function->to = 1;
 		located++;
 	}
-	qsort(functions, count, sizeof(*functions), compare);
+	qsort(functions, count, sizeof(*functions), compare_functions);
 	return located;
 }
 
@@ -458,7 +458,7 @@ static int find_tables(struct resolver *resolver, int debug_fd)
 	return r == -ENOMEM || resolver->mini_fd == -ENOMEM ? -ENOMEM : 0;
 }
 
-static void describe(const struct elf_image *image, struct native_file *file)
+static void describe_file(const struct elf_image *image, struct native_file *file)
 {
 	memcpy(file->segments, image->segments, sizeof(file->segments));
 	file->segments_count = image->segments_count;
@@ -480,7 +480,7 @@ int native_resolve(int fd, int debug_fd, struct native_function *functions, size
 	if (r < 0)
 		return r;
 	if (file)
-		describe(&resolver->image, file);
+		describe_file(&resolver->image, file);
 	r = find_tables(resolver, debug_fd);
 	if (r < 0)
 		return r;
@@ -489,6 +489,6 @@ int native_resolve(int fd, int debug_fd, struct native_function *functions, size
 		if (resolver->image.segments[i].address < resolver->base)
 			resolver->base = resolver->image.segments[i].address;
 	}
-	size_t located = locate(resolver, functions, count);
+	size_t located = locate_functions(resolver, functions, count);
 	return resolve_pieces(resolver, functions, located);
 }

@@ -4,7 +4,7 @@
 #define LOOK_EVERY_NS NS_PER_MS
 #define WAIT_NS	      NS_PER_S
 
-static void look(void *arg)
+static void check_waits(void *arg)
 {
 	struct arming *arming = arg;
 	uint64_t now_ns = loop_now_ns();
@@ -29,7 +29,7 @@ void arming_init(struct arming *arming, struct loop *loop, bool (*is_arming)(voi
 		.loop = loop,
 		.is_arming = is_arming,
 		.arg = arg,
-		.timer = {.expired = look, .arg = arming},
+		.timer = {.expired = check_waits, .arg = arming},
 	};
 }
 

@@ -158,7 +158,7 @@ uint32_t engine_told_by_others(void *arg, const struct target *target, enum prob
 	return 1U << engine->java_of->number;
 }
 
-struct adding {
+struct java_adding {
 	struct engine *engine;
 	struct batch *batch;
 };
@@ -166,7 +166,7 @@ struct adding {
 static void add_recorded(void *arg, const struct target *target, uint32_t probe,
 			 struct jfrfile *file)
 {
-	const struct adding *adding = arg;
+	const struct java_adding *adding = arg;
 	const struct subscriber *of = adding->engine->java_of;
 
 	if (!of || !(probes_for(adding->engine, of, target) & 1U << probe)) {
@@ -182,7 +182,7 @@ static void add_recorded(void *arg, const struct target *target, uint32_t probe,
 
 void engine_add_recorded(struct engine *engine, struct batch *batch)
 {
-	struct adding adding = {engine, batch};
+	struct java_adding adding = {engine, batch};
 
 	jfr_take(engine->jfr, add_recorded, &adding);
 }

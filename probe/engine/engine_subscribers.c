@@ -14,7 +14,7 @@
 #include "probes/kind.h"
 
 /* Makes exactly these probes sample; forgets what is held once nobody asks for it. */
-static void sample(struct engine *engine, uint32_t probes)
+static void sample_probes(struct engine *engine, uint32_t probes)
 {
 	const uint32_t calls = 1u << PROBE_MEM_GLIBC;
 	bool ran = engine->sampling.running & calls;
@@ -28,12 +28,12 @@ static void sample(struct engine *engine, uint32_t probes)
 }
 
 /* Stops all when the last subscriber has gone: nothing stays attached, nothing wakes us. */
-static void stop(struct engine *engine)
+static void stop_engine(struct engine *engine)
 {
 	targets_kernel_gone(engine->targets);
 	agents_stop(engine->agents);
 	jfr_stop(engine->jfr);
-	sample(engine, 0);
+	sample_probes(engine, 0);
 	tracer_stop(engine->tracer);
 	drain_stop(engine->drain);
 	engine->running = false;
@@ -43,7 +43,7 @@ static void stop(struct engine *engine)
 	trim_memory();
 }
 
-static int start(struct engine *engine, struct why *why)
+static int start_engine(struct engine *engine, struct why *why)
 {
 	int r = tracer_start(engine->tracer, why);
 
@@ -145,7 +145,7 @@ static int begin_sampling(struct engine *engine, struct why *why)
 		why_set(why, "/proc can't be read: %s", strerror(-r));
 		return r;
 	}
-	sample(engine, probes);
+	sample_probes(engine, probes);
 	return 0;
 }
 
@@ -178,7 +178,7 @@ static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t r
 }
 
 /* Starts what a subscriber wants of `probes`, without those that can't run. */
-static int collect(struct subscriber *subscriber, uint32_t probes, struct why *why)
+static int subscriber_start(struct subscriber *subscriber, uint32_t probes, struct why *why)
 {
 	struct engine *engine = subscriber->engine;
 	uint32_t ran = engine->sampling.running;
@@ -220,14 +220,14 @@ int engine_subscribe(struct engine *engine, const struct subscription *subscript
 		return r;
 	}
 	if (!engine->running)
-		r = start(engine, why);
+		r = start_engine(engine, why);
 	if (r < 0) {
 		subscriber_free(subscriber);
 		return r;
 	}
 	subscriber->number = (unsigned)number;
 	engine->subscribers[number] = subscriber;
-	r = collect(subscriber, subscription->probes, why);
+	r = subscriber_start(subscriber, subscription->probes, why);
 	if (r == 0)
 		r = check_wish(subscriber, subscription, why);
 	if (r < 0) {
@@ -250,9 +250,9 @@ void engine_unsubscribe(struct engine *engine, struct subscriber *subscriber)
 	for (int i = 0; i < SUBSCRIBERS_MAX; i++)
 		last = last && !engine->subscribers[i];
 	if (last && engine->running) {
-		stop(engine);
+		stop_engine(engine);
 	} else {
-		sample(engine, wanted_probes(engine));
+		sample_probes(engine, wanted_probes(engine));
 		engine_reselect(engine);
 	}
 	subscriber_free(subscriber); /* after the new selection, as the old one had its ids */
@@ -269,7 +269,7 @@ int subscriber_add_probes(struct subscriber *subscriber, uint32_t probes)
 	}
 	if (r == 0) {
 		subscriber->subscription.probes |= probes;
-		r = collect(subscriber, probes, NULL);
+		r = subscriber_start(subscriber, probes, NULL);
 	}
 	if (r < 0)
 		subscriber_remove_probes(subscriber, probes);
@@ -281,7 +281,7 @@ void subscriber_remove_probes(struct subscriber *subscriber, uint32_t probes)
 	struct engine *engine = subscriber->engine;
 
 	drop_profiles(subscriber, probes);
-	sample(engine, wanted_probes(engine));
+	sample_probes(engine, wanted_probes(engine));
 	engine_reselect(engine);
 }
 

@@ -98,7 +98,7 @@ void probe_switch_prepare(struct probe_switch *sampling, uint32_t probes)
 		tracer_load(sampling->tracer, NULL);
 }
 
-static void start(struct probe_switch *sampling, enum probe probe)
+static void start_probe(struct probe_switch *sampling, enum probe probe)
 {
 	struct sampling_failure *failure = &sampling->failures[probe];
 
@@ -113,7 +113,7 @@ static void start(struct probe_switch *sampling, enum probe probe)
 		why_set(&failure->why, "%s", strerror(-failure->error));
 }
 
-static void stop(struct probe_switch *sampling, enum probe probe)
+static void stop_probe(struct probe_switch *sampling, enum probe probe)
 {
 	all_hooks[kind_get(probe)->hooks].stop(sampling);
 	sampling->running &= ~(1u << probe);
@@ -125,9 +125,9 @@ void probe_switch_set(struct probe_switch *sampling, uint32_t probes)
 		bool wanted = probes & 1u << probe, runs = sampling->running & 1u << probe;
 
 		if (wanted && !runs)
-			start(sampling, probe);
+			start_probe(sampling, probe);
 		else if (runs && !wanted)
-			stop(sampling, probe);
+			stop_probe(sampling, probe);
 	}
 }
 

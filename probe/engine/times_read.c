@@ -9,7 +9,7 @@
 #define EVERY_NS     NS_PER_S
 #define UNDECIDED_NS (5 * NS_PER_S)
 
-struct reader {
+struct times_reader {
 	struct times_table *table;
 	struct tracer *tracer;
 	const struct targets *targets;
@@ -18,7 +18,7 @@ struct reader {
 /* Skips processes that aren't decided on yet: they come with the next reading. */
 static void on_thread(void *arg, const struct thread_times *thread)
 {
-	const struct reader *reader = arg;
+	const struct times_reader *reader = arg;
 	const struct target *target =
 		target_table_find(targets_table(reader->targets), thread->tgid, thread->id);
 
@@ -29,7 +29,7 @@ static void on_thread(void *arg, const struct thread_times *thread)
 }
 
 /* A process forgotten by now was wanted if it was shown before. */
-static bool was_wanted(const struct reader *reader, uint32_t pid, const struct gone *gone)
+static bool was_wanted(const struct times_reader *reader, uint32_t pid, const struct gone *gone)
 {
 	const struct target *target =
 		target_table_find(targets_table(reader->targets), pid, gone->id);
@@ -40,7 +40,7 @@ static bool was_wanted(const struct reader *reader, uint32_t pid, const struct g
 	       targets_want_times(reader->targets, target);
 }
 
-static void see_container(const struct reader *reader, uint32_t pid, const struct gone *gone)
+static void see_container(const struct times_reader *reader, uint32_t pid, const struct gone *gone)
 {
 	const struct target *target =
 		target_table_find(targets_table(reader->targets), pid, gone->id);
@@ -51,7 +51,7 @@ static void see_container(const struct reader *reader, uint32_t pid, const struc
 
 static void on_gone(void *arg, const struct gone_key *key, const struct gone *gone)
 {
-	const struct reader *reader = arg;
+	const struct times_reader *reader = arg;
 	bool forget;
 
 	if (!gone->id || was_wanted(reader, (uint32_t)key->tgid, gone)) {
@@ -66,7 +66,7 @@ static void on_gone(void *arg, const struct gone_key *key, const struct gone *go
 
 int times_read(struct times_table *table, struct tracer *tracer, const struct targets *targets)
 {
-	struct reader reader = {table, tracer, targets};
+	struct times_reader reader = {table, tracer, targets};
 	struct times_reading reading = {on_thread, on_gone, &reader};
 	uint64_t now_ns = loop_now_ns();
 	struct times_counted counted;

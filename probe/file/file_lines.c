@@ -16,17 +16,18 @@
 #define REST	 200		    /* length of a rest: so many times a reading's length */
 
 /* A file that is asked about, and where the answer goes. */
-struct wanted {
+struct wanted_file {
 	struct symbol_file *file; /* with a reference; NULL: unknown file */
 	struct lines **answer;	  /* the caller's */
 };
 
 /* A request; each file that is read is a job of the file's user. */
-struct finding {
-	struct job job; /* does nothing; its done() comes also where there is nothing to read */
+struct lines_request {
+	struct job job; /* does nothing; its lines_job_done() comes also where there is nothing to
+			   read */
 	atomic_uint refs;
 	struct symbol_files *files;
-	struct wanted *wanted;
+	struct wanted_file *wanted;
 	size_t count;
 	size_t left; /* jobs that aren't done */
 	unsigned limit_ms;
@@ -38,11 +39,11 @@ struct finding {
 };
 
 /* The job that reads one file; it owns all that it touches. */
-struct part {
+struct lines_job {
 	struct job job;
-	struct finding *finding;     /* with a reference */
-	struct part *next;	     /* in a list until the job is submitted */
-	struct open_request opening; /* of the file */
+	struct lines_request *finding; /* with a reference */
+	struct lines_job *next;	       /* in a list until the job is submitted */
+	struct open_request opening;   /* of the file */
 	struct symbol_file *file;
 	struct debug_found debug; /* a copy of the file's */
 	struct hung_run *run_state;
@@ -62,7 +63,7 @@ static bool has_debug_info(const struct open_file *opened, int shared)
 	return elf_read(opened->fd, &image) < 0 || image.has_debug_info;
 }
 
-static void read_part(struct part *part, unsigned limit_ms)
+static void read_part(struct lines_job *part, unsigned limit_ms)
 {
 	const char *debugging_dir = part->file->debugging_dir;
 	_cleanup_(open_file_done) struct open_file opened;
@@ -77,16 +78,16 @@ static void read_part(struct part *part, unsigned limit_ms)
 }
 
 /* Returns when reading ends, for all jobs of a request; the first job begins that time. */
-static uint64_t end_of(struct finding *finding, uint64_t now_ns)
+static uint64_t end_of(struct lines_request *finding, uint64_t now_ns)
 {
 	uint64_t begun = 0, end_ns = now_ns + finding->limit_ms * NS_PER_MS;
 
 	return atomic_compare_exchange_strong(&finding->end_ns, &begun, end_ns) ? end_ns : begun;
 }
 
-static void run(struct job *job)
+static void lines_job_run(struct job *job)
 {
-	struct part *part = (struct part *)job;
+	struct lines_job *part = (struct lines_job *)job;
 	uint64_t now_ns = loop_now_ns(), end_ns = end_of(part->finding, now_ns);
 
 	/* Half of the time that is left: one large file must not take all of it. */
@@ -123,7 +124,7 @@ static void make_room(struct symbol_files *files)
 }
 
 /* Adds the lines that were read to the file's cached lines. */
-static void keep(struct symbol_files *files, struct part *part)
+static void keep_lines(struct symbol_files *files, struct lines_job *part)
 {
 	struct symbol_file *file = part->file;
 	struct lines *joined;
@@ -142,7 +143,7 @@ static void keep(struct symbol_files *files, struct part *part)
 	files->lines_bytes += lines_bytes(joined);
 }
 
-static void rest(struct symbol_files *files, uint64_t length_ns)
+static void begin_rest(struct symbol_files *files, uint64_t length_ns)
 {
 	uint64_t until_ns = loop_now_ns() + length_ns;
 
@@ -150,34 +151,34 @@ static void rest(struct symbol_files *files, uint64_t length_ns)
 		files->lines_rest_until_ns = until_ns;
 }
 
-static void one_less(struct finding *finding)
+static void one_less(struct lines_request *finding)
 {
 	struct symbol_files *files = finding->files;
 
 	if (--finding->left)
 		return;
 	for (size_t i = 0; i < finding->count; i++) {
-		const struct wanted *wanted = &finding->wanted[i];
+		const struct wanted_file *wanted = &finding->wanted[i];
 
 		if (wanted->file)
 			*wanted->answer = lines_ref(wanted->file->lines);
 	}
 	make_room(files);
 	if (finding->reads)
-		rest(files, REST * finding->took_ns);
+		begin_rest(files, REST * finding->took_ns);
 	finding->done(finding->arg);
 }
 
 static void nothing_done(struct job *job, bool finished)
 {
 	(void)finished;
-	one_less((struct finding *)job);
+	one_less((struct lines_request *)job);
 }
 
-static void done(struct job *job, bool finished)
+static void lines_job_done(struct job *job, bool finished)
 {
-	struct part *part = (struct part *)job;
-	struct finding *finding = part->finding;
+	struct lines_job *part = (struct lines_job *)job;
+	struct lines_request *finding = part->finding;
 	struct hung_file hung = open_request_hung_file(&part->opening);
 
 	if (job->end == JOB_HANGS) /* perhaps in another file, the debug file */
@@ -186,12 +187,12 @@ static void done(struct job *job, bool finished)
 	if (finished) {
 		part->file->lacks_lines |= part->lacks;
 		if (part->lines)
-			keep(finding->files, part);
+			keep_lines(finding->files, part);
 	}
 	one_less(finding);
 }
 
-static void finding_unref(struct finding *finding)
+static void finding_unref(struct lines_request *finding)
 {
 	if (atomic_fetch_sub(&finding->refs, 1) > 1)
 		return;
@@ -203,12 +204,12 @@ static void finding_unref(struct finding *finding)
 
 static void free_finding(struct job *job)
 {
-	finding_unref((struct finding *)job);
+	finding_unref((struct lines_request *)job);
 }
 
 static void free_part(struct job *job)
 {
-	struct part *part = (struct part *)job;
+	struct lines_job *part = (struct lines_job *)job;
 
 	open_request_done(&part->opening);
 	hung_run_end(part->run_state);
@@ -220,15 +221,15 @@ static void free_part(struct job *job)
 	free(part);
 }
 
-static int part_new(struct part **ret, struct finding *finding, struct symbol_file *file,
+static int part_new(struct lines_job **ret, struct lines_request *finding, struct symbol_file *file,
 		    size_t count)
 {
-	struct part *part = calloc(1, sizeof(*part));
+	struct lines_job *part = calloc(1, sizeof(*part));
 
 	if (!part)
 		return -ENOMEM;
-	part->job.run = run;
-	part->job.done = done;
+	part->job.run = lines_job_run;
+	part->job.done = lines_job_done;
 	part->job.free = free_part;
 	part->job.limit_ns = finding->limit_ms * NS_PER_MS + HANG_NS;
 	part->finding = finding;
@@ -246,11 +247,11 @@ static int part_new(struct part **ret, struct finding *finding, struct symbol_fi
 
 /* Makes a job for the addresses that aren't cached; *ret = NULL if the file needn't or can't be
  * read. */
-static int part_of(struct part **ret, struct finding *finding, struct symbol_file *file,
+static int part_of(struct lines_job **ret, struct lines_request *finding, struct symbol_file *file,
 		   const struct lines_wish *wish)
 {
 	static const struct symbol_place nowhere = {0};
-	struct part *part;
+	struct lines_job *part;
 
 	*ret = NULL;
 	if (file->lacks_lines || !wish->count)
@@ -275,12 +276,12 @@ static int part_of(struct part **ret, struct finding *finding, struct symbol_fil
 	return 0;
 }
 
-static int take_wish(struct finding *finding, const struct file_index *index,
-		     const struct lines_wish *wish, bool read, struct part **parts)
+static int take_wish(struct lines_request *finding, const struct file_index *index,
+		     const struct lines_wish *wish, bool read, struct lines_job **parts)
 {
 	struct symbol_file *file = file_index_find(index, wish->module);
-	struct wanted *wanted = &finding->wanted[finding->count++];
-	struct part *part = NULL;
+	struct wanted_file *wanted = &finding->wanted[finding->count++];
+	struct lines_job *part = NULL;
 
 	wanted->answer = wish->lines;
 	wanted->file = file ? symbol_file_ref(file) : NULL;
@@ -294,12 +295,13 @@ static int take_wish(struct finding *finding, const struct file_index *index,
 	return 0;
 }
 
-static void submit(struct finding *finding, struct worker *worker, struct part *parts)
+static void submit_parts(struct lines_request *finding, struct worker *worker,
+			 struct lines_job *parts)
 {
 	if (finding->reads) /* sparing callers that come meanwhile get what is cached then */
-		rest(finding->files, finding->limit_ms * NS_PER_MS);
+		begin_rest(finding->files, finding->limit_ms * NS_PER_MS);
 	while (parts) {
-		struct part *part = parts;
+		struct lines_job *part = parts;
 
 		parts = TAKE_PTR(part->next);
 		worker_submit(worker, &part->job);
@@ -312,9 +314,9 @@ int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 			    bool sparing, void (*passed)(void *arg), void *arg)
 {
 	_cleanup_(file_index_done) struct file_index index = {0};
-	struct finding *finding = calloc(1, sizeof(*finding));
+	struct lines_request *finding = calloc(1, sizeof(*finding));
 	bool read = !sparing || loop_now_ns() >= files->lines_rest_until_ns;
-	struct part *parts = NULL;
+	struct lines_job *parts = NULL;
 	int r = finding ? 0 : -ENOMEM;
 
 	if (r < 0)
@@ -330,11 +332,11 @@ int symbol_files_read_lines(struct symbol_files *files, struct worker *worker,
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = take_wish(finding, &index, &wishes[i], read, &parts);
 	if (r == 0) {
-		submit(finding, worker, parts);
+		submit_parts(finding, worker, parts);
 		return 0;
 	}
 	while (parts) {
-		struct part *part = parts;
+		struct lines_job *part = parts;
 
 		parts = TAKE_PTR(part->next);
 		free_part(&part->job);

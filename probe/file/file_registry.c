@@ -64,8 +64,8 @@ void symbol_files_free(struct symbol_files *files)
 
 /* Makes a file's key. The folder is part of it, as the same file may be in several folders, by
  * links or by mounts. */
-static void identify(struct file_id *id, const struct stat *stat, const char *path,
-		     const struct symbol_search *search)
+static void identify_file(struct file_id *id, const struct stat *stat, const char *path,
+			  const struct symbol_search *search)
 {
 	const struct symbol_root *root = search->root;
 	const char *debugging_dir = search->debugging_dir, *slash = strrchr(path, '/');
@@ -84,7 +84,7 @@ static void identify_known(struct file_id *id, const struct symbol_file *file)
 	const struct symbol_search search = {file->root, file->debugging_dir, file->whose,
 					     file->payer};
 
-	identify(id, &file->stat, file->path, &search);
+	identify_file(id, &file->stat, file->path, &search);
 }
 
 uint64_t symbol_file_where(const struct symbol_file *file)
@@ -134,7 +134,7 @@ static void hold_fewer(struct symbol_files *files)
 }
 
 /* Keeps *fd if the file isn't open; without memory *fd stays the caller's. */
-static void hold(struct symbol_file *file, int *fd)
+static void hold_fd(struct symbol_file *file, int *fd)
 {
 	if (!file->held && *fd >= 0)
 		file->held = held_fd_new(fd, file->worker, file->payer);
@@ -148,11 +148,11 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 
 	if (fd_budget_is_scarce())
 		hold_fewer(files);
-	identify(&id, stat, path, search);
+	identify_file(&id, stat, path, search);
 	slot = map_get(files->by_id, &id);
 	if (slot) {
 		(*slot)->last_used = ++files->uses;
-		hold(*slot, fd);
+		hold_fd(*slot, fd);
 		return symbol_file_ref(*slot);
 	}
 	_cleanup_(file_unref) struct symbol_file *file = file_new(path, search->debugging_dir);
@@ -163,7 +163,7 @@ struct symbol_file *symbol_files_get(struct symbol_files *files, int *fd, const 
 	file->worker = files->worker;
 	file->stat = *stat;
 	file->payer = search->payer;
-	hold(file, fd);
+	hold_fd(file, fd);
 	file->last_used = ++files->uses;
 	if (map_put(files->by_id, &id, (void **)&slot) == 1)
 		*slot = symbol_file_ref(file);
@@ -176,12 +176,12 @@ struct symbol_file *symbol_files_again(struct symbol_file *before, int *fd, cons
 	struct file_id was, is;
 
 	identify_known(&was, before);
-	identify(&is, stat, before->path, search);
+	identify_file(&is, stat, before->path, search);
 	was.content.changed_s = is.content.changed_s;
 	was.content.changed_ns = is.content.changed_ns;
 	if (memcmp(&was, &is, sizeof(is)) != 0)
 		return NULL;
-	hold(before, fd);
+	hold_fd(before, fd);
 	return symbol_file_ref(before);
 }
 
@@ -201,7 +201,7 @@ static struct symbol_file *make_vdso(struct worker *worker)
 	    fstat(fd, &file->stat) < 0 || !fd_budget_take())
 		return file;
 	file->worker = worker;
-	hold(file, &fd);
+	hold_fd(file, &fd);
 	if (file->held)
 		file->error = 0;
 	else

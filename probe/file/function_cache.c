@@ -63,9 +63,9 @@ static const char *text_of(const struct buf *names, uint32_t name)
 }
 
 /* Returns the old ranges and the new ones together, sorted. */
-static struct arrival *gather(const struct function_cache *ranges,
-			      const struct native_function *functions, size_t count,
-			      const struct buf *names, size_t *total)
+static struct arrival *gather_ranges(const struct function_cache *ranges,
+				     const struct native_function *functions, size_t count,
+				     const struct buf *names, size_t *total)
 {
 	struct arrival *arrivals = calloc(ranges->count + count + 1, sizeof(*arrivals));
 	size_t n = 0;
@@ -96,8 +96,8 @@ static struct arrival *gather(const struct function_cache *ranges,
 }
 
 /* Appends a range; `each` is to->each, which has room. */
-static int put(struct function_cache *to, struct cached_function *each,
-	       const struct arrival *arrival)
+static int put_range(struct function_cache *to, struct cached_function *each,
+		     const struct arrival *arrival)
 {
 	struct cached_function *range = each + to->count;
 	struct cached_function *before = to->count ? range - 1 : NULL;
@@ -122,7 +122,7 @@ static int put(struct function_cache *to, struct cached_function *each,
 }
 
 /* Gives back reserved memory that isn't used, as ranges are kept for long. */
-static void fit(struct function_cache *ranges)
+static void fit_memory(struct function_cache *ranges)
 {
 	struct cached_function *each = reallocarray(ranges->each, ranges->count + 1, sizeof(*each));
 	char *names = ranges->names.len ? realloc(ranges->names.data, ranges->names.len) : NULL;
@@ -142,7 +142,8 @@ int function_cache_add(struct function_cache *ranges, const struct native_functi
 {
 	struct function_cache grown = {.names = BUF_INIT(NAMES_MAX)};
 	size_t total;
-	_cleanup_free_ struct arrival *arrivals = gather(ranges, functions, count, names, &total);
+	_cleanup_free_ struct arrival *arrivals =
+		gather_ranges(ranges, functions, count, names, &total);
 
 	if (!arrivals)
 		return -ENOMEM;
@@ -153,12 +154,12 @@ int function_cache_add(struct function_cache *ranges, const struct native_functi
 	grown.capacity = total + 1;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < total; i++)
-		r = put(&grown, each, &arrivals[i]);
+		r = put_range(&grown, each, &arrivals[i]);
 	if (r < 0) {
 		function_cache_done(&grown);
 		return r;
 	}
-	fit(&grown);
+	fit_memory(&grown);
 	function_cache_done(ranges);
 	*ranges = grown;
 	return 0;

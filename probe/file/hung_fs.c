@@ -25,7 +25,7 @@ struct hung_run *hung_run_new(void)
 	return run;
 }
 
-static void unref(struct hung_run *run)
+static void hung_run_unref(struct hung_run *run)
 {
 	if (run && atomic_fetch_sub(&run->refs, 1) == 1)
 		free(run);
@@ -35,7 +35,7 @@ void hung_run_end(struct hung_run *run)
 {
 	if (run)
 		atomic_store(&run->over, true);
-	unref(run);
+	hung_run_unref(run);
 }
 
 static bool is_same(const struct hung_file *a, const struct hung_file *b)
@@ -57,7 +57,7 @@ void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, enum job_en
 	if (end != JOB_HANGS && !slow)
 		return;
 	unsigned at = hung->next++ % HUNG_FILES_MAX;
-	unref(TAKE_PTR(hung->each[at].run));
+	hung_run_unref(TAKE_PTR(hung->each[at].run));
 	hung->each[at].file = *file;
 	hung->each[at].until_ns = loop_now_ns() + HUNG_NS;
 	hung->each[at].is_slow = slow;
@@ -68,7 +68,7 @@ void hung_fs_add(struct hung_fs *hung, const struct hung_file *file, enum job_en
 	hung->each[at].run = run;
 }
 
-static void forgive(struct hung_fs *hung)
+static void forgive_files(struct hung_fs *hung)
 {
 	uint64_t now = loop_now_ns();
 
@@ -78,12 +78,12 @@ static void forgive(struct hung_fs *hung)
 		if (now < hung->each[i].until_ns && !(run && atomic_load(&run->over)))
 			continue;
 		hung->each[i].until_ns = 0;
-		unref(TAKE_PTR(hung->each[i].run));
+		hung_run_unref(TAKE_PTR(hung->each[i].run));
 	}
 }
 
 /* Returns whether entry `i` speaks for that device, and no earlier entry is of the same file. */
-static bool counts(const struct hung_fs *hung, int i, uint64_t device)
+static bool entry_counts(const struct hung_fs *hung, int i, uint64_t device)
 {
 	const struct hung_file *file = &hung->each[i].file;
 
@@ -105,7 +105,7 @@ static bool device_hangs(const struct hung_fs *hung, const struct hung_file *wan
 	for (int i = 0; i < HUNG_FILES_MAX; i++) {
 		const struct hung_file *file = &hung->each[i].file;
 
-		if (!counts(hung, i, wanted->device))
+		if (!entry_counts(hung, i, wanted->device))
 			continue;
 		if (!owners || (owners == 1 && file->whose != owner))
 			owners++;
@@ -118,7 +118,7 @@ static bool device_hangs(const struct hung_fs *hung, const struct hung_file *wan
 
 enum hung_verdict hung_fs_has(struct hung_fs *hung, const struct hung_file *file)
 {
-	forgive(hung);
+	forgive_files(hung);
 	for (int i = 0; i < HUNG_FILES_MAX; i++) {
 		if (hung->each[i].until_ns && counts_for(&hung->each[i].file, file))
 			return hung->each[i].is_slow ? HUNG_SLOW : HUNG_HANGS;
@@ -129,5 +129,5 @@ enum hung_verdict hung_fs_has(struct hung_fs *hung, const struct hung_file *file
 void hung_fs_done(struct hung_fs *hung)
 {
 	for (int i = 0; i < HUNG_FILES_MAX; i++)
-		unref(TAKE_PTR(hung->each[i].run));
+		hung_run_unref(TAKE_PTR(hung->each[i].run));
 }

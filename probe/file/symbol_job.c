@@ -56,7 +56,7 @@ static int demangle_all(struct symbol_job *reading)
 	return 0;
 }
 
-static int resolve(struct symbol_job *reading)
+static int resolve_functions(struct symbol_job *reading)
 {
 	int r = read_own(reading);
 
@@ -71,14 +71,14 @@ static int resolve(struct symbol_job *reading)
 	return r < 0 ? r : demangle_all(reading);
 }
 
-static void run(struct job *job)
+static void symbol_job_run(struct job *job)
 {
 	struct symbol_job *reading = (struct symbol_job *)job;
 
-	reading->error = resolve(reading);
+	reading->error = resolve_functions(reading);
 }
 
-static void done(struct job *job, bool finished)
+static void symbol_job_done(struct job *job, bool finished)
 {
 	struct symbol_job *reading = (struct symbol_job *)job;
 
@@ -98,8 +98,10 @@ static void free_reading(struct job *job)
 
 void symbol_job_submit(struct symbol_job *reading, struct worker *worker)
 {
-	reading->job = (struct job){
-		.run = run, .done = done, .free = free_reading, .whose = reading->opening.whose};
+	reading->job = (struct job){.run = symbol_job_run,
+				    .done = symbol_job_done,
+				    .free = free_reading,
+				    .whose = reading->opening.whose};
 	reading->demangling.whose = reading->job.whose;
 	reading->names = (struct buf)BUF_INIT(NAMES_MAX);
 	worker_submit(worker, &reading->job);

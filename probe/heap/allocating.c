@@ -15,7 +15,7 @@ static bool is_any(const char *const *words, size_t count, const char *name, siz
 }
 
 /* Cuts off `prefix`; false: it has none. */
-static bool skip(const char **name, size_t *len, const char *prefix)
+static bool skip_prefix(const char **name, size_t *len, const char *prefix)
 {
 	size_t bytes = strlen(prefix);
 
@@ -29,7 +29,8 @@ static bool skip(const char **name, size_t *len, const char *prefix)
 /* "operator new", "operator new[](unsigned long)"; not "operator newish". */
 static bool is_operator(const char *name, size_t len)
 {
-	if (!skip(&name, &len, "operator new") && !skip(&name, &len, "operator delete"))
+	if (!skip_prefix(&name, &len, "operator new") &&
+	    !skip_prefix(&name, &len, "operator delete"))
 		return false;
 	return !len || *name == '(' || *name == '[';
 }
@@ -44,7 +45,7 @@ bool allocating_function(const char *name, size_t len)
 	if (is_operator(name, len))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		if (skip(&name, &len, prefixes[i]))
+		if (skip_prefix(&name, &len, prefixes[i]))
 			break;
 	}
 	return is_any(words, ARRAY_SIZE(words), name, len);

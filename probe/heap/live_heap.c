@@ -101,14 +101,14 @@ void live_heap_start(struct live_heap *live_heap, uint64_t since_ns)
 
 /* ---- what is known is forgotten, after the jobs that need it ---- */
 
-static void clear(struct job *job)
+static void clear_job_run(struct job *job)
 {
 	stack_cache_clear(CONTAINER_OF(job, struct live_heap, clearing)->stack_cache);
 }
 
 static void submit_clearing(struct live_heap *live_heap);
 
-static void cleared(struct job *job, bool finished)
+static void clear_job_done(struct job *job, bool finished)
 {
 	struct live_heap *live_heap = CONTAINER_OF(job, struct live_heap, clearing);
 
@@ -130,8 +130,8 @@ static void submit_clearing(struct live_heap *live_heap)
 	if (live_heap->clears)
 		return;
 	live_heap->clears = true;
-	live_heap->clearing =
-		(struct job){.run = clear, .done = cleared, .free = keep_job, .unlimited = true};
+	live_heap->clearing = (struct job){
+		.run = clear_job_run, .done = clear_job_done, .free = keep_job, .unlimited = true};
 	worker_submit(live_heap->setup.bulk, &live_heap->clearing);
 }
 
@@ -178,7 +178,7 @@ void live_heap_on_mapped(struct live_heap *live_heap, const struct mapped_event 
 
 /* ---- readings ---- */
 
-struct listing {
+struct owner_listing {
 	const struct live_heap *live_heap;
 	const struct live_heap_request *request;
 	struct live_snapshot *reading;
@@ -188,21 +188,21 @@ struct listing {
 };
 
 /* Returns when the process began, or an earlier time: the host may have slept since. */
-static uint64_t began_ns(const struct listing *listing, const struct target *target)
+static uint64_t began_ns(const struct owner_listing *listing, const struct target *target)
 {
 	uint64_t ns = target->start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 
 	return ns > listing->asleep_ns ? ns - listing->asleep_ns : 0;
 }
 
-static uint64_t later(uint64_t one, uint64_t other)
+static uint64_t later_time(uint64_t one, uint64_t other)
 {
 	return one > other ? one : other;
 }
 
-static void list(void *arg, struct target *target)
+static void list_target(void *arg, struct target *target)
 {
-	struct listing *listing = arg;
+	struct owner_listing *listing = arg;
 	struct live_snapshot *reading = listing->reading;
 	const struct live_heap *live_heap = listing->live_heap;
 	int pid = listing->request->filter.pid;
@@ -218,11 +218,11 @@ static void list(void *arg, struct target *target)
 	*holder = (struct live_owner){
 		.pid = (uint32_t)target->pid,
 		.shown = wanting & listing->request->subscribers && (!pid || pid == target->pid),
-		.since_ns = later(live_heap->since_ns,
-				  mm_epochs_get(live_heap->epochs, (uint32_t)target->pid)),
+		.since_ns = later_time(live_heap->since_ns,
+				       mm_epochs_get(live_heap->epochs, (uint32_t)target->pid)),
 		.who = who_of_target(target),
 	};
-	holder->since_ns = later(holder->since_ns, began_ns(listing, target));
+	holder->since_ns = later_time(holder->since_ns, began_ns(listing, target));
 	container_ref(holder->who.container);
 }
 
@@ -244,12 +244,13 @@ static bool is_holder(void *arg, uint32_t pid)
 static int list_holders(const struct live_heap *live_heap, const struct live_heap_request *request,
 			struct live_snapshot *reading)
 {
-	struct listing listing = {.live_heap = live_heap, .request = request, .reading = reading};
+	struct owner_listing listing = {
+		.live_heap = live_heap, .request = request, .reading = reading};
 
 	tracer_read_life(live_heap->setup.tracer); /* so that new processes are known */
 	reading->listed_ns = clock_ns(CLOCK_MONOTONIC);
 	listing.asleep_ns = clock_ns(CLOCK_BOOTTIME) - reading->listed_ns;
-	target_table_each(targets_table(live_heap->setup.targets), list, &listing);
+	target_table_each(targets_table(live_heap->setup.targets), list_target, &listing);
 	if (listing.failed)
 		return -ENOMEM;
 	if (reading->holders_count)
@@ -263,12 +264,12 @@ static int list_holders(const struct live_heap *live_heap, const struct live_hea
 	return 0;
 }
 
-static void run(struct job *job)
+static void heaps_job_run(struct job *job)
 {
 	live_snapshot_run(&((struct heaps_job *)job)->reading);
 }
 
-static void count(struct live_heap *live_heap, const struct live_snapshot *reading)
+static void count_snapshot(struct live_heap *live_heap, const struct live_snapshot *reading)
 {
 	struct live_heap_stats *stats = &live_heap->stats;
 
@@ -291,7 +292,7 @@ static void count(struct live_heap *live_heap, const struct live_snapshot *readi
 		mm_epochs_forget(live_heap->epochs, reading->listed_ns - RINGS_NS);
 }
 
-static void swept(struct live_heap *live_heap)
+static void sweep_ended(struct live_heap *live_heap)
 {
 	bool again = live_heap->sweeps_again;
 
@@ -301,17 +302,17 @@ static void swept(struct live_heap *live_heap)
 		live_heap_sweep(live_heap);
 }
 
-static void done(struct job *job, bool finished)
+static void heaps_job_done(struct job *job, bool finished)
 {
 	struct heaps_job *read = (struct heaps_job *)job;
 
 	if (!finished) /* no thread could be started */
 		read->reading.error = -EAGAIN;
-	count(read->live_heap, &read->reading);
+	count_snapshot(read->live_heap, &read->reading);
 	if (read->done)
 		read->done(read->arg, read->reading.error, read->reading.profiles);
 	else
-		swept(read->live_heap);
+		sweep_ended(read->live_heap);
 }
 
 static void free_job(struct job *job)
@@ -329,7 +330,8 @@ int live_heap_read(struct live_heap *live_heap, const struct live_heap_request *
 	struct heaps_job *read = calloc(1, sizeof(*read));
 	if (!read)
 		return -ENOMEM;
-	read->job = (struct job){.run = run, .done = done, .free = free_job, .unlimited = true};
+	read->job = (struct job){
+		.run = heaps_job_run, .done = heaps_job_done, .free = free_job, .unlimited = true};
 	read->live_heap = live_heap;
 	read->done = request->done;
 	read->arg = request->arg;

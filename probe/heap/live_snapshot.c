@@ -26,8 +26,8 @@ static const struct live_owner *holder_of(struct sums *sums, uint32_t pid)
 	return sums->holder;
 }
 
-static void add(struct sums *sums, enum view view, const struct live_owner *holder,
-		const struct live_alloc *holding, bool known)
+static void add_allocation(struct sums *sums, enum view view, const struct live_owner *holder,
+			   const struct live_alloc *holding, bool known)
 {
 	struct live_snapshot *reading = sums->reading;
 	const struct live_alloc_filter *filter = &reading->filter;
@@ -64,7 +64,7 @@ static bool take_entry(void *arg, const struct allocation_key *key,
 	}
 	bool known = stack_cache_hold(reading->stack_cache, &holding.stack);
 	if (holder && !is_new)
-		add(sums, VIEW_INUSE, holder, &holding, known);
+		add_allocation(sums, VIEW_INUSE, holder, &holding, known);
 	return true;
 }
 
@@ -79,11 +79,12 @@ static void take_mapped(struct sums *sums)
 		bool known = stack_cache_hold(reading->stack_cache, &holding->stack);
 
 		if (holder && holding->time_ns >= holder->since_ns)
-			add(sums, VIEW_MMAP, holder, holding, known);
+			add_allocation(sums, VIEW_MMAP, holder, holding, known);
 	}
 }
 
-static int show(struct live_snapshot *reading, enum view view, const struct live_sums *holdings)
+static int show_view(struct live_snapshot *reading, enum view view,
+		     const struct live_sums *holdings)
 {
 	_cleanup_profile_ struct profile *profile = NULL;
 	struct live_sums_result result;
@@ -122,7 +123,7 @@ static int read_all(struct live_snapshot *reading, struct sums *sums)
 	take_mapped(sums);
 	for (int view = 0; view < VIEWS && r == 0; view++) {
 		if (sums->of[view])
-			r = show(reading, view, sums->of[view]);
+			r = show_view(reading, view, sums->of[view]);
 	}
 	/* All that holds something was seen. */
 	stack_cache_purge(reading->stack_cache);

@@ -12,14 +12,14 @@ struct sum_key {
 	uint32_t tid, pad;
 };
 
-struct sum {
+struct live_sum {
 	uint64_t bytes, objects;
 	uint64_t samples; /* that the sum is made of */
 	uint64_t first_ns;
 };
 
 struct live_sums {
-	struct map *sums; /* struct sum_key -> struct sum */
+	struct map *sums; /* struct sum_key -> struct live_sum */
 	uint64_t refused; /* objects */
 };
 
@@ -29,7 +29,7 @@ int live_sums_new(struct live_sums **ret, size_t max)
 
 	if (!holdings)
 		return -ENOMEM;
-	if (map_new(&holdings->sums, sizeof(struct sum_key), sizeof(struct sum), max) < 0) {
+	if (map_new(&holdings->sums, sizeof(struct sum_key), sizeof(struct live_sum), max) < 0) {
 		free(holdings);
 		return -ENOMEM;
 	}
@@ -48,7 +48,7 @@ void live_sums_free(struct live_sums *holdings)
 void live_sums_add(struct live_sums *holdings, const struct live_alloc *holding)
 {
 	struct sum_key key = {.stack = holding->stack, .tid = holding->tid};
-	struct sum *sum;
+	struct live_sum *sum;
 	int r = map_put(holdings->sums, &key, (void **)&sum);
 
 	if (r < 0) {
@@ -81,9 +81,9 @@ const struct live_owner *live_owner_find(const struct live_owner *holders, size_
 }
 
 /* Puts the frames that lead to a stack's leaf in the stack cache's tree below `node`. */
-static int64_t graft(struct tree *into, int64_t node, const struct tree *from,
-		     const struct cached_stack *stack, const struct stack_detail *detail,
-		     struct frame_bits *libraries)
+static int64_t graft_stack(struct tree *into, int64_t node, const struct tree *from,
+			   const struct cached_stack *stack, const struct stack_detail *detail,
+			   struct frame_bits *libraries)
 {
 	uint32_t path[STACK_FRAMES_MAX], leaf = stack->node;
 	size_t depth = 0;
@@ -110,7 +110,7 @@ static int64_t graft_unknown(struct profile *profile, const struct record_who *w
 	return tree_marker(profile->tree, profile_thread(profile, who, false), FRAME_UNKNOWN);
 }
 
-static void add_sum(struct profile *profile, const struct sum_key *key, const struct sum *sum,
+static void add_sum(struct profile *profile, const struct sum_key *key, const struct live_sum *sum,
 		    int64_t node, const struct cached_stack *stack, struct live_sums_result *result)
 {
 	if (node < 0) {
@@ -134,7 +134,7 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_
 		    struct live_sums_result *result)
 {
 	const struct sum_key *key;
-	const struct sum *sum;
+	const struct live_sum *sum;
 
 	*result = (struct live_sums_result){.refused = holdings->refused};
 	map_each (holdings->sums, at, key, sum) {
@@ -155,8 +155,8 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_
 			stack.who.ns_pid = holder->who.ns_pid;
 			stack.who.container = holder->who.container;
 			node = profile_thread(profile, &stack.who, detail->thread_frame);
-			node = graft(profile->tree, node, stack_cache_tree(stack_cache), &stack,
-				     detail, &libraries);
+			node = graft_stack(profile->tree, node, stack_cache_tree(stack_cache),
+					   &stack, detail, &libraries);
 			stack.libraries =
 				(struct record_libraries){libraries.bits, libraries.bytes};
 		}

@@ -40,8 +40,8 @@ void mmap_ranges_free(struct mmap_ranges *mapped)
 }
 
 /* Removes a range from a process's tree. A process without ranges has no entry. */
-static void take(struct mmap_ranges *mapped, uint32_t tgid, uint64_t start, uint64_t end,
-		 uint64_t before_ns)
+static void take_range(struct mmap_ranges *mapped, uint32_t tgid, uint64_t start, uint64_t end,
+		       uint64_t before_ns)
 {
 	struct range_node **root = map_get(mapped->processes, &tgid);
 
@@ -52,9 +52,9 @@ static void take(struct mmap_ranges *mapped, uint32_t tgid, uint64_t start, uint
 		map_del(mapped->processes, &tgid);
 }
 
-static void add(struct mmap_ranges *mapped, const struct mapped_event *event)
+static void add_range(struct mmap_ranges *mapped, const struct mapped_event *event)
 {
-	struct mapping mapping = {
+	struct held_mapping mapping = {
 		.stack = event->stack,
 		.time_ns = event->time_ns,
 		.tid = event->tid,
@@ -74,15 +74,15 @@ void mmap_ranges_on_event(struct mmap_ranges *mapped, const struct mapped_event 
 {
 	if (event->start >= event->end)
 		return;
-	take(mapped, event->stack.tgid, event->start, event->end,
-	     event->kind == MAPPED_GONE ? event->time_ns : UINT64_MAX);
+	take_range(mapped, event->stack.tgid, event->start, event->end,
+		   event->kind == MAPPED_GONE ? event->time_ns : UINT64_MAX);
 	if (event->kind == MAPPED_CAME)
-		add(mapped, event);
+		add_range(mapped, event);
 }
 
 void mmap_ranges_cut(struct mmap_ranges *mapped, uint32_t tgid, uint64_t time_ns)
 {
-	take(mapped, tgid, 0, UINT64_MAX, time_ns);
+	take_range(mapped, tgid, 0, UINT64_MAX, time_ns);
 }
 
 void mmap_ranges_keep(struct mmap_ranges *mapped, bool (*keeps)(void *arg, uint32_t tgid),
@@ -113,7 +113,7 @@ void mmap_ranges_clear(struct mmap_ranges *mapped)
 	map_clear(mapped->processes);
 }
 
-struct listing {
+struct range_listing {
 	struct live_alloc *holdings;
 	size_t count;
 };
@@ -124,10 +124,10 @@ static void not_seen(void *arg, struct range_node *piece)
 	piece->mapping->seen = false;
 }
 
-static void list(void *arg, struct range_node *piece)
+static void list_range(void *arg, struct range_node *piece)
 {
-	struct listing *listing = arg;
-	struct mapping *mapping = piece->mapping;
+	struct range_listing *listing = arg;
+	struct held_mapping *mapping = piece->mapping;
 
 	listing->holdings[listing->count++] = (struct live_alloc){
 		.stack = mapping->stack,
@@ -141,7 +141,7 @@ static void list(void *arg, struct range_node *piece)
 
 int64_t mmap_ranges_list(const struct mmap_ranges *mapped, struct live_alloc **ret)
 {
-	struct listing listing = {
+	struct range_listing listing = {
 		.holdings = calloc(mapped->limit.count + 1, sizeof(*listing.holdings))};
 	const uint32_t *tgid;
 	struct range_node **root;
@@ -150,7 +150,7 @@ int64_t mmap_ranges_list(const struct mmap_ranges *mapped, struct live_alloc **r
 		return -ENOMEM;
 	map_each (mapped->processes, pos, tgid, root) {
 		range_tree_each(*root, not_seen, NULL);
-		range_tree_each(*root, list, &listing);
+		range_tree_each(*root, list_range, &listing);
 	}
 	*ret = listing.holdings;
 	return (int64_t)listing.count;

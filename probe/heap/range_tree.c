@@ -15,7 +15,7 @@ static uint64_t next_rank(struct range_limit *limit)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
-static struct range_node *make(struct range_limit *limit, uint64_t start, uint64_t end)
+static struct range_node *make_piece(struct range_limit *limit, uint64_t start, uint64_t end)
 {
 	struct range_node *piece = limit->count < limit->max ? calloc(1, sizeof(*piece)) : NULL;
 
@@ -30,7 +30,7 @@ static struct range_node *make(struct range_limit *limit, uint64_t start, uint64
 	return piece;
 }
 
-static void unmake(struct range_limit *limit, struct range_node *piece)
+static void free_piece(struct range_limit *limit, struct range_node *piece)
 {
 	if (piece->mapping && --piece->mapping->pieces == 0)
 		free(piece->mapping);
@@ -39,42 +39,42 @@ static void unmake(struct range_limit *limit, struct range_node *piece)
 }
 
 /* Splits a tree into the pieces that begin below `at`, and the others. */
-static void split(struct range_node *root, uint64_t at, struct range_node **low,
-		  struct range_node **high)
+static void split_tree(struct range_node *root, uint64_t at, struct range_node **low,
+		       struct range_node **high)
 {
 	if (!root) {
 		*low = *high = NULL;
 	} else if (root->start < at) {
 		*low = root;
-		split(root->right, at, &root->right, high);
+		split_tree(root->right, at, &root->right, high);
 	} else {
 		*high = root;
-		split(root->left, at, low, &root->left);
+		split_tree(root->left, at, low, &root->left);
 	}
 }
 
 /* Joins two trees; all of `low` lies below all of `high`. */
-static struct range_node *join(struct range_node *low, struct range_node *high)
+static struct range_node *join_trees(struct range_node *low, struct range_node *high)
 {
 	if (!low || !high)
 		return low ? low : high;
 	if (low->rank > high->rank) {
-		low->right = join(low->right, high);
+		low->right = join_trees(low->right, high);
 		return low;
 	}
-	high->left = join(low, high->left);
+	high->left = join_trees(low, high->left);
 	return high;
 }
 
-static void insert(struct range_node **root, struct range_node *piece)
+static void insert_piece(struct range_node **root, struct range_node *piece)
 {
 	struct range_node *low, *high;
 
-	split(*root, piece->start, &low, &high);
-	*root = join(join(low, piece), high);
+	split_tree(*root, piece->start, &low, &high);
+	*root = join_trees(join_trees(low, piece), high);
 }
 
-static struct range_node *find(struct range_node *root, uint64_t address)
+static struct range_node *find_piece(struct range_node *root, uint64_t address)
 {
 	while (root && (address < root->start || address >= root->end))
 		root = address < root->start ? root->left : root->right;
@@ -84,27 +84,27 @@ static struct range_node *find(struct range_node *root, uint64_t address)
 /* Returns the piece that begins below `at`, reaches beyond it and is old enough to be cut. */
 static struct range_node *reaches_over(struct range_node *root, uint64_t at, uint64_t before_ns)
 {
-	struct range_node *piece = find(root, at);
+	struct range_node *piece = find_piece(root, at);
 
 	return piece && piece->start < at && piece->mapping->time_ns < before_ns ? piece : NULL;
 }
 
 /* Cuts pieces at the borders, so that those to be removed begin and end within [start, end). */
-static void trim(struct range_node **root, struct range_limit *limit, uint64_t start, uint64_t end,
-		 uint64_t before_ns)
+static void trim_pieces(struct range_node **root, struct range_limit *limit, uint64_t start,
+			uint64_t end, uint64_t before_ns)
 {
 	struct range_node *piece = reaches_over(*root, end, before_ns), *behind;
 
 	if (piece && piece->start >= start) {
 		piece->start = end;
 	} else if (piece) {
-		behind = make(limit, end, piece->end);
+		behind = make_piece(limit, end, piece->end);
 		piece->end = start;
 		if (!behind)
 			return;
 		behind->mapping = piece->mapping;
 		behind->mapping->pieces++;
-		insert(root, behind);
+		insert_piece(root, behind);
 	}
 	piece = reaches_over(*root, start, before_ns);
 	if (piece)
@@ -121,8 +121,8 @@ static struct range_node *remove_older(struct range_node *root, struct range_lim
 	root->right = remove_older(root->right, limit, before_ns);
 	if (root->mapping->time_ns >= before_ns)
 		return root;
-	struct range_node *left = join(root->left, root->right);
-	unmake(limit, root);
+	struct range_node *left = join_trees(root->left, root->right);
+	free_piece(limit, root);
 	return left;
 }
 
@@ -133,28 +133,28 @@ void range_tree_take(struct range_node **root, struct range_limit *limit, uint64
 
 	if (start >= end)
 		return;
-	trim(root, limit, start, end, before_ns);
-	split(*root, start, &low, &middle);
-	split(middle, end, &middle, &high);
-	*root = join(join(low, remove_older(middle, limit, before_ns)), high);
+	trim_pieces(root, limit, start, end, before_ns);
+	split_tree(*root, start, &low, &middle);
+	split_tree(middle, end, &middle, &high);
+	*root = join_trees(join_trees(low, remove_older(middle, limit, before_ns)), high);
 }
 
 bool range_tree_add(struct range_node **root, struct range_limit *limit, uint64_t start,
-		    uint64_t end, const struct mapping *mapping)
+		    uint64_t end, const struct held_mapping *mapping)
 {
-	struct range_node *piece = make(limit, start, end);
+	struct range_node *piece = make_piece(limit, start, end);
 
 	if (!piece)
 		return false;
 	piece->mapping = malloc(sizeof(*mapping));
 	if (!piece->mapping) {
-		unmake(limit, piece);
+		free_piece(limit, piece);
 		limit->refused++;
 		return false;
 	}
 	*piece->mapping = *mapping;
 	piece->mapping->pieces = 1;
-	insert(root, piece);
+	insert_piece(root, piece);
 	return true;
 }
 

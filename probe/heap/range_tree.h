@@ -12,7 +12,7 @@
 #include "bpf/shared/sample.h"
 
 /* A mapping as it was made; shared by the pieces that are left of it. */
-struct mapping {
+struct held_mapping {
 	struct stack_key stack;
 	uint64_t time_ns; /* when it was made, CLOCK_MONOTONIC */
 	uint32_t tid;
@@ -24,7 +24,7 @@ struct range_node {
 	struct range_node *left, *right; /* lower and higher addresses */
 	uint64_t start, end;
 	uint64_t rank; /* random; highest at the root of each subtree */
-	struct mapping *mapping;
+	struct held_mapping *mapping;
 };
 
 /* Limit of pieces, shared by the trees of all processes. */
@@ -46,7 +46,7 @@ void range_tree_take(struct range_node **root, struct range_limit *limit, uint64
  * for want of room or memory.
  */
 bool range_tree_add(struct range_node **root, struct range_limit *limit, uint64_t start,
-		    uint64_t end, const struct mapping *mapping);
+		    uint64_t end, const struct held_mapping *mapping);
 
 /* Calls each() for all pieces, by ascending address. */
 void range_tree_each(struct range_node *root, void (*each)(void *arg, struct range_node *piece),

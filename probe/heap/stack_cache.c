@@ -11,7 +11,7 @@
 
 #define REBUILD_MIN 1024 /* nodes or names; a rebuild isn't worth it for fewer */
 
-struct entry {
+struct stack_entry {
 	uint32_t node;
 	uint32_t who, libraries, native_only; /* numbers in `who` and `bits` of the contents */
 	uint32_t window;		      /* the last one in which the stack occurred */
@@ -29,7 +29,7 @@ struct contents {
 struct stack_cache {
 	struct stack_cache_limits limits;
 	struct contents contents;
-	struct map *entries; /* struct stack_key -> struct entry */
+	struct map *entries; /* struct stack_key -> struct stack_entry */
 	uint32_t window;
 	struct stack_cache_stats stats;
 };
@@ -77,8 +77,8 @@ int stack_cache_new(struct stack_cache **ret, const struct stack_cache_limits *l
 	stack_cache->limits = *limits;
 	int r = contents_init(&stack_cache->contents, limits);
 	if (r == 0)
-		r = map_new(&stack_cache->entries, sizeof(struct stack_key), sizeof(struct entry),
-			    limits->stacks);
+		r = map_new(&stack_cache->entries, sizeof(struct stack_key),
+			    sizeof(struct stack_entry), limits->stacks);
 	if (r < 0) {
 		stack_cache_free(stack_cache);
 		return r;
@@ -103,7 +103,7 @@ void stack_cache_begin(struct stack_cache *stack_cache)
 
 bool stack_cache_see(struct stack_cache *stack_cache, const struct stack_key *key)
 {
-	struct entry *entry = map_get(stack_cache->entries, key);
+	struct stack_entry *entry = map_get(stack_cache->entries, key);
 
 	if (!entry)
 		return false;
@@ -122,8 +122,8 @@ void stack_cache_refuse(struct stack_cache *stack_cache)
 }
 
 /* Returns the number of these bytes, added if need be. Numbers start at 0. */
-static int64_t intern(struct contents *contents, struct intern *names, const char *bytes,
-		      size_t len)
+static int64_t intern_bytes(struct contents *contents, struct intern *names, const char *bytes,
+			    size_t len)
 {
 	int64_t number = intern_add(names, bytes, len);
 
@@ -143,13 +143,13 @@ static int64_t intern_who(struct contents *contents, const struct record_who *wh
 	bytes.netns_id = who->netns_id;
 	memcpy(bytes.process, who->process, strnlen(who->process, sizeof(bytes.process)));
 	memcpy(bytes.thread, who->thread, strnlen(who->thread, sizeof(bytes.thread)));
-	return intern(contents, contents->who, (const char *)&bytes, sizeof(bytes));
+	return intern_bytes(contents, contents->who, (const char *)&bytes, sizeof(bytes));
 }
 
 static int64_t intern_bits(struct contents *contents, const struct record_libraries *bits)
 {
-	return intern(contents, contents->bits, bits->bytes ? (const char *)bits->bits : "",
-		      bits->bytes);
+	return intern_bytes(contents, contents->bits, bits->bytes ? (const char *)bits->bits : "",
+			    bits->bytes);
 }
 
 int stack_cache_put(struct stack_cache *stack_cache, const struct stack_key *key,
@@ -158,7 +158,7 @@ int stack_cache_put(struct stack_cache *stack_cache, const struct stack_key *key
 	int64_t who = intern_who(&stack_cache->contents, &stack->who);
 	int64_t libraries = intern_bits(&stack_cache->contents, &stack->libraries);
 	int64_t native_only = intern_bits(&stack_cache->contents, &stack->native_only);
-	struct entry *entry;
+	struct stack_entry *entry;
 	int r = who < 0 ? (int)who : 0;
 
 	if (r == 0 && (libraries < 0 || native_only < 0))
@@ -192,7 +192,7 @@ static struct record_libraries get_bits(const struct contents *contents, uint32_
 bool stack_cache_get(const struct stack_cache *stack_cache, const struct stack_key *key,
 		     struct cached_stack *stack)
 {
-	const struct entry *entry = map_get(stack_cache->entries, key);
+	const struct stack_entry *entry = map_get(stack_cache->entries, key);
 
 	if (!entry)
 		return false;
@@ -209,7 +209,7 @@ bool stack_cache_get(const struct stack_cache *stack_cache, const struct stack_k
 
 bool stack_cache_hold(struct stack_cache *stack_cache, const struct stack_key *key)
 {
-	struct entry *entry = map_get(stack_cache->entries, key);
+	struct stack_entry *entry = map_get(stack_cache->entries, key);
 
 	if (entry)
 		entry->holds = true;
@@ -222,7 +222,7 @@ static int64_t find_live(const struct stack_cache *stack_cache, bool **ret)
 	const struct tree *tree = stack_cache->contents.tree;
 	bool *live = calloc(tree_count(tree), sizeof(*live));
 	const struct stack_key *key;
-	const struct entry *entry;
+	const struct stack_entry *entry;
 	int64_t count = 1;
 
 	if (!live)
@@ -255,15 +255,15 @@ static int copy_live(struct tree *into, const struct tree *from, const bool *liv
 }
 
 /* Copies the names of an entry from `from` to `into`; the entry gets their new numbers. */
-static int move_entry(struct contents *into, const struct contents *from, struct entry *moved)
+static int move_entry(struct contents *into, const struct contents *from, struct stack_entry *moved)
 {
 	size_t len;
 	const char *bytes = intern_get(from->who, moved->who, &len);
-	int64_t who = intern(into, into->who, bytes, len);
+	int64_t who = intern_bytes(into, into->who, bytes, len);
 	bytes = intern_get(from->bits, moved->libraries, &len);
-	int64_t libraries = intern(into, into->bits, bytes, len);
+	int64_t libraries = intern_bytes(into, into->bits, bytes, len);
 	bytes = intern_get(from->bits, moved->native_only, &len);
-	int64_t native_only = intern(into, into->bits, bytes, len);
+	int64_t native_only = intern_bytes(into, into->bits, bytes, len);
 
 	if (who < 0 || libraries < 0 || native_only < 0)
 		return (int)(who < 0 ? who : libraries < 0 ? libraries : native_only);
@@ -278,10 +278,10 @@ static int move_entries(const struct stack_cache *stack_cache, struct contents *
 			struct map *entries, const uint32_t *numbers)
 {
 	const struct stack_key *key;
-	const struct entry *entry;
+	const struct stack_entry *entry;
 
 	map_each (stack_cache->entries, at, key, entry) {
-		struct entry moved = *entry, *place;
+		struct stack_entry moved = *entry, *place;
 		int r = move_entry(into, &stack_cache->contents, &moved);
 
 		moved.node = numbers[entry->node];
@@ -294,7 +294,7 @@ static int move_entries(const struct stack_cache *stack_cache, struct contents *
 	return 0;
 }
 
-static int rebuild(struct stack_cache *stack_cache, const bool *live)
+static int rebuild_contents(struct stack_cache *stack_cache, const bool *live)
 {
 	_cleanup_(contents_done) struct contents made = {0};
 	_cleanup_map_ struct map *entries = NULL;
@@ -303,7 +303,7 @@ static int rebuild(struct stack_cache *stack_cache, const bool *live)
 	int r = numbers ? contents_init(&made, &stack_cache->limits) : -ENOMEM;
 
 	if (r == 0)
-		r = map_new(&entries, sizeof(struct stack_key), sizeof(struct entry),
+		r = map_new(&entries, sizeof(struct stack_key), sizeof(struct stack_entry),
 			    stack_cache->limits.stacks);
 	if (r == 0)
 		r = copy_live(made.tree, stack_cache->contents.tree, live, numbers);
@@ -330,7 +330,7 @@ static bool is_mostly_dead(const struct stack_cache *stack_cache, uint64_t live_
 	       (names > REBUILD_MIN && map_count(stack_cache->entries) < names / 2);
 }
 
-static bool is_kept(const struct stack_cache *stack_cache, const struct entry *entry)
+static bool is_kept(const struct stack_cache *stack_cache, const struct stack_entry *entry)
 {
 	return entry->holds || entry->window == stack_cache->window;
 }
@@ -339,7 +339,7 @@ static bool is_kept(const struct stack_cache *stack_cache, const struct entry *e
 static struct stack_key *list_dead(const struct stack_cache *stack_cache, size_t *count)
 {
 	const struct stack_key *key;
-	const struct entry *entry;
+	const struct stack_entry *entry;
 	size_t dead = 0;
 
 	map_each (stack_cache->entries, at, key, entry)
@@ -361,7 +361,7 @@ void stack_cache_purge(struct stack_cache *stack_cache)
 	_cleanup_free_ struct stack_key *dead = list_dead(stack_cache, &count);
 	_cleanup_free_ bool *live = NULL;
 	const struct stack_key *key;
-	struct entry *entry;
+	struct stack_entry *entry;
 
 	for (size_t i = 0; i < count; i++)
 		map_del(stack_cache->entries, &dead[i]);
@@ -370,7 +370,7 @@ void stack_cache_purge(struct stack_cache *stack_cache)
 	int64_t alive = find_live(stack_cache, &live);
 	/* Without memory for it the next purge tries again. */
 	if (alive > 0 && is_mostly_dead(stack_cache, (uint64_t)alive))
-		rebuild(stack_cache, live);
+		rebuild_contents(stack_cache, live);
 	set_sizes(stack_cache);
 }
 

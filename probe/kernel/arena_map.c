@@ -58,8 +58,8 @@ static void unmap_chunk(struct arena_map *map, unsigned number)
 }
 
 /* Adds chunks to the map of maps: all at once if the kernel can (5.15), else each with a wait. */
-static int publish(const struct arena_map *map, const uint32_t *numbers, const int *fds,
-		   unsigned count)
+static int publish_chunks(const struct arena_map *map, const uint32_t *numbers, const int *fds,
+			  unsigned count)
 {
 	uint32_t done = count;
 
@@ -72,7 +72,7 @@ static int publish(const struct arena_map *map, const uint32_t *numbers, const i
 	return 0;
 }
 
-static void withdraw(const struct arena_map *map, const uint32_t *numbers, unsigned count)
+static void withdraw_chunks(const struct arena_map *map, const uint32_t *numbers, unsigned count)
 {
 	uint32_t done = count;
 
@@ -100,7 +100,7 @@ static int make_ready(struct arena_map *map)
 		numbers[count] = map->ready + count;
 		fds[count++] = r;
 	}
-	r = count ? publish(map, numbers, fds, count) : r;
+	r = count ? publish_chunks(map, numbers, fds, count) : r;
 	for (unsigned i = 0; i < count; i++) {
 		close(fds[i]);
 		if (r < 0)
@@ -121,7 +121,7 @@ static void give_back(struct arena_map *map)
 		return; /* later */
 	for (unsigned i = 0; i < count; i++)
 		numbers[i] = left + i;
-	withdraw(map, numbers, count);
+	withdraw_chunks(map, numbers, count);
 	for (unsigned i = 0; i < count; i++)
 		unmap_chunk(map, numbers[i]);
 	map->ready = left;
@@ -156,7 +156,7 @@ void arena_map_free(struct arena_map *map)
 	free(map);
 }
 
-static int add(void *arg, unsigned number)
+static int add_chunk(void *arg, unsigned number)
 {
 	struct arena_map *map = arg;
 	int r = number < map->ready ? 0 : make_ready(map);
@@ -180,5 +180,5 @@ static void remove_chunk(void *arg, unsigned number)
 void arena_map_memory(struct arena_map *map, struct arena_memory *memory)
 {
 	*memory = (struct arena_memory){
-		.words = map->memory->words, .add = add, .remove = remove_chunk, .arg = map};
+		.words = map->memory->words, .add = add_chunk, .remove = remove_chunk, .arg = map};
 }

@@ -14,7 +14,7 @@
 #define SOON_NS (5 * NS_PER_MS)
 
 /* Shared by the blocked_walk and its jobs, as a job that hangs may outlive it. */
-struct shared {
+struct walk_shared {
 	atomic_uint refs;
 	atomic_bool looking; /* one walk at a time: the program has one buffer */
 };
@@ -24,21 +24,21 @@ struct blocked_walk {
 	struct loop_timer soon;
 	struct tracer *tracer;
 	struct worker *worker;
-	struct shared *shared;
+	struct walk_shared *shared;
 	struct look *current; /* until its job is done or given up */
 };
 
 struct look {
 	struct job job;
 	struct blocked_walk *waiting; /* borrowed until then */
-	struct shared *shared;
+	struct walk_shared *shared;
 	int fd; /* the iterator; owned */
 	int error;
 	void (*done)(void *arg);
 	void *arg;
 };
 
-static void shared_unref(struct shared *shared)
+static void shared_unref(struct walk_shared *shared)
 {
 	if (atomic_fetch_sub(&shared->refs, 1) == 1)
 		free(shared);
@@ -53,7 +53,7 @@ int blocked_walk_new(struct blocked_walk **ret, struct loop *loop, struct tracer
 		     struct worker *worker)
 {
 	struct blocked_walk *waiting = calloc(1, sizeof(*waiting));
-	struct shared *shared = calloc(1, sizeof(*shared));
+	struct walk_shared *shared = calloc(1, sizeof(*shared));
 
 	if (!waiting || !shared) {
 		free(waiting);
@@ -116,7 +116,7 @@ static void look_free(struct job *job)
 
 bool blocked_walk_look(struct blocked_walk *waiting, void (*done)(void *arg), void *arg)
 {
-	struct shared *shared = waiting->shared;
+	struct walk_shared *shared = waiting->shared;
 	int fd;
 
 	loop_timer_cancel(waiting->loop, &waiting->soon);

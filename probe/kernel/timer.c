@@ -40,7 +40,7 @@ static int open_event(const struct timer *timer, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int attach(struct timer *timer, int cpu)
+static int attach_cpu(struct timer *timer, int cpu)
 {
 	_cleanup_close_ int fd = open_event(timer, cpu);
 
@@ -52,7 +52,7 @@ static int attach(struct timer *timer, int cpu)
 	return 0;
 }
 
-static void detach(struct timer *timer, int cpu)
+static void detach_cpu(struct timer *timer, int cpu)
 {
 	if (timer->events[cpu] >= 0)
 		close(timer->events[cpu]);
@@ -68,7 +68,7 @@ static int attach_all(struct timer *timer)
 	int error = 0;
 
 	for (int cpu = 0; cpu < timer->cpus_max; cpu++) {
-		int r = timer->events[cpu] >= 0 ? 0 : attach(timer, cpu);
+		int r = timer->events[cpu] >= 0 ? 0 : attach_cpu(timer, cpu);
 
 		if (r < 0 && r != -ENODEV)
 			error = r;
@@ -95,7 +95,7 @@ static void on_uevent(void *arg)
 			continue;
 		changed = true;
 		if (cpu >= 0 && cpu < timer->cpus_max)
-			detach(timer, cpu); /* the event of a CPU that went off-line is dead */
+			detach_cpu(timer, cpu); /* the event of a CPU that went off-line is dead */
 	}
 	if (changed)
 		attach_all(timer);
@@ -151,7 +151,7 @@ void timer_free(struct timer *timer)
 		close(timer->uevents.fd);
 	}
 	for (int cpu = 0; cpu < timer->cpus_max; cpu++)
-		detach(timer, cpu);
+		detach_cpu(timer, cpu);
 	free(timer->events);
 	free(timer);
 }
@@ -160,7 +160,7 @@ int timer_start(struct timer *timer, uint64_t period)
 {
 	if (timer->period != period) {
 		for (int cpu = 0; cpu < timer->cpus_max; cpu++)
-			detach(timer, cpu);
+			detach_cpu(timer, cpu);
 	}
 	timer->period = period;
 	watch_uevents(timer);

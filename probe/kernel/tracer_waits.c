@@ -117,7 +117,7 @@ void tracer_waits_unload(struct tracer *tracer)
 }
 
 /* Copies the settings: each object has its own. */
-static void set(const struct tracer *tracer)
+static void copy_settings(const struct tracer *tracer)
 {
 	tracer->waits->flush->bss->sched = *tracer->settings;
 	if (tracer->waits->waiting)
@@ -129,7 +129,7 @@ void tracer_waits_set(struct tracer *tracer)
 	if (!tracer->waits)
 		return;
 	tracer->settings->all_seen = tracer->waits->waiting != NULL;
-	set(tracer);
+	copy_settings(tracer);
 }
 
 static int open_iterator(const struct bpf_link *link)
@@ -170,7 +170,7 @@ void tracer_waits_flush(struct tracer *tracer)
 	if (!waits || !tracer->settings->closing)
 		return;
 	tracer->settings->cut_ns = loop_now_ns();
-	set(tracer);
+	copy_settings(tracer);
 	waits->flush->bss->unseen_waits = 0;
 	_cleanup_close_ int fd = open_iterator(waits->flush_link);
 	int r = fd < 0 ? fd : tracer_iterate(fd);
@@ -178,7 +178,7 @@ void tracer_waits_flush(struct tracer *tracer)
 		log_error("waits that go on can't be shown: %s", strerror(-r));
 	waits->unseen = waits->flush->bss->unseen_waits;
 	__atomic_store_n(&tracer->settings->closing, 0, __ATOMIC_SEQ_CST);
-	set(tracer);
+	copy_settings(tracer);
 	tracer_wait_for_programs(tracer);
 }
 

@@ -24,7 +24,7 @@ static void close_all(struct job *job)
 	}
 }
 
-static void done(struct job *job, bool finished)
+static void closing_done(struct job *job, bool finished)
 {
 	(void)job;
 	(void)finished;
@@ -56,7 +56,7 @@ void close_later(struct worker *worker, uint64_t whose, const int *fds, size_t c
 	}
 	closing->closed = closed;
 	closing->job = (struct job){.run = close_all,
-				    .done = done,
+				    .done = closing_done,
 				    .free = free_closing,
 				    .whose = whose,
 				    .patient = true};

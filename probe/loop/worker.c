@@ -38,7 +38,7 @@ static void worker_unref(struct worker *worker)
 	free(worker);
 }
 
-static void report(void *arg)
+static void report_job(void *arg)
 {
 	struct job *job = arg;
 
@@ -107,7 +107,7 @@ static void run_one(struct worker *worker, struct thread *self, struct job *job)
 	queue_ended(worker, self->owner, loop_now_ns() - self->started_ns);
 }
 
-static void *serve(void *arg)
+static void *serve_jobs(void *arg)
 {
 	struct thread *self = arg;
 	struct worker *worker = self->worker;
@@ -154,7 +154,7 @@ static int start_thread(struct worker *worker)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	int r = pthread_create(&id, &attributes, serve, thread);
+	int r = pthread_create(&id, &attributes, serve_jobs, thread);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r)
@@ -252,7 +252,7 @@ static void put_aside(struct worker *worker)
 	worker->aside_count++;
 }
 
-static void watch(void *arg)
+static void watch_jobs(void *arg)
 {
 	struct worker *worker = arg;
 	struct thread *late;
@@ -291,8 +291,8 @@ int worker_new(struct worker **ret, struct loop *loop, const char *name, uint64_
 	worker->loop = loop;
 	snprintf(worker->name, sizeof(worker->name), "%s", name);
 	worker->limit_ns = limit_ns;
-	worker->watchdog = (struct loop_timer){.expired = watch, .arg = worker};
-	worker->begin_watch = (struct loop_call){.run = watch, .arg = worker};
+	worker->watchdog = (struct loop_timer){.expired = watch_jobs, .arg = worker};
+	worker->begin_watch = (struct loop_call){.run = watch_jobs, .arg = worker};
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* CLOCK_REALTIME may be set */
@@ -332,7 +332,7 @@ static struct timespec last_end(const struct worker *worker)
 }
 
 /* Marks a thread as hanging, so that it doesn't call back into a loop that is gone. */
-static void abandon(struct worker *worker, struct thread *thread)
+static void abandon_thread(struct worker *worker, struct thread *thread)
 {
 	if (!thread->job)
 		return;
@@ -373,9 +373,9 @@ void worker_stop(struct worker *worker)
 			r = pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
 	}
 	if (worker->thread)
-		abandon(worker, worker->thread);
+		abandon_thread(worker, worker->thread);
 	for (struct thread *thread = worker->aside; thread; thread = thread->next)
-		abandon(worker, thread);
+		abandon_thread(worker, thread);
 	worker->thread = worker->aside = NULL;
 	pthread_mutex_unlock(&worker->lock);
 }
@@ -390,7 +390,7 @@ void worker_submit(struct worker *worker, struct job *job)
 {
 	job->worker = worker;
 	job->next = NULL;
-	job->call = (struct loop_call){.run = report, .arg = job};
+	job->call = (struct loop_call){.run = report_job, .arg = job};
 	pthread_mutex_lock(&worker->lock);
 	if (worker->closing) {
 		pthread_mutex_unlock(&worker->lock);

@@ -14,18 +14,18 @@ void queue_init(struct worker *worker)
 	worker->own.queue_end = &worker->own.queue;
 }
 
-static struct owner *find(struct worker *worker, uint64_t whose)
+static struct job_owner *find_owner(struct worker *worker, uint64_t whose)
 {
-	struct owner *owner = &worker->own;
+	struct job_owner *owner = &worker->own;
 
 	while (owner && owner->whose != whose)
 		owner = owner->next;
 	return owner;
 }
 
-static struct owner *add(struct worker *worker, uint64_t whose)
+static struct job_owner *add_owner(struct worker *worker, uint64_t whose)
 {
-	struct owner *owner = calloc(1, sizeof(*owner));
+	struct job_owner *owner = calloc(1, sizeof(*owner));
 
 	if (!owner)
 		return &worker->own;
@@ -36,15 +36,15 @@ static struct owner *add(struct worker *worker, uint64_t whose)
 	return owner;
 }
 
-static bool is_idle(const struct owner *owner)
+static bool is_idle(const struct job_owner *owner)
 {
 	return !owner->queue && !owner->running && !owner->hanging;
 }
 
 static void forget_idle(struct worker *worker)
 {
-	for (struct owner **link = &worker->own.next; *link;) {
-		struct owner *owner = *link;
+	for (struct job_owner **link = &worker->own.next; *link;) {
+		struct job_owner *owner = *link;
 
 		if (!is_idle(owner)) {
 			link = &owner->next;
@@ -57,10 +57,10 @@ static void forget_idle(struct worker *worker)
 
 void queue_put(struct worker *worker, struct job *job)
 {
-	struct owner *owner = find(worker, job->whose);
+	struct job_owner *owner = find_owner(worker, job->whose);
 
 	if (!owner)
-		owner = add(worker, job->whose);
+		owner = add_owner(worker, job->whose);
 	if (!owner->queue && !owner->running && owner->used_ns < worker->clock_ns)
 		owner->used_ns = worker->clock_ns;
 	job->sequence = worker->sequence++;
@@ -68,7 +68,7 @@ void queue_put(struct worker *worker, struct job *job)
 	owner->queue_end = &job->next;
 }
 
-static struct job *take_out(struct owner *owner, struct job **link)
+static struct job *take_out(struct job_owner *owner, struct job **link)
 {
 	struct job *job = *link;
 
@@ -78,12 +78,12 @@ static struct job *take_out(struct owner *owner, struct job **link)
 	return job;
 }
 
-static struct job *pop(struct owner *owner)
+static struct job *pop_job(struct job_owner *owner)
 {
 	return take_out(owner, &owner->queue);
 }
 
-static void refuse(struct worker *worker, struct owner *owner)
+static void refuse_jobs(struct worker *worker, struct job_owner *owner)
 {
 	for (struct job **link = &owner->queue; *link;) {
 		if ((*link)->patient) {
@@ -100,13 +100,13 @@ static void refuse(struct worker *worker, struct owner *owner)
 
 void queue_refuse_all(struct worker *worker)
 {
-	for (struct owner *owner = &worker->own; owner; owner = owner->next)
-		refuse(worker, owner);
+	for (struct job_owner *owner = &worker->own; owner; owner = owner->next)
+		refuse_jobs(worker, owner);
 }
 
 /* Returns whether two owners are the same user, in whatever root folders. User 0 in our root folder
  * is another one than user 0 in containers. */
-static bool are_of_one_user(const struct owner *a, const struct owner *b)
+static bool are_of_one_user(const struct job_owner *a, const struct job_owner *b)
 {
 	uid_t uid = job_user(a->whose);
 
@@ -116,7 +116,7 @@ static bool are_of_one_user(const struct owner *a, const struct owner *b)
 }
 
 /* Returns whether the user has too many threads that hang or, with `all`, that hang or run. */
-static bool has_too_many(const struct worker *worker, const struct owner *owner, bool all)
+static bool has_too_many(const struct worker *worker, const struct job_owner *owner, bool all)
 {
 	unsigned max =
 		job_user(owner->whose) ? WORKER_THREADS_OF_USER_MAX : WORKER_THREADS_OF_ROOT_MAX;
@@ -124,7 +124,7 @@ static bool has_too_many(const struct worker *worker, const struct owner *owner,
 
 	if (worker->hanging + worker->aside_count < max)
 		return false;
-	for (const struct owner *one = worker->own.next; one; one = one->next) {
+	for (const struct job_owner *one = worker->own.next; one; one = one->next) {
 		if (are_of_one_user(one, owner))
 			count += one->hanging + (all && one->running);
 	}
@@ -133,32 +133,32 @@ static bool has_too_many(const struct worker *worker, const struct owner *owner,
 
 /* Returns whether too many of the owner's jobs hang. The daemon's own jobs have no bound of their
  * own, only WORKER_HANGING_MAX. */
-static bool hangs(const struct worker *worker, const struct owner *owner)
+static bool owner_hangs(const struct worker *worker, const struct job_owner *owner)
 {
 	return owner != &worker->own &&
 	       (owner->hanging >= WORKER_HANGING_OF_ONE_MAX || has_too_many(worker, owner, false));
 }
 
-static bool may_run(const struct worker *worker, const struct owner *owner)
+static bool may_run(const struct worker *worker, const struct job_owner *owner)
 {
-	return owner->queue && !owner->running && !hangs(worker, owner) &&
+	return owner->queue && !owner->running && !owner_hangs(worker, owner) &&
 	       (owner == &worker->own || !has_too_many(worker, owner, true));
 }
 
 static void refuse_those_of_hanging(struct worker *worker)
 {
-	for (struct owner *owner = worker->own.next; owner; owner = owner->next) {
-		if (hangs(worker, owner))
-			refuse(worker, owner);
+	for (struct job_owner *owner = worker->own.next; owner; owner = owner->next) {
+		if (owner_hangs(worker, owner))
+			refuse_jobs(worker, owner);
 	}
 }
 
-struct job *queue_take(struct worker *worker, struct owner **ret)
+struct job *queue_take(struct worker *worker, struct job_owner **ret)
 {
-	struct owner *next = NULL;
+	struct job_owner *next = NULL;
 
 	refuse_those_of_hanging(worker);
-	for (struct owner *owner = &worker->own; owner; owner = owner->next) {
+	for (struct job_owner *owner = &worker->own; owner; owner = owner->next) {
 		if (!may_run(worker, owner))
 			continue;
 		if (!next || owner->used_ns < next->used_ns ||
@@ -171,19 +171,19 @@ struct job *queue_take(struct worker *worker, struct owner **ret)
 		return NULL;
 	worker->clock_ns = next->used_ns;
 	*ret = next;
-	return pop(next);
+	return pop_job(next);
 }
 
 struct job *queue_take_any(struct worker *worker)
 {
-	for (struct owner *owner = &worker->own; owner; owner = owner->next) {
+	for (struct job_owner *owner = &worker->own; owner; owner = owner->next) {
 		if (owner->queue)
-			return pop(owner);
+			return pop_job(owner);
 	}
 	return NULL;
 }
 
-void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns)
+void queue_ended(struct worker *worker, struct job_owner *owner, uint64_t ran_ns)
 {
 	owner->running = NULL;
 	owner->used_ns += ran_ns;
@@ -191,7 +191,7 @@ void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns)
 	forget_idle(worker);
 }
 
-void queue_returned(struct worker *worker, struct owner *owner)
+void queue_returned(struct worker *worker, struct job_owner *owner)
 {
 	owner->hanging--;
 	forget_idle(worker);
@@ -199,16 +199,16 @@ void queue_returned(struct worker *worker, struct owner *owner)
 
 bool queue_is_empty(const struct worker *worker)
 {
-	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+	for (const struct job_owner *owner = &worker->own; owner; owner = owner->next) {
 		if (owner->queue)
 			return false;
 	}
 	return true;
 }
 
-bool queue_has_others(const struct worker *worker, const struct owner *mine)
+bool queue_has_others(const struct worker *worker, const struct job_owner *mine)
 {
-	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+	for (const struct job_owner *owner = &worker->own; owner; owner = owner->next) {
 		if (owner != mine && may_run(worker, owner))
 			return true;
 	}
@@ -218,7 +218,7 @@ bool queue_has_others(const struct worker *worker, const struct owner *mine)
 void queue_free_owners(struct worker *worker)
 {
 	while (worker->own.next) {
-		struct owner *owner = worker->own.next;
+		struct job_owner *owner = worker->own.next;
 
 		worker->own.next = owner->next;
 		free(owner);
@@ -227,7 +227,7 @@ void queue_free_owners(struct worker *worker)
 
 /* ---- fences ---- */
 
-static bool has_before(const struct owner *owner, uint64_t sequence)
+static bool has_before(const struct job_owner *owner, uint64_t sequence)
 {
 	const struct job *job = owner->queue;
 
@@ -236,9 +236,9 @@ static bool has_before(const struct owner *owner, uint64_t sequence)
 	return job && job->sequence < sequence;
 }
 
-static bool waits(const struct worker *worker, const struct fence *fence)
+static bool fence_waits(const struct worker *worker, const struct fence *fence)
 {
-	for (const struct owner *owner = &worker->own; owner; owner = owner->next) {
+	for (const struct job_owner *owner = &worker->own; owner; owner = owner->next) {
 		const struct job *running = owner->running ? owner->running->job : NULL;
 
 		if (has_before(owner, fence->sequence) ||
@@ -248,12 +248,13 @@ static bool waits(const struct worker *worker, const struct fence *fence)
 	return false;
 }
 
-static void check(struct worker *worker, bool ask)
+static void release_fences(struct worker *worker, bool ask)
 {
 	for (struct fence **link = &worker->fences; *link;) {
 		struct fence *fence = *link;
 
-		if (waits(worker, fence) && !(ask && fence->enough && fence->enough(fence->arg))) {
+		if (fence_waits(worker, fence) &&
+		    !(ask && fence->enough && fence->enough(fence->arg))) {
 			link = &fence->next;
 			continue;
 		}
@@ -264,12 +265,12 @@ static void check(struct worker *worker, bool ask)
 
 void fences_check(struct worker *worker)
 {
-	check(worker, false);
+	release_fences(worker, false);
 }
 
 void fences_ask(struct worker *worker)
 {
-	check(worker, true);
+	release_fences(worker, true);
 }
 
 void fences_free(struct worker *worker)
@@ -282,7 +283,7 @@ void fences_free(struct worker *worker)
 	}
 }
 
-static void pass(void *arg)
+static void pass_fence(void *arg)
 {
 	_cleanup_free_ struct fence *fence = arg;
 
@@ -296,7 +297,7 @@ int worker_fence(struct worker *worker, bool (*enough)(void *arg), void (*passed
 
 	if (!fence)
 		return -ENOMEM;
-	*fence = (struct fence){.call = {.run = pass, .arg = fence},
+	*fence = (struct fence){.call = {.run = pass_fence, .arg = fence},
 				.enough = enough,
 				.passed = passed,
 				.arg = arg};

@@ -9,7 +9,7 @@
 
 struct thread {
 	struct worker *worker;
-	struct owner *owner;	 /* the owner of `job` */
+	struct job_owner *owner; /* the owner of `job` */
 	struct job *job;	 /* the job that runs now; NULL: none */
 	uint64_t started_ns;	 /* when `job` began: CLOCK_MONOTONIC */
 	uint64_t started_cpu_ns; /* the thread's CPU time then */
@@ -20,8 +20,8 @@ struct thread {
 };
 
 /* An owner of jobs, with the queue of these. */
-struct owner {
-	struct owner *next;
+struct job_owner {
+	struct job_owner *next;
 	uint64_t whose;
 	struct job *queue, **queue_end;
 	struct thread *running; /* NULL: no job runs; jobs that were given up don't count */
@@ -53,7 +53,7 @@ struct worker {
 	struct thread *thread; /* the thread that serves the queue; NULL: none */
 	struct thread *aside;  /* threads with long jobs, which end with their job */
 	unsigned aside_count;
-	struct owner own;     /* the daemon itself, first in the list of owners */
+	struct job_owner own; /* the daemon itself, first in the list of owners */
 	struct fence *fences; /* fences not passed yet, in order */
 	uint64_t sequence;    /* the number of the next job */
 	uint64_t clock_ns;    /* used_ns of the owner whose job was taken last */
@@ -69,18 +69,18 @@ void queue_init(struct worker *worker);
 /* Adds a job to its owner's queue; without memory for a new owner, to the daemon's own. */
 void queue_put(struct worker *worker, struct job *job);
 /* Takes the next job out of the queue and stores its owner; NULL: no job may run now. */
-struct job *queue_take(struct worker *worker, struct owner **owner);
+struct job *queue_take(struct worker *worker, struct job_owner **owner);
 /* Takes any job out of the queue, whether or not it may run; NULL: there is none. */
 struct job *queue_take_any(struct worker *worker);
 /* Records that the owner's job has ended or was given up, after `ran_ns`. */
-void queue_ended(struct worker *worker, struct owner *owner, uint64_t ran_ns);
+void queue_ended(struct worker *worker, struct job_owner *owner, uint64_t ran_ns);
 /* Records that a job that was given up has returned. */
-void queue_returned(struct worker *worker, struct owner *owner);
+void queue_returned(struct worker *worker, struct job_owner *owner);
 /* Refuses all jobs in the queue but the patient ones: posts their done(). */
 void queue_refuse_all(struct worker *worker);
 bool queue_is_empty(const struct worker *worker);
 /* Returns whether a job of another owner may run now. */
-bool queue_has_others(const struct worker *worker, const struct owner *owner);
+bool queue_has_others(const struct worker *worker, const struct job_owner *owner);
 void queue_free_owners(struct worker *worker);
 
 /* Posts the fences that have no job left to wait for. */

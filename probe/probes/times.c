@@ -16,14 +16,14 @@
  */
 #define COMPLETE_NS 1000000000ULL
 
-struct entry {
+struct times_entry {
 	struct process_times process;
 	struct times sum; /* of the reading under way */
 	uint64_t reading; /* number of the last reading that saw it */
 };
 
 struct times_table {
-	struct map *processes; /* pid (uint32_t) -> struct entry */
+	struct map *processes; /* pid (uint32_t) -> struct times_entry */
 	uint64_t reading, now_ns;
 	struct times_counted counted;
 	struct times_stats stats;
@@ -36,7 +36,7 @@ int times_new(struct times_table **ret, size_t max)
 	if (!table)
 		return -ENOMEM;
 	/* A reading may bring as many ended processes as are kept. */
-	int r = map_new(&table->processes, sizeof(uint32_t), sizeof(struct entry),
+	int r = map_new(&table->processes, sizeof(uint32_t), sizeof(struct times_entry),
 			max + TIMES_ENDED_MAX + GONE_MAX);
 	if (r < 0) {
 		free(table);
@@ -48,7 +48,7 @@ int times_new(struct times_table **ret, size_t max)
 
 void times_free(struct times_table *table)
 {
-	const struct entry *entry;
+	const struct times_entry *entry;
 	const uint32_t *pid;
 
 	if (!table)
@@ -68,7 +68,7 @@ static void forget_waits(struct times *times)
 void times_begin(struct times_table *table, uint64_t now_ns, const struct times_counted *counted)
 {
 	const uint32_t *pid;
-	struct entry *entry;
+	struct times_entry *entry;
 
 	table->reading++;
 	table->now_ns = now_ns;
@@ -80,9 +80,9 @@ void times_begin(struct times_table *table, uint64_t now_ns, const struct times_
 }
 
 /* Returns the entry of the process with this pid and start, made anew if need be. */
-static struct entry *make(struct times_table *table, uint32_t pid, uint64_t start_ns)
+static struct times_entry *make_entry(struct times_table *table, uint32_t pid, uint64_t start_ns)
 {
-	struct entry *entry;
+	struct times_entry *entry;
 
 	if (map_put(table->processes, &pid, (void **)&entry) < 0) {
 		table->stats.refused++;
@@ -90,12 +90,12 @@ static struct entry *make(struct times_table *table, uint32_t pid, uint64_t star
 	}
 	if (entry->process.start_ns != start_ns) {
 		container_unref(entry->process.container);
-		*entry = (struct entry){.process = {.pid = (pid_t)pid, .start_ns = start_ns}};
+		*entry = (struct times_entry){.process = {.pid = (pid_t)pid, .start_ns = start_ns}};
 	}
 	return entry;
 }
 
-static void add(struct times *to, const struct times *more)
+static void sum_times(struct times *to, const struct times *more)
 {
 	to->run_ns += more->run_ns;
 	for (int i = 0; i < SWITCH_KINDS; i++)
@@ -112,7 +112,7 @@ static void raise_one(uint64_t *to, uint64_t value)
 		*to = value;
 }
 
-static void raise(struct times *to, const struct times *now)
+static void raise_times(struct times *to, const struct times *now)
 {
 	raise_one(&to->run_ns, now->run_ns);
 	for (int i = 0; i < SWITCH_KINDS; i++)
@@ -141,7 +141,7 @@ static void note_counted(const struct times_table *table, struct process_times *
 
 void times_add(struct times_table *table, const struct thread_times *thread)
 {
-	struct entry *entry = make(table, thread->tgid, thread->start_ns);
+	struct times_entry *entry = make_entry(table, thread->tgid, thread->start_ns);
 
 	if (!entry)
 		return;
@@ -155,13 +155,13 @@ void times_add(struct times_table *table, const struct thread_times *thread)
 	entry->process.ended_ns = 0;
 	note_counted(table, &entry->process, thread->probes, thread->delays_known);
 	memcpy(entry->process.comm, thread->comm, sizeof(entry->process.comm));
-	add(&entry->sum, &thread->own);
+	sum_times(&entry->sum, &thread->own);
 }
 
 void times_see_container(struct times_table *table, uint32_t pid, uint64_t start_ns,
 			 struct container *container)
 {
-	struct entry *entry = map_get(table->processes, &pid);
+	struct times_entry *entry = map_get(table->processes, &pid);
 
 	if (entry && entry->process.start_ns == start_ns)
 		owner_see_container(&entry->process.container, container);
@@ -169,7 +169,7 @@ void times_see_container(struct times_table *table, uint32_t pid, uint64_t start
 
 bool times_knows(const struct times_table *table, uint32_t pid, uint64_t start_ns)
 {
-	const struct entry *entry = map_get(table->processes, &pid);
+	const struct times_entry *entry = map_get(table->processes, &pid);
 
 	return entry && entry->process.start_ns == start_ns;
 }
@@ -177,7 +177,7 @@ bool times_knows(const struct times_table *table, uint32_t pid, uint64_t start_n
 bool times_add_gone(struct times_table *table, const struct gone_key *key, const struct gone *gone)
 {
 	uint32_t pid = (uint32_t)key->tgid;
-	const struct entry *before = map_get(table->processes, &pid);
+	const struct times_entry *before = map_get(table->processes, &pid);
 	bool complete = gone->reaped_ns && gone->reaped_ns + COMPLETE_NS < table->now_ns;
 
 	if (!gone->id) /* it lives, or was no target any more when it ended */
@@ -187,7 +187,7 @@ bool times_add_gone(struct times_table *table, const struct gone_key *key, const
 	if (before && before->process.start_ns == gone->start_ns &&
 	    before->reading == table->reading)
 		return false; /* a zombie, which was read among the threads */
-	struct entry *entry = make(table, pid, gone->start_ns);
+	struct times_entry *entry = make_entry(table, pid, gone->start_ns);
 	if (!entry)
 		return complete;
 	entry->reading = table->reading;
@@ -215,7 +215,7 @@ static uint64_t ended_until(const struct times_table *table)
 {
 	uint64_t old = table->now_ns > TIMES_KEPT_NS ? table->now_ns - TIMES_KEPT_NS : 0;
 	_cleanup_free_ uint64_t *ends = calloc(map_count(table->processes) + 1, sizeof(*ends));
-	const struct entry *entry;
+	const struct times_entry *entry;
 	const uint32_t *pid;
 	size_t count = 0;
 
@@ -232,7 +232,8 @@ static uint64_t ended_until(const struct times_table *table)
 	return needed > old ? needed : old;
 }
 
-static bool has_to_go(const struct times_table *table, const struct entry *entry, uint64_t until_ns)
+static bool has_to_go(const struct times_table *table, const struct times_entry *entry,
+		      uint64_t until_ns)
 {
 	if (entry->process.ended_ns)
 		return entry->process.ended_ns <= until_ns;
@@ -244,12 +245,12 @@ void times_end(struct times_table *table)
 	size_t room = map_count(table->processes), count = 0;
 	_cleanup_free_ uint32_t *going = calloc(room + 1, sizeof(*going));
 	uint64_t until_ns = ended_until(table);
-	struct entry *entry;
+	struct times_entry *entry;
 	const uint32_t *pid;
 
 	map_each (table->processes, pos, pid, entry) {
 		if (entry->reading == table->reading)
-			raise(&entry->process.times, &entry->sum);
+			raise_times(&entry->process.times, &entry->sum);
 		if (!going || !has_to_go(table, entry, until_ns))
 			continue;
 		going[count++] = *pid;
@@ -272,7 +273,7 @@ uint64_t times_read_ns(const struct times_table *table)
 void times_each(const struct times_table *table,
 		void (*each)(void *arg, const struct process_times *process), void *arg)
 {
-	const struct entry *entry;
+	const struct times_entry *entry;
 	const uint32_t *pid;
 
 	map_each (table->processes, pos, pid, entry)

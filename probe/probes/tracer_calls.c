@@ -82,7 +82,7 @@ static uint64_t memory_bytes(void)
 	return sysinfo(&info) < 0 ? 0 : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
-static int load(struct tracer *tracer)
+static int load_calls(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -123,7 +123,7 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 			     "has it mended");
 		return -EOPNOTSUPP;
 	}
-	r = tracer->calls ? 0 : load(tracer);
+	r = tracer->calls ? 0 : load_calls(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
 		tracer_calls_stop(tracer);
@@ -144,7 +144,7 @@ void tracer_calls_stop(struct tracer *tracer)
 	tracer->calls = NULL;
 }
 
-static int copy(int *to, const struct bpf_program *program)
+static int copy_program_fd(int *to, const struct bpf_program *program)
 {
 	*to = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0);
 	return *to < 0 ? -errno : 0;
@@ -175,12 +175,12 @@ static int copy_all(const struct malloc_bpf *calls, struct call_programs *progra
 
 	for (int i = 0; i < CALL_COUNT_OF && r == 0; i++) {
 		if (entries[i])
-			r = copy(&programs->fds[i], entries[i]);
+			r = copy_program_fd(&programs->fds[i], entries[i]);
 		if (entries[i] && r == 0 && !programs->session && CALLS_RETURNING & 1U << i)
-			r = copy(&programs->return_fds[i], calls->progs.on_return);
+			r = copy_program_fd(&programs->return_fds[i], calls->progs.on_return);
 	}
 	if (r == 0 && !programs->session)
-		r = copy(&programs->realloc_fd, calls->progs.on_realloc_alone);
+		r = copy_program_fd(&programs->realloc_fd, calls->progs.on_realloc_alone);
 	return r;
 }
 

@@ -65,7 +65,7 @@ static void set_constants(const struct tracer *tracer, struct fault_bpf *bpf)
 	bpf->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
 }
 
-static int load(struct tracer *tracer, struct fault_bpf *bpf)
+static int load_faults(struct tracer *tracer, struct fault_bpf *bpf)
 {
 	bool has_tracepoints = tracer->types.has_fault_tracepoints;
 
@@ -92,7 +92,7 @@ static int attach_event(struct tracer *tracer, enum fault_event which,
 }
 
 /* Attaches events after a fault first: they look for what was noted before it. */
-static int attach(struct tracer *tracer)
+static int attach_faults(struct tracer *tracer)
 {
 	struct fault_bpf *bpf = tracer->faults->bpf;
 	int r = attach_event(tracer, AFTER_MINOR, bpf->progs.after);
@@ -137,7 +137,7 @@ static int check_counters(const struct tracer *tracer, struct why *why)
 	return -EOPNOTSUPP;
 }
 
-static int begin(struct tracer *tracer, struct why *why)
+static int begin_faults(struct tracer *tracer, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -153,7 +153,7 @@ static int begin(struct tracer *tracer, struct why *why)
 	if (!tracer->faults->bpf)
 		return -errno;
 	find_limit(tracer);
-	return load(tracer, tracer->faults->bpf);
+	return load_faults(tracer, tracer->faults->bpf);
 }
 
 /* Writes the table that isn't in use. */
@@ -186,10 +186,10 @@ int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 		return 0;
 	}
 	why->text[0] = '\0';
-	r = begin(tracer, why);
+	r = begin_faults(tracer, why);
 	if (r == 0) {
 		set_chances(tracer, sample_bytes);
-		r = attach(tracer);
+		r = attach_faults(tracer);
 	}
 	if (r < 0 && !why->text[0])
 		tracer_explain(why, r, "the programs on page faults can't be loaded");

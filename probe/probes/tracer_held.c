@@ -9,7 +9,7 @@
 
 #define CHUNK 4096 /* entries read at a time; a bucket of the map has far fewer */
 
-struct chunk {
+struct held_chunk {
 	struct allocation_key keys[CHUNK], dead[CHUNK];
 	struct allocation values[CHUNK];
 };
@@ -33,7 +33,7 @@ int tracer_held_read(int fd,
 				  const struct allocation *allocation),
 		     void *arg)
 {
-	_cleanup_free_ struct chunk *chunk = malloc(sizeof(*chunk));
+	_cleanup_free_ struct held_chunk *chunk = malloc(sizeof(*chunk));
 	uint32_t position, *from = NULL;
 	int r = 0;
 

@@ -86,7 +86,7 @@ static int clear_percpu(const struct bpf_map *map, uint32_t key)
 }
 
 /* Nothing may be counted there meanwhile. */
-static int clear(const struct tracer *tracer, uint32_t probes)
+static int clear_hists(const struct tracer *tracer, uint32_t probes)
 {
 	int r = 0;
 
@@ -149,8 +149,8 @@ static void unwatch_slow(struct tracer *tracer)
 
 /* ---- on and off ---- */
 
-static uint32_t regrouped(const struct sched_settings *now,
-			  const struct sched_hists_settings *wanted)
+static uint32_t regrouped_probes(const struct sched_settings *now,
+				 const struct sched_hists_settings *wanted)
 {
 	uint32_t probes = 0;
 
@@ -165,11 +165,11 @@ static void switch_hists(struct sched_settings *settings, uint32_t probes)
 }
 
 /* Probes that go on unchanged aren't touched. */
-static int begin(struct tracer *tracer, const struct sched_hists_settings *wanted)
+static int begin_hists(struct tracer *tracer, const struct sched_hists_settings *wanted)
 {
 	struct sched_settings *settings = tracer->settings;
 	uint32_t probes = of_switches(wanted->probes), before = settings->hists;
-	uint32_t same = probes & before & ~regrouped(settings, wanted);
+	uint32_t same = probes & before & ~regrouped_probes(settings, wanted);
 
 	if (settings->everybody != wanted->everybody)
 		same = 0; /* what is there counts other tasks */
@@ -177,7 +177,7 @@ static int begin(struct tracer *tracer, const struct sched_hists_settings *wante
 	switch_hists(settings, same);
 	if (same != before)
 		tracer_wait_for_programs(tracer);
-	int r = clear(tracer, (before | probes) & ~same);
+	int r = clear_hists(tracer, (before | probes) & ~same);
 	if (r == 0)
 		r = keep_groups(tracer, wanted);
 	if (r == 0 && probes & 1U << SCHED_RUNQSLOWER)
@@ -196,7 +196,7 @@ static int begin(struct tracer *tracer, const struct sched_hists_settings *wante
 	return tracer_sched_wakeups(tracer);
 }
 
-static void end(struct tracer *tracer)
+static void end_hists(struct tracer *tracer)
 {
 	if (!tracer->settings)
 		return;
@@ -216,11 +216,11 @@ int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *setti
 	else
 		tracer_lengths_stop(tracer);
 	if (r == 0 && !of_switches(settings->probes)) {
-		end(tracer);
+		end_hists(tracer);
 	} else if (r == 0) {
 		r = tracer_sched_load(tracer, why);
 		if (r == 0) {
-			r = begin(tracer, settings);
+			r = begin_hists(tracer, settings);
 			if (r < 0)
 				tracer_explain(why, r, "histograms can't be made");
 		}
@@ -233,7 +233,7 @@ int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *setti
 void tracer_hists_stop(struct tracer *tracer)
 {
 	tracer_lengths_stop(tracer);
-	end(tracer);
+	end_hists(tracer);
 }
 
 void tracer_hists_unload(struct tracer *tracer)

@@ -14,7 +14,7 @@
 
 #define PERIOD_NS (NS_PER_S / 99) /* out of step with periodic work */
 
-static int load(struct tracer *tracer)
+static int load_lengths(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -43,7 +43,7 @@ int tracer_lengths(struct tracer *tracer, struct why *why)
 {
 	if (tracer->runqlen)
 		return 0;
-	int r = load(tracer);
+	int r = load_lengths(tracer);
 	if (r == 0 && !tracer->types.has_group_queues) {
 		why_set(why, "run-queue lengths can't be read: this kernel was built "
 			     "without CONFIG_FAIR_GROUP_SCHED");

@@ -73,7 +73,7 @@ void tracer_mmap_unload(struct tracer *tracer)
 	tracer->maps = NULL;
 }
 
-static int copy(int *to, const struct bpf_program *program)
+static int copy_program_fd(int *to, const struct bpf_program *program)
 {
 	*to = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0);
 	return *to < 0 ? -errno : 0;
@@ -82,14 +82,14 @@ static int copy(int *to, const struct bpf_program *program)
 int tracer_mmap_programs(const struct tracer *tracer, struct call_programs *programs)
 {
 	const struct mmap_bpf *maps = tracer->maps;
-	int r = copy(&programs->fds[CALL_MMAP], maps->progs.on_mmap);
+	int r = copy_program_fd(&programs->fds[CALL_MMAP], maps->progs.on_mmap);
 
 	if (r == 0)
-		r = copy(&programs->fds[CALL_MUNMAP], maps->progs.on_munmap);
+		r = copy_program_fd(&programs->fds[CALL_MUNMAP], maps->progs.on_munmap);
 	if (r == 0)
-		r = copy(&programs->fds[CALL_MREMAP], maps->progs.on_mremap);
+		r = copy_program_fd(&programs->fds[CALL_MREMAP], maps->progs.on_mremap);
 	for (enum call call = CALL_MMAP; call <= CALL_MREMAP && r == 0 && !programs->session;
 	     call++)
-		r = copy(&programs->return_fds[call], maps->progs.on_return);
+		r = copy_program_fd(&programs->return_fds[call], maps->progs.on_return);
 	return r;
 }

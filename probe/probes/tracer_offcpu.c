@@ -7,7 +7,7 @@
 #include "kernel/tracer_waits.h"
 #include "sched.skel.h"
 
-static int begin(struct tracer *tracer, const struct offcpu_settings *wanted)
+static int begin_offcpu(struct tracer *tracer, const struct offcpu_settings *wanted)
 {
 	struct sched_settings *settings = tracer->settings;
 	if (!tracer->waits) {
@@ -33,7 +33,7 @@ int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings,
 
 	if (r < 0)
 		return r;
-	r = begin(tracer, settings);
+	r = begin_offcpu(tracer, settings);
 	if (r < 0) {
 		tracer_explain(why, r, "off-CPU time can't be measured");
 		tracer_offcpu_stop(tracer);

@@ -36,7 +36,7 @@ static void choose_records(struct sched_bpf *sched)
 	bpf_map__set_max_entries(sched->maps.records_by_tid, RECORDS_MAX);
 }
 
-static int load(struct tracer *tracer)
+static int load_sched(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -62,7 +62,7 @@ static int load(struct tracer *tracer)
 	return sched->links.on_switch ? 0 : -errno;
 }
 
-static void unload(struct tracer *tracer);
+static void unload_sched(struct tracer *tracer);
 
 static uint64_t time_ns(const struct tracer *tracer)
 {
@@ -70,7 +70,7 @@ static uint64_t time_ns(const struct tracer *tracer)
 	       (tracer->times ? tracer_object_time_ns(tracer->times->obj) : 0);
 }
 
-static const struct tracer_part sched_part = {unload, time_ns};
+static const struct tracer_part sched_part = {unload_sched, time_ns};
 
 int tracer_sched_load(struct tracer *tracer, struct why *why)
 {
@@ -79,10 +79,10 @@ int tracer_sched_load(struct tracer *tracer, struct why *why)
 	int r = tracer_start(tracer, why);
 	if (r < 0)
 		return r;
-	r = load(tracer);
+	r = load_sched(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
-		unload(tracer);
+		unload_sched(tracer);
 		return r;
 	}
 	tracer_part_add(tracer, &sched_part);
@@ -97,7 +97,7 @@ static bool needs_wakeups(const struct sched_settings *settings)
 	return settings->wait_states && settings->wait_split;
 }
 
-static void detach(struct bpf_link **link)
+static void detach_link(struct bpf_link **link)
 {
 	bpf_link__destroy(*link);
 	*link = NULL;
@@ -110,8 +110,8 @@ int tracer_sched_wakeups(struct tracer *tracer)
 	if (!sched)
 		return 0;
 	if (!needs_wakeups(tracer->settings)) {
-		detach(&sched->links.on_wakeup);
-		detach(&sched->links.on_wakeup_new);
+		detach_link(&sched->links.on_wakeup);
+		detach_link(&sched->links.on_wakeup_new);
 		return 0;
 	}
 	if (!sched->links.on_wakeup)
@@ -126,10 +126,10 @@ int tracer_sched_wakeups(struct tracer *tracer)
 void tracer_sched_release(struct tracer *tracer)
 {
 	if (tracer->settings && !tracer->settings->wait_states && !tracer->settings->hists)
-		unload(tracer);
+		unload_sched(tracer);
 }
 
-static void unload(struct tracer *tracer)
+static void unload_sched(struct tracer *tracer)
 {
 	tracer_part_remove(tracer, &sched_part);
 	tracer_waits_unload(tracer);

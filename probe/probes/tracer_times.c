@@ -42,7 +42,7 @@ static int share_maps(struct tracer *tracer)
 	return r < 0 ? r : bpf_map__reuse_fd(mine, bpf_map__fd(records));
 }
 
-static int load(struct tracer *tracer)
+static int load_times(struct tracer *tracer)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	int r = tracer_set_types(tracer, &options);
@@ -65,7 +65,7 @@ int tracer_times_load(struct tracer *tracer, struct why *why)
 		return 0;
 	if (!tracer->sched)
 		return -ENOENT;
-	int r = load(tracer);
+	int r = load_times(tracer);
 	if (r < 0) {
 		tracer_explain(why, r, failed);
 		tracer_times_unload(tracer);

@@ -75,7 +75,7 @@ static void free_headers(struct headers *headers)
 }
 
 /* Offsets and counts of both tables of headers; 64 bits for both ELF classes. */
-struct tables {
+struct header_tables {
 	uint64_t segments_at, sections_at, segments, sections;
 };
 
@@ -101,7 +101,7 @@ static size_t section_bytes(const struct elf_image *image)
 }
 
 /* If there are more sections than e_shnum can hold, the first section's size is their number. */
-static int count_sections(int fd, const struct elf_image *image, struct tables *tables)
+static int count_sections(int fd, const struct elf_image *image, struct header_tables *tables)
 {
 	union {
 		Elf32_Shdr narrow;
@@ -116,7 +116,8 @@ static int count_sections(int fd, const struct elf_image *image, struct tables *
 	return tables->sections > SECTIONS_MAX ? -EBADMSG : 0;
 }
 
-static int read_header(int fd, struct elf_image *image, union header *header, struct tables *tables)
+static int read_header(int fd, struct elf_image *image, union header *header,
+		       struct header_tables *tables)
 {
 	*header = (union header){0};
 	if (image->file_bytes < sizeof(header->narrow) ||
@@ -130,10 +131,11 @@ static int read_header(int fd, struct elf_image *image, union header *header, st
 	    image->file_bytes < header_bytes(image))
 		return -ENOEXEC;
 	image->machine = header->narrow.e_machine; /* stands at the same place in both */
-	*tables = image->wide ? (struct tables){header->wide.e_phoff, header->wide.e_shoff,
-						header->wide.e_phnum, header->wide.e_shnum}
-			      : (struct tables){header->narrow.e_phoff, header->narrow.e_shoff,
-						header->narrow.e_phnum, header->narrow.e_shnum};
+	*tables = image->wide
+			  ? (struct header_tables){header->wide.e_phoff, header->wide.e_shoff,
+						   header->wide.e_phnum, header->wide.e_shnum}
+			  : (struct header_tables){header->narrow.e_phoff, header->narrow.e_shoff,
+						   header->narrow.e_phnum, header->narrow.e_shnum};
 	if (tables->segments == PN_XNUM)
 		return -EBADMSG;
 	return count_sections(fd, image, tables);
@@ -141,7 +143,7 @@ static int read_header(int fd, struct elf_image *image, union header *header, st
 
 /* The tables stand behind the header in the copy. */
 static void place_tables(const struct elf_image *image, union header *header,
-			 const struct tables *tables)
+			 const struct header_tables *tables)
 {
 	uint64_t segments_at = header_bytes(image);
 	uint64_t sections_at = segments_at + tables->segments * segment_bytes(image);
@@ -163,7 +165,7 @@ static void place_tables(const struct elf_image *image, union header *header,
 static int copy_headers(int fd, struct elf_image *image, struct headers *headers)
 {
 	union header header;
-	struct tables tables;
+	struct header_tables tables;
 	int r = read_header(fd, image, &header, &tables);
 
 	if (r < 0)

@@ -90,7 +90,7 @@ int foreign_check(int found, const struct foreign_rules *rules, struct stat *sta
 }
 
 /* Opens the very file of an O_PATH descriptor, by our own /proc. */
-static int reopen(int found)
+static int reopen_file(int found)
 {
 	char link[32] = "/proc/self/fd/", digits[12];
 	size_t at = strlen(link), count = 0;
@@ -110,7 +110,7 @@ int foreign_open_found(int found, const struct foreign_rules *rules, struct stat
 {
 	int r = foreign_check(found, rules, stat);
 
-	return r < 0 ? r : reopen(found);
+	return r < 0 ? r : reopen_file(found);
 }
 
 int foreign_find(const struct foreign *foreign)

@@ -58,7 +58,7 @@ static uint64_t dynamic_get(const struct layout *layout, int64_t tag)
 
 /* Finds the file offset of a linked address. Returns false if no segment has the address in the
  * file. */
-static bool locate(const struct layout *layout, uint64_t address, uint64_t *offset)
+static bool locate_address(const struct layout *layout, uint64_t address, uint64_t *offset)
 {
 	for (size_t i = 0; i < layout->headers_count; i++) {
 		const Elf64_Phdr *segment = &layout->headers[i];
@@ -89,8 +89,8 @@ static uint64_t value_of(int fd, const struct elf_image *image, uint64_t number)
 	return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
 }
 
-static void meet(int fd, const struct elf_image *image, const Elf64_Rela *relocation,
-		 struct slot *slots, size_t count)
+static void meet_relocation(int fd, const struct elf_image *image, const Elf64_Rela *relocation,
+			    struct slot *slots, size_t count)
 {
 	if (!fills_with_function(image->machine, ELF64_R_TYPE(relocation->r_info)))
 		return;
@@ -107,7 +107,7 @@ static int read_table(int fd, const struct elf_image *image, const struct layout
 	Elf64_Rela batch[BATCH];
 	int r = 0;
 
-	if (!address || !locate(layout, address, &offset))
+	if (!address || !locate_address(layout, address, &offset))
 		return 0;
 	if (total > RELOCATIONS_MAX)
 		total = RELOCATIONS_MAX;
@@ -116,7 +116,7 @@ static int read_table(int fd, const struct elf_image *image, const struct layout
 
 		r = elf_pread(fd, batch, n * sizeof(batch[0]), offset + at * sizeof(batch[0]));
 		for (size_t i = 0; r == 0 && i < n; i++)
-			meet(fd, image, &batch[i], slots, count);
+			meet_relocation(fd, image, &batch[i], slots, count);
 	}
 	return r;
 }

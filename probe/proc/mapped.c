@@ -24,7 +24,7 @@ static int find_link(const struct mapped *mapped)
 }
 
 /* Turns the errors of files that will never be opened into one. */
-static int explain(int r)
+static int simplify_error(int r)
 {
 	return r == -EINVAL || r == -ENODEV ? -ENOEXEC : r;
 }
@@ -33,7 +33,7 @@ int mapped_open_path(int root_fd, const char *path, struct stat *stat)
 {
 	const struct foreign file = {.root_fd = root_fd, .path = path, .links = FOREIGN_IN_ROOT};
 
-	return explain(foreign_open(&file, stat));
+	return simplify_error(foreign_open(&file, stat));
 }
 
 /* Returns whether the file is the process's user's or root's, who could have put the right file
@@ -77,7 +77,7 @@ int mapped_open(const struct mapped *mapped, struct stat *stat)
 
 	if (found == -EPERM && mapped->root_fd >= 0)
 		return open_by_path(mapped, stat);
-	return found < 0 ? found : explain(foreign_open_found(found, &anybodys, stat));
+	return found < 0 ? found : simplify_error(foreign_open_found(found, &anybodys, stat));
 }
 
 int mapped_stat(const struct mapped *mapped, struct stat *stat)
@@ -88,5 +88,5 @@ int mapped_stat(const struct mapped *mapped, struct stat *stat)
 		_cleanup_close_ int fd = open_by_path(mapped, stat);
 		return fd < 0 ? fd : 0;
 	}
-	return found < 0 ? found : explain(foreign_check(found, &anybodys, stat));
+	return found < 0 ? found : simplify_error(foreign_check(found, &anybodys, stat));
 }

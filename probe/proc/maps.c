@@ -15,7 +15,7 @@
 #define PAGE_BYTES 4096
 #define LAST_PATHS 16 /* a mapping's path is looked for among the last 16 paths */
 
-struct reading {
+struct maps_reading {
 	struct maps maps;
 	size_t capacity, paths_capacity, paths_bytes;
 	char *left_out; /* MAPS_LEFT_OUT in maps.paths; NULL: no path was left out */
@@ -31,7 +31,7 @@ void maps_done(struct maps *maps)
 }
 
 /* The kernel writes a line end in a path as \012 and leaves all else alone (seq_file_path). */
-static void unescape(char *path)
+static void unescape_path(char *path)
 {
 	char *to = path;
 
@@ -56,7 +56,7 @@ static int set_path(struct mapping *mapping, const char *name)
 		return -ENOMEM;
 	if (len > sizeof(deleted) && strcmp(name + len - sizeof(deleted) + 1, deleted) == 0)
 		mapping->path[len - sizeof(deleted) + 1] = '\0';
-	unescape(mapping->path);
+	unescape_path(mapping->path);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ int maps_parse_line(const char *line, struct mapping *mapping)
 }
 
 /* Takes over `path`, also on failure. */
-static int own_path(struct reading *reading, char *path)
+static int own_path(struct maps_reading *reading, char *path)
 {
 	_cleanup_free_ char *mine = path;
 	struct maps *maps = &reading->maps;
@@ -111,7 +111,7 @@ static int own_path(struct reading *reading, char *path)
 	return 0;
 }
 
-static char *known_path(const struct reading *reading, const char *path)
+static char *known_path(const struct maps_reading *reading, const char *path)
 {
 	const struct maps *maps = &reading->maps;
 
@@ -124,7 +124,7 @@ static char *known_path(const struct reading *reading, const char *path)
 
 /* Replaces the mapping's path by a shared copy. Many mappings usually have few paths; a process
  * with many paths must not fill our memory. */
-static int share_path(struct reading *reading, struct mapping *mapping)
+static int share_path(struct maps_reading *reading, struct mapping *mapping)
 {
 	size_t bytes = strlen(mapping->path) + 1;
 	char *known = known_path(reading, mapping->path);
@@ -150,7 +150,7 @@ static int share_path(struct reading *reading, struct mapping *mapping)
 	return own_path(reading, mapping->path);
 }
 
-static int add(struct maps *maps, size_t *capacity, const struct mapping *mapping)
+static int add_mapping(struct maps *maps, size_t *capacity, const struct mapping *mapping)
 {
 	if (!mapping->writable && mapping->kind != MAPPING_VSYSCALL)
 		maps->exec_pages += (uint32_t)((mapping->end - mapping->start) / PAGE_BYTES);
@@ -170,24 +170,24 @@ static void free_file(FILE **file)
 		fclose(*file);
 }
 
-static void reading_done(struct reading *reading)
+static void reading_done(struct maps_reading *reading)
 {
 	maps_done(&reading->maps);
 }
 
-static int read_line(struct reading *reading, const char *line)
+static int read_line(struct maps_reading *reading, const char *line)
 {
 	struct mapping mapping;
 	int r = maps_parse_line(line, &mapping);
 
 	if (r == 1 && mapping.path) /* share_path() takes over the path */
 		r = share_path(reading, &mapping) < 0 ? -ENOMEM : 1;
-	return r == 1 ? add(&reading->maps, &reading->capacity, &mapping) : r;
+	return r == 1 ? add_mapping(&reading->maps, &reading->capacity, &mapping) : r;
 }
 
 int maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 {
-	_cleanup_(reading_done) struct reading reading = {0};
+	_cleanup_(reading_done) struct maps_reading reading = {0};
 	_cleanup_free_ char *line = NULL;
 	size_t line_bytes = 0;
 	char path[64];

@@ -175,7 +175,7 @@ static bool find_text(struct pclntab *table, uint64_t told)
 }
 
 /* Turns a distance from the header into an offset in the file; false: it lies outside the table. */
-static bool place(const struct pclntab *table, uint64_t distance, uint64_t *offset)
+static bool find_offset(const struct pclntab *table, uint64_t distance, uint64_t *offset)
 {
 	*offset = table->extent.offset + distance;
 	return distance < table->extent.bytes;
@@ -198,8 +198,9 @@ static int read_header(struct pclntab *table, const struct elf_extent *extent)
 	bool old = table->format == MAGIC_1_16;
 	const uint64_t *places = words + (old ? 2 : 3);
 	entry = old ? 16 : 8;
-	if (!place(table, places[0], &table->names) || !place(table, places[3], &table->steps) ||
-	    !place(table, places[4], &table->table) || words[0] == 0 ||
+	if (!find_offset(table, places[0], &table->names) ||
+	    !find_offset(table, places[3], &table->steps) ||
+	    !find_offset(table, places[4], &table->table) || words[0] == 0 ||
 	    words[0] >= (extent->bytes - places[4]) / entry)
 		return -EBADMSG;
 	table->count = (uint32_t)words[0];

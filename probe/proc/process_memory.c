@@ -14,7 +14,7 @@
  * same start and runs the same program now, it ran that program also when its memory was opened: an
  * exec changes proc_program(), and never back.
  */
-static int check(const struct process_memory_id *id)
+static int check_process(const struct process_memory_id *id)
 {
 	struct proc_stat stat;
 
@@ -38,7 +38,7 @@ int process_memory_open(const struct process_memory_id *id)
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	int r = check(id);
+	int r = check_process(id);
 	return r < 0 ? r : TAKE_FD(fd);
 }
 

@@ -17,16 +17,16 @@
 #define PIECE	    65536
 
 /* A name's place in the strings. */
-struct place {
+struct name_place {
 	uint32_t offset;
 	uint32_t name;
 };
 
-struct reading {
+struct lookup_reading {
 	int fd;
 	const char *const *names;
 	size_t count;
-	struct place places[PLACES_MAX];
+	struct name_place places[PLACES_MAX];
 	size_t places_count;
 	uint32_t names_seen;
 	uint8_t lengths[SYMBOL_LOOKUP_MAX];
@@ -37,7 +37,7 @@ struct reading {
 
 /* Adds the places of the names that end before the NUL at text[at]. `known` bytes before the NUL
  * are in `text`; `offset` is the NUL's in the strings. Returns 0, or -EFBIG for too many places. */
-static int find_names(struct reading *reading, size_t at, size_t known, uint64_t offset)
+static int find_names(struct lookup_reading *reading, size_t at, size_t known, uint64_t offset)
 {
 	for (size_t i = 0; i < reading->count; i++) {
 		const char *name = reading->names[i];
@@ -49,19 +49,19 @@ static int find_names(struct reading *reading, size_t at, size_t known, uint64_t
 		if (reading->places_count == PLACES_MAX)
 			return -EFBIG;
 		reading->places[reading->places_count++] =
-			(struct place){(uint32_t)(offset - len), (uint32_t)i};
+			(struct name_place){(uint32_t)(offset - len), (uint32_t)i};
 	}
 	return 0;
 }
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct place *left = a, *right = b;
+	const struct name_place *left = a, *right = b;
 
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-static int find_places(struct reading *reading, const struct elf_extent *strings)
+static int find_places(struct lookup_reading *reading, const struct elf_extent *strings)
 {
 	const size_t front = SYMBOL_NAME_MAX;
 
@@ -86,21 +86,22 @@ static int find_places(struct reading *reading, const struct elf_extent *strings
 		memmove(reading->text, reading->text + n, front);
 		done += n;
 	}
-	qsort(reading->places, reading->places_count, sizeof(struct place), by_offset);
+	qsort(reading->places, reading->places_count, sizeof(struct name_place), by_offset);
 	return 0;
 }
 
 /* Returns the place to which the symbol's name refers; NULL: its name is none of the names. */
-static const struct place *place_of(const struct reading *reading, const Elf64_Sym *symbol)
+static const struct name_place *place_of(const struct lookup_reading *reading,
+					 const Elf64_Sym *symbol)
 {
-	struct place key = {.offset = symbol->st_name};
+	struct name_place key = {.offset = symbol->st_name};
 
 	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || !symbol->st_value)
 		return NULL;
 	return bsearch(&key, reading->places, reading->places_count, sizeof(key), by_offset);
 }
 
-static int meet_symbols(struct reading *reading, const struct elf_extent *from,
+static int meet_symbols(struct lookup_reading *reading, const struct elf_extent *from,
 			int (*each)(void *arg, size_t name, const Elf64_Sym *symbol), void *arg)
 {
 	uint64_t total = from->bytes / sizeof(Elf64_Sym);
@@ -112,7 +113,7 @@ static int meet_symbols(struct reading *reading, const struct elf_extent *from,
 		r = elf_pread(reading->fd, reading->symbols, n * sizeof(Elf64_Sym),
 			      from->offset + at * sizeof(Elf64_Sym));
 		for (size_t i = 0; r == 0 && i < n; i++) {
-			const struct place *place = place_of(reading, &reading->symbols[i]);
+			const struct name_place *place = place_of(reading, &reading->symbols[i]);
 
 			if (place)
 				r = each(arg, place->name, &reading->symbols[i]);
@@ -130,7 +131,7 @@ int symbol_lookup(int fd, const struct elf_symbols *from, const char *const *nam
 		return 0;
 	if (total > SYMBOLS_MAX || from->strings.bytes > STRINGS_MAX || count > SYMBOL_LOOKUP_MAX)
 		return -EFBIG;
-	_cleanup_free_ struct reading *reading = calloc(1, sizeof(*reading));
+	_cleanup_free_ struct lookup_reading *reading = calloc(1, sizeof(*reading));
 	if (!reading)
 		return -ENOMEM;
 	reading->fd = fd;

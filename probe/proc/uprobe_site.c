@@ -14,14 +14,14 @@ struct instruction {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-static bool decode(const ZydisDecoder *decoder, const uint8_t *code, size_t bytes,
-		   struct instruction *instruction)
+static bool decode_instruction(const ZydisDecoder *decoder, const uint8_t *code, size_t bytes,
+			       struct instruction *instruction)
 {
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder, code, bytes, &instruction->is,
 						   instruction->operands));
 }
 
-static bool start(ZydisDecoder *decoder)
+static bool start_decoder(ZydisDecoder *decoder)
 {
 	return ZYAN_SUCCESS(
 		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
@@ -99,7 +99,8 @@ static bool is_argument(ZydisRegister reg, unsigned arguments)
 
 /* Follows the stack pointer over an instruction. Returns false if the stack pointer isn't known any
  * more, or if the instruction writes to an argument. */
-static bool pass(const struct instruction *instruction, unsigned arguments, uint32_t *pushed)
+static bool follow_stack(const struct instruction *instruction, unsigned arguments,
+			 uint32_t *pushed)
 {
 	const ZydisDecodedInstruction *is = &instruction->is;
 	bool moves_stack = false;
@@ -137,16 +138,16 @@ void uprobe_site_find(const uint8_t *code, size_t bytes, unsigned arguments,
 	size_t at = 0;
 
 	*site = (struct uprobe_site){0};
-	if (!start(&decoder))
+	if (!start_decoder(&decoder))
 		return;
 	if (bytes > LOOK_BYTES)
 		bytes = LOOK_BYTES;
-	while (at < bytes && decode(&decoder, code + at, bytes - at, &instruction)) {
+	while (at < bytes && decode_instruction(&decoder, code + at, bytes - at, &instruction)) {
 		if (is_emulated(&instruction)) {
 			*site = (struct uprobe_site){(uint32_t)at, pushed, true};
 			return;
 		}
-		if (ends_line(&instruction.is) || !pass(&instruction, arguments, &pushed))
+		if (ends_line(&instruction.is) || !follow_stack(&instruction, arguments, &pushed))
 			return;
 		at += instruction.is.length;
 	}
@@ -181,9 +182,9 @@ void uprobe_site_jumps(const uint8_t *code, size_t bytes, uint64_t address,
 	ZydisDecoder decoder;
 	size_t at = 0;
 
-	if (!start(&decoder))
+	if (!start_decoder(&decoder))
 		return;
-	while (at < bytes && decode(&decoder, code + at, bytes - at, &instruction)) {
+	while (at < bytes && decode_instruction(&decoder, code + at, bytes - at, &instruction)) {
 		if (leap_of(&instruction, address + at, &leap))
 			each(arg, &leap);
 		at += instruction.is.length;

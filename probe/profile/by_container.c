@@ -16,8 +16,8 @@ struct sorting {
 	uint32_t *frames; /* the same of each frame, plus 1; 0: not asked for yet */
 };
 
-static int64_t below(struct tree *into, int64_t parent, enum frame_type type, const char *prefix,
-		     const char *label)
+static int64_t child_node(struct tree *into, int64_t parent, enum frame_type type,
+			  const char *prefix, const char *label)
 {
 	char name[CONTAINER_NAME_MAX + sizeof(POD_PREFIX)];
 	int len = snprintf(name, sizeof(name), "%s%s", prefix, label);
@@ -33,9 +33,9 @@ static int64_t container_node(struct tree *into, const struct container *contain
 	int64_t node = TREE_ROOT;
 
 	if (pod)
-		node = below(into, node, FRAME_TYPE_POD, POD_PREFIX, pod);
-	return below(into, node, FRAME_TYPE_CONTAINER, CONTAINER_PREFIX,
-		     container_label(container, text, sizeof(text)));
+		node = child_node(into, node, FRAME_TYPE_POD, POD_PREFIX, pod);
+	return child_node(into, node, FRAME_TYPE_CONTAINER, CONTAINER_PREFIX,
+			  container_label(container, text, sizeof(text)));
 }
 
 /* Nodes with one text on one frame become one. */

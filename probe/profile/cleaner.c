@@ -63,7 +63,7 @@ struct cleaner {
 	struct cleaner_stats stats;
 };
 
-static void save(const struct cleaner *cleaner)
+static void save_list(const struct cleaner *cleaner)
 {
 	int r = folder_list_write(&cleaner->list);
 
@@ -134,7 +134,7 @@ static void forget_gone(struct cleaner *cleaner, const struct retention *retenti
 		changed = true;
 	}
 	if (changed)
-		save(cleaner);
+		save_list(cleaner);
 }
 
 static void run_slice(struct job *job)
@@ -159,7 +159,7 @@ static void free_slice(struct job *job)
 	slice_unref((struct slice *)job);
 }
 
-static int submit(struct cleaner *cleaner, struct retention *retention)
+static int submit_slice(struct cleaner *cleaner, struct retention *retention)
 {
 	struct slice *slice = calloc(1, sizeof(*slice));
 
@@ -173,7 +173,7 @@ static int submit(struct cleaner *cleaner, struct retention *retention)
 	return 0;
 }
 
-static void begin(void *arg);
+static void begin_run(void *arg);
 
 static void end_run(struct cleaner *cleaner)
 {
@@ -191,11 +191,11 @@ static void end_run(struct cleaner *cleaner)
 		       cleaner->woken ? cleaner->not_before_ns : now_ns + HOUR_S * NS_PER_S);
 	cleaner->woken = false;
 	if (cleaner->again)
-		begin(cleaner);
+		begin_run(cleaner);
 }
 
 /* Counts what a run has done so far, as a run over many files takes minutes. */
-static void count(struct cleaner *cleaner, const struct retention_result *result)
+static void count_result(struct cleaner *cleaner, const struct retention_result *result)
 {
 	struct cleaner_stats *stats = &cleaner->stats;
 
@@ -274,10 +274,10 @@ static void slice_done(struct job *job, bool finished)
 	struct cleaner *cleaner = slice->cleaner;
 
 	if (finished)
-		count(cleaner, retention_result(slice->retention));
+		count_result(cleaner, retention_result(slice->retention));
 	if (!finished) {
 		give_up(cleaner, slice);
-	} else if (slice->more && submit(cleaner, slice->retention) == 0) {
+	} else if (slice->more && submit_slice(cleaner, slice->retention) == 0) {
 		slice->retention = NULL;
 		return;
 	} else {
@@ -347,14 +347,14 @@ static size_t list_earlier(struct cleaner *cleaner, struct retention_folder earl
 }
 
 /* Returns the folder; NULL: not set, or it hangs. */
-static const char *present(const struct cleaner *cleaner, bool folded)
+static const char *usable_folder(const struct cleaner *cleaner, bool folded)
 {
 	const char *path = folded ? cleaner->flame_dir : cleaner->svg_dir;
 
 	return !path[0] || is_hanging(cleaner, path, folded) ? NULL : path;
 }
 
-static void begin(void *arg)
+static void begin_run(void *arg)
 {
 	struct cleaner *cleaner = arg;
 	static const char *folders[PROBE_COUNT * VIEWS];
@@ -377,8 +377,8 @@ static void begin(void *arg)
 			       loop_now_ns() + HOUR_S * NS_PER_S);
 		return;
 	}
-	setup.svg_dir = present(cleaner, false);
-	setup.flame_dir = present(cleaner, true);
+	setup.svg_dir = usable_folder(cleaner, false);
+	setup.flame_dir = usable_folder(cleaner, true);
 	setup.probes_count = list_folders(folders);
 	setup.earlier = earlier;
 	setup.earlier_count = cleaner->earlier_count = list_earlier(cleaner, earlier);
@@ -391,7 +391,7 @@ static void begin(void *arg)
 		end_run(cleaner);
 		return;
 	}
-	if (submit(cleaner, retention) < 0) {
+	if (submit_slice(cleaner, retention) < 0) {
 		retention_free(retention);
 		end_run(cleaner);
 	}
@@ -404,7 +404,7 @@ int cleaner_new(struct cleaner **ret, const struct cleaner_setup *setup)
 	if (!cleaner)
 		return -ENOMEM;
 	cleaner->setup = *setup;
-	cleaner->timer = (struct loop_timer){.expired = begin, .arg = cleaner};
+	cleaner->timer = (struct loop_timer){.expired = begin_run, .arg = cleaner};
 	cleaner->list.state_dir = setup->state_dir;
 	int r = folder_list_read(&cleaner->list);
 	if (r < 0 && r != -ENOENT)
@@ -440,11 +440,11 @@ void cleaner_set_folders(struct cleaner *cleaner, const char *svg_dir, const cha
 		return;
 	snprintf(cleaner->svg_dir, sizeof(cleaner->svg_dir), "%s", svg_dir);
 	snprintf(cleaner->flame_dir, sizeof(cleaner->flame_dir), "%s", flame_dir);
-	begin(cleaner);
+	begin_run(cleaner);
 }
 
 /* Returns 1 if the list has changed. */
-static int note(struct cleaner *cleaner, const char *path, bool folded, size_t found)
+static int note_folder(struct cleaner *cleaner, const char *path, bool folded, size_t found)
 {
 	_cleanup_free_ char *forgotten = NULL;
 	int r = folder_list_add(&cleaner->list, path, folded, found, &forgotten);
@@ -460,10 +460,10 @@ static int note(struct cleaner *cleaner, const char *path, bool folded, size_t f
 void cleaner_note_made(struct cleaner *cleaner, const char *svg_dir, size_t svg_found,
 		       const char *flame_dir, size_t flame_found)
 {
-	int changed = note(cleaner, svg_dir, false, svg_found);
+	int changed = note_folder(cleaner, svg_dir, false, svg_found);
 
-	if (note(cleaner, flame_dir, true, flame_found) || changed)
-		save(cleaner);
+	if (note_folder(cleaner, flame_dir, true, flame_found) || changed)
+		save_list(cleaner);
 }
 
 void cleaner_note_use(struct cleaner *cleaner, const char *svg_dir, const char *flame_dir)
@@ -477,7 +477,7 @@ void cleaner_set_state(struct cleaner *cleaner, const char *state_dir)
 
 	cleaner->list.state_dir = state_dir;
 	if (before && strcmp(before, state_dir) != 0)
-		save(cleaner);
+		save_list(cleaner);
 }
 
 void cleaner_set_roots(struct cleaner *cleaner, const struct store_roots *roots)
@@ -493,7 +493,7 @@ void cleaner_set_limits(struct cleaner *cleaner, const struct retention_limits *
 	    old->interval == limits->interval)
 		return;
 	cleaner->setup.limits = *limits;
-	begin(cleaner);
+	begin_run(cleaner);
 }
 
 void cleaner_wake(struct cleaner *cleaner)
@@ -501,7 +501,7 @@ void cleaner_wake(struct cleaner *cleaner)
 	if (cleaner->running)
 		cleaner->woken = true;
 	else if (loop_now_ns() >= cleaner->not_before_ns)
-		begin(cleaner);
+		begin_run(cleaner);
 	else if (!cleaner->timer.active || cleaner->timer.at_ns > cleaner->not_before_ns)
 		loop_timer_set(cleaner->setup.loop, &cleaner->timer, cleaner->not_before_ns);
 }

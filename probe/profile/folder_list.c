@@ -31,7 +31,7 @@ void folder_list_remove(struct folder_list *list, size_t row)
 		(list->count - row) * sizeof(list->rows[0]));
 }
 
-static struct folder_row *find(struct folder_list *list, const char *path, bool folded)
+static struct folder_row *find_row(struct folder_list *list, const char *path, bool folded)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->rows[i].folded == folded && strcmp(list->rows[i].path, path) == 0)
@@ -41,7 +41,7 @@ static struct folder_row *find(struct folder_list *list, const char *path, bool 
 }
 
 /* Returns the bytes of the folders that two paths have in common, with the slash after them. */
-static size_t common(const char *a, const char *b)
+static size_t common_bytes(const char *a, const char *b)
 {
 	size_t end = 0;
 
@@ -62,7 +62,7 @@ static void share_made(struct folder_list *list)
 		struct folder_row *row = &list->rows[i / list->count];
 		const struct folder_row *made = &list->rows[i % list->count];
 
-		if (made->found < row->found && row->found <= common(row->path, made->path))
+		if (made->found < row->found && row->found <= common_bytes(row->path, made->path))
 			row->found = made->found;
 	}
 }
@@ -83,7 +83,7 @@ static struct folder_row *move_to_end(struct folder_list *list, struct folder_ro
 int folder_list_add(struct folder_list *list, const char *path, bool folded, size_t found,
 		    char **forgotten)
 {
-	struct folder_row *row = find(list, path, folded);
+	struct folder_row *row = find_row(list, path, folded);
 
 	*forgotten = NULL;
 	if (row) {

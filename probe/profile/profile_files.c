@@ -28,7 +28,7 @@ struct files {
 	uint64_t settled; /* weight written or lost so far */
 };
 
-static void step(struct files *files);
+static void continue_files(struct files *files);
 
 const char *files_cause_name(enum files_cause cause)
 {
@@ -85,7 +85,7 @@ fail(struct files *files, uint64_t count, uint64_t weight, int error, const char
 	va_end(args);
 }
 
-static void finish(struct files *files)
+static void finish_files(struct files *files)
 {
 	const struct files_result *result = &files->result;
 
@@ -115,11 +115,11 @@ __attribute__((format(printf, 3, 4))) static void fail_rest(struct files *files,
 	va_end(args);
 	fail(files, count, weight, error, "%s: %s; this period's files are lost", folder_of(files),
 	     why);
-	finish(files);
+	finish_files(files);
 }
 
 /* A job that writes one picture. It owns all it uses, as it may be given up. */
-struct writing {
+struct picture_job {
 	struct job job;
 	struct files *files;
 	struct store_roots roots;
@@ -139,7 +139,7 @@ struct writing {
 /* A folder without space doesn't stop the other one. */
 static void writing_run(struct job *job)
 {
-	struct writing *writing = (struct writing *)job;
+	struct picture_job *writing = (struct picture_job *)job;
 	struct store_entry entry = {
 		.probe = writing->probe,
 		.comm = writing->of_all ? NULL : writing->comm,
@@ -158,7 +158,7 @@ static void writing_run(struct job *job)
 			    writing->stem, &writing->folded_found);
 }
 
-static void report_writing(struct files *files, const struct writing *writing)
+static void report_writing(struct files *files, const struct picture_job *writing)
 {
 	int error = writing->svg_error ? writing->svg_error : writing->folded_error;
 	const char *folder =
@@ -184,7 +184,7 @@ static void report_writing(struct files *files, const struct writing *writing)
 
 static void writing_done(struct job *job, bool finished)
 {
-	struct writing *writing = (struct writing *)job;
+	struct picture_job *writing = (struct picture_job *)job;
 	struct files *files = writing->files;
 
 	if (!finished) {
@@ -193,12 +193,12 @@ static void writing_done(struct job *job, bool finished)
 		return;
 	}
 	report_writing(files, writing);
-	step(files);
+	continue_files(files);
 }
 
 static void writing_free(struct job *job)
 {
-	struct writing *writing = (struct writing *)job;
+	struct picture_job *writing = (struct picture_job *)job;
 
 	store_roots_done(&writing->roots);
 	buf_done(&writing->svg);
@@ -206,10 +206,10 @@ static void writing_free(struct job *job)
 	free(writing);
 }
 
-static void rendered(void *arg, struct render *render)
+static void picture_rendered(void *arg, struct render *render)
 {
 	struct files *files = arg;
-	struct writing *writing = NULL;
+	struct picture_job *writing = NULL;
 
 	if (render->error == 0 && render->total > 0)
 		writing = calloc(1, sizeof(*writing));
@@ -223,7 +223,7 @@ static void rendered(void *arg, struct render *render)
 			fail(files, 1, render->total, error,
 			     "%s: a profile can't be rendered and is lost: %s", folder_of(files),
 			     strerror(-error));
-		step(files);
+		continue_files(files);
 		return;
 	}
 	writing->job = (struct job){.run = writing_run, .done = writing_done, .free = writing_free};
@@ -254,7 +254,7 @@ static int render_next(struct files *files)
 		.icicle = files->params.icicle,
 		.host = files->setup->host,
 		.outputs = {output_find("svg"), output_find("folded")},
-		.done = rendered,
+		.done = picture_rendered,
 		.arg = files,
 	};
 
@@ -263,18 +263,18 @@ static int render_next(struct files *files)
 }
 
 /* Goes on with the next picture, or ends. */
-static void step(struct files *files)
+static void continue_files(struct files *files)
 {
 	int r = files->next < files->count ? render_next(files) : 1;
 
 	if (r < 0)
 		fail_rest(files, r, "profiles can't be rendered: %s", strerror(-r));
 	else if (r > 0)
-		finish(files);
+		finish_files(files);
 }
 
 /* A job of the bulk worker, which owns the tree, lists the processes. */
-struct listing {
+struct process_list_job {
 	struct job job;
 	struct files *files;
 	int64_t count;
@@ -282,7 +282,7 @@ struct listing {
 
 static void listing_run(struct job *job)
 {
-	struct listing *listing = (struct listing *)job;
+	struct process_list_job *listing = (struct process_list_job *)job;
 	struct files *files = listing->files;
 
 	listing->count = 1;
@@ -295,7 +295,7 @@ static void listing_run(struct job *job)
 
 static void listing_done(struct job *job, bool finished)
 {
-	struct listing *listing = (struct listing *)job;
+	struct process_list_job *listing = (struct process_list_job *)job;
 	struct files *files = listing->files;
 
 	if (!finished || listing->count < 0) { /* not finished: no thread could be started */
@@ -305,7 +305,7 @@ static void listing_done(struct job *job, bool finished)
 		return;
 	}
 	files->count = (size_t)listing->count;
-	step(files);
+	continue_files(files);
 }
 
 static void listing_free(struct job *job)
@@ -318,7 +318,7 @@ int files_write(const struct files_setup *setup, struct profile *profile,
 		void (*done)(void *arg, const struct files_result *result), void *arg)
 {
 	struct files *files = calloc(1, sizeof(*files));
-	struct listing *listing = calloc(1, sizeof(*listing));
+	struct process_list_job *listing = calloc(1, sizeof(*listing));
 
 	if (!files || !listing) {
 		free(files);

@@ -48,7 +48,7 @@ static bool wants_places(const struct render *render)
 }
 
 /* Merges the earlier profiles into a copy; the times are by the newest one's clock. */
-static int merge(const struct render *render, bool places, struct profile **ret)
+static int merge_earlier_profiles(const struct render *render, bool places, struct profile **ret)
 {
 	const struct profile *newest = render->profile;
 	_cleanup_profile_ struct profile *merged = NULL;
@@ -70,7 +70,7 @@ static int merge(const struct render *render, bool places, struct profile **ret)
 }
 
 /* Sorts by container what was made so far, or else `from`, into *made. */
-static int sort(const struct profile *from, bool places, struct profile **made)
+static int sort_by_container(const struct profile *from, bool places, struct profile **made)
 {
 	struct profile *sorted;
 
@@ -86,7 +86,7 @@ static int sort(const struct profile *from, bool places, struct profile **made)
 	return 0;
 }
 
-static int prepare(const struct render *render, struct profile **made)
+static int prepare_profile(const struct render *render, struct profile **made)
 {
 	const struct profile *from = render->profile;
 	_cleanup_profile_ struct profile *merged = NULL;
@@ -94,7 +94,7 @@ static int prepare(const struct render *render, struct profile **made)
 	int r = 0;
 
 	if (render->before[0]) {
-		r = merge(render, places, &merged);
+		r = merge_earlier_profiles(render, places, &merged);
 		from = merged;
 	}
 	if (r == 0 && render->pid)
@@ -102,7 +102,7 @@ static int prepare(const struct render *render, struct profile **made)
 	else if (r == 0)
 		*made = TAKE_PTR(merged);
 	if (r == 0)
-		r = sort(from, places, made);
+		r = sort_by_container(from, places, made);
 	if (r == 0 && !*made && (render->events || (from->places && !places)))
 		r = render_copy(from, places, made);
 	if (r == 0 && render->events)
@@ -110,14 +110,14 @@ static int prepare(const struct render *render, struct profile **made)
 	return r;
 }
 
-static const struct profile *shown(const struct render *render)
+static const struct profile *shown_profile(const struct render *render)
 {
 	return render->made ? render->made : render->profile;
 }
 
 static void write_all(struct render *render)
 {
-	const struct profile *profile = shown(render);
+	const struct profile *profile = shown_profile(render);
 	struct profile_meta meta;
 
 	render->error = tree_weigh(profile->tree, render->node, &render->total);
@@ -135,15 +135,15 @@ static void write_all(struct render *render)
 	}
 }
 
-static void run(struct job *job)
+static void render_run(struct job *job)
 {
 	struct render *render = (struct render *)job;
 
 	if (render->step == RENDER_BEGINS)
-		render->error = prepare(render, &render->made);
+		render->error = prepare_profile(render, &render->made);
 	if (render->error == 0 && render->step == RENDER_BEGINS && render->lines &&
 	    wants_places(render)) {
-		render->error = places_new(&render->places, shown(render)->tree);
+		render->error = places_new(&render->places, shown_profile(render)->tree);
 		render->step = RENDER_PREPARED;
 		return;
 	}
@@ -152,12 +152,12 @@ static void run(struct job *job)
 	render->step = RENDER_WRITTEN;
 }
 
-static void submit(struct render *render);
+static void submit_job(struct render *render);
 
 /* Submits the second half, with the lines that were found. */
 static void lines_read_passed(void *arg)
 {
-	submit(arg);
+	submit_job(arg);
 }
 
 /* Looks for source lines; what isn't found has none. */
@@ -178,7 +178,7 @@ static void find_lines(struct render *render)
 					    places->count, LINES_LIMIT_MS, render->sparing,
 					    lines_read_passed, render);
 	if (r < 0 || !places->count)
-		submit(render);
+		submit_job(render);
 }
 
 /* Moves what the job has to another one, its second half. */
@@ -198,7 +198,7 @@ static void go_on(struct render *first)
 	find_lines(second);
 }
 
-static void done(struct job *job, bool finished)
+static void render_done(struct job *job, bool finished)
 {
 	struct render *render = (struct render *)job;
 
@@ -225,10 +225,10 @@ static void free_render(struct job *job)
 	trim_memory(); /* copies of a profile are large */
 }
 
-static void submit(struct render *render)
+static void submit_job(struct render *render)
 {
-	render->job =
-		(struct job){.run = run, .done = done, .free = free_render, .unlimited = true};
+	render->job = (struct job){
+		.run = render_run, .done = render_done, .free = free_render, .unlimited = true};
 	worker_submit(render->bulk, &render->job);
 }
 
@@ -245,6 +245,6 @@ int render_submit(struct worker *bulk, const struct render *question)
 		profile_ref(render->before[i]);
 	for (int i = 0; i < RENDER_OUTPUTS_MAX; i++)
 		render->content[i] = (struct buf)BUF_INIT(CONTENT_MAX);
-	submit(render);
+	submit_job(render);
 	return 0;
 }

@@ -24,7 +24,7 @@ struct leaps {
 	size_t count;
 };
 
-struct search {
+struct loop_search {
 	int fd;
 	const struct elf_image *image;
 	struct cpython_range pieces[CPYTHON_RANGES_MAX]; /* as linked */
@@ -42,7 +42,7 @@ static bool is_inside(const struct cpython_range *pieces, size_t count, uint64_t
 	return false;
 }
 
-static bool overlaps(const struct search *search, const struct cfi_range *piece)
+static bool piece_overlaps(const struct loop_search *search, const struct cfi_range *piece)
 {
 	for (size_t i = 0; i < search->count; i++) {
 		if (piece->from < search->pieces[i].to && search->pieces[i].from < piece->to)
@@ -60,7 +60,7 @@ static void meet_leap(void *arg, const struct uprobe_site_jump *leap)
 		leaps->to[leaps->count++] = leap->address;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
 
@@ -80,16 +80,17 @@ static bool leads_into(const struct leaps *leaps, const struct cfi_range *piece)
  * function: such a piece isn't added. */
 static int meet_piece(void *arg, const struct cfi_range *piece)
 {
-	struct search *search = arg;
+	struct loop_search *search = arg;
 
 	if (search->count == CPYTHON_RANGES_MAX || piece->to - piece->from > CODE_MAX ||
-	    overlaps(search, piece) || (piece->callable && !leads_into(&search->leaps, piece)))
+	    piece_overlaps(search, piece) ||
+	    (piece->callable && !leads_into(&search->leaps, piece)))
 		return 0;
 	search->pieces[search->count++] = (struct cpython_range){piece->from, piece->to};
 	return 0;
 }
 
-static int read_piece(struct search *search, const struct cpython_range *piece)
+static int read_piece(struct loop_search *search, const struct cpython_range *piece)
 {
 	uint64_t offset;
 
@@ -99,7 +100,7 @@ static int read_piece(struct search *search, const struct cpython_range *piece)
 }
 
 /* Adds the pieces to which this piece jumps. */
-static int follow(struct search *search, const struct cpython_range *piece)
+static int follow_leaps(struct loop_search *search, const struct cpython_range *piece)
 {
 	int r = read_piece(search, piece);
 
@@ -112,13 +113,14 @@ static int follow(struct search *search, const struct cpython_range *piece)
 			  &search->leaps);
 	if (!search->leaps.count)
 		return 0;
-	qsort(search->leaps.to, search->leaps.count, sizeof(search->leaps.to[0]), compare);
+	qsort(search->leaps.to, search->leaps.count, sizeof(search->leaps.to[0]),
+	      compare_addresses);
 	return cfi_ranges_at(search->fd, search->image, search->leaps.to, search->leaps.count,
 			     meet_piece, search);
 }
 
 /* Adds the function itself as the first piece. Its symbol may have no size: then its FDE has. */
-static int begin(struct search *search, const struct cpython_symbols *symbols)
+static int add_first_piece(struct loop_search *search, const struct cpython_symbols *symbols)
 {
 	if (symbols->loop_bytes && symbols->loop_bytes <= CODE_MAX) {
 		search->pieces[search->count++] =
@@ -130,7 +132,7 @@ static int begin(struct search *search, const struct cpython_symbols *symbols)
 	return cfi_ranges_at(search->fd, search->image, search->leaps.to, 1, meet_piece, search);
 }
 
-static void take(struct search *search, struct cpython_file *file)
+static void take_pieces(struct loop_search *search, struct cpython_file *file)
 {
 	for (size_t i = 0; i < search->count; i++) {
 		const struct cpython_range *piece = &search->pieces[i];
@@ -145,18 +147,18 @@ static void take(struct search *search, struct cpython_file *file)
 int cpython_loop(int fd, const struct elf_image *image, const struct cpython_symbols *symbols,
 		 struct cpython_file *file)
 {
-	_cleanup_free_ struct search *search = calloc(1, sizeof(*search));
+	_cleanup_free_ struct loop_search *search = calloc(1, sizeof(*search));
 	int r;
 
 	if (!search)
 		return -ENOMEM;
 	search->fd = fd;
 	search->image = image;
-	r = begin(search, symbols);
+	r = add_first_piece(search, symbols);
 	for (size_t i = 0; r == 0 && i < search->count; i++)
-		r = follow(search, &search->pieces[i]);
+		r = follow_leaps(search, &search->pieces[i]);
 	if (r < 0 && r != -ENOENT && r != -EFBIG && r != -EBADMSG)
 		return r;
-	take(search, file);
+	take_pieces(search, file);
 	return file->loop_count ? 0 : -ENOENT;
 }

@@ -41,7 +41,7 @@ static bool take_number(const char **at, uint32_t *number)
 }
 
 /* Parses "3.9.1", "3.10.0rc2", "3.8.18+"; 0: the text is no version. `text` ends with a NUL. */
-static uint32_t parse(const char *text)
+static uint32_t parse_version(const char *text)
 {
 	const char *at = text + 2; /* after "3." */
 	uint32_t minor, micro, level = 0xf, serial = 0;
@@ -66,7 +66,7 @@ struct versions {
 	bool mixed;
 };
 
-static void add(struct versions *versions, uint32_t version)
+static void add_version(struct versions *versions, uint32_t version)
 {
 	if (!versions->version)
 		versions->version = version;
@@ -80,7 +80,8 @@ static bool may_begin(char before)
 	return before == '/' || before == '-' || before == ' ';
 }
 
-static void search(const char *text, size_t bytes, struct versions *whole, struct versions *tails)
+static void search_text(const char *text, size_t bytes, struct versions *whole,
+			struct versions *tails)
 {
 	const char *at = text, *end = text + bytes;
 
@@ -92,9 +93,9 @@ static void search(const char *text, size_t bytes, struct versions *whole, struc
 
 		if (begin > text && begin + len < end && len < TEXT_MAX - 1 &&
 		    (!begin[-1] || may_begin(begin[-1])))
-			found = parse(begin);
+			found = parse_version(begin);
 		if (found)
-			add(begin[-1] ? tails : whole, found);
+			add_version(begin[-1] ? tails : whole, found);
 	}
 }
 
@@ -115,7 +116,7 @@ static uint32_t find_text(int fd, const struct elf_segment *segments, size_t cou
 
 			if (elf_pread(fd, text, n, segments[i].file_offset + at) < 0)
 				return 0;
-			search(text, n, &whole, &tails);
+			search_text(text, n, &whole, &tails);
 		}
 		left -= bytes;
 	}

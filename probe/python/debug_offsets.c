@@ -19,14 +19,15 @@
 #define INTERP_MAX  (1u << 20) /* of an interpreter's state: 300 KiB in 3.14 */
 #define HEAD_BYTES  (2 * WORD) /* head of the list of interpreters, and the main interpreter */
 
-struct reader {
+struct offsets_reader {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / WORD];
 	bool failed;
 };
 
 /* Returns the offset in a word. It must be a multiple of `align`, and `align` bytes at the offset
  * must end within `limit`. */
-static uint32_t take(struct reader *reader, uint8_t word, uint32_t align, uint32_t limit)
+static uint32_t take_offset(struct offsets_reader *reader, uint8_t word, uint32_t align,
+			    uint32_t limit)
 {
 	uint64_t offset = reader->words[word];
 
@@ -37,31 +38,32 @@ static uint32_t take(struct reader *reader, uint8_t word, uint32_t align, uint32
 	return (uint32_t)offset;
 }
 
-static uint16_t take_object(struct reader *reader, uint8_t word)
+static uint16_t take_object(struct offsets_reader *reader, uint8_t word)
 {
-	return (uint16_t)take(reader, word, WORD, OBJECT_MAX);
+	return (uint16_t)take_offset(reader, word, WORD, OBJECT_MAX);
 }
 
-static uint16_t take_frame(struct reader *reader, uint8_t word, uint32_t align,
+static uint16_t take_frame(struct offsets_reader *reader, uint8_t word, uint32_t align,
 			   struct cpython *walk)
 {
-	uint16_t offset = (uint16_t)take(reader, word, align, FRAME_BYTES);
+	uint16_t offset = (uint16_t)take_offset(reader, word, align, FRAME_BYTES);
 
 	if (offset / WORD >= walk->frame_words)
 		walk->frame_words = offset / WORD + 1;
 	return offset;
 }
 
-static void read_walk(struct reader *reader, const struct python_debug *debug,
+static void read_walk(struct offsets_reader *reader, const struct python_debug *debug,
 		      const struct python_debug_build *build, struct cpython *walk)
 {
 	uint16_t locals = take_object(reader, debug->word.code_locals);
 
-	walk->interpreters_head = (uint16_t)take(reader, debug->word.interpreters_head, WORD,
-						 RUNTIME_MAX - HEAD_BYTES);
-	walk->interpreter_threads = take(reader, debug->word.interpreter_threads, WORD, INTERP_MAX);
+	walk->interpreters_head = (uint16_t)take_offset(reader, debug->word.interpreters_head, WORD,
+							RUNTIME_MAX - HEAD_BYTES);
+	walk->interpreter_threads =
+		take_offset(reader, debug->word.interpreter_threads, WORD, INTERP_MAX);
 	walk->interpreter_next =
-		(uint16_t)take(reader, debug->word.interpreter_next, WORD, RUNTIME_MAX);
+		(uint16_t)take_offset(reader, debug->word.interpreter_next, WORD, RUNTIME_MAX);
 	walk->thread_next = take_object(reader, debug->word.thread_next);
 	walk->thread_id = take_object(reader, debug->word.thread_id);
 	walk->thread_frame = take_object(reader, debug->word.thread_frame);
@@ -82,7 +84,7 @@ static void read_walk(struct reader *reader, const struct python_debug *debug,
 	walk->code_tag = build->code_tag;
 }
 
-static void read_names(struct reader *reader, const struct python_debug *debug,
+static void read_names(struct offsets_reader *reader, const struct python_debug *debug,
 		       const struct python_debug_build *build, struct python_layout *layout)
 {
 	layout->lines = PYTHON_LINES_LOCATIONS;
@@ -92,11 +94,12 @@ static void read_names(struct reader *reader, const struct python_debug *debug,
 	layout->code_filename = take_object(reader, debug->word.code_filename);
 	layout->code_lines = take_object(reader, debug->word.code_lines);
 	layout->code_first_line =
-		(uint16_t)take(reader, debug->word.code_first_line, 4, OBJECT_MAX);
+		(uint16_t)take_offset(reader, debug->word.code_first_line, 4, OBJECT_MAX);
 	layout->code_instructions =
-		(uint16_t)take(reader, debug->word.code_instructions, 2, OBJECT_MAX);
+		(uint16_t)take_offset(reader, debug->word.code_instructions, 2, OBJECT_MAX);
 	layout->unicode_length = take_object(reader, debug->word.unicode_length);
-	layout->unicode_state = (uint16_t)take(reader, debug->word.unicode_state, 4, OBJECT_MAX);
+	layout->unicode_state =
+		(uint16_t)take_offset(reader, debug->word.unicode_state, 4, OBJECT_MAX);
 	layout->ascii_data = take_object(reader, debug->word.ascii_data);
 	layout->compact_data = layout->ascii_data + build->compact_bytes;
 	layout->unicode_kind_shift = build->unicode_kind_shift;
@@ -104,7 +107,7 @@ static void read_names(struct reader *reader, const struct python_debug *debug,
 	layout->unicode_ascii_shift = build->unicode_ascii_shift;
 	layout->unicode_further_shift = build->unicode_further_shift;
 	layout->bytes_length = take_object(reader, debug->word.bytes_length);
-	layout->bytes_data = (uint16_t)take(reader, debug->word.bytes_data, 1, OBJECT_MAX);
+	layout->bytes_data = (uint16_t)take_offset(reader, debug->word.bytes_data, 1, OBJECT_MAX);
 	/* A str's hash stands between length and state; _Py_DebugOffsets doesn't have it. */
 	if (layout->unicode_length + WORD != build->unicode_hash ||
 	    build->unicode_hash + WORD != layout->unicode_state)
@@ -115,7 +118,7 @@ int python_debug_read(const struct python_debug *debug, uint32_t version, const 
 		      size_t bytes, struct python_layout *layout)
 {
 	const struct python_debug_build *build;
-	struct reader reader = {0};
+	struct offsets_reader reader = {0};
 
 	if (bytes < debug->bytes || debug->bytes > sizeof(reader.words))
 		return -EBADMSG;

@@ -16,8 +16,8 @@ static bool is_early(uint32_t version)
 	return (version >> 4 & 0xf) < 0xc;
 }
 
-static int find(uint32_t version, const void *debug_offsets, size_t bytes,
-		struct python_layout *layout)
+static int find_layout(uint32_t version, const void *debug_offsets, size_t bytes,
+		       struct python_layout *layout)
 {
 	if (is_early(version))
 		return -ENOTSUP;
@@ -39,7 +39,7 @@ static int find(uint32_t version, const void *debug_offsets, size_t bytes,
 int python_layout_of(uint32_t version, const void *debug_offsets, size_t bytes,
 		     struct python_layout *layout)
 {
-	int r = find(version, debug_offsets, bytes, layout);
+	int r = find_layout(version, debug_offsets, bytes, layout);
 
 	if (r < 0)
 		return r;

@@ -29,7 +29,7 @@ bool code_copy_is_valid(const struct code_copy *copy, size_t bytes)
 
 /* Returns the copy's bytes of that address, and how many follow; NULL: the copy lacks the address.
  */
-static const uint8_t *find(const struct pycode_copy *mine, uint64_t address, size_t *bytes)
+static const uint8_t *find_bytes(const struct pycode_copy *mine, uint64_t address, size_t *bytes)
 {
 	const struct code_copy *copy = mine->copy;
 
@@ -49,7 +49,7 @@ static int copy_read(void *arg, uint64_t address, void *to, size_t bytes)
 {
 	struct pycode_copy *mine = arg;
 	size_t have;
-	const uint8_t *found = find(mine, address, &have);
+	const uint8_t *found = find_bytes(mine, address, &have);
 
 	if (found && bytes <= have) {
 		memcpy(to, found, bytes);
@@ -63,7 +63,7 @@ static size_t copy_held(void *arg, uint64_t address)
 {
 	size_t have;
 
-	find(arg, address, &have);
+	find_bytes(arg, address, &have);
 	return have;
 }
 

@@ -15,7 +15,7 @@
 #define COPIES_MAX	  256 /* copies of the instructions */
 
 /* The parts of a code object, while it is read. */
-struct reading {
+struct pycode_reading {
 	const struct python_layout *layout;
 	const struct process_memory *memory;
 	uint64_t address;
@@ -33,8 +33,8 @@ struct reading {
 
 /* Returns whether the sum is `wanted`, with or without the file's name: the BPF program may have
  * failed to read the name. */
-static bool is_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
-		   uint32_t wanted)
+static bool is_sum(const struct pycode_reading *reading, const struct span *span,
+		   uint64_t name_hash, uint32_t wanted)
 {
 	const struct cpython *walk = &reading->layout->walk;
 	uint64_t words[CPYTHON_CODE_WORDS] = {0}, file[CPYTHON_FILE_WORDS], sum;
@@ -57,15 +57,15 @@ static bool is_sum(const struct reading *reading, const struct span *span, uint6
 
 /* Returns 0 if the sum, computed as in bpf/python/python_code.h, is `wanted`, else -ESTALE. The
  * name's hash may have been computed since the sample. */
-static int check_sum(const struct reading *reading, const struct span *span, uint64_t name_hash,
-		     uint32_t wanted)
+static int check_sum(const struct pycode_reading *reading, const struct span *span,
+		     uint64_t name_hash, uint32_t wanted)
 {
 	return is_sum(reading, span, name_hash, wanted) || is_sum(reading, span, NO_HASH, wanted)
 		       ? 0
 		       : -ESTALE;
 }
 
-static int read_names(struct reading *reading, uint32_t sum)
+static int read_names(struct pycode_reading *reading, uint32_t sum)
 {
 	const struct python_layout *layout = reading->layout;
 	uint64_t name = span_word(&reading->span, layout->code_name);
@@ -92,7 +92,7 @@ static int read_names(struct reading *reading, uint32_t sum)
 }
 
 /* Reads the table's length and its first bytes. */
-static int find_table(struct reading *reading)
+static int find_table(struct pycode_reading *reading)
 {
 	const struct python_layout *layout = reading->layout;
 	uint64_t object = span_word(&reading->span, layout->code_lines), bytes;
@@ -115,7 +115,7 @@ static int find_table(struct reading *reading)
 	return 0;
 }
 
-static int read_table(const struct reading *reading, uint8_t *to)
+static int read_table(const struct pycode_reading *reading, uint8_t *to)
 {
 	uint32_t have = reading->begin_bytes;
 
@@ -129,7 +129,7 @@ static int read_table(const struct reading *reading, uint8_t *to)
 }
 
 /* Reads {int64 count; address copies[count]}, which grows with the number of threads. */
-static int read_copies(struct reading *reading)
+static int read_copies(struct pycode_reading *reading)
 {
 	const struct process_memory *memory = reading->memory;
 	uint64_t object, count, copies[COPIES_MAX];
@@ -154,7 +154,8 @@ static int read_copies(struct reading *reading)
 	return r;
 }
 
-static void fill_lines(struct pycode *code, const struct reading *reading, const uint8_t *table)
+static void fill_lines(struct pycode *code, const struct pycode_reading *reading,
+		       const uint8_t *table)
 {
 	const struct python_layout *layout = reading->layout;
 
@@ -183,7 +184,7 @@ static void fill_instructions(struct pycode *code, const struct python_layout *l
 	code->not_begun = -INSTRUCTION_BYTES; /* prev_instr: before the first instruction */
 }
 
-static int make(struct pycode **ret, const struct reading *reading)
+static int make_code(struct pycode **ret, const struct pycode_reading *reading)
 {
 	size_t marks = pylines_marks_max(reading->table_bytes) * sizeof(struct pylines_mark);
 	size_t copies = reading->copies_count * sizeof(reading->copies[0]);
@@ -219,7 +220,7 @@ static int make(struct pycode **ret, const struct reading *reading)
  * has at most 32 bits (immortal: all set); 3.14 has flags in the word's upper 16. Free-threaded
  * builds count elsewhere.
  */
-static bool is_freed(const struct reading *reading, const struct span *span)
+static bool is_freed(const struct pycode_reading *reading, const struct span *span)
 {
 	const struct cpython *walk = &reading->layout->walk;
 
@@ -233,7 +234,7 @@ static bool is_freed(const struct reading *reading, const struct span *span)
 
 /* Checks that the object is still the same, with the same parts, after these have been read: the
  * parts live as long as the object. */
-static int check_again(const struct reading *reading, uint32_t sum)
+static int check_again(const struct pycode_reading *reading, uint32_t sum)
 {
 	const struct python_layout *layout = reading->layout;
 	const uint16_t fields[] = {layout->code_name, layout->code_qualname, layout->code_filename,
@@ -261,7 +262,7 @@ static int check_again(const struct reading *reading, uint32_t sum)
 int pycode_read(struct pycode **ret, const struct python_layout *layout,
 		const struct process_memory *memory, uint64_t address, uint32_t sum)
 {
-	_cleanup_free_ struct reading *reading = malloc(sizeof(*reading));
+	_cleanup_free_ struct pycode_reading *reading = malloc(sizeof(*reading));
 	struct pycode *code = NULL;
 
 	if (!reading)
@@ -277,7 +278,7 @@ int pycode_read(struct pycode **ret, const struct python_layout *layout,
 	if (r == 0)
 		r = read_copies(reading);
 	if (r == 0)
-		r = make(&code, reading);
+		r = make_code(&code, reading);
 	if (r < 0)
 		return r;
 	if (!memory->settle || !memory->settle(memory->arg))

@@ -65,7 +65,7 @@ static void step_location(const struct pylines *lines, struct pylines_mark *mark
 }
 
 /* Decodes one entry. Returns false if none is left. */
-static bool step(const struct pylines *lines, struct pylines_mark *mark, struct range *range)
+static bool step_entry(const struct pylines *lines, struct pylines_mark *mark, struct range *range)
 {
 	if (lines->form == PYTHON_LINES_LOCATIONS) {
 		if (mark->at >= lines->bytes)
@@ -100,7 +100,7 @@ void pylines_index(struct pylines *lines)
 	size_t max = pylines_marks_max(lines->bytes);
 
 	lines->marks_count = 0;
-	while (step(lines, &mark, &range)) {
+	while (step_entry(lines, &mark, &range)) {
 		if (lines->marks_count < max && mark.at / PYLINES_MARK_BYTES > lines->marks_count)
 			lines->marks[lines->marks_count++] = mark;
 	}
@@ -132,7 +132,7 @@ uint32_t pylines_line(const struct pylines *lines, uint32_t offset)
 	int64_t line = NO_LINE;
 
 	for (;;) {
-		if (!step(lines, &mark, &range)) {
+		if (!step_entry(lines, &mark, &range)) {
 			/* The last entry of co_lnotab has no end. */
 			if (lines->form == PYTHON_LINES_LNOTAB)
 				line = mark.line;

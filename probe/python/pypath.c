@@ -5,17 +5,17 @@
 #include <string.h>
 
 /* A folder's name, without slashes. */
-struct part {
+struct path_part {
 	const char *name;
 	size_t len;
 };
 
-static bool is_part(const struct part *part, const char *name)
+static bool is_part(const struct path_part *part, const char *name)
 {
 	return strlen(name) == part->len && memcmp(part->name, name, part->len) == 0;
 }
 
-static bool takes(struct part *part, const char *prefix)
+static bool takes_prefix(struct path_part *part, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -26,7 +26,7 @@ static bool takes(struct part *part, const char *prefix)
 	return true;
 }
 
-static bool takes_digits(struct part *part)
+static bool takes_digits(struct path_part *part)
 {
 	size_t before = part->len;
 
@@ -38,18 +38,18 @@ static bool takes_digits(struct part *part)
 }
 
 /* Returns whether the part is python3.11, python3.13t, … */
-static bool is_library(struct part part)
+static bool is_library(struct path_part part)
 {
-	if (!takes(&part, "python3.") || !takes_digits(&part))
+	if (!takes_prefix(&part, "python3.") || !takes_digits(&part))
 		return false;
-	takes(&part, "t");
+	takes_prefix(&part, "t");
 	return !part.len;
 }
 
 /* Returns whether the part is python311.zip, … */
-static bool is_library_zip(struct part part)
+static bool is_library_zip(struct path_part part)
 {
-	return takes(&part, "python3") && takes_digits(&part) && is_part(&part, ".zip");
+	return takes_prefix(&part, "python3") && takes_digits(&part) && is_part(&part, ".zip");
 }
 
 /* The offsets behind the last root of each kind, with its slash; 0: none. */
@@ -59,7 +59,7 @@ struct roots {
 
 static struct roots find_roots(const char *path, size_t len)
 {
-	struct part part, before = {"", 0};
+	struct path_part part, before = {"", 0};
 	struct roots roots = {0};
 
 	if (!len || *path == '<')
@@ -69,7 +69,7 @@ static struct roots find_roots(const char *path, size_t len)
 
 		if (!slash || slash + 1 == path + len)
 			break;
-		part = (struct part){path + from, (size_t)(slash - path) - from};
+		part = (struct path_part){path + from, (size_t)(slash - path) - from};
 		size_t behind = from + part.len + 1;
 		if (is_part(&part, "site-packages") || is_part(&part, "dist-packages"))
 			roots.packages = behind;

@@ -58,8 +58,8 @@ static uint32_t character_at(const uint8_t *data, size_t i, unsigned int kind)
 }
 
 /* Decodes the first `count` characters of `length`. */
-static void decode(struct pystring *string, const uint8_t *data, size_t count, uint64_t length,
-		   unsigned int kind)
+static void decode_characters(struct pystring *string, const uint8_t *data, size_t count,
+			      uint64_t length, unsigned int kind)
 {
 	char utf8[UTF8_MAX];
 	size_t room = 0, i; /* room: the longest text behind which an ellipsis still fits */
@@ -104,7 +104,7 @@ static int find_characters(const struct python_layout *layout, uint64_t address,
 	return 0;
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t larger_size(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
@@ -112,9 +112,9 @@ static size_t larger(size_t a, size_t b)
 /* Returns the size of a str's header, which says its form; 0: the layout makes no sense. */
 static size_t header_bytes(const struct python_layout *layout)
 {
-	size_t bytes = larger(layout->unicode_length, layout->unicode_state);
+	size_t bytes = larger_size(layout->unicode_length, layout->unicode_state);
 
-	bytes = larger(bytes, layout->walk.unicode_hash) + sizeof(uint64_t);
+	bytes = larger_size(bytes, layout->walk.unicode_hash) + sizeof(uint64_t);
 	return bytes <= GUESS_BYTES ? bytes : 0;
 }
 
@@ -145,12 +145,12 @@ int pystring_read(struct pystring *string, const struct python_layout *layout,
 	size_t bytes = count * characters.kind;
 	uint64_t at = characters.address - address; /* in `begin`? */
 	if (at <= (uint64_t)got && bytes <= (uint64_t)got - at) {
-		decode(string, begin + at, count, characters.length, characters.kind);
+		decode_characters(string, begin + at, count, characters.length, characters.kind);
 		return 0;
 	}
 	r = memory->read(memory->arg, characters.address, data, bytes);
 	if (r < 0)
 		return r;
-	decode(string, data, count, characters.length, characters.kind);
+	decode_characters(string, data, count, characters.length, characters.kind);
 	return 0;
 }

@@ -76,7 +76,7 @@ bool interpreter_is_loop(const struct interpreter *interpreter, const struct cod
 	return false;
 }
 
-static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
+static void ask_interpreter(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
 	struct interpreter *interpreter = (struct interpreter *)runtime;
 
@@ -99,7 +99,7 @@ static bool is_incomplete(const struct runtime *known)
 	return ((const struct interpreter *)known)->script_may_change;
 }
 
-static void unref(struct runtime *runtime)
+static void unref_as_runtime(struct runtime *runtime)
 {
 	interpreter_unref((struct interpreter *)runtime);
 }
@@ -112,6 +112,6 @@ const struct runtime_kind interpreter_kind = {
 	.found_bytes = sizeof(struct cpython_file),
 	.is_found = is_found,
 	.is_incomplete = is_incomplete,
-	.ask = ask,
-	.unref = unref,
+	.ask = ask_interpreter,
+	.unref = unref_as_runtime,
 };

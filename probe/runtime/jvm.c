@@ -52,7 +52,7 @@ void jvm_problem(const struct jvm *jvm, char *to, size_t bytes)
 	}
 }
 
-static void ask(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
+static void ask_jvm(pid_t pid, const struct process_memory *memory, struct runtime *runtime)
 {
 	struct jvm *jvm = (struct jvm *)runtime;
 
@@ -74,7 +74,7 @@ static bool is_unfinished(const struct runtime *known)
 	return ((const struct jvm *)known)->layout.unfinished;
 }
 
-static void unref(struct runtime *runtime)
+static void unref_jvm(struct runtime *runtime)
 {
 	if (runtime_unref(runtime))
 		free(runtime);
@@ -89,6 +89,6 @@ const struct runtime_kind jvm_kind = {
 	.begins_late = true,
 	.is_found = is_found,
 	.is_unfinished = is_unfinished,
-	.ask = ask,
-	.unref = unref,
+	.ask = ask_jvm,
+	.unref = unref_jvm,
 };

@@ -19,7 +19,7 @@ struct arguments {
 	const char *at, *end;
 };
 
-static const char *next(struct arguments *arguments)
+static const char *next_argument(struct arguments *arguments)
 {
 	const char *found = arguments->at;
 
@@ -63,9 +63,9 @@ static bool find_script(struct arguments *arguments, const char **script)
 	const char *argument;
 
 	*script = NULL;
-	if (!next(arguments)) /* the program's name */
+	if (!next_argument(arguments)) /* the program's name */
 		return false;
-	while ((argument = next(arguments))) {
+	while ((argument = next_argument(arguments))) {
 		enum meaning meaning;
 
 		if (argument[0] != '-') {
@@ -75,13 +75,13 @@ static bool find_script(struct arguments *arguments, const char **script)
 		if (!argument[1])
 			return true; /* standard input */
 		if (strcmp(argument, "--") == 0) {
-			*script = next(arguments);
+			*script = next_argument(arguments);
 			return true;
 		}
 		meaning = read_option(argument);
 		if (meaning == WORKING || meaning == NOWHERE)
 			return meaning == WORKING;
-		if (meaning == SKIPS && !next(arguments))
+		if (meaning == SKIPS && !next_argument(arguments))
 			return false;
 	}
 	return true;

@@ -59,7 +59,7 @@ static const char *read_link(pid_t pid, const char *link, char to[PATH_MAX])
 
 /* Opens a path as the process would, as O_PATH. Returns a descriptor or a negative errno: -EAGAIN
  * if the kernel's cache doesn't have the path. */
-static int find(pid_t pid, const char *path)
+static int find_path(pid_t pid, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -89,7 +89,7 @@ static int find_folders(pid_t pid, const char *path, struct pypath_script *scrip
 	const char *found = NULL;
 	bool folder = false;
 
-	_cleanup_close_ int fd = find(pid, path);
+	_cleanup_close_ int fd = find_path(pid, path);
 	if (fd >= 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 		found = read_link(pid, link, to);

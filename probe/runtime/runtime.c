@@ -81,11 +81,11 @@ struct runtime_place runtime_place_of(const struct runtime_kind *kind, const str
 
 /* ---- asking ---- */
 
-struct asking {
+struct runtime_job {
 	struct job job;
-	struct runtime_question question; /* run() changes only question.memory */
-	struct runtime *answer;		  /* belongs to run() until run() has returned */
-	struct runtime *hanging;	  /* the answer (-ETIMEDOUT) if run() hangs */
+	struct runtime_question question; /* asking_run() changes only question.memory */
+	struct runtime *answer;	 /* belongs to asking_run() until asking_run() has returned */
+	struct runtime *hanging; /* the answer (-ETIMEDOUT) if asking_run() hangs */
 };
 
 static struct runtime *new_answer(const struct runtime_question *question)
@@ -103,18 +103,18 @@ static struct runtime *new_answer(const struct runtime_question *question)
 	return answer;
 }
 
-static void run(struct job *job)
+static void asking_run(struct job *job)
 {
-	struct asking *mine = (struct asking *)job;
+	struct runtime_job *mine = (struct runtime_job *)job;
 	const struct process_memory memory = job_memory_reader(&mine->question.memory);
 
 	mine->question.kind->ask(mine->question.pid, &memory, mine->answer);
 	job_memory_close(&mine->question.memory);
 }
 
-static void done(struct job *job, bool finished)
+static void asking_done(struct job *job, bool finished)
 {
-	struct asking *mine = (struct asking *)job;
+	struct runtime_job *mine = (struct runtime_job *)job;
 
 	mine->question.done(mine->question.arg, &mine->question,
 			    finished ? TAKE_PTR(mine->answer) : TAKE_PTR(mine->hanging),
@@ -123,7 +123,7 @@ static void done(struct job *job, bool finished)
 
 static void free_asking(struct job *job)
 {
-	struct asking *mine = (struct asking *)job;
+	struct runtime_job *mine = (struct runtime_job *)job;
 
 	runtime_release(mine->question.kind, mine->answer);
 	runtime_release(mine->question.kind, mine->hanging);
@@ -133,7 +133,7 @@ static void free_asking(struct job *job)
 
 int runtime_ask(struct worker *worker, const struct runtime_question *question)
 {
-	struct asking *mine = calloc(1, sizeof(*mine));
+	struct runtime_job *mine = calloc(1, sizeof(*mine));
 
 	if (!mine) {
 		struct job_memory memory = question->memory;
@@ -141,8 +141,10 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 		job_memory_done(&memory);
 		return -ENOMEM;
 	}
-	mine->job = (struct job){
-		.run = run, .done = done, .free = free_asking, .whose = question->whose};
+	mine->job = (struct job){.run = asking_run,
+				 .done = asking_done,
+				 .free = free_asking,
+				 .whose = question->whose};
 	mine->question = *question;
 	mine->answer = new_answer(question);
 	mine->hanging = new_answer(question);

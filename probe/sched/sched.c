@@ -49,7 +49,7 @@ void sched_free(struct sched *sched)
 
 /* ---- applying the spec ---- */
 
-static void choose(const struct sched *sched, struct sched_hists_settings *settings)
+static void choose_settings(const struct sched *sched, struct sched_hists_settings *settings)
 {
 	const struct sched_params *params = &sched->wanted.params.sched;
 
@@ -74,7 +74,7 @@ static bool settings_equal(const struct sched_hists_settings *a,
 }
 
 /* Keeps what was counted for a PUT, to be readable after the probe's end. */
-static void keep(struct sched *sched, uint32_t probes)
+static void keep_counts(struct sched *sched, uint32_t probes)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		struct sched_probe_state *state = &sched->probes[i];
@@ -95,7 +95,7 @@ static void keep(struct sched *sched, uint32_t probes)
 }
 
 /* Notes that these probes begin at zero. */
-static void begin(struct sched *sched, uint32_t probes)
+static void begin_probes(struct sched *sched, uint32_t probes)
 {
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		struct sched_probe_state *state = &sched->probes[i];
@@ -113,7 +113,7 @@ static void begin(struct sched *sched, uint32_t probes)
  * Subscribes, or ends that: the tracer runs and follows processes as long as somebody is
  * subscribed.
  */
-static int subscribe(struct sched *sched, struct why *why)
+static int renew_subscription(struct sched *sched, struct why *why)
 {
 	const struct subscription subscription = {.feature = FEATURE_SCHED, .probes = WANTED_SCHED};
 	struct engine *engine = sched->setup.engine;
@@ -129,7 +129,7 @@ static int subscribe(struct sched *sched, struct why *why)
 				 : engine_subscribe(engine, &subscription, &sched->subscriber, why);
 }
 
-static void stop(struct sched *sched)
+static void stop_probes(struct sched *sched)
 {
 	if (!sched->subscriber)
 		return;
@@ -183,7 +183,8 @@ static int turn_on(struct sched *sched, struct sched_hists_settings *settings, u
 }
 
 /* Returns which probes that stay on begin at zero. */
-static uint32_t regrouped(const struct sched *sched, const struct sched_hists_settings *settings)
+static uint32_t regrouped_probes(const struct sched *sched,
+				 const struct sched_hists_settings *settings)
 {
 	uint32_t probes = 0;
 
@@ -219,21 +220,21 @@ static void fall_back(struct sched *sched)
 	sched->applied.probes = sched->on;
 	if (sched->on &&
 	    tracer_hists(engine_tracer(sched->setup.engine), &sched->applied, &why) == 0) {
-		begin(sched, sched->on);
+		begin_probes(sched, sched->on);
 		return;
 	}
 	if (sched->on)
 		log_error("sched: what ran before can't go on: %s", why.text);
-	stop(sched);
+	stop_probes(sched);
 }
 
 /* Turns these probes on, as `settings` say. `fresh`: those that begin at zero. */
-static int change(struct sched *sched, struct sched_hists_settings *settings, uint32_t probes,
-		  uint32_t *fresh, struct why *why)
+static int change_probes(struct sched *sched, struct sched_hists_settings *settings,
+			 uint32_t probes, uint32_t *fresh, struct why *why)
 {
-	uint32_t before = sched->on, again = regrouped(sched, settings);
+	uint32_t before = sched->on, again = regrouped_probes(sched, settings);
 	bool all_again;
-	int r = subscribe(sched, why);
+	int r = renew_subscription(sched, why);
 
 	if (r < 0 || (probes == sched->tried && settings_equal(settings, &sched->applied)))
 		return r;
@@ -246,7 +247,7 @@ static int change(struct sched *sched, struct sched_hists_settings *settings, ui
 	sched->on = settings->probes;
 	sched->applied = *settings;
 	*fresh = sched->on & (all_again ? UINT32_MAX : ~before | again);
-	begin(sched, *fresh);
+	begin_probes(sched, *fresh);
 	return 0;
 }
 
@@ -257,14 +258,14 @@ int sched_reconcile(struct sched *sched, struct why *why)
 	uint32_t ran = sched->on & sched->configured;
 	struct sched_hists_settings settings;
 
-	choose(sched, &settings);
-	keep(sched, ran & ~asked);
+	choose_settings(sched, &settings);
+	keep_counts(sched, ran & ~asked);
 	if (probes) {
-		int r = change(sched, &settings, probes, &fresh, why);
+		int r = change_probes(sched, &settings, probes, &fresh, why);
 		if (r < 0)
 			return r;
 	} else {
-		stop(sched);
+		stop_probes(sched);
 	}
 	uint32_t run = sched->on & asked;
 	log_probes(sched, ran & ~run, "stopped");
@@ -297,7 +298,7 @@ int sched_apply(struct sched *sched, const struct spec *spec, struct why *why)
 		spec_done(&sched->wanted);
 		sched->wanted = before;
 		sched->told = told;
-		if (sched->subscriber && subscribe(sched, &undone) < 0)
+		if (sched->subscriber && renew_subscription(sched, &undone) < 0)
 			log_error("sched: the processes chosen before can't be chosen again: %s",
 				  undone.text);
 		return r;

@@ -33,14 +33,14 @@ static void *make_room(void *items, struct sched_data *data, size_t bytes)
 	return more;
 }
 
-struct reading {
+struct sched_reading {
 	struct sched_data *data;
 	int error;
 };
 
 static void add_row(void *arg, const struct hist_row *row)
 {
-	struct reading *reading = arg;
+	struct sched_reading *reading = arg;
 	struct sched_data *data = reading->data;
 
 	struct hist_row *rows = make_room(data->rows, data, sizeof(*row));
@@ -54,7 +54,7 @@ static void add_row(void *arg, const struct hist_row *row)
 
 static void add_lengths(void *arg, unsigned cpu, const struct lengths *lengths)
 {
-	struct reading *reading = arg;
+	struct sched_reading *reading = arg;
 	struct sched_data *data = reading->data;
 
 	struct cpu_lengths *all = make_room(data->lengths, data, sizeof(*all));
@@ -82,7 +82,7 @@ static int compare_cpus(const void *a, const void *b)
 
 int sched_data_read(struct sched_data *data, struct tracer *tracer)
 {
-	struct reading reading = {.data = data};
+	struct sched_reading reading = {.data = data};
 	int r;
 
 	if (data->probe == SCHED_RUNQSLOWER)

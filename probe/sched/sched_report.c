@@ -10,14 +10,15 @@
 
 #define LINE_BYTES 512
 
-struct line {
+struct report_line {
 	char text[LINE_BYTES];
 	size_t len;
 };
 
-static void put(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put_text(struct report_line *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void put(struct line *line, const char *format, ...)
+static void put_text(struct report_line *line, const char *format, ...)
 {
 	va_list args;
 
@@ -44,16 +45,16 @@ static uint64_t bound_us(const struct hist *hist, uint64_t count, double part)
 	return 0;
 }
 
-static void put_bound(struct line *line, const char *what, uint64_t us)
+static void put_bound(struct report_line *line, const char *what, uint64_t us)
 {
 	if (us)
-		put(line, "%s below %llu us", what, (unsigned long long)us);
+		put_text(line, "%s below %llu us", what, (unsigned long long)us);
 	else
-		put(line, "%s above %llu us", what, 1ULL << (HIST_SLOTS - 2));
+		put_text(line, "%s above %llu us", what, 1ULL << (HIST_SLOTS - 2));
 }
 
 static void report_hist(struct sched *sched, enum sched_probe probe, const struct sched_data *data,
-			struct line *line)
+			struct report_line *line)
 {
 	struct hist sum, *before = &sched->reported[probe], period;
 
@@ -63,14 +64,15 @@ static void report_hist(struct sched *sched, enum sched_probe probe, const struc
 		period.slots[i] -= before->slots[i] < sum.slots[i] ? before->slots[i] : 0;
 	*before = sum;
 	uint64_t count = hist_count(&period);
-	put(line, " %llu %s", (unsigned long long)count, sched_kind_get(probe)->what);
+	put_text(line, " %llu %s", (unsigned long long)count, sched_kind_get(probe)->what);
 	if (!count)
 		return;
 	put_bound(line, ", half", bound_us(&period, count, 0.5));
 	put_bound(line, ", 99 %", bound_us(&period, count, 0.99));
 }
 
-static void report_lengths(struct sched *sched, const struct sched_data *data, struct line *line)
+static void report_lengths(struct sched *sched, const struct sched_data *data,
+			   struct report_line *line)
 {
 	struct lengths sum, *before = &sched->reported_lengths, period;
 
@@ -81,30 +83,31 @@ static void report_lengths(struct sched *sched, const struct sched_data *data, s
 	*before = sum;
 	uint64_t count = lengths_count(&period);
 	if (count)
-		put(line, " a task waited in %.1f %% of the looks",
-		    100.0 * (double)(count - period.slots[0]) / (double)count);
+		put_text(line, " a task waited in %.1f %% of the looks",
+			 100.0 * (double)(count - period.slots[0]) / (double)count);
 	else
-		put(line, " no look");
+		put_text(line, " no look");
 }
 
-static void report_slow(struct sched *sched, struct line *line)
+static void report_slow(struct sched *sched, struct report_line *line)
 {
 	uint64_t next = sched->log->next;
 
-	put(line, " %llu longer than %llu us", (unsigned long long)(next - sched->reported_slow),
-	    (unsigned long long)(sched->applied.slow_ns / 1000));
+	put_text(line, " %llu longer than %llu us",
+		 (unsigned long long)(next - sched->reported_slow),
+		 (unsigned long long)(sched->applied.slow_ns / 1000));
 	sched->reported_slow = next;
 }
 
-static void report_probe(struct sched *sched, enum sched_probe probe, struct line *line)
+static void report_probe(struct sched *sched, enum sched_probe probe, struct report_line *line)
 {
 	_cleanup_sched_data_ struct sched_data data = {0};
 
-	put(line, "; %s:", sched_kind_get(probe)->name);
+	put_text(line, "; %s:", sched_kind_get(probe)->name);
 	if (probe == SCHED_RUNQSLOWER)
 		report_slow(sched, line);
 	else if (sched_read_now(sched, probe, &data) < 0)
-		put(line, " can't be read");
+		put_text(line, " can't be read");
 	else if (probe == SCHED_RUNQLEN)
 		report_lengths(sched, &data, line);
 	else
@@ -119,10 +122,11 @@ static uint64_t period_ns(const struct sched *sched)
 void sched_report(void *arg)
 {
 	struct sched *sched = arg;
-	struct line line = {.len = 0};
+	struct report_line line = {.len = 0};
 	uint64_t from_ns = sched->report.at_ns;
 
-	put(&line, "sched, the last %llu s", (unsigned long long)(period_ns(sched) / NS_PER_S));
+	put_text(&line, "sched, the last %llu s",
+		 (unsigned long long)(period_ns(sched) / NS_PER_S));
 	for (int i = 0; i < SCHED_COUNT; i++) {
 		if (sched->on & sched->configured & 1u << i)
 			report_probe(sched, i, &line);

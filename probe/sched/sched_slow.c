@@ -9,7 +9,7 @@
 #include "sched/sched_state.h"
 #include "base/clock.h"
 
-static void blame(struct slow_entry *entry, const struct cpu_holder *culprit)
+static void blame_holder(struct slow_entry *entry, const struct cpu_holder *culprit)
 {
 	entry->before.tid = culprit->before.tid;
 	memcpy(entry->before.comm, culprit->before.comm, COMM_BYTES);
@@ -52,7 +52,7 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 		entry.container = target->container;
 	}
 	cpu_holder_find(&culprit, event, slices);
-	blame(&entry, &culprit);
+	blame_holder(&entry, &culprit);
 	slow_log_add(sched->log, &entry);
 	sched_wake_followers(sched);
 }

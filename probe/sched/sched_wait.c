@@ -18,7 +18,7 @@ struct sched_wait {
 };
 
 /* Frees a measurement; the probe is turned off if nobody else wants it. */
-static void forget(struct sched_wait *wait)
+static void forget_wait(struct sched_wait *wait)
 {
 	struct sched *sched = wait->sched;
 	struct why why;
@@ -34,12 +34,12 @@ static void forget(struct sched_wait *wait)
 		log_error("sched: %s", why.text);
 }
 
-static void finish(struct sched_wait *wait, int error, const struct sched_data *data)
+static void finish_wait(struct sched_wait *wait, int error, const struct sched_data *data)
 {
 	void (*done)(void *arg, int error, const struct sched_data *data) = wait->done;
 	void *arg = wait->arg;
 
-	forget(wait);
+	forget_wait(wait);
 	done(arg, error, data);
 }
 
@@ -67,11 +67,11 @@ static void time_is_over(void *arg)
 						       .from_ns = wait->before.from_ns};
 	int r = read_since(wait, &data);
 
-	finish(wait, r, &data);
+	finish_wait(wait, r, &data);
 }
 
 /* Starts the time, when the probe is on. */
-static int begin(struct sched_wait *wait, unsigned seconds)
+static int begin_wait(struct sched_wait *wait, unsigned seconds)
 {
 	struct sched *sched = wait->sched;
 	int r = sched_data_read(&wait->before, engine_tracer(sched->setup.engine));
@@ -112,12 +112,12 @@ int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 		r = -ENOTSUP;
 	}
 	if (r == 0) {
-		r = begin(wait, seconds);
+		r = begin_wait(wait, seconds);
 		if (r < 0)
 			why_set(why, "its counts can't be read");
 	}
 	if (r < 0)
-		forget(wait);
+		forget_wait(wait);
 	else
 		*ret = wait;
 	return r;
@@ -125,7 +125,7 @@ int sched_wait(struct sched *sched, enum sched_probe probe, unsigned seconds,
 
 void sched_wait_cancel(struct sched_wait *wait)
 {
-	finish(wait, -ECANCELED, NULL);
+	finish_wait(wait, -ECANCELED, NULL);
 }
 
 void sched_cancel_waits(struct sched *sched)

@@ -11,7 +11,7 @@
 
 #define PROCESSES_MAX 4194304 /* include/linux/threads.h: PID_MAX_LIMIT */
 
-struct listing {
+struct pid_listing {
 	pid_t *pids;
 	size_t count, room;
 	bool incomplete;
@@ -19,7 +19,7 @@ struct listing {
 
 static void list_one(void *arg, pid_t pid)
 {
-	struct listing *list = arg;
+	struct pid_listing *list = arg;
 
 	if (list->count == list->room && list->room < PROCESSES_MAX) {
 		size_t room = list->room ? list->room * 2 : 1024;
@@ -38,7 +38,7 @@ static void list_one(void *arg, pid_t pid)
 
 static void list_all(struct cgroup_scan *census)
 {
-	struct listing list = {0};
+	struct pid_listing list = {0};
 
 	if (proc_each(list_one, &list) < 0)
 		list.incomplete = true;
@@ -67,7 +67,7 @@ static bool is_shortage(int error)
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-static void ask(struct cgroup_scan *census, pid_t pid, struct cgroups *cgroups)
+static void read_process(struct cgroup_scan *census, pid_t pid, struct cgroups *cgroups)
 {
 	struct cgroup_member *resident = &census->residents[census->residents_count];
 	struct proc_stat stat;
@@ -91,7 +91,7 @@ static void ask(struct cgroup_scan *census, pid_t pid, struct cgroups *cgroups)
 		census->incomplete = true;
 }
 
-static void run(struct job *job)
+static void census_run(struct job *job)
 {
 	struct cgroup_scan *census = (struct cgroup_scan *)job;
 	_cleanup_free_ struct cgroups *cgroups = malloc(sizeof(*cgroups));
@@ -103,10 +103,10 @@ static void run(struct job *job)
 		census->at = census->count;
 	}
 	for (int i = 0; i < CENSUS_PIECE && census->at < census->count; i++)
-		ask(census, census->pids[census->at++], cgroups);
+		read_process(census, census->pids[census->at++], cgroups);
 }
 
-static void clear(struct cgroup_scan *census)
+static void clear_residents(struct cgroup_scan *census)
 {
 	for (size_t i = 0; i < census->residents_count; i++)
 		free(census->residents[i].path);
@@ -117,13 +117,13 @@ static void free_census(struct job *job)
 {
 	struct cgroup_scan *census = (struct cgroup_scan *)job;
 
-	clear(census);
+	clear_residents(census);
 	snoopers_unref(census->snoopers);
 	free(census->pids);
 	free(census);
 }
 
-static void done(struct job *job, bool finished);
+static void census_done(struct job *job, bool finished);
 
 /* Submits the rest as another job. */
 static void go_on(struct worker *worker, struct cgroup_scan *from)
@@ -136,21 +136,21 @@ static void go_on(struct worker *worker, struct cgroup_scan *from)
 		return;
 	}
 	memcpy(census, from, sizeof(*census));
-	census->job = (struct job){.run = run, .done = done, .free = free_census};
+	census->job = (struct job){.run = census_run, .done = census_done, .free = free_census};
 	census->residents_count = 0;
 	from->pids = NULL;
 	from->snoopers = NULL;
 	worker_submit(worker, &census->job);
 }
 
-static void done(struct job *job, bool finished)
+static void census_done(struct job *job, bool finished)
 {
 	struct cgroup_scan *census = (struct cgroup_scan *)job;
 	bool last = !finished || census->at >= census->count;
 
 	census->told(census->arg, census, finished, last);
 	if (finished)
-		clear(census);
+		clear_residents(census);
 	if (!last)
 		go_on(job->worker, census);
 }
@@ -173,7 +173,7 @@ int cgroup_scan_begin(struct worker *worker, struct snoopers *snoopers, const pi
 		memcpy(census->pids, pids, count * sizeof(*pids));
 		census->count = count;
 	}
-	census->job = (struct job){.run = run, .done = done, .free = free_census};
+	census->job = (struct job){.run = census_run, .done = census_done, .free = free_census};
 	census->snoopers = snoopers ? snoopers_ref(snoopers) : NULL;
 	census->told = told;
 	census->arg = arg;

@@ -68,7 +68,7 @@ void containers_on(struct containers *containers, const struct containers_events
 	containers->events = *events;
 }
 
-struct group *group_ref(struct group *group)
+struct known_cgroup *group_ref(struct known_cgroup *group)
 {
 	if (group)
 		group->refs++;
@@ -84,7 +84,7 @@ void known_container_unref(struct known_container *known)
 	free(known);
 }
 
-void group_unref(struct group *group)
+void group_unref(struct known_cgroup *group)
 {
 	struct known_container *in = group ? group->in : NULL;
 
@@ -97,12 +97,12 @@ void group_unref(struct group *group)
 	free(group);
 }
 
-struct container *group_container(const struct group *group)
+struct container *group_container(const struct known_cgroup *group)
 {
 	return group && group->in ? group->in->container : NULL;
 }
 
-bool group_is_named(const struct group *group)
+bool group_is_named(const struct known_cgroup *group)
 {
 	return !group || !group->in || group->in->named;
 }
@@ -114,7 +114,7 @@ static void drop_key(struct known_group *known)
 }
 
 /* Evicts the least recently used group that nobody holds. */
-static bool evict(struct containers *containers, bool in_container)
+static bool evict_group(struct containers *containers, bool in_container)
 {
 	const struct cgroup_key *key, *oldest = NULL;
 	struct known_group *known;
@@ -163,7 +163,8 @@ static struct known_container *container_of_place(struct containers *containers,
 	made->containers = containers;
 	made->key = key;
 	int r = container_new(&made->container, place, NULL, NULL, NULL, NULL);
-	while (r == 0 && map_count(containers->known) >= CONTAINERS_MAX && evict(containers, true))
+	while (r == 0 && map_count(containers->known) >= CONTAINERS_MAX &&
+	       evict_group(containers, true))
 		;
 	if (r < 0 || map_put(containers->known, &key, (void **)&slot) < 0) {
 		container_unref(made->container);
@@ -174,15 +175,15 @@ static struct known_container *container_of_place(struct containers *containers,
 	return made;
 }
 
-struct group *containers_place(struct containers *containers, const struct container_place *place,
-			       const char *path)
+struct known_cgroup *containers_place(struct containers *containers,
+				      const struct container_place *place, const char *path)
 {
 	struct known_container *in = place->id[0] ? container_of_place(containers, place) : NULL;
 	size_t bytes = strlen(path) + 1;
 
 	if (in && in->recent && strcmp(in->recent->path, path) == 0)
 		return group_ref(in->recent);
-	struct group *group = in || !place->id[0] ? malloc(sizeof(*group) + bytes) : NULL;
+	struct known_cgroup *group = in || !place->id[0] ? malloc(sizeof(*group) + bytes) : NULL;
 	if (!group) {
 		containers->stats.refused++;
 		if (in && in->groups == 0) { /* it was made for this group */
@@ -191,7 +192,7 @@ struct group *containers_place(struct containers *containers, const struct conta
 		}
 		return NULL;
 	}
-	*group = (struct group){.refs = 1, .in = in};
+	*group = (struct known_cgroup){.refs = 1, .in = in};
 	memcpy(group->path, path, bytes);
 	if (in) {
 		in->groups++;
@@ -204,10 +205,10 @@ void containers_learn(struct containers *containers, const struct cgroup_key *ke
 		      const struct container_place *place, const char *path)
 {
 	struct known_group *known;
-	struct group *group;
+	struct known_cgroup *group;
 
 	if (!map_get(containers->groups, key) && map_count(containers->groups) >= GROUPS_MAX)
-		evict(containers, false);
+		evict_group(containers, false);
 	group = containers_place(containers, place, path);
 	if (!group)
 		return;
@@ -224,7 +225,7 @@ void containers_learn(struct containers *containers, const struct cgroup_key *ke
 	known->used = ++containers->clock;
 }
 
-struct group *containers_find(struct containers *containers, const struct cgroup_key *key)
+struct known_cgroup *containers_find(struct containers *containers, const struct cgroup_key *key)
 {
 	struct known_group *known = map_get(containers->groups, key);
 

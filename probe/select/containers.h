@@ -19,7 +19,7 @@ struct containers;
 struct known_container;
 
 /* A process's cgroups: one path, of one or more processes. */
-struct group {
+struct known_cgroup {
 	unsigned refs;
 	/* references by cgroups' keys; a restarted container has other keys */
 	unsigned keys;
@@ -63,27 +63,27 @@ struct containers_events {
 void containers_on(struct containers *containers, const struct containers_events *events);
 
 /* Returns the group with that key, borrowed; NULL: unknown. */
-struct group *containers_find(struct containers *containers, const struct cgroup_key *key);
+struct known_cgroup *containers_find(struct containers *containers, const struct cgroup_key *key);
 
 /* Adds a group, found by its key from now on. */
 void containers_learn(struct containers *containers, const struct cgroup_key *key,
 		      const struct container_place *place, const char *path);
 
 /* Returns a group whose key isn't known, with a reference; NULL: no room, which is counted. */
-struct group *containers_place(struct containers *containers, const struct container_place *place,
-			       const char *path);
+struct known_cgroup *containers_place(struct containers *containers,
+				      const struct container_place *place, const char *path);
 
-struct group *group_ref(struct group *group); /* returns `group`, which may be NULL */
-void group_unref(struct group *group);
+struct known_cgroup *group_ref(struct known_cgroup *group); /* returns `group`, which may be NULL */
+void group_unref(struct known_cgroup *group);
 
 /* Returns the group's container, borrowed; NULL: none. */
-struct container *group_container(const struct group *group);
+struct container *group_container(const struct known_cgroup *group);
 
 /* Returns whether the container's names are known, or won't be soon; true without a container. */
-bool group_is_named(const struct group *group);
+bool group_is_named(const struct known_cgroup *group);
 
 /* Has the names of the group's container read, unless that was asked before. */
-void containers_ask(struct containers *containers, const struct group *group);
+void containers_ask(struct containers *containers, const struct known_cgroup *group);
 
 struct containers_stats {
 	uint64_t containers, groups; /* known now */

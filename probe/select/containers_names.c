@@ -29,7 +29,7 @@
 static const uint64_t delays_ns[] = {50 * NS_PER_MS, 200 * NS_PER_MS, 750 * NS_PER_MS, 4 * NS_PER_S,
 				     30 * NS_PER_S};
 
-struct asking {
+struct names_job {
 	struct job job;
 	struct containers *containers;
 	struct place_key key;
@@ -41,9 +41,9 @@ struct asking {
 	atomic_bool began;
 };
 
-static void run(struct job *job)
+static void asking_run(struct job *job)
 {
-	struct asking *asking = (struct asking *)job;
+	struct names_job *asking = (struct names_job *)job;
 
 	uint64_t began_ns = loop_now_ns();
 
@@ -57,7 +57,7 @@ static void run(struct job *job)
 
 static void free_asking(struct job *job)
 {
-	struct asking *asking = (struct asking *)job;
+	struct names_job *asking = (struct names_job *)job;
 
 	container_unref(asking->known);
 	container_unref(asking->answer);
@@ -76,7 +76,7 @@ static bool is_complete(const struct container *container)
 	return container->name[0] && (container->pod[0] || !container->place.pod_uid[0]);
 }
 
-static void tell(struct known_container *known, struct container *now, bool late)
+static void tell_names(struct known_container *known, struct container *now, bool late)
 {
 	const struct containers_events *events = &known->containers->events;
 	struct container *before = known->container;
@@ -112,11 +112,11 @@ static void take_again(struct known_container *known, struct container *answer)
 	known->over = known->missed >= MISSED_MAX;
 	known->next_ns = loop_now_ns() + known->containers->fresh_ns;
 	if (has_name && !is_same(known->container, answer))
-		tell(known, answer, true);
+		tell_names(known, answer, true);
 }
 
 /* Takes what was read; NULL: there was no memory. */
-static void take(struct known_container *known, struct container *answer)
+static void take_names(struct known_container *known, struct container *answer)
 {
 	struct containers_stats *stats = &known->containers->stats;
 	bool was_named = known->named;
@@ -133,7 +133,7 @@ static void take(struct known_container *known, struct container *answer)
 	if (!answer)
 		answer = known->container;
 	if (known->named && (!was_named || !is_same(known->container, answer)))
-		tell(known, answer, was_named);
+		tell_names(known, answer, was_named);
 }
 
 /* Gives up for now: it has no names, and those who wait are told. */
@@ -144,7 +144,7 @@ static void put_off(struct known_container *known, uint64_t until_ns)
 		return;
 	known->named = true;
 	known->containers->stats.unnamed++;
-	tell(known, known->container, false);
+	tell_names(known, known->container, false);
 }
 
 /*
@@ -162,9 +162,9 @@ static void give_up(struct known_container *known)
 	put_off(known, until_ns);
 }
 
-static void done(struct job *job, bool finished)
+static void asking_done(struct job *job, bool finished)
 {
-	struct asking *asking = (struct asking *)job;
+	struct names_job *asking = (struct names_job *)job;
 	struct containers *containers = asking->containers;
 	struct known_container **slot = map_get(containers->known, &asking->key);
 
@@ -178,7 +178,7 @@ static void done(struct job *job, bool finished)
 		if (finished && asking->known && known->again)
 			take_again(known, asking->answer);
 		else if (finished && !asking->known)
-			take(known, asking->answer);
+			take_names(known, asking->answer);
 		else if (finished) /* it was forgotten meanwhile, and begins again */
 			known->next_ns = 0;
 		else if (asking->began)
@@ -190,15 +190,15 @@ static void done(struct job *job, bool finished)
 	containers_ask_next(containers);
 }
 
-static void ask(struct containers *containers, struct known_container *known)
+static void ask_names(struct containers *containers, struct known_container *known)
 {
-	struct asking *asking = calloc(1, sizeof(*asking));
+	struct names_job *asking = calloc(1, sizeof(*asking));
 
 	known->next_ns = loop_now_ns() + NS_PER_S; /* in case there is no memory */
 	if (!asking)
 		return;
-	asking->job = (struct job){.run = run,
-				   .done = done,
+	asking->job = (struct job){.run = asking_run,
+				   .done = asking_done,
 				   .free = free_asking,
 				   .limit_ns = LIMIT_NS,
 				   .whose = job_of(known->key.user, 0)}; /* the state's user */
@@ -258,14 +258,14 @@ void containers_ask_next(void *arg)
 		if (until_ns)
 			put_off(due, until_ns);
 		else
-			ask(containers, due);
+			ask_names(containers, due);
 		known_container_unref(due);
 	}
 	if (!containers->asking && next_ns != UINT64_MAX)
 		loop_timer_set(containers->loop, &containers->next, next_ns);
 }
 
-void containers_ask(struct containers *containers, const struct group *group)
+void containers_ask(struct containers *containers, const struct known_cgroup *group)
 {
 	struct known_container *known = group ? group->in : NULL;
 

@@ -19,7 +19,7 @@ struct known_container {
 	struct containers *containers;
 	struct place_key key;
 	struct container *container; /* as known now */
-	struct group *recent;	     /* the last group made of it, while it exists */
+	struct known_cgroup *recent; /* the last group made of it, while it exists */
 	unsigned groups;
 	bool wanted;	  /* its names are asked for */
 	bool named;	  /* names are known, or won't be soon */
@@ -47,7 +47,7 @@ struct containers {
 };
 
 struct known_group {
-	struct group *group;
+	struct known_cgroup *group;
 	uint64_t used;
 };
 

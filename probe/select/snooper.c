@@ -217,7 +217,7 @@ static bool comm_matches(struct name_snooper *name, const char *comm)
 	return r == 1;
 }
 
-static void take(struct match *match, const struct name_snooper *name)
+static void add_to_match(struct match *match, const struct name_snooper *name)
 {
 	match->probes |= name->probes;
 	if (name->debugging_dir[0] && !match->debugging_dir)
@@ -243,7 +243,7 @@ void snoopers_match(const struct snoopers *snoopers, const struct identity *who,
 		if (name->cmdline[0])
 			match->maybe |= name->probes;
 		else
-			take(match, name);
+			add_to_match(match, name);
 	}
 	match->maybe &= ~match->probes;
 	match->unnamed &= ~match->probes;
@@ -259,7 +259,7 @@ void snoopers_match_cmdline(const struct snoopers *snoopers, const struct identi
 
 		if (name->cmdline[0] && comm_matches(name, who->comm) &&
 		    proc_cmdline_contains(pid, name->cmdline, &found) == 0 && found)
-			take(match, name);
+			add_to_match(match, name);
 	}
 	match->maybe = 0;
 	match->unnamed &= ~match->probes;

@@ -140,7 +140,7 @@ bool container_snoopers_equal(const struct container_snooper *a, const struct co
 	       strcmp(a->pod_namespace, b->pod_namespace) == 0 && a->probes == b->probes;
 }
 
-static bool begins(const char *text, const char *start)
+static bool begins_with(const char *text, const char *start)
 {
 	return strncmp(text, start, strlen(start)) == 0;
 }
@@ -155,7 +155,7 @@ static bool pod_id_matches(const char *id, const char *pod_uid)
 		if (*pod_uid != '-')
 			digits[count++] = *pod_uid;
 	}
-	return count == CONTAINER_ID_BYTES - 1 ? begins(digits, id) : strcmp(digits, id) == 0;
+	return count == CONTAINER_ID_BYTES - 1 ? begins_with(digits, id) : strcmp(digits, id) == 0;
 }
 
 /*
@@ -202,7 +202,7 @@ static bool is_below(const char *cgroup, const char *path)
 	return strncmp(cgroup, path, len) == 0 && (!cgroup[len] || cgroup[len] == '/');
 }
 
-static bool matches(const struct container_snooper *entry, const struct identity *who)
+static bool entry_matches(const struct container_snooper *entry, const struct identity *who)
 {
 	const struct container *container = who->container;
 
@@ -214,8 +214,8 @@ static bool matches(const struct container_snooper *entry, const struct identity
 	case BY_POD_ID:
 		return pod_id_matches(entry->id, container->place.pod_uid);
 	case BY_CONTAINER_ID:
-		return begins(container->place.id, entry->id) ||
-		       begins(container->place.outer, entry->id);
+		return begins_with(container->place.id, entry->id) ||
+		       begins_with(container->place.outer, entry->id);
 	case BY_CONTAINER_NAME:
 		return entry->pattern ? pattern_matches(entry, container->name)
 				      : strcmp(container->name, entry->text) == 0;
@@ -247,7 +247,7 @@ void snoopers_match_container(const struct snoopers *snoopers, const struct iden
 	for (size_t i = 0; i < snoopers->containers_count; i++) {
 		struct container_snooper *entry = &snoopers->containers[i];
 
-		if (matches(entry, who))
+		if (entry_matches(entry, who))
 			match->probes |= entry->probes;
 		else if (who->container && who->unnamed && needs_names(entry, who->container))
 			match->unnamed |= entry->probes;

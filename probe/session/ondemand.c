@@ -33,7 +33,7 @@ int ondemands_new(struct ondemands **ret, const struct ondemand_setup *setup)
 	return 0;
 }
 
-static void forget(struct ondemand *ondemand)
+static void forget_ondemand(struct ondemand *ondemand)
 {
 	struct ondemands *all = ondemand->all;
 
@@ -48,11 +48,11 @@ static void forget(struct ondemand *ondemand)
 	free(ondemand);
 }
 
-static void finish(struct ondemand *ondemand, int error, struct buf *content)
+static void finish_ondemand(struct ondemand *ondemand, int error, struct buf *content)
 {
 	struct ondemand_request request = ondemand->request;
 
-	forget(ondemand);
+	forget_ondemand(ondemand);
 	request.done(request.arg, error, content);
 }
 
@@ -62,17 +62,17 @@ void ondemands_free(struct ondemands *ondemands)
 		return;
 	for (int i = 0; i < ONDEMAND_MAX; i++) {
 		if (ondemands->running[i])
-			finish(ondemands->running[i], -ECANCELED, NULL);
+			finish_ondemand(ondemands->running[i], -ECANCELED, NULL);
 	}
 	free(ondemands);
 }
 
-static void rendered(void *arg, struct render *render)
+static void ondemand_rendered(void *arg, struct render *render)
 {
-	finish(arg, render->error, &render->content[0]);
+	finish_ondemand(arg, render->error, &render->content[0]);
 }
 
-static void show(struct ondemand *ondemand, struct profile *profile)
+static void show_profile(struct ondemand *ondemand, struct profile *profile)
 {
 	const struct ondemand_setup *setup = &ondemand->all->setup;
 	struct render question = {
@@ -83,14 +83,14 @@ static void show(struct ondemand *ondemand, struct profile *profile)
 		.host = setup->host,
 		.lines = engine_lines(setup->engine),
 		.outputs = {ondemand->request.output},
-		.done = rendered,
+		.done = ondemand_rendered,
 		.arg = ondemand,
 	};
 
 	int r = render_submit(setup->bulk, &question);
 
 	if (r < 0)
-		finish(ondemand, r, NULL);
+		finish_ondemand(ondemand, r, NULL);
 }
 
 static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
@@ -98,9 +98,9 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	struct ondemand *ondemand = arg;
 
 	if (error < 0)
-		finish(ondemand, error, NULL);
+		finish_ondemand(ondemand, error, NULL);
 	else
-		show(ondemand, profiles[ondemand->request.view]);
+		show_profile(ondemand, profiles[ondemand->request.view]);
 }
 
 /* Reads what came since it began and is still held. */
@@ -118,16 +118,16 @@ static void read_held(struct ondemand *ondemand)
 
 	int r = engine_read_held(ondemand->all->setup.engine, ondemand->subscriber, &reading);
 	if (r < 0)
-		finish(ondemand, r, NULL);
+		finish_ondemand(ondemand, r, NULL);
 }
 
-static void drained(void *arg)
+static void ondemand_drained(void *arg)
 {
 	struct ondemand *ondemand = arg;
 	enum probe probe = ondemand->request.probe;
 
 	if (ondemand->request.view == VIEW_ALL)
-		show(ondemand, subscriber_profile(ondemand->subscriber, probe));
+		show_profile(ondemand, subscriber_profile(ondemand->subscriber, probe));
 	else
 		read_held(ondemand);
 }
@@ -136,11 +136,11 @@ static void time_is_over(void *arg)
 {
 	struct ondemand *ondemand = arg;
 
-	engine_drain(ondemand->all->setup.engine, drained, ondemand);
+	engine_drain(ondemand->all->setup.engine, ondemand_drained, ondemand);
 }
 
 /* Starts its time. */
-static void armed(void *arg)
+static void ondemand_armed(void *arg)
 {
 	struct ondemand *ondemand = arg;
 
@@ -204,15 +204,15 @@ int ondemand_start(struct ondemands *ondemands, const struct ondemand_request *r
 	}
 	ondemands->running[place] = ondemand;
 	*ret = ondemand;
-	if (!engine_when_armed(ondemands->setup.engine, armed, ondemand))
-		armed(ondemand);
+	if (!engine_when_armed(ondemands->setup.engine, ondemand_armed, ondemand))
+		ondemand_armed(ondemand);
 	return 0;
 }
 
 void ondemand_cancel(struct ondemand *ondemand)
 {
 	if (ondemand->end.active || !ondemand->armed)
-		finish(ondemand, -ECANCELED, NULL);
+		finish_ondemand(ondemand, -ECANCELED, NULL);
 }
 
 unsigned ondemands_count(const struct ondemands *ondemands)

@@ -9,7 +9,7 @@
 #include "probes/kind.h"
 #include "session/settings.h"
 
-static int reconcile(struct session *session, struct why *why);
+static int reconcile_probes(struct session *session, struct why *why);
 static void period_ends(void *arg);
 
 int session_new(struct session **ret, const struct session_setup *setup, struct why *why)
@@ -165,7 +165,7 @@ static void log_missing(const struct session *session, uint32_t probes)
 	}
 }
 
-static void stop(struct session *session)
+static void stop_session(struct session *session)
 {
 	loop_timer_cancel(session->setup.loop, &session->period);
 	log_probes(subscriber_probes(session->subscriber), "disabled");
@@ -205,7 +205,7 @@ static void closed_window(void *arg)
 	session->phase = SESSION_RUNNING;
 	if (!wanted_probes(session)) {
 		session_rotate(session, UINT32_MAX);
-		stop(session);
+		stop_session(session);
 	} else if (!params_equal(&session->applied, &session->wanted.params)) {
 		/*
 		 * A probe that begins now has that rate from its begin; a failure is reported
@@ -225,7 +225,7 @@ static void closed_window(void *arg)
 		subscriber_remove_probes(session->subscriber, leaving);
 		log_probes(leaving, "disabled");
 	}
-	if (reconcile(session, &why) < 0)
+	if (reconcile_probes(session, &why) < 0)
 		log_error("flamegraph can't run: %s", why.text);
 	session_check_closed(session);
 }
@@ -239,7 +239,7 @@ static void close_window(struct session *session, bool parting)
 	engine_drain(session->setup.engine, closed_window, session);
 }
 
-static int start(struct session *session, struct why *why)
+static int start_session(struct session *session, struct why *why)
 {
 	struct subscription subscription = {.probes = wanted_probes(session)};
 
@@ -284,7 +284,7 @@ static int add_probes(struct session *session, uint32_t more, struct why *why)
 	return r < 0 ? r : -ENOTSUP;
 }
 
-static int reconcile(struct session *session, struct why *why)
+static int reconcile_probes(struct session *session, struct why *why)
 {
 	struct engine *engine = session->setup.engine;
 	uint32_t wanted = wanted_probes(session);
@@ -298,7 +298,7 @@ static int reconcile(struct session *session, struct why *why)
 		return 0; /* comes back here when the window was read */
 	if (session->phase == SESSION_STOPPED) {
 		r = tell_engine(session, &session->wanted.params, why);
-		return r < 0 || !wanted ? r : start(session, why);
+		return r < 0 || !wanted ? r : start_session(session, why);
 	}
 	uint32_t runs = subscriber_probes(session->subscriber);
 	bool same = params_equal(&session->applied, &session->wanted.params);
@@ -312,7 +312,7 @@ static int reconcile(struct session *session, struct why *why)
 }
 
 /* Restores the subscription after a failure, so that running sessions on demand go on. */
-static void undo(struct session *session)
+static void restore_subscription(struct session *session)
 {
 	struct why why;
 
@@ -339,13 +339,13 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 		snoopers_unref(session->wanted.snoopers);
 		session->wanted.snoopers = snoopers_ref(before.snoopers);
 	}
-	int r = reconcile(session, why);
+	int r = reconcile_probes(session, why);
 	if (r < 0) {
 		spec_done(&session->wanted);
 		session->wanted = before;
 		session->told = told;
 		if (told)
-			undo(session);
+			restore_subscription(session);
 		return r;
 	}
 	if (told)

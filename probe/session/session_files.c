@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "probes/kind.h"
 
-static void uploaded(void *arg)
+static void note_uploaded(void *arg)
 {
 	struct session *session = arg;
 
@@ -25,14 +25,14 @@ void session_check_closed(struct session *session)
 	if (!session->uploads_closed) {
 		session->writing++; /* until then */
 		session->uploads_closed = true;
-		uploads_close(session->uploads, uploaded, session);
+		uploads_close(session->uploads, note_uploaded, session);
 		return;
 	}
 	void (*closed)(void *arg) = TAKE_PTR(session->closed);
 	closed(session->closed_arg);
 }
 
-static void written(void *arg, const struct files_result *result)
+static void note_written(void *arg, const struct files_result *result)
 {
 	struct session *session = arg;
 
@@ -60,7 +60,7 @@ static void lose_period(struct session *session, const struct profile *profile)
 		 kind_get(profile->probe)->name);
 	log_error("%s", result.last);
 	session->writing++;
-	written(session, &result);
+	note_written(session, &result);
 }
 
 /* Ends a reading that session->writing counts. */
@@ -76,7 +76,7 @@ static void end_reading(struct session *session, int error)
 			 kind_get(PROBE_MEM_GLIBC)->name, strerror(-error));
 		log_error("%s", result.last);
 	}
-	written(session, &result);
+	note_written(session, &result);
 }
 
 /* A reading of the live heap, for the files of a period. */
@@ -90,7 +90,7 @@ static void write_files(struct session *session, struct profile *profile,
 {
 	if (profile->weight)
 		cleaner_note_use(session->cleaner, params->svg_dir, params->flame_dir);
-	if (files_write(&session->setup.files, profile, params, written, session) == 0)
+	if (files_write(&session->setup.files, profile, params, note_written, session) == 0)
 		session->writing++;
 	else
 		lose_period(session, profile);

@@ -33,7 +33,7 @@ static void collecting_run(struct job *job)
 	collecting->collected->until = collecting->window->until; /* the clock may be set */
 }
 
-static void lose(struct session *session, const struct profile *window, const char *why)
+static void lose_window(struct session *session, const struct profile *window, const char *why)
 {
 	struct session_stats *stats = &session->stats;
 	const char *name = kind_get(window->probe)->name;
@@ -50,8 +50,8 @@ static void collecting_done(struct job *job, bool finished)
 	struct collecting *collecting = (struct collecting *)job;
 
 	if (!finished || collecting->error)
-		lose(collecting->session, collecting->window,
-		     finished ? strerror(-collecting->error) : "no thread");
+		lose_window(collecting->session, collecting->window,
+			    finished ? strerror(-collecting->error) : "no thread");
 }
 
 static void collecting_free(struct job *job)
@@ -64,7 +64,7 @@ static void collecting_free(struct job *job)
 }
 
 /* Submits the adding. False: no memory, nothing was added. */
-static bool collect(struct session *session, struct profile *window)
+static bool collect_window(struct session *session, struct profile *window)
 {
 	struct profile **collected = &session->collected[window->probe];
 	struct collecting *collecting = calloc(1, sizeof(*collecting));
@@ -110,8 +110,8 @@ struct profile *session_take_period(struct session *session, enum probe probe)
 
 	if (!window || !session->collected[probe])
 		return TAKE_PTR(window);
-	if (!collect(session, window))
-		lose(session, window, "no memory");
+	if (!collect_window(session, window))
+		lose_window(session, window, "no memory");
 	return TAKE_PTR(session->collected[probe]);
 }
 
@@ -128,12 +128,12 @@ static void window_read(void *arg)
 		if (!window)
 			log_error("%s: no memory for a new window; it goes on in the old one",
 				  kind_get(probe)->name);
-		else if (!collect(session, window))
-			lose(session, window, "no memory");
+		else if (!collect_window(session, window))
+			lose_window(session, window, "no memory");
 	}
 }
 
-static void arm(struct session *session)
+static void arm_window_timer(struct session *session)
 {
 	uint64_t period_ns = uploads_period_s(session->uploads) * NS_PER_S;
 	uint64_t left_ns = period_ns - (uint64_t)loop_real_ns() % period_ns;
@@ -147,7 +147,7 @@ static void window_ends(void *arg)
 {
 	struct session *session = arg;
 
-	arm(session);
+	arm_window_timer(session);
 	engine_drain(session->setup.engine, window_read, session);
 }
 
@@ -161,7 +161,7 @@ void session_arm_window(struct session *session, bool begins)
 	}
 	if (session->window.active)
 		return;
-	arm(session);
+	arm_window_timer(session);
 	session->unsent = begins ? 0 : subscriber_probes(session->subscriber);
 	if (session->unsent)
 		engine_drain(session->setup.engine, window_read, session);

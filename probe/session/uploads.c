@@ -159,7 +159,7 @@ static void check_closed(struct uploads *uploads)
 }
 
 /* "oncpu 12:30:00" */
-static void describe(const struct upload_window *window, char *what, size_t bytes)
+static void describe_window(const struct upload_window *window, char *what, size_t bytes)
 {
 	time_t from = (time_t)(window->from / (int64_t)NS_PER_S);
 	struct tm local = {0};
@@ -179,7 +179,7 @@ static void send_piece(const struct upload_window *window, const struct upload_p
 	struct sender_body body = {.until_ns = window->until, .bytes = BUF_INIT(BODY_BYTES_MAX)};
 	char what[64];
 
-	describe(window, what, sizeof(what));
+	describe_window(window, what, sizeof(what));
 	body.texts.what = what;
 	if (window->api == PYROSCOPE_PUSH) {
 		buf_str(&target, PUSH_TARGET);
@@ -202,7 +202,7 @@ static void send_piece(const struct upload_window *window, const struct upload_p
 	sender_add(uploads->sender, &body);
 }
 
-static void rendered(void *arg, struct render *render)
+static void window_rendered(void *arg, struct render *render)
 {
 	struct upload_window *window = arg;
 	struct uploads *uploads = window->uploads;
@@ -237,7 +237,7 @@ void uploads_add(struct uploads *uploads, struct profile *profile, const struct 
 		.sparing = true,
 		.labels = params->multi_instance ? PPROF_LABELS_PROCESS : PPROF_LABELS_NONE,
 		.outputs = {push ? &upload_push : &upload_ingest},
-		.done = rendered,
+		.done = window_rendered,
 		.arg = window,
 	};
 

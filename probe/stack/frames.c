@@ -14,7 +14,7 @@
 #define NO_FILE 0 /* the number of the empty text */
 
 /* A frame with numbers for its texts. The whole entry is its key: it has no padding. */
-struct entry {
+struct frame_entry {
 	uint32_t name, file;
 	uint32_t line;
 	uint16_t type, signature_len;
@@ -23,7 +23,7 @@ struct entry {
 };
 
 struct frames {
-	struct entry *entries;
+	struct frame_entry *entries;
 	size_t count, capacity, max;
 	bool without_places;
 	struct intern *texts;
@@ -52,7 +52,7 @@ int frames_new(struct frames **ret, size_t max, size_t max_name_bytes)
 		r = owners_new(&frames->owners, max);
 	if (r < 0)
 		return r;
-	array_index_init(&frames->numbers, sizeof(struct entry), sizeof(struct entry));
+	array_index_init(&frames->numbers, sizeof(struct frame_entry), sizeof(struct frame_entry));
 	frames->max = max;
 	*ret = TAKE_PTR(frames);
 	return 0;
@@ -75,7 +75,7 @@ size_t frames_count(const struct frames *frames)
 	return frames->count;
 }
 
-static int reserve(struct frames *frames)
+static int reserve_entry(struct frames *frames)
 {
 	return array_grow(frames->entries, frames->capacity, frames->count + 1, 64);
 }
@@ -98,9 +98,9 @@ static int64_t module_of(struct frames *frames, const struct frame *frame)
 		       : 0;
 }
 
-static int64_t append(struct frames *frames, const struct entry *entry)
+static int64_t append_entry(struct frames *frames, const struct frame_entry *entry)
 {
-	int r = frames->count < frames->max ? reserve(frames) : -ENOSPC;
+	int r = frames->count < frames->max ? reserve_entry(frames) : -ENOSPC;
 
 	if (r == 0)
 		r = array_index_reserve(&frames->numbers, frames->entries);
@@ -124,7 +124,7 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		return name < 0 ? name : file;
 	if (module < 0 || owner < 0)
 		return module < 0 ? module : owner;
-	struct entry entry = {
+	struct frame_entry entry = {
 		.name = (uint32_t)name,
 		.file = (uint32_t)file,
 		.line = source->line,
@@ -135,12 +135,12 @@ int64_t frames_add(struct frames *frames, const struct frame *frame)
 		.owner = (uint32_t)owner,
 	};
 	int64_t number = array_index_find(&frames->numbers, frames->entries, &entry);
-	return number >= 0 ? number : append(frames, &entry);
+	return number >= 0 ? number : append_entry(frames, &entry);
 }
 
 struct frame frames_get(const struct frames *frames, uint32_t number)
 {
-	const struct entry *entry = &frames->entries[number];
+	const struct frame_entry *entry = &frames->entries[number];
 	struct frame frame = {
 		.type = (enum frame_type)entry->type,
 		.signature_len = entry->signature_len,

@@ -11,7 +11,7 @@
 #include "base/map.h"
 
 /* A module with numbers for its texts. The whole entry is its key: it has no padding. */
-struct entry {
+struct module_entry {
 	uint32_t path, build_id;
 	uint64_t from, to, file_offset;
 };
@@ -20,7 +20,7 @@ struct modules {
 	struct module **each;
 	size_t count, capacity;
 	struct intern *texts;
-	struct map *numbers; /* struct entry -> uint32_t */
+	struct map *numbers; /* struct module_entry -> uint32_t */
 };
 
 int modules_new(struct modules **ret, struct intern *texts, size_t max)
@@ -30,7 +30,7 @@ int modules_new(struct modules **ret, struct intern *texts, size_t max)
 	if (!modules)
 		return -ENOMEM;
 	modules->texts = texts;
-	int r = map_new(&modules->numbers, sizeof(struct entry), sizeof(uint32_t), max);
+	int r = map_new(&modules->numbers, sizeof(struct module_entry), sizeof(uint32_t), max);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(modules);
@@ -48,13 +48,13 @@ void modules_free(struct modules *modules)
 	free(modules);
 }
 
-static int reserve(struct modules *modules)
+static int reserve_module(struct modules *modules)
 {
 	return array_grow(modules->each, modules->capacity, modules->count + 1, 16);
 }
 
 /* Makes a module with the texts of modules->texts. NULL: no memory. */
-static struct module *copy(const struct modules *modules, const struct entry *entry)
+static struct module *copy_module(const struct modules *modules, const struct module_entry *entry)
 {
 	struct module *made = malloc(sizeof(*made));
 
@@ -77,13 +77,13 @@ int64_t modules_add(struct modules *modules, const struct module *module)
 
 	if (path < 0 || build_id < 0)
 		return path < 0 ? path : build_id;
-	struct entry entry = {(uint32_t)path, (uint32_t)build_id, module->from, module->to,
-			      module->file_offset};
+	struct module_entry entry = {(uint32_t)path, (uint32_t)build_id, module->from, module->to,
+				     module->file_offset};
 	number = map_get(modules->numbers, &entry);
 	if (number)
 		return *number;
-	_cleanup_free_ struct module *made = copy(modules, &entry);
-	int r = made ? reserve(modules) : -ENOMEM;
+	_cleanup_free_ struct module *made = copy_module(modules, &entry);
+	int r = made ? reserve_module(modules) : -ENOMEM;
 	if (r == 0)
 		r = map_put(modules->numbers, &entry, (void **)&number);
 	if (r < 0)

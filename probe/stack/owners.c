@@ -73,7 +73,7 @@ void owner_see_container(struct container **kept, struct container *seen)
 	container_unref(before);
 }
 
-static void learn(struct owners *owners, struct owner *owner, const struct owner *seen)
+static void learn_owner(struct owners *owners, struct owner *owner, const struct owner *seen)
 {
 	if (seen->ns_pid && !owner->ns_pid)
 		owner->ns_pid = seen->ns_pid;
@@ -83,16 +83,16 @@ static void learn(struct owners *owners, struct owner *owner, const struct owner
 	owners->matter |= owner->container != NULL;
 }
 
-static int reserve(struct owners *owners)
+static int reserve_owner(struct owners *owners)
 {
 	return array_grow(owners->each, owners->capacity, owners->count + 1, 16);
 }
 
-static int64_t make(struct owners *owners, const struct key *key)
+static int64_t make_owner(struct owners *owners, const struct key *key)
 {
 	_cleanup_free_ struct owner *made = calloc(1, sizeof(*made));
 	uint32_t *number, *of_pid;
-	int r = made ? reserve(owners) : -ENOMEM, is_new = 1;
+	int r = made ? reserve_owner(owners) : -ENOMEM, is_new = 1;
 
 	if (r == 0)
 		r = is_new = map_put(owners->pids, &key->pid, (void **)&of_pid);
@@ -111,10 +111,10 @@ int64_t owners_add(struct owners *owners, const struct owner *owner)
 {
 	struct key key = {(uint64_t)owner->pid, owner->which};
 	const uint32_t *known = map_get(owners->numbers, &key);
-	int64_t number = known ? *known : make(owners, &key);
+	int64_t number = known ? *known : make_owner(owners, &key);
 
 	if (number > 0)
-		learn(owners, owners->each[number - 1], owner);
+		learn_owner(owners, owners->each[number - 1], owner);
 	return number;
 }
 

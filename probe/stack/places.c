@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-struct place {
+struct frame_place {
 	const struct module *module;
 	uint64_t address;
 };
@@ -29,7 +29,7 @@ void places_free(struct places *places)
 
 static int by_module(const void *a, const void *b)
 {
-	const struct place *left = a, *right = b;
+	const struct frame_place *left = a, *right = b;
 
 	if (left->module != right->module)
 		return (uintptr_t)left->module < (uintptr_t)right->module ? -1 : 1;
@@ -37,17 +37,17 @@ static int by_module(const void *a, const void *b)
 }
 
 /* Lists the places of all frames, in order, with duplicates. NULL: no memory. */
-static struct place *list(const struct tree *tree, size_t *count)
+static struct frame_place *list_places(const struct tree *tree, size_t *count)
 {
 	size_t frames = tree_frames_count(tree);
-	struct place *all = calloc(frames + 1, sizeof(*all));
+	struct frame_place *all = calloc(frames + 1, sizeof(*all));
 
 	*count = 0;
 	for (uint32_t i = 0; all && i < frames; i++) {
 		struct frame frame = tree_frame_at(tree, i);
 
 		if (frame.module)
-			all[(*count)++] = (struct place){frame.module, frame.address};
+			all[(*count)++] = (struct frame_place){frame.module, frame.address};
 	}
 	if (all)
 		qsort(all, *count, sizeof(*all), by_module);
@@ -58,7 +58,7 @@ int places_new(struct places **ret, const struct tree *tree)
 {
 	_cleanup_(places_freep) struct places *places = calloc(1, sizeof(*places));
 	size_t count, addresses = 0;
-	_cleanup_free_ struct place *all = list(tree, &count);
+	_cleanup_free_ struct frame_place *all = list_places(tree, &count);
 
 	if (!places || !all)
 		return -ENOMEM;

@@ -17,7 +17,7 @@
 #define LIBRARIES_MAX	    (UINT16_MAX + 1)
 #define LIBRARIES_BYTES_MAX (1u << 20)
 
-struct sum {
+struct record_sum {
 	struct record_key key;
 	uint64_t weight, first_ns;
 };
@@ -30,7 +30,7 @@ struct who_key {
 };
 
 struct records {
-	struct sum *sums;
+	struct record_sum *sums;
 	size_t count, capacity;
 	struct array_index numbers; /* the index of `sums` */
 	struct map *who_numbers;    /* struct who_key -> uint32_t */
@@ -47,7 +47,7 @@ int records_new(struct records **ret, size_t max)
 	if (!records)
 		return -ENOMEM;
 	records->max = max;
-	array_index_init(&records->numbers, sizeof(struct sum), sizeof(struct record_key));
+	array_index_init(&records->numbers, sizeof(struct record_sum), sizeof(struct record_key));
 	int r = map_new(&records->who_numbers, sizeof(struct who_key), sizeof(uint32_t),
 			WHO_MAX * 2);
 	if (r == 0)
@@ -122,7 +122,7 @@ static int reserve_sum(struct records *records)
 	return array_grow(records->sums, records->capacity, records->count + 1, 16);
 }
 
-static int64_t append(struct records *records, const struct record_key *key, size_t max)
+static int64_t append_sum(struct records *records, const struct record_key *key, size_t max)
 {
 	int r = records->count < max ? reserve_sum(records) : -ENOSPC;
 
@@ -130,13 +130,13 @@ static int64_t append(struct records *records, const struct record_key *key, siz
 		r = array_index_reserve(&records->numbers, records->sums);
 	if (r < 0)
 		return r;
-	records->sums[records->count] = (struct sum){.key = *key, .first_ns = UINT64_MAX};
+	records->sums[records->count] = (struct record_sum){.key = *key, .first_ns = UINT64_MAX};
 	array_index_add(&records->numbers, records->sums, (uint32_t)records->count);
 	return (int64_t)records->count++;
 }
 
 /* Adds a record, with bounds of `share` times the maximum. */
-static int add(struct records *records, const struct record *record, size_t share)
+static int add_to_sum(struct records *records, const struct record *record, size_t share)
 {
 	int64_t number = number_of(records, record->who, WHO_MAX * share);
 	int64_t libraries = number_of_libraries(records, &record->libraries);
@@ -148,17 +148,17 @@ static int add(struct records *records, const struct record *record, size_t shar
 	key.libraries = (uint16_t)libraries;
 	int64_t at = array_index_find(&records->numbers, records->sums, &key);
 	if (at < 0)
-		at = append(records, &key, records->max * share);
+		at = append_sum(records, &key, records->max * share);
 	if (at < 0)
 		return (int)at;
-	struct sum *sum = &records->sums[at];
+	struct record_sum *sum = &records->sums[at];
 	sum->weight += record->weight;
 	if (record->first_ns < sum->first_ns)
 		sum->first_ns = record->first_ns;
 	return 0;
 }
 
-static struct record record_of(const struct records *records, const struct sum *sum)
+static struct record record_of(const struct records *records, const struct record_sum *sum)
 {
 	struct record record = {
 		.key = sum->key,
@@ -189,7 +189,7 @@ void frame_bits_add(struct frame_bits *bits, bool set)
 
 int records_add(struct records *records, const struct record *record)
 {
-	return add(records, record, 1);
+	return add_to_sum(records, record, 1);
 }
 
 int records_merge(struct records *into, const struct records *from, const uint32_t *numbers)
@@ -201,7 +201,7 @@ int records_merge(struct records *into, const struct records *from, const uint32
 
 		record.key.node = numbers[record.key.node];
 		if (record.key.node)
-			r = add(into, &record, 2);
+			r = add_to_sum(into, &record, 2);
 		if (r < 0)
 			return r;
 	}
@@ -213,7 +213,7 @@ static int compare_u32(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
 	const struct record_key *left = a, *right = b; /* the first member of struct record */
 	int r = compare_u32(left->who, right->who);
@@ -235,7 +235,7 @@ int64_t records_list(const struct records *records, struct record **ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < records->count; i++)
 		list[i] = record_of(records, &records->sums[i]);
-	qsort(list, records->count, sizeof(*list), compare);
+	qsort(list, records->count, sizeof(*list), compare_keys);
 	*ret = list;
 	return (int64_t)records->count;
 }

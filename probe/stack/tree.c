@@ -165,7 +165,7 @@ static void add_both(struct tree *into, uint32_t to, const struct node *from)
 }
 
 /* The part of a node that is copied. */
-enum part { PART_NONE, PART_FRAME, PART_WEIGHT };
+enum copied_part { PART_NONE, PART_FRAME, PART_WEIGHT };
 
 /* Returns the number in `into` of a frame of `from`. known[]: numbers found before, plus one. */
 static int64_t same_frame(struct tree *into, const struct tree *from, uint32_t number,
@@ -182,7 +182,7 @@ static int64_t same_frame(struct tree *into, const struct tree *from, uint32_t n
 	return known[number] - 1;
 }
 
-static int merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t *same)
+static int merge_nodes(struct tree *into, const struct tree *from, uint32_t start, uint32_t *same)
 {
 	_cleanup_free_ uint8_t *parts = calloc(from->count, sizeof(*parts));
 	_cleanup_free_ uint32_t *known = calloc(frames_count(from->frames), sizeof(*known));
@@ -216,7 +216,7 @@ static int merge(struct tree *into, const struct tree *from, uint32_t start, uin
 int tree_merge(struct tree *into, const struct tree *from, uint32_t start, uint32_t **numbers)
 {
 	*numbers = calloc(from->count, sizeof(**numbers));
-	return *numbers ? merge(into, from, start, *numbers) : -ENOMEM;
+	return *numbers ? merge_nodes(into, from, start, *numbers) : -ENOMEM;
 }
 
 struct frame tree_frame_of(const struct tree *tree, uint32_t node)
@@ -353,7 +353,7 @@ static struct tree_frame frame_of(const struct tree *tree, const struct order *o
 }
 
 /* The way from the start to the frame that is open now. */
-struct path {
+struct tree_path {
 	struct step {
 		struct tree_frame frame;
 		uint32_t next, end; /* its children that haven't been visited yet */
@@ -361,12 +361,12 @@ struct path {
 	size_t depth, capacity;
 };
 
-static void path_done(struct path *path)
+static void path_done(struct tree_path *path)
 {
 	free(path->steps);
 }
 
-static int path_open(struct path *path, const struct tree *tree, const struct order *order,
+static int path_open(struct tree_path *path, const struct tree *tree, const struct order *order,
 		     uint32_t node, const struct tree_visitor *visitor, void *arg)
 {
 	if (array_grow(path->steps, path->capacity, path->depth + 1, 64) < 0)
@@ -383,7 +383,7 @@ int tree_walk(const struct tree *tree, uint32_t start, const struct tree_visitor
 	      void *arg)
 {
 	_cleanup_(order_done) struct order order = {0};
-	_cleanup_(path_done) struct path path = {0};
+	_cleanup_(path_done) struct tree_path path = {0};
 	int r = order_init(&order, tree);
 
 	if (r == 0)

@@ -29,7 +29,7 @@ struct kernel_symbols {
 	struct kernel_table table;
 	uint64_t origin;	 /* hash of the modules and programs when the table was read */
 	uint64_t text, text_end; /* addresses of the kernel's own code */
-	bool checked;		 /* refresh() was called in this batch */
+	bool checked;		 /* refresh_table() was called in this batch */
 	bool settled; /* no module or program came or went during the reading or just before */
 	/* If programs can't be listed: the number of our last trial program, and when a program
 	 * that isn't ours was last seen to have come (CLOCK_BOOTTIME). */
@@ -149,7 +149,7 @@ static bool is_young(const struct kernel_symbols *symbols, uint32_t program)
 	return clock_ns(CLOCK_BOOTTIME) - info.load_time < YOUNG_NS;
 }
 
-static int refresh(struct kernel_symbols *symbols)
+static int refresh_table(struct kernel_symbols *symbols)
 {
 	uint32_t newest, newest_after;
 	uint64_t origin = origin_now(symbols, &newest);
@@ -209,7 +209,7 @@ const char *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
 
 	if (!own && !symbols->checked) {
 		symbols->checked = true;
-		symbols->error = refresh(symbols);
+		symbols->error = refresh_table(symbols);
 	}
 	if (!own && is_jumped_to(&symbols->table, address + 1, &function))
 		return name_of(symbols, &function);

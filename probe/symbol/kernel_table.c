@@ -31,27 +31,27 @@ struct kernel_block {
 	size_t at;	  /* the block's offset in the list */
 };
 
-struct entry {
+struct kernel_entry {
 	uint64_t address; /* of the function */
 	uint32_t name;	  /* offset of the name's code in `codes` */
 	uint8_t padding;  /* bytes of padding before the function */
 } __attribute__((packed));
 
-struct line {
+struct kernel_line {
 	uint64_t address;
 	char *name; /* NULL: no line */
 };
 
 /* What was read so far; `held` is a line of padding, until the next line is read. */
-struct reading {
-	struct entry *entries;
+struct kernel_reading {
+	struct kernel_entry *entries;
 	size_t count, capacity;
 	struct buf codes;
 	struct intern *words;
-	struct line held;
+	struct kernel_line held;
 };
 
-static void reading_done(struct reading *reading)
+static void reading_done(struct kernel_reading *reading)
 {
 	free(reading->entries);
 	buf_done(&reading->codes);
@@ -80,19 +80,20 @@ int kernel_table_parse_line(char *line, uint64_t *address, const char **name)
 	return type == 't' || type == 'w';
 }
 
-static int add(struct reading *reading, uint64_t address, const char *name, uint8_t padding)
+static int add_entry(struct kernel_reading *reading, uint64_t address, const char *name,
+		     uint8_t padding)
 {
 	if (reading->count == ENTRIES_MAX)
 		return -EFBIG;
 	if (array_grow(reading->entries, reading->capacity, reading->count + 1, 4096) < 0)
 		return -ENOMEM;
 	reading->entries[reading->count++] =
-		(struct entry){address, (uint32_t)reading->codes.len, padding};
+		(struct kernel_entry){address, (uint32_t)reading->codes.len, padding};
 	return kernel_words_encode(reading->words, &reading->codes, name);
 }
 
 /* Returns the bytes of padding if `line` is the padding of the function `name`; else 0. */
-static uint8_t padding_of(const struct line *line, uint64_t address, const char *name)
+static uint8_t padding_of(const struct kernel_line *line, uint64_t address, const char *name)
 {
 	if (!line->name || strcmp(line->name + strlen(PADDING), name) != 0 ||
 	    address - line->address > PADDING_MAX)
@@ -101,33 +102,33 @@ static uint8_t padding_of(const struct line *line, uint64_t address, const char 
 }
 
 /* Keeps a line of padding, which is added with the next line, or alone. */
-static int hold(struct line *line, uint64_t address, const char *name)
+static int hold_padding(struct kernel_line *line, uint64_t address, const char *name)
 {
 	char *copy = strdup(name);
 
 	if (!copy)
 		return -ENOMEM;
 	free(line->name);
-	*line = (struct line){address, copy};
+	*line = (struct kernel_line){address, copy};
 	return 0;
 }
 
-static int take(struct reading *reading, uint64_t address, const char *name)
+static int take_line(struct kernel_reading *reading, uint64_t address, const char *name)
 {
-	struct line *held = &reading->held;
+	struct kernel_line *held = &reading->held;
 	uint8_t padding = padding_of(held, address, name);
-	int r = held->name && !padding ? add(reading, held->address, held->name, 0) : 0;
+	int r = held->name && !padding ? add_entry(reading, held->address, held->name, 0) : 0;
 
 	if (r < 0)
 		return r;
 	if (strncmp(name, PADDING, strlen(PADDING)) == 0)
-		return hold(held, address, name);
+		return hold_padding(held, address, name);
 	free(held->name);
 	held->name = NULL;
-	return add(reading, address, name, padding);
+	return add_entry(reading, address, name, padding);
 }
 
-static int read_lines(struct reading *reading, FILE *file)
+static int read_lines(struct kernel_reading *reading, FILE *file)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t bytes = 0;
@@ -140,19 +141,19 @@ static int read_lines(struct reading *reading, FILE *file)
 		if (kernel_table_parse_line(text, &address, &name) != 1 || !address)
 			continue;
 		hidden = false;
-		int r = take(reading, address, name);
+		int r = take_line(reading, address, name);
 		if (r < 0)
 			return r;
 	}
 	if (hidden)
 		return -EACCES;
-	const struct line *held = &reading->held;
-	return held->name ? add(reading, held->address, held->name, 0) : 0;
+	const struct kernel_line *held = &reading->held;
+	return held->name ? add_entry(reading, held->address, held->name, 0) : 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-	const struct entry *left = a, *right = b;
+	const struct kernel_entry *left = a, *right = b;
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
@@ -161,14 +162,14 @@ static int compare(const void *a, const void *b)
 
 /* Returns whether a block begins with entry `i`, which is `behind` entries behind the begin of the
  * last block. */
-static bool begins_block(const struct entry *entries, size_t i, size_t behind)
+static bool begins_block(const struct kernel_entry *entries, size_t i, size_t behind)
 {
 	return i == 0 || (behind >= BLOCK && entries[i].address != entries[i - 1].address);
 }
 
-static int pack(struct kernel_table *table, const struct reading *reading)
+static int pack_entries(struct kernel_table *table, const struct kernel_reading *reading)
 {
-	const struct entry *entries = reading->entries;
+	const struct kernel_entry *entries = reading->entries;
 	struct buf *list = &table->list;
 
 	table->blocks = calloc(reading->count / BLOCK + 1, sizeof(*table->blocks));
@@ -191,7 +192,7 @@ static int pack(struct kernel_table *table, const struct reading *reading)
 }
 
 /* Gives back memory that was reserved for growing. */
-static void trim(struct buf *list)
+static void trim_list(struct buf *list)
 {
 	char *smaller = realloc(list->data, list->len);
 
@@ -203,24 +204,24 @@ static void trim(struct buf *list)
 
 int kernel_table_read(struct kernel_table *table, FILE *file)
 {
-	_cleanup_(reading_done) struct reading reading = {.codes = {.max = table->list.max}};
+	_cleanup_(reading_done) struct kernel_reading reading = {.codes = {.max = table->list.max}};
 	int r = intern_new(&reading.words, table->list.max);
 
 	if (r == 0)
 		r = read_lines(&reading, file);
 	if (r < 0)
 		return r;
-	qsort(reading.entries, reading.count, sizeof(*reading.entries), compare);
-	r = pack(table, &reading);
+	qsort(reading.entries, reading.count, sizeof(*reading.entries), compare_entries);
+	r = pack_entries(table, &reading);
 	if (r == 0)
 		r = kernel_words_keep(&table->words, reading.words);
 	if (r == 0)
-		trim(&table->list);
+		trim_list(&table->list);
 	return r;
 }
 
 /* Iterator over the list. */
-struct cursor {
+struct kernel_cursor {
 	const struct kernel_table *table;
 	size_t block;	/* number of the next block to begin */
 	const char *at; /* the next function in the list */
@@ -229,7 +230,7 @@ struct cursor {
 	const char *code;
 };
 
-static bool next(struct cursor *cursor)
+static bool next_function(struct kernel_cursor *cursor)
 {
 	const struct kernel_table *table = cursor->table;
 	size_t at = (size_t)(cursor->at - table->list.data);
@@ -248,7 +249,7 @@ static bool next(struct cursor *cursor)
 
 /* Returns a cursor before the last block that begins at or before the address, or before the first
  * block. */
-static struct cursor before(const struct kernel_table *table, uint64_t address)
+static struct kernel_cursor cursor_before(const struct kernel_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->count;
 
@@ -261,14 +262,15 @@ static struct cursor before(const struct kernel_table *table, uint64_t address)
 			high = middle;
 	}
 	size_t block = low ? low - 1 : 0;
-	return (struct cursor){
+	return (struct kernel_cursor){
 		.table = table,
 		.block = block,
 		.at = table->count ? table->list.data + table->blocks[block].at : NULL,
 	};
 }
 
-static bool tell(const struct cursor *cursor, bool padding, struct kernel_function *ret)
+static bool tell_function(const struct kernel_cursor *cursor, bool padding,
+			  struct kernel_function *ret)
 {
 	ret->address = cursor->address - (padding ? cursor->padding : 0);
 	ret->prefix = padding ? PADDING : "";
@@ -279,29 +281,29 @@ static bool tell(const struct cursor *cursor, bool padding, struct kernel_functi
 bool kernel_table_find(const struct kernel_table *table, uint64_t address,
 		       struct kernel_function *ret)
 {
-	struct cursor cursor = before(table, address), found = {0};
-	bool is_more = table->count && next(&cursor);
+	struct kernel_cursor cursor = cursor_before(table, address), found = {0};
+	bool is_more = table->count && next_function(&cursor);
 
-	for (; is_more && cursor.address <= address; is_more = next(&cursor)) {
+	for (; is_more && cursor.address <= address; is_more = next_function(&cursor)) {
 		if (!found.table || cursor.address != found.address)
 			found = cursor;
 	}
 	/* The first function at the next address whose padding holds the address. */
 	for (uint64_t behind = cursor.address; is_more && cursor.address == behind;
-	     is_more = next(&cursor)) {
+	     is_more = next_function(&cursor)) {
 		if (behind - address <= cursor.padding)
-			return tell(&cursor, true, ret);
+			return tell_function(&cursor, true, ret);
 	}
-	return found.table && tell(&found, false, ret);
+	return found.table && tell_function(&found, false, ret);
 }
 
 uint64_t kernel_table_address(const struct kernel_table *table, const char *name)
 {
-	struct cursor cursor = before(table, 0);
+	struct kernel_cursor cursor = cursor_before(table, 0);
 	struct kernel_function function;
 
-	while (table->count && next(&cursor)) {
-		tell(&cursor, false, &function);
+	while (table->count && next_function(&cursor)) {
+		tell_function(&cursor, false, &function);
 		if (strcmp(function.name, name) == 0)
 			return function.address;
 	}

@@ -28,7 +28,7 @@ void perfmap_lose(struct symbol_files *files, enum perfmap_loss loss, uint64_t a
 }
 
 /* Removes the unused map that wasn't asked for the longest time; returns false if there is none. */
-static bool evict(struct symbol_files *files)
+static bool evict_map(struct symbol_files *files)
 {
 	const struct perfmap_key *key;
 	struct perfmap **slot, *oldest = NULL;
@@ -50,8 +50,8 @@ static bool evict(struct symbol_files *files)
 }
 
 /* Returns the map of the process's incarnation before its last exec or rename, or NULL. */
-static const struct perfmap *before(const struct symbol_files *files,
-				    const struct perfmap_process *process)
+static const struct perfmap *map_before(const struct symbol_files *files,
+					const struct perfmap_process *process)
 {
 	const struct perfmap_key *key;
 	const struct perfmap *found = NULL;
@@ -76,7 +76,7 @@ static struct perfmap *map_of(struct symbol_files *files, const struct perfmap_p
 		(*slot)->process.whose = process->whose; /* known only once it was examined */
 		return *slot;
 	}
-	const struct perfmap *last = before(files, process);
+	const struct perfmap *last = map_before(files, process);
 	map = calloc(1, sizeof(*map));
 	if (!map)
 		return NULL;
@@ -89,7 +89,7 @@ static struct perfmap *map_of(struct symbol_files *files, const struct perfmap_p
 	map->process = *process;
 	map->last_round = files->rounds;
 	int r = map_put(files->perfmaps, &key, (void **)&slot);
-	if (r == -ENOSPC && evict(files))
+	if (r == -ENOSPC && evict_map(files))
 		r = map_put(files->perfmaps, &key, (void **)&slot);
 	if (r < 0) {
 		perfmap_unref(map);

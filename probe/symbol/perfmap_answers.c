@@ -24,23 +24,23 @@ static size_t take_most(size_t bytes)
 	return most;
 }
 
-static void give(size_t bytes)
+static void give_memory(size_t bytes)
 {
 	atomic_fetch_sub(&memory, bytes);
 }
 
-static bool take(size_t bytes)
+static bool take_memory(size_t bytes)
 {
 	size_t most = take_most(bytes);
 
 	if (most < bytes)
-		give(most);
+		give_memory(most);
 	return most == bytes;
 }
 
 void answers_done(struct answers *answers)
 {
-	give(answers->names.capacity + answers->capacity * sizeof(*answers->questions));
+	give_memory(answers->names.capacity + answers->capacity * sizeof(*answers->questions));
 	free(answers->questions);
 	buf_done(&answers->names);
 	*answers = (struct answers){0};
@@ -54,11 +54,11 @@ bool answers_ask(struct answers *answers, uint64_t address)
 		size_t more = answers->capacity ? answers->capacity : 64;
 		struct perfmap_question *grown;
 
-		if (!take(more * sizeof(*grown)))
+		if (!take_memory(more * sizeof(*grown)))
 			return false;
 		grown = reallocarray(answers->questions, answers->capacity + more, sizeof(*grown));
 		if (!grown) {
-			give(more * sizeof(*grown));
+			give_memory(more * sizeof(*grown));
 			return false;
 		}
 		answers->questions = grown;
@@ -102,7 +102,7 @@ int answers_read(struct answers *answers, int fd, struct perfmap_lookup *lookup)
 	if (lookup->names.capacity > room) /* as a buf grows by doubling */
 		atomic_fetch_add(&memory, lookup->names.capacity - room);
 	else
-		give(room - lookup->names.capacity);
+		give_memory(room - lookup->names.capacity);
 	answers->names = lookup->names;
 	return r;
 }

@@ -16,7 +16,7 @@
 #define LINE_BYTES  (HEAD_BYTES + PERFMAP_NAME_MAX)
 #define STEPS_MAX   (1u << 24) /* sum over all lines of the asked addresses that a line holds */
 
-struct pass {
+struct perfmap_pass {
 	struct perfmap_question *questions;
 	size_t count;
 	uint64_t from, settled, steps;
@@ -51,7 +51,7 @@ static bool take_hex(const char *line, size_t len, size_t *at, uint64_t *value)
 	return true;
 }
 
-static size_t first_from(const struct pass *pass, uint64_t address)
+static size_t first_from(const struct perfmap_pass *pass, uint64_t address)
 {
 	size_t low = 0, high = pass->count;
 
@@ -67,8 +67,8 @@ static size_t first_from(const struct pass *pass, uint64_t address)
 }
 
 /* Enters the current line as an answer for an address that it holds; `hash` is the name's. */
-static void answer(const struct pass *pass, struct perfmap_question *question, size_t name_at,
-		   uint64_t hash)
+static void answer_question(const struct perfmap_pass *pass, struct perfmap_question *question,
+			    size_t name_at, uint64_t hash)
 {
 	uint32_t len = (uint32_t)(pass->len - name_at);
 	bool same = question->len == len && question->hash == hash;
@@ -85,7 +85,7 @@ static void answer(const struct pass *pass, struct perfmap_question *question, s
 }
 
 /* Enters the current line for all addresses that it holds; the name is hashed once. */
-static int end_line(struct pass *pass)
+static int end_line(struct perfmap_pass *pass)
 {
 	uint64_t start, bytes;
 	size_t at = 0;
@@ -101,14 +101,14 @@ static int end_line(struct pass *pass)
 		return 0;
 	uint64_t hash = hash_bytes(0, pass->line + at, pass->len - at);
 	for (; i < pass->count && pass->questions[i].address < start + bytes; i++) {
-		answer(pass, &pass->questions[i], at, hash);
+		answer_question(pass, &pass->questions[i], at, hash);
 		if (++pass->steps > STEPS_MAX)
 			return -E2BIG;
 	}
 	return 0;
 }
 
-static int go_by(struct pass *pass, const char *block, size_t bytes, uint64_t offset)
+static int go_by(struct perfmap_pass *pass, const char *block, size_t bytes, uint64_t offset)
 {
 	for (size_t i = 0; i < bytes;) {
 		if (block[i] == '\n' && !pass->len) { /* a file may have nothing but these */
@@ -133,7 +133,7 @@ static int go_by(struct pass *pass, const char *block, size_t bytes, uint64_t of
 	return 0;
 }
 
-static int pass_all(struct pass *pass, struct perfmap_lookup *lookup, int fd)
+static int pass_all(struct perfmap_pass *pass, struct perfmap_lookup *lookup, int fd)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
 
@@ -189,7 +189,7 @@ static void read_names(struct perfmap_lookup *lookup, int fd)
 
 int perfmap_read(int fd, struct perfmap_lookup *lookup)
 {
-	_cleanup_free_ struct pass *pass = calloc(1, sizeof(*pass));
+	_cleanup_free_ struct perfmap_pass *pass = calloc(1, sizeof(*pass));
 	struct stat stat;
 
 	if (!pass)

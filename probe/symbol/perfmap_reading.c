@@ -22,7 +22,7 @@ struct map_reading {
 	/* question and answer */
 	struct perfmap_process process;
 	struct held_fd *held; /* with a reference */
-	struct seen seen;
+	struct perfmap_seen seen;
 	struct answers answers;
 	bool is_another; /* the map is another file than was known */
 	uint64_t stale, no_room;
@@ -35,7 +35,7 @@ struct map_reading {
  * begin, or, if another process or program left the file, from its present end. */
 static bool is_known(struct map_reading *mine, const struct perfmap_found *now)
 {
-	struct seen *seen = &mine->seen;
+	struct perfmap_seen *seen = &mine->seen;
 	uint64_t bytes = seen->end > seen->from ? seen->end : seen->from;
 	bool execed = seen->found.program && now->program != seen->found.program;
 	bool same = !execed && seen->found.inode && now->device == seen->found.device &&
@@ -183,7 +183,7 @@ static void reading_ended(struct job *job, bool finished)
 		map->is_slow = job->end == JOB_SLOW;
 		held_fd_unref(TAKE_PTR(map->held));
 	} else if (finished) {
-		struct seen was = map->seen;
+		struct perfmap_seen was = map->seen;
 
 		held_fd_unref(map->held);
 		map->held = TAKE_PTR(mine->held);

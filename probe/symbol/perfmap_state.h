@@ -10,7 +10,7 @@
 #include "symbol/perfmap.h"
 
 /* A map's file, as it was seen last. */
-struct seen {
+struct perfmap_seen {
 	struct perfmap_found found; /* inode 0: there was no file */
 	bool looked;		    /* in this incarnation; else `found` is from before an exec */
 	uint64_t from;		    /* lines before this offset aren't the process's own */
@@ -43,7 +43,7 @@ struct perfmap {
 	atomic_uint refs;
 	struct perfmap_process process;
 	struct held_fd *held; /* the open map; NULL: not open */
-	struct seen seen;
+	struct perfmap_seen seen;
 	struct answers answers;
 	unsigned readings;  /* jobs that aren't done */
 	size_t asked;	    /* addresses that this round waits for */

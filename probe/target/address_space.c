@@ -117,7 +117,7 @@ void address_space_set_paths(struct address_space *space, uint64_t bytes)
 	space->paths_bytes = bytes;
 }
 
-static bool same(const struct region *a, const struct region *b)
+static bool is_same_region(const struct region *a, const struct region *b)
 {
 	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
 	       a->kind == b->kind && a->file == b->file;
@@ -142,7 +142,7 @@ static struct region *region_at(const struct address_space *space, uint64_t addr
 }
 
 /* Moves regions that are no longer mapped to the list of those that were. */
-static void retire(struct address_space *space, uint64_t now_ns)
+static void retire_regions(struct address_space *space, uint64_t now_ns)
 {
 	size_t leaving = 0;
 
@@ -190,12 +190,12 @@ int address_space_update(struct address_space *space, const struct maps *maps,
 			.kind = mapping->kind,
 			.file = files[i],
 		};
-		if (known && same(known, &regions[i])) {
+		if (known && is_same_region(known, &regions[i])) {
 			regions[i].from_ns = known->from_ns;
 			known->until_ns = UINT64_MAX;
 		}
 	}
-	retire(space, began_ns);
+	retire_regions(space, began_ns);
 	regions_free(space->regions, space->count);
 	space->regions = regions;
 	space->count = maps->count;
@@ -219,7 +219,7 @@ void address_space_forget(struct address_space *space, uint64_t ns)
 		space->gone_paths_bytes = 0;
 }
 
-static bool holds(const struct region *region, uint64_t address, uint64_t ns)
+static bool region_holds(const struct region *region, uint64_t address, uint64_t ns)
 {
 	return address >= region->start && address < region->end && ns >= region->from_ns &&
 	       ns < region->until_ns;
@@ -237,10 +237,10 @@ int address_space_find(const struct address_space *space, uint64_t address, uint
 {
 	const struct region *found = region_at(space, address);
 
-	if (found && !holds(found, address, ns))
+	if (found && !region_holds(found, address, ns))
 		found = NULL;
 	for (size_t i = 0; i < space->gone_count; i++) {
-		if (!holds(&space->gone[i], address, ns))
+		if (!region_holds(&space->gone[i], address, ns))
 			continue;
 		if (found && !says_the_same(found, &space->gone[i], address))
 			return -EAGAIN;

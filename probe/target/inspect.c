@@ -25,7 +25,7 @@
 #define FILES_NS (3 * NS_PER_S / 2)
 
 /* Texts of paths are compared by struct maps. */
-struct file_key {
+struct mapped_file_key {
 	uint64_t path, device, inode;
 };
 
@@ -72,7 +72,7 @@ static bool is_open_folder(const char *path)
  */
 static size_t first_of_file(struct map *files, const struct mapping *mapping, size_t i)
 {
-	struct file_key key = {(uintptr_t)mapping->path, mapping->device, mapping->inode};
+	struct mapped_file_key key = {(uintptr_t)mapping->path, mapping->device, mapping->inode};
 	size_t *first;
 	int r = map_put(files, &key, (void **)&first);
 
@@ -125,7 +125,7 @@ static void read_cgroups(struct inspection *e)
 static int open_files(struct inspection *e, int root_fd)
 {
 	_cleanup_map_ struct map *files = NULL;
-	int r = map_new(&files, sizeof(struct file_key), sizeof(size_t), MAPPINGS_MAX);
+	int r = map_new(&files, sizeof(struct mapped_file_key), sizeof(size_t), MAPPINGS_MAX);
 
 	for (size_t i = 0; i < e->maps.count; i++)
 		e->opened[i] = (struct opened){.same = i, .fd = -1};
@@ -166,7 +166,7 @@ static int read_maps(struct inspection *e)
 	return e->opened ? open_files(e, root_fd) : -ENOMEM;
 }
 
-static void run(struct job *job)
+static void inspection_run(struct job *job)
 {
 	struct inspection *e = (struct inspection *)job;
 	struct identity who = {
@@ -201,7 +201,7 @@ static void run(struct job *job)
 		e->error = -ESRCH;
 }
 
-static void done(struct job *job, bool finished)
+static void inspection_done(struct job *job, bool finished)
 {
 	struct inspection *e = (struct inspection *)job;
 
@@ -242,8 +242,10 @@ int inspect(struct worker *worker, const struct inspection *question)
 	if (!e)
 		return -ENOMEM;
 	*e = *question;
-	e->job = (struct job){
-		.run = run, .done = done, .free = free_examination, .whose = question->job.whose};
+	e->job = (struct job){.run = inspection_run,
+			      .done = inspection_done,
+			      .free = free_examination,
+			      .whose = question->job.whose};
 	e->root_fd = -1;
 	if (e->snoopers)
 		snoopers_ref(e->snoopers);

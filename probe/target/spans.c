@@ -14,7 +14,7 @@ struct cache {
 	bool written;
 };
 
-struct writing {
+struct spans_writing {
 	struct tables *tables;
 	struct spans *spans;
 	const struct spans_of *of;
@@ -27,7 +27,7 @@ struct writing {
 
 /* ---- a Java VM's code cache ---- */
 
-static void find_caches(struct writing *writing)
+static void find_caches(struct spans_writing *writing)
 {
 	const struct hotspot *hotspot = writing->of->hotspot;
 
@@ -46,7 +46,7 @@ static void find_caches(struct writing *writing)
 	}
 }
 
-static bool is_in_cache(const struct writing *writing, const struct region_view *region)
+static bool is_in_cache(const struct spans_writing *writing, const struct region_view *region)
 {
 	for (size_t i = 0; i < writing->caches_count; i++) {
 		if (region->start < writing->caches[i].end &&
@@ -64,7 +64,7 @@ static bool is_in_cache(const struct writing *writing, const struct region_view 
  */
 static void count_one(void *arg, const struct region_view *region)
 {
-	struct writing *writing = arg;
+	struct spans_writing *writing = arg;
 
 	writing->count++;
 	if (region->file && is_in_cache(writing, region))
@@ -72,7 +72,8 @@ static void count_one(void *arg, const struct region_view *region)
 }
 
 /* Writes a file's mapping: what its table says, once there is one. */
-static void write_file(struct writing *writing, const struct region_view *region, struct span *span)
+static void write_file(struct spans_writing *writing, const struct region_view *region,
+		       struct span *span)
 {
 	struct symbol_place place = {writing->of->pid, region->start, region->end};
 	struct runtime_place *python = &writing->found[RUNTIME_PYTHON];
@@ -96,7 +97,8 @@ static void write_file(struct writing *writing, const struct region_view *region
 	}
 }
 
-static void put(struct writing *writing, uint64_t start, uint64_t end, enum span_kind kind)
+static void put_span(struct spans_writing *writing, uint64_t start, uint64_t end,
+		     enum span_kind kind)
 {
 	if (start < end && writing->count < SPANS_MAX)
 		writing->to[writing->count++] = (struct span){
@@ -107,7 +109,7 @@ static void put(struct writing *writing, uint64_t start, uint64_t end, enum span
  * Writes JIT code: a Java VM's, as all that is reserved for it at the first of its mappings, or
  * another program's.
  */
-static void write_made(struct writing *writing, const struct region_view *region)
+static void write_made(struct spans_writing *writing, const struct region_view *region)
 {
 	uint64_t from = region->start;
 
@@ -116,18 +118,18 @@ static void write_made(struct writing *writing, const struct region_view *region
 
 		if (cache->end <= from || cache->start >= region->end)
 			continue;
-		put(writing, from, cache->start, SPAN_BARE);
+		put_span(writing, from, cache->start, SPAN_BARE);
 		if (!cache->written)
-			put(writing, cache->start, cache->end, SPAN_HOTSPOT);
+			put_span(writing, cache->start, cache->end, SPAN_HOTSPOT);
 		cache->written = true;
 		from = cache->end;
 	}
-	put(writing, from, region->end, SPAN_BARE);
+	put_span(writing, from, region->end, SPAN_BARE);
 }
 
 static void write_one(void *arg, const struct region_view *region)
 {
-	struct writing *writing = arg;
+	struct spans_writing *writing = arg;
 	struct span span = {.start = region->start, .end = region->end};
 
 	if (writing->count == SPANS_MAX)
@@ -154,14 +156,14 @@ static void spans_free(struct spans *spans)
 static const size_t walk_bytes[RUNTIMES] = {sizeof(struct cpython), sizeof(struct hotspot)};
 
 /* Returns the walker's settings for a runtime; NULL: it isn't walked. */
-static const void *walk_of(const struct writing *writing, enum runtime_number number)
+static const void *walk_of(const struct spans_writing *writing, enum runtime_number number)
 {
 	if (number == RUNTIME_PYTHON)
 		return writing->of->python;
 	return writing->caches_count ? writing->of->hotspot : NULL;
 }
 
-static size_t words_of_walks(const struct writing *writing)
+static size_t words_of_walks(const struct spans_writing *writing)
 {
 	size_t bytes = 0;
 
@@ -171,7 +173,7 @@ static size_t words_of_walks(const struct writing *writing)
 }
 
 /* Writes the walker's settings for the runtimes, in the words behind `at`. */
-static void write_walks(const struct writing *writing, uint32_t at)
+static void write_walks(const struct spans_writing *writing, uint32_t at)
 {
 	struct spans *spans = writing->spans;
 
@@ -190,7 +192,7 @@ static void write_walks(const struct writing *writing, uint32_t at)
  * Looks up all tables, then writes them into the arena; in that order, as making room may drop
  * tables.
  */
-static int write_all(struct writing *writing)
+static int write_all(struct spans_writing *writing)
 {
 	struct spans *spans = writing->spans;
 	/* each may cut a mapping in two */
@@ -233,7 +235,7 @@ int spans_write(struct spans **ret, struct arena *arena, struct tables *tables,
 		const struct spans_of *of, struct runtime_place found[RUNTIMES])
 {
 	struct spans *spans = calloc(1, sizeof(*spans));
-	struct writing writing = {.tables = tables, .spans = spans, .of = of, .found = found};
+	struct spans_writing writing = {.tables = tables, .spans = spans, .of = of, .found = found};
 
 	memset(found, 0, RUNTIMES * sizeof(*found));
 	if (!spans)

@@ -14,7 +14,7 @@
 #define EAGER_EVERY_NS (10 * NS_PER_MS)
 #define EAGER_BURST    32
 
-static void publish(void *arg)
+static void run_publishing(void *arg)
 {
 	struct targets *targets = arg;
 
@@ -59,7 +59,7 @@ int targets_new(struct targets **ret, struct loop *loop, struct tracer *tracer,
 	events.arg = targets;
 	containers_on(containers, &events);
 	targets->loop = loop;
-	targets->publishing = (struct loop_call){.run = publish, .arg = targets};
+	targets->publishing = (struct loop_call){.run = run_publishing, .arg = targets};
 	targets->late = (struct loop_timer){.expired = look_late, .arg = targets};
 	targets->retry = (struct loop_timer){.expired = target_retry, .arg = targets};
 	targets->begun = (struct loop_timer){.expired = targets_ask_late, .arg = targets};
@@ -116,7 +116,7 @@ static bool is_own_line(const struct target *target)
 }
 
 /* Rejects a program: its stacks until now are dropped. */
-static void refuse(struct targets *targets, const struct target *fresh)
+static void reject_program(struct targets *targets, const struct target *fresh)
 {
 	struct target *current = target_table_current(targets->table, fresh->pid);
 
@@ -149,7 +149,7 @@ static void inherit_memory(const struct targets *targets, struct target *fresh,
 static void find_group(struct targets *targets, const struct life_event *event,
 		       const struct target *before, struct target *fresh)
 {
-	struct group *group = containers_find(targets->containers, &event->group);
+	struct known_cgroup *group = containers_find(targets->containers, &event->group);
 
 	if (!group && targets->by_group)
 		targets_on_moved(targets, event);
@@ -161,7 +161,8 @@ static void find_group(struct targets *targets, const struct life_event *event,
 /*
  * Adds an incarnation that the kernel reported, like its predecessor (or parent) if there is one.
  */
-static void begin(struct targets *targets, const struct life_event *event, struct target *before)
+static void begin_incarnation(struct targets *targets, const struct life_event *event,
+			      struct target *before)
 {
 	struct target fresh = {
 		.pid = (pid_t)event->tgid,
@@ -185,7 +186,7 @@ static void begin(struct targets *targets, const struct life_event *event, struc
 	find_group(targets, event, before, &fresh);
 	target_judge(targets, event, &fresh);
 	if (!target_evaluate(targets, &fresh)) {
-		refuse(targets, &fresh);
+		reject_program(targets, &fresh);
 		return;
 	}
 	if (before && event->kind != LIFE_EXEC)
@@ -209,7 +210,7 @@ void targets_on_life(struct targets *targets, const struct life_event *event)
 	if (event->kind == LIFE_EXEC && before)
 		before->ended_by_exec = true;
 	if (event->kind != LIFE_EXIT)
-		begin(targets, event, before);
+		begin_incarnation(targets, event, before);
 	before = old_id ? target_table_find(targets->table, from, old_id) : NULL;
 	if (before && target_is_alive(before) && event->kind != LIFE_FORK)
 		target_table_end(targets->table, before, event->time_ns);

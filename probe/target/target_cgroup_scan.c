@@ -17,7 +17,7 @@
 #define LATEST_NS  (64 * NS_PER_S) /* longest wait before a new scan after some that failed */
 
 static void await_names(struct targets *targets, const struct cgroup_member *resident,
-			struct group *group)
+			struct known_cgroup *group)
 {
 	struct where *where = &targets->where;
 	struct awaiting *more =
@@ -36,7 +36,7 @@ static void await_names(struct targets *targets, const struct cgroup_member *res
 
 /* Notes the path. An unreadable one (cgroups_read()) doesn't replace a known one. */
 static bool is_there(const struct target *known, const struct cgroup_member *resident,
-		     const struct group *group)
+		     const struct known_cgroup *group)
 {
 	return known && known->start_ticks == resident->start_ticks && known->group &&
 	       known->group->in == group->in &&
@@ -55,7 +55,7 @@ static bool has_all(const struct target *known, const struct match *match, uint3
 
 static void take_resident(struct targets *targets, const struct cgroup_member *resident)
 {
-	struct group *group =
+	struct known_cgroup *group =
 		containers_place(targets->containers, &resident->place, resident->path);
 	struct target *known = target_table_current(targets->table, resident->pid);
 	uint32_t wanted = selection_wanted(&targets->selection);
@@ -78,7 +78,7 @@ static void take_resident(struct targets *targets, const struct cgroup_member *r
 	group_unref(group);
 }
 
-static void told(struct targets *targets, const struct cgroup_scan *census, bool finished)
+static void take_census(struct targets *targets, const struct cgroup_scan *census, bool finished)
 {
 	for (size_t i = 0; finished && i < census->residents_count; i++)
 		take_resident(targets, &census->residents[i]);
@@ -143,7 +143,7 @@ static void told_of_all(void *arg, struct cgroup_scan *census, bool finished, bo
 	struct targets *targets = arg;
 	struct where *where = &targets->where;
 
-	told(targets, census, finished);
+	take_census(targets, census, finished);
 	if (!last)
 		return;
 	where->running = false;
@@ -161,7 +161,7 @@ static void told_of_moved(void *arg, struct cgroup_scan *census, bool finished, 
 {
 	struct targets *targets = arg;
 
-	told(targets, census, finished);
+	take_census(targets, census, finished);
 	if (!last)
 		return;
 	targets->where.moving = false;

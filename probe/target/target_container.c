@@ -6,7 +6,7 @@
 #include "container/cgroup.h"
 #include "target/target_state.h"
 
-void target_set_group(struct target *target, struct group *group)
+void target_set_group(struct target *target, struct known_cgroup *group)
 {
 	struct container *container = group_container(group);
 
@@ -27,7 +27,7 @@ void target_match_group(const struct targets *targets, const struct target *targ
 			struct match *match)
 {
 	const struct snoopers *snoopers = targets->selection.snoopers;
-	struct group *group = target->group;
+	struct known_cgroup *group = target->group;
 
 	*match = (struct match){0};
 	if (!targets->by_group || !group)
@@ -62,7 +62,7 @@ void target_judge_group(struct targets *targets, const struct cgroup_key *key,
 		tracer_judge_group(targets->tracer, key, VERDICT_DOES_NOT);
 }
 
-struct naming {
+struct container_naming {
 	struct targets *targets;
 	const struct container *before;
 	struct container *now;
@@ -81,7 +81,7 @@ static void decide_on_names(struct targets *targets, struct target *target)
 
 static void rename_one(void *arg, struct target *target)
 {
-	const struct naming *naming = arg;
+	const struct container_naming *naming = arg;
 
 	if (target->container != naming->before)
 		return;
@@ -99,7 +99,7 @@ static void rename_one(void *arg, struct target *target)
 void targets_on_named(void *arg, const struct container *before, struct container *now, bool late)
 {
 	struct targets *targets = arg;
-	struct naming naming = {targets, before, now, late};
+	struct container_naming naming = {targets, before, now, late};
 
 	target_table_each_ever(targets->table, rename_one, &naming);
 	targets_end_awaiting(targets, now);

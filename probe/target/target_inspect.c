@@ -39,7 +39,7 @@ static bool are_its_maps(const struct target *target, const struct inspection *e
 static void take_place(struct targets *targets, struct target *target, const struct inspection *e)
 {
 	if (e->cgroups && !target->group) {
-		struct group *group =
+		struct known_cgroup *group =
 			containers_place(targets->containers, &e->cgroups->place, e->cgroups->path);
 
 		target_set_group(target, group);
@@ -49,7 +49,7 @@ static void take_place(struct targets *targets, struct target *target, const str
 	target->ns_pid = e->ns_pid;
 }
 
-static void examined(void *arg, struct inspection *e, bool finished)
+static void take_inspection(void *arg, struct inspection *e, bool finished)
 {
 	struct targets *targets = arg;
 
@@ -108,7 +108,7 @@ void target_look_at(struct targets *targets, struct target *target)
 		.ns_pid = target->ns_pid,
 		.line_pid = target->line_pid,
 		.line_start_ticks = target->line_start_ticks,
-		.done = examined,
+		.done = take_inspection,
 		.arg = targets,
 	};
 

@@ -17,8 +17,8 @@ void target_log_init(struct target_log *log)
 	*log = (struct target_log){.rate = {.every_ns = LINE_EVERY_NS, .burst = LINES}};
 }
 
-static void say(struct target_log *log, const struct target *target, uint32_t probes,
-		const char *what)
+static void log_change(struct target_log *log, const struct target *target, uint32_t probes,
+		       const char *what)
 {
 	enum log_level level = rate_take(&log->rate, loop_now_ns()) ? LOG_INFO : LOG_DEBUG;
 	char names[128] = "";
@@ -47,9 +47,9 @@ void target_log_probes(struct target_log *log, struct target *target, uint32_t p
 	uint32_t added = known & ~target->probes_said, removed = target->probes_said & ~known;
 
 	if (added)
-		say(log, target, added, "added for");
+		log_change(log, target, added, "added for");
 	if (removed)
-		say(log, target, removed, "removed from");
+		log_change(log, target, removed, "removed from");
 	target->probes_said = known;
 }
 

@@ -26,7 +26,7 @@ static bool is_common(const struct mapping *mapping)
 	return false;
 }
 
-static void keep(struct targets *targets, struct inspection *e, size_t i)
+static void keep_table(struct targets *targets, struct inspection *e, size_t i)
 {
 	const struct mapping *mapping = &e->maps.mappings[i];
 	struct symbol_place place = {e->pid, mapping->start, mapping->end};
@@ -38,7 +38,7 @@ static void keep(struct targets *targets, struct inspection *e, size_t i)
 		targets->common[targets->common_count++] = table;
 }
 
-static void examined(void *arg, struct inspection *e, bool finished)
+static void keep_common_files(void *arg, struct inspection *e, bool finished)
 {
 	struct targets *targets = arg;
 
@@ -46,13 +46,13 @@ static void examined(void *arg, struct inspection *e, bool finished)
 		return;
 	for (size_t i = 0; i < e->maps.count && targets->common_count < COMMON_MAX; i++) {
 		if (is_common(&e->maps.mappings[i]))
-			keep(targets, e, i);
+			keep_table(targets, e, i);
 	}
 }
 
 void targets_keep_common(struct targets *targets)
 {
-	struct inspection question = {.pid = getpid(), .done = examined, .arg = targets};
+	struct inspection question = {.pid = getpid(), .done = keep_common_files, .arg = targets};
 	struct proc_stat stat;
 
 	targets_drop_common(targets);

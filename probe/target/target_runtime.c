@@ -31,8 +31,8 @@ static void come_back(struct targets *targets, const struct runtime_kind *kind,
 		loop_timer_set(targets->loop, timer, its->retry.next_ns);
 }
 
-static void answered(void *arg, const struct runtime_question *question, struct runtime *answer,
-		     struct job_memory *memory)
+static void runtime_answered(void *arg, const struct runtime_question *question,
+			     struct runtime *answer, struct job_memory *memory)
 {
 	const struct runtime_kind *kind = question->kind;
 	struct targets *targets = arg;
@@ -59,8 +59,8 @@ static void answered(void *arg, const struct runtime_question *question, struct 
 	target_publish(targets, target);
 }
 
-static void ask(struct targets *targets, struct target *target, const struct runtime_kind *kind,
-		const struct runtime_place *place)
+static void ask_target(struct targets *targets, struct target *target,
+		       const struct runtime_kind *kind, const struct runtime_place *place)
 {
 	struct runtime_question question = {
 		.pid = target->pid,
@@ -68,7 +68,7 @@ static void ask(struct targets *targets, struct target *target, const struct run
 		.whose = target->whose,
 		.kind = kind,
 		.place = *place,
-		.done = answered,
+		.done = runtime_answered,
 		.arg = targets,
 	};
 
@@ -100,7 +100,7 @@ void target_meet_runtimes(struct targets *targets, struct target *target,
 			retry_forget(&its->retry);
 		}
 		if (retry_may(&its->retry, loop_now_ns()))
-			ask(targets, target, kind, &found[i]);
+			ask_target(targets, target, kind, &found[i]);
 	}
 }
 
@@ -121,7 +121,7 @@ static void ask_known(struct targets *targets, struct target *target,
 	if (may_ask) {
 		struct runtime_place place = runtime_place_of(kind, its->known);
 
-		ask(targets, target, kind, &place);
+		ask_target(targets, target, kind, &place);
 	}
 }
 

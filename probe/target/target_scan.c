@@ -106,7 +106,7 @@ static bool has_begun(const struct targets *targets, pid_t pid, const struct tar
 
 /* Adds a target; false: nobody wants it, or there is no room. */
 static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat *stat, uint64_t id,
-		     bool is_there, struct group *group)
+		     bool is_there, struct known_cgroup *group)
 {
 	struct target fresh = {
 		.pid = pid,
@@ -137,7 +137,7 @@ static bool scan_new(struct targets *targets, pid_t pid, const struct proc_stat 
 }
 
 /* Sets its cgroups, unless the kernel's side reported them. */
-static void scan_there(struct targets *targets, struct target *known, struct group *group)
+static void scan_there(struct targets *targets, struct target *known, struct known_cgroup *group)
 {
 	if (group) {
 		target_set_group(known, group);
@@ -150,7 +150,8 @@ static void scan_there(struct targets *targets, struct target *known, struct gro
  * Looks at a process. `group`: the cgroups of the process that started at `start_ticks`; NULL: not
  * known, any start. Returns whether it is a target now that the kernel's side didn't know.
  */
-static bool scan(struct targets *targets, pid_t pid, uint64_t start_ticks, struct group *group)
+static bool scan_process(struct targets *targets, pid_t pid, uint64_t start_ticks,
+			 struct known_cgroup *group)
 {
 	struct target *known = target_table_current(targets->table, pid);
 	uint64_t id, id_after;
@@ -179,11 +180,11 @@ static bool scan(struct targets *targets, pid_t pid, uint64_t start_ticks, struc
 
 static void scan_one(void *arg, pid_t pid)
 {
-	scan(arg, pid, 0, NULL);
+	scan_process(arg, pid, 0, NULL);
 }
 
 bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ticks,
-			   struct group *group)
+			   struct known_cgroup *group)
 {
 	struct target *known = target_table_current(targets->table, pid);
 	struct target like = {.group = group};
@@ -191,7 +192,7 @@ bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ti
 
 	target_match_group(targets, &like, &match);
 	return (known || match.probes & selection_wanted(&targets->selection)) &&
-	       scan(targets, pid, start_ticks, group);
+	       scan_process(targets, pid, start_ticks, group);
 }
 
 static void scan_known_one(void *arg, struct target *known)
@@ -296,7 +297,7 @@ static void check_one(void *arg, struct target *target)
 }
 
 /* Makes programs targets that began unseen. */
-static void repair(struct targets *targets)
+static void repair_targets(struct targets *targets)
 {
 	struct counters counters;
 
@@ -320,7 +321,7 @@ void targets_sweep(struct targets *targets, uint64_t ns)
 	targets_count_room(targets);
 	tables_sweep(targets->tables);
 	targets_publish(targets);
-	repair(targets);
+	repair_targets(targets);
 	if (now_ns < targets->checked_ns + CHECK_EVERY_NS)
 		return;
 	targets->checked_ns = now_ns;

@@ -24,7 +24,7 @@
 struct awaiting {
 	pid_t pid;
 	uint64_t start_ticks;
-	struct group *group; /* owns a reference */
+	struct known_cgroup *group; /* owns a reference */
 };
 
 /* Scans of processes' cgroups (target_cgroup_scan.c). */
@@ -201,7 +201,7 @@ void targets_ask_late(void *arg);
 /* ---- target_container.c ---- */
 
 /* Sets the cgroups of a target, or of a process that may become one; takes a new reference. */
-void target_set_group(struct target *target, struct group *group);
+void target_set_group(struct target *target, struct known_cgroup *group);
 
 /* Fills in what the cgroups decide for the target. */
 void target_match_group(const struct targets *targets, const struct target *target,
@@ -243,7 +243,7 @@ void targets_look_at_moved(void *arg);
  * whether it became a target: then no event reports the children it forked before.
  */
 bool targets_scan_resident(struct targets *targets, pid_t pid, uint64_t start_ticks,
-			   struct group *group);
+			   struct known_cgroup *group);
 
 /* Expiry function of targets->retry. */
 void target_retry(void *arg);

@@ -27,7 +27,7 @@ struct target_table {
 	const struct process_code_ops *codebook_ops; /* NULL: there are no code_known */
 };
 
-static void release(const struct target_table *table, struct target *target)
+static void release_target(const struct target_table *table, struct target *target)
 {
 	target_memory_drop(target);
 	address_space_free(target->space);
@@ -42,7 +42,7 @@ static void release(const struct target_table *table, struct target *target)
 
 static void target_free(const struct target_table *table, struct target *target)
 {
-	release(table, target);
+	release_target(table, target);
 	free(target);
 }
 
@@ -139,7 +139,7 @@ struct target *target_table_add(struct target_table *table, struct target *like)
 	uint64_t *current = NULL;
 
 	if (!target) {
-		release(table, like);
+		release_target(table, like);
 		return NULL;
 	}
 	*target = *like;

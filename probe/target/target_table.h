@@ -23,7 +23,7 @@
 
 struct process_code;
 struct container;
-struct group;
+struct known_cgroup;
 struct held_fd;
 struct interpreter;
 struct jvm;
@@ -72,7 +72,7 @@ struct target {
 	uint64_t program;
 	uint64_t netns_id; /* inode of /proc/PID/ns/net when it was looked at; 0: unknown */
 	struct container *container; /* a reference; NULL: none, or not known yet */
-	struct group *group;	     /* its cgroups, a reference; NULL: not known */
+	struct known_cgroup *group;  /* its cgroups, a reference; NULL: not known */
 	pid_t ns_pid;		     /* its pid in its own pid namespace; 0: not known */
 	pid_t line_pid;		     /* struct identity */
 	uint64_t line_start_ticks;

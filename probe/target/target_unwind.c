@@ -12,7 +12,7 @@
 
 #define ARMING_NS (2 * NS_PER_S) /* tables that take longer aren't waited for */
 
-static void arm(struct targets *targets, struct target *target)
+static void end_arming(struct targets *targets, struct target *target)
 {
 	if (!target->arming_ns)
 		return;
@@ -50,7 +50,7 @@ void target_publish(struct targets *targets, struct target *target)
 	int r = write_spans(targets, target, &written, found);
 	target->unpublished = r < 0;
 	if (r < 0) {
-		arm(targets, target);
+		end_arming(targets, target);
 		return;
 	}
 	old = written;
@@ -62,12 +62,12 @@ void target_publish(struct targets *targets, struct target *target)
 	target_correct_kernel(targets, target);
 	spans_unref(old); /* after the kernel's side was told */
 	if (!target->spans->pending && !target_is_asked(target))
-		arm(targets, target);
+		end_arming(targets, target);
 }
 
 void target_give_up_arming(struct targets *targets, struct target *target)
 {
-	arm(targets, target);
+	end_arming(targets, target);
 }
 
 /*
@@ -81,7 +81,7 @@ static void publish_again(void *arg, struct target *target)
 	if (targets->all_change || target->unpublished || (target->spans && target->spans->pending))
 		target_publish(targets, target);
 	if (target->arming_ns && loop_now_ns() > target->arming_ns + ARMING_NS)
-		arm(targets, target);
+		end_arming(targets, target);
 }
 
 void targets_publish(struct targets *targets)

@@ -67,7 +67,7 @@ static uint64_t words_of(unsigned chunks)
 	return (uint64_t)chunks << CHUNK_WORDS_SHIFT;
 }
 
-static int reserve(struct stretches *stretches, size_t count)
+static int reserve_stretches(struct stretches *stretches, size_t count)
 {
 	if (count <= stretches->capacity)
 		return 0;
@@ -85,9 +85,9 @@ static int reserve(struct stretches *stretches, size_t count)
 static int reserve_for_one_more(struct arena *arena)
 {
 	size_t most = arena->runs + arena->given.count + 3;
-	int r = reserve(&arena->free, most);
+	int r = reserve_stretches(&arena->free, most);
 
-	return r < 0 ? r : reserve(&arena->given, most);
+	return r < 0 ? r : reserve_stretches(&arena->given, most);
 }
 
 /* Returns where `count` words can begin in a stretch that begins at `start`. */
@@ -101,14 +101,14 @@ static uint64_t place_in(uint64_t start, size_t count, bool whole)
 	return start;
 }
 
-static void insert(struct stretches *spare, size_t at, struct stretch stretch)
+static void insert_stretch(struct stretches *spare, size_t at, struct stretch stretch)
 {
 	memmove(spare->each + at + 1, spare->each + at, (spare->count - at) * sizeof(stretch));
 	spare->each[at] = stretch;
 	spare->count++;
 }
 
-static void erase(struct stretches *spare, size_t at)
+static void erase_stretch(struct stretches *spare, size_t at)
 {
 	spare->count--;
 	memmove(spare->each + at, spare->each + at + 1,
@@ -116,7 +116,7 @@ static void erase(struct stretches *spare, size_t at)
 }
 
 /* Returns the number of the first stretch that ends behind the word. */
-static size_t find(const struct stretches *spare, uint64_t word)
+static size_t find_stretch(const struct stretches *spare, uint64_t word)
 {
 	size_t low = 0, high = spare->count;
 
@@ -133,22 +133,22 @@ static size_t find(const struct stretches *spare, uint64_t word)
 
 static void put_back(struct stretches *spare, struct stretch stretch)
 {
-	size_t at = find(spare, stretch.start);
+	size_t at = find_stretch(spare, stretch.start);
 
 	if (at > 0 && spare->each[at - 1].end == stretch.start) {
 		stretch.start = spare->each[--at].start;
-		erase(spare, at);
+		erase_stretch(spare, at);
 	}
 	if (at < spare->count && spare->each[at].start == stretch.end) {
 		stretch.end = spare->each[at].end;
-		erase(spare, at);
+		erase_stretch(spare, at);
 	}
-	insert(spare, at, stretch);
+	insert_stretch(spare, at, stretch);
 }
 
 /* Returns the smallest stretch in which the words fit, of several the lowest; spare->count: none.
  */
-static size_t best(const struct stretches *spare, size_t count, bool whole)
+static size_t best_stretch(const struct stretches *spare, size_t count, bool whole)
 {
 	size_t found = spare->count;
 	uint64_t smallest = UINT64_MAX;
@@ -166,7 +166,7 @@ static size_t best(const struct stretches *spare, size_t count, bool whole)
 }
 
 /* Returns where the free words at the arena's end begin. */
-static uint64_t top(const struct arena *arena)
+static uint64_t used_end(const struct arena *arena)
 {
 	const struct stretches *spare = &arena->free;
 	uint64_t end = words_of(arena->chunks);
@@ -178,10 +178,10 @@ static uint64_t top(const struct arena *arena)
 		       : end;
 }
 
-static void shrink(struct arena *arena)
+static void shrink_arena(struct arena *arena)
 {
 	struct stretches *spare = &arena->free;
-	uint64_t from = top(arena);
+	uint64_t from = used_end(arena);
 
 	while (arena->chunks) {
 		uint64_t start = words_of(arena->chunks - 1);
@@ -199,9 +199,9 @@ static void shrink(struct arena *arena)
 }
 
 /* Adds chunks until the words fit at the arena's end. */
-static int grow(struct arena *arena, size_t count, bool whole)
+static int grow_arena(struct arena *arena, size_t count, bool whole)
 {
-	uint64_t end = place_in(top(arena), count, whole) + count;
+	uint64_t end = place_in(used_end(arena), count, whole) + count;
 	int r = 0;
 
 	if (end > words_of(arena->chunks_max))
@@ -216,21 +216,21 @@ static int grow(struct arena *arena, size_t count, bool whole)
 		put_back(&arena->free, (struct stretch){start + (start == 0), start + CHUNK_WORDS});
 	}
 	if (r < 0)
-		shrink(arena);
+		shrink_arena(arena);
 	return r;
 }
 
 /* Takes [start, start + count) out of a stretch. */
-static void carve(struct stretches *spare, size_t at, uint64_t start, size_t count)
+static void carve_words(struct stretches *spare, size_t at, uint64_t start, size_t count)
 {
 	struct stretch *each = &spare->each[at];
 	struct stretch behind = {start + count, each->end};
 
 	each->end = start;
 	if (behind.start < behind.end)
-		insert(spare, at + 1, behind);
+		insert_stretch(spare, at + 1, behind);
 	if (spare->each[at].start == spare->each[at].end)
-		erase(spare, at);
+		erase_stretch(spare, at);
 }
 
 int64_t arena_take(struct arena *arena, size_t count, bool whole)
@@ -241,15 +241,15 @@ int64_t arena_take(struct arena *arena, size_t count, bool whole)
 	int r = reserve_for_one_more(arena);
 	if (r < 0)
 		return r;
-	size_t at = best(&arena->free, count, whole);
+	size_t at = best_stretch(&arena->free, count, whole);
 	if (at == arena->free.count) {
-		r = grow(arena, count, whole);
+		r = grow_arena(arena, count, whole);
 		if (r < 0)
 			return r;
 		at = arena->free.count - 1;
 	}
 	uint64_t start = place_in(arena->free.each[at].start, count, whole);
-	carve(&arena->free, at, start, count);
+	carve_words(&arena->free, at, start, count);
 	arena->runs++;
 	arena->used += count;
 	return (int64_t)start;
@@ -275,10 +275,11 @@ void arena_settle(struct arena *arena)
 	if (free)
 		memmove(given, given + free, left * sizeof(*given));
 	arena->given.count = arena->settling = left;
-	shrink(arena);
+	shrink_arena(arena);
 }
 
-static bool fits(const struct arena *arena, uint64_t start, uint64_t end, size_t count, bool whole)
+static bool words_fit(const struct arena *arena, uint64_t start, uint64_t end, size_t count,
+		      bool whole)
 {
 	if (end == words_of(arena->chunks))
 		end = words_of(arena->chunks_max);
@@ -287,8 +288,8 @@ static bool fits(const struct arena *arena, uint64_t start, uint64_t end, size_t
 
 bool arena_has_room(const struct arena *arena, size_t count, bool whole)
 {
-	return best(&arena->free, count, whole) < arena->free.count ||
-	       fits(arena, top(arena), words_of(arena->chunks), count, whole);
+	return best_stretch(&arena->free, count, whole) < arena->free.count ||
+	       words_fit(arena, used_end(arena), words_of(arena->chunks), count, whole);
 }
 
 static int by_start(const void *a, const void *b)
@@ -302,7 +303,7 @@ bool arena_will_have_room(const struct arena *arena, size_t count, bool whole)
 {
 	size_t free_count = arena->free.count, total = free_count + arena->given.count;
 	_cleanup_free_ struct stretch *all = calloc(total + 1, sizeof(*all));
-	struct stretch row = {top(arena), words_of(arena->chunks)};
+	struct stretch row = {used_end(arena), words_of(arena->chunks)};
 
 	if (!all || arena_has_room(arena, count, whole))
 		return arena_has_room(arena, count, whole);
@@ -316,7 +317,7 @@ bool arena_will_have_room(const struct arena *arena, size_t count, bool whole)
 			row.end = all[i].end;
 		else
 			row = all[i];
-		if (fits(arena, row.start, row.end, count, whole))
+		if (words_fit(arena, row.start, row.end, count, whole))
 			return true;
 	}
 	return false;

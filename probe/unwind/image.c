@@ -30,7 +30,7 @@ static uint64_t checksum_of(const struct table_image *image, const struct elf_im
 	return hash_bytes(sum, elf->build_id, elf->build_id_bytes);
 }
 
-static int pack(int fd, const struct elf_image *elf, struct table_image *image)
+static int pack_image(int fd, const struct elf_image *elf, struct table_image *image)
 {
 	_cleanup_(packer_free) struct packer *packer = NULL;
 	int r = packer_new(&packer, elf, false);
@@ -59,7 +59,7 @@ int image_build(int fd, struct table_image *image)
 	memcpy(image->segments, elf.segments, sizeof(image->segments));
 	image->segments_count = elf.segments_count;
 	image->machine = elf.machine;
-	r = pack(fd, &elf, image);
+	r = pack_image(fd, &elf, image);
 	if (r < 0)
 		return r;
 	image->checksum = checksum_of(image, &elf);

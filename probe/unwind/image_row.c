@@ -14,7 +14,7 @@ const struct row_format *row_format_of(uint16_t machine)
 	return machine == EM_X86_64 ? &x86_64 : machine == EM_AARCH64 ? &arm64 : NULL;
 }
 
-static uint32_t special(enum row_special what, uint32_t more)
+static uint32_t pack_special(enum row_special what, uint32_t more)
 {
 	return (uint32_t)ROW_SPECIAL << ROW_KIND_SHIFT | more << ROW_SPECIAL_SHIFT | what;
 }
@@ -57,19 +57,19 @@ bool row_pack(const struct row_format *format, const struct rule *rule, uint32_t
 {
 	switch (rule->kind) {
 	case RULE_NONE:
-		*row = special(SPECIAL_NONE, 0);
+		*row = pack_special(SPECIAL_NONE, 0);
 		return true;
 	case RULE_FRAMES:
-		*row = special(SPECIAL_FRAMES, 0);
+		*row = pack_special(SPECIAL_FRAMES, 0);
 		return true;
 	case RULE_END:
-		*row = special(SPECIAL_END, 0);
+		*row = pack_special(SPECIAL_END, 0);
 		return true;
 	case RULE_PLT:
-		*row = special(SPECIAL_PLT, rule->plt_from);
+		*row = pack_special(SPECIAL_PLT, rule->plt_from);
 		return true;
 	case RULE_UNSUPPORTED:
-		*row = special(SPECIAL_UNSUPPORTED, rule->unsupported);
+		*row = pack_special(SPECIAL_UNSUPPORTED, rule->unsupported);
 		return true;
 	case RULE_CFA:
 		break;

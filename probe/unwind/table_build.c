@@ -89,7 +89,7 @@ static void build_free(struct job *job)
 /* ---- an image is there ---- */
 
 /* Returns the words needed by tables that came for the first time and found no room. */
-static uint64_t awaited(const struct tables *tables, uint64_t most)
+static uint64_t awaited_words(const struct tables *tables, uint64_t most)
 {
 	uint64_t words = 0;
 
@@ -106,7 +106,7 @@ static bool will_have_room(const struct tables *tables, size_t words, uint64_t m
 	struct arena_stats arena;
 
 	arena_stats(tables->arena, &arena);
-	return (arena.bytes_max - arena.used) / sizeof(uint32_t) >= awaited(tables, most) &&
+	return (arena.bytes_max - arena.used) / sizeof(uint32_t) >= awaited_words(tables, most) &&
 	       arena_will_have_room(tables->arena, words, content_is_whole(words));
 }
 
@@ -161,7 +161,7 @@ static void take_image(struct tables *tables, struct table *table, const struct 
 	}
 }
 
-static void take(struct tables *tables, struct table *table, const struct build *mine)
+static void take_build(struct tables *tables, struct table *table, const struct build *mine)
 {
 	switch (mine->error) {
 	case 0:
@@ -218,7 +218,7 @@ static void build_done(struct job *job, bool finished)
 	if (finished) {
 		symbol_file_hold(mine->file, &mine->opening);
 		if (expected) {
-			take(tables, table, mine);
+			take_build(tables, table, mine);
 			take_runtimes(table, mine);
 		}
 	} else {
@@ -235,7 +235,7 @@ static void build_done(struct job *job, bool finished)
 	tables->changed(tables->arg);
 }
 
-static int begin(struct tables *tables, struct table *table)
+static int begin_build(struct tables *tables, struct table *table)
 {
 	struct build *mine = calloc(1, sizeof(*mine));
 
@@ -271,7 +271,7 @@ static void begin_next(struct tables *tables)
 			tables->queue_end = &tables->queue;
 		if (!table->refs)
 			table->state = TABLE_UNASKED;
-		else if (begin(tables, table) < 0)
+		else if (begin_build(tables, table) < 0)
 			table_fail(table, TABLE_UNREAD, &tables->stats.failed);
 	}
 }

@@ -43,7 +43,8 @@ static int read_image(int fd, struct elf_image *image)
 	return 0;
 }
 
-static void find(int fd, const struct elf_image *image, int debug_fd, struct cpython_file **ret)
+static void find_python(int fd, const struct elf_image *image, int debug_fd,
+			struct cpython_file **ret)
 {
 	_cleanup_free_ struct cpython_file *file = calloc(1, sizeof(*file));
 
@@ -56,7 +57,7 @@ void python_read(int fd, int debug_fd, struct cpython_file **ret)
 	struct elf_image image;
 
 	if (read_image(fd, &image) == 0)
-		find(fd, &image, debug_fd, ret);
+		find_python(fd, &image, debug_fd, ret);
 }
 
 void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, bool *elsewhere)
@@ -68,7 +69,7 @@ void python_look(int fd, const char *debugging_dir, struct cpython_file **ret, b
 	if (read_image(fd, &image) < 0)
 		return;
 	_cleanup_close_ int debug_fd = open_debug(fd, &image, debugging_dir);
-	find(fd, &image, debug_fd, ret);
+	find_python(fd, &image, debug_fd, ret);
 	*elsewhere = !*ret && debug_fd < 0 && !image.symtab.symbols.bytes &&
 		     (image.build_id_bytes || image.debuglink[0]);
 }

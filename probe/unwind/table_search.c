@@ -16,7 +16,7 @@ struct python_search {
 	struct job job;
 	struct hung_run *run_state;
 	struct tables *tables;
-	struct table *table;	  /* for the loop's thread only, not for run() */
+	struct table *table;	  /* for the loop's thread only, not for search_run() */
 	struct symbol_file *file; /* owns the path of `opening` */
 	struct open_request opening;
 	struct cpython_file *found;
@@ -44,7 +44,7 @@ static int open_debug(const struct python_search *mine, int fd, int root_fd, boo
 	return debug_fd;
 }
 
-static void run(struct job *job)
+static void search_run(struct job *job)
 {
 	struct python_search *mine = (struct python_search *)job;
 	_cleanup_close_ int root_fd = open_request_open_root(&mine->opening);
@@ -62,7 +62,7 @@ static void run(struct job *job)
 
 /* ---- on the loop's thread ---- */
 
-static void done(struct job *job, bool finished)
+static void search_done(struct job *job, bool finished)
 {
 	struct python_search *mine = (struct python_search *)job;
 	struct tables *tables = mine->tables;
@@ -101,7 +101,7 @@ void python_search(struct tables *tables, struct table *table, struct symbol_fil
 
 	if (!mine)
 		return;
-	mine->job = (struct job){.run = run, .done = done, .free = free_search};
+	mine->job = (struct job){.run = search_run, .done = search_done, .free = free_search};
 	mine->tables = tables;
 	mine->table = table;
 	mine->file = symbol_file_ref(file);

@@ -48,7 +48,7 @@ static void unlink_table(struct table *table)
 }
 
 /* Removes and frees a table to which nobody refers. */
-static void drop(struct tables *tables, struct table *table)
+static void drop_table(struct tables *tables, struct table *table)
 {
 	table_leave_content(table);
 	if (table->registered)
@@ -79,7 +79,7 @@ void table_unref(struct table *table)
 	if (!table->tables)
 		table_free(table);
 	else if (!table->registered)
-		drop(table->tables, table);
+		drop_table(table->tables, table);
 }
 
 bool table_is_pending(const struct table *table)
@@ -134,7 +134,7 @@ void tables_set_arena(struct tables *tables, struct arena *arena)
 		next = table->next;
 		table->failures = 0;
 		if (is_free(table))
-			drop(tables, table);
+			drop_table(tables, table);
 		else if (table->state != TABLE_BARE && table->state != TABLE_BROKEN)
 			table_ask(tables, table);
 	}
@@ -305,7 +305,7 @@ void tables_sweep(struct tables *tables)
 		next = table->next;
 		table->others = 0;
 		if (is_free(table) && table->forsaken)
-			drop(tables, table);
+			drop_table(tables, table);
 		else
 			table->forsaken = !table->refs;
 	}

@@ -111,7 +111,7 @@ void table_leave_content(struct table *table)
 		content_drop(table->tables, content);
 }
 
-static struct content *victim(const struct tables *tables)
+static struct content *find_victim(const struct tables *tables)
 {
 	struct content *found = NULL;
 
@@ -123,7 +123,7 @@ static struct content *victim(const struct tables *tables)
 	return found;
 }
 
-static void evict(struct tables *tables, struct content *content)
+static void evict_holders(struct tables *tables, struct content *content)
 {
 	size_t words = content->words, left = content->holders;
 
@@ -144,13 +144,13 @@ size_t contents_evict(struct tables *tables, size_t words, bool *missed)
 	size_t sum = 0;
 
 	while (sum < words) {
-		struct content *content = victim(tables);
+		struct content *content = find_victim(tables);
 
 		if (!content)
 			break;
 		sum += content->words;
 		*missed |= content->wanted > 0;
-		evict(tables, content);
+		evict_holders(tables, content);
 	}
 	return sum;
 }

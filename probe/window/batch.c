@@ -75,7 +75,7 @@ int batch_add_sink(struct batch *batch, const struct sink *sink)
 	return 0;
 }
 
-static int reserve(struct batch *batch, size_t frames)
+static int reserve_stack(struct batch *batch, size_t frames)
 {
 	if (array_grow(batch->stacks, batch->capacity, batch->count + 1, 64) < 0)
 		return -ENOMEM;
@@ -86,7 +86,7 @@ int batch_add(struct batch *batch, const struct stack *stack, const uint64_t *wo
 	      const struct target *target, uint32_t subscribers, const struct counted *counted,
 	      struct symbol_files *files, enum truncation *truncated)
 {
-	int r = reserve(batch, WORDS_MAX);
+	int r = reserve_stack(batch, WORDS_MAX);
 
 	if (r < 0)
 		return r;

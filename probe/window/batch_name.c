@@ -108,8 +108,8 @@ static bool is_own_mapping(const struct batch *batch, const struct batch_stack *
 }
 
 /* Puts the stack into the stack cache: what it holds may be shown in later windows. */
-static void note(const struct batch *batch, struct destinations *to,
-		 const struct batch_stack *stack, const struct merged *frames)
+static void cache_stack(const struct batch *batch, struct destinations *to,
+			const struct batch_stack *stack, const struct merged *frames)
 {
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
@@ -146,7 +146,7 @@ static void name_stack(const struct batch *batch, struct destinations *to,
 		result->inline_unknown += stack->count.events;
 	if (stack->subscribers && stack->untold)
 		result->untold += stack->count.events;
-	note(batch, to, stack, frames);
+	cache_stack(batch, to, stack, frames);
 	if (stack->part != PART_MAPPED)
 		add_to_sinks(batch, to, stack, frames, result);
 }

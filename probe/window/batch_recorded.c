@@ -9,7 +9,7 @@
 #include "window/jfr_stacks.h"
 #include "target/who.h"
 
-static void lose(struct batch *batch, uint32_t probe, uint32_t bit, uint64_t events)
+static void lose_events(struct batch *batch, uint32_t probe, uint32_t bit, uint64_t events)
 {
 	for (size_t s = 0; s < batch->sinks_count; s++) {
 		struct sink *sink = &batch->sinks[s];
@@ -26,7 +26,7 @@ int batch_add_recorded(struct batch *batch, const struct target *target, uint32_
 		reallocarray(batch->recorded, batch->recorded_count + 1, sizeof(*recorded));
 
 	if (!recorded) {
-		lose(batch, probe, bit, jfrfile_events(file));
+		lose_events(batch, probe, bit, jfrfile_events(file));
 		jfrfile_free(file);
 		return -ENOMEM;
 	}

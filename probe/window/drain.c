@@ -44,7 +44,7 @@ struct drain {
 	bool started, busy, due;	  /* due: the next window's end came while busy */
 	struct waiter *waiting, *serving; /* for the next drain; for the current one */
 	struct buf counted;		  /* struct counted of the window that is being read */
-	struct naming *naming;		  /* the batch that waits for functions to be read */
+	struct naming_job *naming;	  /* the batch that waits for functions to be read */
 	uint64_t ended_window, swapped_ns;
 	uint64_t looks_ns, reads_ns; /* when inspections and reading files began */
 	int64_t time;		     /* of the last window's end, loop_real_ns() */
@@ -52,7 +52,7 @@ struct drain {
 };
 
 /* A window's batch on its way to names. */
-struct naming {
+struct naming_job {
 	struct job job;
 	struct drain *drain;
 	struct batch *batch;
@@ -62,13 +62,13 @@ struct naming {
 
 static void naming_free(struct job *job)
 {
-	struct naming *naming = (struct naming *)job;
+	struct naming_job *naming = (struct naming_job *)job;
 
 	batch_free(naming->batch);
 	free(naming);
 }
 
-static void begin(struct drain *drain);
+static void begin_drain(struct drain *drain);
 
 static void on_timer(void *arg)
 {
@@ -76,7 +76,7 @@ static void on_timer(void *arg)
 
 	drain->due = drain->busy; /* a drain may take long: VMs, files that hang */
 	if (!drain->busy)
-		begin(drain);
+		begin_drain(drain);
 }
 
 static void on_early(void *arg)
@@ -85,7 +85,7 @@ static void on_early(void *arg)
 
 	drain->early_posted = false;
 	if (drain->started && !drain->busy)
-		begin(drain);
+		begin_drain(drain);
 }
 
 int drain_new(struct drain **ret, const struct drain_setup *setup)
@@ -181,7 +181,7 @@ const struct drain_stats *drain_stats(const struct drain *drain)
 	return &drain->stats;
 }
 
-static void tell(void *arg)
+static void tell_waiter(void *arg)
 {
 	struct waiter *waiter = arg;
 
@@ -199,16 +199,16 @@ void drain_request(struct drain *drain, void (*done)(void *arg), void *arg)
 	}
 	if (waiter) {
 		*waiter = (struct waiter){
-			.call = {.run = tell, .arg = waiter}, .done = done, .arg = arg};
+			.call = {.run = tell_waiter, .arg = waiter}, .done = done, .arg = arg};
 		while (*at)
 			at = &(*at)->next;
 		*at = waiter;
 	}
 	if (!drain->busy)
-		begin(drain);
+		begin_drain(drain);
 }
 
-static void end(struct drain *drain)
+static void end_drain(struct drain *drain)
 {
 	window_clear(drain->window, drain->ended_window);
 	for (int i = 0; i < CODES_KINDS; i++)
@@ -229,7 +229,7 @@ static void end(struct drain *drain)
 
 	drain->due = false;
 	if (drain->setup.ended(drain->setup.arg) || drain->waiting || due)
-		begin(drain);
+		begin_drain(drain);
 }
 
 /* Returns whether the time is over. If one user has all targets, they wait for no other one's. */
@@ -256,7 +256,7 @@ static bool has_read_enough(void *arg)
 
 static void naming_run(struct job *job)
 {
-	struct naming *naming = (struct naming *)job;
+	struct naming_job *naming = (struct naming_job *)job;
 
 	const struct drain_setup *setup = &naming->drain->setup;
 
@@ -264,7 +264,7 @@ static void naming_run(struct job *job)
 		   &naming->result);
 }
 
-static void lose(struct drain *drain, uint32_t of, enum loss where, uint64_t events)
+static void lose_events(struct drain *drain, uint32_t of, enum loss where, uint64_t events)
 {
 	drain->stats.lost[of < PROBE_COUNT ? of : LOSERS_ALL][where] += events;
 }
@@ -275,12 +275,12 @@ static void lose_batch(struct drain *drain, const struct batch *batch)
 
 	batch_events(batch, events);
 	for (uint32_t probe = 0; probe < PROBE_COUNT; probe++)
-		lose(drain, probe, LOST_READ_FAILED, events[probe]);
+		lose_events(drain, probe, LOST_READ_FAILED, events[probe]);
 }
 
 static void naming_done(struct job *job, bool finished)
 {
-	struct naming *naming = (struct naming *)job;
+	struct naming_job *naming = (struct naming_job *)job;
 	struct drain *drain = naming->drain;
 
 	if (!finished) /* no thread could be started */
@@ -293,7 +293,7 @@ static void naming_done(struct job *job, bool finished)
 	drain->stats.unrecorded += naming->result.unrecorded;
 	drain->stats.inline_unknown += naming->result.inline_unknown;
 	drain->stats.untold += naming->result.untold;
-	end(drain);
+	end_drain(drain);
 }
 
 /* Submits the naming of the batch, when the files are read. */
@@ -317,7 +317,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	enum truncation truncated = TRUNCATED_NOT;
 
 	if (key->probe >= PROBE_COUNT || !stack) {
-		lose(drain, key->probe, LOST_STACK_MISSING, events);
+		lose_events(drain, key->probe, LOST_STACK_MISSING, events);
 		return;
 	}
 	if (!target && target_table_was_rejected(table, key->tgid, stack->target_id)) {
@@ -325,7 +325,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	}
 	if (!target) {
-		lose(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
+		lose_events(drain, key->probe, LOST_PROCESS_UNKNOWN, events);
 		return;
 	}
 	uint32_t bits =
@@ -333,11 +333,11 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 	/* A thread that is still blocked there is counted in the next window as well. */
 	if (counted->count.waiting &&
 	    window_carry(drain->window, stack, drain->ended_window + 1) < 0)
-		lose(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
+		lose_events(drain, key->probe, LOST_STACK_MISSING, counted->count.waiting);
 	if (!counted->count.weight)
 		return;
 	if (!bits && target->match.unnamed) {
-		lose(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
+		lose_events(drain, key->probe, LOST_CONTAINER_UNKNOWN, events);
 		return;
 	}
 	if (!bits)
@@ -348,7 +348,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		return;
 	if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, counted,
 		      drain->setup.files, &truncated) < 0)
-		lose(drain, key->probe, LOST_READ_FAILED, events);
+		lose_events(drain, key->probe, LOST_READ_FAILED, events);
 	else if (bits)
 		target->truncated[truncated] += events;
 }
@@ -359,7 +359,7 @@ static size_t counted_count(const struct drain *drain, const struct counted **co
 	return drain->counted.len / sizeof(**counted);
 }
 
-static void join(struct drain *drain, struct batch *batch)
+static void join_stacks(struct drain *drain, struct batch *batch)
 {
 	const struct counted *counted;
 	size_t count = counted_count(drain, &counted);
@@ -380,20 +380,21 @@ static void lose_counted(struct drain *drain)
 
 	log_error("no memory to read a window: its samples are lost");
 	for (size_t i = 0; i < count; i++)
-		lose(drain, counted[i].key.stack.probe, LOST_READ_FAILED, counted[i].count.events);
+		lose_events(drain, counted[i].key.stack.probe, LOST_READ_FAILED,
+			    counted[i].count.events);
 }
 
 /* Joins stacks and counts, when all processes are known that could be. */
 static void join_window(void *arg)
 {
 	struct drain *drain = arg;
-	struct naming *naming = calloc(1, sizeof(*naming));
+	struct naming_job *naming = calloc(1, sizeof(*naming));
 
 	if (!naming || batch_new(&naming->batch) < 0) {
 		lose_counted(drain);
 		drain->counted.len = 0;
 		free(naming);
-		end(drain);
+		end_drain(drain);
 		return;
 	}
 	naming->job = (struct job){
@@ -402,7 +403,7 @@ static void join_window(void *arg)
 	naming->until = drain->time;
 	batch_set_end(naming->batch, drain->swapped_ns);
 	symbol_files_begin(drain->setup.files);
-	join(drain, naming->batch);
+	join_stacks(drain, naming->batch);
 	drain->counted.len = 0;
 	drain->counted.error = 0;
 	drain->setup.add_sinks(drain->setup.arg, naming->batch, drain->ended_window);
@@ -439,7 +440,7 @@ static void keep_count(void *arg, const struct count_key *key, const struct stac
 		counted.count.weight = kind_weight(key->stack.probe, count->weight);
 	buf_add(&drain->counted, &counted, sizeof(counted));
 	if (buf_error(&drain->counted))
-		lose(drain, key->stack.probe, LOST_READ_FAILED, count->events);
+		lose_events(drain, key->stack.probe, LOST_READ_FAILED, count->events);
 }
 
 static void look_again(void *arg, const struct stack *stack, const uint64_t *words)
@@ -461,7 +462,7 @@ static void wait_for_looks(void *arg)
 		join_window(drain);
 }
 
-static void swap(void *arg)
+static void swap_window(void *arg)
 {
 	struct drain *drain = arg;
 
@@ -471,8 +472,8 @@ static void swap(void *arg)
 	int r = tracer_swap(drain->setup.tracer, keep_count, drain);
 	if (r < 0) {
 		log_error("a window's counts can't be read and are lost: %s", strerror(-r));
-		lose(drain, LOSERS_ALL, LOST_READ_FAILED,
-		     window_count(drain->window, drain->ended_window));
+		lose_events(drain, LOSERS_ALL, LOST_READ_FAILED,
+			    window_count(drain->window, drain->ended_window));
 	}
 	drain->time = loop_real_ns();
 	drain->setup.began(drain->setup.arg, tracer_window(drain->setup.tracer));
@@ -485,10 +486,10 @@ static void swap(void *arg)
 		wait_for_looks(drain);
 }
 
-static void begin(struct drain *drain)
+static void begin_drain(struct drain *drain)
 {
 	drain->busy = true;
 	drain->serving = TAKE_PTR(drain->waiting);
-	if (!blocked_walk_look(drain->setup.waiting, swap, drain))
-		swap(drain);
+	if (!blocked_walk_look(drain->setup.waiting, swap_window, drain))
+		swap_window(drain);
 }

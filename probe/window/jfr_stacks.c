@@ -5,7 +5,7 @@
 
 #define NS_PER_US 1000
 
-struct adding {
+struct jfr_adding {
 	struct profile *profile;
 	const struct jfrfile *file;
 	struct stack_detail detail;
@@ -14,7 +14,8 @@ struct adding {
 };
 
 /* JFR records no files, and a line without its file says nothing. */
-static int64_t below_frame(const struct adding *adding, int64_t node, const struct jfr_frame *from)
+static int64_t below_frame(const struct jfr_adding *adding, int64_t node,
+			   const struct jfr_frame *from)
 {
 	const struct jfr_method *method = &adding->file->methods[from->method];
 	struct frame frame = {
@@ -28,7 +29,7 @@ static int64_t below_frame(const struct adding *adding, int64_t node, const stru
 	return tree_child_with(adding->profile->tree, (uint32_t)node, &frame);
 }
 
-static int64_t leaf_of(const struct adding *adding, const struct record_who *who,
+static int64_t leaf_of(const struct jfr_adding *adding, const struct record_who *who,
 		       const struct jfr_stack *stack)
 {
 	/* Most virtual threads have no name. */
@@ -44,7 +45,7 @@ static int64_t leaf_of(const struct adding *adding, const struct record_who *who
 	return node;
 }
 
-static uint64_t next_weight(struct adding *adding, const struct jfr_stack *stack)
+static uint64_t next_weight(struct jfr_adding *adding, const struct jfr_stack *stack)
 {
 	adding->told += stack->weight;
 	uint64_t weight = adding->told / adding->unit - adding->given;
@@ -52,7 +53,7 @@ static uint64_t next_weight(struct adding *adding, const struct jfr_stack *stack
 	return weight;
 }
 
-static void add_stack(struct adding *adding, const struct record_who *process,
+static void add_stack(struct jfr_adding *adding, const struct record_who *process,
 		      const struct jfr_stack *stack, struct batch_result *result)
 {
 	struct profile *profile = adding->profile;
@@ -89,7 +90,7 @@ void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,
 		    const struct record_who *who, const struct stack_detail *detail,
 		    struct batch_result *result)
 {
-	struct adding adding = {
+	struct jfr_adding adding = {
 		.profile = profile, .file = file, .detail = *detail, .unit = unit_of(profile)};
 
 	for (size_t i = 0; i < file->stacks_count; i++)

@@ -41,7 +41,7 @@ static bool has_frames(const struct merging *in)
 	return false;
 }
 
-static void put(struct state *state, size_t frame, enum merged_shown shown)
+static void put_frame(struct state *state, size_t frame, enum merged_shown shown)
 {
 	state->out[state->count++] = (struct merged){(uint32_t)frame & 0xffffff, shown};
 }
@@ -65,9 +65,9 @@ static void put_native(struct state *state, size_t i)
 	if (state->any && what & NATIVE_JIT && caller)
 		return; /* the trampoline of the loop's frame */
 	if (is_runtimes(state, what))
-		put(state, i, SHOWN_NATIVE);
+		put_frame(state, i, SHOWN_NATIVE);
 	else
-		put(state, i, state->any && own ? SHOWN_UNLESS_CALL : SHOWN_ALWAYS);
+		put_frame(state, i, state->any && own ? SHOWN_UNLESS_CALL : SHOWN_ALWAYS);
 }
 
 static void put_segments(struct state *state, size_t segments)
@@ -78,7 +78,7 @@ static void put_segments(struct state *state, size_t segments)
 		uint8_t what = in->pythons[state->python];
 
 		if (!(what & PYTHON_EMPTY)) {
-			put(state, in->natives_count + state->python, SHOWN_ALWAYS);
+			put_frame(state, in->natives_count + state->python, SHOWN_ALWAYS);
 			state->below = true;
 		}
 		segments -= what & PYTHON_ENTRY;

@@ -56,7 +56,7 @@ static struct half *half_of(const struct window *window, uint64_t number)
 	return (struct half *)&window->halves[number & 1];
 }
 
-static int add(struct half *half, const struct stack *stack, const uint64_t *words)
+static int add_stack(struct half *half, const struct stack *stack, const uint64_t *words)
 {
 	size_t at = half->data.len, *offset;
 	int r = map_put(half->offsets, &stack->key, (void **)&offset);
@@ -77,12 +77,12 @@ static int add(struct half *half, const struct stack *stack, const uint64_t *wor
 
 int window_add(struct window *window, const struct stack *stack, const uint64_t *words)
 {
-	return add(half_of(window, stack->window), stack, words);
+	return add_stack(half_of(window, stack->window), stack, words);
 }
 
 int window_carry(struct window *window, const struct stack *stack, uint64_t number)
 {
-	return add(half_of(window, number), stack, (const uint64_t *)(stack + 1));
+	return add_stack(half_of(window, number), stack, (const uint64_t *)(stack + 1));
 }
 
 size_t window_count(const struct window *window, uint64_t number)

@@ -304,7 +304,7 @@ int conf_read(struct conf *conf, const char *path, bool required, struct why *wh
 }
 
 /* "ADDR:PORT" or "[ADDR]:PORT". */
-static int split(const char *text, char address[CONF_ADDRESS_BYTES], int *port)
+static int split_address(const char *text, char address[CONF_ADDRESS_BYTES], int *port)
 {
 	const char *colon = strrchr(text, ':');
 	unsigned char bytes[sizeof(struct in6_addr)];
@@ -330,13 +330,13 @@ static int split(const char *text, char address[CONF_ADDRESS_BYTES], int *port)
 
 int conf_set_listen(struct conf *conf, const char *text)
 {
-	return split(text, conf->bind_addr, &conf->port);
+	return split_address(text, conf->bind_addr, &conf->port);
 }
 
 int conf_set_metrics_listen(struct conf *conf, const char *text)
 {
 	if (text[0])
-		return split(text, conf->rest.metrics_address, &conf->rest.metrics_port);
+		return split_address(text, conf->rest.metrics_address, &conf->rest.metrics_port);
 	conf->rest.metrics_address[0] = '\0';
 	return 0;
 }

@@ -11,7 +11,8 @@
 
 #define MESSAGE_BYTES 640
 
-static bool refuse(const struct call *call, enum refusal why, unsigned status, const char *message)
+static bool refuse_call(const struct call *call, enum refusal why, unsigned status,
+			const char *message)
 {
 	call->services->refused[why]++;
 	answer_failed(call->answer, status, message);
@@ -29,13 +30,13 @@ static bool check_browser(const struct admission *admission, const struct visito
 		return true; /* no browser uses the socket */
 	switch (browser_judge(&visitor->browser, &admission->names, visitor->needs_host, costs)) {
 	case BROWSER_MISDIRECTED:
-		return refuse(
+		return refuse_call(
 			call, REFUSED_HOST, 421,
 			"this host isn't known by the name in the header Host: use its address "
 			"or localhost, or list the name in rest_api_server.hosts");
 	case BROWSER_FOREIGN:
-		return refuse(call, REFUSED_ORIGIN, 403,
-			      "a page of another origin may not ask for this");
+		return refuse_call(call, REFUSED_ORIGIN, 403,
+				   "a page of another origin may not ask for this");
 	default:
 		return true;
 	}
@@ -54,11 +55,11 @@ static bool find_caller(const struct admission *admission, const struct visitor 
 	if (visitor->bad_certificate) {
 		snprintf(message, sizeof(message), "the client's certificate isn't accepted: %s",
 			 visitor->bad_certificate);
-		return refuse(call, REFUSED_CERTIFICATE, 403, message);
+		return refuse_call(call, REFUSED_CERTIFICATE, 403, message);
 	}
 	if (access_caller(admission->rules, &credentials, caller) < 0) {
 		call->answer->wants_token = true;
-		return refuse(
+		return refuse_call(
 			call, REFUSED_TOKEN, 401,
 			"the header Authorization has no token of this daemon's: send the line "
 			"of a file that rest_api_server.ROLE_token_file names, as Bearer TOKEN, "
@@ -86,7 +87,7 @@ static bool check_own(const struct caller *caller, struct call *call)
 		 "that may be traced (dumpable, without capabilities), and %lld is none: "
 		 "doc/security.md",
 		 (unsigned)caller->uid, (unsigned)caller->uid, call->query.pid);
-	return refuse(call, REFUSED_ROLE, 403, message);
+	return refuse_call(call, REFUSED_ROLE, 403, message);
 }
 
 static bool check_role(const struct need *need, const struct caller *caller, struct call *call)
@@ -101,7 +102,7 @@ static bool check_role(const struct need *need, const struct caller *caller, str
 	/* A caller without a known user may be let in with a token. */
 	call->answer->wants_token =
 		caller->role == ROLE_METRICS && !caller->has_uid && !caller->has_credential;
-	return refuse(call, REFUSED_ROLE, call->answer->wants_token ? 401 : 403, message);
+	return refuse_call(call, REFUSED_ROLE, call->answer->wants_token ? 401 : 403, message);
 }
 
 static bool check_share(const struct admission *admission, const struct visitor *visitor,
@@ -113,17 +114,19 @@ static bool check_share(const struct admission *admission, const struct visitor 
 		return true;
 	*costly = client_begin_costly(admission->clients, visitor->client);
 	if (!*costly) {
-		return refuse(call, REFUSED_SHARE, 429,
-			      "as many requests that cost as may be are under way: 2 of a client, "
-			      "7 of all but administrators. Ask again when one of them has ended");
+		return refuse_call(
+			call, REFUSED_SHARE, 429,
+			"as many requests that cost as may be are under way: 2 of a client, "
+			"7 of all but administrators. Ask again when one of them has ended");
 	}
 	if (!need->begins ||
 	    client_begin_session(admission->clients, visitor->client, loop_now_ns()))
 		return true;
 	call->answer->retry_after = "1";
-	return refuse(call, REFUSED_SHARE, 429,
-		      "sessions were begun too fast: a client may begin 4 at once and then one a "
-		      "second, all but administrators together 8 and then two a second");
+	return refuse_call(
+		call, REFUSED_SHARE, 429,
+		"sessions were begun too fast: a client may begin 4 at once and then one a "
+		"second, all but administrators together 8 and then two a second");
 }
 
 bool admission_check(const struct admission *admission, const struct visitor *visitor,
@@ -138,8 +141,8 @@ bool admission_check(const struct admission *admission, const struct visitor *vi
 	    !find_caller(admission, visitor, caller, call))
 		return false;
 	if (visitor->metrics_only && !call_is_page(call)) {
-		return refuse(call, REFUSED_ROLE, 403,
-			      "this address has /metrics and /healthz alone");
+		return refuse_call(call, REFUSED_ROLE, 403,
+				   "this address has /metrics and /healthz alone");
 	}
 	return check_role(&need, caller, call) &&
 	       check_share(admission, visitor, &need, caller, call, costly);

@@ -43,7 +43,7 @@ static struct connection *longest_idle(const struct connections *connections,
 	return oldest;
 }
 
-static unsigned count(const struct connections *connections, const struct which *which)
+static unsigned count_connections(const struct connections *connections, const struct which *which)
 {
 	unsigned open = 0;
 
@@ -62,13 +62,14 @@ static unsigned at_least(unsigned number, unsigned least)
 static struct connection *of_who_has_most(const struct connections *connections,
 					  const struct connection *fresh, const struct which *which)
 {
-	unsigned most = count(connections, &(struct which){.client = fresh->of.client});
+	unsigned most = count_connections(connections, &(struct which){.client = fresh->of.client});
 	struct connection *victim = NULL;
 
 	for (struct connection *at = connections->all; at; at = at->next) {
 		if (at->state != CONNECTION_WRITES || at->of.is_admin || !is_meant(at, which))
 			continue;
-		unsigned has = count(connections, &(struct which){.client = at->of.client});
+		unsigned has =
+			count_connections(connections, &(struct which){.client = at->of.client});
 		if (has > most || (victim && has == most && at->since_ns < victim->since_ns)) {
 			most = has;
 			victim = at;
@@ -88,15 +89,15 @@ static struct connection *find_victim(const struct connections *connections,
 	unsigned quarter = at_least(connections->max / 4, 2);
 	struct connection *victim = NULL;
 
-	if (!fresh->of.is_admin && count(connections, &same) > quarter)
+	if (!fresh->of.is_admin && count_connections(connections, &same) > quarter)
 		full = &same;
-	else if (fresh->of.metrics_only && count(connections, &metrics) > quarter)
+	else if (fresh->of.metrics_only && count_connections(connections, &metrics) > quarter)
 		full = &metrics;
 	else if (!fresh->of.is_admin &&
-		 count(connections, &ordinary) >
+		 count_connections(connections, &ordinary) >
 			 connections->max - at_least(connections->max / 8, 1))
 		full = &ordinary;
-	else if (count(connections, &all) > connections->max)
+	else if (count_connections(connections, &all) > connections->max)
 		full = &all;
 	if (!full)
 		return NULL;
@@ -109,7 +110,7 @@ static struct connection *find_victim(const struct connections *connections,
 	return victim ? victim : fresh;
 }
 
-static void arm(struct connections *connections)
+static void set_idle_timer(struct connections *connections)
 {
 	const struct connection *oldest = longest_idle(connections, &(struct which){0}, 0);
 
@@ -130,12 +131,12 @@ static void close_late(void *arg)
 		    now - at->since_ns >= REQUEST_TIMEOUT_NS)
 			shut_down(at);
 	}
-	arm(connections);
+	set_idle_timer(connections);
 }
 
 /* Returns how many connections are allowed: a sixteenth of the descriptors at most, for clients
  * must not stop the profiling. */
-static unsigned allowed(void)
+static unsigned allowed_connections(void)
 {
 	struct rlimit limit;
 
@@ -150,7 +151,7 @@ void connections_init(struct connections *connections, struct loop *loop)
 	*connections = (struct connections){
 		.loop = loop,
 		.timer = {.expired = close_late, .arg = connections},
-		.max = allowed(),
+		.max = allowed_connections(),
 	};
 }
 
@@ -175,7 +176,7 @@ struct connection *connection_add(struct connections *connections, int fd, const
 	struct connection *victim = find_victim(connections, connection);
 	if (victim)
 		shut_down(victim);
-	arm(connections);
+	set_idle_timer(connections);
 	return connection;
 }
 
@@ -198,7 +199,7 @@ void connection_del(struct connections *connections, struct connection *connecti
 		at = &(*at)->next;
 	*at = connection->next;
 	free(connection);
-	arm(connections);
+	set_idle_timer(connections);
 }
 
 void connection_set_state(struct connections *connections, struct connection *connection,
@@ -207,5 +208,5 @@ void connection_set_state(struct connections *connections, struct connection *co
 	connection->state = state;
 	connection->served |= state == CONNECTION_WAITS;
 	connection->since_ns = loop_now_ns();
-	arm(connections);
+	set_idle_timer(connections);
 }

@@ -39,7 +39,7 @@ static void metrics_get(const struct call *call)
 }
 
 /* Pages that are no features; everybody may have them. */
-static const struct page {
+static const struct plain_page {
 	const char *path;
 	void (*get)(const struct call *call);
 } pages[] = {
@@ -47,7 +47,7 @@ static const struct page {
 	{"/metrics", metrics_get},
 };
 
-static const struct page *find_page(const char *path)
+static const struct plain_page *find_page(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
 		if (strcasecmp(path, pages[i].path) == 0)
@@ -183,7 +183,7 @@ void call_dispatch(const struct call *call)
 {
 	const char *name;
 	const struct feature *feature = find_feature(call->path, &name);
-	const struct page *page = find_page(call->path);
+	const struct plain_page *page = find_page(call->path);
 
 	if (page) {
 		if (is_get(call, "GET, HEAD"))

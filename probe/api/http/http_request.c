@@ -20,7 +20,7 @@
 #define PART_BYTES   65536 /* part of an answer; taking a part shows that the client reads */
 #define DROPPED_MAX  65536 /* bytes of a body that is dropped */
 
-static void suspend(struct http_request *request);
+static void suspend_request(struct http_request *request);
 
 static void set_state(struct http_request *request, enum connection_state state)
 {
@@ -38,7 +38,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *to, size_t bytes)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	ssize_t got = stream->read(stream, to, bytes);
 	if (got == 0)
-		suspend(request);
+		suspend_request(request);
 	else
 		set_state(request, CONNECTION_WRITES);
 	return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
@@ -130,7 +130,7 @@ static void stop_hangup_watch(struct http_request *request)
 	request->hangup.fd = -1;
 }
 
-static void resume(struct http_request *request)
+static void resume_request(struct http_request *request)
 {
 	struct http_request **at = &request->server->suspended;
 
@@ -141,7 +141,7 @@ static void resume(struct http_request *request)
 	MHD_resume_connection(request->mhd);
 }
 
-static void ready(void *arg)
+static void answer_ready(void *arg)
 {
 	struct http_request *request = arg;
 
@@ -151,7 +151,7 @@ static void ready(void *arg)
 	stop_hangup_watch(request);
 	if (!request->suspended)
 		return; /* filled at once, or the server stops */
-	resume(request);
+	resume_request(request);
 	listener_run(request->listener);
 }
 
@@ -164,7 +164,7 @@ static void wake_stream(void *arg)
 	stop_hangup_watch(request);
 	if (!request->suspended)
 		return;
-	resume(request);
+	resume_request(request);
 	listener->woken = true;
 	loop_timer_set(request->server->loop, &listener->timer, loop_now_ns());
 }
@@ -183,7 +183,7 @@ static void on_hangup(void *arg)
 	}
 }
 
-static void suspend(struct http_request *request)
+static void suspend_request(struct http_request *request)
 {
 	set_state(request, CONNECTION_WORKS);
 	request->suspended = true;
@@ -242,12 +242,12 @@ static void set_call(struct http_request *request, const char *path, const char 
 		.caller = &request->caller,
 		.body = &request->body,
 		.answer = &request->answer,
-		.ready = ready,
+		.ready = answer_ready,
 		.arg = request,
 	};
 }
 
-static void dispatch(struct http_request *request, const char *path, const char *method)
+static void dispatch_request(struct http_request *request, const char *path, const char *method)
 {
 	struct call call;
 
@@ -286,7 +286,7 @@ static void too_large(struct http_request *request)
 
 /* ---- admission ---- */
 
-static const char *header(struct MHD_Connection *mhd, const char *name)
+static const char *get_header(struct MHD_Connection *mhd, const char *name)
 {
 	return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
@@ -332,11 +332,11 @@ static bool is_let_in(struct http_request *request, const char *path, const char
 		.client = connection->of.client,
 		.metrics_only = request->listener->kind == LISTENER_METRICS,
 		.needs_host = strcmp(version, MHD_HTTP_VERSION_1_0) != 0,
-		.browser = {header(mhd, "Host"), header(mhd, "Origin"),
-			    header(mhd, "Sec-Fetch-Site"), header(mhd, "Sec-Fetch-Mode"),
-			    header(mhd, "Sec-Fetch-Dest"), header(mhd, "Referer"),
+		.browser = {get_header(mhd, "Host"), get_header(mhd, "Origin"),
+			    get_header(mhd, "Sec-Fetch-Site"), get_header(mhd, "Sec-Fetch-Mode"),
+			    get_header(mhd, "Sec-Fetch-Dest"), get_header(mhd, "Referer"),
 			    request->listener->tls},
-		.authorization = header(mhd, "Authorization"),
+		.authorization = get_header(mhd, "Authorization"),
 	};
 	struct call call;
 
@@ -379,17 +379,17 @@ static struct http_request *http_request_new(struct listener *listener, struct M
  * body comes without its size (Transfer-Encoding). */
 static bool is_read(const struct http_request *request, bool is_let_in)
 {
-	const char *length = header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	const char *length = get_header(request->mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
 	if (length && strtoull(length, NULL, 10) > body_max(request))
 		return false;
-	return is_let_in || !header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+	return is_let_in || !get_header(request->mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
 /* Begins a request: the first call of the library, with the headers. */
-static enum MHD_Result begin(struct listener *listener, struct MHD_Connection *mhd,
-			     const char *path, const char *method, const char *version,
-			     void **context)
+static enum MHD_Result begin_request(struct listener *listener, struct MHD_Connection *mhd,
+				     const char *path, const char *method, const char *version,
+				     void **context)
 {
 	struct http_request *request = http_request_new(listener, mhd);
 
@@ -414,7 +414,7 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 	struct http_request *request = *context;
 
 	if (!request)
-		return begin(listener, mhd, path, method, version, context);
+		return begin_request(listener, mhd, path, method, version, context);
 	if (*data_bytes) {
 		request->body_bytes += *data_bytes;
 		if (!request->answer.status && request->body_bytes > body_max(request))
@@ -430,9 +430,9 @@ enum MHD_Result http_request_handle(void *arg, struct MHD_Connection *mhd, const
 		if (server->stopping)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
 		else if (!request->answer.status)
-			dispatch(request, path, method);
+			dispatch_request(request, path, method);
 		if (!request->answer.status) {
-			suspend(request);
+			suspend_request(request);
 			return MHD_YES;
 		}
 	}
@@ -471,6 +471,6 @@ void http_requests_end(struct server *server)
 		services_forget(server->services, request);
 		if (!request->answer.stream)
 			answer_failed(&request->answer, 503, "the daemon is stopping");
-		resume(request);
+		resume_request(request);
 	}
 }

@@ -125,7 +125,7 @@ int listen_at(const char *path)
 
 /* ---- sockets that were opened before ---- */
 
-static unsigned long number(const char *variable)
+static unsigned long read_env_number(const char *variable)
 {
 	const char *text = getenv(variable);
 
@@ -146,9 +146,9 @@ static bool is_listening(int fd, int family)
 int listen_given(int family)
 {
 	static bool taken[GIVEN_MAX];
-	unsigned long count = number("LISTEN_FDS");
+	unsigned long count = read_env_number("LISTEN_FDS");
 
-	if (number("LISTEN_PID") != (unsigned long)getpid())
+	if (read_env_number("LISTEN_PID") != (unsigned long)getpid())
 		return -ENOENT;
 	for (unsigned long i = 0; i < count && i < GIVEN_MAX; i++) {
 		int fd = GIVEN_FIRST + (int)i;

@@ -103,8 +103,8 @@ static void begin_connection(struct listener *listener, int fd, void **context)
 		client_disconnect(&server->clients, of.client);
 }
 
-static void connected(void *arg, struct MHD_Connection *mhd, void **context,
-		      enum MHD_ConnectionNotificationCode code)
+static void connection_changed(void *arg, struct MHD_Connection *mhd, void **context,
+			       enum MHD_ConnectionNotificationCode code)
 {
 	struct listener *listener = arg;
 	struct server *server = listener->server;
@@ -127,7 +127,7 @@ static void connected(void *arg, struct MHD_Connection *mhd, void **context,
 
 /* Decodes a path. A path with a NUL is not the path before the NUL: it stays undecoded, and isn't
  * found. */
-static size_t unescape(void *arg, struct MHD_Connection *mhd, char *text)
+static size_t unescape_path(void *arg, struct MHD_Connection *mhd, char *text)
 {
 	(void)arg;
 	(void)mhd;
@@ -162,7 +162,7 @@ static void add_tls(struct MHD_OptionItem options[OPTIONS_MAX], const struct tls
 	options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
-static struct MHD_Daemon *start(struct listener *listener, int fd, const struct tls_keys *keys)
+static struct MHD_Daemon *start_mhd(struct listener *listener, int fd, const struct tls_keys *keys)
 {
 	struct MHD_OptionItem tls[OPTIONS_MAX] = {{MHD_OPTION_END, 0, NULL}};
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
@@ -171,14 +171,14 @@ static struct MHD_Daemon *start(struct listener *listener, int fd, const struct 
 		flags |= MHD_USE_TLS;
 		add_tls(tls, keys);
 	}
-	return MHD_start_daemon(flags, 0, NULL, NULL, http_request_handle, listener,
-				MHD_OPTION_EXTERNAL_LOGGER, log_mhd, listener,
-				MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-				(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape,
-				NULL, MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, listener,
-				MHD_OPTION_NOTIFY_CONNECTION, connected, listener, MHD_OPTION_ARRAY,
-				tls, MHD_OPTION_END);
+	return MHD_start_daemon(
+		flags, 0, NULL, NULL, http_request_handle, listener, MHD_OPTION_EXTERNAL_LOGGER,
+		log_mhd, listener, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)MHD_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)ANSWER_TIMEOUT_S, MHD_OPTION_UNESCAPE_CALLBACK, unescape_path, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, listener,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, listener, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
 }
 
 int listener_new(struct listener **ret, struct server *server, enum listener_kind kind, int *fd,
@@ -194,7 +194,7 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	listener->kind = kind;
 	listener->tls = keys != NULL;
 	listener->timer = (struct loop_timer){.expired = on_ready, .arg = listener};
-	listener->daemon = start(listener, *fd, keys);
+	listener->daemon = start_mhd(listener, *fd, keys);
 	if (!listener->daemon) {
 		why_set(why, "the HTTP library can't be started%s",
 			keys ? " with the keys of rest_api_server" : "");

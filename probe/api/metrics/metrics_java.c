@@ -3,7 +3,7 @@
 #include "api/metrics/metrics_runtimes.h"
 #include "runtime/jvm.h"
 
-static void count(void *arg, const struct target *target)
+static void count_java_version(void *arg, const struct target *target)
 {
 	char text[32];
 
@@ -86,7 +86,7 @@ void metrics_java(struct buf *out, const struct services *services,
 	};
 	struct runtime_versions versions = {.count = 0};
 
-	engine_targets(services->engine, count, &versions);
+	engine_targets(services->engine, count_java_version, &versions);
 	metrics_versions(out, "java_processes",
 			 "Processes with a Java VM (HotSpot), by its version; of those that aren't "
 			 "supported there are native frames.",

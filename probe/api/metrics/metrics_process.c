@@ -7,18 +7,18 @@
 
 struct family;
 
-struct writing {
+struct metrics_writing {
 	struct buf *out;
 	const struct family *family;
 };
 
 struct family {
 	const char *name, *help;
-	void (*write)(const struct writing *writing, const struct process_times *process);
+	void (*write)(const struct metrics_writing *writing, const struct process_times *process);
 };
 
 /* Writes a line up to its value; `more`: further labels. */
-static void put_series(const struct writing *writing, const struct process_times *process,
+static void put_series(const struct metrics_writing *writing, const struct process_times *process,
 		       const char *more)
 {
 	struct buf *out = writing->out;
@@ -37,13 +37,13 @@ static void put_seconds(struct buf *out, uint64_t ns)
 		   (unsigned long long)(ns % NS_PER_S));
 }
 
-static void write_cpu(const struct writing *writing, const struct process_times *process)
+static void write_cpu(const struct metrics_writing *writing, const struct process_times *process)
 {
 	put_series(writing, process, "");
 	put_seconds(writing->out, process->times.run_ns);
 }
 
-static void write_delay(const struct writing *writing, const struct process_times *process)
+static void write_delay(const struct metrics_writing *writing, const struct process_times *process)
 {
 	if (!process->has_delays)
 		return;
@@ -51,7 +51,7 @@ static void write_delay(const struct writing *writing, const struct process_time
 	put_seconds(writing->out, process->times.delay_ns);
 }
 
-static void write_waits(const struct writing *writing, const struct process_times *process)
+static void write_waits(const struct metrics_writing *writing, const struct process_times *process)
 {
 	static const char *const states[WAIT_KINDS] = {
 		[WAIT_RUNNABLE] = ",state=\"runnable\"",
@@ -68,7 +68,8 @@ static void write_waits(const struct writing *writing, const struct process_time
 	}
 }
 
-static void write_switches(const struct writing *writing, const struct process_times *process)
+static void write_switches(const struct metrics_writing *writing,
+			   const struct process_times *process)
 {
 	static const char *const kinds[SWITCH_KINDS] = {
 		[SWITCH_VOLUNTARY] = ",type=\"voluntary\"",
@@ -81,7 +82,8 @@ static void write_switches(const struct writing *writing, const struct process_t
 	}
 }
 
-static void write_wakeups(const struct writing *writing, const struct process_times *process)
+static void write_wakeups(const struct metrics_writing *writing,
+			  const struct process_times *process)
 {
 	if (!process->has_wakeups)
 		return;
@@ -106,7 +108,7 @@ static const struct family families[] = {
 
 static void write_one(void *arg, const struct process_times *process)
 {
-	const struct writing *writing = arg;
+	const struct metrics_writing *writing = arg;
 
 	writing->family->write(writing, process);
 }
@@ -115,7 +117,7 @@ void metrics_process(struct buf *out, const struct services *services,
 		     const struct engine_stats *stats)
 {
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		struct writing writing = {out, &families[i]};
+		struct metrics_writing writing = {out, &families[i]};
 
 		metrics_head(out, families[i].name, "counter", families[i].help);
 		engine_times(services->engine, write_one, &writing);

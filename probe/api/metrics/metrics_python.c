@@ -3,7 +3,7 @@
 #include "api/metrics/metrics_runtimes.h"
 #include "runtime/interpreter.h"
 
-static void count(void *arg, const struct target *target)
+static void count_python_version(void *arg, const struct target *target)
 {
 	char text[32];
 
@@ -25,7 +25,7 @@ void metrics_python(struct buf *out, const struct services *services,
 	};
 	struct runtime_versions versions = {.count = 0};
 
-	engine_targets(services->engine, count, &versions);
+	engine_targets(services->engine, count_python_version, &versions);
 	metrics_versions(out, "python_processes",
 			 "Processes with a CPython, by its version; of those that aren't supported "
 			 "there are native frames.",

@@ -38,8 +38,8 @@ static int bad_entry(const struct request *request, enum container_by by, const 
 			      why);
 }
 
-static int add(struct request *request, enum container_by by, const char *text,
-	       const char *pod_namespace)
+static int add_container(struct request *request, enum container_by by, const char *text,
+			 const char *pod_namespace)
 {
 	char wrong[256];
 
@@ -61,8 +61,8 @@ static int take_pod(struct request *request, const cJSON *pod)
 	const cJSON *name = request_member(pod, "name"), *in = request_member(pod, "namespace");
 
 	if (!cJSON_IsObject(pod) || !cJSON_IsString(name) || (in && !cJSON_IsString(in)))
-		return add(request, BY_POD, "", "");
-	return add(request, BY_POD, name->valuestring, in ? in->valuestring : "");
+		return add_container(request, BY_POD, "", "");
+	return add_container(request, BY_POD, name->valuestring, in ? in->valuestring : "");
 }
 
 static int take_entry(struct request *request, enum container_by by, const cJSON *entry)
@@ -72,7 +72,7 @@ static int take_entry(struct request *request, enum container_by by, const cJSON
 	if (by == BY_POD)
 		return take_pod(request, entry);
 	if (cJSON_IsString(entry))
-		return add(request, by, entry->valuestring, NULL);
+		return add_container(request, by, entry->valuestring, NULL);
 	snprintf(wrong, sizeof(wrong), "each must be a text: %s", kinds[by].wrong);
 	return bad_entry(request, by, wrong);
 }

@@ -99,7 +99,7 @@ static int take_param(struct request *request, const struct param *param, const 
 }
 
 /* Settles two params that exclude each other: one may be given, and that one counts. */
-static int settle(struct request *request, const struct param *param, const cJSON *values)
+static int settle_params(struct request *request, const struct param *param, const cJSON *values)
 {
 	if (!request_member(values, param->instead_of))
 		return 0;
@@ -124,7 +124,7 @@ int request_take_params(struct request *request, const cJSON *values)
 	}
 	for (size_t i = 0; r == 0 && i < table->count; i++) {
 		if (table->rows[i].instead_of)
-			r = settle(request, &table->rows[i], values);
+			r = settle_params(request, &table->rows[i], values);
 	}
 	return r;
 }

@@ -7,7 +7,7 @@
 #include "api/resource/flamegraph.h"
 #include "base/cleanup.h"
 
-static const struct page {
+static const struct pprof_page {
 	const char *name;
 	const char *resource; /* resource of /flamegraph */
 	const char *view;     /* NULL: its first view */
@@ -41,7 +41,7 @@ static void write_index(struct answer *answer)
 }
 
 /* Returns the page of that name, or NULL. */
-static const struct page *find_page(const char *name)
+static const struct pprof_page *find_page(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
 		if (strcmp(name, pages[i].name) == 0)
@@ -51,7 +51,7 @@ static const struct page *find_page(const char *name)
 }
 
 /* Makes the query for the resource of /flamegraph that a page shows. */
-static struct query query_of(const struct page *page, const struct query *query)
+static struct query query_of(const struct pprof_page *page, const struct query *query)
 {
 	struct query wanted = *query;
 
@@ -63,7 +63,7 @@ static struct query query_of(const struct page *page, const struct query *query)
 
 void debug_pprof_need(const char *name, const struct query *query, struct need *need)
 {
-	const struct page *page = find_page(name);
+	const struct pprof_page *page = find_page(name);
 
 	need->role = ROLE_READ;
 	if (page) {
@@ -76,7 +76,7 @@ void debug_pprof_need(const char *name, const struct query *query, struct need *
 void debug_pprof_fetch(const struct services *services, const char *name, const struct query *query,
 		       struct answer *answer, void (*ready)(void *arg), void *arg)
 {
-	const struct page *page = find_page(name);
+	const struct pprof_page *page = find_page(name);
 
 	if (page) {
 		struct query wanted = query_of(page, query);

@@ -26,7 +26,8 @@ struct waiting {
 	void *arg;
 };
 
-static void fill(struct answer *answer, const struct output *output, int error, struct buf *content)
+static void fill_answer(struct answer *answer, const struct output *output, int error,
+			struct buf *content)
 {
 	char message[128];
 
@@ -44,11 +45,11 @@ static void fill(struct answer *answer, const struct output *output, int error, 
 	answer_failed(answer, 503, message);
 }
 
-static void fetched(void *arg, int error, struct buf *content)
+static void profile_fetched(void *arg, int error, struct buf *content)
 {
 	struct waiting *waiting = arg;
 
-	fill(waiting->answer, waiting->output, error, content);
+	fill_answer(waiting->answer, waiting->output, error, content);
 	waiting->ready(waiting->arg);
 	free(waiting);
 }
@@ -95,7 +96,7 @@ void flamegraph_need(const char *name, const struct query *query, struct need *n
 }
 
 /* A query's meaning for a probe. */
-struct choice {
+struct query_choice {
 	enum view view;
 	uint64_t min_age_ns;
 };
@@ -137,7 +138,7 @@ static bool check_age(enum view view, const struct query *query, struct answer *
 	return !message;
 }
 
-static bool check_view(enum probe probe, const struct query *query, struct choice *choice,
+static bool check_view(enum probe probe, const struct query *query, struct query_choice *choice,
 		       struct answer *answer)
 {
 	int view = query->view ? view_find(probe, query->view) : VIEW_ALL;
@@ -148,7 +149,7 @@ static bool check_view(enum probe probe, const struct query *query, struct choic
 	}
 	if (!check_age((enum view)view, query, answer))
 		return false;
-	*choice = (struct choice){
+	*choice = (struct query_choice){
 		.view = (enum view)view,
 		.min_age_ns = query->min_age > 0 ? (uint64_t)query->min_age * NS_PER_S : 0,
 	};
@@ -173,7 +174,7 @@ static void refuse_value(struct answer *answer)
 }
 
 static bool check_query(enum probe probe, const struct output *output, const struct query *query,
-			struct choice *choice, struct answer *answer)
+			struct query_choice *choice, struct answer *answer)
 {
 	const char *message = NULL;
 
@@ -237,7 +238,7 @@ static bool may_see_kernel(void)
 }
 
 static void start_ondemand(const struct services *services, enum probe probe,
-			   const struct query *query, const struct choice *choice,
+			   const struct query *query, const struct query_choice *choice,
 			   struct waiting *waiting)
 {
 	const struct spec *spec = session_spec(services->flamegraph);
@@ -254,7 +255,7 @@ static void start_ondemand(const struct services *services, enum probe probe,
 		.icicle = is_icicle(spec, query),
 		.events = query->value != NULL,
 		.output = waiting->output,
-		.done = fetched,
+		.done = profile_fetched,
 		.arg = waiting,
 	};
 	struct why why = {0};
@@ -285,7 +286,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 {
 	const struct output *output;
 	enum probe probe;
-	struct choice choice;
+	struct query_choice choice;
 
 	if (!find_resource(name, &probe, &output, answer) ||
 	    !check_query(probe, output, query, &choice, answer))
@@ -308,7 +309,7 @@ void flamegraph_fetch(const struct services *services, const char *name, const s
 		.icicle = is_icicle(session_spec(services->flamegraph), query),
 		.events = query->value != NULL,
 		.output = output,
-		.done = fetched,
+		.done = profile_fetched,
 		.arg = waiting,
 	};
 	int r = session_fetch(services->flamegraph, &question);

@@ -88,7 +88,7 @@ void puts_free(struct puts *puts)
 static void looked_at(void *arg, unsigned status, const char *message);
 
 /* Reads the body. False: the answer is filled in, or a check of folders is under way. */
-static bool begin(struct put *put)
+static bool begin_put(struct put *put)
 {
 	struct request_folders folders = {0};
 	const struct folder_question question = {.worker = put->puts->worker,
@@ -117,7 +117,7 @@ static bool begin(struct put *put)
 /*
  * Reports a PUT that was decided after its request. The end of the request may begin another one.
  */
-static void tell(struct put *put)
+static void report_put(struct put *put)
 {
 	if (put->answer->status == 200 || put->answer->later == 200)
 		state_save(put->services);
@@ -132,11 +132,11 @@ static void go_on(struct puts *puts)
 	while (puts->first && !puts->first->check) {
 		struct put *put = puts->first;
 
-		if (begin(put))
+		if (begin_put(put))
 			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
 					 put->arg);
 		if (!put->check)
-			tell(take_first(puts));
+			report_put(take_first(puts));
 	}
 }
 
@@ -155,7 +155,7 @@ static void looked_at(void *arg, unsigned status, const char *message)
 		else
 			flamegraph_apply(put->services, &put->spec, put->answer, put->ready,
 					 put->arg);
-		tell(put);
+		report_put(put);
 	}
 	go_on(puts);
 }
@@ -178,7 +178,7 @@ void puts_take(struct puts *puts, const struct services *services, char *data, s
 			    .arg = arg};
 	bool waits = puts->first;
 	if (!waits) {
-		if (begin(put))
+		if (begin_put(put))
 			flamegraph_apply(services, &put->spec, answer, ready, arg);
 		if (!put->check) {
 			put_free(put);

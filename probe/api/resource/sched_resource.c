@@ -175,8 +175,8 @@ static const char *check_query(const struct query *query, const struct resource 
 	return NULL;
 }
 
-static void fill(struct answer *answer, const struct resource *resource,
-		 const struct sched_data *data)
+static void fill_answer(struct answer *answer, const struct resource *resource,
+			const struct sched_data *data)
 {
 	answer->status = 200;
 	answer->content_type = resource->json ? "application/json" : "text/plain; charset=utf-8";
@@ -186,7 +186,7 @@ static void fill(struct answer *answer, const struct resource *resource,
 		sched_text(&answer->body, data);
 }
 
-static void fail(struct answer *answer, int error)
+static void fail_answer(struct answer *answer, int error)
 {
 	char message[128];
 
@@ -202,14 +202,14 @@ static void fail(struct answer *answer, int error)
 	answer_failed(answer, 503, message);
 }
 
-static void waited(void *arg, int error, const struct sched_data *data)
+static void wait_ended(void *arg, int error, const struct sched_data *data)
 {
 	struct sched_waiting *waiting = arg;
 
 	if (error < 0)
-		fail(waiting->answer, error);
+		fail_answer(waiting->answer, error);
 	else
-		fill(waiting->answer, &waiting->resource, data);
+		fill_answer(waiting->answer, &waiting->resource, data);
 	waiting->ready(waiting->arg);
 	free(waiting);
 }
@@ -230,8 +230,8 @@ static void fetch_later(const struct services *services, const struct resource *
 
 	if (waiting) {
 		*waiting = (struct sched_waiting){answer, *resource, ready, arg};
-		r = sched_wait(services->sched, resource->probe, seconds, waited, waiting, &wait,
-			       &why);
+		r = sched_wait(services->sched, resource->probe, seconds, wait_ended, waiting,
+			       &wait, &why);
 	}
 	if (r < 0) {
 		answer_failed(answer, r == -EBUSY ? 429 : 503, why.text);
@@ -242,7 +242,7 @@ static void fetch_later(const struct services *services, const struct resource *
 	answer->cancel_arg = wait;
 }
 
-static void follow(const struct services *services, struct answer *answer)
+static void follow_runqslower(const struct services *services, struct answer *answer)
 {
 	int r = sched_stream_new(&answer->stream, services->sched);
 
@@ -280,9 +280,9 @@ static void fetch_now(const struct services *services, const struct resource *re
 		return;
 	int r = sched_read(services->sched, resource->probe, &fresh, &data);
 	if (r < 0)
-		fail(answer, r);
+		fail_answer(answer, r);
 	else
-		fill(answer, resource, data);
+		fill_answer(answer, resource, data);
 	fresh_keep(kept, answer, began_ns);
 }
 
@@ -299,7 +299,7 @@ void sched_fetch(const struct services *services, const char *name, const struct
 	if (wrong) {
 		answer_failed(answer, 400, wrong);
 	} else if (query->follow == 1) {
-		follow(services, answer);
+		follow_runqslower(services, answer);
 	} else if (query->seconds > 0) {
 		fetch_later(services, &resource, (unsigned)query->seconds, answer, ready, arg);
 	} else {

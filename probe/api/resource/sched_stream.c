@@ -68,7 +68,7 @@ static void free_stream(struct stream *stream)
 }
 
 /* Before the server reads there is nobody to wake. */
-static void wake(void *arg)
+static void wake_stream(void *arg)
 {
 	struct slow_stream *slow = arg;
 
@@ -85,7 +85,7 @@ int sched_stream_new(struct stream **ret, struct sched *sched)
 	slow->stream = (struct stream){.read = read_lines, .free = free_stream};
 	slow->text = (struct buf)BUF_INIT(TEXT_MAX);
 	sched_text_slow_head(&slow->text);
-	int r = sched_follow(sched, wake, slow, &slow->follower);
+	int r = sched_follow(sched, wake_stream, slow, &slow->follower);
 	if (r < 0) {
 		free_stream(&slow->stream);
 		return r;

@@ -94,14 +94,14 @@ static void add_probe(struct json *json, const struct services *services, enum p
 	json_object_end(json);
 }
 
-struct process_list {
+struct status_process_list {
 	const struct services *services;
 	struct json *json;
 };
 
 static void add_process(void *arg, const struct target *target)
 {
-	const struct process_list *processes = arg;
+	const struct status_process_list *processes = arg;
 	struct json *json = processes->json;
 
 	/* A session on demand may have brought processes that aren't the feature's. */
@@ -170,7 +170,7 @@ static void add_upload(struct json *json, const struct services *services)
 
 void status_flamegraph(struct json *json, const struct services *services, const struct spec *spec)
 {
-	struct process_list processes = {services, json};
+	struct status_process_list processes = {services, json};
 	struct engine_stats stats;
 
 	engine_stats(services->engine, &stats);

@@ -9,7 +9,7 @@ struct java_counts {
 	unsigned processes, unsupported;
 };
 
-static void count(void *arg, const struct target *target)
+static void count_java_process(void *arg, const struct target *target)
 {
 	struct java_counts *counts = arg;
 
@@ -62,7 +62,7 @@ void status_java(struct json *json, const struct services *services,
 {
 	struct java_counts counts = {0};
 
-	engine_targets(services->engine, count, &counts);
+	engine_targets(services->engine, count_java_process, &counts);
 	json_object(json, "java");
 	json_numbers(json, {"processes", counts.processes}, {"unsupported", counts.unsupported});
 	status_codes(json, "methods", &stats->codes[CODES_JAVA]);

@@ -9,7 +9,8 @@
 
 #define RUNTIME_MAX 192
 
-static void tell(char text[RUNTIME_MAX], const char *name, const char *version, const char *problem)
+static void describe_runtime(char text[RUNTIME_MAX], const char *name, const char *version,
+			     const char *problem)
 {
 	snprintf(text, RUNTIME_MAX, "%s%s%s%s%s", name, version[0] ? " " : "", version,
 		 problem[0] ? ": " : "", problem);
@@ -24,7 +25,7 @@ static void tell_java(const struct jvm *jvm, char text[RUNTIME_MAX])
 		return;
 	jvm_version(jvm, version, sizeof(version));
 	jvm_problem(jvm, problem, sizeof(problem));
-	tell(text, "java", version, problem);
+	describe_runtime(text, "java", version, problem);
 }
 
 static void tell_python(const struct interpreter *interpreter, char text[RUNTIME_MAX])
@@ -35,7 +36,7 @@ static void tell_python(const struct interpreter *interpreter, char text[RUNTIME
 	if (!interpreter)
 		return;
 	interpreter_version(interpreter, version, sizeof(version));
-	tell(text, "python", version, interpreter_problem(interpreter));
+	describe_runtime(text, "python", version, interpreter_problem(interpreter));
 }
 
 void status_runtime(struct json *json, const struct target *target)
@@ -52,7 +53,7 @@ struct python_counts {
 	unsigned processes, unsupported;
 };
 
-static void count(void *arg, const struct target *target)
+static void count_python_process(void *arg, const struct target *target)
 {
 	struct python_counts *counts = arg;
 
@@ -67,7 +68,7 @@ void status_python(struct json *json, const struct services *services,
 {
 	struct python_counts counts = {0};
 
-	engine_targets(services->engine, count, &counts);
+	engine_targets(services->engine, count_python_process, &counts);
 	json_object(json, "python");
 	json_numbers(json, {"processes", counts.processes}, {"unsupported", counts.unsupported});
 	status_codes(json, "code_objects", codes);

@@ -19,7 +19,7 @@ static bool is_ours(void)
 }
 
 /* Returns the terminal's columns less one, as some terminals wrap after the last column. */
-static int width(void)
+static int terminal_width(void)
 {
 	struct winsize size;
 
@@ -36,8 +36,8 @@ void progress_draw(struct progress *progress, uint64_t seconds, uint64_t samples
 	int len = snprintf(line, sizeof(line),
 			   "stackprobe: %" PRIu64 " s, %" PRIu64 " samples, %" PRIu64 " lost",
 			   seconds, samples, lost);
-	if (len > width())
-		len = width();
+	if (len > terminal_width())
+		len = terminal_width();
 	int blanks = progress->columns > len ? progress->columns - len : 0;
 	fprintf(stderr, "\r%.*s%*s", len, line, blanks, "");
 	progress->columns = len;

@@ -11,7 +11,7 @@
 #include "command/record/recording.h"
 #include "probes/kind.h"
 
-static const char *explain(int error)
+static const char *explain_error(int error)
 {
 	if (error == -ELOOP)
 		return "it is a link to something that is no file, in a folder where others may "
@@ -40,7 +40,7 @@ static int open_files(struct recording *recording)
 						     strcmp(path, options->path) == 0);
 		if (r < 0) {
 			fprintf(stderr, "stackprobe: %s can't be written: %s\n", options->path,
-				explain(r));
+				explain_error(r));
 			return EXIT_FAILED;
 		}
 	}
@@ -96,7 +96,7 @@ static int give_up_privileges(const struct recording *recording)
 	return EXIT_FAILED;
 }
 
-static int record(const struct record_options *options)
+static int record_processes(const struct record_options *options)
 {
 	struct recording recording = {.options = options};
 	int r = open_files(&recording);
@@ -126,7 +126,7 @@ int record_command(int argc, char **argv)
 	int r = record_options_parse(&options, argc, argv);
 
 	if (r < 0)
-		r = record(&options);
+		r = record_processes(&options);
 	record_options_done(&options);
 	return r;
 }

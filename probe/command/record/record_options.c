@@ -223,7 +223,7 @@ static int choose_output(struct record_options *options)
 				     options->path);
 }
 
-static int check(struct record_options *options)
+static int check_record_options(struct record_options *options)
 {
 	if (options->ids_count && options->command)
 		return usage_error("either -p or a command, not both", NULL);
@@ -287,7 +287,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 		return r;
 	options->command = optind < argc ? argv + optind : NULL;
 	options->probes = options->probes ? options->probes : 1u << PROBE_ONCPU;
-	r = check(options);
+	r = check_record_options(options);
 	for (size_t i = 0; r == GO_ON && i < options->ids_count; i++)
 		r = find_process(&options->ids[i]);
 	return r;

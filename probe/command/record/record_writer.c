@@ -14,13 +14,13 @@ static const char *path_of(const struct record_writer *writer)
 	return strcmp(path, "-") == 0 ? "standard output" : path;
 }
 
-static void fail(struct record_writer *writer, int error)
+static void writer_fail(struct record_writer *writer, int error)
 {
 	fprintf(stderr, "stackprobe: %s can't be written: %s\n", path_of(writer), strerror(-error));
 	writer->failed = true;
 }
 
-static void report(const struct record_writer *writer, const struct render *render)
+static void report_written(const struct record_writer *writer, const struct render *render)
 {
 	struct profile_meta meta;
 
@@ -47,7 +47,7 @@ static void report(const struct record_writer *writer, const struct render *rend
 
 static void write_next(struct record_writer *writer);
 
-static void rendered(void *arg, struct render *render)
+static void profile_rendered(void *arg, struct render *render)
 {
 	struct record_writer *writer = arg;
 	const struct buf *content = &render->content[0];
@@ -56,14 +56,14 @@ static void rendered(void *arg, struct render *render)
 	if (r == 0)
 		r = record_file_write(&writer->files[writer->probe], content->data, content->len);
 	if (r < 0)
-		fail(writer, r);
+		writer_fail(writer, r);
 	else
-		report(writer, render);
+		report_written(writer, render);
 	writer->probe++;
 	write_next(writer);
 }
 
-static void submit(struct record_writer *writer, struct profile *profile)
+static void submit_render(struct record_writer *writer, struct profile *profile)
 {
 	struct render question = {
 		.profile = profile,
@@ -71,13 +71,13 @@ static void submit(struct record_writer *writer, struct profile *profile)
 		.host = writer->core->host,
 		.lines = engine_lines(writer->core->engine),
 		.outputs = {writer->options->output},
-		.done = rendered,
+		.done = profile_rendered,
 		.arg = writer,
 	};
 	int r = render_submit(writer->core->bulk, &question);
 
 	if (r < 0) {
-		fail(writer, r);
+		writer_fail(writer, r);
 		writer->done(writer->arg);
 	}
 }
@@ -87,11 +87,11 @@ static void held_read(void *arg, int error, struct profile *profiles[VIEWS])
 	struct record_writer *writer = arg;
 
 	if (error < 0) {
-		fail(writer, error);
+		writer_fail(writer, error);
 		writer->done(writer->arg);
 		return;
 	}
-	submit(writer, profiles[writer->options->view]);
+	submit_render(writer, profiles[writer->options->view]);
 }
 
 static void read_held(struct record_writer *writer)
@@ -105,7 +105,7 @@ static void read_held(struct record_writer *writer)
 	int r = engine_read_held(writer->core->engine, writer->subscriber, &request);
 
 	if (r < 0) {
-		fail(writer, r);
+		writer_fail(writer, r);
 		writer->done(writer->arg);
 	}
 }
@@ -121,10 +121,10 @@ static void write_next(struct record_writer *writer)
 	if (writer->probe == PROBE_MEM_GLIBC && writer->options->view != VIEW_ALL)
 		read_held(writer);
 	else
-		submit(writer, subscriber_profile(writer->subscriber, writer->probe));
+		submit_render(writer, subscriber_profile(writer->subscriber, writer->probe));
 }
 
-static void drained(void *arg)
+static void window_drained(void *arg)
 {
 	write_next(arg);
 }
@@ -132,5 +132,5 @@ static void drained(void *arg)
 void record_writer_start(struct record_writer *writer)
 {
 	writer->probe = 0;
-	engine_drain(writer->core->engine, drained, writer);
+	engine_drain(writer->core->engine, window_drained, writer);
 }

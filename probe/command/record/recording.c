@@ -19,7 +19,7 @@
  * whole group. */
 #define SAME_WISH_NS (200 * NS_PER_MS)
 
-static void fail(struct recording *recording, const char *what, const char *why)
+static void recording_fail(struct recording *recording, const char *what, const char *why)
 {
 	progress_erase(&recording->progress);
 	fprintf(stderr, "stackprobe: %s: %s\n", what, why);
@@ -29,7 +29,7 @@ static void fail(struct recording *recording, const char *what, const char *why)
 /* ---- the end ---- */
 
 /* Called when all files are written, or can't be: ends sampling. */
-static void written(void *arg)
+static void profiles_written(void *arg)
 {
 	struct recording *recording = arg;
 
@@ -42,7 +42,7 @@ static void written(void *arg)
 		loop_stop(recording->core.loop);
 }
 
-static void end(struct recording *recording)
+static void end_recording(struct recording *recording)
 {
 	if (recording->ending)
 		return;
@@ -56,7 +56,7 @@ static void end(struct recording *recording)
 		.core = &recording->core,
 		.subscriber = recording->subscriber,
 		.took_ns = loop_now_ns() - recording->began_ns,
-		.done = written,
+		.done = profiles_written,
 		.arg = recording,
 	};
 	record_writer_start(&recording->writer);
@@ -70,7 +70,7 @@ static void time_is_over(void *arg)
 
 	recording->terminated = recording->workload.pid != 0;
 	workload_signal(&recording->workload, SIGTERM);
-	end(recording);
+	end_recording(recording);
 }
 
 /*
@@ -101,7 +101,7 @@ static void on_signal(void *arg)
 	if (read(recording->signals.fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	pass_on(recording, &info);
-	end(recording);
+	end_recording(recording);
 }
 
 static void workload_execed(void *arg)
@@ -113,8 +113,8 @@ static void workload_execed(void *arg)
 	recording->execed = true;
 	if (!error)
 		return;
-	fail(recording, recording->options->command[0],
-	     error == ENOENT ? "command not found" : strerror(error));
+	recording_fail(recording, recording->options->command[0],
+		       error == ENOENT ? "command not found" : strerror(error));
 	recording->failure = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 	recording->ending = true; /* there is nothing to write */
 	workload_wait(&recording->workload);
@@ -129,7 +129,7 @@ static void workload_ended(void *arg)
 	workload_wait(&recording->workload);
 	if (!recording->execed) /* the command may have ended because exec failed */
 		workload_execed(recording);
-	end(recording);
+	end_recording(recording);
 	if (recording->written)
 		loop_stop(recording->core.loop);
 }
@@ -165,12 +165,12 @@ static void end_if_alone(struct recording *recording)
 	engine_refresh(recording->core.engine);
 	engine_targets(recording->core.engine, count_living, &living);
 	if (!living.count)
-		end(recording);
+		end_recording(recording);
 }
 
 static void process_ended(void *arg)
 {
-	struct watched *watched = arg;
+	struct watched_process *watched = arg;
 
 	loop_unwatch(watched->recording->core.loop, &watched->end);
 	watched->ended = true;
@@ -201,8 +201,8 @@ static void every_second(void *arg)
 
 /* ---- the begin ---- */
 
-static int watch(struct recording *recording, struct loop_watch *watch, int fd,
-		 void (*ready)(void *arg), void *arg)
+static int watch_fd(struct recording *recording, struct loop_watch *watch, int fd,
+		    void (*ready)(void *arg), void *arg)
 {
 	*watch = (struct loop_watch){.fd = fd, .ready = ready, .arg = arg};
 	return fd < 0 ? -errno : loop_watch(recording->core.loop, watch);
@@ -221,8 +221,8 @@ static int watch_signals(struct recording *recording)
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaddset(&set, SIGHUP); /* under nohup SIGHUP stays ignored */
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	return watch(recording, &recording->signals, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-		     on_signal, recording);
+	return watch_fd(recording, &recording->signals,
+			signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, recording);
 }
 
 static int watch_processes(struct recording *recording)
@@ -234,15 +234,16 @@ static int watch_processes(struct recording *recording)
 	if (!recording->watched)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < options->ids_count; i++) {
-		struct watched *watched = &recording->watched[recording->watched_count++];
+		struct watched_process *watched = &recording->watched[recording->watched_count++];
 		pid_t pid = options->ids[i].pid;
 		int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-		*watched = (struct watched){.recording = recording, .pid = pid, .end.fd = -1};
+		*watched =
+			(struct watched_process){.recording = recording, .pid = pid, .end.fd = -1};
 		if (fd < 0 && errno == ESRCH)
 			watched->ended = true; /* it has ended just now */
 		else
-			r = watch(recording, &watched->end, fd, process_ended, watched);
+			r = watch_fd(recording, &watched->end, fd, process_ended, watched);
 	}
 	return r;
 }
@@ -253,18 +254,18 @@ static int watch_all(struct recording *recording)
 	int r = watch_processes(recording);
 
 	if (r == 0 && workload->pid)
-		r = watch(recording, &recording->exec, workload->exec_fd, workload_execed,
-			  recording);
+		r = watch_fd(recording, &recording->exec, workload->exec_fd, workload_execed,
+			     recording);
 	if (r == 0 && workload->pid)
-		r = watch(recording, &recording->workload_end, workload->pidfd, workload_ended,
-			  recording);
+		r = watch_fd(recording, &recording->workload_end, workload->pidfd, workload_ended,
+			     recording);
 	recording->end = (struct loop_timer){.expired = time_is_over, .arg = recording};
 	recording->tick = (struct loop_timer){.expired = every_second, .arg = recording};
 	return r;
 }
 
 /* Subscribes: from here on the processes are sampled, a command from its exec on. */
-static int arm(struct recording *recording, struct why *why)
+static int arm_processes(struct recording *recording, struct why *why)
 {
 	const struct record_options *options = recording->options;
 	struct engine *engine = recording->core.engine;
@@ -296,7 +297,7 @@ static int arm(struct recording *recording, struct why *why)
 
 /* Starts the command and the clock, when all is armed. Returns 0, or -ECHILD if the command's
  * process has ended already. */
-static int go(struct recording *recording)
+static int start_clock(struct recording *recording)
 {
 	if (recording->workload.pid && workload_release(&recording->workload) < 0) {
 		workload_wait(&recording->workload); /* a signal has ended it before its exec */
@@ -312,17 +313,17 @@ static int go(struct recording *recording)
 	return 0;
 }
 
-static void armed(void *arg)
+static void processes_armed(void *arg)
 {
 	struct recording *recording = arg;
 
-	if (go(recording) == 0)
+	if (start_clock(recording) == 0)
 		return;
 	recording->ending = true; /* there is nothing to write */
 	loop_stop(recording->core.loop);
 }
 
-static int begin(struct recording *recording)
+static int begin_recording(struct recording *recording)
 {
 	struct conf conf;
 	struct why why;
@@ -336,16 +337,18 @@ static int begin(struct recording *recording)
 	if (r == 0)
 		r = watch_all(recording);
 	if (r < 0) {
-		fail(recording, "can't record", strerror(-r));
+		recording_fail(recording, "can't record", strerror(-r));
 		return r;
 	}
-	r = arm(recording, &why);
+	r = arm_processes(recording, &why);
 	if (r < 0) {
-		fail(recording, "can't record", why.text);
+		recording_fail(recording, "can't record", why.text);
 		return r;
 	}
 	recording->began_ns = loop_now_ns();
-	return engine_when_armed(recording->core.engine, armed, recording) ? 0 : go(recording);
+	return engine_when_armed(recording->core.engine, processes_armed, recording)
+		       ? 0
+		       : start_clock(recording);
 }
 
 static void tear_down(struct recording *recording)
@@ -366,11 +369,11 @@ static void tear_down(struct recording *recording)
 void recording_run(struct recording *recording)
 {
 	log_set_level(LOG_WARN);
-	if (begin(recording) == 0) {
+	if (begin_recording(recording) == 0) {
 		int r = loop_run(recording->core.loop);
 
 		if (r < 0) {
-			fail(recording, "the loop ended", strerror(-r));
+			recording_fail(recording, "the loop ended", strerror(-r));
 			workload_signal(&recording->workload, SIGTERM);
 		}
 	}

@@ -16,7 +16,7 @@
 struct recording;
 
 /* A process of -p. */
-struct watched {
+struct watched_process {
 	struct recording *recording;
 	struct loop_watch end; /* the pidfd; fd -1: ended before it was opened */
 	pid_t pid;
@@ -32,7 +32,7 @@ struct recording {
 	struct subscriber *subscriber;
 	struct loop_watch signals, exec, workload_end;
 	struct loop_timer end, tick;
-	struct watched *watched;
+	struct watched_process *watched;
 	size_t watched_count;
 	struct progress progress;
 	struct record_writer writer;

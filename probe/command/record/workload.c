@@ -26,8 +26,8 @@ static void pipes_done(struct pipes *pipes)
 
 /* Runs in the child: waits for the byte, then execs. If the parent ends or closes its descriptor
  * first, the child exits. */
-static _Noreturn void become(char *const *argv, const struct pipes *pipes, bool to_stderr,
-			     const struct sigaction *child_action)
+static _Noreturn void become_command(char *const *argv, const struct pipes *pipes, bool to_stderr,
+				     const struct sigaction *child_action)
 {
 	char go;
 
@@ -58,7 +58,7 @@ int workload_start(struct workload *workload, char *const *argv, bool to_stderr)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become(argv, &pipes, to_stderr, &child_action);
+		become_command(argv, &pipes, to_stderr, &child_action);
 	workload->pid = pid;
 	workload->go_fd = TAKE_FD(pipes.go[1]);
 	workload->exec_fd = TAKE_FD(pipes.exec[0]);

@@ -30,7 +30,7 @@ struct attach_queue {
 };
 
 /* A job that looks at a process and forks the process that asks. */
-struct looking {
+struct look_job {
 	struct job job;
 	struct worker *closer;
 	struct attach_request *question; /* while the job isn't given up */
@@ -47,7 +47,7 @@ struct looking {
 
 /* ---- queue ---- */
 
-static void append(struct attach_queue *asking, struct attach_request *question)
+static void append_request(struct attach_queue *asking, struct attach_request *question)
 {
 	question->next = NULL;
 	*asking->last = question;
@@ -75,7 +75,7 @@ static void post_turn(struct attach_queue *asking)
 
 /* ---- answers ---- */
 
-static void answer(struct attach_request *question, const struct attach_answer *told)
+static void answer_request(struct attach_request *question, const struct attach_answer *told)
 {
 	struct attach_queue *asking = question->asking;
 
@@ -86,10 +86,11 @@ static void answer(struct attach_request *question, const struct attach_answer *
 	post_turn(asking);
 }
 
-static void fail(struct attach_request *question, enum attach_result result, int error)
+static void fail_request(struct attach_request *question, enum attach_result result, int error)
 {
-	answer(question, &(struct attach_answer){
-				 .result = result, .error = error, .folder_fd = -1, .tmp_fd = -1});
+	answer_request(question,
+		       &(struct attach_answer){
+			       .result = result, .error = error, .folder_fd = -1, .tmp_fd = -1});
 }
 
 static void bury_all(void *arg)
@@ -101,7 +102,7 @@ static void bury_all(void *arg)
 }
 
 /* Waits for the child, or leaves that to the reaper. */
-static void bury(struct attach_queue *asking, struct attach *attach)
+static void bury_child(struct attach_queue *asking, struct attach *attach)
 {
 	if (!attach_bury(attach))
 		reaper_leave(attach->child);
@@ -118,8 +119,8 @@ static void answer_comes(void *arg)
 	loop_unwatch(asking->loop, &question->watch);
 	loop_timer_cancel(asking->loop, &question->limit);
 	attach_finish(&question->attach, &told);
-	bury(asking, &question->attach);
-	answer(question, &told);
+	bury_child(asking, &question->attach);
+	answer_request(question, &told);
 }
 
 static void limit_passes(void *arg)
@@ -130,7 +131,7 @@ static void limit_passes(void *arg)
 	answer_comes(question); /* without an answer */
 }
 
-static void follow(struct attach_request *question)
+static void await_answer(struct attach_request *question)
 {
 	struct attach_queue *asking = question->asking;
 	uint64_t limit_ms = question->order.limit_ms + KILL_MS;
@@ -146,7 +147,7 @@ static void follow(struct attach_request *question)
 /* ---- the look ---- */
 
 /* Closes in a job: these may be the last descriptors, and closing hang. */
-static void close_copies(struct looking *mine)
+static void close_copies(struct look_job *mine)
 {
 	int folder_fd = TAKE_FD(mine->order.folder_fd), tmp_fd = TAKE_FD(mine->order.tmp_fd);
 
@@ -154,9 +155,9 @@ static void close_copies(struct looking *mine)
 	cleanup_close(&tmp_fd);
 }
 
-static void look(struct job *job)
+static void look_job_run(struct job *job)
 {
-	struct looking *mine = (struct looking *)job;
+	struct look_job *mine = (struct look_job *)job;
 
 	atomic_store(&mine->begun, true);
 	mine->result = attach_look(&mine->process, mine->pid, mine->start_ticks);
@@ -169,28 +170,28 @@ static void look(struct job *job)
 	close_copies(mine);
 }
 
-static void looked(struct job *job, bool finished)
+static void look_job_done(struct job *job, bool finished)
 {
-	struct looking *mine = (struct looking *)job;
+	struct look_job *mine = (struct look_job *)job;
 	struct attach_request *question = mine->question;
 
 	if (!finished) {
 		atomic_store(&mine->given_up, true); /* nobody waits for its answer */
 		/* A job that didn't begin waited for others that hang. */
-		fail(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
+		fail_request(question, atomic_load(&mine->begun) ? ATTACH_HUNG : ATTACH_SILENT, 0);
 	} else if (mine->result != ATTACH_DONE) {
-		fail(question, mine->result, mine->error);
+		fail_request(question, mine->result, mine->error);
 	} else {
 		question->process = mine->process;
 		question->attach = mine->attach;
 		mine->attach = (struct attach){.fd = -1};
-		follow(question);
+		await_answer(question);
 	}
 }
 
 static void free_looking(struct job *job)
 {
-	struct looking *mine = (struct looking *)job;
+	struct look_job *mine = (struct look_job *)job;
 
 	/* Nobody waits for the child's answer: it ends by itself. */
 	cleanup_close(&mine->attach.fd);
@@ -212,13 +213,13 @@ static int copy_fd(int *fd)
 
 static void begin_look(struct attach_request *question)
 {
-	struct looking *mine = calloc(1, sizeof(*mine));
+	struct look_job *mine = calloc(1, sizeof(*mine));
 
 	if (!mine) {
-		fail(question, ATTACH_SYSTEM, ENOMEM);
+		fail_request(question, ATTACH_SYSTEM, ENOMEM);
 		return;
 	}
-	mine->job = (struct job){.run = look, .done = looked, .free = free_looking};
+	mine->job = (struct job){.run = look_job_run, .done = look_job_done, .free = free_looking};
 	mine->job.whose = question->whose;
 	mine->closer = question->asking->foreign;
 	mine->question = question;
@@ -229,7 +230,7 @@ static void begin_look(struct attach_request *question)
 	int r = copy_fd(&mine->order.folder_fd);
 	int also = copy_fd(&mine->order.tmp_fd);
 	if (r < 0 || also < 0) {
-		fail(question, ATTACH_SYSTEM, r < 0 ? -r : -also);
+		fail_request(question, ATTACH_SYSTEM, r < 0 ? -r : -also);
 		free_looking(&mine->job);
 		return;
 	}
@@ -238,7 +239,7 @@ static void begin_look(struct attach_request *question)
 
 /* ---- turns ---- */
 
-static void begin(struct attach_request *question)
+static void begin_request(struct attach_request *question)
 {
 	struct attach_queue *asking = question->asking;
 
@@ -248,7 +249,7 @@ static void begin(struct attach_request *question)
 	asking->count++;
 	question->step = QUESTION_ASKED;
 	if (!reaper_has_room()) {
-		fail(question, ATTACH_SYSTEM, EAGAIN);
+		fail_request(question, ATTACH_SYSTEM, EAGAIN);
 		return;
 	}
 	if (question->look) {
@@ -257,9 +258,9 @@ static void begin(struct attach_request *question)
 	}
 	int r = attach_begin(&question->attach, &question->process, &question->order);
 	if (r < 0)
-		fail(question, ATTACH_SYSTEM, -r);
+		fail_request(question, ATTACH_SYSTEM, -r);
 	else
-		follow(question);
+		await_answer(question);
 }
 
 static void take_turns(void *arg)
@@ -268,7 +269,7 @@ static void take_turns(void *arg)
 
 	asking->turn_posted = false;
 	while (asking->first && asking->count < asking->at_once)
-		begin(asking->first);
+		begin_request(asking->first);
 }
 
 void attach_queue_ask(struct attach_queue *asking, struct attach_request *question)
@@ -276,7 +277,7 @@ void attach_queue_ask(struct attach_queue *asking, struct attach_request *questi
 	question->asking = asking;
 	question->step = QUESTION_WAITING;
 	question->attach = (struct attach){.fd = -1};
-	append(asking, question);
+	append_request(asking, question);
 	post_turn(asking);
 }
 
@@ -311,7 +312,7 @@ void attach_queue_limit(struct attach_queue *asking, unsigned at_once)
 }
 
 /* Leaves a child to end by itself. */
-static void leave(struct attach_request *question)
+static void leave_child(struct attach_request *question)
 {
 	struct loop *loop = question->asking->loop;
 
@@ -342,7 +343,7 @@ void attach_queue_free(struct attach_queue *asking)
 		question->step = QUESTION_NONE;
 	}
 	for (struct attach_request *question = asking->asked; question; question = question->next) {
-		leave(question);
+		leave_child(question);
 		question->step = QUESTION_NONE;
 	}
 	free(asking);

@@ -11,7 +11,7 @@
 #include "java/agents/jfr_state.h"
 #include "probes/kind.h"
 
-struct reading {
+struct jfr_job {
 	struct job job;
 	struct jfr *jfr;
 	pid_t pid;
@@ -24,9 +24,9 @@ struct reading {
 	_Atomic bool begun;
 };
 
-static void run(struct job *job)
+static void jfr_job_run(struct job *job)
 {
-	struct reading *mine = (struct reading *)job;
+	struct jfr_job *mine = (struct jfr_job *)job;
 
 	atomic_store(&mine->begun, true);
 	for (int probe = 0; mine->error == 0 && probe < PROBE_COUNT; probe++) {
@@ -36,9 +36,9 @@ static void run(struct job *job)
 	}
 }
 
-static void done(struct job *job, bool finished)
+static void jfr_job_done(struct job *job, bool finished)
 {
-	struct reading *mine = (struct reading *)job;
+	struct jfr_job *mine = (struct jfr_job *)job;
 	struct jfr_vm *vm = jfr_find(mine->jfr, mine->pid, mine->start_ticks);
 	struct jfrfile *none[PROBE_COUNT] = {NULL};
 
@@ -54,7 +54,7 @@ static void done(struct job *job, bool finished)
 
 static void free_reading(struct job *job)
 {
-	struct reading *mine = (struct reading *)job;
+	struct jfr_job *mine = (struct jfr_job *)job;
 
 	for (int probe = 0; probe < PROBE_COUNT; probe++)
 		jfrfile_free(mine->files[probe]);
@@ -64,7 +64,7 @@ static void free_reading(struct job *job)
 
 int jfr_read(struct jfr_vm *vm)
 {
-	struct reading *mine = calloc(1, sizeof(*mine));
+	struct jfr_job *mine = calloc(1, sizeof(*mine));
 	int fd = fcntl(vm->attached.folder_fd, F_DUPFD_CLOEXEC, 0);
 
 	if (!mine || fd < 0) {
@@ -74,9 +74,9 @@ int jfr_read(struct jfr_vm *vm)
 		free(mine);
 		return -error;
 	}
-	*mine = (struct reading){
-		.job = {.run = run,
-			.done = done,
+	*mine = (struct jfr_job){
+		.job = {.run = jfr_job_run,
+			.done = jfr_job_done,
 			.free = free_reading,
 			.whose = vm->attached.question.whose},
 		.jfr = jfr_of(vm),

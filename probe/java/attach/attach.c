@@ -54,7 +54,7 @@ static bool keep_files(int fds[FDS])
 
 /* Takes the target's user and group, by direct system calls: libc's functions would wait for other
  * threads. */
-static bool become(const struct attach_process *process)
+static bool become_target(const struct attach_process *process)
 {
 	/* If we aren't root we can't change the user; then only our own processes can be asked. */
 	if (geteuid() != 0 && geteuid() != process->uid)
@@ -157,7 +157,7 @@ static bool send_answer(const struct attach_dialogue *mine, int fd)
 static void run_child(struct attach_dialogue *mine, int fds[FDS])
 {
 	bind_child(mine->order.limit_ms);
-	if (!keep_files(fds) || !become(&mine->process)) {
+	if (!keep_files(fds) || !become_target(&mine->process)) {
 		mine->answer.result = ATTACH_SYSTEM;
 		mine->answer.error = errno ? errno : EPERM;
 		send_answer(mine, fds[0]);

@@ -20,7 +20,7 @@
 #define AGENT_MODE  0700
 #define POLL_MS	    20
 
-static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
+static bool dialogue_fail(struct attach_dialogue *mine, enum attach_result result, int error)
 {
 	mine->answer.result = result;
 	mine->answer.error = error;
@@ -98,8 +98,8 @@ bool attach_open_tmp(struct attach_dialogue *mine)
 
 	mine->tmp_fd = (int)syscall(SYS_openat2, mine->process.root_fd, "tmp", &how, sizeof(how));
 	if (mine->tmp_fd < 0 || fstat(mine->tmp_fd, &stat) < 0)
-		return fail(mine, ATTACH_FOLDER, errno);
-	return is_safe(&mine->process, &stat) || fail(mine, ATTACH_FOLDER, EPERM);
+		return dialogue_fail(mine, ATTACH_FOLDER, errno);
+	return is_safe(&mine->process, &stat) || dialogue_fail(mine, ATTACH_FOLDER, EPERM);
 }
 
 /* Creates and opens the data folder. An old folder is taken if it is the target's own and others
@@ -109,15 +109,15 @@ static bool open_folder(struct attach_dialogue *mine, const char *name)
 	struct stat stat;
 
 	if (mkdirat(mine->tmp_fd, name, FOLDER_MODE) < 0 && errno != EEXIST)
-		return fail(mine, ATTACH_FOLDER, errno);
+		return dialogue_fail(mine, ATTACH_FOLDER, errno);
 	mine->folder_fd =
 		openat(mine->tmp_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (mine->folder_fd < 0 && errno == ENOENT)
 		return true; /* somebody removed it just now */
 	if (mine->folder_fd < 0 || fstat(mine->folder_fd, &stat) < 0)
-		return fail(mine, ATTACH_FOLDER, errno);
+		return dialogue_fail(mine, ATTACH_FOLDER, errno);
 	if (stat.st_uid != mine->process.uid || (stat.st_mode & (S_IWGRP | S_IWOTH)))
-		return fail(mine, ATTACH_FOLDER, EPERM);
+		return dialogue_fail(mine, ATTACH_FOLDER, EPERM);
 	mine->answer.folder_device = stat.st_dev;
 	mine->answer.folder_inode = stat.st_ino;
 	return true;
@@ -150,7 +150,7 @@ bool attach_make_folder(struct attach_dialogue *mine)
 		cleanup_close(&mine->folder_fd);
 		mine->folder_fd = -1;
 		if (!attach_left_ms(mine))
-			return fail(mine, ATTACH_FOLDER, EAGAIN);
+			return dialogue_fail(mine, ATTACH_FOLDER, EAGAIN);
 		poll(NULL, 0, POLL_MS);
 	}
 }
@@ -166,7 +166,7 @@ bool attach_write_agent(struct attach_dialogue *mine)
 	int fd = openat(mine->folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			AGENT_MODE);
 	if (fd < 0)
-		return fail(mine, ATTACH_FILE, errno);
+		return dialogue_fail(mine, ATTACH_FILE, errno);
 	while (at < end) {
 		ssize_t n = write(fd, at, (size_t)(end - at));
 
@@ -176,11 +176,11 @@ bool attach_write_agent(struct attach_dialogue *mine)
 			continue;
 		if (n <= 0) {
 			close(fd);
-			return fail(mine, ATTACH_FILE, error);
+			return dialogue_fail(mine, ATTACH_FILE, error);
 		}
 		at += n;
 	}
-	return close(fd) == 0 || fail(mine, ATTACH_FILE, errno);
+	return close(fd) == 0 || dialogue_fail(mine, ATTACH_FILE, errno);
 }
 
 void attach_remove_agent(const struct attach_dialogue *mine)

@@ -14,12 +14,12 @@
 #define STATE_BYTES   512
 #define FIELDS	      5 /* of the state: name, version, state, sequence, text */
 
-struct options {
+struct agent_options {
 	char text[OPTIONS_BYTES];
 	size_t len;
 };
 
-static void add_text(struct options *options, const char *text)
+static void add_text(struct agent_options *options, const char *text)
 {
 	size_t bytes = strlen(text);
 
@@ -29,7 +29,7 @@ static void add_text(struct options *options, const char *text)
 	options->len += bytes;
 }
 
-static void add_number(struct options *options, uint64_t number)
+static void add_number(struct agent_options *options, uint64_t number)
 {
 	char text[ATTACH_NAME_BYTES];
 
@@ -37,7 +37,7 @@ static void add_number(struct options *options, uint64_t number)
 	add_text(options, text);
 }
 
-static void add_recorded(struct options *options, uint32_t recorded)
+static void add_recorded(struct agent_options *options, uint32_t recorded)
 {
 	/* By the number of the bit. */
 	static const char *const names[] = {"oncpu", "offcpu", "mem"};
@@ -54,7 +54,7 @@ static void add_recorded(struct options *options, uint32_t recorded)
 
 /* Makes the agent's options, whose format is in jvm_agent/jfr/Agent.java. */
 static void make_options(const struct attach_dialogue *mine, const char *command,
-			 struct options *options)
+			 struct agent_options *options)
 {
 	const struct attach_order *order = &mine->order;
 	char folder[ATTACH_NAME_BYTES];
@@ -83,7 +83,8 @@ static bool is_field(const char *at, size_t len, const char *text)
 }
 
 /* Splits the one line into its fields; the last field goes to the line's end. */
-static bool split(const char *state, size_t len, const char *fields[FIELDS], size_t lens[FIELDS])
+static bool split_state(const char *state, size_t len, const char *fields[FIELDS],
+			size_t lens[FIELDS])
 {
 	const char *at = state, *end = memchr(state, '\n', len);
 
@@ -108,8 +109,8 @@ enum attach_result attach_judge_jfr(const char *state, size_t len, const char *w
 
 	text[0] = '\0';
 	attach_name(number, "", sequence);
-	if (!split(state, len, fields, lens) || !is_field(fields[0], lens[0], "stackprobe-jfr") ||
-	    !is_field(fields[1], lens[1], "1"))
+	if (!split_state(state, len, fields, lens) ||
+	    !is_field(fields[0], lens[0], "stackprobe-jfr") || !is_field(fields[1], lens[1], "1"))
 		return ATTACH_REFUSED;
 	for (; kept < lens[4] && kept < ATTACH_TEXT_BYTES - 1; kept++)
 		text[kept] =
@@ -140,9 +141,9 @@ static void read_state(struct attach_dialogue *mine, const char *wanted)
 /* ---- tasks ---- */
 
 /* Runs a command of the agent. The jar is needed only while the VM loads it. */
-static bool command(struct attach_dialogue *mine, const char *name)
+static bool run_command(struct attach_dialogue *mine, const char *name)
 {
-	struct options options = {.len = 0};
+	struct agent_options options = {.len = 0};
 
 	make_options(mine, name, &options);
 	bool done = attach_write_agent(mine) && attach_load(mine, options.text);
@@ -151,13 +152,13 @@ static bool command(struct attach_dialogue *mine, const char *name)
 }
 
 /* Removes the folder, unless there is another reader. */
-static void end(struct attach_dialogue *mine)
+static void release_folder(struct attach_dialogue *mine)
 {
 	if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
 		attach_remove_folder(mine);
 }
 
-static void start(struct attach_dialogue *mine)
+static void start_recording(struct attach_dialogue *mine)
 {
 	/* Works only before JFR's first use; later the VM refuses, and the old depth stays. */
 	static const char *const depth[] = {"jcmd", "JFR.configure stackdepth=1024", NULL, NULL};
@@ -166,10 +167,10 @@ static void start(struct attach_dialogue *mine)
 		return;
 	unlinkat(mine->folder_fd, JFR_STATE_NAME, 0);
 	if ((attach_ask(mine, depth) || mine->answer.result == ATTACH_REFUSED) &&
-	    command(mine, "start"))
+	    run_command(mine, "start"))
 		read_state(mine, "started");
 	if (mine->answer.result != ATTACH_DONE)
-		end(mine);
+		release_folder(mine);
 }
 
 void attach_do_jfr(struct attach_dialogue *mine)
@@ -178,14 +179,14 @@ void attach_do_jfr(struct attach_dialogue *mine)
 		mine->answer.result = ATTACH_SYSTEM;
 		mine->answer.error = ENOTSUP;
 	} else if (mine->order.task == ATTACH_JFR_START) {
-		start(mine);
+		start_recording(mine);
 	} else if (mine->order.task == ATTACH_JFR_DUMP) {
-		if (command(mine, "dump"))
+		if (run_command(mine, "dump"))
 			read_state(mine, "written");
 	} else {
 		/* Another reader uses the same recording. */
 		if (flock(mine->folder_fd, LOCK_EX | LOCK_NB) == 0)
-			command(mine, "stop");
-		end(mine);
+			run_command(mine, "stop");
+		release_folder(mine);
 	}
 }

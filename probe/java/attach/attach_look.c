@@ -143,7 +143,7 @@ static bool has_other_clock(pid_t pid)
 	return !buf_error(&text) && attach_moves_clock(text.data);
 }
 
-static bool begins(const char *text, const char *begin)
+static bool begins_with(const char *text, const char *begin)
 {
 	return strncmp(text, begin, strlen(begin)) == 0;
 }
@@ -162,8 +162,8 @@ static enum attach_result look_for_vm(pid_t pid)
 		const char *path = maps.mappings[i].path;
 		const char *name = path ? strrchr(path, '/') : NULL;
 
-		found |= name && begins(name, "/libjvm.so");
-		other |= name && begins(name, "/libj9vm");
+		found |= name && begins_with(name, "/libjvm.so");
+		other |= name && begins_with(name, "/libj9vm");
 	}
 	maps_done(&maps);
 	return found && !other ? ATTACH_DONE : ATTACH_NO_VM;

@@ -28,7 +28,7 @@
 #define STATUS_BYTES  16384
 #define NS_PER_MS     1000000ULL
 
-static bool fail(struct attach_dialogue *mine, enum attach_result result, int error)
+static bool dialogue_fail(struct attach_dialogue *mine, enum attach_result result, int error)
 {
 	mine->answer.result = result;
 	mine->answer.error = error;
@@ -156,22 +156,22 @@ static int reach_vm(struct attach_dialogue *mine)
 	switch (fd) {
 	case -ENOENT:
 	case -EAGAIN: /* the socket's queue is full: the VM doesn't accept */
-		fail(mine, ATTACH_SILENT, 0);
+		dialogue_fail(mine, ATTACH_SILENT, 0);
 		break;
 	case -ESRCH:
-		fail(mine, ATTACH_GONE, 0);
+		dialogue_fail(mine, ATTACH_GONE, 0);
 		break;
 	case -ECANCELED:
-		fail(mine, ATTACH_SIGNALS, 0);
+		dialogue_fail(mine, ATTACH_SIGNALS, 0);
 		break;
 	case -EACCES:
-		fail(mine, ATTACH_SOCKET, 0);
+		dialogue_fail(mine, ATTACH_SOCKET, 0);
 		break;
 	case -EEXIST:
-		fail(mine, ATTACH_FILE, EEXIST);
+		dialogue_fail(mine, ATTACH_FILE, EEXIST);
 		break;
 	default:
-		fail(mine, ATTACH_SYSTEM, -fd);
+		dialogue_fail(mine, ATTACH_SYSTEM, -fd);
 	}
 	return -1;
 }
@@ -297,7 +297,7 @@ static bool send_all(const struct attach_dialogue *mine, int fd, const char *dat
 
 /* Reads the reply until the VM closes; returns false if time is over. Bytes behind REPLY_BYTES are
  * read and dropped. */
-static bool receive(const struct attach_dialogue *mine, int fd, char *reply, size_t *len)
+static bool receive_reply(const struct attach_dialogue *mine, int fd, char *reply, size_t *len)
 {
 	*len = 0;
 	for (;;) {
@@ -322,12 +322,12 @@ bool attach_ask(struct attach_dialogue *mine, const char *const words[ATTACH_WOR
 	size_t len = attach_request(request, sizeof(request), words);
 
 	if (!len)
-		return fail(mine, ATTACH_SYSTEM, EOVERFLOW);
+		return dialogue_fail(mine, ATTACH_SYSTEM, EOVERFLOW);
 	_cleanup_close_ int fd = reach_vm(mine);
 	if (fd < 0)
 		return false;
-	if (!send_all(mine, fd, request, len) || !receive(mine, fd, reply, &len))
-		return fail(mine, ATTACH_SILENT, 0);
+	if (!send_all(mine, fd, request, len) || !receive_reply(mine, fd, reply, &len))
+		return dialogue_fail(mine, ATTACH_SILENT, 0);
 	mine->answer.result = attach_judge(reply, len, mine->answer.text);
 	return mine->answer.result == ATTACH_DONE;
 }
@@ -349,7 +349,7 @@ bool attach_load(struct attach_dialogue *mine, const char *options)
 		size_t bytes = strlen(parts[i]);
 
 		if (bytes >= sizeof(path) - len)
-			return fail(mine, ATTACH_SYSTEM, EOVERFLOW);
+			return dialogue_fail(mine, ATTACH_SYSTEM, EOVERFLOW);
 		memcpy(path + len, parts[i], bytes + 1);
 		len += bytes;
 	}

@@ -49,14 +49,14 @@ static void set_frame(const struct jvmcode *code, uint32_t method, enum jvm_fram
 	set_text(code, names->file, &frame->file, &frame->file_len);
 }
 
-static size_t outermost(const struct jvmcode *code, uint32_t line, struct jvm_frame *frames)
+static size_t set_outermost(const struct jvmcode *code, uint32_t line, struct jvm_frame *frames)
 {
 	set_frame(code, 0, JVM_COMPILED, line, &frames[0]);
 	return 1;
 }
 
 /* Fills in the frames of a scope and its callers; returns 0 if there are more than fit. */
-static size_t chain(const struct jvmcode *code, uint32_t scope, struct jvm_frame *frames)
+static size_t fill_frames(const struct jvmcode *code, uint32_t scope, struct jvm_frame *frames)
 {
 	size_t count = 0;
 
@@ -105,10 +105,10 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 
 	if (!code->scopes_count) { /* a native method, or the agent got no debug information */
 		*unsure = code->is_told && !code->calls_nothing && !code->is_known_everywhere;
-		return outermost(code, 0, frames);
+		return set_outermost(code, 0, frames);
 	}
 	if (!is_return && pc < code->complete)
-		return outermost(code, 0, frames);
+		return set_outermost(code, 0, frames);
 	/* A place is about the instructions that end at its pc, from the place before on. The
 	 * instruction at which a frame was interrupted ends behind the frame's pc. */
 	place = place_from(code, is_return ? pc : pc + 1);
@@ -117,13 +117,13 @@ static size_t compiled_frames(const struct jvmcode *code, uint64_t word, struct 
 	if (place && code->is_told && !is_return && is_inlined_begin(code, place))
 		place = NULL;
 	if (place)
-		count = chain(code, place->scope, frames);
+		count = fill_frames(code, place->scope, frames);
 	if (count)
 		return count;
 	if (code->calls_nothing)
-		return outermost(code, code->line, frames);
+		return set_outermost(code, code->line, frames);
 	*unsure = true;
-	return outermost(code, 0, frames);
+	return set_outermost(code, 0, frames);
 }
 
 size_t jvmcode_frames(const struct jvmcode *code, uint64_t word, uint64_t detail,

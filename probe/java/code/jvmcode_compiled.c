@@ -14,16 +14,16 @@
 #define METHODS_MAX    4096 /* in one nmethod */
 
 /* A part of the VM's memory: [from, to). */
-struct part {
+struct code_range {
 	uint64_t from, to;
 };
 
-struct parts {
-	struct part pcs, data, metadata;
+struct code_parts {
+	struct code_range pcs, data, metadata;
 };
 
 static void find_metadata(const struct jvmblob *blob, const struct jvm_layout *layout,
-			  struct parts *parts)
+			  struct code_parts *parts)
 {
 	const struct jvm_span *head = &blob->head;
 	uint64_t base = blob->address, end = parts->data.from;
@@ -44,13 +44,13 @@ static void find_metadata(const struct jvmblob *blob, const struct jvm_layout *l
 		parts->metadata.to = base + (uint32_t)jvm_int(head, layout->nmethod_metadata_end);
 }
 
-static int check_part(const struct part *part, size_t max)
+static int check_part(const struct code_range *part, size_t max)
 {
 	return part->to >= part->from && part->to - part->from <= max ? 0 : -EBADMSG;
 }
 
 static int find_parts(const struct jvmblob *blob, const struct jvm_layout *layout,
-		      struct parts *parts)
+		      struct code_parts *parts)
 {
 	const struct jvm_span *head = &blob->head;
 	bool has_immutable = layout->nmethod_immutable != HOTSPOT_NO;
@@ -72,7 +72,7 @@ static int find_parts(const struct jvmblob *blob, const struct jvm_layout *layou
 	return 0;
 }
 
-static int read_part(struct jvm_reader *reader, const struct part *part, uint8_t **ret)
+static int read_part(struct jvm_reader *reader, const struct code_range *part, uint8_t **ret)
 {
 	size_t bytes = part->to - part->from;
 	uint8_t *data = malloc(bytes + 1);
@@ -81,7 +81,7 @@ static int read_part(struct jvm_reader *reader, const struct part *part, uint8_t
 	return data ? jvm_read(reader, part->from, data, bytes) : -ENOMEM;
 }
 
-static int read_scopes(struct jvmcode_reading *reading, const struct parts *parts)
+static int read_scopes(struct jvmcode_reading *reading, const struct code_parts *parts)
 {
 	_cleanup_free_ uint8_t *pcs = NULL, *data = NULL;
 
@@ -222,7 +222,7 @@ static int check_roots(const struct jvmscopes *scopes)
 	return 0;
 }
 
-static int read_methods(struct jvmcode_reading *reading, const struct part *part)
+static int read_methods(struct jvmcode_reading *reading, const struct code_range *part)
 {
 	size_t count = (part->to - part->from) / sizeof(uint64_t), own = 0;
 	_cleanup_free_ uint64_t *metadata = calloc(count + 1, sizeof(*metadata));
@@ -262,7 +262,7 @@ int jvmcode_read_compiled(struct jvmcode_reading *reading)
 	const struct jvm_layout *layout = reading->reader.layout;
 	const struct jvm_span *head = &reading->blob.head;
 	uint64_t method = jvm_word(head, layout->nmethod_method);
-	struct parts parts;
+	struct code_parts parts;
 
 	int r = jvmmethod_begin(&reading->method, &reading->reader, method);
 	if (r < 0)

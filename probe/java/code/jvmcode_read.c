@@ -73,7 +73,7 @@ static int read_interpreted(struct jvmcode_reading *reading, uint64_t word, uint
 }
 
 /* Copies the next part of the block to *to and moves *to behind it; returns the copy. */
-static void *put(uint8_t **to, const void *from, size_t bytes)
+static void *put_part(uint8_t **to, const void *from, size_t bytes)
 {
 	void *at = *to;
 
@@ -103,11 +103,11 @@ int jvmcode_make(struct jvmcode **ret, const struct jvmcode_reading *reading)
 	code->places_count = scopes->places_count;
 	code->scopes_count = scopes->scopes_count;
 	code->methods_count = reading->methods_count;
-	code->places = put(&behind, scopes->places, places);
-	code->scopes = put(&behind, scopes->scopes, scopes_bytes);
-	code->methods = put(&behind, reading->methods, methods);
-	code->lines = put(&behind, reading->method.lines, lines);
-	code->texts = put(&behind, reading->texts.data, reading->texts.len);
+	code->places = put_part(&behind, scopes->places, places);
+	code->scopes = put_part(&behind, scopes->scopes, scopes_bytes);
+	code->methods = put_part(&behind, reading->methods, methods);
+	code->lines = put_part(&behind, reading->method.lines, lines);
+	code->texts = put_part(&behind, reading->texts.data, reading->texts.len);
 	*ret = code;
 	return 0;
 }

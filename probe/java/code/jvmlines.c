@@ -9,7 +9,7 @@
 #define LONG_ENTRY 0xff /* two signed numbers follow; other bytes: 5 bits of bci, 3 of line */
 #define LINE_BITS  3
 
-static int compare(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
 	const struct jvmline *one = a, *other = b;
 
@@ -42,7 +42,7 @@ size_t jvmlines_decode(struct jvmline *lines, size_t max, const uint8_t *table, 
 		count++;
 	}
 	if (!sorted)
-		qsort(lines, count, sizeof(*lines), compare);
+		qsort(lines, count, sizeof(*lines), compare_lines);
 	return count;
 }
 

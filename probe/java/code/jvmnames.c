@@ -13,7 +13,7 @@
 static const size_t ellipsis_bytes = sizeof(UTF8_ELLIPSIS) - 1;
 
 /* Adds a text; if there is no room, adds an ellipsis instead and returns false. */
-static bool add(struct jvmname *name, const char *text, size_t bytes)
+static bool add_text(struct jvmname *name, const char *text, size_t bytes)
 {
 	if (name->len + bytes + ellipsis_bytes <= sizeof(name->text)) {
 		memcpy(name->text + name->len, text, bytes);
@@ -76,7 +76,7 @@ int jvmname_decode(struct jvmname *name, const uint8_t *data, size_t bytes)
 		if (!c)
 			return -EBADMSG;
 		c = join_pair(c, data, bytes, &at);
-		if (!add(name, utf8, utf8_put(utf8, utf8_is_character(c) ? c : REPLACEMENT)))
+		if (!add_text(name, utf8, utf8_put(utf8, utf8_is_character(c) ? c : REPLACEMENT)))
 			break;
 	}
 	return 0;
@@ -87,8 +87,9 @@ void jvmname_text(struct jvmname *name, const char *text, size_t bytes)
 	name->len = 0;
 	for (size_t at = 0; at < bytes && text[at];) {
 		size_t sequence = utf8_sequence(text + at, bytes - at);
-		bool added = sequence ? add(name, text + at, sequence)
-				      : add(name, UTF8_REPLACEMENT, sizeof(UTF8_REPLACEMENT) - 1);
+		bool added =
+			sequence ? add_text(name, text + at, sequence)
+				 : add_text(name, UTF8_REPLACEMENT, sizeof(UTF8_REPLACEMENT) - 1);
 
 		if (!added)
 			break;
@@ -168,7 +169,7 @@ static size_t drop_proxy_number(char *text, size_t len)
 }
 
 /* Does the work of jvmname_class(); returns the new length. */
-static size_t shorten(char *text, size_t len)
+static size_t shorten_class(char *text, size_t len)
 {
 	size_t stem, digits;
 
@@ -188,7 +189,7 @@ static size_t shorten(char *text, size_t len)
 
 void jvmname_class(struct jvmname *name)
 {
-	name->len = shorten(name->text, name->len);
+	name->len = shorten_class(name->text, name->len);
 }
 
 static const char *primitive_name(char letter)
@@ -235,7 +236,7 @@ static int add_type(struct jvmname *to, const struct jvmname *from, size_t *at)
 			return -EBADMSG;
 		*at += (size_t)(end - begin) + 2;
 		memcpy(class_name, begin, (size_t)(end - begin));
-		len = shorten(class_name, (size_t)(end - begin));
+		len = shorten_class(class_name, (size_t)(end - begin));
 		text = class_name;
 	} else {
 		text = primitive_name(from->text[(*at)++]);
@@ -243,10 +244,10 @@ static int add_type(struct jvmname *to, const struct jvmname *from, size_t *at)
 			return -EBADMSG;
 		len = strlen(text);
 	}
-	if (!add(to, text, len))
+	if (!add_text(to, text, len))
 		return 0;
 	for (; dimensions; dimensions--)
-		if (!add(to, "[]", 2))
+		if (!add_text(to, "[]", 2))
 			return 0;
 	return 1;
 }
@@ -258,13 +259,13 @@ int jvmname_signature(struct jvmname *signature, const struct jvmname *descripto
 	signature->len = 0;
 	if (!descriptor->len || descriptor->text[0] != '(')
 		return -EBADMSG;
-	add(signature, "(", 1);
+	add_text(signature, "(", 1);
 	for (size_t at = 1; r > 0;) {
 		if (at >= descriptor->len) /* cut, or torn */
 			return -EBADMSG;
 		if (descriptor->text[at] == ')')
-			return add(signature, ")", 1), 0;
-		if (at > 1 && !add(signature, ", ", 2))
+			return add_text(signature, ")", 1), 0;
+		if (at > 1 && !add_text(signature, ", ", 2))
 			return 0;
 		r = add_type(signature, descriptor, &at);
 	}

@@ -73,7 +73,7 @@ static bool take_number(struct piece *line, uint64_t max, uint64_t *number)
 }
 
 /* Makes room for one more element of `size` bytes; -EFBIG if there are `max` already. */
-static int reserve(void **array, size_t count, size_t *room, size_t size, size_t max)
+static int reserve_element(void **array, size_t count, size_t *room, size_t size, size_t max)
 {
 	if (count < *room)
 		return 0;
@@ -121,8 +121,8 @@ static int parse_method(struct parsing *parsing, struct piece line)
 	if (!cut_off(&line, '\t', &owner) || !cut_off(&line, '\t', &method) ||
 	    piece_len(&method) == 0 || memchr(line.at, '\t', piece_len(&line)))
 		return -EBADMSG;
-	int r = reserve((void **)&file->methods, file->methods_count, &parsing->methods_room,
-			sizeof(*to), JFRFILE_METHODS_MAX);
+	int r = reserve_element((void **)&file->methods, file->methods_count,
+				&parsing->methods_room, sizeof(*to), JFRFILE_METHODS_MAX);
 	if (r < 0)
 		return r;
 	to = &file->methods[file->methods_count++];
@@ -176,8 +176,8 @@ static int parse_frame(struct parsing *parsing, struct piece text)
 	if (!cut_off(&text, ':', &part) || !read_number(&part, UINT32_MAX, &method) ||
 	    method >= file->methods_count || !read_number(&text, UINT32_MAX, &line))
 		return -EBADMSG;
-	int r = reserve((void **)&file->frames, file->frames_count, &parsing->frames_room,
-			sizeof(frame), JFRFILE_ALL_FRAMES_MAX);
+	int r = reserve_element((void **)&file->frames, file->frames_count, &parsing->frames_room,
+				sizeof(frame), JFRFILE_ALL_FRAMES_MAX);
 	if (r < 0)
 		return r;
 	frame.method = (uint32_t)method;
@@ -219,8 +219,8 @@ static int parse_stack(struct parsing *parsing, struct piece line)
 		return -EBADMSG;
 	int r = parse_frames(parsing, line, &stack);
 	if (r == 0)
-		r = reserve((void **)&file->stacks, file->stacks_count, &parsing->stacks_room,
-			    sizeof(stack), JFRFILE_STACKS_MAX);
+		r = reserve_element((void **)&file->stacks, file->stacks_count,
+				    &parsing->stacks_room, sizeof(stack), JFRFILE_STACKS_MAX);
 	if (r < 0)
 		return r;
 	jvmname_text(&parsing->name, thread.at, piece_len(&thread));

@@ -105,8 +105,8 @@ static bool may_be_there(const struct jvmfile_code *code, uint32_t id,
 
 /* Returns the newest code that had the address and may have that id; NULL: none. *unsure: another
  * code may be meant. */
-static struct jvmfile_code *find(struct jvmfile *file, uint64_t address, uint32_t id,
-				 const struct jvmfile_memory *memory, bool *unsure)
+static struct jvmfile_code *find_code(struct jvmfile *file, uint64_t address, uint32_t id,
+				      const struct jvmfile_memory *memory, bool *unsure)
 {
 	uint64_t now = loop_now_ns();
 	struct jvmfile_code *best = NULL;
@@ -170,7 +170,7 @@ static int read_code(struct jvmfile *file, uint64_t word, uint64_t detail,
 	struct jvmfile_code *code;
 	bool unsure;
 
-	code = find(file, word & FRAME_ADDRESS, (uint32_t)detail, memory, &unsure);
+	code = find_code(file, word & FRAME_ADDRESS, (uint32_t)detail, memory, &unsure);
 	if (!code)
 		return -ENOENT;
 	if (unsure)

@@ -19,7 +19,7 @@ struct asked {
 	uint64_t address, from_ns, until_ns;
 };
 
-static bool holds(const struct jvmfile_code *code, uint64_t address)
+static bool code_holds(const struct jvmfile_code *code, uint64_t address)
 {
 	return address >= code->from && address < code->to;
 }
@@ -55,7 +55,8 @@ static bool is_part_of(const struct jvmfile *file, const struct jvmfile_code *pa
 
 /* Finds the one code that was possible, and until when it was there; -ENOENT: none; -ESTALE: two.
  */
-static int find(const struct asked *asked, const struct jvmfile_code **ret, uint64_t *end_ns)
+static int find_possible_code(const struct asked *asked, const struct jvmfile_code **ret,
+			      uint64_t *end_ns)
 {
 	const struct jvmfile_code *found = NULL;
 	uint64_t method_ns = UINT64_MAX; /* load time of the oldest method so far; all are newer */
@@ -66,7 +67,7 @@ static int find(const struct asked *asked, const struct jvmfile_code **ret, uint
 		const struct jvmfile_code *code = &asked->file->codes[asked->hits->places[i]];
 		uint64_t end = may_end_ns(code, method_ns);
 
-		if (!holds(code, asked->address))
+		if (!code_holds(code, asked->address))
 			continue;
 		if (code->kind != JAVA_STUB && code->loaded_ns < method_ns)
 			method_ns = code->loaded_ns;
@@ -106,7 +107,7 @@ static int look_for(struct jvmfile *file, struct jvmfile_answer *answer)
 		return -ENOBUFS;
 	jvmfile_hits(file, answer->address, LOOKED_AT_MAX, &hits);
 	atomic_store(&file->steps_left, hits.looked < left ? left - hits.looked : 0);
-	int r = find(&asked, &code, &answer->to_ns);
+	int r = find_possible_code(&asked, &code, &answer->to_ns);
 	if (r < 0)
 		return r;
 	if (code->kind == JAVA_LOST || !is_certain(&asked, code))

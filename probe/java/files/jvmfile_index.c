@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "java/files/jvmfile_state.h"
 
-static int compare(const void *a, const void *b, void *arg)
+static int compare_codes(const void *a, const void *b, void *arg)
 {
 	const struct jvmfile_code *codes = arg;
 	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
@@ -22,12 +22,12 @@ static int compare(const void *a, const void *b, void *arg)
 }
 
 /* Merges the sorted `tail`, which has `count` elements, into the sorted list. */
-static void merge(struct jvmfile *file, const uint32_t *tail, uint32_t count)
+static void merge_tail(struct jvmfile *file, const uint32_t *tail, uint32_t count)
 {
 	uint32_t *order = file->order, at = file->ordered + count, left = file->ordered;
 
 	while (count) {
-		if (left && compare(&order[left - 1], &tail[count - 1], file->codes) > 0)
+		if (left && compare_codes(&order[left - 1], &tail[count - 1], file->codes) > 0)
 			order[--at] = order[--left];
 		else
 			order[--at] = tail[--count];
@@ -68,8 +68,8 @@ void jvmfile_order(struct jvmfile *file)
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		tail[i] = file->ordered + i;
-	qsort_r(tail, count, sizeof(*tail), compare, file->codes);
-	merge(file, tail, count);
+	qsort_r(tail, count, sizeof(*tail), compare_codes, file->codes);
+	merge_tail(file, tail, count);
 	file->ordered = file->codes_count;
 	set_reach(file, 0, file->ordered);
 }
@@ -87,7 +87,7 @@ struct searching {
 };
 
 /* Adds a hit; if there is no room, the newest hits stay. */
-static void hit(struct searching *searching, uint32_t place)
+static void add_hit(struct searching *searching, uint32_t place)
 {
 	struct jvmfile_hits *hits = searching->hits;
 	uint32_t at = hits->count;
@@ -108,7 +108,7 @@ static void hit(struct searching *searching, uint32_t place)
 
 /* Searches a part of the list. For each hit it looks at no more other codes than the tree is high.
  */
-static void search(struct searching *searching, uint32_t low, uint32_t high)
+static void search_codes(struct searching *searching, uint32_t low, uint32_t high)
 {
 	const struct jvmfile *file = searching->file;
 
@@ -119,11 +119,11 @@ static void search(struct searching *searching, uint32_t low, uint32_t high)
 		searching->hits->looked++;
 		if (file->reach[middle] < searching->address)
 			return;
-		search(searching, low, middle);
+		search_codes(searching, low, middle);
 		if (code->from > searching->address)
 			return;
 		if (code->to >= searching->address)
-			hit(searching, file->order[middle]);
+			add_hit(searching, file->order[middle]);
 		low = middle + 1;
 	}
 }
@@ -135,10 +135,10 @@ void jvmfile_hits(const struct jvmfile *file, uint64_t address, uint32_t most,
 
 	hits->count = hits->looked = 0;
 	hits->more = false;
-	search(&searching, 0, file->ordered);
+	search_codes(&searching, 0, file->ordered);
 	for (uint32_t i = file->ordered; i < file->codes_count && !hits->more; i++) {
 		hits->looked++;
 		if (address >= file->codes[i].from && address <= file->codes[i].to)
-			hit(&searching, i);
+			add_hit(&searching, i);
 	}
 }

@@ -16,11 +16,11 @@
  * agent's request it kept debug information only for some places. */
 #define BEGINNING_NS 3000000000ULL
 
-struct cursor {
+struct piece_cursor {
 	const uint8_t *at, *end;
 };
 
-static int varint(struct cursor *cursor, uint32_t *value)
+static int read_varint(struct piece_cursor *cursor, uint32_t *value)
 {
 	uint64_t sum = 0;
 
@@ -37,17 +37,17 @@ static int varint(struct cursor *cursor, uint32_t *value)
 	return -EBADMSG;
 }
 
-static int read_nodes(struct jvmcode_reading *reading, struct cursor *cursor, uint32_t count)
+static int read_nodes(struct jvmcode_reading *reading, struct piece_cursor *cursor, uint32_t count)
 {
 	struct jvmscope *scopes = reading->scopes.scopes;
 
 	for (uint32_t i = 0; i < count; i++) {
-		int r = varint(cursor, &scopes[i].caller);
+		int r = read_varint(cursor, &scopes[i].caller);
 
 		if (r == 0)
-			r = varint(cursor, &scopes[i].method);
+			r = read_varint(cursor, &scopes[i].method);
 		if (r == 0)
-			r = varint(cursor, &scopes[i].line);
+			r = read_varint(cursor, &scopes[i].line);
 		if (r < 0)
 			return r;
 		/* Callers come first, so there are no cycles. */
@@ -58,7 +58,7 @@ static int read_nodes(struct jvmcode_reading *reading, struct cursor *cursor, ui
 	return 0;
 }
 
-static int read_places(struct jvmcode_reading *reading, struct cursor *cursor, uint32_t count,
+static int read_places(struct jvmcode_reading *reading, struct piece_cursor *cursor, uint32_t count,
 		       uint32_t size)
 {
 	struct jvmplace *places = reading->scopes.places;
@@ -66,10 +66,10 @@ static int read_places(struct jvmcode_reading *reading, struct cursor *cursor, u
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t distance = 0, node = 0;
-		int r = varint(cursor, &distance);
+		int r = read_varint(cursor, &distance);
 
 		if (r == 0)
-			r = varint(cursor, &node);
+			r = read_varint(cursor, &node);
 		if (r < 0)
 			return r;
 		pc += distance;
@@ -84,7 +84,7 @@ static int read_places(struct jvmcode_reading *reading, struct cursor *cursor, u
 static int read_tree(struct jvmcode_reading *reading, const struct java_record *record)
 {
 	uint32_t nodes = record->code.nodes, places = record->code.places;
-	struct cursor cursor = {record->code.data, (const uint8_t *)record + record->bytes};
+	struct piece_cursor cursor = {record->code.data, (const uint8_t *)record + record->bytes};
 
 	/* Each of them takes at least a byte. */
 	if (nodes > record->bytes || places > record->bytes)
@@ -109,7 +109,7 @@ static struct jvmtext add_text(struct buf *texts, const struct jvmname *name)
 }
 
 /* Decodes a Symbol's text; a text that is no modified UTF-8 is shown as it is. */
-static void decode(struct jvmname *name, const char *text, size_t len)
+static void decode_name(struct jvmname *name, const char *text, size_t len)
 {
 	if (jvmname_decode(name, (const uint8_t *)text, len) < 0)
 		jvmname_text(name, text, len);
@@ -127,20 +127,20 @@ static int set_names(struct buf *texts, const struct java_record *record, struct
 		return -EBADMSG;
 	/* Lcom/acme/Main; */
 	if (lengths[0] > 2 && at[0] == 'L' && at[lengths[0] - 1] == ';') {
-		decode(&name, at + 1, lengths[0] - 2);
+		decode_name(&name, at + 1, lengths[0] - 2);
 		jvmname_class(&name);
 		method->class_name = add_text(texts, &name);
 	}
 	at += lengths[0];
-	decode(&name, at, lengths[1]);
+	decode_name(&name, at, lengths[1]);
 	method->name = add_text(texts, &name);
 	at += lengths[1];
-	decode(&name, at, lengths[2]);
+	decode_name(&name, at, lengths[2]);
 	if (jvmname_signature(&signature, &name) == 0)
 		method->signature = add_text(texts, &signature);
 	at += lengths[2];
 	if (lengths[3]) {
-		decode(&name, at, lengths[3]);
+		decode_name(&name, at, lengths[3]);
 		method->file = add_text(texts, &name);
 	}
 	return buf_error(texts);

@@ -157,7 +157,7 @@ static int read_rest(struct jvmfile *file)
 	return r;
 }
 
-static int update(struct jvmfile *file)
+static int update_file(struct jvmfile *file)
 {
 	uint64_t now = loop_now_ns();
 	struct stat stat = {0};
@@ -180,7 +180,7 @@ int jvmfile_update(struct jvmfile *file)
 {
 	if (pthread_mutex_trylock(&file->lock))
 		return -EBUSY;
-	int r = update(file);
+	int r = update_file(file);
 	jvmfile_forget_answers(file);
 	jvmfile_number(file);
 	jvmfile_order(file);

@@ -16,14 +16,14 @@
 #define METHODS_MAX 256 /* of Continuation; 60 are usual */
 #define NAME_BYTES  64
 
-struct looking {
+struct carrier_search {
 	struct vm_memory *memory;
 	const struct vm_value *fields;
 	const struct jvm_layout *layout;
 };
 
 /* Returns whether the Symbol is that text; false if the Symbol is missing or can't be read. */
-static bool is_symbol(const struct looking *looking, uint64_t symbol, const char *wanted)
+static bool is_symbol(const struct carrier_search *looking, uint64_t symbol, const char *wanted)
 {
 	const struct jvm_layout *layout = looking->layout;
 	char text[NAME_BYTES];
@@ -37,7 +37,7 @@ static bool is_symbol(const struct looking *looking, uint64_t symbol, const char
 	       memcmp(text, wanted, len) == 0;
 }
 
-static bool is_continuation(const struct looking *looking, uint64_t klass)
+static bool is_continuation(const struct carrier_search *looking, uint64_t klass)
 {
 	uint64_t name;
 
@@ -45,7 +45,7 @@ static bool is_continuation(const struct looking *looking, uint64_t klass)
 	       is_symbol(looking, name, "jdk/internal/vm/Continuation");
 }
 
-static bool is_enter(const struct looking *looking, uint64_t method)
+static bool is_enter(const struct carrier_search *looking, uint64_t method)
 {
 	const struct jvm_layout *layout = looking->layout;
 	uint64_t constant, pool, name, symbol;
@@ -60,7 +60,7 @@ static bool is_enter(const struct looking *looking, uint64_t method)
 	       is_symbol(looking, symbol, "enterSpecial");
 }
 
-static int find_klass(const struct looking *looking, uint64_t *klass)
+static int find_klass(const struct carrier_search *looking, uint64_t *klass)
 {
 	for (size_t i = 0; i < KLASSES_MAX; i++) {
 		uint64_t at = looking->fields[FIELD_KLASSES].value + i * sizeof(*klass);
@@ -73,7 +73,7 @@ static int find_klass(const struct looking *looking, uint64_t *klass)
 	return -ENOENT;
 }
 
-static int find_method(const struct looking *looking, uint64_t klass, uint64_t *method)
+static int find_method(const struct carrier_search *looking, uint64_t klass, uint64_t *method)
 {
 	const struct vm_value *fields = looking->fields;
 	uint64_t methods, count;
@@ -93,7 +93,7 @@ static int find_method(const struct looking *looking, uint64_t klass, uint64_t *
 	return -ENOENT;
 }
 
-static bool is_nmethod(const struct looking *looking, uint64_t blob)
+static bool is_nmethod(const struct carrier_search *looking, uint64_t blob)
 {
 	const struct hotspot *walk = &looking->layout->walk;
 	uint64_t header;
@@ -110,7 +110,7 @@ int vm_carrier(struct vm_memory *memory, const struct vm_tables *tables,
 	static const enum vm_field wanted[] = {FIELD_KLASSES, FIELD_KLASS_METHODS,
 					       FIELD_METHODS_COUNT, FIELD_METHODS,
 					       FIELD_METHOD_CODE};
-	const struct looking looking = {memory, tables->fields, layout};
+	const struct carrier_search looking = {memory, tables->fields, layout};
 	uint64_t klass, method, blob, begin, end;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {

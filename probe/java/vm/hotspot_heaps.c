@@ -12,7 +12,7 @@
 #define SEGMENT_SHIFT_MIN 3
 #define SEGMENT_SHIFT_MAX 16
 
-struct looking {
+struct heaps_search {
 	struct vm_memory *memory;
 	const struct vm_value *fields;
 	struct jvm_layout *layout;
@@ -20,7 +20,8 @@ struct looking {
 };
 
 /* Checks that the fields are there; *missing is the first that isn't. */
-static int demand(const struct looking *looking, const enum vm_field *fields, size_t count)
+static int check_fields(const struct heaps_search *looking, const enum vm_field *fields,
+			size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (!looking->fields[fields[i]].known) {
@@ -33,13 +34,13 @@ static int demand(const struct looking *looking, const enum vm_field *fields, si
 	return 0;
 }
 
-static int word_of(const struct looking *looking, uint64_t object, enum vm_field field,
+static int word_of(const struct heaps_search *looking, uint64_t object, enum vm_field field,
 		   uint64_t *word)
 {
 	return vm_word(looking->memory, object + looking->fields[field].value, word);
 }
 
-static int int_of(const struct looking *looking, uint64_t object, enum vm_field field,
+static int int_of(const struct heaps_search *looking, uint64_t object, enum vm_field field,
 		  uint64_t *number)
 {
 	return vm_number(looking->memory, object + looking->fields[field].value, 4, number);
@@ -47,7 +48,7 @@ static int int_of(const struct looking *looking, uint64_t object, enum vm_field 
 
 /* ---- the code cache ---- */
 
-static int read_heap(const struct looking *looking, uint64_t object, struct hotspot_heap *heap,
+static int read_heap(const struct heaps_search *looking, uint64_t object, struct hotspot_heap *heap,
 		     uint64_t *shift)
 {
 	const struct vm_value *fields = looking->fields;
@@ -88,7 +89,7 @@ static int add_heap(struct hotspot *walk, size_t count, const struct hotspot_hea
 }
 
 /* Sets *at to the array of the heaps' addresses, and *count to its length. */
-static int list_heaps(const struct looking *looking, uint64_t *at, uint64_t *count)
+static int list_heaps(const struct heaps_search *looking, uint64_t *at, uint64_t *count)
 {
 	const struct vm_value *fields = looking->fields;
 	uint64_t array;
@@ -113,7 +114,7 @@ static int list_heaps(const struct looking *looking, uint64_t *at, uint64_t *cou
 	return *count && *at ? 0 : -EAGAIN;
 }
 
-static int read_heaps(const struct looking *looking)
+static int read_heaps(const struct heaps_search *looking)
 {
 	struct hotspot *walk = &looking->layout->walk;
 	uint64_t at, count;
@@ -144,7 +145,7 @@ const struct hotspot_heap *vm_heap_of(const struct hotspot *walk, uint64_t addre
 	return NULL;
 }
 
-static int read_interpreter(const struct looking *looking)
+static int read_interpreter(const struct heaps_search *looking)
 {
 	struct hotspot *walk = &looking->layout->walk;
 	uint64_t queue = 0, from = 0, bytes = 0;
@@ -177,11 +178,11 @@ int vm_heaps(struct vm_memory *memory, const struct vm_tables *tables, struct jv
 		FIELD_INTERPRETER,	  FIELD_QUEUE_BUFFER,	     FIELD_QUEUE_BYTES,
 	};
 	static const enum vm_field segmented[] = {FIELD_HEAPS, FIELD_ARRAY_COUNT, FIELD_ARRAY_DATA};
-	const struct looking looking = {memory, tables->fields, layout, missing};
-	int r = demand(&looking, wanted, ARRAY_SIZE(wanted));
+	const struct heaps_search looking = {memory, tables->fields, layout, missing};
+	int r = check_fields(&looking, wanted, ARRAY_SIZE(wanted));
 
 	if (r == 0 && !tables->fields[FIELD_HEAP].known)
-		r = demand(&looking, segmented, ARRAY_SIZE(segmented));
+		r = check_fields(&looking, segmented, ARRAY_SIZE(segmented));
 	if (r == 0)
 		r = read_heaps(&looking);
 	if (r == 0)

@@ -72,13 +72,13 @@ struct filling {
 };
 
 /* Sets *missing; returns -ENOTSUP. */
-static int lacks(const struct filling *filling, const char *what)
+static int set_missing(const struct filling *filling, const char *what)
 {
 	*filling->missing = what;
 	return -ENOTSUP;
 }
 
-static bool knows(const struct filling *filling, enum vm_field field)
+static bool knows_field(const struct filling *filling, enum vm_field field)
 {
 	return filling->tables->fields[field].known;
 }
@@ -90,16 +90,17 @@ static int fill_row(const struct filling *filling, const struct layout_row *row)
 
 	*to = HOTSPOT_NO;
 	if (!value->known)
-		return row->optional ? 0 : lacks(filling, vm_field_name(row->field));
+		return row->optional ? 0 : set_missing(filling, vm_field_name(row->field));
 	if (row->bytes && value->bytes != row->bytes)
-		return lacks(filling, vm_field_name(row->field));
+		return set_missing(filling, vm_field_name(row->field));
 	if (value->value > row->max - sizeof(uint64_t))
 		return -EBADMSG;
 	*to = (uint16_t)value->value;
 	return 0;
 }
 
-static int take(const struct filling *filling, enum vm_field field, uint8_t bytes, uint16_t *to)
+static int fill_field(const struct filling *filling, enum vm_field field, uint8_t bytes,
+		      uint16_t *to)
 {
 	const struct layout_row row = {field, bytes, false, BLOB_BYTES_MAX,
 				       (size_t)((char *)to - (char *)filling->layout)};
@@ -114,7 +115,7 @@ static int take_size(const struct filling *filling, enum vm_size size, uint64_t 
 	const struct vm_value *value = &filling->tables->sizes[size];
 
 	if (!value->known)
-		return lacks(filling, vm_size_name(size));
+		return set_missing(filling, vm_size_name(size));
 	*to = value->value;
 	return *to >= 4 && *to <= max ? 0 : -EBADMSG;
 }
@@ -146,7 +147,7 @@ static int fill_sizes(const struct filling *filling)
 		       : -EBADMSG;
 }
 
-static bool small(const struct vm_value *value)
+static bool is_small(const struct vm_value *value)
 {
 	return value->known && value->value <= 64;
 }
@@ -162,14 +163,14 @@ static void fill_maps(const struct filling *filling)
 
 	layout->maps_pairs = layout->map_bytes = HOTSPOT_NO;
 	if (layout->maps_pointers != HOTSPOT_NO && layout->maps_count == HOTSPOT_NO &&
-	    small(count) && small(pc)) {
+	    is_small(count) && is_small(pc)) {
 		layout->maps_count = (uint16_t)count->value;
 		layout->map_pc = (uint16_t)pc->value;
 		return;
 	}
 	layout->maps_pointers = HOTSPOT_NO;
 	if (layout->maps_count != HOTSPOT_NO && layout->map_pc != HOTSPOT_NO &&
-	    (!maps->known || small(maps)) && (!map->known || small(map))) {
+	    (!maps->known || is_small(maps)) && (!map->known || is_small(map))) {
 		layout->maps_pairs = maps->known ? (uint16_t)maps->value : 8; /* two ints */
 		layout->map_bytes = map->known ? (uint16_t)map->value : 8;
 		if (layout->map_pc + sizeof(uint32_t) <= layout->map_bytes)
@@ -189,14 +190,14 @@ static int fill_frame(const struct filling *filling)
 	struct jvm_layout *layout = filling->layout;
 
 	if (sender->known && (int64_t)sender->value != -1)
-		return lacks(filling, "frame::interpreter_frame_sender_sp_offset");
+		return set_missing(filling, "frame::interpreter_frame_sender_sp_offset");
 	layout->walk.frame_sender = -1;
 	layout->walk.frame_method = -3;
-	layout->walk.frame_bcp = knows(filling, FIELD_HEAP) ? -7 : -8;
+	layout->walk.frame_bcp = knows_field(filling, FIELD_HEAP) ? -7 : -8;
 	layout->const_has_lines = lines->known ? (uint32_t)lines->value : 1;
 	layout->const_flags_bytes = filling->tables->fields[FIELD_CONST_FLAGS].bytes;
 	if (layout->const_flags_bytes != 2 && layout->const_flags_bytes != 4)
-		return lacks(filling, vm_field_name(FIELD_CONST_FLAGS));
+		return set_missing(filling, vm_field_name(FIELD_CONST_FLAGS));
 	return 0;
 }
 
@@ -206,7 +207,7 @@ static int fill_code(const struct filling *filling)
 {
 	struct hotspot *walk = &filling->layout->walk;
 	const struct vm_value *fields = filling->tables->fields;
-	bool has_addresses = knows(filling, FIELD_BLOB_CODE_BEGIN);
+	bool has_addresses = knows_field(filling, FIELD_BLOB_CODE_BEGIN);
 	int r;
 
 	if (fields[FIELD_BLOB_HEADER].bytes == 2)
@@ -214,31 +215,32 @@ static int fill_code(const struct filling *filling)
 	if (fields[FIELD_BLOB_COMPLETE].bytes == 2)
 		walk->flags |= HOTSPOT_COMPLETE_IS_SHORT;
 	if (has_addresses) {
-		r = take(filling, FIELD_BLOB_CODE_BEGIN, 8, &walk->blob_code);
+		r = fill_field(filling, FIELD_BLOB_CODE_BEGIN, 8, &walk->blob_code);
 		if (r == 0)
-			r = take(filling, FIELD_BLOB_CODE_END, 8, &filling->layout->blob_code_end);
+			r = fill_field(filling, FIELD_BLOB_CODE_END, 8,
+				       &filling->layout->blob_code_end);
 		return r;
 	}
 	walk->flags |= HOTSPOT_CODE_IS_OFFSET;
-	r = take(filling, FIELD_BLOB_CODE_OFFSET, 4, &walk->blob_code);
+	r = fill_field(filling, FIELD_BLOB_CODE_OFFSET, 4, &walk->blob_code);
 	if (r == 0)
-		r = take(filling, FIELD_BLOB_DATA_OFFSET, 4, &filling->layout->blob_code_end);
+		r = fill_field(filling, FIELD_BLOB_DATA_OFFSET, 4, &filling->layout->blob_code_end);
 	return r;
 }
 
 static int fill_deopt(const struct filling *filling)
 {
 	struct hotspot *walk = &filling->layout->walk;
-	bool is_offset = !knows(filling, FIELD_DEOPT_BEGIN);
+	bool is_offset = !knows_field(filling, FIELD_DEOPT_BEGIN);
 	enum vm_field mh = is_offset ? FIELD_DEOPT_MH_OFFSET : FIELD_DEOPT_MH_BEGIN;
-	int r = take(filling, is_offset ? FIELD_DEOPT_OFFSET : FIELD_DEOPT_BEGIN, is_offset ? 4 : 8,
-		     &walk->nmethod_deopt);
+	int r = fill_field(filling, is_offset ? FIELD_DEOPT_OFFSET : FIELD_DEOPT_BEGIN,
+			   is_offset ? 4 : 8, &walk->nmethod_deopt);
 
 	if (is_offset)
 		walk->flags |= HOTSPOT_DEOPT_IS_OFFSET;
 	walk->nmethod_deopt_mh = HOTSPOT_NO;
-	if (r == 0 && knows(filling, mh))
-		r = take(filling, mh, is_offset ? 4 : 8, &walk->nmethod_deopt_mh);
+	if (r == 0 && knows_field(filling, mh))
+		r = fill_field(filling, mh, is_offset ? 4 : 8, &walk->nmethod_deopt_mh);
 	return r;
 }
 
@@ -248,12 +250,13 @@ static int fill_metadata(const struct filling *filling)
 
 	layout->blob_data = layout->nmethod_metadata_end = HOTSPOT_NO;
 	if (layout->nmethod_mutable != HOTSPOT_NO)
-		return take(filling, FIELD_BLOB_RELOCATION_SIZE, 4, &layout->nmethod_metadata);
+		return fill_field(filling, FIELD_BLOB_RELOCATION_SIZE, 4,
+				  &layout->nmethod_metadata);
 	if (layout->nmethod_immutable == HOTSPOT_NO)
-		return take(filling, FIELD_METADATA, 4, &layout->nmethod_metadata);
-	int r = take(filling, FIELD_METADATA, 2, &layout->nmethod_metadata);
+		return fill_field(filling, FIELD_METADATA, 4, &layout->nmethod_metadata);
+	int r = fill_field(filling, FIELD_METADATA, 2, &layout->nmethod_metadata);
 	if (r == 0)
-		r = take(filling, FIELD_BLOB_DATA_OFFSET, 4, &layout->blob_data);
+		r = fill_field(filling, FIELD_BLOB_DATA_OFFSET, 4, &layout->blob_data);
 	return r;
 }
 
@@ -264,18 +267,18 @@ static int fill_scopes(const struct filling *filling)
 	int r;
 
 	if (is_apart && layout->nmethod_immutable_size == HOTSPOT_NO)
-		return lacks(filling, vm_field_name(FIELD_IMMUTABLE_SIZE));
+		return set_missing(filling, vm_field_name(FIELD_IMMUTABLE_SIZE));
 	if (layout->nmethod_mutable != HOTSPOT_NO && layout->nmethod_mutable_size == HOTSPOT_NO)
-		return lacks(filling, vm_field_name(FIELD_BLOB_MUTABLE_SIZE));
-	if (!is_apart && knows(filling, FIELD_SCOPES_BEGIN)) {
+		return set_missing(filling, vm_field_name(FIELD_BLOB_MUTABLE_SIZE));
+	if (!is_apart && knows_field(filling, FIELD_SCOPES_BEGIN)) {
 		layout->nmethod_scopes_data_is_address = 1;
-		r = take(filling, FIELD_SCOPES_BEGIN, 8, &layout->nmethod_scopes_data);
+		r = fill_field(filling, FIELD_SCOPES_BEGIN, 8, &layout->nmethod_scopes_data);
 	} else {
-		r = take(filling, FIELD_SCOPES_OFFSET, 4, &layout->nmethod_scopes_data);
+		r = fill_field(filling, FIELD_SCOPES_OFFSET, 4, &layout->nmethod_scopes_data);
 	}
 	if (r == 0)
-		r = take(filling, is_apart ? FIELD_SCOPES_OFFSET : FIELD_DEPENDENCIES, 4,
-			 &layout->nmethod_scopes_pcs_end);
+		r = fill_field(filling, is_apart ? FIELD_SCOPES_OFFSET : FIELD_DEPENDENCIES, 4,
+			       &layout->nmethod_scopes_pcs_end);
 	return r < 0 ? r : fill_metadata(filling);
 }
 

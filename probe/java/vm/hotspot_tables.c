@@ -18,7 +18,7 @@
 #define MEMBERS_MAX 6
 
 /* A table: its symbols, and the function that takes an entry. */
-struct listing {
+struct listed_table {
 	enum hotspot_symbol table, stride;
 	enum hotspot_symbol members[MEMBERS_MAX]; /* the first is the name; 0 ends the table */
 	size_t count;
@@ -26,7 +26,7 @@ struct listing {
 };
 
 /* Reads a text; a NULL address gives an empty text. */
-static int text(struct vm_memory *memory, uint64_t address, char *to)
+static int read_text(struct vm_memory *memory, uint64_t address, char *to)
 {
 	to[0] = '\0';
 	return address ? vm_text(memory, address, to, TEXT_MAX) : 0;
@@ -38,13 +38,13 @@ static int take_struct(struct vm_memory *memory, const uint64_t *values, struct 
 {
 	char type[TEXT_MAX], field[TEXT_MAX], type_string[TEXT_MAX];
 	bool is_static = (uint32_t)values[STRUCT_IS_STATIC] != 0;
-	int r = text(memory, values[STRUCT_TYPE], type);
+	int r = read_text(memory, values[STRUCT_TYPE], type);
 
 	if (r < 0 || !vm_is_type_wanted(type))
 		return r;
-	r = text(memory, values[STRUCT_FIELD], field);
+	r = read_text(memory, values[STRUCT_FIELD], field);
 	if (r == 0)
-		r = text(memory, values[STRUCT_STRING], type_string);
+		r = read_text(memory, values[STRUCT_STRING], type_string);
 	if (r == 0)
 		vm_take_field(tables, type, field, type_string, is_static,
 			      values[is_static ? STRUCT_ADDRESS : STRUCT_OFFSET]);
@@ -54,7 +54,7 @@ static int take_struct(struct vm_memory *memory, const uint64_t *values, struct 
 static int take_type(struct vm_memory *memory, const uint64_t *values, struct vm_tables *tables)
 {
 	char type[TEXT_MAX];
-	int r = text(memory, values[0], type);
+	int r = read_text(memory, values[0], type);
 
 	if (r == 0)
 		vm_take_size(tables, type, values[1]);
@@ -64,14 +64,14 @@ static int take_type(struct vm_memory *memory, const uint64_t *values, struct vm
 static int take_constant(struct vm_memory *memory, const uint64_t *values, struct vm_tables *tables)
 {
 	char name[TEXT_MAX];
-	int r = text(memory, values[0], name);
+	int r = read_text(memory, values[0], name);
 
 	if (r == 0)
 		vm_take_constant(tables, name, (int32_t)values[1]);
 	return r;
 }
 
-static const struct listing listings[] = {
+static const struct listed_table listings[] = {
 	{HOTSPOT_STRUCTS,
 	 HOTSPOT_STRUCT_STRIDE,
 	 {[STRUCT_TYPE] = HOTSPOT_STRUCT_TYPE_NAME,
@@ -91,13 +91,13 @@ static const struct listing listings[] = {
 };
 
 /* Where a table is in a process. */
-struct place {
+struct table_place {
 	uint64_t first, stride;
 	uint64_t offsets[MEMBERS_MAX];
 };
 
-static int find(struct vm_memory *memory, const struct hotspot_file *file, uint64_t bias,
-		const struct listing *listing, struct place *place)
+static int find_table(struct vm_memory *memory, const struct hotspot_file *file, uint64_t bias,
+		      const struct listed_table *listing, struct table_place *place)
 {
 	int r = vm_word(memory, file->symbols[listing->table] + bias, &place->first);
 
@@ -120,7 +120,7 @@ static int find(struct vm_memory *memory, const struct hotspot_file *file, uint6
 }
 
 /* Reads an entry's members as words; of an int at the entry's end only the lower half is used. */
-static int read_entry(struct vm_memory *memory, const struct place *place, size_t number,
+static int read_entry(struct vm_memory *memory, const struct table_place *place, size_t number,
 		      size_t count, uint64_t *values)
 {
 	unsigned char entry[ENTRY_MAX + sizeof(uint64_t)] = {0};
@@ -131,8 +131,8 @@ static int read_entry(struct vm_memory *memory, const struct place *place, size_
 	return r;
 }
 
-static int read_all(struct vm_memory *memory, const struct place *place,
-		    const struct listing *listing, struct vm_tables *tables)
+static int read_all(struct vm_memory *memory, const struct table_place *place,
+		    const struct listed_table *listing, struct vm_tables *tables)
 {
 	uint64_t values[MEMBERS_MAX] = {0};
 
@@ -154,8 +154,8 @@ int vm_tables(struct vm_memory *memory, const struct hotspot_file *file, uint64_
 {
 	*tables = (struct vm_tables){0};
 	for (size_t i = 0; i < ARRAY_SIZE(listings); i++) {
-		struct place place;
-		int r = find(memory, file, bias, &listings[i], &place);
+		struct table_place place;
+		int r = find_table(memory, file, bias, &listings[i], &place);
 
 		if (r == 0)
 			r = read_all(memory, &place, &listings[i], tables);

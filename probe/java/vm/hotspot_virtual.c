@@ -20,7 +20,7 @@
 
 static const char stubs_name[] = "StubRoutines (continuation";
 
-struct looking {
+struct virtual_search {
 	struct vm_memory *memory;
 	const struct vm_value *fields;
 	struct jvm_layout *layout;
@@ -47,7 +47,7 @@ int vm_code_of(struct vm_memory *memory, const struct jvm_layout *layout, uint64
 	return heap && *from > blob && *from < *to && *to <= heap->high ? 0 : -EBADMSG;
 }
 
-static bool are_the_stubs(const struct looking *looking, uint64_t blob)
+static bool are_the_stubs(const struct virtual_search *looking, uint64_t blob)
 {
 	char name[sizeof(stubs_name)];
 	uint64_t at;
@@ -61,7 +61,7 @@ static bool are_the_stubs(const struct looking *looking, uint64_t blob)
 /* Returns the barrier's offset in `code`; 0 if it isn't found. The barrier begins with a load of
  * JavaThread::_cont_entry to rsp (mov offset(%r15), %rsp), behind the ret of the stub before it.
  * JDK 21 doesn't tell the offset. */
-static size_t barrier_in(const struct looking *looking, const uint8_t *code, size_t bytes)
+static size_t barrier_in(const struct virtual_search *looking, const uint8_t *code, size_t bytes)
 {
 	static const uint8_t load[] = {0xc3, 0x49, 0x8b, 0xa7};
 	const struct vm_value *entry = &looking->fields[FIELD_CONT_ENTRY];
@@ -76,7 +76,7 @@ static size_t barrier_in(const struct looking *looking, const uint8_t *code, siz
 	return (size_t)(at - code) + 1;
 }
 #else
-static size_t barrier_in(const struct looking *looking, const uint8_t *code, size_t bytes)
+static size_t barrier_in(const struct virtual_search *looking, const uint8_t *code, size_t bytes)
 {
 	(void)looking;
 	(void)code;
@@ -86,7 +86,7 @@ static size_t barrier_in(const struct looking *looking, const uint8_t *code, siz
 #endif
 
 /* Takes the code from the barrier on; all stubs if the barrier isn't found. */
-static void take_stubs(const struct looking *looking, uint64_t blob)
+static void take_stubs(const struct virtual_search *looking, uint64_t blob)
 {
 	struct hotspot *walk = &looking->layout->walk;
 	uint8_t code[STUBS_MAX];
@@ -101,7 +101,7 @@ static void take_stubs(const struct looking *looking, uint64_t blob)
 }
 
 /* Searches a heap's blocks, which lie one behind the other, for the blob with the stubs. */
-static void find_stubs(const struct looking *looking, const struct hotspot_heap *heap)
+static void find_stubs(const struct virtual_search *looking, const struct hotspot_heap *heap)
 {
 	const struct hotspot *walk = &looking->layout->walk;
 	const struct vm_value *length = &looking->fields[FIELD_BLOCK_LENGTH];
@@ -126,7 +126,7 @@ static void find_stubs(const struct looking *looking, const struct hotspot_heap 
 
 void vm_virtual(struct vm_memory *memory, const struct vm_tables *tables, struct jvm_layout *layout)
 {
-	const struct looking looking = {memory, tables->fields, layout};
+	const struct virtual_search looking = {memory, tables->fields, layout};
 	const struct vm_value *length = &tables->fields[FIELD_BLOCK_LENGTH];
 	const struct vm_value *used = &tables->fields[FIELD_BLOCK_USED];
 	struct hotspot *walk = &layout->walk;

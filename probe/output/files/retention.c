@@ -21,7 +21,7 @@
 /* Entries looked at between two looks at the clock. */
 #define STEPS 64
 
-enum pass {
+enum retention_pass {
 	PASS_DAYS,    /* sum sizes by day */
 	PASS_SECONDS, /* sum sizes of split_day by second */
 	PASS_REMOVE,
@@ -39,7 +39,7 @@ struct level {
 };
 
 /* One of the folders to clean: svg_dir, flame_dir, then the earlier ones. */
-struct place {
+struct retention_place {
 	char *path; /* NULL: not cleaned */
 	const char *extension;
 	bool folded;
@@ -54,14 +54,14 @@ struct place {
 
 struct retention {
 	struct retention_setup setup;
-	struct place *places;
+	struct retention_place *places;
 	size_t places_count;
 	size_t place, probe; /* place that is read, and the next probe's folder in it */
 	int root_fd;	     /* the place's folder; negative: not there, or not opened yet */
 	bool opened;	     /* open_place() was called for this place */
 	struct level levels[3];
 	size_t depth;
-	enum pass pass;
+	enum retention_pass pass;
 
 	int64_t today;
 	int64_t threshold;     /* files before this moment are removed */
@@ -76,7 +76,7 @@ struct retention {
 
 static int add_place(struct retention *retention, const char *path, bool folded)
 {
-	struct place *place = &retention->places[retention->places_count];
+	struct retention_place *place = &retention->places[retention->places_count];
 
 	place->folded = folded;
 	place->extension = folded ? ".folded" : ".svg";
@@ -163,7 +163,7 @@ const struct retention_result *retention_result(const struct retention *retentio
 
 /* Counts a failure, unless the file has vanished or is no file or folder of ours. Only the last
  * pass counts, which reaches all that matters, so that each failure is counted once. */
-static void note(struct retention *retention, int error)
+static void note_failure(struct retention *retention, int error)
 {
 	if (error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
 	    retention->pass != PASS_REMOVE)
@@ -174,7 +174,7 @@ static void note(struct retention *retention, int error)
 
 const char *retention_path(const struct retention *retention, bool *folded)
 {
-	const struct place *place =
+	const struct retention_place *place =
 		&retention->places[__atomic_load_n(&retention->place, __ATOMIC_RELAXED)];
 
 	*folded = place->folded;
@@ -187,9 +187,9 @@ enum retention_end retention_end(const struct retention *retention, size_t earli
 }
 
 /* Whether a place before this one is the same folder: its files count once. */
-static bool is_same(const struct retention *retention, const struct place *place)
+static bool is_same(const struct retention *retention, const struct retention_place *place)
 {
-	for (const struct place *other = retention->places; other < place; other++) {
+	for (const struct retention_place *other = retention->places; other < place; other++) {
 		if (other->known && other->dev == place->dev && other->ino == place->ino &&
 		    strcmp(other->extension, place->extension) == 0)
 			return true;
@@ -207,7 +207,7 @@ static enum retention_end end_of(int error)
 
 static void open_place(struct retention *retention)
 {
-	struct place *place = &retention->places[retention->place];
+	struct retention_place *place = &retention->places[retention->place];
 	struct stat stat;
 
 	retention->opened = true;
@@ -215,14 +215,14 @@ static void open_place(struct retention *retention)
 		return;
 	_cleanup_close_ int fd = store_find_folder(&retention->setup.roots, place->path);
 	if (fd >= 0 && fstat(fd, &stat) < 0) {
-		note(retention, -errno);
+		note_failure(retention, -errno);
 		return;
 	}
 	if (fd < 0) {
 		place->end = end_of(fd);
 		/* -EPERM: the roots were changed so that the earlier folder is no longer ours. */
 		if (!place->earlier || (fd != -EPERM && place->end != RETENTION_TAKEN))
-			note(retention, fd);
+			note_failure(retention, fd);
 		return;
 	}
 	place->known = true;
@@ -238,14 +238,14 @@ static void open_place(struct retention *retention)
 
 /* ---- reading folders ---- */
 
-static const char *extension(const struct retention *retention)
+static const char *place_extension(const struct retention *retention)
 {
 	return retention->places[retention->place].extension;
 }
 
 /* Opens a folder of ours as the next level; `level` tells what the folder may hold. */
-static void enter(struct retention *retention, int parent_fd, const char *name,
-		  const struct level *level)
+static void enter_folder(struct retention *retention, int parent_fd, const char *name,
+			 const struct level *level)
 {
 	struct level *next = &retention->levels[retention->depth];
 	_cleanup_close_ int fd =
@@ -253,7 +253,7 @@ static void enter(struct retention *retention, int parent_fd, const char *name,
 	struct stat stat;
 
 	if (fd < 0 || fstat(fd, &stat) < 0) {
-		note(retention, -errno);
+		note_failure(retention, -errno);
 		return;
 	}
 	if (stat.st_uid != geteuid())
@@ -261,7 +261,7 @@ static void enter(struct retention *retention, int parent_fd, const char *name,
 	*next = *level;
 	next->dir = fdopendir(fd);
 	if (!next->dir) {
-		note(retention, -errno);
+		note_failure(retention, -errno);
 		return;
 	}
 	(void)TAKE_FD(fd); /* next->dir owns it */
@@ -294,7 +294,7 @@ static void enter_child(struct retention *retention, const struct level *level, 
 	if (level->holds_dates && filename_date(name, &child.day))
 		child.holds_files = wants_day(retention, child.day);
 	if (child.holds_dates || child.holds_files)
-		enter(retention, dirfd(level->dir), name, &child);
+		enter_folder(retention, dirfd(level->dir), name, &child);
 }
 
 /* ---- files ---- */
@@ -328,13 +328,13 @@ static void take_file(struct retention *retention, const struct level *level, co
 	struct stat stat;
 	int64_t moment;
 
-	if (!filename_profile(name, level->file_pid, extension(retention), &moment) ||
+	if (!filename_profile(name, level->file_pid, place_extension(retention), &moment) ||
 	    moment / DAY_S != level->day)
 		return;
 	if (retention->pass == PASS_REMOVE && !has_to_go(retention, moment))
 		return;
 	if (fstatat(fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
-		note(retention, -errno);
+		note_failure(retention, -errno);
 		return;
 	}
 	if (!S_ISREG(stat.st_mode) || stat.st_nlink != 1 || stat.st_uid != geteuid())
@@ -344,7 +344,7 @@ static void take_file(struct retention *retention, const struct level *level, co
 		return;
 	}
 	if (unlinkat(fd, name, 0) < 0) {
-		note(retention, -errno);
+		note_failure(retention, -errno);
 		return;
 	}
 	retention->result.removed++;
@@ -355,16 +355,16 @@ static void take_file(struct retention *retention, const struct level *level, co
 
 /* Closes the folder of the top level and removes it if it is empty. Today's folder stays, for the
  * next file may be on its way. */
-static void leave(struct retention *retention)
+static void leave_folder(struct retention *retention)
 {
 	struct level *level = &retention->levels[retention->depth - 1];
 
 	if (retention->pass == PASS_REMOVE && level->holds_dates &&
-	    strcmp(extension(retention), ".svg") == 0) {
+	    strcmp(place_extension(retention), ".svg") == 0) {
 		int mended = latest_mend(level->dir, retention->root_fd, level->pid);
 
 		if (mended < 0)
-			note(retention, mended);
+			note_failure(retention, mended);
 	}
 	close_level(level);
 	retention->depth--;
@@ -373,10 +373,10 @@ static void leave(struct retention *retention)
 		return;
 	if (unlinkat(dirfd(level[-1].dir), level->name, AT_REMOVEDIR) < 0 && errno != ENOTEMPTY &&
 	    errno != EEXIST)
-		note(retention, -errno);
+		note_failure(retention, -errno);
 }
 
-static void step(struct retention *retention)
+static void step_entry(struct retention *retention)
 {
 	struct level *level = &retention->levels[retention->depth - 1];
 
@@ -384,8 +384,8 @@ static void step(struct retention *retention)
 	struct dirent *entry = readdir(level->dir);
 	if (!entry) {
 		if (errno)
-			note(retention, -errno);
-		leave(retention);
+			note_failure(retention, -errno);
+		leave_folder(retention);
 		return;
 	}
 	if (level->holds_files)
@@ -397,7 +397,7 @@ static void step(struct retention *retention)
 /* ---- passes ---- */
 
 /* Decides, from the sizes by day, which days are removed as a whole and which day is split. */
-static enum pass weigh_days(struct retention *retention)
+static enum retention_pass weigh_days(struct retention *retention)
 {
 	uint64_t max = (uint64_t)retention->setup.limits.bytes;
 	uint64_t excess = retention->result.bytes > max ? retention->result.bytes - max : 0;
@@ -421,7 +421,7 @@ static enum pass weigh_days(struct retention *retention)
 	return PASS_REMOVE;
 }
 
-static enum pass weigh_seconds(struct retention *retention)
+static enum retention_pass weigh_seconds(struct retention *retention)
 {
 	uint64_t excess = retention->excess;
 	int64_t second = 0;
@@ -461,7 +461,7 @@ static void end_pass(struct retention *retention)
  * made, as far as they are empty. */
 static void leave_earlier(struct retention *retention)
 {
-	struct place *place = &retention->places[retention->place];
+	struct retention_place *place = &retention->places[retention->place];
 	struct stat stat;
 
 	place->end = RETENTION_MISSING;
@@ -488,8 +488,8 @@ static void next_folder(struct retention *retention)
 	if (!retention->opened)
 		open_place(retention);
 	if (retention->root_fd >= 0 && retention->probe < retention->setup.probes_count) {
-		enter(retention, retention->root_fd, retention->setup.probes[retention->probe++],
-		      &top);
+		enter_folder(retention, retention->root_fd,
+			     retention->setup.probes[retention->probe++], &top);
 		return;
 	}
 	if (retention->root_fd >= 0 && retention->pass == PASS_REMOVE &&
@@ -509,7 +509,7 @@ bool retention_step(struct retention *retention, uint64_t limit_ns)
 		if (retention->depth == 0)
 			next_folder(retention);
 		else
-			step(retention);
+			step_entry(retention);
 		if (i % STEPS == 0 && loop_now_ns() - begun_ns >= limit_ns)
 			return true;
 	}

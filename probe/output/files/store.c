@@ -263,12 +263,12 @@ void store_time_name(time_t moment, char *name, size_t bytes)
 }
 
 /* Where a file lies: its folder below the root (`<probe>` or `<probe>/<comm>-<pid>`), its date. */
-struct place {
+struct store_place {
 	char folder[128];
 	char date[16];
 };
 
-static void find_place(const struct store_entry *entry, struct place *place, char stem[128])
+static void find_place(const struct store_entry *entry, struct store_place *place, char stem[128])
 {
 	char moment[64], instance[64];
 
@@ -293,7 +293,7 @@ int store_write(const struct store_roots *roots, const char *folder,
 {
 	_cleanup_close_ int root_fd = store_open_folder(roots, folder, found);
 	char name[160], target[192];
-	struct place place = {0};
+	struct store_place place = {0};
 
 	if (root_fd < 0)
 		return root_fd;

@@ -23,7 +23,7 @@ int gzip_begin(struct gzip *gzip, struct buf *out)
 }
 
 /* Packs the input of the stream. */
-static void pack(struct gzip *gzip, int flush)
+static void pack_input(struct gzip *gzip, int flush)
 {
 	z_stream *stream = &gzip->stream;
 	bool goes_on = true;
@@ -55,7 +55,7 @@ static void pack_bytes(struct gzip *gzip, const void *bytes, size_t len)
 
 		gzip->stream.next_in = at;
 		gzip->stream.avail_in = piece;
-		pack(gzip, Z_NO_FLUSH);
+		pack_input(gzip, Z_NO_FLUSH);
 		at += piece;
 		len -= piece;
 	}
@@ -82,7 +82,7 @@ void gzip_add(struct gzip *gzip, const void *bytes, size_t len)
 int gzip_end(struct gzip *gzip)
 {
 	pack_pending(gzip);
-	pack(gzip, Z_FINISH);
+	pack_input(gzip, Z_FINISH);
 	deflateEnd(&gzip->stream);
 	return gzip->error;
 }

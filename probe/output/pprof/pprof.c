@@ -26,7 +26,7 @@ enum {
 };
 
 /* The frames of one sample, leaf first. */
-struct path {
+struct sample_path {
 	uint32_t *frames;
 	size_t count, capacity;
 	size_t heads;	    /* the last frames: pod, container, process, thread */
@@ -36,7 +36,7 @@ struct path {
 struct samples {
 	struct pprof_writer writer;
 	const struct pprof_limits *limits;
-	struct path path;
+	struct sample_path path;
 	struct buf locations, labels; /* of one sample */
 	uint32_t labelled;	      /* the head_node that `labels` belong to; TREE_ROOT: none */
 	size_t count;
@@ -121,7 +121,7 @@ static void add_labels_of(struct samples *samples, const struct frame *frame)
  * neighbours in the tree do. */
 static void make_labels(struct samples *samples)
 {
-	const struct path *path = &samples->path;
+	const struct sample_path *path = &samples->path;
 
 	if (path->heads && path->head_node == samples->labelled)
 		return;
@@ -137,10 +137,10 @@ static void make_labels(struct samples *samples)
 
 /* ---- locations ---- */
 
-static int gather(struct samples *samples, uint32_t node)
+static int gather_path(struct samples *samples, uint32_t node)
 {
 	const struct tree *tree = samples->writer.tree;
-	struct path *path = &samples->path;
+	struct sample_path *path = &samples->path;
 
 	path->count = path->heads = 0;
 	while (node != TREE_ROOT) {
@@ -158,7 +158,7 @@ static int gather(struct samples *samples, uint32_t node)
 
 static bool is_shown(const struct samples *samples, size_t at)
 {
-	const struct path *path = &samples->path;
+	const struct sample_path *path = &samples->path;
 
 	return at < path->count - path->heads ||
 	       !is_label(samples, tree_frame_at(samples->writer.tree, path->frames[at]).type);
@@ -167,7 +167,7 @@ static bool is_shown(const struct samples *samples, size_t at)
 /* Returns how many frames are shown, counted from the leaf, heads not among them. */
 static size_t leaves_shown(const struct samples *samples)
 {
-	const struct path *path = &samples->path;
+	const struct sample_path *path = &samples->path;
 	size_t own = path->count - path->heads, heads = 0, depth = samples->limits->depth;
 
 	for (size_t i = own; i < path->count; i++)
@@ -178,7 +178,7 @@ static size_t leaves_shown(const struct samples *samples)
 static void make_locations(struct samples *samples)
 {
 	struct pprof_writer *writer = &samples->writer;
-	const struct path *path = &samples->path;
+	const struct sample_path *path = &samples->path;
 	size_t own = path->count - path->heads, leaves = leaves_shown(samples);
 	struct buf *out = &samples->locations;
 
@@ -228,7 +228,7 @@ static void stage_sample(struct samples *samples, uint32_t number, const struct 
 {
 	struct pprof_writer *writer = &samples->writer;
 
-	if (gather(samples, number) < 0) {
+	if (gather_path(samples, number) < 0) {
 		writer->error = -ENOMEM;
 		return;
 	}
@@ -247,7 +247,7 @@ static void stage_sample(struct samples *samples, uint32_t number, const struct 
 }
 
 /* Takes the staged bytes into the file. */
-static void take(struct pprof_writer *writer)
+static void take_staged(struct pprof_writer *writer)
 {
 	if (!writer->error) {
 		gzip_add(&writer->gzip, writer->staged.data, writer->staged.len);
@@ -298,7 +298,7 @@ static int put_samples(struct samples *samples, uint32_t start, uint32_t *at)
 			writer->staged.len = 0;
 			return samples->count ? 0 : -EMSGSIZE;
 		}
-		take(writer);
+		take_staged(writer);
 		samples->count++;
 	}
 	return writer->error;
@@ -376,10 +376,10 @@ static int write_samples(struct samples *samples, uint32_t start, uint32_t *at)
 	struct pprof_writer *writer = &samples->writer;
 
 	put_head(writer);
-	take(writer);
+	take_staged(writer);
 	int r = put_samples(samples, start, at);
 	pprof_put_mappings(writer);
-	take(writer);
+	take_staged(writer);
 	return r < 0 ? r : writer->error;
 }
 

@@ -88,7 +88,7 @@ void pprof_writer_done(struct pprof_writer *writer)
 	free(writer->used);
 }
 
-static void stage(struct pprof_writer *writer, const void *bytes, size_t len)
+static void stage_bytes(struct pprof_writer *writer, const void *bytes, size_t len)
 {
 	buf_add(&writer->staged, bytes, len);
 	if (!writer->error)
@@ -98,7 +98,7 @@ static void stage(struct pprof_writer *writer, const void *bytes, size_t len)
 void pprof_put_message(struct pprof_writer *writer, uint32_t field)
 {
 	protobuf_head(&writer->staged, field, writer->message.len);
-	stage(writer, writer->message.data, writer->message.len);
+	stage_bytes(writer, writer->message.data, writer->message.len);
 	if (!writer->error)
 		writer->error = buf_error(&writer->message);
 	if (!writer->error)
@@ -113,7 +113,7 @@ void pprof_put_number(struct pprof_writer *writer, uint32_t field, uint64_t valu
 /* ---- strings ---- */
 
 /* Makes the string as it is kept, in writer->text. */
-static void clean(struct pprof_writer *writer, const char *string, size_t len)
+static void clean_string(struct pprof_writer *writer, const char *string, size_t len)
 {
 	struct buf *text = &writer->text;
 	size_t most = STRING_MAX_BYTES - strlen(UTF8_ELLIPSIS);
@@ -139,7 +139,7 @@ uint32_t pprof_string(struct pprof_writer *writer, const char *string, size_t le
 {
 	const struct buf *text = &writer->text;
 
-	clean(writer, string, len);
+	clean_string(writer, string, len);
 	int64_t number = buf_error(text) ? buf_error(text)
 					 : intern_add(writer->strings, text->data ? text->data : "",
 						      text->len);
@@ -150,7 +150,7 @@ uint32_t pprof_string(struct pprof_writer *writer, const char *string, size_t le
 	if (number >= writer->strings_count) {
 		writer->strings_count = (uint32_t)number + 1;
 		protobuf_head(&writer->staged, PROFILE_STRING, text->len);
-		stage(writer, text->data, text->len);
+		stage_bytes(writer, text->data, text->len);
 	}
 	return (uint32_t)number;
 }
@@ -171,8 +171,8 @@ static uint32_t name_of(struct pprof_writer *writer, const struct frame *frame)
 /* ---- mappings ---- */
 
 /* Returns the number of the entry with that key, which is added if missing (*is_new). */
-static uint32_t numbered(struct pprof_writer *writer, struct map *map, const void *key,
-			 bool *is_new)
+static uint32_t number_of_key(struct pprof_writer *writer, struct map *map, const void *key,
+			      bool *is_new)
 {
 	uint32_t *number;
 	int r = map_put(map, key, (void **)&number);
@@ -223,7 +223,7 @@ static uint32_t mapping_of(struct pprof_writer *writer, const struct frame *fram
 
 	if (!frame->module && frame->type != FRAME_TYPE_KERNEL)
 		return 0;
-	uint32_t id = numbered(writer, writer->by_module, &frame->module, &is_new);
+	uint32_t id = number_of_key(writer, writer->by_module, &frame->module, &is_new);
 	if (is_new)
 		new_mapping(writer, id, frame->module);
 	return writer->error ? 0 : id;
@@ -258,7 +258,7 @@ void pprof_put_mappings(struct pprof_writer *writer)
 static uint32_t function_of(struct pprof_writer *writer, const struct function_key *key)
 {
 	bool is_new;
-	uint32_t id = numbered(writer, writer->functions, key, &is_new);
+	uint32_t id = number_of_key(writer, writer->functions, key, &is_new);
 
 	if (!is_new)
 		return id;
@@ -271,19 +271,19 @@ static uint32_t function_of(struct pprof_writer *writer, const struct function_k
 	return id;
 }
 
-struct line {
+struct pprof_line {
 	uint32_t function, line;
 	bool has_file;
 };
 
-static struct line line_with(struct pprof_writer *writer, const struct function_key *key,
-			     uint32_t line)
+static struct pprof_line line_with(struct pprof_writer *writer, const struct function_key *key,
+				   uint32_t line)
 {
-	return (struct line){function_of(writer, key), line, key->file != 0};
+	return (struct pprof_line){function_of(writer, key), line, key->file != 0};
 }
 
 /* Returns the function and line of a frame as its symbol table or its interpreter tells them. */
-static struct line line_of_frame(struct pprof_writer *writer, const struct frame *frame)
+static struct pprof_line line_of_frame(struct pprof_writer *writer, const struct frame *frame)
 {
 	uint32_t name = name_of(writer, frame);
 	uint32_t file = pprof_string(writer, frame->source.file, frame->source.file_len);
@@ -313,8 +313,8 @@ static void demangle_of(struct pprof_writer *writer, const struct module *module
 
 /* Returns a function and line as the debug information tells them; the outermost function (empty
  * name) has the frame's name. */
-static struct line line_of_text(struct pprof_writer *writer, const struct line_text *text,
-				const struct frame *frame)
+static struct pprof_line line_of_text(struct pprof_writer *writer, const struct line_text *text,
+				      const struct frame *frame)
 {
 	struct function_key key = {.file = pprof_string(writer, text->file, text->file_len)};
 
@@ -338,7 +338,7 @@ static struct line line_of_text(struct pprof_writer *writer, const struct line_t
 }
 
 static size_t lines_of(struct pprof_writer *writer, const struct frame *frame,
-		       struct line lines[LINE_LEVELS])
+		       struct pprof_line lines[LINE_LEVELS])
 {
 	struct line_text texts[LINE_LEVELS];
 	size_t count = places_lines(writer->meta->places, frame, texts);
@@ -350,8 +350,8 @@ static size_t lines_of(struct pprof_writer *writer, const struct frame *frame,
 	return count;
 }
 
-static void tell_mapping(struct pprof_writer *writer, uint32_t mapping, const struct line *lines,
-			 size_t count)
+static void tell_mapping(struct pprof_writer *writer, uint32_t mapping,
+			 const struct pprof_line *lines, size_t count)
 {
 	struct pprof_mapping *told = mapping ? &writer->mappings[mapping - 1] : NULL;
 
@@ -365,7 +365,7 @@ static void tell_mapping(struct pprof_writer *writer, uint32_t mapping, const st
 
 static void put_location(struct pprof_writer *writer, uint64_t id, const struct frame *frame)
 {
-	struct line lines[LINE_LEVELS];
+	struct pprof_line lines[LINE_LEVELS];
 	size_t count = lines_of(writer, frame, lines);
 	uint32_t mapping = mapping_of(writer, frame);
 

@@ -38,13 +38,13 @@ void picture_begin(struct picture *picture, const struct picture_setup *setup, s
 		     "font-family=\"monospace\" font-size=\"11\">\n");
 }
 
-static char *put(char *p, const char *text, size_t len)
+static char *put_text(char *p, const char *text, size_t len)
 {
 	memcpy(p, text, len);
 	return p + len;
 }
 
-#define PUT(p, literal) put(p, literal, sizeof(literal) - 1)
+#define PUT(p, literal) put_text(p, literal, sizeof(literal) - 1)
 
 /* Writes "; +0.56%": the change of the frame's own weight as a share of the total, as FlameGraph's
  * script has it. */
@@ -218,12 +218,12 @@ static void add_frame(struct picture *picture, const struct picture_frame *frame
 		return;
 	p = PUT(p, "<path class=\"");
 	p = put_class(picture, p, frame);
-	p = put(p, picture->where, picture->where_len);
+	p = put_text(p, picture->where, picture->where_len);
 	p = number_put(p, y);
-	p = put(p, picture->span, picture->span_len);
+	p = put_text(p, picture->span, picture->span_len);
 	p = xml_put(p, frame->name, frame->name_len);
-	p = put(p, suffix, strlen(suffix));
-	p = put(p, picture->share, picture->share_len);
+	p = put_text(p, suffix, strlen(suffix));
+	p = put_text(p, picture->share, picture->share_len);
 	p = put_label(picture, p, frame, y);
 	*p++ = '\n';
 	picture->out->len += (size_t)(p - begin);

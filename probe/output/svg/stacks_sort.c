@@ -88,7 +88,7 @@ static void insertion_sort(const struct stacks *stacks, struct stacks_line *line
 	}
 }
 
-static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
 {
 	if (a < b)
 		return b < c ? b : a < c ? c : a;
@@ -105,9 +105,10 @@ static uint64_t choose_pivot(uint64_t *random, const struct stacks_line *lines, 
 		keys[i] = lines[(*random >> 32) % count].key;
 	}
 	if (count < SAMPLED)
-		return median(keys[0], keys[1], keys[2]);
-	return median(median(keys[0], keys[1], keys[2]), median(keys[3], keys[4], keys[5]),
-		      median(keys[6], keys[7], keys[8]));
+		return median_of_three(keys[0], keys[1], keys[2]);
+	return median_of_three(median_of_three(keys[0], keys[1], keys[2]),
+			       median_of_three(keys[3], keys[4], keys[5]),
+			       median_of_three(keys[6], keys[7], keys[8]));
 }
 
 static void swap_lines(struct stacks_line *a, struct stacks_line *b)
@@ -120,7 +121,8 @@ static void swap_lines(struct stacks_line *a, struct stacks_line *b)
 
 /* Orders the lines as less than, equal to, greater than the pivot. Returns the number of lines that
  * are less; *equal is the number of equal ones. */
-static size_t partition(struct stacks_line *lines, size_t count, uint64_t pivot, size_t *equal)
+static size_t partition_lines(struct stacks_line *lines, size_t count, uint64_t pivot,
+			      size_t *equal)
 {
 	size_t less = 0, at = 0, greater = count;
 
@@ -136,13 +138,13 @@ static size_t partition(struct stacks_line *lines, size_t count, uint64_t pivot,
 	return less;
 }
 
-struct group {
+struct line_group {
 	struct stacks_line *lines;
 	size_t count, depth;
 };
 
 /* Prefetches the text of a line. */
-static void look_ahead(const struct stacks *stacks, struct group group, size_t at)
+static void look_ahead(const struct stacks *stacks, struct line_group group, size_t at)
 {
 	if (at < group.count)
 		__builtin_prefetch(stacks_text(stacks, &group.lines[at]) + group.depth);
@@ -150,7 +152,7 @@ static void look_ahead(const struct stacks *stacks, struct group group, size_t a
 
 /* Returns how many bytes from the group's depth on are the same in all its lines, rounded down to a
  * multiple of KEY_BYTES. */
-static size_t common_bytes(const struct stacks *stacks, struct group group)
+static size_t common_bytes(const struct stacks *stacks, struct line_group group)
 {
 	const char *first = stacks_text(stacks, group.lines) + group.depth;
 	size_t common = stacks_length(group.lines) - group.depth;
@@ -165,7 +167,7 @@ static size_t common_bytes(const struct stacks *stacks, struct group group)
 	return common & ~(size_t)(KEY_BYTES - 1);
 }
 
-static void load_keys(const struct stacks *stacks, struct group group)
+static void load_keys(const struct stacks *stacks, struct line_group group)
 {
 	for (size_t i = 0; i < group.count; i++) {
 		look_ahead(stacks, group, i + AHEAD);
@@ -174,7 +176,7 @@ static void load_keys(const struct stacks *stacks, struct group group)
 }
 
 /* Moves a group, whose lines all have the same key, to a greater depth. */
-static struct group descend(const struct stacks *stacks, struct group group)
+static struct line_group descend_group(const struct stacks *stacks, struct line_group group)
 {
 	if (group.count < 2 || END_BYTE(group.lines[0].key) == 0) {
 		group.count = 0; /* the same stack, all of them */
@@ -188,21 +190,22 @@ static struct group descend(const struct stacks *stacks, struct group group)
 
 /* Sorts a group. The largest part is sorted in the loop, the others by recursion, so that the
  * recursion's depth is logarithmic. */
-static void sort_group(const struct stacks *stacks, struct group group, uint64_t *random)
+static void sort_group(const struct stacks *stacks, struct line_group group, uint64_t *random)
 {
 	while (group.count > SMALL) {
-		struct group parts[3];
+		struct line_group parts[3];
 		size_t equal, largest = 0;
-		size_t less = partition(group.lines, group.count,
+		size_t less =
+			partition_lines(group.lines, group.count,
 					choose_pivot(random, group.lines, group.count), &equal);
 
-		parts[0] = (struct group){group.lines, less, group.depth};
-		parts[1] = (struct group){group.lines + less, equal, group.depth};
-		parts[2] = (struct group){group.lines + less + equal, group.count - less - equal,
-					  group.depth};
+		parts[0] = (struct line_group){group.lines, less, group.depth};
+		parts[1] = (struct line_group){group.lines + less, equal, group.depth};
+		parts[2] = (struct line_group){group.lines + less + equal,
+					       group.count - less - equal, group.depth};
 		for (size_t i = 1; i < 3; i++)
 			largest = parts[i].count > parts[largest].count ? i : largest;
-		parts[1] = descend(stacks, parts[1]);
+		parts[1] = descend_group(stacks, parts[1]);
 		for (size_t i = 0; i < 3; i++) {
 			if (i != largest)
 				sort_group(stacks, parts[i], random);
@@ -216,7 +219,7 @@ void stacks_sort(struct stacks *stacks)
 {
 	uint64_t random = stacks->count;
 
-	struct group all = {stacks->lines, stacks->count, 0};
+	struct line_group all = {stacks->lines, stacks->count, 0};
 
 	load_keys(stacks, all);
 	sort_group(stacks, all, &random);

@@ -99,7 +99,7 @@ static void set_own(const struct drawing *drawing, struct picture_frame *frame,
 	frame->own_before = drawing->svg->negate ? after : before;
 }
 
-static int flush(struct drawing *drawing)
+static int flush_drawing(struct drawing *drawing)
 {
 	int r = buf_error(&drawing->out);
 
@@ -123,7 +123,7 @@ static bool draw_chain(void *arg, const struct stacks_chain *chain)
 			set_own(drawing, &frame, chain->own);
 		picture_frame(&drawing->picture, &frame);
 		if (drawing->out.len >= CHUNK_BYTES || buf_error(&drawing->out))
-			drawing->error = flush(drawing);
+			drawing->error = flush_drawing(drawing);
 		if (drawing->error)
 			return false;
 	}
@@ -157,5 +157,5 @@ int stacks_svg_write(struct stacks *stacks, const struct stacks_svg *svg)
 	if (r < 0)
 		return r;
 	picture_end(&drawing.picture);
-	return flush(&drawing);
+	return flush_drawing(&drawing);
 }

@@ -19,7 +19,8 @@ static void svg_done(struct svg *svg)
 	buf_done(&svg->text);
 }
 
-static void draw(struct svg *svg, const struct frame *frame, struct picture_frame *drawn)
+static void draw_picture_frame(struct svg *svg, const struct frame *frame,
+			       struct picture_frame *drawn)
 {
 	drawn->type = frame->type;
 	drawn->name = frame_text(&svg->text, frame, &drawn->name_len);
@@ -38,7 +39,7 @@ static void draw_leading(struct svg *svg, const struct tree *tree, uint32_t star
 		node = tree_parent(tree, node);
 		struct frame frame = tree_frame_of(tree, node);
 		if (row == 0 || total)
-			draw(svg, &frame, &drawn);
+			draw_picture_frame(svg, &frame, &drawn);
 	}
 }
 
@@ -57,7 +58,7 @@ static bool draw_frame(void *arg, const struct tree_frame *node)
 		svg->cursor += node->total;
 		return false;
 	}
-	draw(svg, &node->frame, &drawn);
+	draw_picture_frame(svg, &node->frame, &drawn);
 	svg->cursor += node->self;
 	return !buf_error(svg->picture.out) && !buf_error(&svg->text);
 }

@@ -11,7 +11,7 @@
  * Returns what replaces the character at `text`, which is *bytes long; NULL: the character stays.
  * XML 1.0 (section 2.2) has no way at all to write most control characters, U+FFFE and U+FFFF.
  */
-static const char *replacement(const char *text, size_t len, size_t *bytes)
+static const char *replacement_of_char(const char *text, size_t len, size_t *bytes)
 {
 	const unsigned char *p = (const unsigned char *)text;
 
@@ -60,7 +60,7 @@ char *xml_put(char *p, const char *text, size_t len)
 			continue;
 		}
 		size_t bytes;
-		const char *instead = replacement(text + at, len - at, &bytes);
+		const char *instead = replacement_of_char(text + at, len - at, &bytes);
 
 		if (!instead)
 			p = mempcpy(p, text + at, bytes);

@@ -21,25 +21,25 @@ struct auth {
 };
 
 /* A file with the option that names it, and where the sentence of an error goes. */
-struct named {
+struct named_file {
 	const char *key, *path;
 	struct why *why;
 };
 
-static int refuse(const struct named *file, const char *what)
+static int refuse_file(const struct named_file *file, const char *what)
 {
 	why_set(file->why, "upload: %s %s %s", file->key, file->path, what);
 	return -EINVAL;
 }
 
-static int refuse_error(const struct named *file, int error)
+static int refuse_error(const struct named_file *file, int error)
 {
 	why_set(file->why, "upload: %s %s: %s", file->key, file->path, strerror(error));
 	return -error;
 }
 
 /* Opens a regular file; never waits for a FIFO or a device. */
-static int open_file(const struct named *file)
+static int open_file(const struct named_file *file)
 {
 	_cleanup_close_ int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat stat;
@@ -47,11 +47,11 @@ static int open_file(const struct named *file)
 	if (fd < 0 || fstat(fd, &stat) < 0)
 		return refuse_error(file, errno);
 	if (!S_ISREG(stat.st_mode))
-		return refuse(file, "is no regular file");
+		return refuse_file(file, "is no regular file");
 	return TAKE_FD(fd);
 }
 
-static int read_secret(const struct named *file, char secret[FILE_BYTES])
+static int read_secret(const struct named_file *file, char secret[FILE_BYTES])
 {
 	_cleanup_close_ int fd = open_file(file);
 	size_t len;
@@ -66,11 +66,12 @@ static int read_secret(const struct named *file, char secret[FILE_BYTES])
 	if (len && len < FILE_BYTES && secret[len - 1] == '\r')
 		len--;
 	if (len > HTTP_SECRET_MAX)
-		return refuse(file, "is larger than a secret may be (4096 bytes)");
+		return refuse_file(file, "is larger than a secret may be (4096 bytes)");
 	if (!len)
-		return refuse(file, "is empty");
+		return refuse_file(file, "is empty");
 	if (!utf8_is_line(secret, len))
-		return refuse(file, "has bytes that no secret has: it must be one line of text");
+		return refuse_file(file,
+				   "has bytes that no secret has: it must be one line of text");
 	secret[len] = '\0';
 	return 0;
 }
@@ -90,7 +91,7 @@ static int read_files(struct auth *auth, struct why *why)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		const struct named file = {files[i].key, files[i].path, why};
+		const struct named_file file = {files[i].key, files[i].path, why};
 
 		if (!file.path)
 			continue;

@@ -23,7 +23,7 @@ static bool is_exposing(const struct upload_options *options, const char *url)
 }
 
 /* Returns why a server with a valid URL isn't used; NULL: it is used. */
-static const char *refuse(const struct upload_options *options, const char *url)
+static const char *server_refused(const struct upload_options *options, const char *url)
 {
 	const char *why = upload_credentials_refused(options);
 
@@ -50,7 +50,7 @@ const char *upload_destination(const struct upload_options *options, const char 
 		       : r == -ENOSYS ? "libcurl can't be loaded (Debian: " LIBCURL_PACKAGE ")"
 				      : "pyroscope_server is neither host:port nor an http(s) URL "
 					"without user, query and fragment";
-	const char *why = refuse(options, url);
+	const char *why = server_refused(options, url);
 	if (why)
 		url[0] = '\0';
 	return why;

@@ -209,7 +209,7 @@ static int begin_call(struct http *http, struct http_call *call)
 	return 0;
 }
 
-int http_post(struct http *http, const struct http_request *request, struct http_call **ret)
+int http_post(struct http *http, const struct http_post *request, struct http_call **ret)
 {
 	struct http_call *call;
 

@@ -59,7 +59,7 @@ struct http_answer {
 	const char *why;  /* unless HTTP_ANSWERED: a sentence without secrets; else "" */
 };
 
-struct http_request {
+struct http_post {
 	const char *url;	      /* a URL of server_url(), with path and query behind it */
 	const char *content_type;     /* like all header values without CR, LF, NUL */
 	const struct http_auth *auth; /* NULL: none */
@@ -92,7 +92,7 @@ static inline void http_freep(struct http **http)
  * is valid until done(). Returns 0, or a negative errno: -EINVAL for a URL or a header value that
  * is malformed; -ENOSYS if libcurl can't be loaded; -ENOMEM; others from epoll.
  */
-int http_post(struct http *http, const struct http_request *request, struct http_call **ret);
+int http_post(struct http *http, const struct http_post *request, struct http_call **ret);
 
 /* Cancels a request, without done(). Returns whether all of the body was sent: then the outcome is
  * HTTP_UNKNOWN, else HTTP_NOT_SENT. */

@@ -225,7 +225,7 @@ static bool is_url(const char *url)
 	return true;
 }
 
-static int set_request(struct http_call *call, const struct http_request *request)
+static int set_request(struct http_call *call, const struct http_post *request)
 {
 	CURL *easy = call->easy;
 	CURLcode bad = set_limits(easy, request->timeout_ms) | set_callbacks(easy, call);
@@ -242,7 +242,7 @@ static int set_request(struct http_call *call, const struct http_request *reques
 	return request->auth ? set_auth_files(easy, request->auth) : 0;
 }
 
-int http_call_new(struct http_call **ret, const struct http_request *request)
+int http_call_new(struct http_call **ret, const struct http_post *request)
 {
 	if (!is_url(request->url) || !request->body || !request->body_bytes ||
 	    !request->timeout_ms || !request->done)

@@ -34,7 +34,7 @@ struct http_call {
 };
 
 /* Makes a call that is not started yet. Returns 0, or a negative errno: -EINVAL, -ENOMEM. */
-int http_call_new(struct http_call **ret, const struct http_request *request);
+int http_call_new(struct http_call **ret, const struct http_post *request);
 void http_call_free(struct http_call *call);
 static inline void http_call_freep(struct http_call **call)
 {

@@ -37,7 +37,7 @@ static bool is_value(const char *text)
 	return true;
 }
 
-static int add(struct curl_slist **headers, const char *line)
+static int add_header(struct curl_slist **headers, const char *line)
 {
 	struct curl_slist *longer = curl_slist_append(*headers, line);
 
@@ -54,13 +54,13 @@ static int add_value(struct curl_slist **headers, const char *name, const char *
 	if (!value[0] || !is_value(value))
 		return -EINVAL;
 	snprintf(line, sizeof(line), "%s %s", name, value);
-	int r = add(headers, line);
+	int r = add_header(headers, line);
 	explicit_bzero(line, sizeof(line));
 	return r;
 }
 
 /* Writes base64 (RFC 4648, section 4) and a NUL. */
-static void encode(char *to, const char *from, size_t len)
+static void encode_base64(char *to, const char *from, size_t len)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -87,8 +87,8 @@ static int add_basic(struct curl_slist **headers, const char *user, const char *
 	if (!user[0] || !is_value(user) || !is_value(password) || strchr(user, ':'))
 		return -EINVAL;
 	snprintf(pair, sizeof(pair), "%s:%s", user, password);
-	encode(line + strlen(line), pair, strlen(pair));
-	int r = add(headers, line);
+	encode_base64(line + strlen(line), pair, strlen(pair));
+	int r = add_header(headers, line);
 	explicit_bzero(pair, sizeof(pair));
 	explicit_bzero(line, sizeof(line));
 	return r;
@@ -109,7 +109,7 @@ static int add_auth(struct curl_slist **headers, const struct http_auth *auth)
 	return r;
 }
 
-int http_headers_new(struct curl_slist **ret, const struct http_request *request)
+int http_headers_new(struct curl_slist **ret, const struct http_post *request)
 {
 	_cleanup_(cleanup_headers) struct curl_slist *headers = NULL;
 
@@ -118,7 +118,7 @@ int http_headers_new(struct curl_slist **ret, const struct http_request *request
 	int r = add_value(&headers, "Content-Type:", request->content_type);
 	/* Without this line libcurl waits for a 100 before it sends a large body. */
 	if (r == 0)
-		r = add(&headers, "Expect:");
+		r = add_header(&headers, "Expect:");
 	if (r == 0 && request->auth)
 		r = add_auth(&headers, request->auth);
 	if (r == 0)

@@ -8,7 +8,7 @@
 
 /* Makes one line of UTF-8 from any bytes; characters that can't be shown become `?`. `room` counts
  * the NUL. */
-static void clean(char *to, size_t room, const char *from, size_t from_len)
+static void clean_text(char *to, size_t room, const char *from, size_t from_len)
 {
 	size_t len = 0;
 
@@ -78,7 +78,7 @@ static bool is_second_attempt(const struct http_call *call, CURLcode result)
 
 /* Makes the sentence. The same cause has the same words (no times, no local ports), as the log
  * writes each sentence once. */
-static void explain(struct http_call *call, CURLcode result, struct why *why)
+static void explain_failure(struct http_call *call, CURLcode result, struct why *why)
 {
 	bool all_sent = http_call_all_sent(call);
 	long error = 0;
@@ -126,13 +126,13 @@ void http_call_judge(struct http_call *call, CURLcode result, struct http_answer
 	/* A 2xx counts only if all was sent: the server can't have stored the body before. */
 	if (call->status >= 300 || (call->status && all_sent)) {
 		if (!repeats_secret(call))
-			clean(call->text, sizeof(call->text), call->begin, call->begin_len);
+			clean_text(call->text, sizeof(call->text), call->begin, call->begin_len);
 		*answer = (struct http_answer){.outcome = HTTP_ANSWERED,
 					       .status = call->status,
 					       .retry_after_s = retry_after_s(call->easy)};
 	} else {
-		explain(call, result, &why);
-		clean(call->why, sizeof(call->why), why.text, strlen(why.text));
+		explain_failure(call, result, &why);
+		clean_text(call->why, sizeof(call->why), why.text, strlen(why.text));
 		*answer = (struct http_answer){.outcome = all_sent ? HTTP_UNKNOWN : HTTP_NOT_SENT};
 	}
 	answer->text = call->text;

@@ -26,11 +26,11 @@ static void cleanup_text(char **text)
 #define _cleanup_text_ _cleanup_(cleanup_text)
 
 /* The parts by which servers are compared; allocated by libcurl. */
-struct parts {
+struct url_parts {
 	char *scheme, *host, *port, *path;
 };
 
-static void cleanup_parts(struct parts *parts)
+static void cleanup_parts(struct url_parts *parts)
 {
 	cleanup_text(&parts->scheme);
 	cleanup_text(&parts->host);
@@ -40,7 +40,7 @@ static void cleanup_parts(struct parts *parts)
 
 #define _cleanup_parts_ _cleanup_(cleanup_parts)
 
-static bool has(CURLU *parsed, CURLUPart part)
+static bool has_part(CURLU *parsed, CURLUPart part)
 {
 	_cleanup_text_ char *text = NULL;
 
@@ -84,7 +84,7 @@ static bool is_plain(const char *text)
 	return !strpbrk(text, "?#\\") && has_plain_host(text);
 }
 
-static int parse(const char *text, CURLU **ret)
+static int parse_url(const char *text, CURLU **ret)
 {
 	_cleanup_url_ CURLU *parsed = NULL;
 	char with_scheme[SERVER_URL_MAX + sizeof("http://")];
@@ -102,7 +102,7 @@ static int parse(const char *text, CURLU **ret)
 	CURLUcode code = curl_url_set(parsed, CURLUPART_URL, with_scheme, CURLU_DISALLOW_USER);
 	if (code)
 		return code == CURLUE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL;
-	if (!has(parsed, CURLUPART_HOST))
+	if (!has_part(parsed, CURLUPART_HOST))
 		return -EINVAL;
 	if (curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) ||
 	    (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
@@ -116,10 +116,10 @@ static int parse(const char *text, CURLU **ret)
 
 /* Parses `text` into its parts. A missing port is the scheme's with CURLU_DEFAULT_PORT in
  * `port_flags`, else NULL. */
-static int take_apart(const char *text, unsigned port_flags, struct parts *parts)
+static int take_apart(const char *text, unsigned port_flags, struct url_parts *parts)
 {
 	_cleanup_url_ CURLU *parsed = NULL;
-	int r = parse(text, &parsed);
+	int r = parse_url(text, &parsed);
 
 	if (r < 0)
 		return r;
@@ -140,7 +140,7 @@ static int take_apart(const char *text, unsigned port_flags, struct parts *parts
 
 int server_url(const char *text, char *url, size_t bytes)
 {
-	_cleanup_parts_ struct parts parts = {0};
+	_cleanup_parts_ struct url_parts parts = {0};
 
 	if (bytes)
 		url[0] = '\0';
@@ -183,14 +183,14 @@ void server_url_show(const char *text, char *shown, size_t bytes)
 
 bool server_is_allowed(const char *url, char *const *allow, size_t allow_count)
 {
-	_cleanup_parts_ struct parts wanted = {0};
+	_cleanup_parts_ struct url_parts wanted = {0};
 
 	if (!allow_count)
 		return true;
 	if (take_apart(url, CURLU_DEFAULT_PORT, &wanted) < 0)
 		return false;
 	for (size_t i = 0; i < allow_count; i++) {
-		_cleanup_parts_ struct parts one = {0};
+		_cleanup_parts_ struct url_parts one = {0};
 
 		if (take_apart(allow[i], CURLU_DEFAULT_PORT, &one) == 0 &&
 		    strcmp(one.scheme, wanted.scheme) == 0 && strcmp(one.host, wanted.host) == 0 &&
@@ -202,7 +202,7 @@ bool server_is_allowed(const char *url, char *const *allow, size_t allow_count)
 
 bool server_is_loopback(const char *url)
 {
-	_cleanup_parts_ struct parts parts = {0};
+	_cleanup_parts_ struct url_parts parts = {0};
 	struct in_addr four;
 	struct in6_addr six;
 

@@ -46,7 +46,7 @@ bool answer_may_be_stored(const struct http_answer *answer)
 	       answer->status == 504;
 }
 
-static const char *meaning(int status)
+static const char *status_meaning(int status)
 {
 	switch (status) {
 	case 401:
@@ -73,5 +73,5 @@ void answer_text(const struct http_answer *answer, char *text, size_t bytes)
 	if (answer->outcome != HTTP_ANSWERED)
 		snprintf(text, bytes, "%s", answer->why);
 	else
-		snprintf(text, bytes, "%d: %s", answer->status, meaning(answer->status));
+		snprintf(text, bytes, "%d: %s", answer->status, status_meaning(answer->status));
 }

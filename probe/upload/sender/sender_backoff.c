@@ -45,7 +45,8 @@ void backoff_answered(struct backoff *backoff, uint64_t begun_ns)
 		backoff_reset(backoff, backoff->failed_ns);
 }
 
-static void fail(struct backoff *backoff, uint64_t now_ns, uint64_t most_ns, uint64_t told_ns)
+static void add_failure(struct backoff *backoff, uint64_t now_ns, uint64_t most_ns,
+			uint64_t told_ns)
 {
 	backoff->failing = true;
 	backoff->failed_ns = now_ns;
@@ -58,7 +59,7 @@ void backoff_server_failed(struct backoff *backoff, uint64_t begun_ns, uint64_t 
 			   uint64_t told_ns)
 {
 	if (begun_ns >= backoff->failed_ns)
-		fail(backoff, now_ns, backoff->times.most_ns, told_ns);
+		add_failure(backoff, now_ns, backoff->times.most_ns, told_ns);
 }
 
 void backoff_body_failed(struct backoff *backoff, uint64_t begun_ns, uint64_t now_ns)
@@ -67,5 +68,5 @@ void backoff_body_failed(struct backoff *backoff, uint64_t begun_ns, uint64_t no
 		return;
 	backoff->row++;
 	if (backoff->failing || backoff->row >= BACKOFF_ROW)
-		fail(backoff, now_ns, backoff->times.row_most_ns, 0);
+		add_failure(backoff, now_ns, backoff->times.row_most_ns, 0);
 }

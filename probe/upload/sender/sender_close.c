@@ -2,7 +2,7 @@
 /* sender_close(): sends for a while, then writes all bodies that are left to disk. */
 #include "upload/sender/sender_state.h"
 
-static void finish(void *arg)
+static void report_end(void *arg)
 {
 	struct sender *sender = arg;
 
@@ -35,7 +35,7 @@ void sender_abandon(struct sender *sender, uint64_t more)
 	sender_lose(sender, SENDER_UNWRITABLE, left, "the daemon ends");
 }
 
-static void end(struct sender *sender)
+static void end_sender(struct sender *sender)
 {
 	sender_abandon(sender, 0);
 	loop_timer_cancel(sender->loop, &sender->end.timer);
@@ -58,14 +58,14 @@ void sender_check_end(struct sender *sender)
 	if (sender->end.stopped &&
 	    (!sender->disk || disk_is_idle(sender->disk) || disk_is_out(sender->disk) ||
 	     now_ns >= sender->end.write_until_ns))
-		end(sender);
+		end_sender(sender);
 	else
 		loop_timer_set(sender->loop, &sender->end.timer,
 			       sender->end.stopped ? sender->end.write_until_ns
 						   : sender->end.send_until_ns);
 }
 
-static void expired(void *arg)
+static void end_timer_expired(void *arg)
 {
 	sender_check_end(arg);
 }
@@ -82,8 +82,8 @@ void sender_close(struct sender *sender, void (*done)(void *arg), void *arg)
 		.arg = arg,
 		.send_until_ns = now_ns + sender->times.close_ns,
 		.write_until_ns = now_ns + 2 * sender->times.close_ns,
-		.timer = {.expired = expired, .arg = sender},
-		.call = {.run = finish, .arg = sender},
+		.timer = {.expired = end_timer_expired, .arg = sender},
+		.call = {.run = report_end, .arg = sender},
 	};
 	sender_pump(sender);
 }

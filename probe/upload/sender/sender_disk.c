@@ -10,7 +10,7 @@
 #define LIST_LIMIT_NS (30 * NS_PER_S) /* enough for 100,000 names on a cold disk */
 
 /* The part that jobs use; it lives until the last job has come back, perhaps longer than `disk`. */
-struct shared {
+struct disk_shared {
 	unsigned users; /* references: the disk's and one for each job */
 	unsigned jobs;	/* jobs that aren't freed yet */
 	int claim;	/* descriptor of spool_claim(); -1: none yet */
@@ -19,18 +19,18 @@ struct shared {
 
 struct disk {
 	struct disk_setup setup;
-	struct shared *shared;
+	struct disk_shared *shared;
 	struct entry *first, **end; /* tasks that haven't begun */
 	struct entry *current;	    /* the task that runs; NULL: none, or listing */
 	struct loop_timer timer;
 	bool wants_list, busy, out;
-	bool taken; /* another process has the folder, and listed() was told so */
+	bool taken; /* another process has the folder, and report_list() was told so */
 };
 
 struct task {
 	struct job job;
 	struct disk *disk; /* loop thread only */
-	struct shared *shared;
+	struct disk_shared *shared;
 	enum body_state what; /* the entry's state; BODY_STATES: list the spool */
 	struct spool_key key;
 	bool maybe; /* the server may have the body */
@@ -40,7 +40,7 @@ struct task {
 	bool given_up;
 };
 
-static void shared_unref(struct shared *shared)
+static void shared_unref(struct disk_shared *shared)
 {
 	if (__atomic_sub_fetch(&shared->users, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
@@ -51,7 +51,7 @@ static void shared_unref(struct shared *shared)
 /* ---- on the worker ---- */
 
 /* Locks the folder before it is used. Returns 0 also if the folder doesn't exist yet. */
-static int claim(struct shared *shared, bool make)
+static int claim_folder(struct disk_shared *shared, bool make)
 {
 	if (shared->claim >= 0)
 		return 0;
@@ -67,7 +67,7 @@ static void run_task(struct job *job)
 	struct task *task = (struct task *)job;
 	const char *folder = task->shared->folder;
 
-	task->result = claim(task->shared, task->what == BODY_WRITING);
+	task->result = claim_folder(task->shared, task->what == BODY_WRITING);
 	if (task->result < 0)
 		return;
 	switch (task->what) {
@@ -144,7 +144,7 @@ static void pause_disk(struct disk *disk)
 
 /* Reports the list. While another process has the folder, it is listed again after a pause, and
  * reported once. */
-static void listed(struct disk *disk, const struct task *task)
+static void report_list(struct disk *disk, const struct task *task)
 {
 	bool known = disk->taken;
 
@@ -176,7 +176,7 @@ static void task_done(struct job *job, bool finished)
 		return;
 	}
 	if (!entry)
-		listed(disk, task);
+		report_list(disk, task);
 	else if (task->what == BODY_LOADING && task->result == 0)
 		setup->ended(setup->arg, entry, 0, TAKE_PTR(task->body));
 	else
@@ -237,7 +237,7 @@ int disk_new(struct disk **ret, const struct disk_setup *setup)
 {
 	size_t folder_bytes = strlen(setup->folder) + 1;
 	_cleanup_free_ struct disk *disk = calloc(1, sizeof(*disk));
-	struct shared *shared = calloc(1, sizeof(*shared) + folder_bytes);
+	struct disk_shared *shared = calloc(1, sizeof(*shared) + folder_bytes);
 
 	if (!disk || !shared) {
 		free(shared);

@@ -28,7 +28,7 @@ static void free_entry(struct entry *entry)
 }
 
 /* Removes an entry that has no file and no task. */
-static void forget(struct sender *sender, struct entry *entry)
+static void forget_entry(struct sender *sender, struct entry *entry)
 {
 	queue_remove(&sender->queue, entry);
 	free_entry(entry);
@@ -37,7 +37,7 @@ static void forget(struct sender *sender, struct entry *entry)
 void sender_remove(struct sender *sender, struct entry *entry)
 {
 	if (!entry->on_disk) {
-		forget(sender, entry);
+		forget_entry(sender, entry);
 		return;
 	}
 	queue_remove(&sender->queue, entry);
@@ -150,7 +150,7 @@ void sender_keep(struct sender *sender, struct entry *entry)
 
 /* ---- callbacks of the disk ---- */
 
-static void written(struct sender *sender, struct entry *entry, int result)
+static void entry_written(struct sender *sender, struct entry *entry, int result)
 {
 	if (result == 0) {
 		body_unref(TAKE_PTR(entry->body));
@@ -169,7 +169,7 @@ static void not_loaded(struct sender *sender, struct entry *entry, int result)
 {
 	if (result == -ENOENT || result == -EBADMSG || result == -ELOOP) {
 		sender_lose(sender, SENDER_UNREADABLE, 1, "");
-		forget(sender, entry);
+		forget_entry(sender, entry);
 		return;
 	}
 	/* No descriptor, no memory, a disk that became read-only: try again later. */
@@ -187,7 +187,7 @@ void sender_ended(void *arg, struct entry *entry, int result, struct body *body)
 
 	switch (entry->state) {
 	case BODY_WRITING:
-		written(sender, entry, result);
+		entry_written(sender, entry, result);
 		break;
 	case BODY_LOADING:
 		entry->body = body;

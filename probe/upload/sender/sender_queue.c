@@ -2,7 +2,7 @@
 #include "upload/sender/sender_queue.h"
 
 /* Adds an entry to the sums of the queue, or subtracts it. */
-static void count(struct queue *queue, const struct entry *entry, uint64_t sign)
+static void count_entry(struct queue *queue, const struct entry *entry, uint64_t sign)
 {
 	queue->count += sign;
 	queue->states[entry->state] += sign;
@@ -28,7 +28,7 @@ void queue_add(struct queue *queue, struct entry *entry)
 	entry->newer = older ? older->newer : queue->oldest;
 	*(entry->older ? &entry->older->newer : &queue->oldest) = entry;
 	*(entry->newer ? &entry->newer->older : &queue->newest) = entry;
-	count(queue, entry, PLUS);
+	count_entry(queue, entry, PLUS);
 }
 
 void queue_remove(struct queue *queue, struct entry *entry)
@@ -36,15 +36,15 @@ void queue_remove(struct queue *queue, struct entry *entry)
 	*(entry->older ? &entry->older->newer : &queue->oldest) = entry->newer;
 	*(entry->newer ? &entry->newer->older : &queue->newest) = entry->older;
 	entry->older = entry->newer = NULL;
-	count(queue, entry, MINUS);
+	count_entry(queue, entry, MINUS);
 }
 
 void queue_set(struct queue *queue, struct entry *entry, enum body_state state, bool on_disk)
 {
-	count(queue, entry, MINUS);
+	count_entry(queue, entry, MINUS);
 	entry->state = state;
 	entry->on_disk = on_disk;
-	count(queue, entry, PLUS);
+	count_entry(queue, entry, PLUS);
 }
 
 struct entry *queue_choose(const struct queue *queue, const struct queue_wish *wish,

@@ -47,7 +47,7 @@ static void note_well(struct sender *sender)
 	sender->stats.failing = sender->backoff.failing;
 }
 
-static void stored(struct sender *sender, struct entry *entry)
+static void entry_stored(struct sender *sender, struct entry *entry)
 {
 	sender->stats.stored++;
 	sender->stats.stored_bytes += entry->body->bytes;
@@ -57,7 +57,8 @@ static void stored(struct sender *sender, struct entry *entry)
 	sender_remove(sender, entry);
 }
 
-static void refused(struct sender *sender, struct entry *entry, const struct http_answer *answer)
+static void entry_refused(struct sender *sender, struct entry *entry,
+			  const struct http_answer *answer)
 {
 	char why[HTTP_TEXT_MAX];
 
@@ -69,7 +70,8 @@ static void refused(struct sender *sender, struct entry *entry, const struct htt
 	sender_remove(sender, entry);
 }
 
-static void failed(struct sender *sender, struct entry *entry, const struct http_answer *answer)
+static void entry_failed(struct sender *sender, struct entry *entry,
+			 const struct http_answer *answer)
 {
 	struct backoff *backoff = &sender->backoff;
 	uint64_t now_ns = loop_now_ns(), told_ns = answer->retry_after_s * NS_PER_S;
@@ -97,7 +99,7 @@ static void note_maybe(struct sender *sender, struct entry *entry)
 	entry->maybe_stored = true;
 }
 
-static void answered(void *arg, const struct http_answer *answer)
+static void entry_answered(void *arg, const struct http_answer *answer)
 {
 	struct entry *entry = arg;
 	struct sender *sender = entry->sender;
@@ -107,20 +109,20 @@ static void answered(void *arg, const struct http_answer *answer)
 		note_maybe(sender, entry);
 	switch (answer_verdict(answer)) {
 	case VERDICT_STORED:
-		stored(sender, entry);
+		entry_stored(sender, entry);
 		break;
 	case VERDICT_REFUSED:
-		refused(sender, entry, answer);
+		entry_refused(sender, entry, answer);
 		break;
 	default:
-		failed(sender, entry, answer);
+		entry_failed(sender, entry, answer);
 	}
 	sender_pump(sender);
 }
 
 /* ---- requests ---- */
 
-static int post(struct sender *sender, struct entry *entry)
+static int post_entry(struct sender *sender, struct entry *entry)
 {
 	_cleanup_free_ char *url = NULL;
 	const struct body *body = entry->body;
@@ -129,7 +131,7 @@ static int post(struct sender *sender, struct entry *entry)
 		url = NULL;
 		return -ENOMEM;
 	}
-	struct http_request request = {
+	struct http_post request = {
 		.url = url,
 		.content_type = body->texts.content_type,
 		.auth = auth_http(sender->auth),
@@ -137,15 +139,15 @@ static int post(struct sender *sender, struct entry *entry)
 		.body_bytes = body->bytes,
 		.stays_here = server_is_loopback(sender->url),
 		.timeout_ms = (unsigned)(sender->times.request_ns / NS_PER_MS),
-		.done = answered,
+		.done = entry_answered,
 		.arg = entry,
 	};
 	return http_post(sender->http, &request, &entry->call);
 }
 
-static void fly(struct sender *sender, struct entry *entry)
+static void send_entry(struct sender *sender, struct entry *entry)
 {
-	int r = post(sender, entry);
+	int r = post_entry(sender, entry);
 
 	entry->begun_ns = loop_now_ns();
 	if (r < 0) {
@@ -181,7 +183,7 @@ void sender_loaded(struct sender *sender, struct entry *entry)
 {
 	if (sender->on && !sender->end.stopped && has_room(sender, under_way(sender) - 1) &&
 	    sender->backoff.not_before_ns <= loop_now_ns())
-		fly(sender, entry);
+		send_entry(sender, entry);
 	else
 		sender_put_back(sender, entry);
 }
@@ -200,7 +202,7 @@ uint64_t sender_send(struct sender *sender, uint64_t now_ns)
 		if (!entry)
 			return from_ns;
 		if (!entry->on_disk) {
-			fly(sender, entry);
+			send_entry(sender, entry);
 			continue;
 		}
 		queue_set(&sender->queue, entry, BODY_LOADING, true);

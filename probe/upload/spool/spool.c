@@ -57,7 +57,7 @@ static int open_file(int dir_fd, const char *name)
 }
 
 /* Renames the body's file from one suffix to another. */
-static int mark(int dir_fd, const struct spool_key *key, const char *from, const char *to)
+static int mark_file(int dir_fd, const struct spool_key *key, const char *from, const char *to)
 {
 	char before[SPOOL_NAME_MAX], after[SPOOL_NAME_MAX];
 
@@ -72,11 +72,11 @@ static int mark_sent(int dir_fd, const struct spool_key *key, const char **from,
 {
 	*from = SPOOL_WAITS;
 	*to = SPOOL_SENT;
-	int r = mark(dir_fd, key, *from, *to);
+	int r = mark_file(dir_fd, key, *from, *to);
 	if (r == -ENOENT) {
 		*from = SPOOL_SENT;
 		*to = SPOOL_AGAIN;
-		r = mark(dir_fd, key, *from, *to);
+		r = mark_file(dir_fd, key, *from, *to);
 	}
 	if (r == -ENOENT) {
 		*from = SPOOL_AGAIN;
@@ -112,7 +112,7 @@ int spool_load(const char *folder, const struct spool_key *key, struct body **re
 		return r;
 	r = read_marked(dir_fd, key, to, ret);
 	if (r < 0 && from != to) /* the body isn't sent */
-		(void)mark(dir_fd, key, to, from);
+		(void)mark_file(dir_fd, key, to, from);
 	return r;
 }
 
@@ -122,8 +122,8 @@ int spool_mark_back(const char *folder, const struct spool_key *key, bool maybe)
 
 	if (dir_fd < 0)
 		return dir_fd;
-	int r = maybe ? mark(dir_fd, key, SPOOL_AGAIN, SPOOL_SENT)
-		      : mark(dir_fd, key, SPOOL_SENT, SPOOL_WAITS);
+	int r = maybe ? mark_file(dir_fd, key, SPOOL_AGAIN, SPOOL_SENT)
+		      : mark_file(dir_fd, key, SPOOL_SENT, SPOOL_WAITS);
 	return r == -ENOENT ? 0 : r;
 }
 

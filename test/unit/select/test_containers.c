@@ -111,7 +111,7 @@ static void cgroups_lead_to_one_container_with_its_names(void **state)
 	struct cgroup_key a = learn(&bench, 1, ID, "/docker/" ID);
 	struct cgroup_key b = learn(&bench, 2, ID, "/docker/" ID "/inner");
 	struct cgroup_key none = learn(&bench, 3, "", "/user.slice");
-	struct group *group = containers_find(bench.containers, &a);
+	struct known_cgroup *group = containers_find(bench.containers, &a);
 	assert_ptr_equal(group_container(group),
 			 group_container(containers_find(bench.containers, &b)));
 	assert_null(group_container(containers_find(bench.containers, &none)));
@@ -139,7 +139,7 @@ static void state_that_is_half_written_is_read_again(void **state)
 	bench_make(&bench);
 	put_state(&bench, "{\"ID\":\"" ID "\",\"Na");
 	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
-	struct group *group = containers_find(bench.containers, &key);
+	struct known_cgroup *group = containers_find(bench.containers, &key);
 	containers_ask(bench.containers, group);
 	run_for(&bench, 20);
 	assert_int_equal(bench.named, 0);
@@ -158,7 +158,7 @@ static void a_container_without_state_keeps_its_id_until_there_is_one(void **sta
 	(void)state;
 	bench_make(&bench);
 	struct cgroup_key key = learn(&bench, 1, ID, "/docker/" ID);
-	struct group *group = containers_find(bench.containers, &key);
+	struct known_cgroup *group = containers_find(bench.containers, &key);
 	containers_ask(bench.containers, group);
 	run_until_named(&bench, 1);
 	assert_true(group_is_named(group));
@@ -173,11 +173,11 @@ static void a_container_without_state_keeps_its_id_until_there_is_one(void **sta
 }
 
 /* One whose state is there, and asked for. */
-static struct group *ask_for_one(struct bench *bench)
+static struct known_cgroup *ask_for_one(struct bench *bench)
 {
 	put_state(bench, STATE);
 	struct cgroup_key key = learn(bench, 1, ID, "/docker/" ID);
-	struct group *group = containers_find(bench->containers, &key);
+	struct known_cgroup *group = containers_find(bench->containers, &key);
 	containers_ask(bench->containers, group);
 	run_until_named(bench, 1);
 	return group;
@@ -191,7 +191,7 @@ static void a_container_that_is_renamed_has_its_new_name(void **state)
 
 	(void)state;
 	bench_make(&bench);
-	struct group *group = ask_for_one(&bench);
+	struct known_cgroup *group = ask_for_one(&bench);
 	put_state(&bench, RENAMED);
 	run_for(&bench, 100); /* nobody wants to know */
 	assert_int_equal(bench.named, 1);
@@ -217,7 +217,7 @@ static void a_container_that_is_gone_keeps_its_name_and_is_looked_for_no_more(vo
 	(void)state;
 	bench_make(&bench);
 	containers_keep_fresh(bench.containers, 10 * NS_PER_MS);
-	struct group *group = ask_for_one(&bench);
+	struct known_cgroup *group = ask_for_one(&bench);
 	unlinkat(bench.folder.fd, FOLDER "/config.v2.json", 0);
 	run_for(&bench, 300);
 	put_state(&bench, RENAMED);
@@ -236,7 +236,7 @@ static void who_wasnt_asked_for_longest_goes_unless_somebody_has_it(void **state
 	(void)state;
 	bench_make(&bench);
 	struct cgroup_key first = learn(&bench, 1, ID, "/docker/" ID);
-	struct group *held = group_ref(containers_find(bench.containers, &first));
+	struct known_cgroup *held = group_ref(containers_find(bench.containers, &first));
 	for (unsigned i = 2; i < 20000; i++) {
 		snprintf(id, sizeof(id), "%064x", i);
 		snprintf(path, sizeof(path), "/docker/%s", id);
@@ -275,7 +275,7 @@ static void a_container_that_begins_again_and_again_takes_no_room_for_ever(void 
 static void what_finds_no_room_is_counted(void **state)
 {
 	enum { COUNT = 4200 };
-	static struct group *held[COUNT];
+	static struct known_cgroup *held[COUNT];
 	struct containers_stats stats;
 	struct bench bench;
 
@@ -306,9 +306,9 @@ static void processes_of_one_path_share_it(void **state)
 
 	(void)state;
 	bench_make(&bench);
-	struct group *a = containers_place(bench.containers, &place, "/a");
-	struct group *b = containers_place(bench.containers, &place, "/a");
-	struct group *c = containers_place(bench.containers, &place, "/c");
+	struct known_cgroup *a = containers_place(bench.containers, &place, "/a");
+	struct known_cgroup *b = containers_place(bench.containers, &place, "/a");
+	struct known_cgroup *c = containers_place(bench.containers, &place, "/c");
 	assert_ptr_equal(a, b);
 	assert_ptr_not_equal(a, c);
 	assert_ptr_equal(group_container(a), group_container(c));

@@ -105,11 +105,11 @@ static inline void take_answer(void *arg, const struct http_answer *answer)
 		loop_stop(told->scene->loop);
 }
 
-static inline struct http_request scene_request(struct http_scene *scene, struct told *told,
-						size_t bytes, unsigned timeout_ms)
+static inline struct http_post scene_request(struct http_scene *scene, struct told *told,
+					     size_t bytes, unsigned timeout_ms)
 {
 	told->scene = scene;
-	return (struct http_request){
+	return (struct http_post){
 		.url = scene->url,
 		.content_type = "application/proto",
 		.body = scene->body,
@@ -123,7 +123,7 @@ static inline struct http_request scene_request(struct http_scene *scene, struct
 static inline void scene_post(struct http_scene *scene, struct told *told, size_t bytes,
 			      unsigned timeout_ms)
 {
-	struct http_request request = scene_request(scene, told, bytes, timeout_ms);
+	struct http_post request = scene_request(scene, told, bytes, timeout_ms);
 
 	assert_int_equal(http_post(scene->http, &request, &told->call), 0);
 	assert_false(told->is_done);

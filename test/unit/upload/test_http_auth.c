@@ -13,7 +13,7 @@ static void answers(struct http_server *server, int fd)
 /* The head that came with `auth` is the server's; 0, or what http_post() says. */
 static int post(struct http_scene *scene, const struct http_auth *auth, struct told *told)
 {
-	struct http_request request = scene_request(scene, told, SMALL, TIMEOUT);
+	struct http_post request = scene_request(scene, told, SMALL, TIMEOUT);
 
 	request.auth = auth;
 	int r = http_post(scene->http, &request, &told->call);
@@ -152,20 +152,20 @@ static void what_would_make_other_headers_is_refused(void **state)
 	unsigned fds = count_fds();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(post(&scene, &cases[i], &told), -EINVAL);
-	struct http_request good = scene_request(&scene, &told, SMALL, TIMEOUT);
+	struct http_post good = scene_request(&scene, &told, SMALL, TIMEOUT);
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		struct http_request bad = good;
+		struct http_post bad = good;
 
 		bad.content_type = types[i];
 		assert_int_equal(http_post(scene.http, &bad, NULL), -EINVAL);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
-		struct http_request bad = good;
+		struct http_post bad = good;
 
 		bad.url = urls[i];
 		assert_int_equal(http_post(scene.http, &bad, NULL), -EINVAL);
 	}
-	struct http_request empty = good;
+	struct http_post empty = good;
 	empty.body_bytes = 0;
 	assert_int_equal(http_post(scene.http, &empty, NULL), -EINVAL);
 	/* Nothing is there for those that were refused. */
@@ -212,7 +212,7 @@ static void secrets_stand_in_no_text(void **state)
 		for (size_t j = 0; j < ARRAY_SIZE(words); j++) {
 			struct http_scene scene = {0};
 			struct told told = {0};
-			struct http_request request;
+			struct http_post request;
 
 			scene_begin(&scene, repeats, words[j]);
 			request = scene_request(&scene, &told, SMALL, 500);

@@ -87,7 +87,7 @@ static void post_to(struct http_scene *scene, const char *server, const struct h
 	assert_non_null(found);
 	snprintf(scene->url, sizeof(scene->url), "https://127.0.0.1:%s", found + strlen(line));
 	scene->url[strcspn(scene->url, "\n")] = '\0';
-	struct http_request request = scene_request(scene, told, bytes, 5000);
+	struct http_post request = scene_request(scene, told, bytes, 5000);
 	request.auth = auth;
 	assert_int_equal(http_post(scene->http, &request, NULL), 0);
 	scene_run(scene, 1);
