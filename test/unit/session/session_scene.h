@@ -33,7 +33,7 @@ struct scene {
 	struct ondemands *ondemands;
 	atomic_bool held;  /* bulk worker, by scene_hold() */
 	atomic_bool holds; /* it has begun to wait */
-	bool closed;
+	bool closes, closed, is_quiet;
 };
 
 static inline void scene_params(struct scene *scene, struct params *params)
@@ -116,28 +116,6 @@ static inline int scene_begin(void **state)
 	return 0;
 }
 
-/* Ends it as the daemon ends. */
-static inline int scene_end(void **state)
-{
-	struct scene *scene = *state;
-
-	scene->held = false;
-	core_quiet(scene->core);
-	ondemands_free(scene->ondemands);
-	session_cancel_fetches(scene->session);
-	session_free(scene->session);
-	core_done(scene->core);
-	process_end(&scene->worker);
-	process_end(&scene->other);
-	spec_done(&scene->spec);
-	upload_options_done(&scene->upload);
-	folder_done(&scene->folder);
-	free(scene);
-	return 0;
-}
-
-#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_begin, scene_end)
-
 /* ---- the loop ---- */
 
 static inline void scene_stop_loop(void *arg)
@@ -164,6 +142,55 @@ static inline void scene_turn(struct scene *scene)
 		if (!(what))                                                                       \
 			fail_msg("in vain: %s", #what);                                            \
 	} while (0)
+
+static inline void scene_note_closed(void *arg)
+{
+	struct scene *scene = arg;
+
+	scene->closed = true;
+}
+
+/* Begins to close the session; scene->closed says when that is done. */
+static inline void scene_close(struct scene *scene)
+{
+	scene->closes = true;
+	session_close(scene->session, scene_note_closed, scene);
+}
+
+/* Ends all jobs: from here on none is done any more. */
+static inline void scene_quiet(struct scene *scene)
+{
+	scene->is_quiet = true;
+	core_quiet(scene->core);
+}
+
+/* Ends it as the daemon ends: closes the session, unless the test has made all quiet. */
+static inline int scene_end(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->held = false;
+	memset(scripted_errors, 0, sizeof(scripted_errors));
+	if (!scene->closes && !scene->is_quiet)
+		scene_close(scene);
+	if (!scene->is_quiet) {
+		run_until(scene, scene->closed);
+		scene_quiet(scene);
+	}
+	ondemands_free(scene->ondemands);
+	session_cancel_fetches(scene->session);
+	session_free(scene->session);
+	core_done(scene->core);
+	process_end(&scene->worker);
+	process_end(&scene->other);
+	spec_done(&scene->spec);
+	upload_options_done(&scene->upload);
+	folder_done(&scene->folder);
+	free(scene);
+	return 0;
+}
+
+#define SCENE_TEST(test) cmocka_unit_test_setup_teardown(test, scene_begin, scene_end)
 
 static inline void scene_drain(struct scene *scene)
 {
@@ -309,13 +336,6 @@ static inline struct session_stats stats_of(const struct scene *scene)
 
 	session_stats(scene->session, &stats);
 	return stats;
-}
-
-static inline void scene_note_closed(void *arg)
-{
-	struct scene *scene = arg;
-
-	scene->closed = true;
 }
 
 /* ---- files ---- */

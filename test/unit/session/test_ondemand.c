@@ -335,7 +335,7 @@ static void the_daemons_end_cancels_those_that_run(void **state)
 	start_of(scene, &scene->worker, &first);
 	wait_until_armed(scene, 1);
 	start_of(scene, &scene->other, &second);
-	core_quiet(scene->core);
+	scene_quiet(scene);
 	ondemands_free(scene->ondemands);
 	scene->ondemands = NULL;
 	assert_int_equal(first.error, -ECANCELED);

@@ -12,18 +12,13 @@ static int refused(struct scene *scene, struct why *why)
 	return r;
 }
 
-static void close_session(struct scene *scene)
-{
-	session_close(scene->session, scene_note_closed, scene);
-}
-
 static void closing_writes_all_profiles_first(void **state)
 {
 	struct scene *scene = *state;
 
 	begin_sampling(scene, ONCPU);
 	sample_worker(scene, PROBE_ONCPU, 7);
-	close_session(scene);
+	scene_close(scene);
 	assert_false(scene->closed);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 1);
@@ -35,7 +30,7 @@ static void closing_what_never_ran_is_quick(void **state)
 {
 	struct scene *scene = *state;
 
-	close_session(scene);
+	scene_close(scene);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 0);
 }
@@ -48,7 +43,7 @@ static void closing_while_it_stops_waits_for_the_files(void **state)
 	sample_worker(scene, PROBE_ONCPU, 7);
 	scene_hold(scene);
 	apply_stop(scene);
-	close_session(scene);
+	scene_close(scene);
 	scene_turn(scene);
 	assert_false(scene->closed);
 	scene_release(scene);
@@ -64,7 +59,7 @@ static void closing_while_params_change_stops(void **state)
 	sample_worker(scene, PROBE_ONCPU, 7);
 	scene->spec.params.perf_sample_period_ms = 50;
 	apply(scene);
-	close_session(scene);
+	scene_close(scene);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 1);
 	assert_true(has_stopped(scene));
@@ -80,7 +75,7 @@ static void closing_while_a_period_ends_writes_its_files_once(void **state)
 	scene_hold(scene);
 	end_period();
 	run_until(scene, scripted->counts_count == 0);
-	close_session(scene);
+	scene_close(scene);
 	scene_release(scene);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 1);
@@ -93,7 +88,7 @@ static void nothing_is_applied_while_it_closes(void **state)
 	struct why why = {0};
 
 	begin_sampling(scene, ONCPU);
-	close_session(scene);
+	scene_close(scene);
 	assert_int_equal(refused(scene, &why), -ESHUTDOWN);
 	assert_string_equal(why.text, "the daemon is stopping");
 	run_until(scene, scene->closed);
@@ -107,7 +102,7 @@ static void an_end_that_takes_too_long_is_given_up(void **state)
 	begin_sampling(scene, ONCPU);
 	sample_worker(scene, PROBE_ONCPU, 7);
 	scene_hold(scene);
-	close_session(scene);
+	scene_close(scene);
 	session_abandon(scene->session);
 	assert_false(scene->closed);
 }
@@ -119,7 +114,7 @@ static void files_that_take_too_long_at_the_end_are_given_up(void **state)
 	log_set_level(LOG_ERROR + 1);
 	begin_sampling(scene, ONCPU);
 	sample_worker(scene, PROBE_ONCPU, 7);
-	close_session(scene);
+	scene_close(scene);
 	run_until(scene, has_stopped(scene));
 	scene_hold(scene);
 	session_abandon(scene->session);

@@ -203,7 +203,7 @@ static void a_fetch_that_the_end_cuts_off_is_cancelled(void **state)
 	begin_sampling(scene, ONCPU);
 	assert_int_equal(fetch(scene, PROBE_ONCPU, &first), 0);
 	assert_int_equal(fetch(scene, PROBE_ONCPU, &second), 0);
-	core_quiet(scene->core);
+	scene_quiet(scene);
 	session_cancel_fetches(scene->session);
 	assert_int_equal(first.calls, 1);
 	assert_int_equal(first.error, -ECANCELED);

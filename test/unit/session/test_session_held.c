@@ -97,7 +97,7 @@ static void closing_waits_for_the_files_of_what_is_held(void **state)
 
 	begin_sampling(scene, GLIBC);
 	allocate(scene, 0x1000, 4096);
-	session_close(scene->session, scene_note_closed, scene);
+	scene_close(scene);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 2);
 }

@@ -62,10 +62,15 @@ int __wrap_profile_merge(struct profile *profile, const struct profile *more)
 	return fails_merge ? -ENOMEM : __real_profile_merge(profile, more);
 }
 
-static int begin(void **state)
+static void work_again(void)
 {
 	fails_files = fails_render = fails_take = fails_merge = false;
 	fails_new = 0;
+}
+
+static int begin(void **state)
+{
+	work_again();
 	loop_thread = pthread_self();
 	int r = scene_begin(state);
 	log_set_level(LOG_ERROR + 1);
@@ -74,6 +79,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
+	work_again();
 	int r = scene_end(state);
 
 	uploaded_forget();
@@ -124,7 +130,7 @@ static void a_close_that_cannot_begin_files_ends_all_the_same(void **state)
 	begin_sampling(scene, ONCPU | OFFCPU);
 	sample_worker(scene, PROBE_ONCPU, 7);
 	fails_files = true;
-	session_close(scene->session, scene_note_closed, scene);
+	scene_close(scene);
 	run_until(scene, scene->closed);
 	assert_int_equal(stats_of(scene).files_written, 0);
 	assert_int_equal(stats_of(scene).unwritten, 7);

@@ -59,7 +59,7 @@ static void closing_sends_the_last_window(void **state)
 
 	begin_sampling(scene, ONCPU);
 	sample_worker(scene, PROBE_ONCPU, 7);
-	session_close(scene->session, scene_note_closed, scene);
+	scene_close(scene);
 	run_until(scene, scene->closed);
 	assert_true(server->count > 0);
 	assert_int_equal(status_of(scene).sent.stored, server->count);
@@ -79,6 +79,7 @@ static void a_server_that_is_gone_is_failing(void **state)
 	assert_true(status_of(scene).sent.last_failure[0]);
 	run_until(scene, stats_of(scene).files_written == 1);
 	assert_int_equal(status_of(scene).sent.stored, 0);
+	scene_quiet(scene); /* closing would try for seconds */
 }
 
 int main(void)

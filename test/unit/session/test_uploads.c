@@ -263,6 +263,7 @@ static void what_is_given_up_is_counted(void **state)
 	upload_window(scene);
 	uploads_abandon(scene->uploads);
 	assert_int_equal(status_of(scene).sent.lost[SENDER_UNWRITABLE], 2);
+	hand_over(scene);
 }
 
 static void other_options_leave_the_windows_length(void **state)
