@@ -248,6 +248,7 @@ UNITFLAGS_test_native_real := -Wl,--whole-archive $(LIBRARY) -Wl,--no-whole-arch
 UNITFLAGS_test_request := -Wl,--wrap=attach_has_jfr
 UNITFLAGS_test_sender_disk := $(foreach f,write load list,-Wl,--wrap=spool_$f)
 UNITFLAGS_test_sender_alloc := $(UNITFLAGS_test_oom)
+# A period, a window or a session on demand ends when the test says so.
 SESSION_UNITFLAGS := $(foreach f,set cancel,-Wl,--wrap=loop_timer_$f)
 UNITFLAGS_test_session_start := $(SESSION_UNITFLAGS)
 UNITFLAGS_test_session_server := $(SESSION_UNITFLAGS)

@@ -203,6 +203,49 @@ static void a_refused_exchange_of_probes_leaves_the_one_that_runs(void **state)
 	assert_int_equal(long_timers_count(PERIOD_S), 1);
 }
 
+static void a_refused_spec_leaves_the_processes_and_settings_of_the_one_before(void **state)
+{
+	struct scene *scene = *state;
+	struct why why;
+
+	begin_sampling(scene, ONCPU);
+	snoopers_unref(scene->spec.snoopers);
+	assert_int_equal(snoopers_new(&scene->spec.snoopers), 0);
+	assert_int_equal(snoopers_add_id(scene->spec.snoopers, scene->other.pid), 0);
+	scripted_fail(SCRIPTED_OFFCPU, -EACCES);
+	scene->spec.probes = OFFCPU;
+	assert_int_equal(refused(scene, &why), -EACCES);
+	run_until(scene, is_sampled(&scene->worker, ONCPU));
+	assert_true(is_sampled(&scene->other, ONCPU));
+}
+
+static void a_refused_start_leaves_the_rate_for_sessions_on_demand(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_answer_ struct answer answer = {0};
+	struct ondemand_request request = {
+		.probe = PROBE_ONCPU,
+		.seconds = ONDEMAND_S,
+		.pid = scene->worker.pid,
+		.output = output_find("folded"),
+		.done = answer_note,
+		.arg = &answer,
+	};
+	struct ondemand *ondemand;
+	struct why why;
+
+	apply_stop(scene);
+	scene->spec.running = true;
+	scene->spec.params.perf_sample_period_ms = 50;
+	scripted_fail(SCRIPTED_START, -EPERM);
+	assert_int_equal(refused(scene, &why), -EPERM);
+	assert_false(session_spec(scene->session)->running);
+	scripted_fail(SCRIPTED_START, 0);
+	assert_int_equal(ondemand_start(scene->ondemands, &request, &ondemand, &why), 0);
+	assert_int_equal(scripted->period_ns, 10 * NS_PER_MS);
+	ondemand_cancel(ondemand);
+}
+
 static void a_rate_that_cannot_be_set_while_it_runs_is_a_failure(void **state)
 {
 	struct scene *scene = *state;
@@ -240,6 +283,8 @@ int main(void)
 		SCENE_TEST(a_probe_that_is_told_again_is_tried_again),
 		SCENE_TEST(if_no_probe_can_run_the_spec_is_refused),
 		SCENE_TEST(a_refused_exchange_of_probes_leaves_the_one_that_runs),
+		SCENE_TEST(a_refused_spec_leaves_the_processes_and_settings_of_the_one_before),
+		SCENE_TEST(a_refused_start_leaves_the_rate_for_sessions_on_demand),
 		SCENE_TEST(a_rate_that_cannot_be_set_while_it_runs_is_a_failure),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

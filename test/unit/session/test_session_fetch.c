@@ -94,6 +94,21 @@ static void the_last_period_is_there_after_a_stop(void **state)
 	assert_int_equal(fetch_view(scene, PROBE_MEM_GLIBC, VIEW_INUSE, &answer), -ENOENT);
 }
 
+static void the_last_period_is_there_after_a_stop_at_its_very_end(void **state)
+{
+	struct scene *scene = *state;
+
+	begin_sampling(scene, ONCPU);
+	sample_worker(scene, PROBE_ONCPU, 7);
+	scene_hold(scene);
+	end_period();
+	run_until(scene, scripted->counts_count == 0);
+	apply_stop(scene);
+	scene_release(scene);
+	run_until(scene, has_stopped(scene));
+	assert_int_equal(fetch_sum(scene, PROBE_ONCPU), 7);
+}
+
 static void one_process_may_be_asked_for(void **state)
 {
 	struct scene *scene = *state;
@@ -257,6 +272,7 @@ int main(void)
 		SCENE_TEST(it_reads_what_was_sampled_up_to_now),
 		SCENE_TEST(a_period_that_has_just_begun_is_shown_with_the_one_before),
 		SCENE_TEST(the_last_period_is_there_after_a_stop),
+		SCENE_TEST(the_last_period_is_there_after_a_stop_at_its_very_end),
 		SCENE_TEST(one_process_may_be_asked_for),
 		SCENE_TEST(every_format_is_rendered),
 		SCENE_TEST(a_fetch_while_it_stops_has_all),
