@@ -103,7 +103,7 @@ $(BUILD)/probe/elf/line_reader.o: probe/elf/line_reader.S $(BUILD)/stackprobe-li
 	$(Q)$(CC) $(HARDENING) -DREADER='"$(BUILD)/stackprobe-lines"' -c -o $@ $<
 
 # What reads DWARF, in a process of its own (line_reader/). It lies in the daemon's file, where strip doesn't reach.
-$(BUILD)/stackprobe-lines: line_reader/line_reader.c probe/base/capset.c line_reader/protocol.h probe/base/capset.h
+$(BUILD)/stackprobe-lines: line_reader/line_reader.c probe/proc/capset.c line_reader/protocol.h probe/proc/capset.h
 	@mkdir -p $(@D)
 	$(call say,link)
 	$(Q)$(CC) $(ALLFLAGS) $(HARDENING) $(HARDLINK) $(LDFLAGS) $(if $(SANFLAGS),,-s) -o $@ $(filter %.c,$^) $(shell pkg-config --libs libdw libelf)

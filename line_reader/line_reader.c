@@ -7,7 +7,7 @@
  * For each unit that holds an address the tree of its functions is gone through once, for all of
  * its addresses.
  */
-#include "base/capset.h"
+#include "proc/capset.h"
 #include "line_reader/protocol.h"
 
 #include <dwarf.h>

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "access/peer.h"
-#include "base/rate.h"
+#include "loop/rate.h"
 
 #define CLIENT_COSTLY_MAX 2 /* expensive requests of one client at a time */
 #define COSTLY_MAX	  7 /* of all clients but administrators: one of 8 places stays free */

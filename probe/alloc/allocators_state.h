@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "base/rate.h"
+#include "loop/rate.h"
 #include "alloc/allocator.h"
 #include "alloc/allocators.h"
 #include "alloc/uprobes.h"

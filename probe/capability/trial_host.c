@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/capset.h"
+#include "proc/capset.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "capability/seccomp_check.h"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/capset.h"
+#include "proc/capset.h"
 #include "base/cleanup.h"
 #include "capability/capability.h"
 

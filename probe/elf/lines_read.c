@@ -16,7 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/capset.h"
+#include "proc/capset.h"
 #include "base/cleanup.h"
 #include "loop/loop.h"
 #include "loop/reaper.h"

@@ -2,7 +2,7 @@
 /* Private to select/containers.c (groups and containers) and containers_names.c (reading names). */
 #pragma once
 
-#include "base/hung_set.h"
+#include "loop/hung_set.h"
 #include "base/map.h"
 #include "select/containers.h"
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/rate.h"
+#include "loop/rate.h"
 #include "target/target_table.h"
 
 struct target_log {

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "base/hung_set.h"
-#include "base/rate.h"
+#include "loop/hung_set.h"
+#include "loop/rate.h"
 #include "loop/shares.h"
 #include "select/containers.h"
 #include "target/inspect.h"

@@ -10,7 +10,7 @@
 #include "api/http/admission.h"
 #include "api/http/connection.h"
 #include "api/http/server.h"
-#include "base/rate.h"
+#include "loop/rate.h"
 
 enum listener_kind { LISTENER_API, LISTENER_METRICS, LISTENER_SOCKET, LISTENERS };
 

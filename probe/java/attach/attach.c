@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/capset.h"
+#include "proc/capset.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "jvm_agent/format.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/capset.h"
+#include "proc/capset.h"
 
 #include <errno.h>
 #include <linux/capability.h>

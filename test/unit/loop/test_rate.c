@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/lib/unit.h"
 
-#include "base/rate.h"
+#include "loop/rate.h"
 
 #define START 1000000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/lib/unit.h"
 
-#include "base/hung_set.h"
+#include "loop/hung_set.h"
 
 static void what_hung_is_left_alone_until_its_time_is_over(void **state)
 {
