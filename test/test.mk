@@ -227,6 +227,7 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 # test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
+UNITFLAGS_test_api_seconds := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_bolt := -Wl,--wrap=pread
