@@ -109,8 +109,7 @@ int flamegraph_restore(const struct services *services, const cJSON *saved, bool
 		       char *why, size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why,
-				why_bytes);
+	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &spec, why, why_bytes);
 
 	return r < 0 ? r : session_apply(services->flamegraph, &spec, why, why_bytes);
 }

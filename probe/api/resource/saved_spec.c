@@ -42,22 +42,22 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 	return 0;
 }
 
-int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes)
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,
+		    char *why, size_t why_bytes)
 {
 	char message[REQUEST_MESSAGE_MAX];
 	char *text = cJSON_PrintUnformatted(kept);
 	/*
 	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
-	 * be used any more lose their files, counted.
+	 * be used (any more) lose their files, counted.
 	 */
-	const struct bounds kept_bounds = {.roots = bounds->roots};
+	const struct bounds any = {.roots = {(const char *const[]){"/"}, 1}};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
 	snprintf(why, why_bytes, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, message);
+	int r = request_parse(text, strlen(text), rules, NULL, &any, spec, NULL, message);
 	cJSON_free(text);
 	if (r < 0) {
 		snprintf(why, why_bytes, "%s", message);

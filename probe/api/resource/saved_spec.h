@@ -16,5 +16,5 @@ cJSON *saved_spec_make(const struct rules *rules, const struct spec *spec);
  * Reads it into `spec`. `same_boot`: pids and start times still hold. Returns 0, or a negative
  * errno and a sentence in `why`.
  */
-int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, char *why, size_t why_bytes);
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,
+		    char *why, size_t why_bytes);

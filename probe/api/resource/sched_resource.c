@@ -143,8 +143,7 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
 		  size_t why_bytes)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why,
-				why_bytes);
+	int r = saved_spec_read(&sched_rules, saved, same_boot, &spec, why, why_bytes);
 
 	return r < 0 ? r : sched_apply(services->sched, &spec, why, why_bytes);
 }
