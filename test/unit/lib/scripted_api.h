@@ -123,19 +123,9 @@ static inline void api_restart(struct scripted_api *api)
 	assert_int_equal(scripted_api_listen(api, why), 0);
 }
 
-/* Makes the folder and a conf for it. */
-static inline struct scripted_api *api_new(void)
+/* Makes a conf for the test's folder. */
+static inline void api_conf(const struct scripted_api *api, struct conf *conf)
 {
-	struct scripted_api *api = calloc(1, sizeof(*api));
-
-	assert_non_null(api);
-	log_set_level(LOG_ERROR);
-	memset(scripted_errors, 0, sizeof(scripted_errors));
-	folder_make(&api->folder);
-	snprintf(api->socket, sizeof(api->socket), "%s/api.sock", api->folder.path);
-	snprintf(api->out, sizeof(api->out), "%s/out", api->folder.path);
-	assert_int_equal(mkdir(api->out, 0755), 0);
-	struct conf *conf = &api->conf;
 	assert_int_equal(conf_init(conf), 0);
 	while (conf->roots_count)
 		free(conf->roots[--conf->roots_count]);
@@ -148,8 +138,22 @@ static inline struct scripted_api *api_new(void)
 	conf->rest.socket = strdup(api->socket);
 	conf->rest.socket_given = true;
 	conf->rest.rules.loopback_uid = false;
-	strcpy(conf->bind_addr, "127.0.0.1");
 	conf->port = 0;
+}
+
+/* Makes the folder and a conf. */
+static inline struct scripted_api *api_new(void)
+{
+	struct scripted_api *api = calloc(1, sizeof(*api));
+
+	assert_non_null(api);
+	log_set_level(LOG_ERROR);
+	memset(scripted_errors, 0, sizeof(scripted_errors));
+	folder_make(&api->folder);
+	snprintf(api->socket, sizeof(api->socket), "%s/api.sock", api->folder.path);
+	snprintf(api->out, sizeof(api->out), "%s/out", api->folder.path);
+	assert_int_equal(mkdir(api->out, 0755), 0);
+	api_conf(api, &api->conf);
 	api->client.fd = -1;
 	return api;
 }
