@@ -228,6 +228,7 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 UNITFLAGS_test_alloc := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
 UNITFLAGS_test_api_seconds := -Wl,--wrap=clock_gettime
+UNITFLAGS_test_api_folders := -Wl,--wrap=store_check_folder
 UNITFLAGS_test_api_admission := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_api_sched_live := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
