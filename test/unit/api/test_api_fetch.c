@@ -38,7 +38,7 @@ static void a_fetch_has_all_that_was_counted_so_far(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	assert_folded(api, "/flamegraph/oncpu.folded", 0);
 	sample(api, PROBE_ONCPU, 7, 7);
 	assert_folded(api, "/flamegraph/oncpu.folded", 7);
@@ -61,7 +61,7 @@ static void each_output_has_its_type(void **state)
 	struct scripted_api *api = *state;
 	char line[80];
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	sample(api, PROBE_ONCPU, 7, 7);
 	for (size_t i = 0; i < ARRAY_SIZE(outputs); i++) {
 		const struct reply *reply = api_get(api, outputs[i].path);
@@ -78,7 +78,7 @@ static void a_pid_has_its_own_stacks_alone(void **state)
 	struct scripted_api *api = *state;
 	char path[64];
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	sample(api, PROBE_ONCPU, 7, 7);
 	snprintf(path, sizeof(path), "/flamegraph/oncpu.folded?pid=%d", (int)api->process.pid);
 	assert_folded(api, path, 7);
@@ -89,7 +89,7 @@ static void value_count_has_events_instead_of_weights(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"offcpu\",\"mem\"", ""));
+	api_choose(api, "\"offcpu\",\"mem\"", "");
 	sample(api, PROBE_OFFCPU, 5000000, 3);
 	sample(api, PROBE_MEM, 4096, 1);
 	assert_folded(api, "/flamegraph/offcpu.folded", 5000);
@@ -112,7 +112,7 @@ static void a_picture_has_its_root_where_the_query_or_the_param_says(void **stat
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	sample(api, PROBE_ONCPU, 7, 7);
 	long below = root_place(api, "/flamegraph/oncpu.svg");
 	long above = root_place(api, "/flamegraph/oncpu.svg?icicle=1");
@@ -126,7 +126,7 @@ static void what_is_held_has_views_of_its_own(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"mem_glibc\"", ""));
+	api_choose(api, "\"mem_glibc\"", "");
 	sample(api, PROBE_MEM_GLIBC, 1024, 2);
 	assert_folded(api, "/flamegraph/mem_glibc.folded?view=alloc", 1024);
 	assert_folded(api, "/flamegraph/mem_glibc.folded?view=inuse", 0);

@@ -122,8 +122,7 @@ static void all_lines_have_the_form_that_prometheus_reads(void **state)
 
 	assert_true(idle > 80);
 	api_put(api, "/sched", ALL_SCHED);
-	api_put(api, "/flamegraph",
-		api_body(api, "\"oncpu\",\"offcpu\",\"mem\",\"mem_glibc\"", ""));
+	api_choose(api, "\"oncpu\",\"offcpu\",\"mem\",\"mem_glibc\"", "");
 	scripted->hists_rows[0] = (struct hist_row){.hist = {.slots = {1, 2, 3}}};
 	scripted->hists_count = 1;
 	scripted->lengths.slots[1] = 1;
@@ -139,7 +138,7 @@ static void probes_are_up_while_they_collect(void **state)
 	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"oncpu\"} 0\n");
 	assert_has(text, "\nstackprobe_probe_up{feature=\"sched\",probe=\"runqlat\"} 0\n");
 	scripted_fail(SCRIPTED_FAULTS, -EPERM);
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\",\"mem\"", ""));
+	api_choose(api, "\"oncpu\",\"mem\"", "");
 	api_put(api, "/sched", "{\"cmd\":{\"probe\":[\"runqlat\"]},\"state\":\"running\"}");
 	text = metrics(api);
 	assert_has(text, "\nstackprobe_probe_up{feature=\"flamegraph\",probe=\"oncpu\"} 1\n");
@@ -154,7 +153,7 @@ static void counters_of_the_kernels_side_are_shown(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	scripted->sum = (struct counters){
 		.waits_over_maxblock = 3, .slow_waits = 4, .slow_lost = 5, .hists_refused = 6};
 	scripted->sum.samples[PROBE_OFFCPU] = 7;
@@ -187,7 +186,7 @@ static void truncated_stacks_are_counted_by_cause_and_process(void **state)
 	struct scripted_api *api = *state;
 	char line[128];
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	api_stack(&api->process, PROBE_ONCPU, &count, TRUNCATED_MEMORY, (uintptr_t)is_word,
 		  (uintptr_t)read_all);
 	scripted_core_drain(&api->core);
@@ -231,7 +230,7 @@ static void histograms_of_sched_add_up(void **state)
 static void tell_times(const struct process *process, const char *comm)
 {
 	struct thread_times *times = &scripted->times[scripted->times_count++];
-	struct target_value value;
+	struct target_value value = {0};
 
 	assert_int_equal(tracer_target_get(scripted, process->pid, &value), 0);
 	*times = (struct thread_times){
@@ -265,6 +264,7 @@ static void times_of_processes_have_their_names_as_they_are(void **state)
 	char line[160];
 
 	api_put(api, "/sched", api_body(api, "\"runqlat\"", ""));
+	scripted_core_until(&api->core, api_is_sampled, api);
 	tell_times(&api->process, "a\"\\\n\xff");
 	const char *text = metrics(api);
 	read_all(text);

@@ -58,6 +58,7 @@ static void snoopers_and_params_are_told(void **state)
 	assert_int_equal(scripted->hists_settings.probes, 1u << SCHED_RUNQLAT);
 	assert_int_equal(scripted->hists_settings.group_by[SCHED_RUNQLAT], GROUP_PID);
 	assert_int_equal(scripted->hists_settings.slow_ns, 3 * NS_PER_MS);
+	scripted_core_until(&api->core, api_is_sampled, api);
 	assert_int_equal(scripted_probes(api->process.pid), WANTED_SCHED);
 }
 

@@ -35,7 +35,7 @@ static bool session_runs(void *arg)
 
 	http_turn(&session->client);
 	return ondemands_count(session->api->services.ondemands) == 1 &&
-	       scripted_probes(session->api->process.pid) != 0;
+	       api_is_sampled(session->api);
 }
 
 static bool none_runs(void *arg)
@@ -143,7 +143,7 @@ static void without_a_pid_it_has_those_that_the_put_chose(void **state)
 	_cleanup_session_ struct session session;
 	struct reply reply;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ",\"params\":{\"thread_frame\":0}"));
+	api_choose(api, "\"oncpu\"", ",\"params\":{\"thread_frame\":0}");
 	session_begin(&session, api, "/flamegraph/oncpu.folded?seconds=1&x=");
 	scripted_core_until(&api->core, session_runs, &session);
 	sample(api, 3);

@@ -22,15 +22,8 @@ static void change_state(const struct scripted_api *api, const char *from, const
 
 static void put_both(struct scripted_api *api)
 {
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ",\"params\":{\"frequency\":50}"));
+	api_choose(api, "\"oncpu\"", ",\"params\":{\"frequency\":50}");
 	api_put(api, "/sched", SCHED_BODY);
-}
-
-static bool is_sampled(void *arg)
-{
-	const struct scripted_api *api = arg;
-
-	return scripted_probes(api->process.pid) & 1u << PROBE_ONCPU;
 }
 
 static void a_restart_goes_on_with_what_was_put(void **state)
@@ -43,7 +36,7 @@ static void a_restart_goes_on_with_what_was_put(void **state)
 	assert_int_equal(stat.st_mode & 07777, 0600);
 	_cleanup_free_ char *params = json_at(api_get(api, "/flamegraph")->body, "params");
 	api_restart(api);
-	scripted_core_until(&api->core, is_sampled, api);
+	scripted_core_until(&api->core, api_is_sampled, api);
 	assert_int_equal(scripted->period_ns, 20 * NS_PER_MS);
 	assert_true(scripted->hists);
 	const char *body = api_get(api, "/flamegraph")->body;
@@ -159,10 +152,10 @@ static void folders_that_are_not_allowed_any_more_lose_their_files_alone(void **
 
 	snprintf(more, sizeof(more), ",\"params\":{\"svg_dir\":\"%s/a\",\"flame_dir\":\"%s/b\"}",
 		 api->out, api->out);
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", more));
+	api_choose(api, "\"oncpu\"", more);
 	strcat(strcpy(api->conf.roots[0], api->folder.path), "/no");
 	api_restart(api);
-	scripted_core_until(&api->core, is_sampled, api);
+	scripted_core_until(&api->core, api_is_sampled, api);
 	api_stack(&api->process, PROBE_ONCPU, &once, TRUNCATED_NOT, 0x1000, 0x2000);
 	api_put(api, "/flamegraph", "{\"state\":\"stopped\"}");
 	scripted_core_until(&api->core, has_lost_files, api);
@@ -185,7 +178,7 @@ static void begin_with(struct scripted_api *api, const char *text)
 static void the_first_configuration_is_lines_of_puts(void **state)
 {
 	struct scripted_api *api = *state;
-	char text[1024];
+	char text[2048];
 
 	snprintf(text, sizeof(text), "# comment\n\n  \nflamegraph %s\nSched%s",
 		 api_body(api, "\"oncpu\"", ""), SCHED_BODY);
@@ -209,7 +202,7 @@ static void a_line_that_is_refused_leaves_the_others(void **state)
 static void its_folders_are_checked_as_those_of_a_put(void **state)
 {
 	struct scripted_api *api = *state;
-	char text[1024], more[256];
+	char text[2048], more[256];
 
 	snprintf(more, sizeof(more), ",\"params\":{\"svg_dir\":\"%s/a\"}", api->out);
 	folder_put(&api->folder, "out/a", "", 0); /* a file */

@@ -56,7 +56,7 @@ static void a_process_has_its_name_and_what_was_truncated(void **state)
 	const struct stack_count count = {.weight = 5, .samples = 5, .events = 5};
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	assert_json_at(get(api), "status.processes.0.truncated", "{}");
 	api_stack(&api->process, PROBE_ONCPU, &count, TRUNCATED_DEPTH, (uintptr_t)get,
 		  (uintptr_t)what_get_shows_can_be_put_again);
@@ -73,7 +73,7 @@ static void what_was_lost_is_told_by_cause(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\",\"offcpu\"", ""));
+	api_choose(api, "\"oncpu\",\"offcpu\"", "");
 	scripted->sum.lost[PROBE_ONCPU][LOST_RING_FULL] = 2;
 	scripted->sum.lost[PROBE_OFFCPU][LOST_RING_FULL] = 3;
 	scripted->sum.lost[LOSERS_ALL][LOST_LIFE_FULL] = 4;
@@ -94,7 +94,7 @@ static void memory_tells_what_it_does_not_see_and_what_is_held(void **state)
 {
 	struct scripted_api *api = *state;
 
-	api_put(api, "/flamegraph", api_body(api, "\"mem\",\"mem_glibc\"", ""));
+	api_choose(api, "\"mem\",\"mem_glibc\"", "");
 	const char *body = get(api);
 	assert_json_at(body, "status.probes.mem.unseen", "\"\"");
 	assert_json_at(body, "status.probes.mem_glibc.points", "0");
@@ -141,7 +141,7 @@ static void status_has_all_its_parts(void **state)
 	struct scripted_api *api = *state;
 	char path[64];
 
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	const char *body = get(api);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		snprintf(path, sizeof(path), "status.%s", parts[i].path);
@@ -228,7 +228,7 @@ static void a_python_is_told_by_its_version(void **state)
 	}
 	_cleanup_close_ int input = python_begin(&api->process);
 	assert_true(input >= 0);
-	api_put(api, "/flamegraph", api_body(api, "\"oncpu\"", ""));
+	api_choose(api, "\"oncpu\"", "");
 	scripted_core_until(&api->core, has_runtime, api);
 	assert_json_at(get(api), "status.python.processes", "1");
 	assert_has(api_get(api, "/metrics")->body, "\nstackprobe_python_processes{version=\"3.");

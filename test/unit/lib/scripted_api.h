@@ -261,6 +261,24 @@ static inline void api_put(struct scripted_api *api, const char *path, const cha
 		"{ \"result\": \"success\", \"message\":\"New config takes effect\" }\n");
 }
 
+/* Whether the worker is sampled, with its tables. */
+static inline bool api_is_sampled(void *arg)
+{
+	const struct scripted_api *api = arg;
+	struct engine_stats stats;
+
+	engine_stats(api->core.core.engine, &stats);
+	return scripted_probes(api->process.pid) && !stats.arming;
+}
+
+/* PUTs a body that chooses the worker (api_body()), and waits for it on a machine where that takes
+ * longer than the PUT's answer waits. */
+static inline void api_choose(struct scripted_api *api, const char *probes, const char *more)
+{
+	api_put(api, "/flamegraph", api_body(api, probes, more));
+	scripted_core_until(&api->core, api_is_sampled, api);
+}
+
 /* The reply is that error. */
 static inline void assert_failed(const struct reply *reply, unsigned status, const char *message)
 {
