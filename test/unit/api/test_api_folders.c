@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* PUTs that name folders, and PUTs that come meanwhile (api/resource/puts.h). The check of a folder
- * waits as long as the test wants. */
+ * waits as long as the test wants, and the clock is the test's. */
+#include "unit/lib/clock_ahead.h"
 #include "unit/lib/scripted_api.h"
 
 #include <pthread.h>
@@ -176,6 +177,23 @@ static void what_is_withdrawn_is_not_applied(void **state)
 	}
 }
 
+static void a_folder_that_does_not_answer_is_a_503_and_nothing_has_changed(void **state)
+{
+	struct scripted_api *api = *state;
+	_cleanup_put_ struct put put;
+	struct reply reply;
+
+	pthread_mutex_lock(&gate);
+	put_begin(&put, api, body_in(api, "hangs"));
+	scripted_core_until(&api->core, is_checked, NULL);
+	clock_pass(4);
+	api_answer(api, &put.client, &reply);
+	assert_failed(&reply, 503,
+		      "params.svg_dir can't be used: no answer in time from the file system");
+	assert_string_equal(api_get(api, "/flamegraph")->body, "{}\n");
+	pthread_mutex_unlock(&gate);
+}
+
 static void the_end_of_the_daemon_answers_those_that_wait(void **state)
 {
 	struct scripted_api *api = *state;
@@ -205,6 +223,7 @@ int main(void)
 		WORKER(a_folder_elsewhere_is_refused_without_a_look),
 		WORKER(puts_that_come_meanwhile_are_taken_in_their_order),
 		WORKER(what_is_withdrawn_is_not_applied),
+		WORKER(a_folder_that_does_not_answer_is_a_503_and_nothing_has_changed),
 		WORKER(the_end_of_the_daemon_answers_those_that_wait),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 /* The server: paths, methods, bodies, connections. */
 #include "unit/lib/scripted_api.h"
 
+#include <sys/resource.h>
+
 /* Sends a request as it is, on a connection of its own, and takes the answer. */
 static const struct reply *send_raw(struct scripted_api *api, const char *text)
 {
@@ -222,6 +224,44 @@ static void the_port_answers_like_the_socket(void **state)
 	assert_string_equal(reply.body, "ok\n");
 }
 
+struct turns {
+	struct http_client *client;
+	unsigned left;
+};
+
+static bool turns_are_over(void *arg)
+{
+	struct turns *turns = arg;
+
+	http_turn(turns->client);
+	return turns->left-- == 0;
+}
+
+static void without_a_descriptor_a_connection_waits_until_there_is_one(void **state)
+{
+	struct scripted_api *api = *state;
+	_cleanup_http_ struct http_client client;
+	struct turns turns = {&client, 50};
+	struct rlimit limit, none;
+	struct reply reply;
+	int last;
+
+	http_open_at(&client, api->socket);
+	http_send(&client, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true((last = dup(0)) >= 0);
+	close(last); /* the first free one */
+	none = limit;
+	none.rlim_cur = (rlim_t)last;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	scripted_core_until(&api->core, turns_are_over, &turns);
+	bool is_answered = client.got.len > 0 || client.ended;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_false(is_answered);
+	api_answer(api, &client, &reply);
+	assert_int_equal(reply.status, 200);
+}
+
 #define NOBODY(test) cmocka_unit_test_setup_teardown(test, api_begin, api_end)
 
 int main(void)
@@ -240,6 +280,7 @@ int main(void)
 		NOBODY(http_1_0_is_answered),
 		NOBODY(a_client_that_says_nonsense_is_left),
 		NOBODY(a_client_that_goes_before_its_answer_harms_nobody),
+		NOBODY(without_a_descriptor_a_connection_waits_until_there_is_one),
 		NOBODY(the_port_answers_like_the_socket),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
