@@ -54,7 +54,7 @@ int proc_stat(pid_t pid, struct proc_stat *stat)
 	if (!field)
 		return -EINVAL;
 	memcpy(stat->comm, begin + 1, len);
-	stat->comm[len] = '\0';
+	memset(stat->comm + len, '\0', sizeof(stat->comm) - len); /* equal names are equal bytes */
 	stat->start_ticks = strtoull(field, NULL, 10);
 	return 0;
 }
