@@ -75,10 +75,10 @@ static void the_next_seconds_are_counted_while_the_probe_is_off(void **state)
 	_cleanup_visit_ struct visit visit;
 	struct reply reply;
 
-	measure(&visit, api, "/sched/runqlat.json?seconds=1");
+	measure(&visit, api, "/sched/runqlat.json?seconds=20");
 	assert_int_equal(scripted->hists_settings.probes, 1u << SCHED_RUNQLAT);
 	count(5);
-	clock_pass(1);
+	clock_pass(20);
 	api_answer(api, &visit.client, &reply);
 	assert_int_equal(reply.status, 200);
 	assert_json_at(reply.body, "histograms.0.count", "5");
@@ -94,9 +94,9 @@ static void what_was_counted_before_is_left_out(void **state)
 
 	api_put(api, "/sched", "{\"cmd\":{\"probe\":[\"runqlat\"]},\"state\":\"running\"}");
 	count(5);
-	measure(&visit, api, "/sched/cpudist.json?seconds=1");
+	measure(&visit, api, "/sched/cpudist.json?seconds=20");
 	count(7);
-	clock_pass(1);
+	clock_pass(20);
 	api_answer(api, &visit.client, &reply);
 	assert_json_at(reply.body, "histograms.0.count", "2");
 	assert_int_equal(scripted->hists_settings.probes, 1u << SCHED_RUNQLAT);
@@ -108,11 +108,11 @@ static void a_change_of_groups_meanwhile_is_told(void **state)
 	_cleanup_visit_ struct visit visit;
 	struct reply reply;
 
-	measure(&visit, api, "/sched/runqlat.txt?seconds=1");
+	measure(&visit, api, "/sched/runqlat.txt?seconds=20");
 	api_put(api, "/sched",
 		"{\"cmd\":{\"probe\":[\"runqlat\"]},\"params\":{\"group_by\":\"pid\"},"
 		"\"state\":\"running\"}");
-	clock_pass(1);
+	clock_pass(20);
 	api_answer(api, &visit.client, &reply);
 	assert_failed(&reply, 503,
 		      "its counts can't be had: it began anew meanwhile, for a PUT changed what it "

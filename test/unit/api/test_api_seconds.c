@@ -7,15 +7,17 @@ struct session {
 	struct scripted_api *api;
 	struct http_client client;
 	char *request;
+	uint64_t window; /* its stacks are those of later windows */
 };
 
-/* Asks for the worker's next second; `path` has its query up to "pid=". */
+/* Asks for the worker's next seconds; `path` has its query up to "pid=". */
 static void session_begin(struct session *session, struct scripted_api *api, const char *path)
 {
 	char whole[128];
 
 	snprintf(whole, sizeof(whole), "%s%d", path, (int)api->process.pid);
 	session->api = api;
+	session->window = tracer_window(scripted);
 	session->request = api_request("GET", whole, "Connection: close\r\n", NULL);
 	http_open_at(&session->client, api->socket);
 	http_send(&session->client, session->request);
@@ -35,7 +37,7 @@ static bool session_runs(void *arg)
 
 	http_turn(&session->client);
 	return ondemands_count(session->api->services.ondemands) == 1 &&
-	       api_is_sampled(session->api);
+	       api_is_sampled(session->api) && tracer_window(scripted) > session->window;
 }
 
 static bool none_runs(void *arg)
@@ -53,10 +55,10 @@ static void sample(const struct scripted_api *api, uint64_t weight)
 		  (uintptr_t)session_end);
 }
 
-/* Lets the second be over, and takes the answer. */
+/* Lets 20 s be over, and takes the answer. */
 static void session_answer(struct session *session, struct reply *reply)
 {
-	clock_pass(1);
+	clock_pass(20);
 	api_answer(session->api, &session->client, reply);
 }
 
@@ -66,7 +68,7 @@ static void a_session_has_the_next_seconds_of_a_process_that_nobody_chose(void *
 	_cleanup_session_ struct session session;
 	struct reply reply;
 
-	session_begin(&session, api, "/flamegraph/oncpu.folded?seconds=1&pid=");
+	session_begin(&session, api, "/flamegraph/oncpu.folded?seconds=20&pid=");
 	scripted_core_until(&api->core, session_runs, &session);
 	assert_has(api_get(api, "/metrics")->body, "\nstackprobe_ondemand_sessions 1\n");
 	sample(api, 5);
@@ -144,7 +146,7 @@ static void without_a_pid_it_has_those_that_the_put_chose(void **state)
 	struct reply reply;
 
 	api_choose(api, "\"oncpu\"", ",\"params\":{\"thread_frame\":0}");
-	session_begin(&session, api, "/flamegraph/oncpu.folded?seconds=1&x=");
+	session_begin(&session, api, "/flamegraph/oncpu.folded?seconds=20&x=");
 	scripted_core_until(&api->core, session_runs, &session);
 	sample(api, 3);
 	session_answer(&session, &reply);
@@ -158,7 +160,7 @@ static void debug_pprof_has_the_names_that_go_programs_use(void **state)
 	_cleanup_session_ struct session session;
 	struct reply reply;
 
-	session_begin(&session, api, "/debug/pprof/profile?seconds=1&pid=");
+	session_begin(&session, api, "/debug/pprof/profile?seconds=20&pid=");
 	scripted_core_until(&api->core, session_runs, &session);
 	sample(api, 5);
 	session_answer(&session, &reply);
