@@ -101,7 +101,7 @@ struct tracer {
 	uint32_t thinned;	       /* tracer_thinned() of each probe; 0 counts as 1 */
 	struct hist_row hists_rows[8]; /* of each probe */
 	size_t hists_count;
-	unsigned hists_reads;   /* calls of tracer_hists_read() */
+	unsigned hists_reads;	/* calls of tracer_hists_read() */
 	struct lengths lengths; /* of CPU 0 */
 	struct thread_times times[8];
 	size_t times_count;
