@@ -229,9 +229,14 @@ $(BUILD)/test/java/%: test/java/%.c $(LIBRARY)
 
 # Unit tests: one program for each test/unit/test_*.c. test_oom*, test_cgroup_scan, test_sender_alloc and test_batch_recorded let the Nth
 # allocation fail, test_cleaner has a clock of its own, test_close_job files whose closing hangs, test_lines processes that it may not kill, test_file_lines a file that hangs, test_agents makes up what VMs answer, test_tables*,
-# test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads.
+# test_code_cache* and test_jfr* what they read; test_sender_disk has a disk that hangs, test_bolt a writer between any two reads. test_api_admission,
+# test_api_folders, test_api_sched_live and test_api_seconds set the clock ahead; in test_api_folders a look at a folder waits.
 UNITFLAGS_test_oom := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 UNITFLAGS_test_agents := $(foreach f,new free limit ask tell drop,-Wl,--wrap=attach_queue_$f)
+UNITFLAGS_test_api_admission := -Wl,--wrap=clock_gettime
+UNITFLAGS_test_api_folders := -Wl,--wrap=store_check_folder,--wrap=clock_gettime
+UNITFLAGS_test_api_sched_live := -Wl,--wrap=clock_gettime
+UNITFLAGS_test_api_seconds := -Wl,--wrap=clock_gettime
 UNITFLAGS_test_attach_queue := -Wl,--wrap=attach_look,--wrap=attach_begin
 UNITFLAGS_test_batch_java := $(foreach f,read ref unref is bytes frames,-Wl,--wrap=jvmcode_$f)
 UNITFLAGS_test_bolt := -Wl,--wrap=pread

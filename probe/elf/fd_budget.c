@@ -70,7 +70,7 @@ struct held_fd *held_fd_new(int *fd, struct worker *worker, uint64_t whose)
 		return NULL;
 	held->refs = 1;
 	held->fd = TAKE_FD(*fd);
-	held->worker = worker;
+	held->worker = worker_ref(worker);
 	held->whose = whose;
 	return held;
 }
@@ -89,5 +89,6 @@ void held_fd_unref(struct held_fd *held)
 	/* The place stays taken until the file is closed: so the files whose close() hangs are
 	 * bounded. */
 	close_later(held->worker, held->whose, &held->fd, 1, fd_budget_give);
+	worker_free(held->worker);
 	free(held);
 }

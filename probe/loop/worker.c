@@ -386,6 +386,16 @@ void worker_free(struct worker *worker)
 		worker_unref(worker);
 }
 
+struct worker *worker_ref(struct worker *worker)
+{
+	if (worker) {
+		pthread_mutex_lock(&worker->lock);
+		worker->users++;
+		pthread_mutex_unlock(&worker->lock);
+	}
+	return worker;
+}
+
 void worker_submit(struct worker *worker, struct job *job)
 {
 	job->worker = worker;

@@ -107,8 +107,12 @@ void worker_set_nice(struct worker *worker, int nice);
  * counted from the job's beginning. An unlimited job is waited for until it ends. */
 void worker_stop(struct worker *worker);
 
-/* Frees the worker. To be called after worker_stop(). */
+/* Drops a reference; for the last one, worker_stop() was called. `worker` may be NULL. */
 void worker_free(struct worker *worker);
+
+/* Returns a further reference, for who submits jobs from threads that may return after the worker's
+ * end: those jobs are freed. Any thread. */
+struct worker *worker_ref(struct worker *worker);
 
 /* Takes over `job`. Any thread. done() is called later, never inside this function. */
 void worker_submit(struct worker *worker, struct job *job);

@@ -194,13 +194,15 @@ int listener_new(struct listener **ret, struct server *server, enum listener_kin
 	listener->kind = kind;
 	listener->tls = keys != NULL;
 	listener->timer = (struct loop_timer){.expired = on_ready, .arg = listener};
-	listener->daemon = start_mhd(listener, *fd, keys);
+	/* A copy, for the library closes its socket also when it can't start. */
+	int copy = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	listener->daemon = copy < 0 ? NULL : start_mhd(listener, copy, keys);
 	if (!listener->daemon) {
 		why_set(why, "the HTTP library can't be started%s",
 			keys ? " with the keys of rest_api_server" : "");
 		return -ENOMEM;
 	}
-	*fd = -1; /* the library closes it */
+	close(TAKE_FD(*fd));
 	listener->watch = (struct loop_watch){
 		MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, on_ready,
 		listener};

@@ -102,7 +102,7 @@ int flamegraph_restore(const struct services *services, const cJSON *saved, bool
 		       struct why *why)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &services->bounds, &spec, why);
+	int r = saved_spec_read(&flamegraph_rules, saved, same_boot, &spec, why);
 
 	return r < 0 ? r : session_apply(services->flamegraph, &spec, why);
 }

@@ -43,21 +43,21 @@ static int set_starts(struct snoopers *snoopers, const cJSON *starts)
 	return 0;
 }
 
-int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, struct why *why)
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,
+		    struct why *why)
 {
 	char *text = cJSON_PrintUnformatted(kept);
 	/*
 	 * A server that isn't allowed any more turns off the uploads, not all; folders that can't
-	 * be used any more lose their files, counted.
+	 * be used (any more) lose their files, counted.
 	 */
-	const struct bounds kept_bounds = {.roots = bounds->roots};
+	const struct bounds any = {.roots = {(const char *const[]){"/"}, 1}};
 	const cJSON *starts = cJSON_GetObjectItemCaseSensitive(kept, STARTS);
 
 	why_set(why, "no memory");
 	if (!text)
 		return -ENOMEM;
-	int r = request_parse(text, strlen(text), rules, NULL, &kept_bounds, spec, NULL, why);
+	int r = request_parse(text, strlen(text), rules, NULL, &any, spec, NULL, why);
 	cJSON_free(text);
 	if (r < 0)
 		return r;

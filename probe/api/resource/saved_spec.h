@@ -17,5 +17,5 @@ void saved_spec_write(struct json *json, const struct rules *rules, const struct
  * Reads it into `spec`. `same_boot`: pids and start times still hold. Returns 0, or a negative
  * errno and a sentence in `why`.
  */
-int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot,
-		    const struct bounds *bounds, struct spec *spec, struct why *why);
+int saved_spec_read(const struct rules *rules, const cJSON *kept, bool same_boot, struct spec *spec,
+		    struct why *why);

@@ -123,7 +123,7 @@ int sched_restore(const struct services *services, const cJSON *saved, bool same
 		  struct why *why)
 {
 	_cleanup_(spec_done) struct spec spec = {0};
-	int r = saved_spec_read(&sched_rules, saved, same_boot, &services->bounds, &spec, why);
+	int r = saved_spec_read(&sched_rules, saved, same_boot, &spec, why);
 
 	return r < 0 ? r : sched_apply(services->sched, &spec, why);
 }

@@ -106,6 +106,7 @@ struct tracer {
 	uint32_t thinned;	       /* tracer_thinned() of each probe; 0 counts as 1 */
 	struct hist_row hists_rows[8]; /* of each probe */
 	size_t hists_count;
+	unsigned hists_reads;	/* calls of tracer_hists_read() */
 	struct lengths lengths; /* of CPU 0 */
 	struct thread_times times[8];
 	size_t times_count;
@@ -688,6 +689,7 @@ int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
 		      void (*each)(void *arg, const struct hist_row *row), void *arg)
 {
 	(void)probe;
+	tracer->hists_reads++;
 	for (size_t i = 0; i < tracer->hists_count; i++)
 		each(arg, &tracer->hists_rows[i]);
 	return 0;

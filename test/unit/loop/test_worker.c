@@ -346,6 +346,23 @@ static void a_job_that_outlives_its_worker_is_freed_when_it_returns(void **state
 	sem_destroy(&never);
 }
 
+/* Such as a descriptor's last user, on a thread that returns when the daemon has ended. */
+static void who_keeps_a_reference_may_submit_after_the_workers_end(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	scene_make(&scene, LIMIT_NS);
+	struct worker *kept = worker_ref(scene.worker);
+	worker_stop(scene.worker);
+	worker_free(scene.worker);
+	loop_free(scene.loop);
+	submit(&(struct scene){.worker = kept}, 'a', NULL, false);
+	wait_for(&freed, 1);
+	assert_int_equal(begun, 0);
+	worker_free(kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +380,7 @@ int main(void)
 		cmocka_unit_test(what_a_given_up_job_frees_may_take_another_job),
 		cmocka_unit_test(what_a_dropped_job_frees_may_take_another_job),
 		cmocka_unit_test(a_job_that_outlives_its_worker_is_freed_when_it_returns),
+		cmocka_unit_test(who_keeps_a_reference_may_submit_after_the_workers_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,6 +215,18 @@ static void names_with_parentheses_blanks_and_line_ends_do_not_confuse(void **st
 	}
 }
 
+static void names_that_are_equal_have_equal_bytes(void **state)
+{
+	struct proc_stat stat, other;
+
+	(void)state;
+	memset(&stat, 'x', sizeof(stat));
+	memset(&other, 'y', sizeof(other));
+	assert_int_equal(proc_stat(getpid(), &stat), 0);
+	assert_int_equal(proc_stat(getpid(), &other), 0);
+	assert_memory_equal(stat.comm, other.comm, sizeof(stat.comm));
+}
+
 static void the_start_time_is_field_22(void **state)
 {
 	char text[4096] = "", *field;
@@ -451,6 +463,7 @@ int main(void)
 		cmocka_unit_test(a_mount_namespace_of_its_own_is_told),
 		cmocka_unit_test(our_own_maps_hold_our_code),
 		cmocka_unit_test(names_with_parentheses_blanks_and_line_ends_do_not_confuse),
+		cmocka_unit_test(names_that_are_equal_have_equal_bytes),
 		cmocka_unit_test(the_start_time_is_field_22),
 		cmocka_unit_test(ticks_are_rounded_down_as_the_kernel_does),
 		cmocka_unit_test(a_process_that_has_gone_is_esrch),
