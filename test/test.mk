@@ -251,10 +251,12 @@ UNITFLAGS_test_code_cache_bounds := $(UNITFLAGS_test_code_cache)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
-# The clock, and how long a process's mappings are read (test/unit/target/target_scene.h).
-TARGETFLAGS := -Wl,--wrap=clock_gettime,--wrap=maps_read
+# The clock, how long a process's mappings are read, and its cgroups (test/unit/target/target_scene.h).
+TARGETFLAGS := $(foreach f,clock_gettime maps_read cgroups_read,-Wl,--wrap=$f)
+UNITFLAGS_test_target_arming := $(TARGETFLAGS) -Wl,--wrap=image_build
 UNITFLAGS_test_target_chosen := $(TARGETFLAGS)
 UNITFLAGS_test_target_life := $(TARGETFLAGS)
+UNITFLAGS_test_target_repair := $(TARGETFLAGS)
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so

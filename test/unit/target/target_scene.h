@@ -14,6 +14,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "container/cgroup.h"
 #include "file/symbol_file.h"
 #include "proc/maps.h"
 #include "select/containers.h"
@@ -41,24 +42,34 @@ static struct {
 	unsigned maps_told; /* calls of targets_on_maps()'s function */
 } scene;
 
-static _Atomic uint64_t skipped_ns;
+static _Atomic uint64_t skipped_ns, frozen_ns;
 static atomic_uint readings[SCENE_PIDS]; /* of mappings, by pid */
 static atomic_int held_pid;
-static sem_t is_held, may_go_on;
+static sem_t is_held, may_go_on, are_read;
+
+/* What /proc/PID/cgroup says of a process, while its pid isn't 0. */
+static struct {
+	atomic_int pid;
+	const char *text;
+} placed[4];
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __real_maps_read(pid_t pid, uint64_t until_ns, struct maps *maps);
 int __wrap_maps_read(pid_t pid, uint64_t until_ns, struct maps *maps);
+int __real_cgroups_read(pid_t pid, struct cgroups *ret);
+int __wrap_cgroups_read(pid_t pid, struct cgroups *ret);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int r = __real_clock_gettime(clock, now);
 
 	if (clock == CLOCK_MONOTONIC) {
-		uint64_t ns = (uint64_t)now->tv_nsec + skipped_ns;
+		uint64_t ns = frozen_ns ? frozen_ns
+					: (uint64_t)now->tv_sec * NS_PER_S +
+						  (uint64_t)now->tv_nsec + skipped_ns;
 
-		now->tv_sec += (time_t)(ns / NS_PER_S);
+		now->tv_sec = (time_t)(ns / NS_PER_S);
 		now->tv_nsec = (long)(ns % NS_PER_S);
 	}
 	return r;
@@ -74,12 +85,39 @@ int __wrap_maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 	return __real_maps_read(pid, until_ns, maps);
 }
 
+/* An inspection reads the cgroups behind the mappings, if they aren't known. */
+int __wrap_cgroups_read(pid_t pid, struct cgroups *ret)
+{
+	sem_post(&are_read);
+	for (size_t i = 0; i < ARRAY_SIZE(placed); i++) {
+		if (placed[i].pid != pid)
+			continue;
+		cgroups_parse(placed[i].text, strlen(placed[i].text), ret);
+		return 0;
+	}
+	return __real_cgroups_read(pid, ret);
+}
+
 /* ---- time and jobs ---- */
 
 /* Lets time pass. */
 static inline void scene_skip(uint64_t ns)
 {
 	skipped_ns += ns;
+}
+
+/*
+ * Stops the clock until scene_thaw(); the loop isn't run meanwhile. Returns the time.
+ */
+static inline uint64_t scene_freeze(void)
+{
+	frozen_ns = loop_now_ns();
+	return frozen_ns;
+}
+
+static inline void scene_thaw(void)
+{
+	frozen_ns = 0;
 }
 
 static inline unsigned scene_readings(pid_t pid)
@@ -103,6 +141,16 @@ static inline void scene_release(void)
 	if (held_pid)
 		sem_post(&may_go_on);
 	held_pid = 0;
+}
+
+/* Waits until an inspection that is held next has read the mappings, but hasn't told them. */
+static inline void scene_release_and_await_read(void)
+{
+	scene_await_held();
+	while (sem_trywait(&are_read) == 0)
+		;
+	scene_release();
+	assert_int_equal(sem_wait(&are_read), 0);
 }
 
 static inline void scene_until(bool (*is_done)(void *arg), void *arg)
@@ -278,7 +326,10 @@ static inline void scene_begin_with(uint32_t in_kernel, size_t targets)
 	for (size_t i = 0; i < SCENE_PIDS; i++)
 		readings[i] = 0;
 	held_pid = 0;
-	assert_int_equal(sem_init(&is_held, 0, 0) | sem_init(&may_go_on, 0, 0), 0);
+	memset(placed, 0, sizeof(placed));
+	assert_int_equal(sem_init(&is_held, 0, 0) | sem_init(&may_go_on, 0, 0) |
+				 sem_init(&are_read, 0, 0),
+			 0);
 	assert_int_equal(loop_new(loop), 0);
 	scene.core.look = (struct loop_timer){.expired = scripted_look, .arg = &scene.core};
 	assert_int_equal(worker_new(&scene.urgent, *loop, "urgent", SCENE_LIMIT_NS), 0);
