@@ -256,7 +256,9 @@ TARGETFLAGS := $(foreach f,clock_gettime maps_read cgroups_read,-Wl,--wrap=$f)
 UNITFLAGS_test_target_arming := $(TARGETFLAGS) -Wl,--wrap=image_build
 UNITFLAGS_test_target_chosen := $(TARGETFLAGS)
 UNITFLAGS_test_target_life := $(TARGETFLAGS)
+UNITFLAGS_test_target_maps := $(TARGETFLAGS) -Wl,--wrap=shares_left
 UNITFLAGS_test_target_repair := $(TARGETFLAGS)
+UNITFLAGS_test_target_room := $(TARGETFLAGS) -Wl,--wrap=log_write
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Targets over a scripted tracer, with processes of the test's own. The functions life_…() do what
- * the kernel's side does at a fork, exec, rename or exit (bpf/life.bpf.c): they change its map of
- * targets and send an event, which targets get by scene_read().
+ * Targets over a scripted tracer, with processes of the test's own (what happens to them:
+ * target_life.h).
  *
  * Linked with TARGETFLAGS (test/test.mk): the clock is the test's (scene_skip()), and so is how
  * long the reading of a process's mappings takes (scene_hold()).
@@ -23,7 +22,6 @@
 #define SCENE_LIMIT_NS (60 * NS_PER_S) /* of jobs */
 #define SCENE_TARGETS  16
 #define SCENE_PIDS     4096
-#define SCENE_READABLE ((uint64_t)FRAME_NATIVE << FRAME_KIND_SHIFT)
 #define ONCPU	       (1u << PROBE_ONCPU)
 #define OFFCPU	       (1u << PROBE_OFFCPU)
 #define SUBSCRIBER(n)  (1u << (n))
@@ -38,8 +36,7 @@ static struct {
 	struct selection selection;
 	struct process process;			  /* of the name `comm` */
 	char comm[COMM_BYTES], other[COMM_BYTES]; /* no other process of the host has these */
-	uint64_t last_id;
-	unsigned maps_told; /* calls of targets_on_maps()'s function */
+	unsigned maps_told;			  /* calls of targets_on_maps()'s function */
 } scene;
 
 static _Atomic uint64_t skipped_ns, frozen_ns;
@@ -424,116 +421,4 @@ static inline struct chosen *scene_choose(unsigned subscriber, struct process_id
 	*chosen = (struct chosen){.ids = id, .count = 1};
 	scene.selection.wanting[PROBE_ONCPU] |= SUBSCRIBER(subscriber);
 	return chosen;
-}
-
-/* ---- what the kernel's side does ---- */
-
-/* Delivers what happened. */
-static inline void scene_read(void)
-{
-	tracer_read_life(scripted);
-}
-
-/* Returns a new incarnation's id, a time. */
-static inline uint64_t life_next_id(void)
-{
-	uint64_t now_ns = loop_now_ns();
-
-	scene.last_id = now_ns > scene.last_id ? now_ns : scene.last_id + 1;
-	return scene.last_id;
-}
-
-static inline struct life_event life_event_of(enum life_kind kind, const struct process *process)
-{
-	uint64_t id = life_next_id();
-
-	return (struct life_event){
-		.kind = (uint16_t)kind,
-		.tgid = (uint32_t)process->pid,
-		.id = id,
-		.time_ns = id,
-		.start_ns = process->start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK)),
-	};
-}
-
-/* A new program or name; returns its id, or 0: the kernel's side passes it over. */
-static inline uint64_t life_renew(enum life_kind kind, const struct process *process,
-				  const char *comm, const struct cgroup_key *group)
-{
-	struct target_value old, value = {0};
-	bool is_there = tracer_target_get(scripted, process->pid, &old) == 0;
-	int word = kind == LIFE_EXEC ? scripted_verdict_on(comm) : 0;
-
-	if (!is_there && (!scripted->follow || (!scripted->by_group && word == VERDICT_DOES_NOT)))
-		return 0;
-	struct life_event event = life_event_of(kind, process);
-	snprintf(event.comm, sizeof(event.comm), "%s", comm);
-	event.verdict = (uint16_t)word;
-	event.old_id = is_there ? old.id : 0;
-	if (group)
-		event.group = *group;
-	value.id = event.id;
-	value.probes = scripted->pending_probes;
-	value.unread = word != VERDICT_DOES_NOT;
-	scripted_target(process->pid, &value);
-	scripted_life(&event);
-	return event.id;
-}
-
-static inline uint64_t life_exec(const struct process *process, const char *comm)
-{
-	return life_renew(LIFE_EXEC, process, comm, NULL);
-}
-
-static inline uint64_t life_rename(const struct process *process, const char *comm)
-{
-	return life_renew(LIFE_RENAME, process, comm, NULL);
-}
-
-/* Returns the child's id; 0: the parent is no target. */
-static inline uint64_t life_fork(const struct process *parent, const struct process *child,
-				 const char *comm)
-{
-	struct life_event event = life_event_of(LIFE_FORK, child);
-	struct target_value value;
-
-	if (tracer_target_get(scripted, parent->pid, &value) < 0)
-		return 0;
-	event.parent = (uint32_t)parent->pid;
-	event.old_id = value.id;
-	event.probes = value.probes;
-	snprintf(event.comm, sizeof(event.comm), "%s", comm);
-	value.id = event.id;
-	scripted_target(child->pid, &value);
-	scripted_life(&event);
-	return event.id;
-}
-
-static inline void life_exit(const struct process *process)
-{
-	struct life_event event = life_event_of(LIFE_EXIT, process);
-	struct target_value old;
-
-	if (tracer_target_get(scripted, process->pid, &old) < 0)
-		return;
-	event.id = old.id;
-	scripted_life(&event);
-	tracer_target_del(scripted, process->pid);
-}
-
-/* A stack of a process's present incarnation with one address. */
-static inline void life_stack(const struct process *process, uint64_t address, uint64_t time_ns,
-			      uint32_t exec_pages)
-{
-	uint64_t word = SCENE_READABLE | address;
-	struct stack stack = {
-		.key = {.hash = 1, .tgid = (uint32_t)process->pid, .probe = PROBE_ONCPU},
-		.target_id = scene_id(process->pid),
-		.time_ns = time_ns,
-		.words_count = 1,
-		.exec_pages = exec_pages,
-	};
-
-	scripted_stack(&stack, &word);
-	tracer_read_stacks(scripted);
 }

@@ -3,7 +3,7 @@
  * Arming: from when on a process is sampled that was there before. Inspections that hang or whose
  * process ends meanwhile. Linked with __wrap_image_build(): tables may take long.
  */
-#include "unit/target/target_scene.h"
+#include "unit/target/target_life.h"
 
 #include "unwind/image.h"
 

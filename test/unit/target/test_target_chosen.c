@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Processes that subscribers name themselves: whose stacks go to whom, through fork and exec. */
-#include "unit/target/target_scene.h"
+#include "unit/target/target_life.h"
 
 #include <sys/prctl.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Targets through fork, exec, rename and exit, with events that come late, twice or never. */
-#include "unit/target/target_scene.h"
+#include "unit/target/target_life.h"
 
 static struct process other; /* of the same name, not known yet */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Targets that began or ended without an event, and sweeps. */
-#include "unit/target/target_scene.h"
+#include "unit/target/target_life.h"
 
 #define CHECKED_NS (21 * NS_PER_S) /* targets are looked for that ended unseen */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which processes become targets when a selection is made or changed. */
-#include "unit/target/target_scene.h"
+#include "unit/target/target_life.h"
 
 /* A part of this program's command line, which its processes have, too. */
 #define OURS	"test_target_select"
