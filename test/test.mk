@@ -255,9 +255,11 @@ UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 TARGETFLAGS := $(foreach f,clock_gettime maps_read cgroups_read,-Wl,--wrap=$f)
 UNITFLAGS_test_target_arming := $(TARGETFLAGS) -Wl,--wrap=image_build
 UNITFLAGS_test_target_chosen := $(TARGETFLAGS)
+UNITFLAGS_test_target_container := $(TARGETFLAGS)
 UNITFLAGS_test_target_life := $(TARGETFLAGS)
 UNITFLAGS_test_target_maps := $(TARGETFLAGS) -Wl,--wrap=shares_left
 UNITFLAGS_test_target_repair := $(TARGETFLAGS)
+UNITFLAGS_test_target_resident := $(TARGETFLAGS)
 UNITFLAGS_test_target_room := $(TARGETFLAGS) -Wl,--wrap=log_write
 UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)

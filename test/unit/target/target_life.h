@@ -38,15 +38,40 @@ static inline struct life_event life_event_of(enum life_kind kind, const struct 
 	};
 }
 
+/* Returns the last verdict on these cgroups; 0: none. */
+static inline int life_verdict_on_group(const struct cgroup_key *group)
+{
+	int word = 0;
+
+	for (size_t i = 0; i < scripted->verdicts_count; i++) {
+		const struct verdict_key *on = &scripted->verdicts[i].on;
+
+		if (on->on == VERDICT_ON_GROUP && on->group.v2 == group->v2)
+			word = (int)scripted->verdicts[i].word;
+	}
+	return word;
+}
+
+/* Returns the verdict on a new program; 0: none. */
+static inline int life_verdict(const char *comm, const struct cgroup_key *group)
+{
+	int by_name = scripted_verdict_on(comm);
+	int by_group = scripted->by_group && group ? life_verdict_on_group(group) : by_name;
+
+	if (by_name == VERDICT_MATCHES || by_group == VERDICT_MATCHES)
+		return VERDICT_MATCHES;
+	return by_name == by_group ? by_name : 0;
+}
+
 /* A new program or name; returns its id, or 0: the kernel's side passes it over. */
 static inline uint64_t life_renew(enum life_kind kind, const struct process *process,
 				  const char *comm, const struct cgroup_key *group)
 {
 	struct target_value old, value = {0};
 	bool is_there = tracer_target_get(scripted, process->pid, &old) == 0;
-	int word = kind == LIFE_EXEC ? scripted_verdict_on(comm) : 0;
+	int word = kind == LIFE_EXEC ? life_verdict(comm, group) : 0;
 
-	if (!is_there && (!scripted->follow || (!scripted->by_group && word == VERDICT_DOES_NOT)))
+	if (!is_there && (!scripted->follow || word == VERDICT_DOES_NOT))
 		return 0;
 	struct life_event event = life_event_of(kind, process);
 	snprintf(event.comm, sizeof(event.comm), "%s", comm);
