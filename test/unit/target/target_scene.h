@@ -359,6 +359,7 @@ static inline int scene_begin(void **state)
 static inline int scene_end(void **state)
 {
 	(void)state;
+	scene_thaw();
 	scene_release();
 	worker_stop(scene.urgent);
 	worker_stop(scene.foreign);
