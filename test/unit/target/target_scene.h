@@ -10,6 +10,7 @@
 
 #include "unit/lib/scripted_core.h"
 
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -41,7 +42,8 @@ static struct {
 
 static _Atomic uint64_t skipped_ns, frozen_ns;
 static atomic_uint readings[SCENE_PIDS]; /* of mappings, by pid */
-static atomic_int held_pid;
+static atomic_int held_pid, awaited_pid;
+static atomic_uint holding; /* threads that wait */
 static sem_t is_held, may_go_on, are_read;
 
 /* What /proc/PID/cgroup says of a process, while its pid isn't 0. */
@@ -63,10 +65,10 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 	int r = __real_clock_gettime(clock, now);
 
 	if (clock == CLOCK_MONOTONIC) {
-		uint64_t ns = frozen_ns ? frozen_ns
-					: (uint64_t)now->tv_sec * NS_PER_S +
-						  (uint64_t)now->tv_nsec + skipped_ns;
+		uint64_t ns = frozen_ns;
 
+		if (!ns)
+			ns = (uint64_t)now->tv_sec * NS_PER_S + (uint64_t)now->tv_nsec + skipped_ns;
 		now->tv_sec = (time_t)(ns / NS_PER_S);
 		now->tv_nsec = (long)(ns % NS_PER_S);
 	}
@@ -77,8 +79,10 @@ int __wrap_maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 {
 	readings[pid % SCENE_PIDS]++;
 	if (pid == held_pid) {
+		holding++;
 		sem_post(&is_held);
 		sem_wait(&may_go_on);
+		holding--;
 	}
 	return __real_maps_read(pid, until_ns, maps);
 }
@@ -86,7 +90,8 @@ int __wrap_maps_read(pid_t pid, uint64_t until_ns, struct maps *maps)
 /* An inspection reads the cgroups behind the mappings, if they aren't known. */
 int __wrap_cgroups_read(pid_t pid, struct cgroups *ret)
 {
-	sem_post(&are_read);
+	if (pid == awaited_pid)
+		sem_post(&are_read);
 	if (cgroups_error)
 		return cgroups_error;
 	for (size_t i = 0; i < ARRAY_SIZE(placed); i++) {
@@ -136,19 +141,21 @@ static inline void scene_await_held(void)
 	assert_int_equal(sem_wait(&is_held), 0);
 }
 
+/* A thread that was given up waits as well. */
 static inline void scene_release(void)
 {
-	if (held_pid)
-		sem_post(&may_go_on);
 	held_pid = 0;
+	if (holding)
+		sem_post(&may_go_on);
+	while (holding)
+		sched_yield();
 }
 
 /* Waits until an inspection that is held next has read the mappings, but hasn't told them. */
 static inline void scene_release_and_await_read(void)
 {
 	scene_await_held();
-	while (sem_trywait(&are_read) == 0)
-		;
+	awaited_pid = held_pid;
 	scene_release();
 	assert_int_equal(sem_wait(&are_read), 0);
 }
@@ -325,7 +332,7 @@ static inline void scene_begin_with(uint32_t in_kernel, size_t targets)
 	scene.selection.wanting[PROBE_ONCPU] = SUBSCRIBER(0);
 	for (size_t i = 0; i < SCENE_PIDS; i++)
 		readings[i] = 0;
-	held_pid = 0;
+	held_pid = awaited_pid = 0;
 	memset(placed, 0, sizeof(placed));
 	cgroups_error = 0;
 	assert_int_equal(sem_init(&is_held, 0, 0) | sem_init(&may_go_on, 0, 0) |
