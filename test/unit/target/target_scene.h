@@ -372,6 +372,7 @@ static inline int scene_end(void **state)
 	worker_stop(scene.foreign);
 	worker_stop(scene.names);
 	loop_flush(scene.core.core.loop);
+	targets_kernel_gone(scene.targets);
 	targets_free(scene.targets);
 	containers_free(scene.containers);
 	tracer_free(scripted);

@@ -119,6 +119,21 @@ static void an_event_that_is_only_late_is_read_before_that(void **state)
 	assert_int_equal(scene_stats().table.refused, 0);
 }
 
+/* The kernel's side knows nothing of the target, whose end was lost. */
+static void a_rejected_program_ends_the_target_that_had_its_pid(void **state)
+{
+	(void)state;
+	scene_follow_name(scene.comm, "");
+	scene_until_sampled(&scene.process);
+	uint64_t before = scene_id(scene.process.pid);
+
+	tracer_target_del(scripted, scene.process.pid);
+	life_exec(&scene.process, scene.other);
+	scene_read();
+	assert_null(scene_current(scene.process.pid));
+	assert_int_equal(scene_getting(scene.process.pid, before, PROBE_ONCPU), SUBSCRIBER(0));
+}
+
 /* ---- ends that weren't reported ---- */
 
 static void a_target_that_ended_unseen_is_found_in_time(void **state)
@@ -224,6 +239,7 @@ int main(void)
 		TEST(a_repair_removes_the_incarnation_that_nobody_wants),
 		TEST(a_repair_replaces_a_target_whose_exec_was_lost),
 		TEST(an_event_that_is_only_late_is_read_before_that),
+		TEST(a_rejected_program_ends_the_target_that_had_its_pid),
 		TEST(a_target_that_ended_unseen_is_found_in_time),
 		TEST(a_selection_finds_that_a_pid_is_another_process),
 		TEST(targets_whose_window_was_read_are_forgotten),
