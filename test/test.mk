@@ -279,6 +279,18 @@ UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_jfr_life := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
+# The clock, how long a process's mappings are read, and its cgroups (test/unit/target/target_scene.h).
+TARGETFLAGS := $(foreach f,clock_gettime maps_read cgroups_read,-Wl,--wrap=$f)
+UNITFLAGS_test_target_arming := $(TARGETFLAGS) -Wl,--wrap=image_build
+UNITFLAGS_test_target_chosen := $(TARGETFLAGS)
+UNITFLAGS_test_target_container := $(TARGETFLAGS)
+UNITFLAGS_test_target_life := $(TARGETFLAGS)
+UNITFLAGS_test_target_maps := $(TARGETFLAGS) -Wl,--wrap=shares_left
+UNITFLAGS_test_target_repair := $(TARGETFLAGS)
+UNITFLAGS_test_target_resident := $(TARGETFLAGS)
+UNITFLAGS_test_target_room := $(TARGETFLAGS) -Wl,--wrap=log_write
+UNITFLAGS_test_target_runtime := $(TARGETFLAGS) $(foreach f,runtime_ask table_python table_hotspot,-Wl,--wrap=$f)
+UNITFLAGS_test_target_select := $(TARGETFLAGS)
 $(BUILD)/test/unit/java/code/test_jvmcode_real: | $(TOLD)
 $(BUILD)/test/unit/java/files/test_agent: $(BUILD)/stackprobe-agent.so
 UNITS := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find test/unit -name 'test_*.c')))
