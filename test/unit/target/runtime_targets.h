@@ -62,12 +62,13 @@ int __wrap_runtime_ask(struct worker *worker, const struct runtime_question *que
 		return ask_error;
 	}
 	assert_true(questions - answered < UNANSWERED);
-	struct runtime *answer = malloc(kind->bytes);
+	struct runtime *answer = calloc(1, kind->bytes);
 
 	assert_non_null(answer);
-	memcpy(answer, question->about, kind->bytes);
+	memcpy((char *)answer + kind->found_at, question->place.found, kind->found_bytes);
 	answer->refs = 1;
-	symbol_file_ref(answer->file);
+	answer->file = symbol_file_ref(question->place.file);
+	answer->bias = question->place.bias;
 	asked[questions % UNANSWERED].question = *question;
 	asked[questions++ % UNANSWERED].answer = answer;
 	return 0;

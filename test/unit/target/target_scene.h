@@ -311,9 +311,9 @@ static void scene_maps(void *arg)
 /* Starts the kernel's side. */
 static inline void scene_start(void)
 {
-	char why[128];
+	struct why why = {0};
 
-	assert_int_equal(tracer_start(scripted, why, sizeof(why)), 0);
+	assert_int_equal(tracer_start(scripted, &why), 0);
 	targets_kernel_there(scene.targets);
 }
 

@@ -180,7 +180,7 @@ static void a_container_without_names_rejects_it_in_the_end(void **state)
 static bool are_named(void *arg)
 {
 	struct containers_stats stats;
-	const struct group *group = containers_find(scene.containers, &key_web);
+	const struct known_cgroup *group = containers_find(scene.containers, &key_web);
 
 	(void)arg;
 	containers_stats(scene.containers, &stats);

@@ -323,7 +323,7 @@ static void a_vm_without_virtual_threads_yet_is_asked_again_and_keeps_what_is_kn
 	take_stack(&scene.process);
 	assert_int_equal(questions, 2);
 	answer(-EIO); /* worse than what is known */
-	assert_int_equal(scene_current(scene.process.pid)->jvm->runtime.error, 0);
+	assert_int_equal(target_jvm(scene_current(scene.process.pid))->runtime.error, 0);
 	scene_skip(NS_PER_S);
 	take_stack(&scene.process);
 	assert_int_equal(questions, 3);
