@@ -12,7 +12,7 @@ BUILD     := build/san
 SANFLAGS  := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 else ifeq ($(COV),1)
 BUILD     := build/cov
-SANFLAGS  := --coverage
+SANFLAGS  := --coverage -Wno-format-truncation
 CFLAGS    := -O0 -g
 else
 BUILD     := build
