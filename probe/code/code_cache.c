@@ -39,188 +39,189 @@ static enum code_loss loss_of(int error)
 	}
 }
 
-/* ---- books ---- */
+/* ---- processes ---- */
 
-static struct process_code *book_new(struct code_cache *codes)
+static struct process_code *process_new(struct code_cache *cache)
 {
-	struct process_code *book = calloc(1, sizeof(*book));
+	struct process_code *process = calloc(1, sizeof(*process));
 
-	if (!book)
+	if (!process)
 		return NULL;
-	book->codes = codes;
-	book->next = codes->books;
-	book->link = &codes->books;
-	if (book->next)
-		book->next->link = &book->next;
-	codes->books = book;
-	return book;
+	process->cache = cache;
+	process->next = cache->processes;
+	process->link = &cache->processes;
+	if (process->next)
+		process->next->link = &process->next;
+	cache->processes = process;
+	return process;
 }
 
-struct process_code *codes_make_book(struct code_cache *codes, struct target *target)
+struct process_code *code_cache_make_process(struct code_cache *cache, struct target *target)
 {
-	struct process_code **book = &target->code_known[codes->kind->number];
+	struct process_code **process = &target->code_known[cache->kind->number];
 
-	if (!*book)
-		*book = book_new(codes);
-	return *book;
+	if (!*process)
+		*process = process_new(cache);
+	return *process;
 }
 
-static struct process_code *book_fork(const struct process_code *parent)
+static struct process_code *process_fork(const struct process_code *parent)
 {
-	struct process_code *book = parent && parent->shelf ? book_new(parent->codes) : NULL;
+	struct process_code *process = parent && parent->layer ? process_new(parent->cache) : NULL;
 
-	if (book)
-		book->shelf = shelf_ref(parent->shelf);
-	return book;
+	if (process)
+		process->layer = code_layer_ref(parent->layer);
+	return process;
 }
 
-static void book_free(struct process_code *book)
+static void process_free(struct process_code *process)
 {
-	if (!book)
+	if (!process)
 		return;
-	*book->link = book->next;
-	if (book->next)
-		book->next->link = book->link;
-	reading_drop(book);
-	copies_drop(book);
-	shelf_unref(book->shelf);
-	map_free(book->asked);
-	free(book);
+	*process->link = process->next;
+	if (process->next)
+		process->next->link = process->link;
+	reading_drop(process);
+	copies_drop(process);
+	code_layer_unref(process->layer);
+	map_free(process->asked);
+	free(process);
 }
 
-static void codebooks_fork(struct process_code *books[CODES_KINDS],
+static void processes_fork(struct process_code *processes[CODES_KINDS],
 			   struct process_code *const of[CODES_KINDS])
 {
 	for (int i = 0; i < CODES_KINDS; i++)
-		books[i] = book_fork(of[i]);
+		processes[i] = process_fork(of[i]);
 }
 
-static void codebooks_free(struct process_code *const books[CODES_KINDS])
+static void processes_free(struct process_code *const processes[CODES_KINDS])
 {
 	for (int i = 0; i < CODES_KINDS; i++)
-		book_free(books[i]);
+		process_free(processes[i]);
 }
 
-const struct process_code_ops code_cache_ops = {codebooks_fork, codebooks_free};
+const struct process_code_ops code_cache_ops = {processes_fork, processes_free};
 
 /* ---- all of a kind ---- */
 
 static void flush_codes(void *arg)
 {
-	struct code_cache *codes = arg;
+	struct code_cache *cache = arg;
 
-	codes->flushing_posted = false;
-	code_cache_flush(codes);
+	cache->flushing_posted = false;
+	code_cache_flush(cache);
 }
 
 int code_cache_new(struct code_cache **ret, struct loop *loop, struct worker *urgent,
 		   const struct target_table *table, const struct code_kind *kind, size_t bytes_max)
 {
-	_cleanup_free_ struct code_cache *codes = calloc(1, sizeof(*codes));
+	_cleanup_free_ struct code_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!codes)
+	if (!cache)
 		return -ENOMEM;
-	int r = map_new(&codes->contents, sizeof(uint64_t), sizeof(struct known_code *),
+	int r = map_new(&cache->contents, sizeof(uint64_t), sizeof(struct known_code *),
 			CONTENTS_MAX);
 	if (r < 0)
 		return r;
-	codes->seed = hash_seed();
-	codes->loop = loop;
-	codes->urgent = urgent;
-	codes->table = table;
-	codes->kind = kind;
-	codes->bytes_max = bytes_max;
-	codes->window = 1;
-	codes->flushing = (struct loop_call){.run = flush_codes, .arg = codes};
-	*ret = TAKE_PTR(codes);
+	cache->seed = hash_seed();
+	cache->loop = loop;
+	cache->urgent = urgent;
+	cache->table = table;
+	cache->kind = kind;
+	cache->bytes_max = bytes_max;
+	cache->window = 1;
+	cache->flushing = (struct loop_call){.run = flush_codes, .arg = cache};
+	*ret = TAKE_PTR(cache);
 	return 0;
 }
 
-void code_cache_free(struct code_cache *codes)
+void code_cache_free(struct code_cache *cache)
 {
-	if (!codes)
+	if (!cache)
 		return;
-	loop_unpost(codes->loop, &codes->flushing);
-	map_free(codes->contents);
-	free(codes);
+	loop_unpost(cache->loop, &cache->flushing);
+	map_free(cache->contents);
+	free(cache);
 }
 
 /* ---- what stacks have ---- */
 
-static void fail_code(struct code_cache *codes, struct asked_code *asked, int error)
+static void fail_code(struct code_cache *cache, struct asked_code *asked, int error)
 {
 	asked->failed = true;
-	codes->stats.lost[loss_of(error)]++;
+	cache->stats.lost[loss_of(error)]++;
 }
 
-static int ask_code(struct code_cache *codes, const struct target *target,
+static int ask_code(struct code_cache *cache, const struct target *target,
 		    const struct code_key *key, const uint64_t pair[2])
 {
 	if (target_hangs(target))
 		return -ETIMEDOUT;
-	if (codes->pending >= PENDING_MAX || shelf_is_full(codes_book(codes, target)))
+	if (cache->pending >= PENDING_MAX || code_layer_is_full(code_cache_process(cache, target)))
 		return -ENOSPC;
-	return reading_add(codes, target, key, pair);
+	return reading_add(cache, target, key, pair);
 }
 
-static void want_code(struct code_cache *codes, struct target *target, const struct code_key *key,
+static void want_code(struct code_cache *cache, struct target *target, const struct code_key *key,
 		      const uint64_t pair[2])
 {
-	struct process_code *book = codes_book(codes, target);
-	const struct known_code *known = shelf_find(book->shelf, key);
+	struct process_code *process = code_cache_process(cache, target);
+	const struct known_code *known = code_layer_find(process->layer, key);
 	struct asked_code *asked;
 
-	if (known && codes->kind->has(known->piece, pair))
+	if (known && cache->kind->has(known->piece, pair))
 		return;
-	if (!book->asked && map_new(&book->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
+	if (!process->asked &&
+	    map_new(&process->asked, sizeof(*key), sizeof(*asked), ASKED_MAX) < 0)
 		return; /* the next time */
-	int r = map_put(book->asked, key, (void **)&asked);
+	int r = map_put(process->asked, key, (void **)&asked);
 	if (r == -ENOSPC)
-		codes->stats.lost[CODE_LOST_NO_ROOM]++;
+		cache->stats.lost[CODE_LOST_NO_ROOM]++;
 	if (r != 1)
 		return;
 	memcpy(asked->pair, pair, sizeof(asked->pair));
-	r = ask_code(codes, target, key, pair);
+	r = ask_code(cache, target, key, pair);
 	if (r < 0)
-		fail_code(codes, asked, r);
+		fail_code(cache, asked, r);
 }
 
-static void flush_soon(struct code_cache *codes)
+static void flush_soon(struct code_cache *cache)
 {
-	if (!codes->open || codes->flushing_posted)
+	if (!cache->open || cache->flushing_posted)
 		return;
-	codes->flushing_posted = true;
-	loop_post(codes->loop, &codes->flushing);
+	cache->flushing_posted = true;
+	loop_post(cache->loop, &cache->flushing);
 }
 
-void code_cache_want_one(struct code_cache *codes, struct target *target,
+void code_cache_want_one(struct code_cache *cache, struct target *target,
 			 const struct code_key *key, const uint64_t pair[2])
 {
-	if (!codes->kind->layout(target, NULL) || !codes_make_book(codes, target))
+	if (!cache->kind->layout(target, NULL) || !code_cache_make_process(cache, target))
 		return;
-	want_code(codes, target, key, pair);
-	flush_soon(codes);
+	want_code(cache, target, key, pair);
+	flush_soon(cache);
 }
 
-void code_cache_want(struct code_cache *codes, struct target *target, const uint64_t *words,
+void code_cache_want(struct code_cache *cache, struct target *target, const uint64_t *words,
 		     size_t count)
 {
 	struct code_cursor cursor = {.words = words, .count = count};
 	struct code_key key, before = {0};
 	uint64_t pair[2];
 
-	if (!codes->kind->layout(target, NULL))
+	if (!cache->kind->layout(target, NULL))
 		return;
-	while (codes->kind->next(&cursor, pair, &key)) {
+	while (cache->kind->next(&cursor, pair, &key)) {
 		/* Recursion: the same piece again. */
 		if (key.address == before.address && key.sum == before.sum)
 			continue;
-		if (!codes_make_book(codes, target))
+		if (!code_cache_make_process(cache, target))
 			return;
-		want_code(codes, target, &key, pair);
+		want_code(cache, target, &key, pair);
 		before = key;
 	}
-	flush_soon(codes);
+	flush_soon(cache);
 }
 
 /* Returns whether the stack has code of any kind. Java's details are the last words of a stack. */
@@ -231,59 +232,59 @@ static bool has_code(const struct stack *stack, const uint64_t *words)
 		words[stack->words_count - 1] >> FRAME_KIND_SHIFT == FRAME_JAVA_DETAIL);
 }
 
-void code_cache_want_stack(struct code_cache *const codes[CODES_KINDS], const struct stack *stack,
+void code_cache_want_stack(struct code_cache *const cache[CODES_KINDS], const struct stack *stack,
 			   const uint64_t *words)
 {
 	struct target *target;
 
 	if (!has_code(stack, words))
 		return;
-	target = target_table_find(codes[0]->table, stack->key.tgid, stack->target_id);
+	target = target_table_find(cache[0]->table, stack->key.tgid, stack->target_id);
 	for (int i = 0; target && target->state != TARGET_REJECTED && i < CODES_KINDS; i++)
-		code_cache_want(codes[i], target, words, stack->words_count);
+		code_cache_want(cache[i], target, words, stack->words_count);
 }
 
-void codes_learn(struct code_cache *codes, struct target *target, const struct code_key *key,
-		 void *piece, int error)
+void code_cache_learn(struct code_cache *cache, struct target *target, const struct code_key *key,
+		      void *piece, int error)
 {
-	struct process_code *book = codes_book(codes, target);
-	struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
+	struct process_code *process = code_cache_process(cache, target);
+	struct asked_code *asked = process->asked ? map_get(process->asked, key) : NULL;
 	/* Reading again won't help: what the pair asks for isn't in the piece. */
-	bool in_vain = piece && asked && !codes->kind->has(piece, asked->pair);
-	int r = piece ? shelf_add(book, key, piece) : error;
+	bool in_vain = piece && asked && !cache->kind->has(piece, asked->pair);
+	int r = piece ? code_layer_add(process, key, piece) : error;
 
-	codes->stats.read += piece != NULL;
+	cache->stats.read += piece != NULL;
 	if (r < 0 && asked)
-		fail_code(codes, asked, r);
+		fail_code(cache, asked, r);
 	else if (r < 0)
-		codes->stats.lost[loss_of(r)]++; /* the window has ended meanwhile */
+		cache->stats.lost[loss_of(r)]++; /* the window has ended meanwhile */
 	else if (in_vain)
 		asked->failed = true;
 	else if (asked)
-		map_del(book->asked, key);
+		map_del(process->asked, key);
 }
 
 void *code_cache_find(const struct target *target, const struct code_kind *kind,
 		      const struct code_key *key)
 {
-	const struct process_code *book = target->code_known[kind->number];
-	struct known_code *known = book ? shelf_find(book->shelf, key) : NULL;
+	const struct process_code *process = target->code_known[kind->number];
+	struct known_code *known = process ? code_layer_find(process->layer, key) : NULL;
 
 	return known ? known->piece : NULL;
 }
 
 /* ---- after a window ---- */
 
-void code_cache_sweep(struct code_cache *codes)
+void code_cache_sweep(struct code_cache *cache)
 {
-	for (struct process_code *book = codes->books; book; book = book->next) {
-		map_free(TAKE_PTR(book->asked));
-		copies_drop(book);
+	for (struct process_code *process = cache->processes; process; process = process->next) {
+		map_free(TAKE_PTR(process->asked));
+		copies_drop(process);
 	}
-	shelves_sweep(codes);
+	code_layers_sweep(cache);
 }
 
-void code_cache_stats(const struct code_cache *codes, struct code_cache_stats *stats)
+void code_cache_stats(const struct code_cache *cache, struct code_cache_stats *stats)
 {
-	*stats = codes->stats;
+	*stats = cache->stats;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to code/code_cache.c (requests), code_layers.c (shelves of processes), code_dedup.c
+ * Private to code/code_cache.c (requests), code_layers.c (layers of processes), code_dedup.c
  * (shared contents), code_copies.c (copies that came early) and code_read.c (the jobs).
  */
 #pragma once
@@ -11,33 +11,33 @@
 #include "bpf/shared/code_copy.h"
 #include "code/code_cache.h"
 
-/* A piece of code, referred to by slots of one or several shelves. */
+/* A piece of code, referred to by slots of one or several layers. */
 struct known_code {
 	unsigned refs;
-	bool is_shared; /* it is in codes->contents, for others to share */
+	bool is_shared; /* it is in cache->contents, for others to share */
 	void *piece;
 	uint64_t hash; /* of the content */
 	size_t bytes;
 };
 
-struct shelf_slot {
+struct layer_slot {
 	struct known_code *known;
 	uint64_t used; /* last use, as struct code_cache.window */
 };
 
 /*
- * The known code of a process, as layers: forked processes share a shelf until one of them learns
- * more, which gets a shelf of its own in front of it.
+ * The known code of a process, as layers: forked processes share a layer until one of them learns
+ * more, which gets a layer of its own in front of it.
  */
-struct shelf {
+struct code_layer {
 	unsigned refs;
-	struct code_cache *codes;
-	struct shelf *behind; /* the next layer, which grows no more; NULL: none */
-	unsigned depth;	      /* number of layers behind */
-	size_t bytes;	      /* of this layer, as if nothing were shared */
-	struct map *slots;    /* struct code_key -> struct shelf_slot */
-	uint64_t used;	      /* last look-up, as struct code_cache.uses */
-	uint64_t thinned;     /* all that is left was used in that window or later */
+	struct code_cache *cache;
+	struct code_layer *behind; /* the next layer, which grows no more; NULL: none */
+	unsigned depth;		   /* number of layers behind */
+	size_t bytes;		   /* of this layer, as if nothing were shared */
+	struct map *slots;	   /* struct code_key -> struct layer_slot */
+	uint64_t used;		   /* last look-up, as struct code_cache.uses */
+	uint64_t thinned;	   /* all that is left was used in that window or later */
 };
 
 /* A request of this window for code that isn't known. */
@@ -47,9 +47,9 @@ struct asked_code {
 };
 
 struct process_code {
-	struct code_cache *codes;
-	struct shelf *shelf; /* NULL: nothing is known */
-	struct map *asked;   /* struct code_key -> struct asked_code; NULL: none */
+	struct code_cache *cache;
+	struct code_layer *layer; /* NULL: nothing is known */
+	struct map *asked;	  /* struct code_key -> struct asked_code; NULL: none */
 	/* struct code_key -> copy that came before its stack; NULL: none */
 	struct map *copies;
 	struct code_reading *open; /* the job that isn't submitted yet; NULL: none */
@@ -68,7 +68,7 @@ struct code_cache {
 	const struct target_table *table;
 	const struct code_kind *kind;
 	size_t bytes_max;
-	struct process_code *books;
+	struct process_code *processes;
 	struct map *contents;	   /* hash -> struct known_code *, without a reference */
 	uint64_t seed;		   /* of the contents' hashes */
 	struct code_reading *open; /* list of jobs that aren't submitted yet */
@@ -90,43 +90,43 @@ struct code_cache {
  * Returns the shared copy of `piece` (deduplicated by content), with a new reference for the
  * caller. Takes over the caller's reference to `piece`. NULL: no memory.
  */
-struct known_code *known_get(struct code_cache *codes, void *piece);
-void known_unref(struct code_cache *codes, struct known_code *known);
+struct known_code *known_get(struct code_cache *cache, void *piece);
+void known_unref(struct code_cache *cache, struct known_code *known);
 
 /* ---- code/code_layers.c ---- */
 
 /*
- * Returns the piece with that key from the shelf or those behind it, borrowed; NULL if it is
+ * Returns the piece with that key from the layer or those behind it, borrowed; NULL if it is
  * unknown. Notes the use.
  */
-struct known_code *shelf_find(struct shelf *shelf, const struct code_key *key);
+struct known_code *code_layer_find(struct code_layer *layer, const struct code_key *key);
 
 /*
- * Puts the piece on the process's own shelf, in place of an older one with that key. Takes over the
+ * Puts the piece on the process's own layer, in place of an older one with that key. Takes over the
  * reference to `piece`, also on failure. Returns 0, -ENOSPC or -ENOMEM.
  */
-int shelf_add(struct process_code *book, const struct code_key *key, void *piece);
+int code_layer_add(struct process_code *process, const struct code_key *key, void *piece);
 
 /* Returns whether the process, or the cache, has reached its limit. */
-bool shelf_is_full(const struct process_code *book);
-struct shelf *shelf_ref(struct shelf *shelf);
-void shelf_unref(struct shelf *shelf);
+bool code_layer_is_full(const struct process_code *process);
+struct code_layer *code_layer_ref(struct code_layer *layer);
+void code_layer_unref(struct code_layer *layer);
 
 /*
  * Makes room after a window. If much is used, drops code not used in this window and the one
- * before, then in this one; then whole shelves: first of processes without a look-up in this
+ * before, then in this one; then whole layers: first of processes without a look-up in this
  * window, the longest ago first, then the largest.
  */
-void shelves_sweep(struct code_cache *codes);
+void code_layers_sweep(struct code_cache *cache);
 
 /* ---- code/code_read.c ---- */
 
 /* Adds a piece to the target's open job, with its copy if there is one. Returns 0 or -ENOMEM. */
-int reading_add(struct code_cache *codes, const struct target *target, const struct code_key *key,
+int reading_add(struct code_cache *cache, const struct target *target, const struct code_key *key,
 		const uint64_t pair[2]);
 
 /* Drops the open job of a process, if there is one. */
-void reading_drop(struct process_code *book);
+void reading_drop(struct process_code *process);
 
 /* ---- code/code_copies.c ---- */
 
@@ -134,23 +134,23 @@ void reading_drop(struct process_code *book);
  * Removes and returns the held copy. The caller frees it, and calls copy_forget() before. NULL:
  * there is none.
  */
-struct held_copy *copies_take(struct process_code *book, const struct code_key *key);
-void copy_forget(struct code_cache *codes, const struct held_copy *held);
+struct held_copy *copies_take(struct process_code *process, const struct code_key *key);
+void copy_forget(struct code_cache *cache, const struct held_copy *held);
 /* Drops the copies that nobody took. */
-void copies_drop(struct process_code *book);
+void copies_drop(struct process_code *process);
 
 /* ---- code/code_cache.c ---- */
 
 /* Returns the target's code of this kind, made if there is none. NULL: no memory. */
-struct process_code *codes_make_book(struct code_cache *codes, struct target *target);
+struct process_code *code_cache_make_process(struct code_cache *cache, struct target *target);
 
 /* Takes the answer of a job, with its reference to `piece`. `piece` NULL: `error` is the reason. */
-void codes_learn(struct code_cache *codes, struct target *target, const struct code_key *key,
-		 void *piece, int error);
+void code_cache_learn(struct code_cache *cache, struct target *target, const struct code_key *key,
+		      void *piece, int error);
 
 /* Returns the target's code of this kind, or NULL if there is none yet. */
-static inline struct process_code *codes_book(const struct code_cache *codes,
-					      const struct target *target)
+static inline struct process_code *code_cache_process(const struct code_cache *cache,
+						      const struct target *target)
 {
-	return target->code_known[codes->kind->number];
+	return target->code_known[cache->kind->number];
 }

@@ -15,105 +15,106 @@ struct copy_slot {
 	struct held_copy *held;
 };
 
-void copy_forget(struct code_cache *codes, const struct held_copy *held)
+void copy_forget(struct code_cache *cache, const struct held_copy *held)
 {
 	if (held)
-		codes->copies_bytes -= held->bytes;
+		cache->copies_bytes -= held->bytes;
 }
 
-static void drop_copy(struct code_cache *codes, struct held_copy *held)
+static void drop_copy(struct code_cache *cache, struct held_copy *held)
 {
-	copy_forget(codes, held);
+	copy_forget(cache, held);
 	free(held);
 }
 
-static struct held_copy *hold_copy(struct code_cache *codes, const struct code_copy *copy,
+static struct held_copy *hold_copy(struct code_cache *cache, const struct code_copy *copy,
 				   size_t bytes)
 {
 	struct held_copy *held;
 
-	if (codes->copies_bytes + bytes > COPIES_BYTES_MAX)
+	if (cache->copies_bytes + bytes > COPIES_BYTES_MAX)
 		return NULL;
 	held = malloc(offsetof(struct held_copy, copy) + bytes);
 	if (!held)
 		return NULL;
 	held->bytes = bytes;
 	memcpy(&held->copy, copy, bytes);
-	codes->copies_bytes += bytes;
+	cache->copies_bytes += bytes;
 	return held;
 }
 
-static bool is_known(const struct process_code *book, const struct code_key *key)
+static bool is_known(const struct process_code *process, const struct code_key *key)
 {
-	return shelf_find(book->shelf, key) != NULL;
+	return code_layer_find(process->layer, key) != NULL;
 }
 
 /* Allows another try to read the piece. */
-static void allow_retry(struct process_code *book, const struct code_key *key)
+static void allow_retry(struct process_code *process, const struct code_key *key)
 {
-	const struct asked_code *asked = book->asked ? map_get(book->asked, key) : NULL;
+	const struct asked_code *asked = process->asked ? map_get(process->asked, key) : NULL;
 
 	if (asked && asked->failed)
-		map_del(book->asked, key);
+		map_del(process->asked, key);
 }
 
-void code_cache_offer(struct code_cache *codes, struct target *target, const struct code_copy *copy,
+void code_cache_offer(struct code_cache *cache, struct target *target, const struct code_copy *copy,
 		      size_t bytes)
 {
 	struct code_key key = {copy->address, copy->sum};
-	struct process_code *book;
+	struct process_code *process;
 	struct copy_slot *slot;
 
 	if (!interpreter_is_supported(target_interpreter(target)) ||
 	    !code_copy_is_valid(copy, bytes))
 		return;
-	book = codes_make_book(codes, target);
-	if (!book || is_known(book, &key))
+	process = code_cache_make_process(cache, target);
+	if (!process || is_known(process, &key))
 		return;
-	if (!book->copies && map_new(&book->copies, sizeof(key), sizeof(*slot), COPIES_MAX) < 0)
+	if (!process->copies &&
+	    map_new(&process->copies, sizeof(key), sizeof(*slot), COPIES_MAX) < 0)
 		return;
-	int r = map_put(book->copies, &key, (void **)&slot);
+	int r = map_put(process->copies, &key, (void **)&slot);
 	if (r < 0)
 		return;
 	if (r > 0)
 		slot->held = NULL;
-	drop_copy(codes, slot->held);
-	slot->held = hold_copy(codes, copy, bytes);
+	drop_copy(cache, slot->held);
+	slot->held = hold_copy(cache, copy, bytes);
 	if (!slot->held) {
-		map_del(book->copies, &key);
+		map_del(process->copies, &key);
 		return;
 	}
-	codes->stats.copied++;
-	allow_retry(book, &key);
+	cache->stats.copied++;
+	allow_retry(process, &key);
 }
 
-void code_cache_offer_copy(struct code_cache *codes, const struct code_copy *copy, size_t bytes)
+void code_cache_offer_copy(struct code_cache *cache, const struct code_copy *copy, size_t bytes)
 {
-	struct target *target = target_table_find(codes->table, copy->tgid, copy->target_id);
+	struct target *target = target_table_find(cache->table, copy->tgid, copy->target_id);
 
 	if (target && target->state != TARGET_REJECTED)
-		code_cache_offer(codes, target, copy, bytes);
+		code_cache_offer(cache, target, copy, bytes);
 }
 
-struct held_copy *copies_take(struct process_code *book, const struct code_key *key)
+struct held_copy *copies_take(struct process_code *process, const struct code_key *key)
 {
-	struct copy_slot *slot = book->copies ? map_get(book->copies, key) : NULL;
+	struct copy_slot *slot = process->copies ? map_get(process->copies, key) : NULL;
 	struct held_copy *held = slot ? slot->held : NULL;
 
 	if (slot)
-		map_del(book->copies, key);
+		map_del(process->copies, key);
 	return held;
 }
 
-void copies_drop(struct process_code *book)
+void copies_drop(struct process_code *process)
 {
 	const struct code_key *key;
 	const struct copy_slot *slot;
 
-	if (!book->copies)
+	if (!process->copies)
 		return;
-	map_each (book->copies, pos, key, slot)
-		drop_copy(book->codes, slot->held);
-	map_free(book->copies);
-	book->copies = NULL;
+	map_each (process->copies, pos, key, slot)
+		drop_copy(process->cache, slot->held);
+	map_free(process->copies);
+	process->copies = NULL;
 }

@@ -22,9 +22,9 @@ struct reading_item {
 
 struct code_reading {
 	struct job job;
-	const struct code_kind *kind; /* `codes` may be freed before a hanging job ends */
-	struct code_cache *codes;
-	struct process_code *book; /* while the job isn't submitted */
+	const struct code_kind *kind; /* `cache` may be freed before a hanging job ends */
+	struct code_cache *cache;
+	struct process_code *process; /* while the job isn't submitted */
 	pid_t pid;
 	bool was_forked; /* by a target, whose memory is `parents` */
 	struct job_memory memory, parents;
@@ -72,16 +72,16 @@ static void code_job_run(struct job *job)
 /* Ends the accounting of a job. A hanging job still uses its items until it returns. */
 static void end_pending(struct code_reading *mine)
 {
-	mine->codes->pending -= mine->count;
+	mine->cache->pending -= mine->count;
 	for (size_t i = 0; i < mine->count; i++)
-		copy_forget(mine->codes, mine->items[i].copy);
+		copy_forget(mine->cache, mine->items[i].copy);
 }
 
 static void code_job_done(struct job *job, bool finished)
 {
 	struct code_reading *mine = (struct code_reading *)job;
-	struct code_cache *codes = mine->codes;
-	struct target *target = target_table_find(codes->table, (uint32_t)mine->pid, mine->id);
+	struct code_cache *cache = mine->cache;
+	struct target *target = target_table_find(cache->table, (uint32_t)mine->pid, mine->id);
 
 	end_pending(mine);
 	if (!finished && target && job->end != JOB_REFUSED)
@@ -92,9 +92,10 @@ static void code_job_done(struct job *job, bool finished)
 		struct reading_item *item = &mine->items[i];
 
 		if (finished)
-			codes_learn(codes, target, &item->key, TAKE_PTR(item->piece), item->error);
+			code_cache_learn(cache, target, &item->key, TAKE_PTR(item->piece),
+					 item->error);
 		else
-			codes_learn(codes, target, &item->key, NULL, -ETIMEDOUT);
+			code_cache_learn(cache, target, &item->key, NULL, -ETIMEDOUT);
 	}
 }
 
@@ -121,24 +122,24 @@ static void free_reading(struct job *job)
  */
 static void remember_memory(struct code_reading *mine, const struct target *target)
 {
-	const struct target *parent = target_table_current(mine->codes->table, target->forked_from);
+	const struct target *parent = target_table_current(mine->cache->table, target->forked_from);
 	const struct target other = {
 		.pid = target->forked_from, .program = target->program, .whose = target->whose};
 
-	target_memory_of(&mine->memory, target, mine->codes->urgent);
+	target_memory_of(&mine->memory, target, mine->cache->urgent);
 	mine->was_forked = target->forked_from != 0;
 	target_memory_of(&mine->parents,
 			 parent && parent->program == target->program ? parent : &other,
-			 mine->codes->urgent);
+			 mine->cache->urgent);
 }
 
-static struct code_reading *reading_new(struct code_cache *codes, const struct target *target)
+static struct code_reading *reading_new(struct code_cache *cache, const struct target *target)
 {
 	struct code_reading *mine = calloc(1, sizeof(*mine));
 
 	if (!mine)
 		return NULL;
-	mine->kind = codes->kind;
+	mine->kind = cache->kind;
 	mine->layout = malloc(mine->kind->layout_bytes);
 	if (!mine->layout || !mine->kind->layout(target, mine->layout)) {
 		free(mine->layout);
@@ -149,16 +150,16 @@ static struct code_reading *reading_new(struct code_cache *codes, const struct t
 				 .done = code_job_done,
 				 .free = free_reading,
 				 .whose = target->whose};
-	mine->codes = codes;
-	mine->book = codes_book(codes, target);
+	mine->cache = cache;
+	mine->process = code_cache_process(cache, target);
 	mine->pid = target->pid;
 	remember_memory(mine, target);
 	mine->id = target->id;
-	mine->next = codes->open;
-	mine->link = &codes->open;
+	mine->next = cache->open;
+	mine->link = &cache->open;
 	if (mine->next)
 		mine->next->link = &mine->next;
-	codes->open = mine;
+	cache->open = mine;
 	return mine;
 }
 
@@ -168,39 +169,39 @@ static void close_reading(struct code_reading *mine)
 	*mine->link = mine->next;
 	if (mine->next)
 		mine->next->link = mine->link;
-	mine->book->open = NULL;
-	mine->book = NULL;
+	mine->process->open = NULL;
+	mine->process = NULL;
 }
 
 static void code_job_submit(struct code_reading *mine)
 {
 	close_reading(mine);
-	worker_submit(mine->codes->urgent, &mine->job);
+	worker_submit(mine->cache->urgent, &mine->job);
 }
 
-int reading_add(struct code_cache *codes, const struct target *target, const struct code_key *key,
+int reading_add(struct code_cache *cache, const struct target *target, const struct code_key *key,
 		const uint64_t pair[2])
 {
-	struct process_code *book = codes_book(codes, target);
-	struct code_reading *mine = book->open;
+	struct process_code *process = code_cache_process(cache, target);
+	struct code_reading *mine = process->open;
 
 	if (!mine)
-		mine = book->open = reading_new(codes, target);
+		mine = process->open = reading_new(cache, target);
 	if (!mine)
 		return -ENOMEM;
 	if (array_grow(mine->items, mine->capacity, mine->count + 1, 16) < 0)
 		return -ENOMEM;
 	mine->items[mine->count++] = (struct reading_item){
-		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(book, key)};
-	codes->pending++;
+		.key = *key, .pair = {pair[0], pair[1]}, .copy = copies_take(process, key)};
+	cache->pending++;
 	if (mine->count == READING_MAX)
 		code_job_submit(mine);
 	return 0;
 }
 
-void reading_drop(struct process_code *book)
+void reading_drop(struct process_code *process)
 {
-	struct code_reading *mine = book->open;
+	struct code_reading *mine = process->open;
 
 	if (!mine)
 		return;
@@ -209,8 +210,8 @@ void reading_drop(struct process_code *book)
 	free_reading(&mine->job);
 }
 
-void code_cache_flush(struct code_cache *codes)
+void code_cache_flush(struct code_cache *cache)
 {
-	while (codes->open)
-		code_job_submit(codes->open);
+	while (cache->open)
+		code_job_submit(cache->open);
 }

@@ -210,39 +210,39 @@ static void list_target(void *arg, struct target *target)
 
 	if (!target_is_alive(target) || (!wanting && !target_is_undecided(target)))
 		return;
-	if (array_grow(reading->holders, listing->capacity, reading->holders_count + 1, 64) < 0) {
+	if (array_grow(reading->owners, listing->capacity, reading->owners_count + 1, 64) < 0) {
 		listing->failed = true;
 		return;
 	}
-	struct live_owner *holder = &reading->holders[reading->holders_count++];
-	*holder = (struct live_owner){
+	struct live_owner *owner = &reading->owners[reading->owners_count++];
+	*owner = (struct live_owner){
 		.pid = (uint32_t)target->pid,
 		.shown = wanting & listing->request->subscribers && (!pid || pid == target->pid),
 		.since_ns = later_time(live_heap->since_ns,
 				       mm_epochs_get(live_heap->epochs, (uint32_t)target->pid)),
 		.who = who_of_target(target),
 	};
-	holder->since_ns = later_time(holder->since_ns, began_ns(listing, target));
-	container_ref(holder->who.container);
+	owner->since_ns = later_time(owner->since_ns, began_ns(listing, target));
+	container_ref(owner->who.container);
 }
 
-static int compare_holders(const void *a, const void *b)
+static int compare_owners(const void *a, const void *b)
 {
 	const struct live_owner *left = a, *right = b;
 
 	return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
-static bool is_holder(void *arg, uint32_t pid)
+static bool is_owner(void *arg, uint32_t pid)
 {
 	const struct live_snapshot *reading = arg;
 
-	return live_owner_find(reading->holders, reading->holders_count, pid);
+	return live_owner_find(reading->owners, reading->owners_count, pid);
 }
 
 /* Lists the processes that are alive, and what they have mapped. */
-static int list_holders(const struct live_heap *live_heap, const struct live_heap_request *request,
-			struct live_snapshot *reading)
+static int list_owners(const struct live_heap *live_heap, const struct live_heap_request *request,
+		       struct live_snapshot *reading)
 {
 	struct owner_listing listing = {
 		.live_heap = live_heap, .request = request, .reading = reading};
@@ -253,10 +253,10 @@ static int list_holders(const struct live_heap *live_heap, const struct live_hea
 	target_table_each(targets_table(live_heap->setup.targets), list_target, &listing);
 	if (listing.failed)
 		return -ENOMEM;
-	if (reading->holders_count)
-		qsort(reading->holders, reading->holders_count, sizeof(*reading->holders),
-		      compare_holders);
-	mmap_ranges_keep(live_heap->mapped, is_holder, reading, reading->listed_ns);
+	if (reading->owners_count)
+		qsort(reading->owners, reading->owners_count, sizeof(*reading->owners),
+		      compare_owners);
+	mmap_ranges_keep(live_heap->mapped, is_owner, reading, reading->listed_ns);
 	int64_t mapped = mmap_ranges_list(live_heap->mapped, &reading->mapped);
 	if (mapped < 0)
 		return (int)mapped;
@@ -347,7 +347,7 @@ int live_heap_read(struct live_heap *live_heap, const struct live_heap_request *
 	};
 	memcpy(read->reading.lost, request->lost, sizeof(request->lost));
 	int r = read->reading.fd < 0 ? read->reading.fd
-				     : list_holders(live_heap, request, &read->reading);
+				     : list_owners(live_heap, request, &read->reading);
 	if (r < 0) {
 		free_job(&read->job);
 		return r;

@@ -13,26 +13,26 @@
 
 struct sums {
 	struct live_snapshot *reading;
-	struct live_sums *of[VIEWS];	 /* NULL: not asked for */
-	const struct live_owner *holder; /* of the last entry: the next one is often its own */
+	struct live_sums *of[VIEWS];	/* NULL: not asked for */
+	const struct live_owner *owner; /* of the last entry: the next one is often its own */
 };
 
-static const struct live_owner *holder_of(struct sums *sums, uint32_t pid)
+static const struct live_owner *owner_of(struct sums *sums, uint32_t pid)
 {
 	const struct live_snapshot *reading = sums->reading;
 
-	if (!sums->holder || sums->holder->pid != pid)
-		sums->holder = live_owner_find(reading->holders, reading->holders_count, pid);
-	return sums->holder;
+	if (!sums->owner || sums->owner->pid != pid)
+		sums->owner = live_owner_find(reading->owners, reading->owners_count, pid);
+	return sums->owner;
 }
 
-static void add_allocation(struct sums *sums, enum view view, const struct live_owner *holder,
+static void add_allocation(struct sums *sums, enum view view, const struct live_owner *owner,
 			   const struct live_alloc *holding, bool known)
 {
 	struct live_snapshot *reading = sums->reading;
 	const struct live_alloc_filter *filter = &reading->filter;
 
-	if (!sums->of[view] || !holder->shown || holding->time_ns < filter->since_ns ||
+	if (!sums->of[view] || !owner->shown || holding->time_ns < filter->since_ns ||
 	    holding->time_ns > filter->before_ns)
 		return;
 	if (!known && holding->time_ns > reading->named_ns)
@@ -55,16 +55,16 @@ static bool take_entry(void *arg, const struct allocation_key *key,
 		.time_ns = allocation->time_ns,
 	};
 
-	const struct live_owner *holder = holder_of(sums, key->tgid);
+	const struct live_owner *owner = owner_of(sums, key->tgid);
 	bool is_new = holding.time_ns >= reading->listed_ns;
 	reading->entries++;
-	if (!is_new && (!holder || holding.time_ns < holder->since_ns)) {
+	if (!is_new && (!owner || holding.time_ns < owner->since_ns)) {
 		reading->dead++;
 		return false;
 	}
 	bool known = stack_cache_hold(reading->stack_cache, &holding.stack);
-	if (holder && !is_new)
-		add_allocation(sums, VIEW_INUSE, holder, &holding, known);
+	if (owner && !is_new)
+		add_allocation(sums, VIEW_INUSE, owner, &holding, known);
 	return true;
 }
 
@@ -74,12 +74,12 @@ static void take_mapped(struct sums *sums)
 
 	for (size_t i = 0; i < reading->mapped_count; i++) {
 		const struct live_alloc *holding = &reading->mapped[i];
-		const struct live_owner *holder = holder_of(sums, holding->stack.tgid);
+		const struct live_owner *owner = owner_of(sums, holding->stack.tgid);
 
 		bool known = stack_cache_hold(reading->stack_cache, &holding->stack);
 
-		if (holder && holding->time_ns >= holder->since_ns)
-			add_allocation(sums, VIEW_MMAP, holder, holding, known);
+		if (owner && holding->time_ns >= owner->since_ns)
+			add_allocation(sums, VIEW_MMAP, owner, holding, known);
 	}
 }
 
@@ -99,7 +99,7 @@ static int show_view(struct live_snapshot *reading, enum view view,
 	profile->view = view;
 	profile->until = reading->until;
 	profile->lost = reading->lost[view];
-	live_sums_show(holdings, reading->stack_cache, reading->holders, reading->holders_count,
+	live_sums_show(holdings, reading->stack_cache, reading->owners, reading->owners_count,
 		       &reading->detail, profile, &result);
 	reading->result.unknown += result.unknown;
 	reading->result.refused += result.refused;
@@ -143,10 +143,10 @@ void live_snapshot_done(struct live_snapshot *reading)
 {
 	for (int view = 0; view < VIEWS; view++)
 		profile_unref(reading->profiles[view]);
-	for (size_t i = 0; i < reading->holders_count; i++)
-		container_unref(reading->holders[i].who.container);
+	for (size_t i = 0; i < reading->owners_count; i++)
+		container_unref(reading->owners[i].who.container);
 	free(reading->mapped);
-	free(reading->holders);
+	free(reading->owners);
 	if (reading->fd >= 0)
 		close(reading->fd);
 }

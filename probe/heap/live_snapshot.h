@@ -14,13 +14,13 @@ struct live_snapshot {
 	struct live_alloc *mapped; /* mappings; freed by live_snapshot_done() */
 	size_t mapped_count;
 	/* sorted by pid; live_snapshot_done() frees them and drops their references */
-	struct live_owner *holders;
-	size_t holders_count;
-	uint64_t listed_ns; /* of the holders; owners of younger entries are unknown */
+	struct live_owner *owners;
+	size_t owners_count;
+	uint64_t listed_ns; /* of the owners; owners of younger entries are unknown */
 	uint64_t named_ns;  /* leave out younger objects whose stacks have no names yet */
 	uint32_t views;	    /* 1 << enum view */
 	struct stack_detail detail;
-	struct live_alloc_filter filter; /* without pid: that is in holders[].shown */
+	struct live_alloc_filter filter; /* without pid: that is in owners[].shown */
 	int64_t from, until;		 /* the profiles' times, loop_real_ns() */
 	uint64_t lost[VIEWS];		 /* objects missing, for they found no room */
 	struct stack_cache *stack_cache;

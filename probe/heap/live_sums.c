@@ -62,7 +62,7 @@ void live_sums_add(struct live_sums *holdings, const struct live_alloc *holding)
 		sum->first_ns = holding->time_ns;
 }
 
-const struct live_owner *live_owner_find(const struct live_owner *holders, size_t count,
+const struct live_owner *live_owner_find(const struct live_owner *owners, size_t count,
 					 uint32_t pid)
 {
 	size_t low = 0, high = count;
@@ -70,9 +70,9 @@ const struct live_owner *live_owner_find(const struct live_owner *holders, size_
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (holders[middle].pid == pid)
-			return &holders[middle];
-		if (holders[middle].pid < pid)
+		if (owners[middle].pid == pid)
+			return &owners[middle];
+		if (owners[middle].pid < pid)
 			low = middle + 1;
 		else
 			high = middle;
@@ -129,7 +129,7 @@ static void add_sum(struct profile *profile, const struct sum_key *key, const st
 }
 
 void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_cache,
-		    const struct live_owner *holders, size_t count,
+		    const struct live_owner *owners, size_t count,
 		    const struct stack_detail *detail, struct profile *profile,
 		    struct live_sums_result *result)
 {
@@ -138,22 +138,22 @@ void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_
 
 	*result = (struct live_sums_result){.refused = holdings->refused};
 	map_each (holdings->sums, at, key, sum) {
-		const struct live_owner *holder = live_owner_find(holders, count, key->stack.tgid);
+		const struct live_owner *owner = live_owner_find(owners, count, key->stack.tgid);
 		struct cached_stack stack = {0};
 		struct frame_bits libraries = {0};
 		int64_t node;
 
-		if (!holder)
+		if (!owner)
 			continue;
 		if (!stack_cache_get(stack_cache, &key->stack, &stack)) {
-			stack.who = holder->who;
+			stack.who = owner->who;
 			node = graft_unknown(profile, &stack.who);
 			result->unknown += sum->objects;
 		} else if (stack.own) {
 			continue;
 		} else {
-			stack.who.ns_pid = holder->who.ns_pid;
-			stack.who.container = holder->who.container;
+			stack.who.ns_pid = owner->who.ns_pid;
+			stack.who.container = owner->who.container;
 			node = profile_thread(profile, &stack.who, detail->thread_frame);
 			node = graft_stack(profile->tree, node, stack_cache_tree(stack_cache),
 					   &stack, detail, &libraries);

@@ -40,13 +40,13 @@ struct live_sums_result {
 
 /*
  * Adds the sums to the profile, but for stacks of an allocator's own mappings and of processes
- * that are no holders. The caller has set profile->view. `holders` are sorted by pid.
+ * that are no owners. The caller has set profile->view. `owners` are sorted by pid.
  */
 void live_sums_show(const struct live_sums *holdings, struct stack_cache *stack_cache,
-		    const struct live_owner *holders, size_t count,
+		    const struct live_owner *owners, size_t count,
 		    const struct stack_detail *detail, struct profile *profile,
 		    struct live_sums_result *result);
 
-/* Returns the holder with that pid, or NULL. `holders` are sorted by pid. */
-const struct live_owner *live_owner_find(const struct live_owner *holders, size_t count,
+/* Returns the owner with that pid, or NULL. `owners` are sorted by pid. */
+const struct live_owner *live_owner_find(const struct live_owner *owners, size_t count,
 					 uint32_t pid);

@@ -83,9 +83,9 @@ struct runtime_place runtime_place_of(const struct runtime_kind *kind, const str
 
 struct runtime_job {
 	struct job job;
-	struct runtime_question question; /* asking_run() changes only question.memory */
-	struct runtime *answer;	 /* belongs to asking_run() until asking_run() has returned */
-	struct runtime *hanging; /* the answer (-ETIMEDOUT) if asking_run() hangs */
+	struct runtime_question question; /* question_run() changes only question.memory */
+	struct runtime *answer;	 /* belongs to question_run() until question_run() has returned */
+	struct runtime *hanging; /* the answer (-ETIMEDOUT) if question_run() hangs */
 };
 
 static struct runtime *new_answer(const struct runtime_question *question)
@@ -103,7 +103,7 @@ static struct runtime *new_answer(const struct runtime_question *question)
 	return answer;
 }
 
-static void asking_run(struct job *job)
+static void question_run(struct job *job)
 {
 	struct runtime_job *mine = (struct runtime_job *)job;
 	const struct process_memory memory = job_memory_reader(&mine->question.memory);
@@ -112,7 +112,7 @@ static void asking_run(struct job *job)
 	job_memory_close(&mine->question.memory);
 }
 
-static void asking_done(struct job *job, bool finished)
+static void question_done(struct job *job, bool finished)
 {
 	struct runtime_job *mine = (struct runtime_job *)job;
 
@@ -121,7 +121,7 @@ static void asking_done(struct job *job, bool finished)
 			    finished ? &mine->question.memory : NULL);
 }
 
-static void free_asking(struct job *job)
+static void free_question(struct job *job)
 {
 	struct runtime_job *mine = (struct runtime_job *)job;
 
@@ -141,15 +141,15 @@ int runtime_ask(struct worker *worker, const struct runtime_question *question)
 		job_memory_done(&memory);
 		return -ENOMEM;
 	}
-	mine->job = (struct job){.run = asking_run,
-				 .done = asking_done,
-				 .free = free_asking,
+	mine->job = (struct job){.run = question_run,
+				 .done = question_done,
+				 .free = free_question,
 				 .whose = question->whose};
 	mine->question = *question;
 	mine->answer = new_answer(question);
 	mine->hanging = new_answer(question);
 	if (!mine->answer || !mine->hanging) {
-		free_asking(&mine->job);
+		free_question(&mine->job);
 		return -ENOMEM;
 	}
 	worker_submit(worker, &mine->job);

@@ -27,19 +27,19 @@ static uint64_t sum_of(const struct slow_event *event, const struct slice *slice
 	return sum;
 }
 
-void cpu_holder_find(struct cpu_holder *culprit, const struct slow_event *event,
+void cpu_holder_find(struct cpu_holder *holder, const struct slow_event *event,
 		     const struct slice *slices)
 {
-	*culprit = (struct cpu_holder){0};
+	*holder = (struct cpu_holder){0};
 	if (event->slices_count)
-		culprit->before = slices[0];
+		holder->before = slices[0];
 	for (uint32_t i = 0; i < event->slices_count; i++) {
 		uint64_t sum = slices[i].tid ? sum_of(event, slices, slices[i].tid) : 0;
 
-		if (sum <= culprit->most_ns)
+		if (sum <= holder->most_ns)
 			continue;
-		culprit->most_ns = sum;
-		culprit->most_tid = slices[i].tid;
-		memcpy(culprit->most_comm, slices[i].comm, sizeof(culprit->most_comm));
+		holder->most_ns = sum;
+		holder->most_tid = slices[i].tid;
+		memcpy(holder->most_comm, slices[i].comm, sizeof(holder->most_comm));
 	}
 }

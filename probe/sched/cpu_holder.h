@@ -19,6 +19,6 @@ struct cpu_holder {
 	char most_comm[COMM_BYTES];
 };
 
-/* Fills in *culprit. There are event->slices_count slices, newest first (struct slow_event). */
-void cpu_holder_find(struct cpu_holder *culprit, const struct slow_event *event,
+/* Fills in *holder. There are event->slices_count slices, newest first (struct slow_event). */
+void cpu_holder_find(struct cpu_holder *holder, const struct slow_event *event,
 		     const struct slice *slices);

@@ -9,13 +9,13 @@
 #include "sched/sched_state.h"
 #include "base/clock.h"
 
-static void blame_holder(struct slow_entry *entry, const struct cpu_holder *culprit)
+static void blame_holder(struct slow_entry *entry, const struct cpu_holder *holder)
 {
-	entry->before.tid = culprit->before.tid;
-	memcpy(entry->before.comm, culprit->before.comm, COMM_BYTES);
-	entry->most.tid = culprit->most_tid;
-	memcpy(entry->most.comm, culprit->most_comm, COMM_BYTES);
-	entry->most_ns = culprit->most_ns;
+	entry->before.tid = holder->before.tid;
+	memcpy(entry->before.comm, holder->before.comm, COMM_BYTES);
+	entry->most.tid = holder->most_tid;
+	memcpy(entry->most.comm, holder->most_comm, COMM_BYTES);
+	entry->most_ns = holder->most_ns;
 }
 
 /*
@@ -32,7 +32,7 @@ static bool had_begun(const struct target *target, const struct slow_event *even
 void sched_on_slow(void *arg, const struct slow_event *event, const struct slice *slices)
 {
 	struct sched *sched = arg;
-	struct cpu_holder culprit;
+	struct cpu_holder holder;
 	const struct target *target;
 	struct slow_entry entry = {
 		.time_ns = sched_time_ns() - (loop_now_ns() - event->time_ns),
@@ -51,8 +51,8 @@ void sched_on_slow(void *arg, const struct slow_event *event, const struct slice
 		entry.ns_pid = target->ns_pid;
 		entry.container = target->container;
 	}
-	cpu_holder_find(&culprit, event, slices);
-	blame_holder(&entry, &culprit);
+	cpu_holder_find(&holder, event, slices);
+	blame_holder(&entry, &holder);
 	slow_log_add(sched->log, &entry);
 	sched_wake_followers(sched);
 }

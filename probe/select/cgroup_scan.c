@@ -36,24 +36,24 @@ static void list_one(void *arg, pid_t pid)
 		list->pids[list->count++] = pid;
 }
 
-static void list_all(struct cgroup_scan *census)
+static void list_all(struct cgroup_scan *scan)
 {
 	struct pid_listing list = {0};
 
 	if (proc_each(list_one, &list) < 0)
 		list.incomplete = true;
-	census->pids = list.pids;
-	census->count = list.count;
-	census->incomplete = list.incomplete;
+	scan->pids = list.pids;
+	scan->count = list.count;
+	scan->incomplete = list.incomplete;
 }
 
-static bool is_wanted(const struct cgroup_scan *census, const struct cgroups *cgroups)
+static bool is_wanted(const struct cgroup_scan *scan, const struct cgroups *cgroups)
 {
 	struct match match;
 
-	if (!census->snoopers || cgroups->place.id[0])
+	if (!scan->snoopers || cgroups->place.id[0])
 		return true;
-	snoopers_match_container(census->snoopers, &(struct identity){.cgroup = cgroups->path},
+	snoopers_match_container(scan->snoopers, &(struct identity){.cgroup = cgroups->path},
 				 &match);
 	return match.probes;
 }
@@ -67,17 +67,17 @@ static bool is_shortage(int error)
 	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-static void read_process(struct cgroup_scan *census, pid_t pid, struct cgroups *cgroups)
+static void read_process(struct cgroup_scan *scan, pid_t pid, struct cgroups *cgroups)
 {
-	struct cgroup_member *resident = &census->residents[census->residents_count];
+	struct cgroup_member *resident = &scan->residents[scan->residents_count];
 	struct proc_stat stat;
 	int r = proc_stat(pid, &stat);
 
 	if (r == 0)
 		r = cgroups_read(pid, cgroups);
 	if (is_shortage(r))
-		census->incomplete = true;
-	if (r != 0 || !is_wanted(census, cgroups))
+		scan->incomplete = true;
+	if (r != 0 || !is_wanted(scan, cgroups))
 		return;
 	*resident = (struct cgroup_member){
 		.pid = pid,
@@ -86,97 +86,97 @@ static void read_process(struct cgroup_scan *census, pid_t pid, struct cgroups *
 		.path = strdup(cgroups->path),
 	};
 	if (resident->path)
-		census->residents_count++;
+		scan->residents_count++;
 	else
-		census->incomplete = true;
+		scan->incomplete = true;
 }
 
-static void census_run(struct job *job)
+static void scan_job_run(struct job *job)
 {
-	struct cgroup_scan *census = (struct cgroup_scan *)job;
+	struct cgroup_scan *scan = (struct cgroup_scan *)job;
 	_cleanup_free_ struct cgroups *cgroups = malloc(sizeof(*cgroups));
 
-	if (!census->pids)
-		list_all(census);
+	if (!scan->pids)
+		list_all(scan);
 	if (!cgroups) {
-		census->incomplete = true;
-		census->at = census->count;
+		scan->incomplete = true;
+		scan->at = scan->count;
 	}
-	for (int i = 0; i < CENSUS_PIECE && census->at < census->count; i++)
-		read_process(census, census->pids[census->at++], cgroups);
+	for (int i = 0; i < CENSUS_PIECE && scan->at < scan->count; i++)
+		read_process(scan, scan->pids[scan->at++], cgroups);
 }
 
-static void clear_residents(struct cgroup_scan *census)
+static void clear_residents(struct cgroup_scan *scan)
 {
-	for (size_t i = 0; i < census->residents_count; i++)
-		free(census->residents[i].path);
-	census->residents_count = 0;
+	for (size_t i = 0; i < scan->residents_count; i++)
+		free(scan->residents[i].path);
+	scan->residents_count = 0;
 }
 
-static void free_census(struct job *job)
+static void free_scan(struct job *job)
 {
-	struct cgroup_scan *census = (struct cgroup_scan *)job;
+	struct cgroup_scan *scan = (struct cgroup_scan *)job;
 
-	clear_residents(census);
-	snoopers_unref(census->snoopers);
-	free(census->pids);
-	free(census);
+	clear_residents(scan);
+	snoopers_unref(scan->snoopers);
+	free(scan->pids);
+	free(scan);
 }
 
-static void census_done(struct job *job, bool finished);
+static void scan_job_done(struct job *job, bool finished);
 
 /* Submits the rest as another job. */
 static void go_on(struct worker *worker, struct cgroup_scan *from)
 {
-	struct cgroup_scan *census = malloc(sizeof(*census));
+	struct cgroup_scan *scan = malloc(sizeof(*scan));
 
-	if (!census) {
+	if (!scan) {
 		from->incomplete = true;
 		from->told(from->arg, from, true, true);
 		return;
 	}
-	memcpy(census, from, sizeof(*census));
-	census->job = (struct job){.run = census_run, .done = census_done, .free = free_census};
-	census->residents_count = 0;
+	memcpy(scan, from, sizeof(*scan));
+	scan->job = (struct job){.run = scan_job_run, .done = scan_job_done, .free = free_scan};
+	scan->residents_count = 0;
 	from->pids = NULL;
 	from->snoopers = NULL;
-	worker_submit(worker, &census->job);
+	worker_submit(worker, &scan->job);
 }
 
-static void census_done(struct job *job, bool finished)
+static void scan_job_done(struct job *job, bool finished)
 {
-	struct cgroup_scan *census = (struct cgroup_scan *)job;
-	bool last = !finished || census->at >= census->count;
+	struct cgroup_scan *scan = (struct cgroup_scan *)job;
+	bool last = !finished || scan->at >= scan->count;
 
-	census->told(census->arg, census, finished, last);
+	scan->told(scan->arg, scan, finished, last);
 	if (finished)
-		clear_residents(census);
+		clear_residents(scan);
 	if (!last)
-		go_on(job->worker, census);
+		go_on(job->worker, scan);
 }
 
 int cgroup_scan_begin(struct worker *worker, struct snoopers *snoopers, const pid_t *pids,
 		      size_t count,
-		      void (*told)(void *arg, struct cgroup_scan *census, bool finished, bool last),
+		      void (*told)(void *arg, struct cgroup_scan *scan, bool finished, bool last),
 		      void *arg)
 {
-	struct cgroup_scan *census = calloc(1, sizeof(*census));
+	struct cgroup_scan *scan = calloc(1, sizeof(*scan));
 
-	if (!census)
+	if (!scan)
 		return -ENOMEM;
 	if (pids) {
-		census->pids = calloc(count + 1, sizeof(*pids));
-		if (!census->pids) {
-			free(census);
+		scan->pids = calloc(count + 1, sizeof(*pids));
+		if (!scan->pids) {
+			free(scan);
 			return -ENOMEM;
 		}
-		memcpy(census->pids, pids, count * sizeof(*pids));
-		census->count = count;
+		memcpy(scan->pids, pids, count * sizeof(*pids));
+		scan->count = count;
 	}
-	census->job = (struct job){.run = census_run, .done = census_done, .free = free_census};
-	census->snoopers = snoopers ? snoopers_ref(snoopers) : NULL;
-	census->told = told;
-	census->arg = arg;
-	worker_submit(worker, &census->job);
+	scan->job = (struct job){.run = scan_job_run, .done = scan_job_done, .free = free_scan};
+	scan->snoopers = snoopers ? snoopers_ref(snoopers) : NULL;
+	scan->told = told;
+	scan->arg = arg;
+	worker_submit(worker, &scan->job);
 	return 0;
 }

@@ -44,12 +44,12 @@ struct cgroup_scan {
 	 * Called for each piece. The next piece follows when it returns, unless it was the last one
 	 * or given up.
 	 */
-	void (*told)(void *arg, struct cgroup_scan *census, bool finished, bool last);
+	void (*told)(void *arg, struct cgroup_scan *scan, bool finished, bool last);
 	void *arg;
 };
 
 /* Starts a scan. `pids` are copied; NULL: all. Returns 0 or -ENOMEM. */
 int cgroup_scan_begin(struct worker *worker, struct snoopers *snoopers, const pid_t *pids,
 		      size_t count,
-		      void (*told)(void *arg, struct cgroup_scan *census, bool finished, bool last),
+		      void (*told)(void *arg, struct cgroup_scan *scan, bool finished, bool last),
 		      void *arg);

@@ -41,28 +41,28 @@ struct names_job {
 	atomic_bool began;
 };
 
-static void asking_run(struct job *job)
+static void lookup_run(struct job *job)
 {
-	struct names_job *asking = (struct names_job *)job;
+	struct names_job *lookup = (struct names_job *)job;
 
 	uint64_t began_ns = loop_now_ns();
 
-	asking->began = true;
-	if (asking->known)
-		container_names_again(&asking->answer, asking->root, asking->known);
+	lookup->began = true;
+	if (lookup->known)
+		container_names_again(&lookup->answer, lookup->root, lookup->known);
 	else
-		container_names_read(&asking->answer, asking->root, &asking->place);
-	asking->took_ns = loop_now_ns() - began_ns;
+		container_names_read(&lookup->answer, lookup->root, &lookup->place);
+	lookup->took_ns = loop_now_ns() - began_ns;
 }
 
-static void free_asking(struct job *job)
+static void free_lookup(struct job *job)
 {
-	struct names_job *asking = (struct names_job *)job;
+	struct names_job *lookup = (struct names_job *)job;
 
-	container_unref(asking->known);
-	container_unref(asking->answer);
-	free(asking->root);
-	free(asking);
+	container_unref(lookup->known);
+	container_unref(lookup->answer);
+	free(lookup->root);
+	free(lookup);
 }
 
 static bool has_names(const struct container *container)
@@ -162,26 +162,26 @@ static void give_up(struct known_container *known)
 	put_off(known, until_ns);
 }
 
-static void asking_done(struct job *job, bool finished)
+static void lookup_done(struct job *job, bool finished)
 {
-	struct names_job *asking = (struct names_job *)job;
-	struct containers *containers = asking->containers;
-	struct known_container **slot = map_get(containers->known, &asking->key);
+	struct names_job *lookup = (struct names_job *)job;
+	struct containers *containers = lookup->containers;
+	struct known_container **slot = map_get(containers->known, &lookup->key);
 
 	containers->asking = false;
-	if (finished && asking->known)
-		containers->again_from_ns = loop_now_ns() + AGAIN_SHARE * asking->took_ns;
+	if (finished && lookup->known)
+		containers->again_from_ns = loop_now_ns() + AGAIN_SHARE * lookup->took_ns;
 	if (slot) {
 		struct known_container *known = *slot;
 
 		known->groups++; /* a callback may drop the last group */
-		if (finished && asking->known && known->again)
-			take_again(known, asking->answer);
-		else if (finished && !asking->known)
-			take_names(known, asking->answer);
+		if (finished && lookup->known && known->again)
+			take_again(known, lookup->answer);
+		else if (finished && !lookup->known)
+			take_names(known, lookup->answer);
 		else if (finished) /* it was forgotten meanwhile, and begins again */
 			known->next_ns = 0;
-		else if (asking->began)
+		else if (lookup->began)
 			give_up(known);
 		else
 			put_off(known, loop_now_ns() + BUSY_NS);
@@ -192,29 +192,29 @@ static void asking_done(struct job *job, bool finished)
 
 static void ask_names(struct containers *containers, struct known_container *known)
 {
-	struct names_job *asking = calloc(1, sizeof(*asking));
+	struct names_job *lookup = calloc(1, sizeof(*lookup));
 
 	known->next_ns = loop_now_ns() + NS_PER_S; /* in case there is no memory */
-	if (!asking)
+	if (!lookup)
 		return;
-	asking->job = (struct job){.run = asking_run,
-				   .done = asking_done,
-				   .free = free_asking,
+	lookup->job = (struct job){.run = lookup_run,
+				   .done = lookup_done,
+				   .free = free_lookup,
 				   .limit_ns = LIMIT_NS,
 				   .whose = job_of(known->key.user, 0)}; /* the state's user */
-	asking->containers = containers;
-	asking->key = known->key;
-	asking->place = known->container->place;
-	asking->known = known->again ? container_ref(known->container) : NULL;
+	lookup->containers = containers;
+	lookup->key = known->key;
+	lookup->place = known->container->place;
+	lookup->known = known->again ? container_ref(known->container) : NULL;
 	/* What its runtime says of its pod isn't part of the place. */
-	memcpy(asking->place.pod_uid, known->key.pod_uid, sizeof(asking->place.pod_uid));
-	asking->root = strdup(containers->root);
-	if (!asking->root) {
-		free_asking(&asking->job);
+	memcpy(lookup->place.pod_uid, known->key.pod_uid, sizeof(lookup->place.pod_uid));
+	lookup->root = strdup(containers->root);
+	if (!lookup->root) {
+		free_lookup(&lookup->job);
 		return;
 	}
 	containers->asking = true;
-	worker_submit(containers->worker, &asking->job);
+	worker_submit(containers->worker, &lookup->job);
 }
 
 /*

@@ -78,10 +78,10 @@ static void take_resident(struct targets *targets, const struct cgroup_member *r
 	group_unref(group);
 }
 
-static void take_census(struct targets *targets, const struct cgroup_scan *census, bool finished)
+static void take_scan(struct targets *targets, const struct cgroup_scan *scan, bool finished)
 {
-	for (size_t i = 0; finished && i < census->residents_count; i++)
-		take_resident(targets, &census->residents[i]);
+	for (size_t i = 0; finished && i < scan->residents_count; i++)
+		take_resident(targets, &scan->residents[i]);
 }
 
 /* A scan didn't see all processes. */
@@ -96,12 +96,12 @@ static void count_later(struct targets *targets)
 		       loop_now_ns() + retry_wait(++where->failures, NS_PER_S, LATEST_NS));
 }
 
-static bool has_failed(const struct cgroup_scan *census, bool finished)
+static bool has_failed(const struct cgroup_scan *scan, bool finished)
 {
-	return !finished || census->incomplete;
+	return !finished || scan->incomplete;
 }
 
-static void told_of_all(void *arg, struct cgroup_scan *census, bool finished, bool last);
+static void told_of_all(void *arg, struct cgroup_scan *scan, bool finished, bool last);
 
 static void count_all(struct targets *targets)
 {
@@ -138,16 +138,16 @@ static void count_children(struct targets *targets)
 		count_all(targets);
 }
 
-static void told_of_all(void *arg, struct cgroup_scan *census, bool finished, bool last)
+static void told_of_all(void *arg, struct cgroup_scan *scan, bool finished, bool last)
 {
 	struct targets *targets = arg;
 	struct where *where = &targets->where;
 
-	take_census(targets, census, finished);
+	take_scan(targets, scan, finished);
 	if (!last)
 		return;
 	where->running = false;
-	if (has_failed(census, finished))
+	if (has_failed(scan, finished))
 		count_later(targets);
 	else
 		where->failures = 0;
@@ -157,15 +157,15 @@ static void told_of_all(void *arg, struct cgroup_scan *census, bool finished, bo
 		count_children(targets);
 }
 
-static void told_of_moved(void *arg, struct cgroup_scan *census, bool finished, bool last)
+static void told_of_moved(void *arg, struct cgroup_scan *scan, bool finished, bool last)
 {
 	struct targets *targets = arg;
 
-	take_census(targets, census, finished);
+	take_scan(targets, scan, finished);
 	if (!last)
 		return;
 	targets->where.moving = false;
-	if (has_failed(census, finished))
+	if (has_failed(scan, finished))
 		count_later(targets);
 	else
 		count_children(targets);

@@ -24,7 +24,7 @@ struct target_table {
 	struct target_table_stats stats;
 	void (*ended)(void *arg, struct target *target); /* NULL: nobody is told */
 	void *ended_arg;
-	const struct process_code_ops *codebook_ops; /* NULL: there are no code_known */
+	const struct process_code_ops *code_ops; /* NULL: there are no code_known */
 };
 
 static void release_target(const struct target_table *table, struct target *target)
@@ -34,8 +34,8 @@ static void release_target(const struct target_table *table, struct target *targ
 	spans_unref(target->spans);
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		runtime_release(runtime_kinds[i], target->runtimes[i].known);
-	if (table->codebook_ops)
-		table->codebook_ops->free(target->code_known);
+	if (table->code_ops)
+		table->code_ops->free(target->code_known);
 	container_unref(target->container);
 	group_unref(target->group);
 }
@@ -120,14 +120,14 @@ void target_table_end(struct target_table *table, struct target *target, uint64_
 
 void target_table_keep_code(struct target_table *table, const struct process_code_ops *ops)
 {
-	table->codebook_ops = ops;
+	table->code_ops = ops;
 }
 
 void target_table_fork_code(const struct target_table *table, struct target *fresh,
 			    const struct target *before)
 {
-	if (table->codebook_ops)
-		table->codebook_ops->fork(fresh->code_known, before->code_known);
+	if (table->code_ops)
+		table->code_ops->fork(fresh->code_known, before->code_known);
 }
 
 struct target *target_table_add(struct target_table *table, struct target *like)

@@ -158,9 +158,9 @@ void target_table_free(struct target_table *table);
 
 /* Operations of code/ that share and free struct target.code_known. */
 struct process_code_ops {
-	void (*fork)(struct process_code *books[TARGET_CODE_KINDS],
+	void (*fork)(struct process_code *code[TARGET_CODE_KINDS],
 		     struct process_code *const of[TARGET_CODE_KINDS]);
-	void (*free)(struct process_code *const books[TARGET_CODE_KINDS]);
+	void (*free)(struct process_code *const code[TARGET_CODE_KINDS]);
 };
 
 /* Lets targets have code_known from now on. `ops` is borrowed for good. */

@@ -47,43 +47,43 @@ struct look_job {
 
 /* ---- queue ---- */
 
-static void append_request(struct attach_queue *asking, struct attach_request *question)
+static void append_request(struct attach_queue *queue, struct attach_request *question)
 {
 	question->next = NULL;
-	*asking->last = question;
-	asking->last = &question->next;
+	*queue->last = question;
+	queue->last = &question->next;
 }
 
-static void take_out(struct attach_queue *asking, struct attach_request **from,
+static void take_out(struct attach_queue *queue, struct attach_request **from,
 		     struct attach_request *question)
 {
 	while (*from != question)
 		from = &(*from)->next;
 	*from = question->next;
-	if (asking->last == &question->next)
-		asking->last = from;
+	if (queue->last == &question->next)
+		queue->last = from;
 	question->next = NULL;
 }
 
-static void post_turn(struct attach_queue *asking)
+static void post_turn(struct attach_queue *queue)
 {
-	if (asking->turn_posted || !asking->first || asking->count >= asking->at_once)
+	if (queue->turn_posted || !queue->first || queue->count >= queue->at_once)
 		return;
-	asking->turn_posted = true;
-	loop_post(asking->loop, &asking->turn);
+	queue->turn_posted = true;
+	loop_post(queue->loop, &queue->turn);
 }
 
 /* ---- answers ---- */
 
 static void answer_request(struct attach_request *question, const struct attach_answer *told)
 {
-	struct attach_queue *asking = question->asking;
+	struct attach_queue *queue = question->queue;
 
-	take_out(asking, &asking->asked, question);
-	asking->count--;
+	take_out(queue, &queue->asked, question);
+	queue->count--;
 	question->step = QUESTION_NONE;
 	question->answered(question, told);
-	post_turn(asking);
+	post_turn(queue);
 }
 
 static void fail_request(struct attach_request *question, enum attach_result result, int error)
@@ -95,31 +95,31 @@ static void fail_request(struct attach_request *question, enum attach_result res
 
 static void bury_all(void *arg)
 {
-	struct attach_queue *asking = arg;
+	struct attach_queue *queue = arg;
 
 	if (reaper_bury())
-		loop_timer_set(asking->loop, &asking->burial, loop_now_ns() + NS_PER_S);
+		loop_timer_set(queue->loop, &queue->burial, loop_now_ns() + NS_PER_S);
 }
 
 /* Waits for the child, or leaves that to the reaper. */
-static void bury_child(struct attach_queue *asking, struct attach *attach)
+static void bury_child(struct attach_queue *queue, struct attach *attach)
 {
 	if (!attach_bury(attach))
 		reaper_leave(attach->child);
 	attach->child = 0;
-	bury_all(asking);
+	bury_all(queue);
 }
 
 static void answer_comes(void *arg)
 {
 	struct attach_request *question = arg;
-	struct attach_queue *asking = question->asking;
+	struct attach_queue *queue = question->queue;
 	struct attach_answer told = {0};
 
-	loop_unwatch(asking->loop, &question->watch);
-	loop_timer_cancel(asking->loop, &question->limit);
+	loop_unwatch(queue->loop, &question->watch);
+	loop_timer_cancel(queue->loop, &question->limit);
 	attach_finish(&question->attach, &told);
-	bury_child(asking, &question->attach);
+	bury_child(queue, &question->attach);
 	answer_request(question, &told);
 }
 
@@ -133,15 +133,15 @@ static void limit_passes(void *arg)
 
 static void await_answer(struct attach_request *question)
 {
-	struct attach_queue *asking = question->asking;
+	struct attach_queue *queue = question->queue;
 	uint64_t limit_ms = question->order.limit_ms + KILL_MS;
 
 	question->watch = (struct loop_watch){
 		.fd = question->attach.fd, .ready = answer_comes, .arg = question};
 	question->limit = (struct loop_timer){.expired = limit_passes, .arg = question};
-	loop_timer_set(asking->loop, &question->limit, loop_now_ns() + limit_ms * NS_PER_MS);
-	if (loop_watch(asking->loop, &question->watch) < 0)
-		loop_timer_set(asking->loop, &question->limit, loop_now_ns());
+	loop_timer_set(queue->loop, &question->limit, loop_now_ns() + limit_ms * NS_PER_MS);
+	if (loop_watch(queue->loop, &question->watch) < 0)
+		loop_timer_set(queue->loop, &question->limit, loop_now_ns());
 }
 
 /* ---- the look ---- */
@@ -221,7 +221,7 @@ static void begin_look(struct attach_request *question)
 	}
 	mine->job = (struct job){.run = look_job_run, .done = look_job_done, .free = free_looking};
 	mine->job.whose = question->whose;
-	mine->closer = question->asking->foreign;
+	mine->closer = question->queue->foreign;
 	mine->question = question;
 	mine->order = question->order;
 	mine->attach.fd = -1;
@@ -234,19 +234,19 @@ static void begin_look(struct attach_request *question)
 		free_looking(&mine->job);
 		return;
 	}
-	worker_submit(question->asking->foreign, &mine->job);
+	worker_submit(question->queue->foreign, &mine->job);
 }
 
 /* ---- turns ---- */
 
 static void begin_request(struct attach_request *question)
 {
-	struct attach_queue *asking = question->asking;
+	struct attach_queue *queue = question->queue;
 
-	take_out(asking, &asking->first, question);
-	question->next = asking->asked;
-	asking->asked = question;
-	asking->count++;
+	take_out(queue, &queue->first, question);
+	question->next = queue->asked;
+	queue->asked = question;
+	queue->count++;
 	question->step = QUESTION_ASKED;
 	if (!reaper_has_room()) {
 		fail_request(question, ATTACH_SYSTEM, EAGAIN);
@@ -265,26 +265,26 @@ static void begin_request(struct attach_request *question)
 
 static void take_turns(void *arg)
 {
-	struct attach_queue *asking = arg;
+	struct attach_queue *queue = arg;
 
-	asking->turn_posted = false;
-	while (asking->first && asking->count < asking->at_once)
-		begin_request(asking->first);
+	queue->turn_posted = false;
+	while (queue->first && queue->count < queue->at_once)
+		begin_request(queue->first);
 }
 
-void attach_queue_ask(struct attach_queue *asking, struct attach_request *question)
+void attach_queue_ask(struct attach_queue *queue, struct attach_request *question)
 {
-	question->asking = asking;
+	question->queue = queue;
 	question->step = QUESTION_WAITING;
 	question->attach = (struct attach){.fd = -1};
-	append_request(asking, question);
-	post_turn(asking);
+	append_request(queue, question);
+	post_turn(queue);
 }
 
 bool attach_queue_drop(struct attach_request *question)
 {
 	if (question->step == QUESTION_WAITING) {
-		take_out(question->asking, &question->asking->first, question);
+		take_out(question->queue, &question->queue->first, question);
 		question->step = QUESTION_NONE;
 	}
 	return question->step == QUESTION_NONE;
@@ -292,29 +292,29 @@ bool attach_queue_drop(struct attach_request *question)
 
 int attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign)
 {
-	struct attach_queue *asking = calloc(1, sizeof(*asking));
+	struct attach_queue *queue = calloc(1, sizeof(*queue));
 
-	if (!asking)
+	if (!queue)
 		return -ENOMEM;
-	asking->loop = loop;
-	asking->foreign = foreign;
-	asking->last = &asking->first;
-	asking->at_once = ASKING_AT_ONCE_MAX;
-	asking->turn = (struct loop_call){.run = take_turns, .arg = asking};
-	asking->burial = (struct loop_timer){.expired = bury_all, .arg = asking};
-	*ret = asking;
+	queue->loop = loop;
+	queue->foreign = foreign;
+	queue->last = &queue->first;
+	queue->at_once = ASKING_AT_ONCE_MAX;
+	queue->turn = (struct loop_call){.run = take_turns, .arg = queue};
+	queue->burial = (struct loop_timer){.expired = bury_all, .arg = queue};
+	*ret = queue;
 	return 0;
 }
 
-void attach_queue_limit(struct attach_queue *asking, unsigned at_once)
+void attach_queue_limit(struct attach_queue *queue, unsigned at_once)
 {
-	asking->at_once = at_once;
+	queue->at_once = at_once;
 }
 
 /* Leaves a child to end by itself. */
 static void leave_child(struct attach_request *question)
 {
-	struct loop *loop = question->asking->loop;
+	struct loop *loop = question->queue->loop;
 
 	if (question->attach.fd < 0)
 		return; /* a job looks at the process */
@@ -331,20 +331,20 @@ void attach_queue_tell(const struct attach_request *question)
 		close(attach.fd);
 }
 
-void attach_queue_free(struct attach_queue *asking)
+void attach_queue_free(struct attach_queue *queue)
 {
-	if (!asking)
+	if (!queue)
 		return;
-	loop_unpost(asking->loop, &asking->turn);
-	loop_timer_cancel(asking->loop, &asking->burial);
-	for (struct attach_request *question = asking->first; question; question = question->next) {
+	loop_unpost(queue->loop, &queue->turn);
+	loop_timer_cancel(queue->loop, &queue->burial);
+	for (struct attach_request *question = queue->first; question; question = question->next) {
 		if (!question->look)
 			attach_queue_tell(question);
 		question->step = QUESTION_NONE;
 	}
-	for (struct attach_request *question = asking->asked; question; question = question->next) {
+	for (struct attach_request *question = queue->asked; question; question = question->next) {
 		leave_child(question);
 		question->step = QUESTION_NONE;
 	}
-	free(asking);
+	free(queue);
 }

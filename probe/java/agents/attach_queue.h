@@ -45,7 +45,7 @@ struct attach_request {
 
 	/* private to the queue */
 	enum attach_step step;
-	struct attach_queue *asking;
+	struct attach_queue *queue;
 	struct attach_request *next;
 	struct attach attach;
 	struct loop_watch watch;
@@ -56,13 +56,13 @@ struct attach_request {
 int attach_queue_new(struct attach_queue **ret, struct loop *loop, struct worker *foreign);
 
 /* Sets how many are asked at once; ASKING_AT_ONCE_MAX before. */
-void attach_queue_limit(struct attach_queue *asking, unsigned at_once);
+void attach_queue_limit(struct attach_queue *queue, unsigned at_once);
 
 /*
  * Frees the queue, when the loop has ended. Waiting requests that need no look (so that VMs stop)
  * are sent all at once; answers are ignored.
  */
-void attach_queue_free(struct attach_queue *asking);
+void attach_queue_free(struct attach_queue *queue);
 
 /*
  * Sends a request that needs no look and ignores the answer; may be used after attach_queue_free().
@@ -70,7 +70,7 @@ void attach_queue_free(struct attach_queue *asking);
 void attach_queue_tell(const struct attach_request *question);
 
 /* Submits a request; nothing is called inside. */
-void attach_queue_ask(struct attach_queue *asking, struct attach_request *question);
+void attach_queue_ask(struct attach_queue *queue, struct attach_request *question);
 
 /* Takes a request back. False: the VM is asked already, and answered() will be called. */
 bool attach_queue_drop(struct attach_request *question);

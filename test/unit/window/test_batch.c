@@ -29,7 +29,7 @@ static struct {
 	struct interpreter *interpreter;
 	struct target target;
 	struct code_cache known;
-	struct process_code book;
+	struct process_code process;
 	struct pycode *codes[4]; /* at the addresses 1, 2, 3, with these sums */
 	struct stack_cache *stack_cache;
 	struct batch *batch;
@@ -98,12 +98,12 @@ static int set_up(void **state)
 	assert_int_equal(
 		map_new(&test.known.contents, sizeof(uint64_t), sizeof(struct known_code *), 16),
 		0);
-	test.book = (struct process_code){.codes = &test.known};
-	test.target.code_known[CODES_PYTHON] = &test.book;
+	test.process = (struct process_code){.cache = &test.known};
+	test.target.code_known[CODES_PYTHON] = &test.process;
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
 		struct code_key key = {i, i};
 
-		assert_int_equal(shelf_add(&test.book, &key, pycode_ref(test.codes[i])), 0);
+		assert_int_equal(code_layer_add(&test.process, &key, pycode_ref(test.codes[i])), 0);
 	}
 	map_all();
 	assert_int_equal(stack_cache_new(&test.stack_cache, &limits), 0);
@@ -118,7 +118,7 @@ static int tear_down(void **state)
 	profile_unref(test.profile);
 	stack_cache_free(test.stack_cache);
 	address_space_free(test.target.space);
-	shelf_unref(test.book.shelf);
+	code_layer_unref(test.process.layer);
 	map_free(test.known.contents);
 	for (size_t i = 1; i < ARRAY_SIZE(test.codes); i++) {
 		assert_int_equal(test.codes[i]->refs, 1); /* the batch's are given back */
