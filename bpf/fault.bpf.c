@@ -96,7 +96,7 @@ static __always_inline void find_cpu(struct fault_slot *slot, struct task_struct
 	slot->events_at = vm_events_at(task);
 }
 
-static __always_inline int before(uint64_t error_code)
+static __always_inline int before_fault(uint64_t error_code)
 {
 	struct faulting who;
 	struct target_value *target;
@@ -129,20 +129,20 @@ static __always_inline int before(uint64_t error_code)
 SEC("tp_btf/page_fault_user")
 int before_user(uint64_t *ctx)
 {
-	return before(ctx[2]);
+	return before_fault(ctx[2]);
 }
 
 SEC("tp_btf/page_fault_kernel")
 int before_kernel(uint64_t *ctx)
 {
-	return before(ctx[2]);
+	return before_fault(ctx[2]);
 }
 
 /* For kernels without these tracepoints: the software event page-faults. */
 SEC("perf_event")
 int before_any(struct bpf_perf_event_data *ctx)
 {
-	return before(0);
+	return before_fault(0);
 }
 
 static __always_inline void add_grown(const struct fault *fault, const struct resident *now,
@@ -167,8 +167,8 @@ static __always_inline bool is_copied(const struct fault_slot *slot)
 }
 
 /* Returns what the fault added; PART_ALL: nothing. */
-static __always_inline enum count_part measure(const struct fault_slot *slot,
-					       struct task_struct *task, uint32_t *pages)
+static __always_inline enum count_part measure_fault(const struct fault_slot *slot,
+						     struct task_struct *task, uint32_t *pages)
 {
 	const struct fault_sizes sizes = {huge_pages, batch_pages};
 	int32_t grown[RSS_KINDS] = {0};
@@ -264,7 +264,7 @@ int after(struct bpf_perf_event_data *ctx)
 	if (slot->tid != who.tid && !find_away(slot, who.tid))
 		return 0;
 	slot->tid = 0;
-	taking.part = measure(slot, who.task, &pages);
+	taking.part = measure_fault(slot, who.task, &pages);
 	if (taking.part == PART_ALL || !draw_fault(slot, pages, &taking))
 		return 0;
 	interval = guard_draws(PROBE_MEM, pages / PAGES_OF_SIZE, &second);
@@ -277,7 +277,7 @@ int after(struct bpf_perf_event_data *ctx)
 }
 
 /* Keeps the fault of `prev`, which sleeps in it or is preempted. */
-static __always_inline void leave(struct fault_slot *slot, struct task_struct *prev)
+static __always_inline void leave_fault(struct fault_slot *slot, struct task_struct *prev)
 {
 	struct fault *fault = &slot->fault;
 	struct vm_events now;
@@ -333,7 +333,7 @@ int on_fault_switch(uint64_t *ctx)
 	if (!slot)
 		return 0;
 	if (slot->tid && slot->tid == (uint32_t)prev->pid)
-		leave(slot, prev);
+		leave_fault(slot, prev);
 	if (away_count)
 		come_back(slot, next);
 	return 0;

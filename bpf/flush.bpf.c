@@ -32,7 +32,7 @@ static __always_inline bool is_ours(struct thread_record *record, uint64_t from_
 	return false;
 }
 
-static __always_inline void show(struct task_struct *task, struct thread_record *record)
+static __always_inline void show_wait(struct task_struct *task, struct thread_record *record)
 {
 	struct part part = {.until_ns = sched.cut_ns, .waiting = 1};
 	uint64_t whole_ns = sched.cut_ns - record->left_ns;
@@ -75,7 +75,7 @@ int flush_waits(struct bpf_iter__task *ctx)
 	if (!sched.closing || record->left_ns >= sched.cut_ns)
 		return 0;
 	if (record->window + 1 == sched.closing) {
-		show(task, record);
+		show_wait(task, record);
 	} else if (record->window + 1 < sched.closing) { /* no window has the stack any more */
 		record->weight = 0;
 		mark_open(task->pid, -1);

@@ -54,7 +54,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	value = *inherited;
 	value.id = event.id;
 	set_target(tgid, &value);
-	send(&event, lazy());
+	send_life(&event, lazy_flag());
 	return 0;
 }
 
@@ -65,9 +65,9 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
 {
 	if (word == VERDICT_DOES_NOT)
-		return lazy();
+		return lazy_flag();
 	if (word == VERDICT_MATCHES && now_ns - last_exec_wake_ns < WAKE_EXEC_EVERY_NS)
-		return lazy();
+		return lazy_flag();
 	last_exec_wake_ns = now_ns;
 	return BPF_RB_FORCE_WAKEUP;
 }
@@ -78,7 +78,7 @@ static __always_inline uint64_t exit_flag(const struct target_value *target, uin
 {
 	if (!(target->probes & 1U << PROBE_MEM_GLIBC) ||
 	    now_ns - last_exit_wake_ns < WAKE_EXIT_EVERY_NS)
-		return lazy();
+		return lazy_flag();
 	last_exit_wake_ns = now_ns;
 	return BPF_RB_FORCE_WAKEUP;
 }
@@ -92,7 +92,8 @@ static __always_inline uint64_t verdict_of_both(uint64_t name, uint64_t group)
 }
 
 /* Begins a new incarnation at a new program or a new name; the daemon decides on it. */
-static __always_inline void renew(struct task_struct *leader, enum life_kind kind, const char *comm)
+static __always_inline void renew_target(struct task_struct *leader, enum life_kind kind,
+					 const char *comm)
 {
 	uint32_t zero = 0, tgid = BPF_CORE_READ(leader, tgid);
 	struct control *settings = bpf_map_lookup_elem(&control, &zero);
@@ -126,7 +127,7 @@ static __always_inline void renew(struct task_struct *leader, enum life_kind kin
 	value.probes = settings->pending_probes;
 	value.unread = word != VERDICT_DOES_NOT;
 	set_target(tgid, &value);
-	send(&event, exec_flag(word, event.time_ns));
+	send_life(&event, exec_flag(word, event.time_ns));
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -135,7 +136,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
-	renew(leader, LIFE_EXEC, leader->comm);
+	renew_target(leader, LIFE_EXEC, leader->comm);
 	return 0;
 }
 
@@ -150,7 +151,7 @@ int on_rename(struct bpf_raw_tracepoint_args *ctx)
 	if (bpf_core_field_exists(task->in_execve) &&
 	    BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
 		return 0;
-	renew(task, LIFE_RENAME, (const char *)ctx->args[1]);
+	renew_target(task, LIFE_RENAME, (const char *)ctx->args[1]);
 	return 0;
 }
 
@@ -171,7 +172,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	event.tgid = tgid;
 	event.id = old->id;
 	event.time_ns = bpf_ktime_get_ns();
-	send(&event, exit_flag(old, event.time_ns));
+	send_life(&event, exit_flag(old, event.time_ns));
 	gone_begins(task, old);
 	bpf_map_delete_elem(&targets, &tgid);
 	return 0;

@@ -36,7 +36,7 @@ int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64_t size, ui
 		uint64_t mean);
 
 /* Returns count * size, or SIZE_LIMIT if that is too large. */
-static __always_inline uint64_t product(uint64_t count, uint64_t size)
+static __always_inline uint64_t saturated_product(uint64_t count, uint64_t size)
 {
 	if ((count | size) >> 32 && count && size > SIZE_LIMIT / count)
 		return SIZE_LIMIT;
@@ -50,9 +50,9 @@ static __always_inline uint64_t size_asked(const struct pt_regs *regs, uint32_t 
 	case CALL_NEW:
 		return PT_REGS_PARM1(regs);
 	case CALL_COUNT:
-		return product(PT_REGS_PARM1(regs), PT_REGS_PARM2(regs));
+		return saturated_product(PT_REGS_PARM1(regs), PT_REGS_PARM2(regs));
 	case CALL_REALLOC_COUNT:
-		return product(PT_REGS_PARM2(regs), PT_REGS_PARM3(regs));
+		return saturated_product(PT_REGS_PARM2(regs), PT_REGS_PARM3(regs));
 	case CALL_POSIX_MEMALIGN:
 		return PT_REGS_PARM3(regs);
 	default:
@@ -60,7 +60,7 @@ static __always_inline uint64_t size_asked(const struct pt_regs *regs, uint32_t 
 	}
 }
 
-static __always_inline bool reallocates(uint32_t call)
+static __always_inline bool call_reallocates(uint32_t call)
 {
 	return call == CALL_REALLOC || call == CALL_REALLOC_COUNT;
 }
@@ -77,7 +77,7 @@ static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 {
 	uint64_t cookie, address = 0;
 
-	if (!has_sessions || !has_cookies || reallocates(call))
+	if (!has_sessions || !has_cookies || call_reallocates(call))
 		return false;
 	cookie = bpf_get_attach_cookie(regs);
 	if (!(cookie >> 32))
@@ -88,7 +88,7 @@ static __always_inline bool is_inner(struct pt_regs *regs, uint32_t call)
 
 /* Returns the guard's weight of a drawn call; 0: it isn't taken. A call of many means stands only
  * for itself, so the guard draws it more likely: chance shouldn't decide whether it is shown. */
-static __always_inline uint32_t admits(uint32_t tgid, uint64_t size, uint64_t mean)
+static __always_inline uint32_t guard_admits_call(uint32_t tgid, uint64_t size, uint64_t mean)
 {
 	uint64_t means = mean ? size / mean : 0;
 	bool second;
@@ -102,7 +102,7 @@ static __always_inline uint32_t admits(uint32_t tgid, uint64_t size, uint64_t me
 
 /* Makes the call the awaited one; earlier calls that it isn't a part of are given up. (A session's
  * program is called at their returns all the same.) */
-static __always_inline void await(struct pending *pending, uint64_t sp, bool lets_go)
+static __always_inline void await_return(struct pending *pending, uint64_t sp, bool lets_go)
 {
 	bool keeps_old = !lets_go && pending->old_sp > sp;
 
@@ -117,12 +117,12 @@ static __always_inline void await(struct pending *pending, uint64_t sp, bool let
 }
 
 /* Sets what a drawn call stands for. */
-static __always_inline void weigh(struct pending *pending, uint64_t size, uint64_t mean)
+static __always_inline void weigh_call(struct pending *pending, uint64_t size, uint64_t mean)
 {
 	uint64_t worth = countdown_weight(size, mean);
 
-	pending->bytes = rounded(worth, COUNTDOWN_PLACES, draw()) * pending->weight;
-	pending->objects = countdown_objects(worth, size, draw()) * pending->weight;
+	pending->bytes = round_places(worth, COUNTDOWN_PLACES, draw_random()) * pending->weight;
+	pending->objects = countdown_objects(worth, size, draw_random()) * pending->weight;
 }
 
 /* Begins a call of that size that was drawn (one of `mean` bytes), or may remove a live allocation.
@@ -136,20 +136,21 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 	struct pending *pending;
 	bool lets_go;
 
-	lets_go =
-		reallocates(call) && PT_REGS_PARM1(regs) && let_go(PT_REGS_PARM1(regs), tgid, &old);
-	weight = drawn ? admits(tgid, size, mean) : 0;
+	lets_go = call_reallocates(call) && PT_REGS_PARM1(regs) &&
+		  let_go(PT_REGS_PARM1(regs), tgid, &old);
+	weight = drawn ? guard_admits_call(tgid, size, mean) : 0;
 	if (!size || (!weight && !lets_go))
 		return 0;
 	pending = pending_make();
 	if (!pending) {
 		if (weight)
 			count_loss(LOST_PENDING_FULL, PROBE_MEM_GLIBC,
-				   countdown_objects(countdown_weight(size, mean), size, draw()) *
+				   countdown_objects(countdown_weight(size, mean), size,
+						     draw_random()) *
 					   weight);
 		return 0;
 	}
-	await(pending, sp_returned(regs), lets_go);
+	await_return(pending, sp_returned(regs), lets_go);
 	if (lets_go) {
 		pending->old = old;
 		pending->old_address = PT_REGS_PARM1(regs);
@@ -161,7 +162,7 @@ __noinline int call_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call, uint64
 	pending->bytes = size * weight;
 	pending->objects = weight;
 	if (weight && mean)
-		weigh(pending, size, mean);
+		weigh_call(pending, size, mean);
 	return 1;
 }
 
@@ -180,7 +181,7 @@ static __always_inline uint64_t address_given(const struct pt_regs *regs,
 }
 
 /* Books the time of a stack. Without a budget the clock isn't even read. */
-static __always_inline void account(uint32_t weight, uint64_t began_ns)
+static __always_inline void account_stack(uint32_t weight, uint64_t began_ns)
 {
 	uint32_t zero = 0;
 	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
@@ -213,8 +214,8 @@ static __always_inline void take_allocation(struct pt_regs *regs, const struct p
 	wanted = *target;
 	given.tid = id;
 	if (take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &given.stack))
-		hold(address, tgid, &given);
-	account(weight, given.time_ns);
+		hold_allocation(address, tgid, &given);
+	account_stack(weight, given.time_ns);
 }
 
 /* Handles the return of a call that may be awaited. Before sessions every return comes here, also
@@ -232,7 +233,8 @@ static __always_inline void call_returns(struct pt_regs *regs)
 		return;
 	address = address_given(regs, pending, is_its);
 	if (lets_go && !address)
-		hold(pending->old_address, bpf_get_current_pid_tgid() >> 32, &pending->old);
+		hold_allocation(pending->old_address, bpf_get_current_pid_tgid() >> 32,
+				&pending->old);
 	if (is_its && address && pending->bytes)
 		take_allocation(regs, pending, address);
 	if (is_its)
@@ -300,7 +302,7 @@ static __always_inline int on_call(struct pt_regs *ctx, uint32_t call)
 	drawn = !mean || countdown_takes(size, mean);
 	if (call == CALL_NEW && drawn && may_throw(size))
 		return NO_RETURN;
-	if (!drawn && !(reallocates(call) && PT_REGS_PARM1(ctx)))
+	if (!drawn && !(call_reallocates(call) && PT_REGS_PARM1(ctx)))
 		return NO_RETURN;
 	if (is_inner(ctx, call))
 		return NO_RETURN;

@@ -49,7 +49,7 @@ struct {
 int mapping_begins(struct bpf_user_pt_regs_t *ctx, uint32_t call);
 int mapping_returns(struct bpf_user_pt_regs_t *ctx);
 
-static __always_inline void tell(const struct mapped_event *event)
+static __always_inline void send_mapped(const struct mapped_event *event)
 {
 	/* A reader of the ranges reads the ring before. */
 	uint64_t flag = bpf_ringbuf_query(&mapped, BPF_RB_AVAIL_DATA) > MAPPED_RING / 4
@@ -165,7 +165,7 @@ static __always_inline void tell_gone(struct mapped_event *event, const struct m
 				       .end = call->end,
 				       .time_ns = call->began_ns};
 	if (event->start < event->end)
-		tell(event);
+		send_mapped(event);
 }
 
 /* Reports a new range with its stack; without a stack, the older ranges there are gone all the
@@ -191,7 +191,7 @@ static __always_inline void tell_came(struct mapped_event *event, struct pt_regs
 		event->kind = MAPPED_GONE;
 		event->stack = (struct stack_key){.tgid = id >> 32};
 	}
-	tell(event);
+	send_mapped(event);
 	guard_account(PROBE_MEM_GLIBC, 1, event->time_ns);
 }
 

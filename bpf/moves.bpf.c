@@ -25,7 +25,7 @@ int on_move(struct bpf_raw_tracepoint_args *ctx)
 	event.tgid = tgid;
 	event.time_ns = bpf_ktime_get_ns();
 	event.start_ns = BPF_CORE_READ(task, start_boottime);
-	send(&event, lazy());
+	send_life(&event, lazy_flag());
 	return 0;
 }
 

@@ -19,7 +19,7 @@ struct {
 
 /* Returns the sleeping tasks in the queue. The counts are read while they may change, so the
  * difference may seem to be negative. */
-static __always_inline uint32_t sleepers(struct rq *rq)
+static __always_inline uint32_t count_sleepers(struct rq *rq)
 {
 	uint32_t all, runnable;
 
@@ -45,7 +45,7 @@ int sample_length(void *ctx)
 		return 0;
 	rq = BPF_CORE_READ(task, se.cfs_rq, rq);
 	waiting = BPF_CORE_READ(rq, nr_running);
-	not_waiting = sleepers(rq) + (BPF_CORE_READ(task, pid) != 0);
+	not_waiting = count_sleepers(rq) + (BPF_CORE_READ(task, pid) != 0);
 	waiting = waiting > not_waiting ? waiting - not_waiting : 0;
 	if (waiting >= LENGTH_SLOTS)
 		waiting = LENGTH_SLOTS - 1;

@@ -111,7 +111,7 @@ static __always_inline bool is_last(struct task_struct *task, uint32_t state)
 }
 
 /* Notes that `prev` leaves its CPU. Returns the time, if the clock was read; else 0. */
-static __always_inline uint64_t leave(uint64_t *ctx, struct task_struct *prev)
+static __always_inline uint64_t leave_cpu(uint64_t *ctx, struct task_struct *prev)
 {
 	uint32_t state = wait_state(ctx, prev), weight = 0;
 	struct target_value *target;
@@ -160,8 +160,8 @@ static __always_inline void end_wait(struct task_struct *next, struct thread_rec
 		record->waited_ns[record->state] += (now_ns - left_ns) * waits;
 }
 
-static __always_inline void came(struct task_struct *task, struct thread_record *record,
-				 uint64_t came_ns)
+static __always_inline void come_to_cpu(struct task_struct *task, struct thread_record *record,
+					uint64_t came_ns)
 {
 	bool of_hists = sched.hists && (sched.everybody || hists_want(target_of(task)));
 	uint64_t waits = of_hists ? 1 : record->weight;
@@ -177,7 +177,7 @@ static __always_inline void came(struct task_struct *task, struct thread_record 
 	record->came_ns = came_ns;
 }
 
-static __always_inline void enter(struct task_struct *next, uint64_t now_ns)
+static __always_inline void enter_cpu(struct task_struct *next, uint64_t now_ns)
 {
 	struct thread_record *record;
 
@@ -187,7 +187,7 @@ static __always_inline void enter(struct task_struct *next, uint64_t now_ns)
 		return;
 	record = record_find(next);
 	if (record && record->session == sched.session)
-		came(next, record, now_ns ? now_ns : bpf_ktime_get_ns());
+		come_to_cpu(next, record, now_ns ? now_ns : bpf_ktime_get_ns());
 }
 
 /*
@@ -211,7 +211,7 @@ __noinline int came_unseen(uint64_t now_ns)
 	ran_ns = task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
 	least_ns = record->queued_ns ? record->queued_ns : record->left_ns;
 	record->switches++; /* the switch that happens now */
-	came(task, record, now_ns - least_ns > ran_ns ? now_ns - ran_ns : least_ns);
+	come_to_cpu(task, record, now_ns - least_ns > ran_ns ? now_ns - ran_ns : least_ns);
 	return 0;
 }
 
@@ -222,19 +222,19 @@ int on_switch(uint64_t *ctx)
 	uint64_t now_ns = 0; /* the clock is read once, if nothing in between takes long */
 
 	if (prev->pid)
-		now_ns = leave(ctx, prev);
+		now_ns = leave_cpu(ctx, prev);
 	if (sched.hists & 1U << SCHED_RUNQSLOWER) {
 		if (!now_ns)
 			now_ns = bpf_ktime_get_ns();
 		slice_keep(prev, now_ns);
 	}
 	if (next->pid)
-		enter(next, now_ns);
+		enter_cpu(next, now_ns);
 	return 0;
 }
 
 /* Notes that a task is woken or new: it is runnable from now on. */
-static __always_inline void queued(struct task_struct *task)
+static __always_inline void queue_task(struct task_struct *task)
 {
 	bool of_hists = sched.hists && (sched.everybody || hists_want(target_of(task)));
 	struct thread_record *record = of_hists ? record_make(task) : record_find(task);
@@ -255,14 +255,14 @@ static __always_inline void queued(struct task_struct *task)
 SEC("tp_btf/sched_wakeup")
 int on_wakeup(uint64_t *ctx)
 {
-	queued((struct task_struct *)ctx[0]);
+	queue_task((struct task_struct *)ctx[0]);
 	return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int on_wakeup_new(uint64_t *ctx)
 {
-	queued((struct task_struct *)ctx[0]);
+	queue_task((struct task_struct *)ctx[0]);
 	return 0;
 }
 

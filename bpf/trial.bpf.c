@@ -8,7 +8,7 @@
 
 uint64_t hits; /* runs of a program in which its attempt worked */
 
-static __always_inline int hit(void)
+static __always_inline int count_hit(void)
 {
 	__sync_fetch_and_add(&hits, 1);
 	return 0;
@@ -19,43 +19,43 @@ static __always_inline int hit(void)
 SEC("perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("raw_tp")
 int on_raw_tracepoint(struct bpf_raw_tracepoint_args *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("tp_btf/sched_switch")
 int on_typed_tracepoint(void *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("tp_btf/page_fault_user")
 int on_fault(void *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("kprobe")
 int on_probe(struct pt_regs *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 SEC("fentry/hrtimer_nanosleep")
 int on_entry(void *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 struct bpf_iter_meta {
@@ -70,7 +70,7 @@ struct bpf_iter__task {
 SEC("iter/task")
 int on_task(struct bpf_iter__task *ctx)
 {
-	return hit();
+	return count_hit();
 }
 
 const volatile uint64_t task_word; /* address of a word of the daemon, which the iterator reads */
@@ -83,7 +83,7 @@ int on_task_sleepable(struct bpf_iter__task *ctx)
 
 	if (task && task == bpf_get_current_task_btf() &&
 	    bpf_copy_from_user_task(&word, sizeof(word), (void *)task_word, task, 0) == 0)
-		hit();
+		count_hit();
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int on_task_sleepable(struct bpf_iter__task *ctx)
 SEC("perf_event")
 int uses_task_regs(struct bpf_perf_event_data *ctx)
 {
-	return bpf_task_pt_regs(bpf_get_current_task_btf()) ? hit() : 0;
+	return bpf_task_pt_regs(bpf_get_current_task_btf()) ? count_hit() : 0;
 }
 
 SEC("perf_event")
@@ -100,8 +100,9 @@ int reads_kernel_memory(struct bpf_perf_event_data *ctx)
 {
 	uint64_t word;
 
-	return bpf_probe_read_kernel(&word, sizeof(word), (void *)bpf_get_current_task()) ? 0
-											  : hit();
+	return bpf_probe_read_kernel(&word, sizeof(word), (void *)bpf_get_current_task())
+		       ? 0
+		       : count_hit();
 }
 
 struct {
@@ -114,7 +115,7 @@ int uses_ring(struct bpf_perf_event_data *ctx)
 {
 	uint64_t word = 1;
 
-	return bpf_ringbuf_output(&ring, &word, sizeof(word), 0) ? 0 : hit();
+	return bpf_ringbuf_output(&ring, &word, sizeof(word), 0) ? 0 : count_hit();
 }
 
 struct {
@@ -129,7 +130,7 @@ int uses_storage(void *ctx)
 {
 	return bpf_task_storage_get(&storage, bpf_get_current_task_btf(), NULL,
 				    BPF_LOCAL_STORAGE_GET_F_CREATE)
-		       ? hit()
+		       ? count_hit()
 		       : 0;
 }
 

@@ -138,7 +138,7 @@ static long first_step(uint32_t number, void *arg)
 }
 
 /* Does a step. Returns 1 if the walk has ended. */
-static long step(uint32_t number, void *arg)
+static long walk_step(uint32_t number, void *arg)
 {
 	const struct stepping *stepping = arg;
 	struct walk *walk = walk_at(0);
@@ -191,7 +191,7 @@ static __always_inline void walk_on(struct walk *walk, struct task_struct *task)
 
 	bpf_loop(STEPS_MAX, first_step, &stepping, 0);
 	if (stepping.goes_on)
-		bpf_loop(STEPS_MAX, step, &stepping, 0);
+		bpf_loop(STEPS_MAX, walk_step, &stepping, 0);
 }
 
 static __always_inline bool user_regs_of(struct walk *walk, struct task_struct *task)

@@ -54,7 +54,7 @@ static __always_inline uint32_t draw_from(uint64_t *state)
 	return x * 0x2545f4914f6cdd1dULL >> 32;
 }
 
-static __always_inline uint32_t draw(void)
+static __always_inline uint32_t draw_random(void)
 {
 	uint32_t zero = 0;
 	struct counters *mine = bpf_map_lookup_elem(&counters, &zero);
@@ -74,7 +74,7 @@ static __always_inline uint32_t guard_draws(uint32_t probe, uint32_t size, bool 
 	interval /= size + 1;
 	if (interval <= 1)
 		return 1;
-	drawn = (uint64_t)draw() * interval >> 32;
+	drawn = (uint64_t)draw_random() * interval >> 32;
 	*second = drawn == 1;
 	if (drawn)
 		return 0;

@@ -31,7 +31,7 @@ uint64_t countdown_distance(uint32_t random, uint64_t mean);
 uint64_t countdown_weight(uint64_t size, uint64_t mean);
 
 /* Shifts x left by `by` bits if x is small enough, and adds the shift to *shifted. */
-static __always_inline uint64_t normalized(uint64_t x, uint32_t by, uint32_t *shifted)
+static __always_inline uint64_t normalized_by(uint64_t x, uint32_t by, uint32_t *shifted)
 {
 	uint64_t is_small = ((x >> (33 - by)) - 1) >> 63;
 
@@ -48,13 +48,13 @@ __noinline uint64_t countdown_distance(uint32_t random, uint64_t mean)
 
 	if (mean > COUNTDOWN_MEAN_MAX)
 		return 0;
-	x = normalized(x, 16, &shifted);
-	x = normalized(x, 8, &shifted);
-	x = normalized(x, 4, &shifted);
-	x = normalized(x, 2, &shifted);
-	x = normalized(x, 1, &shifted);
+	x = normalized_by(x, 16, &shifted);
+	x = normalized_by(x, 8, &shifted);
+	x = normalized_by(x, 4, &shifted);
+	x = normalized_by(x, 2, &shifted);
+	x = normalized_by(x, 1, &shifted);
 	/* x may have had 32 leading zeros as well. */
-	x = normalized(x, 1, &shifted);
+	x = normalized_by(x, 1, &shifted);
 	x >>= 1; /* in [1, 2), Q31 */
 	for (int i = 0; i < 32; i++) {
 		uint64_t bit;
@@ -108,7 +108,7 @@ __noinline uint64_t countdown_weight(uint64_t size, uint64_t mean)
 
 /* Returns a number with so many binary places as an integer; the fraction is rounded up or down at
  * random, by its size. */
-static __always_inline uint64_t rounded(uint64_t number, uint32_t places, uint32_t random)
+static __always_inline uint64_t round_places(uint64_t number, uint32_t places, uint32_t random)
 {
 	return (number + (random & ((1U << places) - 1))) >> places;
 }
@@ -118,8 +118,8 @@ static __always_inline uint64_t countdown_objects(uint64_t weight, uint64_t size
 {
 	if (!size || weight == size << COUNTDOWN_PLACES)
 		return 1;
-	return rounded((weight << (COUNTDOWN_OBJECTS - COUNTDOWN_PLACES)) / size, COUNTDOWN_OBJECTS,
-		       random);
+	return round_places((weight << (COUNTDOWN_OBJECTS - COUNTDOWN_PLACES)) / size,
+			    COUNTDOWN_OBJECTS, random);
 }
 
 #ifdef __bpf__
@@ -149,12 +149,12 @@ static __always_inline bool countdown_takes(uint64_t size, uint64_t mean)
 		return false;
 	if (mine->mean != mean) {
 		mine->mean = mean;
-		mine->left = countdown_distance(draw(), mean);
+		mine->left = countdown_distance(draw_random(), mean);
 	}
 	mine->left -= size;
 	if (mine->left >= 0)
 		return false;
-	mine->left = countdown_distance(draw(), mean);
+	mine->left = countdown_distance(draw_random(), mean);
 	return true;
 }
 

@@ -17,8 +17,8 @@ struct {
 
 /* Adds a live allocation; an older one at the same address is replaced. Counts a loss if there is
  * no room. */
-static __always_inline void hold(uint64_t address, uint32_t tgid,
-				 const struct allocation *allocation)
+static __always_inline void hold_allocation(uint64_t address, uint32_t tgid,
+					    const struct allocation *allocation)
 {
 	struct allocation_key key = {.address = address, .tgid = tgid};
 

@@ -16,7 +16,7 @@ struct {
 	__type(value, struct verdict);
 } verdicts SEC(".maps");
 
-static __always_inline void send(const struct life_event *event, uint64_t flags)
+static __always_inline void send_life(const struct life_event *event, uint64_t flags)
 {
 	if (bpf_ringbuf_output(&life, (void *)event, sizeof(*event), flags))
 		count_loss(LOST_LIFE_FULL, LOSERS_ALL, 1);
@@ -24,7 +24,7 @@ static __always_inline void send(const struct life_event *event, uint64_t flags)
 
 /* Returns the flag of an event that can wait until the daemon reads the stacks: no wake-up, unless
  * the ring fills up. */
-static __always_inline uint64_t lazy(void)
+static __always_inline uint64_t lazy_flag(void)
 {
 	if (bpf_ringbuf_query(&life, BPF_RB_AVAIL_DATA) >
 	    bpf_ringbuf_query(&life, BPF_RB_RING_SIZE) / 4)
@@ -69,7 +69,7 @@ static __noinline int tell_group(struct task_struct *task, struct cgroup_key *gr
 	key.group = *group;
 	if ((!group->v2 && !group->v1) || bpf_map_lookup_elem(&verdicts, &key))
 		return 0;
-	if (group_send((uint64_t)nodes.v2, (uint64_t)nodes.v1, group->v2, group->v1, lazy()))
+	if (group_send((uint64_t)nodes.v2, (uint64_t)nodes.v1, group->v2, group->v1, lazy_flag()))
 		count_loss(LOST_LIFE_FULL, LOSERS_ALL, 1);
 	else
 		bpf_map_update_elem(&verdicts, &key, &unjudged, BPF_NOEXIST);

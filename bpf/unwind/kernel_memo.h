@@ -73,7 +73,7 @@ static __always_inline bool raw_read(struct walk *walk, uint32_t words)
 }
 
 /* Returns 0 if a word of the stack is a frame's address. */
-static __always_inline uint64_t differs(uint64_t raw, uint64_t frame)
+static __always_inline uint64_t word_differs(uint64_t raw, uint64_t frame)
 {
 	return ((raw ^ frame) & FRAME_ADDRESS) | ~(raw | FRAME_ADDRESS);
 }
@@ -85,7 +85,7 @@ static __always_inline uint64_t top_differs(const struct walk *walk, const struc
 
 	if (bpf_probe_read_kernel(&top, sizeof(top), (const void *)walk->kernel_to - sizeof(top)))
 		return 1;
-	return differs(top, memo->words[(memo->frames - 1) & (KERNEL_MEMO_FRAMES - 1)]);
+	return word_differs(top, memo->words[(memo->frames - 1) & (KERNEL_MEMO_FRAMES - 1)]);
 }
 
 /* Returns whether the walk would come to the memo's frames; then pushes these frames. */
@@ -103,8 +103,8 @@ __noinline int kernel_is_known(uint32_t level)
 	    walk->raw_count != memo->words_read)
 		return 0;
 	for (uint32_t i = 0; i < KERNEL_PLACES && i < memo->places_count; i++)
-		differ |= differs(raw_word(walk, memo->places[i]),
-				  memo->words[memo->which[i] & (KERNEL_MEMO_FRAMES - 1)]);
+		differ |= word_differs(raw_word(walk, memo->places[i]),
+				       memo->words[memo->which[i] & (KERNEL_MEMO_FRAMES - 1)]);
 	if (differ || top_differs(walk, memo))
 		return 0;
 	for (uint32_t i = 0; i < KERNEL_MEMO_FRAMES && i < frames; i++)
@@ -123,7 +123,7 @@ __noinline int kernel_which(uint32_t level, uint64_t address)
 	if (!memo)
 		return -1;
 	for (uint32_t i = 0; i < KERNEL_MEMO_FRAMES && i < memo->frames; i++) {
-		if (!differs(address, memo->words[i]))
+		if (!word_differs(address, memo->words[i]))
 			return i;
 	}
 	return -1;
@@ -195,7 +195,7 @@ static __always_inline void memo_narrow(struct walk *walk, struct kernel_memo *m
 		uint32_t place = memo->places[i], which = memo->which[i] & (KERNEL_MEMO_FRAMES - 1);
 
 		if (which + 1 >= frames || place >= walk->raw_count ||
-		    differs(raw_word(walk, place), memo->words[which]))
+		    word_differs(raw_word(walk, place), memo->words[which]))
 			continue;
 		kept = BOUND(walk->low);
 		memo->places[kept & (KERNEL_PLACES - 1)] = place;
