@@ -298,6 +298,8 @@ static int reconcile_probes(struct session *session, struct why *why)
 		return 0; /* comes back here when the window was read */
 	if (session->phase == SESSION_STOPPED) {
 		r = tell_engine(session, &session->wanted.params, why);
+		if (r == 0 && !wanted)
+			session->failure.text[0] = '\0'; /* nothing is asked for that could fail */
 		return r < 0 || !wanted ? r : start_session(session, why);
 	}
 	uint32_t runs = subscriber_probes(session->subscriber);

@@ -246,6 +246,27 @@ static void a_refused_start_leaves_the_rate_for_sessions_on_demand(void **state)
 	ondemand_cancel(ondemand);
 }
 
+static void a_failure_is_over_when_nothing_is_wanted_any_more(void **state)
+{
+	struct scene *scene = *state;
+
+	log_set_level(LOG_ERROR + 1);
+	begin_sampling(scene, ONCPU);
+	scripted_fail(SCRIPTED_SAMPLE, -EINVAL);
+	scene->spec.params.perf_sample_period_ms = 50;
+	apply(scene);
+	run_until(scene, is_state(scene, PROBE_ONCPU, "failed"));
+	apply_stop(scene);
+	run_until(scene, is_state(scene, PROBE_ONCPU, "stopped"));
+	scripted_fail(SCRIPTED_START, -EPERM);
+	struct why why = {0};
+	scene->spec.running = true;
+	assert_int_equal(refused(scene, &why), -EPERM);
+	assert_string_equal(state_of(scene, PROBE_ONCPU), "failed");
+	apply_stop(scene);
+	assert_string_equal(state_of(scene, PROBE_ONCPU), "stopped");
+}
+
 static void a_rate_that_cannot_be_set_while_it_runs_is_a_failure(void **state)
 {
 	struct scene *scene = *state;
@@ -285,6 +306,7 @@ int main(void)
 		SCENE_TEST(a_refused_exchange_of_probes_leaves_the_one_that_runs),
 		SCENE_TEST(a_refused_spec_leaves_the_processes_and_settings_of_the_one_before),
 		SCENE_TEST(a_refused_start_leaves_the_rate_for_sessions_on_demand),
+		SCENE_TEST(a_failure_is_over_when_nothing_is_wanted_any_more),
 		SCENE_TEST(a_rate_that_cannot_be_set_while_it_runs_is_a_failure),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
