@@ -197,8 +197,8 @@ def reader_of(daemon, start):
         with subprocess.Popen(["curl", "-s", "-o", "/dev/null", f"http://127.0.0.1:{daemon.port}{path}"]) as asking:
             while asking.poll() is None:
                 for pid in children(daemon.pid):
-                    found = status(f"/proc/{pid}")
-                    if argv0(pid) == b"stackprobe-lines" and found:
+                    # Its name first: what is read before it has execed is the daemon's.
+                    if argv0(pid) == b"stackprobe-lines" and (found := status(f"/proc/{pid}")):
                         return found
         target.kill()
         return None

@@ -30,7 +30,7 @@ class Known(NamedTuple):
 
 BASKET = "shop::Basket<unsigned long>::fill(unsigned long)"
 KNOWN = {
-    "spin": Known((PROGRAMS / "spin", 60), "spin.c", {
+    "spin": Known((PROGRAMS / "spin", 60), "cpu/spin.c", {
         "main": ["outer(seconds_ns(argv[1]));"], "outer": ["middle(ns);"], "middle": ["inner_spin(ns);"],
         "inner_spin": ["burn_ns(ns);"]}),
     "cxxnames": Known((PROGRAMS / "cxxnames", 120), "cpu/cxxnames.cc", {

@@ -55,7 +55,12 @@ def metric(daemon, name):
 
 
 def size(daemon):
-    return sum((daemon.spool / name).stat().st_size for name in daemon.waiting())
+    """The bytes of all that waits. What is removed while they are summed up is no longer part of it."""
+    while True:
+        try:
+            return sum((daemon.spool / name).stat().st_size for name in daemon.waiting())
+        except FileNotFoundError:
+            continue
 
 
 def assert_counted(daemon, cause, count):
