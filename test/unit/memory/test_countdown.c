@@ -98,7 +98,7 @@ static void without_a_mean_each_stands_for_itself(void **state)
 
 		assert_int_equal(weight, size << COUNTDOWN_PLACES);
 		assert_int_equal(countdown_objects(weight, size, UINT32_MAX), 1);
-		assert_int_equal(rounded(weight, COUNTDOWN_PLACES, UINT32_MAX), size);
+		assert_int_equal(round_places(weight, COUNTDOWN_PLACES, UINT32_MAX), size);
 	}
 }
 
@@ -110,7 +110,7 @@ static void objects_are_rounded_by_chance(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 1 << COUNTDOWN_OBJECTS; i++) {
 		sum += countdown_objects(weight, size, i);
-		bytes += rounded(weight, COUNTDOWN_PLACES, i);
+		bytes += round_places(weight, COUNTDOWN_PLACES, i);
 	}
 	double objects = (double)sum / (1 << COUNTDOWN_OBJECTS);
 	double exact = exact_weight(size, mean);
@@ -143,7 +143,7 @@ static void totals_of_each_size_come_out_true(void **state)
 			continue;
 		left = (int64_t)countdown_distance(next_random(&seed), mean);
 		uint64_t weight = countdown_weight(size, mean);
-		bytes[which] += rounded(weight, COUNTDOWN_PLACES, next_random(&seed));
+		bytes[which] += round_places(weight, COUNTDOWN_PLACES, next_random(&seed));
 		objects[which] += countdown_objects(weight, size, next_random(&seed));
 	}
 	for (int i = 0; i < SIZES; i++) {

@@ -106,8 +106,8 @@ static struct live_snapshot question(const struct live_owner *holders, size_t co
 {
 	struct live_snapshot reading = {
 		.fd = dup(map_fd),
-		.holders = calloc(count + 1, sizeof(*holders)),
-		.holders_count = count,
+		.owners = calloc(count + 1, sizeof(*holders)),
+		.owners_count = count,
 		.listed_ns = NOW,
 		.views = views,
 		.filter = {.before_ns = UINT64_MAX},
@@ -116,7 +116,7 @@ static struct live_snapshot question(const struct live_owner *holders, size_t co
 	};
 
 	if (count)
-		memcpy(reading.holders, holders, count * sizeof(*holders));
+		memcpy(reading.owners, holders, count * sizeof(*holders));
 	return reading;
 }
 
