@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The scripted tracer's parts: probes/tracer_*.h and kernel/tracer_waits.h. Included by
+ * scripted_tracer.h. */
+#pragma once
+
+#include "unit/lib/scripted_kernel.h"
+
+int tracer_offcpu(struct tracer *tracer, const struct offcpu_settings *settings, struct why *why)
+{
+	if (!scripted_errors[SCRIPTED_OFFCPU]) {
+		tracer->offcpu = true;
+		tracer->offcpu_settings = *settings;
+	}
+	return scripted_result(SCRIPTED_OFFCPU, why);
+}
+
+void tracer_offcpu_stop(struct tracer *tracer)
+{
+	tracer->offcpu = false;
+}
+
+int tracer_waiting_open(const struct tracer *tracer)
+{
+	(void)tracer;
+	return -ENOENT;
+}
+
+int tracer_iterate(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+uint64_t tracer_unseen_waits(const struct tracer *tracer)
+{
+	(void)tracer;
+	return 0;
+}
+
+int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
+{
+	if (!scripted_errors[SCRIPTED_FAULTS]) {
+		tracer->faults = true;
+		tracer->fault_bytes = sample_bytes;
+	}
+	return scripted_result(SCRIPTED_FAULTS, why);
+}
+
+void tracer_faults_stop(struct tracer *tracer)
+{
+	tracer->faults = false;
+}
+
+const char *tracer_faults_limit(const struct tracer *tracer)
+{
+	(void)tracer;
+	return "";
+}
+
+int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
+{
+	if (!scripted_errors[SCRIPTED_CALLS]) {
+		if (!tracer->calls)
+			scripted_free_held();
+		tracer->calls = true;
+		tracer->sample_bytes = sample_bytes;
+	}
+	return scripted_result(SCRIPTED_CALLS, why);
+}
+
+void tracer_calls_stop(struct tracer *tracer)
+{
+	tracer->calls = false;
+}
+
+/* There is nothing that could be attached. */
+int tracer_call_programs(const struct tracer *tracer, struct call_programs *programs)
+{
+	(void)tracer, (void)programs;
+	return -ENOENT;
+}
+
+/* Gives a descriptor of no map. */
+int tracer_held_fd(const struct tracer *tracer)
+{
+	(void)tracer;
+	return scripted_errors[SCRIPTED_HELD_FD] ? scripted_errors[SCRIPTED_HELD_FD] : dup(0);
+}
+
+int tracer_held_read(int fd,
+		     bool (*each)(void *arg, const struct allocation_key *key,
+				  const struct allocation *allocation),
+		     void *arg)
+{
+	size_t kept = 0;
+
+	assert_true(fd >= 0);
+	pthread_mutex_lock(&scripted_held_lock);
+	for (size_t i = 0; i < scripted_held_count && !scripted_errors[SCRIPTED_HELD_READ]; i++) {
+		const struct scripted_held entry = scripted_held[i];
+
+		if (each(arg, &entry.key, &entry.allocation))
+			scripted_held[kept++] = entry;
+	}
+	if (!scripted_errors[SCRIPTED_HELD_READ])
+		scripted_held_count = kept;
+	pthread_mutex_unlock(&scripted_held_lock);
+	return scripted_errors[SCRIPTED_HELD_READ];
+}
+
+uint32_t tracer_held_max(const struct tracer *tracer)
+{
+	return tracer->calls ? tracer->sizes.allocations : 0;
+}
+
+int tracer_hists(struct tracer *tracer, const struct sched_hists_settings *settings,
+		 struct why *why)
+{
+	if (!scripted_errors[SCRIPTED_HISTS]) {
+		tracer->hists = true;
+		tracer->hists_settings = *settings;
+	}
+	return scripted_result(SCRIPTED_HISTS, why);
+}
+
+void tracer_hists_stop(struct tracer *tracer)
+{
+	tracer->hists = false;
+}
+
+int tracer_hists_read(struct tracer *tracer, enum sched_probe probe,
+		      void (*each)(void *arg, const struct hist_row *row), void *arg)
+{
+	(void)probe;
+	tracer->hists_reads++;
+	for (size_t i = 0; i < tracer->hists_count; i++)
+		each(arg, &tracer->hists_rows[i]);
+	return 0;
+}
+
+int tracer_lengths_read(struct tracer *tracer,
+			void (*each)(void *arg, unsigned cpu, const struct lengths *lengths),
+			void *arg)
+{
+	each(arg, 0, &tracer->lengths);
+	return 0;
+}
+
+void tracer_read_slow(struct tracer *tracer)
+{
+	(void)tracer;
+}
+
+int tracer_times_read(struct tracer *tracer, const struct times_reading *reading)
+{
+	if (!tracer->offcpu && !tracer->hists)
+		return -ENOENT;
+	for (size_t i = 0; i < tracer->times_count; i++)
+		reading->thread(reading->arg, &tracer->times[i]);
+	for (size_t i = 0; i < tracer->gone_count; i++)
+		reading->gone(reading->arg, &tracer->gone[i].key, &tracer->gone[i].gone);
+	return scripted_errors[SCRIPTED_TIMES_READ];
+}
+
+void tracer_times_forget(struct tracer *tracer, const struct gone_key *key)
+{
+	(void)key;
+	tracer->times_forgotten++;
+}
+
+void tracer_times_counted(const struct tracer *tracer, struct times_counted *counted)
+{
+	*counted = (struct times_counted){.session = tracer->starts, .each = tracer->hists};
+}
+
+void tracer_times_state(const struct tracer *tracer, struct times_state *state)
+{
+	*state = (struct times_state){.is_on = tracer->offcpu || tracer->hists, .why = ""};
+}
