@@ -277,6 +277,7 @@ UNITFLAGS_test_batch_recorded := $(UNITFLAGS_test_oom)
 UNITFLAGS_test_code_cache_bounds := $(UNITFLAGS_test_code_cache)
 UNITFLAGS_test_jfr_harm := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_jfr_life := $(UNITFLAGS_test_jfr)
+UNITFLAGS_test_jfr_end := $(UNITFLAGS_test_jfr)
 UNITFLAGS_test_tables_room := $(UNITFLAGS_test_tables)
 UNITFLAGS_test_tables_files := $(UNITFLAGS_test_tables)
 # The clock, how long a process's mappings are read, and its cgroups (test/unit/target/target_scene.h).
