@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers of the probes, in masks and keys. Names, units and hooks are in probe/probes/kind.c. */
+/*
+ * THE LIST of probes: a number for masks and keys, and the name that probe/probes/NAME.c has. GET
+ * and /metrics show them in this order.
+ */
 #pragma once
 
-enum probe { PROBE_ONCPU, PROBE_OFFCPU, PROBE_MEM, PROBE_MEM_GLIBC, PROBE_COUNT };
+/* clang-format off */
+#define PROBE_LIST(X) \
+	X(ONCPU, oncpu) \
+	X(OFFCPU, offcpu) \
+	X(MEM, mem) \
+	X(MEM_GLIBC, mem_glibc)
+/* clang-format on */
+
+#define PROBE_NUMBER(number, name) PROBE_##number,
+enum probe { PROBE_LIST(PROBE_NUMBER) PROBE_COUNT };
 
 /* Probes of the feature /sched. All of them share one choice of processes, so the mask of what a
  * process is wanted for has one bit for all: WANTED_SCHED, behind the bits of enum probe. */

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "bpf/shared/probe.h"
 #include "alloc/allocators_state.h"
+#include "kind/kind.h"
 
 #define FILES_MAX	    16384
 #define FILES_OF_TARGET_MAX 1024
@@ -162,7 +163,7 @@ static void visit_target(void *arg, const struct target *target)
 	/*
 	 * A process before its exec mostly has the same C library after it: points are there then.
 	 */
-	if (!targets_will_want(allocators->targets, target, PROBE_MEM_GLIBC))
+	if (!targets_will_want(allocators->targets, target, kind_of_heap()))
 		return;
 	struct watched *watched = watched_get(allocators, target);
 	if (!watched)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Probe points of the allocators that targets have mapped. A file has one set of points, shared by
- * all targets of PROBE_MEM_GLIBC that map it and attached while there is one. Loop thread only;
+ * all targets of the probe mem_glibc that map it and attached while there is one. Loop thread only;
  * reading files and attaching are jobs of the urgent worker.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include "loop/worker.h"
 #include "alloc/allocator_view.h"
 #include "target/target.h"
-#include "probes/tracer_memory.h"
+#include "hooks/tracer_memory.h"
 
 struct allocators;
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probes/tracer_memory.h"
+#include "hooks/tracer_memory.h"
 
 struct uprobes;
 

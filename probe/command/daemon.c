@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "api/request/param.h"
+#include "sched/sched_params.h"
 #include "api/resource/puts.h"
 #include "api/http/server.h"
 #include "api/resource/state_file.h"
@@ -161,7 +161,7 @@ static int make_sched(struct daemon *daemon)
 	struct sched_setup setup = {.loop = daemon->core.loop, .engine = daemon->core.engine};
 	struct params defaults;
 
-	params_default(&sched_params, &defaults);
+	params_default(sched_params(), &defaults);
 	setup.defaults = defaults.sched;
 	return sched_new(&daemon->services.sched, &setup);
 }

@@ -23,6 +23,7 @@
 #include "command/diagnosis.h"
 #include "command/privileges.h"
 #include "command/self_profile.h"
+#include "kind/kind.h"
 
 #define TRIAL_LIMIT_NS	 (8 * NS_PER_S)
 #define PROFILE_LIMIT_NS (60 * NS_PER_S) /* on a busy machine */
@@ -174,7 +175,7 @@ static void judge_probes(struct diagnosis *diagnosis)
 		struct finding *finding = &diagnosis->probes[i];
 
 		kind_judge(kind_get(i), diagnosis->capabilities, &diagnosis->hooks[i]);
-		if (i == PROBE_ONCPU)
+		if (i == (int)kind_of_clock())
 			judge_profiled(diagnosis, i);
 		else
 			judge_needs(kind_get(i)->needs, diagnosis, finding);
@@ -200,7 +201,7 @@ static void try_all(struct diagnosis *diagnosis)
 	struct child profile = start_child(CAN_NOTHING, PROFILE_LIMIT_NS);
 
 	uname(&diagnosis->host);
-	collect_finding(&profile, &diagnosis->probes[PROBE_ONCPU]);
+	collect_finding(&profile, &diagnosis->probes[kind_of_clock()]);
 	for (int from = CAN_NOTHING + 1; from < CAPABILITY_COUNT; from += AT_ONCE) {
 		for (int i = 0; i < AT_ONCE && from + i < CAPABILITY_COUNT; i++)
 			children[i] = start_child(from + i, TRIAL_LIMIT_NS);

@@ -11,6 +11,7 @@
 #include "proc/proc.h"
 #include "capability/trial.h"
 #include "base/clock.h"
+#include "kind/kind.h"
 
 #define PERIOD_NS   (1 * NS_PER_MS)
 #define BURN_NS	    (100 * NS_PER_MS)
@@ -111,7 +112,7 @@ static int collect_samples(struct core *core)
 static int profile_self(struct core *core, struct finding *finding)
 {
 	struct process_id self = {.pid = getpid()};
-	struct subscription subscription = {.probes = 1u << PROBE_ONCPU, .chosen = {&self, 1}};
+	struct subscription subscription = {.probes = 1u << kind_of_clock(), .chosen = {&self, 1}};
 	struct subscriber *subscriber = NULL;
 	struct engine_stats stats;
 	struct proc_stat stat;
@@ -131,7 +132,7 @@ static int profile_self(struct core *core, struct finding *finding)
 	engine_stats(core->engine, &stats);
 	core_quiet(core); /* no job uses the tree any more */
 	if (r == 0)
-		judge_profile(subscriber_profile(subscriber, PROBE_ONCPU), finding);
+		judge_profile(subscriber_profile(subscriber, kind_of_clock()), finding);
 	else if (r == -ETIME)
 		finding_set(finding, FINDING_NO,
 			    "the programs run, but %llu s later their samples have no names yet",

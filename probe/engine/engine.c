@@ -129,7 +129,7 @@ static int engine_init(struct engine *engine)
 	if (r == 0)
 		r = allocators_new(&engine->allocators, setup->loop, setup->urgent, engine->tracer,
 				   engine->targets);
-	engine->sampling.allocators = engine->allocators;
+	probe_switch_set_allocators(&engine->sampling, engine->allocators);
 	if (r == 0)
 		r = times_new(&engine->times, setup->sizes.targets);
 	if (r == 0)

@@ -24,12 +24,11 @@
 #include "select/snooper.h"
 #include "select/spec.h"
 #include "target/target.h"
-#include "probes/tracer_sched.h"
-#include "probes/tracer_times.h"
+#include "hooks/tracer_sched.h"
+#include "hooks/tracer_times.h"
 
 struct engine;
 struct render_lines;
-struct memory_settings; /* probes/tracer_memory.h */
 struct subscriber;
 
 struct engine_setup {
@@ -121,12 +120,8 @@ int engine_set_snoopers(struct engine *engine, enum engine_feature feature,
 /* Sets the period of the sampling timer, now or for its start. Errors as engine_subscribe(). */
 int engine_set_period(struct engine *engine, uint64_t period_ns, struct why *why);
 
-/* Sets which waits off-CPU shows, for all subscribers. Errors as engine_subscribe(). */
-int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings,
-		      struct why *why);
-
-/* Sets how page faults and allocations are sampled. Errors as engine_subscribe(). */
-int engine_set_memory(struct engine *engine, const struct memory_settings *settings,
+/* Sets the values of a probe's own params, for all subscribers. Errors as engine_subscribe(). */
+int engine_set_values(struct engine *engine, enum probe probe, const union probe_settings *values,
 		      struct why *why);
 
 /* Sets the probes (1 << enum probe) whose counts are kept by CPU. */
@@ -213,7 +208,8 @@ void engine_on_slow(struct engine *engine,
 void engine_refresh(struct engine *engine);
 
 /*
- * Makes profiles of what the subscriber's processes hold (heap/live_heap.h), of PROBE_MEM_GLIBC.
+ * Makes profiles of what the subscriber's processes hold (heap/live_heap.h), of
+ * kind_of_heap().
  * Drain first: younger allocations with new stacks are left out. Of the request views, filter, from
  * (not before the probe's start), done and arg are used. Returns 0; -ENOENT if the subscriber or
  * the kernel doesn't collect it; other errors of live_heap_read().

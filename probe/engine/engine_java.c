@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "java/attach/attach.h"
 #include "runtime/jvm.h"
+#include "kind/kind.h"
 
 #define UNREADABLE "its tables can't be read"
 
@@ -55,7 +56,7 @@ static struct jfr_wish jfr_wish_of(const struct engine *engine)
 	const struct java_wish *wish = &engine->java;
 
 	return (struct jfr_wish){
-		.probes = may_record(engine) ? subscriber_probes(engine->java_of) & jfr_probes : 0,
+		.probes = may_record(engine) ? subscriber_probes(engine->java_of) & kinds_recorded() : 0,
 		.period_ms = (uint32_t)((engine->sampling.period_ns + NS_PER_MS / 2) / NS_PER_MS),
 		.interval_ns = wish->interval_ns,
 	};
@@ -100,7 +101,7 @@ static bool is_to_record(void *arg, const struct target *target)
 	const struct engine *engine = arg;
 
 	return is_for_jfr(engine, target) &&
-	       probes_for(engine, engine->java_of, target) & jfr_probes;
+	       probes_for(engine, engine->java_of, target) & kinds_recorded();
 }
 
 void engine_meet_java(struct engine *engine, const struct stack *stack)

@@ -82,16 +82,10 @@ int engine_set_period(struct engine *engine, uint64_t period_ns, struct why *why
 	return probe_switch_set_period(&engine->sampling, period_ns, why);
 }
 
-int engine_set_offcpu(struct engine *engine, const struct offcpu_settings *settings,
+int engine_set_values(struct engine *engine, enum probe probe, const union probe_settings *values,
 		      struct why *why)
 {
-	return probe_switch_set_offcpu(&engine->sampling, settings, why);
-}
-
-int engine_set_memory(struct engine *engine, const struct memory_settings *settings,
-		      struct why *why)
-{
-	return probe_switch_set_memory(&engine->sampling, settings, why);
+	return probe_switch_set_values(&engine->sampling, probe, values, why);
 }
 
 void engine_set_by_cpu(struct engine *engine, uint32_t probes)

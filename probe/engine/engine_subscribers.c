@@ -11,12 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/trim.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 /* Makes exactly these probes sample; forgets what is held once nobody asks for it. */
 static void sample_probes(struct engine *engine, uint32_t probes)
 {
-	const uint32_t calls = 1u << PROBE_MEM_GLIBC;
+	const uint32_t calls = 1u << kind_of_heap();
 	bool ran = engine->sampling.running & calls;
 	uint64_t now_ns = loop_now_ns();
 
@@ -59,9 +59,8 @@ static int new_profile(struct subscriber *subscriber, enum probe probe)
 {
 	struct profile *profile;
 	const struct engine *engine = subscriber->engine;
-	bool by_clock = kind_get(probe)->hooks == HOOKS_CLOCK;
 	int r = profile_new(&profile, probe, loop_real_ns(),
-			    by_clock ? engine->sampling.period_ns : 0);
+			    kind_get(probe)->by_period ? engine->sampling.period_ns : 0);
 
 	if (r < 0)
 		return r;
@@ -171,7 +170,7 @@ static void set_since(struct subscriber *subscriber, uint32_t probes, uint32_t r
 			subscriber->since_window[i] =
 				ran & 1u << i ? NOT_YET : tracer_window(engine->tracer);
 	}
-	if (probes & 1u << PROBE_MEM_GLIBC)
+	if (probes & 1u << kind_of_heap())
 		engine_unheld(engine, subscriber->unheld);
 	if (probes & ran)
 		drain_soon(engine->drain); /* its stacks count from the next window on */

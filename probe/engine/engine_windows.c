@@ -9,6 +9,7 @@
 #include "bpf/shared/code_copy.h"
 #include "engine/times_read.h"
 #include "kernel/tracer_waits.h"
+#include "kind/kind.h"
 
 void engine_on_life(void *arg, const struct life_event *event)
 {
@@ -162,12 +163,13 @@ static void add_sink(void *arg, struct subscriber *subscriber, enum probe probe)
 /* Counts losses that leave what is held incomplete. */
 static void tell_of_unheld(struct engine *engine, const struct engine_stats *stats)
 {
-	uint64_t lost = stats->lost[PROBE_MEM_GLIBC][LOST_HELD_FULL];
+	uint64_t lost = stats->lost[kind_of_heap()][LOST_HELD_FULL];
 
 	if (lost == engine->unheld_before)
 		return;
-	log_warn("mem_glibc: %llu allocations found no room among the %u that are held, and are "
+	log_warn("%s: %llu allocations found no room among the %u that are held, and are "
 		 "missing in view=inuse; raise bpf.allocations, or mem_sample_bytes",
+		 kind_get(kind_of_heap())->name,
 		 (unsigned long long)(lost - engine->unheld_before),
 		 tracer_held_max(engine->tracer));
 	engine->unheld_before = lost;
@@ -276,8 +278,8 @@ void engine_unheld(const struct engine *engine, uint64_t unheld[VIEWS])
 
 	tracer_counters(engine->tracer, &counters);
 	memset(unheld, 0, VIEWS * sizeof(*unheld));
-	unheld[VIEW_INUSE] = counters.lost[PROBE_MEM_GLIBC][LOST_HELD_FULL];
-	unheld[VIEW_MMAP] = counters.lost[PROBE_MEM_GLIBC][LOST_MAPPED_FULL];
+	unheld[VIEW_INUSE] = counters.lost[kind_of_heap()][LOST_HELD_FULL];
+	unheld[VIEW_MMAP] = counters.lost[kind_of_heap()][LOST_MAPPED_FULL];
 }
 
 int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
@@ -286,7 +288,7 @@ int engine_read_held(struct engine *engine, const struct subscriber *subscriber,
 	struct live_heap_request asked = *request;
 	int64_t since = live_heap_since(engine->live_heap);
 
-	if (!subscriber->profiles[PROBE_MEM_GLIBC])
+	if (!subscriber->profiles[kind_of_heap()])
 		return -ENOENT;
 	asked.subscribers = 1u << subscriber->number;
 	asked.detail = subscriber->subscription.detail;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "loop/loop.h"
-#include "probes/tracer_times.h"
+#include "hooks/tracer_times.h"
 
 #define EVERY_NS     NS_PER_S
 #define UNDECIDED_NS (5 * NS_PER_S)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "target/target.h"
-#include "probes/times.h"
+#include "hooks/times.h"
 #include "kernel/tracer.h"
 
 /*

@@ -16,8 +16,9 @@
 #include "heap/mm_epochs.h"
 #include "heap/mmap_ranges.h"
 #include "heap/live_snapshot.h"
-#include "probes/tracer_memory.h"
+#include "hooks/tracer_memory.h"
 #include "target/who.h"
+#include "kind/kind.h"
 
 #define CUTS_MAX   65536
 #define RANGES_MAX 262144
@@ -155,7 +156,7 @@ static bool was_target(const struct live_heap *live_heap, const struct life_even
 
 	return before && before->state != TARGET_REJECTED &&
 	       (target_is_undecided(before) ||
-		targets_subscribers(targets, before, PROBE_MEM_GLIBC));
+		targets_subscribers(targets, before, kind_of_heap()));
 }
 
 void live_heap_on_life(struct live_heap *live_heap, const struct life_event *event)
@@ -206,7 +207,7 @@ static void list_target(void *arg, struct target *target)
 	struct live_snapshot *reading = listing->reading;
 	const struct live_heap *live_heap = listing->live_heap;
 	int pid = listing->request->filter.pid;
-	uint32_t wanting = targets_subscribers(live_heap->setup.targets, target, PROBE_MEM_GLIBC);
+	uint32_t wanting = targets_subscribers(live_heap->setup.targets, target, kind_of_heap());
 
 	if (!target_is_alive(target) || (!wanting && !target_is_undecided(target)))
 		return;

@@ -7,7 +7,8 @@
 
 #include "base/cleanup.h"
 #include "container/container.h"
-#include "probes/tracer_held.h"
+#include "hooks/tracer_held.h"
+#include "kind/kind.h"
 
 #define SUMS_MAX (256u * 1024)
 
@@ -88,7 +89,7 @@ static int show_view(struct live_snapshot *reading, enum view view,
 {
 	_cleanup_profile_ struct profile *profile = NULL;
 	struct live_sums_result result;
-	int r = profile_new(&profile, PROBE_MEM_GLIBC, reading->from, 0);
+	int r = profile_new(&profile, kind_of_heap(), reading->from, 0);
 
 	if (r < 0)
 		return r;

@@ -21,6 +21,7 @@
 #include "kernel/timer.h"
 #include "sample.skel.h"
 #include "bpf/shared/packed.h"
+#include "kind/kind.h"
 
 #define LIBBPF_WORDS 4096 /* of one message */
 
@@ -358,7 +359,7 @@ int tracer_target_set(struct tracer *tracer, pid_t tgid, const struct target_val
 		return -ENOENT;
 	int r = bpf_map_update_elem(bpf_map__fd(tracer->life->maps.targets), &key, value,
 				    fresh ? BPF_NOEXIST : BPF_EXIST);
-	if (r == 0 && value->probes & 1u << PROBE_OFFCPU && tracer->events.waits)
+	if (r == 0 && value->probes & kinds_at_switch() && tracer->events.waits)
 		tracer->events.waits(tracer->events.arg);
 	return r == -E2BIG ? -ENOSPC : r;
 }

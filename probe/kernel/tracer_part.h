@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to kernel/ and to the tracer's parts, which load BPF objects of their own
- * (probes/tracer_*.c): the tracer's state, and help for loading objects.
+ * (hooks/tracer_*.c): the tracer's state, and help for loading objects.
  */
 #pragma once
 

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "loop/loop.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 #define NODES_MAX      (2u * 1024 * 1024)
 #define NAME_BYTES_MAX (64u * 1024 * 1024)
@@ -304,6 +304,8 @@ void profile_describe(const struct profile *profile, uint32_t start, const char 
 		.events = profile->events,
 		.samples = profile->samples,
 		.left_out = profile->left_out,
+		.by_period = kind_get(profile->probe)->by_period,
+		.deepflow = kind_get(profile->probe)->deepflow,
 		.by_bytes = kind_get(profile->probe)->by_bytes,
 		.lost = profile->lost + profile->refused,
 		.truncated = truncated_weight(profile->tree, start),

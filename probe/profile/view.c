@@ -6,29 +6,7 @@
 #include <stddef.h>
 #include <strings.h>
 
-#include "probes/kind.h"
-
-static const struct pprof_shape inuse = {
-	.values = {{"inuse_objects", "count", PPROF_EVENTS},
-		   {"inuse_space", "bytes", PPROF_WEIGHT}},
-	.period_type = "space",
-	.period_unit = "bytes",
-};
-
-static const struct view_row rows[PROBE_COUNT][VIEWS] = {
-	[PROBE_MEM_GLIBC] = {[VIEW_INUSE] = {.name = "inuse",
-					     .folder = "mem_glibc-inuse",
-					     .title = "Memory In Use",
-					     .event_name = "objects",
-					     .event_title = "Objects In Use",
-					     .pprof = &inuse},
-			     [VIEW_MMAP] = {.name = "mmap",
-					    .folder = "mem_glibc-mmap",
-					    .title = "Mapped Memory",
-					    .event_name = "mappings",
-					    .event_title = "Mappings",
-					    .pprof = &inuse}},
-};
+#include "kind/kind.h"
 
 static struct view_row all[PROBE_COUNT];
 static pthread_once_t all_made = PTHREAD_ONCE_INIT;
@@ -49,8 +27,10 @@ static void make_all(void)
 
 const struct view_row *view_get(enum probe probe, enum view view)
 {
+	const struct view_row *views = kind_get(probe)->views;
+
 	if (view != VIEW_ALL)
-		return rows[probe][view].name ? &rows[probe][view] : NULL;
+		return views && views[view].name ? &views[view] : NULL;
 	pthread_once(&all_made, make_all);
 	return &all[probe];
 }

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "sched/sched_kind.h"
 #include "sched/slow_log.h"
-#include "probes/tracer_sched.h"
+#include "hooks/tracer_sched.h"
 
 struct cpu_lengths {
 	unsigned cpu;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "bpf/shared/scheduler.h"
 
 struct sched_kind {

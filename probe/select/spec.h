@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A feature's configuration, as set by PUT and shown by GET. Plain data; the table of params
- * (api/request/param.c) points into struct params.
+ * A feature's configuration, as set by PUT and shown by GET. Plain data; tables of params
+ * (select/param.h) point into struct params.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/shared/probe.h"
 #include "select/snooper.h"
 
 #define SPEC_PATH_MAX	1024
 #define SPEC_SERVER_MAX 256
-
-/* Waits that off-CPU shows. */
-enum offcpu_state {
-	OFFCPU_SD,  /* interruptible or uninterruptible */
-	OFFCPU_D,   /* uninterruptible */
-	OFFCPU_ALL, /* in any state: preempted and stopped, too */
-};
 
 /* Where Java's frames come from. */
 enum java_source {
@@ -43,6 +37,13 @@ struct sched_params {
 };
 #define SCHED_THR_UNSET (-1)
 
+/* Values of a probe's own params, in a struct of its own (probes/NAME.c). */
+#define PROBE_SETTINGS_BYTES 64
+union probe_settings {
+	int64_t numbers[PROBE_SETTINGS_BYTES / sizeof(int64_t)];
+	char bytes[PROBE_SETTINGS_BYTES];
+};
+
 struct params {
 	int64_t svg_period_s;
 	int64_t perf_sample_period_ms;
@@ -55,16 +56,12 @@ struct params {
 	int64_t java_symbol_refresh_interval_s;
 	int64_t max_overhead;
 	int64_t icicle; /* pictures with the root on top */
-	int64_t minblock_us, maxblock_us;
-	int64_t offcpu_state; /* enum offcpu_state */
-	int64_t offcpu_split; /* show the time after the wake-up apart */
-	int64_t offcpu_depth; /* user frames */
 	int64_t aggregate_by_cpu;
-	int64_t mem_fault_bytes, mem_sample_bytes; /* mean bytes between samples; 0: each one */
 	char pyroscope_server[SPEC_SERVER_MAX];
 	int64_t pyroscope_api; /* enum pyroscope_api */
 	char svg_dir[SPEC_PATH_MAX];
 	char flame_dir[SPEC_PATH_MAX];
+	union probe_settings probes[PROBE_COUNT];
 	struct sched_params sched;
 };
 
@@ -82,9 +79,3 @@ void spec_done(struct spec *spec);
 
 /* Returns the ns between samples on each busy CPU. */
 uint64_t params_period_ns(const struct params *params);
-
-/* Returns whether both make the same profiles and files. Uploads are not compared. */
-bool params_equal(const struct params *a, const struct params *b);
-
-/* Returns whether both have the same uploads: where to, and how. */
-bool params_upload_equal(const struct params *a, const struct params *b);

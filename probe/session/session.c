@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
+#include "session/session_params.h"
 #include "session/settings.h"
 
 static int reconcile_probes(struct session *session, struct why *why);
@@ -20,7 +21,7 @@ int session_new(struct session **ret, const struct session_setup *setup, struct 
 	if (!session)
 		return -ENOMEM;
 	session->setup = *setup;
-	session->minblock_said_us = -1;
+	memset(session->said, 0xff, sizeof(session->said));
 	session->period = (struct loop_timer){.expired = period_ends, .arg = session};
 	struct cleaner_setup cleaner = {setup->loop, setup->files.foreign, setup->files.roots,
 					setup->retention, setup->state_dir};
@@ -100,6 +101,12 @@ static void period_ends(void *arg)
 	engine_drain(session->setup.engine, period_read, session);
 }
 
+/* Returns whether the params that are applied make the same profiles and files as these. */
+static bool has_params(const struct session *session, const struct params *params)
+{
+	return params_equal(flamegraph_params(), PARAM_OF_FILES, &session->applied, params);
+}
+
 static uint32_t wanted_probes(const struct session *session)
 {
 	return session->wanted.running ? session->wanted.probes : 0;
@@ -120,18 +127,14 @@ static void tell_java(struct session *session, const struct params *params)
 static int tell_engine(struct session *session, const struct params *params, struct why *why)
 {
 	struct engine *engine = session->setup.engine;
-	struct offcpu_settings offcpu;
-	struct memory_settings memory;
 	int r = engine_set_period(engine, params_period_ns(params), why);
 
-	params_offcpu(params, &offcpu);
-	params_memory(params, &memory);
 	engine_set_by_cpu(engine, params->aggregate_by_cpu ? WANTED_STACKS : 0);
 	engine_set_max_overhead(engine, (unsigned)params->max_overhead);
 	tell_java(session, params);
-	if (r == 0)
-		r = engine_set_offcpu(engine, &offcpu, why);
-	return r < 0 ? r : engine_set_memory(engine, &memory, why);
+	for (int probe = 0; probe < PROBE_COUNT && r == 0; probe++)
+		r = engine_set_values(engine, probe, &params->probes[probe], why);
+	return r;
 }
 
 static void log_probes(uint32_t probes, const char *what)
@@ -142,16 +145,29 @@ static void log_probes(uint32_t probes, const char *what)
 	}
 }
 
-/* Logs from which length waits are in the profile. */
-static void log_minblock(struct session *session)
+/* Logs a probe's params that the log tells (struct param.logged), unless it told these values. */
+static void log_values(struct session *session, enum probe probe)
 {
-	int64_t minblock_us = session->applied.minblock_us;
+	union probe_settings *said = &session->said[probe];
+	const union probe_settings *values = &session->applied.probes[probe];
+	const struct param *row = kind_get(probe)->params;
 
-	if (!(subscriber_probes(session->subscriber) & 1u << PROBE_OFFCPU) ||
-	    session->minblock_said_us == minblock_us)
+	if (memcmp(said, values, sizeof(*said)) == 0)
 		return;
-	session->minblock_said_us = minblock_us;
-	log_info("offcpu minblock %lld us", (long long)minblock_us);
+	*said = *values;
+	for (; row && row->name; row++) {
+		if (row->logged)
+			log_info("%s %s %lld %s", kind_get(probe)->name, row->name,
+				 (long long)*param_number(row, values), row->logged);
+	}
+}
+
+static void log_params(struct session *session)
+{
+	for (int probe = 0; probe < PROBE_COUNT; probe++) {
+		if (subscriber_probes(session->subscriber) & 1u << probe)
+			log_values(session, probe);
+	}
 }
 
 /* Logs once which probes can't run; the graphs lack them, and GET says so. */
@@ -191,7 +207,7 @@ static void change_params(struct session *session)
 		log_error("the sampling can't be changed: %s", why.text);
 		session->failure = why;
 	}
-	log_minblock(session);
+	log_params(session);
 }
 
 /* Continues when the window was read: probes that end, or get other params, get their files. */
@@ -206,7 +222,7 @@ static void closed_window(void *arg)
 	if (!wanted_probes(session)) {
 		session_rotate(session, UINT32_MAX);
 		stop_session(session);
-	} else if (!params_equal(&session->applied, &session->wanted.params)) {
+	} else if (!has_params(session, &session->wanted.params)) {
 		/*
 		 * A probe that begins now has that rate from its begin; a failure is reported
 		 * below.
@@ -260,7 +276,7 @@ static int start_session(struct session *session, struct why *why)
 	log_info("flamegraph started, a sample each %.3f ms",
 		 (double)params_period_ns(&session->applied) / (double)NS_PER_MS);
 	log_probes(subscriber_probes(session->subscriber), "enabled");
-	log_minblock(session);
+	log_params(session);
 	log_missing(session, subscription.probes & ~subscriber_probes(session->subscriber));
 	return 0;
 }
@@ -273,7 +289,7 @@ static int add_probes(struct session *session, uint32_t more, struct why *why)
 	uint32_t runs = subscriber_probes(session->subscriber);
 
 	log_probes(more & runs, "enabled");
-	log_minblock(session);
+	log_params(session);
 	if (r == 0 && runs & wanted_probes(session)) {
 		log_missing(session, more & ~runs);
 		return 0;
@@ -303,7 +319,7 @@ static int reconcile_probes(struct session *session, struct why *why)
 		return r < 0 || !wanted ? r : start_session(session, why);
 	}
 	uint32_t runs = subscriber_probes(session->subscriber);
-	bool same = params_equal(&session->applied, &session->wanted.params);
+	bool same = has_params(session, &session->wanted.params);
 	if (same && wanted & ~runs)
 		r = add_probes(session, wanted & ~runs, why);
 	if (r < 0)
@@ -353,7 +369,7 @@ int session_apply(struct session *session, const struct spec *spec, struct why *
 	if (told)
 		spec_done(&before);
 	cleaner_set_folders(session->cleaner, spec->params.svg_dir, spec->params.flame_dir);
-	if (!told || !params_upload_equal(&before.params, &spec->params))
+	if (!told || !params_equal(flamegraph_params(), PARAM_OF_UPLOADS, &before.params, &spec->params))
 		uploads_apply(session->uploads, &spec->params);
 	session_arm_window(session, !collected);
 	return 0;
@@ -383,7 +399,7 @@ const char *session_state(const struct session *session, enum probe probe, const
 		return is_passing(error) ? "failed" : "unsupported";
 	}
 	engine_stats(session->setup.engine, &stats);
-	if (probe == PROBE_MEM_GLIBC && stats.allocators.arming)
+	if (kind_get(probe)->holds && stats.allocators.arming)
 		return "arming";
 	return stats.arming ? "arming" : "running";
 }

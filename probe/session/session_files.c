@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 static void note_uploaded(void *arg)
 {
@@ -73,7 +73,7 @@ static void end_reading(struct session *session, int error)
 		result.causes[memory ? FILES_NO_MEMORY : FILES_OTHER] = 1;
 		snprintf(result.last, sizeof(result.last),
 			 "%s: what is held can't be read, and has no files: %s",
-			 kind_get(PROBE_MEM_GLIBC)->name, strerror(-error));
+			 kind_get(kind_of_heap())->name, strerror(-error));
 		log_error("%s", result.last);
 	}
 	note_written(session, &result);
@@ -143,7 +143,7 @@ void session_rotate(struct session *session, uint32_t probes)
 				  kind_get(probe)->name);
 			continue;
 		}
-		if (probe == PROBE_MEM_GLIBC)
+		if (kind_get(probe)->holds)
 			write_held(session);
 		profile_unref(session->previous[probe]);
 		session->previous[probe] = profile;

@@ -51,7 +51,7 @@ struct session {
 	struct session_stats stats;
 	struct cleaner *cleaner;
 	struct fetch *fetches;	  /* fetches under way */
-	int64_t minblock_said_us; /* last logged; -1: none */
+	union probe_settings said[PROBE_COUNT]; /* as logged; all bits set: none */
 	unsigned writing;	  /* profiles whose files aren't written yet */
 	bool uploads_closed;
 	void (*closed)(void *arg);

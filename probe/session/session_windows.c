@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 #define SHORTEST_NS (NS_PER_S / 2) /* the clock was a little early: a window has just ended */
 

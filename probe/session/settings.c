@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/settings.h"
 
+#include "loop/loop.h"
+
 void params_detail(const struct params *params, struct stack_detail *detail)
 {
 	*detail = (struct stack_detail){
@@ -11,33 +13,9 @@ void params_detail(const struct params *params, struct stack_detail *detail)
 	};
 }
 
-static uint64_t ns_of_us(int64_t us)
+uint64_t params_period_ns(const struct params *params)
 {
-	return (uint64_t)us > UINT64_MAX / 1000 ? UINT64_MAX : (uint64_t)us * 1000;
-}
-
-void params_offcpu(const struct params *params, struct offcpu_settings *settings)
-{
-	static const uint32_t states[] = {
-		[OFFCPU_SD] = 1u << WAIT_SLEEP | 1u << WAIT_DISK,
-		[OFFCPU_D] = 1u << WAIT_DISK,
-		[OFFCPU_ALL] =
-			1u << WAIT_RUNNABLE | 1u << WAIT_SLEEP | 1u << WAIT_DISK | 1u << WAIT_OTHER,
-	};
-
-	*settings = (struct offcpu_settings){
-		.minblock_ns = ns_of_us(params->minblock_us),
-		.maxblock_ns = ns_of_us(params->maxblock_us),
-		.states = states[params->offcpu_state],
-		.depth = (uint32_t)params->offcpu_depth,
-		.split = params->offcpu_split,
-	};
-}
-
-void params_memory(const struct params *params, struct memory_settings *settings)
-{
-	*settings = (struct memory_settings){
-		.fault_bytes = (uint64_t)params->mem_fault_bytes,
-		.sample_bytes = (uint64_t)params->mem_sample_bytes,
-	};
+	if (params->frequency_hz)
+		return NS_PER_S / (uint64_t)params->frequency_hz;
+	return (uint64_t)params->perf_sample_period_ms * NS_PER_MS;
 }

@@ -11,7 +11,7 @@
 #include "loop/loop.h"
 #include "base/utf8.h"
 #include "output/pprof/protobuf.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 /* Numbers of fields in push/v1/push.proto and types/v1/types.proto. */
 enum {
@@ -21,24 +21,6 @@ enum {
 	LABEL_NAME = 1,
 	LABEL_VALUE = 2,
 	SAMPLE_PROFILE = 1,
-};
-
-/* Type of a probe's data, for servers. */
-struct upload_kind {
-	const char *series; /* __name__ */
-	const char *app;    /* gala-gopher's name */
-	const char *suffix; /* suffix of a name for /ingest, its type; "": process_cpu */
-	const char *units;
-	/* sampleRate: a value is a second divided by it; 0: by the period */
-	uint64_t rate;
-};
-
-static const struct upload_kind kinds[PROBE_COUNT] = {
-	[PROBE_ONCPU] = {"process_cpu", "gala-gopher-oncpu", "", "samples", 0},
-	/* folded text is in microseconds */
-	[PROBE_OFFCPU] = {"off_cpu", "gala-gopher-offcpu", ".wall", "samples", 1000000},
-	[PROBE_MEM] = {"memory", "gala-gopher-mem", ".alloc_space", "bytes", 100},
-	[PROBE_MEM_GLIBC] = {"memory", "gala-gopher-mem_glibc", ".alloc_space", "bytes", 100},
 };
 
 /* Adds text as valid UTF-8: a host's name may be any bytes, and a server refuses others. */
@@ -75,7 +57,7 @@ void push_request(struct buf *out, const struct upload_names *names, enum probe 
 	_cleanup_buf_ struct buf series = BUF_INIT(SIZE_MAX);
 	_cleanup_buf_ struct buf inner = BUF_INIT(SIZE_MAX);
 
-	add_label(&series, &inner, "__name__", kinds[probe].series);
+	add_label(&series, &inner, "__name__", kind_get(probe)->upload.series);
 	add_label(&series, &inner, "service_name", names->service);
 	if (names->host[0])
 		add_label(&series, &inner, "host", names->host);
@@ -141,7 +123,7 @@ void ingest_target(struct buf *out, const struct upload_names *names, enum probe
 		   const struct upload_piece *piece, int64_t from, int64_t until,
 		   uint64_t period_ns)
 {
-	const struct upload_kind *kind = &kinds[probe];
+	const struct upload_kind *kind = &kind_get(probe)->upload;
 	const struct upload_whose *whose = &piece->whose;
 	const char *process = whose->process, *end = strchr(process, ']');
 	uint64_t rate = kind->rate;

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "session/upload_names.h"
 #include "session/upload_pieces.h"
 #include "upload/http/destination.h"

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "loop/loop.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "target/target.h"
 
 /* Limits: a host where processes come and go all the time has some thousand lines a day. */

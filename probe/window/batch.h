@@ -78,7 +78,7 @@ struct batch_result {
 };
 
 /*
- * Names all stacks into the sinks' profiles, those of PROBE_MEM_GLIBC also into the stack cache;
+ * Names all stacks into the sinks' profiles, those of the live heap also into the stack cache;
  * stacks of a program's own mappings go to the stack cache only. In a job of the bulk worker.
  */
 void batch_name(struct batch *batch, struct symbolizer *symbolizer, struct stack_cache *stack_cache,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "kind/kind.h"
 
 /* The leaf frames of parts that have one. */
 static const char *const part_frames[PART_COUNT] = {
@@ -77,7 +78,7 @@ static size_t leaf_of(const struct batch *batch, const struct batch_stack *stack
 {
 	size_t leaf = 0;
 
-	while (stack->key.probe == PROBE_OFFCPU && leaf < stack->frames_count &&
+	while (kind_get(stack->key.probe)->at_switch && leaf < stack->frames_count &&
 	       is_ours(batch, &batch->spots[frames[leaf].frame]))
 		leaf++;
 	return leaf;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "heap/allocating.h"
+#include "kind/kind.h"
 
 static void grafting_init(struct grafting *grafting, const struct batch *batch, struct tree *tree,
 			  const struct stack_detail *detail)
@@ -114,7 +115,7 @@ static void cache_stack(const struct batch *batch, struct destinations *to,
 	struct grafted grafted = {0};
 	int64_t node = buf_error(&batch->text);
 
-	if (stack->key.probe != PROBE_MEM_GLIBC || stack_cache_see(to->stack_cache, &stack->key))
+	if (!kind_get(stack->key.probe)->holds || stack_cache_see(to->stack_cache, &stack->key))
 		return;
 	if (node == 0)
 		node = batch_graft(&to->of_ledger, TREE_ROOT, batch, stack, frames, &grafted);

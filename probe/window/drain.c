@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/trim.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "code/java_agent_frames.h"
 #include "kernel/blocked_walk.h"
 #include "window/window.h"
@@ -344,7 +344,7 @@ static void join_one(struct drain *drain, struct batch *batch, const struct coun
 		drain->stats.unwanted[key->probe] += counted->count.samples;
 	bits &= ~drain->setup.told_by_others(drain->setup.arg, target, key->probe);
 	/* A subscriber that began in the middle of the window may ask what is held of it. */
-	if (!bits && key->probe != PROBE_MEM_GLIBC)
+	if (!bits && !kind_get(key->probe)->holds)
 		return;
 	if (batch_add(batch, stack, (const uint64_t *)(stack + 1), target, bits, counted,
 		      drain->setup.files, &truncated) < 0)

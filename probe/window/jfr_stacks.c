@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "window/jfr_stacks.h"
+#include "kind/kind.h"
 
 #include <string.h>
 
@@ -74,16 +75,18 @@ static void add_stack(struct jfr_adding *adding, const struct record_who *proces
 	result->truncated[profile->probe][stack->cut ? TRUNCATED_DEPTH : TRUNCATED_NOT] +=
 		stack->events;
 	/* We left nothing out, so there are as many samples as events. */
-	uint64_t events = profile->probe == PROBE_ONCPU ? weight : stack->events;
+	uint64_t events = kind_get(profile->probe)->by_period ? weight : stack->events;
 	if (profile_add(profile, &record, events, events) < 0)
 		result->unrecorded += stack->events;
 }
 
 static uint64_t unit_of(const struct profile *profile)
 {
-	if (profile->probe == PROBE_ONCPU)
+	const struct kind *kind = kind_get(profile->probe);
+
+	if (kind->by_period)
 		return profile->period_ns ? profile->period_ns : 1;
-	return profile->probe == PROBE_OFFCPU ? NS_PER_US : 1;
+	return kind->unit ? kind->unit : 1;
 }
 
 void jfr_stacks_add(struct profile *profile, const struct jfrfile *file,

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "api/resource/flamegraph.h"
-#include "api/request/param.h"
+#include "session/session_params.h"
 #include "api/resource/sched_resource.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 /* A root that is there always and in which nothing can be made. */
 #define ROOT "/proc/self"
@@ -79,10 +79,10 @@ static void add_snoopers(cJSON *to, const struct snoopers *snoopers)
 
 static void add_params(cJSON *to, const struct params *params)
 {
-	for (size_t i = 0; i < flamegraph_params.count; i++) {
-		const struct param *param = &flamegraph_params.rows[i];
+	for (size_t i = 0; i < flamegraph_params()->count; i++) {
+		const struct param *param = &flamegraph_params()->rows[i];
 
-		if (!param_shown(&flamegraph_params, param, params))
+		if (!param_shown(flamegraph_params(), param, params))
 			continue;
 		if (param->type == PARAM_NUMBER) {
 			cJSON_AddNumberToObject(to, param->name,

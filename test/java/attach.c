@@ -50,8 +50,7 @@ static void begin(struct one *one, enum attach_task task, uint32_t limit_ms, uin
 				     .folder_fd = one->folder_fd,
 				     .tmp_fd = one->tmp_fd,
 				     .sequence = ++one->sequence,
-				     .recorded =
-					     ATTACH_JFR_ONCPU | ATTACH_JFR_OFFCPU | ATTACH_JFR_MEM,
+				     .recorded = "oncpu+offcpu+mem",
 				     .period_ms = 10,
 				     .idle_s = 60};
 	struct attach_answer answer = {.result = one->looked};

@@ -19,7 +19,7 @@
 #include "alloc/allocator.h"
 #include "proc/maps.h"
 #include "heap/mmap_ranges.h"
-#include "probes/hooks_state.h"
+#include "hooks/hooks_state.h"
 #include "alloc/uprobes.h"
 
 #define RANGES_MAX 1000

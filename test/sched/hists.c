@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "loop/loop.h"
 #include "sched/cpu_holder.h"
-#include "probes/tracer_sched.h"
+#include "hooks/tracer_sched.h"
 
 #define ALL ((1U << SCHED_COUNT) - 1)
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "probes/loss_names.h"
+#include "kind/loss_names.h"
 
 #define STACK_BYTES_MAX (8 << 20) /* farther from the stack pointer is no stack */
 #define RED_ZONE_BYTES	128	  /* below the stack pointer, of a function's own */

@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "loop/reaper.h"
 #include "base/utf8.h"
-#include "probes/loss_names.h"
-#include "probes/kind.h"
+#include "kind/loss_names.h"
+#include "kind/kind.h"
 
 void metrics_head(struct buf *out, const char *name, const char *type, const char *help)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Writes live allocations, and the probe points of allocators. */
 #include "api/metrics/metrics_lines.h"
-#include "probes/tracer_memory.h"
+#include "hooks/tracer_memory.h"
 
 static void write_held(struct buf *out, const struct live_heap_stats *held, uint32_t max)
 {

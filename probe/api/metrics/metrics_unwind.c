@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/metrics/metrics_lines.h"
-#include "probes/loss_names.h"
+#include "kind/loss_names.h"
 
 static void put_truncated(void *arg, const struct target *target)
 {

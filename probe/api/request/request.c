@@ -153,7 +153,7 @@ int request_parse(char *data, size_t bytes, const struct rules *rules, const str
 	_cleanup_(free_json) cJSON *root = cJSON_Parse(text);
 	if (!cJSON_IsObject(root))
 		return request_refuse(&request, root ? "Bad request" : "invalid json format");
-	params_default(rules->params, &defaults);
+	params_default(rules->params(), &defaults);
 	if (before)
 		spec_copy(&fresh, before);
 	else if (spec_init(&fresh, &defaults) < 0)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "api/request/param.h"
+#include "select/param.h"
 #include "output/files/store.h"
 #include "select/spec.h"
 #include "upload/http/upload_options.h"
@@ -22,7 +22,7 @@ struct bounds {
 /* Rules for the bodies of a feature. */
 struct rules {
 	const char *feature; /* name of the feature in its URL */
-	const struct param_table *params;
+	const struct param_table *(*params)(void);
 	unsigned probes_count;
 	const char *(*probe_name)(unsigned probe);
 	int (*probe_find)(const char *name); /* returns the number of a probe, or -ENOENT */

@@ -112,7 +112,7 @@ static int settle_params(struct request *request, const struct param *param, con
 
 int request_take_params(struct request *request, const cJSON *values)
 {
-	const struct param_table *table = request->rules->params;
+	const struct param_table *table = request->rules->params();
 	int r = 0;
 
 	if (!cJSON_IsObject(values))

@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "java/attach/attach.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
+#include "session/session_params.h"
 
 static const char *probe_name(unsigned probe)
 {
@@ -32,7 +33,7 @@ static const char *refuse_jfr(const struct params *params)
 
 const struct rules flamegraph_rules = {
 	.feature = "flamegraph",
-	.params = &flamegraph_params,
+	.params = flamegraph_params,
 	.probes_count = PROBE_COUNT,
 	.probe_name = probe_name,
 	.probe_find = kind_find,

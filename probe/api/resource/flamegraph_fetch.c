@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "session/settings.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "profile/view.h"
 
 #define SECONDS_MAX 600

@@ -12,6 +12,7 @@
 #include "api/status/status.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "sched/sched_params.h"
 #include "sched/sched.h"
 
 #define SECONDS_MAX 600
@@ -23,7 +24,7 @@ static const char *probe_name(unsigned probe)
 
 const struct rules sched_rules = {
 	.feature = "sched",
-	.params = &sched_params,
+	.params = sched_params,
 	.probes_count = SCHED_COUNT,
 	.probe_name = probe_name,
 	.probe_find = sched_kind_find,

@@ -9,8 +9,8 @@
 #include "api/status/status_python.h"
 #include "api/status/status_upload.h"
 #include "loop/loop.h"
-#include "probes/loss_names.h"
-#include "probes/kind.h"
+#include "kind/loss_names.h"
+#include "kind/kind.h"
 
 static void add_probe_names(struct json *json, const struct rules *rules, uint32_t probes)
 {
@@ -81,7 +81,7 @@ static void add_probe(struct json *json, const struct services *services, enum p
 	json_text(json, "state", state);
 	json_text(json, "reason", why);
 	json_numbers(json, {"samples", stats->samples[probe]}, {"thinned", stats->thinned[probe]});
-	if (probe == PROBE_OFFCPU)
+	if (kind->at_switch)
 		json_numbers(json, {"waits_over_maxblock", stats->waits_over_maxblock},
 			     {"unseen_waits", stats->unseen_waits});
 	status_memory(json, services, probe, stats);
@@ -204,7 +204,7 @@ void status_config(struct json *json, const struct rules *rules, const struct sp
 	add_probe_names(json, rules, spec->probes);
 	json_object_end(json);
 	json_object(json, "params");
-	add_params(json, rules->params, &spec->params);
+	add_params(json, rules->params(), &spec->params);
 	json_object_end(json);
 	json_object(json, "snoopers");
 	add_snoopers(json, rules, spec->snoopers);

@@ -3,7 +3,8 @@
 
 #include "api/status/status.h"
 #include "alloc/allocator_kind.h"
-#include "probes/tracer_memory.h"
+#include "hooks/tracer_memory.h"
+#include "kind/kind.h"
 
 static const char *const state_names[] = {
 	[ALLOCATOR_UNKNOWN] = "unknown",
@@ -58,9 +59,9 @@ void status_memory(struct json *json, const struct services *services, enum prob
 {
 	const struct tracer *tracer = engine_tracer(services->engine);
 
-	if (probe == PROBE_MEM)
-		json_text(json, "unseen", tracer_faults_limit(tracer));
-	else if (probe == PROBE_MEM_GLIBC)
+	if (kind_get(probe)->limit)
+		json_text(json, "unseen", kind_get(probe)->limit(tracer));
+	if (kind_get(probe)->holds)
 		add_calls(json, tracer, stats);
 }
 
@@ -69,7 +70,7 @@ void status_allocator(struct json *json, const struct services *services,
 {
 	struct allocator_view view;
 
-	if (!(target->match.probes & 1u << PROBE_MEM_GLIBC))
+	if (!(target->match.probes & 1u << kind_of_heap()))
 		return;
 	engine_allocator(services->engine, target, &view);
 	json_object(json, "allocator");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "api/status/status_upload.h"
 
-#include "api/request/param.h"
+#include "session/session_params.h"
 #include "api/status/status.h"
 #include "loop/loop.h"
 

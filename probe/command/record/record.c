@@ -9,7 +9,7 @@
 #include "command/command.h"
 #include "command/privileges.h"
 #include "command/record/recording.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 static const char *explain_error(int error)
 {

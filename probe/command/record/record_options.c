@@ -16,7 +16,7 @@
 #include "loop/loop.h"
 #include "command/command.h"
 #include "proc/proc.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 #define DEFAULT_HZ	    100
 #define HZ_MAX		    1000
@@ -117,7 +117,7 @@ static int take_probe(struct record_options *options, char *part)
 
 static int take_view(struct record_options *options, const char *name)
 {
-	int view = view_find(PROBE_MEM_GLIBC, name);
+	int view = view_find(kind_of_heap(), name);
 
 	if (view < 0)
 		return usage_error("no such view (there are alloc, inuse, mmap)", name);
@@ -229,7 +229,7 @@ static int check_record_options(struct record_options *options)
 		return usage_error("either -p or a command, not both", NULL);
 	if (!options->ids_count && !options->command)
 		return usage_error("what is to be recorded? -p PID, or a command", NULL);
-	if (options->view != VIEW_ALL && !(options->probes & 1u << PROBE_MEM_GLIBC))
+	if (options->view != VIEW_ALL && !(options->probes & 1u << kind_of_heap()))
 		return usage_error("--view is of the probe mem_glibc", NULL);
 	if (options->view != VIEW_ALL && options->command)
 		return usage_error("what a command holds is gone when it ends: --view with -p",
@@ -286,7 +286,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	if (r != GO_ON)
 		return r;
 	options->command = optind < argc ? argv + optind : NULL;
-	options->probes = options->probes ? options->probes : 1u << PROBE_ONCPU;
+	options->probes = options->probes ? options->probes : 1u << kind_of_clock();
 	r = check_record_options(options);
 	for (size_t i = 0; r == GO_ON && i < options->ids_count; i++)
 		r = find_process(&options->ids[i]);

@@ -18,7 +18,7 @@ struct record_options {
 	size_t ids_count;
 	char **command;	      /* argv of the command, borrowed; NULL: none */
 	uint32_t probes;      /* bit set of enum probe */
-	enum view view;	      /* of PROBE_MEM_GLIBC; for a command only VIEW_ALL */
+	enum view view;	      /* of the live heap; for a command only VIEW_ALL */
 	uint64_t duration_ns; /* 0: no limit */
 	uint64_t period_ns;   /* sampling period */
 	const char *path;     /* "-": standard output */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/render.h"
+#include "kind/kind.h"
 
 static const char *path_of(const struct record_writer *writer)
 {
@@ -118,7 +119,7 @@ static void write_next(struct record_writer *writer)
 		writer->done(writer->arg);
 		return;
 	}
-	if (writer->probe == PROBE_MEM_GLIBC && writer->options->view != VIEW_ALL)
+	if (kind_get(writer->probe)->holds && writer->options->view != VIEW_ALL)
 		read_held(writer);
 	else
 		submit_render(writer, subscriber_profile(writer->subscriber, writer->probe));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "kind/kind.h"
 
 #define LIMIT_MS      30000 /* for loading its classes, on a busy machine */
 #define STOP_LIMIT_MS 6000  /* for the recording's end */
@@ -18,13 +19,20 @@
  */
 #define BEGINNING_AT_ONCE 8
 
-_Static_assert(ATTACH_JFR_ONCPU == 1U << PROBE_ONCPU && ATTACH_JFR_OFFCPU == 1U << PROBE_OFFCPU &&
-		       ATTACH_JFR_MEM == 1U << PROBE_MEM,
-	       "what is recorded has the probes' bits");
-
-const uint32_t jfr_probes = 1U << PROBE_ONCPU | 1U << PROBE_OFFCPU | 1U << PROBE_MEM;
-
 /* ---- start and end ---- */
+
+/* Writes the probes' names, as the agent in the VM knows them: "oncpu+mem". */
+static void name_recorded(uint32_t probes, char *names, size_t bytes)
+{
+	size_t len = 0;
+
+	names[0] = '\0';
+	for (int i = 0; i < PROBE_COUNT && len < bytes; i++) {
+		if (probes & 1U << i)
+			len += (size_t)snprintf(names + len, bytes - len, "%s%s", len ? "+" : "",
+						kind_get(i)->name);
+	}
+}
 
 static struct attach_order recording_order(struct attached_vm *attached)
 {
@@ -33,12 +41,14 @@ static struct attach_order recording_order(struct attached_vm *attached)
 
 	vm->probes = wish->probes;
 	vm->period_ms = wish->period_ms;
-	return (struct attach_order){.task = ATTACH_JFR_START,
+	struct attach_order order = {.task = ATTACH_JFR_START,
 				     .limit_ms = LIMIT_MS,
 				     .sequence = ++vm->sequence,
-				     .recorded = vm->probes,
 				     .period_ms = vm->period_ms,
 				     .idle_s = IDLE_S};
+
+	name_recorded(vm->probes, order.recorded, sizeof(order.recorded));
+	return order;
 }
 
 /*

@@ -36,11 +36,8 @@ int jfr_new(struct jfr **ret, struct loop *loop, struct worker *foreign,
 /* Tells all VMs to stop and frees it, when the loop has ended. */
 void jfr_free(struct jfr *jfr);
 
-/* Probes whose stacks a recording has, as bits. */
-extern const uint32_t jfr_probes;
-
 struct jfr_wish {
-	uint32_t probes;      /* subset of jfr_probes; 0: no VM records */
+	uint32_t probes;      /* subset of kinds_recorded(); 0: no VM records */
 	uint32_t period_ms;   /* of on-CPU samples */
 	uint64_t interval_ns; /* ns; a VM that failed is asked again after this time */
 };

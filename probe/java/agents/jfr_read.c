@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "loop/close_job.h"
 #include "java/agents/jfr_state.h"
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 struct jfr_job {
 	struct job job;

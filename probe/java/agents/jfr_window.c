@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/container_of.h"
 #include "java/agents/jfr_state.h"
+#include "kind/kind.h"
 
 #define LIMIT_MS      5000
 #define LIMIT_EACH_MS 500   /* for each VM, as they all work for it at the same time … */
@@ -93,13 +94,6 @@ static void limit_passes(void *arg)
 
 /* ---- one of them ---- */
 
-/* Most weight that a VM can have in a window; so sums of many windows don't overflow. */
-static const uint64_t weight_max[PROBE_COUNT] = {
-	[PROBE_ONCPU] = 1ULL << 50,  /* ns: 13 days */
-	[PROBE_OFFCPU] = 1ULL << 56, /* ns: 2 years, of waits that end in it */
-	[PROBE_MEM] = 1ULL << 48,
-};
-
 /* Most events and bytes that a VM can count. */
 #define COUNT_MAX (1ULL << 40)
 
@@ -123,7 +117,7 @@ static void check_files(struct jfr_vm *vm, int error, struct jfrfile *const file
 		if (!(vm->probes & 1U << probe))
 			continue;
 		const struct jfr_head *head = &files[probe]->head;
-		if (head->sequence != vm->sequence || files[probe]->weight > weight_max[probe] ||
+		if (head->sequence != vm->sequence || files[probe]->weight > kind_get(probe)->recorded_max ||
 		    !are_counts_sane(files[probe])) {
 			error = -EBADMSG;
 		} else if (head->from_us != jfr->from_us || head->to_us != jfr->to_us) {

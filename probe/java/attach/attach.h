@@ -87,10 +87,7 @@ enum attach_task {
 /* Returns whether this program was built with a JDK, and so has the agent of JFR mode. */
 bool attach_has_jfr(void);
 
-/* Bits of attach_order.recorded. */
-#define ATTACH_JFR_ONCPU  1U
-#define ATTACH_JFR_OFFCPU 2U
-#define ATTACH_JFR_MEM	  4U
+#define ATTACH_RECORDED_BYTES 64
 
 struct attach_order {
 	enum attach_task task;
@@ -98,9 +95,10 @@ struct attach_order {
 	uint32_t limit_ms;     /* for the whole task */
 	int folder_fd, tmp_fd; /* not for STARTs: from START's answer; the caller's */
 	uint64_t sequence;     /* JFR: number of the command, which the files repeat */
-	/* JFR_START: bits ATTACH_JFR_…; time between samples; the recording ends when nobody asks
-	 * for idle_s. */
-	uint32_t recorded, period_ms, idle_s;
+	/* JFR_START: what is recorded, "oncpu+mem"; time between samples; the recording ends when
+	 * nobody asks for idle_s. */
+	char recorded[ATTACH_RECORDED_BYTES];
+	uint32_t period_ms, idle_s;
 	/* JFR_DUMP, microseconds since 1970: since when waits count; when the window has ended, a
 	 * moment ago. to_us = 0: whole waits, and a window that ends now. */
 	uint64_t since_us, to_us;

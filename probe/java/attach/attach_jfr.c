@@ -37,21 +37,6 @@ static void add_number(struct agent_options *options, uint64_t number)
 	add_text(options, text);
 }
 
-static void add_recorded(struct agent_options *options, uint32_t recorded)
-{
-	/* By the number of the bit. */
-	static const char *const names[] = {"oncpu", "offcpu", "mem"};
-	const char *before = ",";
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!(recorded & 1U << i))
-			continue;
-		add_text(options, before);
-		add_text(options, names[i]);
-		before = "+";
-	}
-}
-
 /* Makes the agent's options, whose format is in jvm_agent/jfr/Agent.java. */
 static void make_options(const struct attach_dialogue *mine, const char *command,
 			 struct agent_options *options)
@@ -63,7 +48,8 @@ static void make_options(const struct attach_dialogue *mine, const char *command
 	add_text(options, command);
 	add_text(options, folder);
 	if (order->task == ATTACH_JFR_START) {
-		add_recorded(options, order->recorded);
+		add_text(options, ",");
+		add_text(options, order->recorded);
 		add_number(options, order->period_ms);
 		add_number(options, order->idle_s);
 	}

@@ -27,6 +27,8 @@ struct profile_meta {
 	int64_t from_ns, until_ns; /* `from` and `until` in ns */
 	uint64_t period_ns;	   /* sampling period; 0: the probe doesn't sample by time */
 	uint64_t events, samples;  /* events, and the stacks taken for them; fewer if thinned */
+	bool by_period;		   /* a sample is a period of a CPU's clock */
+	unsigned deepflow;	   /* DeepFlow's number of such data */
 	bool by_bytes;		   /* memory: events are drawn by bytes; left_out tells thinning */
 	uint64_t left_out;  /* events drawn but left out by the guard; samples stand for them */
 	uint64_t lost;	    /* lost samples */

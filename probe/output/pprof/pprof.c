@@ -339,7 +339,7 @@ static void put_comments(struct pprof_writer *writer)
 			writer,
 			"JFR: the stacks of %u of %u processes were recorded by their Java VM%s",
 			meta->recorded, meta->processes,
-			meta->probe == PROBE_ONCPU ? ": no sum of CPU time" : "");
+			meta->by_period ? ": no sum of CPU time" : "");
 	if (meta->lost)
 		put_comment(writer, "lost: %" PRIu64 " samples", meta->lost);
 	if (meta->truncated)

@@ -130,7 +130,7 @@ static void add_recorded(struct buf *out, const struct profile_meta *meta)
 		buf_str(out, " of them ");
 	}
 	buf_str(out, "recorded by the Java VM");
-	if (meta->probe == PROBE_ONCPU)
+	if (meta->by_period)
 		buf_str(out, ": no sum of CPU time");
 }
 

@@ -15,10 +15,6 @@
 #include "output/text/stack_ids.h"
 #include "proc/proc.h"
 
-/* DeepFlow's numbers of the probes. */
-static const unsigned profilers[PROBE_COUNT] = {
-	[PROBE_ONCPU] = 1, [PROBE_OFFCPU] = 2, [PROBE_MEM] = 3, [PROBE_MEM_GLIBC] = 3};
-
 /* The text of the last stack. Records of one stack follow each other, one for each thread, so the
  * text is made once for all of them. */
 struct stack_text {
@@ -131,13 +127,13 @@ static void add_container(struct json *json, const struct record_who *who)
 }
 
 static void add_record(struct buf *out, const struct record *record, const struct stack_text *stack,
-		       enum probe probe)
+		       unsigned deepflow)
 {
 	const struct record_who *who = record->who;
 	struct json json = {.out = out};
 
 	json_object(&json, NULL);
-	json_numbers(&json, {"profiler_type", profilers[probe]}, {"timestamp", record->first_ns},
+	json_numbers(&json, {"profiler_type", deepflow}, {"timestamp", record->first_ns},
 		     {"pid", (uint64_t)who->pid}, {"tid", record->key.tid},
 		     {"stime", proc_epoch_ms_of_ticks(who->start_ticks)},
 		     {"netns_id", who->netns_id}, {"u_stack_id", (uint64_t)stack->user_id},
@@ -167,7 +163,7 @@ int jsonl_write(const struct tree *tree, uint32_t start, const struct profile_me
 		if (!stack.path_count || !is_same_stack(&records[i].key, &stack.key))
 			r = make_stack(&stack, tree, &records[i], start);
 		if (r == 0 && stack.is_wanted)
-			add_record(out, &records[i], &stack, meta->probe);
+			add_record(out, &records[i], &stack, meta->deepflow);
 		if (r == 0)
 			r = buf_error(out);
 	}

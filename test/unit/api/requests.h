@@ -5,7 +5,7 @@
 #include "unit/lib/unit.h"
 
 #include "api/resource/flamegraph.h"
-#include "api/request/param.h"
+#include "session/session_params.h"
 #include "base/utf8.h"
 
 /* A root that is there always and in which nothing can be made. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/api/requests.h"
 
+#include "unit/lib/param_value.h"
+
 #include "bpf/shared/probe.h"
 #include "session/settings.h"
 
@@ -151,7 +153,6 @@ static void waits_have_limits_up_to_the_largest_number(void **state)
 		{PARAMS("\"maxblock\":9223372036854775807"), INT64_MAX},
 		{PARAMS("\"maxblock\":9.2233720368547758e18"), INT64_MAX},
 	};
-	struct offcpu_settings settings;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -159,25 +160,16 @@ static void waits_have_limits_up_to_the_largest_number(void **state)
 
 		request_text(&outcome, NULL, cases[i].body);
 		assert_int_equal(outcome.result, 0);
-		assert_int_equal(outcome.spec.params.maxblock_us, cases[i].us);
-		params_offcpu(&outcome.spec.params, &settings);
-		assert_true(settings.maxblock_ns / 1000 == (uint64_t)cases[i].us ||
-			    settings.maxblock_ns == UINT64_MAX);
+		assert_int_equal(*param_value(&outcome.spec.params, "maxblock"), cases[i].us);
 	}
 }
 
 static void the_states_of_waits_are_chosen_by_name(void **state)
 {
 	static const struct {
-		const char *name;
-		uint32_t states;
-	} cases[] = {
-		{"sd", 1u << WAIT_SLEEP | 1u << WAIT_DISK},
-		{"D", 1u << WAIT_DISK},
-		{"all",
-		 1u << WAIT_RUNNABLE | 1u << WAIT_SLEEP | 1u << WAIT_DISK | 1u << WAIT_OTHER},
-	};
-	struct offcpu_settings settings;
+		const char *name, *shown;
+	} cases[] = {{"sd", "sd"}, {"D", "d"}, {"all", "all"}};
+	struct params wanted;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -187,11 +179,10 @@ static void the_states_of_waits_are_chosen_by_name(void **state)
 		snprintf(body, sizeof(body), PARAMS("\"offcpu_state\":\"%s\""), cases[i].name);
 		request_text(&outcome, NULL, body);
 		assert_int_equal(outcome.result, 0);
-		params_offcpu(&outcome.spec.params, &settings);
-		assert_int_equal(settings.states, cases[i].states);
-		assert_int_equal(settings.minblock_ns, 50000);
-		assert_int_equal(settings.maxblock_ns, UINT64_C(3600000000000));
-		assert_int_equal(settings.depth, 256);
+		params_default(flamegraph_params(), &wanted);
+		param_choose(&wanted, "offcpu_state", cases[i].shown);
+		assert_true(params_equal(flamegraph_params(), PARAM_OF_FILES, &wanted,
+					 &outcome.spec.params));
 	}
 }
 

@@ -17,10 +17,10 @@
 	"\"auto\",\"java_symbol_refresh_interval\":600,\"max_overhead\":3,\"icicle\":0,"           \
 	"\"pyroscope_server\":\"\",\"pyroscope_api\":\"push\","                                    \
 	"\"svg_dir\":\"/var/log/stackprobe/stacktrace\","                                          \
-	"\"flame_dir\":\"/var/log/stackprobe/flamegraph\",\"minblock\":50,"
+	"\"flame_dir\":\"/var/log/stackprobe/flamegraph\",\"aggregate_by_cpu\":0,\"minblock\":50,"
 #define UNTOUCHED_TOO                                                                              \
 	"\"offcpu_state\":\"sd\",\"offcpu_split\":0,\"offcpu_depth\":256,"                         \
-	"\"aggregate_by_cpu\":0,\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288}"
+	"\"mem_fault_bytes\":65536,\"mem_sample_bytes\":524288}"
 #define NO_CONTAINERS                                                                              \
 	"\"pod_id\":[],\"container_id\":[],\"container_name\":[],\"cgroup\":[],\"pod\":[],"        \
 	"\"image\":[]"

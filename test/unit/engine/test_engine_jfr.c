@@ -79,7 +79,7 @@ static void a_vm_records_for_the_feature(void **state)
 	vm_assert_state(scene, JAVA_NATIVE, "JFR: starting", "none");
 	vm_run(scene);
 	assert_int_equal(vm_asked(), ATTACH_JFR_START);
-	assert_int_equal(vm_test.asked->order.recorded, ATTACH_JFR_ONCPU);
+	assert_string_equal(vm_test.asked->order.recorded, "oncpu");
 	assert_int_equal(vm_test.asked->order.period_ms, scripted->period_ns / NS_PER_MS);
 	assert_int_equal(recordings(scene).starting, 1);
 	vm_answer(ATTACH_DONE);

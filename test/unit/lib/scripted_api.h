@@ -17,7 +17,7 @@
 #include "unit/lib/scripted_core.h"
 
 #include "api/http/server.h"
-#include "api/request/param.h"
+#include "sched/sched_params.h"
 #include "api/resource/puts.h"
 #include "api/resource/state_file.h"
 #include "base/log.h"
@@ -56,7 +56,7 @@ static inline void scripted_api_features(struct scripted_api *api)
 	struct params defaults;
 	struct why why = {0};
 
-	params_default(&sched_params, &defaults);
+	params_default(sched_params(), &defaults);
 	sched.defaults = defaults.sched;
 	assert_int_equal(session_new(&services->flamegraph, &session, &why), 0);
 	assert_int_equal(puts_new(&services->puts, core->loop), 0);

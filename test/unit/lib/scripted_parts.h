@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scripted tracer's parts: probes/tracer_*.h and kernel/tracer_waits.h. Included by
+/* The scripted tracer's parts: hooks/tracer_*.h and kernel/tracer_waits.h. Included by
  * scripted_tracer.h. */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A tracer that a test scripts: all functions of kernel/tracer.h and of its parts
- * (probes/tracer_*.h), without BPF. A program that includes this header gets these functions
+ * (hooks/tracer_*.h), without BPF. A program that includes this header gets these functions
  * instead of the library's, so that what decides (target/, engine/, session/, api/) runs as it is,
  * in milliseconds and without root. Include it in one file of a program.
  *

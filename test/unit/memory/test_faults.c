@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "bpf/shared/faults.h"
-#include "probes/fault_sampling.h"
+#include "hooks/fault_sampling.h"
 
 #define PAGE 4096
 

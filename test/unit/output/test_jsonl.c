@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unit/output/tree_text.h"
 
+#include "kind/kind.h"
 #include "output/text/stack_ids.h"
 #include "proc/proc.h"
 
@@ -49,7 +50,9 @@ static void add(struct fixture *fixture, const char *thread, uint32_t node, uint
 
 static char *write_lines(const struct fixture *fixture, enum probe probe, uint32_t start)
 {
-	struct profile_meta meta = {.probe = probe, .records = fixture->records};
+	struct profile_meta meta = {.probe = probe,
+				    .deepflow = kind_get(probe)->deepflow,
+				    .records = fixture->records};
 
 	return write_with("jsonl", fixture->tree, start, &meta);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probes/kind.h"
+#include "kind/kind.h"
 #include "profile/view.h"
 
 static void test_each_probe_has_the_windows_stacks_in_its_own_folder(void **state)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "session/ondemand.h"
 #include "session/session.h"
+#include "session/session_params.h"
 
 #define ONCPU  (1U << PROBE_ONCPU)
 #define OFFCPU (1U << PROBE_OFFCPU)
@@ -38,16 +39,9 @@ struct scene {
 
 static inline void scene_params(struct scene *scene, struct params *params)
 {
-	*params = (struct params){
-		.svg_period_s = PERIOD_S,
-		.perf_sample_period_ms = 10,
-		.maxblock_us = 1000000,
-		.offcpu_depth = 256,
-		.mem_fault_bytes = 65536,
-		.mem_sample_bytes = 524288,
-		.java_source = JAVA_NATIVE,
-		.java_symbol_refresh_interval_s = 600,
-	};
+	params_default(flamegraph_params(), params);
+	params->svg_period_s = PERIOD_S;
+	params->java_source = JAVA_NATIVE;
 	snprintf(params->svg_dir, sizeof(params->svg_dir), "%s/svg", scene->folder.path);
 	snprintf(params->flame_dir, sizeof(params->flame_dir), "%s/flame", scene->folder.path);
 }

@@ -142,7 +142,7 @@ static void another_wish_begins_anew(void **unused)
 	tell(0, false);
 	jfr_set(test.jfr, &wish);
 	assert_int_equal(asked_for(), ATTACH_JFR_START);
-	assert_int_equal(scene.asked->order.recorded, wish.probes);
+	assert_string_equal(scene.asked->order.recorded, "oncpu+mem");
 	assert_int_equal(joined(), 0);
 	wish.probes = 0;
 	jfr_set(test.jfr, &wish);

@@ -13,8 +13,8 @@
 #include "malloc.skel.h"
 #include "mmap.skel.h"
 #include "capability/uretprobe_check.h"
-#include "probes/tracer_memory.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_memory.h"
+#include "hooks/hooks_state.h"
 #include "capability/trial.h"
 
 #define PENDING_MAX 32768 /* threads, where the kernel has no task storage */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/tracer_held.h"
+#include "hooks/tracer_held.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Turns off-CPU time on and off. */
 #include <errno.h>
 
-#include "probes/tracer_sched.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_sched.h"
+#include "hooks/hooks_state.h"
 #include "kernel/tracer_waits.h"
 #include "sched.skel.h"
 

@@ -8,8 +8,8 @@
 
 #include "life.skel.h"
 #include "mmap.skel.h"
-#include "probes/tracer_memory.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_memory.h"
+#include "hooks/hooks_state.h"
 
 /* A session's program is called at entries and returns. */
 static void choose_programs(const struct tracer *tracer, struct mmap_bpf *maps)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probes/kind.h"
+#include "kind/kind.h"
 
 static struct finding findings[CAPABILITY_COUNT];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/tracer_times.h"
+#include "hooks/tracer_times.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "life.skel.h"
-#include "probes/hooks_state.h"
+#include "hooks/hooks_state.h"
 #include "sched.skel.h"
 #include "times.skel.h"
 

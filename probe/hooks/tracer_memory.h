@@ -8,13 +8,8 @@
 #include "bpf/shared/allocations.h"
 #include "kernel/tracer.h"
 
-/* Mean bytes between samples of page faults and of allocations; 0: each one is taken. */
-struct memory_settings {
-	uint64_t fault_bytes, sample_bytes;
-};
-
 /*
- * Starts to sample page faults of targets of PROBE_MEM, one in `sample_bytes` bytes in the mean, 0:
+ * Starts to sample page faults of targets of the probe mem, one in `sample_bytes` bytes in the mean, 0:
  * each fault. Called again, changes that. Errors as tracer_start().
  */
 int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why);

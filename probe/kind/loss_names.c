@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/loss_names.h"
+#include "kind/loss_names.h"
 
 static const char *const losses[] = {LOSSES(NAMED_NAME)};
 

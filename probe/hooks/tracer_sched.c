@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/tracer_sched.h"
+#include "hooks/tracer_sched.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 
 #include "life.skel.h"
-#include "probes/hooks_state.h"
+#include "hooks/hooks_state.h"
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
 #include "sched.skel.h"

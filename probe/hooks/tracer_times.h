@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tracer's part for processes' CPU times: of targets TIMES_WANTED, from when the scheduler's
- * programs were loaded (probes/tracer_sched.h). Loop thread only.
+ * programs were loaded (hooks/tracer_sched.h). Loop thread only.
  */
 #pragma once
 
-#include "probes/times.h"
+#include "hooks/times.h"
 #include "kernel/tracer.h"
 
 struct times_reading {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/fault_sampling.h"
+#include "hooks/fault_sampling.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "probes/times.h"
+#include "hooks/times.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "container/container.h"
 #include "stack/owners.h"
+#include "kind/kind.h"
 
 /*
  * Delay until an ended process is complete: a thread's last switch may come after its process was
@@ -135,7 +136,7 @@ static void note_counted(const struct times_table *table, struct process_times *
 	process->states = 0;
 	if (each)
 		process->states = (1u << WAIT_KINDS) - 1;
-	else if (probes & 1u << PROBE_OFFCPU)
+	else if (probes & kinds_at_switch())
 		process->states = counted->offcpu_states;
 }
 

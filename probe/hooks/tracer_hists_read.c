@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "probes/tracer_sched.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_sched.h"
+#include "hooks/hooks_state.h"
 #include "sched.skel.h"
 
 #define BATCH 1024

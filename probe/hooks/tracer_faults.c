@@ -15,10 +15,10 @@
 #include "bpf/shared/faults.h"
 #include "fault.skel.h"
 #include "life.skel.h"
-#include "probes/fault_sampling.h"
+#include "hooks/fault_sampling.h"
 #include "kernel/timer.h"
-#include "probes/tracer_memory.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_memory.h"
+#include "hooks/hooks_state.h"
 
 #define HUGE_PAGE_FILE "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
 #define HUGE_BYTES     (2 * 1024 * 1024)

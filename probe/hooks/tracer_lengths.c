@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 #include "kernel/timer.h"
-#include "probes/tracer_sched.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_sched.h"
+#include "hooks/hooks_state.h"
 #include "runqlen.skel.h"
 
 #define PERIOD_NS (NS_PER_S / 99) /* out of step with periodic work */

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probes/tracer_sched.h"
-#include "probes/hooks_state.h"
+#include "hooks/tracer_sched.h"
+#include "hooks/hooks_state.h"
 #include "sched.skel.h"
 
 static const uint32_t zero;

@@ -2,7 +2,7 @@
 #include "unit/lib/unit.h"
 
 #include "container/container.h"
-#include "probes/times.h"
+#include "hooks/times.h"
 
 #define NS_PER_S 1000000000ULL
 #define START	 1000

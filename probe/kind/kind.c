@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kind/kind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define KIND_ROW(number, name) [PROBE_##number] = &probe_##name,
+
+static const struct kind *const kinds[PROBE_COUNT] = {PROBE_LIST(KIND_ROW)};
+
+const struct kind *kind_get(enum probe probe)
+{
+	return kinds[probe];
+}
+
+int kind_find(const char *name)
+{
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		if (strcasecmp(kinds[i]->name, name) == 0)
+			return i;
+	}
+	return -ENOENT;
+}
+
+enum probe kind_of_clock(void)
+{
+	enum probe probe = 0;
+
+	while (probe < PROBE_COUNT - 1 && !kinds[probe]->by_period)
+		probe++;
+	return probe;
+}
+
+enum probe kind_of_heap(void)
+{
+	enum probe probe = 0;
+
+	while (probe < PROBE_COUNT - 1 && !kinds[probe]->holds)
+		probe++;
+	return probe;
+}
+
+uint32_t kinds_at_switch(void)
+{
+	uint32_t probes = 0;
+
+	for (int i = 0; i < PROBE_COUNT; i++)
+		probes |= kinds[i]->at_switch ? 1u << i : 0;
+	return probes;
+}
+
+uint32_t kinds_recorded(void)
+{
+	uint32_t probes = 0;
+
+	for (int i = 0; i < PROBE_COUNT; i++)
+		probes |= kinds[i]->recorded_max ? 1u << i : 0;
+	return probes;
+}
+
+uint64_t kind_weight(enum probe probe, uint64_t weight)
+{
+	uint64_t unit = kinds[probe]->unit;
+
+	return unit ? weight / unit + (weight % unit != 0) : weight;
+}
+
+static void add_words(char *to, size_t bytes, const char *before, const char *words)
+{
+	size_t len = strlen(to);
+
+	snprintf(to + len, bytes - len, "%s%s", len ? "; " : before, words);
+}
+
+/* Adds a remedy, unless it says that there is none. */
+static void add_remedy(const struct finding *found, struct finding *finding)
+{
+	bool is_none = strncmp(found->remedy, "none", 4) == 0;
+
+	if (found->remedy[0] && !is_none && !strstr(finding->remedy, found->remedy))
+		add_words(finding->remedy, sizeof(finding->remedy), "", found->remedy);
+}
+
+/*
+ * Adds a missing need. The reason then leaves out limits; their remedies stay, for one may be the
+ * cause.
+ */
+static void add_lack(const struct kind_need *need, const struct finding findings[CAPABILITY_COUNT],
+		     struct finding *finding)
+{
+	char words[80];
+
+	if (finding->state != FINDING_NO)
+		finding->reason[0] = '\0';
+	finding->state = FINDING_NO;
+	snprintf(words, sizeof(words), "%s%s%s", capability_row(need->what)->name,
+		 need->instead ? " or " : "",
+		 need->instead ? capability_row(need->instead)->name : "");
+	add_words(finding->reason, sizeof(finding->reason), "it needs ", words);
+	add_remedy(&findings[need->what], finding);
+	if (need->instead)
+		add_remedy(&findings[need->instead], finding);
+}
+
+static void add_limit(const struct kind_need *need, const struct finding *found,
+		      struct finding *finding)
+{
+	const char *words = found->state == FINDING_NO ? need->limit : found->reason;
+
+	if (finding->state == FINDING_NO || !words)
+		return;
+	finding->state = FINDING_LIMITED;
+	if (!strstr(finding->reason, words))
+		add_words(finding->reason, sizeof(finding->reason), "", words);
+	add_remedy(found, finding);
+}
+
+void needs_judge(const struct kind_need *needs, const struct finding findings[CAPABILITY_COUNT],
+		 struct finding *finding)
+{
+	*finding = (struct finding){.state = FINDING_YES};
+	for (int i = 0; i < KIND_NEEDS_MAX && needs[i].what; i++) {
+		const struct kind_need *need = &needs[i];
+		const struct finding *found = &findings[need->what];
+		bool met = need->instead && findings[need->instead].state != FINDING_NO;
+		bool must = need->instead || !need->limit;
+
+		if (found->state == FINDING_NO && !met && must)
+			add_lack(need, findings, finding);
+		else if (found->state != FINDING_YES)
+			add_limit(need, found, finding);
+	}
+	if (finding->state == FINDING_NO && !finding->remedy[0])
+		snprintf(finding->remedy, sizeof(finding->remedy), "none is known");
+}
+
+void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
+		struct finding *finding)
+{
+	needs_judge(kind->needs, findings, finding);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * THE TABLE of probes: a `kind` is a probe's row. Each row is written in the probe's own file,
+ * probes/NAME.c; the list of all is PROBE_LIST (bpf/shared/probe.h). Constant; any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/why.h"
+#include "output/format/pprof_shape.h"
+#include "bpf/shared/probe.h"
+#include "capability/capability.h"
+
+struct allocators;
+struct param;
+struct tracer;
+struct view_row;
+
+#define KIND_NEEDS_MAX 16
+
+/*
+ * Capability `what` is required. If it is missing: with `instead`, that is used (the probe is
+ * limited if `limit` is set), and without both the probe can't run; with only `limit`, the probe
+ * runs limited; with neither, it can't run.
+ */
+struct kind_need {
+	/* what: CAN_NOTHING ends the list; instead: CAN_NOTHING if there is none */
+	enum capability what, instead;
+	const char *limit; /* a sentence; NULL: none */
+};
+
+/* What each probe needs: to have programs run, and to get their data. */
+/* clang-format off */
+#define NEEDS_PROGRAMS \
+	{.what = CAN_KNOW_TYPES}, {.what = CAN_LOCK_MEMORY}, {.what = CAN_RAW_TRACEPOINT}
+#define NEEDS_DATA \
+	{.what = CAN_READ_KERNEL}, {.what = CAN_RING_BUFFER}, {.what = CAN_MAP_IN_MAP}, \
+	{.what = CAN_SHARE_MAP}, {.what = CAN_READ_BATCH}, {.what = CAN_SEE_PIDS}
+/* clang-format on */
+
+/* What uploads call a probe's data. */
+struct upload_kind {
+	const char *series; /* __name__ of push.v1 */
+	const char *app;    /* gala-gopher's name */
+	const char *suffix; /* suffix of a name for /ingest, its type; "": process_cpu */
+	const char *units;
+	/* sampleRate: a value is a second divided by it; 0: by the period */
+	uint64_t rate;
+};
+
+/* A page of /debug/pprof, as Go's net/http/pprof has them. */
+struct pprof_page {
+	const char *name;  /* NULL ends the list */
+	const char *view;  /* NULL: the probe's first view */
+	long long seconds; /* default; 0: what the configured probe has */
+	const char *words; /* text in the index */
+};
+
+/* What start() and stop() work with; one for each probe, in engine/probe_switch. */
+struct probe_run {
+	struct tracer *tracer;
+	struct allocators *allocators;
+	uint64_t period_ns;   /* of the sampling clock */
+	const void *settings; /* values of the row's `params`, in the probe's own struct */
+	void *own;	      /* for start() to keep something until stop(); NULL at first */
+};
+
+struct kind {
+	const char *name;	/* in URLs, bodies and folders */
+	const char *title;	/* of the probe's pictures */
+	const char *count_name; /* unit of its weights */
+	/* users who aren't administrators may use it on their own processes */
+	bool for_users;
+	bool by_bytes;		/* events are drawn by their bytes: a sample stands for several */
+	bool by_period;		/* it samples who has a CPU: a sample is a period of the clock */
+	/*
+	 * It sees threads leave their CPU: those that are blocked already are looked for, and the
+	 * tracing's own frames lie at the leaf.
+	 */
+	bool at_switch;
+	bool holds;		/* what its events are of is held until it is freed: the live heap */
+	uint64_t unit;		/* weight of the kernel's side that makes one unit; 0: 1 */
+	const char *event_name; /* what is counted beside the weight; NULL: nothing */
+	const char *event_title;
+	struct pprof_shape pprof;
+	struct upload_kind upload;
+	unsigned deepflow; /* DeepFlow's number of such data, in .jsonl */
+	/*
+	 * A Java VM can record it (JFR): the most weight of a VM in a window, so that sums of many
+	 * windows don't overflow. 0: it can't.
+	 */
+	uint64_t recorded_max;
+	const struct pprof_page *pages; /* NULL: none */
+	const struct view_row *views;	/* by enum view (profile/view.h); NULL: it has one */
+	const struct param *params;	/* a row without a name ends them (select/param.h) */
+	struct kind_need needs[KIND_NEEDS_MAX];
+
+	/* Loads what can be loaded before targets' files are opened; NULL: nothing. */
+	void (*prepare)(struct probe_run *run);
+	/*
+	 * Loads and attaches its hooks; called again while it runs, takes over changed settings.
+	 * Returns 0, or a negative errno with a sentence in `why`; stop() is called then as well.
+	 */
+	int (*start)(struct probe_run *run, struct why *why);
+	/* Detaches its hooks; nothing happens if it doesn't run. Unloading may take longer. */
+	void (*stop)(struct probe_run *run);
+	/* Returns a sentence on what this kernel doesn't show; "": nothing. NULL: nothing. */
+	const char *(*limit)(const struct tracer *tracer);
+};
+
+#define KIND_DECLARATION(number, name) extern const struct kind probe_##name;
+PROBE_LIST(KIND_DECLARATION)
+
+/* Returns the row of a probe (bpf/shared/probe.h). */
+const struct kind *kind_get(enum probe probe);
+
+/* Converts a weight of the kernel's side to the probe's unit, rounded up. */
+uint64_t kind_weight(enum probe probe, uint64_t weight);
+
+/* Returns the number of the probe with that name (any case), or -ENOENT. */
+int kind_find(const char *name);
+
+/* Return the first probe whose row says so: `by_period`, `holds`. There is one of each. */
+enum probe kind_of_clock(void);
+enum probe kind_of_heap(void);
+
+/* Return the probes (1 << number) whose rows say so: `at_switch`, `recorded_max`. */
+uint32_t kinds_at_switch(void);
+uint32_t kinds_recorded(void);
+
+/*
+ * Judge whether something with these needs (KIND_NEEDS_MAX) can run, from the findings on all
+ * capabilities: fill in whether, why not, or why only with limits.
+ */
+void needs_judge(const struct kind_need *needs, const struct finding findings[CAPABILITY_COUNT],
+		 struct finding *finding);
+void kind_judge(const struct kind *kind, const struct finding findings[CAPABILITY_COUNT],
+		struct finding *finding);

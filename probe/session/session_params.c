@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/session_params.h"
+
+#include <pthread.h>
+
+#include "base/cleanup.h"
+#include "kind/kind.h"
+#include "profile/stack_detail.h"
+
+#define NUMBER(field)	     PARAM_NUMBER_OF(struct params, field)
+#define TEXT(kind, field)    PARAM_TEXT_OF(kind, struct params, field)
+#define CHOICE(field, texts) PARAM_CHOICE_OF(struct params, field, texts)
+#define SVG_DIR	      "/var/log/stackprobe/stacktrace"
+#define FLAME_DIR     "/var/log/stackprobe/flamegraph"
+
+/* By enum frame_detail. */
+static const char *const frame_details[] = {"line", "name", "signature", NULL};
+
+/* By enum java_source. */
+static const char *const java_sources[] = {"auto", "native", "agent", "jfr", NULL};
+
+/* By enum pyroscope_api. */
+static const char *const apis[] = {"push", "ingest", NULL};
+
+/* clang-format off */
+static const struct param rows[] = {
+	{"svg_period", NUMBER(svg_period_s), .min = 30, .max = 600, .number = 180,
+	 .zero_is_default = true},
+	{"perf_sample_period", NUMBER(perf_sample_period_ms), .min = 10, .max = 1000, .number = 10,
+	 .zero_is_default = true},
+	{"frequency", NUMBER(frequency_hz), .min = 1, .max = 1000,
+	 .instead_of = "perf_sample_period"},
+	{"multi_instance", NUMBER(multi_instance), .max = 1},
+	{"native_stack", NUMBER(native_stack), .max = 1},
+	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
+	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
+	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO},
+	{"java_symbol_refresh_interval", NUMBER(java_symbol_refresh_interval_s), .min = 5,
+	 .max = 3600, .number = 600},
+	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
+	{"icicle", NUMBER(icicle), .max = 1},
+	{"pyroscope_server", TEXT(PARAM_SERVER, pyroscope_server), .text = "",
+	 .scope = PARAM_OF_UPLOADS},
+	{"pyroscope_api", CHOICE(pyroscope_api, apis), .number = PYROSCOPE_PUSH,
+	 .scope = PARAM_OF_UPLOADS},
+	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR},
+	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},
+	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR},
+	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1},
+};
+
+/* clang-format on */
+
+/* All rows: those above, and those of the probes, whose values are behind them in struct params. */
+static struct param all[ARRAY_SIZE(rows) + (size_t)PROBE_COUNT * PROBE_PARAMS_MAX];
+static struct param_table table = {.rows = all};
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+static void add_row(const struct param *row, size_t base)
+{
+	all[table.count] = *row;
+	all[table.count++].offset += base;
+}
+
+static void make_table(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add_row(&rows[i], 0);
+	for (size_t probe = 0; probe < PROBE_COUNT; probe++) {
+		const struct param *row = kind_get(probe)->params;
+
+		for (size_t i = 0; row && row[i].name && i < PROBE_PARAMS_MAX; i++)
+			add_row(&row[i], offsetof(struct params, probes) +
+						 probe * sizeof(union probe_settings));
+	}
+}
+
+const struct param_table *flamegraph_params(void)
+{
+	pthread_once(&made, make_table);
+	return &table;
+}
+
+const char *java_source_name(enum java_source source)
+{
+	return java_sources[source];
+}
+
+const char *pyroscope_api_name(enum pyroscope_api api)
+{
+	return apis[api];
+}
