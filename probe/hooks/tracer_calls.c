@@ -82,34 +82,29 @@ static uint64_t memory_bytes(void)
 	return sysinfo(&info) < 0 ? 0 : ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
 }
 
+static void stop_calls(void *arg)
+{
+	tracer_calls_stop(arg);
+}
+
 static int load_calls(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct malloc_bpf *calls;
+	int r = tracer_open(tracer, malloc, &calls);
 
 	if (r < 0)
 		return r;
-	struct malloc_bpf *calls = malloc_bpf__open_opts(&options);
 	tracer->calls = calls;
-	if (!calls)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){calls->obj, -1, stop_calls, tracer});
 	choose_maps(tracer, calls);
 	choose_programs(tracer, calls);
 	calls->rodata->memory_bytes = memory_bytes();
-	calls->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	calls->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	tracer_set_stacks(calls);
 	r = tracer_share_maps(tracer->life->obj, calls->obj);
 	if (r == 0)
 		r = malloc_bpf__load(calls);
 	return r < 0 ? r : tracer_mmap_load(tracer);
 }
-
-static uint64_t time_ns(const struct tracer *tracer)
-{
-	return tracer_object_time_ns(tracer->calls->obj) + tracer_object_time_ns(tracer->maps->obj);
-}
-
-static const struct tracer_part calls_part = {tracer_calls_stop, time_ns};
 
 int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
@@ -129,7 +124,6 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 		tracer_calls_stop(tracer);
 		return r;
 	}
-	tracer_part_add(tracer, &calls_part);
 	if (sample_bytes > COUNTDOWN_MEAN_MAX)
 		sample_bytes = COUNTDOWN_MEAN_MAX;
 	__atomic_store_n(&tracer->calls->bss->sample_bytes, sample_bytes, __ATOMIC_SEQ_CST);
@@ -138,7 +132,8 @@ int tracer_calls(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 
 void tracer_calls_stop(struct tracer *tracer)
 {
-	tracer_part_remove(tracer, &calls_part);
+	if (tracer->calls)
+		loaded_remove(tracer, tracer->calls->obj, -1);
 	tracer_mmap_unload(tracer);
 	malloc_bpf__destroy(tracer->calls);
 	tracer->calls = NULL;

@@ -61,8 +61,7 @@ static void set_constants(const struct tracer *tracer, struct fault_bpf *bpf)
 	bpf->rodata->cpu_values_at = tracer->types.cpu_values_at;
 	bpf->rodata->has_vm_events = tracer->types.has_vm_events;
 	bpf->rodata->vm_events_behind_queue = tracer->types.vm_events_behind_queue;
-	bpf->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	bpf->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	tracer_set_stacks(bpf);
 }
 
 static int load_faults(struct tracer *tracer, struct fault_bpf *bpf)
@@ -137,21 +136,28 @@ static int check_counters(const struct tracer *tracer, struct why *why)
 	return -EOPNOTSUPP;
 }
 
+static void stop_faults(void *arg)
+{
+	tracer_faults_stop(arg);
+}
+
 static int begin_faults(struct tracer *tracer, struct why *why)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct fault_bpf *bpf;
+	int r = tracer_open(tracer, fault, &bpf);
 
-	if (r == 0)
-		r = check_counters(tracer, why);
 	if (r < 0)
 		return r;
 	tracer->faults = calloc(1, sizeof(*tracer->faults));
-	if (!tracer->faults)
+	if (!tracer->faults) {
+		fault_bpf__destroy(bpf);
 		return -ENOMEM;
-	tracer->faults->bpf = fault_bpf__open_opts(&options);
-	if (!tracer->faults->bpf)
-		return -errno;
+	}
+	tracer->faults->bpf = bpf;
+	loaded_add(tracer, &(struct loaded){bpf->obj, -1, stop_faults, tracer});
+	r = check_counters(tracer, why);
+	if (r < 0)
+		return r;
 	find_limit(tracer);
 	return load_faults(tracer, tracer->faults->bpf);
 }
@@ -166,13 +172,6 @@ static void set_chances(struct tracer *tracer, uint64_t sample_bytes)
 			    sample_bytes);
 	__atomic_store_n(&settings->table, other, __ATOMIC_SEQ_CST);
 }
-
-static uint64_t time_ns(const struct tracer *tracer)
-{
-	return tracer_object_time_ns(tracer->faults->bpf->obj);
-}
-
-static const struct tracer_part faults_part = {tracer_faults_stop, time_ns};
 
 int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 {
@@ -195,8 +194,6 @@ int tracer_faults(struct tracer *tracer, uint64_t sample_bytes, struct why *why)
 		tracer_explain(why, r, "the programs on page faults can't be loaded");
 	if (r < 0)
 		tracer_faults_stop(tracer);
-	else
-		tracer_part_add(tracer, &faults_part);
 	return r;
 }
 
@@ -206,7 +203,7 @@ void tracer_faults_stop(struct tracer *tracer)
 
 	if (!faults)
 		return;
-	tracer_part_remove(tracer, &faults_part);
+	loaded_remove(tracer, faults->bpf->obj, -1);
 	for (int i = 0; i < FAULT_EVENTS; i++)
 		timer_free(faults->events[i]);
 	fault_bpf__destroy(faults->bpf);

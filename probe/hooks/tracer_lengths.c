@@ -14,16 +14,18 @@
 
 #define PERIOD_NS (NS_PER_S / 99) /* out of step with periodic work */
 
+static void stop_lengths(void *arg)
+{
+	tracer_lengths_stop(arg);
+}
+
 static int load_lengths(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	int r = tracer_open(tracer, runqlen, &tracer->runqlen);
 
 	if (r < 0)
 		return r;
-	tracer->runqlen = runqlen_bpf__open_opts(&options);
-	if (!tracer->runqlen)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){tracer->runqlen->obj, -1, stop_lengths, tracer});
 	r = runqlen_bpf__load(tracer->runqlen);
 	if (r == 0)
 		r = timer_new(&tracer->length_timer, tracer->loop,
@@ -31,13 +33,6 @@ static int load_lengths(struct tracer *tracer)
 			      PERF_COUNT_SW_CPU_CLOCK, true);
 	return r < 0 ? r : timer_start(tracer->length_timer, PERIOD_NS);
 }
-
-static uint64_t time_ns(const struct tracer *tracer)
-{
-	return tracer_object_time_ns(tracer->runqlen->obj);
-}
-
-static const struct tracer_part lengths_part = {tracer_lengths_stop, time_ns};
 
 int tracer_lengths(struct tracer *tracer, struct why *why)
 {
@@ -53,14 +48,13 @@ int tracer_lengths(struct tracer *tracer, struct why *why)
 	}
 	if (r < 0)
 		tracer_lengths_stop(tracer);
-	else
-		tracer_part_add(tracer, &lengths_part);
 	return r;
 }
 
 void tracer_lengths_stop(struct tracer *tracer)
 {
-	tracer_part_remove(tracer, &lengths_part);
+	if (tracer->runqlen)
+		loaded_remove(tracer, tracer->runqlen->obj, -1);
 	timer_free(tracer->length_timer);
 	tracer->length_timer = NULL;
 	runqlen_bpf__destroy(tracer->runqlen);

@@ -45,19 +45,16 @@ static void mapped_ready(void *arg)
 
 int tracer_mmap_load(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct mmap_bpf *maps;
+	int r = tracer_open(tracer, mmap, &maps);
 
 	if (r < 0)
 		return r;
-	struct mmap_bpf *maps = mmap_bpf__open_opts(&options);
 	tracer->maps = maps;
-	if (!maps)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){maps->obj, -1, NULL, NULL});
 	choose_programs(tracer, maps);
 	maps->rodata->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-	maps->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	maps->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	tracer_set_stacks(maps);
 	r = tracer_share_maps(tracer->life->obj, maps->obj);
 	if (r == 0)
 		r = mmap_bpf__load(maps);
@@ -69,6 +66,8 @@ int tracer_mmap_load(struct tracer *tracer)
 void tracer_mmap_unload(struct tracer *tracer)
 {
 	tracer_ring_unwatch(tracer, &tracer->mapped_ring);
+	if (tracer->maps)
+		loaded_remove(tracer, tracer->maps->obj, -1);
 	mmap_bpf__destroy(tracer->maps);
 	tracer->maps = NULL;
 }

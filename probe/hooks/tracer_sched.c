@@ -10,7 +10,6 @@
 #include "kernel/tracer_waits.h"
 #include "capability/trial.h"
 #include "sched.skel.h"
-#include "times.skel.h"
 
 #define RECORDS_MAX 32768 /* threads, where the kernel has no task storage */
 
@@ -36,21 +35,20 @@ static void choose_records(struct sched_bpf *sched)
 	bpf_map__set_max_entries(sched->maps.records_by_tid, RECORDS_MAX);
 }
 
+static void unload_sched(void *arg);
+
 static int load_sched(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct sched_bpf *sched;
+	int r = tracer_open(tracer, sched, &sched);
 
 	if (r < 0)
 		return r;
-	struct sched_bpf *sched = sched_bpf__open_opts(&options);
 	tracer->sched = sched;
-	if (!sched)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){sched->obj, -1, unload_sched, tracer});
 	choose_records(sched);
 	sched->rodata->has_switch_state = tracer->types.has_switch_state;
-	sched->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	sched->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	tracer_set_stacks(sched);
 	r = tracer_share_maps(tracer->life->obj, sched->obj);
 	if (r == 0)
 		r = sched_bpf__load(sched);
@@ -61,16 +59,6 @@ static int load_sched(struct tracer *tracer)
 	sched->links.on_switch = bpf_program__attach(sched->progs.on_switch);
 	return sched->links.on_switch ? 0 : -errno;
 }
-
-static void unload_sched(struct tracer *tracer);
-
-static uint64_t time_ns(const struct tracer *tracer)
-{
-	return tracer_object_time_ns(tracer->sched->obj) + tracer_waits_time_ns(tracer) +
-	       (tracer->times ? tracer_object_time_ns(tracer->times->obj) : 0);
-}
-
-static const struct tracer_part sched_part = {unload_sched, time_ns};
 
 int tracer_sched_load(struct tracer *tracer, struct why *why)
 {
@@ -85,7 +73,6 @@ int tracer_sched_load(struct tracer *tracer, struct why *why)
 		unload_sched(tracer);
 		return r;
 	}
-	tracer_part_add(tracer, &sched_part);
 	tracer_times_load(tracer, &tracer->times_why);
 	return 0;
 }
@@ -129,13 +116,16 @@ void tracer_sched_release(struct tracer *tracer)
 		unload_sched(tracer);
 }
 
-static void unload_sched(struct tracer *tracer)
+static void unload_sched(void *arg)
 {
-	tracer_part_remove(tracer, &sched_part);
+	struct tracer *tracer = arg;
+
 	tracer_waits_unload(tracer);
 	tracer_hists_unload(tracer);
 	tracer->settings = NULL;
 	tracer_times_unload(tracer);
+	if (tracer->sched)
+		loaded_remove(tracer, tracer->sched->obj, -1);
 	sched_bpf__destroy(tracer->sched);
 	tracer->sched = NULL;
 }

@@ -44,14 +44,11 @@ static int share_maps(struct tracer *tracer)
 
 static int load_times(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	int r = tracer_open(tracer, times, &tracer->times);
 
 	if (r < 0)
 		return r;
-	tracer->times = times_bpf__open_opts(&options);
-	if (!tracer->times)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){tracer->times->obj, -1, NULL, NULL});
 	choose_records(tracer);
 	r = share_maps(tracer);
 	if (r == 0)
@@ -88,6 +85,7 @@ void tracer_times_unload(struct tracer *tracer)
 	if (!tracer->times)
 		return;
 	forget_gone(tracer);
+	loaded_remove(tracer, tracer->times->obj, -1);
 	times_bpf__destroy(tracer->times);
 	tracer->times = NULL;
 }

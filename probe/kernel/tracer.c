@@ -128,14 +128,10 @@ static int make_room(struct tracer *tracer)
 
 static int load_life(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	int r = tracer_open(tracer, life, &tracer->life);
 
 	if (r < 0)
 		return r;
-	tracer->life = life_bpf__open_opts(&options);
-	if (!tracer->life)
-		return -errno;
 	bpf_map__set_max_entries(tracer->life->maps.targets, tracer->sizes.targets);
 	bpf_map__set_max_entries(tracer->life->maps.life, tracer->sizes.life_ring);
 	bpf_map__set_max_entries(tracer->life->maps.arena, arena_chunks(tracer));
@@ -178,8 +174,11 @@ int tracer_start(struct tracer *tracer, struct why *why)
 	return r;
 }
 
-static void unload_sample(struct tracer *tracer)
+static void unload_sample(void *arg)
 {
+	struct tracer *tracer = arg;
+
+	loaded_remove(tracer, NULL, tracer->sample_fd);
 	timer_free(tracer->timer);
 	tracer->timer = NULL;
 	if (tracer->sample_fd >= 0)
@@ -198,29 +197,10 @@ static void unload_life(struct tracer *tracer)
 	tracer->life = NULL;
 }
 
-void tracer_part_add(struct tracer *tracer, const struct tracer_part *part)
-{
-	tracer_part_remove(tracer, part);
-	tracer->parts[tracer->parts_count++] = part;
-}
-
-void tracer_part_remove(struct tracer *tracer, const struct tracer_part *part)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < tracer->parts_count; i++) {
-		if (tracer->parts[i] != part)
-			tracer->parts[left++] = tracer->parts[i];
-	}
-	tracer->parts_count = left;
-}
-
 void tracer_stop(struct tracer *tracer)
 {
 	tracer_counters(tracer, &tracer->before);
-	while (tracer->parts_count)
-		tracer->parts[tracer->parts_count - 1]->stop(tracer);
-	unload_sample(tracer);
+	loaded_stop(tracer);
 	if (tracer->control) {
 		/*
 		 * Two numbers on, so that the first new window doesn't lie where the last one may
@@ -242,8 +222,7 @@ void tracer_stop(struct tracer *tracer)
 
 static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
 {
-	sample->rodata->kernel_frames_max = tracer_kernel_frames_max();
-	sample->rodata->has_task_pt_regs = tracer_has_task_pt_regs();
+	tracer_set_stacks(sample);
 	int r = tracer_share_maps(tracer->life->obj, sample->obj);
 	if (r == 0)
 		r = sample_bpf__load(sample);
@@ -252,6 +231,9 @@ static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
 	tracer->sample_fd = fcntl(bpf_program__fd(sample->progs.sample), F_DUPFD_CLOEXEC, 0);
 	if (tracer->sample_fd < 0)
 		return -errno;
+	loaded_add(tracer, &(struct loaded){.program_fd = tracer->sample_fd,
+					    .stop = unload_sample,
+					    .arg = tracer});
 	return timer_new(&tracer->timer, tracer->loop, tracer->sample_fd, PERF_COUNT_SW_CPU_CLOCK,
 			 false);
 }
@@ -262,14 +244,11 @@ static int load_sample_from(struct tracer *tracer, struct sample_bpf *sample)
  */
 static int load_sample(struct tracer *tracer)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	struct sample_bpf *sample;
+	int r = tracer_open(tracer, sample, &sample);
 
 	if (r < 0)
 		return r;
-	struct sample_bpf *sample = sample_bpf__open_opts(&options);
-	if (!sample)
-		return -errno;
 	r = load_sample_from(tracer, sample);
 	sample_bpf__destroy(sample);
 	return r;

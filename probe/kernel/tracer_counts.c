@@ -106,7 +106,7 @@ static uint64_t program_time_ns(int fd)
 	return info.run_time_ns;
 }
 
-uint64_t tracer_object_time_ns(const struct bpf_object *object)
+static uint64_t object_time_ns(const struct bpf_object *object)
 {
 	struct bpf_program *program;
 	uint64_t sum = 0;
@@ -121,9 +121,12 @@ uint64_t tracer_bpf_time_ns(const struct tracer *tracer)
 	uint64_t sum = 0;
 
 	if (tracer->life)
-		sum += tracer_object_time_ns(tracer->life->obj);
-	sum += program_time_ns(tracer->sample_fd);
-	for (size_t i = 0; i < tracer->parts_count; i++)
-		sum += tracer->parts[i]->time_ns(tracer);
+		sum += object_time_ns(tracer->life->obj);
+	for (size_t i = 0; i < tracer->loaded_count; i++) {
+		const struct loaded *loaded = &tracer->loaded[i];
+
+		sum += loaded->object ? object_time_ns(loaded->object)
+				      : program_time_ns(loaded->program_fd);
+	}
 	return sum;
 }

@@ -11,16 +11,21 @@
 struct bpf_object;
 struct bpf_link;
 struct bpf_object_open_opts;
+struct bpf_object_skeleton;
 struct sched_settings;
 
-/* A part of the tracer that has objects loaded. Static. */
-struct tracer_part {
-	/* Detaches and unloads its objects, and takes the part out of the tracer. */
-	void (*stop)(struct tracer *tracer);
-	/* Returns the run time of its programs; 0 while the kernel's BPF statistics are off. */
-	uint64_t (*time_ns)(const struct tracer *tracer);
+/* An object that is loaded beside `life`. The tracer counts its run time, and stops its owner. */
+struct loaded {
+	const struct bpf_object *object; /* NULL: only a program is kept */
+	int program_fd;			 /* of that program; else -1 */
+	/*
+	 * Called by tracer_stop(): detaches and unloads the owner's objects, and takes them out of
+	 * the list. NULL: another object's owner does that.
+	 */
+	void (*stop)(void *arg);
+	void *arg;
 };
-#define TRACER_PARTS_MAX 8
+#define LOADED_MAX 32
 
 /* A ring buffer that is read on the loop's thread. */
 struct tracer_ring {
@@ -51,9 +56,9 @@ struct tracer {
 	struct control *control; /* shared with the programs */
 	uint64_t budget_ppm;
 	uint32_t by_cpu; /* 1 << enum probe */
-	/* loaded parts, in the order of loading */
-	const struct tracer_part *parts[TRACER_PARTS_MAX];
-	size_t parts_count;
+	/* what is loaded, in that order */
+	struct loaded loaded[LOADED_MAX];
+	size_t loaded_count;
 	struct tracer_ring life_ring, stack_ring, slow_ring;
 	struct tracer_ring mapped_ring; /* read before each life event */
 	/*
@@ -81,15 +86,15 @@ static inline uint32_t tracer_counts_max(const struct tracer *tracer)
 	return tracer->sizes.stacks * 2;
 }
 
-/* Returns the run time of an object's programs, ns; 0 while the kernel's BPF statistics are off. */
-uint64_t tracer_object_time_ns(const struct bpf_object *object);
-
 /* Waits until no program runs that began before the call. */
 void tracer_wait_for_programs(const struct tracer *tracer);
 
-/* Adds a loaded part (nothing happens if it is there already), or removes it. */
-void tracer_part_add(struct tracer *tracer, const struct tracer_part *part);
-void tracer_part_remove(struct tracer *tracer, const struct tracer_part *part);
+/* Adds an object to what is loaded, or takes it out; an object that is there stays once. */
+void loaded_add(struct tracer *tracer, const struct loaded *loaded);
+void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd);
+
+/* Has the owners of all that is loaded stop it, the last one first. */
+void loaded_stop(struct tracer *tracer);
 
 /*
  * Calls ready(tracer) whenever the ring has records. That reads them by tracer_ring_read(), which
@@ -129,9 +134,35 @@ int tracer_share_maps(const struct bpf_object *from, struct bpf_object *to);
 /* Tells libbpf where the kernel's types are. Returns 0 or a negative errno. */
 int tracer_set_types(struct tracer *tracer, struct bpf_object_open_opts *options);
 
-/* Settings that programs which take stacks need before loading. */
+/*
+ * Opens a skeleton, name_bpf of name.skel.h, with the kernel's types. Evaluates to 0 and *ret, which
+ * the caller owns, or to a negative errno.
+ */
+#define tracer_open(tracer, name, ret)                                                             \
+	({                                                                                         \
+		LIBBPF_OPTS(bpf_object_open_opts, open_options);                                   \
+		int open_error = tracer_set_types(tracer, &open_options);                          \
+                                                                                                   \
+		*(ret) = open_error < 0 ? NULL : name##_bpf__open_opts(&open_options);             \
+		open_error < 0 || *(ret) ? open_error : -errno;                                    \
+	})
+
+/* Settings that programs which take stacks need before loading, in an opened skeleton. */
+#define tracer_set_stacks(bpf)                                                                     \
+	((bpf)->rodata->kernel_frames_max = tracer_kernel_frames_max(),                            \
+	 (bpf)->rodata->has_task_pt_regs = tracer_has_task_pt_regs())
 bool tracer_has_task_pt_regs(void);
 uint32_t tracer_kernel_frames_max(void); /* most frames of the kernel's own walk */
+
+/*
+ * Loads an opened skeleton (its address and its member `skeleton`) with the maps of `life`, and
+ * attaches all its programs: what a probe with an object of its own needs. *own keeps it until
+ * tracer_unload(), which tracer_stop() calls as well. Takes over the skeleton. Errors as
+ * tracer_start(); `what` begins the sentence.
+ */
+int tracer_load_own(struct tracer *tracer, void *bpf, struct bpf_object_skeleton *skeleton,
+		    void **own, const char *what, struct why *why);
+void tracer_unload(void **own);
 
 /* Writes a sentence for people: what failed, the error, a remedy. */
 void tracer_explain(struct why *why, int error, const char *what);

@@ -31,14 +31,11 @@ struct tracer_waits {
 static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 		      const struct bpf_object *sched, bool in_tasks)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	int r = tracer_open(tracer, flush, &waits->flush);
 
 	if (r < 0)
 		return r;
-	waits->flush = flush_bpf__open_opts(&options);
-	if (!waits->flush)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){waits->flush->obj, -1, NULL, NULL});
 	waits->flush->rodata->has_task_storage = in_tasks;
 	r = tracer_share_maps(tracer->life->obj, waits->flush->obj);
 	if (r == 0)
@@ -54,14 +51,11 @@ static int load_flush(struct tracer *tracer, struct tracer_waits *waits,
 static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
 			const struct bpf_object *sched, bool in_tasks)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	int r = tracer_set_types(tracer, &options);
+	int r = tracer_open(tracer, waiting, &waits->waiting);
 
 	if (r < 0)
 		return r;
-	waits->waiting = waiting_bpf__open_opts(&options);
-	if (!waits->waiting)
-		return -errno;
+	loaded_add(tracer, &(struct loaded){waits->waiting->obj, -1, NULL, NULL});
 	waits->waiting->rodata->has_task_storage = in_tasks;
 	waits->waiting->rodata->kernel_frames_max = tracer_kernel_frames_max();
 	r = tracer_share_maps(tracer->life->obj, waits->waiting->obj);
@@ -75,8 +69,11 @@ static int load_waiting(struct tracer *tracer, struct tracer_waits *waits,
 	return waits->waiting_link ? 0 : -errno;
 }
 
-static void unload_waiting(struct tracer_waits *waits)
+static void unload_waiting(struct tracer *tracer, struct tracer_waits *waits)
 {
+	if (!waits->waiting)
+		return;
+	loaded_remove(tracer, waits->waiting->obj, -1);
 	bpf_link__destroy(waits->waiting_link);
 	waits->waiting_link = NULL;
 	waiting_bpf__destroy(waits->waiting);
@@ -99,7 +96,7 @@ int tracer_waits_load(struct tracer *tracer, const struct bpf_object *sched, boo
 	if (r < 0) {
 		log_info("threads that wait already can't be walked, they are counted as "
 			 "unseen_waits: the kernel's iterators can't sleep (since Linux 5.18)");
-		unload_waiting(waits);
+		unload_waiting(tracer, waits);
 	}
 	return 0;
 }
@@ -110,8 +107,10 @@ void tracer_waits_unload(struct tracer *tracer)
 
 	if (!waits)
 		return;
-	unload_waiting(waits);
+	unload_waiting(tracer, waits);
 	bpf_link__destroy(waits->flush_link);
+	if (waits->flush)
+		loaded_remove(tracer, waits->flush->obj, -1);
 	flush_bpf__destroy(waits->flush);
 	free(waits);
 }
@@ -185,14 +184,4 @@ void tracer_waits_flush(struct tracer *tracer)
 uint64_t tracer_unseen_waits(const struct tracer *tracer)
 {
 	return tracer->waits ? tracer->waits->unseen : 0;
-}
-
-uint64_t tracer_waits_time_ns(const struct tracer *tracer)
-{
-	const struct tracer_waits *waits = tracer->waits;
-
-	if (!waits)
-		return 0;
-	return tracer_object_time_ns(waits->flush->obj) +
-	       (waits->waiting ? tracer_object_time_ns(waits->waiting->obj) : 0);
 }

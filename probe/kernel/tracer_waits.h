@@ -42,6 +42,3 @@ int tracer_iterate(int fd);
 
 /* Returns how many threads were blocked without a stack at the last window's end. */
 uint64_t tracer_unseen_waits(const struct tracer *tracer);
-
-/* Returns the run time of both iterators, ns; 0 while the kernel's BPF statistics are off. */
-uint64_t tracer_waits_time_ns(const struct tracer *tracer);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kind/kind.h"
+#include "profile/view.h"
 
 static struct finding findings[CAPABILITY_COUNT];
 
@@ -159,7 +160,52 @@ static void every_probe_has_all_its_words(void **state)
 		assert_non_null(row->pprof.values[0].unit);
 		assert_non_null(row->pprof.period_type);
 		assert_non_null(row->pprof.period_unit);
+		assert_non_null(row->upload.series);
+		assert_non_null(row->upload.app);
+		assert_non_null(row->upload.suffix);
+		assert_non_null(row->upload.units);
+		assert_int_not_equal(row->deepflow, 0);
+		assert_int_not_equal(row->needs[0].what, CAN_NOTHING);
+		assert_non_null(row->start);
+		assert_non_null(row->stop);
+		for (const struct pprof_page *page = row->pages; page && page->name; page++)
+			assert_non_null(page->words);
 	}
+}
+
+static void every_view_has_all_its_words(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		for (int j = 0; j < VIEWS; j++) {
+			const struct view_row *view = view_get(i, j);
+
+			assert_true(view || j != VIEW_ALL);
+			if (!view)
+				continue;
+			assert_non_null(view->name);
+			assert_non_null(view->folder);
+			assert_non_null(view->title);
+			assert_non_null(view->pprof);
+			assert_true(!view->event_name == !view->event_title);
+		}
+	}
+}
+
+/* What only one probe can be is asked of the first one. */
+static void one_probe_is_of_the_clock_and_one_of_the_heap(void **state)
+{
+	int by_period = 0, holds = 0;
+
+	(void)state;
+	for (int i = 0; i < PROBE_COUNT; i++) {
+		by_period += kind_get(i)->by_period;
+		holds += kind_get(i)->holds;
+	}
+	assert_int_equal(by_period, 1);
+	assert_int_equal(holds, 1);
+	assert_true(kind_get(kind_of_clock())->by_period);
+	assert_true(kind_get(kind_of_heap())->holds);
 }
 
 static void every_row_has_all_its_words(void **state)
@@ -189,6 +235,8 @@ int main(void)
 		cmocka_unit_test(allocations_need_sessions_or_returns),
 		cmocka_unit_test(times_are_rounded_up_to_the_unit),
 		cmocka_unit_test(every_probe_has_all_its_words),
+		cmocka_unit_test(every_view_has_all_its_words),
+		cmocka_unit_test(one_probe_is_of_the_clock_and_one_of_the_heap),
 		cmocka_unit_test(every_row_has_all_its_words),
 	};
 

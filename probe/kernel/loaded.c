@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Objects that are loaded beside `life`: the list of them, and those that a probe has for itself. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "kernel/tracer_part.h"
+#include "life.skel.h"
+
+void loaded_add(struct tracer *tracer, const struct loaded *loaded)
+{
+	loaded_remove(tracer, loaded->object, loaded->program_fd);
+	if (tracer->loaded_count < LOADED_MAX)
+		tracer->loaded[tracer->loaded_count++] = *loaded;
+}
+
+void loaded_remove(struct tracer *tracer, const struct bpf_object *object, int program_fd)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < tracer->loaded_count; i++) {
+		const struct loaded *loaded = &tracer->loaded[i];
+
+		if (loaded->object != object || loaded->program_fd != program_fd)
+			tracer->loaded[left++] = tracer->loaded[i];
+	}
+	tracer->loaded_count = left;
+}
+
+void loaded_stop(struct tracer *tracer)
+{
+	for (size_t i = tracer->loaded_count; i > 0; i--) {
+		const struct loaded loaded = tracer->loaded[i - 1];
+
+		if (!loaded.stop)
+			continue;
+		loaded.stop(loaded.arg);
+		loaded_remove(tracer, loaded.object, loaded.program_fd);
+		i = tracer->loaded_count + 1; /* its owner may have had others */
+	}
+}
+
+/* An object of a probe's own. */
+struct own_object {
+	struct tracer *tracer;
+	void *bpf;
+	struct bpf_object_skeleton *skeleton;
+};
+
+static const struct bpf_object *object_of(const struct own_object *own)
+{
+	return *own->skeleton->obj;
+}
+
+static void unload_own(void *arg)
+{
+	tracer_unload(arg);
+}
+
+static int load_own(const struct own_object *own)
+{
+	int r = tracer_share_maps(own->tracer->life->obj, *own->skeleton->obj);
+
+	if (r == 0)
+		r = bpf_object__load_skeleton(own->skeleton);
+	return r < 0 ? r : bpf_object__attach_skeleton(own->skeleton);
+}
+
+int tracer_load_own(struct tracer *tracer, void *bpf, struct bpf_object_skeleton *skeleton,
+		    void **own, const char *what, struct why *why)
+{
+	struct own_object *mine = calloc(1, sizeof(*mine));
+	int r = -ENOMEM;
+
+	if (mine) {
+		*mine = (struct own_object){tracer, bpf, skeleton};
+		*own = mine;
+		loaded_add(tracer, &(struct loaded){object_of(mine), -1, unload_own, own});
+		r = load_own(mine);
+	} else {
+		bpf_object__destroy_skeleton(skeleton);
+		free(bpf);
+	}
+	if (r < 0) {
+		tracer_explain(why, r, what);
+		tracer_unload(own);
+	}
+	return r;
+}
+
+void tracer_unload(void **own)
+{
+	struct own_object *mine = TAKE_PTR(*own);
+
+	if (!mine)
+		return;
+	loaded_remove(mine->tracer, object_of(mine), -1);
+	bpf_object__destroy_skeleton(mine->skeleton);
+	free(mine->bpf);
+	free(mine);
+}
