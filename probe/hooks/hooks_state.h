@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to the files of probes/ that load BPF objects: the scheduler's and the allocators'. */
+/* Private to the files of hooks/ that load BPF objects: the scheduler's and the allocators'. */
 #pragma once
 
 #include "kernel/tracer_part.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tracer: loads, attaches and reads the BPF programs. Only kernel/ and probes/ use their skeletons.
+ * Tracer: loads, attaches and reads the BPF programs. Only kernel/, hooks/
+ * and probes/ use their skeletons.
  *
  * There is one BPF object for each family of hooks, loaded when it is first wanted. The object
  * `life` (which processes are targets) comes first and owns the maps that all share. Nothing is

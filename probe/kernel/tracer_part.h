@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to kernel/ and to the tracer's parts, which load BPF objects of their own
- * (hooks/tracer_*.c): the tracer's state, and help for loading objects.
+ * Private to kernel/ and to those who load BPF objects (hooks/, probes/): the tracer's state, and
+ * help for loading objects.
  */
 #pragma once
 

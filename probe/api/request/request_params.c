@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reads the params of a body, each by its row in api/request/param.c. */
+/* Reads the params of a body, each by its row (select/param.h). */
 #include "api/request/request_state.h"
 
 #include <errno.h>

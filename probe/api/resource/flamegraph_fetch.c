@@ -123,14 +123,17 @@ static void refuse_view(enum probe probe, struct answer *answer)
 /* Ages apply only to what is held. */
 static bool check_age(enum view view, const struct query *query, struct answer *answer)
 {
+	struct why of_held;
 	const char *message = NULL;
 
+	why_set(&of_held, "min_age is for what is held: view=inuse or view=mmap of %s",
+		kind_get(kind_of_heap())->name);
 	if (query->min_age == QUERY_NONE)
 		return true;
 	if (query->min_age < 0 || query->min_age > AGE_MAX)
 		message = "min_age must be a number from 0 to 31536000";
 	else if (view == VIEW_ALL)
-		message = "min_age is for what is held: view=inuse or view=mmap of mem_glibc";
+		message = of_held.text;
 	else if (query->seconds > 0 && query->min_age >= query->seconds)
 		message = "min_age must be less than seconds: what came before isn't seen then";
 	if (message)

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/shared/probe.h"
 #include "base/cleanup.h"
 #include "jvm_agent/format.h"
 #include "java/attach/attach_state.h"
@@ -191,12 +192,13 @@ void attach_remove_agent(const struct attach_dialogue *mine)
 	unlinkat(mine->folder_fd, name, 0);
 }
 
+#define STACKS_NAME(number, name) "stacks-" #name ".txt",
+
 /* Removes our files in the folder, and the folder, unless others' files are in it. */
 void attach_remove_folder(const struct attach_dialogue *mine)
 {
-	static const char *const names[] = {JAVA_SYMBOLS_NAME,	 "stacks-oncpu.txt",
-					    "stacks-offcpu.txt", "stacks-mem.txt",
-					    JFR_STATE_NAME,	 "window.jfr"};
+	static const char *const names[] = {JAVA_SYMBOLS_NAME, JFR_STATE_NAME, "window.jfr",
+					    PROBE_LIST(STACKS_NAME)};
 	static const enum attach_task agents[] = {ATTACH_START, ATTACH_JFR_START};
 	char name[ATTACH_NAME_BYTES];
 
