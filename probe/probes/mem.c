@@ -13,7 +13,9 @@ PARAMS_FIT(struct mem_params);
 
 static const struct param params[] = {
 	{"mem_fault_bytes", PARAM_NUMBER_OF(struct mem_params, fault_bytes), .max = 1LL << 32,
-	 .number = 65536},
+	 .number = 65536, .unit = "bytes",
+	 .help = "one sample for each so many bytes that page faults add, in the mean. 0: a "
+		 "sample for each fault"},
 	{0},
 };
 

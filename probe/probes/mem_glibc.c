@@ -15,7 +15,9 @@ PARAMS_FIT(struct mem_glibc_params);
 
 static const struct param params[] = {
 	{"mem_sample_bytes", PARAM_NUMBER_OF(struct mem_glibc_params, sample_bytes),
-	 .max = 1LL << 32, .number = 524288},
+	 .max = 1LL << 32, .number = 524288, .unit = "bytes",
+	 .help = "one sample for each so many bytes that are allocated, in the mean. 0: a sample "
+		 "for each allocation"},
 	{0},
 };
 

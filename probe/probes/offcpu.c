@@ -33,14 +33,21 @@ PARAMS_FIT(struct offcpu_params);
 /* clang-format off */
 static const struct param params[] = {
 	{"minblock", PARAM_NUMBER_OF(struct offcpu_params, minblock_us), .max = UINT32_MAX - 1,
-	 .number = 50, .logged = "us"},
+	 .number = 50, .unit = "us", .logged = true,
+	 .help = "the profile doesn't show shorter waits"},
 	{"maxblock", PARAM_NUMBER_OF(struct offcpu_params, maxblock_us), .min = 1,
-	 .max = INT64_MAX, .number = 3600000000},
+	 .max = INT64_MAX, .number = 3600000000, .unit = "us",
+	 .help = "the profile doesn't show longer waits, GET counts them "
+		 "(`waits_over_maxblock`). JSON's numbers are exact up to 2^53 (285 years)"},
 	{"offcpu_state", PARAM_CHOICE_OF(struct offcpu_params, state, state_names),
-	 .number = OFFCPU_SD},
-	{"offcpu_split", PARAM_NUMBER_OF(struct offcpu_params, split), .max = 1},
+	 .number = OFFCPU_SD,
+	 .help = "`sd`: interruptible and uninterruptible waits; `d`: uninterruptible waits; "
+		 "`all`: also threads that were preempted or stopped"},
+	{"offcpu_split", PARAM_NUMBER_OF(struct offcpu_params, split), .max = 1,
+	 .help = "1: the time after the wake-up stands apart, under the leaf `[runqueue]`"},
 	{"offcpu_depth", PARAM_NUMBER_OF(struct offcpu_params, depth), .min = 16, .max = 1000,
-	 .number = 256},
+	 .number = 256, .unit = "frames",
+	 .help = "the most user frames that stackprobe walks at a switch"},
 	{0},
 };
 /* clang-format on */

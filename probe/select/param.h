@@ -42,8 +42,9 @@ struct param {
 	const char *instead_of;
 	bool zero_is_default;
 	bool alias; /* another name of a row: accepted, not shown */
-	/* unit of a probe's number that the log tells when it takes effect; NULL: it doesn't */
-	const char *logged;
+	const char *unit; /* of a number; NULL: it has none */
+	const char *help; /* what it means, for doc/ (Markdown, a sentence without its full stop) */
+	bool logged;	  /* of a probe: the log tells the value when it takes effect */
 };
 
 /* Parts of rows: a number, a choice, a text in that field of a struct. */

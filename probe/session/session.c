@@ -158,7 +158,7 @@ static void log_values(struct session *session, enum probe probe)
 	for (; row && row->name; row++) {
 		if (row->logged)
 			log_info("%s %s %lld %s", kind_get(probe)->name, row->name,
-				 (long long)*param_number(row, values), row->logged);
+				 (long long)*param_number(row, values), row->unit);
 	}
 }
 

@@ -25,28 +25,54 @@ static const char *const apis[] = {"push", "ingest", NULL};
 /* clang-format off */
 static const struct param rows[] = {
 	{"svg_period", NUMBER(svg_period_s), .min = 30, .max = 600, .number = 180,
-	 .zero_is_default = true},
+	 .zero_is_default = true, .unit = "s",
+	 .help = "the time that one file covers"},
 	{"perf_sample_period", NUMBER(perf_sample_period_ms), .min = 10, .max = 1000, .number = 10,
-	 .zero_is_default = true},
+	 .zero_is_default = true, .unit = "ms",
+	 .help = "the time between samples on each busy CPU"},
 	{"frequency", NUMBER(frequency_hz), .min = 1, .max = 1000,
-	 .instead_of = "perf_sample_period"},
-	{"multi_instance", NUMBER(multi_instance), .max = 1},
-	{"native_stack", NUMBER(native_stack), .max = 1},
-	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1},
-	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE},
-	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO},
+	 .instead_of = "perf_sample_period", .unit = "Hz",
+	 .help = "the samples a second on each busy CPU"},
+	{"multi_instance", NUMBER(multi_instance), .max = 1,
+	 .help = "0: one graph for all processes; 1: one graph for each process"},
+	{"native_stack", NUMBER(native_stack), .max = 1,
+	 .help = "1: stacks also show the own frames of the Python interpreter and of the Java "
+		 "VM ([python.md](python.md#native_stack), [java.md](java.md#native_stack))"},
+	{"thread_frame", NUMBER(thread_frame), .max = 1, .number = 1,
+	 .help = "1: the thread's name is a frame below the process"},
+	{"frame_detail", CHOICE(frame_detail, frame_details), .number = FRAME_DETAIL_LINE,
+	 .help = "`line`: a Python or Java frame is a function and the line that runs. `name`: "
+		 "the function alone. `signature`: a Java frame is the method with the types of "
+		 "its parameters, a Python frame is as with `line`"},
+	{"java_source", CHOICE(java_source, java_sources), .number = JAVA_AUTO,
+	 .help = "where [Java stacks](#java_source) come from"},
 	{"java_symbol_refresh_interval", NUMBER(java_symbol_refresh_interval_s), .min = 5,
-	 .max = 3600, .number = 600},
-	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3},
-	{"icicle", NUMBER(icicle), .max = 1},
+	 .max = 3600, .number = 600, .unit = "s",
+	 .help = "after that time stackprobe asks a JVM again for an agent, or to record, when "
+		 "the attempt failed or when the agent or the recording may have ended"},
+	{"max_overhead", NUMBER(max_overhead), .max = 100, .number = 3, .unit = "percent",
+	 .help = "the share of one CPU that the BPF programs may use. Above the limit stackprobe "
+		 "takes the stacks of only a part of the events, drawn at random, and gives each "
+		 "stack its weight. 0: no limit"},
+	{"icicle", NUMBER(icicle), .max = 1,
+	 .help = "1: pictures have their root on top"},
 	{"pyroscope_server", TEXT(PARAM_SERVER, pyroscope_server), .text = "",
-	 .scope = PARAM_OF_UPLOADS},
+	 .scope = PARAM_OF_UPLOADS,
+	 .help = "`host:port` or an http(s) URL, at most 255 bytes: stackprobe also sends "
+		 "profiles there ([upload.md](upload.md)). With an empty or malformed value "
+		 "stackprobe sends none, and GET says why. GET shows `***` for a user and "
+		 "password in the URL. 400: `upload.allow` of the conf file doesn't have this "
+		 "server"},
 	{"pyroscope_api", CHOICE(pyroscope_api, apis), .number = PYROSCOPE_PUSH,
-	 .scope = PARAM_OF_UPLOADS},
-	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR},
+	 .scope = PARAM_OF_UPLOADS,
+	 .help = "`push`: `push.v1` with pprof. `ingest`: folded text, for old servers"},
+	{"svg_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR,
+	 .help = "the [folder](#folders) of pictures"},
 	{"output_dir", TEXT(PARAM_FOLDER, svg_dir), .text = SVG_DIR, .alias = true},
-	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR},
-	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1},
+	{"flame_dir", TEXT(PARAM_FOLDER, flame_dir), .text = FLAME_DIR,
+	 .help = "the [folder](#folders) of folded text"},
+	{"aggregate_by_cpu", NUMBER(aggregate_by_cpu), .max = 1,
+	 .help = "1: counts are apart for each CPU (visible in `.jsonl`)"},
 };
 
 /* clang-format on */

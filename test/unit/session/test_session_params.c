@@ -48,6 +48,8 @@ static void check_rows(const struct param_table *table)
 
 		assert_true(row->name && row->name[0]);
 		assert_ptr_equal(row_of(table, row->name), row); /* no other has that name */
+		assert_true(row->alias || (row->help && row->help[0]));
+		assert_true(!row->logged || row->unit);
 		if (row->instead_of)
 			assert_non_null(row_of(table, row->instead_of));
 		if (is_number(row)) {
