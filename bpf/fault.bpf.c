@@ -11,6 +11,7 @@
  * `away`, and at the switch back the counters are noted anew. A fault of which nothing is known is
  * counted (LOST_UNMEASURED).
  */
+#define GUARD_SKIPPED_NS 150ULL /* two programs */
 #include "bpf/core/guard.h"
 #include "bpf/memory/rss.h"
 
@@ -105,7 +106,7 @@ static __always_inline int before_fault(uint64_t error_code)
 
 	look_at_faulting(&who);
 	target = bpf_map_lookup_elem(&targets, &who.tgid);
-	if (!target || !(target->probes & 1U << PROBE_MEM) || who.disabled)
+	if (!target_wants(target, PROBE_MEM) || who.disabled)
 		return 0;
 	slot = fault_slot();
 	if (!slot)

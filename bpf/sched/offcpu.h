@@ -11,6 +11,7 @@
 #pragma once
 
 #define WALKS_AT_SWITCHES
+#define GUARD_SKIPPED_NS 50ULL /* two switches */
 #include "bpf/sched/walk_cost.h"
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"
