@@ -12,7 +12,7 @@
  * counted (LOST_UNMEASURED).
  */
 #define GUARD_SKIPPED_NS 150ULL /* two programs */
-#include "bpf/core/guard.h"
+#include "bpf/stack/probe_take.h"
 #include "bpf/memory/rss.h"
 
 #define FAULT_PRESENT 1U /* the page is there; arch/x86/include/asm/trap_pf.h */
@@ -214,16 +214,12 @@ static __always_inline bool draw_fault(struct fault_slot *slot, uint32_t pages,
 static __always_inline void take_fault(struct bpf_perf_event_data *ctx, uint32_t tgid,
 				       struct taking *taking)
 {
-	uint64_t began_ns = bpf_ktime_get_ns();
-	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
-	struct target_value wanted;
+	const struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
 	struct stack_key key;
 
-	if (!target)
-		return;
-	wanted = *target;
-	take_stack_as(ctx, (const struct pt_regs *)&ctx->regs, &wanted, PROBE_MEM, taking, &key);
-	guard_account(PROBE_MEM, taking->events > ~0U ? ~0U : taking->events, began_ns);
+	if (target)
+		probe_walk(ctx, PROBE_MEM, (const struct pt_regs *)&ctx->regs, target, taking,
+			   &key);
 }
 
 /*

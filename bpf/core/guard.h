@@ -150,21 +150,24 @@ static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
 	guard->slice_ns = now_ns;
 }
 
-/* Books the stack of an event with that weight, taken since `began_ns`. Returns the current
- * time. */
+/* Books the stack of an event with that weight, taken since `began_ns`. Returns the current time;
+ * 0: there is no budget, so not even the clock is read. */
 static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, uint64_t began_ns)
 {
 	uint32_t zero = 0;
-	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct guard *guard = guard_of(probe);
-	uint64_t now_ns = bpf_ktime_get_ns();
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct guard *guard;
+	uint64_t now_ns;
 
-	if (!settings || !guard)
-		return now_ns;
+	if (!settings || probe >= PROBE_COUNT)
+		return 0;
+	guard = &settings->guards[probe];
 	if (!settings->budget_ppm) {
-		guard->interval = 1;
-		return now_ns;
+		if (guard->interval > 1)
+			guard->interval = 1;
+		return 0;
 	}
+	now_ns = bpf_ktime_get_ns();
 	__sync_fetch_and_add(&guard->spent_ns, now_ns - began_ns);
 	__sync_fetch_and_add(&guard->events, weight);
 	if (now_ns - guard->slice_ns >= GUARD_SLICE_NS ||
