@@ -11,7 +11,8 @@
  * `away`, and at the switch back the counters are noted anew. A fault of which nothing is known is
  * counted (LOST_UNMEASURED).
  */
-#include "bpf/core/guard.h"
+#define GUARD_SKIPPED_NS 150ULL /* two programs */
+#include "bpf/stack/probe_take.h"
 #include "bpf/memory/rss.h"
 
 #define FAULT_PRESENT 1U /* the page is there; arch/x86/include/asm/trap_pf.h */
@@ -105,7 +106,7 @@ static __always_inline int before_fault(uint64_t error_code)
 
 	look_at_faulting(&who);
 	target = bpf_map_lookup_elem(&targets, &who.tgid);
-	if (!target || !(target->probes & 1U << PROBE_MEM) || who.disabled)
+	if (!target_wants(target, PROBE_MEM) || who.disabled)
 		return 0;
 	slot = fault_slot();
 	if (!slot)
@@ -213,16 +214,12 @@ static __always_inline bool draw_fault(struct fault_slot *slot, uint32_t pages,
 static __always_inline void take_fault(struct bpf_perf_event_data *ctx, uint32_t tgid,
 				       struct taking *taking)
 {
-	uint64_t began_ns = bpf_ktime_get_ns();
-	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
-	struct target_value wanted;
+	const struct target_value *target = bpf_map_lookup_elem(&targets, &tgid);
 	struct stack_key key;
 
-	if (!target)
-		return;
-	wanted = *target;
-	take_stack_as(ctx, (const struct pt_regs *)&ctx->regs, &wanted, PROBE_MEM, taking, &key);
-	guard_account(PROBE_MEM, taking->events > ~0U ? ~0U : taking->events, began_ns);
+	if (target)
+		probe_walk(ctx, PROBE_MEM, (const struct pt_regs *)&ctx->regs, target, taking,
+			   &key);
 }
 
 /*

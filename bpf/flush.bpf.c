@@ -69,7 +69,7 @@ int flush_waits(struct bpf_iter__task *ctx)
 	record = record_find(task);
 	if (!record || record->session != sched.session || !record->left_ns ||
 	    record->switches != task_switches(task) || !has_stack(record)) {
-		unseen_waits += waiting_target(task, &sched) != NULL;
+		unseen_waits += waiting_target(task, &sched, PROBE_OFFCPU) != NULL;
 		return 0;
 	}
 	if (!sched.closing || record->left_ns >= sched.cut_ns)

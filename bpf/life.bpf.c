@@ -72,12 +72,10 @@ static __always_inline uint64_t exec_flag(uint64_t word, uint64_t now_ns)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Returns the flag of an exit event. Processes that share the code of a target's allocator pay for
- * its probe points as long as these exist, so such an exit wakes the daemon. */
+/* Returns the flag of an exit event. */
 static __always_inline uint64_t exit_flag(const struct target_value *target, uint64_t now_ns)
 {
-	if (!(target->probes & 1U << PROBE_MEM_GLIBC) ||
-	    now_ns - last_exit_wake_ns < WAKE_EXIT_EVERY_NS)
+	if (!(target->probes & POINTS_IN_CODE) || now_ns - last_exit_wake_ns < WAKE_EXIT_EVERY_NS)
 		return lazy_flag();
 	last_exit_wake_ns = now_ns;
 	return BPF_RB_FORCE_WAKEUP;

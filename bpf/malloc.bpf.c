@@ -180,19 +180,6 @@ static __always_inline uint64_t address_given(const struct pt_regs *regs,
 	return address;
 }
 
-/* Books the time of a stack. Without a budget the clock isn't even read. */
-static __always_inline void account_stack(uint32_t weight, uint64_t began_ns)
-{
-	uint32_t zero = 0;
-	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct guard *guard = guard_of(PROBE_MEM_GLIBC);
-
-	if (settings && settings->budget_ppm)
-		guard_account(PROBE_MEM_GLIBC, weight, began_ns);
-	else if (guard && guard->interval > 1)
-		guard->interval = 1;
-}
-
 /* Takes the stack of an allocation, and adds the live allocation. */
 static __always_inline void take_allocation(struct pt_regs *regs, const struct pending *pending,
 					    uint64_t address)
@@ -215,7 +202,7 @@ static __always_inline void take_allocation(struct pt_regs *regs, const struct p
 	given.tid = id;
 	if (take_stack_as(regs, regs, &wanted, PROBE_MEM_GLIBC, &taking, &given.stack))
 		hold_allocation(address, tgid, &given);
-	account_stack(weight, given.time_ns);
+	guard_account(PROBE_MEM_GLIBC, weight, given.time_ns);
 }
 
 /* Handles the return of a call that may be awaited. Before sessions every return comes here, also

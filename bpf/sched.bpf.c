@@ -56,7 +56,7 @@ static __always_inline bool hists_want(const struct target_value *target)
 static __always_inline bool offcpu_wants(const struct target_value *target,
 					 const struct task_struct *task)
 {
-	return target && target->probes & 1U << PROBE_OFFCPU && !(task->flags & PF_KTHREAD);
+	return target_wants(target, PROBE_OFFCPU) && !(task->flags & PF_KTHREAD);
 }
 
 static __always_inline bool is_marked(const struct task_struct *task)

@@ -294,7 +294,7 @@ int walk_waiting(struct bpf_iter__task *ctx)
 
 	if (!task || !walk)
 		return 0;
-	target = waiting_target(task, &sched);
+	target = waiting_target(task, &sched, PROBE_OFFCPU);
 	settings = bpf_map_lookup_elem(&control, &zero);
 	if (!target || !settings)
 		return 0;

@@ -18,17 +18,19 @@
 
 #include "bpf/core/shared_maps.h"
 
-#define GUARD_SLICE_NS		  100000000ULL
-#define GUARD_CURRENT_NS	  1000000000ULL /* older rates are ignored */
-#define GUARD_SKIPPED_NS	  20ULL		/* cost of an event that isn't drawn */
-#define GUARD_SKIPPED_SWITCHES_NS 50ULL		/* cost of such a wait: two switches */
-#define GUARD_SKIPPED_FAULTS_NS	  150ULL	/* cost of such a fault: two programs */
-#define GUARD_STEP		  4 /* largest factor by which an interval grows in a slice */
-#define GUARD_INTERVAL_MAX	  (1U << 20)
-#define GUARD_SIZE_MAX		  255 /* of guard_draws(): at some rate even the largest are thinned */
-#define GUARD_TARGET		  80 /* percent of the budget that the guard aims at */
-#define GUARD_LEFT		  4  /* stacks get 1/4 of that at least, whatever the events cost */
-#define PPM			  1000000ULL
+/* Cost of an event that isn't drawn. An object whose hooks cost more defines it before. */
+#ifndef GUARD_SKIPPED_NS
+#define GUARD_SKIPPED_NS 20ULL
+#endif
+
+#define GUARD_SLICE_NS	   100000000ULL
+#define GUARD_CURRENT_NS   1000000000ULL /* older rates are ignored */
+#define GUARD_STEP	   4		 /* largest factor by which an interval grows in a slice */
+#define GUARD_INTERVAL_MAX (1U << 20)
+#define GUARD_SIZE_MAX	   255 /* of guard_draws(): at some rate even the largest are thinned */
+#define GUARD_TARGET	   80  /* percent of the budget that the guard aims at */
+#define GUARD_LEFT	   4   /* stacks get 1/4 of that at least, whatever the events cost */
+#define PPM		   1000000ULL
 
 static __always_inline struct guard *guard_of(uint32_t probe)
 {
@@ -132,21 +134,13 @@ static __always_inline uint32_t guard_next(uint32_t interval, uint64_t taken_ppm
 	return next ? next : 1;
 }
 
-/* Returns the cost of an event of the probe that isn't drawn, in ns. */
-static __always_inline uint64_t guard_skipped_ns(uint32_t probe)
-{
-	if (probe == PROBE_OFFCPU)
-		return GUARD_SKIPPED_SWITCHES_NS;
-	return probe == PROBE_MEM ? GUARD_SKIPPED_FAULTS_NS : GUARD_SKIPPED_NS;
-}
-
 static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
 					    uint64_t budget_ppm, uint64_t now_ns)
 {
 	uint32_t interval = guard->interval ? guard->interval : 1;
 	uint64_t elapsed = (now_ns - guard->slice_ns) | 1;
 	uint64_t taken_ppm = guard->spent_ns * PPM / elapsed;
-	uint64_t skipped_ppm = guard->events * guard_skipped_ns(probe) * PPM / elapsed;
+	uint64_t skipped_ppm = guard->events * GUARD_SKIPPED_NS * PPM / elapsed;
 
 	guard->rate_ppm = taken_ppm + skipped_ppm;
 	guard->interval = guard_next(interval, taken_ppm, skipped_ppm,
@@ -156,21 +150,24 @@ static __always_inline void guard_end_slice(struct guard *guard, uint32_t probe,
 	guard->slice_ns = now_ns;
 }
 
-/* Books the stack of an event with that weight, taken since `began_ns`. Returns the current
- * time. */
+/* Books the stack of an event with that weight, taken since `began_ns`. Returns the current time;
+ * 0: there is no budget, so not even the clock is read. */
 static __always_inline uint64_t guard_account(uint32_t probe, uint32_t weight, uint64_t began_ns)
 {
 	uint32_t zero = 0;
-	const struct control *settings = bpf_map_lookup_elem(&control, &zero);
-	struct guard *guard = guard_of(probe);
-	uint64_t now_ns = bpf_ktime_get_ns();
+	struct control *settings = bpf_map_lookup_elem(&control, &zero);
+	struct guard *guard;
+	uint64_t now_ns;
 
-	if (!settings || !guard)
-		return now_ns;
+	if (!settings || probe >= PROBE_COUNT)
+		return 0;
+	guard = &settings->guards[probe];
 	if (!settings->budget_ppm) {
-		guard->interval = 1;
-		return now_ns;
+		if (guard->interval > 1)
+			guard->interval = 1;
+		return 0;
 	}
+	now_ns = bpf_ktime_get_ns();
 	__sync_fetch_and_add(&guard->spent_ns, now_ns - began_ns);
 	__sync_fetch_and_add(&guard->events, weight);
 	if (now_ns - guard->slice_ns >= GUARD_SLICE_NS ||

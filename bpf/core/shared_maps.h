@@ -96,6 +96,12 @@ struct {
 	__type(value, struct memo);
 } memos SEC(".maps");
 
+/* Returns whether the process of this entry is a target of the probe. `target` NULL: it is none. */
+static __always_inline bool target_wants(const struct target_value *target, uint32_t probe)
+{
+	return target && target->probes & 1U << probe;
+}
+
 /* Counts `weight` lost samples or events of a probe (or of LOSERS_…). */
 static __always_inline void count_loss(enum loss where, uint32_t of, uint64_t weight)
 {

@@ -39,10 +39,10 @@ static __always_inline uint64_t task_switches(const struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* Returns the target of a thread that off-CPU is interested in: the thread is off its CPU, in a
- * state that is looked for, and its process is a target of off-CPU. Else returns NULL. */
-static __always_inline struct target_value *waiting_target(struct task_struct *task,
-							   const struct sched_settings *settings)
+/* Returns the target of a thread that a probe of waits is interested in: the thread is off its CPU,
+ * in a state that is looked for, and its process is a target of the probe. Else returns NULL. */
+static __always_inline struct target_value *
+waiting_target(struct task_struct *task, const struct sched_settings *settings, uint32_t probe)
 {
 	uint32_t tgid = task->tgid;
 	struct target_value *target;
@@ -51,5 +51,5 @@ static __always_inline struct target_value *waiting_target(struct task_struct *t
 	    !(settings->wait_states & 1U << wait_state_of(task_state(task))))
 		return NULL;
 	target = bpf_map_lookup_elem(&targets, &tgid);
-	return target && target->probes & 1U << PROBE_OFFCPU ? target : NULL;
+	return target_wants(target, probe) ? target : NULL;
 }

@@ -46,5 +46,5 @@ static __always_inline uint64_t sp_returned(const struct pt_regs *regs)
 /* Returns whether calls of the target are wanted. */
 static __always_inline bool is_wanted(const struct target_value *target)
 {
-	return target && target->probes & 1U << PROBE_MEM_GLIBC;
+	return target_wants(target, PROBE_MEM_GLIBC);
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #define WALKS_AT_SWITCHES
+#define GUARD_SKIPPED_NS 50ULL /* two switches */
 #include "bpf/sched/walk_cost.h"
 #include "bpf/core/guard.h"
 #include "bpf/stack/stack.h"
@@ -73,7 +74,7 @@ static __noinline void wait_begins(void *ctx, const struct target_value *target,
 	walk_give_back(walk);
 	now_ns = guard_account(PROBE_OFFCPU, weight, record->left_ns);
 	/* The other waits that this wait stands for had no walk. */
-	if (weight > 1)
+	if (weight > 1 && now_ns)
 		record->left_ns = now_ns;
 }
 

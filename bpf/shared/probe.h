@@ -30,3 +30,11 @@ enum sched_probe {
 /* The daemon has not decided yet whether the process is WANTED_SCHED: only what can be dropped
  * later is kept. */
 #define MAYBE_SCHED (WANTED_SCHED << 1)
+
+/* What a process has to be wanted for, one of these, so that its CPU times are kept
+ * (bpf/shared/thread_times.h). */
+#define TIMES_WANTED (WANTED_SCHED | MAYBE_SCHED | 1U << PROBE_OFFCPU)
+
+/* Probes with points in the code of their targets. All processes with the same code pay for the
+ * points as long as these exist, so the exit of a target of such a probe wakes the daemon. */
+#define POINTS_IN_CODE (1U << PROBE_MEM_GLIBC)

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain data that the daemon shares with bpf/times.bpf.c and bpf/process/exited.h: CPU times,
- * switches and waits of threads and processes.
+ * switches and waits of threads and processes that are TIMES_WANTED (bpf/shared/probe.h).
  */
 #pragma once
 
 #include "bpf/shared/scheduler.h"
 
-/* Mask of target_value.probes: processes with one of these bits have such sums. */
-#define TIMES_WANTED (WANTED_SCHED | MAYBE_SCHED | 1U << PROBE_OFFCPU)
-
-#define WAIT_KINDS   WAIT_DEAD /* number of the states of enum wait_state that come to an end */
-#define GONE_MAX     4096
+#define WAIT_KINDS WAIT_DEAD /* number of the states of enum wait_state that come to an end */
+#define GONE_MAX   4096
 
 enum switch_kind { SWITCH_VOLUNTARY, SWITCH_INVOLUNTARY, SWITCH_KINDS };
 

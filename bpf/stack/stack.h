@@ -86,6 +86,10 @@ struct taking {
 	/* Address in user code of a leaf frame that the frame of `regs` called; `regs` are the
 	 * registers right after the leaf's return. 0: no such leaf. */
 	uint64_t leaf;
+	bool user_only; /* the kernel's frames are left out: there, `regs` is NULL */
+	/* What came of it: */
+	uint64_t window;   /* window that has the stack, if it was taken */
+	uint64_t until_ns; /* until when it took (bpf/stack/probe_take.h); 0: not known */
 };
 
 static __always_inline bool count_taken(const struct walk *walk, const struct taking *taking,
@@ -276,7 +280,8 @@ static __always_inline bool begin_stack(void *ctx, struct walk *walk, const stru
 	}
 	walk->user.pc = 0;
 	has_user = saved_user_regs(walk, user);
-	walk_kernel_at_switch(walk, ctx);
+	if (!taking->user_only)
+		walk_kernel_at_switch(walk, ctx);
 	return walk->head.truncated == TRUNCATED_NOT && has_user;
 }
 
@@ -404,7 +409,8 @@ static __always_inline struct walk *walk_for(uint32_t probe, uint64_t weight)
 }
 
 /* Takes the current task's stack. `regs` are the interrupted registers, `target` is the entry of
- * the process; `taking` lacks only `cpu`. Returns whether the stack was taken; *key is its key. */
+ * the process; `taking` gets its `cpu` and `window` here. Returns whether the stack was taken; *key
+ * is its key. */
 static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 					  const struct target_value *target, uint32_t probe,
 					  struct taking *taking, struct stack_key *key)
@@ -421,17 +427,7 @@ static __always_inline bool take_stack_as(void *ctx, const struct pt_regs *regs,
 	taking->cpu = counted_cpu(settings, probe);
 	taken = take_into(ctx, walk, regs, taking);
 	*key = walk->head.key;
+	taking->window = walk->head.window;
 	walk_give_back(walk);
 	return taken;
-}
-
-/* Like take_stack_as(), with a weight that is a number of events. */
-static __always_inline void take_stack(void *ctx, const struct pt_regs *regs,
-				       const struct target_value *target, uint32_t probe,
-				       uint64_t weight)
-{
-	struct taking taking = {.weight = weight, .events = weight, .part = PART_ALL};
-	struct stack_key key;
-
-	take_stack_as(ctx, regs, target, probe, &taking, &key);
 }

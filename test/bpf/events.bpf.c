@@ -10,6 +10,8 @@ SEC("raw_tp/sys_enter")
 int on_event(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct target_value target = {.id = 1};
+	struct taking taking = {.part = PART_ALL};
+	struct stack_key key;
 	struct pt_regs regs;
 	uint64_t began_ns;
 	uint32_t weight;
@@ -22,7 +24,8 @@ int on_event(struct bpf_raw_tracepoint_args *ctx)
 	began_ns = bpf_ktime_get_ns();
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
-	take_stack(ctx, &regs, &target, PROBE_ONCPU, weight);
+	taking.weight = taking.events = weight;
+	take_stack_as(ctx, &regs, &target, PROBE_ONCPU, &taking, &key);
 	guard_account(PROBE_ONCPU, weight, began_ns);
 	return 0;
 }

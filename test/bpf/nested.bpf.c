@@ -11,12 +11,14 @@ static __always_inline bool take(void *ctx, const struct pt_regs *regs, uint64_t
 {
 	uint32_t tgid = bpf_get_current_pid_tgid() >> 32;
 	struct target_value *target = bpf_map_lookup_elem(&targets, &tgid), wanted;
+	struct taking taking = {.weight = 1, .events = 1, .part = PART_ALL};
+	struct stack_key key;
 
 	if (tgid != wanted_tgid || !target)
 		return false;
 	wanted = *target;
 	__sync_fetch_and_add(taken, 1);
-	take_stack(ctx, regs, &wanted, PROBE_ONCPU, 1);
+	take_stack_as(ctx, regs, &wanted, PROBE_ONCPU, &taking, &key);
 	return true;
 }
 
