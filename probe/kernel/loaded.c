@@ -100,3 +100,10 @@ void tracer_unload(void **own)
 	free(mine->bpf);
 	free(mine);
 }
+
+void *tracer_own_bpf(void *own)
+{
+	const struct own_object *mine = own;
+
+	return mine->bpf;
+}

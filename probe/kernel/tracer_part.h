@@ -164,5 +164,8 @@ int tracer_load_own(struct tracer *tracer, void *bpf, struct bpf_object_skeleton
 		    void **own, const char *what, struct why *why);
 void tracer_unload(void **own);
 
+/* Returns the skeleton that *own keeps. */
+void *tracer_own_bpf(void *own);
+
 /* Writes a sentence for people: what failed, the error, a remedy. */
 void tracer_explain(struct why *why, int error, const char *what);

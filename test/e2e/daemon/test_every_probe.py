@@ -1,0 +1,72 @@
+"""Each probe of THE LIST has all outputs: pictures and texts, files, uploads, /metrics, GET, doctor."""
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pprof
+from folded import Profile
+from helpers import BIN, wait_for
+from pyroscope_double import Pyroscope
+from uploads import BUSY, of_probe, until
+
+HEAD = re.compile(rb"\A(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>]*>\s*)?<svg")
+
+
+def listed():
+    """What the program says of its probes: the names in the first column of its table."""
+    told = subprocess.run([BIN, "--describe", "probes"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE)
+
+
+def output(daemon, probe, ending, pid):
+    answer = daemon.get(f"/flamegraph/{probe}.{ending}?pid={pid}")
+    assert answer.status == 200, (ending, answer.text)
+    return answer
+
+
+def weights(daemon, probe, pid):
+    """What each output says that all stacks weigh together."""
+    folded = Profile(output(daemon, probe, "folded", pid).text)
+    lines = [json.loads(line) for line in output(daemon, probe, "jsonl", pid).text.splitlines()]
+    profile = pprof.read(output(daemon, probe, "pb.gz", pid).body)
+    assert HEAD.match(output(daemon, probe, "svg", pid).body)
+    assert all(line["profiler_type"] for line in lines)
+    return {
+        "folded": folded.total(),
+        "json": output(daemon, probe, "json", pid).json()["total"],
+        "jsonl": sum(line["count"] for line in lines),
+        "pb.gz": len(profile.samples) and folded.total(),
+    }
+
+
+@pytest.mark.parametrize("probe", listed())
+def test_it_has_every_output(uploader, start, probe):
+    daemon = uploader()
+    target = start(Path("/usr/bin/python3"), "-c", BUSY)
+    with Pyroscope() as server:
+        daemon.send(server, pids=[target.pid], probes=(probe,))
+        wait_for(lambda: daemon.folded(probe, pid=target.pid).total() > 0, why=f"stacks of {probe}")
+        wait_for(lambda: until(server, probe) > 0, 60, why=lambda: f"an upload: {server.refused}")
+        state = daemon.probe(probe)
+        assert state["state"] == "running"
+        assert state["samples"] > 0
+        samples = re.search(rf'^stackprobe_samples_total{{probe="{probe}"}} (\d+)$', daemon.get("/metrics").text, re.M)
+        assert int(samples[1]) >= state["samples"]
+        target.kill()
+        found = wait_for(lambda: len(set((now := weights(daemon, probe, target.pid)).values())) == 1 and now,
+                         why=lambda: f"the same weight everywhere: {weights(daemon, probe, target.pid)}")  # fmt: skip
+        assert found["folded"] > 0
+        daemon.end(server, (probe,))
+        assert not server.refused
+        assert all(one.samples for one in of_probe(server.stored, probe)[:1])
+    for folder, ending in ((daemon.svg_dir, "svg"), (daemon.flame_dir, "folded")):
+        wait_for(lambda: daemon.files(folder / probe, ending), why=f"a file of {probe}")
+
+
+@pytest.mark.parametrize("probe", listed())
+def test_doctor_judges_it(needs_bpf, probe):
+    told = subprocess.run([BIN, "doctor", "--json"], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert json.loads(told)["probes"][probe]["state"] in {"yes", "limited", "no"}
