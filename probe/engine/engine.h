@@ -179,6 +179,9 @@ struct jfr_stats {
 };
 void engine_jfr_stats(const struct engine *engine, struct jfr_stats *stats);
 
+/* Rows of struct jfr_stats (measure/measure.h). */
+extern const struct measures jfr_measures;
+
 /*
  * Reads the current window, and calls done(arg) when its stacks are in the profiles, even if
  * nothing runs: as drain_request().
@@ -252,6 +255,9 @@ struct engine_stats {
 
 /* Fills in the statistics. */
 void engine_stats(const struct engine *engine, struct engine_stats *stats);
+
+/* Rows of struct engine_stats (measure/measure.h). */
+extern const struct measures engine_measures, job_measures;
 
 /* Returns what a probe lost at a place, with what all probes lost there. */
 uint64_t engine_stats_lost(const struct engine_stats *stats, enum probe probe, enum loss where);
