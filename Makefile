@@ -176,6 +176,10 @@ demo: ## install what is missing, build, show a real flame graph (needs root)
 	$(MAKE) all $(BUILD)/test/programs/demo
 	scripts/demo $(BUILD)
 
+.PHONY: documents
+documents: $(BUILD)/stackprobe ## write the lists in doc/ that the program makes (doc/metrics.md)
+	scripts/documents --write $<
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf build
@@ -191,12 +195,13 @@ SCRIPTS := scripts/install-deps scripts/demo .ci/run $(wildcard test/fuzz/run te
 # cppcheck doesn't know the cleanup attribute (memleak), nor symbols that the linker puts side by
 # side (comparePointers).
 .PHONY: lint
-lint: $(SKELETONS) ## check formatting, clang-tidy, cppcheck, shellcheck, floors
+lint: $(SKELETONS) $(BUILD)/stackprobe ## check formatting, clang-tidy, cppcheck, shellcheck, floors
 	@clang-format --dry-run -Werror $(CFILES)
 	@scripts/check-floors $(shell find probe bpf jvm_agent line_reader -name '*.[ch]')
 	@test/floors/check
 	@test "$$(scripts/floors-table probe/FLOORS)" = "$$(sed -n '/^<!-- scripts/,/^<!-- end/p' ARCHITECTURE.md | grep -v '^<!--')" || \
 		{ echo 'ARCHITECTURE.md: its table of rooms is not that of probe/FLOORS (scripts/floors-table)'; exit 1; }
+	@scripts/documents $(BUILD)/stackprobe
 	@shellcheck $(SCRIPTS) scripts/make-deb conf/debian/p*
 	@if command -v mandoc >/dev/null; then mandoc -T lint -W warning doc/stackprobe.8; fi
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --enable=warning,portability \

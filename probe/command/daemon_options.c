@@ -8,6 +8,7 @@
 
 #include "command/command.h"
 #include "command/core.h"
+#include "command/describe.h"
 
 #define DEFAULT_CONF "/etc/stackprobe/stackprobe.conf"
 
@@ -22,6 +23,7 @@ static const char usage[] =
 	"                       a second address, for /metrics and /healthz alone\n"
 	"  --log-level LEVEL    debug, info, warn or error\n"
 	"  --host NAME          what labels and pictures call this host (default: its name)\n"
+	"  --describe metrics   say which metrics there are, as Markdown\n"
 	"  --version            say which version this is\n"
 	"  --help               say this\n";
 
@@ -50,6 +52,7 @@ int options_parse(int argc, char **argv, struct options *options)
 		{"metrics-listen", required_argument, NULL, 'm'},
 		{"log-level", required_argument, NULL, 'L'},
 		{"host", required_argument, NULL, 'H'},
+		{"describe", required_argument, NULL, 'd'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
@@ -72,6 +75,8 @@ int options_parse(int argc, char **argv, struct options *options)
 		case 'H':
 			options->host = optarg;
 			break;
+		case 'd':
+			return describe(optarg);
 		case 'v':
 			puts("stackprobe " VERSION);
 			return 0;
